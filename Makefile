@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# make run and make test are all that a newcomer needs; make help lists the rest.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT     ?= $(shell git rev-parse -q --verify HEAD 2>/dev/null || echo unknown)
+BUILD_TIME ?= $(shell date -u +%Y-%m-%dT%H:%M:%SZ)
+LDFLAGS    := -s -w \
+	-X example.org/app/internal/app.version=$(VERSION) \
+	-X example.org/app/internal/app.commit=$(COMMIT) \
+	-X example.org/app/internal/app.buildTime=$(BUILD_TIME)
+
+GO       ?= go
+LINT     := .tools/golangci-lint
+PACKAGES := ./...
+ARGS     ?=
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+.PHONY: build
+build: ## Build bin/app
+	@scripts/need go
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/app ./cmd/app
+
+.PHONY: run
+run: build ## Build and start both roles on embedded defaults; ARGS='--set app.x=y' adds flags
+	@exec bin/app all $(ARGS)
+
+.PHONY: test
+test: setup lint unit openapi-lint ## Set up what is needed, then test everything
+
+.PHONY: setup
+setup: ## Find or install what the tests need
+	@scripts/need go postgresql chromium node
+
+.PHONY: unit
+unit: ## Run the Go tests of both storage engines with the race detector
+	$(GO) vet $(PACKAGES)
+	$(GO) test -race -timeout 15m $(PACKAGES)
+
+.PHONY: lint
+lint: $(LINT) ## Lint the Go code
+	$(LINT) run $(PACKAGES)
+	$(LINT) fmt --diff
+
+$(LINT): tools/go.mod tools/go.sum
+	cd tools && $(GO) build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: openapi-lint
+openapi-lint: build tools/openapi/node_modules ## Lint the OpenAPI documents of both roles
+	@scripts/need node
+	scripts/lint-openapi
+
+tools/openapi/node_modules: tools/openapi/package-lock.json
+	@scripts/need node
+	cd tools/openapi && npm ci --silent
+	@touch $@
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./internal/store/... ./internal/ids/... ./internal/logs/... ./internal/metrics/...
+	$(GO) run ./bench
+
+.PHONY: docs
+docs: build ## Write the generated files anew: codes, configuration reference, OpenAPI golden files
+	$(GO) generate ./...
+	bin/app config doc --format markdown > docs/configuration.md
+	UPDATE_GOLDEN=1 $(GO) test ./internal/app -run Golden
+
+.PHONY: clean
+clean: ## Remove what was built; data/, log/ and plugins/ stay
+	rm -rf bin .tools tools/openapi/node_modules

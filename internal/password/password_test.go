@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package password
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestHashAndVerify(t *testing.T) {
+	passwords := []string{"", "app", "a:b", "pässwörd", strings.Repeat("長", 32), strings.Repeat("長", 31) + "短"}
+	for _, alg := range []Algorithm{BCrypt, SaltedSHA256, Noop} {
+		h := Hasher{Algorithm: alg, Cost: 4}
+		for i, p := range passwords {
+			stored, err := h.Hash(p)
+			if err != nil {
+				t.Fatalf("%s: Hash(%q): %v", alg, p, err)
+			}
+			for j, q := range passwords {
+				err := Verify(stored, q)
+				if i == j && err != nil {
+					t.Errorf("%s: Verify(%q) = %v", alg, q, err)
+				}
+				if i != j && !errors.Is(err, ErrMismatch) {
+					t.Errorf("%s: Verify(%q) against %q = %v, want a mismatch", alg, q, p, err)
+				}
+			}
+		}
+	}
+}
+
+func TestHashesAreSalted(t *testing.T) {
+	for _, alg := range []Algorithm{BCrypt, SaltedSHA256} {
+		h := Hasher{Algorithm: alg, Cost: 4}
+		a, _ := h.Hash("app")
+		b, _ := h.Hash("app")
+		if string(a) == string(b) {
+			t.Errorf("%s: two hashes of one password are equal", alg)
+		}
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	if _, err := (Hasher{Algorithm: "ROT13"}).Hash("x"); err == nil {
+		t.Error("an unknown algorithm made a hash")
+	}
+	for _, stored := range []string{"", "nothing", "ROT13:x", "SALTED_SHA256:short", "BCRYPT:junk"} {
+		if err := Verify([]byte(stored), "x"); err == nil || errors.Is(err, ErrMismatch) {
+			t.Errorf("Verify(%q) = %v, want an error that is no mismatch", stored, err)
+		}
+	}
+}
