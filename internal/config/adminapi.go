@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "fmt"
+
+// AdminAPI is the part of the administrative HTTP interface that both roles
+// have.
+type AdminAPI struct {
+	Enabled           bool         `default:"true" doc:"Whether the administrative HTTP interface is served."`
+	UseAuthentication bool         `default:"true" doc:"Whether callers must log in; false lets everybody do everything."`
+	HTTP              AdminHTTP    `doc:"The HTTP server of the administrative interface."`
+	RateLimiting      RateLimiting `mutable:"true" global:"true" doc:"How many requests one address may send."`
+	Log               AdminCallLog `mutable:"true" global:"true" doc:"The record of administrative calls."`
+	OpenAPI           OpenAPI      `name:"openapi" mutable:"true" doc:"The description of the administrative interface."`
+}
+
+// ServiceAdminAPI adds what only the service role has.
+type ServiceAdminAPI struct {
+	AdminAPI
+
+	AllowDeleteWithoutFilter          bool  `default:"false" mutable:"true" global:"true" doc:"Whether a delete call without any filter may delete everything."`
+	MaxAvailableRecordsPerRequest     int32 `default:"1000" min:"1" mutable:"true" global:"true" doc:"The largest number of records that one query returns."`
+	DefaultAvailableRecordsPerRequest int32 `default:"10" min:"1" mutable:"true" global:"true" doc:"The number of records that a query returns that does not ask for a size."`
+}
+
+// Validate checks that the default size of a page is an allowed size.
+func (a ServiceAdminAPI) Validate() error {
+	if a.DefaultAvailableRecordsPerRequest > a.MaxAvailableRecordsPerRequest {
+		return violation("default-available-records-per-request",
+			fmt.Sprintf("must not be greater than max-available-records-per-request, which is %d", a.MaxAvailableRecordsPerRequest))
+	}
+	return nil
+}
+
+// AdminHTTP is an HTTP server of the administrative interface.
+type AdminHTTP struct {
+	Host                     string `default:"0.0.0.0" doc:"The address on which the server listens."`
+	Port                     int32  `min:"0" max:"65535" doc:"The port on which the server listens; 0 lets the operating system choose."`
+	ConnectTimeoutMillis     int32  `default:"30000" min:"0" doc:"How long the set-up of a connection may take; 0 means without limit."`
+	IdleTimeoutMillis        int32  `default:"180000" min:"0" doc:"How long a connection may be idle between two requests; 0 means without limit."`
+	RequestReadTimeoutMillis int32  `default:"180000" min:"0" doc:"How long the reading of a request may take; 0 means without limit."`
+	MaxRequestBodySizeBytes  int32  `default:"10485760" min:"1" doc:"The largest request body that is accepted."`
+	SSL                      SSL    `hidden:"true" doc:"Encryption of the connections."`
+}
+
+// SSL is the encryption of a server's connections.
+type SSL struct {
+	Enabled         bool   `default:"false" doc:"Whether connections are encrypted."`
+	CertificateFile string `path:"true" doc:"The PEM file with the certificate chain of the server."`
+	PrivateKeyFile  string `path:"true" doc:"The PEM file with the private key of the server."`
+}
+
+// Validate checks that encryption has what it needs.
+func (s SSL) Validate() error {
+	switch {
+	case !s.Enabled:
+		return nil
+	case s.CertificateFile == "":
+		return violation("certificate-file", "must not be empty when ssl is enabled")
+	case s.PrivateKeyFile == "":
+		return violation("private-key-file", "must not be empty when ssl is enabled")
+	}
+	return nil
+}
+
+// RateLimiting is a token bucket for each client address.
+type RateLimiting struct {
+	Capacity             int32 `default:"50" min:"1" doc:"The largest number of requests that one address can save up."`
+	InitialTokens        int32 `default:"50" min:"0" doc:"The number of requests that a new address has at once."`
+	TokensPerPeriod      int32 `default:"50" min:"1" doc:"The number of requests that an address gains in each interval."`
+	RefillIntervalMillis int32 `default:"1000" min:"0" doc:"The length of the interval; 0 means that an address never gains any."`
+}
+
+// AdminCallLog says what is recorded of administrative calls.
+type AdminCallLog struct {
+	Enabled          bool `default:"true" doc:"Whether administrative calls are recorded."`
+	LogRequestParams bool `default:"true" doc:"Whether the record of a call holds its parameters."`
+}
+
+// OpenAPI is the machine-readable description of the administrative interface.
+type OpenAPI struct {
+	Enabled bool `default:"true" doc:"Whether the OpenAPI document and its page are served under /openapi."`
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// The variables that the program itself reads; they are no properties.
+const (
+	envHome       = "APP_HOME"
+	envTestPrefix = "APP_TEST_"
+)
+
+// fromEnvironment reads the variables that begin with the root's name, in the
+// order of their names.
+func (t *tree) fromEnvironment(environ []string) (*patch, *Error) {
+	root := t.newPatch()
+	prefix := envName(t.root.name) + "_"
+	variables := slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
+		name, _, ok := strings.Cut(v, "=")
+		return !ok || !strings.HasPrefix(name, prefix) || name == envHome || strings.HasPrefix(name, envTestPrefix)
+	})
+	slices.SortStableFunc(variables, func(a, b string) int {
+		nameA, _, _ := strings.Cut(a, "=")
+		nameB, _, _ := strings.Cut(b, "=")
+		return strings.Compare(nameA, nameB)
+	})
+	for _, v := range variables {
+		variable, value, _ := strings.Cut(v, "=")
+		in := input{kind: inputText, text: value, flat: true, origin: origin{source: "environment variable " + variable}}
+		path, ok := t.root.matchEnv(strings.TrimPrefix(variable, prefix))
+		if !ok {
+			return nil, &Error{Source: in.origin.String(), Rule: unknownRule, Suggestion: t.suggestEnv(variable)}
+		}
+		a := assignment{written: variable}
+		target, err := root.descend(path, in, a)
+		if err == nil {
+			err = target.assign(in, a)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return root, root.finish()
+}
+
+// matchEnv finds the path below the node that a variable's name stands for. The
+// name alone does not tell where a segment ends, so every way is tried. The
+// builder has made sure that at most one leads to a property.
+func (n *node) matchEnv(rest string) (string, bool) {
+	switch n.kind {
+	case kindGroup:
+		for _, c := range n.children {
+			tail, ok := strings.CutPrefix(rest, envName(c.segment))
+			if !ok {
+				continue
+			}
+			if path, ok := c.matchEnvTail(tail); ok {
+				return c.segment + path, true
+			}
+		}
+	case kindList:
+		digits, _, _ := strings.Cut(rest, "_")
+		path, ok := n.elem.matchEnvTail(strings.TrimPrefix(rest, digits))
+		at := "[" + digits + "]"
+		if _, _, valid := cutPosition(at); !valid || !ok {
+			return "", false
+		}
+		return at + path, true
+	case kindMap:
+		// Keys that need capitals can be given by a file or a flag.
+		return strings.ToLower(rest), rest != ""
+	}
+	return "", false
+}
+
+// matchEnvTail matches what follows the name of the node itself: nothing, or an
+// underscore and more. The path that it returns can be appended to that of the
+// node.
+func (n *node) matchEnvTail(tail string) (string, bool) {
+	if tail == "" {
+		return "", n.kind != kindGroup
+	}
+	if tail[0] != '_' {
+		return "", false
+	}
+	path, ok := n.matchEnv(tail[1:])
+	if n.kind != kindList {
+		path = "." + path
+	}
+	return path, ok
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Metrics says who may read the metrics.
+type Metrics struct {
+	OpenTo []string `mutable:"true" doc:"The addresses and CIDR ranges from which /metrics may be read without credentials."`
+}
+
+// Networks returns OpenTo in the form that can be asked; a single address is a
+// range of one. Entries that Validate refuses are left out.
+func (m Metrics) Networks() []netip.Prefix {
+	networks := make([]netip.Prefix, 0, len(m.OpenTo))
+	for _, s := range m.OpenTo {
+		if p, err := parseNetwork(s); err == nil {
+			networks = append(networks, p)
+		}
+	}
+	return networks
+}
+
+// Validate checks that each entry is an address or a range.
+func (m Metrics) Validate() error {
+	for i, s := range m.OpenTo {
+		if _, err := parseNetwork(s); err != nil {
+			return violation(fmt.Sprintf("open-to[%d]", i), "must be an IP address or a CIDR range such as 10.0.0.0/8")
+		}
+	}
+	return nil
+}
+
+// parseNetwork reads an address or a range. Zones are refused, because a range
+// never contains an address with a zone.
+func parseNetwork(s string) (netip.Prefix, error) {
+	if strings.Contains(s, "/") {
+		p, err := netip.ParsePrefix(s)
+		return p.Masked(), err
+	}
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	if a.Zone() != "" {
+		return netip.Prefix{}, fmt.Errorf("parse address %q: zones are not allowed", s)
+	}
+	a = a.Unmap()
+	return netip.PrefixFrom(a, a.BitLen()), nil
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+)
+
+// homeToken is what stands for the home directory in a path. What follows it
+// must not be a letter, so that longer words are left alone.
+var homeToken = regexp.MustCompile(`@HOME\b`)
+
+// pathResolver is implemented by groups with a path inside a value that is not
+// a path as a whole.
+type pathResolver interface {
+	resolvePaths(home string)
+}
+
+// resolvePath replaces @HOME and makes a relative path start at home. An empty
+// path stays empty and an empty home is the working directory.
+func resolvePath(home, path string) string {
+	if path == "" {
+		return ""
+	}
+	if home == "" {
+		home = "."
+	}
+	expanded := homeToken.ReplaceAllLiteralString(path, strings.TrimSuffix(home, "/"))
+	if expanded == path && !filepath.IsAbs(path) {
+		expanded = filepath.Join(home, path)
+	}
+	return filepath.Clean(expanded)
+}
+
+// resolvePaths resolves every path at and below v.
+func (n *node) resolvePaths(v reflect.Value, home string) {
+	switch {
+	case n.kind == kindGroup:
+		for _, c := range n.children {
+			c.resolvePaths(v.FieldByIndex(c.index), home)
+		}
+		if r, ok := v.Addr().Interface().(pathResolver); ok {
+			r.resolvePaths(home)
+		}
+	case n.kind == kindList:
+		for i := range v.Len() {
+			n.elem.resolvePaths(v.Index(i), home)
+		}
+	case n.kind == kindScalar && n.rules.path:
+		v.SetString(resolvePath(home, v.String()))
+	}
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Store says where the data is and how patient the server is with it.
+type Store struct {
+	URL               Secret `default:"sqlite:data/app.db" hidden:"true" required:"true" doc:"The database: sqlite:<file> for the embedded engine, or postgres://user:password@host/database."`
+	MaxConnections    int32  `default:"10" min:"1" doc:"The largest number of connections to PostgreSQL; the embedded engine ignores it."`
+	TimeoutMillis     int32  `default:"10000" min:"1" doc:"How long one statement or transaction may take."`
+	LockTimeoutMillis int32  `default:"5000" min:"1" doc:"How long a start waits for a database that another process has locked or is migrating."`
+}
+
+// sqliteScheme is the prefix of the URLs of the embedded engine.
+const sqliteScheme = "sqlite:"
+
+// resolvePaths makes the file of the embedded engine absolute, so that the
+// database does not depend on the directory in which the server was started.
+func (s *Store) resolvePaths(home string) {
+	file, ok := strings.CutPrefix(s.URL.Reveal(), sqliteScheme)
+	if !ok {
+		return
+	}
+	file, query, hasQuery := strings.Cut(file, "?")
+	if file == "" || strings.HasPrefix(file, ":") || strings.HasPrefix(file, "file:") || strings.HasPrefix(file, "//") {
+		return
+	}
+	file = filepath.ToSlash(resolvePath(home, file))
+	if hasQuery {
+		file += "?" + query
+	}
+	s.URL = Secret(sqliteScheme + file)
+}
+
+var _ pathResolver = (*Store)(nil)
