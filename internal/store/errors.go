@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// What can go wrong, the same on both engines. Find them with errors.Is; the driver's own error stays in the chain.
+var (
+	// ErrDuplicateKey means that a row with the same key exists. A *DuplicateKeyError in the chain says which key.
+	ErrDuplicateKey = errors.New("duplicate key")
+	// ErrForeignKey means that a row refers to a row that does not exist, or is still referred to.
+	ErrForeignKey = errors.New("foreign key violated")
+	// ErrInvalidValue means that a value cannot be stored: text with a NUL byte or that is not UTF-8, a missing
+	// required value, a number out of range, or a value that is too big.
+	ErrInvalidValue = errors.New("invalid value")
+	// ErrTimeout means that a statement, a transaction, the wait for a lock or the wait for the writer took too long,
+	// or that the deadline of the caller's context passed.
+	ErrTimeout = errors.New("time-out")
+	// ErrNotFound means that there is no such row.
+	ErrNotFound = errors.New("not found")
+	// ErrClosed means that the database was closed by Close.
+	ErrClosed = errors.New("database is closed")
+	// ErrUnavailable means that the database cannot be reached or cannot read or write its files. When a connection
+	// to PostgreSQL breaks during a commit nobody can tell whether the commit took place; that is this error as well.
+	ErrUnavailable = errors.New("database is unavailable")
+	// ErrNested means that Write was called with the context of a running Write function. The inner function would
+	// wait for the outer one and the other way round.
+	ErrNested = errors.New("write inside a write function")
+)
+
+var kinds = []error{
+	ErrDuplicateKey, ErrForeignKey, ErrInvalidValue, ErrTimeout, ErrNotFound, ErrClosed, ErrUnavailable, ErrNested,
+}
+
+// A DuplicateKeyError says which key was violated. It is an ErrDuplicateKey.
+type DuplicateKeyError struct {
+	// Table is the name of the table, e.g. "admin".
+	Table string
+	// Constraint is "table_pkey" for a primary key and "table_column_key" for a unique column, on both engines.
+	Constraint string
+	// Err is the driver's error.
+	Err error
+}
+
+func (e *DuplicateKeyError) Error() string {
+	return fmt.Sprintf("duplicate key: table %q, constraint %q", e.Table, e.Constraint)
+}
+
+func (e *DuplicateKeyError) Unwrap() error { return e.Err }
+
+// Is makes every DuplicateKeyError an ErrDuplicateKey.
+func (e *DuplicateKeyError) Is(target error) bool { return target == ErrDuplicateKey }
+
+// translate adds the typed error that err stands for. It is the only place that knows the drivers' codes. An error
+// that is typed already, and one that does not come from the database, is returned as it is.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, kind := range kinds {
+		if errors.Is(err, kind) {
+			return err
+		}
+	}
+	if sqliteErr, ok := errors.AsType[*sqlite.Error](err); ok {
+		return translateSQLite(err, sqliteErr)
+	}
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return translatePostgres(err, pgErr)
+	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return typed(ErrNotFound, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return typed(ErrTimeout, err)
+	case errors.Is(err, context.Canceled):
+		return err
+	case isConnectionError(err):
+		return typed(ErrUnavailable, err)
+	}
+	return err
+}
+
+func typed(kind, err error) error {
+	return fmt.Errorf("%w: %w", kind, err)
+}
+
+func isConnectionError(err error) bool {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	for _, target := range []error{
+		driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+		syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE,
+	} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	// pgx reports a connection that was lost earlier with an unexported error.
+	return strings.Contains(err.Error(), "conn closed")
+}
+
+func translateSQLite(err error, cause *sqlite.Error) error {
+	switch code := cause.Code(); code {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID:
+		return sqliteDuplicate(err, code)
+	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return typed(ErrForeignKey, err)
+	case sqlite3.SQLITE_CONSTRAINT_NOTNULL, sqlite3.SQLITE_CONSTRAINT_CHECK, sqlite3.SQLITE_CONSTRAINT_DATATYPE:
+		return typed(ErrInvalidValue, err)
+	default:
+		switch code & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT:
+			return typed(ErrTimeout, err)
+		case sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH:
+			return typed(ErrInvalidValue, err)
+		case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
+			sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CORRUPT,
+			sqlite3.SQLITE_NOTADB:
+			return typed(ErrUnavailable, err)
+		}
+	}
+	return err
+}
+
+// sqliteDuplicate reads the columns from the message, "UNIQUE constraint failed: admin.login_name", and names the
+// constraint as PostgreSQL would.
+func sqliteDuplicate(err error, code int) error {
+	_, list, _ := strings.Cut(err.Error(), "constraint failed: ")
+	// The driver repeats the phrase, once from the code and once from the message.
+	if _, rest, ok := strings.Cut(list, "constraint failed: "); ok {
+		list = rest
+	}
+	list, _, _ = strings.Cut(list, " (")
+	table := ""
+	var columns []string
+	for name := range strings.SplitSeq(list, ", ") {
+		owner, column, ok := strings.Cut(name, ".")
+		if !ok {
+			continue
+		}
+		table = owner
+		columns = append(columns, column)
+	}
+	constraint := table + "_" + strings.Join(columns, "_") + "_key"
+	if code != sqlite3.SQLITE_CONSTRAINT_UNIQUE {
+		constraint = table + "_pkey"
+	}
+	return &DuplicateKeyError{Table: table, Constraint: constraint, Err: err}
+}
+
+func translatePostgres(err error, cause *pgconn.PgError) error {
+	switch cause.Code {
+	case "23505":
+		return &DuplicateKeyError{Table: cause.TableName, Constraint: cause.ConstraintName, Err: err}
+	case "23503":
+		return typed(ErrForeignKey, err)
+	case "23502", "23514", "54000":
+		return typed(ErrInvalidValue, err)
+	case "57014", "55P03", "25P03", "25P04", "40001", "40P01":
+		return typed(ErrTimeout, err)
+	case "57P01", "57P02", "57P03", "3D000", "28000", "28P01":
+		return typed(ErrUnavailable, err)
+	}
+	switch cause.Code[:min(2, len(cause.Code))] {
+	case "22":
+		return typed(ErrInvalidValue, err)
+	case "08", "53", "58":
+		return typed(ErrUnavailable, err)
+	}
+	return err
+}
+
+// isConflict reports whether PostgreSQL gave up the transaction because of a concurrent one: running it again is
+// the remedy.
+func isConflict(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pgErr.Code == "40001" || pgErr.Code == "40P01")
+}

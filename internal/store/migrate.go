@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+const (
+	// versionTable is where the migrations keep the version of the schema.
+	versionTable = "schema_version"
+	// migrationLock is the key of the advisory lock under which PostgreSQL databases are migrated. Any number does as
+	// long as it stays the same.
+	migrationLock = 0x6170702d736368
+)
+
+// A NewerError means that the database was migrated by a newer program.
+type NewerError struct {
+	Database string
+	// Version is the version of the database, Known the newest one of this program.
+	Version, Known int64
+}
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("database %q has schema version %d but this program knows up to %d: start a newer program",
+		e.Database, e.Version, e.Known)
+}
+
+// migrator brings one database to the newest version.
+type migrator struct {
+	provider *goose.Provider
+	loc      location
+	options  Options
+}
+
+func newMigrator(dialect goose.Dialect, db *sql.DB, loc location, o Options, more ...goose.ProviderOption) (migrator, error) {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return migrator{}, err
+	}
+	more = append(more, goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	provider, err := goose.NewProvider(dialect, db, files, more...)
+	return migrator{provider: provider, loc: loc, options: o}, err
+}
+
+// known returns the newest version of this program.
+func (m migrator) known() int64 {
+	sources := m.provider.ListSources()
+	return sources[len(sources)-1].Version
+}
+
+// check refuses a version that this program does not know.
+func (m migrator) check(version int64) error {
+	if known := m.known(); version > known {
+		return &NewerError{Database: m.loc.name, Version: version, Known: known}
+	}
+	return nil
+}
+
+// up applies what is missing. It checks the version again afterwards: a newer program may have migrated meanwhile.
+func (m migrator) up(ctx context.Context) error {
+	results, err := m.provider.Up(ctx)
+	if err != nil {
+		return fmt.Errorf("migrate the schema: %w", err)
+	}
+	for _, result := range results {
+		m.options.Logger.InfoContext(ctx, "migrated the database", "database", m.loc.name,
+			"version", result.Source.Version, "duration", result.Duration)
+	}
+	version, err := m.provider.GetDBVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema version: %w", err)
+	}
+	return m.check(version)
+}
+
+// currentVersion reads the version without creating or locking anything; 0 is an empty database.
+func currentVersion(ctx context.Context, db *sql.DB, tableQuery string) (int64, error) {
+	var tables int
+	if err := db.QueryRowContext(ctx, tableQuery).Scan(&tables); err != nil || tables == 0 {
+		return 0, err
+	}
+	var version sql.NullInt64
+	err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM "+versionTable).Scan(&version)
+	return version.Int64, err
+}
+
+// migrateSQLite migrates under a lock on a file next to the database, which is free again when a process dies.
+func migrateSQLite(ctx context.Context, loc location, o Options) (err error) {
+	unlock, err := lockFile(ctx, loc.path+".lock", o.LockTimeout)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	db, err := sqlitePool(loc, o, url.Values{"_journal_mode": {"WAL"}, "_txlock": {"immediate"}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = sqliteLocked(errors.Join(err, db.Close()), loc, o) }()
+	m, err := newMigrator(goose.DialectSQLite3, db, loc, o)
+	if err != nil {
+		return err
+	}
+	version, err := currentVersion(ctx, db, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '"+versionTable+"'")
+	if err != nil {
+		return err
+	}
+	if version == m.known() {
+		return nil
+	}
+	if err := m.check(version); err != nil {
+		return err
+	}
+	// The library repeats its first statement for seconds when the file is locked, so the wait happens here.
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := tx.Rollback(); err != nil {
+		return err
+	}
+	return m.up(ctx)
+}
+
+// sqliteLocked explains the driver's "database is locked".
+func sqliteLocked(err error, loc location, o Options) error {
+	if err = translate(err); errors.Is(err, ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: file %q is locked by another process for longer than %v: %w", ErrTimeout, loc.path, o.LockTimeout, err)
+	}
+	return err
+}
+
+// migratePostgres migrates under an advisory lock of the server. It uses connections without the time limits that
+// statements have later: a migration takes as long as it takes.
+func migratePostgres(ctx context.Context, config *pgx.ConnConfig, loc location, o Options) (err error) {
+	db := stdlib.OpenDB(*config)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	m, err := newMigrator(goose.DialectPostgres, db, loc, o, goose.WithSessionLocker(advisoryLock{o.LockTimeout}))
+	if err != nil {
+		return err
+	}
+	version, err := currentVersion(ctx, db, "SELECT count(*) WHERE to_regclass('"+versionTable+"') IS NOT NULL")
+	if err != nil {
+		return err
+	}
+	if version == m.known() {
+		return nil
+	}
+	if err := m.check(version); err != nil {
+		return err
+	}
+	return m.up(ctx)
+}
+
+// advisoryLock is the lock under which nodes migrate a PostgreSQL database. It belongs to a connection, so that it is
+// free again when a node dies.
+type advisoryLock struct{ timeout time.Duration }
+
+// SessionLock waits for the lock.
+func (l advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	if _, err := conn.ExecContext(ctx, "SET lock_timeout = "+strconv.FormatInt(milliseconds(l.timeout), 10)); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock("+strconv.FormatInt(migrationLock, 10)+")"); err != nil {
+		if err = translate(err); errors.Is(err, ErrTimeout) {
+			return fmt.Errorf("%w: another process migrates it for longer than %v: %w", ErrTimeout, l.timeout, err)
+		}
+		return err
+	}
+	return nil
+}
+
+// SessionUnlock frees the lock.
+func (l advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, "SELECT pg_advisory_unlock("+strconv.FormatInt(migrationLock, 10)+")")
+	return err
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+)
+
+const (
+	// maxAttempts bounds how often a transaction that loses against others is run.
+	maxAttempts = 100
+	// maxBackoff bounds the random pause between two attempts.
+	maxBackoff = 50 * time.Millisecond
+)
+
+var errTxAborted = errors.New("a statement failed and the function did not report it")
+
+// postgresEngine is a pool of connections to a server.
+type postgresEngine struct {
+	db      *sql.DB
+	queries queries
+	options Options
+	counters
+
+	closing context.Context
+	cancel  context.CancelFunc
+	mu      sync.Mutex
+	running sync.WaitGroup
+}
+
+func openPostgres(ctx context.Context, loc location, o Options) (*DB, error) {
+	config, err := pgx.ParseConfig(o.URL)
+	if err != nil {
+		// The original error carries the whole URL, so only its text goes on, and failure redacts that.
+		return nil, fmt.Errorf("read the URL: %s", err.Error()) //nolint:errorlint // The chain would hold the password.
+	}
+	// The builder writes values into the text, so that hardly any statement occurs twice: there is nothing to cache.
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.RuntimeParams["standard_conforming_strings"] = "on"
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "app"
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = o.Timeout
+	}
+	if err := migratePostgres(ctx, config.Copy(), loc, o); err != nil {
+		return nil, err
+	}
+	config.RuntimeParams["statement_timeout"] = strconv.FormatInt(milliseconds(o.Timeout), 10)
+	config.RuntimeParams["lock_timeout"] = strconv.FormatInt(milliseconds(o.LockTimeout), 10)
+	config.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(2*milliseconds(o.Timeout), 10)
+	pool := stdlib.OpenDB(*config)
+	pool.SetMaxOpenConns(o.MaxConnections)
+	pool.SetMaxIdleConns(o.MaxConnections)
+	pool.SetConnMaxIdleTime(5 * time.Minute)
+	builder := bun.NewDB(pool, postgresDialect{pgdialect.New()})
+	e := &postgresEngine{db: pool, queries: queries{bun: builder, engine: PostgreSQL}, options: o}
+	e.closing, e.cancel = context.WithCancel(context.Background())
+	db, err := newDB(ctx, PostgreSQL, o, builder, pool, pool, e)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	return db, nil
+}
+
+func (e *postgresEngine) stats(s *Stats) { e.counters.stats(s) }
+
+func (e *postgresEngine) close() error { return e.db.Close() }
+
+func (e *postgresEngine) stop() {
+	e.mu.Lock()
+	e.cancel()
+	e.mu.Unlock()
+	e.running.Wait()
+}
+
+// write runs fn in a serialisable transaction and again, after a short random pause, when it lost against another.
+func (e *postgresEngine) write(ctx context.Context, fn WriteFunc) error {
+	e.mu.Lock()
+	if e.closing.Err() != nil {
+		e.mu.Unlock()
+		return ErrClosed
+	}
+	e.running.Add(1)
+	e.mu.Unlock()
+	defer e.running.Done()
+	outcome := &e.rolledBack
+	defer func() { outcome.Add(1) }()
+	deadline := time.Now().Add(e.options.Timeout + e.options.LockTimeout)
+	for attempt := 1; ; attempt++ {
+		err := e.attempt(ctx, fn)
+		if err == nil {
+			outcome = &e.committed
+			return nil
+		}
+		if !isConflict(err) {
+			return err
+		}
+		if attempt == maxAttempts || time.Now().After(deadline) {
+			return fmt.Errorf("%w: the transaction lost against others %d times: %w", ErrTimeout, attempt, err)
+		}
+		e.retries.Add(1)
+		if err := e.pause(ctx, attempt); err != nil {
+			return err
+		}
+	}
+}
+
+func (e *postgresEngine) pause(ctx context.Context, attempt int) error {
+	limit := min(maxBackoff, time.Millisecond<<min(attempt, 10))
+	timer := time.NewTimer(rand.N(limit))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-e.closing.Done():
+		return ErrClosed
+	}
+}
+
+// attempt runs fn once. The deferred rollback also serves a function that panics.
+func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc) (err error) {
+	conn, err := e.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.options.Timeout)
+	defer cancel()
+	committed := false
+	defer func() {
+		if !committed {
+			e.rollback(conn)
+		}
+	}()
+	if _, err := conn.ExecContext(bounded, "BEGIN ISOLATION LEVEL SERIALIZABLE"); err != nil {
+		return err
+	}
+	t := &txConn{conn: conn, ctx: bounded}
+	q := e.queries
+	q.conn = t
+	err = fn(bounded, q)
+	if first := t.finish(); first != nil && (err == nil || isConflict(first)) {
+		err = first
+	}
+	if err == nil && bounded.Err() != nil {
+		err = fmt.Errorf("%w: the transaction took longer than %v", ErrTimeout, e.options.Timeout)
+	}
+	if err == nil {
+		err = e.commit(ctx, conn)
+	}
+	if err != nil {
+		return err
+	}
+	committed = true
+	e.batches.Add(1)
+	return nil
+}
+
+// acquire waits for a free connection, at most as long as a queued write of the other engine would.
+func (e *postgresEngine) acquire(ctx context.Context) (*sql.Conn, error) {
+	e.counters.queue.Add(1)
+	defer e.counters.queue.Add(-1)
+	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout+e.options.LockTimeout)
+	defer cancel()
+	stop := context.AfterFunc(e.closing, cancel)
+	defer stop()
+	conn, err := e.db.Conn(ctx)
+	if err != nil && e.closing.Err() != nil {
+		return nil, ErrClosed
+	}
+	return conn, err
+}
+
+// commit has a time limit of its own: a function that used up nearly all of its time must not leave the outcome of
+// its commit unknown. PostgreSQL answers the commit of a failed transaction with a rollback and no error.
+func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.options.Timeout)
+	defer cancel()
+	err := conn.Raw(func(c any) error {
+		server := c.(*stdlib.Conn).Conn()
+		tag, err := server.Exec(ctx, "COMMIT")
+		if err == nil && tag.String() != "COMMIT" {
+			err = errTxAborted
+		}
+		return err
+	})
+	if err != nil && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: no answer to the commit, its outcome is unknown: %w", ErrUnavailable, err)
+	}
+	return err
+}
+
+// rollback ends the transaction, whatever state it is in. A connection that cannot is closed, which does the same.
+func (e *postgresEngine) rollback(conn *sql.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), e.options.LockTimeout)
+	defer cancel()
+	_ = conn.Raw(func(c any) error {
+		server := c.(*stdlib.Conn).Conn()
+		if server.IsClosed() {
+			return driver.ErrBadConn
+		}
+		if server.PgConn().TxStatus() == 'I' {
+			return nil
+		}
+		if _, err := server.Exec(ctx, "ROLLBACK"); err != nil {
+			return driver.ErrBadConn
+		}
+		return nil
+	})
+}

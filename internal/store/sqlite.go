@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"modernc.org/sqlite"
+)
+
+// revisionConnections is how many connections answer nothing but Revision.
+const revisionConnections = 2
+
+// journalSizeLimit is the size to which the write-ahead log shrinks after it had to grow.
+const journalSizeLimit = 64 << 20
+
+// sqliteEngine is a file with one connection that writes and some that read.
+type sqliteEngine struct {
+	*writer
+	read, revisions *sql.DB
+}
+
+func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error) {
+	if err := os.MkdirAll(filepath.Dir(loc.path), 0o700); err != nil {
+		return nil, fmt.Errorf("create the folder: %w", err)
+	}
+	if err := migrateSQLite(ctx, loc, o); err != nil {
+		return nil, err
+	}
+	read, err := sqlitePool(loc, o, url.Values{"_query_only": {"1"}})
+	if err != nil {
+		return nil, err
+	}
+	revisions, err := sqlitePool(loc, o, url.Values{"_query_only": {"1"}})
+	if err != nil {
+		return nil, errors.Join(err, read.Close())
+	}
+	write, err := sqlitePool(loc, o, nil)
+	if err != nil {
+		return nil, errors.Join(err, read.Close(), revisions.Close())
+	}
+	readers := max(4, runtime.GOMAXPROCS(0))
+	read.SetMaxOpenConns(readers)
+	read.SetMaxIdleConns(readers)
+	revisions.SetMaxOpenConns(revisionConnections)
+	revisions.SetMaxIdleConns(revisionConnections)
+	builder := bun.NewDB(read, sqliteDialect{sqlitedialect.New()})
+	w := newWriter(write, queries{bun: builder, engine: SQLite}, o)
+	e := sqliteEngine{writer: w, read: read, revisions: revisions}
+	// The connection is made before the owner starts so that Open reports what is wrong with it.
+	err = w.connect(ctx)
+	var db *DB
+	if err == nil {
+		db, err = newDB(ctx, SQLite, o, builder, read, revisions, e)
+	}
+	if err != nil {
+		w.disconnect()
+		return nil, errors.Join(err, e.close())
+	}
+	go w.run()
+	return db, nil
+}
+
+// close is called when the owner has ended.
+func (e sqliteEngine) close() error {
+	return errors.Join(e.read.Close(), e.revisions.Close(), e.db.Close())
+}
+
+// sqlitePool makes a pool of connections to the file. The journal mode is not among the settings: it is a property of
+// the file, and only the migration, which holds a lock, may change it.
+func sqlitePool(loc location, o Options, more url.Values) (*sql.DB, error) {
+	settings := url.Values{
+		"_busy_timeout": {strconv.FormatInt(milliseconds(o.LockTimeout), 10)},
+		"_foreign_keys": {"1"},
+		"_synchronous":  {"FULL"},
+		"_pragma":       {"journal_size_limit(" + strconv.Itoa(journalSizeLimit) + ")"},
+		"_dqs":          {"0"},
+		"_error_rc":     {"1"},
+	}
+	for key, values := range more {
+		settings[key] = values
+	}
+	// A file URI, with every special character of the path escaped: a plain path could not contain a question mark.
+	file := url.URL{Path: filepath.ToSlash(loc.path)}
+	connector, err := sqlite.NewConnector("file:" + file.EscapedPath() + "?" + settings.Encode())
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// milliseconds rounds up, because zero would mean "no limit" or "no wait".
+func milliseconds(d time.Duration) int64 {
+	return max(1, int64((d+time.Millisecond-1)/time.Millisecond))
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package storetest holds the suite that every engine of package store must pass, and opens fresh databases for it and
+// for the tests of the packages that build on the store. It is for tests only.
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"example.org/app/internal/store"
+)
+
+// Main is for TestMain. It runs the tests, stops the PostgreSQL server if a test started one and fails when goroutines
+// are left over.
+func Main(m *testing.M) {
+	code := m.Run()
+	if err := errors.Join(dropTemplate(), stopServer()); err != nil {
+		fmt.Fprintln(os.Stderr, "stop PostgreSQL:", err)
+		code = max(code, 1)
+	}
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// Run runs the suite. open returns a database with the newest schema, no rows and a time-out of some seconds at least;
+// every call returns another one.
+func Run(t *testing.T, open func(t *testing.T) *store.DB) {
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, db *store.DB)
+	}{
+		{"Ping", testPing},
+		{"Commit", testCommit},
+		{"Rollback", testRollback},
+		{"FailedStatement", testFailedStatement},
+		{"Panic", testPanic},
+		{"Goexit", testGoexit},
+		{"Isolation", testIsolation},
+		{"SlowFunction", testSlowFunction},
+		{"Cancellation", testCancellation},
+		{"ReadTimeout", testReadTimeout},
+		{"Nested", testNested},
+		{"StaleTx", testStaleTx},
+		{"LostUpdate", testLostUpdate},
+		{"UniqueRace", testUniqueRace},
+		{"Closed", testClosed},
+		{"CloseWhileWriting", testCloseWhileWriting},
+		{"TypedErrors", testTypedErrors},
+		{"InvalidText", testInvalidText},
+		{"Values", testValues},
+		{"ManyKeys", testManyKeys},
+		{"AdminInsertFind", testAdminInsertFind},
+		{"AdminFilter", testAdminFilter},
+		{"AdminPages", testAdminPages},
+		{"AdminUpdate", testAdminUpdate},
+		{"AdminDelete", testAdminDelete},
+		{"AnyAdminWithRole", testAnyAdminWithRole},
+		{"RoleInsertFind", testRoleInsertFind},
+		{"RoleFilter", testRoleFilter},
+		{"RoleUpdate", testRoleUpdate},
+		{"RoleDelete", testRoleDelete},
+		{"Revision", testRevision},
+		{"ClusterValue", testClusterValue},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
+	}
+}
+
+// timeout is long because the race detector makes everything slow.
+const timeout = 30 * time.Second
+
+// Open opens the database of o and closes it when the test ends.
+func Open(t testing.TB, o store.Options) *store.DB {
+	t.Helper()
+	db, err := store.Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close the database: %v", err)
+		}
+	})
+	return db
+}
+
+// SQLite opens a fresh SQLite database.
+func SQLite(t testing.TB) *store.DB {
+	t.Helper()
+	return Open(t, store.Options{URL: SQLiteURL(t), Timeout: timeout})
+}
+
+// SQLiteURL returns the URL of a SQLite database that does not exist yet.
+func SQLiteURL(t testing.TB) string {
+	t.Helper()
+	return "sqlite:" + filepath.Join(t.TempDir(), "app.db")
+}
+
+// PostgreSQL opens a fresh PostgreSQL database with the newest schema.
+func PostgreSQL(t testing.TB) *store.DB {
+	t.Helper()
+	templateOnce.Do(func() { makeTemplate(t) })
+	if shared.template == "" {
+		t.Fatal("the template database could not be made")
+	}
+	return Open(t, store.Options{URL: createDatabase(t, shared.template), Timeout: timeout})
+}
+
+// PostgreSQLURL returns the URL of a fresh and empty PostgreSQL database.
+func PostgreSQLURL(t testing.TB) string {
+	t.Helper()
+	return createDatabase(t, "template0")
+}
+
+var templateOnce sync.Once
+
+// makeTemplate migrates one database that the others are copies of, which is faster than migrating each.
+func makeTemplate(t testing.TB) {
+	t.Helper()
+	name, u := newDatabase(t, "template0")
+	db, err := store.Open(context.Background(), store.Options{URL: u})
+	if err == nil {
+		err = db.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.template = name
+}
+
+func createDatabase(t testing.TB, template string) string {
+	t.Helper()
+	name, u := newDatabase(t, template)
+	t.Cleanup(func() { administer(t, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
+	return u
+}
+
+func newDatabase(t testing.TB, template string) (name, u string) {
+	t.Helper()
+	base, err := serverURL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = "app_test_" + strings.ToLower(rand.Text())
+	administer(t, "CREATE DATABASE "+name+" TEMPLATE "+template)
+	own := *base
+	own.Path = "/" + name
+	return name, own.String()
+}
+
+// dropTemplate leaves nothing behind on a server that lives on.
+func dropTemplate() error {
+	if shared.template == "" {
+		return nil
+	}
+	return execute(shared.url.String(), "DROP DATABASE "+shared.template+" WITH (FORCE)")
+}
+
+// administer runs one statement on the server's own database.
+func administer(t testing.TB, statement string) {
+	t.Helper()
+	base, err := serverURL()
+	if err == nil {
+		err = execute(base.String(), statement)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func execute(url, statement string) error {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}

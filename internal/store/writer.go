@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+const (
+	// maxBatch bounds how many functions share a transaction.
+	maxBatch = 512
+	// maxBatchTime bounds how long a transaction goes on starting functions, so that the first one does not wait
+	// for its commit for the sake of all others.
+	maxBatchTime = 10 * time.Millisecond
+	// queueSize is how many jobs can wait without their callers being blocked on the queue itself.
+	queueSize = 1024
+)
+
+// A writer owns the one connection of a SQLite database that writes. A commit costs a flush to disk, so the functions
+// that wait share one: the owner begins a transaction, gives each function its turn inside a savepoint and commits
+// once when nobody waits any more. While it commits, the next functions gather by themselves; a single writer is
+// never delayed.
+//
+// A function runs in the goroutine of its caller, to which the owner hands the turn. A panic or a runtime.Goexit
+// thereby hits the caller with its own stack, and the owner only learns that the turn ended badly.
+type writer struct {
+	db      *sql.DB
+	queries queries
+	options Options
+	queue   chan *job
+	// closing is done as soon as Close was called; ended is closed when the owner has returned.
+	closing context.Context
+	cancel  context.CancelFunc
+	ended   chan struct{}
+	counters
+
+	// The rest belongs to the owner goroutine, except for the two flags, which the hooks of the connection use.
+	conn       *sql.Conn
+	statements map[string]*sql.Stmt
+	late       []*job
+	// lost is set by the rollback hook: the engine has given up the transaction, by itself or on demand.
+	lost atomic.Bool
+	// committing permits the commit hook to let a commit pass. Without it a statement that runs after the transaction
+	// was lost would be committed on its own.
+	committing atomic.Bool
+}
+
+// States of a job. Whoever moves it out of waiting owns the outcome.
+const (
+	jobWaiting int32 = iota
+	jobStarted
+	jobGone
+)
+
+// A job is one call of Write.
+type job struct {
+	ctx    context.Context
+	fn     WriteFunc
+	state  atomic.Int32
+	queued time.Time
+	// turn hands the transaction to the caller, which answers on ran; result ends the call. The caller always
+	// receives from turn while the job is started.
+	turn   chan *txConn
+	ran    chan outcome
+	result chan error
+	err    error
+}
+
+// An outcome says how a turn ended. A function that was aborted by a panic or runtime.Goexit has no result.
+type outcome struct {
+	err     error
+	aborted bool
+}
+
+func newWriter(db *sql.DB, q queries, o Options) *writer {
+	w := &writer{
+		db: db, queries: q, options: o,
+		queue: make(chan *job, queueSize),
+		ended: make(chan struct{}),
+	}
+	w.closing, w.cancel = context.WithCancel(context.Background())
+	return w
+}
+
+// write queues fn, takes its turns and waits for the outcome.
+func (w *writer) write(ctx context.Context, fn WriteFunc) error {
+	j := &job{
+		ctx: ctx, fn: fn, queued: time.Now(),
+		turn: make(chan *txConn), ran: make(chan outcome), result: make(chan error, 1),
+	}
+	if w.closing.Err() != nil {
+		return ErrClosed
+	}
+	// Even without a deadline of the caller the wait ends: one slow function and one locked database fit into it.
+	limit := w.options.Timeout + w.options.LockTimeout
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	w.counters.queue.Add(1)
+	queue, done, closing, late := w.queue, ctx.Done(), w.closing.Done(), timer.C
+	for {
+		var failure error
+		select {
+		case queue <- j:
+			queue = nil
+			continue
+		case t := <-j.turn:
+			w.take(j, t)
+			continue
+		case err := <-j.result:
+			return err
+		case <-done:
+			failure = ctx.Err()
+		case <-closing:
+			failure = ErrClosed
+		case <-late:
+			failure = fmt.Errorf("%w: the write did not start within %v", ErrTimeout, limit)
+		}
+		if j.state.CompareAndSwap(jobWaiting, jobGone) {
+			w.counters.queue.Add(-1)
+			w.rolledBack.Add(1)
+			return failure
+		}
+		done, closing, late = nil, nil, nil
+	}
+}
+
+// take runs the function of a job in the goroutine of its caller. When the function does not return, the deferred
+// call reports that and waits until its changes are rolled back before the panic goes on.
+func (w *writer) take(j *job, t *txConn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(j.ctx), w.options.Timeout)
+	defer cancel()
+	t.ctx = ctx
+	returned := false
+	defer func() {
+		if !returned {
+			j.ran <- outcome{aborted: true}
+			<-j.result
+		}
+	}()
+	q := w.queries
+	q.conn = t
+	err := j.fn(ctx, q)
+	if err == nil && ctx.Err() != nil {
+		// Without this a function that ignores its context could hold up all others for as long as it likes and
+		// be rewarded with a commit.
+		err = fmt.Errorf("%w: the transaction took longer than %v", ErrTimeout, w.options.Timeout)
+	}
+	returned = true
+	j.ran <- outcome{err: err}
+}
+
+func (w *writer) stop() {
+	w.cancel()
+	<-w.ended
+}
+
+// run is the owner goroutine.
+func (w *writer) run() {
+	defer close(w.ended)
+	defer w.disconnect()
+	for {
+		select {
+		case <-w.closing.Done():
+			// The callers of the jobs that are still queued see closing for themselves.
+			return
+		case j := <-w.queue:
+			w.late = append(w.late, j)
+			for len(w.late) > 0 && w.closing.Err() == nil {
+				w.batch()
+			}
+		}
+	}
+}
+
+// next returns a job that waits, if there is one.
+func (w *writer) next() *job {
+	if len(w.late) > 0 {
+		j := w.late[0]
+		w.late = w.late[1:]
+		return j
+	}
+	select {
+	case j := <-w.queue:
+		return j
+	default:
+		return nil
+	}
+}
+
+// batch runs waiting jobs in one transaction, and again in further ones as long as a job costs the others theirs.
+func (w *writer) batch() {
+	start := time.Now()
+	if err := w.begin(); err != nil {
+		w.refuse(start, err)
+		return
+	}
+	var members []*job
+	for len(members) < maxBatch && (len(members) == 0 || time.Since(start) < maxBatchTime) && w.closing.Err() == nil {
+		j := w.next()
+		if j == nil {
+			break
+		}
+		if !j.state.CompareAndSwap(jobWaiting, jobStarted) {
+			continue
+		}
+		w.counters.queue.Add(-1)
+		keep, err := w.turn(j)
+		if err != nil {
+			w.rollback()
+			w.again(members, false)
+			return
+		}
+		if keep {
+			members = append(members, j)
+		}
+	}
+	if err := w.commit(members); err != nil {
+		w.options.Logger.Warn("could not commit a batch of writes", "functions", len(members), "error", err)
+		if len(members) == 1 {
+			w.finish(members[0], err)
+			return
+		}
+		w.again(members, true)
+	}
+}
+
+// again repeats jobs whose transaction was lost through no fault of theirs. Alone, each gets a transaction of its own,
+// so that a commit that fails tells which one is the cause.
+func (w *writer) again(members []*job, alone bool) {
+	for len(members) > 0 {
+		w.retries.Add(uint64(len(members)))
+		if err := w.begin(); err != nil {
+			for _, j := range members {
+				w.finish(j, err)
+			}
+			return
+		}
+		group := members
+		if alone {
+			group = members[:1]
+		}
+		rest := members[len(group):]
+		var kept []*job
+		broken := false
+		for i, j := range group {
+			keep, err := w.turn(j)
+			if err != nil {
+				w.rollback()
+				rest = append(append(kept, group[i+1:]...), rest...)
+				broken = true
+				break
+			}
+			if keep {
+				kept = append(kept, j)
+			}
+		}
+		if !broken {
+			if err := w.commit(kept); err != nil {
+				if len(kept) == 1 {
+					w.finish(kept[0], err)
+				} else {
+					rest, alone = append(kept, rest...), true
+				}
+			}
+		}
+		members = rest
+	}
+}
+
+// turn runs one job inside a savepoint. It keeps a job whose outcome depends on the commit: one that failed belongs
+// to them, because what it saw of the others is not committed yet. An error means that the transaction is lost; the
+// job that caused it has its result then.
+func (w *writer) turn(j *job) (keep bool, lost error) {
+	if err := w.exec("SAVEPOINT w"); err != nil {
+		w.finish(j, err)
+		return false, err
+	}
+	t := &txConn{conn: w.conn, lost: w.lost.Load}
+	j.turn <- t
+	out := <-j.ran
+	if err := t.finish(); err != nil && out.err == nil {
+		out.err = err
+	}
+	if w.lost.Load() {
+		if out.err == nil {
+			out.err = errTxLost
+		}
+		w.finish(j, out.err)
+		return false, out.err
+	}
+	var err error
+	if out.err != nil || out.aborted {
+		err = w.exec("ROLLBACK TO w")
+	}
+	if err == nil {
+		err = w.exec("RELEASE w")
+	}
+	if err != nil {
+		w.finish(j, errors.Join(out.err, err))
+		return false, err
+	}
+	if out.aborted {
+		w.finish(j, nil)
+		return false, nil
+	}
+	j.err = out.err
+	return true, nil
+}
+
+// finish ends a job that is not committed.
+func (w *writer) finish(j *job, err error) {
+	w.rolledBack.Add(1)
+	j.result <- err
+}
+
+// refuse fails the jobs that waited since before the transaction could not be begun, as they waited long enough.
+func (w *writer) refuse(since time.Time, err error) {
+	var young []*job
+	for j := w.next(); j != nil; j = w.next() {
+		switch {
+		case j.queued.After(since):
+			young = append(young, j)
+		case j.state.CompareAndSwap(jobWaiting, jobStarted):
+			w.counters.queue.Add(-1)
+			w.finish(j, err)
+		}
+	}
+	w.late = young
+}
+
+// begin starts a transaction that holds the write lock from the beginning: it never has to give up half way because
+// another process was faster.
+func (w *writer) begin() error {
+	if w.conn == nil {
+		if err := w.connect(w.closing); err != nil {
+			return err
+		}
+	}
+	w.lost.Store(false)
+	_, err := w.statements["BEGIN IMMEDIATE"].ExecContext(w.closing)
+	if err == nil {
+		return nil
+	}
+	if w.closing.Err() != nil {
+		return ErrClosed
+	}
+	if errors.Is(translate(err), ErrTimeout) {
+		return fmt.Errorf("%w: the database is locked by another process for longer than %v: %w", ErrTimeout, w.options.LockTimeout, err)
+	}
+	w.disconnect()
+	return err
+}
+
+// commit commits and tells the members. On an error nobody has been told.
+func (w *writer) commit(members []*job) error {
+	good := 0
+	for _, j := range members {
+		if j.err == nil {
+			good++
+		}
+	}
+	if good == 0 {
+		w.rollback()
+	} else {
+		w.committing.Store(true)
+		err := w.exec("COMMIT")
+		w.committing.Store(false)
+		if err != nil {
+			w.rollback()
+			return err
+		}
+		w.batches.Add(1)
+		w.committed.Add(uint64(good))
+	}
+	for _, j := range members {
+		if j.err != nil {
+			w.rolledBack.Add(1)
+		}
+		j.result <- j.err
+	}
+	return nil
+}
+
+// rollback ends the transaction if the engine has not ended it already. A connection that cannot even do that is
+// given up.
+func (w *writer) rollback() {
+	if err := w.exec("ROLLBACK"); err != nil && !w.lost.Load() {
+		w.options.Logger.Warn("could not roll back, reconnecting", "error", err)
+		w.disconnect()
+	}
+}
+
+func (w *writer) exec(statement string) error {
+	_, err := w.statements[statement].ExecContext(context.Background())
+	return err
+}
+
+// connect opens the connection and installs the hooks that watch over the transaction.
+func (w *writer) connect(ctx context.Context) error {
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	w.conn = conn
+	err = conn.Raw(func(c any) error {
+		hooks, ok := c.(sqlite.HookRegisterer)
+		if !ok {
+			return errors.New("the SQLite driver offers no hooks")
+		}
+		hooks.RegisterRollbackHook(func() { w.lost.Store(true) })
+		hooks.RegisterCommitHook(func() int32 {
+			if w.committing.Load() {
+				return 0
+			}
+			return 1
+		})
+		return nil
+	})
+	w.statements = map[string]*sql.Stmt{}
+	for _, text := range []string{"BEGIN IMMEDIATE", "SAVEPOINT w", "RELEASE w", "ROLLBACK TO w", "ROLLBACK", "COMMIT"} {
+		if err == nil {
+			w.statements[text], err = conn.PrepareContext(ctx, text)
+		}
+	}
+	if err != nil {
+		w.disconnect()
+	}
+	return err
+}
+
+func (w *writer) disconnect() {
+	if w.conn == nil {
+		return
+	}
+	for _, statement := range w.statements {
+		if statement != nil {
+			_ = statement.Close()
+		}
+	}
+	// The error makes the pool close the connection instead of keeping it.
+	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = w.conn.Close()
+	w.conn, w.statements = nil, nil
+}
+
+func (w *writer) stats(s *Stats) { w.counters.stats(s) }

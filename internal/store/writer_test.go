@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.org/app/internal/store"
+	"example.org/app/internal/store/storetest"
+)
+
+func bump(name string) store.WriteFunc {
+	return func(ctx context.Context, tx store.Tx) error { return store.BumpRevision(ctx, tx, name) }
+}
+
+func wantRevision(t *testing.T, db *store.DB, name string, want int64) {
+	t.Helper()
+	if got, err := db.Revision(t.Context(), name); err != nil || got != want {
+		t.Errorf("revision %q is %d with error %v, want %d", name, got, err, want)
+	}
+}
+
+// awaitQueue waits until so many writes wait.
+func awaitQueue(t *testing.T, db *store.DB, length int) {
+	t.Helper()
+	for start := time.Now(); db.Stats().Queue != length; runtime.Gosched() {
+		if time.Since(start) > 30*time.Second {
+			t.Errorf("the queue has %d writes, want %d", db.Stats().Queue, length)
+			return
+		}
+	}
+}
+
+// holdWriter keeps the writer busy until the returned function is called, which waits for the end.
+func holdWriter(t *testing.T, db *store.DB) (release func()) {
+	t.Helper()
+	started, released := make(chan struct{}), make(chan struct{})
+	start := sync.OnceFunc(func() { close(started) })
+	var group sync.WaitGroup
+	group.Go(func() {
+		err := db.Write(context.Background(), func(context.Context, store.Tx) error {
+			start()
+			<-released
+			return nil
+		})
+		if err != nil {
+			t.Errorf("hold the writer: %v", err)
+		}
+	})
+	<-started
+	return sync.OnceFunc(func() {
+		close(released)
+		group.Wait()
+	})
+}
+
+func TestSettings(t *testing.T) {
+	db := storetest.Open(t, store.Options{URL: storetest.SQLiteURL(t), LockTimeout: 1234 * time.Millisecond})
+	check := func(ctx context.Context, r store.Reader, want map[string]string) error {
+		for name, value := range want {
+			var got string
+			// The name of the one column differs between settings.
+			if err := r.NewSelect().TableExpr("pragma_"+name).ColumnExpr("*").Scan(ctx, &got); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if got != value {
+				t.Errorf("%s is %s, want %s", name, got, value)
+			}
+		}
+		return nil
+	}
+	common := map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "1234"}
+	err := db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+		common["query_only"] = "1"
+		return check(ctx, r, common)
+	})
+	if err == nil {
+		err = db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			common["query_only"] = "0"
+			return check(ctx, tx, common)
+		})
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBytesKeepTheirType(t *testing.T) {
+	db := storetest.SQLite(t)
+	if _, err := db.GetOrCreate(t.Context(), "digits", func() []byte { return []byte("12345") }); err != nil {
+		t.Fatal(err)
+	}
+	err := db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+		var kind string
+		err := r.NewSelect().TableExpr("cluster_value").ColumnExpr("typeof(value)").Scan(ctx, &kind)
+		if kind != "blob" {
+			t.Errorf("bytes are stored as %q", kind)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGroupCommit checks that writes which wait share a commit.
+func TestGroupCommit(t *testing.T) {
+	db := storetest.SQLite(t)
+	release := holdWriter(t, db)
+	const writers = 100
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			if err := db.Write(context.Background(), bump("a")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	awaitQueue(t, db, writers)
+	release()
+	group.Wait()
+	wantRevision(t, db, "a", writers)
+	if stats := db.Stats(); stats.Committed != writers+1 || stats.Batches > 40 {
+		t.Errorf("%d functions took %d commits", stats.Committed, stats.Batches)
+	}
+}
+
+func TestQueueCancel(t *testing.T) {
+	db := storetest.SQLite(t)
+	release := holdWriter(t, db)
+	defer release()
+	ran := func(context.Context, store.Tx) error {
+		t.Error("the function of a caller that went away ran")
+		return nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() { result <- db.Write(ctx, ran) }()
+	awaitQueue(t, db, 1)
+	cancel()
+	// The writer is still held, so that this would hang if cancellation waited for it.
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := db.Write(ctx, ran); !errors.Is(err, store.ErrTimeout) {
+		t.Errorf("past the deadline: %v", err)
+	}
+	awaitQueue(t, db, 0)
+	release()
+	if err := db.Write(t.Context(), bump("a")); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// TestTimeout checks that the time-out of the options ends a function which respects its context, and that one which
+// does not is at least not committed.
+func TestTimeout(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) string{"sqlite": storetest.SQLiteURL, "postgresql": storetest.PostgreSQLURL} {
+		t.Run(name, func(t *testing.T) {
+			db := storetest.Open(t, store.Options{URL: open(t), Timeout: 80 * time.Millisecond})
+			for what, fn := range map[string]store.WriteFunc{
+				"statement": func(ctx context.Context, tx store.Tx) error {
+					_, err := tx.NewRaw("INSERT INTO revision (name, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'a', max(i) FROM n").Exec(ctx)
+					return err
+				},
+				"statement with a context of its own": func(_ context.Context, tx store.Tx) error {
+					_, err := tx.NewRaw("INSERT INTO revision (name, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'a', max(i) FROM n").Exec(context.Background())
+					return err
+				},
+				"waits": func(ctx context.Context, tx store.Tx) error {
+					if err := store.BumpRevision(ctx, tx, "a"); err != nil {
+						return err
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				},
+				"hides it": func(ctx context.Context, tx store.Tx) error {
+					if err := store.BumpRevision(ctx, tx, "a"); err != nil {
+						return err
+					}
+					<-ctx.Done()
+					return nil
+				},
+			} {
+				if err := db.Write(t.Context(), fn); !errors.Is(err, store.ErrTimeout) {
+					t.Errorf("%s: error %v, want a time-out", what, err)
+				}
+				wantRevision(t, db, "a", 0)
+			}
+			if err := db.Write(t.Context(), bump("b")); err != nil {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
+	}
+}
+
+// TestFullDisk makes the file reach its greatest size in the middle of a batch.
+func TestFullDisk(t *testing.T) {
+	db := storetest.SQLite(t)
+	limit := func(ctx context.Context, tx store.Tx, pages int) error {
+		_, err := tx.NewRaw(fmt.Sprintf("PRAGMA max_page_count = %d", pages)).Exec(ctx)
+		return err
+	}
+	small := func(name string) store.WriteFunc {
+		return func(ctx context.Context, tx store.Tx) error {
+			if err := limit(ctx, tx, 1<<30); err != nil {
+				return err
+			}
+			return store.BumpRevision(ctx, tx, name)
+		}
+	}
+	big := func(ctx context.Context, tx store.Tx) error {
+		if err := limit(ctx, tx, 60); err != nil {
+			return err
+		}
+		return store.InsertAdmins(ctx, tx, store.Admin{ID: 1, LoginName: "big", Password: make([]byte, 4<<20)})
+	}
+	release := holdWriter(t, db)
+	functions := []store.WriteFunc{small("a"), small("b"), big, small("a"), small("c")}
+	results := make([]error, len(functions))
+	var group sync.WaitGroup
+	for i, fn := range functions {
+		group.Go(func() { results[i] = db.Write(context.Background(), fn) })
+	}
+	awaitQueue(t, db, len(functions))
+	release()
+	group.Wait()
+	for i, err := range results {
+		if want := i == 2; errors.Is(err, store.ErrUnavailable) != want || (err == nil) == want {
+			t.Errorf("function %d: %v", i, err)
+		}
+	}
+	for name, want := range map[string]int64{"a": 2, "b": 1, "c": 1} {
+		wantRevision(t, db, name, want)
+	}
+}
+
+// TestTransactionControl checks that a function cannot end the transaction that it shares with others.
+func TestTransactionControl(t *testing.T) {
+	db := storetest.SQLite(t)
+	for _, statement := range []string{"COMMIT", "ROLLBACK", "ROLLBACK; BEGIN"} {
+		release := holdWriter(t, db)
+		name := strings.ToLower(statement)
+		var group sync.WaitGroup
+		var good, bad error
+		group.Go(func() { good = db.Write(context.Background(), bump("good "+name)) })
+		awaitQueue(t, db, 1)
+		group.Go(func() {
+			bad = db.Write(context.Background(), func(ctx context.Context, tx store.Tx) error {
+				if err := store.BumpRevision(ctx, tx, "bad "+name); err != nil {
+					return err
+				}
+				_, _ = tx.NewRaw(statement).Exec(ctx)
+				_ = store.BumpRevision(ctx, tx, "later "+name)
+				return nil
+			})
+		})
+		awaitQueue(t, db, 2)
+		release()
+		group.Wait()
+		if good != nil || bad == nil {
+			t.Errorf("%s: good function: %v, bad function: %v", statement, good, bad)
+		}
+		wantRevision(t, db, "good "+name, 1)
+		wantRevision(t, db, "bad "+name, 0)
+		wantRevision(t, db, "later "+name, 0)
+	}
+	if err := db.Write(t.Context(), bump("afterwards")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLockedByAnotherProcess checks that writes give up in time, reads go on, and writes work again afterwards.
+func TestLockedByAnotherProcess(t *testing.T) {
+	url := storetest.SQLiteURL(t)
+	db := storetest.Open(t, store.Options{URL: url, LockTimeout: 60 * time.Millisecond})
+	conn, err := rawDB(t, "sqlite", url).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			err := db.Write(context.Background(), bump("a"))
+			if !errors.Is(err, store.ErrTimeout) || !strings.Contains(err.Error(), "locked by another process") {
+				t.Errorf("error is %v, want a time-out", err)
+			}
+		})
+	}
+	wantRevision(t, db, "a", 0)
+	group.Wait()
+	if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Write(t.Context(), bump("a")); err != nil {
+		t.Error(err)
+	}
+	wantRevision(t, db, "a", 1)
+}
+
+// TestTwoProcesses has two databases on one file write at once.
+func TestTwoProcesses(t *testing.T) {
+	url := storetest.SQLiteURL(t)
+	databases := []*store.DB{
+		storetest.Open(t, store.Options{URL: url, LockTimeout: time.Minute}),
+		storetest.Open(t, store.Options{URL: url, LockTimeout: time.Minute}),
+	}
+	const writers, rounds = 4, 20
+	var group sync.WaitGroup
+	for _, db := range databases {
+		for range writers {
+			group.Go(func() {
+				for range rounds {
+					if err := db.Write(context.Background(), bump("a")); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
+	for _, db := range databases {
+		wantRevision(t, db, "a", int64(len(databases)*writers*rounds))
+	}
+}
+
+// TestInterruptedBatch checks that functions whose transaction was lost through another one are run again. Whether they
+// share one is a matter of time, so that it is tried until they did.
+func TestInterruptedBatch(t *testing.T) {
+	db := storetest.SQLite(t)
+	slow := func(ctx context.Context, tx store.Tx) error {
+		ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+		defer cancel()
+		_, err := tx.NewRaw("INSERT INTO revision (name, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'slow', max(i) FROM n").Exec(ctx)
+		return err
+	}
+	var round int64
+	for round = 1; round <= 50; round++ {
+		release := holdWriter(t, db)
+		functions := []store.WriteFunc{bump("a"), bump("a"), slow, bump("a")}
+		results := make([]error, len(functions))
+		var group sync.WaitGroup
+		for i, fn := range functions {
+			group.Go(func() { results[i] = db.Write(context.Background(), fn) })
+			awaitQueue(t, db, i+1)
+		}
+		release()
+		group.Wait()
+		for i, err := range results {
+			if want := i == 2; errors.Is(err, store.ErrTimeout) != want || (err == nil) == want {
+				t.Errorf("function %d: %v", i, err)
+			}
+		}
+		wantRevision(t, db, "a", 3*round)
+		wantRevision(t, db, "slow", 0)
+		if db.Stats().Retries > 0 {
+			return
+		}
+	}
+	t.Error("no function was run again")
+}
