@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"strconv"
+	"time"
+)
+
+// Service holds what the business rules count.
+type Service struct {
+	UserRegistered *Counter
+	UserDeleted    *Counter
+	GroupCreated   *Counter
+	GroupDeleted   *Counter
+	MessageSent    *Counter
+}
+
+// Service returns the instruments of the business rules.
+func (r *Registry) Service() *Service { return r.service }
+
+func newService(r *Registry) *Service {
+	counter := func(name, description string) *Counter {
+		return r.Counter(Declaration{Name: name, Description: description})
+	}
+	return &Service{
+		UserRegistered: counter("user.registered", "Users registered by this process."),
+		UserDeleted:    counter("user.deleted", "Users deleted by this process."),
+		GroupCreated:   counter("group.created", "Groups created by this process."),
+		GroupDeleted:   counter("group.deleted", "Groups deleted by this process."),
+		MessageSent:    counter("message.sent", "Messages accepted by this process."),
+	}
+}
+
+// Gateway holds what the client connections count.
+type Gateway struct {
+	UserOnline    *Gauge
+	UserLoggedIn  *Counter
+	ClientRequest *Timer
+}
+
+// Gateway returns the instruments of the client connections.
+func (r *Registry) Gateway() *Gateway { return r.gateway }
+
+func newGateway(r *Registry) *Gateway {
+	return &Gateway{
+		UserOnline:    r.Gauge(Declaration{Name: "user.online", Description: "Users with a session on this process."}),
+		UserLoggedIn:  r.Counter(Declaration{Name: "user.logged_in", Description: "Successful logins on this process."}),
+		ClientRequest: r.Timer(Declaration{Name: "app.client.request", Description: "Time from the arrival of a client request to its response."}),
+	}
+}
+
+// RPC holds what the calls between nodes count.
+type RPC struct{ Request *Timer }
+
+// RPC returns the instruments of the calls between nodes.
+func (r *Registry) RPC() *RPC { return r.rpc }
+
+func newRPC(r *Registry) *RPC {
+	return &RPC{Request: r.Timer(Declaration{Name: "rpc.request", Description: "Duration of calls to other nodes."})}
+}
+
+// HTTP holds what the administrative interface counts.
+type HTTP struct {
+	requests *TimerVec
+	statuses [600]string
+}
+
+// HTTP returns the instruments of the administrative interface.
+func (r *Registry) HTTP() *HTTP { return r.http }
+
+func newHTTP(r *Registry) *HTTP {
+	h := &HTTP{requests: r.TimerVec(Declaration{
+		Name:        "http.server.requests",
+		Description: "Duration of requests to the administrative interface.",
+		Tags:        []string{"method", "uri", "status", "outcome"},
+	})}
+	for i := range h.statuses {
+		h.statuses[i] = strconv.Itoa(i)
+	}
+	return h
+}
+
+// Observe records one finished request. The uri is the declared path of the operation, never the requested one, or
+// empty when no operation matched; it is published as "UNKNOWN" then. Methods that HTTP does not define are
+// published as "OTHER", so that callers cannot create series at will.
+func (h *HTTP) Observe(method, uri string, status int, d time.Duration) {
+	if uri == "" {
+		uri = "UNKNOWN"
+	}
+	switch method {
+	case "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT":
+	default:
+		method = "OTHER"
+	}
+	text, outcome := "UNKNOWN", "UNKNOWN"
+	if status >= 100 && status < len(h.statuses) {
+		text = h.statuses[status]
+		outcome = [...]string{"INFORMATIONAL", "SUCCESS", "REDIRECTION", "CLIENT_ERROR", "SERVER_ERROR"}[status/100-1]
+	}
+	h.requests.With(method, uri, text, outcome).Observe(d)
+}

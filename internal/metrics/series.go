@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// maxSeries bounds the series of one metric, so that a tag value that comes from outside cannot exhaust the
+	// memory. Further combinations are counted together under overflowValue.
+	maxSeries     = 2000
+	overflowValue = "other"
+)
+
+// tagValues is the identity of a series within its family; unused places are empty.
+type tagValues [maxTags]string
+
+// series finds the instrument of a combination of tag values. Reading takes no lock and allocates nothing: the map
+// is replaced, never changed, because new combinations appear rarely and look-ups happen on every request.
+type series[T any] struct {
+	name   string
+	tags   int
+	create func(values []string) *T
+
+	mu     sync.Mutex
+	byTags atomic.Pointer[map[tagValues]*T]
+}
+
+func newSeries[T any](f *family, create func(values []string) *T) *series[T] {
+	s := &series[T]{name: f.Name, tags: len(f.Tags), create: create}
+	s.byTags.Store(&map[tagValues]*T{})
+	return s
+}
+
+// get panics when the number of values differs from the number of declared tags.
+func (s *series[T]) get(values []string) *T {
+	if len(values) != s.tags {
+		panic(fmt.Sprintf("metrics: %q has %d tags, got %d values", s.name, s.tags, len(values)))
+	}
+	var key tagValues
+	copy(key[:], values)
+	if t, ok := (*s.byTags.Load())[key]; ok {
+		return t
+	}
+	return s.add(key)
+}
+
+func (s *series[T]) add(key tagValues) *T {
+	for i := range s.tags {
+		key[i] = strings.ToValidUTF8(key[i], "\uFFFD")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := *s.byTags.Load()
+	if t, ok := known[key]; ok {
+		return t
+	}
+	if len(known) >= maxSeries {
+		for i := range s.tags {
+			key[i] = overflowValue
+		}
+		if t, ok := known[key]; ok {
+			return t
+		}
+	}
+	values := make([]string, s.tags)
+	copy(values, key[:])
+	t := s.create(values)
+	grown := make(map[tagValues]*T, len(known)+1)
+	maps.Copy(grown, known)
+	grown[key] = t
+	s.byTags.Store(&grown)
+	return t
+}
