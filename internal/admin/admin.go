@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package admin is the framework of the administrative HTTP interface: how an
+// operation is declared, and everything that holds for all of them — routing,
+// rate limit, authentication, authorisation, reading of parameters and bodies,
+// the answer's envelope, audit records, and the OpenAPI document. The
+// operations themselves stand in package api; this package knows no resource.
+package admin
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"example.org/app/internal/apierr"
+)
+
+// Settings are what an operator may change while the server runs.
+type Settings struct {
+	UseAuthentication        bool
+	RateLimit                RateLimit
+	MaxBodyBytes             int64
+	Audit                    bool
+	AuditParams              bool
+	AllowDeleteWithoutFilter bool
+	DefaultRecords           int // size of a list when the caller names none
+	MaxRecords               int // size of a list at most
+}
+
+// Options are what an API is built from.
+type Options struct {
+	Title         string // of the OpenAPI document
+	Description   string // of the OpenAPI document
+	Version       string
+	Tags          []Tag            // the controllers that operations are filed under
+	Settings      func() *Settings // called for each request
+	Authenticator Authenticator
+	Recorders     []Recorder
+	// Observe is told of every answer, for metrics. path is that of the
+	// operation, or "" when none matched. It may be nil.
+	Observe func(method, path string, status int, took time.Duration)
+	Logger  *slog.Logger
+	// Translate gives errors of other packages their business codes before they
+	// are sent. It may be nil.
+	Translate func(error) error
+	// DocsEnabled says whether the documentation is served; nil means always.
+	DocsEnabled func() bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// API is the administrative interface of one role: a set of operations behind
+// one http.Handler.
+type API struct {
+	opts     Options
+	registry huma.Registry
+	ops      []*Operation
+	routes   map[string]map[string]*Operation // path, method
+	limiter  *limiter
+	document []byte
+
+	streams     context.Context
+	stopStreams context.CancelFunc
+}
+
+// New builds the interface from its operations. It panics when a declaration is
+// wrong, which is a mistake in the program and not in its use.
+func New(opts Options, ops ...*Operation) *API {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	a := &API{
+		opts:     opts,
+		registry: huma.NewMapRegistry("#/components/schemas/", schemaName),
+		routes:   map[string]map[string]*Operation{},
+		limiter:  newLimiter(opts.Now),
+	}
+	a.streams, a.stopStreams = context.WithCancel(context.Background())
+	ids := map[string]bool{}
+	for _, op := range append(ops, a.documentation()...) {
+		op.input = newInput(a.registry, op.inType)
+		op.check()
+		if ids[op.ID] || a.routes[op.Path][op.Method] != nil {
+			panic(fmt.Sprintf("admin: operation %q (%s %s) is declared twice", op.ID, op.Method, op.Path))
+		}
+		ids[op.ID] = true
+		if a.routes[op.Path] == nil {
+			a.routes[op.Path] = map[string]*Operation{}
+		}
+		a.routes[op.Path][op.Method] = op
+		a.ops = append(a.ops, op)
+	}
+	var err error
+	if a.document, err = a.buildDocument(); err != nil {
+		panic(fmt.Sprintf("admin: build the OpenAPI document: %v", err))
+	}
+	return a
+}
+
+// Operations returns the declarations in the order in which they were given.
+func (a *API) Operations() []*Operation { return slices.Clone(a.ops) }
+
+// Document returns the OpenAPI 3.0 description as JSON.
+func (a *API) Document() []byte { return a.document }
+
+// StopStreams ends the answers that would never end by themselves. It is part
+// of the shutdown.
+func (a *API) StopStreams() { a.stopStreams() }
+
+// call is one request on its way through the framework.
+type call struct {
+	api       *API
+	w         http.ResponseWriter
+	r         *http.Request
+	settings  *Settings
+	started   time.Time
+	remote    netip.Addr
+	requestID string
+	op        *Operation
+	principal *Principal
+	params    map[string]any
+	status    int
+	code      apierr.Code
+}
+
+// ServeHTTP implements http.Handler. The order of the steps is part of the
+// contract: which error wins is observable.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{api: a, w: w, r: r, started: a.opts.Now(), requestID: rand.Text(), settings: a.opts.Settings()}
+	if ap, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		c.remote = ap.Addr().Unmap().WithZone("")
+	}
+	h := w.Header()
+	h["X-Request-Id"] = []string{c.requestID}
+	h["Access-Control-Allow-Origin"] = corsAny
+	h["Access-Control-Allow-Methods"] = corsAny
+	h["Access-Control-Allow-Headers"] = corsHeaders
+	h["Access-Control-Max-Age"] = corsMaxAge
+	if r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != "" {
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	result, err := c.process()
+	c.respond(result, err)
+}
+
+var (
+	corsAny     = []string{"*"}
+	corsHeaders = []string{"Authorization, Content-Type, *"} // Browsers do not let * stand for Authorization.
+	corsMaxAge  = []string{"7200"}
+)
+
+// process takes a request as far as it goes: to the operation's result, or to
+// the first step that refuses it.
+func (c *call) process() (result any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	a := c.api
+	if !a.limiter.take(c.remote, c.settings.RateLimit) {
+		return nil, apierr.New(apierr.ClientRequestsTooFrequent, "")
+	}
+	if c.op, err = a.route(c.w, c.r); err != nil {
+		return nil, err
+	}
+	if c.principal, err = a.authorize(c.r, c.op, c.remote, c.settings); err != nil {
+		return nil, err
+	}
+	in, err := c.readInput()
+	if err != nil {
+		return nil, err
+	}
+	return c.op.run(WithRequester(c.r.Context(), c.principal), in)
+}
+
+// route finds the operation. Paths are compared literally.
+func (a *API) route(w http.ResponseWriter, r *http.Request) (*Operation, error) {
+	path := r.URL.EscapedPath()
+	methods := a.routes[path]
+	op := methods[r.Method]
+	if op != nil && op.Enabled != nil && !op.Enabled() {
+		op, methods = nil, nil
+	}
+	switch {
+	case op != nil:
+		return op, nil
+	case methods == nil:
+		reason := fmt.Sprintf("there is nothing at the path %q", clip(path))
+		if similar := a.similar(path); similar != "" {
+			reason += ": did you mean " + similar + "?"
+		}
+		return nil, &apierr.Error{Code: apierr.IllegalArgument, Status: http.StatusNotFound, Reason: reason}
+	default:
+		allowed := make([]string, 0, len(methods))
+		for m := range methods {
+			allowed = append(allowed, m)
+		}
+		slices.Sort(allowed)
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		return nil, &apierr.Error{
+			Code: apierr.IllegalArgument, Status: http.StatusMethodNotAllowed,
+			Reason: fmt.Sprintf("the path %q knows the methods %s, but not %s", clip(path), strings.Join(allowed, ", "), clip(r.Method)),
+		}
+	}
+}
+
+// similar names the path that shares the longest beginning with an unknown one,
+// if that is more than its slash.
+func (a *API) similar(path string) string {
+	best, shared := "", 1
+	for _, op := range a.ops {
+		n := 0
+		for n < len(path) && n < len(op.Path) && path[n] == op.Path[n] {
+			n++
+		}
+		if n > shared && 2*n >= len(op.Path) {
+			best, shared = op.Path, n
+		}
+	}
+	return best
+}
+
+// readInput reads query and body into a new value of the input type.
+func (c *call) readInput() (any, error) {
+	op := c.op
+	ptr := reflect.New(op.inType)
+	v := ptr.Elem()
+	q, err := ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	selected, err := op.input.decodeQuery(q, v)
+	if err != nil {
+		return nil, err
+	}
+	if op.input.body != nil {
+		if err := c.readBody(v.FieldByIndex(op.input.bodyIndex)); err != nil {
+			return nil, err
+		}
+	}
+	op.input.resolvePaging(v, c.settings)
+	if c.settings.Audit && c.settings.AuditParams {
+		c.params = op.input.describe(v)
+	}
+	if op.Method == http.MethodDelete && !selected && !c.settings.AllowDeleteWithoutFilter {
+		return nil, apierr.New(apierr.NoFilterForDeleteOperation, "")
+	}
+	return ptr.Interface(), nil
+}
+
+// readBody reads the JSON body whatever its Content-Type says.
+func (c *call) readBody(dst reflect.Value) error {
+	limit := c.settings.MaxBodyBytes
+	tooLarge := &apierr.Error{
+		Code: apierr.IllegalArgument, Status: http.StatusRequestEntityTooLarge,
+		Reason: fmt.Sprintf("the body is larger than %d bytes", limit),
+	}
+	if c.r.ContentLength > limit {
+		c.w.Header().Set("Connection", "close")
+		return tooLarge
+	}
+	buf := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(buf)
+	if _, err := buf.ReadFrom(http.MaxBytesReader(c.w, c.r.Body, limit)); err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return tooLarge
+		}
+		return illegal("the body could not be read to its end")
+	}
+	if !c.op.input.bodyRequired && len(bytes.TrimSpace(buf.Bytes())) == 0 {
+		return nil
+	}
+	return c.op.input.body.decodeBody(buf.Bytes(), dst)
+}
+
+// writeTimeout bounds how long a caller may take to accept an answer, or a
+// block of a download.
+const writeTimeout = time.Minute
+
+// respond sends the answer and tells the recorders.
+func (c *call) respond(result any, err error) {
+	rc := http.NewResponseController(c.w)
+	rc.SetWriteDeadline(time.Now().Add(writeTimeout))
+	c.code, c.status = apierr.OK, http.StatusOK
+	if err == nil {
+		err = c.send(result, rc)
+	} else {
+		c.sendError(err)
+	}
+	took := c.api.opts.Now().Sub(c.started)
+	path := ""
+	if c.op != nil {
+		path = c.op.Path
+	}
+	if c.api.opts.Observe != nil {
+		c.api.opts.Observe(c.r.Method, path, c.status, took)
+	}
+	if c.settings.Audit {
+		c.record(err, took)
+	}
+}
+
+func (c *call) record(err error, took time.Duration) {
+	rec := &Record{
+		Admin: c.principal, Remote: c.remote, RequestID: c.requestID, Time: c.started,
+		Method: c.r.Method, Path: c.r.URL.Path, Params: c.params,
+		Code: c.code, Status: c.status, Processing: took, Err: err,
+	}
+	if c.op != nil {
+		rec.Action = c.op.ID
+	}
+	for _, r := range c.api.opts.Recorders {
+		r.Record(c.r.Context(), rec)
+	}
+}
+
+// send sends the result of an operation. Its error is for the record; the
+// caller has already been told what could be told.
+func (c *call) send(result any, rc *http.ResponseController) error {
+	switch v := result.(type) {
+	case Done:
+		return c.sendEnvelope(nil)
+	case NoContent:
+		return c.sendNothing()
+	case *Download:
+		return c.sendDownload(v, rc)
+	case *Raw:
+		if v.Gzipped {
+			return c.sendGzipped(v)
+		}
+		writeBody(c.w, c.r, c.status, v.ContentType, v.Body)
+		return nil
+	case Stream:
+		return c.sendStream(v)
+	case noner:
+		if v.none() {
+			return c.sendNothing()
+		}
+		return c.sendEnvelope(result)
+	}
+	if v := reflect.ValueOf(result); !v.IsValid() || v.Kind() == reflect.Slice && v.Len() == 0 && !c.op.EmptyIsOK {
+		return c.sendNothing()
+	}
+	return c.sendEnvelope(result)
+}
+
+func (c *call) sendNothing() error {
+	c.code, c.status = apierr.NoContent, http.StatusNoContent
+	c.w.WriteHeader(c.status)
+	return nil
+}
+
+func (c *call) sendEnvelope(data any) error {
+	e := envelope{code: c.code, reason: c.code.Text(), data: data}
+	if s, ok := data.(interface{ Outcome() (apierr.Code, string) }); ok {
+		e.code, e.reason = s.Outcome()
+		c.code, c.status = e.code, e.code.HTTP()
+	}
+	buf := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(buf)
+	if err := e.appendTo(buf, c.api.opts.Now()); err != nil {
+		c.sendError(err)
+		return err
+	}
+	writeBody(c.w, c.r, c.status, jsonType, buf.Bytes())
+	return nil
+}
+
+// sendError sends an error as an envelope, whatever the operation would have
+// sent. What is unexpected goes to the log with the request id, not to the
+// caller.
+func (c *call) sendError(err error) {
+	if c.api.opts.Translate != nil {
+		err = c.api.opts.Translate(err)
+	}
+	e := apierr.From(err)
+	c.code, c.status = e.Code, e.HTTP()
+	if e.Code == apierr.ServerInternalError || e.Code == apierr.ServerUnavailable {
+		c.api.opts.Logger.Error("admin request failed", "requestId", c.requestID, "method", c.r.Method, "path", clip(c.r.URL.Path), "error", err)
+	}
+	buf := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(buf)
+	if err := (envelope{code: e.Code, reason: e.Reason}).appendTo(buf, c.api.opts.Now()); err != nil {
+		buf.Reset()
+		buf.WriteString(`{"code":1200,"reason":"internal server error"}`)
+	}
+	if c.status == http.StatusNoContent {
+		c.w.WriteHeader(c.status)
+		return
+	}
+	writeBody(c.w, c.r, c.status, jsonType, buf.Bytes())
+}
+
+// sendGzipped sends a body that is stored compressed.
+func (c *call) sendGzipped(raw *Raw) error {
+	if !acceptsGzip(c.r.Header.Get("Accept-Encoding")) {
+		zr, err := gzip.NewReader(bytes.NewReader(raw.Body))
+		if err != nil {
+			c.sendError(err)
+			return err
+		}
+		body, err := io.ReadAll(zr)
+		if err != nil {
+			c.sendError(err)
+			return err
+		}
+		writeBody(c.w, c.r, c.status, raw.ContentType, body)
+		return nil
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", raw.ContentType)
+	h.Set("Content-Encoding", "gzip")
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Content-Length", strconv.Itoa(len(raw.Body)))
+	c.w.WriteHeader(c.status)
+	_, err := c.w.Write(raw.Body)
+	return err
+}
+
+func (c *call) sendDownload(d *Download, rc *http.ResponseController) error {
+	defer d.Content.Close()
+	h := c.w.Header()
+	h.Set("Content-Type", d.ContentType)
+	h.Set("Content-Disposition", "attachment; filename="+headerName(d.Name))
+	var content io.Reader = d.Content
+	if d.Size >= 0 {
+		h.Set("Content-Length", strconv.FormatInt(d.Size, 10))
+		content = io.LimitReader(content, d.Size)
+	}
+	c.w.WriteHeader(c.status)
+	block := make([]byte, 64<<10)
+	for {
+		n, err := content.Read(block)
+		if n > 0 {
+			rc.SetWriteDeadline(time.Now().Add(writeTimeout))
+			if _, err := c.w.Write(block[:n]); err != nil {
+				return fmt.Errorf("send %q: %w", d.Name, err)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %q: %w", d.Name, err)
+		}
+	}
+}
+
+// headerName keeps a file name from breaking out of its header.
+func headerName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r == '"' || r == ';' || r == '\\' || r >= 0x7f {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+func (c *call) sendStream(stream Stream) error {
+	ctx, cancel := context.WithCancel(c.r.Context())
+	defer cancel()
+	stop := context.AfterFunc(c.api.streams, cancel)
+	defer stop()
+	err := stream(ctx, openEvents(c.w))
+	if ctx.Err() != nil {
+		return nil // The caller left, or the server stops.
+	}
+	return err
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"reflect"
+	"time"
+
+	"example.org/app/internal/apierr"
+)
+
+// Record tells of one finished request.
+type Record struct {
+	Admin      *Principal // nil for a caller without credentials
+	Remote     netip.Addr
+	RequestID  string
+	Time       time.Time
+	Action     string // the operation's ID; "" when no operation matched
+	Method     string
+	Path       string
+	Params     map[string]any // with secrets masked; nil when they are not wanted
+	Code       apierr.Code
+	Status     int
+	Processing time.Duration
+	Err        error
+}
+
+// Recorder is told of every finished request, in the goroutine that served it
+// and before the next request of the same connection is read. It must not
+// block.
+type Recorder interface {
+	Record(ctx context.Context, r *Record)
+}
+
+// AuditLog returns a Recorder that writes one log record for each request.
+func AuditLog(logger *slog.Logger) Recorder { return auditLog{logger} }
+
+type auditLog struct{ logger *slog.Logger }
+
+func (l auditLog) Record(ctx context.Context, r *Record) {
+	attrs := make([]slog.Attr, 0, 12)
+	if r.Admin != nil {
+		attrs = append(attrs, slog.Int64("adminId", r.Admin.ID))
+	}
+	attrs = append(
+		attrs,
+		slog.String("ip", r.Remote.String()),
+		slog.String("requestId", r.RequestID),
+		slog.Time("requestTime", r.Time),
+		slog.String("action", r.Action),
+	)
+	if r.Action == "" {
+		attrs = append(attrs, slog.String("method", r.Method), slog.String("path", clip(r.Path)))
+	}
+	if r.Params != nil {
+		attrs = append(attrs, slog.Any("params", r.Params))
+	}
+	attrs = append(
+		attrs,
+		slog.Bool("success", r.Err == nil),
+		slog.Int("code", int(r.Code)),
+		slog.Int("status", r.Status),
+		slog.Float64("millis", float64(r.Processing.Microseconds())/1000),
+	)
+	if r.Err != nil {
+		attrs = append(attrs, slog.String("error", r.Err.Error()))
+	}
+	l.logger.LogAttrs(ctx, slog.LevelInfo, "admin request", attrs...)
+}
+
+// masked stands for a value that no log may show.
+const masked = "***"
+
+// describe returns the given parameters of an input for an audit record.
+func (in *input) describe(v reflect.Value) map[string]any {
+	params := map[string]any{}
+	for _, p := range in.params {
+		if f := v.FieldByIndex(p.index); !f.IsZero() {
+			params[p.name] = p.describe(f, p.secret)
+		}
+	}
+	if in.body != nil {
+		if f := v.FieldByIndex(in.bodyIndex); !f.IsZero() {
+			params["body"] = in.body.describe(f, false)
+		}
+	}
+	if len(params) == 0 {
+		return nil
+	}
+	return params
+}
+
+// describe returns a value as it may be logged.
+func (s *shape) describe(v reflect.Value, secret bool) any {
+	if secret {
+		return masked
+	}
+	if s.pointer {
+		v = v.Elem()
+	}
+	switch s.kind {
+	case kindObject:
+		m := map[string]any{}
+		for _, f := range s.fields {
+			if fv := v.FieldByIndex(f.index); !fv.IsZero() {
+				m[f.name] = f.describe(fv, f.secret)
+			}
+		}
+		return m
+	case kindList:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = s.elem.describe(v.Index(i), false)
+		}
+		return list
+	case kindBytes:
+		return map[string]any{"bytes": v.Len()}
+	default:
+		return v.Interface()
+	}
+}

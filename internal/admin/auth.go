@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/permission"
+)
+
+// RootID is the id of the administrator that always exists.
+const RootID int64 = 0
+
+// Principal is the administrator who makes a request.
+type Principal struct {
+	ID          int64
+	LoginName   string
+	Permissions permission.Set
+}
+
+// Authenticator knows the administrators.
+type Authenticator interface {
+	// Authenticate returns the administrator with these credentials. It is called
+	// for every request with credentials, concurrently, and must take the same
+	// time for an unknown name and for a wrong password. Wrong credentials are an
+	// apierr.Unauthorized error; any other error means that it could not tell.
+	Authenticate(ctx context.Context, loginName, password string) (*Principal, error)
+}
+
+type principalKey struct{}
+
+// Requester returns the administrator who makes the request, or nil for a
+// caller without credentials.
+func Requester(ctx context.Context) *Principal {
+	p, _ := ctx.Value(principalKey{}).(*Principal)
+	return p
+}
+
+// WithRequester returns a context in which p makes the request.
+func WithRequester(ctx context.Context, p *Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// rootPrincipal acts when authentication is switched off.
+var rootPrincipal = &Principal{ID: RootID, Permissions: permission.NewSet(permission.All()...)}
+
+func unauthorized(format string, args ...any) error {
+	return apierr.New(apierr.Unauthorized, format, args...)
+}
+
+// authorize finds out who calls and whether they may. It returns nil without
+// error for a caller without credentials that may still call.
+func (a *API) authorize(r *http.Request, op *Operation, remote netip.Addr, s *Settings) (*Principal, error) {
+	if !s.UseAuthentication {
+		return rootPrincipal, nil
+	}
+	name, password, ok := basicCredentials(r.Header.Get("Authorization"))
+	if !ok {
+		if op.Access == Public || op.Open != nil && op.Open(remote) {
+			return nil, nil
+		}
+		return nil, unauthorized("this request needs credentials (HTTP Basic)")
+	}
+	if strings.ContainsFunc(name, unicode.IsSpace) || strings.ContainsFunc(password, unicode.IsSpace) {
+		return nil, illegal("login name and password must not contain white space")
+	}
+	p, err := a.opts.Authenticator.Authenticate(r.Context(), name, password)
+	if err != nil {
+		return nil, err
+	}
+	if op.Access == Privileged && !p.Permissions.Has(op.Permission) && !op.asksForSelf(r.URL.RawQuery, p.ID) {
+		return p, unauthorized("the permission %s is needed", op.Permission)
+	}
+	return p, nil
+}
+
+// asksForSelf reports whether the parameter OwnID holds exactly the id.
+func (op *Operation) asksForSelf(rawQuery string, id int64) bool {
+	if op.OwnID == "" {
+		return false
+	}
+	q, err := ParseQuery(rawQuery)
+	if err != nil {
+		return false
+	}
+	p := q[op.OwnID]
+	return p != nil && len(p.objects) == 0 && len(p.values) == 1 && p.values[0] == strconv.FormatInt(id, 10)
+}
+
+// basicCredentials reads an Authorization header. Anything that is not usable
+// counts as no credentials. The decoded bytes are UTF-8 if they can be, and
+// Latin-1 otherwise: browsers and tools differ.
+func basicCredentials(header string) (name, password string, ok bool) {
+	encoded, found := strings.CutPrefix(header, "Basic ")
+	if !found {
+		return "", "", false
+	}
+	b, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return "", "", false
+	}
+	text := string(b)
+	if !utf8.Valid(b) {
+		runes := make([]rune, len(b))
+		for i, c := range b {
+			runes[i] = rune(c)
+		}
+		text = string(runes)
+	}
+	return strings.Cut(text, ":")
+}

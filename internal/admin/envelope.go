@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"example.org/app/internal/apierr"
+)
+
+// gzipFrom is the size in bytes from which text is compressed for callers that
+// accept it.
+const gzipFrom = 1024
+
+const jsonType = "application/json"
+
+// envelope is the object that every answer but a download is wrapped in. Keys
+// stand in this order; data is left out when there is none.
+type envelope struct {
+	code   apierr.Code
+	reason string
+	data   any
+}
+
+// appendTo writes the envelope behind what buf holds.
+func (e envelope) appendTo(buf *bytes.Buffer, now time.Time) error {
+	b := buf.AvailableBuffer()
+	b = append(b, `{"code":`...)
+	b = strconv.AppendInt(b, int64(e.code), 10)
+	b = append(b, `,"reason":`...)
+	buf.Write(b)
+	if err := encodeJSON(buf, e.reason); err != nil {
+		return err
+	}
+	b = append(buf.AvailableBuffer(), `,"timestamp":"`...)
+	b = Date{now}.appendText(b)
+	b = append(b, '"')
+	buf.Write(b)
+	if e.data != nil {
+		buf.WriteString(`,"data":`)
+		if err := encodeJSON(buf, e.data); err != nil {
+			return fmt.Errorf("encode the answer: %w", err)
+		}
+	}
+	buf.WriteByte('}')
+	return nil
+}
+
+// encodeJSON writes v without the escapes that only HTML needs and without the
+// newline that an encoder adds.
+func encodeJSON(buf *bytes.Buffer, v any) error {
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	buf.Truncate(buf.Len() - 1)
+	return nil
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxPooledBuffer keeps a rare large answer from staying in memory.
+const maxPooledBuffer = 1 << 20
+
+func putBuffer(b *bytes.Buffer) {
+	if b.Cap() <= maxPooledBuffer {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
+var gzipWriters = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	return w
+}}
+
+// writeBody sends a body that is complete. Text of some size is compressed if
+// the caller accepts that.
+func writeBody(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	if len(body) >= gzipFrom && isText(contentType) {
+		h.Add("Vary", "Accept-Encoding")
+		if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+			buf := buffers.Get().(*bytes.Buffer)
+			defer putBuffer(buf)
+			zw := gzipWriters.Get().(*gzip.Writer)
+			defer gzipWriters.Put(zw)
+			zw.Reset(buf)
+			zw.Write(body)
+			zw.Close()
+			h.Set("Content-Encoding", "gzip")
+			body = buf.Bytes()
+		}
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(body)
+	}
+}
+
+func isText(contentType string) bool {
+	mime, _, _ := strings.Cut(contentType, ";")
+	return strings.HasPrefix(mime, "text/") || mime == jsonType || mime == "application/javascript"
+}
+
+// acceptsGzip reads an Accept-Encoding header.
+func acceptsGzip(header string) bool {
+	star := false
+	for part := range strings.SplitSeq(header, ",") {
+		coding, params, _ := strings.Cut(part, ";")
+		coding = strings.ToLower(strings.TrimSpace(coding))
+		if coding != "gzip" && coding != "*" {
+			continue
+		}
+		accepted := true
+		if q, ok := strings.CutPrefix(strings.TrimSpace(params), "q="); ok {
+			f, err := strconv.ParseFloat(q, 64)
+			accepted = err == nil && f > 0
+		}
+		if coding == "gzip" {
+			return accepted
+		}
+		star = accepted
+	}
+	return star
+}
+
+// Float is a number that may be NaN or infinite, which JSON writes as strings.
+type Float float64
+
+// MarshalJSON implements json.Marshaler.
+func (f Float) MarshalJSON() ([]byte, error) {
+	switch v := float64(f); {
+	case math.IsNaN(v):
+		return []byte(`"NaN"`), nil
+	case math.IsInf(v, 1):
+		return []byte(`"Infinity"`), nil
+	case math.IsInf(v, -1):
+		return []byte(`"-Infinity"`), nil
+	default:
+		return json.Marshal(v)
+	}
+}
+
+// Schema implements huma.SchemaProvider.
+func (Float) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeNumber, Format: "double", Examples: []any{0.25}}
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// input is the compiled input type of one operation: a struct whose fields
+// tagged `query:"name"` are query parameters and whose field Body, if any, is
+// the JSON body.
+//
+// Tags of a query field: doc, example, default, required:"true", uniqueItems
+// for sets, selector:"true" for what locates the records of a deletion,
+// secret:"true" for what no log may show, and the limits that huma knows
+// (minimum, maxLength, enum …).
+type input struct {
+	params       []*param
+	body         *shape
+	bodyIndex    []int
+	bodyRequired bool
+	paging       [][]int // the fields of type Paging and PageRequest
+}
+
+type param struct {
+	*shape
+	name        string
+	index       []int
+	field       reflect.StructField
+	schema      *huma.Schema
+	required    bool
+	selector    bool
+	secret      bool
+	defaultText string
+	hasDefault  bool
+}
+
+// newInput compiles an input type; it panics when the type cannot be one.
+func newInput(reg huma.Registry, t reflect.Type) *input {
+	in := &input{}
+	if t.Kind() != reflect.Struct {
+		panic(fmt.Sprintf("admin: input type %s is not a struct", t))
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Type == pagingType && f.Anonymous {
+			in.paging = append(in.paging, f.Index)
+		}
+		if f.Anonymous || !f.IsExported() {
+			continue
+		}
+		switch name := f.Tag.Get("query"); {
+		case name != "":
+			in.params = append(in.params, newParam(reg, f, name))
+		case f.Name == "Body":
+			in.body = shapeOf(reg, f.Type, rules{}, t.String()+".Body")
+			in.bodyIndex = f.Index
+			in.bodyRequired = f.Type.Kind() != reflect.Pointer
+		}
+	}
+	return in
+}
+
+func newParam(reg huma.Registry, f reflect.StructField, name string) *param {
+	def, hasDefault := f.Tag.Lookup("default")
+	p := &param{
+		shape: newShape(reg, f), name: name, index: f.Index, field: f,
+		schema:      huma.SchemaFromField(reg, f, f.Name),
+		required:    f.Tag.Get("required") == "true",
+		selector:    f.Tag.Get("selector") == "true",
+		secret:      f.Tag.Get("secret") == "true",
+		defaultText: def, hasDefault: hasDefault,
+	}
+	return p
+}
+
+// decodeQuery fills the query fields of dst. It reports whether a selector was
+// given.
+func (in *input) decodeQuery(q Query, dst reflect.Value) (selected bool, err error) {
+	for _, p := range in.params {
+		given, err := p.decode(q[p.name], dst.FieldByIndex(p.index))
+		if err != nil {
+			return false, illegal("parameter %q: %v", p.name, err)
+		}
+		selected = selected || given && p.selector
+	}
+	return selected, nil
+}
+
+// decode fills the field of one parameter and reports whether it has a value
+// that the caller gave.
+func (p *param) decode(q *queryParam, dst reflect.Value) (given bool, err error) {
+	switch {
+	case q == nil:
+	case p.kind == kindList && p.elem.kind == kindObject:
+		given, err = p.decodeObjects(q, dst)
+	case p.kind == kindList:
+		given, err = p.decodeList(q, dst)
+	default:
+		given, err = p.decodeSingle(q, dst)
+	}
+	if err != nil || given {
+		return given, err
+	}
+	if p.required {
+		return false, fmt.Errorf("is required")
+	}
+	if p.hasDefault {
+		return false, p.setText(dst, p.defaultText)
+	}
+	return false, nil
+}
+
+func (p *param) decodeSingle(q *queryParam, dst reflect.Value) (bool, error) {
+	if len(q.objects) > 0 {
+		return false, fmt.Errorf("does not consist of objects")
+	}
+	if len(q.values) > 1 {
+		return false, fmt.Errorf("takes one value, but %d were given", len(q.values))
+	}
+	text := q.values[0]
+	if err := p.setText(dst, text); err != nil {
+		return false, err
+	}
+	return text != "" || p.kind == kindString, nil
+}
+
+func (p *param) decodeList(q *queryParam, dst reflect.Value) (bool, error) {
+	if len(q.objects) > 0 {
+		return false, fmt.Errorf("does not consist of objects")
+	}
+	list := reflect.MakeSlice(p.typ, 0, len(q.values))
+	for _, value := range q.values {
+		for text := range strings.SplitSeq(value, ",") {
+			if text == "" && p.elem.kind != kindString && p.elem.kind != kindEnum {
+				continue
+			}
+			e := reflect.New(p.typ.Elem()).Elem()
+			if err := p.elem.setText(e, text); err != nil {
+				return false, err
+			}
+			list = reflect.Append(list, e)
+		}
+	}
+	if list.Len() == 0 {
+		return false, nil
+	}
+	if err := p.rules.checkCount(list.Len()); err != nil {
+		return false, err
+	}
+	dst.Set(list)
+	p.dedupe(dst)
+	return true, nil
+}
+
+func (p *param) decodeObjects(q *queryParam, dst reflect.Value) (bool, error) {
+	if len(q.values) > 0 {
+		return false, fmt.Errorf("must be given as %s[0].field", p.name)
+	}
+	list := reflect.MakeSlice(p.typ, 0, len(q.objects))
+	for _, o := range q.objects {
+		e := reflect.New(p.typ.Elem()).Elem()
+		if err := p.elem.setFields(e, o); err != nil {
+			return false, fmt.Errorf("element %d: %w", o.index, err)
+		}
+		list = reflect.Append(list, e)
+	}
+	if err := p.rules.checkCount(list.Len()); err != nil {
+		return false, err
+	}
+	dst.Set(list)
+	p.dedupe(dst)
+	return true, nil
+}
+
+// setFields fills an object from the fields of a query.
+func (s *shape) setFields(dst reflect.Value, o queryObject) error {
+	seen := make([]bool, len(s.fields))
+	for _, qf := range o.fields {
+		i, ok := s.byName[qf.name]
+		if !ok {
+			return fmt.Errorf("there is no field %q", clip(qf.name))
+		}
+		if seen[i] {
+			return fmt.Errorf("field %q is given twice", qf.name)
+		}
+		seen[i] = true
+		f := s.fields[i]
+		if err := f.setText(dst.FieldByIndex(f.index), qf.value); err != nil {
+			return fmt.Errorf("field %q: %w", qf.name, err)
+		}
+	}
+	for i, f := range s.fields {
+		if f.required && !seen[i] {
+			return fmt.Errorf("field %q is required", f.name)
+		}
+	}
+	return nil
+}

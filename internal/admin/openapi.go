@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"example.org/app/internal/apierr"
+)
+
+// Tag is a heading of the OpenAPI document.
+type Tag struct{ Name, Description string }
+
+// failure is the envelope of a refused request, for the document.
+type failure struct {
+	Code      int32  `json:"code" doc:"Business status code." example:"1102"`
+	Reason    string `json:"reason" doc:"What is wrong, for people to read." example:"parameter \"ids\": \"x\" must be an integer of 64 bits"`
+	Timestamp Date   `json:"timestamp" doc:"When the answer was written."`
+}
+
+const securityScheme = "BasicAuth"
+
+// buildDocument describes the operations in OpenAPI 3.0.
+func (a *API) buildDocument() ([]byte, error) {
+	doc := &huma.OpenAPI{
+		OpenAPI: "3.1.0", // Downgrade turns it into 3.0.3.
+		Info: &huma.Info{
+			Title: a.opts.Title, Description: a.opts.Description, Version: a.opts.Version,
+			License: &huma.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"},
+			Contact: &huma.Contact{Name: "The operator of this server"},
+		},
+		Servers: []*huma.Server{{URL: "/", Description: "This node"}},
+		Components: &huma.Components{
+			Schemas: a.registry,
+			SecuritySchemes: map[string]*huma.SecurityScheme{securityScheme: {
+				Type: "http", Scheme: "basic",
+				Description: "Login name and password of an administrator.",
+			}},
+		},
+	}
+	used := map[string]bool{}
+	for _, op := range a.ops {
+		doc.AddOperation(a.describe(op))
+		used[op.Tag] = true
+	}
+	for _, t := range append(slices.Clone(a.opts.Tags), documentationTag) {
+		if used[t.Name] {
+			doc.Tags = append(doc.Tags, &huma.Tag{Name: t.Name, Description: t.Description})
+			delete(used, t.Name)
+		}
+	}
+	if len(used) > 0 {
+		return nil, fmt.Errorf("tags without description: %v", used)
+	}
+	for _, s := range a.registry.Map() {
+		neverNull(s)
+	}
+	compact, err := doc.Downgrade()
+	if err != nil {
+		return nil, err
+	}
+	var tree any
+	if err := json.Unmarshal(compact, &tree); err != nil {
+		return nil, err
+	}
+	downgrade(tree)
+	var pretty bytes.Buffer
+	enc := json.NewEncoder(&pretty)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(tree); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(pretty.Bytes()), nil
+}
+
+// downgrade finishes what huma's downgrade to OpenAPI 3.0 leaves: 3.0 knows no
+// contentMediaType, and nothing may stand beside a $ref.
+func downgrade(node any) {
+	switch n := node.(type) {
+	case map[string]any:
+		delete(n, "contentMediaType")
+		if ref, ok := n["$ref"]; ok && len(n) > 1 {
+			delete(n, "$ref")
+			n["allOf"] = []any{map[string]any{"$ref": ref}}
+		}
+		for _, v := range n {
+			downgrade(v)
+		}
+	case []any:
+		for _, v := range n {
+			downgrade(v)
+		}
+	}
+}
+
+// neverNull removes what a Go pointer says of null: an absent value is never
+// written as null.
+func neverNull(s *huma.Schema) {
+	if s == nil {
+		return
+	}
+	s.Nullable = false
+	neverNull(s.Items)
+	for _, p := range s.Properties {
+		neverNull(p)
+	}
+	if add, ok := s.AdditionalProperties.(*huma.Schema); ok {
+		neverNull(add)
+	}
+}
+
+func (a *API) describe(op *Operation) *huma.Operation {
+	o := &huma.Operation{
+		OperationID: op.ID, Method: op.Method, Path: op.Path, Tags: []string{op.Tag},
+		Summary: op.Summary, Description: op.Description, Deprecated: op.Deprecated,
+		Responses:  map[string]*huma.Response{},
+		Extensions: map[string]any{},
+	}
+	if o.Description == "" {
+		o.Description = op.Summary + "."
+	}
+	switch op.Access {
+	case Privileged:
+		o.Extensions["x-permission"] = string(op.Permission)
+		o.Description += "\n\nPermission: `" + string(op.Permission) + "`."
+	case AnyAdmin:
+		o.Description += "\n\nPermission: none, but the credentials of an administrator."
+	}
+	o.Security = []map[string][]string{}
+	if op.Access != Public {
+		o.Security = append(o.Security, map[string][]string{securityScheme: {}})
+	}
+	for _, p := range op.input.params {
+		o.Parameters = append(o.Parameters, describeParam(p))
+	}
+	if op.input.body != nil {
+		o.RequestBody = &huma.RequestBody{
+			Required: op.input.bodyRequired,
+			Content:  map[string]*huma.MediaType{jsonType: {Schema: a.registry.Schema(op.input.body.typ, true, op.ID+"Body")}},
+		}
+	}
+	a.describeSuccess(op, o)
+	a.describeFailures(op, o)
+	return o
+}
+
+func describeParam(p *param) *huma.Param {
+	neverNull(p.schema)
+	hp := &huma.Param{
+		Name: p.name, In: "query", Required: p.required,
+		Description: p.schema.Description, Schema: p.schema,
+	}
+	p.schema.Description = ""
+	if p.kind == kindList {
+		explode := false
+		hp.Style, hp.Explode = "form", &explode
+	}
+	return hp
+}
+
+func (a *API) describeSuccess(op *Operation, o *huma.Operation) {
+	ok := &huma.Response{Description: "Success."}
+	nothing := &huma.Response{Description: "There is nothing."}
+	t := op.outType
+	switch {
+	case op.Method == http.MethodHead:
+	case t == reflect.TypeFor[NoContent]():
+		nothing.Description = "Success; nothing to return."
+		o.Responses["204"] = nothing
+		return
+	case op.Media != nil:
+		ok.Description = op.Media.Description
+		ok.Content = map[string]*huma.MediaType{op.Media.ContentType: a.describeMedia(op.Media)}
+	default:
+		ok.Content = map[string]*huma.MediaType{jsonType: {Schema: a.envelopeSchema(t, op.ID)}}
+		if t.Kind() == reflect.Slice && !op.EmptyIsOK || t.Implements(reflect.TypeFor[noner]()) {
+			o.Responses["204"] = nothing
+		}
+	}
+	o.Responses["200"] = ok
+}
+
+func (a *API) describeMedia(m *Media) *huma.MediaType {
+	mt := &huma.MediaType{Example: m.Example}
+	switch {
+	case m.JSON != nil:
+		mt.Schema = a.registry.Schema(reflect.TypeOf(m.JSON), true, "")
+	case isText(m.ContentType):
+		mt.Schema = &huma.Schema{Type: huma.TypeString}
+	default:
+		mt.Schema = &huma.Schema{Type: huma.TypeString, Format: "binary"}
+	}
+	return mt
+}
+
+// envelopeSchema is the envelope with the data of one operation.
+func (a *API) envelopeSchema(data reflect.Type, hint string) *huma.Schema {
+	s := &huma.Schema{
+		Type:     huma.TypeObject,
+		Required: []string{"code", "reason", "timestamp"},
+		Properties: map[string]*huma.Schema{
+			"code":      {Type: huma.TypeInteger, Format: "int32", Description: "Business status code; 1000 is success.", Examples: []any{int(apierr.OK)}},
+			"reason":    {Type: huma.TypeString, Description: "Text of the code.", Examples: []any{apierr.OK.Text()}},
+			"timestamp": Date{}.Schema(nil),
+		},
+	}
+	if data != reflect.TypeFor[Done]() {
+		ds := a.registry.Schema(data, true, hint+"Data")
+		neverNull(ds)
+		s.Properties["data"] = ds
+		s.Required = append(s.Required, "data")
+	}
+	return s
+}
+
+// describeFailures lists the codes that the operation can give, by HTTP status.
+func (a *API) describeFailures(op *Operation, o *huma.Operation) {
+	codes := map[int][]apierr.Code{
+		http.StatusBadRequest:          {apierr.IllegalArgument},
+		http.StatusTooManyRequests:     {apierr.ClientRequestsTooFrequent},
+		http.StatusInternalServerError: {apierr.ServerInternalError},
+	}
+	if op.Access != Public {
+		codes[http.StatusUnauthorized] = []apierr.Code{apierr.Unauthorized}
+		codes[http.StatusServiceUnavailable] = []apierr.Code{apierr.ServerUnavailable}
+	}
+	if op.input.body != nil {
+		codes[http.StatusRequestEntityTooLarge] = []apierr.Code{apierr.IllegalArgument}
+	}
+	if op.Method == http.MethodDelete {
+		codes[http.StatusBadRequest] = append(codes[http.StatusBadRequest], apierr.NoFilterForDeleteOperation)
+	}
+	for _, c := range op.Errors {
+		if !slices.Contains(codes[c.HTTP()], c) {
+			codes[c.HTTP()] = append(codes[c.HTTP()], c)
+		}
+	}
+	schema := a.registry.Schema(reflect.TypeFor[failure](), true, "")
+	for status, list := range codes {
+		var lines []string
+		for _, c := range list {
+			lines = append(lines, fmt.Sprintf("%d `%s`: %s", c, c.Name(), c.Text()))
+		}
+		resp := &huma.Response{
+			Description: strings.Join(lines, "\n\n"),
+			Extensions:  map[string]any{"x-codes": list},
+		}
+		if op.Method != http.MethodHead {
+			example := map[string]any{"code": list[0], "reason": list[0].Text(), "timestamp": "2024-03-28T11:43:23.291+00:00"}
+			resp.Content = map[string]*huma.MediaType{jsonType: {Schema: schema, Example: example}}
+		}
+		o.Responses[fmt.Sprint(status)] = resp
+	}
+}
+
+// schemaName names a component after its type.
+func schemaName(t reflect.Type, hint string) string { return huma.DefaultSchemaNamer(t, hint) }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"reflect"
+	"strings"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/permission"
+)
+
+// Access says who may call an operation.
+type Access int
+
+const (
+	// Privileged operations need their permission. It is the zero value, so that
+	// an operation is never open by omission.
+	Privileged Access = iota
+	// AnyAdmin operations need valid credentials and no permission.
+	AnyAdmin
+	// Public operations need no credentials.
+	Public
+)
+
+// Operation is one operation of the admin interface, declared once. Router,
+// authorisation, audit record, OpenAPI document and the plugins' view of the
+// interface derive from it.
+type Operation struct {
+	ID          string // unique; the operationId, and the action name in audit records
+	Method      string
+	Path        string
+	Tag         string // the controller that the document files it under
+	Summary     string // one short line
+	Description string
+	Deprecated  bool
+
+	Access     Access
+	Permission permission.Permission
+	// OwnID names a query parameter. A caller without the permission may still
+	// call the operation when that parameter holds exactly its own id.
+	OwnID string
+	// Open lets callers from an address in without credentials. It may be nil.
+	Open func(netip.Addr) bool
+	// Enabled switches the operation off while it returns false. It may be nil.
+	Enabled func() bool
+
+	// Errors are the codes that the operation can give beside those that every
+	// operation can.
+	Errors []apierr.Code
+	// Media describes a result that is not in an envelope.
+	Media *Media
+	// EmptyIsOK makes an empty list a 200 with [] instead of a 204.
+	EmptyIsOK bool
+
+	inType, outType reflect.Type
+	input           *input
+	run             func(ctx context.Context, in any) (any, error)
+}
+
+// Handle completes the declaration of an operation with its handler. In is the
+// input struct, Out the type of the result: any type for data in an envelope,
+// or one of Done, NoContent, Page, *Download, *Raw and Stream. The handler is
+// called after authentication, authorisation and validation of the input; the
+// caller is in the context (see Requester).
+func Handle[In, Out any](op Operation, handler func(context.Context, *In) (Out, error)) *Operation {
+	op.inType, op.outType = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	op.run = func(ctx context.Context, in any) (any, error) { return handler(ctx, in.(*In)) }
+	return &op
+}
+
+// NoInput is the input of an operation that has none.
+type NoInput struct{}
+
+// check panics when a declaration breaks a rule of the interface. It runs when
+// the server starts and in every test.
+func (op *Operation) check() {
+	fail := func(format string, args ...any) {
+		panic(fmt.Sprintf("admin: operation %q (%s %s): %s", op.ID, op.Method, op.Path, fmt.Sprintf(format, args...)))
+	}
+	switch op.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete:
+	default:
+		fail("method is not one of GET, HEAD, POST, PUT, DELETE")
+	}
+	switch {
+	case op.ID == "" || op.Summary == "" || op.Tag == "" || op.run == nil:
+		fail("ID, Summary, Tag and handler are needed")
+	case !strings.HasPrefix(op.Path, "/") || strings.ContainsAny(op.Path, "{}:*%?") || strings.HasSuffix(op.Path, "/"):
+		fail("a path has no parameters, escapes or trailing slash")
+	case op.Access == Privileged && !permission.Known(op.Permission):
+		fail("permission %q is not in the table", op.Permission)
+	case op.Access != Privileged && op.Permission != "":
+		fail("has a permission that is never asked for")
+	}
+	body := op.input.body != nil
+	if body && (op.Method == http.MethodGet || op.Method == http.MethodHead || op.Method == http.MethodDelete) {
+		fail("only POST and PUT have a body")
+	}
+	if op.Method == http.MethodDelete && !op.input.hasSelector() {
+		fail("a deletion needs a parameter tagged selector")
+	}
+	if op.OwnID != "" && op.input.param(op.OwnID) == nil {
+		fail("OwnID names the unknown parameter %q", op.OwnID)
+	}
+}
+
+func (in *input) hasSelector() bool {
+	for _, p := range in.params {
+		if p.selector {
+			return true
+		}
+	}
+	return false
+}
+
+func (in *input) param(name string) *param {
+	for _, p := range in.params {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}

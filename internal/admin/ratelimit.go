@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// RateLimit configures the token bucket of each remote address.
+type RateLimit struct {
+	Capacity        int
+	InitialTokens   int
+	TokensPerPeriod int
+	RefillInterval  time.Duration // 0 means that a bucket is never filled again
+}
+
+// limiter holds one token bucket for each remote address. Its rules are given
+// with each request, so that a change of the settings counts at once.
+type limiter struct {
+	now    func() time.Time
+	shards [16]limiterShard
+}
+
+type limiterShard struct {
+	mu      sync.Mutex
+	buckets map[netip.Addr]*bucket
+	purged  time.Time
+}
+
+type bucket struct {
+	tokens int
+	filled time.Time
+}
+
+const (
+	purgeInterval = 30 * time.Minute
+	// purgeSize starts a purge earlier when very many addresses were seen.
+	purgeSize = 4096
+)
+
+func newLimiter(now func() time.Time) *limiter {
+	l := &limiter{now: now}
+	for i := range l.shards {
+		l.shards[i].buckets = map[netip.Addr]*bucket{}
+		l.shards[i].purged = now()
+	}
+	return l
+}
+
+// take takes one token for the address and reports whether there was one.
+func (l *limiter) take(addr netip.Addr, r RateLimit) bool {
+	b := addr.As16()
+	s := &l.shards[(b[15]^b[14]^b[7])%uint8(len(l.shards))]
+	now := l.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d := now.Sub(s.purged); d >= purgeInterval || len(s.buckets) >= purgeSize && d >= time.Second {
+		s.purge(now, r)
+	}
+	bk := s.buckets[addr]
+	if bk == nil {
+		bk = &bucket{tokens: r.InitialTokens, filled: now}
+		s.buckets[addr] = bk
+	}
+	bk.tokens = min(bk.tokens, max(r.Capacity, r.InitialTokens))
+	if bk.tokens <= 0 {
+		bk.refill(now, r)
+	}
+	if bk.tokens <= 0 {
+		return false
+	}
+	bk.tokens--
+	return true
+}
+
+// refill fills an empty bucket with what the whole periods since the last
+// filling are worth.
+func (b *bucket) refill(now time.Time, r RateLimit) {
+	if r.RefillInterval <= 0 {
+		return
+	}
+	periods := int64(now.Sub(b.filled) / r.RefillInterval)
+	if periods < 1 {
+		return
+	}
+	b.tokens = r.Capacity
+	if periods < int64(r.Capacity) {
+		b.tokens = int(min(periods*int64(r.TokensPerPeriod), int64(r.Capacity)))
+	}
+	b.filled = now
+}
+
+// purge forgets the buckets that would be full again.
+func (s *limiterShard) purge(now time.Time, r RateLimit) {
+	s.purged = now
+	for addr, b := range s.buckets {
+		c := *b
+		c.tokens = 0
+		c.refill(now, r)
+		if b.tokens >= r.Capacity || c.tokens >= r.Capacity {
+			delete(s.buckets, addr)
+		}
+	}
+}

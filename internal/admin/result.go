@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"context"
+	"io"
+)
+
+// Done is the result of an operation that has nothing to return: 200 and an
+// envelope without data.
+type Done struct{}
+
+// NoContent is the result of an operation that answers 204 when it succeeds.
+type NoContent struct{}
+
+// Page is one page of a collection. A page of an empty collection is answered
+// with 204.
+type Page[T any] struct {
+	Total   int64 `json:"total" doc:"How many records match the filters." example:"1"`
+	Records []T   `json:"records" doc:"The records of this page."`
+}
+
+// NewPage returns a page; records may be nil.
+func NewPage[T any](total int64, records []T) Page[T] {
+	if records == nil {
+		records = []T{}
+	}
+	return Page[T]{Total: total, Records: records}
+}
+
+func (p Page[T]) none() bool { return p.Total <= 0 }
+
+// UpdateResult counts what an update did.
+type UpdateResult struct {
+	MatchedCount  int64 `json:"matchedCount" doc:"How many records the selectors matched." example:"1"`
+	ModifiedCount int64 `json:"modifiedCount" doc:"How many of them were changed." example:"1"`
+}
+
+// DeleteResult counts what a deletion did.
+type DeleteResult struct {
+	DeletedCount int64 `json:"deletedCount" doc:"How many records were deleted." example:"1"`
+}
+
+// Download is the result of an operation that sends a file. The framework
+// closes Content.
+type Download struct {
+	Name        string
+	ContentType string
+	Size        int64 // -1 when it is not known
+	Content     io.ReadCloser
+}
+
+// Raw is the result of an operation that answers without envelope.
+type Raw struct {
+	ContentType string
+	Body        []byte
+	// Gzipped says that Body is already compressed.
+	Gzipped bool
+}
+
+// Stream is the result of an operation that writes server-sent events until it
+// returns or ctx ends.
+type Stream func(ctx context.Context, events *Events) error
+
+// Media describes the body of a Download, Raw or Stream result in the OpenAPI
+// document.
+type Media struct {
+	ContentType string
+	Description string
+	Example     any
+	// JSON is a value of the type that a Raw JSON body has.
+	JSON any
+}
+
+// none is implemented by results that are answered with 204 when they hold
+// nothing.
+type noner interface{ none() bool }

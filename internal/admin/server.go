@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// ServerOptions say where and how an interface listens.
+type ServerOptions struct {
+	Host          string
+	Port          int // 0 means any free port
+	HeaderTimeout time.Duration
+	ReadTimeout   time.Duration // for one whole request
+	IdleTimeout   time.Duration
+	TLS           *Certificate // nil means plain HTTP
+	Logger        *slog.Logger
+}
+
+// maxHeaderBytes bounds the request line and the headers; a query string of
+// thousands of ids fits.
+const maxHeaderBytes = 256 << 10
+
+// Server listens for the callers of one API.
+type Server struct {
+	api      *API
+	http     *http.Server
+	listener net.Listener
+	tls      bool
+}
+
+// Listen opens the port. Serve must be called next.
+func Listen(ctx context.Context, api *API, o ServerOptions) (*Server, error) {
+	s := &Server{api: api, tls: o.TLS != nil}
+	s.http = &http.Server{
+		Handler:           api,
+		ReadHeaderTimeout: o.HeaderTimeout,
+		ReadTimeout:       o.ReadTimeout,
+		IdleTimeout:       o.IdleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+	}
+	s.http.RegisterOnShutdown(api.StopStreams)
+	addr := net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("admin interface: %w", err)
+	}
+	if o.TLS != nil {
+		listener = tls.NewListener(listener, &tls.Config{
+			MinVersion:     tls.VersionTLS12,
+			NextProtos:     []string{"http/1.1"},
+			GetCertificate: o.TLS.Get,
+		})
+	}
+	s.listener = listener
+	return s, nil
+}
+
+// Addr returns the address that the server listens on.
+func (s *Server) Addr() *net.TCPAddr { return s.listener.Addr().(*net.TCPAddr) }
+
+// URL returns the address as callers on this machine write it.
+func (s *Server) URL() string {
+	scheme := "http"
+	if s.tls {
+		scheme = "https"
+	}
+	host := "localhost"
+	if ip := s.Addr().IP; !ip.IsUnspecified() {
+		host = ip.String()
+	}
+	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(s.Addr().Port))
+}
+
+// Serve answers requests until Shutdown or Close.
+func (s *Server) Serve() error {
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("admin interface: %w", err)
+	}
+	return nil
+}
+
+// Shutdown stops listening and lets running requests finish, until ctx ends;
+// then it cuts them off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		return errors.Join(fmt.Errorf("admin interface: running requests did not finish in time: %w", err), s.http.Close())
+	}
+	return nil
+}
