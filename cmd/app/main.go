@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command app is the instant-messaging server: both roles, or one of them, and
+// the commands that an operator needs around them.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"example.org/app/internal/app"
+)
+
+// commands is the command line.
+type commands struct {
+	All     allCommand     `cmd:"" default:"withargs" help:"Run both roles in one process (the default)."`
+	Gateway gatewayCommand `cmd:"" help:"Run app-gateway, which holds the users' connections."`
+	Service serviceCommand `cmd:"" help:"Run app-service, which holds the rules and the data."`
+	Config  configCommand  `cmd:"" help:"Read about properties, or check a configuration."`
+	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI 3.0 document of a role."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+const description = `An instant-messaging server that an operator can administer and a programmer can extend.
+
+Examples:
+  app                                     run both roles here, data in ./data
+  app service --home /srv/app             run one role
+  app --set app.service.admin-api.http.port=8080
+  app config doc                          list every property`
+
+func main() {
+	var c commands
+	parser := kong.Must(
+		&c,
+		kong.Name("app"),
+		kong.Description(description),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.UsageOnError(),
+	)
+	ctx, err := parser.Parse(os.Args[1:])
+	if err != nil {
+		fail(fmt.Errorf("%w; see app --help", err))
+	}
+	if err := ctx.Run(); err != nil {
+		fail(err)
+	}
+}
+
+// fail prints an error as one line and leaves.
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "app: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+	code := 1
+	if e, ok := errors.AsType[interface {
+		error
+		ExitCode() int
+	}](err); ok {
+		code = e.ExitCode()
+	}
+	os.Exit(code)
+}
+
+type versionCommand struct{}
+
+// Help implements kong.HelpProvider.
+func (versionCommand) Help() string { return "Example:\n  app version" }
+
+// Run implements the command.
+func (versionCommand) Run() error {
+	b := app.Build()
+	fmt.Printf("app %s (commit %s, built %s)\n", b.Version, b.CommitID, b.BuildTime)
+	return nil
+}
+
+type openAPICommand struct {
+	Role string `required:"" enum:"service,gateway" help:"The role: service or gateway."`
+}
+
+// Help implements kong.HelpProvider.
+func (openAPICommand) Help() string { return "Example:\n  app openapi --role service > service.json" }
+
+// Run implements the command.
+func (c openAPICommand) Run() error {
+	_, err := fmt.Printf("%s\n", app.OpenAPI(app.Role(c.Role)))
+	return err
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"example.org/app/internal/app"
+	"example.org/app/internal/config"
+	"example.org/app/internal/im/administrator"
+)
+
+// source are the flags that say where the configuration comes from.
+type source struct {
+	Home   string   `default:"." env:"APP_HOME" placeholder:"DIR" help:"Folder that holds config/application.yaml, data/, log/ and plugins/ (default: the current one)."`
+	Config string   `placeholder:"FILE" help:"Configuration file instead of config/application.yaml."`
+	Set    []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property; may be repeated. Stronger than the environment, which is stronger than the file."`
+}
+
+func (s source) load() (*config.Config, error) {
+	home, err := filepath.Abs(s.Home)
+	if err != nil {
+		return nil, fmt.Errorf("home folder %q: %w", s.Home, err)
+	}
+	return config.Load(config.Options{Home: home, File: s.Config, Environ: os.Environ(), Set: s.Set})
+}
+
+type (
+	allCommand     struct{ source }
+	gatewayCommand struct{ source }
+	serviceCommand struct{ source }
+)
+
+const serverHelp = `Properties come from defaults, then the file, then the environment, then --set; the last one wins.
+
+Examples:
+  app %[1]s
+  app %[1]s --home /srv/app --set app.logging.console.level=DEBUG
+  APP_STORE_URL=postgres://app@db/app app %[1]s`
+
+// Help implements kong.HelpProvider.
+func (allCommand) Help() string { return fmt.Sprintf(serverHelp, "all") }
+
+// Help implements kong.HelpProvider.
+func (gatewayCommand) Help() string { return fmt.Sprintf(serverHelp, "gateway") }
+
+// Help implements kong.HelpProvider.
+func (serviceCommand) Help() string { return fmt.Sprintf(serverHelp, "service") }
+
+// Run implements the command.
+func (c allCommand) Run() error { return c.serve(app.AllRoles) }
+
+// Run implements the command.
+func (c gatewayCommand) Run() error { return c.serve([]app.Role{app.Gateway}) }
+
+// Run implements the command.
+func (c serviceCommand) Run() error { return c.serve([]app.Role{app.Service}) }
+
+// serve runs roles until a signal. A second signal does not wait.
+func (s source) serve(roles []app.Role) error {
+	c, err := s.load()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // From here on a signal ends the process at once.
+	return app.Run(ctx, app.Options{Roles: roles, Config: c, Ready: announce})
+}
+
+// announce prints where everything is.
+func announce(a *app.App) {
+	home := a.Config().Current().Home()
+	fmt.Printf("\napp %s is ready after %d ms (%s, data in %s)\n\n", app.Build().Version, a.StartTime().Round(time.Millisecond).Milliseconds(), a.Engine(), home)
+	for _, role := range a.Roles() {
+		if url := a.URL(role); url != "" {
+			fmt.Printf("  %-8s admin interface  %s   documentation  %s/openapi/ui\n", role, url, url)
+		} else {
+			fmt.Printf("  %-8s admin interface  switched off\n", role)
+		}
+	}
+	fmt.Printf("  root account              %s\n", administrator.RootLoginName)
+	fmt.Printf("  log files                 %s\n\n", a.LogDir())
+	if a.DefaultRootPassword() {
+		fmt.Printf("WARNING: the root account %q has the default password %q; change it with PUT /admins?ids=0.\n\n",
+			administrator.RootLoginName, config.Default().Security.Password.InitialRootPassword.Reveal())
+	}
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/permission"
+	"example.org/app/internal/store"
+)
+
+const adminTag = "AdminController"
+
+type adminHandlers struct{ directory *administrator.Directory }
+
+func adminOperations(d *administrator.Directory) []*admin.Operation {
+	h := adminHandlers{d}
+	return []*admin.Operation{
+		admin.Handle(admin.Operation{
+			ID: "checkCredentials", Method: http.MethodHead, Path: "/admins", Tag: adminTag, Access: admin.AnyAdmin,
+			Summary: "Check credentials", Description: "Answers 200 if the credentials are valid and 401 if they are not.",
+		}, h.check),
+		admin.Handle(admin.Operation{
+			ID: "createAdmin", Method: http.MethodPost, Path: "/admins", Tag: adminTag, Permission: permission.AdminCreate,
+			Summary: "Create an administrator",
+			Description: "Creates an administrator. The roles must exist and rank below the caller. " +
+				"Without login name or password the server makes one up; nobody learns such a password.",
+			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
+		}, h.create),
+		admin.Handle(admin.Operation{
+			ID: "queryAdmins", Method: http.MethodGet, Path: "/admins", Tag: adminTag, Permission: permission.AdminQuery, OwnID: "ids",
+			Summary: "Query administrators", Description: "Returns administrators. Everybody may query themselves with `ids=<own id>`. Passwords are never returned.",
+		}, h.query),
+		admin.Handle(admin.Operation{
+			ID: "queryAdminPage", Method: http.MethodGet, Path: "/admins/page", Tag: adminTag, Permission: permission.AdminQuery, OwnID: "ids",
+			Summary: "Query administrators by page", Description: "Returns a page of administrators and how many match.",
+		}, h.queryPage),
+		admin.Handle(admin.Operation{
+			ID: "updateAdmins", Method: http.MethodPut, Path: "/admins", Tag: adminTag, Permission: permission.AdminUpdate,
+			Summary: "Update administrators",
+			Description: "Changes password, display name or roles of administrators who rank below the caller. " +
+				"Administrators may change their own password and display name, but not their own roles.",
+		}, h.update),
+		admin.Handle(admin.Operation{
+			ID: "deleteAdmins", Method: http.MethodDelete, Path: "/admins", Tag: adminTag, Permission: permission.AdminDelete,
+			Summary: "Delete administrators", Description: "Deletes administrators who rank below the caller. The root administrator stays.",
+		}, h.delete),
+	}
+}
+
+// Admin is an administrator as the interface returns it.
+type Admin struct {
+	ID               int64      `json:"id" doc:"Id; 0 is root." example:"1234567890123456789"`
+	LoginName        string     `json:"loginName" doc:"Name to log in with; unique." example:"alice"`
+	DisplayName      string     `json:"displayName" doc:"Name to show." example:"Alice"`
+	RoleIDs          []int64    `json:"roleIds" doc:"Ids of the roles." example:"[1]"`
+	RegistrationDate admin.Date `json:"registrationDate" doc:"When the administrator was created."`
+}
+
+func newAdmin(a store.Admin) Admin {
+	roleIDs := a.RoleIDs
+	if roleIDs == nil {
+		roleIDs = []int64{}
+	}
+	return Admin{a.ID, a.LoginName, a.DisplayName, roleIDs, admin.NewDate(a.RegistrationDate)}
+}
+
+func (h adminHandlers) check(context.Context, *admin.NoInput) (admin.Done, error) {
+	return admin.Done{}, nil
+}
+
+// adminCreation is the body of POST /admins.
+type adminCreation struct {
+	LoginName   string  `json:"loginName,omitempty" minLength:"1" maxLength:"32" pattern:"^\\S*$" doc:"Name to log in with; absent: 16 random letters." example:"alice"`
+	Password    string  `json:"password,omitempty" minLength:"1" maxLength:"32" pattern:"^\\S*$" secret:"true" doc:"Password; absent: random." example:"correct-horse"`
+	DisplayName string  `json:"displayName,omitempty" minLength:"1" maxLength:"32" doc:"Name to show; absent: the login name." example:"Alice"`
+	RoleIDs     []int64 `json:"roleIds" uniqueItems:"true" doc:"Ids of the roles; at least one, not 0." example:"[1]"`
+}
+
+type adminCreationInput struct{ Body adminCreation }
+
+func (h adminHandlers) create(ctx context.Context, in *adminCreationInput) (Admin, error) {
+	a, err := h.directory.Create(ctx, admin.Requester(ctx).ID, administrator.Creation(in.Body))
+	return newAdmin(a), err
+}
+
+type adminFilter struct {
+	IDs        []int64  `query:"ids" uniqueItems:"true" doc:"Ids of administrators." example:"[1]"`
+	LoginNames []string `query:"loginNames" uniqueItems:"true" doc:"Login names." example:"[\"alice\"]"`
+	RoleIDs    []int64  `query:"roleIds" uniqueItems:"true" doc:"Ids of roles; an administrator matches who holds any of them." example:"[1]"`
+}
+
+type adminQuery struct {
+	adminFilter
+	admin.Paging
+}
+
+type adminPageQuery struct {
+	adminFilter
+	admin.PageRequest
+}
+
+func (h adminHandlers) query(ctx context.Context, in *adminQuery) ([]Admin, error) {
+	found, err := h.directory.Find(ctx, store.AdminFilter(in.adminFilter), in.Limit(), 0)
+	return convert(found, newAdmin), err
+}
+
+func (h adminHandlers) queryPage(ctx context.Context, in *adminPageQuery) (admin.Page[Admin], error) {
+	total, found, err := h.directory.FindPage(ctx, store.AdminFilter(in.adminFilter), in.Limit(), in.Offset())
+	return admin.NewPage(total, convert(found, newAdmin)), err
+}
+
+// convert turns records of the store into those of the interface.
+func convert[From, To any](list []From, f func(From) To) []To {
+	out := make([]To, len(list))
+	for i, v := range list {
+		out[i] = f(v)
+	}
+	return out
+}
+
+// adminUpdate is the body of PUT /admins.
+type adminUpdate struct {
+	Password    *string  `json:"password,omitempty" minLength:"1" maxLength:"32" pattern:"^\\S*$" secret:"true" doc:"New password." example:"correct-horse"`
+	DisplayName *string  `json:"displayName,omitempty" minLength:"1" maxLength:"32" doc:"New name to show." example:"Alice"`
+	RoleIDs     *[]int64 `json:"roleIds,omitempty" uniqueItems:"true" doc:"New roles." example:"[1]"`
+}
+
+type adminUpdateInput struct {
+	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of administrators." example:"[1]"`
+	Body adminUpdate
+}
+
+func (h adminHandlers) update(ctx context.Context, in *adminUpdateInput) (admin.UpdateResult, error) {
+	r, err := h.directory.Update(ctx, admin.Requester(ctx).ID, in.IDs, administrator.Change(in.Body))
+	return newUpdateResult(r), err
+}
+
+func newUpdateResult(r store.UpdateResult) admin.UpdateResult {
+	return admin.UpdateResult{MatchedCount: r.Matched, ModifiedCount: r.Modified}
+}
+
+type adminDeletion struct {
+	IDs []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of administrators." example:"[1]"`
+}
+
+func (h adminHandlers) delete(ctx context.Context, in *adminDeletion) (admin.DeleteResult, error) {
+	n, err := h.directory.Delete(ctx, admin.Requester(ctx).ID, in.IDs)
+	return admin.DeleteResult{DeletedCount: n}, err
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package api declares the operations of the administrative HTTP interface, one
+// file for each resource group. An operation translates between the interface
+// and the rules of the domain; it holds no rule of its own.
+package api
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/logs"
+	"example.org/app/internal/metrics"
+	"example.org/app/internal/store"
+)
+
+// Common are the parts that the operations of both roles work on.
+type Common struct {
+	Build   Build
+	Logs    *logs.Folder
+	Metrics *metrics.Registry
+	// MetricsOpenTo says who may read metrics without credentials.
+	MetricsOpenTo func(netip.Addr) bool
+	Health        *Health
+	// Shutdown begins to stop the process and returns at once.
+	Shutdown func()
+}
+
+// Service are the parts that only the service role has.
+type Service struct {
+	Administrators *administrator.Directory
+}
+
+// CommonOperations are served by both roles.
+func CommonOperations(c Common) []*admin.Operation {
+	return concat(logOperations(c), metricOperations(c), systemOperations(c))
+}
+
+// ServiceOperations are served by the service role.
+func ServiceOperations(s Service) []*admin.Operation {
+	return concat(adminOperations(s.Administrators), adminRoleOperations(s.Administrators))
+}
+
+// Tags are the controllers, in the order in which the document shows them.
+var Tags = []admin.Tag{
+	{Name: logTag, Description: "Log files of this node."},
+	{Name: metricTag, Description: "Metrics of this node."},
+	{Name: adminTag, Description: "Administrators."},
+	{Name: adminRoleTag, Description: "Roles of administrators and the permissions that roles hold."},
+	{Name: systemTag, Description: "The process itself: health, build, dumps, shutdown."},
+}
+
+func concat(groups ...[]*admin.Operation) (ops []*admin.Operation) {
+	for _, g := range groups {
+		ops = append(ops, g...)
+	}
+	return ops
+}
+
+// Translate gives errors of the store their business codes. An operation that
+// can say something more precise does so itself.
+func Translate(err error) error {
+	if _, ok := errors.AsType[*apierr.Error](err); ok {
+		return err
+	}
+	switch {
+	case errors.Is(err, store.ErrDuplicateKey):
+		return apierr.Wrap(apierr.RecordContainsDuplicateKey, err)
+	case errors.Is(err, store.ErrInvalidValue):
+		return apierr.Wrap(apierr.IllegalArgument, err)
+	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrTimeout), errors.Is(err, store.ErrClosed):
+		return apierr.Wrap(apierr.ServerUnavailable, err)
+	default:
+		return err
+	}
+}
+
+// NewAuthenticator lets the administrators of the directory in.
+func NewAuthenticator(d *administrator.Directory) admin.Authenticator { return authenticator{d} }
+
+type authenticator struct{ directory *administrator.Directory }
+
+func (a authenticator) Authenticate(ctx context.Context, loginName, password string) (*admin.Principal, error) {
+	id, err := a.directory.Authenticate(ctx, loginName, password)
+	if err != nil {
+		return nil, err
+	}
+	return &admin.Principal{ID: id.ID, LoginName: id.LoginName, Permissions: id.Permissions}, nil
+}

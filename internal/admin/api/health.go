@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"example.org/app/internal/apierr"
+)
+
+// Check tells whether a part of the process can serve: nil, or why not.
+type Check struct {
+	Name string
+	Do   func(context.Context) error
+}
+
+const (
+	// healthTimeout bounds one check.
+	healthTimeout = 2 * time.Second
+	// healthAge is how long a report is repeated: anybody may ask for it.
+	healthAge = 500 * time.Millisecond
+)
+
+// Health asks the parts of the process how they are.
+type Health struct {
+	checks []Check
+
+	mu   sync.Mutex
+	last HealthReport
+	at   time.Time
+}
+
+// NewHealth returns the health of these parts.
+func NewHealth(checks ...Check) *Health { return &Health{checks: checks} }
+
+// HealthReport is the answer of GET /health.
+type HealthReport struct {
+	Status    string       `json:"status" enum:"UP,DOWN" doc:"UP if live and ready." example:"UP"`
+	Liveness  string       `json:"liveness" enum:"UP" doc:"Whether the process works." example:"UP"`
+	Readiness string       `json:"readiness" enum:"UP,DOWN" doc:"Whether all parts can serve." example:"UP"`
+	Parts     []PartHealth `json:"parts" doc:"The parts of the process."`
+
+	livenessOnly bool
+}
+
+// PartHealth is the health of one part.
+type PartHealth struct {
+	Name   string `json:"name" doc:"Name of the part." example:"store"`
+	Status string `json:"status" enum:"UP,DOWN" doc:"Whether it can serve." example:"UP"`
+	Reason string `json:"reason,omitempty" doc:"Why not." example:"the database cannot be reached"`
+}
+
+const up, down = "UP", "DOWN"
+
+// Outcome gives a node that is not ready the code 1201 and so the status 503.
+func (r HealthReport) Outcome() (apierr.Code, string) {
+	if r.Readiness == up || r.livenessOnly {
+		return apierr.OK, apierr.OK.Text()
+	}
+	var reasons []string
+	for _, p := range r.Parts {
+		if p.Status == down {
+			reasons = append(reasons, p.Name+": "+p.Reason)
+		}
+	}
+	return apierr.ServerUnavailable, "not ready: " + strings.Join(reasons, "; ")
+}
+
+// Report asks all parts at once. Callers that come together share an answer.
+func (h *Health) Report(ctx context.Context) HealthReport {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.at.IsZero() && time.Since(h.at) < healthAge {
+		return h.last
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTimeout)
+	defer cancel()
+	r := HealthReport{Status: up, Liveness: up, Readiness: up, Parts: make([]PartHealth, len(h.checks))}
+	var wg sync.WaitGroup
+	for i, c := range h.checks {
+		wg.Go(func() {
+			r.Parts[i] = PartHealth{Name: c.Name, Status: up}
+			if err := c.run(ctx); err != nil {
+				r.Parts[i].Status, r.Parts[i].Reason = down, err.Error()
+			}
+		})
+	}
+	wg.Wait()
+	for _, p := range r.Parts {
+		if p.Status == down {
+			r.Status, r.Readiness = down, down
+		}
+	}
+	h.last, h.at = r, time.Now()
+	return r
+}
+
+// run keeps a part that panics from taking the process with it.
+func (c Check) run(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return c.Do(ctx)
+}

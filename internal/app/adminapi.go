@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/api"
+	"example.org/app/internal/config"
+	"example.org/app/internal/logs"
+	"example.org/app/internal/metrics"
+	"example.org/app/internal/store"
+)
+
+// roleAPI is what the configuration says of one role's admin interface.
+func roleAPI(c *config.Config, r Role) config.AdminAPI {
+	if r == Gateway {
+		return c.Gateway.AdminAPI
+	}
+	return c.Service.AdminAPI.AdminAPI
+}
+
+// settingsOf translates the configuration for the framework.
+func settingsOf(c *config.Config, r Role) *admin.Settings {
+	common, service := roleAPI(c, r), c.Service.AdminAPI
+	s := &admin.Settings{
+		UseAuthentication: common.UseAuthentication,
+		RateLimit: admin.RateLimit{
+			Capacity:        int(common.RateLimiting.Capacity),
+			InitialTokens:   int(common.RateLimiting.InitialTokens),
+			TokensPerPeriod: int(common.RateLimiting.TokensPerPeriod),
+			RefillInterval:  time.Duration(common.RateLimiting.RefillIntervalMillis) * time.Millisecond,
+		},
+		MaxBodyBytes:   int64(common.HTTP.MaxRequestBodySizeBytes),
+		Audit:          common.Log.Enabled,
+		AuditParams:    common.Log.LogRequestParams,
+		DefaultRecords: int(service.DefaultAvailableRecordsPerRequest),
+		MaxRecords:     int(service.MaxAvailableRecordsPerRequest),
+	}
+	s.AllowDeleteWithoutFilter = r == Service && service.AllowDeleteWithoutFilter
+	return s
+}
+
+// derived keeps a value that is computed from the live configuration.
+func derived[T any](live *config.Live, compute func(*config.Config) *T) func() *T {
+	var current atomic.Pointer[T]
+	current.Store(compute(live.Current()))
+	live.Subscribe(func(_, now *config.Config) { current.Store(compute(now)) })
+	return current.Load
+}
+
+// startAdminAPIs opens the ports of all roles before the first one answers.
+func (a *App) startAdminAPIs(ctx context.Context) error {
+	a.health = api.NewHealth(api.Check{Name: "store", Do: a.store.Ping})
+	for _, role := range a.opts.Roles {
+		c := roleAPI(a.opts.Config, role)
+		if !c.Enabled {
+			continue
+		}
+		server, err := a.listen(ctx, role, c.HTTP)
+		if err != nil {
+			return fmt.Errorf("%s: %w", role, err)
+		}
+		a.servers[role] = server
+		a.lifecycle.add(part{
+			name: string(role) + " admin interface",
+			run:  func(context.Context) error { return server.Serve() },
+			stop: server.Shutdown,
+		})
+	}
+	return nil
+}
+
+func (a *App) listen(ctx context.Context, role Role, c config.AdminHTTP) (*admin.Server, error) {
+	logger := a.logger.With("role", string(role))
+	opts := admin.ServerOptions{
+		Host: c.Host, Port: int(c.Port), Logger: logger,
+		HeaderTimeout: time.Duration(c.ConnectTimeoutMillis) * time.Millisecond,
+		ReadTimeout:   time.Duration(c.RequestReadTimeoutMillis) * time.Millisecond,
+		IdleTimeout:   time.Duration(c.IdleTimeoutMillis) * time.Millisecond,
+	}
+	if c.SSL.Enabled {
+		var err error
+		if opts.TLS, err = admin.LoadCertificate(c.SSL.CertificateFile, c.SSL.PrivateKeyFile, logger); err != nil {
+			return nil, err
+		}
+	}
+	return admin.Listen(ctx, a.newAPI(role, logger), opts)
+}
+
+func (a *App) newAPI(role Role, logger *slog.Logger) *admin.API {
+	networks := derived(a.live, func(c *config.Config) *[]netip.Prefix {
+		n := c.Metrics.Networks()
+		return &n
+	})
+	enabled := derived(a.live, func(c *config.Config) *bool {
+		e := roleAPI(c, role).OpenAPI.Enabled
+		return &e
+	})
+	opts := apiOptions(role)
+	opts.Settings = derived(a.live, func(c *config.Config) *admin.Settings { return settingsOf(c, role) })
+	opts.Authenticator = api.NewAuthenticator(a.administrators)
+	opts.Recorders = []admin.Recorder{admin.AuditLog(a.logs.Audit().With("role", string(role)))}
+	opts.Observe = a.observe
+	opts.Logger = logger
+	opts.DocsEnabled = func() bool { return *enabled() }
+	return admin.New(opts, operations(role, api.Common{
+		Build: Build(), Logs: logs.OpenFolder(a.logs.Dir()), Metrics: a.metrics, Health: a.health, Shutdown: a.AskForShutdown,
+		MetricsOpenTo: func(addr netip.Addr) bool {
+			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })
+		},
+	}, api.Service{Administrators: a.administrators})...)
+}
+
+// observe counts an answer. Paths that nobody declared share one name, so that
+// callers cannot make up series.
+func (a *App) observe(method, path string, status int, took time.Duration) {
+	if path == "" {
+		method, path = "OTHER", "UNKNOWN"
+	}
+	a.metrics.HTTP().Observe(method, path, status, took)
+}
+
+// operations are what a role serves.
+func operations(role Role, common api.Common, service api.Service) []*admin.Operation {
+	ops := api.CommonOperations(common)
+	if role == Service {
+		ops = append(ops, api.ServiceOperations(service)...)
+	}
+	return ops
+}
+
+// apiOptions are the parts of a role's interface that the document shows.
+func apiOptions(role Role) admin.Options {
+	return admin.Options{
+		Title:       "app - app-" + string(role),
+		Description: "The administrative interface of " + roleDescriptions[role],
+		Version:     version,
+		Tags:        api.Tags,
+		Translate:   api.Translate,
+	}
+}
+
+var roleDescriptions = map[Role]string{
+	Gateway: "app-gateway, which holds the users' connections.",
+	Service: "app-service, which holds the rules and the data.",
+}
+
+// OpenAPI returns the OpenAPI 3.0 document of a role.
+func OpenAPI(role Role) []byte {
+	return admin.New(apiOptions(role), operations(role, api.Common{}, api.Service{})...).Document()
+}
+
+// storeReadings declares the metrics of the store.
+var storeReadings = []metrics.Reading{
+	{Key: "transactions.committed", Type: metrics.TypeCounter, Description: "Transactions that were committed."},
+	{Key: "transactions.rolled-back", Type: metrics.TypeCounter, Description: "Transactions that were rolled back."},
+	{Key: "transactions.retried", Type: metrics.TypeCounter, Description: "Transactions that were run again."},
+	{Key: "commits", Type: metrics.TypeCounter, Description: "Commits; several transactions may share one."},
+	{Key: "queue", Type: metrics.TypeGauge, Description: "Transactions that wait for their turn."},
+	{Key: "connections.open", Type: metrics.TypeGauge, Description: "Open connections of the pool."},
+	{Key: "connections.used", Type: metrics.TypeGauge, Description: "Connections of the pool in use."},
+	{Key: "connections.waited", Type: metrics.TypeCounter, Description: "How often somebody waited for a connection."},
+}
+
+func readStore(s store.Stats) map[string]float64 {
+	return map[string]float64{
+		"transactions.committed":   float64(s.Committed),
+		"transactions.rolled-back": float64(s.RolledBack),
+		"transactions.retried":     float64(s.Retries),
+		"commits":                  float64(s.Batches),
+		"queue":                    float64(s.Queue),
+		"connections.open":         float64(s.Readers.Open),
+		"connections.used":         float64(s.Readers.InUse),
+		"connections.waited":       float64(s.Readers.Waited),
+	}
+}

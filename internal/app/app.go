@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package app assembles the parts of the server for the roles that a process
+// runs, starts them and stops them in order. It is the only package that knows
+// all others; it holds no logic of its own.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/api"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
+	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/logs"
+	"example.org/app/internal/metrics"
+	"example.org/app/internal/password"
+	"example.org/app/internal/store"
+)
+
+// Role is what a process does.
+type Role string
+
+// The roles.
+const (
+	Gateway Role = "gateway"
+	Service Role = "service"
+)
+
+// AllRoles is both roles in one process.
+var AllRoles = []Role{Service, Gateway}
+
+// Options say what to run.
+type Options struct {
+	Roles  []Role
+	Config *config.Config
+	// Ready is called once when everything runs. It may be nil.
+	Ready func(*App)
+}
+
+// App is a running process.
+type App struct {
+	opts    Options
+	live    *config.Live
+	started time.Time
+
+	logs           *logs.Logs
+	logger         *slog.Logger
+	store          *store.DB
+	metrics        *metrics.Registry
+	administrators *administrator.Directory
+	health         *api.Health
+	servers        map[Role]*admin.Server
+
+	shutdown  chan struct{}
+	asked     sync.Once
+	lifecycle lifecycle
+}
+
+// Run starts the roles, waits until ctx ends, a part fails or somebody asks for
+// a shutdown, and stops everything in reverse order. An error that kept the
+// process from starting fits into one line.
+func Run(ctx context.Context, opts Options) (err error) {
+	a := &App{
+		opts: opts, live: config.NewLive(opts.Config), started: time.Now(),
+		servers: map[Role]*admin.Server{}, shutdown: make(chan struct{}),
+	}
+	a.lifecycle.failed = make(chan error, 1)
+	err = a.start(ctx)
+	if err == nil {
+		if opts.Ready != nil {
+			opts.Ready(a)
+		}
+		err = a.wait(ctx)
+	}
+	if a.logger != nil && err == nil {
+		a.logger.Info("stopping")
+	}
+	return errors.Join(err, a.stop())
+}
+
+// wait returns when the process shall stop.
+func (a *App) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-a.shutdown:
+		return nil
+	case err := <-a.lifecycle.failed:
+		return err
+	}
+}
+
+// AskForShutdown makes Run stop everything and return. It returns at once.
+func (a *App) AskForShutdown() { a.asked.Do(func() { close(a.shutdown) }) }
+
+// stop stops the parts within the configured time.
+func (a *App) stop() error {
+	c := a.live.Current().Shutdown
+	graceful, cancel := context.WithTimeout(context.Background(), time.Duration(c.JobGracefulTimeoutMillis)*time.Millisecond)
+	defer cancel()
+	forced := time.NewTimer(time.Duration(c.JobForcedTimeoutMillis) * time.Millisecond)
+	defer forced.Stop()
+	done := make(chan error, 1)
+	go func() { done <- a.lifecycle.stop(graceful) }()
+	select {
+	case err := <-done:
+		return err
+	case <-forced.C:
+		return fmt.Errorf("the parts did not stop within %d ms", c.JobForcedTimeoutMillis)
+	}
+}
+
+// start builds and starts the parts, each after those that it needs.
+func (a *App) start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		a.checkHome, a.startLogs, a.startStore, a.startAdministrators, a.startMetrics, a.startAdminAPIs,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	a.logger.Info("ready", "roles", a.opts.Roles, "version", version, "millis", time.Since(a.started).Milliseconds())
+	return nil
+}
+
+func (a *App) checkHome(context.Context) error {
+	home := a.opts.Config.Home()
+	if _, err := os.ReadDir(home); err != nil {
+		return fmt.Errorf("home folder %q cannot be read: %w", home, errors.Unwrap(err))
+	}
+	return nil
+}
+
+// name is what stands for @ROLE in file names.
+func (a *App) name() string {
+	if len(a.opts.Roles) == 1 {
+		return "app-" + string(a.opts.Roles[0])
+	}
+	return "app"
+}
+
+func (a *App) startLogs(context.Context) (err error) {
+	c := a.opts.Config.Logging
+	named := func(path string) string { return strings.ReplaceAll(path, "@ROLE", a.name()) }
+	a.logs, err = logs.Open(logs.Options{
+		Console: logs.Console{Enabled: c.Console.Enabled, Level: logLevel(c.Console.Level), Format: logs.Format(c.Console.Format)},
+		File: logs.File{
+			Enabled: c.File.Enabled, Level: logLevel(c.File.Level), Path: named(c.File.FilePath),
+			MaxFiles: int(c.File.MaxFiles), MaxSizeMB: int(c.File.MaxFileSizeMB), Compress: c.File.Compression.Enabled,
+		},
+		AuditPath: named(c.Audit.FilePath),
+	})
+	if err != nil {
+		return err
+	}
+	a.logger = a.logs.Logger()
+	a.lifecycle.add(part{name: "logs", stop: func(context.Context) error { return a.logs.Close() }})
+	return nil
+}
+
+func (a *App) startStore(ctx context.Context) (err error) {
+	c := a.opts.Config.Store
+	a.store, err = store.Open(ctx, store.Options{
+		URL: c.URL.Reveal(), MaxConnections: int(c.MaxConnections), Logger: a.logger,
+		Timeout:     time.Duration(c.TimeoutMillis) * time.Millisecond,
+		LockTimeout: time.Duration(c.LockTimeoutMillis) * time.Millisecond,
+	})
+	if err != nil {
+		return err
+	}
+	a.lifecycle.add(part{name: "store", stop: func(context.Context) error { return a.store.Close() }})
+	return nil
+}
+
+func (a *App) startAdministrators(ctx context.Context) error {
+	generator, err := ids.New(0)
+	if err != nil {
+		return err
+	}
+	c := a.opts.Config.Security.Password
+	a.administrators, err = administrator.NewDirectory(ctx, administrator.Options{
+		Store: a.store, IDs: generator, Logger: a.logger,
+		Hasher: password.Hasher{Algorithm: password.Algorithm(c.AdminPasswordEncodingAlgorithm), Cost: int(c.BcryptCost)},
+	})
+	if err != nil {
+		return err
+	}
+	if a.runs(Service) {
+		created, err := a.administrators.EnsureRoot(ctx, c.InitialRootPassword.Reveal())
+		if err != nil {
+			return err
+		}
+		if created {
+			a.logger.Info("root administrator created", "loginName", administrator.RootLoginName)
+		}
+	}
+	a.lifecycle.add(part{name: "administrators", run: a.administrators.Run})
+	return nil
+}
+
+func (a *App) startMetrics(context.Context) error {
+	a.metrics = metrics.New(metrics.BuildInfo{Version: version, Revision: commit})
+	if err := a.metrics.RegisterProcess(a.opts.Config.Home()); err != nil {
+		return err
+	}
+	a.metrics.RegisterStore(storeReadings, func() map[string]float64 { return readStore(a.store.Stats()) })
+	return nil
+}
+
+func (a *App) runs(r Role) bool {
+	for _, role := range a.opts.Roles {
+		if role == r {
+			return true
+		}
+	}
+	return false
+}
+
+// URL returns the address of a role's admin interface, or "" when it has none.
+func (a *App) URL(r Role) string {
+	if s := a.servers[r]; s != nil {
+		return s.URL()
+	}
+	return ""
+}
+
+// Roles returns what the process runs.
+func (a *App) Roles() []Role { return a.opts.Roles }
+
+// Config returns the configuration that runs now.
+func (a *App) Config() *config.Live { return a.live }
+
+// LogDir returns the folder of the log files.
+func (a *App) LogDir() string { return a.logs.Dir() }
+
+// Engine returns the name of the storage engine.
+func (a *App) Engine() string { return string(a.store.Engine()) }
+
+// StartTime returns how long the start took.
+func (a *App) StartTime() time.Duration { return time.Since(a.started) }
+
+// DefaultRootPassword reports whether anybody who knows the product can log in
+// as root.
+func (a *App) DefaultRootPassword() bool {
+	return a.administrators.RootPasswordIs(config.Default().Security.Password.InitialRootPassword.Reveal())
+}
+
+func logLevel(l config.Level) slog.Level {
+	level, err := logs.ParseLevel(string(l))
+	if err != nil {
+		return slog.LevelInfo // The configuration allows known levels only.
+	}
+	return level
+}

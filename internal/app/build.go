@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import "example.org/app/internal/admin/api"
+
+// Set by the linker.
+var (
+	version   = "dev"
+	commit    = "unknown"
+	buildTime = "unknown"
+)
+
+// Build tells which program this is.
+func Build() api.Build {
+	return api.Build{Version: version, CommitID: commit, BuildTime: buildTime}
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package administrator holds the rules about administrators and their roles:
+// who is who, who may do what, and who may change whom. It knows nothing of
+// HTTP; the admin interface asks it.
+package administrator
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/ids"
+	"example.org/app/internal/password"
+	"example.org/app/internal/store"
+)
+
+// Options are what a Directory is built from.
+type Options struct {
+	Store  *store.DB
+	IDs    *ids.Generator
+	Hasher password.Hasher
+	Logger *slog.Logger
+}
+
+// Directory knows all administrators and roles of the cluster. It keeps them in
+// memory to check credentials quickly; the store is the truth, and a change on
+// another node shows within a second.
+type Directory struct {
+	opts     Options
+	current  atomic.Pointer[snapshot]
+	loading  sync.Mutex
+	verifier *verifier
+}
+
+// NewDirectory reads the administrators. Run must be called next, so that
+// changes made by other nodes are seen.
+func NewDirectory(ctx context.Context, opts Options) (*Directory, error) {
+	d := &Directory{opts: opts}
+	var err error
+	if d.verifier, err = newVerifier(opts.Hasher); err != nil {
+		return nil, err
+	}
+	if _, err := d.fresh(ctx); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Creation says what a new administrator shall be. Empty fields get values: a
+// random login name, a random password that nobody learns, and the login name
+// as display name.
+type Creation struct {
+	LoginName   string
+	Password    string
+	DisplayName string
+	RoleIDs     []int64
+}
+
+const (
+	randomLoginNameLength = 16
+	randomPasswordLength  = 10
+)
+
+// Create adds an administrator on behalf of the requester.
+func (d *Directory) Create(ctx context.Context, requester int64, c Creation) (store.Admin, error) {
+	a := store.Admin{
+		ID:               d.opts.IDs.Next(),
+		LoginName:        orElse(c.LoginName, func() string { return randomLetters(randomLoginNameLength) }),
+		RegistrationDate: time.Now().UTC().Truncate(time.Millisecond),
+		RoleIDs:          c.RoleIDs,
+	}
+	a.DisplayName = orElse(c.DisplayName, func() string { return a.LoginName })
+	var err error
+	if a.Password, err = d.opts.Hasher.Hash(orElse(c.Password, func() string { return randomLetters(randomPasswordLength) })); err != nil {
+		return store.Admin{}, fmt.Errorf("create administrator: %w", err)
+	}
+	err = d.change(ctx, func(ctx context.Context, tx store.Tx) error {
+		r, err := loadRequester(ctx, tx, requester)
+		if err != nil {
+			return err
+		}
+		if err := r.mayGrant(ctx, tx, c.RoleIDs); err != nil {
+			return err
+		}
+		return store.InsertAdmins(ctx, tx, a)
+	})
+	if err != nil {
+		return store.Admin{}, err
+	}
+	return a, nil
+}
+
+// Find returns administrators in the order of their ids.
+func (d *Directory) Find(ctx context.Context, f store.AdminFilter, limit, offset int) (admins []store.Admin, err error) {
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		admins, err = store.FindAdmins(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		return err
+	})
+	return admins, err
+}
+
+// FindPage returns a page of administrators and how many there are in all.
+func (d *Directory) FindPage(ctx context.Context, f store.AdminFilter, limit, offset int) (total int64, admins []store.Admin, err error) {
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if total, err = store.CountAdmins(ctx, r, f); err != nil || total == 0 {
+			return err
+		}
+		admins, err = store.FindAdmins(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		return err
+	})
+	return total, admins, err
+}
+
+// Change says what to change of administrators. Nil fields stay as they are.
+type Change struct {
+	Password    *string
+	DisplayName *string
+	RoleIDs     *[]int64
+}
+
+// Update changes the administrators with these ids, all of them or none.
+func (d *Directory) Update(ctx context.Context, requester int64, adminIDs []int64, c Change) (store.UpdateResult, error) {
+	if c == (Change{}) {
+		return store.UpdateResult{}, nil
+	}
+	change := store.AdminChange{DisplayName: c.DisplayName, RoleIDs: c.RoleIDs}
+	if c.Password != nil {
+		hash, err := d.opts.Hasher.Hash(*c.Password)
+		if err != nil {
+			return store.UpdateResult{}, fmt.Errorf("update administrators: %w", err)
+		}
+		change.Password = &hash
+	}
+	var result store.UpdateResult
+	err := d.change(ctx, func(ctx context.Context, tx store.Tx) error {
+		r, err := loadRequester(ctx, tx, requester)
+		if err != nil {
+			return err
+		}
+		if err := r.mayChange(ctx, tx, adminIDs); err != nil {
+			return err
+		}
+		if c.RoleIDs != nil {
+			if slices.Contains(adminIDs, requester) {
+				return unauthorized("administrators cannot change their own roles")
+			}
+			if err := r.mayGrant(ctx, tx, *c.RoleIDs); err != nil {
+				return err
+			}
+		}
+		result, err = store.UpdateAdmins(ctx, tx, adminIDs, change)
+		return err
+	})
+	return result, err
+}
+
+// Delete removes the administrators with these ids, all of them or none.
+// Administrators may remove themselves, except root.
+func (d *Directory) Delete(ctx context.Context, requester int64, adminIDs []int64) (deleted int64, err error) {
+	if slices.Contains(adminIDs, RootID) {
+		return 0, apierr.New(apierr.IllegalArgument, "the root administrator (id %d) cannot be deleted", RootID)
+	}
+	err = d.change(ctx, func(ctx context.Context, tx store.Tx) error {
+		r, err := loadRequester(ctx, tx, requester)
+		if err != nil {
+			return err
+		}
+		if err := r.mayChange(ctx, tx, adminIDs); err != nil {
+			return err
+		}
+		deleted, err = store.DeleteAdmins(ctx, tx, adminIDs)
+		return err
+	})
+	return deleted, err
+}
+
+// change runs a change in one transaction and makes it visible on this node
+// before it returns.
+func (d *Directory) change(ctx context.Context, fn store.WriteFunc) error {
+	if err := d.opts.Store.Write(ctx, fn); err != nil {
+		return err
+	}
+	// The change is committed: the caller hears of success even if the store
+	// fails right now. Run tries again.
+	if _, err := d.fresh(context.WithoutCancel(ctx)); err != nil {
+		d.opts.Logger.Warn("administrators could not be read again after a change", "error", err)
+	}
+	return nil
+}
+
+func orElse(s string, otherwise func() string) string {
+	if s != "" {
+		return s
+	}
+	return otherwise()
+}
+
+// randomLetters returns n unpredictable letters.
+func randomLetters(n int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	out := make([]byte, 0, n)
+	for b := make([]byte, 2*n); len(out) < n; {
+		rand.Read(b)
+		for _, c := range b {
+			// Values beyond the last multiple of 52 would make some letters likelier.
+			if int(c) < 256-256%len(letters) && len(out) < n {
+				out = append(out, letters[int(c)%len(letters)])
+			}
+		}
+	}
+	return string(out)
+}

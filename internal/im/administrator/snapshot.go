@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package administrator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.org/app/internal/permission"
+	"example.org/app/internal/store"
+)
+
+// snapshot is what the store said at one revision. It is never changed.
+type snapshot struct {
+	revision int64
+	accounts map[string]*account // by login name
+	roles    []store.AdminRole   // by id, the root role first
+}
+
+type account struct {
+	Identity
+	password []byte
+}
+
+// Identity is an administrator and what its roles allow.
+type Identity struct {
+	ID          int64
+	LoginName   string
+	Permissions permission.Set
+}
+
+// fresh returns the snapshot that belongs to the current revision of the store.
+func (d *Directory) fresh(ctx context.Context) (*snapshot, error) {
+	revision, err := d.opts.Store.Revision(ctx, store.RevisionAdmin)
+	if err != nil {
+		return nil, fmt.Errorf("read administrators: %w", err)
+	}
+	if s := d.current.Load(); s != nil && s.revision == revision {
+		return s, nil
+	}
+	d.loading.Lock()
+	defer d.loading.Unlock()
+	if s := d.current.Load(); s != nil && s.revision >= revision {
+		return s, nil
+	}
+	s, err := d.load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read administrators: %w", err)
+	}
+	d.current.Store(s)
+	d.verifier.keep(s)
+	return s, nil
+}
+
+// load reads the revision first: should a change come between, the snapshot is
+// newer than its number says, and the next look loads once more.
+func (d *Directory) load(ctx context.Context) (*snapshot, error) {
+	revision, err := d.opts.Store.Revision(ctx, store.RevisionAdmin)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{revision: revision, accounts: map[string]*account{}, roles: []store.AdminRole{RootRole}}
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		roles, err := store.FindAdminRoles(ctx, r, store.AdminRoleFilter{}, store.Page{})
+		if err != nil {
+			return err
+		}
+		s.roles = append(s.roles, roles...)
+		admins, err := store.FindAdmins(ctx, r, store.AdminFilter{}, store.Page{})
+		if err != nil {
+			return err
+		}
+		s.index(admins)
+		return nil
+	})
+	return s, err
+}
+
+func (s *snapshot) index(admins []store.Admin) {
+	sets := make(map[int64]permission.Set, len(s.roles))
+	for _, role := range s.roles {
+		sets[role.ID] = permissionSet(role)
+	}
+	for _, a := range admins {
+		acc := &account{Identity: Identity{ID: a.ID, LoginName: a.LoginName}, password: a.Password}
+		for _, id := range a.RoleIDs {
+			acc.Permissions = acc.Permissions.Union(sets[id])
+		}
+		s.accounts[a.LoginName] = acc
+	}
+}
+
+// pollInterval bounds how long a change made by another node stays unseen.
+const pollInterval = time.Second
+
+// Run watches for changes made by other nodes until ctx ends.
+func (d *Directory) Run(ctx context.Context) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		_, err := d.fresh(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && !failing:
+			d.opts.Logger.Warn("administrators cannot be read, the last known ones stay valid", "error", err)
+		case err == nil && failing:
+			d.opts.Logger.Info("administrators can be read again")
+		}
+		failing = err != nil
+	}
+}
