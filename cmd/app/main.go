@@ -5,7 +5,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -40,27 +39,24 @@ func main() {
 		kong.Name("app"),
 		kong.Description(description),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.UsageOnError(),
 	)
 	ctx, err := parser.Parse(os.Args[1:])
 	if err != nil {
-		fail(fmt.Errorf("%w; see app --help", err))
+		fail(fmt.Errorf("%w; see app --help", err), exitUsage)
 	}
 	if err := ctx.Run(); err != nil {
-		fail(err)
+		fail(err, exitFailure)
 	}
 }
 
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
 // fail prints an error as one line and leaves.
-func fail(err error) {
+func fail(err error, code int) {
 	fmt.Fprintln(os.Stderr, "app: "+strings.ReplaceAll(err.Error(), "\n", "; "))
-	code := 1
-	if e, ok := errors.AsType[interface {
-		error
-		ExitCode() int
-	}](err); ok {
-		code = e.ExitCode()
-	}
 	os.Exit(code)
 }
 

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serve starts a server on a free port of this machine.
+func serve(t *testing.T, change func(*ServerOptions)) *Server {
+	t.Helper()
+	o := ServerOptions{Host: "127.0.0.1", Logger: slog.New(slog.DiscardHandler)}
+	if change != nil {
+		change(&o)
+	}
+	s, err := Listen(t.Context(), newTestAPI(t).API, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve() }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func dial(t *testing.T, s *Server) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	return c
+}
+
+func TestPortInUse(t *testing.T) {
+	s := serve(t, nil)
+	_, err := Listen(t.Context(), newTestAPI(t).API, ServerOptions{Host: "127.0.0.1", Port: s.Addr().Port, Logger: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), "address already in use") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestSlowRequests proves that callers who stop in the middle lose their
+// connection, and that others are served meanwhile.
+func TestSlowRequests(t *testing.T) {
+	s := serve(t, func(o *ServerOptions) {
+		o.HeaderTimeout, o.ReadTimeout, o.IdleTimeout = 200*time.Millisecond, 400*time.Millisecond, 200*time.Millisecond
+	})
+	for name, sent := range map[string]string{
+		"nothing":       "",
+		"half a header": "GET /me HTTP/1.1\r\nHo",
+		"half a body":   "PUT /things HTTP/1.1\r\nHost: x\r\nAuthorization: Basic cm9vdDpyb290\r\nContent-Length: 100\r\n\r\n{",
+		"idle":          "GET /me HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		slow := dial(t, s)
+		io.WriteString(slow, sent)
+		other := dial(t, s)
+		io.WriteString(other, "GET /me HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		if b, err := io.ReadAll(other); err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 200") {
+			t.Errorf("%s: another caller got %q, %v", name, b, err)
+		}
+		if _, err := io.ReadAll(slow); err != nil {
+			t.Errorf("%s: the connection was not closed: %v", name, err)
+		}
+	}
+}
+
+func TestOversizedRequests(t *testing.T) {
+	s := serve(t, nil)
+	c := dial(t, s)
+	go io.WriteString(c, "GET /me?x="+strings.Repeat("x", maxHeaderBytes+8192)+" HTTP/1.1\r\nHost: x\r\n\r\n")
+	if line, _ := bufio.NewReader(c).ReadString('\n'); !strings.Contains(line, "431") {
+		t.Errorf("a request line that is too long: %q", line)
+	}
+	for name, body := range map[string]string{
+		"declared": "Content-Length: 1000000\r\n\r\n",
+		"chunked":  "Transfer-Encoding: chunked\r\n\r\n" + "7d0\r\n" + strings.Repeat("x", 2000) + "\r\n0\r\n\r\n",
+	} {
+		c := dial(t, s)
+		go io.WriteString(c, "PUT /things HTTP/1.1\r\nHost: x\r\nAuthorization: Basic cm9vdDpyb290\r\n"+body)
+		if line, _ := bufio.NewReader(c).ReadString('\n'); !strings.Contains(line, "413") {
+			t.Errorf("%s: %q", name, line)
+		}
+	}
+}
+
+func TestShutdownEndsStreams(t *testing.T) {
+	api := newTestAPI(t)
+	s, err := Listen(t.Context(), api.API, ServerOptions{Host: "127.0.0.1", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve() }()
+	c := dial(t, s)
+	io.WriteString(c, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+	r := bufio.NewReader(c)
+	var head strings.Builder
+	for !strings.Contains(head.String(), "event: end") {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%v after %q", err, head.String())
+		}
+		head.WriteString(line)
+	}
+	if !strings.Contains(head.String(), "data: one\ndata: two\n") {
+		t.Errorf("events %q", head.String())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := s.Shutdown(ctx); err != nil {
+		t.Errorf("the stream kept the server: %v", err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// writeCertificate makes a certificate for a host name.
+func writeCertificate(t *testing.T, certFile, keyFile, host string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCertificateIsReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	if _, err := LoadCertificate(certFile, keyFile, slog.New(slog.DiscardHandler)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing files: %v", err)
+	}
+	writeCertificate(t, certFile, keyFile, "first.example.org")
+	cert, err := LoadCertificate(certFile, keyFile, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, func(o *ServerOptions) { o.TLS = cert })
+	if !strings.HasPrefix(s.URL(), "https://127.0.0.1:") {
+		t.Errorf("URL %s", s.URL())
+	}
+	shown := func() string {
+		var name string
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
+			InsecureSkipVerify: true,
+			VerifyConnection: func(cs tls.ConnectionState) error {
+				name = cs.PeerCertificates[0].Subject.CommonName
+				return nil
+			},
+		}}}
+		resp, err := client.Get(s.URL() + "/me")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return name
+	}
+	lookAgain := func() {
+		cert.mu.Lock()
+		defer cert.mu.Unlock()
+		cert.checked = time.Time{}
+	}
+	if got := shown(); got != "first.example.org" {
+		t.Errorf("certificate of %q", got)
+	}
+	writeCertificate(t, certFile, keyFile, "the-second.example.org")
+	lookAgain()
+	if got := shown(); got != "the-second.example.org" {
+		t.Errorf("after the change: certificate of %q", got)
+	}
+	if err := os.WriteFile(certFile, []byte("broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lookAgain()
+	if got := shown(); got != "the-second.example.org" {
+		t.Errorf("after a broken change: certificate of %q", got)
+	}
+}

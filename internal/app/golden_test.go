@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"example.org/app/internal/config"
+)
+
+// golden compares a generated file with the one in the repository, so that a
+// reviewer sees what a change does to it. make docs writes it anew.
+func golden(t *testing.T, path string, want []byte) {
+	t.Helper()
+	path = filepath.Join("..", "..", path)
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is stale: run make docs and look at the difference", path)
+	}
+}
+
+func TestGoldenOpenAPI(t *testing.T) {
+	for _, role := range AllRoles {
+		golden(t, "docs/openapi/"+string(role)+".json", append(OpenAPI(role), '\n'))
+	}
+}
+
+func TestGoldenConfiguration(t *testing.T) {
+	var b bytes.Buffer
+	if err := config.WriteDoc(&b, "markdown"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "docs/configuration.md", b.Bytes())
+}
