@@ -160,11 +160,30 @@ func describeParam(p *param) *huma.Param {
 		Description: p.schema.Description, Schema: p.schema,
 	}
 	p.schema.Description = ""
+	if examples := p.schema.Examples; len(examples) > 0 && !p.required {
+		// Documentation pages fill in examples, and a filter that nobody wants finds
+		// nothing: the example of an optional parameter is told in words.
+		hp.Description += " Example: `" + exampleText(examples[0]) + "`."
+		p.schema.Examples = nil
+	}
 	if p.kind == kindList {
 		explode := false
 		hp.Style, hp.Explode = "form", &explode
 	}
 	return hp
+}
+
+// exampleText is an example as it stands in a query string.
+func exampleText(example any) string {
+	v := reflect.ValueOf(example)
+	if v.Kind() != reflect.Slice {
+		return fmt.Sprint(example)
+	}
+	parts := make([]string, v.Len())
+	for i := range parts {
+		parts[i] = fmt.Sprint(v.Index(i).Interface())
+	}
+	return strings.Join(parts, ",")
 }
 
 func (a *API) describeSuccess(op *Operation, o *huma.Operation) {

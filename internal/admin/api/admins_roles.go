@@ -119,14 +119,14 @@ type adminRolePageQuery struct {
 	admin.PageRequest
 }
 
-func (h adminRoleHandlers) query(ctx context.Context, in *adminRoleQuery) ([]AdminRole, error) {
-	_, roles, err := h.directory.FindRoles(ctx, in.filter(), in.Limit(), 0)
-	return convert(roles, newAdminRole), err
+func (h adminRoleHandlers) query(_ context.Context, in *adminRoleQuery) ([]AdminRole, error) {
+	_, roles := h.directory.FindRoles(in.filter(), in.Limit(), 0)
+	return convert(roles, newAdminRole), nil
 }
 
-func (h adminRoleHandlers) queryPage(ctx context.Context, in *adminRolePageQuery) (admin.Page[AdminRole], error) {
-	total, roles, err := h.directory.FindRoles(ctx, in.filter(), in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(roles, newAdminRole)), err
+func (h adminRoleHandlers) queryPage(_ context.Context, in *adminRolePageQuery) (admin.Page[AdminRole], error) {
+	total, roles := h.directory.FindRoles(in.filter(), in.Limit(), in.Offset())
+	return admin.NewPage(total, convert(roles, newAdminRole)), nil
 }
 
 // adminRoleUpdate is the body of PUT /admins/roles.

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const adminRequest = "GET /admins/roles HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YXBwOmFwcA==\r\n\r\n"
+
+// adminAPI compares GET /admins/roles with credentials and a handler of
+// net/http that writes the same bytes.
+func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
+	dir, err := os.MkdirTemp("", "app-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	app := filepath.Join(dir, "app")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
+		return fmt.Errorf("build the server: %w\n%s", err, out)
+	}
+	server, stop, err := start(ctx, regexp.MustCompile(`service +admin interface +http://(\S+)`), app, "service", "--home", dir,
+		"--set=app.service.admin-api.http.host=127.0.0.1", "--set=app.service.admin-api.http.port=0",
+		"--set=app.service.admin-api.rate-limiting.capacity=2000000000", "--set=app.service.admin-api.rate-limiting.initial-tokens=2000000000",
+		"--set=app.logging.console.enabled=false")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for id := 1; id <= 3; id++ {
+		if err := createRole(ctx, server, id); err != nil {
+			return err
+		}
+	}
+	body, err := fetch(ctx, server)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "body")
+	if err := os.WriteFile(file, body, 0o600); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	bare, stopBare, err := start(ctx, regexp.MustCompile(`^(\S+)`), self, "bare", file)
+	if err != nil {
+		return err
+	}
+	defer stopBare()
+	var rows [][]string
+	for _, connections := range []int{1, 32} {
+		var ours, base []result
+		load(bare, adminRequest, connections, duration/4) // warm up
+		load(server, adminRequest, connections, duration/4)
+		for range rounds {
+			base = append(base, load(bare, adminRequest, connections, duration))
+			ours = append(ours, load(server, adminRequest, connections, duration))
+		}
+		b, o := median(base), median(ours)
+		rows = append(
+			rows,
+			[]string{fmt.Sprint(connections), "bare net/http", fmt.Sprintf("%.0f", b.rate), micros(b.p50), micros(b.p99), "1.00"},
+			[]string{fmt.Sprint(connections), "GET /admins/roles", fmt.Sprintf("%.0f", o.rate), micros(o.p50), micros(o.p99), fmt.Sprintf("%.2f", o.rate/b.rate)},
+		)
+	}
+	table(fmt.Sprintf("Admin interface: %d bytes of JSON, credentials checked, audit log on", len(body)),
+		[]string{"connections", "server", "requests/s", "p50", "p99", "ratio"}, rows)
+	return nil
+}
+
+func micros(d time.Duration) string { return fmt.Sprintf("%.0f µs", float64(d.Nanoseconds())/1000) }
+
+// start runs a program and waits for the line that says where it listens.
+func start(ctx context.Context, ready *regexp.Regexp, name string, args ...string) (addr string, stop func(), err error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if m := ready.FindStringSubmatch(lines.Text()); m != nil {
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			return m[1], stop, nil
+		}
+	}
+	stop()
+	return "", nil, fmt.Errorf("%s ended before it was ready", name)
+}
+
+func createRole(ctx context.Context, addr string, id int) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/admins/roles",
+		strings.NewReader(fmt.Sprintf(`{"id":%d,"name":"ROLE%d","permissions":["USER_*","GROUP_*"],"rank":%d}`, id, id, id)))
+	if err != nil {
+		return err
+	}
+	req.SetBasicAuth("app", "app")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("create role %d: %s", id, resp.Status)
+	}
+	return nil
+}
+
+func fetch(ctx context.Context, addr string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/admins/roles", nil)
+	if err != nil {
+		return nil, err
+	}
+	req.SetBasicAuth("app", "app")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return io.ReadAll(resp.Body)
+}
+
+// serveBare is the baseline: the least that net/http can do to send the bytes.
+func serveBare() {
+	body, err := os.ReadFile(os.Args[2])
+	if err != nil {
+		panic(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(listener.Addr())
+	panic(http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		w.Write(body)
+	})))
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command bench measures the server beside a baseline in the same run, so that
+// the ratio says something even on a noisy machine. Servers run in processes of
+// their own; the client is the same for both.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"time"
+)
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) > 1 && os.Args[1] == "bare" {
+		serveBare()
+		return
+	}
+	duration := flag.Duration("duration", 3*time.Second, "length of one round")
+	rounds := flag.Int("rounds", 3, "rounds of each server, taken in turns")
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	if err := adminAPI(ctx, *duration, *rounds); err != nil {
+		log.Fatalf("bench: %v", err)
+	}
+}
+
+// table prints rows in Markdown, as docs/benchmarks.md shows them.
+func table(title string, head []string, rows [][]string) {
+	fmt.Printf("\n%s\n\n", title)
+	line := func(cells []string) {
+		for _, c := range cells {
+			fmt.Printf("| %s ", c)
+		}
+		fmt.Println("|")
+	}
+	line(head)
+	for range head {
+		fmt.Print("|---")
+	}
+	fmt.Println("|")
+	for _, r := range rows {
+		line(r)
+	}
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package e2e tests the server from the outside, as people use it: with a real
+// browser and over real connections.
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"example.org/app/internal/app"
+	"example.org/app/internal/config"
+	"example.org/app/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+// startServer runs both roles on free ports until the test ends.
+func startServer(t *testing.T, set ...string) *app.App {
+	t.Helper()
+	c, err := config.Load(config.Options{Home: t.TempDir(), Set: append([]string{
+		"app.service.admin-api.http.port=0", "app.gateway.admin-api.http.port=0",
+		"app.service.admin-api.http.host=127.0.0.1", "app.gateway.admin-api.http.host=127.0.0.1",
+		"app.logging.console.enabled=false",
+	}, set...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, done := make(chan *app.App, 1), make(chan error, 1)
+	go func() {
+		done <- app.Run(ctx, app.Options{Roles: app.AllRoles, Config: c, Ready: func(a *app.App) { ready <- a }})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	select {
+	case a := <-ready:
+		return a
+	case err := <-done:
+		done <- nil
+		t.Fatalf("start: %v", err)
+		return nil
+	}
+}
+
+// openBrowser starts Chromium with a profile of its own. The context drives one
+// tab and ends with the test.
+func openBrowser(t *testing.T) context.Context {
+	t.Helper()
+	opts := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(chromium(t)),
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.WindowSize(1280, 1024),
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-gpu", true),
+	)
+	if os.Geteuid() == 0 {
+		opts = append(opts, chromedp.NoSandbox) // Chromium refuses its sandbox to root.
+	}
+	allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), opts...)
+	tab, stopTab := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(tab); err != nil {
+			t.Logf("close the browser: %v", err)
+		}
+		stopTab()
+		stopAllocator()
+	})
+	if err := chromedp.Do(tab, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatalf("start %s: %v", chromium(t), err)
+	}
+	ctx, cancel := context.WithTimeout(tab, 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("Chromium is missing: run make setup")
+	return ""
+}

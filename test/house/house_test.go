@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package house tests the manners of the source tree itself.
+package house
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// walk calls f for every Go file of the tree.
+func walk(t *testing.T, f func(path string, source []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "bin" || name == "data") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(path) != ".go" {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err == nil {
+			f(path, source)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryFileNamesItsLicence(t *testing.T) {
+	walk(t, func(path string, source []byte) {
+		if !bytes.HasPrefix(source, []byte("// SPDX-License-Identifier: Apache-2.0\n\n")) {
+			t.Errorf("%s does not begin with its licence", path)
+		}
+	})
+}
+
+// TestEveryPackageIsExplained wants one package comment for each package.
+func TestEveryPackageIsExplained(t *testing.T) {
+	comments := map[string]int{}
+	walk(t, func(path string, source []byte) {
+		file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Dir(path)
+		comments[dir] += 0
+		if file.Doc != nil && !strings.HasSuffix(file.Name.Name, "_test") {
+			comments[dir]++
+		}
+	})
+	for dir, n := range comments {
+		if n != 1 {
+			t.Errorf("%s has %d package comments, want one", dir, n)
+		}
+	}
+}
+
+func TestFilesAreOneNoun(t *testing.T) {
+	const most = 700
+	walk(t, func(path string, source []byte) {
+		if n := bytes.Count(source, []byte("\n")); n > most && !bytes.Contains(source, []byte("DO NOT EDIT")) {
+			t.Errorf("%s has %d lines, more than %d", path, n, most)
+		}
+	})
+}
