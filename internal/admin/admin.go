@@ -246,7 +246,7 @@ func (c *call) readInput() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	selected, err := op.input.decodeQuery(q, v)
+	selected, err := op.input.decodeParams(q, c.r.Header, v)
 	if err != nil {
 		return nil, err
 	}
@@ -349,6 +349,10 @@ func (c *call) send(result any, rc *http.ResponseController) error {
 		return nil
 	case Stream:
 		return c.sendStream(v)
+	case versioned:
+		data, version := v.unwrap()
+		c.w.Header().Set("ETag", strconv.Quote(version))
+		return c.send(data, rc)
 	case noner:
 		if v.none() {
 			return c.sendNothing()

@@ -82,7 +82,13 @@ type thingPatch struct{ Body *thing }
 
 type thingDeletion struct {
 	IDs       []int64 `query:"ids" selector:"true" doc:"Ids."`
+	All       bool    `query:"all" selector:"true" doc:"Whether to delete all."`
+	Every     *bool   `query:"every" selector:"true" doc:"The same as a pointer."`
 	Logically bool    `query:"logically" default:"true" doc:"How."`
+}
+
+type thingVersion struct {
+	IfMatch string `header:"If-Match" doc:"A version."`
 }
 
 func testOperations() []*Operation {
@@ -124,6 +130,10 @@ func testOperations() []*Operation {
 			func(context.Context, *NoInput) (Page[thing], error) { return NewPage[thing](0, nil), nil }),
 		Handle(Operation{ID: "beyond", Method: "GET", Path: "/beyond/page", Tag: tag, Summary: "Beyond", Access: Public},
 			func(context.Context, *NoInput) (Page[pair], error) { return NewPage[pair](7, nil), nil }),
+		Handle(Operation{ID: "versioned", Method: "GET", Path: "/versioned", Tag: tag, Summary: "Versioned", Access: Public},
+			func(_ context.Context, in *thingVersion) (Versioned[map[string]string], error) {
+				return Versioned[map[string]string]{map[string]string{"ifMatch": in.IfMatch}, "7"}, nil
+			}),
 		Handle(Operation{ID: "void", Method: "POST", Path: "/void", Tag: tag, Summary: "Void", Access: Public},
 			func(context.Context, *NoInput) (NoContent, error) { return NoContent{}, nil }),
 		Handle(Operation{
@@ -382,6 +392,10 @@ func TestScenarios(t *testing.T) {
 		{"delete", "DELETE", "/things?ids=1,2", "", "root", 200, ok(`{"deletedCount":2}`)},
 		{"delete all", "DELETE", "/things", "", "root", 400, `~"code":1301`},
 		{"delete all, with an option", "DELETE", "/things?logically=true", "", "root", 400, `~"code":1301`},
+		{"delete all on purpose", "DELETE", "/things?all=true", "", "root", 200, ok(`{"deletedCount":0}`)},
+		{"delete all on purpose, as a pointer", "DELETE", "/things?every=true", "", "root", 200, ok(`{"deletedCount":0}`)},
+		{"delete not all", "DELETE", "/things?all=false&every=false", "", "root", 400, `~"code":1301`},
+		{"delete not all but some", "DELETE", "/things?all=false&ids=1", "", "root", 200, ok(`{"deletedCount":1}`)},
 		{"delete with an empty selector", "DELETE", "/things?ids=&logically=true", "", "root", 400, `~"code":1301`},
 
 		// Answers.
@@ -563,6 +577,14 @@ func TestGzip(t *testing.T) {
 				t.Errorf("%s: wrong content", tt.path)
 			}
 		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	ta := newTestAPI(t)
+	w := ta.do(request("GET", "/versioned", "", "If-Match", `"6"`))
+	if w.Header().Get("ETag") != `"7"` || w.Body.String() != ok(`{"ifMatch":"\"6\""}`) {
+		t.Errorf("ETag %s, body %s", w.Header().Get("ETag"), w.Body)
 	}
 }
 

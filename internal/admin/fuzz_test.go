@@ -35,7 +35,7 @@ func FuzzParseQuery(f *testing.F) {
 					}
 				}
 			}
-			_, err = in.decodeQuery(q, reflect.New(reflect.TypeFor[thingQuery]()).Elem())
+			_, err = in.decodeParams(q, nil, reflect.New(reflect.TypeFor[thingQuery]()).Elem())
 		}
 		if err != nil && apierr.From(err).Code != apierr.IllegalArgument {
 			t.Errorf("%q: %v is not an illegal argument", raw, err)

@@ -4,6 +4,7 @@ package admin
 
 import (
 	"fmt"
+	"net/http"
 	"reflect"
 	"strings"
 
@@ -11,11 +12,12 @@ import (
 )
 
 // input is the compiled input type of one operation: a struct whose fields
-// tagged `query:"name"` are query parameters and whose field Body, if any, is
-// the JSON body.
+// tagged `query:"name"` are query parameters, those tagged `header:"Name"`
+// request headers, and whose field Body, if any, is the JSON body.
 //
 // Tags of a query field: doc, example, default, required:"true", uniqueItems
-// for sets, selector:"true" for what locates the records of a deletion,
+// for sets, selector:"true" for what locates the records of a deletion (of a
+// bool only true does),
 // secret:"true" for what no log may show, and the limits that huma knows
 // (minimum, maxLength, enum …).
 type input struct {
@@ -29,8 +31,8 @@ type input struct {
 type param struct {
 	*shape
 	name        string
+	header      bool // a header instead of a query parameter
 	index       []int
-	field       reflect.StructField
 	schema      *huma.Schema
 	required    bool
 	selector    bool
@@ -55,6 +57,10 @@ func newInput(reg huma.Registry, t reflect.Type) *input {
 		switch name := f.Tag.Get("query"); {
 		case name != "":
 			in.params = append(in.params, newParam(reg, f, name))
+		case f.Tag.Get("header") != "":
+			p := newParam(reg, f, f.Tag.Get("header"))
+			p.header = true
+			in.params = append(in.params, p)
 		case f.Name == "Body":
 			in.body = shapeOf(reg, f.Type, rules{}, t.String()+".Body")
 			in.bodyIndex = f.Index
@@ -67,7 +73,7 @@ func newInput(reg huma.Registry, t reflect.Type) *input {
 func newParam(reg huma.Registry, f reflect.StructField, name string) *param {
 	def, hasDefault := f.Tag.Lookup("default")
 	p := &param{
-		shape: newShape(reg, f), name: name, index: f.Index, field: f,
+		shape: newShape(reg, f), name: name, index: f.Index,
 		schema:      huma.SchemaFromField(reg, f, f.Name),
 		required:    f.Tag.Get("required") == "true",
 		selector:    f.Tag.Get("selector") == "true",
@@ -77,17 +83,35 @@ func newParam(reg huma.Registry, f reflect.StructField, name string) *param {
 	return p
 }
 
-// decodeQuery fills the query fields of dst. It reports whether a selector was
-// given.
-func (in *input) decodeQuery(q Query, dst reflect.Value) (selected bool, err error) {
+// decodeParams fills the fields of dst that come from the query and from
+// headers. It reports whether a selector was given.
+func (in *input) decodeParams(q Query, h http.Header, dst reflect.Value) (selected bool, err error) {
 	for _, p := range in.params {
-		given, err := p.decode(q[p.name], dst.FieldByIndex(p.index))
+		field := dst.FieldByIndex(p.index)
+		given, err := p.decode(p.source(q, h), field)
 		if err != nil {
 			return false, illegal("parameter %q: %v", p.name, err)
 		}
-		selected = selected || given && p.selector
+		selected = selected || given && p.selector && p.selects(field)
 	}
 	return selected, nil
+}
+
+// source returns what the caller says of the parameter, or nil.
+func (p *param) source(q Query, h http.Header) *queryParam {
+	if !p.header {
+		return q[p.name]
+	}
+	if v := h.Get(p.name); v != "" {
+		return &queryParam{values: []string{v}}
+	}
+	return nil
+}
+
+// selects reports whether the value that a selector was given selects anything:
+// "all: false" selects as little as saying nothing.
+func (p *param) selects(field reflect.Value) bool {
+	return p.kind != kindBool || reflect.Indirect(field).Bool()
 }
 
 // decode fills the field of one parameter and reports whether it has a value

@@ -160,6 +160,9 @@ func describeParam(p *param) *huma.Param {
 		Description: p.schema.Description, Schema: p.schema,
 	}
 	p.schema.Description = ""
+	if p.header {
+		hp.In = "header"
+	}
 	if examples := p.schema.Examples; len(examples) > 0 && !p.required {
 		// Documentation pages fill in examples, and a filter that nobody wants finds
 		// nothing: the example of an optional parameter is told in words.
@@ -190,6 +193,10 @@ func (a *API) describeSuccess(op *Operation, o *huma.Operation) {
 	ok := &huma.Response{Description: "Success."}
 	nothing := &huma.Response{Description: "There is nothing."}
 	t := op.outType
+	if v, isVersioned := reflect.Zero(t).Interface().(versioned); isVersioned {
+		t = v.dataType()
+		ok.Headers = map[string]*huma.Param{"ETag": {Description: "Version of the data, for If-Match.", Schema: &huma.Schema{Type: huma.TypeString}}}
+	}
 	switch {
 	case op.Method == http.MethodHead:
 	case t == reflect.TypeFor[NoContent]():

@@ -5,6 +5,7 @@ package admin
 import (
 	"context"
 	"io"
+	"reflect"
 )
 
 // Done is the result of an operation that has nothing to return: 200 and an
@@ -30,6 +31,22 @@ func NewPage[T any](total int64, records []T) Page[T] {
 }
 
 func (p Page[T]) none() bool { return p.Total <= 0 }
+
+// Versioned is a result with a version, which is sent as its ETag.
+type Versioned[T any] struct {
+	Data    T
+	Version string
+}
+
+func (v Versioned[T]) unwrap() (any, string) { return v.Data, v.Version }
+
+func (v Versioned[T]) dataType() reflect.Type { return reflect.TypeFor[T]() }
+
+// versioned is implemented by Versioned.
+type versioned interface {
+	unwrap() (data any, version string)
+	dataType() reflect.Type
+}
 
 // UpdateResult counts what an update did.
 type UpdateResult struct {

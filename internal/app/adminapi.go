@@ -116,7 +116,10 @@ func (a *App) newAPI(role Role, logger *slog.Logger) *admin.API {
 		MetricsOpenTo: func(addr netip.Addr) bool {
 			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })
 		},
-	}, api.Service{Administrators: a.administrators})...)
+	}, api.Service{
+		Administrators: a.administrators, Settings: a.settings,
+		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers,
+	})...)
 }
 
 // observe counts an answer. Paths that nobody declared share one name, so that

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -17,9 +18,11 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
+	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/config"
 	"example.org/app/internal/ids"
 	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/password"
@@ -56,7 +59,10 @@ type App struct {
 	logger         *slog.Logger
 	store          *store.DB
 	metrics        *metrics.Registry
+	settings       *setting.Settings
 	administrators *administrator.Directory
+	blockedIPs     *blocklist.List[netip.Addr]
+	blockedUsers   *blocklist.List[int64]
 	health         *api.Health
 	servers        map[Role]*admin.Server
 
@@ -122,7 +128,7 @@ func (a *App) stop() error {
 // start builds and starts the parts, each after those that it needs.
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.checkHome, a.startLogs, a.startStore, a.startAdministrators, a.startMetrics, a.startAdminAPIs,
+		a.checkHome, a.startLogs, a.startStore, a.startSettings, a.startAdministrators, a.startBlocklists, a.startMetrics, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -204,6 +210,35 @@ func (a *App) startAdministrators(ctx context.Context) error {
 		}
 	}
 	a.lifecycle.add(part{name: "administrators", run: a.administrators.Run})
+	return nil
+}
+
+func (a *App) startSettings(ctx context.Context) (err error) {
+	a.settings, err = setting.New(ctx, setting.Options{Store: a.store, Live: a.live, Logger: a.logger})
+	if err != nil {
+		return err
+	}
+	a.lifecycle.add(part{name: "settings", run: a.settings.Run})
+	return nil
+}
+
+func (a *App) startBlocklists(ctx context.Context) (err error) {
+	options := func(pick func(config.Blocklists) config.Blocklist) blocklist.Options {
+		c := func() config.Blocklist { return pick(a.live.Current().Security.Blocklist) }
+		return blocklist.Options{
+			Store: a.store, Logger: a.logger,
+			Enabled:  func() bool { return c().Enabled },
+			Interval: time.Duration(c().SyncBlocklistIntervalMillis) * time.Millisecond,
+		}
+	}
+	if a.blockedIPs, err = blocklist.NewIPs(ctx, options(func(b config.Blocklists) config.Blocklist { return b.IP })); err != nil {
+		return err
+	}
+	if a.blockedUsers, err = blocklist.NewUsers(ctx, options(func(b config.Blocklists) config.Blocklist { return b.UserID })); err != nil {
+		return err
+	}
+	a.lifecycle.add(part{name: "blocked addresses", run: a.blockedIPs.Run})
+	a.lifecycle.add(part{name: "blocked users", run: a.blockedUsers.Run})
 	return nil
 }
 

@@ -50,7 +50,7 @@ type Config struct {
 	Store    Store    `doc:"Where the server keeps its data."`
 	Logging  Logging  `doc:"What the server logs and where."`
 	Metrics  Metrics  `doc:"Who may read the metrics."`
-	Security Security `doc:"Passwords and how they are stored."`
+	Security Security `doc:"Passwords and how they are stored, and clients that may not connect."`
 	Shutdown Shutdown `doc:"How long a stopping server waits for running work."`
 	Gateway  Gateway  `doc:"The role that holds the connections of the users."`
 	Service  Service  `doc:"The role that holds the rules and the data."`
@@ -59,6 +59,9 @@ type Config struct {
 	// paths as well, once resolved says that Load did.
 	home     string
 	resolved bool
+	// sources has the properties that are not at their default. It is never
+	// changed once others can see it.
+	sources map[string]Source
 }
 
 // Gateway is the configuration of the role that holds the users' connections.

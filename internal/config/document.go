@@ -101,10 +101,7 @@ func (t *tree) markdownDoc() string {
 		b.WriteString("| Property | Type | Default | Meaning | Change | Environment variable |\n")
 		b.WriteString("|---|---|---|---|---|---|\n")
 		for _, p := range s.properties {
-			def := p.printedDefault()
-			if !p.Sensitive {
-				def = "`" + inCode.Replace(def) + "`"
-			}
+			def := "`" + inCode.Replace(p.printedDefault()) + "`"
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | `%s` |\n",
 				p.Name, inCell.Replace(p.typeWithRange()), def, inCell.Replace(p.Doc), p.change(), p.Env)
 		}
@@ -129,10 +126,7 @@ func (p Property) typeWithRange() string {
 
 // printedDefault is the default as a reader can see it.
 func (p Property) printedDefault() string {
-	switch {
-	case p.Sensitive:
-		return "(not shown)"
-	case p.Default == "":
+	if p.Default == "" {
 		return `""`
 	}
 	return p.Default

@@ -37,8 +37,8 @@ type input struct {
 	// flat marks text from the environment or a flag, where a list may be
 	// written with commas.
 	flat bool
-	// lenient marks JSON, in which null is the same as absent and one bare
-	// element is the same as a list of it.
+	// lenient marks JSON, in which null is the same as absent, one bare element
+	// is the same as a list of it, and a list may be one text with commas.
 	lenient bool
 }
 

@@ -18,7 +18,7 @@ type Options struct {
 	// working directory.
 	Home string
 	// File is a YAML file. Empty is config/application.yaml below Home, which
-	// need not exist.
+	// need not exist. What SaveLatest wrote is read after it.
 	File string
 	// Environ has the form of os.Environ. Only names that begin with APP_ are
 	// properties, except APP_HOME and what begins with APP_TEST_.
@@ -30,27 +30,35 @@ type Options struct {
 // Load reads all sources and validates the result. It reports only the first
 // problem, as an *Error.
 func Load(opts Options) (*Config, error) {
-	c := &Config{home: opts.Home, resolved: true}
-	if err := configTree().load(c.value(), opts); err != nil {
+	c := &Config{home: opts.Home, resolved: true, sources: make(map[string]Source)}
+	if err := configTree().load(c.value(), opts, c.sources); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// load fills v, which is a struct of the tree's type.
-func (t *tree) load(v reflect.Value, opts Options) *Error {
+// load fills v, which is a struct of the tree's type, and notes where values
+// came from in sources.
+func (t *tree) load(v reflect.Value, opts Options, sources map[string]Source) *Error {
 	t.setDefaults(v)
 	from := origins{last: make(map[string]sequenced)}
-	for _, read := range []func() (*patch, *Error){
-		func() (*patch, *Error) { return t.fromFile(opts.Home, opts.File) },
-		func() (*patch, *Error) { return t.fromEnvironment(opts.Environ) },
-		func() (*patch, *Error) { return t.fromSet(opts.Set) },
+	for _, step := range []struct {
+		source Source
+		read   func() (*patch, *Error)
+	}{
+		{SourceFile, func() (*patch, *Error) { return t.fromFile(opts.Home, opts.File) }},
+		{SourceFile, func() (*patch, *Error) { return t.fromOptionalFile(latestFile(opts.Home)) }},
+		{SourceEnvironment, func() (*patch, *Error) { return t.fromEnvironment(opts.Environ) }},
+		{SourceFlag, func() (*patch, *Error) { return t.fromSet(opts.Set) }},
 	} {
-		p, err := read()
+		p, err := step.read()
 		if err != nil {
 			return t.complete(err)
 		}
-		p.apply(v, from.record)
+		p.apply(v, func(name string, o origin, replaces bool) {
+			from.record(name, o, replaces)
+			sources[name] = step.source
+		})
 	}
 	t.root.resolvePaths(v, opts.Home)
 	if err := t.validate(v); err != nil {
@@ -71,17 +79,25 @@ func (t *tree) complete(err *Error) *Error {
 	return err
 }
 
-// fromFile reads a file if one is wanted.
+// fromFile reads the file that is wanted, or the usual one if it exists.
 func (t *tree) fromFile(home, file string) (*patch, *Error) {
-	optional := file == ""
-	if optional {
-		file = filepath.Join(home, "config", "application.yaml")
+	if file == "" {
+		return t.fromOptionalFile(filepath.Join(home, "config", "application.yaml"))
 	}
-	data, err := os.ReadFile(file)
-	switch {
-	case optional && errors.Is(err, fs.ErrNotExist):
+	return t.fromExistingFile(file)
+}
+
+// fromOptionalFile reads a file that need not exist.
+func (t *tree) fromOptionalFile(file string) (*patch, *Error) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return t.newPatch(), nil
-	case err != nil:
+	}
+	return t.fromExistingFile(file)
+}
+
+func (t *tree) fromExistingFile(file string) (*patch, *Error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
 		reason := err
 		var pathErr *fs.PathError
 		if errors.As(err, &pathErr) {

@@ -118,7 +118,7 @@ func loadSample(t testing.TB, yaml string, environ, set []string) (*sample, erro
 	t.Helper()
 	s := new(sample)
 	opts := Options{Home: "/home/app", File: writeFile(t, yaml), Environ: environ, Set: set}
-	if err := sampleTree(t).load(reflect.ValueOf(s).Elem(), opts); err != nil {
+	if err := sampleTree(t).load(reflect.ValueOf(s).Elem(), opts, map[string]Source{}); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -6,6 +6,8 @@ package config
 type MergeOptions struct {
 	// OnlyMutable refuses properties that may not change while the server runs.
 	OnlyMutable bool
+	// Source is where the values come from; empty leaves what is known.
+	Source Source
 }
 
 // Merge overwrites properties with the members of nested maps, such as decoded
@@ -28,7 +30,11 @@ func (c *Config) Merge(values map[string]any, opts MergeOptions) error {
 		return err
 	}
 	merged := c.Clone()
-	p.apply(merged.value(), nil)
+	var record func(string, origin, bool)
+	if opts.Source != "" {
+		record = merged.recorder(opts.Source)
+	}
+	p.apply(merged.value(), record)
 	if merged.resolved {
 		t.root.resolvePaths(merged.value(), merged.home)
 	}

@@ -221,7 +221,7 @@ func (p *patch) assignList(in input, a assignment) *Error {
 		return p.assignPositions(in, a)
 	case in.kind == inputText && in.flat && in.text == "":
 		in.kind = inputSequence
-	case in.kind == inputText && in.flat && p.node.elem.kind == kindScalar:
+	case in.kind == inputText && (in.flat || in.lenient) && p.node.elem.kind == kindScalar:
 		for item := range strings.SplitSeq(in.text, ",") {
 			in.items = append(in.items, input{kind: inputText, text: strings.TrimSpace(item), origin: in.origin})
 		}

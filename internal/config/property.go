@@ -17,7 +17,7 @@ type Property struct {
 	// Type is boolean, short, int, long, float, double, string, enum or
 	// "list of" one of these or object, or "map of string".
 	Type string `json:"type"`
-	// Default is the printed default; it is empty for sensitive properties.
+	// Default is the printed default.
 	Default string `json:"default"`
 	// Options are the allowed values of an enum or of a list of enums.
 	Options []string `json:"options,omitempty"`

@@ -18,9 +18,10 @@ const (
 	PasswordNoop         PasswordAlgorithm = "NOOP"
 )
 
-// Security holds what protects the accounts.
+// Security holds what protects the accounts and the server.
 type Security struct {
-	Password Password `doc:"How passwords are stored."`
+	Password  Password   `doc:"How passwords are stored."`
+	Blocklist Blocklists `doc:"Clients that may not connect."`
 }
 
 // Password says how passwords are stored.
@@ -42,4 +43,38 @@ func (p Password) Validate() error {
 		return violation("initial-root-password", "must be 1 to 32 characters without white space")
 	}
 	return nil
+}
+
+// Blocklists are the lists of clients that may not connect.
+type Blocklists struct {
+	IP     Blocklist `doc:"Blocked addresses."`
+	UserID Blocklist `doc:"Blocked users."`
+}
+
+// Blocklist is a list of clients that may not connect.
+type Blocklist struct {
+	Enabled                     bool      `default:"true" doc:"Whether blocked clients are kept out."`
+	SyncBlocklistIntervalMillis int32     `default:"1000" min:"100" doc:"How often a node looks for changes that other nodes made: the longest time that a change stays unseen there."`
+	AutoBlock                   AutoBlock `doc:"What gets a client blocked automatically."`
+}
+
+// AutoBlock says what gets a client blocked automatically.
+type AutoBlock struct {
+	CorruptedFrame   AutoBlockRule `doc:"Bytes that are no frame."`
+	CorruptedRequest AutoBlockRule `doc:"Frames that hold no request."`
+	FrequentRequest  AutoBlockRule `doc:"More requests than a client may send."`
+}
+
+// AutoBlockRule says how often something may happen before it gets a client
+// blocked, and for how long.
+type AutoBlockRule struct {
+	Enabled     bool         `default:"true" doc:"Whether it gets a client blocked at all."`
+	BlockLevels []BlockLevel `default:"[{block-duration-millis: 600000, reduce-one-trigger-time-interval-millis: 60000, trigger-times-threshold: 5}, {block-duration-millis: 1800000, reduce-one-trigger-time-interval-millis: 60000, trigger-times-threshold: 1}, {block-duration-millis: 3600000, reduce-one-trigger-time-interval-millis: 60000, trigger-times-threshold: 1}]" doc:"What the first block, the second and so on need and how long they last; the last level repeats."`
+}
+
+// BlockLevel is what one block needs and how long it lasts.
+type BlockLevel struct {
+	BlockDurationMillis                int64 `default:"600000" min:"1" doc:"How long the block lasts."`
+	ReduceOneTriggerTimeIntervalMillis int32 `default:"60000" min:"0" doc:"The time after which one occurrence is forgotten; 0 means never."`
+	TriggerTimesThreshold              int32 `default:"1" min:"1" doc:"How many occurrences lead to the block."`
 }

@@ -4,6 +4,10 @@
 // its own node number, and they grow with time within one generator. They are not secret and not random: use them
 // as keys, never as tokens.
 //
+// A generator whose node number is only leased is bound to a span of time: it makes no id below or above the span, and
+// whoever grants spans of one number never lets two of them overlap. Ids are unique because of that alone, whatever the
+// clocks of the machines say.
+//
 // Layout of an id, from the most significant bit:
 //
 //	bit 63      always 0, so that an id is positive in every signed 64-bit type
@@ -13,7 +17,10 @@
 package ids
 
 import (
+	"context"
 	"fmt"
+	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -28,15 +35,31 @@ const (
 
 	// epoch is 2020-10-13T00:00:00Z in milliseconds since 1970.
 	epoch = 1602547200000
+
+	// Reserve is the last part of a span that the clock does not use up. Ids keep coming from it, without following the
+	// clock, when a span is not extended in time: twenty million of them.
+	Reserve = 5 * time.Second
 )
 
 // A Generator makes ids for one node. It is safe for concurrent use.
 type Generator struct {
-	now  func() time.Time
-	node int64
+	now func() time.Time
+	// span is replaced as a whole, so that a number is never used with the limit of another one.
+	span atomic.Pointer[span]
 	// last holds the milliseconds and the sequence of the newest id as one number (ms<<12 | sequence). Adding one
 	// therefore carries from a full sequence into the next millisecond.
 	last atomic.Int64
+
+	mu sync.Mutex
+	// extended is closed and replaced when the span changes; it wakes those who wait for that.
+	extended chan struct{}
+}
+
+// span is a node number and the ticks (ms<<12) that may be used with it: the clock counts below soft, ids end below
+// hard.
+type span struct {
+	node       int64
+	soft, hard int64
 }
 
 // New returns a generator for node, which must be between 0 and MaxNode and belong to no other running generator.
@@ -46,25 +69,119 @@ func New(node int) (*Generator, error) {
 
 // NewWithClock is New with a clock of the caller's choice. The clock is called from many goroutines at once.
 func NewWithClock(node int, now func() time.Time) (*Generator, error) {
-	if node < 0 || node > MaxNode {
-		return nil, fmt.Errorf("make id generator: node %d must be between 0 and %d", node, MaxNode)
+	if err := checkNode(node); err != nil {
+		return nil, err
 	}
-	return &Generator{now: now, node: int64(node)}, nil
+	g := &Generator{now: now, extended: make(chan struct{})}
+	g.span.Store(&span{node: int64(node), soft: math.MaxInt64, hard: math.MaxInt64})
+	return g, nil
 }
 
-// Next returns an id that is greater than every id this generator returned before. When the clock stands still or
-// goes back, or when more than 4096 ids are taken within a millisecond, it borrows from the milliseconds to come
-// instead of waiting.
-func (g *Generator) Next() int64 {
-	tick := (g.now().UnixMilli() - epoch) << sequenceBits
-	for {
+// NewLeased returns a generator that makes ids for node with times from floor on and below until. A nil clock is
+// time.Now.
+func NewLeased(node int, floor, until time.Time, now func() time.Time) (*Generator, error) {
+	if now == nil {
+		now = time.Now
+	}
+	g, err := NewWithClock(node, now)
+	if err == nil {
+		err = g.Lease(node, floor, until)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Lease lets the generator go on with the span [floor, until) of node, which may be another number than before. A call
+// of Next that runs at the same time uses either the old span or the new one. An until in the past of the newest id
+// ends the generator: every later Next waits.
+func (g *Generator) Lease(node int, floor, until time.Time) error {
+	if err := checkNode(node); err != nil {
+		return err
+	}
+	// The newest id is raised first: whoever sees the new span must not see an id below its floor.
+	for least := tick(floor) - 1; ; {
 		last := g.last.Load()
-		next := max(last+1, tick)
-		if g.last.CompareAndSwap(last, next) {
-			return next>>sequenceBits<<(nodeBits+sequenceBits) | g.node<<sequenceBits | next&sequenceMask
+		if last >= least || g.last.CompareAndSwap(last, least) {
+			break
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.span.Store(&span{node: int64(node), soft: tick(until.Add(-Reserve)), hard: tick(until)})
+	close(g.extended)
+	g.extended = make(chan struct{})
+	return nil
+}
+
+func checkNode(node int) error {
+	if node < 0 || node > MaxNode {
+		return fmt.Errorf("make id generator: node %d must be between 0 and %d", node, MaxNode)
+	}
+	return nil
+}
+
+func tick(at time.Time) int64 { return (at.UnixMilli() - epoch) << sequenceBits }
+
+// Next returns an id that is greater in time and sequence than every id this generator returned before. When the clock
+// stands still or goes back, or when more than 4096 ids are taken within a millisecond, it borrows from the
+// milliseconds to come instead of waiting. A leased generator whose span has passed goes on with the Reserve; when that
+// is used up as well, Next waits until Lease extends the span. A caller that must not wait uses NextContext.
+func (g *Generator) Next() int64 {
+	if id, ok := g.try(); ok {
+		return id
+	}
+	id, _ := g.NextContext(context.Background())
+	return id
+}
+
+// NextContext is Next for callers that give up when ctx ends. It looks at ctx only when there is no id to be had.
+func (g *Generator) NextContext(ctx context.Context) (int64, error) {
+	for {
+		g.mu.Lock()
+		extended := g.extended
+		g.mu.Unlock()
+		if id, ok := g.try(); ok {
+			return id, nil
+		}
+		select {
+		case <-extended:
+		case <-ctx.Done():
+			return 0, fmt.Errorf("make id: the lease of node number %d is used up: %w", g.span.Load().node, ctx.Err())
 		}
 	}
 }
+
+// try makes an id unless the span is used up.
+func (g *Generator) try() (int64, bool) {
+	now := tick(g.now())
+	for {
+		// The span is read before the newest id: see Lease.
+		s := g.span.Load()
+		last := g.last.Load()
+		next := max(last+1, min(now, s.soft))
+		if next >= s.hard {
+			return 0, false
+		}
+		if g.last.CompareAndSwap(last, next) {
+			return next>>sequenceBits<<(nodeBits+sequenceBits) | s.node<<sequenceBits | next&sequenceMask, true
+		}
+	}
+}
+
+// Last returns the time of the newest id, or the zero time when there is none. All later ids have this time or a later
+// one.
+func (g *Generator) Last() time.Time {
+	last := g.last.Load()
+	if last <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(last>>sequenceBits + epoch).UTC()
+}
+
+// Number returns the node number of the ids to come.
+func (g *Generator) Number() int { return int(g.span.Load().node) }
 
 // Time returns the time at which id was made, to the millisecond and in UTC. It is ahead of the clock of that moment
 // where Next had to borrow.

@@ -3,6 +3,8 @@
 package ids_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -125,6 +127,102 @@ func TestNextNeverRepeatsUnderConcurrency(t *testing.T) {
 	if unique := len(slices.Compact(all)); unique != goroutines*each {
 		t.Errorf("%d of %d ids are unique", unique, goroutines*each)
 	}
+}
+
+func TestLeasedGeneratorStaysInItsSpan(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := start
+	floor, until := start.Add(time.Hour), start.Add(time.Hour+ids.Reserve+2*time.Millisecond)
+	g, err := ids.NewLeased(5, floor, until, func() time.Time { return clock })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := g.Next(); !ids.Time(id).Equal(floor) || ids.Node(id) != 5 {
+		t.Errorf("first id has time %v and node %d, want the floor %v and node 5", ids.Time(id), ids.Node(id), floor)
+	}
+	clock = start.Add(2 * time.Hour)
+	if id := g.Next(); !ids.Time(id).Equal(until.Add(-ids.Reserve)) {
+		t.Errorf("after the span passed the time is %v, want the beginning of the reserve %v", ids.Time(id), until.Add(-ids.Reserve))
+	}
+	next := until.Add(time.Hour)
+	if err := g.Lease(9, next, next.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if id := g.Next(); !ids.Time(id).Equal(next) || ids.Node(id) != 9 || g.Number() != 9 {
+		t.Errorf("after the new lease the id has time %v and node %d, want %v and 9", ids.Time(id), ids.Node(id), next)
+	}
+	if err := g.Lease(ids.MaxNode+1, next, next); err == nil {
+		t.Error("a number out of range was accepted")
+	}
+}
+
+func TestLeasedGeneratorWaitsWhenUsedUp(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	g, err := ids.NewLeased(1, start, start.Add(time.Millisecond), func() time.Time { return start.Add(time.Hour) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := int64(0)
+	for range 4096 {
+		last = g.Next()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if id, err := g.NextContext(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("NextContext returned %d with error %v, want the error of the context", id, err)
+	}
+	waited := make(chan int64)
+	go func() { waited <- g.Next() }()
+	select {
+	case id := <-waited:
+		t.Fatalf("id %d was made outside of the span", id)
+	default:
+	}
+	if err := g.Lease(1, g.Last(), start.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if id := <-waited; id <= last {
+		t.Errorf("id %d follows %d", id, last)
+	}
+}
+
+func TestLeaseChangesUnderConcurrency(t *testing.T) {
+	base := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	spanOf := func(i int) (node int, floor, until time.Time) {
+		floor = base.Add(time.Duration(i) * time.Minute)
+		return i % 1024, floor, floor.Add(time.Minute)
+	}
+	node, floor, until := spanOf(0)
+	g, err := ids.NewLeased(node, floor, until, func() time.Time { return base })
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				id := g.Next()
+				span := int(ids.Time(id).Sub(base) / time.Minute)
+				if node, _, _ := spanOf(span); node != ids.Node(id) {
+					t.Errorf("an id of the span of node %d carries node %d", node, ids.Node(id))
+					return
+				}
+			}
+		})
+	}
+	for i := range 20_000 {
+		if err := g.Lease(spanOf(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	group.Wait()
 }
 
 func BenchmarkNext(b *testing.B) {

@@ -12,7 +12,9 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/store"
@@ -33,6 +35,9 @@ type Common struct {
 // Service are the parts that only the service role has.
 type Service struct {
 	Administrators *administrator.Directory
+	BlockedIPs     *blocklist.List[netip.Addr]
+	BlockedUsers   *blocklist.List[int64]
+	Settings       *setting.Settings
 }
 
 // CommonOperations are served by both roles.
@@ -42,7 +47,11 @@ func CommonOperations(c Common) []*admin.Operation {
 
 // ServiceOperations are served by the service role.
 func ServiceOperations(s Service) []*admin.Operation {
-	return concat(adminOperations(s.Administrators), adminRoleOperations(s.Administrators))
+	return concat(
+		adminOperations(s.Administrators), adminRoleOperations(s.Administrators),
+		settingOperations(s.Settings),
+		blockedIPOperations(s.BlockedIPs), blockedUserOperations(s.BlockedUsers),
+	)
 }
 
 // Tags are the controllers, in the order in which the document shows them.
@@ -51,6 +60,9 @@ var Tags = []admin.Tag{
 	{Name: metricTag, Description: "Metrics of this node."},
 	{Name: adminTag, Description: "Administrators."},
 	{Name: adminRoleTag, Description: "Roles of administrators and the permissions that roles hold."},
+	{Name: settingTag, Description: "Settings of the cluster and of this node."},
+	{Name: ipBlocklistTag, Description: "IP addresses that may not connect."},
+	{Name: userBlocklistTag, Description: "Users who may not connect."},
 	{Name: systemTag, Description: "The process itself: health, build, dumps, shutdown."},
 }
 

@@ -21,6 +21,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/ids"
 	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/password"
@@ -49,6 +50,11 @@ type harness struct {
 	shutdowns atomic.Int32
 	openTo    netip.Addr
 	unhealthy atomic.Pointer[string]
+
+	blockedIPs        *blocklist.List[netip.Addr]
+	blockedUsers      *blocklist.List[int64]
+	blocklistsEnabled atomic.Bool
+	blocklistTime     atomic.Int64
 }
 
 func newHarness(t *testing.T, db *store.DB) *harness {
@@ -71,6 +77,7 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 	if _, err := h.directory.EnsureRoot(t.Context(), "app"); err != nil {
 		t.Fatal(err)
 	}
+	h.openBlocklists()
 	registry := metrics.New(metrics.BuildInfo{Version: "1.2.3"})
 	if err := registry.RegisterProcess(h.logDir); err != nil {
 		t.Fatal(err)
@@ -93,7 +100,9 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	h.gateway = admin.New(opts, api.CommonOperations(common)...)
-	h.service = admin.New(opts, append(api.CommonOperations(common), api.ServiceOperations(api.Service{Administrators: h.directory})...)...)
+	h.service = admin.New(opts, append(api.CommonOperations(common), api.ServiceOperations(api.Service{
+		Administrators: h.directory, BlockedIPs: h.blockedIPs, BlockedUsers: h.blockedUsers, Settings: h.newSettings(),
+	})...)...)
 	t.Cleanup(h.service.StopStreams)
 	t.Cleanup(h.gateway.StopStreams)
 	return h
@@ -314,7 +323,7 @@ func TestTable(t *testing.T) {
 				t.Errorf("%s: permission %q, security %v", where, d.Permission, d.Security)
 			}
 			for _, p := range d.Parameters {
-				if p.In != "query" || p.Description == "" {
+				if p.In != "query" && p.In != "header" || p.Description == "" {
 					t.Errorf("%s: parameter %+v", where, p)
 				}
 			}

@@ -24,7 +24,7 @@ import (
 
 // Main is for TestMain. It runs the tests, stops the PostgreSQL server if a test started one and fails when goroutines
 // are left over.
-func Main(m *testing.M) {
+func Main(m interface{ Run() int }) {
 	code := m.Run()
 	if err := errors.Join(dropTemplate(), stopServer()); err != nil {
 		fmt.Fprintln(os.Stderr, "stop PostgreSQL:", err)
@@ -76,8 +76,15 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"RoleFilter", testRoleFilter},
 		{"RoleUpdate", testRoleUpdate},
 		{"RoleDelete", testRoleDelete},
+		{"Blocklists", testBlocklists},
+		{"BlocklistOrder", testBlocklistOrder},
 		{"Revision", testRevision},
 		{"ClusterValue", testClusterValue},
+		{"SettingRevisions", testSettingRevisions},
+		{"NodeNumber", testNodeNumber},
+		{"NodeNumberMargin", testNodeNumberMargin},
+		{"NodeNumberRace", testNodeNumberRace},
+		{"LeaderFence", testLeaderFence},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
 	}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster/setting"
+	"example.org/app/internal/config"
+	"example.org/app/internal/permission"
+)
+
+const settingTag = "SettingController"
+
+// settingSchemaVersion changes when the shape of the settings tree does.
+const settingSchemaVersion = 1
+
+type settingHandlers struct{ settings *setting.Settings }
+
+func settingOperations(s *setting.Settings) []*admin.Operation {
+	h := settingHandlers{s}
+	return []*admin.Operation{
+		admin.Handle(admin.Operation{
+			ID: "querySettings", Method: http.MethodGet, Path: "/cluster/settings", Tag: settingTag, Permission: permission.ClusterSettingQuery,
+			Summary: "Query the settings", Description: "Returns the settings in force as nested objects. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.",
+		}, h.query),
+		admin.Handle(admin.Operation{
+			ID: "querySettingMetadata", Method: http.MethodGet, Path: "/cluster/settings/metadata", Tag: settingTag, Permission: permission.ClusterSettingQuery,
+			Summary: "Query the meaning of the settings", Description: "Returns type, limits and meaning of each setting, and with `withValue=true` its value and where that came from: default, file, environment, flag or cluster.",
+		}, h.metadata),
+		admin.Handle(admin.Operation{
+			ID: "updateSettings", Method: http.MethodPut, Path: "/cluster/settings", Tag: settingTag, Permission: permission.ClusterSettingUpdate,
+			Summary: "Change settings",
+			Description: "Changes settings of the whole cluster, or with `updateLocalSettings=true` of this node only, all of them or none. " +
+				"Groups are merged; lists and maps are replaced. Every change makes a revision; with `If-Match` the change is refused with 412 when the settings are at another one.",
+			Errors: []apierr.Code{apierr.ResourceNotFound},
+		}, h.update),
+		admin.Handle(admin.Operation{
+			ID: "querySettingHistory", Method: http.MethodGet, Path: "/cluster/settings/history", Tag: settingTag, Permission: permission.ClusterSettingQuery,
+			Summary: "Query the changes of the settings", Description: "Returns the changes of the cluster-wide settings, the newest first: who, when, what before, what after.",
+		}, h.history),
+		admin.Handle(admin.Operation{
+			ID: "querySettingHistoryPage", Method: http.MethodGet, Path: "/cluster/settings/history/page", Tag: settingTag, Permission: permission.ClusterSettingQuery,
+			Summary: "Query the changes of the settings by page", Description: "Returns a page of the changes and how many there are.",
+		}, h.historyPage),
+	}
+}
+
+// Settings are the settings as nested objects.
+type Settings struct {
+	SchemaVersion int32          `json:"schemaVersion" doc:"Version of the shape of this tree." example:"1"`
+	Settings      map[string]any `json:"settings" doc:"Groups of settings and their values."`
+}
+
+type settingQuery struct {
+	QueryLocalSettings bool `query:"queryLocalSettings" default:"false" doc:"Whether to return the settings of this node without those of the cluster."`
+	OnlyMutable        bool `query:"onlyMutable" default:"false" doc:"Whether to return only what can be changed while the server runs."`
+}
+
+// config returns the settings that a query is about, and their revision.
+func (h settingHandlers) config(in settingQuery) (*config.Config, string) {
+	c, revision := h.settings.Current()
+	if in.QueryLocalSettings {
+		c = h.settings.Local()
+	}
+	return c, strconv.FormatInt(revision, 10)
+}
+
+// tree builds nested objects of the visible settings. leaf returns false for a
+// setting that is left out; its groups stay.
+func (in settingQuery) tree(leaf func(config.Property) (any, bool)) map[string]any {
+	root := map[string]any{}
+	for _, p := range config.Properties() {
+		if p.Hidden || strings.Contains(p.Name, "[?]") {
+			continue
+		}
+		group := root
+		segments := strings.Split(p.JSONPath, ".")
+		for _, s := range segments[:len(segments)-1] {
+			inner, ok := group[s].(map[string]any)
+			if !ok {
+				inner = map[string]any{}
+				group[s] = inner
+			}
+			group = inner
+		}
+		if in.OnlyMutable && !p.Mutable {
+			continue
+		}
+		if v, ok := leaf(p); ok {
+			group[segments[len(segments)-1]] = v
+		}
+	}
+	return root
+}
+
+func (h settingHandlers) query(_ context.Context, in *settingQuery) (admin.Versioned[Settings], error) {
+	c, version := h.config(*in)
+	tree := in.tree(func(p config.Property) (any, bool) { return c.Value(p), !in.OnlyMutable || !p.Sensitive })
+	return admin.Versioned[Settings]{Data: Settings{settingSchemaVersion, tree}, Version: version}, nil
+}
+
+type settingMetadataQuery struct {
+	settingQuery
+	WithValue bool `query:"withValue" default:"false" doc:"Whether to return values and where they came from."`
+}
+
+// settingMetadata describes one setting. Its words are those that existing
+// callers know.
+type settingMetadata struct {
+	Value       any      `json:"value,omitempty"`
+	Source      string   `json:"source,omitempty"`
+	Deprecated  bool     `json:"deprecated"`
+	Global      bool     `json:"global"`
+	Mutable     bool     `json:"mutable"`
+	Sensitive   bool     `json:"sensitive"`
+	Type        string   `json:"type"`
+	ElementType string   `json:"elementType,omitempty"`
+	Options     []string `json:"options,omitempty"`
+	Description string   `json:"description,omitempty"`
+}
+
+func newSettingMetadata(p config.Property) settingMetadata {
+	m := settingMetadata{
+		Global: p.Global, Mutable: p.Mutable, Sensitive: p.Sensitive,
+		Type: p.Type, Options: p.Options, Description: p.Doc,
+	}
+	if element, isList := strings.CutPrefix(p.Type, "list of "); isList {
+		m.Type, m.ElementType = "java.util.List", element
+	} else if strings.HasPrefix(p.Type, "map") {
+		m.Type = "java.util.Map"
+	}
+	return m
+}
+
+func (h settingHandlers) metadata(_ context.Context, in *settingMetadataQuery) (admin.Versioned[Settings], error) {
+	c, version := h.config(in.settingQuery)
+	tree := in.tree(func(p config.Property) (any, bool) {
+		m := newSettingMetadata(p)
+		if in.WithValue {
+			m.Value, m.Source = c.Value(p), string(c.Source(p))
+			if p.Sensitive {
+				m.Value = ""
+			}
+		}
+		return m, true
+	})
+	return admin.Versioned[Settings]{Data: Settings{settingSchemaVersion, tree}, Version: version}, nil
+}
+
+type settingUpdate struct {
+	Reset               bool            `query:"reset" default:"false" doc:"Whether to give every setting that can change its built-in default; the body is ignored."`
+	RevertTo            *int64          `query:"revertTo" minimum:"0" doc:"Revision to go back to; 0 is before the first change; the body is ignored." example:"3"`
+	UpdateLocalSettings bool            `query:"updateLocalSettings" default:"false" doc:"Whether to change this node only, now and for its next start."`
+	IfMatch             string          `header:"If-Match" doc:"ETag of the settings that the change is meant for." example:"\"3\""`
+	Body                *map[string]any `doc:"Settings to change, as nested objects."`
+}
+
+func (h settingHandlers) update(ctx context.Context, in *settingUpdate) (admin.Done, error) {
+	r := setting.Request{AdminID: admin.Requester(ctx).ID, Reset: in.Reset, RevertTo: in.RevertTo}
+	if in.Body != nil {
+		r.Values = *in.Body
+	}
+	if in.IfMatch != "" && in.IfMatch != "*" {
+		revision, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(in.IfMatch, "W/"), `"`), 10, 64)
+		if err != nil {
+			return admin.Done{}, apierr.New(apierr.IllegalArgument, "parameter \"If-Match\": %q is not an ETag of the settings", in.IfMatch)
+		}
+		r.IfRevision = &revision
+	}
+	if in.UpdateLocalSettings {
+		if in.Reset || in.RevertTo != nil || r.IfRevision != nil {
+			return admin.Done{}, apierr.New(apierr.IllegalArgument, "parameter \"updateLocalSettings\": cannot be combined with reset, revertTo or If-Match")
+		}
+		return admin.Done{}, h.settings.UpdateLocal(r.Values)
+	}
+	return admin.Done{}, h.settings.Update(ctx, r)
+}
+
+// SettingRevision is one change of the cluster-wide settings.
+type SettingRevision struct {
+	Revision int64           `json:"revision" doc:"Number of the revision." example:"3"`
+	AdminID  int64           `json:"adminId" doc:"Who made it." example:"0"`
+	Date     admin.Date      `json:"date" doc:"When it was made."`
+	Action   string          `json:"action" enum:"UPDATE,RESET,REVERT" doc:"What was asked for." example:"UPDATE"`
+	Changes  []SettingChange `json:"changes" doc:"What it changed."`
+}
+
+// SettingChange is what a revision did to one setting.
+type SettingChange struct {
+	Property string `json:"property" doc:"Path of the setting." example:"service.adminApi.rateLimiting.capacity"`
+	Before   any    `json:"before" doc:"Value before."`
+	After    any    `json:"after" doc:"Value after."`
+}
+
+func newSettingRevision(r setting.Revision) SettingRevision {
+	return SettingRevision{
+		Revision: r.Revision, AdminID: r.AdminID, Date: admin.NewDate(r.Date), Action: r.Action,
+		Changes: convert(r.Changes, func(c setting.Change) SettingChange { return SettingChange(c) }),
+	}
+}
+
+type settingHistoryQuery struct{ admin.Paging }
+
+type settingHistoryPageQuery struct{ admin.PageRequest }
+
+func (h settingHandlers) history(ctx context.Context, in *settingHistoryQuery) ([]SettingRevision, error) {
+	_, found, err := h.settings.History(ctx, in.Limit(), 0)
+	return convert(found, newSettingRevision), err
+}
+
+func (h settingHandlers) historyPage(ctx context.Context, in *settingHistoryPageQuery) (admin.Page[SettingRevision], error) {
+	total, found, err := h.settings.History(ctx, in.Limit(), in.Offset())
+	return admin.NewPage(total, convert(found, newSettingRevision)), err
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setting
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"example.org/app/internal/store"
+)
+
+// Revision is one change of the cluster-wide settings.
+type Revision struct {
+	Revision int64
+	AdminID  int64
+	Date     time.Time
+	Action   string
+	Changes  []Change
+}
+
+// stored is a revision with the overrides that hold after it.
+type stored struct {
+	store.SettingRevision
+	overrides map[string]any
+}
+
+func decode(r store.SettingRevision) (stored, error) {
+	s := stored{SettingRevision: r}
+	if err := decodeJSON(r.Overrides, &s.overrides); err != nil {
+		return s, fmt.Errorf("setting revision %d: %w", r.Revision, err)
+	}
+	return s, nil
+}
+
+// decodeJSON keeps numbers as they are written.
+func decodeJSON(text string, v any) error {
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	dec.UseNumber()
+	return dec.Decode(v)
+}
+
+// newest returns the revision in force; before the first change that is number
+// 0 without overrides.
+func newest(ctx context.Context, r store.Reader) (stored, error) {
+	found, err := store.FindSettingRevisions(ctx, r, store.Page{Limit: 1})
+	if err != nil {
+		return stored{}, err
+	}
+	if len(found) == 0 {
+		return stored{overrides: map[string]any{}}, nil
+	}
+	return decode(found[0])
+}
+
+func insert(ctx context.Context, tx store.Tx, revision, adminID int64, action string, overrides map[string]any, changes []Change) error {
+	o, err := json.Marshal(overrides)
+	if err != nil {
+		return fmt.Errorf("encode settings: %w", err)
+	}
+	if changes == nil {
+		changes = []Change{}
+	}
+	c, err := json.Marshal(changes)
+	if err != nil {
+		return fmt.Errorf("encode changes: %w", err)
+	}
+	err = store.InsertSettingRevision(ctx, tx, store.SettingRevision{
+		Revision: revision, AdminID: adminID, ChangeDate: time.Now(), Action: action, Overrides: string(o), Changes: string(c),
+	})
+	if err != nil {
+		return err
+	}
+	return store.DeleteSettingRevisions(ctx, tx, revision-keptRevisions)
+}
+
+// History returns changes, the newest first, and how many there are in all.
+func (s *Settings) History(ctx context.Context, limit, offset int) (total int64, revisions []Revision, err error) {
+	err = s.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if total, err = store.CountSettingRevisions(ctx, r); err != nil {
+			return err
+		}
+		found, err := store.FindSettingRevisions(ctx, r, store.Page{Limit: limit, Offset: offset})
+		if err != nil {
+			return err
+		}
+		revisions = make([]Revision, len(found))
+		for i, f := range found {
+			revisions[i] = Revision{Revision: f.Revision, AdminID: f.AdminID, Date: f.ChangeDate, Action: f.Action}
+			if err := decodeJSON(f.Changes, &revisions[i].Changes); err != nil {
+				return fmt.Errorf("setting revision %d: %w", f.Revision, err)
+			}
+		}
+		return nil
+	})
+	return total, revisions, err
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package blocklist holds the rules about clients that may not connect: which
+// addresses and users are blocked and until when, and what gets a client blocked
+// without anybody asking for it. It closes no connection and knows nothing of
+// HTTP; gateways ask it, and it tells them who has just been blocked.
+package blocklist
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/store"
+)
+
+// A Key is what can be blocked: an address or a user.
+type Key interface{ netip.Addr | int64 }
+
+// Options are what a List is built from.
+type Options struct {
+	Store *store.DB
+	// Enabled is asked at every use. Nobody is blocked while it says no; what the
+	// store holds is kept and counts again as soon as it says yes.
+	Enabled func() bool
+	// Interval is how often Run looks for changes by other nodes; 0 is DefaultInterval.
+	Interval time.Duration
+	Logger   *slog.Logger
+	// Clock tells the time; nil is time.Now.
+	Clock func() time.Time
+}
+
+// DefaultInterval shows changes by other nodes within a second.
+const DefaultInterval = time.Second
+
+// A List knows who is blocked. The store is the truth; every node mirrors it in
+// memory, so that to ask costs next to nothing. A change is seen by the node
+// that made it when the call returns, and by the others when they poll next. It
+// is safe for concurrent use.
+type List[K Key] struct {
+	opts     Options
+	records  records[K]
+	disabled apierr.Code
+	memory   *memory
+
+	// seen is the revision up to which memory is known to be complete.
+	seen atomic.Int64
+	// syncing guards the fields below it and admits one reader of changes.
+	syncing  sync.Mutex
+	position int64
+	cleared  int64
+	stale    bool
+
+	subscribers atomic.Pointer[[]func([]K)]
+	subscribing sync.Mutex
+}
+
+// NewIPs reads the blocked addresses. Run must be called next, so that changes
+// made by other nodes are seen. The IPv4-mapped form of an IPv4 address is the
+// same client as the address itself, and the zone of an address says nothing
+// about the client.
+func NewIPs(ctx context.Context, opts Options) (*List[netip.Addr], error) {
+	return newList(ctx, opts, apierr.IPBlocklistIsDisabled, ipRecords)
+}
+
+// NewUsers reads the blocked users. Run must be called next, so that changes
+// made by other nodes are seen. Users need not exist.
+func NewUsers(ctx context.Context, opts Options) (*List[int64], error) {
+	return newList(ctx, opts, apierr.UserIDBlocklistIsDisabled, userRecords)
+}
+
+func newList[K Key](ctx context.Context, opts Options, disabled apierr.Code, r records[K]) (*List[K], error) {
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Interval <= 0 {
+		opts.Interval = DefaultInterval
+	}
+	l := &List[K]{opts: opts, records: r, disabled: disabled, memory: newMemory(), stale: true}
+	l.seen.Store(-1)
+	if err := l.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Enabled reports whether the list blocks anybody at all.
+func (l *List[K]) Enabled() bool { return l.opts.Enabled() }
+
+// Blocked returns until when a client is blocked, and whether it is.
+func (l *List[K]) Blocked(key K) (until time.Time, ok bool) {
+	e, found := l.memory.get(slotOf(key))
+	if !found || !l.opts.Enabled() || e.until <= l.now() {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(e.until).UTC(), true
+}
+
+// BlockedNow reports whether a client is blocked.
+func (l *List[K]) BlockedNow(key K) bool {
+	_, ok := l.Blocked(key)
+	return ok
+}
+
+// Len returns how many clients the list holds in memory; some of them may just
+// have ceased to be blocked.
+func (l *List[K]) Len() int { return l.memory.len() }
+
+// OnBlocked registers a function that is told of clients who were not blocked
+// and now are, whichever node and whatever reason caused it, but not of those
+// whom the list holds when it is made. The function is called by whoever
+// changed the list or by Run, possibly by several goroutines at once, and while
+// it runs the change has not returned: it should hand over long work. A client
+// may have been unblocked again when it is called.
+func (l *List[K]) OnBlocked(f func(keys []K)) {
+	l.subscribing.Lock()
+	defer l.subscribing.Unlock()
+	var list []func([]K)
+	if old := l.subscribers.Load(); old != nil {
+		list = append(list, *old...)
+	}
+	list = append(list, f)
+	l.subscribers.Store(&list)
+}
+
+func (l *List[K]) notify(keys []K) {
+	if list := l.subscribers.Load(); list != nil && len(keys) > 0 && l.opts.Enabled() {
+		for _, f := range *list {
+			f(keys)
+		}
+	}
+}
+
+// maxEnd is the last moment that has a date of four digits of the year. It is
+// below 2^53, so that every reader of JSON can hold it.
+var maxEnd = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC).UnixMilli()
+
+// endAfter adds a duration to a moment, both in milliseconds.
+func endAfter(now, millis int64) int64 {
+	if millis >= maxEnd-now {
+		return maxEnd
+	}
+	return now + millis
+}
+
+// now is the time in milliseconds.
+func (l *List[K]) now() int64 { return l.opts.Clock().UnixMilli() }
+
+// Block blocks clients for some milliseconds from now, but not beyond the year
+// 9999. The end replaces that of a block that exists. Without clients, or if the
+// time is not positive, nothing happens. It is refused while the list is
+// disabled.
+func (l *List[K]) Block(ctx context.Context, keys []K, millis int64) error {
+	if !l.opts.Enabled() {
+		return apierr.New(l.disabled, "%s", l.disabled.Text())
+	}
+	if len(keys) == 0 || millis <= 0 {
+		return nil
+	}
+	if slices.ContainsFunc(keys, func(key K) bool { return !valid(key) }) {
+		return apierr.New(apierr.IllegalArgument, "the zero address cannot be blocked")
+	}
+	end := time.UnixMilli(endAfter(l.now(), millis))
+	return l.change(ctx, func(ctx context.Context, tx store.Tx) error {
+		return l.records.put(ctx, tx, keys, end, false)
+	})
+}
+
+// Unblock lifts the blocks of clients. While the list is disabled nothing
+// happens.
+func (l *List[K]) Unblock(ctx context.Context, keys []K) error {
+	if !l.opts.Enabled() || len(keys) == 0 {
+		return nil
+	}
+	now := l.opts.Clock()
+	return l.change(ctx, func(ctx context.Context, tx store.Tx) error {
+		return l.records.delete(ctx, tx, keys, now)
+	})
+}
+
+// UnblockAll lifts all blocks. While the list is disabled nothing happens.
+func (l *List[K]) UnblockAll(ctx context.Context) error {
+	if !l.opts.Enabled() {
+		return nil
+	}
+	return l.change(ctx, l.records.clear)
+}
+
+// change runs a change in one transaction and makes it visible on this node
+// before it returns.
+func (l *List[K]) change(ctx context.Context, fn store.WriteFunc) error {
+	if err := l.opts.Store.Write(ctx, fn); err != nil {
+		return fmt.Errorf("change the blocklist: %w", err)
+	}
+	// The change is committed: the caller hears of success even if the store
+	// fails right now. Run tries again.
+	if err := l.Refresh(context.WithoutCancel(ctx)); err != nil {
+		l.opts.Logger.Warn("blocked clients could not be read again after a change", "error", err)
+	}
+	return nil
+}
+
+// An Entry is a blocked client.
+type Entry[K Key] struct {
+	Key   K
+	Until time.Time
+}
+
+// Find returns those of the clients who are blocked, in the order of the store.
+// While the list is disabled nobody is.
+func (l *List[K]) Find(ctx context.Context, keys []K) (found []Entry[K], err error) {
+	if !l.opts.Enabled() || len(keys) == 0 {
+		return nil, nil
+	}
+	err = l.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		found, err = l.records.find(ctx, r, keys, l.opts.Clock(), store.Page{})
+		return err
+	})
+	return found, err
+}
+
+// FindPage returns a page of the blocked clients and how many there are in all.
+func (l *List[K]) FindPage(ctx context.Context, limit, offset int) (total int64, found []Entry[K], err error) {
+	if !l.opts.Enabled() {
+		return 0, nil, nil
+	}
+	now := l.opts.Clock()
+	err = l.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if total, err = l.records.count(ctx, r, now); err != nil || total == 0 {
+			return err
+		}
+		found, err = l.records.find(ctx, r, nil, now, store.Page{Limit: limit, Offset: offset})
+		return err
+	})
+	return total, found, err
+}

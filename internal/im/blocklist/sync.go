@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package blocklist
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.org/app/internal/store"
+)
+
+const (
+	// chunk is how many rows are read at a time.
+	chunk = 10_000
+	// sweepBatch is how many rows one transaction of Sweep removes.
+	sweepBatch = 1000
+	// sweepAge is how long a row stays after its block has ended. A node that
+	// does not reach the store for longer reads the whole list afterwards.
+	sweepAge = 10 * time.Minute
+	// maxAttempts bounds how often a reading is repeated because rows were swept
+	// under it; what is missed then is read the next time.
+	maxAttempts = 3
+)
+
+// Refresh makes memory what the store says. It costs one short query if nothing
+// has changed, and else as much as there are changes. It is for those who learn
+// of a change before Run looks for one.
+func (l *List[K]) Refresh(ctx context.Context) error {
+	revision, err := l.opts.Store.Revision(ctx, l.records.revision())
+	if err != nil {
+		return fmt.Errorf("read blocked clients: %w", err)
+	}
+	if l.seen.Load() >= revision {
+		return nil
+	}
+	blocked, err := l.catchUp(ctx, revision)
+	l.notify(blocked)
+	if err != nil {
+		return fmt.Errorf("read blocked clients: %w", err)
+	}
+	return nil
+}
+
+// catchUp reads what has changed up to a revision at least, and returns who was
+// blocked by it.
+func (l *List[K]) catchUp(ctx context.Context, revision int64) (blocked []K, err error) {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	if l.seen.Load() >= revision {
+		return nil, nil
+	}
+	for range maxAttempts {
+		if err := l.read(ctx, &blocked); err != nil {
+			return blocked, err
+		}
+		if !l.stale {
+			break
+		}
+	}
+	return blocked, nil
+}
+
+// read reads the changes since the last time, or the whole list if some of them
+// cannot be read any more. The numbers are read first: should a change come
+// between, memory is newer than they say, and the next look reads once more.
+func (l *List[K]) read(ctx context.Context, blocked *[]K) error {
+	before, err := l.state(ctx)
+	if err != nil {
+		return err
+	}
+	whole := l.stale || before.Swept > l.position
+	from := l.position
+	if whole {
+		// Whatever goes wrong below, the marks are there and must be dealt with.
+		l.stale = true
+		l.memory.mark()
+		from = 0
+	}
+	if before.Cleared > l.cleared {
+		l.memory.dropUpTo(before.Cleared)
+		l.cleared = before.Cleared
+	}
+	last, err := l.apply(ctx, max(from, before.Cleared), blocked)
+	if err != nil {
+		return err
+	}
+	complete := l.position
+	if whole {
+		l.memory.dropMarked()
+		complete = before.Revision
+	}
+	after, err := l.state(ctx)
+	if err != nil {
+		return err
+	}
+	// Rows that changed after they were read may have been swept before they were
+	// read again.
+	l.stale = after.Swept > complete
+	l.position = max(before.Revision, last)
+	if !l.stale {
+		l.seen.Store(before.Revision)
+	}
+	return nil
+}
+
+func (l *List[K]) state(ctx context.Context) (state store.BlocklistState, err error) {
+	err = l.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		state, err = l.records.state(ctx, r)
+		return err
+	})
+	return state, err
+}
+
+// apply applies the rows after a number in their order, and returns the number
+// of the last. Rows that count no more because the list was emptied after their
+// number was read are dropped when the next read learns of it.
+func (l *List[K]) apply(ctx context.Context, after int64, blocked *[]K) (last int64, err error) {
+	last = after
+	next := l.records.changes(after, chunk)
+	now := l.now()
+	tell := l.subscribers.Load() != nil
+	for n := chunk; n == chunk; {
+		err := l.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+			n, err = next(ctx, r, func(key K, end, seq int64) {
+				last = seq
+				if l.memory.apply(slotOf(key), entry{end, seq}, now) && tell {
+					*blocked = append(*blocked, key)
+				}
+			})
+			return err
+		})
+		if err != nil {
+			return last, err
+		}
+	}
+	return last, nil
+}
+
+// Run watches for changes made by other nodes, and forgets those whose block has
+// ended, until ctx ends.
+func (l *List[K]) Run(ctx context.Context) error {
+	ticker := time.NewTicker(l.opts.Interval)
+	defer ticker.Stop()
+	failing := false
+	for tick := 0; ; tick++ {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		l.memory.sweep(tick%shardCount, l.now())
+		err := l.Refresh(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && !failing:
+			l.opts.Logger.Warn("blocked clients cannot be read, the last known ones stay blocked", "error", err)
+		case err == nil && failing:
+			l.opts.Logger.Info("blocked clients can be read again")
+		}
+		failing = err != nil
+	}
+}
+
+// Sweep removes from the store what has been of no use for some minutes, in
+// short transactions, and returns how many rows that were. One node of the
+// cluster should call it from time to time.
+func (l *List[K]) Sweep(ctx context.Context) (int64, error) {
+	before := l.opts.Clock().Add(-sweepAge)
+	for total := int64(0); ; {
+		var n int64
+		err := l.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+			n, err = l.records.sweep(ctx, tx, before, sweepBatch)
+			return err
+		})
+		if err != nil {
+			return total, fmt.Errorf("sweep the blocklist: %w", err)
+		}
+		if total += n; n < sweepBatch {
+			return total, nil
+		}
+	}
+}

@@ -1,0 +1,14 @@
+-- +goose Up
+-- A row for each change of the cluster-wide settings. overrides is a JSON object of all values that the cluster overrides
+-- after the change, by the path of the property; changes is a JSON list of what the change did. The newest row holds.
+CREATE TABLE setting_revision (
+    revision BIGINT NOT NULL PRIMARY KEY,
+    admin_id BIGINT NOT NULL,
+    change_date BIGINT NOT NULL,
+    action TEXT NOT NULL,
+    overrides TEXT NOT NULL,
+    changes TEXT NOT NULL
+);
+
+-- +goose Down
+DROP TABLE setting_revision;
