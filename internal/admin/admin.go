@@ -339,6 +339,17 @@ func (c *call) send(result any, rc *http.ResponseController) error {
 		return c.sendEnvelope(nil)
 	case NoContent:
 		return c.sendNothing()
+	case Maybe:
+		if !v.Done {
+			return c.sendNothing()
+		}
+		return c.sendEnvelope(nil)
+	case optional:
+		data, ok := v.get()
+		if !ok {
+			return c.sendNothing()
+		}
+		return c.sendEnvelope(data)
 	case *Download:
 		return c.sendDownload(v, rc)
 	case *Raw:

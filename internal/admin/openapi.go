@@ -197,6 +197,14 @@ func (a *API) describeSuccess(op *Operation, o *huma.Operation) {
 		t = v.dataType()
 		ok.Headers = map[string]*huma.Param{"ETag": {Description: "Version of the data, for If-Match.", Schema: &huma.Schema{Type: huma.TypeString}}}
 	}
+	if v, isOptional := reflect.Zero(t).Interface().(optional); isOptional {
+		t = v.dataType()
+		o.Responses["204"] = nothing
+	}
+	if t == reflect.TypeFor[Maybe]() {
+		t = reflect.TypeFor[Done]()
+		o.Responses["204"] = nothing
+	}
 	switch {
 	case op.Method == http.MethodHead:
 	case t == reflect.TypeFor[NoContent]():

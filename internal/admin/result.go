@@ -15,6 +15,23 @@ type Done struct{}
 // NoContent is the result of an operation that answers 204 when it succeeds.
 type NoContent struct{}
 
+// Maybe is the result of an operation that has nothing to return: Done is
+// answered like Done, its absence with 204.
+type Maybe struct{ Done bool }
+
+// Optional is a result that may be missing, which is answered with 204.
+type Optional[T any] struct{ Value *T }
+
+func (o Optional[T]) get() (any, bool) { return o.Value, o.Value != nil }
+
+func (o Optional[T]) dataType() reflect.Type { return reflect.TypeFor[T]() }
+
+// optional is implemented by Optional.
+type optional interface {
+	get() (data any, ok bool)
+	dataType() reflect.Type
+}
+
 // Page is one page of a collection. A page of an empty collection is answered
 // with 204.
 type Page[T any] struct {

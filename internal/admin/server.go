@@ -31,24 +31,21 @@ const maxHeaderBytes = 256 << 10
 
 // Server listens for the callers of one API.
 type Server struct {
-	api      *API
 	http     *http.Server
 	listener net.Listener
 	tls      bool
 }
 
-// Listen opens the port. Serve must be called next.
-func Listen(ctx context.Context, api *API, o ServerOptions) (*Server, error) {
-	s := &Server{api: api, tls: o.TLS != nil}
+// Listen opens the port. Callers wait until Serve.
+func Listen(ctx context.Context, o ServerOptions) (*Server, error) {
+	s := &Server{tls: o.TLS != nil}
 	s.http = &http.Server{
-		Handler:           api,
 		ReadHeaderTimeout: o.HeaderTimeout,
 		ReadTimeout:       o.ReadTimeout,
 		IdleTimeout:       o.IdleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
-	s.http.RegisterOnShutdown(api.StopStreams)
 	addr := net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -81,8 +78,10 @@ func (s *Server) URL() string {
 	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(s.Addr().Port))
 }
 
-// Serve answers requests until Shutdown or Close.
-func (s *Server) Serve() error {
+// Serve answers requests until Shutdown.
+func (s *Server) Serve(api *API) error {
+	s.http.Handler = api
+	s.http.RegisterOnShutdown(api.StopStreams)
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("admin interface: %w", err)
 	}
@@ -90,9 +89,10 @@ func (s *Server) Serve() error {
 }
 
 // Shutdown stops listening and lets running requests finish, until ctx ends;
-// then it cuts them off.
+// then it cuts them off. A server that never served just closes its port.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
+	s.listener.Close()
 	if err != nil {
 		return errors.Join(fmt.Errorf("admin interface: running requests did not finish in time: %w", err), s.http.Close())
 	}

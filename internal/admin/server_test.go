@@ -32,12 +32,13 @@ func serve(t *testing.T, change func(*ServerOptions)) *Server {
 	if change != nil {
 		change(&o)
 	}
-	s, err := Listen(t.Context(), newTestAPI(t).API, o)
+	s, err := Listen(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	api := newTestAPI(t)
 	done := make(chan error, 1)
-	go func() { done <- s.Serve() }()
+	go func() { done <- s.Serve(api.API) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -64,7 +65,7 @@ func dial(t *testing.T, s *Server) net.Conn {
 
 func TestPortInUse(t *testing.T) {
 	s := serve(t, nil)
-	_, err := Listen(t.Context(), newTestAPI(t).API, ServerOptions{Host: "127.0.0.1", Port: s.Addr().Port, Logger: slog.New(slog.DiscardHandler)})
+	_, err := Listen(t.Context(), ServerOptions{Host: "127.0.0.1", Port: s.Addr().Port, Logger: slog.New(slog.DiscardHandler)})
 	if err == nil || !strings.Contains(err.Error(), "address already in use") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
 	}
@@ -116,12 +117,12 @@ func TestOversizedRequests(t *testing.T) {
 
 func TestShutdownEndsStreams(t *testing.T) {
 	api := newTestAPI(t)
-	s, err := Listen(t.Context(), api.API, ServerOptions{Host: "127.0.0.1", Logger: slog.New(slog.DiscardHandler)})
+	s, err := Listen(t.Context(), ServerOptions{Host: "127.0.0.1", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- s.Serve() }()
+	go func() { done <- s.Serve(api.API) }()
 	c := dial(t, s)
 	io.WriteString(c, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
 	r := bufio.NewReader(c)

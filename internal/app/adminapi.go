@@ -56,9 +56,9 @@ func derived[T any](live *config.Live, compute func(*config.Config) *T) func() *
 	return current.Load
 }
 
-// startAdminAPIs opens the ports of all roles before the first one answers.
-func (a *App) startAdminAPIs(ctx context.Context) error {
-	a.health = api.NewHealth(api.Check{Name: "store", Do: a.store.Ping})
+// openPorts opens the ports of all roles, so that one that is in use is noticed
+// before anything else happens. Callers wait until startAdminAPIs.
+func (a *App) openPorts(ctx context.Context) error {
 	for _, role := range a.opts.Roles {
 		c := roleAPI(a.opts.Config, role)
 		if !c.Enabled {
@@ -69,9 +69,23 @@ func (a *App) startAdminAPIs(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", role, err)
 		}
 		a.servers[role] = server
+		a.lifecycle.add(part{name: string(role) + " admin port", stop: server.Shutdown})
+	}
+	return nil
+}
+
+// startAdminAPIs answers requests.
+func (a *App) startAdminAPIs(context.Context) error {
+	a.health = api.NewHealth(
+		api.Check{Name: "store", Do: a.store.Ping},
+		api.Check{Name: "cluster", Do: func(context.Context) error { return a.cluster.Healthy() }},
+		api.Check{Name: "machine", Do: a.vitals.check},
+	)
+	for role, server := range a.servers {
+		handler := a.newAPI(role, a.logger.With("role", string(role)))
 		a.lifecycle.add(part{
 			name: string(role) + " admin interface",
-			run:  func(context.Context) error { return server.Serve() },
+			run:  func(context.Context) error { return server.Serve(handler) },
 			stop: server.Shutdown,
 		})
 	}
@@ -92,7 +106,7 @@ func (a *App) listen(ctx context.Context, role Role, c config.AdminHTTP) (*admin
 			return nil, err
 		}
 	}
-	return admin.Listen(ctx, a.newAPI(role, logger), opts)
+	return admin.Listen(ctx, opts)
 }
 
 func (a *App) newAPI(role Role, logger *slog.Logger) *admin.API {
@@ -117,7 +131,7 @@ func (a *App) newAPI(role Role, logger *slog.Logger) *admin.API {
 			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })
 		},
 	}, api.Service{
-		Administrators: a.administrators, Settings: a.settings,
+		Administrators: a.administrators, Cluster: a.cluster, Settings: a.settings,
 		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers,
 	})...)
 }

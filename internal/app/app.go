@@ -18,9 +18,9 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
+	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/config"
-	"example.org/app/internal/ids"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/logs"
@@ -58,6 +58,9 @@ type App struct {
 	logs           *logs.Logs
 	logger         *slog.Logger
 	store          *store.DB
+	cluster        *cluster.Cluster
+	nodes          map[Role]*cluster.Node
+	vitals         *vitals
 	metrics        *metrics.Registry
 	settings       *setting.Settings
 	administrators *administrator.Directory
@@ -77,7 +80,7 @@ type App struct {
 func Run(ctx context.Context, opts Options) (err error) {
 	a := &App{
 		opts: opts, live: config.NewLive(opts.Config), started: time.Now(),
-		servers: map[Role]*admin.Server{}, shutdown: make(chan struct{}),
+		servers: map[Role]*admin.Server{}, nodes: map[Role]*cluster.Node{}, shutdown: make(chan struct{}),
 	}
 	a.lifecycle.failed = make(chan error, 1)
 	err = a.start(ctx)
@@ -128,7 +131,8 @@ func (a *App) stop() error {
 // start builds and starts the parts, each after those that it needs.
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.checkHome, a.startLogs, a.startStore, a.startSettings, a.startAdministrators, a.startBlocklists, a.startMetrics, a.startAdminAPIs,
+		a.checkHome, a.startLogs, a.openPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
+		a.startAdministrators, a.startBlocklists, a.startJobs, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -179,6 +183,7 @@ func (a *App) startStore(ctx context.Context) (err error) {
 		URL: c.URL.Reveal(), MaxConnections: int(c.MaxConnections), Logger: a.logger,
 		Timeout:     time.Duration(c.TimeoutMillis) * time.Millisecond,
 		LockTimeout: time.Duration(c.LockTimeoutMillis) * time.Millisecond,
+		Exclusive:   a.exclusive(),
 	})
 	if err != nil {
 		return err
@@ -187,14 +192,19 @@ func (a *App) startStore(ctx context.Context) (err error) {
 	return nil
 }
 
-func (a *App) startAdministrators(ctx context.Context) error {
-	generator, err := ids.New(0)
-	if err != nil {
-		return err
+// exclusive keeps a second service process off an SQLite file: what one of them
+// keeps in memory the other one would not know in time.
+func (a *App) exclusive() string {
+	if a.runs(Service) {
+		return string(Service)
 	}
+	return ""
+}
+
+func (a *App) startAdministrators(ctx context.Context) (err error) {
 	c := a.opts.Config.Security.Password
 	a.administrators, err = administrator.NewDirectory(ctx, administrator.Options{
-		Store: a.store, IDs: generator, Logger: a.logger,
+		Store: a.store, IDs: a.nodes[a.opts.Roles[0]].IDs(), Logger: a.logger,
 		Hasher: password.Hasher{Algorithm: password.Algorithm(c.AdminPasswordEncodingAlgorithm), Cost: int(c.BcryptCost)},
 	})
 	if err != nil {

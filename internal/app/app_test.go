@@ -25,6 +25,7 @@ func start(t *testing.T, roles []Role, set ...string) *App {
 		"app.service.admin-api.http.port=0", "app.gateway.admin-api.http.port=0",
 		"app.service.admin-api.http.host=127.0.0.1", "app.gateway.admin-api.http.host=127.0.0.1",
 		"app.logging.console.enabled=false", "app.security.password.bcrypt-cost=4",
+		"app.health-check.cpu.unhealthy-load-threshold-percentage=100",
 	}, set...)})
 	if err != nil {
 		t.Fatal(err)

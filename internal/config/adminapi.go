@@ -10,6 +10,7 @@ type AdminAPI struct {
 	Enabled           bool         `default:"true" doc:"Whether the administrative HTTP interface is served."`
 	UseAuthentication bool         `default:"true" doc:"Whether callers must log in; false lets everybody do everything."`
 	HTTP              AdminHTTP    `doc:"The HTTP server of the administrative interface."`
+	Address           Address      `doc:"The address of the administrative interface as other nodes and browsers are told it."`
 	RateLimiting      RateLimiting `mutable:"true" global:"true" doc:"How many requests one address may send."`
 	Log               AdminCallLog `mutable:"true" global:"true" doc:"The record of administrative calls."`
 	OpenAPI           OpenAPI      `name:"openapi" mutable:"true" doc:"The description of the administrative interface."`
@@ -22,6 +23,9 @@ type ServiceAdminAPI struct {
 	AllowDeleteWithoutFilter          bool  `default:"false" mutable:"true" global:"true" doc:"Whether a delete call without any filter may delete everything."`
 	MaxAvailableRecordsPerRequest     int32 `default:"1000" min:"1" mutable:"true" global:"true" doc:"The largest number of records that one query returns."`
 	DefaultAvailableRecordsPerRequest int32 `default:"10" min:"1" mutable:"true" global:"true" doc:"The number of records that a query returns that does not ask for a size."`
+	MaxHourDifferencePerCountRequest  int32 `default:"24" min:"0" mutable:"true" global:"true" doc:"How many hours one statistics query may count separately."`
+	MaxDayDifferencePerCountRequest   int32 `default:"31" min:"0" mutable:"true" global:"true" doc:"How many days one statistics query may count separately."`
+	MaxMonthDifferencePerCountRequest int32 `default:"12" min:"0" mutable:"true" global:"true" doc:"How many months one statistics query may count separately."`
 }
 
 // Validate checks that the default size of a page is an allowed size.

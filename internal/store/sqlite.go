@@ -29,11 +29,26 @@ const journalSizeLimit = 64 << 20
 type sqliteEngine struct {
 	*writer
 	read, revisions *sql.DB
+	release         func() // gives up the exclusive role, if any
 }
 
 func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error) {
 	if err := os.MkdirAll(filepath.Dir(loc.path), 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder: %w", err)
+	}
+	release := func() {}
+	if o.Exclusive != "" {
+		if release, err = lockFile(ctx, loc.path+"."+o.Exclusive+".lock", o.LockTimeout); err != nil {
+			if errors.Is(err, ErrTimeout) {
+				err = fmt.Errorf("%w: another %s process uses the file; several of them need PostgreSQL", ErrTimeout, o.Exclusive)
+			}
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				release()
+			}
+		}()
 	}
 	if err := migrateSQLite(ctx, loc, o); err != nil {
 		return nil, err
@@ -57,7 +72,7 @@ func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error)
 	revisions.SetMaxIdleConns(revisionConnections)
 	builder := bun.NewDB(read, sqliteDialect{sqlitedialect.New()})
 	w := newWriter(write, queries{bun: builder, engine: SQLite}, o)
-	e := sqliteEngine{writer: w, read: read, revisions: revisions}
+	e := sqliteEngine{writer: w, read: read, revisions: revisions, release: release}
 	// The connection is made before the owner starts so that Open reports what is wrong with it.
 	err = w.connect(ctx)
 	var db *DB
@@ -74,6 +89,7 @@ func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error)
 
 // close is called when the owner has ended.
 func (e sqliteEngine) close() error {
+	defer e.release()
 	return errors.Join(e.read.Close(), e.revisions.Close(), e.db.Close())
 }
 

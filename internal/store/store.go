@@ -48,6 +48,9 @@ type Options struct {
 	// LockTimeout bounds the wait for a database that another process has locked and for the migration of another
 	// process.
 	LockTimeout time.Duration
+	// Exclusive names a role that only one process at a time may have on an SQLite file. PostgreSQL, which is made for
+	// several machines, does not care.
+	Exclusive string
 	// Logger gets what an operator should know; nil is silence.
 	Logger *slog.Logger
 }

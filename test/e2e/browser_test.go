@@ -26,7 +26,7 @@ func startServer(t *testing.T, set ...string) *app.App {
 	c, err := config.Load(config.Options{Home: t.TempDir(), Set: append([]string{
 		"app.service.admin-api.http.port=0", "app.gateway.admin-api.http.port=0",
 		"app.service.admin-api.http.host=127.0.0.1", "app.gateway.admin-api.http.host=127.0.0.1",
-		"app.logging.console.enabled=false",
+		"app.logging.console.enabled=false", "app.health-check.cpu.unhealthy-load-threshold-percentage=100",
 	}, set...)})
 	if err != nil {
 		t.Fatal(err)

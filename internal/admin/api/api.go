@@ -12,6 +12,7 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
@@ -37,6 +38,7 @@ type Service struct {
 	Administrators *administrator.Directory
 	BlockedIPs     *blocklist.List[netip.Addr]
 	BlockedUsers   *blocklist.List[int64]
+	Cluster        *cluster.Cluster
 	Settings       *setting.Settings
 }
 
@@ -49,7 +51,7 @@ func CommonOperations(c Common) []*admin.Operation {
 func ServiceOperations(s Service) []*admin.Operation {
 	return concat(
 		adminOperations(s.Administrators), adminRoleOperations(s.Administrators),
-		settingOperations(s.Settings),
+		memberOperations(s.Cluster), settingOperations(s.Settings),
 		blockedIPOperations(s.BlockedIPs), blockedUserOperations(s.BlockedUsers),
 	)
 }
@@ -60,6 +62,7 @@ var Tags = []admin.Tag{
 	{Name: metricTag, Description: "Metrics of this node."},
 	{Name: adminTag, Description: "Administrators."},
 	{Name: adminRoleTag, Description: "Roles of administrators and the permissions that roles hold."},
+	{Name: memberTag, Description: "The nodes of the cluster and their leader."},
 	{Name: settingTag, Description: "Settings of the cluster and of this node."},
 	{Name: ipBlocklistTag, Description: "IP addresses that may not connect."},
 	{Name: userBlocklistTag, Description: "Users who may not connect."},

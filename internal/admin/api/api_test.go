@@ -101,7 +101,7 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 	}
 	h.gateway = admin.New(opts, api.CommonOperations(common)...)
 	h.service = admin.New(opts, append(api.CommonOperations(common), api.ServiceOperations(api.Service{
-		Administrators: h.directory, BlockedIPs: h.blockedIPs, BlockedUsers: h.blockedUsers, Settings: h.newSettings(),
+		Administrators: h.directory, BlockedIPs: h.blockedIPs, BlockedUsers: h.blockedUsers, Cluster: h.newCluster(), Settings: h.newSettings(),
 	})...)...)
 	t.Cleanup(h.service.StopStreams)
 	t.Cleanup(h.gateway.StopStreams)

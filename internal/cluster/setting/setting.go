@@ -38,9 +38,6 @@ type Options struct {
 	Store  *store.DB
 	Live   *config.Live // the configuration that runs on this node; Settings changes it
 	Logger *slog.Logger
-	// Changed is called after this node changed the cluster-wide settings, so that
-	// others can be told. It may be nil.
-	Changed func()
 }
 
 // Settings are the cluster-wide settings as one node sees them.
@@ -52,6 +49,7 @@ type Settings struct {
 	overrides map[string]any // values of the cluster, by path
 	revision  int64          // of overrides
 	seen      int64          // counter of the store that belongs to revision
+	changed   func()         // tells other nodes
 }
 
 // New applies the cluster-wide settings to the live configuration. Run must be
@@ -143,10 +141,21 @@ func (s *Settings) Update(ctx context.Context, r Request) error {
 	if err := s.Refresh(context.WithoutCancel(ctx)); err != nil {
 		s.opts.Logger.Warn("settings could not be read again after a change", "error", err)
 	}
-	if s.opts.Changed != nil {
-		s.opts.Changed()
+	s.mu.Lock()
+	tell := s.changed
+	s.mu.Unlock()
+	if tell != nil {
+		tell()
 	}
 	return nil
+}
+
+// OnChange sets the function that tells other nodes of a change that was made
+// on this one.
+func (s *Settings) OnChange(tell func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = tell
 }
 
 // preconditionFailed is the HTTP status of a change that somebody else's change

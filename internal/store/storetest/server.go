@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -62,10 +63,7 @@ func serverURL() (*url.URL, error) {
 		}
 		shared.server, shared.err = startServer()
 		if shared.err == nil {
-			shared.url = &url.URL{
-				Scheme: "postgres", User: url.User("postgres"), Path: "/postgres",
-				RawQuery: url.Values{"host": {shared.server.folder}}.Encode(),
-			}
+			shared.url = folder{path: shared.server.folder}.url()
 			shared.err = awaitServer(shared.url, shared.server.folder)
 		}
 	})
@@ -81,51 +79,134 @@ func stopServer() error {
 	return errors.Join(err, shared.server.command.Wait())
 }
 
-// script runs the server given by $0 in the folder $1 until standard input ends.
-const script = `"$0" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c synchronous_commit=off \
+// script runs the server given by $0 in the folder $1 until standard input ends, and removes the folder unless $2 says
+// to keep it. $3 says whether a commit waits for the log file: one that is to survive a crash of the server must.
+const script = `"$0" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c synchronous_commit="$3" \
 	-c full_page_writes=off -c max_connections=200 -c shared_buffers=32MB >"$1/log" 2>&1 </dev/null &
 pid=$!
 read -r line
 kill -QUIT $pid
 wait $pid
 cd /
-rm -rf "$1"`
+[ "$2" = keep ] || rm -rf "$1"`
 
 func startServer() (*server, error) {
-	programs, err := findPrograms()
+	f, err := initServer()
 	if err != nil {
 		return nil, err
+	}
+	s, err := f.run("remove", "off")
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(f.path))
+	}
+	return s, nil
+}
+
+// folder is that of an initialised server.
+type folder struct {
+	path       string
+	programs   string
+	attributes *syscall.SysProcAttr
+}
+
+// initServer makes the files of a new server.
+func initServer() (folder, error) {
+	programs, err := findPrograms()
+	if err != nil {
+		return folder{}, err
 	}
 	// The path of a socket must be short, which the usual temporary folder is not everywhere.
 	parent := "/tmp"
 	if _, err := os.Stat(parent); err != nil {
 		parent = os.TempDir()
 	}
-	folder, err := os.MkdirTemp(parent, "apppg")
+	path, err := os.MkdirTemp(parent, "apppg")
 	if err != nil {
-		return nil, err
+		return folder{}, err
 	}
-	credential, err := unprivileged(folder)
+	credential, err := unprivileged(path)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
+		return folder{}, errors.Join(err, os.RemoveAll(path))
 	}
-	attributes := &syscall.SysProcAttr{Credential: credential, Setpgid: true}
-	initialise := exec.Command(filepath.Join(programs, "initdb"), "-D", filepath.Join(folder, "data"), "-U", "postgres",
+	f := folder{path, programs, &syscall.SysProcAttr{Credential: credential, Setpgid: true}}
+	initialise := exec.Command(filepath.Join(programs, "initdb"), "-D", filepath.Join(path, "data"), "-U", "postgres",
 		"--no-sync", "-A", "trust", "-E", "UTF8", "--locale=C")
-	initialise.Dir, initialise.SysProcAttr = folder, attributes
+	initialise.Dir, initialise.SysProcAttr = path, f.attributes
 	if output, err := initialise.CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("run initdb: %w: %s", err, output), os.RemoveAll(folder))
+		return folder{}, errors.Join(fmt.Errorf("run initdb: %w: %s", err, output), os.RemoveAll(path))
 	}
-	command := exec.Command("/bin/sh", "-c", script, filepath.Join(programs, "postgres"), folder)
-	command.Dir, command.SysProcAttr = folder, attributes
+	return f, nil
+}
+
+// run starts the server of the folder; see script.
+func (f folder) run(afterwards, synchronous string) (*server, error) {
+	command := exec.Command("/bin/sh", "-c", script, filepath.Join(f.programs, "postgres"), f.path, afterwards, synchronous)
+	command.Dir, command.SysProcAttr = f.path, f.attributes
 	pipe, err := command.StdinPipe()
 	if err == nil {
 		err = command.Start()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start postgres: %w", err), os.RemoveAll(folder))
+		return nil, fmt.Errorf("start postgres: %w", err)
 	}
-	return &server{command: command, pipe: pipe, folder: folder}, nil
+	return &server{command: command, pipe: pipe, folder: f.path}, nil
+}
+
+// url returns where the server of the folder is.
+func (f folder) url() *url.URL {
+	return &url.URL{
+		Scheme: "postgres", User: url.User("postgres"), Path: "/postgres", RawQuery: url.Values{"host": {f.path}}.Encode(),
+	}
+}
+
+// A Server is a PostgreSQL server of one test, which may stop it and start it again.
+type Server struct {
+	folder folder
+	server *server
+}
+
+// StartServer starts a server that is removed when the test ends.
+func StartServer(t testing.TB) *Server {
+	t.Helper()
+	f, err := initServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{folder: f}
+	s.Start(t)
+	t.Cleanup(func() {
+		s.Stop(t)
+		if err := os.RemoveAll(f.path); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// URL returns the URL of its database.
+func (s *Server) URL() string { return s.folder.url().String() }
+
+// Start starts the server after a Stop.
+func (s *Server) Start(t testing.TB) {
+	t.Helper()
+	var err error
+	if s.server, err = s.folder.run("keep", "on"); err != nil {
+		t.Fatal(err)
+	}
+	if err := awaitServer(s.folder.url(), s.folder.path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Stop ends the server at once, as a crash would. A second call does nothing.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	if s.server == nil {
+		return
+	}
+	_ = s.server.pipe.Close()
+	_ = s.server.command.Wait()
+	s.server = nil
 }
 
 // findPrograms returns the folder with the newest postgres and initdb.

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"example.org/app/internal/config"
+)
+
+func TestAdvertisedHost(t *testing.T) {
+	detector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "203.0.113.9\n") }))
+	defer detector.Close()
+	nonsense := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }))
+	defer nonsense.Close()
+	tests := []struct {
+		name      string
+		address   config.Address
+		bind      string
+		detectors []string
+		want      string // or a part of the error after "!"
+	}{
+		{"given", config.Address{AdvertiseStrategy: config.AdvertiseAddress, AdvertiseHost: "im.example.org"}, "0.0.0.0", nil, "im.example.org"},
+		{"bound", config.Address{AdvertiseStrategy: config.BindAddress}, "0.0.0.0", nil, "0.0.0.0"},
+		{"private of a server on one address", config.Address{AdvertiseStrategy: config.PrivateAddress}, "127.0.0.1", nil, "127.0.0.1"},
+		{"public", config.Address{AdvertiseStrategy: config.PublicAddress}, "0.0.0.0", []string{nonsense.URL, detector.URL}, "203.0.113.9"},
+		{"public, nobody knows", config.Address{AdvertiseStrategy: config.PublicAddress}, "0.0.0.0", []string{nonsense.URL}, "!" + nonsense.URL},
+		{"public, nobody to ask", config.Address{AdvertiseStrategy: config.PublicAddress}, "0.0.0.0", nil, "!no detector"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := advertisedHost(t.Context(), tt.address, tt.bind, tt.detectors)
+			if part, fails := strings.CutPrefix(tt.want, "!"); fails {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("error %v, want %q", err, part)
+				}
+			} else if err != nil || got != tt.want {
+				t.Errorf("got %q, %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+	if got, err := privateAddress(false); err != nil || strings.Contains(got, ":") {
+		t.Errorf("private IPv4 address %q, %v", got, err)
+	}
+}
+
+func TestVitals(t *testing.T) {
+	c := config.Default().HealthCheck
+	v := &vitals{}
+	const gb = 1 << 30
+	for i := range c.CPU.Retries {
+		if err := v.judge(c, 0.99, 8*gb, 4*gb); err != nil {
+			t.Fatalf("unhealthy after %d checks: %v", i+1, err)
+		}
+	}
+	if err := v.judge(c, 0.99, 8*gb, 4*gb); err == nil || !strings.Contains(err.Error(), "99 %") {
+		t.Errorf("too much load: %v", err)
+	}
+	if err := v.judge(c, 0.5, 8*gb, 4*gb); err != nil {
+		t.Errorf("after the load is gone: %v", err)
+	}
+	if err := v.judge(c, 0, 8*gb, gb/100); err == nil || !strings.Contains(err.Error(), "free") {
+		t.Errorf("too little memory: %v", err)
+	}
+	if err := v.judge(c, 0, 100*gb, gb); err == nil || !strings.Contains(err.Error(), "99 %") {
+		t.Errorf("too much memory in use: %v", err)
+	}
+}

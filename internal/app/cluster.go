@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.org/app/internal/cluster"
+)
+
+var nodeTypes = map[Role]cluster.NodeType{Gateway: cluster.Gateway, Service: cluster.Service}
+
+// startCluster connects to the other nodes and joins with each role.
+func (a *App) startCluster(ctx context.Context) (err error) {
+	c := a.opts.Config
+	a.cluster, err = cluster.Connect(ctx, cluster.Options{
+		ClusterID: c.Cluster.ID,
+		URL:       c.Cluster.NATS.URL.Reveal(), Listen: c.Cluster.NATS.Listen, Token: c.Cluster.NATS.Token.Reveal(),
+		TLS: cluster.TLSFiles{
+			Certificate: c.Cluster.NATS.SSL.CertificateFile, Key: c.Cluster.NATS.SSL.PrivateKeyFile, CA: c.Cluster.NATS.SSL.CAFile,
+		},
+		Replicas:          int(c.Cluster.NATS.Replicas),
+		CallTimeout:       time.Duration(c.Cluster.RPC.RequestTimeoutMillis) * time.Millisecond,
+		HeartbeatInterval: time.Duration(c.Cluster.Discovery.HeartbeatIntervalSeconds) * time.Second,
+		HeartbeatTimeout:  time.Duration(c.Cluster.Discovery.HeartbeatTimeoutSeconds) * time.Second,
+		HealthInterval:    time.Duration(c.HealthCheck.CheckIntervalSeconds) * time.Second,
+		Store:             a.store, Logger: a.logger,
+	})
+	if err != nil {
+		return err
+	}
+	a.lifecycle.add(part{name: "cluster", stop: a.cluster.Close})
+	for _, role := range a.opts.Roles {
+		if err := a.join(ctx, role); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join makes a role of this process a node of the cluster.
+func (a *App) join(ctx context.Context, role Role) error {
+	c := a.opts.Config
+	address, err := a.advertise(ctx, role)
+	if err != nil {
+		return err
+	}
+	node, err := a.cluster.Join(ctx, cluster.NodeOptions{
+		ID: a.nodeID(role), Type: nodeTypes[role], Version: nodeVersion(),
+		Zone: c.Cluster.Node.Zone, Name: c.Cluster.Node.Name, Priority: c.Cluster.Node.Priority,
+		LeaderEligible: role == Service && c.Cluster.Node.LeaderEligible, Inactive: !c.Cluster.Node.ActiveByDefault,
+		MemberHost: address.host, AdminAPIAddress: address.url, Health: a.checkHealth,
+	})
+	if err != nil {
+		return err
+	}
+	a.nodes[role] = node
+	a.lifecycle.add(part{
+		name: string(role) + " node",
+		run: func(ctx context.Context) error {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-node.Lost():
+				return fmt.Errorf("another process took over the node id %q", node.ID())
+			}
+		},
+		stop: node.Leave,
+	})
+	return nil
+}
+
+// nodeID is the configured id; two roles in one process are two nodes.
+func (a *App) nodeID(role Role) string {
+	id := a.opts.Config.Cluster.Node.ID
+	if id != "" && len(a.opts.Roles) > 1 {
+		id += "-" + string(role)
+	}
+	return id
+}
+
+// nodeVersion is the version of this program; one that is no release has no
+// numbers.
+func nodeVersion() cluster.Version {
+	if v, err := cluster.ParseVersion(version); err == nil {
+		return v
+	}
+	return cluster.Version{Text: version}
+}
+
+// checkHealth says whether this process is fit to take work.
+func (a *App) checkHealth(ctx context.Context) error {
+	if err := a.store.Ping(ctx); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return a.vitals.check(ctx)
+}
+
+// topicChanged tells other nodes that something they keep in memory changed.
+// The payload names it.
+const topicChanged = "changed"
+
+const changedSettings = "settings"
+
+// startNews tells other nodes of changes and listens to theirs. They would see
+// them within a second anyway; this makes it milliseconds.
+func (a *App) startNews(context.Context) error {
+	node := a.nodes[a.opts.Roles[0]]
+	sub, err := node.Subscribe(topicChanged, func(ctx context.Context, m cluster.Message) {
+		if string(m.Payload) != changedSettings {
+			return // A newer program may tell of more.
+		}
+		if err := a.settings.Refresh(ctx); err != nil {
+			a.logger.Warn("settings could not be read again", "error", err)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	a.lifecycle.add(part{name: "news", stop: func(context.Context) error {
+		sub.Unsubscribe()
+		return nil
+	}})
+	a.settings.OnChange(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := node.Publish(ctx, topicChanged, []byte(changedSettings)); err != nil {
+			a.logger.Warn("other nodes could not be told of a change", "error", err)
+		}
+	})
+	return nil
+}
+
+// startJobs schedules what one node does for the whole cluster.
+func (a *App) startJobs(context.Context) error {
+	node := a.nodes[Service]
+	if node == nil {
+		return nil
+	}
+	stop, err := node.Schedule("sweep of the blocklists", "30 * * * * *", func(ctx context.Context, _ cluster.Fence) error {
+		if _, err := a.blockedIPs.Sweep(ctx); err != nil {
+			return err
+		}
+		_, err := a.blockedUsers.Sweep(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a.lifecycle.add(part{name: "jobs", stop: func(context.Context) error {
+		stop()
+		return nil
+	}})
+	return nil
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster lets several processes work as one: it knows the nodes, elects a leader among them, carries calls and
+// messages between them and gives each a number for its ids. NATS is the fabric; a server embedded in the process is
+// the default.
+//
+// It keeps nothing that must survive. What lives in NATS, the records of the members and the leader's lease, is made
+// anew when NATS comes back empty; what must never be lost or go back, the leader's fencing number and the node
+// numbers, is in SQL. It is not the place for the meaning of a call: that belongs to who declares the endpoint.
+//
+// Lock order: a node's mu before the cluster's mu; no lock is held while waiting for NATS, the database or a
+// function of the caller.
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"example.org/app/internal/store"
+)
+
+// Defaults of the Options that are zero.
+const (
+	DefaultClusterID          = "app"
+	DefaultCallTimeout        = 10 * time.Second
+	DefaultMaxPayload         = 1 << 20
+	DefaultMaxConcurrentCalls = 4096
+	DefaultSubscriberQueue    = 4096
+	DefaultHeartbeatInterval  = 10 * time.Second
+	DefaultHeartbeatTimeout   = 30 * time.Second
+	DefaultMemberTTL          = 60 * time.Second
+	DefaultHealthInterval     = 3 * time.Second
+	DefaultLeaseTime          = 10 * time.Second
+	DefaultNumberLease        = 60 * time.Second
+)
+
+const (
+	// envelopeRoom is what the headers of a message may take beyond its payload.
+	envelopeRoom = 4 << 10
+	// operationTimeout bounds one operation on the member records.
+	operationTimeout = 5 * time.Second
+	// reconnectMin and reconnectMax bound the back-off between attempts to reconnect.
+	reconnectMin, reconnectMax = 50 * time.Millisecond, 5 * time.Second
+	pingInterval               = 5 * time.Second
+)
+
+// Options say how to reach the other nodes. The zero value is a cluster inside this process alone.
+type Options struct {
+	// ClusterID keeps clusters apart that share a NATS server: letters, digits, "_" and "-", at most 64.
+	ClusterID string
+	// URL is that of an external NATS server or cluster: nats://host:port or tls://host:port, several separated by
+	// commas. Credentials in it are never logged. Empty means a server embedded in this process.
+	URL string
+	// Server is a NATS server in this process that belongs to somebody else. It excludes URL and Listen.
+	Server nats.InProcessConnProvider
+	// Listen is "host:port" on which the embedded server accepts other nodes. It requires Token or TLS with a CA.
+	Listen string
+	// Token is the secret that nodes show to each other's embedded servers and to the server of URL.
+	Token string
+	// TLS are the files for Listen and URL.
+	TLS TLSFiles
+	// Replicas is the number of copies that a NATS cluster keeps of the member records.
+	Replicas int
+
+	// CallTimeout is the deadline of calls whose context has none.
+	CallTimeout time.Duration
+	// MaxPayload bounds one request, response or message in bytes. A server that takes less bounds it further.
+	MaxPayload int
+	// MaxConcurrentCalls bounds the handlers that run at a time in this process.
+	MaxConcurrentCalls int
+	// SubscriberQueue bounds the messages that wait for one slow subscriber; what comes on top is dropped.
+	SubscriberQueue int
+	// Protocol is announced with each call; the zero value is this program's.
+	Protocol Protocol
+
+	// HeartbeatInterval is how often a node asserts its record, HeartbeatTimeout the silence after which it counts as
+	// unhealthy and its id may be taken over, and MemberTTL the silence after which its record vanishes. MemberTTL has
+	// a resolution of a second.
+	HeartbeatInterval, HeartbeatTimeout, MemberTTL time.Duration
+	// HealthInterval is how often the health of a node is checked.
+	HealthInterval time.Duration
+	// LeaseTime is how long a leader stays one without being able to renew its lease. It is renewed three times as
+	// often.
+	LeaseTime time.Duration
+
+	// Store keeps the leader's fence and the node numbers. Without it no node of this process leads or has a number.
+	Store *store.DB
+	// NumberLease is how long a node number is leased. It is renewed three times as often.
+	NumberLease time.Duration
+
+	// Logger gets what an operator should know; nil is silence.
+	Logger *slog.Logger
+}
+
+func (o *Options) setDefaults() {
+	o.ClusterID = cmp.Or(o.ClusterID, DefaultClusterID)
+	o.CallTimeout = cmp.Or(max(o.CallTimeout, 0), DefaultCallTimeout)
+	o.MaxPayload = cmp.Or(max(o.MaxPayload, 0), DefaultMaxPayload)
+	o.MaxConcurrentCalls = cmp.Or(max(o.MaxConcurrentCalls, 0), DefaultMaxConcurrentCalls)
+	o.SubscriberQueue = cmp.Or(max(o.SubscriberQueue, 0), DefaultSubscriberQueue)
+	o.Protocol = cmp.Or(o.Protocol, CurrentProtocol)
+	o.HeartbeatInterval = cmp.Or(max(o.HeartbeatInterval, 0), DefaultHeartbeatInterval)
+	o.HeartbeatTimeout = cmp.Or(max(o.HeartbeatTimeout, 0), DefaultHeartbeatTimeout)
+	o.MemberTTL = cmp.Or(max(o.MemberTTL, 0), DefaultMemberTTL)
+	o.HealthInterval = cmp.Or(max(o.HealthInterval, 0), DefaultHealthInterval)
+	o.LeaseTime = cmp.Or(max(o.LeaseTime, 0), DefaultLeaseTime)
+	o.NumberLease = cmp.Or(max(o.NumberLease, 0), DefaultNumberLease)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+func (o *Options) validate() error {
+	if !validName(o.ClusterID) {
+		return fmt.Errorf("connect to the cluster: cluster id %q must be 1 to %d letters, digits, \"_\" or \"-\"", o.ClusterID, maxNameLength)
+	}
+	if o.URL != "" && (o.Listen != "" || o.Server != nil) || o.Server != nil && o.Listen != "" {
+		return errors.New("connect to the cluster: an external server, a given server and an embedded server that listens exclude each other")
+	}
+	return nil
+}
+
+// A Cluster is the connection of this process to the others. The nodes of the process, usually one, share it. It is
+// safe for concurrent use.
+type Cluster struct {
+	options Options
+	logger  *slog.Logger
+	// prefix begins all subjects; protocol is the version in each message.
+	prefix, protocol string
+	// exclusive means that no other process can be in the cluster.
+	exclusive bool
+	server    *Server
+	conn      *nats.Conn
+	js        jetstream.JetStream
+	directory *directory
+	// calls counts the handlers that run.
+	calls atomic.Int64
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+
+	mu       sync.RWMutex
+	closed   bool
+	nodes    []*Node
+	handlers map[string][]*handler
+}
+
+// Connect starts the embedded server, if there is to be one, and connects to the fabric. It waits until the member
+// records are known or ctx ends. From then on it reconnects for ever. Every error is one line without credentials.
+func Connect(ctx context.Context, o Options) (*Cluster, error) {
+	o.setDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		options: o, logger: o.Logger, prefix: "app." + o.ClusterID + ".", protocol: o.Protocol.String(),
+		handlers: map[string][]*handler{},
+	}
+	c.directory = newDirectory(c)
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	if err := c.open(ctx); err != nil {
+		return nil, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+	}
+	return c, nil
+}
+
+func (c *Cluster) open(ctx context.Context) error {
+	provider := c.options.Server
+	if c.options.URL == "" && provider == nil {
+		server, err := StartServer(ctx, ServerOptions{
+			Listen: c.options.Listen, Token: c.options.Token, TLS: c.options.TLS,
+			MaxPayload: c.options.MaxPayload, Logger: c.logger,
+		})
+		if err != nil {
+			return err
+		}
+		c.server, provider = server, server
+		c.exclusive = c.options.Listen == ""
+	}
+	if err := c.dial(ctx, provider); err != nil {
+		return err
+	}
+	js, err := jetstream.New(c.conn)
+	if err != nil {
+		return fmt.Errorf("connect to the cluster: %w", err)
+	}
+	c.js = js
+	c.group.Go(c.directory.run)
+	select {
+	case <-c.directory.ready:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("connect to the cluster: the member records are not available: %w", errors.Join(c.directory.failure(), ctx.Err()))
+	}
+}
+
+// dial makes the connection. A server that is not there yet is waited for until ctx ends.
+func (c *Cluster) dial(ctx context.Context, provider nats.InProcessConnProvider) error {
+	connected := make(chan struct{}, 1)
+	options := []nats.Option{
+		nats.Name("app " + c.options.ClusterID),
+		nats.MaxReconnects(-1),
+		nats.RetryOnFailedConnect(true),
+		nats.IgnoreAuthErrorAbort(),
+		// A call or a message during an outage fails at once instead of arriving later than anybody expects.
+		nats.ReconnectBufSize(-1),
+		nats.CustomReconnectDelay(reconnectDelay),
+		nats.Timeout(operationTimeout),
+		nats.PingInterval(pingInterval),
+		nats.MaxPingsOutstanding(2),
+		nats.ConnectHandler(func(*nats.Conn) { connected <- struct{}{} }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if c.ctx.Err() == nil {
+				c.logger.Warn("lost the connection to the cluster", "error", err)
+			}
+			c.directory.touch()
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			c.logger.Info("connected to the cluster again")
+			c.directory.resynchronise()
+		}),
+		nats.ErrorHandler(c.asyncError),
+	}
+	if c.options.Token != "" {
+		options = append(options, nats.Token(c.options.Token))
+	}
+	url := c.options.URL
+	if provider != nil {
+		options = append(options, nats.InProcessServer(provider))
+		url = nats.DefaultURL
+	} else if c.options.TLS != (TLSFiles{}) {
+		config, err := c.options.TLS.client()
+		if err != nil {
+			return err
+		}
+		options = append(options, nats.Secure(config))
+	}
+	name := serverNames(url)
+	conn, err := nats.Connect(url, options...)
+	if err != nil {
+		return fmt.Errorf("connect to NATS at %s: %w", name, withoutCredentials(err, url))
+	}
+	c.conn = conn
+	select {
+	case <-connected:
+		c.logger.InfoContext(ctx, "connected to the cluster", "cluster", c.options.ClusterID, "embedded", provider != nil)
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("connect to NATS at %s: %w", name, errors.Join(withoutCredentials(conn.LastError(), url), ctx.Err()))
+	}
+}
+
+// reconnectDelay doubles with the attempts and is never the same for two nodes.
+func reconnectDelay(attempts int) time.Duration {
+	delay := min(reconnectMin<<min(attempts, 10), reconnectMax)
+	return delay/2 + rand.N(delay)
+}
+
+// asyncError reports what NATS has nobody else to tell. Slow subscribers are counted where they are.
+func (c *Cluster) asyncError(_ *nats.Conn, sub *nats.Subscription, err error) {
+	if c.ctx.Err() != nil {
+		return
+	}
+	subject := ""
+	if sub != nil {
+		subject = sub.Subject
+	}
+	c.logger.Warn("the cluster's connection reports a problem", "subject", subject, "error", err)
+}
+
+// Healthy returns nil while this process is connected and knows the members.
+func (c *Cluster) Healthy() error {
+	if c.ctx.Err() != nil {
+		return ErrClosed
+	}
+	if status := c.conn.Status(); status != nats.CONNECTED {
+		return fmt.Errorf("the connection to the cluster is %s", status)
+	}
+	return c.directory.failure()
+}
+
+// ID returns the id of the cluster.
+func (c *Cluster) ID() string { return c.options.ClusterID }
+
+// ServerURL returns the URL for other processes when the embedded server listens, else "". It holds no credentials.
+func (c *Cluster) ServerURL() string {
+	if c.server == nil {
+		return ""
+	}
+	return c.server.URL()
+}
+
+// Close makes the nodes leave that have not left and ends the connection and the embedded server. It waits for running
+// handlers until ctx ends.
+func (c *Cluster) Close(ctx context.Context) error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.closed = true
+	nodes := slices.Clone(c.nodes)
+	c.mu.Unlock()
+	var failures []error
+	for _, node := range slices.Backward(nodes) {
+		failures = append(failures, node.Leave(ctx))
+	}
+	c.cancel()
+	c.group.Wait()
+	if c.conn != nil {
+		c.conn.Close()
+	}
+	if c.server != nil {
+		failures = append(failures, c.server.Close())
+	}
+	return errors.Join(failures...)
+}
+
+// addNode refuses nodes of a cluster that is closed.
+func (c *Cluster) addNode(n *Node) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return ErrClosed
+	}
+	c.nodes = append(c.nodes, n)
+	return nil
+}
+
+func (c *Cluster) removeNode(n *Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes = slices.DeleteFunc(c.nodes, func(other *Node) bool { return other == n })
+}
+
+func (c *Cluster) ownNodes() []*Node {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.Clone(c.nodes)
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clustertest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"example.org/app/internal/cluster"
+)
+
+func testMemberJoin(t *testing.T, s *suite) {
+	observer := s.connect(t, nil)
+	version, err := cluster.ParseVersion("1.2.3-SNAPSHOT")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := cluster.NodeOptions{
+		ID: "full", Type: cluster.Service, Zone: "z", Name: "n", Seed: true, Priority: 7, Version: version,
+		MemberHost: "10.0.0.1", MemberPort: 1234, AdminAPIAddress: "http://10.0.0.1:8510", WSAddress: "w", TCPAddress: "t", UDPAddress: "u",
+	}
+	n := Join(t, s.connect(t, nil), o)
+	AwaitMembers(t, observer, "full")
+	got, _ := observer.Member("full")
+	want := cluster.Member{
+		ClusterID: cluster.DefaultClusterID, NodeID: "full", Zone: "z", Name: "n", Version: version, Type: cluster.Service, Seed: true,
+		Priority: 7, MemberHost: "10.0.0.1", MemberPort: 1234, AdminAPIAddress: "http://10.0.0.1:8510", WSAddress: "w",
+		TCPAddress: "t", UDPAddress: "u", Status: cluster.Status{HasJoined: true, Healthy: true, Active: true},
+	}
+	ignored := []cmp.Option{cmpopts.IgnoreFields(cluster.Member{}, "RegistrationDate"), cmpopts.IgnoreFields(cluster.Status{}, "LastHeartbeat")}
+	if diff := cmp.Diff(want, got, ignored...); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if time.Since(got.RegistrationDate).Abs() > Timeout || time.Since(got.Status.LastHeartbeat).Abs() > Timeout {
+		t.Errorf("dates are %v and %v", got.RegistrationDate, got.Status.LastHeartbeat)
+	}
+	Await(t, observer, "a heartbeat", func() bool {
+		now, _ := observer.Member("full")
+		return now.Status.LastHeartbeat.After(got.Status.LastHeartbeat)
+	})
+	var gone atomic.Bool
+	stop := observer.WatchMembers(func(e cluster.MemberEvent) {
+		if e.Before != nil && e.Before.NodeID == "full" && e.After == nil {
+			gone.Store(true)
+		}
+	})
+	defer stop()
+	random := Join(t, n.Cluster(), cluster.NodeOptions{Type: cluster.Gateway})
+	if err := cluster.CheckNodeID(random.ID()); err != nil {
+		t.Error(err)
+	}
+	leave(t, n)
+	AwaitMembers(t, observer, random.ID())
+	Await(t, observer, "the event of the node that left", gone.Load)
+	for _, id := range []string{"a b", "ä", strings.Repeat("x", 65), "a.b", "*"} {
+		if _, err := observer.Join(t.Context(), cluster.NodeOptions{ID: id, Type: cluster.Gateway}); err == nil || !strings.Contains(err.Error(), "letters, digits") {
+			t.Errorf("node id %q: error %v", id, err)
+		}
+	}
+}
+
+func testMemberDuplicate(t *testing.T, s *suite) {
+	first := s.gateway(t, "same", nil)
+	second := s.connect(t, nil)
+	_, err := second.Join(t.Context(), cluster.NodeOptions{ID: "same", Type: cluster.Gateway})
+	if !errors.Is(err, cluster.ErrDuplicateNode) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("second node: %v", err)
+	}
+	if _, err := first.Cluster().Join(t.Context(), cluster.NodeOptions{ID: "same", Type: cluster.Service}); !errors.Is(err, cluster.ErrDuplicateNode) {
+		t.Errorf("second node of the process: %v", err)
+	}
+	if err := first.Healthy(); err != nil {
+		t.Errorf("first node: %v", err)
+	}
+	leave(t, first)
+	Join(t, second, cluster.NodeOptions{ID: "same", Type: cluster.Gateway})
+}
+
+func testMemberExpiry(t *testing.T, s *suite) {
+	c := s.connect(t, func(o *cluster.Options) { o.MemberTTL = time.Second })
+	for id, seed := range map[string]bool{"seed": true, "leaf": false} {
+		m := cluster.Member{NodeID: id, Type: cluster.Gateway, Seed: seed}
+		if err := c.AddMember(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	live := Join(t, c, cluster.NodeOptions{ID: "live", Type: cluster.Gateway})
+	AwaitMembers(t, c, "leaf", "live", "seed")
+	AwaitMembers(t, c, "live", "seed")
+	if err := live.Healthy(); err != nil {
+		t.Error(err)
+	}
+}
+
+func testMemberTakeOver(t *testing.T, s *suite) {
+	c := s.connect(t, nil)
+	if err := c.AddMember(t.Context(), cluster.Member{NodeID: "planned", Type: cluster.Service, Name: "by hand"}); err != nil {
+		t.Fatal(err)
+	}
+	AwaitMembers(t, c, "planned")
+	if m, _ := c.Member("planned"); m.Status.HasJoined {
+		t.Error("a record that was added has joined")
+	}
+	Join(t, c, cluster.NodeOptions{ID: "planned", Type: cluster.Service, Name: "itself"})
+	Await(t, c, "the node in the place of the record", func() bool {
+		m, _ := c.Member("planned")
+		return m.Status.HasJoined && m.Name == "itself"
+	})
+}
+
+func testMemberAdministration(t *testing.T, s *suite) {
+	admin := s.connect(t, nil)
+	active := make(chan bool, 10)
+	n := Join(t, s.connect(t, nil), cluster.NodeOptions{ID: "node", Type: cluster.Service, OnActive: func(a bool) { active <- a }})
+	AwaitMembers(t, admin, "node")
+	before := n.Member()
+	name, zone, yes, no, priority := "new name", "new zone", true, false, int32(9)
+	change := cluster.MemberChange{Name: &name, Zone: &zone, Seed: &yes, Active: &no, Priority: &priority}
+	if err := admin.UpdateMember(t.Context(), "node", change); err != nil {
+		t.Fatal(err)
+	}
+	if receive(t, "the callback", active) {
+		t.Error("the node was told that it is active")
+	}
+	changed := func(m cluster.Member) bool {
+		return m.Name == name && m.Zone == zone && m.Seed && !m.Status.Active && m.Priority == priority
+	}
+	if m := n.Member(); !changed(m) || n.Accepting() {
+		t.Errorf("the node did not adopt the change: %+v", m)
+	}
+	var last time.Time
+	beats := 0
+	Await(t, admin, "heartbeats with the change", func() bool {
+		m, _ := admin.Member("node")
+		if m.Status.LastHeartbeat.After(last) {
+			last = m.Status.LastHeartbeat
+			beats++
+		}
+		return beats > 3 && changed(m)
+	})
+	// Many administrators at once, against the heartbeats.
+	const rounds = 20
+	done := make(chan error, rounds)
+	for i := range rounds {
+		go func() {
+			p := int32(100 + i)
+			done <- admin.UpdateMember(context.Background(), "node", cluster.MemberChange{Priority: &p})
+		}()
+	}
+	for range rounds {
+		if err := receive(t, "an update", done); err != nil {
+			t.Error(err)
+		}
+	}
+	Await(t, admin, "the last priority at the node", func() bool {
+		m, _ := admin.Member("node")
+		return m.Priority >= 100 && n.Member().Priority == m.Priority
+	})
+	removed, err := admin.RemoveMembers(t.Context(), []string{"node", "nobody", "not valid"})
+	if err != nil || removed != 1 {
+		t.Errorf("removed %d, %v", removed, err)
+	}
+	Await(t, admin, "the registration anew", func() bool {
+		m, ok := admin.Member("node")
+		return ok && m.Status.LastHeartbeat.After(last) && m.Name == name
+	})
+	if got := n.Member(); !got.RegistrationDate.Equal(before.RegistrationDate) {
+		t.Errorf("the registration date changed from %v to %v", before.RegistrationDate, got.RegistrationDate)
+	}
+	if err := admin.UpdateMember(t.Context(), "nobody", change); !errors.Is(err, cluster.ErrUnknownMember) {
+		t.Errorf("update nobody: %v", err)
+	}
+	if err := admin.AddMember(t.Context(), cluster.Member{NodeID: "node"}); !errors.Is(err, cluster.ErrMemberExists) {
+		t.Errorf("add an existing node: %v", err)
+	}
+	for _, m := range []cluster.Member{{NodeID: "a b"}, {NodeID: "g", Type: cluster.Gateway, LeaderEligible: true}} {
+		if err := admin.AddMember(t.Context(), m); err == nil {
+			t.Errorf("member %+v was added", m)
+		}
+	}
+}
+
+func testMemberHealth(t *testing.T, s *suite) {
+	observer := s.connect(t, nil)
+	var sick atomic.Bool
+	n := Join(t, s.connect(t, func(o *cluster.Options) { o.HeartbeatInterval = time.Hour }), cluster.NodeOptions{
+		ID: "node", Type: cluster.Service, Health: func(context.Context) error {
+			if sick.Load() {
+				panic("ill")
+			}
+			return nil
+		},
+	})
+	healthy := func(want bool) func() bool {
+		return func() bool {
+			m, ok := observer.Member("node")
+			return ok && m.Status.Healthy == want
+		}
+	}
+	Await(t, observer, "a healthy node", healthy(true))
+	sick.Store(true)
+	Await(t, observer, "an unhealthy node", healthy(false))
+	if n.Healthy() == nil || n.Accepting() {
+		t.Error("the node does not know that it is ill")
+	}
+	sick.Store(false)
+	Await(t, observer, "a healthy node again", healthy(true))
+	// No heartbeat comes for an hour.
+	Await(t, observer, "a silent node that is not healthy", healthy(false))
+}

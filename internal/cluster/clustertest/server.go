@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package clustertest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program builds the NATS server of the module's own version once per test binary.
+var program struct {
+	once   sync.Once
+	folder string
+	err    error
+}
+
+func serverProgram() (string, error) {
+	program.once.Do(func() {
+		program.folder, program.err = os.MkdirTemp("", "app-nats-program-")
+		if program.err != nil {
+			return
+		}
+		output, err := exec.Command("go", "build", "-o", filepath.Join(program.folder, "nats-server"), "github.com/nats-io/nats-server/v2").CombinedOutput()
+		if err != nil {
+			program.err = fmt.Errorf("build the NATS server: %w: %s", err, output)
+		}
+	})
+	return filepath.Join(program.folder, "nats-server"), program.err
+}
+
+// Cleanup is for TestMain: it removes the server program, if a test has built it.
+func Cleanup() error {
+	if program.folder == "" {
+		return nil
+	}
+	return os.RemoveAll(program.folder)
+}
+
+// A Server is a NATS server in a process of its own, with JetStream, on a port of the loopback interface that stays the
+// same when it is restarted. A shell is its parent and waits on a pipe that the test holds open: when the test ends, in
+// whatever way, the server is killed.
+type Server struct {
+	port    int
+	folder  string
+	command *exec.Cmd
+	pipe    io.WriteCloser
+	pid     int
+}
+
+// script runs "$0" with its arguments until standard input ends, and tells its process id.
+const script = `"$0" "$@" </dev/null >/dev/null 2>&1 &
+pid=$!
+echo $pid
+read -r line
+kill -KILL $pid
+wait $pid`
+
+// StartServer starts a server that is stopped when the test ends.
+func StartServer(t testing.TB) *Server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{port: listener.Addr().(*net.TCPAddr).Port, folder: t.TempDir()}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.Start(t, true)
+	t.Cleanup(func() { s.Stop(t) })
+	return s
+}
+
+// URL returns where the server is.
+func (s *Server) URL() string { return "nats://127.0.0.1:" + strconv.Itoa(s.port) }
+
+// Start starts the server after a Stop, with or without the files that it had.
+func (s *Server) Start(t testing.TB, empty bool) {
+	t.Helper()
+	path, err := serverProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := filepath.Join(s.folder, "files")
+	if empty {
+		if err := os.RemoveAll(files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := exec.Command("/bin/sh", "-c", script, path, "-a", "127.0.0.1", "-p", strconv.Itoa(s.port), "-js", "-sd", files)
+	pipe, pipeErr := command.StdinPipe()
+	output, outputErr := command.StdoutPipe()
+	if err := errors.Join(pipeErr, outputErr); err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.command, s.pipe = command, pipe
+	line := make([]byte, 32)
+	count, err := output.Read(line)
+	if err != nil {
+		t.Fatalf("read the process id of the NATS server: %v", err)
+	}
+	if s.pid, err = strconv.Atoi(string(bytes.TrimSpace(line[:count]))); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t)
+}
+
+// await waits until the server greets.
+func (s *Server) await(t testing.TB) {
+	t.Helper()
+	limit := time.NewTimer(Timeout)
+	defer limit.Stop()
+	retry := time.NewTicker(10 * time.Millisecond)
+	defer retry.Stop()
+	for {
+		conn, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(s.port))
+		if err == nil {
+			_, err = conn.Read(make([]byte, 1))
+			_ = conn.Close()
+		}
+		if err == nil {
+			return
+		}
+		select {
+		case <-retry.C:
+		case <-limit.C:
+			t.Fatalf("the NATS server did not start: %v", err)
+		}
+	}
+}
+
+// Stop kills the server. A second call does nothing.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	if s.command == nil {
+		return
+	}
+	_ = s.pipe.Close()
+	_ = s.command.Wait()
+	s.command = nil
+}
+
+// Restart stops and starts the server, with or without the files that it had.
+func (s *Server) Restart(t testing.TB, empty bool) {
+	t.Helper()
+	s.Stop(t)
+	s.Start(t, empty)
+}
+
+// Pause stops the server's process without ending it, so that its connections stay and nothing answers.
+func (s *Server) Pause(t testing.TB) { s.signal(t, syscall.SIGSTOP) }
+
+// Resume lets a paused server go on.
+func (s *Server) Resume(t testing.TB) { s.signal(t, syscall.SIGCONT) }
+
+func (s *Server) signal(t testing.TB, signal syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(s.pid, signal); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// errUnknown is the state of a directory that has not been read yet.
+var errUnknown = errors.New("the member records have not been read yet")
+
+// A sighting is a record and when this process saw it assert itself last, by this process's own clock.
+type sighting struct {
+	record   record
+	revision uint64
+	at       time.Time
+}
+
+// A leaseSighting is the same for the leader's lease.
+type leaseSighting struct {
+	lease    lease
+	revision uint64
+	at       time.Time
+}
+
+// A MemberEvent tells of a change. Before is nil for a member that is new, After for one that is gone.
+type MemberEvent struct{ Before, After *Member }
+
+// A directory is this process's picture of the bucket, kept by a watch.
+type directory struct {
+	cluster *Cluster
+	// ready is closed when the first picture is complete.
+	ready chan struct{}
+	again chan struct{}
+
+	mu      sync.Mutex
+	bucket  *bucket
+	err     error
+	members map[string]sighting
+	lease   *leaseSighting
+	// changed is closed and replaced at each change.
+	changed  chan struct{}
+	watchers map[int]func(MemberEvent)
+	next     int
+}
+
+func newDirectory(c *Cluster) *directory {
+	return &directory{
+		cluster: c, ready: make(chan struct{}), again: make(chan struct{}, 1), err: errUnknown,
+		members: map[string]sighting{}, changed: make(chan struct{}), watchers: map[int]func(MemberEvent){},
+	}
+}
+
+// resynchronise has the bucket made and read again.
+func (d *directory) resynchronise() {
+	select {
+	case d.again <- struct{}{}:
+	default:
+	}
+}
+
+// touch wakes those who wait for a change.
+func (d *directory) touch() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.notify()
+}
+
+func (d *directory) notify() {
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+func (d *directory) failure() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+// current returns the bucket, if it is usable.
+func (d *directory) current() (*bucket, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err != nil {
+		return nil, d.err
+	}
+	return d.bucket, nil
+}
+
+// run keeps the picture until the cluster is closed.
+func (d *directory) run() {
+	ctx := d.cluster.ctx
+	for attempt := 0; ctx.Err() == nil; attempt++ {
+		complete, err := d.watch(ctx)
+		if complete {
+			attempt = 0
+		}
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		d.fail(err)
+		timer := time.NewTimer(reconnectDelay(min(attempt, 4)))
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-d.again:
+		}
+		timer.Stop()
+	}
+}
+
+// fail notes that the picture is not up to date. It logs only the first failure.
+func (d *directory) fail(err error) {
+	d.mu.Lock()
+	first := d.err == nil
+	if d.err == nil || errors.Is(d.err, errUnknown) {
+		d.err = err
+		d.notify()
+	}
+	d.mu.Unlock()
+	if first {
+		d.cluster.logger.Warn("the member records are not available", "error", err)
+	}
+}
+
+// watch follows the bucket until it has to be opened again, which is no error, or something fails.
+func (d *directory) watch(ctx context.Context) (complete bool, err error) {
+	b, err := openBucket(ctx, d.cluster)
+	if err != nil {
+		return false, err
+	}
+	now, err := b.now(ctx)
+	if err != nil {
+		return false, err
+	}
+	watchCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// The context also ends the watch, so that it may not have a deadline of its own.
+	limit := time.AfterFunc(operationTimeout, cancel)
+	watcher, err := b.kv.WatchAll(watchCtx)
+	if !limit.Stop() && err == nil {
+		err = errors.New("the watch of the member records did not start in time")
+	}
+	if watcher != nil {
+		defer drain(watcher)
+	}
+	if err != nil {
+		return false, err
+	}
+	picture := map[string]sighting{}
+	var found *leaseSighting
+	for {
+		select {
+		case <-ctx.Done():
+			return complete, nil
+		case <-d.again:
+			return complete, nil
+		case entry, ok := <-watcher.Updates():
+			switch {
+			case !ok:
+				return complete, errors.New("the watch of the member records ended")
+			case entry == nil:
+				complete = true
+				d.replace(b, picture, found)
+			case complete:
+				d.apply(entry)
+			default:
+				at := time.Now().Add(-max(now.Sub(entry.Created()), 0))
+				if id, ok := memberID(entry.Key()); ok {
+					if r, ok := decode[record](d, entry); ok {
+						picture[id] = sighting{record: r, revision: entry.Revision(), at: at}
+					}
+				} else if l, ok := decode[lease](d, entry); ok && entry.Key() == leaderKey {
+					found = &leaseSighting{lease: l, revision: entry.Revision(), at: at}
+				}
+			}
+		}
+	}
+}
+
+// drain stops a watcher and empties its channel, on which the library would otherwise block for ever.
+func drain(watcher jetstream.KeyWatcher) {
+	_ = watcher.Stop()
+	limit := time.NewTimer(time.Second)
+	defer limit.Stop()
+	for {
+		select {
+		case _, ok := <-watcher.Updates():
+			if !ok {
+				return
+			}
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+// decode returns the value of an entry; ok is false for a key that was removed or cannot be understood.
+func decode[T any](d *directory, entry jetstream.KeyValueEntry) (value T, ok bool) {
+	if entry.Operation() != jetstream.KeyValuePut {
+		return value, false
+	}
+	if err := json.Unmarshal(entry.Value(), &value); err != nil {
+		d.cluster.logger.Warn("ignored a record that cannot be decoded", "key", entry.Key(), "error", err)
+		return value, false
+	}
+	return value, true
+}
+
+// replace puts a whole new picture in the place of the old one and has the own nodes assert themselves.
+func (d *directory) replace(b *bucket, picture map[string]sighting, found *leaseSighting) {
+	d.mu.Lock()
+	first := errors.Is(d.err, errUnknown)
+	recovered := d.err != nil && !first
+	d.err, d.bucket = nil, b
+	old := d.members
+	d.members, d.lease = picture, found
+	if first {
+		select {
+		case <-d.ready:
+		default:
+			close(d.ready)
+		}
+	}
+	d.notify()
+	var events []MemberEvent
+	for id, before := range old {
+		after, ok := picture[id]
+		events = appendEvent(events, &before.record.Member, memberOf(after, ok))
+	}
+	for id, after := range picture {
+		if _, ok := old[id]; !ok {
+			events = appendEvent(events, nil, &after.record.Member)
+		}
+	}
+	watchers := slices.Collect(maps.Values(d.watchers))
+	d.mu.Unlock()
+	if recovered {
+		d.cluster.logger.Info("the member records are available again")
+	}
+	for _, node := range d.cluster.ownNodes() {
+		if s, ok := picture[node.ID()]; ok {
+			node.observe(s.record, s.revision)
+		}
+		node.wakeHeart()
+	}
+	tell(watchers, events)
+}
+
+func memberOf(s sighting, ok bool) *Member {
+	if !ok {
+		return nil
+	}
+	return &s.record.Member
+}
+
+func appendEvent(events []MemberEvent, before, after *Member) []MemberEvent {
+	if before != nil && after != nil && *before == *after {
+		return events
+	}
+	return append(events, MemberEvent{Before: before, After: after})
+}
+
+func tell(watchers []func(MemberEvent), events []MemberEvent) {
+	for _, event := range events {
+		for _, watcher := range watchers {
+			watcher(event)
+		}
+	}
+}
+
+// apply follows one change.
+func (d *directory) apply(entry jetstream.KeyValueEntry) {
+	if entry.Key() == leaderKey {
+		l, ok := decode[lease](d, entry)
+		d.mu.Lock()
+		if ok {
+			d.lease = &leaseSighting{lease: l, revision: entry.Revision(), at: time.Now()}
+		} else {
+			d.lease = nil
+		}
+		d.notify()
+		d.mu.Unlock()
+		return
+	}
+	id, ok := memberID(entry.Key())
+	if !ok {
+		return
+	}
+	r, present := decode[record](d, entry)
+	d.mu.Lock()
+	before, known := d.members[id]
+	if present {
+		at := time.Now()
+		if known && before.record.Incarnation == r.Incarnation && before.record.Beat == r.Beat {
+			at = before.at
+		}
+		d.members[id] = sighting{record: r, revision: entry.Revision(), at: at}
+	} else {
+		delete(d.members, id)
+	}
+	events := appendEvent(nil, memberOf(before, known), memberOf(sighting{record: r}, present))
+	if !known && !present {
+		events = nil
+	}
+	d.notify()
+	watchers := slices.Collect(maps.Values(d.watchers))
+	d.mu.Unlock()
+	if present {
+		for _, node := range d.cluster.ownNodes() {
+			if node.ID() == id {
+				node.observe(r, entry.Revision())
+			}
+		}
+	}
+	tell(watchers, events)
+}
+
+// member turns a sighting into what callers see: a silent node is not healthy, whatever it said last.
+func (d *directory) member(s sighting) Member {
+	m := s.record.Member
+	if s.record.Incarnation != "" && time.Since(s.at) > d.cluster.options.HeartbeatTimeout {
+		m.Status.Healthy = false
+	}
+	return m
+}
+
+// Members returns all known nodes in the order of their ids.
+func (c *Cluster) Members() []Member {
+	d := c.directory
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	members := make([]Member, 0, len(d.members))
+	for _, s := range d.members {
+		members = append(members, d.member(s))
+	}
+	slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.NodeID, b.NodeID) })
+	return members
+}
+
+// Member returns the node with the id.
+func (c *Cluster) Member(id string) (Member, bool) {
+	d := c.directory
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, ok := d.members[id]
+	if !ok {
+		return Member{}, false
+	}
+	return d.member(s), true
+}
+
+// Changed returns a channel that is closed at the next change of the members, the leader or the connection. Take it
+// before looking, and nothing is missed.
+func (c *Cluster) Changed() <-chan struct{} {
+	d := c.directory
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.changed
+}
+
+// WatchMembers has fn called for each change from now on, one after the other and in order; heartbeats count as
+// changes. It must return soon, as the picture of the cluster waits for it. stop ends that; a call may be under way.
+func (c *Cluster) WatchMembers(fn func(MemberEvent)) (stop func()) {
+	d := c.directory
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := d.next
+	d.next++
+	d.watchers[key] = fn
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.watchers, key)
+	}
+}

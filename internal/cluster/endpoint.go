@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"example.org/app/internal/apierr"
+)
+
+// retryPause is how long a request that nobody took waits before its second attempt: a node that has just become
+// active may be subscribing.
+const retryPause = 20 * time.Millisecond
+
+// namePattern is the rule for the names of endpoints and topics, which become parts of subjects.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+
+// An Endpoint is a kind of call, declared once and used by both sides.
+//
+// Requests and responses are read only: nobody may modify one after it was handed over, neither the side that made it
+// nor the side that got it. Inside one process both sides see the same value, which is therefore never copied.
+type Endpoint[Req, Resp any] struct {
+	// Name is unique among the endpoints of a role: words of letters, digits, "_" and "-" with dots between them.
+	Name string
+	// Role is whose nodes handle the call. Empty means that the call goes to named nodes of any type only.
+	Role NodeType
+	// Codec is JSON if nil.
+	Codec Codec
+}
+
+func (e Endpoint[Req, Resp]) codec() Codec {
+	if e.Codec == nil {
+		return JSON
+	}
+	return e.Codec
+}
+
+func (c *Cluster) roleSubject(role NodeType, name string) string {
+	return c.prefix + "call." + string(role) + "." + name
+}
+
+func (c *Cluster) nodeSubject(id, name string) string { return c.prefix + "node." + id + "." + name }
+
+// Handle lets fn answer the calls of the endpoint on this node. It runs in a goroutine of its own for each call, with a
+// context that ends at the caller's deadline. An *apierr.Error reaches the caller with code, status and reason;
+// anything else, a panic included, reaches it as an internal error without details and is logged here.
+func Handle[Req, Resp any](n *Node, e Endpoint[Req, Resp], fn func(ctx context.Context, req *Req) (*Resp, error)) error {
+	if !namePattern.MatchString(e.Name) {
+		return fmt.Errorf("handle endpoint %q: the name must be words of letters, digits, \"_\" and \"-\" with dots between them", e.Name)
+	}
+	if e.Role != "" && e.Role != n.options.Type {
+		return fmt.Errorf("handle endpoint %q: it belongs to nodes of type %s, this one is a %s", e.Name, e.Role, n.options.Type)
+	}
+	codec := e.codec()
+	h := &handler{node: n, name: e.Name, role: e.Role}
+	h.local = func(ctx context.Context, value any) (any, error) {
+		req, ok := value.(*Req)
+		if !ok {
+			return nil, fmt.Errorf("the endpoint was declared twice: the request is %T, not %T", value, req)
+		}
+		resp, err := fn(ctx, req)
+		if err == nil && resp == nil {
+			resp = new(Resp)
+		}
+		return resp, err
+	}
+	h.remote = func(ctx context.Context, data []byte) ([]byte, error) {
+		req := new(Req)
+		if err := codec.Unmarshal(data, req); err != nil {
+			return nil, fmt.Errorf("decode the request: %w", err)
+		}
+		resp, err := h.local(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		out, err := codec.Marshal(resp)
+		if err != nil {
+			return nil, fmt.Errorf("encode the response: %w", err)
+		}
+		if limit := n.cluster.payloadLimit(); len(out) > limit {
+			return nil, &SizeError{What: fmt.Sprintf("the response of %q", e.Name), Size: len(out), Limit: limit}
+		}
+		return out, nil
+	}
+	return n.add(h)
+}
+
+// Call asks one healthy and active node of the endpoint's role. Without deadline in ctx it waits for
+// Options.CallTimeout. A node in this process is asked without the fabric, and without limit of size. Errors are *apierr.Error: those of the
+// handler, or ServerUnavailable around ErrNoNode, ErrTimeout, ErrBusy or ErrProtocol, or ServerInternalError around
+// ErrTooLarge. Only a request that was certainly not delivered is sent a second time. A ctx that was cancelled gives
+// its own error.
+func Call[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], req *Req) (*Resp, error) {
+	if e.Role == "" {
+		return nil, apierr.Wrap(apierr.ServerInternalError, fmt.Errorf("call %q: the endpoint has no role", e.Name))
+	}
+	return call(ctx, n.cluster, e, n.cluster.roleSubject(e.Role, e.Name), true, req)
+}
+
+// CallNode is Call for the node with the id, which may be inactive or unhealthy.
+func CallNode[Req, Resp any](ctx context.Context, n *Node, id string, e Endpoint[Req, Resp], req *Req) (*Resp, error) {
+	return callNode(ctx, n.cluster, id, e, req)
+}
+
+func callNode[Req, Resp any](ctx context.Context, c *Cluster, id string, e Endpoint[Req, Resp], req *Req) (*Resp, error) {
+	if CheckNodeID(id) != nil {
+		return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q on node %q: %w", e.Name, id, ErrNoNode))
+	}
+	return call(ctx, c, e, c.nodeSubject(id, e.Name), false, req)
+}
+
+func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], subject string, byRole bool, req *Req) (*Resp, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.options.CallTimeout)
+		defer cancel()
+	}
+	if h := c.localHandler(subject, byRole); h != nil {
+		value, err := h.invoke(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		resp, ok := value.(*Resp)
+		if !ok {
+			return nil, apierr.Wrap(apierr.ServerInternalError, fmt.Errorf("call %q: the response is %T, not %T", e.Name, value, resp))
+		}
+		return resp, nil
+	}
+	codec := e.codec()
+	data, err := codec.Marshal(req)
+	if err != nil {
+		return nil, apierr.Wrap(apierr.ServerInternalError, fmt.Errorf("call %q: encode the request: %w", e.Name, err))
+	}
+	if limit := c.payloadLimit(); len(data) > limit {
+		return nil, apierr.Wrap(apierr.ServerInternalError, &SizeError{What: fmt.Sprintf("the request of %q", e.Name), Size: len(data), Limit: limit})
+	}
+	reply, err := c.request(ctx, subject, data)
+	if err != nil {
+		return nil, callError(ctx, e.Name, err)
+	}
+	if err := failureIn(reply); err != nil {
+		return nil, err
+	}
+	resp := new(Resp)
+	if err := codec.Unmarshal(reply.Data, resp); err != nil {
+		return nil, apierr.Wrap(apierr.ServerInternalError, fmt.Errorf("call %q: decode the response: %w", e.Name, err))
+	}
+	return resp, nil
+}
+
+// request sends a request and waits for the response. It sends it again only when nobody was there to take it.
+func (c *Cluster) request(ctx context.Context, subject string, data []byte) (*nats.Msg, error) {
+	for attempt := 0; ; attempt++ {
+		deadline, _ := ctx.Deadline()
+		reply, err := c.conn.RequestMsgWithContext(ctx, c.envelope(subject, data, time.Until(deadline)))
+		if !errors.Is(err, nats.ErrNoResponders) || attempt > 0 {
+			return reply, err
+		}
+		timer := time.NewTimer(retryPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, nats.ErrNoResponders
+		}
+	}
+}
+
+// callError is what the caller is told when no response came.
+func callError(ctx context.Context, name string, err error) error {
+	switch {
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrConnectionClosed):
+		return apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q: %w: %w", name, ErrNoNode, err))
+	case errors.Is(ctx.Err(), context.Canceled):
+		return fmt.Errorf("call %q: %w", name, context.Canceled)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+		return apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q: %w: %w", name, ErrTimeout, err))
+	}
+	// Such as a connection that broke while the request was on its way.
+	return apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q: %w", name, err))
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"errors"
+	"fmt"
+
+	"example.org/app/internal/store"
+)
+
+// What can go wrong between nodes. A call wraps them in an *apierr.Error; find them with errors.Is.
+var (
+	// ErrNoNode means that no node took the request: none of the role is healthy and active, the named one is not
+	// there, or this process is cut off. The request was not delivered.
+	ErrNoNode = errors.New("no node is available")
+	// ErrTimeout means that no answer came in time. Whether the request was carried out is not known.
+	ErrTimeout = errors.New("no answer in time")
+	// ErrBusy means that the node runs as many handlers as it may. The request was not carried out.
+	ErrBusy = errors.New("the node is busy")
+	// ErrTooLarge means that a request, response or message exceeds Options.MaxPayload. A *SizeError has the numbers.
+	ErrTooLarge = errors.New("payload too large")
+	// ErrProtocol means that the other node speaks a protocol that this one does not understand. A *ProtocolError has
+	// the versions.
+	ErrProtocol = errors.New("incompatible protocol")
+	// ErrClosed means that the cluster was closed or the node has left.
+	ErrClosed = errors.New("the cluster is closed")
+	// ErrDuplicateNode means that another live node has the same id.
+	ErrDuplicateNode = errors.New("another live node has the same id")
+	// ErrMemberExists means that there is a record with the id already.
+	ErrMemberExists = errors.New("the member exists")
+	// ErrUnknownMember means that there is no record with the id.
+	ErrUnknownMember = errors.New("unknown member")
+	// ErrFenced means that another leader has taken over.
+	ErrFenced = store.ErrFenced
+	// ErrNoNumber means that all node numbers are taken, or that the own one could not be renewed in time.
+	ErrNoNumber = errors.New("no node number")
+)
+
+// A SizeError says by how much a payload is too large. It is an ErrTooLarge.
+type SizeError struct {
+	What        string
+	Size, Limit int
+}
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("%s has %d bytes, the limit is %d", e.What, e.Size, e.Limit)
+}
+
+// Is makes every SizeError an ErrTooLarge.
+func (e *SizeError) Is(target error) bool { return target == ErrTooLarge }
+
+// A ProtocolError says which versions do not understand each other. It is an ErrProtocol.
+type ProtocolError struct{ Caller, Handler Protocol }
+
+func (e *ProtocolError) Error() string {
+	return fmt.Sprintf("incompatible protocol: the caller speaks %v, the handler %v", e.Caller, e.Handler)
+}
+
+// Is makes every ProtocolError an ErrProtocol.
+func (e *ProtocolError) Is(target error) bool { return target == ErrProtocol }

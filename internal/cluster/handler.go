@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/nats-io/nats.go"
+)
+
+// queueGroup is the name that makes the nodes of a role share their calls.
+const queueGroup = "nodes"
+
+// A handler answers the calls of one endpoint on one node.
+type handler struct {
+	node *Node
+	name string
+	role NodeType
+	// local works on values, remote on bytes.
+	local  func(ctx context.Context, req any) (any, error)
+	remote func(ctx context.Context, data []byte) ([]byte, error)
+
+	direct *nats.Subscription
+	// queue belongs to the node's switching lock.
+	queue *nats.Subscription
+}
+
+// add subscribes a handler.
+func (n *Node) add(h *handler) error {
+	c := n.cluster
+	subject := c.nodeSubject(n.id, h.name)
+	direct, err := c.conn.Subscribe(subject, h.serve)
+	if err != nil {
+		return fmt.Errorf("handle endpoint %q: %w", h.name, err)
+	}
+	h.direct = direct
+	n.mu.Lock()
+	switch {
+	case n.leaving:
+		err = ErrClosed
+	case slices.ContainsFunc(n.handlers, func(other *handler) bool { return other.name == h.name }):
+		err = fmt.Errorf("node %q handles it already", n.id)
+	default:
+		n.handlers = append(n.handlers, h)
+	}
+	n.mu.Unlock()
+	if err != nil {
+		_ = direct.Unsubscribe()
+		return fmt.Errorf("handle endpoint %q: %w", h.name, err)
+	}
+	c.mu.Lock()
+	c.handlers[subject] = append(c.handlers[subject], h)
+	if h.role != "" {
+		subject = c.roleSubject(h.role, h.name)
+		c.handlers[subject] = append(c.handlers[subject], h)
+	}
+	c.mu.Unlock()
+	n.switchQueues()
+	return nil
+}
+
+// switchQueues joins the queue groups, or leaves them, as the state of the node demands. What was delivered before is
+// still handled; the channels are closed when that is under way.
+func (n *Node) switchQueues() (drained []<-chan struct{}) {
+	n.switching.Lock()
+	defer n.switching.Unlock()
+	n.mu.RLock()
+	accepting := !n.leaving && n.err == nil && n.sick == nil && n.record.Member.Status.Active
+	handlers := slices.Clone(n.handlers)
+	n.mu.RUnlock()
+	n.accepting.Store(accepting)
+	for _, h := range handlers {
+		switch {
+		case h.role == "":
+		case accepting && h.queue == nil:
+			queue, err := n.cluster.conn.QueueSubscribe(n.cluster.roleSubject(h.role, h.name), queueGroup, h.serve)
+			if err != nil {
+				n.logger.Error("cannot take calls", "endpoint", h.name, "error", err)
+				continue
+			}
+			h.queue = queue
+		case !accepting && h.queue != nil:
+			done := make(chan struct{})
+			h.queue.SetClosedHandler(func(string) { close(done) })
+			if !n.cluster.conn.IsConnected() || h.queue.Drain() != nil {
+				// There is no connection, so nothing is on its way.
+				_ = h.queue.Unsubscribe()
+			} else {
+				drained = append(drained, done)
+			}
+			h.queue = nil
+		}
+	}
+	return drained
+}
+
+// localHandler returns a handler of this process for the subject. Calls to a role go to nodes that accept them.
+func (c *Cluster) localHandler(subject string, byRole bool) *handler {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, h := range c.handlers[subject] {
+		if !byRole || h.node.accepting.Load() {
+			return h
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) removeHandlers(handlers []*handler) {
+	c.mu.Lock()
+	for subject, list := range c.handlers {
+		list = slices.DeleteFunc(slices.Clone(list), func(h *handler) bool { return slices.Contains(handlers, h) })
+		if len(list) == 0 {
+			delete(c.handlers, subject)
+		} else {
+			c.handlers[subject] = list
+		}
+	}
+	c.mu.Unlock()
+	for _, h := range handlers {
+		_ = h.direct.Unsubscribe()
+	}
+}
+
+// invoke runs the handler for a caller in the same process. The handler gets the deadline of ctx and its end, but not
+// its values, as if it were elsewhere.
+func (h *handler) invoke(ctx context.Context, req any) (any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, callError(ctx, h.name, err)
+	}
+	if err := h.node.enter(); err != nil {
+		return nil, failureOf(err).err()
+	}
+	deadline, _ := ctx.Deadline()
+	own, cancel := context.WithDeadline(h.node.ctx, deadline)
+	defer cancel()
+	type outcome struct {
+		value any
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		defer h.node.exit()
+		var out outcome
+		out.err = h.protect(own, func() (err error) {
+			out.value, err = h.local(own, req)
+			return err
+		})
+		done <- out
+	}()
+	select {
+	case out := <-done:
+		if out.err != nil {
+			return nil, failureOf(out.err).err()
+		}
+		return out.value, nil
+	case <-ctx.Done():
+		return nil, callError(ctx, h.name, ctx.Err())
+	}
+}
+
+// serve answers a request that came over the fabric.
+func (h *handler) serve(msg *nats.Msg) {
+	c := h.node.cluster
+	if err := c.checkProtocol(msg.Header); err != nil {
+		h.respond(failed(msg.Reply, failureOf(err)))
+		return
+	}
+	timeout := c.timeoutOf(msg.Header)
+	if timeout <= 0 {
+		return
+	}
+	if err := h.node.enter(); err != nil {
+		h.respond(failed(msg.Reply, failureOf(err)))
+		return
+	}
+	go func() {
+		defer h.node.exit()
+		ctx, cancel := context.WithTimeout(h.node.ctx, timeout)
+		defer cancel()
+		var data []byte
+		err := h.protect(ctx, func() (err error) {
+			data, err = h.remote(ctx, msg.Data)
+			return err
+		})
+		if err != nil {
+			h.respond(failed(msg.Reply, failureOf(err)))
+			return
+		}
+		h.respond(&nats.Msg{Subject: msg.Reply, Data: data})
+	}()
+}
+
+func (h *handler) respond(msg *nats.Msg) {
+	if msg.Subject == "" {
+		return
+	}
+	if err := h.node.cluster.conn.PublishMsg(msg); err != nil {
+		h.node.logger.Debug("the response of a call could not be sent", "endpoint", h.name, "error", err)
+	}
+}
+
+// protect runs fn, turns a panic into an error and tells the log what the caller is not told.
+func (h *handler) protect(ctx context.Context, fn func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("panic: %v", value)
+			h.node.logger.ErrorContext(ctx, "a handler panicked", "endpoint", h.name, "panic", value, "stack", string(debug.Stack()))
+		}
+	}()
+	err = fn()
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrTimeout, err)
+	}
+	if f := failureOf(err); f.Kind == "" && f.Code.HTTP() >= 500 {
+		h.node.logger.ErrorContext(ctx, "a handler failed", "endpoint", h.name, "error", err)
+	}
+	return err
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// conflictPause is how long a lost race waits for the directory to learn of the winner at most.
+const conflictPause = 100 * time.Millisecond
+
+// pingAnswer says which life of a node answers.
+type pingAnswer struct{ Incarnation string }
+
+type pingRequest struct{}
+
+// pingEndpoint finds out whether a node with an id lives.
+var pingEndpoint = Endpoint[pingRequest, pingAnswer]{Name: "cluster.ping"}
+
+func (n *Node) ping(context.Context, *pingRequest) (*pingAnswer, error) {
+	return &pingAnswer{Incarnation: n.incarnation}, nil
+}
+
+// register puts the node's record in place, or finds that another live node has the id.
+func (n *Node) register(ctx context.Context) error {
+	c := n.cluster
+	var first *sighting
+	asserted := 0
+	for {
+		changed := c.Changed()
+		pause := conflictPause
+		b, err := c.directory.current()
+		if err == nil {
+			s, known := c.directory.sighting(n.id)
+			silence := time.Since(s.at)
+			switch {
+			case !known:
+				n.revision, err = b.create(ctx, memberKey+n.id, n.record, c.lifetime(&n.record.Member))
+				if err == nil {
+					return nil
+				}
+			case s.record.Incarnation == "" || silence > c.options.HeartbeatTimeout:
+				n.revision, err = b.update(ctx, memberKey+n.id, n.record, c.lifetime(&n.record.Member), s.revision)
+				if err == nil {
+					return nil
+				}
+			case first != nil && first.record.Incarnation == s.record.Incarnation && first.record.Beat != s.record.Beat:
+				// One heartbeat may have been on its way when the node died.
+				asserted++
+				if asserted > 1 || n.answers(ctx) {
+					return ErrDuplicateNode
+				}
+				first = &s
+				pause = c.options.HeartbeatTimeout - silence + time.Millisecond
+			case first == nil || first.record.Incarnation != s.record.Incarnation:
+				if n.answers(ctx) {
+					return ErrDuplicateNode
+				}
+				first, asserted = &s, 0
+				n.logger.InfoContext(ctx, "waiting to learn whether the former node with the same id is alive", "silence", silence)
+				fallthrough
+			default:
+				pause = c.options.HeartbeatTimeout - silence + time.Millisecond
+			}
+			if err != nil && !errors.Is(err, errConflict) {
+				return fmt.Errorf("register: %w", err)
+			}
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-changed:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("register: %w", errors.Join(ctx.Err(), c.directory.failure()))
+		}
+		timer.Stop()
+	}
+}
+
+// answers reports whether a node with this id answers.
+func (n *Node) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, min(time.Second, n.cluster.options.HeartbeatTimeout))
+	defer cancel()
+	_, err := callNode(ctx, n.cluster, n.id, pingEndpoint, &pingRequest{})
+	return err == nil
+}
+
+// sighting returns the record of a node as last seen.
+func (d *directory) sighting(id string) (sighting, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, ok := d.members[id]
+	return s, ok
+}
+
+// observe takes note of what the directory saw of the node's own record.
+func (n *Node) observe(r record, revision uint64) {
+	n.mu.Lock()
+	if n.leaving || revision <= n.revision {
+		n.mu.Unlock()
+		return
+	}
+	own := r.Incarnation == n.incarnation
+	if own {
+		n.record.Member.adopt(r.Member)
+		n.revision = revision
+	}
+	n.mu.Unlock()
+	switch {
+	case own:
+		wake(n.state)
+	case r.Incarnation != "":
+		n.lose()
+	}
+}
+
+// lose gives up the id for good.
+func (n *Node) lose() {
+	n.mu.Lock()
+	if n.err != nil || n.leaving {
+		n.mu.Unlock()
+		return
+	}
+	n.err = ErrDuplicateNode
+	close(n.lost)
+	n.mu.Unlock()
+	n.logger.Error("another node has taken over the id of this node, which therefore stops working")
+	wake(n.state)
+}
+
+// beatLoop asserts the record.
+func (n *Node) beatLoop() {
+	ticker := time.NewTicker(n.cluster.options.HeartbeatInterval)
+	defer ticker.Stop()
+	failing := false
+	for {
+		select {
+		case <-n.loops.Done():
+			return
+		case <-ticker.C:
+		case <-n.heart:
+		}
+		err := n.beat(n.loops)
+		if n.loops.Err() != nil {
+			return
+		}
+		if err != nil && !failing {
+			n.logger.Warn("the node cannot assert its record", "error", err)
+		}
+		failing = err != nil
+	}
+}
+
+// beat writes the record with a new heartbeat and what an administrator changed meanwhile.
+func (n *Node) beat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	b, err := n.cluster.directory.current()
+	if err != nil {
+		return err
+	}
+	for range maxConflicts {
+		n.mu.Lock()
+		if n.err != nil {
+			n.mu.Unlock()
+			return nil
+		}
+		n.record.Beat++
+		n.record.Member.Status.LastHeartbeat = time.Now().UTC().Truncate(time.Millisecond)
+		n.record.Member.Status.Healthy = n.sick == nil
+		r, revision := n.record, n.revision
+		n.mu.Unlock()
+		if revision == 0 {
+			revision, err = b.create(ctx, memberKey+n.id, r, n.cluster.lifetime(&r.Member))
+		} else {
+			revision, err = b.update(ctx, memberKey+n.id, r, n.cluster.lifetime(&r.Member), revision)
+		}
+		if err == nil {
+			n.mu.Lock()
+			n.revision = revision
+			n.mu.Unlock()
+			return nil
+		}
+		if !errors.Is(err, errConflict) {
+			return err
+		}
+		if err := n.reread(ctx, b); err != nil {
+			return err
+		}
+	}
+	return errConflict
+}
+
+// reread learns why the record is not at the revision where this node left it.
+func (n *Node) reread(ctx context.Context, b *bucket) error {
+	var r record
+	revision, _, err := b.get(ctx, memberKey+n.id, &r)
+	switch {
+	case errors.Is(err, errAbsent):
+		n.mu.Lock()
+		n.revision = 0
+		n.mu.Unlock()
+		return nil
+	case err != nil:
+		return err
+	case r.Incarnation != "" && r.Incarnation != n.incarnation:
+		n.lose()
+		return nil
+	}
+	n.mu.Lock()
+	n.record.Member.adopt(r.Member)
+	n.revision = revision
+	n.mu.Unlock()
+	wake(n.state)
+	return nil
+}
+
+// deregister removes the record, unless it is somebody else's.
+func (n *Node) deregister(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	b, err := n.cluster.directory.current()
+	if err != nil || n.cluster.conn.IsClosed() {
+		// The record expires by itself.
+		return nil
+	}
+	for range maxConflicts {
+		var r record
+		revision, _, err := b.get(ctx, memberKey+n.id, &r)
+		if errors.Is(err, errAbsent) || err == nil && r.Incarnation != n.incarnation {
+			return nil
+		}
+		if err == nil {
+			err = b.remove(ctx, memberKey+n.id, revision)
+		}
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, errConflict) {
+			n.logger.WarnContext(ctx, "the record of the node could not be removed and will expire", "error", err)
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A NodeType is the role of a node.
+type NodeType string
+
+// The roles. The first two are those of this program; the others may stand in records that an administrator adds.
+const (
+	Gateway   NodeType = "GATEWAY"
+	Service   NodeType = "SERVICE"
+	AIServing NodeType = "AI_SERVING"
+	Mock      NodeType = "MOCK"
+)
+
+const maxNameLength = 64
+
+// validName reports whether the text can be an id of a node or a cluster, and thereby a part of a subject.
+func validName(text string) bool {
+	if text == "" || len(text) > maxNameLength {
+		return false
+	}
+	for _, c := range []byte(text) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// CheckNodeID returns an error that states the rule when id cannot be the id of a node.
+func CheckNodeID(id string) error {
+	if !validName(id) {
+		return fmt.Errorf("node id %q must be 1 to %d letters, digits, \"_\" or \"-\"", id, maxNameLength)
+	}
+	return nil
+}
+
+// Qualifiers of versions.
+const (
+	QualifierRelease  int8 = 0
+	QualifierSnapshot int8 = 1
+)
+
+// A Version is that of the program that a node runs.
+type Version struct {
+	Major, Minor, Patch, Qualifier int8
+	Text                           string
+}
+
+var versionPattern = regexp.MustCompile(`^(\d{1,3})\.(\d{1,3})\.(\d{1,3})(-SNAPSHOT)?$`)
+
+// ParseVersion reads major.minor.patch or major.minor.patch-SNAPSHOT with parts from 0 to 127.
+func ParseVersion(text string) (Version, error) {
+	v := Version{Text: text}
+	parts := versionPattern.FindStringSubmatch(text)
+	if parts == nil {
+		return Version{}, fmt.Errorf("version %q must be major.minor.patch or major.minor.patch-SNAPSHOT", text)
+	}
+	for i, target := range []*int8{&v.Major, &v.Minor, &v.Patch} {
+		number, err := strconv.ParseInt(parts[i+1], 10, 8)
+		if err != nil {
+			return Version{}, fmt.Errorf("version %q: part %q must be at most 127", text, parts[i+1])
+		}
+		*target = int8(number)
+	}
+	if parts[4] != "" {
+		v.Qualifier = QualifierSnapshot
+	}
+	return v, nil
+}
+
+// A Member is a node as its record describes it.
+type Member struct {
+	ClusterID        string
+	NodeID           string
+	Zone, Name       string
+	Version          Version
+	Type             NodeType
+	Seed             bool
+	RegistrationDate time.Time
+	LeaderEligible   bool
+	Priority         int32
+	MemberHost       string
+	MemberPort       int32
+	AdminAPIAddress  string
+	WSAddress        string
+	TCPAddress       string
+	UDPAddress       string
+	Status           Status
+}
+
+// A Status is what changes about a member while it lives.
+type Status struct {
+	HasJoined     bool
+	Healthy       bool
+	Active        bool
+	LastHeartbeat time.Time
+}
+
+// qualified reports whether the member may lead.
+func (m *Member) qualified() bool {
+	return m.Type == Service && m.LeaderEligible && m.Status.Active && m.Status.Healthy && m.Status.HasJoined
+}
+
+// compareCandidates puts the member first that should rather lead: the higher priority, the older registration, the
+// smaller id.
+func compareCandidates(a, b Member) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.RegistrationDate.Compare(b.RegistrationDate),
+		strings.Compare(a.NodeID, b.NodeID))
+}
+
+// A MemberChange says what an administrator changes. A nil field stays as it is.
+type MemberChange struct {
+	Zone, Name                   *string
+	Seed, LeaderEligible, Active *bool
+	Priority                     *int32
+}
+
+func (c MemberChange) apply(m *Member) {
+	set(&m.Zone, c.Zone)
+	set(&m.Name, c.Name)
+	set(&m.Seed, c.Seed)
+	set(&m.LeaderEligible, c.LeaderEligible)
+	set(&m.Status.Active, c.Active)
+	set(&m.Priority, c.Priority)
+}
+
+func set[T any](target, value *T) {
+	if value != nil {
+		*target = *value
+	}
+}
+
+// adopt copies the fields that an administrator may change.
+func (m *Member) adopt(from Member) {
+	MemberChange{
+		Zone: &from.Zone, Name: &from.Name, Seed: &from.Seed, LeaderEligible: &from.LeaderEligible,
+		Active: &from.Status.Active, Priority: &from.Priority,
+	}.apply(m)
+}
+
+// A record is what the fabric keeps of a member.
+type record struct {
+	Member Member
+	// Incarnation tells one life of a node from the next. It is empty in a record that an administrator added and no
+	// node has claimed.
+	Incarnation string
+	// Beat counts the heartbeats of the incarnation. A record whose Beat does not change belongs to a silent node, no
+	// matter what the clocks say.
+	Beat uint64
+}

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/ids"
+)
+
+// NodeOptions describe a node that joins.
+type NodeOptions struct {
+	// ID is the node's id: 1 to 64 letters, digits, "_" or "-". An empty one is chosen at random, which is right
+	// wherever nobody needs to know the node again after a restart.
+	ID   string
+	Type NodeType
+	// Zone, Name, Seed, LeaderEligible, Inactive and Priority hold until an administrator changes the record, and
+	// again when the node joins the next time.
+	Zone, Name           string
+	Seed, LeaderEligible bool
+	Inactive             bool
+	Priority             int32
+	Version              Version
+	MemberHost           string
+	MemberPort           int32
+	AdminAPIAddress      string
+	WSAddress            string
+	TCPAddress           string
+	UDPAddress           string
+	// Health is the first function of SetHealth; nil means healthy.
+	Health func(ctx context.Context) error
+	// OnActive is told when an administrator activates or deactivates the node. It is called from one goroutine.
+	OnActive func(active bool)
+}
+
+// A Node is one role of this process in the cluster. It is safe for concurrent use.
+type Node struct {
+	cluster     *Cluster
+	options     NodeOptions
+	id          string
+	incarnation string
+	logger      *slog.Logger
+	number      *Number
+	election    *election
+	// accepting says whether calls to the role come to this node.
+	accepting atomic.Bool
+
+	// ctx is that of the handlers; loops that of the goroutines, which group waits for.
+	ctx         context.Context
+	cancel      context.CancelFunc
+	loops       context.Context
+	cancelLoops context.CancelFunc
+	group       sync.WaitGroup
+	// running are the handlers; nobody is added once closed is set.
+	running sync.WaitGroup
+
+	heart, state, check chan struct{}
+	lost                chan struct{}
+
+	mu       sync.RWMutex
+	record   record
+	revision uint64
+	leaving  bool
+	closed   bool
+	err      error
+	health   func(ctx context.Context) error
+	sick     error
+	handlers []*handler
+	topics   []*Subscription
+
+	// switching serialises the changes of the queue groups.
+	switching sync.Mutex
+}
+
+// Join makes this process a node of the cluster. It refuses an id that another live node has with ErrDuplicateNode;
+// when a node with the id was heard of less than Options.HeartbeatTimeout ago, it waits to learn whether that one lives.
+func (c *Cluster) Join(ctx context.Context, o NodeOptions) (*Node, error) {
+	if o.ID == "" {
+		o.ID = strings.ToLower(rand.Text())
+	}
+	if err := CheckNodeID(o.ID); err != nil {
+		return nil, fmt.Errorf("join the cluster: %w", err)
+	}
+	if o.Type != Gateway && o.Type != Service {
+		return nil, fmt.Errorf("join the cluster: node %q: type %q must be %s or %s", o.ID, o.Type, Gateway, Service)
+	}
+	if o.LeaderEligible && (o.Type != Service || c.options.Store == nil) {
+		return nil, fmt.Errorf("join the cluster: node %q: only a node of type %s with a store can be eligible as leader", o.ID, Service)
+	}
+	n := &Node{
+		cluster: c, options: o, id: o.ID, incarnation: rand.Text(), health: o.Health,
+		logger: c.logger.With("node", o.ID),
+		heart:  make(chan struct{}, 1), state: make(chan struct{}, 1), check: make(chan struct{}, 1),
+		lost: make(chan struct{}),
+	}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.loops, n.cancelLoops = context.WithCancel(context.Background())
+	if err := n.join(ctx); err != nil {
+		n.cancelLoops()
+		n.group.Wait()
+		n.cancel()
+		c.removeNode(n)
+		if n.number != nil {
+			err = errors.Join(err, n.number.Release(context.WithoutCancel(ctx)))
+		}
+		return nil, fmt.Errorf("join the cluster: node %q: %w", n.id, err)
+	}
+	n.logger.InfoContext(ctx, "joined the cluster", "cluster", c.options.ClusterID, "type", string(o.Type))
+	return n, nil
+}
+
+func (n *Node) join(ctx context.Context) error {
+	c := n.cluster
+	for _, other := range c.ownNodes() {
+		if other.id == n.id {
+			return ErrDuplicateNode
+		}
+	}
+	if c.options.Store != nil {
+		number, err := LeaseNumber(ctx, c.options.Store, NumberOptions{
+			Holder: n.id + "/" + n.incarnation, Lease: c.options.NumberLease, Logger: n.logger,
+		})
+		if err != nil {
+			return err
+		}
+		n.number = number
+	}
+	n.sick = n.examine(ctx)
+	n.record = n.firstRecord()
+	if err := n.register(ctx); err != nil {
+		return err
+	}
+	if err := c.addNode(n); err != nil {
+		return err
+	}
+	if err := Handle(n, pingEndpoint, n.ping); err != nil {
+		return err
+	}
+	if n.options.Type == Service && c.options.Store != nil {
+		n.election = newElection(n)
+		if err := n.election.handle(); err != nil {
+			return err
+		}
+		n.group.Go(n.election.run)
+	}
+	n.switchQueues()
+	n.group.Go(n.beatLoop)
+	n.group.Go(n.healthLoop)
+	n.group.Go(n.stateLoop)
+	// What happened to the record between registering and now would otherwise be noticed at the next heartbeat only.
+	n.wakeHeart()
+	return nil
+}
+
+func (n *Node) firstRecord() record {
+	o, now := n.options, time.Now().UTC().Truncate(time.Millisecond)
+	return record{Incarnation: n.incarnation, Member: Member{
+		ClusterID: n.cluster.options.ClusterID, NodeID: n.id, Zone: o.Zone, Name: o.Name, Version: o.Version,
+		Type: o.Type, Seed: o.Seed, RegistrationDate: now, LeaderEligible: o.LeaderEligible, Priority: o.Priority,
+		MemberHost: o.MemberHost, MemberPort: o.MemberPort, AdminAPIAddress: o.AdminAPIAddress,
+		WSAddress: o.WSAddress, TCPAddress: o.TCPAddress, UDPAddress: o.UDPAddress,
+		Status: Status{HasJoined: true, Healthy: n.sick == nil, Active: !o.Inactive, LastHeartbeat: now},
+	}}
+}
+
+// ID returns the id of the node.
+func (n *Node) ID() string { return n.id }
+
+// Type returns the role of the node.
+func (n *Node) Type() NodeType { return n.options.Type }
+
+// Cluster returns the connection that the node belongs to.
+func (n *Node) Cluster() *Cluster { return n.cluster }
+
+// Member returns the node's own record as it knows it.
+func (n *Node) Member() Member {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.record.Member
+}
+
+// IDs returns the generator for the ids that this node makes, or nil when the cluster has no store.
+func (n *Node) IDs() *ids.Generator {
+	if n.number == nil {
+		return nil
+	}
+	return n.number.Generator()
+}
+
+// Active reports whether an administrator lets the node work.
+func (n *Node) Active() bool { return n.Member().Status.Active }
+
+// Accepting reports whether calls to the role come to this node: it is healthy, active and not leaving.
+func (n *Node) Accepting() bool { return n.accepting.Load() }
+
+// Lost is closed when the node has lost its id to another one. It takes no part in the cluster from then on and should
+// be stopped; Healthy says why.
+func (n *Node) Lost() <-chan struct{} { return n.lost }
+
+// Healthy returns what is wrong with the node: its own health check, its number or its place in the cluster.
+func (n *Node) Healthy() error {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if n.closed {
+		return ErrClosed
+	}
+	return errors.Join(n.err, n.sick)
+}
+
+// SetHealth replaces the function that says whether the node can work. It is called every Options.HealthInterval and
+// must return when its context ends. While it returns an error the node gets no calls to its role.
+func (n *Node) SetHealth(health func(ctx context.Context) error) {
+	n.mu.Lock()
+	n.health = health
+	n.mu.Unlock()
+	n.CheckHealth()
+}
+
+// CheckHealth has the health checked now.
+func (n *Node) CheckHealth() { wake(n.check) }
+
+func (n *Node) wakeHeart() { wake(n.heart) }
+
+// wake puts a token into a channel that holds at most one.
+func wake(channel chan struct{}) {
+	select {
+	case channel <- struct{}{}:
+	default:
+	}
+}
+
+// examine runs the health check once.
+func (n *Node) examine(ctx context.Context) (err error) {
+	n.mu.RLock()
+	health := n.health
+	n.mu.RUnlock()
+	if n.number != nil {
+		if err := n.number.Healthy(); err != nil {
+			return err
+		}
+	}
+	if health == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.cluster.options.HealthInterval)
+	defer cancel()
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("the health check panicked: %v", value)
+		}
+	}()
+	return health(ctx)
+}
+
+func (n *Node) healthLoop() {
+	ticker := time.NewTicker(n.cluster.options.HealthInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-n.loops.Done():
+			return
+		case <-ticker.C:
+		case <-n.check:
+		}
+		sick := n.examine(n.loops)
+		if n.loops.Err() != nil {
+			return
+		}
+		n.mu.Lock()
+		changed := (sick == nil) != (n.sick == nil)
+		n.sick = sick
+		n.mu.Unlock()
+		if !changed {
+			continue
+		}
+		if sick != nil {
+			n.logger.Warn("the node is unhealthy", "error", sick)
+		} else {
+			n.logger.Info("the node is healthy again")
+		}
+		wake(n.state)
+		n.wakeHeart()
+	}
+}
+
+// stateLoop brings the queue groups and the process in line with the record and the health.
+func (n *Node) stateLoop() {
+	active := !n.options.Inactive
+	for {
+		select {
+		case <-n.loops.Done():
+			return
+		case <-n.state:
+		}
+		n.switchQueues()
+		if n.election != nil {
+			n.election.wakeUp()
+		}
+		if now := n.Active(); now != active {
+			active = now
+			n.logger.Info("the node was activated or deactivated", "active", active)
+			if n.options.OnActive != nil {
+				n.options.OnActive(active)
+			}
+		}
+	}
+}
+
+// mayLead reports whether the node, by what it knows itself, may lead.
+func (n *Node) mayLead() bool {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	m := n.record.Member
+	return m.LeaderEligible && m.Status.Active && n.sick == nil && n.err == nil && !n.leaving
+}
+
+// enter registers a running handler; it fails once the node has left.
+func (n *Node) enter() error {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if n.closed {
+		return ErrNoNode
+	}
+	if n.cluster.calls.Add(1) > int64(n.cluster.options.MaxConcurrentCalls) {
+		n.cluster.calls.Add(-1)
+		return ErrBusy
+	}
+	n.running.Add(1)
+	return nil
+}
+
+func (n *Node) exit() {
+	n.cluster.calls.Add(-1)
+	n.running.Done()
+}
+
+// Leave resigns as leader, takes no new calls, removes the record, waits for the running handlers until ctx ends and
+// gives the node number back. A second call does nothing.
+func (n *Node) Leave(ctx context.Context) error {
+	n.mu.Lock()
+	if n.leaving {
+		n.mu.Unlock()
+		return nil
+	}
+	n.leaving = true
+	n.mu.Unlock()
+	drained := n.switchQueues()
+	n.cancelLoops()
+	failures := []error{await(ctx, n.group.Wait)}
+	for _, done := range drained {
+		failures = append(failures, await(ctx, func() { <-done }))
+	}
+	failures = append(failures, n.deregister(ctx))
+	n.mu.Lock()
+	n.closed = true
+	handlers, topics := n.handlers, slices.Clone(n.topics)
+	n.mu.Unlock()
+	n.cluster.removeHandlers(handlers)
+	failures = append(failures, await(ctx, n.running.Wait))
+	n.cancel()
+	for _, topic := range topics {
+		failures = append(failures, topic.close(ctx))
+	}
+	if n.number != nil {
+		failures = append(failures, n.number.Release(ctx))
+	}
+	n.cluster.removeNode(n)
+	if err := errors.Join(failures...); err != nil {
+		return fmt.Errorf("node %q: leave the cluster: %w", n.id, err)
+	}
+	n.logger.InfoContext(ctx, "left the cluster")
+	return nil
+}
+
+// await runs wait until ctx ends. What outlives ctx goes on by itself: there is no way to end it.
+func await(ctx context.Context, wait func()) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		select {
+		case <-done:
+			return nil
+		default:
+			return fmt.Errorf("wait for running work: %w", ctx.Err())
+		}
+	}
+}

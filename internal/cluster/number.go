@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/app/internal/ids"
+	"example.org/app/internal/store"
+)
+
+// NumberOptions are those of LeaseNumber.
+type NumberOptions struct {
+	// Holder tells the leases apart; it must be different for each call, even of the same node.
+	Holder string
+	// Lease is how long the number stays leased without being renewed; 0 is DefaultNumberLease.
+	Lease time.Duration
+	// Now is the clock of the ids; nil is time.Now.
+	Now func() time.Time
+	// Logger gets what an operator should know; nil is silence.
+	Logger *slog.Logger
+}
+
+// A Number is the lease of a node number, with the generator that makes ids under it.
+//
+// Two things keep the ids of nodes apart. A number is given to another node only when its lease has ended by the
+// database's clock and a quarter of the lease has passed on top. And each lease or renewal grants a span of id times
+// that the database notes before the generator may use it, and the next holder begins above all of them: even two nodes
+// that both believe to have a number, because one was paused or a clock jumped, never make the same id.
+//
+// When the lease cannot be renewed, Healthy fails and the generator goes on within the span that was granted, see
+// ids.Reserve. When the number was given to somebody else meanwhile, the generator goes on with another one.
+type Number struct {
+	db        *store.DB
+	options   NumberOptions
+	generator *ids.Generator
+	cancel    context.CancelFunc
+	ended     chan struct{}
+
+	mu       sync.Mutex
+	number   int
+	high     time.Time
+	renewed  time.Time
+	err      error
+	released bool
+}
+
+// LeaseNumber leases a number that no other node has and keeps it leased until Release.
+func LeaseNumber(ctx context.Context, db *store.DB, o NumberOptions) (*Number, error) {
+	o.Lease = cmp.Or(max(o.Lease, 0), DefaultNumberLease)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	n := &Number{db: db, options: o, ended: make(chan struct{})}
+	start := time.Now()
+	leased, err := n.acquire(ctx, o.Now())
+	if err != nil {
+		return nil, err
+	}
+	if n.generator, err = ids.NewLeased(leased.Number, leased.Floor, leased.HighWater, o.Now); err != nil {
+		return nil, err
+	}
+	n.number, n.high, n.renewed = leased.Number, leased.HighWater, start
+	loop, cancel := context.WithCancel(context.Background())
+	n.cancel = cancel
+	go n.run(loop)
+	o.Logger.InfoContext(ctx, "leased a node number", "number", leased.Number)
+	return n, nil
+}
+
+// span is how much id time a lease grants: what the clock may use until the lease ends, and the reserve.
+func (n *Number) span() time.Duration { return n.options.Lease + ids.Reserve }
+
+func (n *Number) margin() time.Duration { return n.options.Lease / 4 }
+
+// acquire leases any free number. now is what the ids begin with at the earliest.
+func (n *Number) acquire(ctx context.Context, now time.Time) (leased store.NodeNumber, err error) {
+	for {
+		var taken []int
+		err := n.db.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+			taken, err = store.TakenNodeNumbers(ctx, r, n.margin())
+			return err
+		})
+		if err != nil {
+			return store.NodeNumber{}, fmt.Errorf("lease a node number: %w", err)
+		}
+		free := make([]int, 0, ids.MaxNode+1)
+		for number := range ids.MaxNode + 1 {
+			if _, found := slices.BinarySearch(taken, number); !found {
+				free = append(free, number)
+			}
+		}
+		if len(free) == 0 {
+			return store.NodeNumber{}, fmt.Errorf("lease a node number: %w: all %d are taken", ErrNoNumber, ids.MaxNode+1)
+		}
+		// Nodes that start at the same time should not want the same one.
+		number := free[rand.IntN(len(free))]
+		var ok bool
+		err = n.db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+			leased, ok, err = store.LeaseNodeNumber(ctx, tx, number, n.options.Holder, now, n.span(), n.options.Lease, n.margin())
+			return err
+		})
+		if err != nil {
+			return store.NodeNumber{}, fmt.Errorf("lease a node number: %w", err)
+		}
+		if ok {
+			return leased, nil
+		}
+	}
+}
+
+// run renews the lease, sooner when it failed.
+func (n *Number) run(ctx context.Context) {
+	defer close(n.ended)
+	for {
+		pause := n.options.Lease / 3
+		if n.failure() != nil {
+			pause = n.options.Lease / 20
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		err := n.renew(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && n.failure() == nil {
+			n.options.Logger.Warn("cannot renew the node number", "number", n.generator.Number(), "error", err)
+		}
+		n.mu.Lock()
+		n.err = err
+		n.mu.Unlock()
+	}
+}
+
+func (n *Number) failure() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.err
+}
+
+func (n *Number) renew(ctx context.Context) error {
+	n.mu.Lock()
+	number, granted := n.number, n.high
+	n.mu.Unlock()
+	start, now := time.Now(), n.options.Now()
+	if last := n.generator.Last(); last.After(now) {
+		now = last
+	}
+	high := now.Add(n.span())
+	if granted.After(high) {
+		// The clock went back. What was granted may have been used already.
+		high = granted
+	}
+	var ok bool
+	err := n.db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+		ok, err = store.RenewNodeNumber(ctx, tx, number, n.options.Holder, high, n.options.Lease)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var floor time.Time
+	if !ok {
+		leased, err := n.acquire(ctx, now)
+		if err != nil {
+			return err
+		}
+		n.options.Logger.Warn("the node number was given to another node, this one goes on with a new one", "old", number, "new", leased.Number)
+		number, floor, high = leased.Number, leased.Floor, leased.HighWater
+	}
+	if err := n.generator.Lease(number, floor, high); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	n.number, n.high, n.renewed = number, high, start
+	n.mu.Unlock()
+	return nil
+}
+
+// Generator returns the generator, which stays the same for the life of the lease.
+func (n *Number) Generator() *ids.Generator { return n.generator }
+
+// Healthy fails when the lease has ended, or is about to, without being renewed.
+func (n *Number) Healthy() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.released {
+		return fmt.Errorf("%w: it was released", ErrNoNumber)
+	}
+	if silence := time.Since(n.renewed); silence > n.options.Lease*5/6 {
+		return fmt.Errorf("%w: the lease of number %d was not renewed for %v: %w", ErrNoNumber, n.number,
+			silence.Round(time.Second), cmp.Or(n.err, errors.New("the last attempt has not ended")))
+	}
+	return nil
+}
+
+// Release ends the lease. The generator can still be used: what is left of its span is nobody else's.
+func (n *Number) Release(ctx context.Context) error {
+	n.mu.Lock()
+	if n.released {
+		n.mu.Unlock()
+		return nil
+	}
+	n.released = true
+	n.mu.Unlock()
+	n.cancel()
+	<-n.ended
+	n.mu.Lock()
+	number, high := n.number, n.high
+	n.mu.Unlock()
+	return n.db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		return store.ReleaseNodeNumber(ctx, tx, number, n.options.Holder, high)
+	})
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package cluster_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/store"
+	"example.org/app/internal/store/storetest"
+)
+
+// childVariable tells the test binary to be a node instead of running tests.
+const childVariable = "APP_TEST_CLUSTER_NODE"
+
+// childOptions are what a child process is told.
+type childOptions struct {
+	ID, URL, Store string
+	Priority       int32
+}
+
+// runChild is a node until standard input ends. As leader it writes with its fence all the time and prints the outcome
+// whenever that changes.
+func runChild() {
+	var o childOptions
+	if err := json.Unmarshal([]byte(os.Getenv(childVariable)), &o); err != nil {
+		fail(err)
+	}
+	ctx := context.Background()
+	db, err := store.Open(ctx, store.Options{URL: o.Store})
+	if err != nil {
+		fail(err)
+	}
+	options := clustertest.Fast(cluster.Options{URL: o.URL, Store: db})
+	c, err := cluster.Connect(ctx, options)
+	if err != nil {
+		fail(err)
+	}
+	n, err := c.Join(ctx, cluster.NodeOptions{ID: o.ID, Type: cluster.Service, LeaderEligible: true, Priority: o.Priority})
+	if err != nil {
+		fail(err)
+	}
+	_, err = n.RunAsLeader("write", func(_ context.Context, fence cluster.Fence) error {
+		// Its context is ignored on purpose: only the fence keeps an old leader from writing.
+		for first := true; ; first = false {
+			err := db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+				if err := fence.Check(ctx, tx); err != nil {
+					return err
+				}
+				return store.BumpRevision(ctx, tx, "written")
+			})
+			if first && err == nil {
+				say("leads", fence.Number())
+			}
+			if errors.Is(err, cluster.ErrFenced) {
+				say("fenced", fence.Number())
+				return nil
+			}
+		}
+	})
+	if err != nil {
+		fail(err)
+	}
+	say("joined", 0)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
+}
+
+func say(what string, number int64) { fmt.Fprintln(os.Stdout, what, number) }
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// A child is a node in a process of its own.
+type child struct {
+	command *exec.Cmd
+	lines   chan string
+}
+
+func startChild(t *testing.T, o childOptions) *child {
+	t.Helper()
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(os.Args[0], "-test.run=^$")
+	command.Env = append(os.Environ(), childVariable+"="+string(text))
+	command.Stderr = os.Stderr
+	input, inputErr := command.StdinPipe()
+	output, outputErr := command.StdoutPipe()
+	if err := errors.Join(inputErr, outputErr, command.Start()); err != nil {
+		t.Fatal(err)
+	}
+	c := &child{command: command, lines: make(chan string, 100)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for scanner := bufio.NewScanner(output); scanner.Scan(); {
+			c.lines <- scanner.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		c.signal(t, syscall.SIGKILL)
+		_ = input.Close()
+		<-ended
+		_ = command.Wait()
+	})
+	c.expect(t, "joined 0")
+	return c
+}
+
+// expect waits for a line.
+func (c *child) expect(t *testing.T, want string) {
+	t.Helper()
+	limit := time.NewTimer(clustertest.Timeout)
+	defer limit.Stop()
+	for {
+		select {
+		case line := <-c.lines:
+			if line == want {
+				return
+			}
+		case <-limit.C:
+			t.Fatalf("node %v did not say %q", c.command.Process.Pid, want)
+		}
+	}
+}
+
+func (c *child) signal(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	if err := c.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Error(err)
+	}
+}
+
+// awaitFence waits until the leader is the node and returns its fence.
+func awaitFence(t *testing.T, c *cluster.Cluster, id string) (fence int64) {
+	t.Helper()
+	clustertest.Await(t, c, "leader "+id, func() bool {
+		leader, number, ok := c.Leader()
+		fence = number
+		return ok && leader.NodeID == id
+	})
+	return fence
+}
+
+func TestLeaderIsKilledAndPaused(t *testing.T) {
+	url := clustertest.StartServer(t).URL()
+	database := storetest.PostgreSQLURL(t)
+	db := storetest.Open(t, store.Options{URL: database})
+	observer := clustertest.Connect(t, clustertest.Fast(cluster.Options{URL: url}))
+	a := startChild(t, childOptions{ID: "a", URL: url, Store: database, Priority: 3})
+	a.expect(t, "leads 1")
+	b := startChild(t, childOptions{ID: "b", URL: url, Store: database, Priority: 2})
+	startChild(t, childOptions{ID: "c", URL: url, Store: database, Priority: 1})
+	clustertest.AwaitMembers(t, observer, "a", "b", "c")
+
+	start := time.Now()
+	a.signal(t, syscall.SIGKILL)
+	b.expect(t, "leads 2")
+	awaitFence(t, observer, "b")
+	t.Logf("the lead moved %v after the leader was killed", time.Since(start))
+
+	b.signal(t, syscall.SIGSTOP)
+	awaitFence(t, observer, "c")
+	// The dead leader's record is not forgotten before its time, yet nobody takes it for healthy.
+	clustertest.Await(t, observer, "the dead node's record to vanish", func() bool {
+		_, ok := observer.Member("a")
+		return !ok
+	})
+	b.signal(t, syscall.SIGCONT)
+	b.expect(t, "fenced 2")
+	before, err := db.Revision(t.Context(), "written")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clustertest.Await(t, observer, "writes of the new leader", func() bool {
+		now, err := db.Revision(t.Context(), "written")
+		return err == nil && now > before
+	})
+
+	// A node with the id of the dead one may start now; one with the id of a live one may not.
+	if _, err := observer.Join(t.Context(), cluster.NodeOptions{ID: "c", Type: cluster.Gateway}); !errors.Is(err, cluster.ErrDuplicateNode) {
+		t.Errorf("a second node c: %v", err)
+	}
+	clustertest.Join(t, observer, cluster.NodeOptions{ID: "a", Type: cluster.Gateway})
+}
+
+func TestKilledNodeIsTakenOver(t *testing.T) {
+	url := clustertest.StartServer(t).URL()
+	database := storetest.SQLiteURL(t)
+	observer := clustertest.Connect(t, clustertest.Fast(cluster.Options{URL: url}))
+	a := startChild(t, childOptions{ID: "a", URL: url, Store: database})
+	clustertest.AwaitMembers(t, observer, "a")
+	before, _ := observer.Member("a")
+	// Paused, not killed: the new node waits for the silence to last, and the old one learns that it lost its id.
+	a.signal(t, syscall.SIGSTOP)
+	n := clustertest.Join(t, observer, cluster.NodeOptions{ID: "a", Type: cluster.Gateway})
+	if !n.Member().RegistrationDate.After(before.RegistrationDate) {
+		t.Error("the record is still the old one")
+	}
+	a.signal(t, syscall.SIGCONT)
+	clustertest.Await(t, observer, "heartbeats of the new node", func() bool {
+		m, ok := observer.Member("a")
+		return ok && m.Type == cluster.Gateway && m.Status.LastHeartbeat.After(n.Member().RegistrationDate.Add(2*time.Second))
+	})
+	if err := n.Healthy(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPausedServer(t *testing.T) {
+	server := clustertest.StartServer(t)
+	db := storetest.SQLite(t)
+	n := clustertest.Join(t, clustertest.Connect(t, clustertest.Fast(cluster.Options{URL: server.URL(), Store: db})),
+		cluster.NodeOptions{ID: "a", Type: cluster.Service, LeaderEligible: true})
+	first := awaitFence(t, n.Cluster(), "a")
+	clustertest.Await(t, n.Cluster(), "the leader to know it", n.IsLeader)
+	server.Pause(t)
+	clustertest.Await(t, n.Cluster(), "the end of the lease", func() bool { return !n.IsLeader() })
+	server.Resume(t)
+	clustertest.Await(t, n.Cluster(), "the lead again with a new fence", func() bool {
+		_, second, ok := n.Cluster().Leader()
+		return ok && second > first && n.IsLeader()
+	})
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.org/app/internal/apierr"
+)
+
+// maxConflicts bounds how often a change of a record is tried again because somebody else was faster.
+const maxConflicts = 50
+
+// lifetime returns how long a record with this member lasts from now on; zero is for ever. An edit by an administrator
+// does not prolong the life of a silent node.
+func (c *Cluster) lifetime(m *Member) time.Duration {
+	if m.Seed {
+		return 0
+	}
+	return max(c.options.MemberTTL-max(time.Since(m.Status.LastHeartbeat), 0), time.Second)
+}
+
+// AddMember adds the record of a node that has not joined. A node that joins with its id takes the record over, and
+// what that node says of itself counts from then on. An id that has a record is an ErrMemberExists.
+func (c *Cluster) AddMember(ctx context.Context, m Member) error {
+	if err := CheckNodeID(m.NodeID); err != nil {
+		return apierr.New(apierr.IllegalArgument, "%v", err)
+	}
+	if m.LeaderEligible && m.Type != Service {
+		return apierr.New(apierr.IllegalArgument, "only a node of type %s can be eligible as leader", Service)
+	}
+	m.ClusterID = c.options.ClusterID
+	m.Status.HasJoined = false
+	m.Status.LastHeartbeat = time.Now().UTC()
+	if m.RegistrationDate.IsZero() {
+		m.RegistrationDate = m.Status.LastHeartbeat
+	}
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	b, err := c.directory.current()
+	if err != nil {
+		return unavailable(err)
+	}
+	_, err = b.create(ctx, memberKey+m.NodeID, record{Member: m}, c.lifetime(&m))
+	if errors.Is(err, errConflict) {
+		return fmt.Errorf("add member %q: %w", m.NodeID, ErrMemberExists)
+	}
+	if err != nil {
+		return unavailable(fmt.Errorf("add member %q: %w", m.NodeID, err))
+	}
+	return nil
+}
+
+// UpdateMember changes the record of a node, live or not. A live node adopts the change and keeps it until it leaves.
+// An id without record is an ErrUnknownMember.
+func (c *Cluster) UpdateMember(ctx context.Context, id string, change MemberChange) error {
+	if CheckNodeID(id) != nil {
+		return fmt.Errorf("update member %q: %w", id, ErrUnknownMember)
+	}
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	b, err := c.directory.current()
+	if err != nil {
+		return unavailable(err)
+	}
+	for range maxConflicts {
+		var r record
+		revision, _, err := b.get(ctx, memberKey+id, &r)
+		if errors.Is(err, errAbsent) {
+			return fmt.Errorf("update member %q: %w", id, ErrUnknownMember)
+		}
+		if err == nil {
+			change.apply(&r.Member)
+			if r.Member.LeaderEligible && r.Member.Type != Service {
+				return apierr.New(apierr.IllegalArgument, "only a node of type %s can be eligible as leader", Service)
+			}
+			_, err = b.update(ctx, memberKey+id, r, c.lifetime(&r.Member), revision)
+		}
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, errConflict) {
+			return unavailable(fmt.Errorf("update member %q: %w", id, err))
+		}
+	}
+	return unavailable(fmt.Errorf("update member %q: %w", id, errConflict))
+}
+
+// RemoveMembers deletes the records of the nodes and returns how many there were. A live node registers again at its
+// next heartbeat.
+func (c *Cluster) RemoveMembers(ctx context.Context, ids []string) (removed int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	b, err := c.directory.current()
+	if err != nil {
+		return 0, unavailable(err)
+	}
+	for _, id := range ids {
+		if CheckNodeID(id) != nil {
+			continue
+		}
+		ok, err := b.removeLatest(ctx, memberKey+id)
+		if err != nil {
+			return removed, unavailable(fmt.Errorf("remove member %q: %w", id, err))
+		}
+		if ok {
+			removed++
+		}
+	}
+	return removed, nil
+}
+
+// removeLatest removes the key at whatever revision it is; ok is false when it is absent.
+func (b *bucket) removeLatest(ctx context.Context, key string) (ok bool, err error) {
+	for range maxConflicts {
+		var r record
+		revision, _, err := b.get(ctx, key, &r)
+		if errors.Is(err, errAbsent) {
+			return false, nil
+		}
+		if err == nil {
+			err = b.remove(ctx, key, revision)
+		}
+		if err == nil {
+			return true, nil
+		}
+		if !errors.Is(err, errConflict) {
+			return false, err
+		}
+	}
+	return false, errConflict
+}
+
+// unavailable is what the caller of an operation on the fabric is told when the fabric does not do it.
+func unavailable(err error) error { return apierr.Wrap(apierr.ServerUnavailable, err) }

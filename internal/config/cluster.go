@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+// Cluster says how nodes find each other and work together.
+type Cluster struct {
+	ID        string    `default:"app" required:"true" doc:"The name of the cluster; nodes of other clusters on the same NATS are not seen."`
+	Node      Node      `doc:"This node."`
+	NATS      NATS      `name:"nats" hidden:"true" doc:"The fabric between nodes."`
+	Discovery Discovery `doc:"How nodes learn that others live."`
+	RPC       RPC       `doc:"Calls between nodes."`
+}
+
+// Node describes this node to others.
+type Node struct {
+	ID              string `doc:"The id of this node: letters, digits, - and _, unique in the cluster; empty lets the server choose one at each start. A process with both roles appends the role."`
+	Name            string `doc:"A name for people."`
+	Zone            string `doc:"Where the node stands, for people."`
+	ActiveByDefault bool   `default:"true" doc:"Whether the node takes part as soon as it has started."`
+	LeaderEligible  bool   `default:"true" doc:"Whether the node may become leader; only a service node can."`
+	Priority        int32  `default:"0" min:"0" doc:"The node with the highest number leads."`
+}
+
+// NATS is the connection between nodes.
+type NATS struct {
+	URL      Secret  `doc:"An external NATS server or cluster: nats://host:port, several with commas between; empty starts a server inside this process."`
+	Listen   string  `doc:"The host:port on which the server inside this process accepts other nodes; it needs a token or certificate files. Empty accepts nobody."`
+	Token    Secret  `doc:"The secret that nodes show to each other."`
+	SSL      NATSSSL `doc:"Certificate files of the connection between nodes."`
+	Replicas int32   `default:"1" min:"1" max:"5" doc:"How many servers of an external NATS cluster keep the member records."`
+}
+
+// NATSSSL are the certificate files of connections between nodes.
+type NATSSSL struct {
+	CertificateFile string `path:"true" doc:"The PEM file with the certificate chain of this node."`
+	PrivateKeyFile  string `path:"true" doc:"The PEM file with the private key of this node."`
+	CAFile          string `path:"true" doc:"The PEM file with the certificates that other nodes are checked against."`
+}
+
+// Discovery is the membership protocol.
+type Discovery struct {
+	HeartbeatTimeoutSeconds  int32 `default:"30" min:"1" max:"60" doc:"The silence after which a node counts as gone."`
+	HeartbeatIntervalSeconds int32 `default:"10" min:"1" doc:"How often a node says that it lives."`
+}
+
+// Validate checks that a node is heard of before it counts as gone.
+func (d Discovery) Validate() error {
+	if d.HeartbeatIntervalSeconds >= d.HeartbeatTimeoutSeconds {
+		return violation("heartbeat-interval-seconds", "must be less than heartbeat-timeout-seconds")
+	}
+	return nil
+}
+
+// RPC is what holds for calls between nodes.
+type RPC struct {
+	RequestTimeoutMillis int32 `default:"30000" min:"1" doc:"How long a call to another node may take."`
+}
+
+// HealthCheck says when a node is not fit to take work.
+type HealthCheck struct {
+	CheckIntervalSeconds int32        `default:"3" min:"1" doc:"How often the health of the node is checked."`
+	CPU                  CPUHealth    `doc:"The processors."`
+	Memory               MemoryHealth `doc:"The memory."`
+}
+
+// CPUHealth is the load that makes a node unfit.
+type CPUHealth struct {
+	UnhealthyLoadThresholdPercentage int32 `default:"95" min:"1" max:"100" doc:"The load of the processors beyond which the node is not healthy; 100 never is beyond."`
+	Retries                          int32 `default:"5" min:"0" doc:"How many checks in a row must find too much load."`
+}
+
+// MemoryHealth is the shortage that makes a node unfit.
+type MemoryHealth struct {
+	MaxAvailableMemoryPercentage int32 `default:"95" min:"1" max:"100" doc:"The share of the memory in use beyond which the node is not healthy; 100 never is beyond."`
+	MinFreeSystemMemoryBytes     int32 `default:"134217728" min:"0" doc:"The free memory below which the node is not healthy."`
+}
+
+// AdvertiseStrategy is how the address that others are told is found.
+type AdvertiseStrategy string
+
+// The strategies.
+const (
+	AdvertiseAddress AdvertiseStrategy = "ADVERTISE_ADDRESS"
+	BindAddress      AdvertiseStrategy = "BIND_ADDRESS"
+	PrivateAddress   AdvertiseStrategy = "PRIVATE_ADDRESS"
+	PublicAddress    AdvertiseStrategy = "PUBLIC_ADDRESS"
+)
+
+// Address is the address of a server as others are told it.
+type Address struct {
+	AdvertiseStrategy AdvertiseStrategy `default:"PRIVATE_ADDRESS" enum:"ADVERTISE_ADDRESS,BIND_ADDRESS,PRIVATE_ADDRESS,PUBLIC_ADDRESS" doc:"Which address others are told: a given one, the one that the server listens on, the private one of this machine or the public one."`
+	AdvertiseHost     string            `doc:"The host for ADVERTISE_ADDRESS."`
+	AttachPortToHost  bool              `default:"true" doc:"Whether the port is appended to the host."`
+}
+
+// Validate checks that a given address is given.
+func (a Address) Validate() error {
+	if a.AdvertiseStrategy == AdvertiseAddress && a.AdvertiseHost == "" {
+		return violation("advertise-host", "must not be empty with ADVERTISE_ADDRESS")
+	}
+	return nil
+}
+
+// IP says how the addresses of this machine are found.
+type IP struct {
+	PublicIPDetectorAddresses []string `default:"https://checkip.amazonaws.com,https://whatismyip.akamai.com,https://ifconfig.me/ip,https://myip.dnsomatic.com" doc:"Addresses that answer with the public address of the caller; asked for PUBLIC_ADDRESS only."`
+}

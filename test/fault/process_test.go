@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fault tests a cluster of real processes while parts of it are killed,
+// paused and cut off.
+package fault
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/store/storetest"
+)
+
+// binary is the real program, built once for all tests.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "app-fault")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "app")
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/app").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	if err := clustertest.Cleanup(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// patience bounds how long a cluster may take to recover from anything.
+const patience = 60 * time.Second
+
+// process is one node.
+type process struct {
+	*exec.Cmd
+	t    *testing.T
+	name string
+	role string
+	url  string
+	log  lockedBuffer
+	done chan struct{}
+}
+
+// lockedBuffer is written by the process and read by the test.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+var urlPattern = regexp.MustCompile(`admin interface +(http\S+)`)
+
+// start starts a node and waits until it is ready.
+func start(t *testing.T, role, name string, set ...string) *process {
+	t.Helper()
+	p := &process{t: t, name: name, role: role, done: make(chan struct{})}
+	args := []string{
+		role, "--home", t.TempDir(), "--set=app.cluster.node.id=" + name,
+		"--set=app." + role + ".admin-api.http.port=0", "--set=app." + role + ".admin-api.http.host=127.0.0.1",
+		"--set=app." + role + ".admin-api.rate-limiting.capacity=1000000", "--set=app." + role + ".admin-api.rate-limiting.initial-tokens=1000000",
+		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100", "--set=app.health-check.check-interval-seconds=1",
+		"--set=app.cluster.discovery.heartbeat-interval-seconds=1", "--set=app.cluster.discovery.heartbeat-timeout-seconds=4",
+		"--set=app.store.timeout-millis=2000", "--set=app.security.password.bcrypt-cost=4",
+	}
+	for _, s := range set {
+		args = append(args, "--set="+s)
+	}
+	p.Cmd = exec.Command(binary, args...)
+	p.Env = []string{"PATH=" + os.Getenv("PATH")}
+	p.Cmd.Stderr = &p.log
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.Process.Signal(syscall.SIGCONT)
+		p.Process.Kill()
+		<-p.done
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", name, p.log.String())
+		}
+	})
+	ready := make(chan string, 1)
+	go func() {
+		defer close(p.done)
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if m := urlPattern.FindStringSubmatch(lines.Text()); m != nil {
+				ready <- m[1]
+			}
+		}
+		p.Wait()
+	}()
+	select {
+	case p.url = <-ready:
+	case <-p.done:
+		t.Fatalf("%s ended: %s", name, p.log.String())
+	case <-time.After(patience):
+		t.Fatalf("%s did not start: %s", name, p.log.String())
+	}
+	return p
+}
+
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+var client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// call sends a request as root. A status of 0 means that nobody answered.
+func (p *process) call(method, path, body string) (status int, answer string) {
+	req, err := http.NewRequestWithContext(p.t.Context(), method, p.url+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Error(err)
+		return 0, ""
+	}
+	req.SetBasicAuth("app", "app")
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b)
+}
+
+// leader returns the id of the node that the process takes for the leader.
+func (p *process) leader() string {
+	status, body := p.call("GET", "/cluster/members/leader", "")
+	var e struct {
+		Data struct{ Key struct{ NodeID string } }
+	}
+	if status != 200 || json.Unmarshal([]byte(body), &e) != nil {
+		return ""
+	}
+	return e.Data.Key.NodeID
+}
+
+// capacity returns a setting of the process that is in force now.
+func (p *process) capacity() string {
+	_, body := p.call("GET", "/cluster/settings", "")
+	var e struct {
+		Data struct {
+			Settings struct {
+				Gateway struct {
+					AdminAPI struct {
+						RateLimiting struct{ Capacity json.Number }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &e); err != nil {
+		return err.Error()
+	}
+	return e.Data.Settings.Gateway.AdminAPI.RateLimiting.Capacity.String()
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, cond func() bool) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	retry := time.NewTicker(50 * time.Millisecond)
+	defer retry.Stop()
+	for !cond() {
+		if time.Since(begin) > patience {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+		<-retry.C
+	}
+	return time.Since(begin)
+}
+
+// newCluster starts three services and two gateways over one PostgreSQL and one
+// NATS.
+func newCluster(t *testing.T) (services, gateways []*process, nats *clustertest.Server, db *storetest.Server) {
+	t.Helper()
+	nats, db = clustertest.StartServer(t), storetest.StartServer(t)
+	set := []string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL()}
+	for i := range 3 {
+		services = append(services, start(t, "service", fmt.Sprintf("service-%d", i), append(set, fmt.Sprintf("app.cluster.node.priority=%d", 10-i))...))
+	}
+	for i := range 2 {
+		gateways = append(gateways, start(t, "gateway", fmt.Sprintf("gateway-%d", i), set...))
+	}
+	eventually(t, "all members are known", func() bool {
+		_, body := services[0].call("GET", "/cluster/members", "")
+		return strings.Count(body, `"healthy":true`) == 5
+	})
+	return services, gateways, nats, db
+}
+
+// fails starts a node that must refuse to start, and returns what it says.
+func fails(t *testing.T, role, name string, set ...string) string {
+	t.Helper()
+	args := []string{
+		role, "--home", t.TempDir(), "--set=app.cluster.node.id=" + name, "--set=app.logging.console.enabled=false",
+		"--set=app." + role + ".admin-api.http.port=0", "--set=app.cluster.discovery.heartbeat-interval-seconds=1", "--set=app.cluster.discovery.heartbeat-timeout-seconds=4",
+	}
+	for _, s := range set {
+		args = append(args, "--set="+s)
+	}
+	out, err := exec.Command(binary, args...).CombinedOutput()
+	if err == nil || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("%s did not refuse to start with one line: %v\n%s", name, err, out)
+	}
+	return string(out)
+}
