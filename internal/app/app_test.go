@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package app
+package app_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -11,44 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"example.org/app/internal/app"
+	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/config"
 	"example.org/app/internal/store/storetest"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// start runs the roles on free ports until the test ends. More properties may
-// be given.
-func start(t *testing.T, roles []Role, set ...string) *App {
-	t.Helper()
-	c, err := config.Load(config.Options{Home: t.TempDir(), Set: append([]string{
-		"app.service.admin-api.http.port=0", "app.gateway.admin-api.http.port=0",
-		"app.service.admin-api.http.host=127.0.0.1", "app.gateway.admin-api.http.host=127.0.0.1",
-		"app.logging.console.enabled=false", "app.security.password.bcrypt-cost=4",
-		"app.health-check.cpu.unhealthy-load-threshold-percentage=100",
-	}, set...)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, done := make(chan *App, 1), make(chan error, 1)
-	go func() { done <- Run(ctx, Options{Roles: roles, Config: c, Ready: func(a *App) { ready <- a }}) }()
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
-	select {
-	case a := <-ready:
-		return a
-	case err := <-done:
-		done <- nil
-		t.Fatalf("start: %v", err)
-		return nil
-	}
-}
+// client leaves no connection behind that a stopping server would wait for.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 func get(t *testing.T, url, account string) (int, string) {
 	t.Helper()
@@ -59,7 +30,7 @@ func get(t *testing.T, url, account string) (int, string) {
 	if name, pw, ok := strings.Cut(account, ":"); ok {
 		req.SetBasicAuth(name, pw)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +48,8 @@ func TestBothRoles(t *testing.T) {
 		"PostgreSQL": func() []string { return []string{"app.store.url=" + storetest.PostgreSQLURL(t)} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := start(t, AllRoles, set()...)
-			for _, role := range AllRoles {
+			a := apptest.Start(t, app.AllRoles, set()...)
+			for _, role := range app.AllRoles {
 				if status, body := get(t, a.URL(role)+"/health", ""); status != 200 {
 					t.Errorf("%s: health %d %s", role, status, body)
 				}
@@ -89,10 +60,10 @@ func TestBothRoles(t *testing.T) {
 					t.Errorf("%s: document %d", role, status)
 				}
 			}
-			if status, _ := get(t, a.URL(Service)+"/admins", "app:app"); status != 200 {
+			if status, _ := get(t, a.URL(app.Service)+"/admins", "app:app"); status != 200 {
 				t.Errorf("service: /admins %d", status)
 			}
-			if status, _ := get(t, a.URL(Gateway)+"/admins", "app:app"); status != 404 {
+			if status, _ := get(t, a.URL(app.Gateway)+"/admins", "app:app"); status != 404 {
 				t.Errorf("gateway: /admins %d", status)
 			}
 			if !a.DefaultRootPassword() {
@@ -104,8 +75,8 @@ func TestBothRoles(t *testing.T) {
 
 // TestLiveChanges changes properties of a running server.
 func TestLiveChanges(t *testing.T) {
-	a := start(t, AllRoles)
-	url := a.URL(Service)
+	a := apptest.Start(t, app.AllRoles)
+	url := a.URL(app.Service)
 	change := func(f func(*config.Config)) {
 		t.Helper()
 		if err := a.Config().Update(func(c *config.Config) error { f(c); return nil }); err != nil {
@@ -123,7 +94,7 @@ func TestLiveChanges(t *testing.T) {
 	if status, _ := get(t, url+"/openapi/ui", ""); status != 404 {
 		t.Errorf("the documentation is still served: %d", status)
 	}
-	if status, _ := get(t, a.URL(Gateway)+"/openapi/ui", ""); status != 200 {
+	if status, _ := get(t, a.URL(app.Gateway)+"/openapi/ui", ""); status != 200 {
 		t.Errorf("the documentation of the other role: %d", status)
 	}
 	change(func(c *config.Config) {
@@ -138,30 +109,30 @@ func TestLiveChanges(t *testing.T) {
 }
 
 func TestOneRole(t *testing.T) {
-	a := start(t, []Role{Service}, "app.service.admin-api.use-authentication=false")
-	if a.URL(Gateway) != "" {
+	a := apptest.Start(t, []app.Role{app.Service}, "app.service.admin-api.use-authentication=false")
+	if a.URL(app.Gateway) != "" {
 		t.Error("the gateway listens")
 	}
-	if status, _ := get(t, a.URL(Service)+"/admins", ""); status != 200 {
+	if status, _ := get(t, a.URL(app.Service)+"/admins", ""); status != 200 {
 		t.Errorf("without authentication: %d", status)
 	}
 }
 
 func TestAdminInterfaceSwitchedOff(t *testing.T) {
-	a := start(t, AllRoles, "app.gateway.admin-api.enabled=false")
-	if a.URL(Gateway) != "" || a.URL(Service) == "" {
-		t.Errorf("gateway %q, service %q", a.URL(Gateway), a.URL(Service))
+	a := apptest.Start(t, app.AllRoles, "app.gateway.admin-api.enabled=false")
+	if a.URL(app.Gateway) != "" || a.URL(app.Service) == "" {
+		t.Errorf("gateway %q, service %q", a.URL(app.Gateway), a.URL(app.Service))
 	}
 }
 
 func TestShutdownByRequest(t *testing.T) {
-	a := start(t, AllRoles)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, a.URL(Gateway)+"/shutdown", nil)
+	a := apptest.Start(t, app.AllRoles)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, a.URL(app.Gateway)+"/shutdown", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.SetBasicAuth("app", "app")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,8 +141,8 @@ func TestShutdownByRequest(t *testing.T) {
 		t.Errorf("body %q", body)
 	}
 	select {
-	case <-a.shutdown:
-	case <-time.After(10 * time.Second):
-		t.Error("nobody asked for a shutdown")
+	case <-a.Done:
+	case <-time.After(30 * time.Second):
+		t.Error("the server goes on")
 	}
 }

@@ -13,44 +13,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"example.org/app/internal/app"
-	"example.org/app/internal/config"
 	"example.org/app/internal/store/storetest"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }
-
-// startServer runs both roles on free ports until the test ends.
-func startServer(t *testing.T, set ...string) *app.App {
-	t.Helper()
-	c, err := config.Load(config.Options{Home: t.TempDir(), Set: append([]string{
-		"app.service.admin-api.http.port=0", "app.gateway.admin-api.http.port=0",
-		"app.service.admin-api.http.host=127.0.0.1", "app.gateway.admin-api.http.host=127.0.0.1",
-		"app.logging.console.enabled=false", "app.health-check.cpu.unhealthy-load-threshold-percentage=100",
-	}, set...)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, done := make(chan *app.App, 1), make(chan error, 1)
-	go func() {
-		done <- app.Run(ctx, app.Options{Roles: app.AllRoles, Config: c, Ready: func(a *app.App) { ready <- a }})
-	}()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
-	select {
-	case a := <-ready:
-		return a
-	case err := <-done:
-		done <- nil
-		t.Fatalf("start: %v", err)
-		return nil
-	}
-}
 
 // openBrowser starts Chromium with a profile of its own. The context drives one
 // tab and ends with the test.

@@ -13,12 +13,13 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"example.org/app/internal/app"
+	"example.org/app/internal/app/apptest"
 )
 
 // TestDocumentationPage opens the documentation of the interface, logs in and
 // sends a request from the page, on both roles.
 func TestDocumentationPage(t *testing.T) {
-	server := startServer(t)
+	server := apptest.Start(t, app.AllRoles)
 	for _, tt := range []struct {
 		role           app.Role
 		tag, operation string

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/app/internal/app"
+	"example.org/app/internal/app/apptest"
 )
 
 // TestTour runs every command of the README's tour and looks at its answer.
@@ -20,7 +21,7 @@ func TestTour(t *testing.T) {
 	_, tour, _ := strings.Cut(string(readme), "## A five-minute tour")
 	_, tour, _ = strings.Cut(tour, "in another terminal:\n\n```sh\n")
 	tour, _, _ = strings.Cut(tour, "```")
-	server := startServer(t)
+	server := apptest.Start(t, app.AllRoles)
 	host := strings.NewReplacer(
 		"localhost:8510", strings.TrimPrefix(server.URL(app.Service), "http://"),
 		"localhost:9510", strings.TrimPrefix(server.URL(app.Gateway), "http://"),

@@ -349,24 +349,5 @@ const pollInterval = time.Second
 
 // Run looks for changes made by other nodes until ctx ends.
 func (s *Settings) Run(ctx context.Context) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-		err := s.Refresh(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && !failing:
-			s.opts.Logger.Warn("cluster-wide settings cannot be read, the last known ones stay in force", "error", err)
-		case err == nil && failing:
-			s.opts.Logger.Info("cluster-wide settings can be read again")
-		}
-		failing = err != nil
-	}
+	return store.Watch(ctx, pollInterval, s.opts.Logger, "settings", s.Refresh)
 }

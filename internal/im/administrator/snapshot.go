@@ -96,24 +96,8 @@ const pollInterval = time.Second
 
 // Run watches for changes made by other nodes until ctx ends.
 func (d *Directory) Run(ctx context.Context) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	return store.Watch(ctx, pollInterval, d.opts.Logger, "administrators", func(ctx context.Context) error {
 		_, err := d.fresh(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && !failing:
-			d.opts.Logger.Warn("administrators cannot be read, the last known ones stay valid", "error", err)
-		case err == nil && failing:
-			d.opts.Logger.Info("administrators can be read again")
-		}
-		failing = err != nil
-	}
+		return err
+	})
 }

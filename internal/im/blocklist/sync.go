@@ -140,27 +140,12 @@ func (l *List[K]) apply(ctx context.Context, after int64, blocked *[]K) (last in
 // Run watches for changes made by other nodes, and forgets those whose block has
 // ended, until ctx ends.
 func (l *List[K]) Run(ctx context.Context) error {
-	ticker := time.NewTicker(l.opts.Interval)
-	defer ticker.Stop()
-	failing := false
-	for tick := 0; ; tick++ {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	tick := 0
+	return store.Watch(ctx, l.opts.Interval, l.opts.Logger, "blocked clients", func(ctx context.Context) error {
 		l.memory.sweep(tick%shardCount, l.now())
-		err := l.Refresh(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && !failing:
-			l.opts.Logger.Warn("blocked clients cannot be read, the last known ones stay blocked", "error", err)
-		case err == nil && failing:
-			l.opts.Logger.Info("blocked clients can be read again")
-		}
-		failing = err != nil
-	}
+		tick++
+		return l.Refresh(ctx)
+	})
 }
 
 // Sweep removes from the store what has been of no use for some minutes, in

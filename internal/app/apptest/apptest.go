@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apptest runs the whole server inside a test.
+package apptest
+
+import (
+	"context"
+	"testing"
+
+	"example.org/app/internal/app"
+	"example.org/app/internal/config"
+)
+
+// Server is a running server.
+type Server struct {
+	*app.App
+	// Done is closed when the server has stopped.
+	Done <-chan struct{}
+}
+
+// Start runs the roles on free ports of this machine, with a home folder of
+// their own, until the test ends. More properties may be given.
+func Start(t testing.TB, roles []app.Role, set ...string) *Server {
+	t.Helper()
+	c, err := config.Load(config.Options{Home: t.TempDir(), Set: append([]string{
+		"app.service.admin-api.http.port=0", "app.gateway.admin-api.http.port=0",
+		"app.service.admin-api.http.host=127.0.0.1", "app.gateway.admin-api.http.host=127.0.0.1",
+		"app.logging.console.enabled=false", "app.security.password.bcrypt-cost=4",
+		"app.health-check.cpu.unhealthy-load-threshold-percentage=100", // Tests load the machine.
+	}, set...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, done := make(chan *app.App, 1), make(chan struct{})
+	var failure error
+	go func() {
+		defer close(done)
+		failure = app.Run(ctx, app.Options{Roles: roles, Config: c, Ready: func(a *app.App) { ready <- a }})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		if failure != nil {
+			t.Errorf("the server ended with: %v", failure)
+		}
+	})
+	select {
+	case a := <-ready:
+		return &Server{a, done}
+	case <-done:
+		t.Fatal("the server did not start")
+		return nil
+	}
+}
