@@ -57,14 +57,14 @@ func advertisedHost(ctx context.Context, c config.Address, bind string, detector
 		if ip, err := netip.ParseAddr(bind); err == nil && !ip.IsUnspecified() {
 			return bind, nil
 		}
-		return privateAddress(bind != "0.0.0.0")
+		return privateAddress()
 	}
 }
 
 // privateAddress returns an address of this machine that its neighbours reach:
 // IPv4 before IPv6, and the loopback address on a machine without network. A
-// server on 0.0.0.0 is not reached over IPv6.
-func privateAddress(ipv6 bool) (string, error) {
+// server on the wildcard address answers on both.
+func privateAddress() (string, error) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
 		return "", err
@@ -76,7 +76,7 @@ func privateAddress(ipv6 bool) (string, error) {
 			continue
 		}
 		ip := prefix.Addr().Unmap()
-		if !ip.IsPrivate() || ip.Is6() && !ipv6 || found.IsValid() && (found.Is4() || ip.Is6()) {
+		if !ip.IsPrivate() || found.IsValid() && (found.Is4() || ip.Is6()) {
 			continue
 		}
 		found = ip

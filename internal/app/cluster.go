@@ -5,6 +5,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"example.org/app/internal/cluster"
@@ -21,6 +22,7 @@ func (a *App) startCluster(ctx context.Context) (err error) {
 		TLS: cluster.TLSFiles{
 			Certificate: c.Cluster.NATS.SSL.CertificateFile, Key: c.Cluster.NATS.SSL.PrivateKeyFile, CA: c.Cluster.NATS.SSL.CAFile,
 		},
+		Folder:            filepath.Join(c.Home(), "data", a.name()+"-nats"),
 		Replicas:          int(c.Cluster.NATS.Replicas),
 		CallTimeout:       time.Duration(c.Cluster.RPC.RequestTimeoutMillis) * time.Millisecond,
 		HeartbeatInterval: time.Duration(c.Cluster.Discovery.HeartbeatIntervalSeconds) * time.Second,

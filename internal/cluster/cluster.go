@@ -70,6 +70,8 @@ type Options struct {
 	Token string
 	// TLS are the files for Listen and URL.
 	TLS TLSFiles
+	// Folder is for the files of the embedded server; see ServerOptions.
+	Folder string
 	// Replicas is the number of copies that a NATS cluster keeps of the member records.
 	Replicas int
 
@@ -180,6 +182,7 @@ func (c *Cluster) open(ctx context.Context) error {
 	provider := c.options.Server
 	if c.options.URL == "" && provider == nil {
 		server, err := StartServer(ctx, ServerOptions{
+			Folder: c.options.Folder,
 			Listen: c.options.Listen, Token: c.options.Token, TLS: c.options.TLS,
 			MaxPayload: c.options.MaxPayload, Logger: c.logger,
 		})

@@ -87,6 +87,9 @@ type ServerOptions struct {
 	TLS TLSFiles
 	// MaxPayload is the bound that clients have for payloads; the server's own leaves room for headers.
 	MaxPayload int
+	// Folder is for the few files that the server insists on. What is in it from an earlier start is removed. Empty is a
+	// temporary folder.
+	Folder string
 	// Logger gets the server's log; nil is silence.
 	Logger *slog.Logger
 }
@@ -117,7 +120,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 			return nil, fmt.Errorf("listen for other nodes on %q: %w", o.Listen, err)
 		}
 	}
-	folder, err := os.MkdirTemp("", "app-nats-")
+	folder, err := o.newFolder()
 	if err != nil {
 		return nil, fmt.Errorf("start the embedded NATS server: %w", err)
 	}
@@ -143,6 +146,17 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		}
 	}
 	return s, nil
+}
+
+// newFolder returns an empty folder.
+func (o ServerOptions) newFolder() (string, error) {
+	if o.Folder == "" {
+		return os.MkdirTemp("", "app-nats-")
+	}
+	if err := os.RemoveAll(o.Folder); err != nil {
+		return "", err
+	}
+	return o.Folder, os.MkdirAll(o.Folder, 0o700)
 }
 
 // listen fills in what lets other processes connect.
