@@ -111,7 +111,8 @@ func (c *Cluster) awaitLeader(ctx context.Context, target Member, fence int64) (
 
 // RunAsLeader has fn called whenever this node becomes the leader. Its context ends when the lease is lost, and then it
 // must return soon: until it has, this node does not lead again. One that returns an error is called again after a
-// pause while the reign lasts. stop ends that for reigns to come.
+// pause while the reign lasts. stop ends that for reigns to come. Whatever fn writes to the store with its context is
+// behind the fence: a node that was paused and has lost the lead meanwhile writes nothing.
 func (n *Node) RunAsLeader(name string, fn func(ctx context.Context, fence Fence) error) (stop func(), err error) {
 	e := n.election
 	if e == nil {

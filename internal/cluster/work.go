@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"example.org/app/internal/store"
 )
 
 // Bounds of the pause after which work that failed is begun again.
@@ -47,7 +49,7 @@ func (w *work) once(ctx context.Context, fence Fence, n *Node) (err error) {
 			n.logger.Error("the work of the leader panicked", "work", w.name, "panic", value, "stack", string(debug.Stack()))
 		}
 	}()
-	return w.fn(ctx, fence)
+	return w.fn(store.WithGuard(ctx, fence.Check), fence)
 }
 
 // Schedule has fn called by the leader at the times of spec: second, minute, hour, day of month, month and day of

@@ -196,7 +196,24 @@ func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 	if err := ctx.Err(); err != nil {
 		return translate(err)
 	}
+	if guard, ok := ctx.Value(guardKey{}).(WriteFunc); ok {
+		guarded := fn
+		fn = func(ctx context.Context, tx Tx) error {
+			if err := guard(ctx, tx); err != nil {
+				return err
+			}
+			return guarded(ctx, tx)
+		}
+	}
 	return translate(db.engine.write(context.WithValue(ctx, writeKey{}, db), fn))
+}
+
+type guardKey struct{}
+
+// WithGuard returns a context whose Write functions run behind guard, in the same transaction: when guard fails, nothing
+// is written. Work that somebody else may have taken over is guarded that way without knowing it.
+func WithGuard(ctx context.Context, guard WriteFunc) context.Context {
+	return context.WithValue(ctx, guardKey{}, guard)
 }
 
 // writeKey marks the contexts of running Write functions.

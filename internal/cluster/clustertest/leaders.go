@@ -123,6 +123,21 @@ func testLeaderFence(t *testing.T, s *suite) {
 	if err := check(second.fence); err != nil {
 		t.Errorf("the new leader's fence: %v", err)
 	}
+	// What work writes with its context is behind the fence by itself.
+	write := func(r run) error {
+		return s.db().Write(context.WithoutCancel(r.ctx), func(ctx context.Context, tx store.Tx) error {
+			return store.BumpRevision(ctx, tx, "leader work")
+		})
+	}
+	if err := write(first); !errors.Is(err, cluster.ErrFenced) {
+		t.Errorf("the old leader writes: %v", err)
+	}
+	if err := write(second); err != nil {
+		t.Errorf("the new leader writes: %v", err)
+	}
+	if n, err := s.db().Revision(t.Context(), "leader work"); err != nil || n != 1 {
+		t.Errorf("%d writes, %v", n, err)
+	}
 	// Somebody takes the number without the lease: the leader notices and is followed by one with a newer number.
 	err := s.db().Write(context.Background(), func(ctx context.Context, tx store.Tx) error {
 		_, _, err := store.TakeLead(ctx, tx, second.fence.Number(), "somebody")

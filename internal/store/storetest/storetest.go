@@ -57,6 +57,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"Cancellation", testCancellation},
 		{"ReadTimeout", testReadTimeout},
 		{"Nested", testNested},
+		{"Guard", testGuard},
 		{"StaleTx", testStaleTx},
 		{"LostUpdate", testLostUpdate},
 		{"UniqueRace", testUniqueRace},
