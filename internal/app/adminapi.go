@@ -133,6 +133,9 @@ func (a *App) newAPI(role Role, logger *slog.Logger) *admin.API {
 	}, api.Service{
 		Administrators: a.administrators, Cluster: a.cluster, Settings: a.settings,
 		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers,
+		Users: a.domain.users, Relationships: a.domain.relationships, Groups: a.domain.groups,
+		Conversations: a.domain.conversations, Messages: a.domain.messages,
+		StatisticsLimits: a.statisticsLimits, MessageStatistics: a.domain.messages, GroupMessageStatistics: a.domain.messages,
 	})...)
 }
 

@@ -134,26 +134,3 @@ func (a *App) startNews(context.Context) error {
 	})
 	return nil
 }
-
-// startJobs schedules what one node does for the whole cluster.
-func (a *App) startJobs(context.Context) error {
-	node := a.nodes[Service]
-	if node == nil {
-		return nil
-	}
-	stop, err := node.Schedule("sweep of the blocklists", "30 * * * * *", func(ctx context.Context, _ cluster.Fence) error {
-		if _, err := a.blockedIPs.Sweep(ctx); err != nil {
-			return err
-		}
-		_, err := a.blockedUsers.Sweep(ctx)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	a.lifecycle.add(part{name: "jobs", stop: func(context.Context) error {
-		stop()
-		return nil
-	}})
-	return nil
-}

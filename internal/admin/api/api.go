@@ -16,6 +16,11 @@ import (
 	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
+	"example.org/app/internal/im/conversation"
+	"example.org/app/internal/im/group"
+	"example.org/app/internal/im/message"
+	"example.org/app/internal/im/relationship"
+	"example.org/app/internal/im/user"
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/store"
@@ -40,6 +45,17 @@ type Service struct {
 	BlockedUsers   *blocklist.List[int64]
 	Cluster        *cluster.Cluster
 	Settings       *setting.Settings
+	Users          *user.Directory
+	Relationships  *relationship.Directory
+	Groups         *group.Directory
+	Conversations  *conversation.Directory
+	Messages       *message.Directory
+	// StatisticsLimits returns the current limits of statistics queries.
+	StatisticsLimits func() StatisticsLimits
+	// MessageStatistics may be nil; statistics then say nothing of messages.
+	MessageStatistics MessageStatistics
+	// GroupMessageStatistics may be nil as well.
+	GroupMessageStatistics GroupMessageStatistics
 }
 
 // CommonOperations are served by both roles.
@@ -53,6 +69,11 @@ func ServiceOperations(s Service) []*admin.Operation {
 		adminOperations(s.Administrators), adminRoleOperations(s.Administrators),
 		memberOperations(s.Cluster), settingOperations(s.Settings),
 		blockedIPOperations(s.BlockedIPs), blockedUserOperations(s.BlockedUsers),
+		userOperations(s), userRoleOperations(s.Users),
+		relationshipOperations(s.Relationships), relationshipGroupOperations(s.Relationships), friendRequestOperations(s.Relationships),
+		groupOperations(s), groupTypeOperations(s.Groups), groupQuestionOperations(s.Groups), groupMemberOperations(s.Groups),
+		groupBlocklistOperations(s.Groups), groupInvitationOperations(s.Groups), groupJoinRequestOperations(s.Groups),
+		conversationOperations(s.Conversations), messageOperations(s),
 	)
 }
 
@@ -66,6 +87,20 @@ var Tags = []admin.Tag{
 	{Name: settingTag, Description: "Settings of the cluster and of this node."},
 	{Name: ipBlocklistTag, Description: "IP addresses that may not connect."},
 	{Name: userBlocklistTag, Description: "Users who may not connect."},
+	{Name: userTag, Description: "Users."},
+	{Name: userRoleTag, Description: "Roles of users, which say which groups they may create."},
+	{Name: relationshipTag, Description: "What users know of each other."},
+	{Name: relationshipGroupTag, Description: "Groups into which users sort those whom they know."},
+	{Name: friendRequestTag, Description: "Requests of users to get to know others."},
+	{Name: groupTag, Description: "Groups."},
+	{Name: groupTypeTag, Description: "Types of groups, which say how big they get and who may do what."},
+	{Name: groupQuestionTag, Description: "Questions that groups ask of those who want to join."},
+	{Name: groupMemberTag, Description: "Members of groups."},
+	{Name: groupBlocklistTag, Description: "Users whom groups keep out."},
+	{Name: groupInvitationTag, Description: "Invitations to groups."},
+	{Name: groupJoinRequestTag, Description: "Requests of users to be let into groups."},
+	{Name: conversationTag, Description: "Up to when users have read conversations."},
+	{Name: messageTag, Description: "Messages."},
 	{Name: systemTag, Description: "The process itself: health, build, dumps, shutdown."},
 }
 

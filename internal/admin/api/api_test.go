@@ -55,6 +55,9 @@ type harness struct {
 	blockedUsers      *blocklist.List[int64]
 	blocklistsEnabled atomic.Bool
 	blocklistTime     atomic.Int64
+	userHarness
+	messageHarness
+	groupHarness
 }
 
 func newHarness(t *testing.T, db *store.DB) *harness {
@@ -78,6 +81,9 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 		t.Fatal(err)
 	}
 	h.openBlocklists()
+	h.openUsers(generator)
+	h.openGroups(generator)
+	h.openMessages(generator)
 	registry := metrics.New(metrics.BuildInfo{Version: "1.2.3"})
 	if err := registry.RegisterProcess(h.logDir); err != nil {
 		t.Fatal(err)
@@ -102,6 +108,9 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 	h.gateway = admin.New(opts, api.CommonOperations(common)...)
 	h.service = admin.New(opts, append(api.CommonOperations(common), api.ServiceOperations(api.Service{
 		Administrators: h.directory, BlockedIPs: h.blockedIPs, BlockedUsers: h.blockedUsers, Cluster: h.newCluster(), Settings: h.newSettings(),
+		Users: h.users, Relationships: h.relationships, StatisticsLimits: func() api.StatisticsLimits { return h.limits }, MessageStatistics: h,
+		Conversations: h.conversations, Messages: h.messages,
+		Groups: h.groups, GroupMessageStatistics: h,
 	})...)...)
 	t.Cleanup(h.service.StopStreams)
 	t.Cleanup(h.gateway.StopStreams)

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/group"
+	"example.org/app/internal/permission"
+	"example.org/app/internal/store"
+)
+
+const groupInvitationTag = "GroupInvitationController"
+
+type groupInvitationHandlers struct{ directory *group.Directory }
+
+func groupInvitationOperations(d *group.Directory) []*admin.Operation {
+	h := groupInvitationHandlers{d}
+	const path = "/groups/invitations"
+	return []*admin.Operation{
+		admin.Handle(admin.Operation{
+			ID: "createGroupInvitation", Method: http.MethodPost, Path: path, Tag: groupInvitationTag, Permission: permission.GroupInvitationCreate,
+			Summary: "Create an invitation to a group", Description: "Stores an invitation. Nobody joins a group by it, whatever its status is.",
+			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
+		}, h.create),
+		admin.Handle(admin.Operation{
+			ID: "queryGroupInvitations", Method: http.MethodGet, Path: path, Tag: groupInvitationTag, Permission: permission.GroupInvitationQuery,
+			Summary: "Query invitations to groups", Description: "Returns invitations in the order of their ids. A pending invitation that is too old counts as expired.",
+		}, h.query),
+		admin.Handle(admin.Operation{
+			ID: "queryGroupInvitationPage", Method: http.MethodGet, Path: path + "/page", Tag: groupInvitationTag, Permission: permission.GroupInvitationQuery,
+			Summary: "Query invitations to groups by page", Description: "Returns a page of invitations and how many match.",
+		}, h.queryPage),
+		admin.Handle(admin.Operation{
+			ID: "updateGroupInvitations", Method: http.MethodPut, Path: path, Tag: groupInvitationTag, Permission: permission.GroupInvitationUpdate,
+			Summary: "Update invitations to groups",
+			Description: "Changes invitations. The response date changes only with the status: an answer has one, anything else has none. " +
+				"Nobody joins a group by it.",
+		}, h.update),
+		admin.Handle(admin.Operation{
+			ID: "deleteGroupInvitations", Method: http.MethodDelete, Path: path, Tag: groupInvitationTag, Permission: permission.GroupInvitationDelete,
+			Summary: "Delete invitations to groups", Description: "Deletes invitations.",
+		}, h.delete),
+	}
+}
+
+// requestStatus says what became of a request.
+type requestStatus string
+
+// Schema implements huma.SchemaProvider.
+func (requestStatus) Schema(huma.Registry) *huma.Schema { return enumSchema(store.RequestStatusNames) }
+
+// GroupInvitation is an invitation as the interface returns it.
+type GroupInvitation struct {
+	ID             int64         `json:"id" doc:"Id." example:"1234567890123456789"`
+	GroupID        int64         `json:"groupId" doc:"Id of the group." example:"1"`
+	InviterID      int64         `json:"inviterId" doc:"Id of the user who invites." example:"1"`
+	InviteeID      int64         `json:"inviteeId" doc:"Id of the user who is invited." example:"2"`
+	Content        string        `json:"content" doc:"What the inviter says." example:"Join us!"`
+	Status         requestStatus `json:"status" doc:"What became of it."`
+	CreationDate   admin.Date    `json:"creationDate" doc:"When it was made."`
+	ResponseDate   *admin.Date   `json:"responseDate,omitempty" doc:"When it was answered."`
+	Reason         *string       `json:"reason,omitempty" doc:"What the invitee answered." example:"No time."`
+	ExpirationDate *admin.Date   `json:"expirationDate,omitempty" doc:"Until when it can be answered."`
+}
+
+func newGroupInvitation(v group.Invitation) GroupInvitation {
+	return GroupInvitation{
+		v.ID, v.GroupID, v.InviterID, v.InviteeID, v.Content, requestStatus(v.Status.String()), admin.NewDate(v.CreationDate),
+		optionalDate(v.ResponseDate), v.Reason, optionalDate(v.ExpirationDate),
+	}
+}
+
+// groupInvitationCreation is the body of POST /groups/invitations.
+type groupInvitationCreation struct {
+	ID           *int64        `json:"id,omitempty" doc:"Id; absent: made up." example:"1"`
+	GroupID      int64         `json:"groupId" doc:"Id of the group." example:"1"`
+	InviterID    int64         `json:"inviterId" doc:"Id of the user who invites." example:"1"`
+	InviteeID    int64         `json:"inviteeId" doc:"Id of the user who is invited." example:"2"`
+	Content      string        `json:"content,omitempty" doc:"What the inviter says." example:"Join us!"`
+	Status       requestStatus `json:"status,omitempty" doc:"What became of it; absent: PENDING."`
+	CreationDate *admin.Date   `json:"creationDate,omitempty" doc:"When it was made, not in the future; absent: now."`
+	ResponseDate *admin.Date   `json:"responseDate,omitempty" doc:"When it was answered, not in the future."`
+}
+
+type groupInvitationCreationInput struct{ Body groupInvitationCreation }
+
+func (h groupInvitationHandlers) create(ctx context.Context, in *groupInvitationCreationInput) (GroupInvitation, error) {
+	b := in.Body
+	v, err := h.directory.CreateInvitation(ctx, store.GroupInvitation{
+		GroupID: b.GroupID, InviterID: b.InviterID, InviteeID: b.InviteeID, Content: b.Content,
+		Status: enumOf[store.RequestStatus](store.RequestStatusNames, b.Status), ResponseDate: givenTime(b.ResponseDate),
+	}, b.ID, givenTime(b.CreationDate))
+	return newGroupInvitation(v), err
+}
+
+type groupInvitationFilter struct {
+	IDs                 []int64         `query:"ids" uniqueItems:"true" doc:"Ids of invitations." example:"[1]"`
+	GroupIDs            []int64         `query:"groupIds" uniqueItems:"true" doc:"Ids of groups." example:"[1]"`
+	InviterIDs          []int64         `query:"inviterIds" uniqueItems:"true" doc:"Ids of users who invite." example:"[1]"`
+	InviteeIDs          []int64         `query:"inviteeIds" uniqueItems:"true" doc:"Ids of users who are invited." example:"[2]"`
+	Statuses            []requestStatus `query:"statuses" uniqueItems:"true" doc:"What became of them."`
+	CreationDateStart   *admin.Date     `query:"creationDateStart" doc:"Earliest creation date."`
+	CreationDateEnd     *admin.Date     `query:"creationDateEnd" doc:"Date before which they were made."`
+	ResponseDateStart   *admin.Date     `query:"responseDateStart" doc:"Earliest response date."`
+	ResponseDateEnd     *admin.Date     `query:"responseDateEnd" doc:"Date before which they were answered."`
+	ExpirationDateStart *admin.Date     `query:"expirationDateStart" doc:"Earliest expiration date; means nothing if invitations do not expire."`
+	ExpirationDateEnd   *admin.Date     `query:"expirationDateEnd" doc:"Date before which they expire; means nothing if invitations do not expire."`
+}
+
+func (f groupInvitationFilter) filter() (group.InvitationFilter, error) {
+	out := group.InvitationFilter{
+		IDs: f.IDs, GroupIDs: f.GroupIDs, InviterIDs: f.InviterIDs, InviteeIDs: f.InviteeIDs,
+		Statuses: enumsOf[store.RequestStatus](store.RequestStatusNames, f.Statuses),
+	}
+	err := dateRanges(
+		namedRange{"creationDate", f.CreationDateStart, f.CreationDateEnd, &out.CreationDate},
+		namedRange{"responseDate", f.ResponseDateStart, f.ResponseDateEnd, &out.ResponseDate},
+		namedRange{"expirationDate", f.ExpirationDateStart, f.ExpirationDateEnd, &out.ExpirationDate},
+	)
+	return out, err
+}
+
+type groupInvitationQuery struct {
+	groupInvitationFilter
+	admin.Paging
+}
+
+type groupInvitationPageQuery struct {
+	groupInvitationFilter
+	admin.PageRequest
+}
+
+func (h groupInvitationHandlers) query(ctx context.Context, in *groupInvitationQuery) ([]GroupInvitation, error) {
+	f, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.directory.FindInvitations(ctx, f, in.Limit(), 0)
+	return convert(found, newGroupInvitation), err
+}
+
+func (h groupInvitationHandlers) queryPage(ctx context.Context, in *groupInvitationPageQuery) (admin.Page[GroupInvitation], error) {
+	f, err := in.filter()
+	if err != nil {
+		return admin.Page[GroupInvitation]{}, err
+	}
+	total, found, err := h.directory.FindInvitationPage(ctx, f, in.Limit(), in.Offset())
+	return admin.NewPage(total, convert(found, newGroupInvitation)), err
+}
+
+// groupInvitationUpdate is the body of PUT /groups/invitations.
+type groupInvitationUpdate struct {
+	GroupID      *int64         `json:"groupId,omitempty" doc:"Id of the group." example:"1"`
+	InviterID    *int64         `json:"inviterId,omitempty" doc:"Id of the user who invites." example:"1"`
+	InviteeID    *int64         `json:"inviteeId,omitempty" doc:"Id of the user who is invited." example:"2"`
+	Content      *string        `json:"content,omitempty" doc:"What the inviter says." example:"Join us!"`
+	Status       *requestStatus `json:"status,omitempty" doc:"What became of it."`
+	CreationDate *admin.Date    `json:"creationDate,omitempty" doc:"When it was made, not in the future."`
+	ResponseDate *admin.Date    `json:"responseDate,omitempty" doc:"When it was answered, not in the future; needs a status, and is now if absent."`
+}
+
+type groupInvitationUpdateInput struct {
+	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of invitations." example:"[1]"`
+	Body groupInvitationUpdate
+}
+
+func (h groupInvitationHandlers) update(ctx context.Context, in *groupInvitationUpdateInput) (admin.UpdateResult, error) {
+	b := in.Body
+	r, err := h.directory.UpdateInvitations(ctx, in.IDs, store.GroupInvitationChange{
+		GroupID: b.GroupID, InviterID: b.InviterID, InviteeID: b.InviteeID, Content: b.Content,
+		Status: optionalEnum[store.RequestStatus](store.RequestStatusNames, b.Status), CreationDate: givenTime(b.CreationDate),
+	}, givenTime(b.ResponseDate))
+	return newUpdateResult(r), err
+}
+
+type groupInvitationDeletion struct {
+	IDs []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of invitations; absent: all invitations, if the settings allow that." example:"[1]"`
+}
+
+func (h groupInvitationHandlers) delete(ctx context.Context, in *groupInvitationDeletion) (admin.DeleteResult, error) {
+	if len(in.IDs) == 0 {
+		return deleteResult(h.directory.DeleteAllInvitations(ctx))
+	}
+	return deleteResult(h.directory.DeleteInvitations(ctx, in.IDs))
+}

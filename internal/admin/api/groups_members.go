@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/group"
+	"example.org/app/internal/permission"
+	"example.org/app/internal/store"
+)
+
+const groupMemberTag = "GroupMemberController"
+
+type groupMemberHandlers struct{ directory *group.Directory }
+
+func groupMemberOperations(d *group.Directory) []*admin.Operation {
+	h := groupMemberHandlers{d}
+	const path = "/groups/members"
+	return []*admin.Operation{
+		admin.Handle(admin.Operation{
+			ID: "createGroupMember", Method: http.MethodPost, Path: path, Tag: groupMemberTag, Permission: permission.GroupMemberCreate,
+			Summary: "Add a member to a group",
+			Description: "Adds a member to a group that exists and has fewer members than its type allows. " +
+				"A group has one owner, who is changed with `PUT /groups`.",
+			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey, apierr.AddUserToGroupWithSizeLimitReached},
+		}, h.create),
+		admin.Handle(admin.Operation{
+			ID: "queryGroupMembers", Method: http.MethodGet, Path: path, Tag: groupMemberTag, Permission: permission.GroupMemberQuery, EmptyIsOK: true,
+			Summary: "Query members of groups", Description: "Returns members in the order of group and user.",
+		}, h.query),
+		admin.Handle(admin.Operation{
+			ID: "queryGroupMemberPage", Method: http.MethodGet, Path: path + "/page", Tag: groupMemberTag, Permission: permission.GroupMemberQuery,
+			Summary: "Query members of groups by page", Description: "Returns a page of members and how many match.",
+		}, h.queryPage),
+		admin.Handle(admin.Operation{
+			ID: "updateGroupMembers", Method: http.MethodPut, Path: path, Tag: groupMemberTag, Permission: permission.GroupMemberUpdate,
+			Summary: "Update members of groups", Description: "Changes members. Who is the owner is changed with `PUT /groups`.",
+		}, h.update),
+		admin.Handle(admin.Operation{
+			ID: "deleteGroupMembers", Method: http.MethodDelete, Path: path, Tag: groupMemberTag, Permission: permission.GroupMemberDelete,
+			Summary: "Remove members from groups",
+			Description: "Removes members, all of those named or none. The owner of a group cannot be removed: hand the group over or delete it first. " +
+				"If the settings allow to name nobody, all members of all groups except the owners are removed.",
+			Errors: []apierr.Code{apierr.GroupOwnerQuitWithoutSpecifyingSuccessor},
+		}, h.delete),
+	}
+}
+
+// GroupUserKey names what a group knows of a user.
+type GroupUserKey struct {
+	GroupID int64 `json:"groupId" doc:"Id of the group." example:"1"`
+	UserID  int64 `json:"userId" doc:"Id of the user." example:"2"`
+}
+
+func newGroupUserKey(k store.GroupUserKey) GroupUserKey { return GroupUserKey(k) }
+
+func groupUserKeys(keys []GroupUserKey) []store.GroupUserKey {
+	return convert(keys, func(k GroupUserKey) store.GroupUserKey { return store.GroupUserKey(k) })
+}
+
+// groupMemberRole is the power of a member.
+type groupMemberRole string
+
+// Schema implements huma.SchemaProvider.
+func (groupMemberRole) Schema(huma.Registry) *huma.Schema {
+	return enumSchema(store.GroupMemberRoleNames)
+}
+
+// GroupMember is a member of a group as the interface returns it.
+type GroupMember struct {
+	Key         GroupUserKey    `json:"key" doc:"Group and user."`
+	Name        *string         `json:"name,omitempty" doc:"What the group calls the member." example:"Alice"`
+	Role        groupMemberRole `json:"role" doc:"What the member may do."`
+	JoinDate    admin.Date      `json:"joinDate" doc:"When the member joined."`
+	MuteEndDate *admin.Date     `json:"muteEndDate,omitempty" doc:"Until when the member may not send messages."`
+}
+
+func newGroupMember(m store.GroupMember) GroupMember {
+	return GroupMember{newGroupUserKey(m.GroupUserKey), m.Name, groupMemberRole(m.Role.String()), admin.NewDate(m.JoinDate), optionalDate(m.MuteEndDate)}
+}
+
+// groupMemberCreation is the body of POST /groups/members.
+type groupMemberCreation struct {
+	GroupID     int64           `json:"groupId" doc:"Id of the group." example:"1"`
+	UserID      int64           `json:"userId" doc:"Id of the user, who need not exist." example:"2"`
+	Role        groupMemberRole `json:"role" doc:"What the member may do; not OWNER."`
+	Name        *string         `json:"name,omitempty" doc:"What the group calls the member." example:"Alice"`
+	JoinDate    *admin.Date     `json:"joinDate,omitempty" doc:"When the member joined, not in the future; absent: now."`
+	MuteEndDate *admin.Date     `json:"muteEndDate,omitempty" doc:"Until when the member may not send messages."`
+}
+
+type groupMemberCreationInput struct{ Body groupMemberCreation }
+
+func (h groupMemberHandlers) create(ctx context.Context, in *groupMemberCreationInput) (GroupMember, error) {
+	b := in.Body
+	m, err := h.directory.AddMember(ctx, store.GroupMember{
+		GroupUserKey: store.GroupUserKey{GroupID: b.GroupID, UserID: b.UserID}, Name: b.Name,
+		Role: enumOf[store.GroupMemberRole](store.GroupMemberRoleNames, b.Role), MuteEndDate: givenTime(b.MuteEndDate),
+	}, givenTime(b.JoinDate))
+	return newGroupMember(m), err
+}
+
+type groupMemberFilter struct {
+	GroupIDs         []int64           `query:"groupIds" uniqueItems:"true" doc:"Ids of groups." example:"[1]"`
+	UserIDs          []int64           `query:"userIds" uniqueItems:"true" doc:"Ids of users." example:"[2]"`
+	Roles            []groupMemberRole `query:"roles" uniqueItems:"true" doc:"Roles."`
+	JoinDateStart    *admin.Date       `query:"joinDateStart" doc:"Earliest join date."`
+	JoinDateEnd      *admin.Date       `query:"joinDateEnd" doc:"Date before which they joined."`
+	MuteEndDateStart *admin.Date       `query:"muteEndDateStart" doc:"Earliest end of a mute."`
+	MuteEndDateEnd   *admin.Date       `query:"muteEndDateEnd" doc:"Date before which a mute ends."`
+}
+
+func (f groupMemberFilter) filter() (store.GroupMemberFilter, error) {
+	out := store.GroupMemberFilter{
+		GroupIDs: f.GroupIDs, UserIDs: f.UserIDs, Roles: enumsOf[store.GroupMemberRole](store.GroupMemberRoleNames, f.Roles),
+	}
+	err := dateRanges(
+		namedRange{"joinDate", f.JoinDateStart, f.JoinDateEnd, &out.JoinDate},
+		namedRange{"muteEndDate", f.MuteEndDateStart, f.MuteEndDateEnd, &out.MuteEndDate},
+	)
+	return out, err
+}
+
+type groupMemberQuery struct {
+	groupMemberFilter
+	admin.Paging
+}
+
+type groupMemberPageQuery struct {
+	groupMemberFilter
+	admin.PageRequest
+}
+
+func (h groupMemberHandlers) query(ctx context.Context, in *groupMemberQuery) ([]GroupMember, error) {
+	f, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.directory.FindMembers(ctx, f, in.Limit(), 0)
+	return convert(found, newGroupMember), err
+}
+
+func (h groupMemberHandlers) queryPage(ctx context.Context, in *groupMemberPageQuery) (admin.Page[GroupMember], error) {
+	f, err := in.filter()
+	if err != nil {
+		return admin.Page[GroupMember]{}, err
+	}
+	total, found, err := h.directory.FindMemberPage(ctx, f, in.Limit(), in.Offset())
+	return admin.NewPage(total, convert(found, newGroupMember)), err
+}
+
+// groupMemberUpdate is the body of PUT /groups/members.
+type groupMemberUpdate struct {
+	Name        *string          `json:"name,omitempty" doc:"What the group calls the member." example:"Alice"`
+	Role        *groupMemberRole `json:"role,omitempty" doc:"What the member may do; nobody becomes or ceases to be the owner."`
+	JoinDate    *admin.Date      `json:"joinDate,omitempty" doc:"When the member joined, not in the future."`
+	MuteEndDate *admin.Date      `json:"muteEndDate,omitempty" doc:"Until when the member may not send messages."`
+}
+
+type groupMemberUpdateInput struct {
+	Keys []GroupUserKey `query:"keys" required:"true" uniqueItems:"true" selector:"true" doc:"Groups and users: keys[0].groupId=1&keys[0].userId=2."`
+	Body groupMemberUpdate
+}
+
+func (h groupMemberHandlers) update(ctx context.Context, in *groupMemberUpdateInput) (admin.UpdateResult, error) {
+	b := in.Body
+	r, err := h.directory.UpdateMembers(ctx, groupUserKeys(in.Keys), store.GroupMemberChange{
+		Name: b.Name, Role: optionalEnum[store.GroupMemberRole](store.GroupMemberRoleNames, b.Role),
+		JoinDate: givenTime(b.JoinDate), MuteEndDate: givenTime(b.MuteEndDate),
+	})
+	return newUpdateResult(r), err
+}
+
+type groupMemberDeletion struct {
+	Keys []GroupUserKey `query:"keys" uniqueItems:"true" selector:"true" doc:"Groups and users: keys[0].groupId=1&keys[0].userId=2; absent: all, if the settings allow that."`
+}
+
+func (h groupMemberHandlers) delete(ctx context.Context, in *groupMemberDeletion) (admin.DeleteResult, error) {
+	if len(in.Keys) == 0 {
+		return deleteResult(h.directory.DeleteAllMembers(ctx))
+	}
+	return deleteResult(h.directory.DeleteMembers(ctx, groupUserKeys(in.Keys)))
+}

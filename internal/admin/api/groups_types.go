@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/im/group"
+	"example.org/app/internal/permission"
+	"example.org/app/internal/store"
+)
+
+const groupTypeTag = "GroupTypeController"
+
+type groupTypeHandlers struct{ directory *group.Directory }
+
+func groupTypeOperations(d *group.Directory) []*admin.Operation {
+	h := groupTypeHandlers{d}
+	const path = "/groups/types"
+	return []*admin.Operation{
+		admin.Handle(admin.Operation{
+			ID: "createGroupType", Method: http.MethodPost, Path: path, Tag: groupTypeTag, Permission: permission.GroupTypeCreate,
+			Summary: "Create a group type", Description: "Creates a type: how many members its groups may have and who may do what in them.",
+		}, h.create),
+		admin.Handle(admin.Operation{
+			ID: "queryGroupTypes", Method: http.MethodGet, Path: path, Tag: groupTypeTag, Permission: permission.GroupTypeQuery,
+			Summary: "Query group types", Description: "Returns types in the order of their ids. The default type has the id 0.",
+		}, h.query),
+		admin.Handle(admin.Operation{
+			ID: "queryGroupTypePage", Method: http.MethodGet, Path: path + "/page", Tag: groupTypeTag, Permission: permission.GroupTypeQuery,
+			Summary: "Query group types by page", Description: "Returns a page of types and how many there are.",
+		}, h.queryPage),
+		admin.Handle(admin.Operation{
+			ID: "updateGroupTypes", Method: http.MethodPut, Path: path, Tag: groupTypeTag, Permission: permission.GroupTypeUpdate,
+			Summary: "Update group types", Description: "Changes types, the default type too. Groups with more members than a new limit keep them, but take no more.",
+		}, h.update),
+		admin.Handle(admin.Operation{
+			ID: "deleteGroupTypes", Method: http.MethodDelete, Path: path, Tag: groupTypeTag, Permission: permission.GroupTypeDelete,
+			Summary: "Delete group types", Description: "Deletes types except the default type, whose rules the groups of deleted types follow.",
+		}, h.delete),
+	}
+}
+
+type (
+	groupInvitationStrategy string
+	groupJoinStrategy       string
+	groupUpdateStrategy     string
+)
+
+// Schema implements huma.SchemaProvider.
+func (groupInvitationStrategy) Schema(huma.Registry) *huma.Schema {
+	return enumSchema(store.GroupInvitationStrategyNames)
+}
+
+// Schema implements huma.SchemaProvider.
+func (groupJoinStrategy) Schema(huma.Registry) *huma.Schema {
+	return enumSchema(store.GroupJoinStrategyNames)
+}
+
+// Schema implements huma.SchemaProvider.
+func (groupUpdateStrategy) Schema(huma.Registry) *huma.Schema {
+	return enumSchema(store.GroupUpdateStrategyNames)
+}
+
+// GroupType is a type of groups as the interface returns it.
+type GroupType struct {
+	ID                       int64                   `json:"id" doc:"Id; 0 is the default type." example:"0"`
+	Name                     string                  `json:"name" doc:"Name." example:"DEFAULT"`
+	GroupSizeLimit           int32                   `json:"groupSizeLimit" doc:"How many members a group may have." example:"500"`
+	InvitationStrategy       groupInvitationStrategy `json:"invitationStrategy" doc:"Who may bring users into a group and whether these must agree."`
+	JoinStrategy             groupJoinStrategy       `json:"joinStrategy" doc:"How users get into a group by themselves."`
+	GroupInfoUpdateStrategy  groupUpdateStrategy     `json:"groupInfoUpdateStrategy" doc:"Who may change a group."`
+	MemberInfoUpdateStrategy groupUpdateStrategy     `json:"memberInfoUpdateStrategy" doc:"Who may change what a group says of its members."`
+	GuestSpeakable           bool                    `json:"guestSpeakable" doc:"Whether those who are not members may send messages."`
+	SelfInfoUpdatable        bool                    `json:"selfInfoUpdatable" doc:"Whether members may change what the group says of them."`
+	EnableReadReceipt        bool                    `json:"enableReadReceipt" doc:"Whether members see who has read messages."`
+	MessageEditable          bool                    `json:"messageEditable" doc:"Whether senders may change their messages."`
+}
+
+func newGroupType(t store.GroupType) GroupType {
+	return GroupType{
+		t.ID, t.Name, t.GroupSizeLimit, groupInvitationStrategy(t.InvitationStrategy.String()), groupJoinStrategy(t.JoinStrategy.String()),
+		groupUpdateStrategy(t.GroupInfoUpdateStrategy.String()), groupUpdateStrategy(t.MemberInfoUpdateStrategy.String()),
+		t.GuestSpeakable, t.SelfInfoUpdatable, t.EnableReadReceipt, t.MessageEditable,
+	}
+}
+
+// groupTypeCreation is the body of POST /groups/types.
+type groupTypeCreation struct {
+	Name                     string                  `json:"name" minLength:"1" pattern:"^\\S*$" doc:"Name." example:"CLUB"`
+	GroupSizeLimit           int32                   `json:"groupSizeLimit" minimum:"1" doc:"How many members a group may have." example:"500"`
+	InvitationStrategy       groupInvitationStrategy `json:"invitationStrategy" doc:"Who may bring users into a group and whether these must agree."`
+	JoinStrategy             groupJoinStrategy       `json:"joinStrategy" doc:"How users get into a group by themselves."`
+	GroupInfoUpdateStrategy  groupUpdateStrategy     `json:"groupInfoUpdateStrategy" doc:"Who may change a group."`
+	MemberInfoUpdateStrategy groupUpdateStrategy     `json:"memberInfoUpdateStrategy" doc:"Who may change what a group says of its members."`
+	GuestSpeakable           bool                    `json:"guestSpeakable" doc:"Whether those who are not members may send messages."`
+	SelfInfoUpdatable        bool                    `json:"selfInfoUpdatable" doc:"Whether members may change what the group says of them."`
+	EnableReadReceipt        bool                    `json:"enableReadReceipt" doc:"Whether members see who has read messages."`
+	MessageEditable          bool                    `json:"messageEditable" doc:"Whether senders may change their messages."`
+}
+
+type groupTypeCreationInput struct{ Body groupTypeCreation }
+
+func (h groupTypeHandlers) create(ctx context.Context, in *groupTypeCreationInput) (GroupType, error) {
+	b := in.Body
+	t, err := h.directory.CreateType(ctx, store.GroupType{
+		Name: b.Name, GroupSizeLimit: b.GroupSizeLimit,
+		InvitationStrategy:       enumOf[store.GroupInvitationStrategy](store.GroupInvitationStrategyNames, b.InvitationStrategy),
+		JoinStrategy:             enumOf[store.GroupJoinStrategy](store.GroupJoinStrategyNames, b.JoinStrategy),
+		GroupInfoUpdateStrategy:  enumOf[store.GroupUpdateStrategy](store.GroupUpdateStrategyNames, b.GroupInfoUpdateStrategy),
+		MemberInfoUpdateStrategy: enumOf[store.GroupUpdateStrategy](store.GroupUpdateStrategyNames, b.MemberInfoUpdateStrategy),
+		GuestSpeakable:           b.GuestSpeakable, SelfInfoUpdatable: b.SelfInfoUpdatable,
+		EnableReadReceipt: b.EnableReadReceipt, MessageEditable: b.MessageEditable,
+	})
+	return newGroupType(t), err
+}
+
+type groupTypeQuery struct{ admin.Paging }
+
+type groupTypePageQuery struct{ admin.PageRequest }
+
+func (h groupTypeHandlers) query(ctx context.Context, in *groupTypeQuery) ([]GroupType, error) {
+	found, err := h.directory.FindTypes(ctx, in.Limit(), 0)
+	return convert(found, newGroupType), err
+}
+
+func (h groupTypeHandlers) queryPage(ctx context.Context, in *groupTypePageQuery) (admin.Page[GroupType], error) {
+	total, found, err := h.directory.FindTypePage(ctx, in.Limit(), in.Offset())
+	return admin.NewPage(total, convert(found, newGroupType)), err
+}
+
+// groupTypeUpdate is the body of PUT /groups/types.
+type groupTypeUpdate struct {
+	Name                     *string                  `json:"name,omitempty" minLength:"1" pattern:"^\\S*$" doc:"New name." example:"CLUB"`
+	GroupSizeLimit           *int32                   `json:"groupSizeLimit,omitempty" minimum:"1" doc:"How many members a group may have." example:"500"`
+	InvitationStrategy       *groupInvitationStrategy `json:"invitationStrategy,omitempty" doc:"Who may bring users into a group and whether these must agree."`
+	JoinStrategy             *groupJoinStrategy       `json:"joinStrategy,omitempty" doc:"How users get into a group by themselves."`
+	GroupInfoUpdateStrategy  *groupUpdateStrategy     `json:"groupInfoUpdateStrategy,omitempty" doc:"Who may change a group."`
+	MemberInfoUpdateStrategy *groupUpdateStrategy     `json:"memberInfoUpdateStrategy,omitempty" doc:"Who may change what a group says of its members."`
+	GuestSpeakable           *bool                    `json:"guestSpeakable,omitempty" doc:"Whether those who are not members may send messages."`
+	SelfInfoUpdatable        *bool                    `json:"selfInfoUpdatable,omitempty" doc:"Whether members may change what the group says of them."`
+	EnableReadReceipt        *bool                    `json:"enableReadReceipt,omitempty" doc:"Whether members see who has read messages."`
+	MessageEditable          *bool                    `json:"messageEditable,omitempty" doc:"Whether senders may change their messages."`
+}
+
+type groupTypeUpdateInput struct {
+	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of types." example:"[1]"`
+	Body groupTypeUpdate
+}
+
+func (h groupTypeHandlers) update(ctx context.Context, in *groupTypeUpdateInput) (admin.UpdateResult, error) {
+	b := in.Body
+	r, err := h.directory.UpdateTypes(ctx, in.IDs, store.GroupTypeChange{
+		Name: b.Name, GroupSizeLimit: b.GroupSizeLimit,
+		InvitationStrategy:       optionalEnum[store.GroupInvitationStrategy](store.GroupInvitationStrategyNames, b.InvitationStrategy),
+		JoinStrategy:             optionalEnum[store.GroupJoinStrategy](store.GroupJoinStrategyNames, b.JoinStrategy),
+		GroupInfoUpdateStrategy:  optionalEnum[store.GroupUpdateStrategy](store.GroupUpdateStrategyNames, b.GroupInfoUpdateStrategy),
+		MemberInfoUpdateStrategy: optionalEnum[store.GroupUpdateStrategy](store.GroupUpdateStrategyNames, b.MemberInfoUpdateStrategy),
+		GuestSpeakable:           b.GuestSpeakable, SelfInfoUpdatable: b.SelfInfoUpdatable,
+		EnableReadReceipt: b.EnableReadReceipt, MessageEditable: b.MessageEditable,
+	})
+	return newUpdateResult(r), err
+}
+
+type groupTypeDeletion struct {
+	IDs []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of types; not 0." example:"[1]"`
+}
+
+func (h groupTypeHandlers) delete(ctx context.Context, in *groupTypeDeletion) (admin.DeleteResult, error) {
+	return deleteResult(h.directory.DeleteTypes(ctx, in.IDs))
+}

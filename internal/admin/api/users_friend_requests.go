@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/relationship"
+	"example.org/app/internal/permission"
+	"example.org/app/internal/store"
+)
+
+const friendRequestTag = "UserFriendRequestController"
+
+type friendRequestHandlers struct{ relationships *relationship.Directory }
+
+func friendRequestOperations(d *relationship.Directory) []*admin.Operation {
+	h := friendRequestHandlers{d}
+	const path = "/users/relationships/friend-requests"
+	return []*admin.Operation{
+		admin.Handle(admin.Operation{
+			ID: "createFriendRequest", Method: http.MethodPost, Path: path, Tag: friendRequestTag, Permission: permission.UserFriendRequestCreate,
+			Summary:     "Create a friend request",
+			Description: "Creates a friend request as it is given: whether the users have accounts, know or have blocked each other is not looked at, and an accepted request creates no relationship.",
+			Errors:      []apierr.Code{apierr.RecordContainsDuplicateKey},
+		}, h.create),
+		admin.Handle(admin.Operation{
+			ID: "queryFriendRequests", Method: http.MethodGet, Path: path, Tag: friendRequestTag, Permission: permission.UserFriendRequestQuery,
+			Summary:     "Query friend requests",
+			Description: "Returns friend requests in the order of their ids. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.",
+		}, h.query),
+		admin.Handle(admin.Operation{
+			ID: "queryFriendRequestPage", Method: http.MethodGet, Path: path + "/page", Tag: friendRequestTag, Permission: permission.UserFriendRequestQuery,
+			Summary: "Query friend requests by page", Description: "Returns a page of friend requests and how many match.",
+		}, h.queryPage),
+		admin.Handle(admin.Operation{
+			ID: "updateFriendRequests", Method: http.MethodPut, Path: path, Tag: friendRequestTag, Permission: permission.UserFriendRequestUpdate,
+			Summary:     "Update friend requests",
+			Description: "Changes friend requests. What is absent stays as it is. With ACCEPTED, DECLINED or IGNORED the response date is the given one or now; any other status removes it. No relationship is created.",
+		}, h.update),
+		admin.Handle(admin.Operation{
+			ID: "deleteFriendRequests", Method: http.MethodDelete, Path: path, Tag: friendRequestTag, Permission: permission.UserFriendRequestDelete,
+			Summary: "Delete friend requests", Description: "Deletes friend requests; without ids, where that is allowed, all of them.",
+		}, h.delete),
+	}
+}
+
+// FriendRequest is a friend request as the interface returns it.
+type FriendRequest struct {
+	ID             int64       `json:"id" doc:"Id." example:"1234567890123456789"`
+	Content        string      `json:"content" doc:"What the requester wrote." example:"Hi, it's me."`
+	Status         string      `json:"status" enum:"PENDING,ACCEPTED,ACCEPTED_WITHOUT_CONFIRM,DECLINED,IGNORED,EXPIRED,CANCELED" doc:"What became of the request." example:"PENDING"`
+	Reason         *string     `json:"reason,omitempty" doc:"What the recipient answered." example:"Do I know you?"`
+	CreationDate   admin.Date  `json:"creationDate" doc:"When the request was sent."`
+	ResponseDate   *admin.Date `json:"responseDate,omitempty" doc:"When the request was answered."`
+	RequesterID    int64       `json:"requesterId" doc:"Id of the user who asks." example:"1"`
+	RecipientID    int64       `json:"recipientId" doc:"Id of the user who is asked." example:"2"`
+	ExpirationDate *admin.Date `json:"expirationDate,omitempty" doc:"Until when the request can be answered; absent: for ever."`
+}
+
+func newFriendRequest(r relationship.FriendRequest) FriendRequest {
+	return FriendRequest{
+		ID: r.ID, Content: r.Content, Status: r.Status.String(), Reason: r.Reason, CreationDate: admin.NewDate(r.CreationDate),
+		ResponseDate: optionalDate(r.ResponseDate), RequesterID: r.RequesterID, RecipientID: r.RecipientID, ExpirationDate: optionalDate(r.ExpirationDate),
+	}
+}
+
+// friendRequestCreation is the body of POST
+// /users/relationships/friend-requests.
+type friendRequestCreation struct {
+	ID           *int64      `json:"id,omitempty" doc:"Id; absent: generated." example:"1234567890123456789"`
+	RequesterID  int64       `json:"requesterId" doc:"Id of the user who asks, not 0." example:"1"`
+	RecipientID  int64       `json:"recipientId" doc:"Id of the user who is asked, neither 0 nor the requester's." example:"2"`
+	Content      string      `json:"content" doc:"What the requester writes; at most app.service.user.friend-request.max-content-length characters." example:"Hi, it's me."`
+	Status       string      `json:"status,omitempty" enum:"PENDING,ACCEPTED,ACCEPTED_WITHOUT_CONFIRM,DECLINED,IGNORED,EXPIRED,CANCELED" doc:"What became of the request; absent: PENDING." example:"PENDING"`
+	Reason       *string     `json:"reason,omitempty" doc:"What the recipient answered; at most app.service.user.friend-request.max-response-reason-length characters." example:"Do I know you?"`
+	CreationDate *admin.Date `json:"creationDate,omitempty" doc:"When the request was sent, not in the future; absent: now."`
+	ResponseDate *admin.Date `json:"responseDate,omitempty" doc:"When the request was answered, not in the future; only kept with ACCEPTED, DECLINED or IGNORED, where it is now if it is absent."`
+}
+
+type friendRequestCreationInput struct{ Body friendRequestCreation }
+
+func (h friendRequestHandlers) create(ctx context.Context, in *friendRequestCreationInput) (FriendRequest, error) {
+	b := in.Body
+	status, _ := store.EnumOf[store.RequestStatus](store.RequestStatusNames, b.Status)
+	r, err := h.relationships.CreateRequest(ctx, relationship.RequestCreation{
+		ID: b.ID, RequesterID: b.RequesterID, RecipientID: b.RecipientID, Content: b.Content, Status: status, Reason: b.Reason,
+		CreationDate: givenTime(b.CreationDate), ResponseDate: givenTime(b.ResponseDate),
+	})
+	return newFriendRequest(r), err
+}
+
+type friendRequestFilter struct {
+	IDs                 []int64     `query:"ids" uniqueItems:"true" doc:"Ids of friend requests." example:"[1]"`
+	RequesterIDs        []int64     `query:"requesterIds" uniqueItems:"true" doc:"Ids of users who ask." example:"[1]"`
+	RecipientIDs        []int64     `query:"recipientIds" uniqueItems:"true" doc:"Ids of users who are asked." example:"[2]"`
+	Statuses            []string    `query:"statuses" uniqueItems:"true" enum:"PENDING,ACCEPTED,ACCEPTED_WITHOUT_CONFIRM,DECLINED,IGNORED,EXPIRED,CANCELED" doc:"What became of the requests." example:"[\"PENDING\"]"`
+	CreationDateStart   *admin.Date `query:"creationDateStart" doc:"Sent at this date or later."`
+	CreationDateEnd     *admin.Date `query:"creationDateEnd" doc:"Sent before this date."`
+	ResponseDateStart   *admin.Date `query:"responseDateStart" doc:"Answered at this date or later."`
+	ResponseDateEnd     *admin.Date `query:"responseDateEnd" doc:"Answered before this date."`
+	ExpirationDateStart *admin.Date `query:"expirationDateStart" doc:"Expiring at this date or later; ignored while requests never expire."`
+	ExpirationDateEnd   *admin.Date `query:"expirationDateEnd" doc:"Expiring before this date; ignored while requests never expire."`
+}
+
+func (f friendRequestFilter) filter() (filter relationship.RequestFilter, err error) {
+	filter = relationship.RequestFilter{IDs: f.IDs, RequesterIDs: f.RequesterIDs, RecipientIDs: f.RecipientIDs}
+	for _, name := range f.Statuses {
+		filter.Statuses = append(filter.Statuses, *givenEnum[store.RequestStatus](store.RequestStatusNames, &name))
+	}
+	if filter.Creation, err = dateRange("creationDate", f.CreationDateStart, f.CreationDateEnd); err != nil {
+		return filter, err
+	}
+	if filter.Response, err = dateRange("responseDate", f.ResponseDateStart, f.ResponseDateEnd); err != nil {
+		return filter, err
+	}
+	filter.Expiration, err = dateRange("expirationDate", f.ExpirationDateStart, f.ExpirationDateEnd)
+	return filter, err
+}
+
+type friendRequestQuery struct {
+	friendRequestFilter
+	admin.Paging
+}
+
+type friendRequestPageQuery struct {
+	friendRequestFilter
+	admin.PageRequest
+}
+
+func (h friendRequestHandlers) query(ctx context.Context, in *friendRequestQuery) ([]FriendRequest, error) {
+	filter, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.relationships.FindRequests(ctx, filter, in.Limit(), 0)
+	return convert(found, newFriendRequest), err
+}
+
+func (h friendRequestHandlers) queryPage(ctx context.Context, in *friendRequestPageQuery) (admin.Page[FriendRequest], error) {
+	filter, err := in.filter()
+	if err != nil {
+		return admin.Page[FriendRequest]{}, err
+	}
+	total, found, err := h.relationships.FindRequestPage(ctx, filter, in.Limit(), in.Offset())
+	return admin.NewPage(total, convert(found, newFriendRequest)), err
+}
+
+// friendRequestUpdate is the body of PUT
+// /users/relationships/friend-requests.
+type friendRequestUpdate struct {
+	RequesterID  *int64      `json:"requesterId,omitempty" doc:"Id of another user who asks, not 0." example:"1"`
+	RecipientID  *int64      `json:"recipientId,omitempty" doc:"Id of another user who is asked, not 0." example:"2"`
+	Content      *string     `json:"content,omitempty" doc:"What the requester writes." example:"Hi, it's me."`
+	Status       *string     `json:"status,omitempty" enum:"PENDING,ACCEPTED,ACCEPTED_WITHOUT_CONFIRM,DECLINED,IGNORED,EXPIRED,CANCELED" doc:"What became of the request." example:"DECLINED"`
+	Reason       *string     `json:"reason,omitempty" doc:"What the recipient answered." example:"Do I know you?"`
+	CreationDate *admin.Date `json:"creationDate,omitempty" doc:"When the request was sent, not in the future."`
+	ResponseDate *admin.Date `json:"responseDate,omitempty" doc:"When the request was answered, not in the future; only kept for answered requests."`
+}
+
+type friendRequestUpdateInput struct {
+	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of friend requests." example:"[1]"`
+	Body friendRequestUpdate
+}
+
+func (h friendRequestHandlers) update(ctx context.Context, in *friendRequestUpdateInput) (admin.UpdateResult, error) {
+	b := in.Body
+	r, err := h.relationships.UpdateRequests(ctx, in.IDs, store.FriendRequestChange{
+		RequesterID: b.RequesterID, RecipientID: b.RecipientID, Content: b.Content, Reason: b.Reason,
+		Status:       givenEnum[store.RequestStatus](store.RequestStatusNames, b.Status),
+		CreationDate: givenTime(b.CreationDate), ResponseDate: givenTime(b.ResponseDate),
+	})
+	return newUpdateResult(r), err
+}
+
+type friendRequestDeletion struct {
+	IDs []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of friend requests." example:"[1]"`
+}
+
+func (h friendRequestHandlers) delete(ctx context.Context, in *friendRequestDeletion) (admin.DeleteResult, error) {
+	n, err := h.relationships.DeleteRequests(ctx, in.IDs)
+	return admin.DeleteResult{DeletedCount: n}, err
+}

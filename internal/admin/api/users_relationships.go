@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/relationship"
+	"example.org/app/internal/permission"
+	"example.org/app/internal/store"
+)
+
+const relationshipTag = "UserRelationshipController"
+
+type relationshipHandlers struct{ relationships *relationship.Directory }
+
+func relationshipOperations(d *relationship.Directory) []*admin.Operation {
+	h := relationshipHandlers{d}
+	return []*admin.Operation{
+		admin.Handle(admin.Operation{
+			ID: "createUserRelationship", Method: http.MethodPost, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipCreate,
+			Summary: "Create a relationship",
+			Description: "Creates what one user knows about another, one direction only, and puts the related user into the owner's default relationship group. " +
+				"The users need no account.",
+			Errors: []apierr.Code{apierr.CreateExistingRelationship},
+		}, h.create),
+		admin.Handle(admin.Operation{
+			ID: "queryUserRelationships", Method: http.MethodGet, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipQuery,
+			Summary: "Query relationships", Description: "Returns relationships in the order of owner and related user.",
+		}, h.query),
+		admin.Handle(admin.Operation{
+			ID: "queryUserRelationshipPage", Method: http.MethodGet, Path: "/users/relationships/page", Tag: relationshipTag, Permission: permission.UserRelationshipQuery,
+			Summary: "Query relationships by page", Description: "Returns a page of relationships and how many match.",
+		}, h.queryPage),
+		admin.Handle(admin.Operation{
+			ID: "updateUserRelationships", Method: http.MethodPut, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipUpdate,
+			Summary: "Update relationships", Description: "Changes relationships. What is absent stays as it is, so that a block cannot be lifted.",
+		}, h.update),
+		admin.Handle(admin.Operation{
+			ID: "deleteUserRelationships", Method: http.MethodDelete, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipDelete,
+			Summary: "Delete relationships", Description: "Deletes relationships, one direction only, and takes the related users out of the owners' relationship groups.",
+		}, h.delete),
+	}
+}
+
+// UserRelationshipKey names a relationship.
+type UserRelationshipKey struct {
+	OwnerID       int64 `json:"ownerId" doc:"Id of the user who knows." example:"1"`
+	RelatedUserID int64 `json:"relatedUserId" doc:"Id of the user who is known." example:"2"`
+}
+
+// UserRelationship is a relationship as the interface returns it.
+type UserRelationship struct {
+	Key               UserRelationshipKey `json:"key" doc:"Who knows whom."`
+	Name              *string             `json:"name,omitempty" doc:"Name that the owner gave the related user." example:"Bob"`
+	BlockDate         *admin.Date         `json:"blockDate,omitempty" doc:"When the owner blocked the related user; absent: not blocked."`
+	EstablishmentDate admin.Date          `json:"establishmentDate" doc:"Since when the relationship exists."`
+	GroupIndexes      []int32             `json:"groupIndexes,omitzero" doc:"Indexes of the owner's relationship groups that the related user is in; only on demand." example:"[0]"`
+}
+
+func newUserRelationship(r store.Relationship) UserRelationship {
+	return UserRelationship{
+		Key: UserRelationshipKey(r.RelationshipKey), Name: r.Name, BlockDate: optionalDate(r.BlockDate),
+		EstablishmentDate: admin.NewDate(r.EstablishmentDate), GroupIndexes: r.GroupIndexes,
+	}
+}
+
+// relationshipCreation is the body of POST /users/relationships.
+type relationshipCreation struct {
+	OwnerID           int64       `json:"ownerId" doc:"Id of the user who knows, not 0." example:"1"`
+	RelatedUserID     int64       `json:"relatedUserId" doc:"Id of the user who is known, neither 0 nor the owner's." example:"2"`
+	Name              *string     `json:"name,omitempty" doc:"Name that the owner gives the related user." example:"Bob"`
+	BlockDate         *admin.Date `json:"blockDate,omitempty" doc:"When the owner blocked the related user, not in the future; absent: not blocked."`
+	EstablishmentDate *admin.Date `json:"establishmentDate,omitempty" doc:"Since when the relationship exists, not in the future; absent: now."`
+}
+
+type relationshipCreationInput struct{ Body relationshipCreation }
+
+func (h relationshipHandlers) create(ctx context.Context, in *relationshipCreationInput) (admin.Done, error) {
+	b := in.Body
+	return admin.Done{}, h.relationships.Create(ctx, relationship.Creation{
+		RelationshipKey: store.RelationshipKey{OwnerID: b.OwnerID, RelatedUserID: b.RelatedUserID}, Name: b.Name,
+		BlockDate: givenTime(b.BlockDate), EstablishmentDate: givenTime(b.EstablishmentDate),
+	})
+}
+
+type relationshipFilter struct {
+	OwnerIDs               []int64     `query:"ownerIds" uniqueItems:"true" doc:"Ids of the users who know." example:"[1]"`
+	RelatedUserIDs         []int64     `query:"relatedUserIds" uniqueItems:"true" doc:"Ids of the users who are known." example:"[2]"`
+	GroupIndexes           []int32     `query:"groupIndexes" uniqueItems:"true" doc:"Indexes of relationship groups; a relationship matches whose related user is in any of these groups of the owner." example:"[0]"`
+	IsBlocked              *bool       `query:"isBlocked" doc:"Whether the owner has blocked the related user."`
+	EstablishmentDateStart *admin.Date `query:"establishmentDateStart" doc:"Established at this date or later."`
+	EstablishmentDateEnd   *admin.Date `query:"establishmentDateEnd" doc:"Established before this date."`
+	WithGroupIndexes       bool        `query:"withGroupIndexes" default:"false" doc:"Whether to return the relationship groups of each related user."`
+}
+
+func (f relationshipFilter) filter() (filter store.RelationshipFilter, err error) {
+	filter = store.RelationshipFilter{OwnerIDs: f.OwnerIDs, RelatedUserIDs: f.RelatedUserIDs, GroupIndexes: f.GroupIndexes, IsBlocked: f.IsBlocked}
+	filter.Establishment, err = dateRange("establishmentDate", f.EstablishmentDateStart, f.EstablishmentDateEnd)
+	return filter, err
+}
+
+type relationshipQuery struct {
+	relationshipFilter
+	admin.Paging
+}
+
+type relationshipPageQuery struct {
+	relationshipFilter
+	admin.PageRequest
+}
+
+func (h relationshipHandlers) query(ctx context.Context, in *relationshipQuery) ([]UserRelationship, error) {
+	filter, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.relationships.Find(ctx, filter, in.WithGroupIndexes, in.Limit(), 0)
+	return convert(found, newUserRelationship), err
+}
+
+func (h relationshipHandlers) queryPage(ctx context.Context, in *relationshipPageQuery) (admin.Page[UserRelationship], error) {
+	filter, err := in.filter()
+	if err != nil {
+		return admin.Page[UserRelationship]{}, err
+	}
+	total, found, err := h.relationships.FindPage(ctx, filter, in.WithGroupIndexes, in.Limit(), in.Offset())
+	return admin.NewPage(total, convert(found, newUserRelationship)), err
+}
+
+// relationshipUpdate is the body of PUT /users/relationships.
+type relationshipUpdate struct {
+	Name              *string     `json:"name,omitempty" doc:"New name that the owner gives the related user." example:"Bob"`
+	BlockDate         *admin.Date `json:"blockDate,omitempty" doc:"When the owner blocked the related user, not in the future."`
+	EstablishmentDate *admin.Date `json:"establishmentDate,omitempty" doc:"Since when the relationship exists, not in the future."`
+}
+
+type relationshipUpdateInput struct {
+	Keys []UserRelationshipKey `query:"keys" required:"true" uniqueItems:"true" selector:"true" doc:"Who knows whom, as keys[0].ownerId and keys[0].relatedUserId, then keys[1] and so on."`
+	Body relationshipUpdate
+}
+
+func storedRelationshipKey(k UserRelationshipKey) store.RelationshipKey {
+	return store.RelationshipKey(k)
+}
+
+func (h relationshipHandlers) update(ctx context.Context, in *relationshipUpdateInput) (admin.UpdateResult, error) {
+	r, err := h.relationships.Update(ctx, convert(in.Keys, storedRelationshipKey), store.RelationshipChange{
+		Name: in.Body.Name, BlockDate: givenTime(in.Body.BlockDate), EstablishmentDate: givenTime(in.Body.EstablishmentDate),
+	})
+	return newUpdateResult(r), err
+}
+
+type relationshipDeletion struct {
+	Keys []UserRelationshipKey `query:"keys" required:"true" uniqueItems:"true" selector:"true" doc:"Who knows whom, as keys[0].ownerId and keys[0].relatedUserId, then keys[1] and so on."`
+}
+
+func (h relationshipHandlers) delete(ctx context.Context, in *relationshipDeletion) (admin.DeleteResult, error) {
+	n, err := h.relationships.Delete(ctx, convert(in.Keys, storedRelationshipKey))
+	return admin.DeleteResult{DeletedCount: n}, err
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+
+	"example.org/app/internal/admin/api"
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
+	"example.org/app/internal/im/conversation"
+	"example.org/app/internal/im/group"
+	"example.org/app/internal/im/message"
+	"example.org/app/internal/im/relationship"
+	"example.org/app/internal/im/user"
+	"example.org/app/internal/password"
+	"example.org/app/internal/store"
+)
+
+// domain are the parts that hold the rules of instant messaging.
+type domain struct {
+	users         *user.Directory
+	relationships *relationship.Directory
+	groups        *group.Directory
+	conversations *conversation.Directory
+	messages      *message.Directory
+}
+
+// startDomain builds the rules of a service node.
+func (a *App) startDomain(ctx context.Context) (err error) {
+	if !a.runs(Service) {
+		return nil
+	}
+	d := &a.domain
+	generator, counters := a.nodes[Service].IDs(), a.metrics.Service()
+	settings := func() config.Service { return a.live.Current().Service }
+	userSettings := func() config.User { return settings().User }
+	d.relationships = relationship.New(relationship.Options{Store: a.store, IDs: generator, Settings: userSettings})
+	d.users = a.newUsers(generator)
+	d.groups, err = group.New(ctx, group.Options{
+		Store: a.store, IDs: generator, Users: d.users, Settings: func() config.Group { return settings().Group },
+		OnDelete: []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfGroups, message.DeleteOfGroups},
+		Created:  func(n int) { counters.GroupCreated.Add(float64(n)) },
+		Deleted:  func(n int) { counters.GroupDeleted.Add(float64(n)) },
+	})
+	if err != nil {
+		return err
+	}
+	d.conversations = conversation.New(conversation.Options{
+		Store: a.store, Groups: d.groups, Settings: func() config.Conversation { return settings().Conversation },
+	})
+	d.messages = message.New(message.Options{
+		Store: a.store, IDs: generator, Groups: d.groups, Logger: a.logger,
+		Settings:     func() config.Message { return settings().Message },
+		ReadReceipts: func() config.ReadReceipt { return settings().Conversation.ReadReceipt },
+		Sent:         func(n int64) { counters.MessageSent.Add(float64(n)) },
+	})
+	return nil
+}
+
+func (a *App) newUsers(generator *ids.Generator) *user.Directory {
+	c, counters := a.opts.Config.Security.Password, a.metrics.Service()
+	return user.New(user.Options{
+		Store: a.store, IDs: generator, Settings: func() config.User { return a.live.Current().Service.User },
+		Hasher:     password.Hasher{Algorithm: password.Algorithm(c.UserPasswordEncodingAlgorithm), Cost: int(c.BcryptCost)},
+		OnDelete:   []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfUsers, message.DeleteOfUsers},
+		Registered: func(n int64) { counters.UserRegistered.Add(float64(n)) },
+		Deleted:    func(n int64) { counters.UserDeleted.Add(float64(n)) },
+	})
+}
+
+// domainJobs are the clean-ups that one node does for the whole cluster.
+func (a *App) domainJobs() []job {
+	c, d := a.opts.Config.Service, &a.domain
+	return []job{
+		{"clean-up of friend requests", c.User.FriendRequest.ExpiredUserFriendRequestsCleanupCron, d.relationships.DeleteExpired},
+		{"clean-up of group invitations", c.Group.Invitation.ExpiredInvitationsCleanupCron, d.groups.DeleteExpiredInvitations},
+		{"clean-up of join requests", c.Group.JoinRequest.ExpiredJoinRequestsCleanupCron, d.groups.DeleteExpiredJoinRequests},
+		{"clean-up of messages", c.Message.ExpiredMessagesCleanupCron, d.messages.DeleteExpired},
+	}
+}
+
+// job is work of the leader, at the times of a cron expression.
+type job struct {
+	name, cron string
+	do         func(context.Context) (int64, error)
+}
+
+// startJobs schedules what one node does for the whole cluster.
+func (a *App) startJobs(context.Context) error {
+	node := a.nodes[Service]
+	if node == nil {
+		return nil
+	}
+	jobs := append(a.domainJobs(),
+		job{"sweep of blocked addresses", "30 * * * * *", a.blockedIPs.Sweep},
+		job{"sweep of blocked users", "45 * * * * *", a.blockedUsers.Sweep},
+	)
+	for _, j := range jobs {
+		stop, err := node.Schedule(j.name, j.cron, func(ctx context.Context, _ cluster.Fence) error {
+			n, err := j.do(ctx)
+			if n > 0 {
+				a.logger.Info("job done", "job", j.name, "records", n)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		a.lifecycle.add(part{name: j.name, stop: func(context.Context) error {
+			stop()
+			return nil
+		}})
+	}
+	return nil
+}
+
+// statisticsLimits are the limits of statistics queries.
+func (a *App) statisticsLimits() api.StatisticsLimits {
+	c := a.live.Current().Service.AdminAPI
+	return api.StatisticsLimits{
+		Hours: c.MaxHourDifferencePerCountRequest, Days: c.MaxDayDifferencePerCountRequest, Months: c.MaxMonthDifferencePerCountRequest,
+	}
+}

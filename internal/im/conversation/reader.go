@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conversation
+
+import (
+	"context"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/check"
+	"example.org/app/internal/im/relationship"
+	"example.org/app/internal/store"
+)
+
+// reading is what a user's own words set.
+type reading struct {
+	at time.Time
+	// back is whether an earlier date may replace a later one. If it may not,
+	// strict is whether to try is an error: not if the date is the server's own.
+	back, strict bool
+}
+
+func (d *Directory) reading(said time.Time) (reading, error) {
+	settings, now := d.opts.Settings().ReadReceipt, d.now()
+	switch {
+	case !settings.Enabled:
+		return reading{}, apierr.New(apierr.UpdatingReadDateIsDisabled, "")
+	case settings.UseServerTime:
+		return reading{now, settings.AllowMoveReadDateForward, false}, nil
+	}
+	return reading{said, settings.AllowMoveReadDateForward, true}, check.NotFuture("readDate", &said, now)
+}
+
+func (r reading) check(set int64, err error) error {
+	if err == nil && set == 0 && r.strict {
+		return errReadDateBack()
+	}
+	return err
+}
+
+// ReadPrivate is how a user says up to when it has read what another one wrote.
+// It reports false, and nothing happens, if the other never wrote to the user.
+func (d *Directory) ReadPrivate(ctx context.Context, userID, peerID int64, said time.Time) (done bool, at time.Time, _ error) {
+	r, err := d.reading(said)
+	if err != nil {
+		return false, said, err
+	}
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		var err error
+		if done, err = store.HasPrivateMessage(ctx, tx, peerID, userID); err != nil || !done {
+			return err
+		}
+		return r.check(store.PutPrivateReadDates(ctx, tx, []store.PrivateConversationKey{{OwnerID: userID, TargetID: peerID}}, r.at, r.back))
+	})
+	return done && err == nil, r.at, err
+}
+
+// ReadGroup is how a member says up to when it has read what was written to a
+// group.
+func (d *Directory) ReadGroup(ctx context.Context, userID, groupID int64, said time.Time) (at time.Time, _ error) {
+	r, err := d.reading(said)
+	if err != nil {
+		return said, err
+	}
+	return r.at, d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if err := d.mayReadGroup(ctx, tx, userID, groupID); err != nil {
+			return err
+		}
+		return r.check(store.PutGroupReadDates(ctx, tx, []store.GroupUserKey{{GroupID: groupID, UserID: userID}}, r.at, r.back))
+	})
+}
+
+func (d *Directory) mayReadGroup(ctx context.Context, r store.Reader, userID, groupID int64) error {
+	g, found, err := d.opts.Groups.Get(ctx, r, groupID)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return apierr.New(apierr.UpdatingReadDateOfNonexistentGroupConversation, "")
+	}
+	member, err := d.opts.Groups.IsMember(ctx, r, groupID, userID)
+	if err != nil {
+		return err
+	}
+	if !member {
+		return apierr.New(apierr.NotGroupMemberToUpdateReadDateOfGroupConversation, "")
+	}
+	t, err := d.opts.Groups.Type(ctx, r, g.TypeID)
+	if err != nil {
+		return err
+	}
+	if !t.EnableReadReceipt {
+		return apierr.New(apierr.UpdatingReadDateIsDisabledByGroup, "")
+	}
+	return nil
+}
+
+// MayType refuses a user who may not tell another user, or the members of a
+// group, that it is typing.
+func (d *Directory) MayType(ctx context.Context, userID int64, isGroup bool, targetID int64) error {
+	if !d.opts.Settings().TypingStatus.Enabled {
+		return apierr.New(apierr.UpdatingTypingStatusIsDisabled, "")
+	}
+	return d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if isGroup {
+			member, err := d.opts.Groups.IsMember(ctx, r, targetID, userID)
+			if err == nil && !member {
+				err = apierr.New(apierr.NotGroupMemberToSendTypingStatus, "")
+			}
+			return err
+		}
+		known, err := relationship.Knows(ctx, r, targetID, userID)
+		if err == nil && !known {
+			err = apierr.New(apierr.NotFriendToSendTypingStatus, "")
+		}
+		return err
+	})
+}
+
+// What other nouns do inside transactions of their own.
+
+// NotePrivate notes that users have read private conversations up to a date, if
+// they had not before.
+func NotePrivate(ctx context.Context, tx store.Tx, at time.Time, keys ...store.PrivateConversationKey) error {
+	_, err := store.PutPrivateReadDates(ctx, tx, distinctPrivate(keys), at, false)
+	return err
+}
+
+// NoteGroup notes that members have read what was written to groups up to a date,
+// if they had not before.
+func NoteGroup(ctx context.Context, tx store.Tx, at time.Time, keys ...store.GroupUserKey) error {
+	_, err := store.PutGroupReadDates(ctx, tx, distinctMembers(keys), at, false)
+	return err
+}
+
+// DeleteOfUsers forgets what deleted users have read: their private
+// conversations and their part in those of groups.
+func DeleteOfUsers(ctx context.Context, tx store.Tx, userIDs []int64) error {
+	if _, err := store.DeletePrivateConversations(ctx, tx, store.PrivateConversationFilter{OwnerIDs: userIDs}); err != nil {
+		return err
+	}
+	return store.DeleteGroupReadDatesOfUsers(ctx, tx, userIDs)
+}
+
+// DeleteOfGroups forgets the conversations of deleted groups.
+func DeleteOfGroups(ctx context.Context, tx store.Tx, groupIDs []int64) error {
+	_, err := store.DeleteGroupConversations(ctx, tx, groupIDs)
+	return err
+}

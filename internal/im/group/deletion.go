@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+	"slices"
+
+	"example.org/app/internal/store"
+)
+
+// Delete deletes the groups with these ids. Logically deleted groups stay with a
+// deletion date. In both cases all members leave, and what hooks delete goes as
+// well; invitations, requests, questions, blocked users and messages stay.
+// logically is what the caller asks for; nil asks the settings. The result
+// counts the groups that are gone or have got a deletion date.
+//
+// Usually all of it is one transaction. Groups with very many members lose most
+// of them first, in transactions of their own, so that nobody else has to wait
+// for long: a deletion that is interrupted then leaves the group with fewer
+// members, and can be repeated.
+func (d *Directory) Delete(ctx context.Context, groupIDs []int64, logically *bool) (deleted int64, err error) {
+	keep := deref(logically, d.opts.Settings().DeleteGroupLogicallyByDefault)
+	for chunk := range slices.Chunk(distinct(slices.Clone(groupIDs)), groupBatch) {
+		n, err := d.deleteChunk(ctx, chunk, keep)
+		deleted += n
+		if err != nil {
+			return deleted, err
+		}
+	}
+	return deleted, nil
+}
+
+// groupBatch bounds how many groups a transaction deletes.
+const groupBatch = 1000
+
+// deleteChunk deletes groups in as few transactions as their members allow.
+func (d *Directory) deleteChunk(ctx context.Context, groupIDs []int64, keep bool) (deleted int64, err error) {
+	var counts map[int64]int32
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		counts, err = store.GroupMemberCounts(ctx, r, groupIDs)
+		return err
+	})
+	for len(groupIDs) > 0 && err == nil {
+		n, members := 0, 0
+		for ; n < len(groupIDs); n++ {
+			here := int(counts[groupIDs[n]])
+			if here > batch {
+				if here, err = d.shrink(ctx, groupIDs[n]); err != nil {
+					return deleted, err
+				}
+				counts[groupIDs[n]] = int32(here)
+			}
+			if n > 0 && members+here > batch {
+				break
+			}
+			members += here
+		}
+		var gone int64
+		gone, err = d.deleteGroups(ctx, groupIDs[:n], keep)
+		deleted, groupIDs = deleted+gone, groupIDs[n:]
+	}
+	return deleted, err
+}
+
+// DeleteAll deletes all groups that there are when it begins, see Delete.
+func (d *Directory) DeleteAll(ctx context.Context, logically *bool) (deleted int64, err error) {
+	var after *int64
+	for {
+		var groupIDs []int64
+		err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+			groupIDs, err = store.GroupIDsAfter(ctx, r, after, groupBatch)
+			return err
+		})
+		if err != nil || len(groupIDs) == 0 {
+			return deleted, err
+		}
+		n, err := d.Delete(ctx, groupIDs, logically)
+		deleted += n
+		if err != nil {
+			return deleted, err
+		}
+		after = &groupIDs[len(groupIDs)-1]
+	}
+}
+
+// shrink removes members of a group, but not its owner, until a transaction can
+// delete the rest, and returns how many are left.
+func (d *Directory) shrink(ctx context.Context, groupID int64) (left int, err error) {
+	for {
+		err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+			n, err := store.GroupMemberCount(ctx, r, groupID)
+			left = int(n)
+			return err
+		})
+		if err != nil || left <= batch {
+			return left, err
+		}
+		err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+			members, err := store.GroupMembersAfter(ctx, tx, &groupID, nil, batch)
+			if err != nil {
+				return err
+			}
+			var keys []store.GroupUserKey
+			for _, m := range members {
+				if m.Role != store.GroupOwner {
+					keys = append(keys, m.GroupUserKey)
+				}
+			}
+			return d.leave(ctx, tx, keys, d.now())
+		})
+		if err != nil {
+			return left, err
+		}
+	}
+}
+
+// deleteGroups deletes groups and what is left of their members.
+func (d *Directory) deleteGroups(ctx context.Context, groupIDs []int64, keep bool) (deleted int64, err error) {
+	now := d.now()
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		groups, err := store.FindGroups(ctx, tx, store.GroupFilter{IDs: groupIDs}, store.Page{})
+		deleted = 0
+		if err != nil || len(groups) == 0 {
+			return err
+		}
+		existing := idsOf(groups)
+		users, err := store.DeleteMembersOfGroups(ctx, tx, existing)
+		if err != nil {
+			return err
+		}
+		if err := store.BumpUserVersion(ctx, tx, store.VersionJoinedGroups, now, distinct(users)...); err != nil {
+			return err
+		}
+		for _, hook := range d.opts.OnDelete {
+			if err := hook(ctx, tx, existing); err != nil {
+				return err
+			}
+		}
+		if err := store.DeleteGroupVersions(ctx, tx, existing); err != nil {
+			return err
+		}
+		if !keep {
+			deleted, err = store.DeleteGroups(ctx, tx, existing)
+			return err
+		}
+		var live []int64
+		for _, g := range groups {
+			if g.DeletionDate == nil {
+				live = append(live, g.ID)
+			}
+		}
+		modified, err := store.UpdateGroups(ctx, tx, live, store.GroupChange{DeletionDate: &now})
+		deleted = int64(len(modified))
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	tell(d.opts.Deleted, int(deleted))
+	return deleted, nil
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package group holds the rules about groups: who owns and joins them, what
+// their types allow, whom they keep out, and the questions, invitations and
+// requests that lead into them. Administrators and clients act through it.
+//
+// It does not know the messages that are sent to groups; it only says who may
+// send any.
+package group
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
+	"example.org/app/internal/im/check"
+	"example.org/app/internal/store"
+)
+
+// Users tells what the rules about groups need to know of users.
+type Users interface {
+	// GroupRole returns the role that says which groups a user may create and
+	// own. A user without account has the default role. It reports false for an
+	// account that is not active or was deleted, and for a role that does not
+	// exist any more. It is called inside transactions and must use r alone.
+	GroupRole(ctx context.Context, r store.Reader, userID int64) (role store.UserRole, ok bool, err error)
+}
+
+// Options are what a Directory is built from.
+type Options struct {
+	Store    *store.DB
+	IDs      *ids.Generator
+	Settings func() config.Group
+	Users    Users
+	// Clock tells the time; nil is time.Now.
+	Clock func() time.Time
+	// OnDelete are called in the transaction that deletes groups, logically or
+	// not, so that what belongs to them elsewhere goes with them. A function may be
+	// called more than once for a group.
+	OnDelete []func(ctx context.Context, tx store.Tx, groupIDs []int64) error
+	// Created and Deleted, which may be nil, are told how many groups were
+	// created or deleted after that is committed.
+	Created, Deleted func(n int)
+}
+
+// Directory knows the groups of the cluster. It keeps nothing in memory.
+type Directory struct{ opts Options }
+
+// New makes a Directory and sees to it that the default type exists.
+func New(ctx context.Context, opts Options) (*Directory, error) {
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	d := &Directory{opts: opts}
+	return d, d.ensureDefaultType(ctx)
+}
+
+// now is the time as the store keeps it.
+func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }
+
+// Creation says what a new group shall be. Nil fields get values or stay unset.
+type Creation struct {
+	// TypeID is the type; nil is the default type.
+	TypeID    *int64
+	CreatorID int64
+	// OwnerID is who owns the group; nil is the creator.
+	OwnerID                   *int64
+	Name, Intro, Announcement *string
+	MinimumScore              int32
+	CreationDate              *time.Time
+	DeletionDate              *time.Time
+	MuteEndDate               *time.Time
+	// IsActive is whether the group is active; nil asks the settings.
+	IsActive *bool
+}
+
+// Create makes a group and its owner the first member. The role of the creator
+// decides which types of groups, and how many, are allowed; the owner must not
+// exceed what its own role allows either.
+func (d *Directory) Create(ctx context.Context, c Creation) (store.Group, error) {
+	now := d.now()
+	id, err := d.opts.IDs.NextContext(ctx)
+	if err != nil {
+		return store.Group{}, err
+	}
+	g := store.Group{
+		ID: id, TypeID: deref(c.TypeID, DefaultTypeID), CreatorID: c.CreatorID, OwnerID: deref(c.OwnerID, c.CreatorID),
+		Name: c.Name, Intro: c.Intro, Announcement: c.Announcement, MinimumScore: c.MinimumScore,
+		CreationDate: deref(c.CreationDate, now), DeletionDate: c.DeletionDate, LastUpdatedDate: now, MuteEndDate: c.MuteEndDate,
+		IsActive: deref(c.IsActive, d.opts.Settings().ActivateGroupWhenCreated),
+	}
+	if err := checkGroup(&c.MinimumScore, c.CreationDate, c.DeletionDate, now); err != nil {
+		return store.Group{}, err
+	}
+	if err := deletionAfterCreation(g); err != nil {
+		return store.Group{}, err
+	}
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if err := d.mayCreate(ctx, tx, g.CreatorID, g.TypeID); err != nil {
+			return err
+		}
+		if g.OwnerID != g.CreatorID {
+			if err := d.mayOwn(ctx, tx, g.OwnerID, g.TypeID); err != nil {
+				return err
+			}
+		}
+		if err := store.InsertGroups(ctx, tx, g); err != nil {
+			return err
+		}
+		owner := store.GroupMember{
+			GroupUserKey: store.GroupUserKey{GroupID: g.ID, UserID: g.OwnerID}, Role: store.GroupOwner, JoinDate: g.CreationDate,
+		}
+		if err := store.InsertGroupMembers(ctx, tx, owner); err != nil {
+			return err
+		}
+		if err := store.InsertGroupVersion(ctx, tx, g.ID, now, 1); err != nil {
+			return err
+		}
+		return store.BumpUserVersion(ctx, tx, store.VersionJoinedGroups, now, g.OwnerID)
+	})
+	if err != nil {
+		return store.Group{}, err
+	}
+	tell(d.opts.Created, 1)
+	return g, nil
+}
+
+func tell(f func(int), n int) {
+	if f != nil && n > 0 {
+		f(n)
+	}
+}
+
+func deref[T any](p *T, otherwise T) T {
+	if p != nil {
+		return *p
+	}
+	return otherwise
+}
+
+// checkGroup checks values of a group that do not depend on others.
+func checkGroup(minimumScore *int32, creation, deletion *time.Time, now time.Time) error {
+	if minimumScore != nil && *minimumScore < 0 {
+		return apierr.New(apierr.IllegalArgument, "minimumScore: %d must be at least 0", *minimumScore)
+	}
+	if err := check.NotFuture("creationDate", creation, now); err != nil {
+		return err
+	}
+	return check.NotFuture("deletionDate", deletion, now)
+}
+
+func deletionAfterCreation(g store.Group) error {
+	if g.DeletionDate != nil && g.DeletionDate.Before(g.CreationDate) {
+		return apierr.New(apierr.IllegalArgument, "deletionDate: %s is before the creation date %s of the group",
+			g.DeletionDate.UTC().Format(time.RFC3339), g.CreationDate.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Find returns groups in the order of their ids.
+func (d *Directory) Find(ctx context.Context, f store.GroupFilter, limit, offset int) ([]store.Group, error) {
+	return find(ctx, d, f, limit, offset, store.FindGroups)
+}
+
+// FindPage returns a page of groups and how many there are in all.
+func (d *Directory) FindPage(ctx context.Context, f store.GroupFilter, limit, offset int) (int64, []store.Group, error) {
+	return findPage(ctx, d, f, limit, offset, store.CountGroups, store.FindGroups)
+}
+
+// Count returns how many groups match the filter.
+func (d *Directory) Count(ctx context.Context, f store.GroupFilter) (n int64, err error) {
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		n, err = store.CountGroups(ctx, r, f)
+		return err
+	})
+	return n, err
+}
+
+type (
+	finder[F, T any] func(ctx context.Context, r store.Reader, filter F, page store.Page) ([]T, error)
+	counter[F any]   func(ctx context.Context, r store.Reader, filter F) (int64, error)
+)
+
+func find[F, T any](ctx context.Context, d *Directory, f F, limit, offset int, records finder[F, T]) (found []T, err error) {
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		found, err = records(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		return err
+	})
+	return found, err
+}
+
+func findPage[F, T any](ctx context.Context, d *Directory, f F, limit, offset int, count counter[F], records finder[F, T]) (total int64, found []T, err error) {
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if total, err = count(ctx, r, f); err != nil || total == 0 {
+			return err
+		}
+		found, err = records(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		return err
+	})
+	return total, found, err
+}
+
+// Update changes the groups with these ids, all of them or none. A new owner
+// becomes the one owner among the members, and whoever was it becomes a plain
+// member. The last-updated date is set by the change.
+func (d *Directory) Update(ctx context.Context, groupIDs []int64, c store.GroupChange) (store.UpdateResult, error) {
+	c.LastUpdatedDate = nil
+	if c == (store.GroupChange{}) {
+		return store.UpdateResult{}, nil
+	}
+	now := d.now()
+	if err := checkGroup(c.MinimumScore, c.CreationDate, c.DeletionDate, now); err != nil {
+		return store.UpdateResult{}, err
+	}
+	c.LastUpdatedDate = &now
+	var result store.UpdateResult
+	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		groups, err := store.FindGroups(ctx, tx, store.GroupFilter{IDs: groupIDs}, store.Page{})
+		if err != nil || len(groups) == 0 {
+			result = store.UpdateResult{}
+			return err
+		}
+		if err := d.mayUpdate(ctx, tx, groups, c); err != nil {
+			return err
+		}
+		existing := make([]int64, len(groups))
+		for i, g := range groups {
+			existing[i] = g.ID
+			if c.OwnerID != nil && g.DeletionDate == nil {
+				if err := d.enthrone(ctx, tx, g, *c.OwnerID, now); err != nil {
+					return err
+				}
+			}
+		}
+		modified, err := store.UpdateGroups(ctx, tx, existing, c)
+		if err != nil {
+			return err
+		}
+		result = store.UpdateResult{Matched: int64(len(existing)), Modified: int64(len(modified))}
+		return store.BumpGroupVersions(ctx, tx, store.GroupInfo, modified, now)
+	})
+	return result, err
+}
+
+// mayUpdate checks a change against the groups that it would change.
+func (d *Directory) mayUpdate(ctx context.Context, tx store.Tx, groups []store.Group, c store.GroupChange) error {
+	var limit int32
+	if c.TypeID != nil {
+		t, found, err := findType(ctx, tx, *c.TypeID)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return apierr.New(apierr.UpdateGroupToNonexistentGroupType, "there is no group type %d", *c.TypeID)
+		}
+		limit = t.GroupSizeLimit
+	}
+	for _, g := range groups {
+		if c.TypeID != nil && *c.TypeID != g.TypeID {
+			if err := d.fits(ctx, tx, g.ID, limit); err != nil {
+				return err
+			}
+		}
+		if c.CreationDate != nil || c.DeletionDate != nil {
+			g.CreationDate = deref(c.CreationDate, g.CreationDate)
+			if c.DeletionDate != nil {
+				g.DeletionDate = c.DeletionDate
+			}
+			if err := deletionAfterCreation(g); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// idsOf returns the ids of groups.
+func idsOf(groups []store.Group) []int64 {
+	list := make([]int64, len(groups))
+	for i, g := range groups {
+		list[i] = g.ID
+	}
+	return list
+}
+
+// Get returns a group that was not deleted, in the transaction of another rule.
+func (d *Directory) Get(ctx context.Context, r store.Reader, groupID int64) (store.Group, bool, error) {
+	live := false
+	groups, err := store.FindGroups(ctx, r, store.GroupFilter{IDs: []int64{groupID}, Deleted: &live}, store.Page{})
+	if err != nil || len(groups) == 0 {
+		return store.Group{}, false, err
+	}
+	return groups[0], true, nil
+}
+
+// Version returns when a part of a group changed last, and false for a group
+// that does not exist.
+func (d *Directory) Version(ctx context.Context, r store.Reader, part store.GroupPart, groupID int64) (time.Time, bool, error) {
+	at, err := store.FindGroupVersion(ctx, r, part, groupID)
+	if isNotFound(err) {
+		return time.Time{}, false, nil
+	}
+	return at, err == nil, err
+}
+
+// distinct returns the distinct numbers in order.
+func distinct(numbers []int64) []int64 {
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}

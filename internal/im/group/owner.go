@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/store"
+)
+
+// mayCreate refuses a user whose role does not allow to create a group of the
+// type, and a type that does not exist.
+func (d *Directory) mayCreate(ctx context.Context, r store.Reader, userID, typeID int64) error {
+	if _, found, err := findType(ctx, r, typeID); err != nil || !found {
+		if err != nil {
+			return err
+		}
+		return apierr.New(apierr.CreateGroupWithNonexistentGroupType, "there is no group type %d", typeID)
+	}
+	role, err := d.role(ctx, r, userID)
+	if err != nil {
+		return err
+	}
+	if err := d.belowTotal(ctx, r, userID, role); err != nil {
+		return err
+	}
+	if !slices.Contains(role.CreatableGroupTypeIDs, typeID) {
+		return apierr.New(apierr.NoPermissionToCreateGroupWithGroupType, "the role %d of user %d does not allow groups of type %d", role.ID, userID, typeID)
+	}
+	return d.belowTypeLimit(ctx, r, userID, typeID, role)
+}
+
+// mayOwn refuses a user who owns as many groups as its role allows.
+func (d *Directory) mayOwn(ctx context.Context, r store.Reader, userID, typeID int64) error {
+	role, err := d.role(ctx, r, userID)
+	if err != nil {
+		return err
+	}
+	if err := d.belowTotal(ctx, r, userID, role); err != nil {
+		return err
+	}
+	return d.belowTypeLimit(ctx, r, userID, typeID, role)
+}
+
+func (d *Directory) role(ctx context.Context, r store.Reader, userID int64) (store.UserRole, error) {
+	role, ok, err := d.opts.Users.GroupRole(ctx, r, userID)
+	if err == nil && !ok {
+		err = apierr.New(apierr.NotActiveUserToCreateGroup, "user %d is not active or has a role that does not exist", userID)
+	}
+	return role, err
+}
+
+func (d *Directory) belowTotal(ctx context.Context, r store.Reader, userID int64, role store.UserRole) error {
+	if role.OwnedGroupLimit == store.UnlimitedGroups {
+		return nil
+	}
+	return below(ctx, r, store.GroupFilter{OwnerIDs: []int64{userID}}, role.OwnedGroupLimit)
+}
+
+func (d *Directory) belowTypeLimit(ctx context.Context, r store.Reader, userID, typeID int64, role store.UserRole) error {
+	limit, found := role.GroupTypeIDToLimit[typeID]
+	if !found {
+		limit = role.OwnedGroupLimitForEachGroupType
+	}
+	if limit == store.UnlimitedGroups {
+		return nil
+	}
+	return below(ctx, r, store.GroupFilter{OwnerIDs: []int64{userID}, TypeIDs: []int64{typeID}}, limit)
+}
+
+// below refuses if as many groups as the limit, or more, match the filter.
+// Groups that were deleted do not count.
+func below(ctx context.Context, r store.Reader, f store.GroupFilter, limit int32) error {
+	live := false
+	f.Deleted = &live
+	owned, err := store.CountGroups(ctx, r, f)
+	if err == nil && owned >= int64(limit) {
+		err = apierr.New(apierr.MaxOwnedGroupsReached, "user %d owns %d such groups, and its role allows %d", f.OwnerIDs[0], owned, limit)
+	}
+	return err
+}
+
+// Transfer hands the groups with these ids over to a successor, who must be a
+// member and whose role must allow to own them. The owners before become plain
+// members or leave. A group that cannot be handed over stays as it is and
+// counts as matched only; one that the successor owns already counts as
+// modified.
+func (d *Directory) Transfer(ctx context.Context, groupIDs []int64, successor int64, quit bool) (store.UpdateResult, error) {
+	var result store.UpdateResult
+	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		result = store.UpdateResult{}
+		live := false
+		groups, err := store.FindGroups(ctx, tx, store.GroupFilter{IDs: groupIDs, Deleted: &live}, store.Page{})
+		if err != nil {
+			return err
+		}
+		for _, g := range groups {
+			result.Matched++
+			err := d.TransferIn(ctx, tx, g, successor, quit)
+			if _, refused := errors.AsType[*apierr.Error](err); refused {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			result.Modified++
+		}
+		return nil
+	})
+	return result, err
+}
+
+// TransferIn is Transfer of one group in the transaction of another rule. A
+// refusal is an *apierr.Error and has changed nothing.
+func (d *Directory) TransferIn(ctx context.Context, tx store.Tx, g store.Group, successor int64, quit bool) error {
+	if g.OwnerID == successor {
+		return nil
+	}
+	members, err := store.GetGroupMembers(ctx, tx, []store.GroupUserKey{{GroupID: g.ID, UserID: successor}})
+	if err != nil {
+		return err
+	}
+	if len(members) == 0 {
+		return apierr.New(apierr.GroupSuccessorNotGroupMember, "user %d is not a member of group %d", successor, g.ID)
+	}
+	if err := d.mayCreate(ctx, tx, successor, g.TypeID); err != nil {
+		return err
+	}
+	now := d.now()
+	if err := d.dethrone(ctx, tx, g.ID, quit, now); err != nil {
+		return err
+	}
+	if err := d.promote(ctx, tx, g.ID, successor, now); err != nil {
+		return err
+	}
+	if _, err := store.UpdateGroups(ctx, tx, []int64{g.ID}, store.GroupChange{OwnerID: &successor, LastUpdatedDate: &now}); err != nil {
+		return err
+	}
+	return store.BumpGroupVersions(ctx, tx, store.GroupInfo, []int64{g.ID}, now)
+}
+
+// enthrone makes a user the one owner among the members of a group, who joins
+// it if need be. The group itself is left to the caller.
+func (d *Directory) enthrone(ctx context.Context, tx store.Tx, g store.Group, owner int64, now time.Time) error {
+	if g.OwnerID == owner {
+		return nil
+	}
+	key := store.GroupUserKey{GroupID: g.ID, UserID: owner}
+	members, err := store.GetGroupMembers(ctx, tx, []store.GroupUserKey{key})
+	if err != nil {
+		return err
+	}
+	if err := d.dethrone(ctx, tx, g.ID, false, now); err != nil {
+		return err
+	}
+	if len(members) > 0 {
+		return d.promote(ctx, tx, g.ID, owner, now)
+	}
+	return d.join(ctx, tx, g, now, store.GroupMember{GroupUserKey: key, Role: store.GroupOwner, JoinDate: now})
+}
+
+// dethrone makes the owner a plain member or lets it leave. It comes before the
+// new owner, because a group never has two.
+func (d *Directory) dethrone(ctx context.Context, tx store.Tx, groupID int64, quit bool, now time.Time) error {
+	owners, err := store.FindGroupMembers(ctx, tx, store.GroupMemberFilter{GroupIDs: []int64{groupID}, Roles: []store.GroupMemberRole{store.GroupOwner}}, store.Page{})
+	if err != nil || len(owners) == 0 {
+		return err
+	}
+	key := []store.GroupUserKey{owners[0].GroupUserKey}
+	if quit {
+		return d.leave(ctx, tx, key, now)
+	}
+	role := store.GroupRegularMember
+	_, err = store.UpdateGroupMembers(ctx, tx, key, store.GroupMemberChange{Role: &role})
+	return err
+}
+
+// promote makes a member the owner.
+func (d *Directory) promote(ctx context.Context, tx store.Tx, groupID, userID int64, now time.Time) error {
+	role := store.GroupOwner
+	_, err := store.UpdateGroupMembers(ctx, tx, []store.GroupUserKey{{GroupID: groupID, UserID: userID}}, store.GroupMemberChange{Role: &role})
+	if err != nil {
+		return err
+	}
+	return store.BumpGroupVersions(ctx, tx, store.GroupMembers, []int64{groupID}, now)
+}

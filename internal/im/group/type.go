@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/store"
+)
+
+// DefaultTypeID is the id of the type of groups that have no other.
+const DefaultTypeID int64 = 0
+
+// DefaultType is the type that every cluster has from the beginning. It can be
+// changed, but not deleted.
+func DefaultType() store.GroupType {
+	return store.GroupType{
+		ID: DefaultTypeID, Name: "DEFAULT", GroupSizeLimit: 500,
+		InvitationStrategy:      store.InviteOwnerManagerMemberRequiringApproval,
+		JoinStrategy:            store.JoinByInvitation,
+		GroupInfoUpdateStrategy: store.UpdateByOwnerManager, MemberInfoUpdateStrategy: store.UpdateByOwnerManager,
+		SelfInfoUpdatable: true, EnableReadReceipt: true, MessageEditable: true,
+	}
+}
+
+// ensureDefaultType stores the default type unless it is there. Most starts
+// find it and write nothing.
+func (d *Directory) ensureDefaultType(ctx context.Context) error {
+	found := false
+	err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		types, err := store.FindGroupTypes(ctx, r, []int64{DefaultTypeID}, store.Page{})
+		found = len(types) > 0
+		return err
+	})
+	if err != nil || found {
+		return err
+	}
+	return d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		return store.EnsureGroupType(ctx, tx, DefaultType())
+	})
+}
+
+// CreateType adds a type. Its id is made up.
+func (d *Directory) CreateType(ctx context.Context, t store.GroupType) (_ store.GroupType, err error) {
+	if err := checkSizeLimit(&t.GroupSizeLimit); err != nil {
+		return store.GroupType{}, err
+	}
+	if t.ID, err = d.opts.IDs.NextContext(ctx); err != nil {
+		return store.GroupType{}, err
+	}
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.InsertGroupType(ctx, tx, t) })
+	return t, err
+}
+
+func checkSizeLimit(limit *int32) error {
+	if limit != nil && *limit < 1 {
+		return apierr.New(apierr.IllegalArgument, "groupSizeLimit: %d must be at least 1", *limit)
+	}
+	return nil
+}
+
+// FindTypes returns a page of the types in the order of their ids.
+func (d *Directory) FindTypes(ctx context.Context, limit, offset int) ([]store.GroupType, error) {
+	return find(ctx, d, nil, limit, offset, store.FindGroupTypes)
+}
+
+// FindTypePage returns a page of the types and how many there are in all.
+func (d *Directory) FindTypePage(ctx context.Context, limit, offset int) (int64, []store.GroupType, error) {
+	count := func(ctx context.Context, r store.Reader, _ []int64) (int64, error) {
+		return store.CountGroupTypes(ctx, r)
+	}
+	return findPage(ctx, d, nil, limit, offset, count, store.FindGroupTypes)
+}
+
+// UpdateTypes changes the types with these ids. Groups that have more members
+// than a new limit keep them, but take no more.
+func (d *Directory) UpdateTypes(ctx context.Context, typeIDs []int64, c store.GroupTypeChange) (result store.UpdateResult, err error) {
+	if c == (store.GroupTypeChange{}) {
+		return store.UpdateResult{}, nil
+	}
+	if err := checkSizeLimit(c.GroupSizeLimit); err != nil {
+		return store.UpdateResult{}, err
+	}
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		result, err = store.UpdateGroupTypes(ctx, tx, typeIDs, c)
+		return err
+	})
+	return result, err
+}
+
+// DeleteTypes removes the types with these ids. Their groups keep the ids and
+// follow the rules of the default type from then on.
+func (d *Directory) DeleteTypes(ctx context.Context, typeIDs []int64) (deleted int64, err error) {
+	if slices.Contains(typeIDs, DefaultTypeID) {
+		return 0, apierr.New(apierr.IllegalArgument, "the default group type (id %d) cannot be deleted", DefaultTypeID)
+	}
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		deleted, err = store.DeleteGroupTypes(ctx, tx, typeIDs)
+		return err
+	})
+	return deleted, err
+}
+
+// findType returns a type and whether it exists; the default type always does.
+func findType(ctx context.Context, r store.Reader, typeID int64) (store.GroupType, bool, error) {
+	types, err := store.FindGroupTypes(ctx, r, []int64{typeID}, store.Page{})
+	switch {
+	case err != nil:
+		return store.GroupType{}, false, err
+	case len(types) > 0:
+		return types[0], true, nil
+	case typeID == DefaultTypeID:
+		return DefaultType(), true, nil
+	}
+	return store.GroupType{}, false, nil
+}
+
+// Type returns the type whose rules a group follows: its own or, if that was
+// deleted, the default type.
+func (d *Directory) Type(ctx context.Context, r store.Reader, typeID int64) (store.GroupType, error) {
+	t, found, err := findType(ctx, r, typeID)
+	if err == nil && !found {
+		t, _, err = findType(ctx, r, DefaultTypeID)
+	}
+	return t, err
+}
+
+// InvitationNeedsApproval reports whether those who are invited must agree.
+func InvitationNeedsApproval(s store.GroupInvitationStrategy) bool { return s < store.InviteAll }
+
+// MayInvite reports whether a member with this role may invite others.
+func MayInvite(s store.GroupInvitationStrategy, role store.GroupMemberRole) bool {
+	return MayUpdate(store.GroupUpdateStrategy(s%store.InviteAll), role)
+}
+
+// MayUpdate reports whether a member with this role may change what a strategy
+// protects.
+func MayUpdate(s store.GroupUpdateStrategy, role store.GroupMemberRole) bool {
+	switch s {
+	case store.UpdateByAll:
+		return true
+	case store.UpdateByOwnerManagerMember:
+		return role <= store.GroupRegularMember
+	case store.UpdateByOwnerManager:
+		return role <= store.GroupManager
+	default:
+		return role == store.GroupOwner
+	}
+}
+
+func isNotFound(err error) bool { return errors.Is(err, store.ErrNotFound) }

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package message
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/im/check"
+	"example.org/app/internal/store"
+)
+
+// Edit is what a sender changes of a message. Nil fields stay as they are.
+type Edit struct {
+	Text *string
+	// Records replaces all records; an empty list removes them.
+	Records *[][]byte
+	// RecallDate recalls the message.
+	RecallDate *time.Time
+}
+
+func (e Edit) edits() bool { return e.Text != nil || e.Records != nil }
+
+// UpdateBySender is how users edit and recall what they sent. A recall puts a
+// system message that says so beside the message. An edit of nothing is only
+// delivered.
+func (d *Directory) UpdateBySender(ctx context.Context, senderID int64, device string, messageID int64, e Edit) error {
+	now, settings := d.now(), d.opts.Settings()
+	if err := checkEdit(e, settings, now); err != nil {
+		return err
+	}
+	noticeIDs, err := d.noticeIDs(ctx, []int64{messageID}, e.RecallDate)
+	if err != nil {
+		return err
+	}
+	var m store.Message
+	var notices []store.Message
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		found, err := store.FindMessages(ctx, tx, store.MessageFilter{IDs: []int64{messageID}, Deleted: new(false)}, store.MessagesByID, store.Page{})
+		if err != nil {
+			return err
+		}
+		if err := d.mayEdit(ctx, tx, senderID, found, e, settings, now); err != nil {
+			return err
+		}
+		if m = found[0]; !e.edits() && e.RecallDate == nil {
+			notices = nil
+			return nil
+		}
+		modified, err := store.UpdateMessages(ctx, tx, []int64{messageID}, store.MessageChange{
+			Text: e.Text, Records: e.keptRecords(settings), RecallDate: e.RecallDate, ModificationDate: now,
+		})
+		if err != nil {
+			return err
+		}
+		notices, err = d.saveNotices(ctx, tx, recalled(slices.Clone(found), modified, e.RecallDate), noticeIDs, senderID, now, settings)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.deliver(ctx, Delivery{Event: Updated, Message: e.apply(m, now), Edit: e, SenderDevice: device})
+	for _, notice := range notices {
+		d.deliver(ctx, Delivery{Event: Created, Message: notice, SenderDevice: device})
+	}
+	return nil
+}
+
+// keptRecords are the records that are stored of an edit: those of a new message
+// would not be stored either.
+func (e Edit) keptRecords(s config.Message) *[][]byte {
+	if !s.PersistRecord {
+		return nil
+	}
+	return e.Records
+}
+
+// apply returns the message after the edit.
+func (e Edit) apply(m store.Message, now time.Time) store.Message {
+	if e.Text != nil {
+		m.Text = e.Text
+	}
+	if e.Records != nil {
+		m.Records = *e.Records
+	}
+	if e.RecallDate != nil {
+		m.RecallDate = e.RecallDate
+	}
+	if e.edits() || e.RecallDate != nil {
+		m.ModificationDate = &now
+	}
+	return m
+}
+
+// checkEdit checks what does not depend on the message.
+func checkEdit(e Edit, s config.Message, now time.Time) error {
+	switch {
+	case e.edits() && !s.AllowEditMessageBySender:
+		return apierr.New(apierr.UpdatingMessageBySenderIsDisabled, "")
+	case e.RecallDate != nil && !s.AllowRecallMessage:
+		return apierr.New(apierr.RecallingMessageIsDisabled, "")
+	}
+	var records [][]byte
+	if e.Records != nil {
+		records = *e.Records
+	}
+	return cmp.Or(checkText(e.Text, s), checkRecords(records, s), check.NotFuture("recallDate", e.RecallDate, now))
+}
+
+// mayEdit refuses whoever did not send the message, which need not exist, and what
+// its group does not allow.
+func (d *Directory) mayEdit(ctx context.Context, r store.Reader, senderID int64, found []store.Message, e Edit, s config.Message, now time.Time) error {
+	recalls := e.RecallDate != nil
+	if len(found) == 0 || found[0].SenderID != senderID || found[0].IsSystemMessage {
+		if recalls {
+			return apierr.New(apierr.NotSenderToRecallMessage, "")
+		}
+		return apierr.New(apierr.NotSenderToUpdateMessage, "")
+	}
+	m := found[0]
+	if most := time.Duration(s.AvailableRecallDurationSeconds) * time.Second; recalls && now.Sub(m.DeliveryDate) > most {
+		return apierr.New(apierr.MessageRecallTimeout, "")
+	}
+	if !m.IsGroupMessage {
+		return nil
+	}
+	g, exists, err := d.opts.Groups.Get(ctx, r, m.TargetID)
+	if err != nil {
+		return err
+	}
+	active := exists && g.IsActive
+	switch {
+	case !active && recalls:
+		return apierr.New(apierr.RecallMessageOfNonexistentGroup, "")
+	case !active:
+		return apierr.New(apierr.UpdateMessageOfNonexistentGroup, "")
+	case !e.edits():
+		return nil
+	}
+	t, err := d.opts.Groups.Type(ctx, r, g.TypeID)
+	if err == nil && !t.MessageEditable {
+		err = apierr.New(apierr.UpdatingGroupMessageBySenderIsDisabled, "")
+	}
+	return err
+}

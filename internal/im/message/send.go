@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package message
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/im/check"
+	"example.org/app/internal/im/conversation"
+	"example.org/app/internal/im/relationship"
+	"example.org/app/internal/im/user"
+	"example.org/app/internal/store"
+)
+
+// Creation says what a new message shall be.
+type Creation struct {
+	// ID is generated if it is nil.
+	ID *int64
+	// IsSystemMessage makes it a message of the server, which needs no permission
+	// of anybody. Clients must not send such messages.
+	IsGroupMessage, IsSystemMessage bool
+	// SenderID may be nil for system messages only, which are then from the server.
+	SenderID *int64
+	SenderIP netip.Addr
+	// SenderDevice is the type of the device that the message comes from; see
+	// Delivery.
+	SenderDevice string
+	// TargetID is a group or a user.
+	TargetID int64
+	Text     *string
+	Records  [][]byte
+	// MayBeEmpty allows a message that has neither text nor records.
+	MayBeEmpty bool
+	BurnAfter  *int32
+	// ReferenceID forwards a message: text, records and burn time are those of that
+	// message.
+	ReferenceID, PreMessageID *int64
+	// DeliveryDate is what a client says; nil is nothing.
+	DeliveryDate *time.Time
+	// Deliver is whether those who are online get the message at once.
+	Deliver bool
+}
+
+// Send stores a message, as far as the settings say, and delivers it. The result
+// is the message as recipients see it.
+func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error) {
+	settings := d.opts.Settings()
+	composed, err := d.compose(ctx, c, settings)
+	if err != nil {
+		return store.Message{}, err
+	}
+	var sent store.Message
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		sent = composed
+		if sent.ReferenceID != nil {
+			if err := d.copyReferenced(ctx, tx, &sent, settings); err != nil {
+				return err
+			}
+		}
+		if sent.IsSystemMessage {
+			return d.save(ctx, tx, &sent, settings)
+		}
+		isMember, err := d.maySend(ctx, tx, sent, settings)
+		if err != nil {
+			return err
+		}
+		if err := d.save(ctx, tx, &sent, settings); err != nil {
+			return err
+		}
+		return d.noteRead(ctx, tx, sent, isMember)
+	})
+	if err != nil {
+		return store.Message{}, err
+	}
+	d.opts.Sent(1)
+	if c.Deliver {
+		d.deliver(ctx, Delivery{Event: Created, Message: sent, SenderDevice: c.SenderDevice})
+	}
+	return sent, nil
+}
+
+// compose checks what a message is made of, apart from others, and makes it.
+func (d *Directory) compose(ctx context.Context, c Creation, s config.Message) (store.Message, error) {
+	now := d.now()
+	m := store.Message{
+		IsGroupMessage: c.IsGroupMessage, IsSystemMessage: c.IsSystemMessage, DeliveryDate: now,
+		Text: c.Text, SenderIP: c.SenderIP, TargetID: c.TargetID, Records: c.Records, BurnAfter: c.BurnAfter,
+		ReferenceID: c.ReferenceID, PreMessageID: c.PreMessageID,
+	}
+	switch {
+	case c.SenderID != nil:
+		m.SenderID = *c.SenderID
+	case !c.IsSystemMessage:
+		return m, apierr.New(apierr.IllegalArgument, "senderId: is required")
+	}
+	if !c.IsSystemMessage {
+		if err := check.UserID("senderId", m.SenderID); err != nil {
+			return m, err
+		}
+	}
+	if !c.IsGroupMessage {
+		if err := check.UserID("targetId", m.TargetID); err != nil {
+			return m, err
+		}
+	}
+	if !c.MayBeEmpty && (c.Text == nil || *c.Text == "") && len(c.Records) == 0 {
+		return m, apierr.New(apierr.IllegalArgument, "text and records: must not both be empty")
+	}
+	err := cmp.Or(checkText(c.Text, s), checkRecords(c.Records, s), checkBurnAfter(c.BurnAfter), check.NotFuture("deliveryDate", c.DeliveryDate, now))
+	if err != nil {
+		return m, err
+	}
+	if c.DeliveryDate != nil && s.TimeType == config.MessageClientTime {
+		m.DeliveryDate = c.DeliveryDate.UTC().Truncate(time.Millisecond)
+	}
+	if s.UseConversationID {
+		m.ConversationID = conversationID(m)
+	}
+	if c.ID != nil {
+		m.ID = *c.ID
+		return m, nil
+	}
+	m.ID, err = d.opts.IDs.NextContext(ctx)
+	return m, err
+}
+
+// checkText refuses a text that is too long; unlike elsewhere, a limit of 0 is
+// one.
+func checkText(text *string, s config.Message) error {
+	if text == nil {
+		return nil
+	}
+	if n := check.Length(*text); n > int(s.MaxTextLimit) {
+		return apierr.New(apierr.IllegalArgument, "text: must have at most %d characters, but has %d", s.MaxTextLimit, n)
+	}
+	return nil
+}
+
+func checkRecords(records [][]byte, s config.Message) error {
+	size := 0
+	for _, record := range records {
+		size += len(record)
+	}
+	if size > int(s.MaxRecordsSizeBytes) {
+		return apierr.New(apierr.IllegalArgument, "records: must have at most %d bytes together, but have %d", s.MaxRecordsSizeBytes, size)
+	}
+	return nil
+}
+
+func checkBurnAfter(seconds *int32) error {
+	if seconds != nil && *seconds < 0 {
+		return apierr.New(apierr.IllegalArgument, "burnAfter: %d must be at least 0", *seconds)
+	}
+	return nil
+}
+
+// conversationID names the conversation of a message in the form that callers
+// know.
+func conversationID(m store.Message) []byte {
+	if m.IsGroupMessage {
+		return binary.LittleEndian.AppendUint64(nil, uint64(m.TargetID))
+	}
+	id := binary.BigEndian.AppendUint64(nil, uint64(min(m.SenderID, m.TargetID)))
+	return binary.BigEndian.AppendUint64(id, uint64(max(m.SenderID, m.TargetID)))
+}
+
+// copyReferenced copies what a forwarded message says. A user can forward only
+// what it can read.
+func (d *Directory) copyReferenced(ctx context.Context, r store.Reader, m *store.Message, s config.Message) error {
+	found, err := store.FindMessages(ctx, r, store.MessageFilter{IDs: []int64{*m.ReferenceID}, Deleted: new(false)}, store.MessagesByID, store.Page{})
+	if err != nil {
+		return err
+	}
+	refused := apierr.New(apierr.NotMessageRecipientOrSenderToForwardMessage, "")
+	if len(found) == 0 || found[0].RecallDate != nil && !s.IsRecalledMessageVisible {
+		return refused
+	}
+	original := found[0]
+	if !m.IsSystemMessage && original.SenderID != m.SenderID {
+		reads := original.TargetID == m.SenderID
+		if original.IsGroupMessage {
+			if reads, err = d.opts.Groups.IsMember(ctx, r, original.TargetID, m.SenderID); err != nil {
+				return err
+			}
+		}
+		if !reads {
+			return refused
+		}
+	}
+	m.Text, m.Records, m.BurnAfter = original.Text, original.Records, original.BurnAfter
+	return nil
+}
+
+// maySend refuses a user who may not send a message, and reports whether the
+// sender is a member of the group that it goes to.
+func (d *Directory) maySend(ctx context.Context, r store.Reader, m store.Message, s config.Message) (isMember bool, err error) {
+	if m.IsGroupMessage {
+		speaker, err := d.opts.Groups.Speaker(ctx, r, m.TargetID, m.SenderID)
+		if err != nil {
+			return false, err
+		}
+		return speaker.Member != nil, speaker.MaySend(s.CheckIfTargetActiveAndNotDeleted)
+	}
+	switch {
+	case m.SenderID == m.TargetID && s.AllowSendMessagesToOneself:
+		return false, nil
+	case m.SenderID == m.TargetID:
+		return false, apierr.New(apierr.SendingMessagesToOneselfIsDisabled, "")
+	case !s.AllowSendMessagesToStranger:
+		known, err := relationship.Knows(ctx, r, m.TargetID, m.SenderID)
+		if err == nil && !known {
+			err = apierr.New(apierr.NotFriendToSendPrivateMessage, "")
+		}
+		return false, err
+	}
+	if s.CheckIfTargetActiveAndNotDeleted && d.opts.HasAccounts() {
+		active, err := user.IsActive(ctx, r, m.TargetID)
+		if err != nil {
+			return false, err
+		}
+		if !active {
+			return false, apierr.New(apierr.MessageRecipientNotActive, "")
+		}
+	}
+	blocked, err := relationship.Blocks(ctx, r, m.TargetID, m.SenderID)
+	if err == nil && blocked {
+		err = apierr.New(apierr.BlockedUserSendPrivateMessage, "")
+	}
+	return false, err
+}
+
+// save numbers a message and stores of it what the settings say.
+func (d *Directory) save(ctx context.Context, tx store.Tx, m *store.Message, s config.Message) error {
+	if err := number(ctx, tx, m, s); err != nil {
+		return err
+	}
+	if !s.PersistMessage {
+		return nil
+	}
+	kept := *m
+	if !s.PersistRecord && !m.IsSystemMessage {
+		kept.Records = nil
+	}
+	if !s.PersistPreMessageID {
+		kept.PreMessageID = nil
+	}
+	if !s.PersistSenderIP {
+		kept.SenderIP = netip.Addr{}
+	}
+	return store.InsertMessages(ctx, tx, kept)
+}
+
+func number(ctx context.Context, tx store.Tx, m *store.Message, s config.Message) error {
+	var n int32
+	var err error
+	switch {
+	case m.IsGroupMessage && s.SequenceID.UseSequenceIDForGroupConversation:
+		n, err = store.NextGroupSequence(ctx, tx, m.TargetID)
+	case !m.IsGroupMessage && s.SequenceID.UseSequenceIDForPrivateConversation:
+		n, err = store.NextPrivateSequence(ctx, tx, m.SenderID, m.TargetID)
+	default:
+		return nil
+	}
+	m.SequenceID = &n
+	return err
+}
+
+// noteRead notes that whoever sends a message has read the conversation. Guests
+// of a group have no part in its conversation.
+func (d *Directory) noteRead(ctx context.Context, tx store.Tx, m store.Message, isMember bool) error {
+	receipts := d.opts.ReadReceipts()
+	switch {
+	case !receipts.Enabled || !receipts.UpdateReadDateAfterMessageSent:
+		return nil
+	case !m.IsGroupMessage:
+		return conversation.NotePrivate(ctx, tx, m.DeliveryDate, store.PrivateConversationKey{OwnerID: m.SenderID, TargetID: m.TargetID})
+	case isMember:
+		return conversation.NoteGroup(ctx, tx, m.DeliveryDate, store.GroupUserKey{GroupID: m.TargetID, UserID: m.SenderID})
+	}
+	return nil
+}

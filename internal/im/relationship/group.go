@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package relationship
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/check"
+	"example.org/app/internal/store"
+)
+
+// GroupCreation says what a new group of an owner shall be.
+type GroupCreation struct {
+	OwnerID int64
+	// Index is a random positive number if it is nil.
+	Index *int32
+	Name  string
+	// CreationDate is now if it is nil.
+	CreationDate *time.Time
+}
+
+// CreateGroup adds a group. An index that the owner uses already is a
+// duplicate key.
+func (d *Directory) CreateGroup(ctx context.Context, c GroupCreation) (store.RelationshipGroup, error) {
+	now := d.now()
+	if err := cmp.Or(check.UserID("ownerId", c.OwnerID), check.NotFuture("creationDate", c.CreationDate, now)); err != nil {
+		return store.RelationshipGroup{}, err
+	}
+	if c.Index != nil && *c.Index < 0 {
+		return store.RelationshipGroup{}, apierr.New(apierr.IllegalArgument, "index: %d must be at least 0", *c.Index)
+	}
+	group := store.RelationshipGroup{RelationshipGroupKey: store.RelationshipGroupKey{OwnerID: c.OwnerID}, Name: c.Name, CreationDate: now}
+	if c.CreationDate != nil {
+		group.CreationDate = *c.CreationDate
+	}
+	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		var err error
+		if c.Index != nil {
+			group.Index = *c.Index
+		} else if group.Index, err = freeIndex(ctx, tx, c.OwnerID); err != nil {
+			return err
+		}
+		if err := store.InsertRelationshipGroups(ctx, tx, group); err != nil {
+			return err
+		}
+		return store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroups, now, c.OwnerID)
+	})
+	if err != nil {
+		return store.RelationshipGroup{}, err
+	}
+	return group, nil
+}
+
+// freeIndex returns a positive index that the owner does not use.
+func freeIndex(ctx context.Context, tx store.Tx, owner int64) (int32, error) {
+	for {
+		index := 1 + rand.Int32N(math.MaxInt32)
+		count, err := store.CountRelationshipGroups(ctx, tx, store.RelationshipGroupFilter{OwnerIDs: []int64{owner}, Indexes: []int32{index}})
+		if err != nil || count == 0 {
+			return index, err
+		}
+	}
+}
+
+// FindGroups returns groups in the order of owner and index.
+func (d *Directory) FindGroups(ctx context.Context, f store.RelationshipGroupFilter, limit, offset int) (groups []store.RelationshipGroup, err error) {
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		groups, err = store.FindRelationshipGroups(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		return err
+	})
+	return groups, err
+}
+
+// FindGroupPage returns a page of groups and how many there are in all.
+func (d *Directory) FindGroupPage(ctx context.Context, f store.RelationshipGroupFilter, limit, offset int) (total int64, groups []store.RelationshipGroup, err error) {
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if total, err = store.CountRelationshipGroups(ctx, r, f); err != nil || total == 0 {
+			return err
+		}
+		groups, err = store.FindRelationshipGroups(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		return err
+	})
+	return total, groups, err
+}
+
+// UpdateGroups changes the groups with these keys.
+func (d *Directory) UpdateGroups(ctx context.Context, keys []store.RelationshipGroupKey, c store.RelationshipGroupChange) (result store.UpdateResult, err error) {
+	now := d.now()
+	if err := check.NotFuture("creationDate", c.CreationDate, now); err != nil {
+		return store.UpdateResult{}, err
+	}
+	if c == (store.RelationshipGroupChange{}) {
+		return store.UpdateResult{}, nil
+	}
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		var owners []int64
+		if result, owners, err = store.UpdateRelationshipGroups(ctx, tx, keys, c); err != nil {
+			return err
+		}
+		return store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroups, now, owners...)
+	})
+	return result, err
+}
+
+// DeleteGroups removes the groups with these keys, or all groups if keys is
+// nil, and moves their members to the default groups. Those stay: to name one is
+// refused.
+func (d *Directory) DeleteGroups(ctx context.Context, keys []store.RelationshipGroupKey) (deleted int64, err error) {
+	for _, key := range keys {
+		if err := refuseDefault(key.Index); err != nil {
+			return 0, err
+		}
+	}
+	now := d.now()
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		remove := func() ([]store.RelationshipGroupKey, error) { return store.DeleteRelationshipGroups(ctx, tx, keys) }
+		if keys == nil {
+			remove = func() ([]store.RelationshipGroupKey, error) { return store.DeleteAllRelationshipGroups(ctx, tx) }
+		}
+		gone, err := remove()
+		deleted = int64(len(gone))
+		if err != nil {
+			return err
+		}
+		return dissolve(ctx, tx, gone, store.DefaultRelationshipGroup, now)
+	})
+	return deleted, err
+}
+
+func refuseDefault(index int32) error {
+	if index == store.DefaultRelationshipGroup {
+		return apierr.New(apierr.IllegalArgument, "the relationship group %d is the default group, which cannot be deleted", index)
+	}
+	return nil
+}
+
+// DeleteGroup removes a group of the owner and moves its members to another, by
+// default to the default group. It reports whether there was such a group.
+func (d *Directory) DeleteGroup(ctx context.Context, key store.RelationshipGroupKey, target *int32) (deleted bool, err error) {
+	if err := refuseDefault(key.Index); err != nil {
+		return false, err
+	}
+	to := orDefault(target)
+	if to == key.Index {
+		return false, apierr.New(apierr.IllegalArgument, "the members of relationship group %d cannot move to that group itself", to)
+	}
+	now := d.now()
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if err := requireGroup(ctx, tx, key.OwnerID, to); err != nil {
+			return err
+		}
+		gone, err := store.DeleteRelationshipGroups(ctx, tx, []store.RelationshipGroupKey{key})
+		if err != nil {
+			return err
+		}
+		deleted = len(gone) > 0
+		return dissolve(ctx, tx, gone, to, now)
+	})
+	return deleted, err
+}
+
+// dissolve moves the members of deleted groups.
+func dissolve(ctx context.Context, tx store.Tx, gone []store.RelationshipGroupKey, target int32, now time.Time) error {
+	moved, err := store.MoveRelationshipGroupMembers(ctx, tx, gone, target)
+	if err != nil {
+		return err
+	}
+	if target == store.DefaultRelationshipGroup {
+		if err := EnsureDefaultGroups(ctx, tx, now, moved...); err != nil {
+			return err
+		}
+	}
+	if err := store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroupMembers, now, moved...); err != nil {
+		return err
+	}
+	return bumpGroups(ctx, tx, now, gone)
+}
+
+// bumpGroups notes that the owners of these groups have other groups than
+// before.
+func bumpGroups(ctx context.Context, tx store.Tx, now time.Time, groups []store.RelationshipGroupKey) error {
+	var owners []int64
+	for _, key := range groups {
+		owners = append(owners, key.OwnerID)
+	}
+	return store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroups, now, owners...)
+}
+
+// RenameGroup gives a group of the owner another name and reports whether that
+// was a change.
+func (d *Directory) RenameGroup(ctx context.Context, key store.RelationshipGroupKey, name string) (changed bool, err error) {
+	result, err := d.UpdateGroups(ctx, []store.RelationshipGroupKey{key}, store.RelationshipGroupChange{Name: &name})
+	return result.Modified > 0, err
+}

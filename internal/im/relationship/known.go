@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package relationship
+
+import (
+	"context"
+	"time"
+
+	"example.org/app/internal/store"
+)
+
+// What other nouns ask and do inside transactions of their own.
+
+// Blocks reports whether the owner has blocked the other user.
+func Blocks(ctx context.Context, r store.Reader, owner, other int64) (bool, error) {
+	found, err := store.FindRelationship(ctx, r, store.RelationshipKey{OwnerID: owner, RelatedUserID: other})
+	return found != nil && found.BlockDate != nil, err
+}
+
+// Knows reports whether the owner has a relationship to the other user and has
+// not blocked them.
+func Knows(ctx context.Context, r store.Reader, owner, other int64) (bool, error) {
+	found, err := store.FindRelationship(ctx, r, store.RelationshipKey{OwnerID: owner, RelatedUserID: other})
+	return found != nil && found.BlockDate == nil, err
+}
+
+// AreFriends reports whether each of the two knows the other.
+func AreFriends(ctx context.Context, r store.Reader, a, b int64) (bool, error) {
+	known, err := Knows(ctx, r, a, b)
+	if err != nil || !known {
+		return false, err
+	}
+	return Knows(ctx, r, b, a)
+}
+
+// EnsureDefaultGroups gives the owners who have no default group one.
+func EnsureDefaultGroups(ctx context.Context, tx store.Tx, now time.Time, owners ...int64) error {
+	created, err := store.EnsureDefaultRelationshipGroups(ctx, tx, now, owners...)
+	if err != nil {
+		return err
+	}
+	return store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroups, now, created...)
+}
+
+// DeleteOf removes the relationships of the users in both directions and their
+// groups. Friend requests stay.
+func DeleteOf(ctx context.Context, tx store.Tx, now time.Time, users []int64) error {
+	gone, err := store.DeleteRelationshipsOfUsers(ctx, tx, users)
+	if err != nil {
+		return err
+	}
+	groups, err := store.DeleteRelationshipGroupsOfUsers(ctx, tx, users)
+	if err != nil {
+		return err
+	}
+	if err := bumpGroups(ctx, tx, now, groups); err != nil {
+		return err
+	}
+	return bumpBoth(ctx, tx, now, owners(gone)...)
+}

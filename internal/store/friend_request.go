@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// A FriendRequest is the request of one user to become related to another.
+type FriendRequest struct {
+	ID                       int64
+	RequesterID, RecipientID int64
+	Content                  string
+	Status                   RequestStatus
+	Reason                   *string
+	CreationDate             time.Time
+	ResponseDate             *time.Time
+}
+
+// A FriendRequestFilter selects requests. An empty field is no restriction; a value matches when it is any of the
+// field's; all fields must match.
+type FriendRequestFilter struct {
+	IDs, RequesterIDs, RecipientIDs []int64
+	Status                          StatusFilter
+	Creation, Response              DateRange
+}
+
+// A FriendRequestChange says what to change. A nil field stays as it is.
+type FriendRequestChange struct {
+	RequesterID, RecipientID *int64
+	Content                  *string
+	Reason                   *string
+	CreationDate             *time.Time
+	// Status also replaces the response date, by none if ResponseDate is nil. Without Status only answered requests get the
+	// ResponseDate.
+	Status       *RequestStatus
+	ResponseDate *time.Time
+}
+
+const friendRequestTable = "friend_request"
+
+type friendRequestRow struct {
+	bun.BaseModel `bun:"table:friend_request,alias:t"`
+	ID            int64         `bun:"id,pk"`
+	RequesterID   int64         `bun:"requester_id"`
+	RecipientID   int64         `bun:"recipient_id"`
+	Content       string        `bun:"content"`
+	Status        RequestStatus `bun:"status"`
+	Reason        *string       `bun:"reason"`
+	CreationDate  int64         `bun:"creation_date"`
+	ResponseDate  *int64        `bun:"response_date"`
+}
+
+// InsertFriendRequests stores new requests. An id that exists is an ErrDuplicateKey.
+func InsertFriendRequests(ctx context.Context, tx Tx, requests ...FriendRequest) error {
+	rows := make([]friendRequestRow, len(requests))
+	for i, request := range requests {
+		rows[i] = friendRequestRow{
+			ID: request.ID, RequesterID: request.RequesterID, RecipientID: request.RecipientID, Content: request.Content,
+			Status: request.Status, Reason: request.Reason, CreationDate: request.CreationDate.UnixMilli(),
+			ResponseDate: millisOrNull(request.ResponseDate),
+		}
+	}
+	if err := insertRows(ctx, tx, rows); err != nil {
+		return fmt.Errorf("insert friend requests: %w", err)
+	}
+	return nil
+}
+
+func (row friendRequestRow) request() FriendRequest {
+	return FriendRequest{
+		ID: row.ID, RequesterID: row.RequesterID, RecipientID: row.RecipientID, Content: row.Content, Status: row.Status,
+		Reason: row.Reason, CreationDate: time.UnixMilli(row.CreationDate).UTC(), ResponseDate: timeOrNil(row.ResponseDate),
+	}
+}
+
+func (f FriendRequestFilter) conditions(engine Engine) conditions {
+	var list conditions
+	anyOf(&list, engine, "t.id", f.IDs)
+	anyOf(&list, engine, "t.requester_id", f.RequesterIDs)
+	anyOf(&list, engine, "t.recipient_id", f.RecipientIDs)
+	list.and(f.Status.conditions(engine)...)
+	list.and(f.Creation.conditions("t.creation_date")...)
+	list.and(f.Response.conditions("t.response_date")...)
+	return list
+}
+
+// FindFriendRequests returns the requests that match the filter, ordered by id. Their statuses are the stored ones.
+func FindFriendRequests(ctx context.Context, r Reader, filter FriendRequestFilter, page Page) ([]FriendRequest, error) {
+	var rows []friendRequestRow
+	query := whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine()))
+	if err := pageOf(query, page, "t.id").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("find friend requests: %w", translate(err))
+	}
+	return friendRequests(rows), nil
+}
+
+func friendRequests(rows []friendRequestRow) []FriendRequest {
+	requests := make([]FriendRequest, len(rows))
+	for i, row := range rows {
+		requests[i] = row.request()
+	}
+	return requests
+}
+
+// CountFriendRequests returns how many requests match the filter.
+func CountFriendRequests(ctx context.Context, r Reader, filter FriendRequestFilter) (int64, error) {
+	return countRows(ctx, r, friendRequestTable, filter.conditions(r.Engine()))
+}
+
+// UpdateFriendRequests changes the requests with the given ids. Modified counts those that differ afterwards; their ids
+// are returned as well.
+func UpdateFriendRequests(ctx context.Context, tx Tx, ids []int64, change FriendRequestChange) (UpdateResult, []int64, error) {
+	where := conditions{In(tx.Engine(), "t.id", ids)}
+	matched, err := countRows(ctx, tx, friendRequestTable, where)
+	if err != nil || matched == 0 {
+		return UpdateResult{}, nil, err
+	}
+	var columns columnChanges
+	setIf(&columns, "requester_id", change.RequesterID)
+	setIf(&columns, "recipient_id", change.RecipientID)
+	setIf(&columns, "content", change.Content)
+	setIf(&columns, "reason", change.Reason)
+	if change.CreationDate != nil {
+		columns.set("creation_date", change.CreationDate.UnixMilli())
+	}
+	switch {
+	case change.Status != nil:
+		columns.set("status", int32(*change.Status))
+		columns.set("response_date", millisOrNull(change.ResponseDate))
+	case change.ResponseDate != nil:
+		columns.set("response_date", bun.SafeQuery("CASE WHEN status IN (?, ?, ?) THEN ? ELSE response_date END",
+			int32(RequestAccepted), int32(RequestDeclined), int32(RequestIgnored), change.ResponseDate.UnixMilli()))
+	}
+	modified, err := columns.update(ctx, tx, friendRequestTable, "id", where)
+	if err != nil {
+		return UpdateResult{}, nil, err
+	}
+	return UpdateResult{Matched: matched, Modified: int64(len(modified))}, modified, nil
+}
+
+// DeleteFriendRequests deletes the requests with the given ids and returns them.
+func DeleteFriendRequests(ctx context.Context, tx Tx, ids []int64) ([]FriendRequest, error) {
+	return deleteFriendRequests(ctx, tx, conditions{In(tx.Engine(), "t.id", ids)})
+}
+
+// DeleteAllFriendRequests deletes all requests and returns how many there were, and the users whose requests they were.
+func DeleteAllFriendRequests(ctx context.Context, tx Tx) (count int64, requesters, recipients []int64, err error) {
+	for column, users := range map[string]*[]int64{"t.requester_id": &requesters, "t.recipient_id": &recipients} {
+		err := tx.NewSelect().TableExpr("friend_request AS t").ColumnExpr("DISTINCT ?", bun.Ident(column)).Scan(ctx, users)
+		if err != nil {
+			return 0, nil, nil, fmt.Errorf("find the users of all friend requests: %w", translate(err))
+		}
+	}
+	count, err = deleteRows(ctx, tx, friendRequestTable, conditions{bun.SafeQuery("1 = 1")})
+	return count, requesters, recipients, err
+}
+
+// DeleteExpiredFriendRequests deletes at most limit requests that have expired, by their stored status or because they
+// are pending and were created before the date, and returns them.
+func DeleteExpiredFriendRequests(ctx context.Context, tx Tx, before time.Time, limit int) ([]FriendRequest, error) {
+	status := StatusFilter{Statuses: []RequestStatus{RequestExpired}, ExpiredBefore: &before}
+	expired := whereAll(tx.NewSelect().TableExpr("friend_request AS t").Column("t.id"), status.conditions(tx.Engine())).Limit(int64(limit))
+	return deleteFriendRequests(ctx, tx, conditions{bun.SafeQuery("t.id IN (?)", expired)})
+}
+
+func deleteFriendRequests(ctx context.Context, tx Tx, where conditions) ([]FriendRequest, error) {
+	var rows []friendRequestRow
+	err := whereAll(tx.NewDelete().TableExpr("friend_request AS t"), where).
+		Returning("id, requester_id, recipient_id, content, status, reason, creation_date, response_date").Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("delete friend requests: %w", translate(err))
+	}
+	return friendRequests(rows), nil
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// A GroupInvitation asks a user to join a group.
+type GroupInvitation struct {
+	ID, GroupID, InviterID, InviteeID int64
+	Content                           string
+	Status                            RequestStatus
+	CreationDate                      time.Time
+	ResponseDate                      *time.Time
+	// Reason is what the invitee answered; nil is nothing.
+	Reason *string
+}
+
+// A GroupInvitationFilter selects invitations. An empty field is no restriction; all fields must match.
+type GroupInvitationFilter struct {
+	IDs, GroupIDs, InviterIDs, InviteeIDs []int64
+	Status                                StatusFilter
+	CreationDate, ResponseDate            DateRange
+}
+
+// A GroupInvitationChange says what to change. A nil field stays as it is.
+type GroupInvitationChange struct {
+	GroupID, InviterID, InviteeID *int64
+	Content                       *string
+	Status                        *RequestStatus
+	CreationDate                  *time.Time
+	// ResponseDate is given, or removed if it points to nil.
+	ResponseDate **time.Time
+	Reason       *string
+}
+
+type groupInvitationRow struct {
+	bun.BaseModel `bun:"table:group_invitation,alias:t"`
+	ID            int64   `bun:"id,pk"`
+	GroupID       int64   `bun:"group_id"`
+	InviterID     int64   `bun:"inviter_id"`
+	InviteeID     int64   `bun:"invitee_id"`
+	Content       string  `bun:"content"`
+	Status        int32   `bun:"status"`
+	CreationDate  int64   `bun:"creation_date"`
+	ResponseDate  *int64  `bun:"response_date"`
+	Reason        *string `bun:"reason"`
+}
+
+// InsertGroupInvitations stores new invitations. An id that exists is an ErrDuplicateKey.
+func InsertGroupInvitations(ctx context.Context, tx Tx, invitations ...GroupInvitation) error {
+	rows := make([]groupInvitationRow, len(invitations))
+	for i, v := range invitations {
+		rows[i] = groupInvitationRow{
+			ID: v.ID, GroupID: v.GroupID, InviterID: v.InviterID, InviteeID: v.InviteeID, Content: v.Content, Status: int32(v.Status),
+			CreationDate: v.CreationDate.UnixMilli(), ResponseDate: millisOrNull(v.ResponseDate), Reason: v.Reason,
+		}
+	}
+	if err := insertRows(ctx, tx, rows); err != nil {
+		return fmt.Errorf("insert group invitations: %w", err)
+	}
+	return nil
+}
+
+func (f GroupInvitationFilter) conditions(engine Engine) (c conditions) {
+	anyOf(&c, engine, "t.id", f.IDs)
+	anyOf(&c, engine, "t.group_id", f.GroupIDs)
+	anyOf(&c, engine, "t.inviter_id", f.InviterIDs)
+	anyOf(&c, engine, "t.invitee_id", f.InviteeIDs)
+	c.and(f.Status.conditions(engine)...)
+	c.and(f.CreationDate.conditions("t.creation_date")...)
+	c.and(f.ResponseDate.conditions("t.response_date")...)
+	return c
+}
+
+// FindGroupInvitations returns the invitations that match the filter, ordered by id.
+func FindGroupInvitations(ctx context.Context, r Reader, filter GroupInvitationFilter, page Page) ([]GroupInvitation, error) {
+	return selectGroupInvitations(ctx, r, filter.conditions(r.Engine()), page)
+}
+
+func selectGroupInvitations(ctx context.Context, r Reader, c conditions, page Page) ([]GroupInvitation, error) {
+	var rows []groupInvitationRow
+	if err := page.apply(whereAll(r.NewSelect().Model(&rows), c), "t.id").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("find group invitations: %w", translate(err))
+	}
+	invitations := make([]GroupInvitation, len(rows))
+	for i, row := range rows {
+		invitations[i] = GroupInvitation{
+			ID: row.ID, GroupID: row.GroupID, InviterID: row.InviterID, InviteeID: row.InviteeID, Content: row.Content,
+			Status: RequestStatus(row.Status), CreationDate: time.UnixMilli(row.CreationDate).UTC(),
+			ResponseDate: timeOrNil(row.ResponseDate), Reason: row.Reason,
+		}
+	}
+	return invitations, nil
+}
+
+// GroupInvitationsAfter returns the invitations with an id above a given one, at most limit of them.
+func GroupInvitationsAfter(ctx context.Context, r Reader, after *int64, limit int) ([]GroupInvitation, error) {
+	return selectGroupInvitations(ctx, r, idAfter(after), Page{Limit: limit})
+}
+
+// CountGroupInvitations returns how many invitations match the filter.
+func CountGroupInvitations(ctx context.Context, r Reader, filter GroupInvitationFilter) (int64, error) {
+	return countRows(ctx, r, "group_invitation", filter.conditions(r.Engine()))
+}
+
+// UpdateGroupInvitations changes the invitations with the given ids and returns the ids of those that differ afterwards.
+func UpdateGroupInvitations(ctx context.Context, tx Tx, ids []int64, change GroupInvitationChange) ([]int64, error) {
+	var c columnChanges
+	setIf(&c, "group_id", change.GroupID)
+	setIf(&c, "inviter_id", change.InviterID)
+	setIf(&c, "invitee_id", change.InviteeID)
+	setIf(&c, "content", change.Content)
+	setIf(&c, "status", change.Status)
+	setIf(&c, "creation_date", millisOrNull(change.CreationDate))
+	if change.ResponseDate != nil {
+		c.set("response_date", millisOrNull(*change.ResponseDate))
+	}
+	setIf(&c, "reason", change.Reason)
+	return c.update(ctx, tx, "group_invitation", "id", conditions{In(tx.Engine(), "t.id", ids)})
+}
+
+// DeleteGroupInvitations deletes the invitations with the given ids and returns how many there were.
+func DeleteGroupInvitations(ctx context.Context, tx Tx, ids []int64) (int64, error) {
+	return deleteRows(ctx, tx, "group_invitation", conditions{In(tx.Engine(), "t.id", ids)})
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// A GroupMemberRole is the power of a member; the smaller, the more.
+type GroupMemberRole int32
+
+// The roles of members.
+const (
+	GroupOwner GroupMemberRole = iota
+	GroupManager
+	GroupRegularMember
+	GroupGuest
+	GroupAnonymousGuest
+)
+
+// GroupMemberRoleNames are the names of the roles in their order.
+var GroupMemberRoleNames = []string{"OWNER", "MANAGER", "MEMBER", "GUEST", "ANONYMOUS_GUEST"}
+
+func (r GroupMemberRole) String() string { return enumName(GroupMemberRoleNames, r) }
+
+// A GroupMember is the membership of a user in a group.
+type GroupMember struct {
+	GroupUserKey
+	// Name is what the group calls the member; nil is nothing.
+	Name        *string
+	Role        GroupMemberRole
+	JoinDate    time.Time
+	MuteEndDate *time.Time
+}
+
+// A GroupMemberFilter selects memberships. An empty field is no restriction; all fields must match.
+type GroupMemberFilter struct {
+	GroupIDs, UserIDs     []int64
+	Roles                 []GroupMemberRole
+	JoinDate, MuteEndDate DateRange
+}
+
+// A GroupMemberChange says what to change. A nil field stays as it is.
+type GroupMemberChange struct {
+	Name        *string
+	Role        *GroupMemberRole
+	JoinDate    *time.Time
+	MuteEndDate *time.Time
+}
+
+type groupMemberRow struct {
+	bun.BaseModel `bun:"table:group_member,alias:t"`
+	GroupID       int64   `bun:"group_id,pk"`
+	UserID        int64   `bun:"user_id,pk"`
+	Name          *string `bun:"name"`
+	Role          int32   `bun:"role"`
+	JoinDate      int64   `bun:"join_date"`
+	MuteEndDate   *int64  `bun:"mute_end_date"`
+}
+
+func (row groupMemberRow) member() GroupMember {
+	return GroupMember{
+		GroupUserKey: GroupUserKey{row.GroupID, row.UserID}, Name: row.Name, Role: GroupMemberRole(row.Role),
+		JoinDate: time.UnixMilli(row.JoinDate).UTC(), MuteEndDate: timeOrNil(row.MuteEndDate),
+	}
+}
+
+// InsertGroupMembers stores new memberships. One that exists, and a second owner, is an ErrDuplicateKey.
+func InsertGroupMembers(ctx context.Context, tx Tx, members ...GroupMember) error {
+	rows := make([]groupMemberRow, len(members))
+	for i, m := range members {
+		rows[i] = groupMemberRow{
+			GroupID: m.GroupID, UserID: m.UserID, Name: m.Name, Role: int32(m.Role),
+			JoinDate: m.JoinDate.UnixMilli(), MuteEndDate: millisOrNull(m.MuteEndDate),
+		}
+	}
+	if err := insertRows(ctx, tx, rows); err != nil {
+		return fmt.Errorf("insert group members: %w", err)
+	}
+	return nil
+}
+
+func (f GroupMemberFilter) conditions(engine Engine) (c conditions) {
+	anyOf(&c, engine, "t.group_id", f.GroupIDs)
+	anyOf(&c, engine, "t.user_id", f.UserIDs)
+	anyOf(&c, engine, "t.role", numbers(f.Roles))
+	c.and(f.JoinDate.conditions("t.join_date")...)
+	c.and(f.MuteEndDate.conditions("t.mute_end_date")...)
+	return c
+}
+
+// numbers are the values of an enumeration as In takes them.
+func numbers[E ~int32](values []E) []int32 {
+	list := make([]int32, len(values))
+	for i, value := range values {
+		list[i] = int32(value)
+	}
+	return list
+}
+
+// FindGroupMembers returns the memberships that match the filter, ordered by group and user.
+func FindGroupMembers(ctx context.Context, r Reader, filter GroupMemberFilter, page Page) ([]GroupMember, error) {
+	return selectGroupMembers(ctx, r, filter.conditions(r.Engine()), page)
+}
+
+func selectGroupMembers(ctx context.Context, r Reader, c conditions, page Page) ([]GroupMember, error) {
+	var rows []groupMemberRow
+	query := pageOf(whereAll(r.NewSelect().Model(&rows), c), page, "t.group_id", "t.user_id")
+	if err := query.Scan(ctx); err != nil {
+		return nil, fmt.Errorf("find group members: %w", translate(err))
+	}
+	members := make([]GroupMember, len(rows))
+	for i, row := range rows {
+		members[i] = row.member()
+	}
+	return members, nil
+}
+
+// GetGroupMembers returns the memberships with the given keys that exist, ordered by group and user.
+func GetGroupMembers(ctx context.Context, r Reader, keys []GroupUserKey) ([]GroupMember, error) {
+	return selectGroupMembers(ctx, r, conditions{inKeys(r.Engine(), keys)}, Page{})
+}
+
+// GroupMembersAfter returns memberships behind a key in the order of group and user, at most limit of them: those of
+// one group if group is given, else all.
+func GroupMembersAfter(ctx context.Context, r Reader, group *int64, after *GroupUserKey, limit int) ([]GroupMember, error) {
+	var c conditions
+	if group != nil {
+		c.and(bun.SafeQuery("t.group_id = ?", *group))
+	}
+	switch {
+	case after != nil && group != nil:
+		c.and(bun.SafeQuery("t.user_id > ?", after.UserID))
+	case after != nil:
+		c.and(bun.SafeQuery("(t.group_id, t.user_id) > (?, ?)", after.GroupID, after.UserID))
+	}
+	return selectGroupMembers(ctx, r, c, Page{Limit: limit})
+}
+
+// GroupMemberIDsAfter returns the members of a group whose ids are above a given one, in ascending order, at most limit
+// of them. A nil id stands for the beginning.
+func GroupMemberIDsAfter(ctx context.Context, r Reader, group int64, after *int64, limit int) ([]int64, error) {
+	ids := []int64{}
+	query := r.NewSelect().TableExpr("group_member AS t").Column("t.user_id").Where("t.group_id = ?", group).
+		OrderExpr("t.user_id ASC").Limit(int64(limit))
+	if after != nil {
+		query = query.Where("t.user_id > ?", *after)
+	}
+	if err := query.Scan(ctx, &ids); err != nil {
+		return nil, fmt.Errorf("find ids of group members: %w", translate(err))
+	}
+	return ids, nil
+}
+
+// JoinedGroupIDs returns the groups that a user is a member of, in ascending order.
+func JoinedGroupIDs(ctx context.Context, r Reader, user int64) ([]int64, error) {
+	ids := []int64{}
+	err := r.NewSelect().TableExpr("group_member AS t").Column("t.group_id").Where("t.user_id = ?", user).OrderExpr("t.group_id ASC").Scan(ctx, &ids)
+	if err != nil {
+		return nil, fmt.Errorf("find joined groups: %w", translate(err))
+	}
+	return ids, nil
+}
+
+// CountGroupMembers returns how many memberships match the filter.
+func CountGroupMembers(ctx context.Context, r Reader, filter GroupMemberFilter) (int64, error) {
+	return countRows(ctx, r, "group_member", filter.conditions(r.Engine()))
+}
+
+// UpdateGroupMembers changes the memberships with the given keys. It returns the group of each membership that differs
+// afterwards, so a group may appear more than once.
+func UpdateGroupMembers(ctx context.Context, tx Tx, keys []GroupUserKey, change GroupMemberChange) ([]int64, error) {
+	var c columnChanges
+	setIf(&c, "name", change.Name)
+	setIf(&c, "role", change.Role)
+	setIf(&c, "join_date", millisOrNull(change.JoinDate))
+	setIf(&c, "mute_end_date", millisOrNull(change.MuteEndDate))
+	return c.update(ctx, tx, "group_member", "group_id", conditions{inKeys(tx.Engine(), keys)})
+}
+
+// DeleteGroupMembers deletes the memberships with the given keys and returns how many there were.
+func DeleteGroupMembers(ctx context.Context, tx Tx, keys []GroupUserKey) (int64, error) {
+	return deleteRows(ctx, tx, "group_member", conditions{inKeys(tx.Engine(), keys)})
+}
+
+// DeleteMembersOfGroups deletes all memberships of groups and returns the user of each.
+func DeleteMembersOfGroups(ctx context.Context, tx Tx, groups []int64) ([]int64, error) {
+	var users []int64
+	query := tx.NewDelete().TableExpr("group_member AS t").Where("?", In(tx.Engine(), "t.group_id", groups)).Returning("user_id")
+	if err := query.Scan(ctx, &users); err != nil {
+		return nil, fmt.Errorf("delete members of groups: %w", translate(err))
+	}
+	return users, nil
+}
