@@ -47,6 +47,7 @@ func (v *vitals) run(ctx context.Context) error {
 
 // look compares the machine with the limits.
 func (v *vitals) look() {
+	tuneGC()
 	cpu, total, free := v.read("system.cpu.usage"), v.read("system.memory.total"), v.read("system.memory.free")
 	v.state.Store(&vitalState{v.judge(v.live.Current().HealthCheck, cpu, total, free)})
 }
