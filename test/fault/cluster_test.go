@@ -111,6 +111,10 @@ func TestNATSStops(t *testing.T) {
 		}
 		return true
 	})
+	eventually(t, "the members count as not healthy", func() bool {
+		status, body := services[0].call("GET", "/cluster/members", "")
+		return status == 200 && !strings.Contains(body, `"healthy":true`)
+	})
 	eventually(t, "ten seconds pass", func() bool { return time.Since(down) > 10*time.Second })
 	nats.Start(t, true)
 	eventually(t, "all are healthy again", func() bool {
