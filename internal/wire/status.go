@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+// A CloseStatus tells a client why its session ended.
+type CloseStatus int32
+
+// The reasons for which a session ends.
+const (
+	ClosedIllegalRequest      CloseStatus = 100
+	ClosedHeartbeatTimeout    CloseStatus = 110
+	ClosedLoginTimeout        CloseStatus = 111
+	ClosedSwitch              CloseStatus = 112
+	ClosedServerError         CloseStatus = 200
+	ClosedServerClosed        CloseStatus = 201
+	ClosedServerUnavailable   CloseStatus = 202
+	ClosedUnknownError        CloseStatus = 400
+	ClosedByClient            CloseStatus = 500
+	ClosedByOtherDevice       CloseStatus = 501
+	ClosedByAdmin             CloseStatus = 600
+	ClosedUserDeletedInactive CloseStatus = 700
+	ClosedUserBlocked         CloseStatus = 701
+)
