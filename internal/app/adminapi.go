@@ -164,7 +164,7 @@ func apiOptions(role Role) admin.Options {
 		Description: "The administrative interface of " + roleDescriptions[role],
 		Version:     version,
 		Tags:        api.Tags,
-		Translate:   api.Translate,
+		Translate:   store.Code,
 	}
 }
 

@@ -74,11 +74,13 @@ type Gateway struct {
 
 // Service is the configuration of the role that holds the rules and the data.
 type Service struct {
-	AdminAPI     ServiceAdminAPI `defaults:"http.port=8510" doc:"The administrative HTTP interface of the service."`
-	Conversation Conversation    `mutable:"true" global:"true" doc:"The rules about conversations."`
-	Group        Group           `mutable:"true" global:"true" doc:"The rules about groups."`
-	Message      Message         `mutable:"true" global:"true" doc:"The rules about messages."`
-	User         User            `mutable:"true" global:"true" doc:"The rules about users and what they know of each other."`
+	AdminAPI     ServiceAdminAPI  `defaults:"http.port=8510" doc:"The administrative HTTP interface of the service."`
+	ClientAPI    ServiceClientAPI `doc:"The requests of clients."`
+	Conversation Conversation     `mutable:"true" global:"true" doc:"The rules about conversations."`
+	Group        Group            `mutable:"true" global:"true" doc:"The rules about groups."`
+	Message      Message          `mutable:"true" global:"true" doc:"The rules about messages."`
+	Notification Notification     `mutable:"true" global:"true" doc:"Who is told of what users do."`
+	User         User             `mutable:"true" global:"true" doc:"The rules about users and what they know of each other."`
 }
 
 // rootName is the first segment of every property name.

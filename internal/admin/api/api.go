@@ -7,11 +7,9 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 
 	"example.org/app/internal/admin"
-	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/im/administrator"
@@ -23,7 +21,6 @@ import (
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
-	"example.org/app/internal/store"
 )
 
 // Common are the parts that the operations of both roles work on.
@@ -109,24 +106,6 @@ func concat(groups ...[]*admin.Operation) (ops []*admin.Operation) {
 		ops = append(ops, g...)
 	}
 	return ops
-}
-
-// Translate gives errors of the store their business codes. An operation that
-// can say something more precise does so itself.
-func Translate(err error) error {
-	if _, ok := errors.AsType[*apierr.Error](err); ok {
-		return err
-	}
-	switch {
-	case errors.Is(err, store.ErrDuplicateKey):
-		return apierr.Wrap(apierr.RecordContainsDuplicateKey, err)
-	case errors.Is(err, store.ErrInvalidValue):
-		return apierr.Wrap(apierr.IllegalArgument, err)
-	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrTimeout), errors.Is(err, store.ErrClosed):
-		return apierr.Wrap(apierr.ServerUnavailable, err)
-	default:
-		return err
-	}
 }
 
 // NewAuthenticator lets the administrators of the directory in.

@@ -101,7 +101,7 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 		MetricsOpenTo: func(a netip.Addr) bool { return a == h.openTo },
 	}
 	opts := admin.Options{
-		Title: "test", Version: "1.2.3", Tags: api.Tags, Translate: api.Translate,
+		Title: "test", Version: "1.2.3", Tags: api.Tags, Translate: store.Code,
 		Settings: func() *admin.Settings { return h.settings }, Authenticator: api.NewAuthenticator(h.directory),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
@@ -372,7 +372,7 @@ func TestStoreErrorsHaveCodes(t *testing.T) {
 		apierr.New(apierr.ResourceNotFound, ""): apierr.ResourceNotFound,
 	}
 	for err, want := range tests {
-		if got := apierr.From(api.Translate(fmt.Errorf("wrapped: %w", err))).Code; got != want {
+		if got := apierr.From(store.Code(fmt.Errorf("wrapped: %w", err))).Code; got != want {
 			t.Errorf("%v: %v, want %v", err, got, want)
 		}
 	}

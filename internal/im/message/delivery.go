@@ -41,6 +41,8 @@ type Delivery struct {
 	// DESKTOP: the sender's other devices get the message as well. Empty is unknown,
 	// and no device of the sender gets it.
 	SenderDevice string
+	// Origin is what the sender's request was, if there was one.
+	Origin any
 	// Recipients are the users who get the message, without the sender, in parts. The
 	// members of a group are read while they are asked for, and an error ends them.
 	Recipients iter.Seq2[[]int64, error]

@@ -21,6 +21,8 @@ type Edit struct {
 	Records *[][]byte
 	// RecallDate recalls the message.
 	RecallDate *time.Time
+	// Origin is what the edit was made from. It is handed to the Deliverer as it is.
+	Origin any
 }
 
 func (e Edit) edits() bool { return e.Text != nil || e.Records != nil }
@@ -63,7 +65,7 @@ func (d *Directory) UpdateBySender(ctx context.Context, senderID int64, device s
 	if err != nil {
 		return err
 	}
-	d.deliver(ctx, Delivery{Event: Updated, Message: e.apply(m, now), Edit: e, SenderDevice: device})
+	d.deliver(ctx, Delivery{Event: Updated, Message: e.apply(m, now), Edit: e, SenderDevice: device, Origin: e.Origin})
 	for _, notice := range notices {
 		d.deliver(ctx, Delivery{Event: Created, Message: notice, SenderDevice: device})
 	}

@@ -45,6 +45,8 @@ type Creation struct {
 	DeliveryDate *time.Time
 	// Deliver is whether those who are online get the message at once.
 	Deliver bool
+	// Origin is what the message was made from. It is handed to the Deliverer as it is.
+	Origin any
 }
 
 // Send stores a message, as far as the settings say, and delivers it. The result
@@ -80,7 +82,7 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 	}
 	d.opts.Sent(1)
 	if c.Deliver {
-		d.deliver(ctx, Delivery{Event: Created, Message: sent, SenderDevice: c.SenderDevice})
+		d.deliver(ctx, Delivery{Event: Created, Message: sent, SenderDevice: c.SenderDevice, Origin: c.Origin})
 	}
 	return sent, nil
 }

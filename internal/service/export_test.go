@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"sync"
+
+	"example.org/app/internal/wire"
+)
+
+// Flush waits until everything that was handed over has arrived.
+func (n *Notifier) Flush() {
+	var wg sync.WaitGroup
+	for i := range n.lanes {
+		wg.Add(1)
+		n.send(int64(i), errand{
+			ctx: context.Background(), notification: &wire.AppNotification{},
+			to: func(func([]int64, error) bool) { wg.Done() },
+		})
+	}
+	wg.Wait()
+}
+
+// Table has the kinds that are handled.
+func (d *Dispatcher) Table() map[wire.Kind]handler { return d.handlers }

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/im/message"
+	"example.org/app/internal/store"
+	"example.org/app/internal/wire"
+)
+
+func (d *Dispatcher) createMessage(ctx context.Context, r *Request, body *wire.CreateMessageRequest) (Answer, error) {
+	if body.GetIsSystemMessage() {
+		return Answer{}, apierr.New(apierr.IllegalArgument, "isSystemMessage: only the server sends system messages")
+	}
+	c := message.Creation{
+		SenderID: &r.UserID, SenderIP: r.IP, SenderDevice: r.Device.String(),
+		Text: body.Text, Records: body.GetRecords(), MayBeEmpty: true, BurnAfter: body.BurnAfter,
+		ReferenceID: body.MessageId, PreMessageID: body.PreMessageId, DeliveryDate: date(body.DeliveryDate),
+		Deliver: true, Origin: r.AppRequest,
+	}
+	switch {
+	case body.GroupId != nil:
+		c.IsGroupMessage, c.TargetID = true, body.GetGroupId()
+	case body.RecipientId != nil:
+		c.TargetID = body.GetRecipientId()
+	default:
+		return Answer{}, apierr.New(apierr.IllegalArgument, "groupId or recipientId is required")
+	}
+	m, err := d.Messages.Send(ctx, c)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !d.Settings().Message.PersistMessage {
+		return Answer{}, nil
+	}
+	return long(m.ID), nil
+}
+
+func (d *Dispatcher) updateMessage(ctx context.Context, r *Request, body *wire.UpdateMessageRequest) (Answer, error) {
+	e := message.Edit{Text: body.Text, RecallDate: date(body.RecallDate), Origin: r.AppRequest}
+	if records := body.GetRecords(); len(records) > 0 {
+		e.Records = &records
+	}
+	return Answer{}, d.Messages.UpdateBySender(ctx, r.UserID, r.Device.String(), body.GetMessageId(), e)
+}
+
+func (d *Dispatcher) queryMessages(ctx context.Context, r *Request, body *wire.QueryMessagesRequest) (Answer, error) {
+	if body.AreGroupMessages == nil {
+		return Answer{}, apierr.New(apierr.InvalidRequest, "areGroupMessages is required")
+	}
+	q := message.Query{
+		IDs: body.GetIds(), AreGroupMessages: body.GetAreGroupMessages(), AreSystemMessages: body.AreSystemMessages,
+		FromIDs: body.GetFromIds(), DeliveryDate: store.DateRange{Start: date(body.DeliveryDateStart), End: date(body.DeliveryDateEnd)},
+		MaxCount: body.MaxCount, Descending: body.GetDescending(),
+	}
+	if !body.GetWithTotal() {
+		found, err := d.Messages.Query(ctx, r.UserID, q)
+		if err != nil || len(found) == 0 {
+			return noContent, err
+		}
+		return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_Messages{
+			Messages: &wire.Messages{Messages: convert(found, wireMessage)},
+		}}}, nil
+	}
+	parts, err := d.Messages.QueryWithTotal(ctx, r.UserID, q)
+	if err != nil || len(parts) == 0 {
+		return noContent, err
+	}
+	list := convert(parts, func(p message.Part) *wire.MessagesWithTotal {
+		return &wire.MessagesWithTotal{
+			Total: int32(p.Total), IsGroupMessage: q.AreGroupMessages, FromId: p.FromID, Messages: convert(p.Messages, wireMessage),
+		}
+	})
+	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_MessagesWithTotalList{
+		MessagesWithTotalList: &wire.MessagesWithTotalList{MessagesWithTotalList: list},
+	}}}, nil
+}
+
+// wireMessage is a stored message as clients see it.
+func wireMessage(m store.Message) *wire.Message {
+	out := &wire.Message{
+		Id: &m.ID, DeliveryDate: millis(m.DeliveryDate), ModificationDate: millisOrNil(m.ModificationDate), Text: m.Text,
+		SenderId: &m.SenderID, IsSystemMessage: &m.IsSystemMessage, RecipientId: &m.TargetID, Records: m.Records,
+		SequenceId: m.SequenceID, PreMessageId: m.PreMessageID,
+	}
+	if m.IsGroupMessage {
+		out.GroupId = &m.TargetID
+	}
+	return out
+}
+
+// A Courier delivers messages to those who are online: it is the Deliverer of package message.
+type Courier struct {
+	Notifier *Notifier
+	// Settings returns who is to be told.
+	Settings func() config.Notification
+}
+
+// Deliver hands a message over to the notifier.
+func (c *Courier) Deliver(ctx context.Context, d message.Delivery) error {
+	flags := c.Settings().MessageCreated
+	if d.Event == message.Updated {
+		flags = c.Settings().MessageUpdated
+	}
+	m := d.Message
+	e := errand{
+		ctx: ctx, notification: &wire.AppNotification{RequesterId: &m.SenderID, RelayedRequest: relayOf(d)}, requester: m.SenderID,
+	}
+	if m.IsSystemMessage {
+		e.notification.RequestId = proto.Int64(0)
+	}
+	if flags.NotifyMessageRecipients {
+		e.to = d.Recipients
+	}
+	if device, ok := wire.DeviceType_value[d.SenderDevice]; ok && flags.NotifyRequesterOtherOnlineSessions {
+		e.self, e.device = true, wire.DeviceType(device)
+	}
+	if e.to != nil || e.self {
+		c.Notifier.send(m.TargetID, e)
+	}
+	return nil
+}
+
+// relayOf is what recipients of a message get: the request of the sender, completed by what the server decided.
+func relayOf(d message.Delivery) *wire.AppRequest {
+	m := d.Message
+	relay, ok := d.Origin.(*wire.AppRequest)
+	if ok {
+		relay = proto.CloneOf(relay)
+	} else {
+		relay = &wire.AppRequest{}
+	}
+	if d.Event == message.Updated {
+		if relay.GetUpdateMessageRequest() == nil {
+			body := &wire.UpdateMessageRequest{MessageId: m.ID, Text: d.Edit.Text, RecallDate: millisOrNil(d.Edit.RecallDate)}
+			if d.Edit.Records != nil {
+				body.Records = *d.Edit.Records
+			}
+			relay.Kind = &wire.AppRequest_UpdateMessageRequest{UpdateMessageRequest: body}
+		}
+		return relay
+	}
+	body := relay.GetCreateMessageRequest()
+	if body == nil {
+		body = &wire.CreateMessageRequest{}
+		relay.Kind = &wire.AppRequest_CreateMessageRequest{CreateMessageRequest: body}
+	}
+	body.MessageId, body.DeliveryDate = &m.ID, millis(m.DeliveryDate)
+	body.Text, body.Records, body.BurnAfter, body.PreMessageId = m.Text, m.Records, m.BurnAfter, m.PreMessageID
+	if m.IsSystemMessage {
+		body.IsSystemMessage = proto.Bool(true)
+	}
+	if m.IsGroupMessage {
+		body.GroupId = &m.TargetID
+	} else {
+		body.RecipientId = &m.TargetID
+	}
+	return relay
+}
+
+func date(millis *int64) *time.Time {
+	if millis == nil {
+		return nil
+	}
+	t := time.UnixMilli(*millis).UTC()
+	return &t
+}
+
+func millis(t time.Time) *int64 {
+	n := t.UnixMilli()
+	return &n
+}
+
+func millisOrNil(t *time.Time) *int64 {
+	if t == nil {
+		return nil
+	}
+	return millis(*t)
+}
+
+// convert turns each element of a list into something else.
+func convert[In, Out any](list []In, fn func(In) Out) []Out {
+	out := make([]Out, len(list))
+	for i, in := range list {
+		out[i] = fn(in)
+	}
+	return out
+}

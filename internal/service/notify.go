@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/link"
+	"example.org/app/internal/wire"
+)
+
+// A Notification tells users of a request that somebody made.
+type Notification struct {
+	// Relay is what they are told; nil is the request as it came.
+	Relay *wire.AppRequest
+	// To are the users who are told, in parts, which may be read from the store while they are asked for. The requester
+	// is never among those who are reached by it; nil is nobody.
+	To Audience
+	// Self tells the requester's other sessions.
+	Self bool
+}
+
+// An Audience is users, in parts. An error ends it.
+type Audience = iter.Seq2[[]int64, error]
+
+// users is an audience that is known.
+func users(ids ...int64) Audience {
+	return func(yield func([]int64, error) bool) {
+		if len(ids) > 0 {
+			yield(ids, nil)
+		}
+	}
+}
+
+// both is one audience after another; nil is nobody.
+func both(a, b Audience) Audience {
+	return func(yield func([]int64, error) bool) {
+		for _, audience := range []Audience{a, b} {
+			if audience == nil {
+				continue
+			}
+			for ids, err := range audience {
+				if !yield(ids, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+const (
+	// lanes is how many notifications are on their way at a time.
+	lanes = 32
+	// laneLength is how many may wait in a lane before those who make more have to wait.
+	laneLength = 1024
+	// deliveryTimeout bounds the time that one gateway may take.
+	deliveryTimeout = 10 * time.Second
+	// maxRecipients bounds how many users one call to a gateway names, which bounds its size.
+	maxRecipients = 50_000
+)
+
+// A Locator knows which gateways hold the sessions of users.
+type Locator interface {
+	// Locate returns which of the users are on which node. Users who are offline are on none.
+	Locate(userIDs []int64) map[string][]int64
+}
+
+// A Notifier carries notifications to the gateways of those who shall get them. Notifications with the same key, such
+// as the messages to one user, arrive in the order in which they were handed over. A gateway gets one call for each,
+// however many recipients it holds.
+type Notifier struct {
+	node     *cluster.Node
+	presence Locator
+	logger   *slog.Logger
+	clock    func() time.Time
+	lanes    [lanes]chan errand
+	wg       sync.WaitGroup
+
+	mu      sync.RWMutex // Held for writing to close the lanes.
+	stopped bool
+}
+
+// errand is a notification on its way.
+type errand struct {
+	ctx          context.Context
+	notification *wire.AppNotification
+	to           Audience
+	// requester is told in all sessions but the one on device, if self is set.
+	requester int64
+	device    wire.DeviceType
+	self      bool
+}
+
+// NewNotifier starts a notifier that sends by the node.
+func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, clock func() time.Time) *Notifier {
+	if clock == nil {
+		clock = time.Now
+	}
+	n := &Notifier{node: node, presence: presence, logger: logger, clock: clock}
+	for i := range n.lanes {
+		n.lanes[i] = make(chan errand, laneLength)
+		n.wg.Go(func() {
+			for e := range n.lanes[i] {
+				n.run(e)
+			}
+		})
+	}
+	return n
+}
+
+// Stop lets what was handed over arrive, until the context ends.
+func (n *Notifier) Stop(ctx context.Context) error {
+	n.mu.Lock()
+	if !n.stopped {
+		n.stopped = true
+		for _, lane := range n.lanes {
+			close(lane)
+		}
+	}
+	n.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		n.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("send the last notifications: %w", ctx.Err())
+	}
+}
+
+// notify tells of a request.
+func (n *Notifier) notify(ctx context.Context, r *Request, note Notification) {
+	if note.To == nil && !note.Self {
+		return
+	}
+	relay := note.Relay
+	if relay == nil {
+		relay = r.AppRequest
+	}
+	n.send(r.UserID, errand{
+		ctx: context.WithoutCancel(ctx), notification: &wire.AppNotification{RequesterId: proto.Int64(r.UserID), RelayedRequest: relay},
+		to: note.To, requester: r.UserID, device: r.Device, self: note.Self,
+	})
+}
+
+// send puts an errand into the lane of its key. It waits while the lane is full.
+func (n *Notifier) send(key int64, e errand) {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if n.stopped {
+		n.logger.WarnContext(e.ctx, "a notification was dropped because the server stops")
+		return
+	}
+	n.lanes[uint64(key)%lanes] <- e
+}
+
+func (n *Notifier) run(e errand) {
+	e.notification.Timestamp = n.clock().UnixMilli()
+	payload, err := wire.MarshalOptions.Marshal(e.notification)
+	if err != nil {
+		n.logger.ErrorContext(e.ctx, "could not encode a notification", "error", err)
+		return
+	}
+	places := make(map[string][]int64)
+	locate := func(ids []int64) {
+		for node, found := range n.presence.Locate(ids) {
+			places[node] = append(places[node], found...)
+		}
+	}
+	var except *link.Session
+	if e.self {
+		except = &link.Session{UserID: e.requester, Device: e.device}
+		locate([]int64{e.requester})
+	}
+	if e.to != nil {
+		for ids, err := range e.to {
+			if err != nil {
+				n.logger.ErrorContext(e.ctx, "could not find out whom to notify", "error", err)
+				break
+			}
+			locate(withoutUser(ids, e.requester))
+		}
+	}
+	var wg sync.WaitGroup
+	for node, ids := range places {
+		for part := range slices.Chunk(ids, maxRecipients) {
+			delivery := &link.Delivery{Notification: payload, Recipients: part, Except: except}
+			if len(places) == 1 && len(ids) <= maxRecipients {
+				n.deliver(e.ctx, node, delivery)
+				continue
+			}
+			wg.Go(func() { n.deliver(e.ctx, node, delivery) })
+		}
+	}
+	wg.Wait()
+}
+
+func (n *Notifier) deliver(ctx context.Context, node string, d *link.Delivery) {
+	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
+	defer cancel()
+	if _, err := cluster.CallNode(ctx, n.node, node, link.Deliver, d); err != nil {
+		n.logger.WarnContext(ctx, "could not deliver a notification", "node", node, "recipients", len(d.Recipients), "error", err)
+	}
+}
+
+// withoutUser returns the ids but one, sharing them if it is not among them.
+func withoutUser(ids []int64, one int64) []int64 {
+	if !slices.Contains(ids, one) {
+		return ids
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return id == one })
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package service answers the requests of clients that gateways pass on. A request is decoded, handed to the rule of
+// package im that it asks for, and answered; then those who shall know of it are told.
+//
+// What may be done, by whom, and what is stored is the matter of the rules. This package knows the client protocol
+// and whom to tell. It knows no connection: that is the matter of gateways.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/config"
+	"example.org/app/internal/im/conversation"
+	"example.org/app/internal/im/group"
+	"example.org/app/internal/im/message"
+	"example.org/app/internal/im/relationship"
+	"example.org/app/internal/im/user"
+	"example.org/app/internal/link"
+	"example.org/app/internal/store"
+	"example.org/app/internal/wire"
+)
+
+// Options are what a Dispatcher is built from.
+type Options struct {
+	Node          *cluster.Node
+	Store         *store.DB
+	Users         *user.Directory
+	Relationships *relationship.Directory
+	Groups        *group.Directory
+	Conversations *conversation.Directory
+	Messages      *message.Directory
+	Notifier      *Notifier
+	// Settings returns the current rules.
+	Settings func() config.Service
+	Logger   *slog.Logger
+	// Clock is time.Now if it is nil.
+	Clock func() time.Time
+}
+
+// A Dispatcher answers the requests of clients.
+type Dispatcher struct {
+	Options
+	handlers map[wire.Kind]handler
+}
+
+// New returns a dispatcher. Serve lets it work.
+func New(o Options) *Dispatcher {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	d := &Dispatcher{Options: o}
+	d.handlers = d.table()
+	return d
+}
+
+// Serve takes the requests that gateways send to the node.
+func (d *Dispatcher) Serve() error {
+	return cluster.Handle(d.Node, link.HandleRequest, func(ctx context.Context, r *link.Request) (*link.Response, error) {
+		return d.Dispatch(ctx, r), nil
+	})
+}
+
+// A Request is what a client asks.
+type Request struct {
+	*wire.AppRequest
+	UserID int64
+	// Device and SessionID name the session that it came from.
+	Device    wire.DeviceType
+	SessionID int32
+	IP        netip.Addr
+}
+
+// An Answer is the result of a request that was not refused.
+type Answer struct {
+	// Code is OK if it is 0.
+	Code apierr.Code
+	// Data is nil if there is nothing to say.
+	Data *wire.AppNotification_Data
+	// Notifications are sent after the answer, if Code is OK.
+	Notifications []Notification
+}
+
+// handler answers the requests of one kind.
+type handler func(ctx context.Context, r *Request) (Answer, error)
+
+// on makes a handler of a function that wants the body of the request.
+func on[Body any](body func(*wire.AppRequest) *Body, fn func(ctx context.Context, r *Request, body *Body) (Answer, error)) handler {
+	return func(ctx context.Context, r *Request) (Answer, error) { return fn(ctx, r, body(r.AppRequest)) }
+}
+
+// noContent is the answer to a query that found nothing.
+var noContent = Answer{Code: apierr.NoContent}
+
+// long is an answer that is a number, mostly the id of what was made.
+func long(n int64, notifications ...Notification) Answer {
+	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_Long{Long: n}}, Notifications: notifications}
+}
+
+// Dispatch answers a request and hands over the notifications. Refusals are answers too.
+func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request) *link.Response {
+	body := new(wire.AppRequest)
+	if err := proto.Unmarshal(in.Payload, body); err != nil {
+		return &link.Response{Code: int32(apierr.InvalidRequest), Reason: "the request cannot be decoded", Corrupted: true}
+	}
+	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP}
+	answer, err := d.answer(ctx, r)
+	if err != nil {
+		return d.refuse(ctx, r, err)
+	}
+	out := &link.Response{Code: int32(apierr.OK)}
+	if answer.Code != 0 {
+		out.Code = int32(answer.Code)
+	}
+	if answer.Data != nil {
+		if out.Data, err = wire.MarshalOptions.Marshal(answer.Data); err != nil {
+			return d.refuse(ctx, r, fmt.Errorf("encode the result: %w", err))
+		}
+	}
+	if answer.Code == 0 {
+		for _, n := range answer.Notifications {
+			d.Notifier.notify(ctx, r, n)
+		}
+	}
+	return out
+}
+
+func (d *Dispatcher) answer(ctx context.Context, r *Request) (a Answer, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+		}
+	}()
+	kind := wire.KindOf(r.AppRequest)
+	handle := d.handlers[kind]
+	switch {
+	case kind == 0:
+		return a, apierr.New(apierr.IllegalArgument, "the request has no kind that this server knows")
+	case handle == nil:
+		return a, apierr.New(apierr.IllegalArgument, "%s cannot be requested of a service", kind)
+	case slices.Contains(d.Settings().ClientAPI.DisabledEndpoints, kind.String()):
+		return a, apierr.New(apierr.IllegalArgument, "%s is disabled on this server", kind)
+	}
+	return handle(ctx, r)
+}
+
+// refuse turns an error into an answer. What went wrong inside is for the log alone.
+func (d *Dispatcher) refuse(ctx context.Context, r *Request, err error) *link.Response {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = apierr.Wrap(apierr.ServerUnavailable, err)
+	}
+	e := apierr.From(store.Code(err))
+	if e.Code == apierr.ServerInternalError || e.Code == apierr.ServerUnavailable {
+		d.Logger.ErrorContext(ctx, "could not answer a client request", "kind", wire.KindOf(r.AppRequest).String(), "user", r.UserID, "error", err)
+	}
+	return &link.Response{Code: int32(e.Code), Reason: e.Reason}
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
+	"example.org/app/internal/im/conversation"
+	"example.org/app/internal/im/group"
+	"example.org/app/internal/im/message"
+	"example.org/app/internal/im/relationship"
+	"example.org/app/internal/im/user"
+	"example.org/app/internal/link"
+	"example.org/app/internal/password"
+	"example.org/app/internal/service"
+	"example.org/app/internal/store"
+	"example.org/app/internal/store/storetest"
+	"example.org/app/internal/wire"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+// world is a service with real rules over a real store, in a cluster with two gateways that note what they shall
+// deliver.
+type world struct {
+	t             testing.TB
+	db            *store.DB
+	config        *config.Config
+	clock         time.Time
+	users         *user.Directory
+	relationships *relationship.Directory
+	groups        *group.Directory
+	conversations *conversation.Directory
+	messages      *message.Directory
+	notifier      *service.Notifier
+	dispatcher    *service.Dispatcher
+
+	mu       sync.Mutex
+	sessions []session
+	calls    map[string]int // of each gateway
+	inbox    map[session][]*wire.AppNotification
+}
+
+// session is a place where a user is online.
+type session struct {
+	gateway string
+	user    int64
+	device  wire.DeviceType
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{
+		t: t, db: storetest.SQLite(t), config: config.Default(), clock: time.Date(2024, 3, 28, 12, 0, 0, 0, time.UTC),
+		calls: make(map[string]int), inbox: make(map[session][]*wire.AppNotification),
+	}
+	generator, err := ids.New(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return w.clock }
+	settings := func() config.Service { return w.config.Service }
+	userRules := func() config.User { return settings().User }
+	w.relationships = relationship.New(relationship.Options{Store: w.db, IDs: generator, Settings: userRules, Clock: clock})
+	w.users = user.New(user.Options{
+		Store: w.db, IDs: generator, Settings: userRules, Clock: clock, Hasher: password.Hasher{Algorithm: password.SaltedSHA256},
+		OnDelete: []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfUsers, message.DeleteOfUsers},
+	})
+	w.groups, err = group.New(t.Context(), group.Options{
+		Store: w.db, IDs: generator, Users: w.users, Clock: clock, Settings: func() config.Group { return settings().Group },
+		OnDelete: []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfGroups, message.DeleteOfGroups},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.conversations = conversation.New(conversation.Options{
+		Store: w.db, Groups: w.groups, Clock: clock, Settings: func() config.Conversation { return settings().Conversation },
+	})
+	c := clustertest.Connect(t, clustertest.Embedded(t).Options)
+	for _, id := range []string{"gateway1", "gateway2"} {
+		node := clustertest.Join(t, c, cluster.NodeOptions{ID: id, Type: cluster.Gateway})
+		if err := cluster.Handle(node, link.Deliver, w.gateway(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node := clustertest.Join(t, c, cluster.NodeOptions{ID: "service", Type: cluster.Service})
+	logger := slog.New(slog.DiscardHandler)
+	w.notifier = service.NewNotifier(node, w, logger, clock)
+	t.Cleanup(func() {
+		if err := w.notifier.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	w.messages = message.New(message.Options{
+		Store: w.db, IDs: generator, Groups: w.groups, Clock: clock,
+		Settings:     func() config.Message { return settings().Message },
+		ReadReceipts: func() config.ReadReceipt { return settings().Conversation.ReadReceipt },
+		Deliverer:    &service.Courier{Notifier: w.notifier, Settings: func() config.Notification { return settings().Notification }},
+	})
+	w.dispatcher = service.New(service.Options{
+		Node: node, Store: w.db, Users: w.users, Relationships: w.relationships, Groups: w.groups,
+		Conversations: w.conversations, Messages: w.messages, Notifier: w.notifier, Settings: settings, Logger: logger, Clock: clock,
+	})
+	if err := w.dispatcher.Serve(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// gateway notes what a gateway delivers.
+func (w *world) gateway(id string) func(context.Context, *link.Delivery) (*link.Delivered, error) {
+	return func(_ context.Context, d *link.Delivery) (*link.Delivered, error) {
+		n := new(wire.AppNotification)
+		if err := proto.Unmarshal(d.Notification, n); err != nil {
+			return nil, err
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.calls[id]++
+		out := new(link.Delivered)
+		for _, s := range w.sessions {
+			excepted := d.Except != nil && *d.Except == link.Session{UserID: s.user, Device: s.device}
+			if s.gateway == id && slices.Contains(d.Recipients, s.user) && !excepted {
+				w.inbox[s] = append(w.inbox[s], n)
+				out.Sessions++
+			}
+		}
+		return out, nil
+	}
+}
+
+// Locate makes the world the locator.
+func (w *world) Locate(userIDs []int64) map[string][]int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	places := make(map[string][]int64)
+	for _, s := range w.sessions {
+		if slices.Contains(userIDs, s.user) && !slices.Contains(places[s.gateway], s.user) {
+			places[s.gateway] = append(places[s.gateway], s.user)
+		}
+	}
+	return places
+}
+
+// online opens a session of a user.
+func (w *world) online(userID int64, device wire.DeviceType, gateway string) session {
+	w.notifier.Flush() // What was sent before does not arrive.
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := session{gateway, userID, device}
+	w.sessions = append(w.sessions, s)
+	return s
+}
+
+// advance lets time pass.
+func (w *world) advance(d time.Duration) {
+	w.notifier.Flush()
+	w.clock = w.clock.Add(d)
+}
+
+// received returns what arrived at a session since the last call.
+func (w *world) received(s session) []*wire.AppNotification {
+	w.notifier.Flush()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.inbox[s]
+	delete(w.inbox, s)
+	return list
+}
+
+// wantNotified checks which sessions got exactly one notification, with this relay, from the requester, and that nobody
+// else got anything.
+func (w *world) wantNotified(requester int64, relay proto.Message, sessions ...session) {
+	w.t.Helper()
+	w.notifier.Flush()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.sessions {
+		want := 0
+		if slices.Contains(sessions, s) {
+			want = 1
+		}
+		if got := w.inbox[s]; len(got) != want {
+			w.t.Errorf("user %d on %s got %d notifications, want %d: %v", s.user, s.device, len(got), want, got)
+		} else if want == 1 {
+			if got[0].GetRequesterId() != requester || got[0].GetTimestamp() != w.clock.UnixMilli() {
+				w.t.Errorf("user %d on %s got %v", s.user, s.device, got[0])
+			}
+			if relayed := bodyOf(got[0].GetRelayedRequest()); !proto.Equal(relayed, relay) {
+				w.t.Errorf("user %d on %s got %v, want %v", s.user, s.device, relayed, relay)
+			}
+		}
+	}
+	clear(w.inbox)
+}
+
+// bodyOf returns the kind of a request.
+func bodyOf(r *wire.AppRequest) proto.Message {
+	m := r.ProtoReflect()
+	field := m.WhichOneof(m.Descriptor().Oneofs().ByName("kind"))
+	if field == nil {
+		return nil
+	}
+	return m.Get(field).Message().Interface()
+}
+
+// requestOf wraps a body.
+func requestOf(id int64, body proto.Message) *wire.AppRequest {
+	r := &wire.AppRequest{RequestId: &id}
+	fields := r.ProtoReflect().Descriptor().Oneofs().ByName("kind").Fields()
+	for i := range fields.Len() {
+		if fields.Get(i).Message() == body.ProtoReflect().Descriptor() {
+			r.ProtoReflect().Set(fields.Get(i), protoreflect.ValueOfMessage(body.ProtoReflect()))
+			return r
+		}
+	}
+	panic(fmt.Sprintf("%T is no request", body))
+}
+
+// answer is a response as a client sees it.
+type answer struct {
+	Code   apierr.Code
+	Reason string
+	Data   *wire.AppNotification_Data
+}
+
+// request lets a user, on a desktop, request something.
+func (w *world) request(userID int64, body proto.Message) answer {
+	w.t.Helper()
+	return w.requestFrom(userID, wire.DeviceType_DESKTOP, requestOf(77, body))
+}
+
+// requestFrom lets a user on a device request something.
+func (w *world) requestFrom(userID int64, device wire.DeviceType, r *wire.AppRequest) answer {
+	w.t.Helper()
+	payload, err := proto.Marshal(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	response := w.dispatcher.Dispatch(w.t.Context(), &link.Request{
+		UserID: userID, Device: device, SessionID: 5, IP: netip.MustParseAddr("192.0.2.1"), Payload: payload,
+	})
+	a := answer{Code: apierr.Code(response.Code), Reason: response.Reason, Data: new(wire.AppNotification_Data)}
+	if err := proto.Unmarshal(response.Data, a.Data); err != nil {
+		w.t.Fatal(err)
+	}
+	return a
+}
+
+// want lets a user request something and checks the code of the answer.
+func (w *world) want(code apierr.Code, userID int64, body proto.Message) answer {
+	w.t.Helper()
+	a := w.request(userID, body)
+	if a.Code != code {
+		w.t.Fatalf("user %d requests %T: %v %q, want %v", userID, body, a.Code, a.Reason, code)
+	}
+	return a
+}
+
+// people creates users.
+func (w *world) people(userIDs ...int64) {
+	w.t.Helper()
+	for _, id := range userIDs {
+		if _, err := w.users.Create(w.t.Context(), user.Creation{ID: &id}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// group creates a group with an owner and members.
+func (w *world) group(owner int64, members ...int64) int64 {
+	w.t.Helper()
+	g, err := w.groups.Create(w.t.Context(), group.Creation{CreatorID: owner})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, id := range members {
+		m := store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: g.ID, UserID: id}, Role: store.GroupRegularMember}
+		if _, err := w.groups.AddMember(w.t.Context(), m, nil); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return g.ID
+}
