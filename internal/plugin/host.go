@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"time"
+)
+
+// A Host runs the plugins of one language. All methods of a host and of what it makes are safe for concurrent use.
+type Host interface {
+	Language() Language
+	// Load makes a module of a plugin's bytes: it runs what the plugin does when it is loaded, and no hook. An error
+	// is a sentence for the author of the plugin, with file and line where they are known; nothing is left behind.
+	Load(ctx context.Context, src Source) (Module, error)
+	// Close ends the host when all of its modules are closed.
+	Close(ctx context.Context) error
+}
+
+// A Source is where a plugin comes from.
+type Source struct {
+	// Name is the name of the file, for messages.
+	Name string
+	// Path is the file; it is empty if the plugin is in no file.
+	Path string
+	// Data is the whole plugin.
+	Data []byte
+}
+
+// A Module is a plugin that a host has loaded.
+type Module interface {
+	Descriptor() Descriptor
+	Extensions() []Extension
+	// Memory is how many bytes the module holds, as far as the host knows; 0 is unknown.
+	Memory() int64
+	// Close ends the module and frees everything. Calls that are running fail. A second call does nothing.
+	Close(ctx context.Context) error
+}
+
+// A Hook is a step in the life of an extension.
+type Hook string
+
+// The hooks.
+const (
+	Start  Hook = "start"
+	Pause  Hook = "pause"
+	Resume Hook = "resume"
+	Stop   Hook = "stop"
+)
+
+// An Extension is one instance of a class of a plugin that implements extension points. It does not know its state:
+// whoever holds it calls hooks one after another and methods only while it is started.
+type Extension interface {
+	// Class is the name of its class in the plugin.
+	Class() string
+	// Points are the extension points that it names, each once.
+	Points() []*Point
+	// Implements reports whether it has a function for a method of one of its points. A method that it has not is not
+	// called.
+	Implements(m *Method) bool
+	// Hook runs a hook and waits for its end. A hook that the extension does not have succeeds at once.
+	Hook(ctx context.Context, h Hook) error
+	// Call calls a method and waits for its result, which is stored in result, a pointer to a value of the method's
+	// result type, nil for methods without result. It reports false if the function answered with nothing. The values
+	// in args, one for each parameter, and what they point to are read only.
+	//
+	// When ctx ends the call fails with its error, and the function no longer runs, or its end can no longer be
+	// noticed. An *apierr.Error is what the plugin refused with; an *Exception anything else that it threw.
+	Call(ctx context.Context, m *Method, args []any, result any) (ok bool, err error)
+}
+
+// Held is a clock that stands still while a debugger holds a call. A host puts the time that a call was held into the
+// Held of its context, so that time limits count only the time that the plugin ran.
+type Held interface {
+	// Hold tells that a debugger holds the call from now on, until the returned function is called.
+	Hold() (release func())
+	// Total is how long the call was held so far.
+	Total() time.Duration
+}
+
+// An Exception is what a plugin threw.
+type Exception struct {
+	// Message is what the author of the plugin reads: the kind of exception and its text.
+	Message string
+	// Location is file, line and column; it is empty if they are unknown.
+	Location string
+	// Stack is the stack trace, if there is one.
+	Stack string
+}
+
+func (e *Exception) Error() string {
+	if e.Location == "" {
+		return e.Message
+	}
+	return e.Message + " (" + e.Location + ")"
+}
