@@ -39,33 +39,20 @@ func (e envelope) appendTo(buf *bytes.Buffer, now time.Time) error {
 	b = append(b, `{"code":`...)
 	b = strconv.AppendInt(b, int64(e.code), 10)
 	b = append(b, `,"reason":`...)
-	buf.Write(b)
-	if err := encodeJSON(buf, e.reason); err != nil {
+	b, err := appendString(b, e.reason)
+	if err != nil {
 		return err
 	}
-	b = append(buf.AvailableBuffer(), `,"timestamp":"`...)
+	b = append(b, `,"timestamp":"`...)
 	b = Date{now}.appendText(b)
 	b = append(b, '"')
-	buf.Write(b)
 	if e.data != nil {
-		buf.WriteString(`,"data":`)
-		if err := encodeJSON(buf, e.data); err != nil {
+		b = append(b, `,"data":`...)
+		if b, err = appendJSON(b, e.data); err != nil {
 			return fmt.Errorf("encode the answer: %w", err)
 		}
 	}
-	buf.WriteByte('}')
-	return nil
-}
-
-// encodeJSON writes v without the escapes that only HTML needs and without the
-// newline that an encoder adds.
-func encodeJSON(buf *bytes.Buffer, v any) error {
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	buf.Truncate(buf.Len() - 1)
+	buf.Write(append(b, '}'))
 	return nil
 }
 
