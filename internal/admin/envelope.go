@@ -75,12 +75,12 @@ var gzipWriters = sync.Pool{New: func() any {
 
 // writeBody sends a body that is complete. Text of some size is compressed if
 // the caller accepts that.
-func writeBody(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
-	h := w.Header()
+func (c *call) writeBody(contentType string, body []byte) {
+	h := c.w.Header()
 	h.Set("Content-Type", contentType)
 	if len(body) >= gzipFrom && isText(contentType) {
 		h.Add("Vary", "Accept-Encoding")
-		if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		if acceptsGzip(c.r.Header.Get("Accept-Encoding")) {
 			buf := buffers.Get().(*bytes.Buffer)
 			defer putBuffer(buf)
 			zw := gzipWriters.Get().(*gzip.Writer)
@@ -93,9 +93,12 @@ func writeBody(w http.ResponseWriter, r *http.Request, status int, contentType s
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		w.Write(body)
+	if c.conn != nil && len(body) >= holdFrom && len(body) <= holdTo {
+		c.conn.hold()
+	}
+	c.w.WriteHeader(c.status)
+	if c.r.Method != http.MethodHead {
+		c.w.Write(body)
 	}
 }
 
