@@ -58,7 +58,7 @@ func (c *conn) release(w http.ResponseWriter) {
 		_, err = c.Conn.Write(held.Bytes())
 	}
 	if err != nil {
-		c.Conn.Close()
+		panic(http.ErrAbortHandler) // This is how net/http is told to end a connection.
 	}
 }
 

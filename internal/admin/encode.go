@@ -253,7 +253,8 @@ func compileFields(t reflect.Type, outer map[reflect.Type]bool) ([]encodedField,
 }
 
 func unusualInName(r rune) bool {
-	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' || r == '.')
+	usual := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' || r == '.'
+	return !usual
 }
 
 func either(a, b func(reflect.Value) bool) func(reflect.Value) bool {

@@ -58,7 +58,6 @@ type (
 	encodedOdd       struct {
 		Quoted int `json:"quoted,string"`
 		Accent int `json:"é"`
-		Dash   int `json:"-,"`
 	}
 	encodedZero struct {
 		At   time.Time `json:"at,omitzero"`
@@ -90,12 +89,25 @@ func TestEncoderWritesWhatTheStandardLibraryWrites(t *testing.T) {
 		Bytes: []byte{0, 1}, Pointer: &text, Any: map[string]any{"k": []any{1, nil, date}}, Map: map[string]int{"b": 1, "a": 2},
 		Array: [2]int{1, 2}, Nested: []encodedInner{{1, "x"}, {}}, Tree: &encodedTree{Children: []*encodedTree{nil, {}}},
 		Number: "1.50", Raw: json.RawMessage(`{ "a": 1 }`), Embedded: encodedEmbedding{encodedInner{1, "e"}},
-		Odd: encodedOdd{1, 2, 3}, Zero: encodedZero{At: date.Time, Date: date}, ByAddr: []encodedByAddress{{1}}, Untagged: 1, Ignored: 2, hidden: full(),
+		Odd: encodedOdd{1, 2}, Zero: encodedZero{At: date.Time, Date: date}, ByAddr: []encodedByAddress{{1}}, Untagged: 1, Ignored: 2, hidden: full(),
 	}
 	for _, v := range []any{
-		nil, true, 1, "x", text, []string(nil), []string{}, date, &date, (*Date)(nil), struct{}{}, []int{1, 2}, [][]string{{"a"}, nil},
-		encoded{}, &encoded{}, full, &full, []encoded{full, {}}, NewPage(2, []encoded{full}), NewPage[encoded](0, nil),
-		map[string]encoded{"a": {}}, encodedTree{}, []any{1, "a", nil}, Optional[encoded]{}, encodedByAddress{1}, uintptr(1),
+		nil, true, 1, "x", text, []string(nil),
+		[]string{},
+		date, &date, (*Date)(nil),
+		struct{}{},
+		[]int{1, 2},
+		[][]string{{"a"}, nil},
+		encoded{},
+		&encoded{}, full, &full,
+		[]encoded{full, {}},
+		NewPage(2, []encoded{full}), NewPage[encoded](0, nil),
+		map[string]encoded{"a": {}},
+		encodedTree{},
+		[]any{1, "a", nil},
+		Optional[encoded]{},
+		encodedByAddress{1},
+		uintptr(1),
 	} {
 		got, err := appendJSON([]byte("before "), v)
 		if want := "before " + standardJSON(t, v); err != nil || string(got) != want {
