@@ -77,9 +77,9 @@ var gzipWriters = sync.Pool{New: func() any {
 // the caller accepts that.
 func (c *call) writeBody(contentType string, body []byte) {
 	h := c.w.Header()
-	h.Set("Content-Type", contentType)
+	h["Content-Type"] = contentTypeHeader(contentType)
 	if len(body) >= gzipFrom && isText(contentType) {
-		h.Add("Vary", "Accept-Encoding")
+		h["Vary"] = append(h["Vary"], varyByEncoding...)
 		if acceptsGzip(c.r.Header.Get("Accept-Encoding")) {
 			buf := buffers.Get().(*bytes.Buffer)
 			defer putBuffer(buf)
@@ -92,7 +92,7 @@ func (c *call) writeBody(contentType string, body []byte) {
 			body = buf.Bytes()
 		}
 	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	if c.conn != nil && len(body) >= holdFrom && len(body) <= holdTo {
 		c.conn.hold()
 	}
@@ -100,6 +100,20 @@ func (c *call) writeBody(contentType string, body []byte) {
 	if c.r.Method != http.MethodHead {
 		c.w.Write(body)
 	}
+}
+
+var (
+	jsonTypeHeader = []string{jsonType}
+	varyByEncoding = []string{"Accept-Encoding"}
+)
+
+// contentTypeHeader returns the values of a header, without allocation for the
+// type of nearly all answers.
+func contentTypeHeader(contentType string) []string {
+	if contentType == jsonType {
+		return jsonTypeHeader
+	}
+	return []string{contentType}
 }
 
 func isText(contentType string) bool {
