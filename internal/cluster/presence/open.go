@@ -19,7 +19,7 @@ const maxConflicts = 50
 // Open registers a session of this process's gateway. decide is asked with what is known of the user, who may be
 // offline; it may refuse with an error, which Open returns as it is, or name the device types whose sessions must go.
 // The session of the same device type goes in any case. decide may be asked several times, as others may be faster, and
-// nil means that nothing else has to go. The answer, the status and the session take effect together or not at all.
+// nil means that nothing else has to go. A position is dropped if positions are not kept. The answer, the status and the session take effect together or not at all.
 //
 // replaced are the sessions that had to go, possibly at other gateways. Those gateways learn of it by themselves, but
 // nobody waits for that.
@@ -30,6 +30,9 @@ func (d *Directory) Open(
 		return nil, errors.New("open a session: this process has no gateway")
 	}
 	s.gateway, s.NodeID = d.own.gateway, d.own.gateway.id
+	if !d.options.Locations.Enabled {
+		s.Position = nil
+	}
 	s.LoginDate = s.LoginDate.UTC().Truncate(time.Millisecond)
 	d.own.begin(s.UserID)
 	err = d.change(ctx, s.UserID, false, func(current content, live []Session) (*content, error) {
@@ -129,24 +132,6 @@ func (d *Directory) SetStatus(ctx context.Context, userID int64, status wire.Use
 	})
 	if err != nil {
 		return false, fmt.Errorf("set the status of user %d: %w", userID, err)
-	}
-	return online, nil
-}
-
-// SetPosition sets the position of a session. It may be called on any node.
-func (d *Directory) SetPosition(ctx context.Context, userID int64, device wire.DeviceType, p Position) (online bool, err error) {
-	p.Date = p.Date.UTC().Truncate(time.Millisecond)
-	online, err = d.update(ctx, userID, func(current content) (*content, bool) {
-		i := index(current.sessions, device)
-		if i < 0 {
-			return nil, false
-		}
-		current.sessions = slices.Clone(current.sessions)
-		current.sessions[i].Position = &p
-		return &current, true
-	})
-	if err != nil {
-		return false, fmt.Errorf("set the position of user %d: %w", userID, err)
 	}
 	return online, nil
 }

@@ -90,7 +90,9 @@ func (o *own) mark(userID int64, uncertain bool) {
 func (o *own) markAll() {
 	o.mu.Lock()
 	for userID := range o.sessions {
-		o.marked[userID] = o.marked[userID]
+		if !o.marked[userID] {
+			o.marked[userID] = false
+		}
 	}
 	o.mu.Unlock()
 	wake(o.wake)

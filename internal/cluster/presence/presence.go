@@ -22,14 +22,17 @@ import (
 	"time"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/geo"
 	"example.org/app/internal/wire"
 )
 
 // defaultSweepInterval is how often a node looks for what nobody needs any more.
 const defaultSweepInterval = time.Minute
 
-// Options say how a directory works. The zero value is complete.
+// Options say how a directory works.
 type Options struct {
+	// Locations say what is done with positions; the zero value keeps none. All nodes must agree.
+	Locations Locations
 	// SweepInterval is how often sessions of dead gateways are removed from the bucket that were not removed at once;
 	// zero is a minute.
 	SweepInterval time.Duration
@@ -54,6 +57,8 @@ type Directory struct {
 	logger   *slog.Logger
 	gateways *gateways
 	table    *table
+	// positions is nil if positions are not kept.
+	positions *geo.Index[spot]
 	// own is nil in a process without gateway.
 	own    *own
 	holder atomic.Pointer[Holder]
@@ -91,6 +96,10 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 		again: make(chan struct{}, 1), sweeping: make(chan struct{}, 1), err: errUnknown, changed: make(chan struct{}),
 	}
 	d.table = newTable(func(int64, *record, *record) {})
+	if o.Locations.Enabled {
+		d.positions = geo.NewIndex(compareSpots)
+		d.table.changed = d.follow
+	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	if node.Type() == cluster.Gateway {
 		d.own = newOwn(d.gateways.addOwn(node))
