@@ -24,6 +24,35 @@ type Locations struct {
 	PerDevice bool
 }
 
+// NearbyLimits bound what a search for users nearby may ask for. A default beyond the greatest value counts as that.
+type NearbyLimits struct {
+	DefaultCount, MaxCount   int32
+	DefaultMeters, MaxMeters int32
+}
+
+// Check returns how many and how far to search for; nil stands for the default.
+func (l NearbyLimits) Check(count, meters *int32) (int, float64, error) {
+	c, err := within("maxCount", count, l.DefaultCount, l.MaxCount)
+	if err != nil {
+		return 0, 0, err
+	}
+	m, err := within("maxDistance", meters, l.DefaultMeters, l.MaxMeters)
+	return int(c), float64(m), err
+}
+
+func within(name string, asked *int32, standard, most int32) (int32, error) {
+	if asked == nil {
+		return min(standard, most), nil
+	}
+	if *asked < 1 || *asked > most {
+		return 0, apierr.New(apierr.IllegalArgument, "%s %d must be 1 to %d", name, *asked, most)
+	}
+	return *asked, nil
+}
+
+// Locations returns what is done with positions.
+func (d *Directory) Locations() Locations { return d.options.Locations }
+
 // A spot is what the index of positions knows of a session. The gateway is there to tell whether it still lives.
 type spot struct {
 	userID  int64

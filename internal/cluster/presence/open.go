@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/wire"
@@ -134,6 +135,19 @@ func (d *Directory) SetStatus(ctx context.Context, userID int64, status wire.Use
 		return false, fmt.Errorf("set the status of user %d: %w", userID, err)
 	}
 	return online, nil
+}
+
+// SetStatuses is SetStatus for many users. It returns how many of them are online.
+func (d *Directory) SetStatuses(ctx context.Context, userIDs []int64, status wire.UserStatus) (online int, err error) {
+	var count atomic.Int64
+	err = forEach(ctx, userIDs, func(ctx context.Context, userID int64) error {
+		ok, err := d.SetStatus(ctx, userID, status)
+		if ok {
+			count.Add(1)
+		}
+		return err
+	})
+	return int(count.Load()), err
 }
 
 // update changes the entry of a user who is online. When this node knows of none, it may just not have heard yet.

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,6 +122,9 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 	return d, nil
 }
 
+// Node returns the node that the directory was started with.
+func (d *Directory) Node() *cluster.Node { return d.node }
+
 // Attach names the part that has the connections. A gateway calls it before its first Open.
 func (d *Directory) Attach(h Holder) { d.holder.Store(&h) }
 
@@ -207,6 +211,23 @@ func (d *Directory) Count() (total int, nodes map[string]int) {
 		}
 	})
 	return total, nodes
+}
+
+// UsersFrom returns the users with a session at a gateway that comes from one of the addresses. It looks at everybody.
+func (d *Directory) UsersFrom(nodeID string, ips []netip.Addr) (users []int64) {
+	wanted := make(map[netip.Addr]struct{}, len(ips))
+	for _, ip := range ips {
+		wanted[ip.Unmap()] = struct{}{}
+	}
+	d.table.each(func(userID int64, r *record) {
+		for _, s := range d.table.live(r) {
+			if _, ok := wanted[s.IP.Unmap()]; ok && s.NodeID == nodeID {
+				users = append(users, userID)
+				return
+			}
+		}
+	})
+	return users
 }
 
 // firstOf reports whether no session before the i-th is at the same gateway.
