@@ -25,7 +25,6 @@ type ClientAPI struct {
 type GatewaySession struct {
 	CloseIdleSessionAfterSeconds             int32 `default:"180" min:"0" mutable:"true" global:"true" doc:"The silence after which a session is closed; 0 means never."`
 	SwitchProtocolAfterSeconds               int32 `default:"540" min:"0" mutable:"true" global:"true" doc:"How long a client may send nothing but heartbeats before it is switched to UDP, if UDP is enabled; 0 means never."`
-	MinHeartbeatIntervalSeconds              int32 `default:"18" min:"0" mutable:"true" global:"true" doc:"How often the activity of a session is made known to the cluster at most."`
 	NotifyClientsOfSessionInfoAfterConnected bool  `default:"true" mutable:"true" global:"true" doc:"Whether a client that has logged in is told the ids of its session and of the server."`
 }
 

@@ -21,7 +21,6 @@ func TestGatewayProperties(t *testing.T) {
 		"client-api.rate-limiting.refill-interval-millis int 1000 MG",
 		"session.close-idle-session-after-seconds int 180 MG",
 		"session.switch-protocol-after-seconds int 540 MG",
-		"session.min-heartbeat-interval-seconds int 18 MG",
 		"session.notify-clients-of-session-info-after-connected boolean true MG",
 		"simultaneous-login.strategy enum ALLOW_ONE_DEVICE_OF_EACH_DEVICE_TYPE_ONLINE MG",
 		"simultaneous-login.login-conflict-strategy enum DISCONNECT_LOGGED_IN_DEVICES MG",
