@@ -69,7 +69,8 @@ type Config struct {
 
 // Gateway is the configuration of the role that holds the users' connections.
 type Gateway struct {
-	AdminAPI AdminAPI `defaults:"http.port=9510" doc:"The administrative HTTP interface of the gateway."`
+	AdminAPI AdminAPI       `defaults:"http.port=9510" doc:"The administrative HTTP interface of the gateway."`
+	Session  GatewaySession `doc:"The sessions of clients."`
 }
 
 // Service is the configuration of the role that holds the rules and the data.
