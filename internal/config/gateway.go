@@ -21,13 +21,6 @@ type ClientAPI struct {
 	RateLimiting               RateLimiting `mutable:"true" global:"true" defaults:"tokens-per-period=1" doc:"How many requests an address may send."`
 }
 
-// GatewaySession holds the rules about sessions.
-type GatewaySession struct {
-	CloseIdleSessionAfterSeconds             int32 `default:"180" min:"0" mutable:"true" global:"true" doc:"The silence after which a session is closed; 0 means never."`
-	SwitchProtocolAfterSeconds               int32 `default:"540" min:"0" mutable:"true" global:"true" doc:"How long a client may send nothing but heartbeats before it is switched to UDP, if UDP is enabled; 0 means never."`
-	NotifyClientsOfSessionInfoAfterConnected bool  `default:"true" mutable:"true" global:"true" doc:"Whether a client that has logged in is told the ids of its session and of the server."`
-}
-
 // LoginStrategy says which kinds of devices of a user exclude each other.
 type LoginStrategy string
 
