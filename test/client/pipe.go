@@ -136,4 +136,4 @@ func (p *webSocketPipe) read() ([]byte, error) {
 	}
 }
 
-func (p *webSocketPipe) close() { p.conn.CloseNow() }
+func (p *webSocketPipe) close() { _ = p.conn.CloseNow() }
