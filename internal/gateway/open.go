@@ -35,12 +35,18 @@ var errBlocked = errors.New("the user is blocked")
 // openSession decides about a login and answers it. The checks come in the order that the protocol fixes, because the
 // first one that fails is what the client hears.
 func (c *connection) openSession(id int64, payload []byte) {
+	g := c.gateway
+	r, err := decodeLogin(payload)
+	if err != nil {
+		c.refuse(id, apierr.New(apierr.InvalidRequest, "the login cannot be decoded"))
+		g.trigger(c.remoteIP(), nil, blocklist.CorruptedRequest)
+		return
+	}
 	if !c.beginLogin() {
 		c.refuse(id, apierr.New(apierr.CreateExistingSession, ""))
 		return
 	}
-	g := c.gateway
-	s, err := g.login(c, payload)
+	s, err := g.login(c, r)
 	if err == nil {
 		err = c.bind(s)
 	}
@@ -117,13 +123,8 @@ func (c *connection) welcome(id int64, s *Session) {
 }
 
 // login checks who somebody is and registers the session in the cluster.
-func (g *Gateway) login(c *connection, payload []byte) (*Session, error) {
+func (g *Gateway) login(c *connection, r *wire.CreateSessionRequest) (*Session, error) {
 	ip := c.remoteIP()
-	r, err := decodeLogin(payload)
-	if err != nil {
-		g.trigger(ip, nil, blocklist.CorruptedRequest)
-		return nil, apierr.New(apierr.InvalidRequest, "the login cannot be decoded")
-	}
 	rules := rulesOf(g.settings().SimultaneousLogin)
 	device := deviceOf(r.DeviceType)
 	switch {

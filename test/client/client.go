@@ -96,6 +96,11 @@ func (c *Client) read() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = fmt.Errorf("%w: %w", ErrClosed, err)
+	for _, n := range c.inbox {
+		if n.CloseStatus != nil {
+			c.err = fmt.Errorf("%w: the server closed the session with the status %d", ErrClosed, *n.CloseStatus)
+		}
+	}
 	for _, beat := range c.beats {
 		beat <- c.err
 	}

@@ -5,6 +5,7 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,9 +117,20 @@ func (c *Tester) Expect(match func(*wire.AppNotification) bool) *wire.AppNotific
 	defer cancel()
 	n, err := c.Await(ctx, match)
 	if err != nil {
-		c.t.Fatalf("the notification did not come: %v; what came: %v", err, c.Inbox())
+		c.t.Fatalf("the notification did not come: %v; what came: %s", err, c.summary())
 	}
 	return n
+}
+
+// summary returns what nobody has asked for yet, each cut to a readable length.
+func (c *Tester) summary() string {
+	const length = 200
+	var all []string
+	for _, n := range c.Inbox() {
+		text := n.String()
+		all = append(all, text[:min(len(text), length)])
+	}
+	return strings.Join(all, "; ")
 }
 
 // Relayed waits for a notification that relays a request of the kind.
