@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"example.org/app/internal/admin"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/config"
 	"example.org/app/internal/gateway"
 	"example.org/app/internal/gateway/login"
@@ -69,22 +68,6 @@ func (a *App) clientAddresses(ctx context.Context) (ws, tcp, udp string, err err
 	}
 	g := a.opts.Config.Gateway
 	return told(g.WebSocket.Host, a.clientPorts.WebSocketURL), told(g.TCP.Host, a.clientPorts.TCPURL), told(g.UDP.Host, a.clientPorts.UDPURL), err
-}
-
-// startPresence keeps the picture of who is online, for both roles.
-func (a *App) startPresence(ctx context.Context) (err error) {
-	node := a.nodes[Gateway]
-	if node == nil {
-		node = a.nodes[Service]
-	}
-	if a.presence, err = presence.Start(ctx, node, presence.Options{Logger: a.logger}); err != nil {
-		return err
-	}
-	a.lifecycle.add(part{name: "presence", stop: func(context.Context) error {
-		a.presence.Stop()
-		return nil
-	}})
-	return nil
 }
 
 // startPasswords lets gateways ask whether users may log in.

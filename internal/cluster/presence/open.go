@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/wire"
@@ -19,7 +20,7 @@ const maxConflicts = 50
 // Open registers a session of this process's gateway. decide is asked with what is known of the user, who may be
 // offline; it may refuse with an error, which Open returns as it is, or name the device types whose sessions must go.
 // The session of the same device type goes in any case. decide may be asked several times, as others may be faster, and
-// nil means that nothing else has to go. The answer, the status and the session take effect together or not at all.
+// nil means that nothing else has to go. A position is dropped if positions are not kept. The answer, the status and the session take effect together or not at all.
 //
 // replaced are the sessions that had to go, possibly at other gateways. Those gateways learn of it by themselves, but
 // nobody waits for that.
@@ -30,6 +31,9 @@ func (d *Directory) Open(
 		return nil, errors.New("open a session: this process has no gateway")
 	}
 	s.gateway, s.NodeID = d.own.gateway, d.own.gateway.id
+	if !d.options.Locations.Enabled {
+		s.Position = nil
+	}
 	s.LoginDate = s.LoginDate.UTC().Truncate(time.Millisecond)
 	d.own.begin(s.UserID)
 	err = d.change(ctx, s.UserID, false, func(current content, live []Session) (*content, error) {
@@ -133,22 +137,17 @@ func (d *Directory) SetStatus(ctx context.Context, userID int64, status wire.Use
 	return online, nil
 }
 
-// SetPosition sets the position of a session. It may be called on any node.
-func (d *Directory) SetPosition(ctx context.Context, userID int64, device wire.DeviceType, p Position) (online bool, err error) {
-	p.Date = p.Date.UTC().Truncate(time.Millisecond)
-	online, err = d.update(ctx, userID, func(current content) (*content, bool) {
-		i := index(current.sessions, device)
-		if i < 0 {
-			return nil, false
+// SetStatuses is SetStatus for many users. It returns how many of them are online.
+func (d *Directory) SetStatuses(ctx context.Context, userIDs []int64, status wire.UserStatus) (online int, err error) {
+	var count atomic.Int64
+	err = forEach(ctx, userIDs, func(ctx context.Context, userID int64) error {
+		ok, err := d.SetStatus(ctx, userID, status)
+		if ok {
+			count.Add(1)
 		}
-		current.sessions = slices.Clone(current.sessions)
-		current.sessions[i].Position = &p
-		return &current, true
+		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("set the position of user %d: %w", userID, err)
-	}
-	return online, nil
+	return int(count.Load()), err
 }
 
 // update changes the entry of a user who is online. When this node knows of none, it may just not have heard yet.

@@ -90,7 +90,9 @@ func (o *own) mark(userID int64, uncertain bool) {
 func (o *own) markAll() {
 	o.mu.Lock()
 	for userID := range o.sessions {
-		o.marked[userID] = o.marked[userID]
+		if !o.marked[userID] {
+			o.marked[userID] = false
+		}
 	}
 	o.mu.Unlock()
 	wake(o.wake)
@@ -182,7 +184,7 @@ func (d *Directory) announce() error {
 	d.mu.Lock()
 	b, marked := d.bucket, d.own.take()
 	d.mu.Unlock()
-	err := d.forEach(slices.Collect(maps.Keys(marked)), func(ctx context.Context, userID int64) error {
+	err := forEach(d.ctx, slices.Collect(maps.Keys(marked)), func(ctx context.Context, userID int64) error {
 		err := d.settle(ctx, userID, marked[userID])
 		if err != nil {
 			d.own.mark(userID, marked[userID])
@@ -199,8 +201,11 @@ func (d *Directory) announce() error {
 	return nil
 }
 
-// forEach calls fn for the users, some at a time, and returns the first error. After one it begins no more.
-func (d *Directory) forEach(users []int64, fn func(ctx context.Context, userID int64) error) error {
+// forEach calls fn for the users, some at a time, and returns the first error. After one it still calls fn, with a
+// context that has ended.
+func forEach(ctx context.Context, users []int64, fn func(ctx context.Context, userID int64) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var failure error
@@ -208,20 +213,13 @@ func (d *Directory) forEach(users []int64, fn func(ctx context.Context, userID i
 	for range min(announcers, len(users)) {
 		group.Go(func() {
 			for userID := range next {
-				mu.Lock()
-				failed := failure != nil
-				mu.Unlock()
-				ctx := d.ctx
-				if failed {
-					// Whoever counts on fn being called for everybody is told that it did not work.
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithCancel(ctx)
-					cancel()
-				}
-				if err := fn(ctx, userID); err != nil && !failed {
+				if err := fn(ctx, userID); err != nil {
 					mu.Lock()
-					failure = err
+					if failure == nil {
+						failure = err
+					}
 					mu.Unlock()
+					cancel()
 				}
 			}
 		})

@@ -17,19 +17,23 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/geo"
 	"example.org/app/internal/wire"
 )
 
 // defaultSweepInterval is how often a node looks for what nobody needs any more.
 const defaultSweepInterval = time.Minute
 
-// Options say how a directory works. The zero value is complete.
+// Options say how a directory works.
 type Options struct {
+	// Locations say what is done with positions; the zero value keeps none. All nodes must agree.
+	Locations Locations
 	// SweepInterval is how often sessions of dead gateways are removed from the bucket that were not removed at once;
 	// zero is a minute.
 	SweepInterval time.Duration
@@ -54,6 +58,8 @@ type Directory struct {
 	logger   *slog.Logger
 	gateways *gateways
 	table    *table
+	// positions is nil if positions are not kept.
+	positions *geo.Index[spot]
 	// own is nil in a process without gateway.
 	own    *own
 	holder atomic.Pointer[Holder]
@@ -91,6 +97,10 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 		again: make(chan struct{}, 1), sweeping: make(chan struct{}, 1), err: errUnknown, changed: make(chan struct{}),
 	}
 	d.table = newTable(func(int64, *record, *record) {})
+	if o.Locations.Enabled {
+		d.positions = geo.NewIndex(compareSpots)
+		d.table.changed = d.follow
+	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	if node.Type() == cluster.Gateway {
 		d.own = newOwn(d.gateways.addOwn(node))
@@ -111,6 +121,9 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 	}
 	return d, nil
 }
+
+// Node returns the node that the directory was started with.
+func (d *Directory) Node() *cluster.Node { return d.node }
 
 // Attach names the part that has the connections. A gateway calls it before its first Open.
 func (d *Directory) Attach(h Holder) { d.holder.Store(&h) }
@@ -198,6 +211,23 @@ func (d *Directory) Count() (total int, nodes map[string]int) {
 		}
 	})
 	return total, nodes
+}
+
+// UsersFrom returns the users with a session at a gateway that comes from one of the addresses. It looks at everybody.
+func (d *Directory) UsersFrom(nodeID string, ips []netip.Addr) (users []int64) {
+	wanted := make(map[netip.Addr]struct{}, len(ips))
+	for _, ip := range ips {
+		wanted[ip.Unmap()] = struct{}{}
+	}
+	d.table.each(func(userID int64, r *record) {
+		for _, s := range d.table.live(r) {
+			if _, ok := wanted[s.IP.Unmap()]; ok && s.NodeID == nodeID {
+				users = append(users, userID)
+				return
+			}
+		}
+	})
+	return users
 }
 
 // firstOf reports whether no session before the i-th is at the same gateway.

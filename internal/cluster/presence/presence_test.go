@@ -58,6 +58,7 @@ func runSuite(t *testing.T, fabric func(t testing.TB) *clustertest.Fabric) {
 		{"Status", testStatus},
 		{"Position", testPosition},
 		{"Activity", testActivity},
+		{"Disconnect", testDisconnect},
 		{"Leave", testLeave},
 		{"Outage", testOutage},
 		{"Ghost", testGhost},
@@ -96,17 +97,21 @@ type peer struct {
 	node *cluster.Node
 }
 
-func start(t testing.TB, o cluster.Options, id string, typ cluster.NodeType) *peer {
+func start(t testing.TB, o cluster.Options, id string, typ cluster.NodeType, changes ...func(*Options)) *peer {
 	t.Helper()
 	c := clustertest.Connect(t, clustertest.Fast(o))
-	return startOn(t, clustertest.Join(t, c, cluster.NodeOptions{ID: id, Type: typ}))
+	return startOn(t, clustertest.Join(t, c, cluster.NodeOptions{ID: id, Type: typ}), changes...)
 }
 
-func startOn(t testing.TB, n *cluster.Node) *peer {
+func startOn(t testing.TB, n *cluster.Node, changes ...func(*Options)) *peer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), clustertest.Timeout)
 	defer cancel()
-	d, err := Start(ctx, n, Options{SweepInterval: 200 * time.Millisecond})
+	o := Options{SweepInterval: 200 * time.Millisecond, Locations: Locations{Enabled: true}}
+	for _, change := range changes {
+		change(&o)
+	}
+	d, err := Start(ctx, n, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,24 +364,6 @@ func testStatus(t *testing.T, f *clustertest.Fabric) {
 		}
 		g.await(t, "the status", func() bool { e, _ := g.Lookup(1); return e.Status == status })
 	}
-}
-
-func testPosition(t *testing.T, f *clustertest.Fabric) {
-	g, s := start(t, f.Options, "g", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
-	awaitPeers(t, g, s)
-	g.open(t, session(1, wire.DeviceType_DESKTOP, 1, g))
-	here := Position{Longitude: 1, Latitude: 2, Date: time.UnixMilli(3)}
-	if online, err := s.SetPosition(t.Context(), 1, wire.DeviceType_DESKTOP, here); !online || err != nil {
-		t.Fatal(online, err)
-	}
-	if online, err := s.SetPosition(t.Context(), 1, wire.DeviceType_IOS, here); online || err != nil {
-		t.Error(online, err)
-	}
-	g.await(t, "the position", func() bool {
-		e, _ := g.Lookup(1)
-		p := e.Sessions[0].Position
-		return p != nil && p.Longitude == 1 && p.Latitude == 2 && p.Date.Equal(here.Date)
-	})
 }
 
 func testActivity(t *testing.T, f *clustertest.Fabric) {

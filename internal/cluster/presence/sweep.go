@@ -74,7 +74,7 @@ func (d *Directory) sweep() error {
 			}
 		}
 	})
-	return d.forEach(users, func(ctx context.Context, userID int64) error {
+	return forEach(d.ctx, users, func(ctx context.Context, userID int64) error {
 		// What change passes on are no sessions of dead gateways: writing it back removes those.
 		return d.change(ctx, userID, false, func(current content, _ []Session) (*content, error) {
 			r := d.table.get(userID)
