@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -83,6 +84,9 @@ func announce(a *app.App) {
 			fmt.Printf("  %-8s admin interface  %s   documentation  %s/openapi/ui\n", role, url, url)
 		} else {
 			fmt.Printf("  %-8s admin interface  switched off\n", role)
+		}
+		if role == app.Gateway {
+			fmt.Printf("  %-8s clients          %s\n", role, strings.Join(a.ClientURLs(), "  "))
 		}
 	}
 	fmt.Printf("  root account              %s\n", administrator.RootLoginName)

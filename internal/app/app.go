@@ -22,6 +22,7 @@ import (
 	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/config"
+	"example.org/app/internal/gateway"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/logs"
@@ -72,6 +73,8 @@ type App struct {
 	domain         domain
 	health         *api.Health
 	servers        map[Role]*admin.Server
+	clientPorts    *gateway.Ports
+	gateway        *gateway.Gateway
 
 	shutdown  chan struct{}
 	asked     sync.Once
@@ -135,8 +138,8 @@ func (a *App) stop() error {
 // start builds and starts the parts, each after those that it needs.
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.checkHome, a.startLogs, a.openPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
-		a.startPresence, a.startAdministrators, a.startBlocklists, a.startBlocking, a.startDomain, a.startJobs, a.startAdminAPIs,
+		a.checkHome, a.startLogs, a.openPorts, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
+		a.startPresence, a.startAdministrators, a.startBlocklists, a.startBlocking, a.startDomain, a.startPasswords, a.startJobs, a.startGateway, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -68,11 +68,6 @@ type Config struct {
 	sources map[string]Source
 }
 
-// Gateway is the configuration of the role that holds the users' connections.
-type Gateway struct {
-	AdminAPI AdminAPI `defaults:"http.port=9510" doc:"The administrative HTTP interface of the gateway."`
-}
-
 // Service is the configuration of the role that holds the rules and the data.
 type Service struct {
 	AdminAPI     ServiceAdminAPI  `defaults:"http.port=8510" doc:"The administrative HTTP interface of the service."`
