@@ -76,6 +76,7 @@ type Gateway struct {
 type Service struct {
 	AdminAPI     ServiceAdminAPI `defaults:"http.port=8510" doc:"The administrative HTTP interface of the service."`
 	Conversation Conversation    `mutable:"true" global:"true" doc:"The rules about conversations."`
+	Fake         Fake            `doc:"Made-up data for those who want to try things out."`
 	Group        Group           `mutable:"true" global:"true" doc:"The rules about groups."`
 	Message      Message         `mutable:"true" global:"true" doc:"The rules about messages."`
 	User         User            `mutable:"true" global:"true" doc:"The rules about users and what they know of each other."`

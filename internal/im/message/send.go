@@ -120,7 +120,7 @@ func (d *Directory) compose(ctx context.Context, c Creation, s config.Message) (
 		m.DeliveryDate = c.DeliveryDate.UTC().Truncate(time.Millisecond)
 	}
 	if s.UseConversationID {
-		m.ConversationID = conversationID(m)
+		m.ConversationID = ConversationID(m)
 	}
 	if c.ID != nil {
 		m.ID = *c.ID
@@ -160,9 +160,9 @@ func checkBurnAfter(seconds *int32) error {
 	return nil
 }
 
-// conversationID names the conversation of a message in the form that callers
+// ConversationID names the conversation of a message in the form that callers
 // know.
-func conversationID(m store.Message) []byte {
+func ConversationID(m store.Message) []byte {
 	if m.IsGroupMessage {
 		return binary.LittleEndian.AppendUint64(nil, uint64(m.TargetID))
 	}
