@@ -49,7 +49,7 @@ func groupOperations(s Service) []*admin.Operation {
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupPage", Method: http.MethodGet, Path: "/groups/page", Tag: groupTag, Permission: permission.GroupQuery,
-			Summary: "Query groups by page", Description: "Returns a page of groups and how many match.",
+			Summary: "Query groups by page", Description: "Returns a page of groups and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupStatistics", Method: http.MethodGet, Path: "/groups/count", Tag: groupTag, Permission: permission.GroupQuery, Deprecated: true,

@@ -32,7 +32,7 @@ func groupBlocklistOperations(d *group.Directory) []*admin.Operation {
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupBlockedUserPage", Method: http.MethodGet, Path: path + "/page", Tag: groupBlocklistTag, Permission: permission.GroupBlocklistQuery,
-			Summary: "Query blocked users of groups by page", Description: "Returns a page of blocked users and how many match.",
+			Summary: "Query blocked users of groups by page", Description: "Returns a page of blocked users and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateGroupBlockedUsers", Method: http.MethodPut, Path: path, Tag: groupBlocklistTag, Permission: permission.GroupBlocklistUpdate,

@@ -34,7 +34,7 @@ func groupInvitationOperations(d *group.Directory) []*admin.Operation {
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupInvitationPage", Method: http.MethodGet, Path: path + "/page", Tag: groupInvitationTag, Permission: permission.GroupInvitationQuery,
-			Summary: "Query invitations to groups by page", Description: "Returns a page of invitations and how many match.",
+			Summary: "Query invitations to groups by page", Description: "Returns a page of invitations and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateGroupInvitations", Method: http.MethodPut, Path: path, Tag: groupInvitationTag, Permission: permission.GroupInvitationUpdate,

@@ -32,7 +32,7 @@ func groupJoinRequestOperations(d *group.Directory) []*admin.Operation {
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupJoinRequestPage", Method: http.MethodGet, Path: path + "/page", Tag: groupJoinRequestTag, Permission: permission.GroupJoinRequestQuery,
-			Summary: "Query requests to join groups by page", Description: "Returns a page of join requests and how many match.",
+			Summary: "Query requests to join groups by page", Description: "Returns a page of join requests and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateGroupJoinRequests", Method: http.MethodPut, Path: path, Tag: groupJoinRequestTag, Permission: permission.GroupJoinRequestUpdate,

@@ -36,7 +36,7 @@ func groupMemberOperations(d *group.Directory) []*admin.Operation {
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupMemberPage", Method: http.MethodGet, Path: path + "/page", Tag: groupMemberTag, Permission: permission.GroupMemberQuery,
-			Summary: "Query members of groups by page", Description: "Returns a page of members and how many match.",
+			Summary: "Query members of groups by page", Description: "Returns a page of members and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateGroupMembers", Method: http.MethodPut, Path: path, Tag: groupMemberTag, Permission: permission.GroupMemberUpdate,

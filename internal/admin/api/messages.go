@@ -46,7 +46,7 @@ func messageOperations(s Service) []*admin.Operation {
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryMessagePage", Method: http.MethodGet, Path: "/messages/page", Tag: messageTag, Permission: permission.MessageQuery,
-			Summary: "Query messages by page", Description: "Returns a page of messages and how many match.",
+			Summary: "Query messages by page", Description: "Returns a page of messages and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "queryMessageCounts", Method: http.MethodGet, Path: "/messages/count", Tag: messageTag, Permission: permission.MessageQuery, Deprecated: true,

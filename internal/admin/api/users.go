@@ -45,7 +45,7 @@ func userOperations(s Service) []*admin.Operation {
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryUserPage", Method: http.MethodGet, Path: "/users/page", Tag: userTag, Permission: permission.UserQuery,
-			Summary: "Query users by page", Description: "Returns a page of users and how many match.",
+			Summary: "Query users by page", Description: "Returns a page of users and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "queryUserCounts", Method: http.MethodGet, Path: "/users/count", Tag: userTag, Permission: permission.UserQuery, Deprecated: true,

@@ -34,7 +34,7 @@ func friendRequestOperations(d *relationship.Directory) []*admin.Operation {
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryFriendRequestPage", Method: http.MethodGet, Path: path + "/page", Tag: friendRequestTag, Permission: permission.UserFriendRequestQuery,
-			Summary: "Query friend requests by page", Description: "Returns a page of friend requests and how many match.",
+			Summary: "Query friend requests by page", Description: "Returns a page of friend requests and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateFriendRequests", Method: http.MethodPut, Path: path, Tag: friendRequestTag, Permission: permission.UserFriendRequestUpdate,

@@ -33,7 +33,7 @@ func relationshipOperations(d *relationship.Directory) []*admin.Operation {
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryUserRelationshipPage", Method: http.MethodGet, Path: "/users/relationships/page", Tag: relationshipTag, Permission: permission.UserRelationshipQuery,
-			Summary: "Query relationships by page", Description: "Returns a page of relationships and how many match.",
+			Summary: "Query relationships by page", Description: "Returns a page of relationships and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateUserRelationships", Method: http.MethodPut, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipUpdate,

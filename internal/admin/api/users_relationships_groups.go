@@ -32,7 +32,7 @@ func relationshipGroupOperations(d *relationship.Directory) []*admin.Operation {
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryUserRelationshipGroupPage", Method: http.MethodGet, Path: path + "/page", Tag: relationshipGroupTag, Permission: permission.UserRelationshipGroupQuery,
-			Summary: "Query relationship groups by page", Description: "Returns a page of relationship groups and how many match.",
+			Summary: "Query relationship groups by page", Description: "Returns a page of relationship groups and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateUserRelationshipGroups", Method: http.MethodPut, Path: path, Tag: relationshipGroupTag, Permission: permission.UserRelationshipGroupUpdate,

@@ -35,7 +35,8 @@ func (d *Directory) FindBlockedUsers(ctx context.Context, f store.GroupBlockedUs
 	return find(ctx, d, f, limit, offset, store.FindGroupBlockedUsers)
 }
 
-// FindBlockedUserPage returns a page of blocked users and how many there are.
+// FindBlockedUserPage returns a page of blocked users and how many there are, as
+// far as store.ForTotal counts.
 func (d *Directory) FindBlockedUserPage(ctx context.Context, f store.GroupBlockedUserFilter, limit, offset int) (int64, []store.GroupBlockedUser, error) {
 	return findPage(ctx, d, f, limit, offset, store.CountGroupBlockedUsers, store.FindGroupBlockedUsers)
 }

@@ -165,7 +165,8 @@ func (d *Directory) Find(ctx context.Context, f store.GroupFilter, limit, offset
 	return find(ctx, d, f, limit, offset, store.FindGroups)
 }
 
-// FindPage returns a page of groups and how many there are in all.
+// FindPage returns a page of groups and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindPage(ctx context.Context, f store.GroupFilter, limit, offset int) (int64, []store.Group, error) {
 	return findPage(ctx, d, f, limit, offset, store.CountGroups, store.FindGroups)
 }
@@ -194,10 +195,11 @@ func find[F, T any](ctx context.Context, d *Directory, f F, limit, offset int, r
 
 func findPage[F, T any](ctx context.Context, d *Directory, f F, limit, offset int, count counter[F], records finder[F, T]) (total int64, found []T, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if total, err = count(ctx, r, f); err != nil || total == 0 {
+		page := store.Page{Limit: limit, Offset: offset}
+		if total, err = count(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}
-		found, err = records(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		found, err = records(ctx, r, f, page)
 		return err
 	})
 	return total, found, err

@@ -111,7 +111,8 @@ func (d *Directory) FindJoinRequests(ctx context.Context, f JoinRequestFilter, l
 	return convert(found, d.joinRequest), err
 }
 
-// FindJoinRequestPage returns a page of join requests and how many there are.
+// FindJoinRequestPage returns a page of join requests and how many there are, as
+// far as store.ForTotal counts.
 func (d *Directory) FindJoinRequestPage(ctx context.Context, f JoinRequestFilter, limit, offset int) (int64, []JoinRequest, error) {
 	filter, err := d.joinRequestFilter(f)
 	if err != nil {

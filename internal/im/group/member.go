@@ -85,7 +85,8 @@ func (d *Directory) FindMembers(ctx context.Context, f store.GroupMemberFilter, 
 	return find(ctx, d, f, limit, offset, store.FindGroupMembers)
 }
 
-// FindMemberPage returns a page of memberships and how many there are in all.
+// FindMemberPage returns a page of memberships and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindMemberPage(ctx context.Context, f store.GroupMemberFilter, limit, offset int) (int64, []store.GroupMember, error) {
 	return findPage(ctx, d, f, limit, offset, store.CountGroupMembers, store.FindGroupMembers)
 }

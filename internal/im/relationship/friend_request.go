@@ -192,7 +192,8 @@ func (d *Directory) FindRequests(ctx context.Context, f RequestFilter, limit, of
 	return found, err
 }
 
-// FindRequestPage returns a page of requests and how many there are in all.
+// FindRequestPage returns a page of requests and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindRequestPage(ctx context.Context, f RequestFilter, limit, offset int) (total int64, found []FriendRequest, err error) {
 	return d.findRequests(ctx, f, limit, offset, true)
 }
@@ -205,12 +206,13 @@ func (d *Directory) findRequests(ctx context.Context, f RequestFilter, limit, of
 	}
 	var stored []store.FriendRequest
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		page := store.Page{Limit: limit, Offset: offset}
 		if count {
-			if total, err = store.CountFriendRequests(ctx, r, filter); err != nil || total == 0 {
+			if total, err = store.CountFriendRequests(ctx, store.ForTotal(r, page), filter); err != nil || total == 0 {
 				return err
 			}
 		}
-		stored, err = store.FindFriendRequests(ctx, r, filter, store.Page{Limit: limit, Offset: offset})
+		stored, err = store.FindFriendRequests(ctx, r, filter, page)
 		return err
 	})
 	for _, request := range stored {

@@ -76,13 +76,15 @@ func (d *Directory) FindGroups(ctx context.Context, f store.RelationshipGroupFil
 	return groups, err
 }
 
-// FindGroupPage returns a page of groups and how many there are in all.
+// FindGroupPage returns a page of groups and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindGroupPage(ctx context.Context, f store.RelationshipGroupFilter, limit, offset int) (total int64, groups []store.RelationshipGroup, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if total, err = store.CountRelationshipGroups(ctx, r, f); err != nil || total == 0 {
+		page := store.Page{Limit: limit, Offset: offset}
+		if total, err = store.CountRelationshipGroups(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}
-		groups, err = store.FindRelationshipGroups(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		groups, err = store.FindRelationshipGroups(ctx, r, f, page)
 		return err
 	})
 	return total, groups, err

@@ -179,13 +179,15 @@ func (d *Directory) Find(ctx context.Context, f store.UserFilter, limit, offset 
 	return users, err
 }
 
-// FindPage returns a page of users and how many there are in all.
+// FindPage returns a page of users and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindPage(ctx context.Context, f store.UserFilter, limit, offset int) (total int64, users []store.User, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if total, err = store.CountUsers(ctx, r, f); err != nil || total == 0 {
+		page := store.Page{Limit: limit, Offset: offset}
+		if total, err = store.CountUsers(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}
-		users, err = store.FindUsers(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		users, err = store.FindUsers(ctx, r, f, page)
 		return err
 	})
 	return total, users, err
