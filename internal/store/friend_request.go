@@ -89,11 +89,16 @@ func (f FriendRequestFilter) conditions(engine Engine) conditions {
 	return list
 }
 
-// FindFriendRequests returns the requests that match the filter, ordered by id. Their statuses are the stored ones.
+func (f FriendRequestFilter) order() []string {
+	return orderBy([]string{"t.id"}, datedColumn{"t.creation_date", f.Creation}, datedColumn{"t.response_date", f.Response})
+}
+
+// FindFriendRequests returns the requests that match the filter, ordered by the date that the filter asks for, if any, and
+// id. Their statuses are the stored ones.
 func FindFriendRequests(ctx context.Context, r Reader, filter FriendRequestFilter, page Page) ([]FriendRequest, error) {
 	var rows []friendRequestRow
 	query := whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine()))
-	if err := pageOf(query, page, "t.id").Scan(ctx); err != nil {
+	if err := pageOf(query, page, filter.order()...).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("find friend requests: %w", translate(err))
 	}
 	return friendRequests(rows), nil

@@ -103,11 +103,13 @@ func relationshipGroupIn(engine Engine, keys []RelationshipGroupKey) conditions 
 	return conditions{InPairs(engine, [2]string{"t.owner_id", "t.group_index"}, pairs)}
 }
 
-// FindRelationshipGroups returns the groups that match the filter, ordered by owner and index.
+// FindRelationshipGroups returns the groups that match the filter, ordered by the creation date, if the filter asks for it,
+// owner and index.
 func FindRelationshipGroups(ctx context.Context, r Reader, filter RelationshipGroupFilter, page Page) ([]RelationshipGroup, error) {
 	var rows []relationshipGroupRow
 	query := whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine()))
-	if err := pageOf(query, page, "t.owner_id", "t.group_index").Scan(ctx); err != nil {
+	order := orderBy([]string{"t.owner_id", "t.group_index"}, datedColumn{"t.creation_date", filter.Creation})
+	if err := pageOf(query, page, order...).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("find relationship groups: %w", translate(err))
 	}
 	groups := make([]RelationshipGroup, len(rows))

@@ -41,7 +41,7 @@ func userOperations(s Service) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryUsers", Method: http.MethodGet, Path: "/users", Tag: userTag, Permission: permission.UserQuery,
-			Summary: "Query users", Description: "Returns users in the order of their ids, logically deleted ones included.",
+			Summary: "Query users", Description: "Returns users in the order of their ids, or of the first date that is asked for, logically deleted ones included.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryUserPage", Method: http.MethodGet, Path: "/users/page", Tag: userTag, Permission: permission.UserQuery,

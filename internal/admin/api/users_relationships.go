@@ -29,7 +29,7 @@ func relationshipOperations(d *relationship.Directory) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryUserRelationships", Method: http.MethodGet, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipQuery,
-			Summary: "Query relationships", Description: "Returns relationships in the order of owner and related user.",
+			Summary: "Query relationships", Description: "Returns relationships in the order of owner and related user, or of the first date that is asked for.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryUserRelationshipPage", Method: http.MethodGet, Path: "/users/relationships/page", Tag: relationshipTag, Permission: permission.UserRelationshipQuery,

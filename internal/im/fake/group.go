@@ -86,7 +86,7 @@ func (w *world) firstGroupMembers(ctx context.Context, tx store.Tx, first, last 
 	if err := store.InsertGroupMembers(ctx, tx, members...); err != nil {
 		return err
 	}
-	if err := store.AddGroupMemberCount(ctx, tx, 1, len(members), w.Date); err != nil {
+	if _, err := store.AddGroupMemberCount(ctx, tx, 1, len(members), w.Date); err != nil {
 		return err
 	}
 	return store.BumpUserVersion(ctx, tx, store.VersionJoinedGroups, w.Date, numbers(first, last)...)

@@ -64,7 +64,7 @@ func (w *world) users(ctx context.Context, tx store.Tx, first, last int64) error
 	if err := store.InsertUsers(ctx, tx, users...); err != nil {
 		return err
 	}
-	if err := store.InsertUserVersions(ctx, tx, w.Date, numbers(first, last)...); err != nil {
+	if _, err := store.InsertUserVersions(ctx, tx, w.Date, numbers(first, last)...); err != nil {
 		return err
 	}
 	if err := relationship.EnsureDefaultGroups(ctx, tx, w.Date, numbers(first, last)...); err != nil {

@@ -30,7 +30,8 @@ func (d *Directory) BlockUser(ctx context.Context, u store.GroupBlockedUser, blo
 	return u, nil
 }
 
-// FindBlockedUsers returns blocked users in the order of group and user.
+// FindBlockedUsers returns blocked users in the order of group and user, or of
+// the date of the block if the filter asks for it.
 func (d *Directory) FindBlockedUsers(ctx context.Context, f store.GroupBlockedUserFilter, limit, offset int) ([]store.GroupBlockedUser, error) {
 	return find(ctx, d, f, limit, offset, store.FindGroupBlockedUsers)
 }

@@ -160,7 +160,8 @@ func deletionAfterCreation(g store.Group) error {
 	return nil
 }
 
-// Find returns groups in the order of their ids.
+// Find returns groups in the order of their ids, or of the first date that the
+// filter asks for.
 func (d *Directory) Find(ctx context.Context, f store.GroupFilter, limit, offset int) ([]store.Group, error) {
 	return find(ctx, d, f, limit, offset, store.FindGroups)
 }
@@ -262,7 +263,11 @@ func (d *Directory) mayUpdate(ctx context.Context, tx store.Tx, groups []store.G
 	}
 	for _, g := range groups {
 		if c.TypeID != nil && *c.TypeID != g.TypeID {
-			if err := d.fits(ctx, tx, g.ID, limit); err != nil {
+			n, err := store.GroupMemberCount(ctx, tx, g.ID)
+			if err != nil {
+				return err
+			}
+			if err := fits(g.ID, n, limit); err != nil {
 				return err
 			}
 		}

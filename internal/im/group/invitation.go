@@ -111,7 +111,8 @@ func (d *Directory) invitationFilter(f InvitationFilter) (store.GroupInvitationF
 	}, err
 }
 
-// FindInvitations returns invitations in the order of their ids.
+// FindInvitations returns invitations in the order of their ids, or of the first
+// date that the filter asks for.
 func (d *Directory) FindInvitations(ctx context.Context, f InvitationFilter, limit, offset int) ([]Invitation, error) {
 	filter, err := d.invitationFilter(f)
 	if err != nil {

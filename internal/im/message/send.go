@@ -14,7 +14,6 @@ import (
 	"example.org/app/internal/im/check"
 	"example.org/app/internal/im/conversation"
 	"example.org/app/internal/im/relationship"
-	"example.org/app/internal/im/user"
 	"example.org/app/internal/store"
 )
 
@@ -219,20 +218,16 @@ func (d *Directory) maySend(ctx context.Context, r store.Reader, m store.Message
 		}
 		return false, err
 	}
-	if s.CheckIfTargetActiveAndNotDeleted && d.opts.HasAccounts() {
-		active, err := user.IsActive(ctx, r, m.TargetID)
-		if err != nil {
-			return false, err
-		}
-		if !active {
-			return false, apierr.New(apierr.MessageRecipientNotActive, "")
-		}
+	recipient, err := store.FindMessageRecipient(ctx, r, m.TargetID, m.SenderID)
+	switch {
+	case err != nil:
+		return false, err
+	case s.CheckIfTargetActiveAndNotDeleted && d.opts.HasAccounts() && !recipient.Active:
+		return false, apierr.New(apierr.MessageRecipientNotActive, "")
+	case recipient.BlocksSender:
+		return false, apierr.New(apierr.BlockedUserSendPrivateMessage, "")
 	}
-	blocked, err := relationship.Blocks(ctx, r, m.TargetID, m.SenderID)
-	if err == nil && blocked {
-		err = apierr.New(apierr.BlockedUserSendPrivateMessage, "")
-	}
-	return false, err
+	return false, nil
 }
 
 // save numbers a message and stores of it what the settings say.

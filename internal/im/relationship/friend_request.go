@@ -186,7 +186,8 @@ func earlier(a *time.Time, b time.Time) *time.Time {
 	return &b
 }
 
-// FindRequests returns requests in the order of their ids.
+// FindRequests returns requests in the order of their ids, or of the first date
+// that the filter asks for.
 func (d *Directory) FindRequests(ctx context.Context, f RequestFilter, limit, offset int) ([]FriendRequest, error) {
 	_, found, err := d.findRequests(ctx, f, limit, offset, false)
 	return found, err

@@ -67,7 +67,8 @@ func freeIndex(ctx context.Context, tx store.Tx, owner int64) (int32, error) {
 	}
 }
 
-// FindGroups returns groups in the order of owner and index.
+// FindGroups returns groups in the order of owner and index, or of the creation
+// date if the filter asks for it.
 func (d *Directory) FindGroups(ctx context.Context, f store.RelationshipGroupFilter, limit, offset int) (groups []store.RelationshipGroup, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		groups, err = store.FindRelationshipGroups(ctx, r, f, store.Page{Limit: limit, Offset: offset})

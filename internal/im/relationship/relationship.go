@@ -114,8 +114,8 @@ func bumpBoth(ctx context.Context, tx store.Tx, now time.Time, owners ...int64) 
 	return store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroupMembers, now, owners...)
 }
 
-// Find returns relationships in the order of owner and related user, on demand
-// with the groups of each.
+// Find returns relationships in the order of owner and related user, or of the
+// establishment date if the filter asks for it, on demand with the groups of each.
 func (d *Directory) Find(ctx context.Context, f store.RelationshipFilter, withGroups bool, limit, offset int) (found []store.Relationship, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		found, err = find(ctx, r, f, withGroups, store.Page{Limit: limit, Offset: offset})

@@ -17,7 +17,9 @@ func testTotals(t *testing.T, db *store.DB) {
 	for i := range blocked {
 		blocked[i] = store.GroupBlockedUser{GroupUserKey: store.GroupUserKey{GroupID: int64(1 + i%2), UserID: int64(i)}, BlockDate: time.UnixMilli(1)}
 	}
-	write(t, db, func(ctx context.Context, tx store.Tx) error { return store.InsertGroupBlockedUsers(ctx, tx, blocked...) })
+	write(t, db, func(ctx context.Context, tx store.Tx) error {
+		return store.InsertGroupBlockedUsers(ctx, tx, blocked...)
+	})
 	for _, test := range []struct {
 		filter store.GroupBlockedUserFilter
 		offset int
