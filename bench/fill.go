@@ -16,7 +16,7 @@ import (
 // The shape of the databases: the same at every size, so that a filter that names
 // something, or a span of time, selects the same number of records.
 // Every user owns a group.
-const membersPerGroup = 4
+const membersPerGroup = 3
 
 // born is when the first user registered. From then on one user registers each
 // second, and messages are sent ten times as often.
@@ -86,9 +86,9 @@ func fillStatements(users, messages int) []string {
 		"INSERT INTO user_account SELECT i + 1, x'00', 'User ' || i, '', NULL, 0, 0, {born} + i * 1000, NULL, {born}, i % 97 <> 0, NULL FROM {users}",
 		"INSERT INTO user_version SELECT i + 1, {born}, {born}, {born}, {born}, {born}, {born}, {born}, {born}, {born} FROM {users}",
 		"INSERT INTO relationship_group SELECT i + 1, 0, '', {born} + i * 1000 FROM {users}",
-		// Everybody knows the two who follow and the two who go before.
-		"INSERT INTO relationship SELECT i + 1, (i + d + {N}) % {N} + 1, NULL, CASE WHEN d = 2 THEN {born} END, {born} + i * 1000 " +
-			"FROM {users} CROSS JOIN (SELECT -2 AS d UNION ALL SELECT -1 UNION ALL SELECT 1 UNION ALL SELECT 2)",
+		// Everybody knows the one who follows and has blocked the one who goes before.
+		"INSERT INTO relationship SELECT i + 1, (i + d + {N}) % {N} + 1, NULL, CASE WHEN d = -1 THEN {born} END, {born} + i * 1000 " +
+			"FROM {users} CROSS JOIN (SELECT -1 AS d UNION ALL SELECT 1)",
 		"INSERT INTO relationship_group_member SELECT owner_id, related_user_id, 0 FROM relationship",
 		"INSERT INTO im_group SELECT i + 1, 0, i + 1, i + 1, 'Group ' || i, NULL, NULL, 0, {born} + i * 1000, NULL, {born}, NULL, 1, NULL FROM {users}",
 		"INSERT INTO group_version SELECT i + 1, {born}, {born}, {born}, {born}, {born}, {born}, {M} FROM {users}",

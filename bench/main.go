@@ -35,7 +35,7 @@ func main() {
 	if err != nil {
 		log.Fatalf("bench: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
 	if *only != "domain" {
 		if err := adminAPI(ctx, *duration, *rounds); err != nil {

@@ -135,7 +135,7 @@ func readOperations(users int) []readOperation {
 		return want(w.relationshipRules.Find(ctx, store.RelationshipFilter{}, false, pageSize, 0))
 	})
 	addRelationships("page with groups", store.RelationshipFilter{}, true, 0)
-	addRelationships(deepest, store.RelationshipFilter{}, false, deep(4*users))
+	addRelationships(deepest, store.RelationshipFilter{}, false, deep(2*users))
 	addRelationships("page of an owner", store.RelationshipFilter{OwnerIDs: []int64{500}}, true, 0)
 	addRelationships("page of a related user", store.RelationshipFilter{RelatedUserIDs: []int64{500}}, false, 0)
 	addRelationships("page, blocked", store.RelationshipFilter{IsBlocked: new(true)}, false, 0)

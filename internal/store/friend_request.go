@@ -153,16 +153,10 @@ func DeleteFriendRequests(ctx context.Context, tx Tx, ids []int64) ([]FriendRequ
 	return deleteFriendRequests(ctx, tx, conditions{In(tx.Engine(), "t.id", ids)})
 }
 
-// DeleteAllFriendRequests deletes all requests and returns how many there were, and the users whose requests they were.
-func DeleteAllFriendRequests(ctx context.Context, tx Tx) (count int64, requesters, recipients []int64, err error) {
-	for column, users := range map[string]*[]int64{"t.requester_id": &requesters, "t.recipient_id": &recipients} {
-		err := tx.NewSelect().TableExpr("friend_request AS t").ColumnExpr("DISTINCT ?", bun.Ident(column)).Scan(ctx, users)
-		if err != nil {
-			return 0, nil, nil, fmt.Errorf("find the users of all friend requests: %w", translate(err))
-		}
-	}
-	count, err = deleteRows(ctx, tx, friendRequestTable, conditions{bun.SafeQuery("1 = 1")})
-	return count, requesters, recipients, err
+// DeleteSomeFriendRequests deletes at most limit requests, whichever they are, and returns them.
+func DeleteSomeFriendRequests(ctx context.Context, tx Tx, limit int) ([]FriendRequest, error) {
+	some := tx.NewSelect().TableExpr("friend_request AS t").Column("t.id").OrderExpr("t.id ASC").Limit(int64(limit))
+	return deleteFriendRequests(ctx, tx, conditions{bun.SafeQuery("t.id IN (?)", some)})
 }
 
 // DeleteExpiredFriendRequests deletes at most limit requests that have expired, by their stored status or because they

@@ -153,9 +153,12 @@ func DeleteRelationshipGroups(ctx context.Context, tx Tx, keys []RelationshipGro
 	return deleteRelationshipGroups(ctx, tx, relationshipGroupIn(tx.Engine(), keys))
 }
 
-// DeleteAllRelationshipGroups deletes all groups except the default ones and returns their keys.
-func DeleteAllRelationshipGroups(ctx context.Context, tx Tx) ([]RelationshipGroupKey, error) {
-	return deleteRelationshipGroups(ctx, tx, conditions{bun.SafeQuery("t.group_index <> ?", DefaultRelationshipGroup)})
+// DeleteSomeRelationshipGroups deletes at most limit groups, whichever they are except the default ones, and returns their
+// keys.
+func DeleteSomeRelationshipGroups(ctx context.Context, tx Tx, limit int) ([]RelationshipGroupKey, error) {
+	some := tx.NewSelect().TableExpr("relationship_group AS s").Column("s.owner_id", "s.group_index").
+		Where("s.group_index > ?", DefaultRelationshipGroup).Limit(int64(limit))
+	return deleteRelationshipGroups(ctx, tx, conditions{bun.SafeQuery("(t.owner_id, t.group_index) IN (?)", some)})
 }
 
 // DeleteRelationshipGroupsOfUsers deletes the groups of the owners, the default ones as well, and returns the keys of what

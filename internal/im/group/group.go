@@ -16,6 +16,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/ids"
+	"example.org/app/internal/im/attribute"
 	"example.org/app/internal/im/check"
 	"example.org/app/internal/store"
 )
@@ -75,6 +76,9 @@ type Creation struct {
 	MuteEndDate               *time.Time
 	// IsActive is whether the group is active; nil asks the settings.
 	IsActive *bool
+	// Attributes are what an application keeps with the group, by the names that
+	// clients use, as far as the settings allow it.
+	Attributes map[string]any
 }
 
 // Create makes a group and its owner the first member. The role of the creator
@@ -96,6 +100,9 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Group, error)
 		return store.Group{}, err
 	}
 	if err := deletionAfterCreation(g); err != nil {
+		return store.Group{}, err
+	}
+	if g.Attributes, _, err = attribute.Upsert(d.opts.Settings().Info.UserDefinedAttributes, nil, c.Attributes); err != nil {
 		return store.Group{}, err
 	}
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -246,6 +253,34 @@ func (d *Directory) Update(ctx context.Context, groupIDs []int64, c store.GroupC
 		return store.BumpGroupVersions(ctx, tx, store.GroupInfo, modified, now)
 	})
 	return result, err
+}
+
+// SetAttributes gives a group attributes that the settings allow, on top of those
+// that the group has, and reports whether anything changed. Names are those that
+// clients use. Who may do it is up to the caller.
+func (d *Directory) SetAttributes(ctx context.Context, groupID int64, given map[string]any) (changed bool, err error) {
+	now := d.now()
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		changed = false
+		g, found, err := d.Get(ctx, tx, groupID)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return apierr.New(apierr.IllegalArgument, "there is no group %d", groupID)
+		}
+		var attributes map[string]any
+		attributes, changed, err = attribute.Upsert(d.opts.Settings().Info.UserDefinedAttributes, g.Attributes, given)
+		if err != nil || !changed {
+			return err
+		}
+		modified, err := store.UpdateGroups(ctx, tx, []int64{groupID}, store.GroupChange{Attributes: &attributes, LastUpdatedDate: &now})
+		if err != nil {
+			return err
+		}
+		return store.BumpGroupVersions(ctx, tx, store.GroupInfo, modified, now)
+	})
+	return changed && err == nil, err
 }
 
 // mayUpdate checks a change against the groups that it would change.

@@ -119,13 +119,12 @@ func (d *Directory) DeleteGroups(ctx context.Context, keys []store.RelationshipG
 			return 0, err
 		}
 	}
+	if keys == nil {
+		return d.deleteAllGroups(ctx)
+	}
 	now := d.now()
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		remove := func() ([]store.RelationshipGroupKey, error) { return store.DeleteRelationshipGroups(ctx, tx, keys) }
-		if keys == nil {
-			remove = func() ([]store.RelationshipGroupKey, error) { return store.DeleteAllRelationshipGroups(ctx, tx) }
-		}
-		gone, err := remove()
+		gone, err := store.DeleteRelationshipGroups(ctx, tx, keys)
 		deleted = int64(len(gone))
 		if err != nil {
 			return err
@@ -133,6 +132,28 @@ func (d *Directory) DeleteGroups(ctx context.Context, keys []store.RelationshipG
 		return dissolve(ctx, tx, gone, store.DefaultRelationshipGroup, now)
 	})
 	return deleted, err
+}
+
+// deleteAllGroups removes all groups but the default ones, a batch in each
+// transaction.
+func (d *Directory) deleteAllGroups(ctx context.Context) (deleted int64, err error) {
+	now := d.now()
+	for {
+		var gone []store.RelationshipGroupKey
+		err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+			if gone, err = store.DeleteSomeRelationshipGroups(ctx, tx, deletionBatch); err != nil {
+				return err
+			}
+			return dissolve(ctx, tx, gone, store.DefaultRelationshipGroup, now)
+		})
+		if err != nil {
+			return deleted, err
+		}
+		deleted += int64(len(gone))
+		if len(gone) < deletionBatch {
+			return deleted, nil
+		}
+	}
 }
 
 func refuseDefault(index int32) error {
