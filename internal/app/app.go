@@ -139,7 +139,7 @@ func (a *App) stop() error {
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		a.checkHome, a.startLogs, a.openPorts, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
-		a.startPresence, a.startAdministrators, a.startBlocklists, a.startBlocking, a.startDomain, a.startPasswords, a.startJobs, a.startGateway, a.startAdminAPIs,
+		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.startBlocking, a.startDomain, a.startPasswords, a.startJobs, a.startGateway, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/ids"
+	"example.org/app/internal/im/attribute"
 	"example.org/app/internal/im/check"
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/password"
@@ -118,10 +119,17 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.User, error) 
 		if err := store.InsertUsers(ctx, tx, u); err != nil {
 			return err
 		}
-		if err := store.InsertUserVersions(ctx, tx, now, u.ID); err != nil {
+		created, err := store.InsertUserVersions(ctx, tx, now, u.ID)
+		if err != nil {
 			return err
 		}
-		return relationship.EnsureDefaultGroups(ctx, tx, now, u.ID)
+		if created == 0 {
+			// Others knew of the user before it had an account.
+			return relationship.EnsureDefaultGroups(ctx, tx, now, u.ID)
+		}
+		// Nobody has a copy of the lists yet that could be too old.
+		_, err = store.EnsureDefaultRelationshipGroups(ctx, tx, now, u.ID)
+		return err
 	})
 	if err != nil {
 		return store.User{}, err
@@ -173,7 +181,8 @@ func (d *Directory) hash(password string) ([]byte, error) {
 	return d.opts.Hasher.Hash(password)
 }
 
-// Find returns users in the order of their ids, deleted ones included.
+// Find returns users in the order of their ids, or of the first date that the
+// filter asks for, deleted ones included.
 func (d *Directory) Find(ctx context.Context, f store.UserFilter, limit, offset int) (users []store.User, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		users, err = store.FindUsers(ctx, r, f, store.Page{Limit: limit, Offset: offset})
@@ -182,13 +191,15 @@ func (d *Directory) Find(ctx context.Context, f store.UserFilter, limit, offset 
 	return users, err
 }
 
-// FindPage returns a page of users and how many there are in all.
+// FindPage returns a page of users and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindPage(ctx context.Context, f store.UserFilter, limit, offset int) (total int64, users []store.User, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if total, err = store.CountUsers(ctx, r, f); err != nil || total == 0 {
+		page := store.Page{Limit: limit, Offset: offset}
+		if total, err = store.CountUsers(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}
-		users, err = store.FindUsers(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		users, err = store.FindUsers(ctx, r, f, page)
 		return err
 	})
 	return total, users, err
@@ -253,6 +264,31 @@ func (d *Directory) Update(ctx context.Context, userIDs []int64, c Change) (resu
 		d.opts.Disconnect(userIDs)
 	}
 	return result, err
+}
+
+// SetAttributes gives a user attributes that the settings allow, on top of those
+// that the user has, and reports whether anything changed. Names are those that
+// clients use. Who may do it is up to the caller.
+func (d *Directory) SetAttributes(ctx context.Context, userID int64, given map[string]any) (changed bool, err error) {
+	now := d.now()
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		changed = false
+		users, err := store.FindUsers(ctx, tx, store.UserFilter{IDs: []int64{userID}}, store.Page{})
+		if err != nil {
+			return err
+		}
+		if len(users) == 0 || users[0].DeletionDate != nil {
+			return apierr.New(apierr.IllegalArgument, "there is no user %d", userID)
+		}
+		var attributes map[string]any
+		attributes, changed, err = attribute.Upsert(d.opts.Settings().Info.UserDefinedAttributes, users[0].UserDefinedAttributes, given)
+		if err != nil || !changed {
+			return err
+		}
+		_, err = store.UpdateUsers(ctx, tx, []int64{userID}, store.UserChange{UserDefinedAttributes: &attributes}, now)
+		return err
+	})
+	return changed && err == nil, err
 }
 
 // Delete removes the users with these ids, all of them or none, and closes their
