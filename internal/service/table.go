@@ -10,5 +10,19 @@ func (d *Dispatcher) table() map[wire.Kind]handler {
 		8:  on((*wire.AppRequest).GetCreateMessageRequest, d.createMessage),
 		9:  on((*wire.AppRequest).GetQueryMessagesRequest, d.queryMessages),
 		10: on((*wire.AppRequest).GetUpdateMessageRequest, d.updateMessage),
+
+		200: on((*wire.AppRequest).GetCreateFriendRequestRequest, d.createFriendRequest),
+		201: on((*wire.AppRequest).GetCreateRelationshipGroupRequest, d.createRelationshipGroup),
+		202: on((*wire.AppRequest).GetCreateRelationshipRequest, d.createRelationship),
+		203: on((*wire.AppRequest).GetDeleteFriendRequestRequest, d.deleteFriendRequest),
+		204: on((*wire.AppRequest).GetDeleteRelationshipGroupRequest, d.deleteRelationshipGroup),
+		205: on((*wire.AppRequest).GetDeleteRelationshipRequest, d.deleteRelationship),
+		206: on((*wire.AppRequest).GetQueryFriendRequestsRequest, d.queryFriendRequests),
+		207: on((*wire.AppRequest).GetQueryRelatedUserIdsRequest, d.queryRelatedUserIDs),
+		208: on((*wire.AppRequest).GetQueryRelationshipGroupsRequest, d.queryRelationshipGroups),
+		209: on((*wire.AppRequest).GetQueryRelationshipsRequest, d.queryRelationships),
+		210: on((*wire.AppRequest).GetUpdateFriendRequestRequest, d.updateFriendRequest),
+		211: on((*wire.AppRequest).GetUpdateRelationshipGroupRequest, d.updateRelationshipGroup),
+		212: on((*wire.AppRequest).GetUpdateRelationshipRequest, d.updateRelationship),
 	}
 }
