@@ -11,6 +11,7 @@ type User struct {
 	DeleteTwoSidedRelationships bool          `default:"false" doc:"Whether a user who ends a relationship ends the other side's as well, unless the other has blocked the user."`
 	Info                        UserInfo      `doc:"What users say of themselves."`
 	FriendRequest               FriendRequest `doc:"Requests of users to become related to others."`
+	Settings                    Settings      `doc:"What users keep on the server for the programs that they use."`
 }
 
 // UserInfo holds the limits of what users say of themselves.

@@ -14,6 +14,12 @@ func (d *Dispatcher) table() map[wire.Kind]handler {
 		9:  on((*wire.AppRequest).GetQueryMessagesRequest, d.queryMessages),
 		10: on((*wire.AppRequest).GetUpdateMessageRequest, d.updateMessage),
 
+		100: on((*wire.AppRequest).GetQueryUserProfilesRequest, d.queryUserProfiles),
+		105: on((*wire.AppRequest).GetUpdateUserRequest, d.updateUser),
+		106: on((*wire.AppRequest).GetUpdateUserSettingsRequest, d.updateUserSettings),
+		107: on((*wire.AppRequest).GetDeleteUserSettingsRequest, d.deleteUserSettings),
+		108: on((*wire.AppRequest).GetQueryUserSettingsRequest, d.queryUserSettings),
+
 		200: on((*wire.AppRequest).GetCreateFriendRequestRequest, d.createFriendRequest),
 		201: on((*wire.AppRequest).GetCreateRelationshipGroupRequest, d.createRelationshipGroup),
 		202: on((*wire.AppRequest).GetCreateRelationshipRequest, d.createRelationship),
@@ -39,6 +45,10 @@ func (d *Dispatcher) table() map[wire.Kind]handler {
 		1002: on((*wire.AppRequest).GetQueryResourceUploadInfoRequest, d.queryResourceUploadInfo),
 		1003: on((*wire.AppRequest).GetQueryMessageAttachmentInfosRequest, d.queryMessageAttachmentInfos),
 		1004: on((*wire.AppRequest).GetUpdateMessageAttachmentInfoRequest, d.updateMessageAttachmentInfo),
+
+		1100: on((*wire.AppRequest).GetDeleteConversationSettingsRequest, d.deleteConversationSettings),
+		1101: on((*wire.AppRequest).GetQueryConversationSettingsRequest, d.queryConversationSettings),
+		1102: on((*wire.AppRequest).GetUpdateConversationSettingsRequest, d.updateConversationSettings),
 
 		1200: d.refuseReaction,
 		1201: d.refuseReaction,
