@@ -15,6 +15,10 @@ func (d *Dispatcher) table() map[wire.Kind]handler {
 		10: on((*wire.AppRequest).GetUpdateMessageRequest, d.updateMessage),
 
 		100: on((*wire.AppRequest).GetQueryUserProfilesRequest, d.queryUserProfiles),
+		101: on((*wire.AppRequest).GetQueryNearbyUsersRequest, d.queryNearbyUsers),
+		102: on((*wire.AppRequest).GetQueryUserOnlineStatusesRequest, d.queryUserOnlineStatuses),
+		103: on((*wire.AppRequest).GetUpdateUserLocationRequest, d.updateUserLocation),
+		104: on((*wire.AppRequest).GetUpdateUserOnlineStatusRequest, d.updateUserOnlineStatus),
 		105: on((*wire.AppRequest).GetUpdateUserRequest, d.updateUser),
 		106: on((*wire.AppRequest).GetUpdateUserSettingsRequest, d.updateUserSettings),
 		107: on((*wire.AppRequest).GetDeleteUserSettingsRequest, d.deleteUserSettings),
