@@ -10,7 +10,6 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/user"
-	"example.org/app/internal/im/value"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
@@ -24,28 +23,28 @@ func (d *Dispatcher) queryUserProfiles(ctx context.Context, _ *Request, body *wi
 		return Answer{}, err
 	}
 	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserInfosWithVersion{
-		UserInfosWithVersion: &wire.UserInfosWithVersion{UserInfos: convert(found, wireUser)},
+		UserInfosWithVersion: &wire.UserInfosWithVersion{UserInfos: convert(found, d.wireUser)},
 	}}}, nil
 }
 
 // wireUser is a stored user as clients see it.
-func wireUser(u store.User) *wire.UserInfo {
+func (d *Dispatcher) wireUser(u store.User) *wire.UserInfo {
 	out := &wire.UserInfo{
 		Id: &u.ID, Name: &u.Name, Intro: &u.Intro, ProfilePicture: u.ProfilePicture,
 		ProfileAccessStrategy: wire.ProfileAccessStrategy(u.ProfileAccessStrategy).Enum(), RegistrationDate: millis(u.RegistrationDate),
 		LastUpdatedDate: millis(u.LastUpdatedDate), Active: &u.IsActive,
 	}
 	if len(u.UserDefinedAttributes) > 0 {
-		out.UserDefinedAttributes = make(map[string]*wire.Value, len(u.UserDefinedAttributes))
-		for name, v := range u.UserDefinedAttributes {
-			out.UserDefinedAttributes[name] = toWire(value.Restore(v, nil))
-		}
+		out.UserDefinedAttributes = toWireMap(d.Users.Attributes(u))
 	}
 	return out
 }
 
 func (d *Dispatcher) updateUser(ctx context.Context, r *Request, body *wire.UpdateUserRequest) (Answer, error) {
-	c := user.OwnChange{Password: body.Password, Name: body.Name, Intro: body.Intro, ProfilePicture: body.ProfilePicture}
+	c := user.OwnChange{
+		Password: body.Password, Name: body.Name, Intro: body.Intro, ProfilePicture: body.ProfilePicture,
+		UserDefinedAttributes: fromWireMap(body.GetUserDefinedAttributes()),
+	}
 	if body.ProfileAccessStrategy != nil {
 		c.ProfileAccessStrategy = new(store.ProfileAccessStrategy(body.GetProfileAccessStrategy()))
 	}
