@@ -28,6 +28,7 @@ import (
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/password"
+	"example.org/app/internal/service"
 	"example.org/app/internal/store"
 )
 
@@ -69,6 +70,7 @@ type App struct {
 	blockedIPs     *blocklist.List[netip.Addr]
 	blockedUsers   *blocklist.List[int64]
 	presence       *presence.Directory
+	notifier       *service.Notifier
 	disconnector   *presence.Disconnector
 	domain         domain
 	health         *api.Health
@@ -139,7 +141,7 @@ func (a *App) stop() error {
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		a.checkHome, a.startLogs, a.openPorts, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
-		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.startBlocking, a.startDomain, a.startPasswords, a.startJobs, a.startGateway, a.startAdminAPIs,
+		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.startBlocking, a.startNotifier, a.startDomain, a.startDispatcher, a.startJobs, a.startGateway, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err

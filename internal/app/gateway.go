@@ -15,7 +15,6 @@ import (
 	"example.org/app/internal/gateway/login"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/metrics"
-	"example.org/app/internal/service"
 )
 
 // openClientPorts opens the ports for clients. They wait until startGateway.
@@ -68,14 +67,6 @@ func (a *App) clientAddresses(ctx context.Context) (ws, tcp, udp string, err err
 	}
 	g := a.opts.Config.Gateway
 	return told(g.WebSocket.Host, a.clientPorts.WebSocketURL), told(g.TCP.Host, a.clientPorts.TCPURL), told(g.UDP.Host, a.clientPorts.UDPURL), err
-}
-
-// startPasswords lets gateways ask whether users may log in.
-func (a *App) startPasswords(context.Context) error {
-	if !a.runs(Service) {
-		return nil
-	}
-	return service.ServePasswords(a.nodes[Service], a.domain.users)
 }
 
 // startGateway serves clients.

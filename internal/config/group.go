@@ -14,7 +14,7 @@ type Group struct {
 
 // GroupInfo holds the rules about what groups say of themselves.
 type GroupInfo struct {
-	UserDefinedAttributes UserDefinedAttributes `doc:"What applications may keep with groups."`
+	UserDefinedAttributes UserDefinedAttributes `doc:"What groups say of themselves beyond that."`
 }
 
 // GroupInvitation holds the rules about invitations to groups.

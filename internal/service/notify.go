@@ -3,6 +3,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/link"
 	"example.org/app/internal/wire"
 )
@@ -27,6 +29,8 @@ type Notification struct {
 	To Audience
 	// Self tells the requester's other sessions.
 	Self bool
+	// From is the user who is said to have made the request; 0 is the requester.
+	From int64
 }
 
 // An Audience is users, in parts. An error ends it.
@@ -70,8 +74,8 @@ const (
 
 // A Locator knows which gateways hold the sessions of users.
 type Locator interface {
-	// Locate returns which of the users are on which node. Users who are offline are on none.
-	Locate(userIDs []int64) map[string][]int64
+	// Locate returns which of the users are on which node, each node once. Users who are offline are on none.
+	Locate(userIDs []int64) []presence.Destination
 }
 
 // A Notifier carries notifications to the gateways of those who shall get them. Notifications with the same key, such
@@ -150,7 +154,7 @@ func (n *Notifier) notify(ctx context.Context, r *Request, note Notification) {
 		relay = r.AppRequest
 	}
 	n.send(r.UserID, errand{
-		ctx: context.WithoutCancel(ctx), notification: &wire.AppNotification{RequesterId: proto.Int64(r.UserID), RelayedRequest: relay},
+		ctx: context.WithoutCancel(ctx), notification: &wire.AppNotification{RequesterId: proto.Int64(cmp.Or(note.From, r.UserID)), RelayedRequest: relay},
 		to: note.To, requester: r.UserID, device: r.Device, self: note.Self,
 	})
 }
@@ -175,8 +179,8 @@ func (n *Notifier) run(e errand) {
 	}
 	places := make(map[string][]int64)
 	locate := func(ids []int64) {
-		for node, found := range n.presence.Locate(ids) {
-			places[node] = append(places[node], found...)
+		for _, at := range n.presence.Locate(ids) {
+			places[at.NodeID] = append(places[at.NodeID], at.UserIDs...)
 		}
 	}
 	var except *link.Session

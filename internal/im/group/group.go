@@ -16,8 +16,8 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/ids"
-	"example.org/app/internal/im/attribute"
 	"example.org/app/internal/im/check"
+	"example.org/app/internal/im/value"
 	"example.org/app/internal/store"
 )
 
@@ -102,7 +102,7 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Group, error)
 	if err := deletionAfterCreation(g); err != nil {
 		return store.Group{}, err
 	}
-	if g.Attributes, _, err = attribute.Upsert(d.opts.Settings().Info.UserDefinedAttributes, nil, c.Attributes); err != nil {
+	if g.Attributes, _, err = value.MergeAttributes(nil, c.Attributes, d.opts.Settings().Info.UserDefinedAttributes); err != nil {
 		return store.Group{}, err
 	}
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -270,7 +270,7 @@ func (d *Directory) SetAttributes(ctx context.Context, groupID int64, given map[
 			return apierr.New(apierr.IllegalArgument, "there is no group %d", groupID)
 		}
 		var attributes map[string]any
-		attributes, changed, err = attribute.Upsert(d.opts.Settings().Info.UserDefinedAttributes, g.Attributes, given)
+		attributes, changed, err = value.MergeAttributes(g.Attributes, given, d.opts.Settings().Info.UserDefinedAttributes)
 		if err != nil || !changed {
 			return err
 		}

@@ -531,9 +531,9 @@ func together(n int, run func(i int)) {
 
 func TestAttributes(t *testing.T) {
 	onBothEngines(t, func(w *world) {
-		w.settings.Info.UserDefinedAttributes.AllowedAttributes = []config.Attribute{{
-			SourceName: "theme", Immutable: true, Value: config.AttributeValue{Type: config.AttributeString, StringValue: config.AttributeTexts{MaxLength: 5}},
-		}, {SourceName: "flag", Value: config.AttributeValue{Type: config.AttributeBool}}}
+		w.settings.Info.UserDefinedAttributes.AllowedAttributes = []config.AllowedAttribute{{
+			SourceName: "theme", Immutable: true, Value: config.ValueRule{ValueLimits: config.ValueLimits{StringValue: config.StringValueRule{MaxLength: 5}}},
+		}, {SourceName: "flag", Value: config.ValueRule{Type: "BOOL"}}}
 		g := must(w.Create(w.Context(), Creation{CreatorID: 1, Attributes: map[string]any{"theme": "dark"}}))(w)
 		if _, err := w.Create(w.Context(), Creation{CreatorID: 1, Attributes: map[string]any{"theme": "colourful"}}); err == nil {
 			w.Error("a value that is too long was accepted")

@@ -14,7 +14,6 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/ids"
-	"example.org/app/internal/im/attribute"
 	"example.org/app/internal/im/check"
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/password"
@@ -266,31 +265,6 @@ func (d *Directory) Update(ctx context.Context, userIDs []int64, c Change) (resu
 	return result, err
 }
 
-// SetAttributes gives a user attributes that the settings allow, on top of those
-// that the user has, and reports whether anything changed. Names are those that
-// clients use. Who may do it is up to the caller.
-func (d *Directory) SetAttributes(ctx context.Context, userID int64, given map[string]any) (changed bool, err error) {
-	now := d.now()
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		changed = false
-		users, err := store.FindUsers(ctx, tx, store.UserFilter{IDs: []int64{userID}}, store.Page{})
-		if err != nil {
-			return err
-		}
-		if len(users) == 0 || users[0].DeletionDate != nil {
-			return apierr.New(apierr.IllegalArgument, "there is no user %d", userID)
-		}
-		var attributes map[string]any
-		attributes, changed, err = attribute.Upsert(d.opts.Settings().Info.UserDefinedAttributes, users[0].UserDefinedAttributes, given)
-		if err != nil || !changed {
-			return err
-		}
-		_, err = store.UpdateUsers(ctx, tx, []int64{userID}, store.UserChange{UserDefinedAttributes: &attributes}, now)
-		return err
-	})
-	return changed && err == nil, err
-}
-
 // Delete removes the users with these ids, all of them or none, and closes their
 // sessions. Logically deleted users are only given a deletion date, again if
 // they have one. With physically deleted ones go their relationships in both
@@ -322,6 +296,9 @@ func (d *Directory) Delete(ctx context.Context, userIDs []int64, logically *bool
 func (d *Directory) erase(ctx context.Context, tx store.Tx, userIDs []int64, now time.Time) (int64, error) {
 	deleted, err := store.DeleteUsers(ctx, tx, userIDs)
 	if err != nil {
+		return 0, err
+	}
+	if err := store.DeleteUserSettings(ctx, tx, userIDs); err != nil {
 		return 0, err
 	}
 	if err := relationship.DeleteOf(ctx, tx, now, userIDs); err != nil {

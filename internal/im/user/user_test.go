@@ -465,30 +465,3 @@ func matches(f store.UserFilter, u store.User) bool {
 	}
 	return (f.IsActive == nil || *f.IsActive == u.IsActive) && in(f.Registration, &u.RegistrationDate) && in(f.Deletion, u.DeletionDate)
 }
-
-func TestAttributes(t *testing.T) {
-	onBothEngines(t, func(t *testing.T, db *store.DB) {
-		f := newFixture(t, db, nil)
-		f.rules.Info.UserDefinedAttributes.AllowedAttributes = []config.Attribute{{
-			SourceName: "age", StoredName: "a", Value: config.AttributeValue{Type: config.AttributeInt, IntValue: config.AttributeInts{Max: 150}},
-		}}
-		f.create(Creation{ID: new(int64(1))})
-		for _, step := range []struct {
-			age     int
-			changed bool
-			fails   bool
-		}{{30, true, false}, {30, false, false}, {200, false, true}, {31, true, false}} {
-			changed, err := f.SetAttributes(t.Context(), 1, map[string]any{"age": step.age})
-			if changed != step.changed || (err != nil) != step.fails {
-				t.Errorf("%+v: %v, %v", step, changed, err)
-			}
-		}
-		users, err := f.Find(t.Context(), store.UserFilter{}, 0, 0)
-		if err != nil || len(users) != 1 || fmt.Sprint(users[0].UserDefinedAttributes) != "map[a:31]" {
-			t.Errorf("got %+v, %v", users, err)
-		}
-		if _, err := f.SetAttributes(t.Context(), 2, map[string]any{"age": 1}); err == nil {
-			t.Error("a user who does not exist has attributes")
-		}
-	})
-}
