@@ -14,12 +14,18 @@ import (
 func TestGroupProperties(t *testing.T) {
 	want := []string{
 		"activate-group-when-created boolean true MG",
+		"allow-group-owner-change-group-type boolean false MG",
 		"delete-group-logically-by-default boolean true MG",
 		"invitation.max-content-length int 200 MG",
+		"invitation.max-response-reason-length int 200 MG",
+		"invitation.allow-recall-pending-invitation-by-owner-and-manager boolean false MG",
+		"invitation.allow-recall-pending-invitation-by-sender boolean false MG",
 		"invitation.expire-after-seconds int 2592000 MG",
 		"invitation.delete-expired-invitations-when-cron-triggered boolean false MG",
 		"invitation.expired-invitations-cleanup-cron string 0 15 2 * * * ",
 		"join-request.max-content-length int 200 MG",
+		"join-request.max-response-reason-length int 200 MG",
+		"join-request.allow-recall-pending-join-request-by-sender boolean false MG",
 		"join-request.expire-after-seconds int 2592000 MG",
 		"join-request.delete-expired-join-requests-when-cron-triggered boolean false MG",
 		"join-request.expired-join-requests-cleanup-cron string 0 30 2 * * * ",
