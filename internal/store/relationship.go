@@ -192,6 +192,28 @@ func FindRelationship(ctx context.Context, r Reader, key RelationshipKey) (*Rela
 	return &found[0], nil
 }
 
+// KnownUserIDsAfter returns the users whom the owner knows and has not blocked and whose ids are above a given one, in
+// ascending order, at most limit of them. A nil id stands for the beginning, a limit of 0 for none.
+func KnownUserIDsAfter(ctx context.Context, r Reader, owner int64, after *int64, limit int) ([]int64, error) {
+	query := r.NewSelect().TableExpr("relationship AS t").Where("t.owner_id = ?", owner).Where("t.block_date IS NULL")
+	return relatedUserIDsAfter(ctx, query, after, limit)
+}
+
+func relatedUserIDsAfter(ctx context.Context, query *bun.SelectQuery, after *int64, limit int) ([]int64, error) {
+	ids := []int64{}
+	query = query.Column("t.related_user_id").OrderExpr("t.related_user_id ASC")
+	if limit > 0 {
+		query = query.Limit(int64(limit))
+	}
+	if after != nil {
+		query = query.Where("t.related_user_id > ?", *after)
+	}
+	if err := query.Scan(ctx, &ids); err != nil {
+		return nil, fmt.Errorf("find ids of related users: %w", translate(err))
+	}
+	return ids, nil
+}
+
 // CountRelationships returns how many relationships match the filter.
 func CountRelationships(ctx context.Context, r Reader, filter RelationshipFilter) (int64, error) {
 	return countRows(ctx, r, relationshipTable, filter.conditions(r.Engine()))

@@ -224,3 +224,10 @@ func MoveRelationshipGroupMembers(ctx context.Context, tx Tx, keys []Relationshi
 	}
 	return uniqueSorted(owners), nil
 }
+
+// RelationshipGroupMemberIDsAfter returns the related users in a group of the owner whose ids are above a given one, in
+// ascending order, at most limit of them. A nil id stands for the beginning, a limit of 0 for none.
+func RelationshipGroupMemberIDsAfter(ctx context.Context, r Reader, key RelationshipGroupKey, after *int64, limit int) ([]int64, error) {
+	query := r.NewSelect().TableExpr("relationship_group_member AS t").Where("t.owner_id = ?", key.OwnerID).Where("t.group_index = ?", key.Index)
+	return relatedUserIDsAfter(ctx, query, after, limit)
+}

@@ -140,18 +140,22 @@ func refuseDefault(index int32) error {
 }
 
 // DeleteGroup removes a group of the owner and moves its members to another, by
-// default to the default group. It reports whether there was such a group.
-func (d *Directory) DeleteGroup(ctx context.Context, key store.RelationshipGroupKey, target *int32) (deleted bool, err error) {
+// default to the default group. It reports whether there was such a group, and
+// who was in it.
+func (d *Directory) DeleteGroup(ctx context.Context, key store.RelationshipGroupKey, target *int32) (deleted bool, members []int64, err error) {
 	if err := refuseDefault(key.Index); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	to := orDefault(target)
 	if to == key.Index {
-		return false, apierr.New(apierr.IllegalArgument, "the members of relationship group %d cannot move to that group itself", to)
+		return false, nil, apierr.New(apierr.IllegalArgument, "the members of relationship group %d cannot move to that group itself", to)
 	}
 	now := d.now()
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		if err := requireGroup(ctx, tx, key.OwnerID, to); err != nil {
+			return err
+		}
+		if members, err = store.RelationshipGroupMemberIDsAfter(ctx, tx, key, nil, 0); err != nil {
 			return err
 		}
 		gone, err := store.DeleteRelationshipGroups(ctx, tx, []store.RelationshipGroupKey{key})
@@ -161,7 +165,7 @@ func (d *Directory) DeleteGroup(ctx context.Context, key store.RelationshipGroup
 		deleted = len(gone) > 0
 		return dissolve(ctx, tx, gone, to, now)
 	})
-	return deleted, err
+	return deleted, members, err
 }
 
 // dissolve moves the members of deleted groups.
@@ -175,7 +179,7 @@ func dissolve(ctx context.Context, tx store.Tx, gone []store.RelationshipGroupKe
 			return err
 		}
 	}
-	if err := store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroupMembers, now, moved...); err != nil {
+	if err := bumpBoth(ctx, tx, now, moved...); err != nil {
 		return err
 	}
 	return bumpGroups(ctx, tx, now, gone)

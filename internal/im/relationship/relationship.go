@@ -106,7 +106,8 @@ func insert(ctx context.Context, tx store.Tx, r store.Relationship, group int32,
 }
 
 // bumpBoth notes that both the relationships of the owners and the members of
-// their groups have changed.
+// their groups have changed: owners who ask for their relationships are told the
+// groups as well.
 func bumpBoth(ctx context.Context, tx store.Tx, now time.Time, owners ...int64) error {
 	if err := store.BumpUserVersion(ctx, tx, store.VersionRelationships, now, owners...); err != nil {
 		return err

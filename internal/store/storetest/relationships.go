@@ -489,6 +489,14 @@ func testUserPlans(t *testing.T, db *store.DB) {
 			_, err := store.FindRelationshipsWithGroups(ctx, r, store.RelationshipFilter{OwnerIDs: many[:2]}, store.Page{})
 			return err
 		},
+		"known users": func(ctx context.Context, r store.Reader) error {
+			_, err := store.KnownUserIDsAfter(ctx, r, 1, new(int64(2)), 10)
+			return err
+		},
+		"members of a relationship group": func(ctx context.Context, r store.Reader) error {
+			_, err := store.RelationshipGroupMemberIDsAfter(ctx, r, store.RelationshipGroupKey{OwnerID: 1, Index: 3}, new(int64(2)), 10)
+			return err
+		},
 		"version": func(ctx context.Context, r store.Reader) error {
 			_, err := store.FindUserVersion(ctx, r, store.VersionRelationships, 1)
 			return err
