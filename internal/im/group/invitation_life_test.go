@@ -48,29 +48,27 @@ func TestInvite(t *testing.T) {
 	})
 }
 
-// TestWhoMayInvite lets users of every role invite somebody under every strategy.
-func TestWhoMayInvite(t *testing.T) {
-	onBothEngines(t, func(w *world) {
-		for strategy, test := range map[store.GroupInvitationStrategy]struct {
-			able []int64
-			code apierr.Code
-		}{
-			store.InviteAllRequiringApproval:                {[]int64{1, 2, 3, 5}, apierr.NotGroupMemberToSendGroupInvitation},
-			store.InviteOwnerManagerMemberRequiringApproval: {[]int64{1, 2, 3}, apierr.NotGroupMemberToSendGroupInvitation},
-			store.InviteOwnerManagerRequiringApproval:       {[]int64{1, 2}, apierr.NotGroupOwnerOrManagerToSendGroupInvitation},
-			store.InviteOwnerRequiringApproval:              {[]int64{1}, apierr.NotGroupOwnerToSendGroupInvitation},
-		} {
-			id := w.cast(store.GroupType{InvitationStrategy: strategy})
-			for _, user := range []int64{1, 2, 3, 5, 9} {
-				want := test.code
-				if slices.Contains(test.able, user) {
-					want = 0
-				}
-				_, err := w.Invite(w.Context(), user, id, 77, "")
-				wantRefusal(w, fmt.Sprintf("user %d under %s", user, strategy), err, want)
+// whoMayInvite lets users of every role invite somebody under every strategy.
+func whoMayInvite(w *world) {
+	for strategy, test := range map[store.GroupInvitationStrategy]struct {
+		able []int64
+		code apierr.Code
+	}{
+		store.InviteAllRequiringApproval:                {[]int64{1, 2, 3, 5}, apierr.NotGroupMemberToSendGroupInvitation},
+		store.InviteOwnerManagerMemberRequiringApproval: {[]int64{1, 2, 3}, apierr.NotGroupMemberToSendGroupInvitation},
+		store.InviteOwnerManagerRequiringApproval:       {[]int64{1, 2}, apierr.NotGroupOwnerOrManagerToSendGroupInvitation},
+		store.InviteOwnerRequiringApproval:              {[]int64{1}, apierr.NotGroupOwnerToSendGroupInvitation},
+	} {
+		id := w.cast(store.GroupType{InvitationStrategy: strategy})
+		for _, user := range []int64{1, 2, 3, 5, 9} {
+			want := test.code
+			if slices.Contains(test.able, user) {
+				want = 0
 			}
+			_, err := w.Invite(w.Context(), user, id, 77, "")
+			wantRefusal(w, fmt.Sprintf("user %d under %s", user, strategy), err, want)
 		}
-	})
+	}
 }
 
 func TestRecallInvitation(t *testing.T) {
