@@ -19,6 +19,7 @@ import (
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/administrator"
@@ -66,6 +67,8 @@ type App struct {
 	administrators *administrator.Directory
 	blockedIPs     *blocklist.List[netip.Addr]
 	blockedUsers   *blocklist.List[int64]
+	presence       *presence.Directory
+	disconnector   *presence.Disconnector
 	domain         domain
 	health         *api.Health
 	servers        map[Role]*admin.Server
@@ -133,7 +136,7 @@ func (a *App) stop() error {
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		a.checkHome, a.startLogs, a.openPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
-		a.startAdministrators, a.startBlocklists, a.startDomain, a.startJobs, a.startAdminAPIs,
+		a.startPresence, a.startAdministrators, a.startBlocklists, a.startBlocking, a.startDomain, a.startJobs, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err

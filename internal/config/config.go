@@ -50,6 +50,7 @@ type Config struct {
 	Store       Store       `doc:"Where the server keeps its data."`
 	Cluster     Cluster     `doc:"How nodes find each other and work together."`
 	HealthCheck HealthCheck `doc:"When a node is not fit to take work."`
+	Location    Location    `doc:"Where users are."`
 	IP          IP          `doc:"How the addresses of this machine are found."`
 	Logging     Logging     `doc:"What the server logs and where."`
 	Metrics     Metrics     `doc:"Who may read the metrics."`

@@ -63,3 +63,45 @@ func onlyIf(on bool, a Audience) Audience {
 	}
 	return a
 }
+
+// distinct is the audience with each user once. It remembers whom it has named.
+func distinct(a Audience) Audience {
+	return func(yield func([]int64, error) bool) {
+		seen := make(map[int64]struct{})
+		for ids, err := range a {
+			fresh := make([]int64, 0, len(ids))
+			for _, id := range ids {
+				if _, known := seen[id]; !known {
+					seen[id] = struct{}{}
+					fresh = append(fresh, id)
+				}
+			}
+			if !yield(fresh, err) {
+				return
+			}
+		}
+	}
+}
+
+// fellows is the audience of the members of all groups that a user is in. Who is in several comes several times.
+func (d *Dispatcher) fellows(ctx context.Context, userID int64) Audience {
+	ctx = context.WithoutCancel(ctx)
+	return func(yield func([]int64, error) bool) {
+		var groups []int64
+		err := d.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+			groups, err = d.Groups.JoinedGroupIDs(ctx, r, userID)
+			return err
+		})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, id := range groups {
+			for members, err := range d.membersOf(ctx, id) {
+				if !yield(members, err) {
+					return
+				}
+			}
+		}
+	}
+}

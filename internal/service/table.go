@@ -18,6 +18,16 @@ func (d *Dispatcher) table() map[wire.Kind]handler {
 		13: on((*wire.AppRequest).GetQueryGroupMembersRequest, d.queryGroupMembers),
 		14: on((*wire.AppRequest).GetUpdateGroupMemberRequest, d.updateGroupMember),
 
+		100: on((*wire.AppRequest).GetQueryUserProfilesRequest, d.queryUserProfiles),
+		101: on((*wire.AppRequest).GetQueryNearbyUsersRequest, d.queryNearbyUsers),
+		102: on((*wire.AppRequest).GetQueryUserOnlineStatusesRequest, d.queryUserOnlineStatuses),
+		103: on((*wire.AppRequest).GetUpdateUserLocationRequest, d.updateUserLocation),
+		104: on((*wire.AppRequest).GetUpdateUserOnlineStatusRequest, d.updateUserOnlineStatus),
+		105: on((*wire.AppRequest).GetUpdateUserRequest, d.updateUser),
+		106: on((*wire.AppRequest).GetUpdateUserSettingsRequest, d.updateUserSettings),
+		107: on((*wire.AppRequest).GetDeleteUserSettingsRequest, d.deleteUserSettings),
+		108: on((*wire.AppRequest).GetQueryUserSettingsRequest, d.queryUserSettings),
+
 		200: on((*wire.AppRequest).GetCreateFriendRequestRequest, d.createFriendRequest),
 		201: on((*wire.AppRequest).GetCreateRelationshipGroupRequest, d.createRelationshipGroup),
 		202: on((*wire.AppRequest).GetCreateRelationshipRequest, d.createRelationship),
@@ -69,6 +79,10 @@ func (d *Dispatcher) table() map[wire.Kind]handler {
 		1002: on((*wire.AppRequest).GetQueryResourceUploadInfoRequest, d.queryResourceUploadInfo),
 		1003: on((*wire.AppRequest).GetQueryMessageAttachmentInfosRequest, d.queryMessageAttachmentInfos),
 		1004: on((*wire.AppRequest).GetUpdateMessageAttachmentInfoRequest, d.updateMessageAttachmentInfo),
+
+		1100: on((*wire.AppRequest).GetDeleteConversationSettingsRequest, d.deleteConversationSettings),
+		1101: on((*wire.AppRequest).GetQueryConversationSettingsRequest, d.queryConversationSettings),
+		1102: on((*wire.AppRequest).GetUpdateConversationSettingsRequest, d.updateConversationSettings),
 
 		1200: d.refuseReaction,
 		1201: d.refuseReaction,

@@ -285,6 +285,9 @@ func (d *Directory) erase(ctx context.Context, tx store.Tx, userIDs []int64, now
 	if err != nil {
 		return 0, err
 	}
+	if err := store.DeleteUserSettings(ctx, tx, userIDs); err != nil {
+		return 0, err
+	}
 	if err := relationship.DeleteOf(ctx, tx, now, userIDs); err != nil {
 		return 0, err
 	}

@@ -94,6 +94,8 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"Conversations", testConversations},
 		{"ReadDateRace", testReadDateRace},
 		{"ConversationPlans", testConversationPlans},
+		{"UserSettings", testUserSettings},
+		{"ConversationSettings", testConversationSettings},
 		{"Users", testUsers},
 		{"UserChanges", testUserChanges},
 		{"UserRoles", testUserRoles},
