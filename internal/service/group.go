@@ -15,7 +15,7 @@ import (
 func (d *Dispatcher) createGroup(ctx context.Context, r *Request, body *wire.CreateGroupRequest) (Answer, error) {
 	g, err := d.Groups.Create(ctx, group.Creation{
 		TypeID: body.TypeId, CreatorID: r.UserID, Name: &body.Name, Intro: body.Intro, Announcement: body.Announcement,
-		MinimumScore: body.GetMinScore(), MuteEndDate: date(body.MuteEndDate),
+		MinimumScore: body.GetMinScore(), MuteEndDate: date(body.MuteEndDate), Attributes: fromWireMap(body.GetUserDefinedAttributes()),
 	})
 	if err != nil {
 		return Answer{}, err
@@ -42,7 +42,7 @@ func (d *Dispatcher) updateGroup(ctx context.Context, r *Request, body *wire.Upd
 	} else {
 		changed, err = d.Groups.UpdateBy(ctx, r.UserID, body.GetGroupId(), group.Edit{
 			Name: body.Name, Intro: body.Intro, Announcement: body.Announcement, MinimumScore: body.MinScore, TypeID: body.TypeId,
-			MuteEndDate: date(body.MuteEndDate),
+			MuteEndDate: date(body.MuteEndDate), Attributes: fromWireMap(body.GetUserDefinedAttributes()),
 		})
 	}
 	if err != nil || !changed {
@@ -86,6 +86,7 @@ func wireGroup(g store.Group) *wire.Group {
 	return &wire.Group{
 		Id: &g.ID, TypeId: &g.TypeID, CreatorId: &g.CreatorID, OwnerId: &g.OwnerID, Name: g.Name, Intro: g.Intro, Announcement: g.Announcement,
 		CreationDate: millis(g.CreationDate), LastUpdatedDate: millis(g.LastUpdatedDate), MuteEndDate: millisOrNil(g.MuteEndDate), Active: &g.IsActive,
+		UserDefinedAttributes: wireAttributes(g.Attributes),
 	}
 }
 

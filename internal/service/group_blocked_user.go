@@ -4,7 +4,6 @@ package service
 
 import (
 	"context"
-	"slices"
 
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
@@ -40,23 +39,13 @@ func (d *Dispatcher) queryGroupBlockedUserIDs(ctx context.Context, _ *Request, b
 
 func (d *Dispatcher) queryGroupBlockedUserInfos(ctx context.Context, _ *Request, body *wire.QueryGroupBlockedUserInfosRequest) (Answer, error) {
 	blocked, version, err := d.Groups.BlockedUserIDList(ctx, body.GetGroupId(), date(body.LastUpdatedDate))
-	if err != nil || version == nil || len(blocked) == 0 {
-		return listed[store.User](nil, version, err, nil)
+	if err != nil {
+		return Answer{}, err
 	}
-	found, err := d.Users.Find(ctx, store.UserFilter{IDs: blocked}, 0, 0)
-	found = slices.DeleteFunc(found, func(u store.User) bool { return u.DeletionDate != nil })
+	found, err := d.Users.Profiles(ctx, blocked, nil)
 	return listed(found, version, err, func(list []store.User, version *int64) *wire.AppNotification_Data {
 		return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserInfosWithVersion{
-			UserInfosWithVersion: &wire.UserInfosWithVersion{UserInfos: convert(list, wireUserInfo), LastUpdatedDate: version},
+			UserInfosWithVersion: &wire.UserInfosWithVersion{UserInfos: convert(list, wireUser), LastUpdatedDate: version},
 		}}
 	})
-}
-
-// wireUserInfo is a stored user as other users see it.
-func wireUserInfo(u store.User) *wire.UserInfo {
-	return &wire.UserInfo{
-		Id: &u.ID, Name: &u.Name, Intro: &u.Intro, ProfilePicture: u.ProfilePicture,
-		ProfileAccessStrategy: wire.ProfileAccessStrategy(u.ProfileAccessStrategy).Enum(),
-		RegistrationDate:      millis(u.RegistrationDate), LastUpdatedDate: millis(u.LastUpdatedDate), Active: &u.IsActive,
-	}
 }

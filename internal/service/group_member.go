@@ -68,8 +68,15 @@ func (d *Dispatcher) updateGroupMember(ctx context.Context, r *Request, body *wi
 
 func (d *Dispatcher) queryGroupMembers(ctx context.Context, r *Request, body *wire.QueryGroupMembersRequest) (Answer, error) {
 	data := func(list []store.GroupMember, version *int64) *wire.AppNotification_Data {
+		members := convert(list, wireGroupMember)
+		if body.GetWithStatus() {
+			for _, m := range members {
+				status, devices := d.onlineStatus(r, m.GetUserId())
+				m.UserStatus, m.UsingDeviceTypes = &status, devices
+			}
+		}
 		return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_GroupMembersWithVersion{
-			GroupMembersWithVersion: &wire.GroupMembersWithVersion{GroupMembers: convert(list, wireGroupMember), LastUpdatedDate: version},
+			GroupMembersWithVersion: &wire.GroupMembersWithVersion{GroupMembers: members, LastUpdatedDate: version},
 		}}
 	}
 	if len(body.GetMemberIds()) > 0 {

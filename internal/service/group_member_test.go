@@ -179,6 +179,18 @@ func TestQueryGroupMembers(t *testing.T) {
 	if len(members) != 2 || members[0].GetRole() != wire.GroupMemberRole_OWNER || members[1].GetUserId() != 2 || members[1].GetGroupId() != id || list.LastUpdatedDate == nil {
 		t.Errorf("the members are %v", list)
 	}
+	w.login(1, android, "gateway1")
+	w.login(1, desktop, "gateway2")
+	for _, request := range []*wire.QueryGroupMembersRequest{{GroupId: id}, {GroupId: id, MemberIds: []int64{1, 2}}} {
+		request.WithStatus = proto.Bool(true)
+		with := w.want(apierr.OK, 2, request).Data.GetGroupMembersWithVersion().GetGroupMembers()
+		want := []*wire.GroupMember{proto.CloneOf(members[0]), proto.CloneOf(members[1])}
+		want[0].UserStatus, want[0].UsingDeviceTypes = wire.UserStatus_AVAILABLE.Enum(), []wire.DeviceType{desktop, android}
+		want[1].UserStatus = wire.UserStatus_OFFLINE.Enum()
+		if len(with) != 2 || !proto.Equal(with[0], want[0]) || !proto.Equal(with[1], want[1]) {
+			t.Errorf("the members are %v, want %v", with, want)
+		}
+	}
 	w.want(apierr.AlreadyUpToDate, 2, &wire.QueryGroupMembersRequest{GroupId: id, LastUpdatedDate: list.LastUpdatedDate})
 	w.want(apierr.OK, 2, &wire.QueryGroupMembersRequest{GroupId: id, LastUpdatedDate: proto.Int64(list.GetLastUpdatedDate() - 1)})
 	w.want(apierr.NoContent, 2, &wire.QueryGroupMembersRequest{GroupId: id, MemberIds: []int64{9}})

@@ -130,6 +130,9 @@ func TestCreateGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.want(apierr.IllegalArgument, 1, &wire.CreateGroupRequest{MinScore: proto.Int32(-1)})
+	attributes := map[string]*wire.Value{"x": {Kind: &wire.Value_BoolValue{BoolValue: true}}}
+	w.want(apierr.IllegalArgument, 1, &wire.CreateGroupRequest{UserDefinedAttributes: attributes})
+	w.want(apierr.IllegalArgument, 1, &wire.UpdateGroupRequest{GroupId: id, UserDefinedAttributes: attributes})
 	w.want(apierr.NoPermissionToCreateGroupWithGroupType, 1, &wire.CreateGroupRequest{TypeId: &club.ID})
 	w.want(apierr.CreateGroupWithNonexistentGroupType, 1, &wire.CreateGroupRequest{TypeId: proto.Int64(404)})
 	w.want(apierr.NotActiveUserToCreateGroup, 3, &wire.CreateGroupRequest{})

@@ -10,7 +10,6 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/user"
-	"example.org/app/internal/im/value"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
@@ -30,18 +29,11 @@ func (d *Dispatcher) queryUserProfiles(ctx context.Context, _ *Request, body *wi
 
 // wireUser is a stored user as clients see it.
 func wireUser(u store.User) *wire.UserInfo {
-	out := &wire.UserInfo{
+	return &wire.UserInfo{
 		Id: &u.ID, Name: &u.Name, Intro: &u.Intro, ProfilePicture: u.ProfilePicture,
 		ProfileAccessStrategy: wire.ProfileAccessStrategy(u.ProfileAccessStrategy).Enum(), RegistrationDate: millis(u.RegistrationDate),
-		LastUpdatedDate: millis(u.LastUpdatedDate), Active: &u.IsActive,
+		LastUpdatedDate: millis(u.LastUpdatedDate), Active: &u.IsActive, UserDefinedAttributes: wireAttributes(u.UserDefinedAttributes),
 	}
-	if len(u.UserDefinedAttributes) > 0 {
-		out.UserDefinedAttributes = make(map[string]*wire.Value, len(u.UserDefinedAttributes))
-		for name, v := range u.UserDefinedAttributes {
-			out.UserDefinedAttributes[name] = toWire(value.Restore(v, nil))
-		}
-	}
-	return out
 }
 
 func (d *Dispatcher) updateUser(ctx context.Context, r *Request, body *wire.UpdateUserRequest) (Answer, error) {

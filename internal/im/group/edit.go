@@ -17,6 +17,12 @@ type Edit struct {
 	MinimumScore              *int32
 	TypeID                    *int64
 	MuteEndDate               *time.Time
+	// Attributes are added to those that the group has, or replace them.
+	Attributes map[string]any
+}
+
+func (e Edit) nothing() bool {
+	return e.Name == nil && e.Intro == nil && e.Announcement == nil && e.MinimumScore == nil && e.TypeID == nil && e.MuteEndDate == nil && len(e.Attributes) == 0
 }
 
 // UpdateBy changes a group on behalf of a requester, all that is asked for or
@@ -24,7 +30,7 @@ type Edit struct {
 // group says who may change it; another type is given by the owner alone, if the
 // settings allow it.
 func (d *Directory) UpdateBy(ctx context.Context, requester, groupID int64, e Edit) (changed bool, err error) {
-	if e == (Edit{}) {
+	if e.nothing() {
 		return false, nil
 	}
 	now := d.now()
@@ -53,6 +59,13 @@ func (d *Directory) UpdateBy(ctx context.Context, requester, groupID int64, e Ed
 			if err := d.mayChangeType(ctx, tx, at, *e.TypeID); err != nil {
 				return err
 			}
+		}
+		if len(e.Attributes) > 0 {
+			merged, err := mergeAttributes(at.group.Attributes, e.Attributes)
+			if err != nil {
+				return err
+			}
+			c.Attributes = &merged
 		}
 		if err := d.mayUpdate(ctx, tx, []store.Group{at.group}, c); err != nil {
 			return err

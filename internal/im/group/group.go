@@ -75,6 +75,8 @@ type Creation struct {
 	MuteEndDate               *time.Time
 	// IsActive is whether the group is active; nil asks the settings.
 	IsActive *bool
+	// Attributes are what the application wants to keep with the group.
+	Attributes map[string]any
 }
 
 // Create makes a group and its owner the first member. The role of the creator
@@ -96,6 +98,9 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Group, error)
 		return store.Group{}, err
 	}
 	if err := deletionAfterCreation(g); err != nil {
+		return store.Group{}, err
+	}
+	if g.Attributes, err = mergeAttributes(nil, c.Attributes); err != nil {
 		return store.Group{}, err
 	}
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
