@@ -23,19 +23,20 @@ func (d *Directory) RemoveMembersBy(ctx context.Context, requester, groupID int6
 	}
 	keys := convert(users, func(id int64) store.GroupUserKey { return store.GroupUserKey{GroupID: groupID, UserID: id} })
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		removed = nil
-		if !slices.Equal(users, []int64{requester}) {
-			if err := d.mayRemove(ctx, tx, requester, groupID, keys); err != nil {
-				return err
-			}
-		}
 		members, err := store.GetGroupMembers(ctx, tx, keys)
 		if err != nil {
 			return err
 		}
+		if slices.Equal(users, []int64{requester}) {
+			err = mayLeave(members)
+		} else {
+			err = d.mayRemove(ctx, tx, requester, groupID, members)
+		}
+		if err != nil {
+			return err
+		}
 		removed = convert(members, func(m store.GroupMember) int64 { return m.UserID })
-		_, err = d.Leave(ctx, tx, keys)
-		return err
+		return d.leave(ctx, tx, convert(members, func(m store.GroupMember) store.GroupUserKey { return m.GroupUserKey }), d.now())
 	})
 	if err != nil {
 		return nil, err
@@ -43,13 +44,19 @@ func (d *Directory) RemoveMembersBy(ctx context.Context, requester, groupID int6
 	return removed, nil
 }
 
-// mayRemove refuses a requester who has not more power than each of the members.
-func (d *Directory) mayRemove(ctx context.Context, r store.Reader, requester, groupID int64, keys []store.GroupUserKey) error {
-	at, err := d.managed(ctx, r, groupID, requester, apierr.NotGroupOwnerOrManagerToRemoveGroupMember)
-	if err != nil {
-		return err
+// mayLeave refuses owners.
+func mayLeave(members []store.GroupMember) error {
+	for _, m := range members {
+		if m.Role == store.GroupOwner {
+			return apierr.New(apierr.GroupOwnerQuitWithoutSpecifyingSuccessor, "user %d owns group %d: hand the group over or delete it first", m.UserID, m.GroupID)
+		}
 	}
-	members, err := store.GetGroupMembers(ctx, r, keys)
+	return nil
+}
+
+// mayRemove refuses a requester who has not more power than each of the members.
+func (d *Directory) mayRemove(ctx context.Context, r store.Reader, requester, groupID int64, members []store.GroupMember) error {
+	at, err := d.managed(ctx, r, groupID, requester, apierr.NotGroupOwnerOrManagerToRemoveGroupMember)
 	if err != nil {
 		return err
 	}

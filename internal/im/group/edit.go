@@ -38,7 +38,7 @@ func (d *Directory) UpdateBy(ctx context.Context, requester, groupID int64, e Ed
 		return false, err
 	}
 	c := store.GroupChange{
-		Name: e.Name, Intro: e.Intro, Announcement: e.Announcement, MinimumScore: e.MinimumScore, TypeID: e.TypeID,
+		Name: e.Name, Intro: e.Intro, Announcement: e.Announcement, MinimumScore: e.MinimumScore,
 		MuteEndDate: e.MuteEndDate, LastUpdatedDate: &now,
 	}
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -55,7 +55,10 @@ func (d *Directory) UpdateBy(ctx context.Context, requester, groupID int64, e Ed
 		if err != nil {
 			return err
 		}
-		if e.TypeID != nil && *e.TypeID != at.group.TypeID {
+		if c.TypeID = e.TypeID; e.TypeID != nil && *e.TypeID == at.group.TypeID {
+			c.TypeID = nil
+		}
+		if c.TypeID != nil {
 			if err := d.mayChangeType(ctx, tx, at, *e.TypeID); err != nil {
 				return err
 			}

@@ -510,7 +510,12 @@ func TestDeleteBig(t *testing.T) {
 			w.Errorf("collected %d members", len(collected))
 		}
 		started := time.Now()
-		if n := must(w.Delete(ctx, []int64{big, small}, new(false)))(w); n != 2 {
+		w.settings.DeleteGroupLogicallyByDefault = false
+		left := must(w.DeleteBy(ctx, 1, big))(w)
+		if slices.Sort(left); !slices.Equal(left, collected) {
+			w.Errorf("%d members left", len(left))
+		}
+		if n := must(w.Delete(ctx, []int64{big, small}, nil))(w); n != 1 {
 			w.Errorf("deleted %d", n)
 		}
 		w.Logf("deleted %d members in %v", members, time.Since(started))
