@@ -22,6 +22,8 @@ type UserInfo struct {
 	MaxNameLength           int32 `default:"20" min:"0" doc:"The greatest number of characters of a name; 0 means without limit."`
 	MaxIntroLength          int32 `default:"100" min:"0" doc:"The greatest number of characters of an introduction; 0 means without limit."`
 	MaxProfilePictureLength int32 `default:"100" min:"0" doc:"The greatest number of characters of the place of a profile picture; 0 means without limit."`
+
+	UserDefinedAttributes UserDefinedAttributes `doc:"What users say of themselves beyond that."`
 }
 
 // Validate checks that there is a length that a password may have.

@@ -15,14 +15,17 @@ type Settings struct {
 }
 
 // Validate checks that no two settings have the same name.
-func (s Settings) Validate() error {
+func (s Settings) Validate() error { return differentNames("allowed-settings", s.AllowedSettings) }
+
+func differentNames(property string, list []AllowedSetting) error {
+	const rule = "must not be that of another one"
 	sources, stored := make(map[string]bool), make(map[string]bool)
-	for i, allowed := range s.AllowedSettings {
+	for i, allowed := range list {
 		if sources[allowed.SourceName] {
-			return violation(fmt.Sprintf("allowed-settings[%d].source-name", i), "must not be that of another setting")
+			return violation(fmt.Sprintf("%s[%d].source-name", property, i), rule)
 		}
 		if stored[allowed.Stored()] {
-			return violation(fmt.Sprintf("allowed-settings[%d].stored-name", i), "must not be that of another setting")
+			return violation(fmt.Sprintf("%s[%d].stored-name", property, i), rule)
 		}
 		sources[allowed.SourceName], stored[allowed.Stored()] = true, true
 	}
@@ -44,6 +47,36 @@ func (a AllowedSetting) Stored() string {
 		return a.SourceName
 	}
 	return a.StoredName
+}
+
+// UserDefinedAttributes says which attributes users may give to something.
+type UserDefinedAttributes struct {
+	AllowedAttributes               []AllowedAttribute `doc:"The attributes that there may be."`
+	IgnoreUnknownAttributesOnUpsert bool               `default:"false" doc:"Whether attributes that are not allowed are left out, instead of an error, when users change attributes."`
+}
+
+// Validate checks that no two attributes have the same name.
+func (a UserDefinedAttributes) Validate() error {
+	return differentNames("allowed-attributes", a.Settings().AllowedSettings)
+}
+
+// Settings are the attributes as settings, by whose rules they go.
+func (a UserDefinedAttributes) Settings() Settings {
+	s := Settings{IgnoreUnknownSettingsOnUpsert: a.IgnoreUnknownAttributesOnUpsert}
+	for _, allowed := range a.AllowedAttributes {
+		s.AllowedSettings = append(s.AllowedSettings, AllowedSetting{
+			SourceName: allowed.SourceName, StoredName: allowed.StoredName, Immutable: allowed.Immutable, Deletable: true, Value: allowed.Value,
+		})
+	}
+	return s
+}
+
+// AllowedAttribute is an attribute that users may give.
+type AllowedAttribute struct {
+	SourceName string    `required:"true" doc:"The name by which users know the attribute."`
+	StoredName string    `doc:"The name by which the attribute is stored; empty means the source name."`
+	Immutable  bool      `default:"false" doc:"Whether the attribute cannot be changed once it is given."`
+	Value      ValueRule `doc:"What the attribute may be."`
 }
 
 // ValueRule says what a value may be that users make up.

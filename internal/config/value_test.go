@@ -45,9 +45,32 @@ func TestSettingProperties(t *testing.T) {
 	}
 }
 
+// TestAttributeProperties pins the properties of user-defined attributes, which
+// are those of settings but that attributes cannot be removed.
+func TestAttributeProperties(t *testing.T) {
+	var settings, attributes []string
+	for _, p := range Properties() {
+		if path, ok := strings.CutPrefix(p.JSONPath, "service.user.settings.allowedSettings"); ok && path != "[?].deletable" {
+			settings = append(settings, path+"="+p.Default)
+		}
+		if path, ok := strings.CutPrefix(p.JSONPath, "service.user.info.userDefinedAttributes."); ok {
+			attributes = append(attributes, strings.TrimPrefix(path, "allowedAttributes")+"="+p.Default)
+			if !p.Mutable || !p.Global {
+				t.Errorf("%s is mutable %v, global %v", p.Name, p.Mutable, p.Global)
+			}
+		}
+	}
+	if want := append(settings, "ignoreUnknownAttributesOnUpsert=false"); strings.Join(attributes, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the properties are\n%s\nwant\n%s", strings.Join(attributes, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 func TestAllowedSettings(t *testing.T) {
 	load := func(list string) (*Config, error) {
 		return Load(Options{Home: t.TempDir(), File: writeFile(t, "app:\n  service:\n    user:\n      settings:\n        allowed-settings:\n"+list)})
+	}
+	if err := (UserDefinedAttributes{AllowedAttributes: []AllowedAttribute{{SourceName: "a"}, {SourceName: "b", StoredName: "a"}}}).Validate(); err == nil || !strings.Contains(err.Error(), "allowed-attributes[1].stored-name") {
+		t.Errorf("two attributes of one name give %v", err)
 	}
 	c, err := load(`
           - {source-name: theme, stored-name: t, immutable: true, value: {type: INT, int-value: {min: 1, max: 3}}}

@@ -62,7 +62,7 @@ func (d *Dispatcher) queryGroups(ctx context.Context, _ *Request, body *wire.Que
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Data: wireGroups(found, nil)}, nil
+	return Answer{Data: d.wireGroups(found, nil)}, nil
 }
 
 func (d *Dispatcher) queryJoinedGroupIDs(ctx context.Context, r *Request, body *wire.QueryJoinedGroupIdsRequest) (Answer, error) {
@@ -72,22 +72,25 @@ func (d *Dispatcher) queryJoinedGroupIDs(ctx context.Context, r *Request, body *
 
 func (d *Dispatcher) queryJoinedGroupInfos(ctx context.Context, r *Request, body *wire.QueryJoinedGroupInfosRequest) (Answer, error) {
 	found, version, err := d.Groups.JoinedGroupList(ctx, r.UserID, date(body.LastUpdatedDate))
-	return listed(found, version, err, wireGroups)
+	return listed(found, version, err, d.wireGroups)
 }
 
-func wireGroups(list []store.Group, version *int64) *wire.AppNotification_Data {
+func (d *Dispatcher) wireGroups(list []store.Group, version *int64) *wire.AppNotification_Data {
 	return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_GroupsWithVersion{
-		GroupsWithVersion: &wire.GroupsWithVersion{Groups: convert(list, wireGroup), LastUpdatedDate: version},
+		GroupsWithVersion: &wire.GroupsWithVersion{Groups: convert(list, d.wireGroup), LastUpdatedDate: version},
 	}}
 }
 
 // wireGroup is a stored group as clients see it.
-func wireGroup(g store.Group) *wire.Group {
-	return &wire.Group{
+func (d *Dispatcher) wireGroup(g store.Group) *wire.Group {
+	out := &wire.Group{
 		Id: &g.ID, TypeId: &g.TypeID, CreatorId: &g.CreatorID, OwnerId: &g.OwnerID, Name: g.Name, Intro: g.Intro, Announcement: g.Announcement,
 		CreationDate: millis(g.CreationDate), LastUpdatedDate: millis(g.LastUpdatedDate), MuteEndDate: millisOrNil(g.MuteEndDate), Active: &g.IsActive,
-		UserDefinedAttributes: wireAttributes(g.Attributes),
 	}
+	if len(g.Attributes) > 0 {
+		out.UserDefinedAttributes = toWireMap(d.Groups.Attributes(g))
+	}
+	return out
 }
 
 // wireLongs are ids with the version of their list.

@@ -45,7 +45,7 @@ func (d *Dispatcher) queryGroupBlockedUserInfos(ctx context.Context, _ *Request,
 	found, err := d.Users.Profiles(ctx, blocked, nil)
 	return listed(found, version, err, func(list []store.User, version *int64) *wire.AppNotification_Data {
 		return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserInfosWithVersion{
-			UserInfosWithVersion: &wire.UserInfosWithVersion{UserInfos: convert(list, wireUser), LastUpdatedDate: version},
+			UserInfosWithVersion: &wire.UserInfosWithVersion{UserInfos: convert(list, d.wireUser), LastUpdatedDate: version},
 		}}
 	})
 }

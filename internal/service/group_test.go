@@ -131,8 +131,17 @@ func TestCreateGroup(t *testing.T) {
 	}
 	w.want(apierr.IllegalArgument, 1, &wire.CreateGroupRequest{MinScore: proto.Int32(-1)})
 	attributes := map[string]*wire.Value{"x": {Kind: &wire.Value_BoolValue{BoolValue: true}}}
-	w.want(apierr.IllegalArgument, 1, &wire.CreateGroupRequest{UserDefinedAttributes: attributes})
+	withAttributes := &wire.CreateGroupRequest{UserDefinedAttributes: attributes}
+	w.want(apierr.IllegalArgument, 1, withAttributes)
 	w.want(apierr.IllegalArgument, 1, &wire.UpdateGroupRequest{GroupId: id, UserDefinedAttributes: attributes})
+	w.config.Service.Group.Info.UserDefinedAttributes.AllowedAttributes = []config.AllowedAttribute{{SourceName: "x", Value: config.ValueRule{Type: "BOOL"}}}
+	w.want(apierr.OK, 1, &wire.UpdateGroupRequest{GroupId: id, UserDefinedAttributes: attributes})
+	another := w.want(apierr.OK, 1, withAttributes).Data.GetLong()
+	for _, g := range w.want(apierr.OK, 2, &wire.QueryGroupsRequest{GroupIds: []int64{id, another}}).Data.GetGroupsWithVersion().GetGroups() {
+		if len(g.GetUserDefinedAttributes()) != 1 || !proto.Equal(g.GetUserDefinedAttributes()["x"], attributes["x"]) {
+			t.Errorf("the group is %v", g)
+		}
+	}
 	w.want(apierr.NoPermissionToCreateGroupWithGroupType, 1, &wire.CreateGroupRequest{TypeId: &club.ID})
 	w.want(apierr.CreateGroupWithNonexistentGroupType, 1, &wire.CreateGroupRequest{TypeId: proto.Int64(404)})
 	w.want(apierr.NotActiveUserToCreateGroup, 3, &wire.CreateGroupRequest{})

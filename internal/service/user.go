@@ -23,21 +23,28 @@ func (d *Dispatcher) queryUserProfiles(ctx context.Context, _ *Request, body *wi
 		return Answer{}, err
 	}
 	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserInfosWithVersion{
-		UserInfosWithVersion: &wire.UserInfosWithVersion{UserInfos: convert(found, wireUser)},
+		UserInfosWithVersion: &wire.UserInfosWithVersion{UserInfos: convert(found, d.wireUser)},
 	}}}, nil
 }
 
 // wireUser is a stored user as clients see it.
-func wireUser(u store.User) *wire.UserInfo {
-	return &wire.UserInfo{
+func (d *Dispatcher) wireUser(u store.User) *wire.UserInfo {
+	out := &wire.UserInfo{
 		Id: &u.ID, Name: &u.Name, Intro: &u.Intro, ProfilePicture: u.ProfilePicture,
 		ProfileAccessStrategy: wire.ProfileAccessStrategy(u.ProfileAccessStrategy).Enum(), RegistrationDate: millis(u.RegistrationDate),
-		LastUpdatedDate: millis(u.LastUpdatedDate), Active: &u.IsActive, UserDefinedAttributes: wireAttributes(u.UserDefinedAttributes),
+		LastUpdatedDate: millis(u.LastUpdatedDate), Active: &u.IsActive,
 	}
+	if len(u.UserDefinedAttributes) > 0 {
+		out.UserDefinedAttributes = toWireMap(d.Users.Attributes(u))
+	}
+	return out
 }
 
 func (d *Dispatcher) updateUser(ctx context.Context, r *Request, body *wire.UpdateUserRequest) (Answer, error) {
-	c := user.OwnChange{Password: body.Password, Name: body.Name, Intro: body.Intro, ProfilePicture: body.ProfilePicture}
+	c := user.OwnChange{
+		Password: body.Password, Name: body.Name, Intro: body.Intro, ProfilePicture: body.ProfilePicture,
+		UserDefinedAttributes: fromWireMap(body.GetUserDefinedAttributes()),
+	}
 	if body.ProfileAccessStrategy != nil {
 		c.ProfileAccessStrategy = new(store.ProfileAccessStrategy(body.GetProfileAccessStrategy()))
 	}

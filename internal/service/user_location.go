@@ -78,7 +78,7 @@ func (d *Dispatcher) wireNeighbour(body *wire.QueryNearbyUsersRequest, n presenc
 		out.Distance = &n.Meters
 	}
 	if body.GetWithUserInfo() {
-		out.Info = wireUser(profile)
+		out.Info = d.wireUser(profile)
 	}
 	return out
 }

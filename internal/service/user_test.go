@@ -63,6 +63,11 @@ func TestUpdateUser(t *testing.T) {
 	c := newCircle(t)
 	c.relate(1, 2, false)
 	c.relate(1, 3, true) // Whom a user has blocked is told nothing.
+	for _, setting := range allowed() {
+		attribute := config.AllowedAttribute{SourceName: setting.SourceName, Immutable: setting.Immutable, Value: setting.Value}
+		attributes := &c.config.Service.User.Info.UserDefinedAttributes
+		attributes.AllowedAttributes = append(attributes.AllowedAttributes, attribute)
+	}
 	flags, n := &c.config.Service.Notification.UserInfoUpdated, 0
 	for _, change := range []func() *wire.UpdateUserRequest{
 		func() *wire.UpdateUserRequest {
@@ -90,6 +95,12 @@ func TestUpdateUser(t *testing.T) {
 	c.wantNotified(1, &wire.UpdateUserRequest{ProfileAccessStrategy: wire.ProfileAccessStrategy_FRIENDS.Enum()}, c.phone)
 	c.quiet(&wire.UpdateUserRequest{})
 	c.quiet(&wire.UpdateUserRequest{ProfileAccessStrategy: wire.ProfileAccessStrategy_FRIENDS.Enum()})
+	c.want(apierr.OK, 1, &wire.UpdateUserRequest{UserDefinedAttributes: map[string]*wire.Value{"int": whole(1), "string": text("abc")}})
+	c.want(apierr.IllegalArgument, 1, &wire.UpdateUserRequest{UserDefinedAttributes: map[string]*wire.Value{"int": whole(2)}})
+	infos := c.want(apierr.OK, 2, &wire.QueryUserProfilesRequest{UserIds: []int64{1}}).Data.GetUserInfosWithVersion().GetUserInfos()
+	if got := infos[0].GetUserDefinedAttributes(); len(got) != 2 || got["int"].GetInt32Value() != 1 || got["string"].GetStringValue() != "abc" {
+		t.Errorf("the attributes are %v", got)
+	}
 	// The strategy stays if it is not said.
 	c.want(apierr.OK, 1, &wire.UpdateUserRequest{Name: proto.String("last")})
 	found, err := c.users.Find(t.Context(), store.UserFilter{IDs: []int64{1}}, 0, 0)
@@ -103,6 +114,8 @@ func TestUpdateUser(t *testing.T) {
 		"intro":    {Intro: proto.String(strings.Repeat("x", 101))},
 		"picture":  {ProfilePicture: proto.String(strings.Repeat("x", 101))},
 		"strategy": {ProfileAccessStrategy: wire.ProfileAccessStrategy(9).Enum()},
+		"unknown":  {UserDefinedAttributes: map[string]*wire.Value{"none": whole(1)}},
+		"too long": {UserDefinedAttributes: map[string]*wire.Value{"string": text("123456")}},
 	} {
 		t.Run(name, func(t *testing.T) { c.want(apierr.IllegalArgument, 1, request) })
 	}

@@ -2,10 +2,7 @@
 
 package service
 
-import (
-	"example.org/app/internal/im/value"
-	"example.org/app/internal/wire"
-)
+import "example.org/app/internal/wire"
 
 // fromWire is what a client says, as package value takes it. A list that is empty cannot be told from nothing.
 func fromWire(v *wire.Value) any {
@@ -64,18 +61,6 @@ func toWireMap(values map[string]any) map[string]*wire.Value {
 	out := make(map[string]*wire.Value, len(values))
 	for name, v := range values {
 		out[name] = toWire(v)
-	}
-	return out
-}
-
-// wireAttributes are stored attributes as clients see them.
-func wireAttributes(stored map[string]any) map[string]*wire.Value {
-	if len(stored) == 0 {
-		return nil
-	}
-	out := make(map[string]*wire.Value, len(stored))
-	for name, v := range stored {
-		out[name] = toWire(value.Restore(v, nil))
 	}
 	return out
 }

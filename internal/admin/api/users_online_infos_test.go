@@ -15,6 +15,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/cluster/presence"
+	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
 )
@@ -212,7 +213,7 @@ func TestUsersNearbyOff(t *testing.T) {
 // onlineInfos is the interface of a service over another picture.
 func (h *harness) onlineInfos(d *presence.Directory) *admin.API {
 	return admin.New(admin.Options{
-		Title: "test", Version: "1.2.3", Tags: api.Tags, Translate: api.Translate,
+		Title: "test", Version: "1.2.3", Tags: api.Tags, Translate: store.Code,
 		Settings: func() *admin.Settings { return h.settings }, Authenticator: api.NewAuthenticator(h.directory),
 	}, api.ServiceOperations(api.Service{
 		Users: h.users, Presence: d, NearbyLimits: func() presence.NearbyLimits { return h.nearbyLimits },

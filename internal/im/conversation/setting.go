@@ -27,7 +27,7 @@ func (d *Directory) UpdateSettings(ctx context.Context, key store.ConversationKe
 		if len(found) > 0 {
 			s.Settings = found[0].Settings
 		}
-		if s.Settings, changed, err = value.Merge(s.Settings, wanted, rules); err != nil || !changed {
+		if s.Settings, changed, err = value.Merge("settings", s.Settings, wanted, rules); err != nil || !changed {
 			return err
 		}
 		return store.PutConversationSettings(ctx, tx, s)

@@ -3,18 +3,22 @@
 package group
 
 import (
-	"maps"
-	"slices"
-
-	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/value"
+	"example.org/app/internal/store"
 )
 
-// mergeAttributes returns the attributes that a group has with those that a user
-// wants to set. Groups may have no attributes that users make up, so it refuses
-// any.
-func mergeAttributes(stored, wanted map[string]any) (map[string]any, error) {
-	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		return nil, apierr.New(apierr.IllegalArgument, "userDefinedAttributes.%s: there is no such attribute", name)
+// Attributes returns the user-defined attributes of a group by the names and with
+// the types that users know.
+func (d *Directory) Attributes(g store.Group) map[string]any {
+	return value.Show(g.Attributes, nil, d.opts.Settings().Info.UserDefinedAttributes.Settings())
+}
+
+// mergeAttributes returns the attributes that are stored with a group and those
+// that a user wants to set besides, if the settings allow them.
+func (d *Directory) mergeAttributes(stored, wanted map[string]any) (map[string]any, error) {
+	if len(wanted) == 0 {
+		return stored, nil
 	}
-	return stored, nil
+	merged, _, err := value.Merge("userDefinedAttributes", stored, wanted, d.opts.Settings().Info.UserDefinedAttributes.Settings())
+	return merged, err
 }

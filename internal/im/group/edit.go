@@ -64,7 +64,7 @@ func (d *Directory) UpdateBy(ctx context.Context, requester, groupID int64, e Ed
 			}
 		}
 		if len(e.Attributes) > 0 {
-			merged, err := mergeAttributes(at.group.Attributes, e.Attributes)
+			merged, err := d.mergeAttributes(at.group.Attributes, e.Attributes)
 			if err != nil {
 				return err
 			}

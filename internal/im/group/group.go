@@ -100,7 +100,7 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Group, error)
 	if err := deletionAfterCreation(g); err != nil {
 		return store.Group{}, err
 	}
-	if g.Attributes, err = mergeAttributes(nil, c.Attributes); err != nil {
+	if g.Attributes, err = d.mergeAttributes(nil, c.Attributes); err != nil {
 		return store.Group{}, err
 	}
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {

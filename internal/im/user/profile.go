@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/value"
 	"example.org/app/internal/store"
 )
 
@@ -28,6 +29,12 @@ func (d *Directory) Profiles(ctx context.Context, userIDs []int64, after *time.T
 	return profiles, err
 }
 
+// Attributes returns the user-defined attributes of a user by the names and with
+// the types that users know.
+func (d *Directory) Attributes(u store.User) map[string]any {
+	return value.Show(u.UserDefinedAttributes, nil, d.opts.Settings().Info.UserDefinedAttributes.Settings())
+}
+
 // OwnChange says what users change of themselves. Nil fields stay as they are.
 type OwnChange struct {
 	// Password may be empty, which takes the password away.
@@ -35,6 +42,8 @@ type OwnChange struct {
 	Name, Intro           *string
 	ProfilePicture        *string
 	ProfileAccessStrategy *store.ProfileAccessStrategy
+	// UserDefinedAttributes are given besides those that there are.
+	UserDefinedAttributes map[string]any
 }
 
 // Changed says what a change did.
@@ -63,7 +72,7 @@ func (d *Directory) ChangeOwn(ctx context.Context, userID int64, c OwnChange) (c
 		}
 		change.Password = &hash
 	}
-	now := d.now()
+	now, rules := d.now(), d.opts.Settings().Info.UserDefinedAttributes.Settings()
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		changed = Changed{}
 		found, err := store.FindUsers(ctx, tx, store.UserFilter{IDs: []int64{userID}}, store.Page{})
@@ -73,12 +82,20 @@ func (d *Directory) ChangeOwn(ctx context.Context, userID int64, c OwnChange) (c
 		if len(found) == 0 || found[0].DeletionDate != nil {
 			return apierr.New(apierr.UpdateInfoOfNonexistentUser, "")
 		}
+		change := change
+		attributes, others, err := value.Merge("userDefinedAttributes", found[0].UserDefinedAttributes, c.UserDefinedAttributes, rules)
+		if err != nil {
+			return err
+		}
+		if others {
+			change.UserDefinedAttributes = &attributes
+		}
 		result, err := store.UpdateUsers(ctx, tx, []int64{userID}, change, now)
 		if err != nil {
 			return err
 		}
 		changed.Anything = result.Modified > 0
-		changed.Profile = differs(c.Name, &found[0].Name) || differs(c.Intro, &found[0].Intro) || differs(c.ProfilePicture, found[0].ProfilePicture)
+		changed.Profile = others || differs(c.Name, &found[0].Name) || differs(c.Intro, &found[0].Intro) || differs(c.ProfilePicture, found[0].ProfilePicture)
 		return nil
 	})
 	if err != nil {

@@ -3,11 +3,13 @@
 package user
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
 	"example.org/app/internal/password"
 	"example.org/app/internal/store"
 )
@@ -74,6 +76,28 @@ func TestChangeOwn(t *testing.T) {
 		change("name", 1, OwnChange{Name: new("")}, Changed{Anything: true, Profile: true}, 0)
 		change("intro", 1, OwnChange{Intro: new("j")}, Changed{Anything: true, Profile: true}, 0)
 		change("picture", 1, OwnChange{ProfilePicture: new("p")}, Changed{Anything: true, Profile: true}, 0)
+
+		attribute := func(name string, immutable bool) config.AllowedAttribute {
+			return config.AllowedAttribute{SourceName: name, StoredName: "stored " + name, Immutable: immutable, Value: config.ValueRule{
+				Type: "LONG", ValueLimits: config.ValueLimits{LongValue: config.LongValueRule{Max: 10}},
+			}}
+		}
+		rules := &f.rules.Info.UserDefinedAttributes
+		rules.AllowedAttributes = []config.AllowedAttribute{attribute("fixed", true), attribute("free", false)}
+		give := func(what string, attributes map[string]any, changed bool, code apierr.Code) {
+			t.Helper()
+			change(what, 1, OwnChange{UserDefinedAttributes: attributes}, Changed{Anything: changed, Profile: changed}, code)
+		}
+		give("unknown", map[string]any{"free": int64(1), "x": int64(1)}, false, apierr.IllegalArgument)
+		give("too large", map[string]any{"free": int64(11)}, false, apierr.IllegalArgument)
+		give("one", map[string]any{"fixed": int64(1)}, true, 0)
+		give("again", map[string]any{"fixed": int64(1)}, false, 0)
+		give("overwritten", map[string]any{"fixed": int64(2)}, false, apierr.IllegalArgument)
+		give("another", map[string]any{"free": int64(2)}, true, 0)
+		give("the same", map[string]any{"free": int64(2)}, false, 0)
+		rules.IgnoreUnknownAttributesOnUpsert = true
+		give("unknown", map[string]any{"x": int64(2)}, false, 0)
+
 		got, err := f.Profiles(t.Context(), []int64{1}, &beginning)
 		if err != nil || len(got) != 1 {
 			t.Fatal(got, err)
@@ -81,6 +105,9 @@ func TestChangeOwn(t *testing.T) {
 		u := got[0]
 		if u.Name != "" || u.Intro != "j" || *u.ProfilePicture != "p" || u.ProfileAccessStrategy != store.ProfileForAll || password.Verify(u.Password, "new") != nil {
 			t.Errorf("the user is %+v", u)
+		}
+		if attributes := f.Attributes(u); !maps.Equal(attributes, map[string]any{"fixed": int64(1), "free": int64(2)}) || u.UserDefinedAttributes["stored fixed"] == nil {
+			t.Errorf("the attributes are %v, stored as %v", attributes, u.UserDefinedAttributes)
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 func (d *Directory) UpdateSettings(ctx context.Context, userID int64, wanted map[string]any) (changed bool, err error) {
 	rules := d.opts.Settings().Settings
 	return d.changeSettings(ctx, userID, func(stored map[string]any) (map[string]any, bool, error) {
-		return value.Merge(stored, wanted, rules)
+		return value.Merge("settings", stored, wanted, rules)
 	})
 }
 

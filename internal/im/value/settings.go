@@ -15,8 +15,8 @@ import (
 
 // Merge returns the stored settings with what a user wants to set, and whether
 // that is a change. It refuses what the rules do not allow and leaves the stored
-// settings as they are.
-func Merge(stored, wanted map[string]any, rules config.Settings) (merged map[string]any, changed bool, err error) {
+// settings as they are. field is where the user says it.
+func Merge(field string, stored, wanted map[string]any, rules config.Settings) (merged map[string]any, changed bool, err error) {
 	merged = maps.Clone(stored)
 	if merged == nil {
 		merged = make(map[string]any)
@@ -28,18 +28,18 @@ func Merge(stored, wanted map[string]any, rules config.Settings) (merged map[str
 			if rules.IgnoreUnknownSettingsOnUpsert {
 				continue
 			}
-			return nil, false, errUnknown(name)
+			return nil, false, errUnknown(field, name)
 		}
-		v, err := Check("settings."+name, wanted[name], allowed.Value)
+		v, err := Check(field+"."+name, wanted[name], allowed.Value)
 		if err != nil {
 			return nil, false, err
 		}
 		old, exists := merged[allowed.Stored()]
-		if exists && allowed.Immutable {
-			return nil, false, apierr.New(apierr.IllegalArgument, "settings.%s: cannot be changed once it is set", name)
-		}
 		if exists && Equal(Restore(old, &allowed.Value), v) {
 			continue
+		}
+		if exists && allowed.Immutable {
+			return nil, false, apierr.New(apierr.IllegalArgument, "%s.%s: cannot be changed once it is set", field, name)
 		}
 		merged[allowed.Stored()], changed = v, true
 	}
@@ -65,7 +65,7 @@ func Remove(stored map[string]any, names []string, rules config.Settings) (rest 
 		switch {
 		case allowed == nil && rules.IgnoreUnknownSettingsOnDelete:
 		case allowed == nil:
-			return nil, false, errUnknown(name)
+			return nil, false, errUnknown("settings", name)
 		case !allowed.Deletable:
 			return nil, false, apierr.New(apierr.IllegalArgument, "settings.%s: cannot be removed", name)
 		default:
@@ -107,6 +107,6 @@ func find(name string, rules config.Settings) *config.AllowedSetting {
 	return nil
 }
 
-func errUnknown(name string) error {
-	return apierr.New(apierr.IllegalArgument, "settings.%s: there is no such setting", name)
+func errUnknown(field, name string) error {
+	return apierr.New(apierr.IllegalArgument, "%s.%s: this name is not allowed", field, name)
 }

@@ -179,11 +179,12 @@ func TestSettings(t *testing.T) {
 		"stored name":     {rules, map[string]any{"t": "light"}, nil, false},
 		"unknown ignored": {lenient, map[string]any{"ratio": 2.0, "x": 1}, map[string]any{"theme": "dark", "birth": int32(1990), "ratio": 2.0, "gone": int32(7)}, true},
 		"only unknown":    {lenient, map[string]any{"x": 1}, map[string]any{"theme": "dark", "birth": int32(1990), "ratio": 1.0, "gone": int32(7)}, false},
+		"still the same":  {rules, map[string]any{"birth": int32(1990)}, map[string]any{"theme": "dark", "birth": int32(1990), "ratio": 1.0, "gone": int32(7)}, false},
 		"immutable":       {rules, map[string]any{"birth": int32(1991)}, nil, false},
 		"bad value":       {lenient, map[string]any{"theme": int32(1)}, nil, false},
 	} {
 		t.Run("merge "+name, func(t *testing.T) {
-			merged, changed, err := value.Merge(have, test.wanted, test.rules)
+			merged, changed, err := value.Merge("f", have, test.wanted, test.rules)
 			if test.merged == nil {
 				wantCode(t, err, bad)
 				return
@@ -223,7 +224,7 @@ func TestSettings(t *testing.T) {
 	if !reflect.DeepEqual(have, before) {
 		t.Errorf("the stored settings are %v now", have)
 	}
-	if merged, changed, err := value.Merge(nil, map[string]any{"birth": int32(5)}, rules); err != nil || !changed || merged["birth"] != int32(5) {
+	if merged, changed, err := value.Merge("f", nil, map[string]any{"birth": int32(5)}, rules); err != nil || !changed || merged["birth"] != int32(5) {
 		t.Errorf("the first setting is %v (%v): %v", merged, changed, err)
 	}
 	if rest, changed, err := value.Remove(nil, []string{"theme"}, rules); err != nil || changed || len(rest) > 0 {
