@@ -77,7 +77,7 @@ func (d *Directory) AddMembersBy(ctx context.Context, requester, groupID int64, 
 		if err != nil {
 			return err
 		}
-		return d.admit(ctx, tx, at.group, now, members...)
+		return d.admit(ctx, tx, at, now, members...)
 	})
 }
 
@@ -110,16 +110,16 @@ func (at standing) mayAdd(role store.GroupMemberRole) error {
 }
 
 // admit adds members whom the group does not keep out.
-func (d *Directory) admit(ctx context.Context, tx store.Tx, g store.Group, now time.Time, members ...store.GroupMember) error {
+func (d *Directory) admit(ctx context.Context, tx store.Tx, at standing, now time.Time, members ...store.GroupMember) error {
 	users := convert(members, func(m store.GroupMember) int64 { return m.UserID })
-	blocked, err := store.FindGroupBlockedUsers(ctx, tx, store.GroupBlockedUserFilter{GroupIDs: []int64{g.ID}, UserIDs: users}, store.Page{Limit: 1})
+	blocked, err := store.FindGroupBlockedUsers(ctx, tx, store.GroupBlockedUserFilter{GroupIDs: []int64{at.group.ID}, UserIDs: users}, store.Page{Limit: 1})
 	if err != nil {
 		return err
 	}
 	if len(blocked) > 0 {
-		return apierr.New(apierr.AddBlockedUserToGroup, "user %d is blocked in group %d", blocked[0].UserID, g.ID)
+		return apierr.New(apierr.AddBlockedUserToGroup, "user %d is blocked in group %d", blocked[0].UserID, at.group.ID)
 	}
-	return d.join(ctx, tx, g, now, members...)
+	return d.join(ctx, tx, at.group.ID, at.kind.GroupSizeLimit, now, members...)
 }
 
 // enter makes a plain member of a user who was invited or let in. It reports
@@ -134,7 +134,7 @@ func (d *Directory) enter(ctx context.Context, tx store.Tx, groupID, userID int6
 	case at.member != nil:
 		return false, nil
 	}
-	return true, d.admit(ctx, tx, at.group, now, plainMember(groupID, userID, now))
+	return true, d.admit(ctx, tx, at, now, plainMember(groupID, userID, now))
 }
 
 func plainMember(groupID, userID int64, now time.Time) store.GroupMember {

@@ -32,12 +32,14 @@ func block(ctx context.Context, tx store.Tx, u store.GroupBlockedUser, now time.
 	return store.BumpGroupVersions(ctx, tx, store.GroupBlocklist, []int64{u.GroupID}, now)
 }
 
-// FindBlockedUsers returns blocked users in the order of group and user.
+// FindBlockedUsers returns blocked users in the order of group and user, or of
+// the date of the block if the filter asks for it.
 func (d *Directory) FindBlockedUsers(ctx context.Context, f store.GroupBlockedUserFilter, limit, offset int) ([]store.GroupBlockedUser, error) {
 	return find(ctx, d, f, limit, offset, store.FindGroupBlockedUsers)
 }
 
-// FindBlockedUserPage returns a page of blocked users and how many there are.
+// FindBlockedUserPage returns a page of blocked users and how many there are, as
+// far as store.ForTotal counts.
 func (d *Directory) FindBlockedUserPage(ctx context.Context, f store.GroupBlockedUserFilter, limit, offset int) (int64, []store.GroupBlockedUser, error) {
 	return findPage(ctx, d, f, limit, offset, store.CountGroupBlockedUsers, store.FindGroupBlockedUsers)
 }

@@ -161,7 +161,7 @@ func (d *Directory) Answer(ctx context.Context, userID int64, answers map[int64]
 		if result.Joined = result.Score >= at.group.MinimumScore; !result.Joined {
 			return nil
 		}
-		return d.join(ctx, tx, at.group, now, plainMember(groupID, userID, now))
+		return d.join(ctx, tx, groupID, at.kind.GroupSizeLimit, now, plainMember(groupID, userID, now))
 	})
 	if err != nil {
 		return Examination{}, err

@@ -75,7 +75,8 @@ type Creation struct {
 	MuteEndDate               *time.Time
 	// IsActive is whether the group is active; nil asks the settings.
 	IsActive *bool
-	// Attributes are what the application wants to keep with the group.
+	// Attributes are what an application keeps with the group, by the names that
+	// clients use, as far as the settings allow it.
 	Attributes map[string]any
 }
 
@@ -165,12 +166,14 @@ func deletionAfterCreation(g store.Group) error {
 	return nil
 }
 
-// Find returns groups in the order of their ids.
+// Find returns groups in the order of their ids, or of the first date that the
+// filter asks for.
 func (d *Directory) Find(ctx context.Context, f store.GroupFilter, limit, offset int) ([]store.Group, error) {
 	return find(ctx, d, f, limit, offset, store.FindGroups)
 }
 
-// FindPage returns a page of groups and how many there are in all.
+// FindPage returns a page of groups and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindPage(ctx context.Context, f store.GroupFilter, limit, offset int) (int64, []store.Group, error) {
 	return findPage(ctx, d, f, limit, offset, store.CountGroups, store.FindGroups)
 }
@@ -199,10 +202,11 @@ func find[F, T any](ctx context.Context, d *Directory, f F, limit, offset int, r
 
 func findPage[F, T any](ctx context.Context, d *Directory, f F, limit, offset int, count counter[F], records finder[F, T]) (total int64, found []T, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if total, err = count(ctx, r, f); err != nil || total == 0 {
+		page := store.Page{Limit: limit, Offset: offset}
+		if total, err = count(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}
-		found, err = records(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		found, err = records(ctx, r, f, page)
 		return err
 	})
 	return total, found, err
@@ -265,7 +269,11 @@ func (d *Directory) mayUpdate(ctx context.Context, tx store.Tx, groups []store.G
 	}
 	for _, g := range groups {
 		if c.TypeID != nil && *c.TypeID != g.TypeID {
-			if err := d.fits(ctx, tx, g.ID, limit); err != nil {
+			n, err := store.GroupMemberCount(ctx, tx, g.ID)
+			if err != nil {
+				return err
+			}
+			if err := fits(g.ID, n, limit); err != nil {
 				return err
 			}
 		}

@@ -115,6 +115,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"GroupInvitations", testGroupInvitations},
 		{"GroupJoinRequests", testGroupJoinRequests},
 		{"GroupPlans", testGroupPlans},
+		{"Totals", testTotals},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
 	}
