@@ -136,7 +136,7 @@ func (a *App) stop() error {
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		a.checkHome, a.startLogs, a.openPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
-		a.fillStore, a.startPresence, a.startAdministrators, a.startBlocklists, a.startBlocking, a.startDomain, a.startJobs, a.startAdminAPIs,
+		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.startBlocking, a.startDomain, a.startJobs, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err

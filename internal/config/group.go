@@ -15,7 +15,7 @@ type Group struct {
 
 // GroupInfo holds the rules about what groups say of themselves.
 type GroupInfo struct {
-	UserDefinedAttributes UserDefinedAttributes `doc:"What users say of groups beyond that."`
+	UserDefinedAttributes UserDefinedAttributes `doc:"What groups say of themselves beyond that."`
 }
 
 // GroupInvitation holds the rules about invitations to groups.

@@ -10,7 +10,7 @@ import (
 // Attributes returns the user-defined attributes of a group by the names and with
 // the types that users know.
 func (d *Directory) Attributes(g store.Group) map[string]any {
-	return value.Show(g.Attributes, nil, d.opts.Settings().Info.UserDefinedAttributes.Settings())
+	return value.ShowAttributes(g.Attributes, d.opts.Settings().Info.UserDefinedAttributes)
 }
 
 // mergeAttributes returns the attributes that are stored with a group and those
@@ -19,6 +19,6 @@ func (d *Directory) mergeAttributes(stored, wanted map[string]any) (map[string]a
 	if len(wanted) == 0 {
 		return stored, nil
 	}
-	merged, _, err := value.Merge("userDefinedAttributes", stored, wanted, d.opts.Settings().Info.UserDefinedAttributes.Settings())
+	merged, _, err := value.MergeAttributes(stored, wanted, d.opts.Settings().Info.UserDefinedAttributes)
 	return merged, err
 }

@@ -32,7 +32,7 @@ func (d *Directory) Profiles(ctx context.Context, userIDs []int64, after *time.T
 // Attributes returns the user-defined attributes of a user by the names and with
 // the types that users know.
 func (d *Directory) Attributes(u store.User) map[string]any {
-	return value.Show(u.UserDefinedAttributes, nil, d.opts.Settings().Info.UserDefinedAttributes.Settings())
+	return value.ShowAttributes(u.UserDefinedAttributes, d.opts.Settings().Info.UserDefinedAttributes)
 }
 
 // OwnChange says what users change of themselves. Nil fields stay as they are.
@@ -72,7 +72,7 @@ func (d *Directory) ChangeOwn(ctx context.Context, userID int64, c OwnChange) (c
 		}
 		change.Password = &hash
 	}
-	now, rules := d.now(), d.opts.Settings().Info.UserDefinedAttributes.Settings()
+	now, rules := d.now(), d.opts.Settings().Info.UserDefinedAttributes
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		changed = Changed{}
 		found, err := store.FindUsers(ctx, tx, store.UserFilter{IDs: []int64{userID}}, store.Page{})
@@ -83,7 +83,7 @@ func (d *Directory) ChangeOwn(ctx context.Context, userID int64, c OwnChange) (c
 			return apierr.New(apierr.UpdateInfoOfNonexistentUser, "")
 		}
 		change := change
-		attributes, others, err := value.Merge("userDefinedAttributes", found[0].UserDefinedAttributes, c.UserDefinedAttributes, rules)
+		attributes, others, err := value.MergeAttributes(found[0].UserDefinedAttributes, c.UserDefinedAttributes, rules)
 		if err != nil {
 			return err
 		}

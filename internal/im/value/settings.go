@@ -98,6 +98,16 @@ func Show(stored map[string]any, names []string, rules config.Settings) map[stri
 	return shown
 }
 
+// MergeAttributes is Merge for user-defined attributes.
+func MergeAttributes(stored, wanted map[string]any, rules config.UserDefinedAttributes) (merged map[string]any, changed bool, err error) {
+	return Merge("userDefinedAttributes", stored, wanted, rules.Settings())
+}
+
+// ShowAttributes is Show for user-defined attributes.
+func ShowAttributes(stored map[string]any, rules config.UserDefinedAttributes) map[string]any {
+	return Show(stored, nil, rules.Settings())
+}
+
 func find(name string, rules config.Settings) *config.AllowedSetting {
 	for i := range rules.AllowedSettings {
 		if rules.AllowedSettings[i].SourceName == name {
