@@ -93,8 +93,10 @@ func TestDisconnect(t *testing.T) {
 		selection func() *link.Disconnection
 		want      []int
 	}{
-		"users":    {func() *link.Disconnection { return &link.Disconnection{UserIDs: []int64{1, 3, 77}} }, []int{0, 1, 4, 5}},
-		"devices":  {func() *link.Disconnection { return &link.Disconnection{UserIDs: []int64{1, 2}, Devices: []wire.DeviceType{1}} }, []int{1, 3}},
+		"users": {func() *link.Disconnection { return &link.Disconnection{UserIDs: []int64{1, 3, 77}} }, []int{0, 1, 4, 5}},
+		"devices": {func() *link.Disconnection {
+			return &link.Disconnection{UserIDs: []int64{1, 2}, Devices: []wire.DeviceType{1}}
+		}, []int{1, 3}},
 		"sessions": {func() *link.Disconnection { return &link.Disconnection{SessionIDs: []int32{m.sessions.find(2, 1).ID}} }, []int{3}},
 		"all":      {func() *link.Disconnection { return &link.Disconnection{All: true} }, []int{0, 1, 2, 3, 4, 5}},
 		"addresses": {func() *link.Disconnection {
