@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// The reading end of RFC 6455 is written here rather than taken from a library: a library keeps buffers and goroutines
-// for each connection that tens of thousands of idle ones cannot afford, and writing, bounding and closing are the
-// business of the stream anyway.
+// The reading end of RFC 6455 is written here rather than taken from a library: libraries keep buffers for each
+// connection that tens of thousands of idle ones cannot afford, and writing, bounding and closing are the business of the
+// stream anyway.
 
 // An opcode says what a frame of a WebSocket holds.
 type opcode byte
