@@ -24,28 +24,13 @@ var errTruncated = errors.New("the value is not an entry")
 type content struct {
 	status   wire.UserStatus
 	sessions []Session
-	// evicted are sessions that had to go for one of another device type. Without it their gateways would take them
-	// for missing by mistake and register them again.
-	evicted []eviction
 }
-
-// An eviction names a session of the user.
-type eviction struct {
-	device wire.DeviceType
-	id     int32
-}
-
-// maxEvicted bounds how many evictions are remembered, the latest ones.
-const maxEvicted = 8
 
 func (c *content) encode() []byte {
 	b := make([]byte, 0, 16+160*len(c.sessions))
 	b = appendVarint(b, 1, uint64(c.status))
 	for i := range c.sessions {
 		b = appendMessage(b, 2, c.sessions[i].append)
-	}
-	for _, e := range c.evicted {
-		b = appendMessage(b, 3, func(b []byte) []byte { return appendVarint(appendVarint(b, 1, uint64(e.device)), 2, uint64(e.id)) })
 	}
 	return b
 }
@@ -67,26 +52,10 @@ func decode(userID int64, data []byte, intern func(id, incarnation string) *gate
 			s.gateway = intern(s.NodeID, incarnation)
 			s.NodeID = s.gateway.id
 			c.sessions = append(c.sessions, s)
-		case 3:
-			var e eviction
-			if err := fields(data, e.set); err != nil {
-				return err
-			}
-			c.evicted = append(c.evicted, e)
 		}
 		return nil
 	})
 	return c, err
-}
-
-func (e *eviction) set(number protowire.Number, n uint64, _ []byte) error {
-	switch number {
-	case 1:
-		e.device = wire.DeviceType(n)
-	case 2:
-		e.id = int32(n)
-	}
-	return nil
 }
 
 func (s *Session) append(b []byte) []byte {
@@ -105,6 +74,9 @@ func (s *Session) append(b []byte) []byte {
 	b = appendDetails(b, 9, s.Details)
 	if s.Position != nil {
 		b = appendMessage(b, 10, s.Position.append)
+	}
+	if s.excludes != 0 {
+		b = appendVarint(b, 11, uint64(s.excludes))
 	}
 	return b
 }
@@ -137,6 +109,8 @@ func (s *Session) set(number protowire.Number, n uint64, data []byte, incarnatio
 	case 10:
 		s.Position = &Position{}
 		err = fields(data, s.Position.set)
+	case 11:
+		s.excludes = devices(n)
 	}
 	return err
 }

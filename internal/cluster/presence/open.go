@@ -18,8 +18,8 @@ import (
 const maxConflicts = 50
 
 // Open registers a session of this process's gateway. decide is asked with what is known of the user, who may be
-// offline; it may refuse with an error, which Open returns as it is, or name the device types whose sessions must go.
-// The session of the same device type goes in any case. decide may be asked several times, as others may be faster, and
+// offline; it may refuse with an error, which Open returns as it is, or name the device types whose sessions must go,
+// best all that conflict, as there may be sessions at gateways that are cut off. The session of the same device type goes in any case. decide may be asked several times, as others may be faster, and
 // nil means that nothing else has to go. A position is dropped if positions are not kept. The answer, the status and the session take effect together or not at all.
 //
 // replaced are the sessions that had to go, possibly at other gateways. Those gateways learn of it by themselves, but
@@ -51,15 +51,13 @@ func (d *Directory) Open(
 				replaced = append(replaced, other)
 			}
 		}
-		next := content{status: status, sessions: slices.DeleteFunc(slices.Clone(current.sessions), goes), evicted: current.evicted}
-		next.sessions = append(next.sessions, s)
-		for _, other := range replaced {
-			if other.Device != s.Device {
-				next.evicted = append(slices.Clip(next.evicted), eviction{other.Device, other.ID})
-			}
+		next := slices.DeleteFunc(slices.Clone(current.sessions), goes)
+		for i := range next {
+			// The rules may have changed since that one was opened.
+			next[i].excludes &^= devicesOf([]wire.DeviceType{s.Device})
 		}
-		next.evicted = next.evicted[max(len(next.evicted)-maxEvicted, 0):]
-		return &next, nil
+		s.excludes = devicesOf(conflicts) &^ devicesOf([]wire.DeviceType{s.Device})
+		return &content{status: status, sessions: append(next, s)}, nil
 	})
 	if err != nil {
 		// It may have been written all the same.
@@ -104,7 +102,7 @@ func (d *Directory) Close(ctx context.Context, userID int64, device wire.DeviceT
 
 // without returns the content without some sessions, or nil if there are none such.
 func without(c content, gone func(*Session) bool) *content {
-	next := content{status: c.status, evicted: c.evicted}
+	next := content{status: c.status}
 	for i := range c.sessions {
 		if !gone(&c.sessions[i]) {
 			next.sessions = append(next.sessions, c.sessions[i])
@@ -190,7 +188,7 @@ func (d *Directory) change(
 		}
 		if r != nil && r.epoch == b.epoch {
 			revision = r.revision
-			current.sessions, current.evicted = undead(r.sessions), r.evicted
+			current.sessions = undead(r.sessions)
 		}
 		next, err := fn(current, d.table.live(r))
 		if err != nil || next == nil {

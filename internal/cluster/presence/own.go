@@ -67,7 +67,7 @@ func (o *own) remove(s *Session) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	sessions := o.sessions[s.UserID]
-	i := slices.IndexFunc(sessions, func(other Session) bool { return s.same(&other) })
+	i := slices.IndexFunc(sessions, s.is)
 	if i < 0 {
 		return false
 	}
@@ -130,9 +130,12 @@ func (d *Directory) check(userID int64) {
 		return
 	}
 	for i := range sessions {
-		if r == nil || !slices.ContainsFunc(r.sessions, func(s Session) bool { return s.same(&sessions[i]) }) {
+		own := &sessions[i]
+		switch {
+		case r != nil && rival(r.sessions, own) != nil:
+			d.lose(own)
+		case r == nil || !slices.ContainsFunc(r.sessions, own.is):
 			d.own.mark(userID, false)
-			return
 		}
 	}
 	if r != nil && slices.ContainsFunc(r.sessions, func(s Session) bool { return d.foreign(sessions, &s) }) {
@@ -142,7 +145,7 @@ func (d *Directory) check(userID int64) {
 
 // foreign reports whether a session claims to be of this gateway and is not.
 func (d *Directory) foreign(sessions []Session, s *Session) bool {
-	return s.gateway == d.own.gateway && !slices.ContainsFunc(sessions, func(o Session) bool { return o.same(s) })
+	return s.gateway == d.own.gateway && !slices.ContainsFunc(sessions, s.is)
 }
 
 // announceLoop settles what is marked, many at a time, and says so when a new bucket knows all own sessions.
@@ -245,7 +248,7 @@ func (d *Directory) settle(ctx context.Context, userID int64, fresh bool) error 
 		if !settled {
 			return nil, nil // Open looks at it when it is done.
 		}
-		next := content{status: current.status, evicted: current.evicted}
+		next := content{status: current.status}
 		changed := false
 		for i := range current.sessions {
 			if d.foreign(sessions, &current.sessions[i]) {
@@ -255,14 +258,12 @@ func (d *Directory) settle(ctx context.Context, userID int64, fresh bool) error 
 			next.sessions = append(next.sessions, current.sessions[i])
 		}
 		for i := range sessions {
-			switch j := index(next.sessions, sessions[i].Device); {
-			case slices.Contains(current.evicted, eviction{sessions[i].Device, sessions[i].ID}):
-				lost = append(lost, sessions[i])
-			case j < 0:
-				next.sessions = append(next.sessions, sessions[i])
+			switch own := &sessions[i]; {
+			case rival(next.sessions, own) != nil:
+				lost = append(lost, *own)
+			case !slices.ContainsFunc(next.sessions, own.is):
+				next.sessions = append(next.sessions, *own)
 				changed = true
-			case !next.sessions[j].same(&sessions[i]):
-				lost = append(lost, sessions[i])
 			}
 		}
 		if !changed {

@@ -52,6 +52,7 @@ func runSuite(t *testing.T, fabric func(t testing.TB) *clustertest.Fabric) {
 		run  func(t *testing.T, f *clustertest.Fabric)
 	}{
 		{"Open", testOpen},
+		{"OpenClose", testOpenClose},
 		{"OpenConflicts", testOpenConflicts},
 		{"OpenTogether", testOpenTogether},
 		{"OpenRefused", testOpenRefused},
@@ -232,6 +233,42 @@ func testOpen(t *testing.T, f *clustertest.Fabric) {
 		s.await(t, "nobody", func() bool { return !s.Online(-5) })
 		g.open(t, session(-5, wire.DeviceType_IOS, 8+i, g))
 		s.await(t, "the user again", func() bool { return s.Online(-5) })
+	}
+}
+
+// testOpenClose looks after each change, when the news of it may be early or late.
+func testOpenClose(t *testing.T, f *clustertest.Fabric) {
+	g, s := start(t, f.Options, "g", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
+	awaitPeers(t, g, s)
+	var group sync.WaitGroup
+	for user := range int64(16) {
+		group.Go(func() {
+			for id := range int32(60) {
+				one := session(user, wire.DeviceType_DESKTOP, id, g)
+				if _, err := g.Open(context.Background(), one, wire.UserStatus_AVAILABLE, nil); err != nil {
+					t.Error(err)
+					return
+				}
+				if !g.sees(user, one) {
+					t.Errorf("user %d does not have session %d", user, id)
+				}
+				g.Close(context.Background(), user, wire.DeviceType_DESKTOP, id)
+				if !g.sees(user) {
+					t.Errorf("user %d still has session %d", user, id)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, p := range []*peer{g, s} {
+		p.await(t, "an empty table", func() bool {
+			count := 0
+			p.table.each(func(int64, *record) { count++ })
+			return count == 0
+		})
+	}
+	if len(g.lost) > 0 {
+		t.Errorf("lost %v", g.lost)
 	}
 }
 
@@ -609,9 +646,11 @@ func TestPartition(t *testing.T) {
 	a, b := start(t, cluster.Options{Server: line}, "a", cluster.Gateway), start(t, f.Options, "b", cluster.Gateway)
 	awaitPeers(t, a, b)
 	taken, stays := session(1, wire.DeviceType_DESKTOP, 1, a), session(2, wire.DeviceType_DESKTOP, 2, a)
+	goes := session(3, wire.DeviceType_IOS, 3, a)
 	a.open(t, taken)
 	a.open(t, stays)
-	b.await(t, "the sessions", func() bool { return b.sees(1, taken) && b.sees(2, stays) })
+	a.open(t, goes)
+	b.await(t, "the sessions", func() bool { return b.sees(1, taken) && b.sees(2, stays) && b.sees(3, goes) })
 	line.set(true)
 	b.await(t, "the end of the sessions", func() bool { return b.sees(1) && b.sees(2) })
 	b.await(t, "clean records", func() bool { return b.table.get(1) == nil && b.table.get(2) == nil })
@@ -620,11 +659,17 @@ func TestPartition(t *testing.T) {
 	}
 	instead := session(1, wire.DeviceType_DESKTOP, 3, b)
 	b.open(t, instead)
+	alone := session(3, wire.DeviceType_DESKTOP, 4, b)
+	if _, err := b.Open(t.Context(), alone, wire.UserStatus_AVAILABLE, func(Entry) ([]wire.DeviceType, error) {
+		return []wire.DeviceType{wire.DeviceType_DESKTOP, wire.DeviceType_IOS}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 	line.set(false)
 	for _, p := range []*peer{a, b} {
-		p.await(t, "who won", func() bool { return p.sees(1, instead) && p.sees(2, stays) })
+		p.await(t, "who won", func() bool { return p.sees(1, instead) && p.sees(2, stays) && p.sees(3, alone) })
 	}
-	a.await(t, "its loss", func() bool { return a.has(taken.Key()) })
+	a.await(t, "its losses", func() bool { return a.has(taken.Key()) && a.has(goes.Key()) })
 	if a.has(stays.Key()) || len(b.lost) > 0 {
 		t.Errorf("lost %v and %v", a.lost, b.lost)
 	}

@@ -29,7 +29,22 @@ type Session struct {
 	Details map[string]string
 
 	gateway *gateway
+	// excludes are the device types that had to go for this session. A gateway that could not be told finds out by it
+	// that its session is not missing by mistake.
+	excludes devices
 }
+
+// devices is a set of device types.
+type devices uint64
+
+func devicesOf(types []wire.DeviceType) (set devices) {
+	for _, t := range types {
+		set |= 1 << (t & 63)
+	}
+	return set
+}
+
+func (d devices) has(t wire.DeviceType) bool { return d&devicesOf([]wire.DeviceType{t}) != 0 }
 
 // A Location is a position with what a client says about it.
 type Location struct {
@@ -69,6 +84,20 @@ func index(sessions []Session, device wire.DeviceType) int {
 	}
 	return -1
 }
+
+// rival returns the session for which another one had to go: one in its place, or one that excludes its device type.
+func rival(sessions []Session, of *Session) *Session {
+	for i := range sessions {
+		s := &sessions[i]
+		if !s.same(of) && !s.gateway.dead.Load() && (s.Device == of.Device || s.excludes.has(of.Device)) {
+			return s
+		}
+	}
+	return nil
+}
+
+// is is same for use as a predicate.
+func (s *Session) is(other Session) bool { return s.same(&other) }
 
 // same reports whether both are one and the same session.
 func (s *Session) same(other *Session) bool {

@@ -97,7 +97,7 @@ func (t *table) live(r *record) []Session {
 	return live
 }
 
-// follow notes how far the watch has come, before what it brings is stored. Only the watch calls it.
+// follow notes how far the watch has come. Only the watch calls it.
 func (t *table) follow(revision uint64) {
 	if revision > t.followed.Load() {
 		t.followed.Store(revision)
@@ -110,6 +110,8 @@ func (t *table) news(userID int64, c content, revision, epoch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.records[userID]
+	// Whoever holds the lock sees either none of this or all.
+	t.follow(revision)
 	if before != nil && (before.epoch > epoch || before.epoch == epoch && before.revision > revision) {
 		return
 	}

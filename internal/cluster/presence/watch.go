@@ -207,8 +207,6 @@ func (d *Directory) complete(b *bucket, seen map[int64]struct{}) {
 
 // apply follows one change.
 func (d *Directory) apply(b *bucket, entry jetstream.KeyValueEntry, seen map[int64]struct{}) {
-	// Whoever reads how far the watch has come must find what it brought.
-	defer d.table.follow(entry.Revision())
 	present := entry.Operation() == jetstream.KeyValuePut
 	if id, ok := strings.CutPrefix(entry.Key(), gatewayKey); ok {
 		if present {
