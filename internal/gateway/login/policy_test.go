@@ -78,8 +78,10 @@ func TestPolicy(t *testing.T) {
 		{"lists", `[{"effect": "ALLOW", "actions": ["QUERY", "UPDATE"], "resources": ["USER", "JOINED_GROUP"]}]`, "QUERY_JOINED_GROUP_IDS QUERY_JOINED_GROUP_INFOS UPDATE_USER"},
 		{"all actions", `[{"effect": "ALLOW", "actions": "*", "resources": "CONVERSATION_SETTING"}]`, "DELETE_CONVERSATION_SETTINGS QUERY_CONVERSATION_SETTINGS UPDATE_CONVERSATION_SETTINGS"},
 		{"all in a list", `[{"effect": "ALLOW", "actions": ["CREATE", "*"], "resources": ["TYPING_STATUS"]}]`, "UPDATE_TYPING_STATUS"},
-		{"all resources", `[{"effect": "ALLOW", "actions": "CREATE", "resources": "*"}, {"effect": "DENY", "actions": "CREATE", "resources": ["GROUP", "MEETING", "MESSAGE"]}]`,
-			"CREATE_FRIEND_REQUEST CREATE_GROUP_BLOCKED_USER CREATE_GROUP_INVITATION CREATE_GROUP_JOIN_QUESTIONS CREATE_GROUP_JOIN_REQUEST CREATE_GROUP_MEMBERS CREATE_RELATIONSHIP CREATE_RELATIONSHIP_GROUP"},
+		{
+			"all resources", `[{"effect": "ALLOW", "actions": "CREATE", "resources": "*"}, {"effect": "DENY", "actions": "CREATE", "resources": ["GROUP", "MEETING", "MESSAGE"]}]`,
+			"CREATE_FRIEND_REQUEST CREATE_GROUP_BLOCKED_USER CREATE_GROUP_INVITATION CREATE_GROUP_JOIN_QUESTIONS CREATE_GROUP_JOIN_REQUEST CREATE_GROUP_MEMBERS CREATE_RELATIONSHIP CREATE_RELATIONSHIP_GROUP",
+		},
 		{"an empty cell", `[{"effect": "ALLOW", "actions": "CREATE", "resources": "USER"}]`, ""},
 		{"deny after allow", `[` + all + `, {"effect": "DENY", "actions": "UPDATE", "resources": "MEETING"}]`, without("UPDATE_MEETING", "UPDATE_MEETING_INVITATION")},
 		{"deny before allow", `[{"effect": "DENY", "actions": "UPDATE", "resources": "MEETING"}, ` + all + `]`, without("UPDATE_MEETING", "UPDATE_MEETING_INVITATION")},
