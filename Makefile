@@ -40,9 +40,14 @@ setup: ## Find or install what the tests need
 	@scripts/need go postgresql chromium node slapd
 
 .PHONY: unit
-unit: ## Run the Go tests of both storage engines with the race detector
+unit: test/e2e/client/node_modules ## Run the Go tests of both storage engines with the race detector
 	$(GO) vet $(PACKAGES)
 	$(GO) test -race -timeout 15m $(PACKAGES)
+
+test/e2e/client/node_modules: test/e2e/client/package-lock.json
+	@scripts/need node
+	cd test/e2e/client && npm ci --silent
+	@touch $@
 
 .PHONY: lint
 lint: $(LINT) ## Lint the Go code
@@ -75,4 +80,4 @@ docs: build ## Write the generated files anew: codes, configuration reference, O
 
 .PHONY: clean
 clean: ## Remove what was built; data/, log/ and plugins/ stay
-	rm -rf bin .tools tools/openapi/node_modules
+	rm -rf bin .tools tools/openapi/node_modules test/e2e/client/node_modules

@@ -51,7 +51,12 @@ export class Client {
 
   static async login(url, userId, fields = {}) {
     const client = await Client.connect(url);
-    await client.request({ createSessionRequest: { version: 1, userId, password: '123', deviceType: 'DESKTOP', ...fields } });
+    try {
+      await client.request({ createSessionRequest: { version: 1, userId, password: '123', deviceType: 'DESKTOP', ...fields } });
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
     return client;
   }
 
