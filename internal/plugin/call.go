@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"example.org/app/internal/apierr"
+)
+
+// Has reports whether an extension would be called. It costs next to nothing, so that callers ask before they make
+// arguments.
+func (m *Manager) Has(method *Method) bool {
+	for _, b := range (*m.table.Load())[method.Point] {
+		if b.takesPart(method) {
+			return true
+		}
+	}
+	return false
+}
+
+// each calls visit for the extensions that take part, in order. One that was replaced meanwhile gives its place to its
+// successor: from there on the newest list counts.
+func (m *Manager) each(method *Method, visit func(*member) (goOn bool, err error)) error {
+	list := (*m.table.Load())[method.Point]
+	for i := 0; i < len(list); i++ {
+		b := list[i]
+		if !b.takesPart(method) {
+			continue
+		}
+		goOn, err := visit(b)
+		if errors.Is(err, errRetired) {
+			if list = (*m.table.Load())[method.Point]; i < len(list) && list[i] != b {
+				i-- // Its successor is there.
+			}
+			continue
+		}
+		if err != nil || !goOn {
+			return err
+		}
+	}
+	return nil
+}
+
+// failed says what the error of an extension means for the caller: nil lets it go on.
+func (m *Manager) failed(ctx context.Context, b *member, method *Method, err error) error {
+	if errors.Is(err, errRetired) {
+		return err
+	}
+	if _, ok := errors.AsType[*apierr.Error](err); ok && method.Failure == Refuse {
+		return err // The plugin refused, it did not fail.
+	}
+	b.logger.WarnContext(ctx, "an extension failed", "point", method.Point.Name, "method", method.Name, "error", err)
+	if m.failureOf(method) == Ignore {
+		return nil
+	}
+	return &apierr.Error{
+		Code:   apierr.ServerInternalError,
+		Reason: fmt.Sprintf("the extension %s of plugin %q failed", b.Class(), b.plugin.ID),
+		Err:    fmt.Errorf("call %s.%s of extension %q of plugin %q: %w", method.Point.Name, method.Name, b.Class(), b.plugin.ID, err),
+	}
+}
+
+// Pass passes a value through the extensions of a pipeline. rest are the arguments after the value.
+func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest ...any) (V, error) {
+	limit := m.limitOf(method)
+	err := m.each(method, func(b *member) (bool, error) {
+		var next V
+		ok, err := b.call(ctx, method, limit, append([]any{value}, rest...), &next)
+		if err != nil {
+			return true, m.failed(ctx, b, method, err)
+		}
+		if ok {
+			value = next
+		}
+		return true, nil
+	})
+	return value, err
+}
+
+// Ask asks the extensions one after another until one answers, and reports whether one did.
+func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (answer R, ok bool, err error) {
+	limit := m.limitOf(method)
+	err = m.each(method, func(b *member) (bool, error) {
+		var result R
+		answered, err := b.call(ctx, method, limit, args, &result)
+		if err != nil {
+			return true, m.failed(ctx, b, method, err)
+		}
+		if answered {
+			answer, ok = result, true
+		}
+		return !answered, nil
+	})
+	return answer, ok, err
+}
+
+// Run lets the only extension do something that has no result. It reports false if there is none.
+func (m *Manager) Run(ctx context.Context, method *Method, args ...any) (done bool, err error) {
+	limit := m.limitOf(method)
+	err = m.each(method, func(b *member) (bool, error) {
+		done = true
+		if _, err := b.call(ctx, method, limit, args, nil); err != nil {
+			return false, m.failed(ctx, b, method, err)
+		}
+		return false, nil
+	})
+	return done, err
+}
+
+// maxTold bounds how many calls of observers may be on their way at once for one extension. More are dropped.
+const maxTold = 1000
+
+// Tell calls all extensions at the same time and waits for none of them. What they do wrong is logged.
+func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
+	ctx = context.WithoutCancel(ctx)
+	limit := m.limitOf(method)
+	for _, b := range (*m.table.Load())[method.Point] {
+		if !b.takesPart(method) {
+			continue
+		}
+		if b.told.Add(1) > maxTold {
+			b.told.Add(-1)
+			b.record.fail(method.Point.Name+"."+method.Name, errBusy)
+			continue
+		}
+		m.tellers.Go(func() {
+			defer b.told.Add(-1)
+			if _, err := b.call(ctx, method, limit, args, nil); err != nil && !errors.Is(err, errRetired) {
+				_ = m.failed(ctx, b, method, err)
+			}
+		})
+	}
+}
+
+// errBusy is a call that was dropped.
+var errBusy = errors.New("too many calls are waiting; this one was dropped")
