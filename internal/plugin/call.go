@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"example.org/app/internal/apierr"
 )
@@ -14,7 +15,8 @@ import (
 // arguments.
 func (m *Manager) Has(method *Method) bool {
 	for _, b := range (*m.table.Load())[method.Point] {
-		if b.takesPart(method) {
+		// One that was just replaced has a successor, most likely.
+		if b.takesPart(method) || b.calls.isClosed() {
 			return true
 		}
 	}
@@ -22,26 +24,35 @@ func (m *Manager) Has(method *Method) bool {
 }
 
 // each calls visit for the extensions that take part, in order. One that was replaced meanwhile gives its place to its
-// successor: from there on the newest list counts.
+// successor.
 func (m *Manager) each(method *Method, visit func(*member) (goOn bool, err error)) error {
+	var visited []*member
 	list := (*m.table.Load())[method.Point]
-	for i := 0; i < len(list); i++ {
-		b := list[i]
-		if !b.takesPart(method) {
-			continue
+	for len(list) > 0 {
+		b := list[0]
+		goOn, err := true, error(nil)
+		if b.takesPart(method) {
+			goOn, err = visit(b)
+		} else if b.calls.isClosed() {
+			err = errRetired
 		}
-		goOn, err := visit(b)
 		if errors.Is(err, errRetired) {
-			if list = (*m.table.Load())[method.Point]; i < len(list) && list[i] != b {
-				i-- // Its successor is there.
-			}
+			list = slices.DeleteFunc(slices.Clone((*m.table.Load())[method.Point]), func(next *member) bool {
+				return next == b || slices.ContainsFunc(visited, next.succeeds)
+			})
 			continue
 		}
 		if err != nil || !goOn {
 			return err
 		}
+		visited, list = append(visited, b), list[1:]
 	}
 	return nil
+}
+
+// succeeds reports whether the extension is the same, in this or another version of the plugin.
+func (m *member) succeeds(other *member) bool {
+	return m.plugin.ID == other.plugin.ID && m.Class() == other.Class()
 }
 
 // failed says what the error of an extension means for the caller: nil lets it go on.
@@ -128,7 +139,13 @@ func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 		}
 		m.tellers.Go(func() {
 			defer b.told.Add(-1)
-			if _, err := b.call(ctx, method, limit, args, nil); err != nil && !errors.Is(err, errRetired) {
+			_, err := b.call(ctx, method, limit, args, nil)
+			for _, next := range (*m.table.Load())[method.Point] {
+				if errors.Is(err, errRetired) && next.succeeds(b) && next.takesPart(method) {
+					_, err = next.call(ctx, method, limit, args, nil)
+				}
+			}
+			if err != nil && !errors.Is(err, errRetired) {
 				_ = m.failed(ctx, b, method, err)
 			}
 		})

@@ -106,6 +106,13 @@ func (g *gate) leave() {
 	}
 }
 
+// isClosed reports whether no more calls are let in.
+func (g *gate) isClosed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}
+
 // close lets no more calls in and waits for those that are, until the context ends.
 func (g *gate) close(ctx context.Context) {
 	g.mu.Lock()
