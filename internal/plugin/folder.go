@@ -205,14 +205,17 @@ func (f *Folder) changed(ctx context.Context, src Source) {
 	if err != nil {
 		return // The manager told, and the old version goes on.
 	}
+	isNew := true
 	for _, old := range before {
-		if old.ID != p.ID {
+		if old.ID == p.ID {
+			isNew = false
+		} else {
 			if _, err := f.manager.Remove(ctx, old.ID); err != nil {
 				f.logger.Warn("a plugin could not be removed", "plugin", old.ID, "error", err)
 			}
 		}
 	}
-	if len(before) == 0 {
+	if isNew {
 		f.manager.Do(ctx, p, Start)
 	}
 }

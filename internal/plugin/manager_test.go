@@ -98,6 +98,9 @@ func TestFailures(t *testing.T) {
 	if _, err := w.transform(1); apierr.From(err).Code != apierr.MessageIsIllegal || apierr.From(err).Reason != "that word!" {
 		t.Errorf("the error is %v", err)
 	}
+	if got := w.saw(); !slices.Equal(got, []string{"faulty/Transformer transform refused"}) {
+		t.Errorf("observed was %v", got)
+	}
 	fail = &Exception{Message: "TypeError: x", Location: "faulty.js:3:1"}
 	_, err := w.transform(1)
 	if e := apierr.From(err); e.Code != apierr.ServerInternalError || !strings.Contains(e.Error(), `ClientRequestHandler.transform of extension "Transformer" of plugin "faulty": TypeError: x (faulty.js:3:1)`) {
