@@ -33,20 +33,20 @@ func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the server: %w\n%s", err, out)
 	}
-	server, stop, err := start(ctx, regexp.MustCompile(`service +admin interface +http://(\S+)`), app, "service", "--home", dir,
+	ours, err := start(ctx, regexp.MustCompile(`service +admin interface +http://(\S+)`), app, "service", "--home", dir,
 		"--set=app.service.admin-api.http.host=127.0.0.1", "--set=app.service.admin-api.http.port=0",
 		"--set=app.service.admin-api.rate-limiting.capacity=2000000000", "--set=app.service.admin-api.rate-limiting.initial-tokens=2000000000",
 		"--set=app.logging.console.enabled=false")
 	if err != nil {
 		return err
 	}
-	defer stop()
+	defer ours.stop()
 	for id := 1; id <= 3; id++ {
-		if err := createRole(ctx, server, id); err != nil {
+		if err := createRole(ctx, ours.addr, id); err != nil {
 			return err
 		}
 	}
-	body, err := fetch(ctx, server)
+	body, err := fetch(ctx, ours.addr)
 	if err != nil {
 		return err
 	}
@@ -58,46 +58,56 @@ func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
 	if err != nil {
 		return err
 	}
-	bare, stopBare, err := start(ctx, regexp.MustCompile(`^(\S+)`), self, "bare", file)
+	bare, err := start(ctx, regexp.MustCompile(`^(\S+)`), self, "bare", file)
 	if err != nil {
 		return err
 	}
-	defer stopBare()
+	defer bare.stop()
 	var rows [][]string
 	for _, connections := range []int{1, 32} {
-		var ours, base []result
+		var measured, base []result
 		load(bare, adminRequest, connections, duration/4) // warm up
-		load(server, adminRequest, connections, duration/4)
+		load(ours, adminRequest, connections, duration/4)
 		for range rounds {
 			base = append(base, load(bare, adminRequest, connections, duration))
-			ours = append(ours, load(server, adminRequest, connections, duration))
+			measured = append(measured, load(ours, adminRequest, connections, duration))
 		}
-		b, o := median(base), median(ours)
-		rows = append(
-			rows,
-			[]string{fmt.Sprint(connections), "bare net/http", fmt.Sprintf("%.0f", b.rate), micros(b.p50), micros(b.p99), "1.00"},
-			[]string{fmt.Sprint(connections), "GET /admins/roles", fmt.Sprintf("%.0f", o.rate), micros(o.p50), micros(o.p99), fmt.Sprintf("%.2f", o.rate/b.rate)},
-		)
+		b, o := median(base), median(measured)
+		rows = append(rows, row(connections, "bare net/http", b, b), row(connections, "GET /admins/roles", o, b))
 	}
 	table(fmt.Sprintf("Admin interface: %d bytes of JSON, credentials checked, audit log on", len(body)),
-		[]string{"connections", "server", "requests/s", "p50", "p99", "ratio"}, rows)
+		[]string{"connections", "server", "requests/s", "p50", "p99", "CPU per request", "ratio"}, rows)
 	return nil
+}
+
+func row(connections int, name string, r, base result) []string {
+	return []string{
+		strconv.Itoa(connections), name, fmt.Sprintf("%.0f", r.rate), micros(r.p50), micros(r.p99), micros(r.cpu),
+		fmt.Sprintf("%.2f", r.rate/base.rate),
+	}
 }
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.0f µs", float64(d.Nanoseconds())/1000) }
 
+// server is a program that runs and where it listens.
+type server struct {
+	addr string
+	pid  int
+	stop func()
+}
+
 // start runs a program and waits for the line that says where it listens.
-func start(ctx context.Context, ready *regexp.Regexp, name string, args ...string) (addr string, stop func(), err error) {
+func start(ctx context.Context, ready *regexp.Regexp, name string, args ...string) (*server, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	stop = func() {
+	stop := func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 	}
@@ -105,11 +115,11 @@ func start(ctx context.Context, ready *regexp.Regexp, name string, args ...strin
 	for lines.Scan() {
 		if m := ready.FindStringSubmatch(lines.Text()); m != nil {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return m[1], stop, nil
+			return &server{addr: m[1], pid: cmd.Process.Pid, stop: stop}, nil
 		}
 	}
 	stop()
-	return "", nil, fmt.Errorf("%s ended before it was ready", name)
+	return nil, fmt.Errorf("%s ended before it was ready", name)
 }
 
 func createRole(ctx context.Context, addr string, id int) error {

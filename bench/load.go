@@ -4,12 +4,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -18,30 +17,33 @@ import (
 type result struct {
 	rate     float64 // answers a second
 	p50, p99 time.Duration
+	cpu      time.Duration // what the server's process used for one answer; 0 when it is not known
 }
 
 // load sends the same request over a number of connections, one at a time on
-// each, for a while. The client does little, so that it leaves the processors
-// to the server.
-func load(addr, request string, connections int, duration time.Duration) result {
+// each, for a while. The client does little and allocates nothing for an
+// answer, so that it leaves the processors to the server.
+func load(s *server, request string, connections int, duration time.Duration) result {
 	var wg sync.WaitGroup
 	times := make([][]time.Duration, connections)
+	used, known := cpuTime(s.pid)
 	start := time.Now()
 	end := start.Add(duration)
 	for i := range connections {
 		wg.Go(func() {
-			conn, err := net.Dial("tcp", addr)
+			conn, err := net.Dial("tcp", s.addr)
 			if err != nil {
 				panic(err)
 			}
 			defer conn.Close()
 			r := bufio.NewReaderSize(conn, 64<<10)
+			out := []byte(request)
 			for {
 				sent := time.Now()
 				if sent.After(end) {
 					return
 				}
-				if _, err := io.WriteString(conn, request); err != nil {
+				if _, err := conn.Write(out); err != nil {
 					panic(err)
 				}
 				if err := readAnswer(r); err != nil {
@@ -52,13 +54,23 @@ func load(addr, request string, connections int, duration time.Duration) result 
 		})
 	}
 	wg.Wait()
+	took := time.Since(start)
 	all := slices.Concat(times...)
 	slices.Sort(all)
-	return result{
-		rate: float64(len(all)) / time.Since(start).Seconds(),
+	res := result{
+		rate: float64(len(all)) / took.Seconds(),
 		p50:  all[len(all)/2], p99: all[len(all)*99/100],
 	}
+	if now, ok := cpuTime(s.pid); ok && known {
+		res.cpu = (now - used) / time.Duration(len(all))
+	}
+	return res
 }
+
+var (
+	success       = []byte("HTTP/1.1 200 ")
+	contentLength = []byte("Content-Length")
+)
 
 // readAnswer reads one answer with a Content-Length and demands success.
 func readAnswer(r *bufio.Reader) error {
@@ -68,20 +80,23 @@ func readAnswer(r *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		text := strings.TrimRight(string(line), "\r\n")
-		if first && !strings.HasPrefix(text, "HTTP/1.1 200") {
-			return fmt.Errorf("answer %q", text)
+		if first && !bytes.HasPrefix(line, success) {
+			return fmt.Errorf("answer %q", line)
 		}
-		if text == "" {
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
 			break
 		}
-		if name, value, ok := strings.Cut(text, ": "); ok && strings.EqualFold(name, "Content-Length") {
-			if length, err = strconv.Atoi(value); err != nil {
+		if name, value, ok := bytes.Cut(line, []byte(": ")); ok && bytes.EqualFold(name, contentLength) {
+			if length, err = strconv.Atoi(string(value)); err != nil {
 				return err
 			}
 		}
 	}
-	_, err := r.Discard(max(length, 0))
+	if length < 0 {
+		return fmt.Errorf("answer without Content-Length")
+	}
+	_, err := r.Discard(length)
 	return err
 }
 

@@ -127,6 +127,7 @@ type call struct {
 	api       *API
 	w         http.ResponseWriter
 	r         *http.Request
+	conn      *conn // nil when the request did not come by a Server
 	settings  *Settings
 	started   time.Time
 	remote    netip.Addr
@@ -141,7 +142,7 @@ type call struct {
 // ServeHTTP implements http.Handler. The order of the steps is part of the
 // contract: which error wins is observable.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{api: a, w: w, r: r, started: a.opts.Now(), requestID: rand.Text(), settings: a.opts.Settings()}
+	c := &call{api: a, w: w, r: r, started: a.opts.Now(), requestID: rand.Text(), settings: a.opts.Settings(), conn: connOf(r.Context())}
 	if ap, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		c.remote = ap.Addr().Unmap().WithZone("")
 	}
@@ -157,6 +158,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	result, err := c.process()
 	c.respond(result, err)
+	if c.conn != nil {
+		c.conn.release(w)
+	}
 }
 
 var (
@@ -356,7 +360,7 @@ func (c *call) send(result any, rc *http.ResponseController) error {
 		if v.Gzipped {
 			return c.sendGzipped(v)
 		}
-		writeBody(c.w, c.r, c.status, v.ContentType, v.Body)
+		c.writeBody(v.ContentType, v.Body)
 		return nil
 	case Stream:
 		return c.sendStream(v)
@@ -394,7 +398,7 @@ func (c *call) sendEnvelope(data any) error {
 		c.sendError(err)
 		return err
 	}
-	writeBody(c.w, c.r, c.status, jsonType, buf.Bytes())
+	c.writeBody(jsonType, buf.Bytes())
 	return nil
 }
 
@@ -420,7 +424,7 @@ func (c *call) sendError(err error) {
 		c.w.WriteHeader(c.status)
 		return
 	}
-	writeBody(c.w, c.r, c.status, jsonType, buf.Bytes())
+	c.writeBody(jsonType, buf.Bytes())
 }
 
 // sendGzipped sends a body that is stored compressed.
@@ -436,7 +440,7 @@ func (c *call) sendGzipped(raw *Raw) error {
 			c.sendError(err)
 			return err
 		}
-		writeBody(c.w, c.r, c.status, raw.ContentType, body)
+		c.writeBody(raw.ContentType, body)
 		return nil
 	}
 	h := c.w.Header()

@@ -39,33 +39,20 @@ func (e envelope) appendTo(buf *bytes.Buffer, now time.Time) error {
 	b = append(b, `{"code":`...)
 	b = strconv.AppendInt(b, int64(e.code), 10)
 	b = append(b, `,"reason":`...)
-	buf.Write(b)
-	if err := encodeJSON(buf, e.reason); err != nil {
+	b, err := appendString(b, e.reason)
+	if err != nil {
 		return err
 	}
-	b = append(buf.AvailableBuffer(), `,"timestamp":"`...)
+	b = append(b, `,"timestamp":"`...)
 	b = Date{now}.appendText(b)
 	b = append(b, '"')
-	buf.Write(b)
 	if e.data != nil {
-		buf.WriteString(`,"data":`)
-		if err := encodeJSON(buf, e.data); err != nil {
+		b = append(b, `,"data":`...)
+		if b, err = appendJSON(b, e.data); err != nil {
 			return fmt.Errorf("encode the answer: %w", err)
 		}
 	}
-	buf.WriteByte('}')
-	return nil
-}
-
-// encodeJSON writes v without the escapes that only HTML needs and without the
-// newline that an encoder adds.
-func encodeJSON(buf *bytes.Buffer, v any) error {
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	buf.Truncate(buf.Len() - 1)
+	buf.Write(append(b, '}'))
 	return nil
 }
 
@@ -88,12 +75,12 @@ var gzipWriters = sync.Pool{New: func() any {
 
 // writeBody sends a body that is complete. Text of some size is compressed if
 // the caller accepts that.
-func writeBody(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
-	h := w.Header()
-	h.Set("Content-Type", contentType)
+func (c *call) writeBody(contentType string, body []byte) {
+	h := c.w.Header()
+	h["Content-Type"] = contentTypeHeader(contentType)
 	if len(body) >= gzipFrom && isText(contentType) {
-		h.Add("Vary", "Accept-Encoding")
-		if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		h["Vary"] = append(h["Vary"], varyByEncoding...)
+		if acceptsGzip(c.r.Header.Get("Accept-Encoding")) {
 			buf := buffers.Get().(*bytes.Buffer)
 			defer putBuffer(buf)
 			zw := gzipWriters.Get().(*gzip.Writer)
@@ -105,11 +92,28 @@ func writeBody(w http.ResponseWriter, r *http.Request, status int, contentType s
 			body = buf.Bytes()
 		}
 	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		w.Write(body)
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if c.conn != nil && len(body) >= holdFrom && len(body) <= holdTo {
+		c.conn.hold()
 	}
+	c.w.WriteHeader(c.status)
+	if c.r.Method != http.MethodHead {
+		c.w.Write(body)
+	}
+}
+
+var (
+	jsonTypeHeader = []string{jsonType}
+	varyByEncoding = []string{"Accept-Encoding"}
+)
+
+// contentTypeHeader returns the values of a header, without allocation for the
+// type of nearly all answers.
+func contentTypeHeader(contentType string) []string {
+	if contentType == jsonType {
+		return jsonTypeHeader
+	}
+	return []string{contentType}
 }
 
 func isText(contentType string) bool {

@@ -23,6 +23,8 @@ type ServerOptions struct {
 	IdleTimeout   time.Duration
 	TLS           *Certificate // nil means plain HTTP
 	Logger        *slog.Logger
+
+	wrap func(net.Listener) net.Listener // for tests that watch the connections
 }
 
 // maxHeaderBytes bounds the request line and the headers; a query string of
@@ -44,6 +46,7 @@ func Listen(ctx context.Context, o ServerOptions) (*Server, error) {
 		ReadTimeout:       o.ReadTimeout,
 		IdleTimeout:       o.IdleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnContext:       withConn,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
 	addr := net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
@@ -51,6 +54,10 @@ func Listen(ctx context.Context, o ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admin interface: %w", err)
 	}
+	if o.wrap != nil {
+		listener = o.wrap(listener)
+	}
+	listener = holdingListener{listener}
 	if o.TLS != nil {
 		listener = tls.NewListener(listener, &tls.Config{
 			MinVersion:     tls.VersionTLS12,

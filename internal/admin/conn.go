@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// holdFrom and holdTo are the sizes of a body for which an answer is held back
+// until it is complete. Header and body of a smaller one fit into the buffer of
+// net/http anyway; for a larger one a call of the system more does not count.
+const (
+	holdFrom = 2 << 10
+	holdTo   = 64 << 10
+)
+
+// conn is a connection that can hold back what is written to it. net/http sends
+// an answer that is larger than its buffer in two pieces, which wakes the
+// caller twice and costs each side a call of the system more than the answer as
+// a whole.
+//
+// It is written by the goroutine that serves it. Only a server that is closed by
+// force writes at the same time, to say good-bye over TLS.
+type conn struct {
+	net.Conn
+	mu   sync.Mutex
+	held *bytes.Buffer // nil while nothing is held back
+}
+
+// hold keeps everything that is written from now on until release.
+func (c *conn) hold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held == nil {
+		c.held = buffers.Get().(*bytes.Buffer)
+	}
+}
+
+// release sends what was held back, including what w has not yet written. An
+// answer of which a part was lost ends the connection: whatever followed would
+// be taken for the rest of it.
+func (c *conn) release(w http.ResponseWriter) {
+	if !c.holds() {
+		return
+	}
+	err := http.NewResponseController(w).Flush()
+	c.mu.Lock()
+	held := c.held
+	c.held = nil
+	c.mu.Unlock()
+	defer putBuffer(held)
+	if err == nil {
+		_, err = c.Conn.Write(held.Bytes())
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler) // This is how net/http is told to end a connection.
+	}
+}
+
+func (c *conn) holds() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.held != nil
+}
+
+// Write implements io.Writer.
+func (c *conn) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	if c.held != nil {
+		defer c.mu.Unlock()
+		return c.held.Write(b)
+	}
+	c.mu.Unlock()
+	return c.Conn.Write(b)
+}
+
+// CloseWrite tells the caller that nothing more will come; net/http does so
+// before it closes a connection on which the caller may still be sending.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// holdingListener makes each accepted connection a conn.
+type holdingListener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l holdingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c}, nil
+}
+
+type connKey struct{}
+
+// withConn remembers the conn below a connection of the server.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	if held, ok := c.(*conn); ok {
+		return context.WithValue(ctx, connKey{}, held)
+	}
+	return ctx
+}
+
+// connOf returns the connection that a request came by, or nil when it did not
+// come by a Server of this package.
+func connOf(ctx context.Context) *conn {
+	c, _ := ctx.Value(connKey{}).(*conn)
+	return c
+}
