@@ -42,7 +42,7 @@ func (m *member) runHook(ctx context.Context, h Hook) (err error) {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("the host panicked: %v", value)
 		}
-		if err != nil {
+		if err = causeOf(ctx, err); err != nil {
 			m.record.fail(string(h), err)
 			m.logger.Warn("a hook of an extension failed", "hook", string(h), "error", err)
 		}
@@ -69,11 +69,7 @@ func (m *member) call(ctx context.Context, method *Method, limit time.Duration, 
 		if value := recover(); value != nil {
 			err = fmt.Errorf("the host panicked: %v", value)
 		}
-		if err != nil && ctx.Err() != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				err = cause
-			}
-		}
+		err = causeOf(ctx, err)
 		m.record.note(method, time.Since(begin)-held.Total(), err)
 	}()
 	return m.Call(ctx, method, args, result)
@@ -104,6 +100,13 @@ func (g *gate) leave() {
 	if g.closed && g.open == 0 {
 		close(g.idle)
 	}
+}
+
+// count is how many calls are inside.
+func (g *gate) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open
 }
 
 // isClosed reports whether no more calls are let in.

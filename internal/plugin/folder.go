@@ -3,7 +3,6 @@
 package plugin
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -13,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -41,10 +40,12 @@ type Folder struct {
 	manager *Manager
 	dir     string
 	logger  *slog.Logger
-	// seen has the hash of what was last tried of each file.
-	seen map[string][sha256.Size]byte
 	// foreign are names that belong to plugins from the network and are loaded by others.
 	foreign []string
+
+	mu sync.Mutex
+	// seen has the hash of what was last tried of each file.
+	seen map[string][sha256.Size]byte
 }
 
 // OpenFolder returns the folder, which is made if there is none.
@@ -53,6 +54,42 @@ func OpenFolder(m *Manager, dir string) (*Folder, error) {
 		return nil, fmt.Errorf("open the folder of plugins: %w", err)
 	}
 	return &Folder{manager: m, dir: dir, logger: m.opts.Logger, seen: make(map[string][sha256.Size]byte)}, nil
+}
+
+// Dir is where the folder is.
+func (f *Folder) Dir() string { return f.dir }
+
+// see notes the content of a file and reports whether it is new.
+func (f *Folder) see(name string, data []byte) bool {
+	sum := sha256.Sum256(data)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before, known := f.seen[name]
+	f.seen[name] = sum
+	return !known || before != sum
+}
+
+// forget returns the files that were seen and are not among names, and forgets them.
+func (f *Folder) forget(names []string) (gone []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name := range f.seen {
+		if !slices.Contains(names, name) {
+			delete(f.seen, name)
+			gone = append(gone, name)
+		}
+	}
+	return gone
+}
+
+// noted keeps the reason if a file was not accepted, and forgets an older one if it was.
+func (f *Folder) noted(src Source, err error) error {
+	if err != nil {
+		f.manager.reject(src, err)
+	} else {
+		f.manager.forgive(src)
+	}
+	return err
 }
 
 // Leave makes the folder pass over files that others load.
@@ -112,9 +149,10 @@ func (f *Folder) Load(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("read plugin %q: %w", name, err))
 			continue
 		}
-		f.seen[name] = sha256.Sum256(src.Data)
+		f.see(name, src.Data)
 		l, _ := languageOf(name)
-		if _, err := f.manager.Load(ctx, l, src); err != nil {
+		_, err = f.manager.Load(ctx, l, src)
+		if f.noted(src, err) != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -161,11 +199,8 @@ func (f *Folder) sync(ctx context.Context) {
 		f.logger.Warn("the folder of plugins cannot be read", "error", err)
 		return
 	}
-	for name := range f.seen {
-		if !slices.Contains(names, name) {
-			delete(f.seen, name)
-			f.removed(ctx, name)
-		}
+	for _, name := range f.forget(names) {
+		f.removed(ctx, name)
 	}
 	for _, name := range names {
 		src, err := f.read(name)
@@ -175,12 +210,9 @@ func (f *Folder) sync(ctx context.Context) {
 			}
 			continue
 		}
-		sum := sha256.Sum256(src.Data)
-		if before, known := f.seen[name]; known && bytes.Equal(before[:], sum[:]) {
-			continue
+		if f.see(name, src.Data) {
+			f.changed(ctx, src)
 		}
-		f.seen[name] = sum
-		f.changed(ctx, src)
 	}
 }
 
@@ -202,8 +234,8 @@ func (f *Folder) changed(ctx context.Context, src Source) {
 	l, _ := languageOf(src.Name)
 	before := slices.DeleteFunc(f.manager.Plugins(), func(p *Plugin) bool { return p.Path != src.Path })
 	p, err := f.manager.Replace(ctx, l, src)
-	if err != nil {
-		return // The manager told, and the old version goes on.
+	if f.noted(src, err) != nil {
+		return // The old version goes on.
 	}
 	isNew := true
 	for _, old := range before {
@@ -218,27 +250,4 @@ func (f *Folder) changed(ctx context.Context, src Source) {
 	if isNew {
 		f.manager.Do(ctx, p, Start)
 	}
-}
-
-// Save writes a plugin into the folder. The name gets the prefix of plugins from the network.
-func (f *Folder) Save(name string, data []byte, mayExist bool) (path string, err error) {
-	if name != filepath.Base(name) || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`+"\x00") {
-		return "", apierr.New(apierr.IllegalArgument, "%q cannot be the name of a file", name)
-	}
-	path = filepath.Join(f.dir, networkPrefix+name)
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		if mayExist {
-			return path, nil
-		}
-		return "", apierr.New(apierr.IllegalArgument, "the file %q exists already", filepath.Base(path))
-	}
-	if err != nil {
-		return "", fmt.Errorf("save a plugin: %w", err)
-	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return "", errors.Join(fmt.Errorf("save a plugin: %w", err), os.Remove(path))
-	}
-	return path, nil
 }

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 )
 
@@ -89,29 +88,6 @@ func TestFolderThatIsAFile(t *testing.T) {
 	}
 	if _, err := OpenFolder(w.Manager, path); err == nil {
 		t.Error("a file was taken as the folder")
-	}
-}
-
-func TestSave(t *testing.T) {
-	w := newWorld(t)
-	f := w.folder(nil)
-	path, err := f.Save("a.js", []byte("a"), false)
-	if err != nil || filepath.Base(path) != "_network_.a.js" {
-		t.Fatal(path, err)
-	}
-	if _, err := f.Save("a.js", []byte("b"), false); apierr.From(err).Code != apierr.IllegalArgument {
-		t.Errorf("a file was overwritten: %v", err)
-	}
-	if again, err := f.Save("a.js", []byte("a"), true); err != nil || again != path {
-		t.Error(again, err)
-	}
-	if data, err := os.ReadFile(path); err != nil || string(data) != "a" {
-		t.Error(string(data), err)
-	}
-	for _, name := range []string{"", ".", "..", "../a.js", "a/b.js", `a\b.js`, ".hidden.js", "nul\x00.js"} {
-		if _, err := f.Save(name, nil, false); apierr.From(err).Code != apierr.IllegalArgument {
-			t.Errorf("%q was saved: %v", name, err)
-		}
 	}
 }
 

@@ -125,12 +125,10 @@ func (l *life) take(t *turn) {
 		return
 	}
 	// Whoever asked may go away; the hook is not cut short by that.
-	limit := l.timeout()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), limit)
+	ctx, _, cancel := withLimit(context.WithoutCancel(t.ctx), l.timeout())
 	defer cancel()
-	t.err = l.run(ctx, t.hook)
-	if errors.Is(t.err, context.DeadlineExceeded) {
-		t.err = fmt.Errorf("%s took longer than %s: %w", t.hook, limit, t.err)
+	if t.err = causeOf(ctx, l.run(ctx, t.hook)); errors.Is(t.err, context.DeadlineExceeded) {
+		t.err = fmt.Errorf("%s %w", t.hook, t.err)
 	}
 	if t.err != nil && !step.evenFailed {
 		return

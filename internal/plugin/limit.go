@@ -93,3 +93,11 @@ func (h *hold) Total() time.Duration {
 	}
 	return total
 }
+
+// causeOf is why a call really failed: what ended its context, if that did it.
+func causeOf(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return context.Cause(ctx)
+}

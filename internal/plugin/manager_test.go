@@ -189,6 +189,12 @@ func TestRejections(t *testing.T) {
 	w.host.scripts["same"] = script{id: "good"}
 	w.host.scripts["gateway"] = script{id: "gateway", servers: []Role{Gateway}}
 	w.host.scripts["storage"] = script{id: "storage", extensions: []functions{storage}}
+	f := w.folder(nil)
+	load := func(source string) error {
+		src := Source{Name: source + ".js", Data: []byte(source)}
+		_, err := w.Load(t.Context(), JavaScript, src)
+		return f.noted(src, err)
+	}
 	for source, want := range map[string]struct {
 		code   apierr.Code
 		reason string
@@ -198,7 +204,7 @@ func TestRejections(t *testing.T) {
 		"gateway":  {apierr.IllegalArgument, `gateway.js: plugin "gateway" is made for [GATEWAY], this server is [SERVICE]`},
 		"storage":  {apierr.DuplicateResource, `plugin "storage" implements StorageServiceProvider, and so does "good": only one may`},
 	} {
-		_, err := w.Load(t.Context(), JavaScript, Source{Name: source + ".js", Data: []byte(source)})
+		err := load(source)
 		if e := apierr.From(err); e.Code != want.code || e.Reason != want.reason {
 			t.Errorf("%s: %v %q", source, e.Code, e.Reason)
 		}
@@ -213,7 +219,7 @@ func TestRejections(t *testing.T) {
 		t.Errorf("loaded are %v, %d modules are open", w.ids(), w.host.open)
 	}
 	w.host.scripts["nonsense"] = script{id: "mended"}
-	if _, err := w.Load(t.Context(), JavaScript, Source{Name: "nonsense.js", Data: []byte("nonsense")}); err != nil || len(w.Rejected()) != 4 {
+	if err := load("nonsense"); err != nil || len(w.Rejected()) != 3 {
 		t.Errorf("a mended plugin: %v, %+v", err, w.Rejected())
 	}
 }
@@ -308,6 +314,49 @@ func TestReplaceKeepsTheState(t *testing.T) {
 	p, _ = w.Find("p")
 	if got := p.Extensions()[0].State; got != Loaded {
 		t.Errorf("the state is %s", got)
+	}
+}
+
+// TestStoppedPluginsAreFreed proves that a plugin that can never run again holds nothing, and is still known.
+func TestStoppedPluginsAreFreed(t *testing.T) {
+	w := newWorld(t)
+	p := w.addScript("two", script{id: "two", extensions: []functions{adding(1), {class: "Other", points: []*Point{ClientRequestHandler}}}})
+	w.wantTransformed(2)
+	w.do(p, Stop)
+	if w.host.open != 0 || w.Has(TransformRequest) || !slices.Equal(w.ids(), []string{"two"}) || p.Memory() != 0 {
+		t.Errorf("%d modules are open, loaded are %v", w.host.open, w.ids())
+	}
+	w.wantTransformed(1)
+	for _, s := range w.Do(t.Context(), p, Stop) {
+		if s.Err == nil || s.Changed || s.State != Stopped {
+			t.Errorf("stopped twice: %+v", s)
+		}
+	}
+	if p, err := w.Replace(t.Context(), JavaScript, Source{Name: "two.js", Data: []byte("two")}); err != nil || p.Extensions()[0].State != Loaded {
+		t.Errorf("a stopped plugin could not be replaced: %v", err)
+	}
+	if _, err := w.Remove(t.Context(), "two"); err != nil || w.host.open != 0 {
+		t.Errorf("%d modules are open, %v", w.host.open, err)
+	}
+}
+
+// TestGone proves that whoever counts calls learns which extensions will make none any more.
+func TestGone(t *testing.T) {
+	w := newWorld(t)
+	w.opts.Gone = func(p *Plugin, extension string) { w.note("gone " + p.ID + "/" + extension) }
+	w.addScript("two", script{id: "two", extensions: []functions{adding(1), {class: "Other"}}})
+	w.host.scripts["one"] = script{id: "two", extensions: []functions{adding(1)}}
+	if _, err := w.Replace(t.Context(), JavaScript, Source{Name: "one.js", Data: []byte("one")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.saw(); !slices.Equal(got, []string{"gone two/Other"}) {
+		t.Errorf("told was %v", got)
+	}
+	if _, err := w.Remove(t.Context(), "two"); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.saw(); !slices.Equal(got, []string{"gone two/Transformer"}) {
+		t.Errorf("told was %v", got)
 	}
 }
 

@@ -83,11 +83,11 @@ func (f *Folder) LoadNetwork(ctx context.Context, c config.PluginNetwork) error 
 	wg.Wait()
 	for i, r := range list {
 		if errs[i] != nil {
-			errs[i] = apierr.New(apierr.IllegalArgument, "%v", errs[i])
-			f.manager.reject(sources[i], errs[i])
+			errs[i] = f.noted(sources[i], apierr.New(apierr.IllegalArgument, "%v", errs[i]))
 			continue
 		}
 		_, errs[i] = f.manager.Load(ctx, r.language, sources[i])
+		_ = f.noted(sources[i], errs[i])
 	}
 	return errors.Join(errs...)
 }
