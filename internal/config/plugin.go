@@ -13,6 +13,7 @@ type Plugin struct {
 	ExtensionPoints   ExtensionPoints   `mutable:"true" doc:"What differs for single extension points."`
 	Quarantine        PluginQuarantine  `mutable:"true" doc:"When an extension that fails is paused."`
 	JavaScript        JavaScriptPlugins `name:"js" doc:"Plugins in JavaScript."`
+	Java              JavaPlugins       `doc:"Plugins in Java."`
 	Network           PluginNetwork     `doc:"Plugins that are downloaded at the start of the server."`
 }
 
@@ -49,6 +50,11 @@ const (
 type PluginQuarantine struct {
 	Enabled  bool  `default:"false" doc:"Whether an extension that fails again and again is paused."`
 	Failures int32 `default:"10" min:"1" doc:"After how many failures in a row."`
+}
+
+// JavaPlugins says what plugins in Java may use.
+type JavaPlugins struct {
+	AllowSave bool `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
 }
 
 // JavaScriptPlugins says what plugins in JavaScript may use.

@@ -202,6 +202,12 @@ type Step struct {
 	Err error
 }
 
+// Impossible reports whether the hook did not run because the extension is in a state that has no such step.
+func (s Step) Impossible() bool {
+	_, ok := errors.AsType[*StateError](s.Err)
+	return ok
+}
+
 // Do runs a hook of all extensions of a plugin at the same time.
 func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
 	steps := make([]Step, len(p.members))
