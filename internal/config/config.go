@@ -66,6 +66,9 @@ type Config struct {
 	// sources has the properties that are not at their default. It is never
 	// changed once others can see it.
 	sources map[string]Source
+	// foreign are the properties that others than the server read; it is never
+	// changed once others can see it.
+	foreign *foreign
 }
 
 // Gateway is the configuration of the role that holds the users' connections.
