@@ -26,6 +26,7 @@ import (
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/password"
+	"example.org/app/internal/plugin"
 	"example.org/app/internal/store"
 )
 
@@ -69,6 +70,11 @@ type App struct {
 	domain         domain
 	health         *api.Health
 	servers        map[Role]*admin.Server
+	apis           map[Role]*admin.API
+	plugins        plugins
+	// pluginNotifier tells users what plugins want them to know; nil without a
+	// service role.
+	pluginNotifier func(context.Context, plugin.Descriptor, plugin.Notification) error
 
 	shutdown  chan struct{}
 	asked     sync.Once
@@ -81,7 +87,7 @@ type App struct {
 func Run(ctx context.Context, opts Options) (err error) {
 	a := &App{
 		opts: opts, live: config.NewLive(opts.Config), started: time.Now(),
-		servers: map[Role]*admin.Server{}, nodes: map[Role]*cluster.Node{}, shutdown: make(chan struct{}),
+		servers: map[Role]*admin.Server{}, apis: map[Role]*admin.API{}, nodes: map[Role]*cluster.Node{}, shutdown: make(chan struct{}),
 	}
 	a.lifecycle.failed = make(chan error, 1)
 	err = a.start(ctx)
@@ -133,7 +139,7 @@ func (a *App) stop() error {
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		a.checkHome, a.startLogs, a.openPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
-		a.startAdministrators, a.startBlocklists, a.startDomain, a.startJobs, a.startAdminAPIs,
+		a.startAdministrators, a.startBlocklists, a.buildPlugins, a.startDomain, a.buildAdminAPIs, a.startPlugins, a.startJobs, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -48,12 +48,23 @@ type Folder struct {
 	seen map[string][sha256.Size]byte
 }
 
+// NewFolder returns the folder, which need not exist before something is loaded from it or saved in it.
+func NewFolder(m *Manager, dir string) *Folder {
+	return &Folder{manager: m, dir: dir, logger: m.opts.Logger, seen: make(map[string][sha256.Size]byte)}
+}
+
 // OpenFolder returns the folder, which is made if there is none.
 func OpenFolder(m *Manager, dir string) (*Folder, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("open the folder of plugins: %w", err)
+	f := NewFolder(m, dir)
+	return f, f.Make()
+}
+
+// Make makes the folder if there is none.
+func (f *Folder) Make() error {
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return fmt.Errorf("open the folder of plugins: %w", err)
 	}
-	return &Folder{manager: m, dir: dir, logger: m.opts.Logger, seen: make(map[string][sha256.Size]byte)}, nil
+	return nil
 }
 
 // Dir is where the folder is.

@@ -17,7 +17,9 @@ func testPluginStorage(t *testing.T, db *store.DB) {
 	write := func(fn store.WriteFunc) error { return db.Write(ctx, fn) }
 	put := func(plugin, name string, value []byte) {
 		t.Helper()
-		if err := write(func(ctx context.Context, tx store.Tx) error { return store.PutPluginValue(ctx, tx, plugin, name, value) }); err != nil {
+		if err := write(func(ctx context.Context, tx store.Tx) error {
+			return store.PutPluginValue(ctx, tx, plugin, name, value)
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
