@@ -37,7 +37,7 @@ test: setup lint unit openapi-lint ## Set up what is needed, then test everythin
 
 .PHONY: setup
 setup: ## Find or install what the tests need
-	@scripts/need go postgresql chromium node
+	@scripts/need go postgresql chromium node slapd
 
 .PHONY: unit
 unit: ## Run the Go tests of both storage engines with the race detector

@@ -56,6 +56,8 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 var freePorts = []string{
 	"--set=app.service.admin-api.http.port=0", "--set=app.gateway.admin-api.http.port=0",
 	"--set=app.service.admin-api.http.host=127.0.0.1", "--set=app.gateway.admin-api.http.host=127.0.0.1",
+	"--set=app.gateway.websocket.port=0", "--set=app.gateway.tcp.port=0",
+	"--set=app.gateway.websocket.host=127.0.0.1", "--set=app.gateway.tcp.host=127.0.0.1",
 }
 
 func TestCommands(t *testing.T) {
@@ -75,6 +77,11 @@ func TestCommands(t *testing.T) {
 	}
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
+	takenUDP, err := net.ListenPacket("udp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer takenUDP.Close()
 	tests := []struct {
 		name   string
 		env    []string
@@ -127,8 +134,12 @@ func TestCommands(t *testing.T) {
 			name: "port in use", args: []string{"--set=app.logging.console.enabled=false", freePorts[0], freePorts[3], fmt.Sprintf("--set=app.gateway.admin-api.http.port=%d", port)}, code: 1,
 			stderr: fmt.Sprintf("app: gateway: admin interface: listen tcp 127.0.0.1:%d: bind: address already in use\n", port),
 		},
-		{name: "unknown database", args: []string{"--set=app.logging.console.enabled=false", "--set=app.store.url=oracle:x"}, code: 1, stderr: "~the URL must start with"},
-		{name: "PostgreSQL that is not there", args: []string{"--set=app.logging.console.enabled=false", "--set=app.store.lock-timeout-millis=100", "--set=app.store.timeout-millis=500", "--set=app.store.url=postgres://app:hunter2@127.0.0.1:1/app"}, code: 1, stderr: "~connection refused"},
+		{
+			name: "client port in use", args: append([]string{"--set=app.logging.console.enabled=false", fmt.Sprintf("--set=app.gateway.udp.port=%d", port), "--set=app.gateway.udp.enabled=true", "--set=app.gateway.udp.host=127.0.0.1"}, freePorts...), code: 1,
+			stderr: fmt.Sprintf("app: gateway: client heartbeats over UDP: listen udp 127.0.0.1:%d: bind: address already in use\n", port),
+		},
+		{name: "unknown database", args: append([]string{"--set=app.logging.console.enabled=false", "--set=app.store.url=oracle:x"}, freePorts...), code: 1, stderr: "~the URL must start with"},
+		{name: "PostgreSQL that is not there", args: append([]string{"--set=app.logging.console.enabled=false", "--set=app.store.lock-timeout-millis=100", "--set=app.store.timeout-millis=500", "--set=app.store.url=postgres://app:hunter2@127.0.0.1:1/app"}, freePorts...), code: 1, stderr: "~connection refused"},
 		{name: "certificate that is not there", args: append([]string{"--set=app.logging.console.enabled=false", "--set=app.service.admin-api.http.ssl.enabled=true", "--set=app.service.admin-api.http.ssl.certificate-file=c.pem", "--set=app.service.admin-api.http.ssl.private-key-file=k.pem"}, freePorts...), code: 1, stderr: "~load TLS certificate"},
 	}
 	for _, tt := range tests {

@@ -85,6 +85,9 @@ func announce(a *app.App) {
 		} else {
 			fmt.Printf("  %-8s admin interface  switched off\n", role)
 		}
+		if role == app.Gateway {
+			fmt.Printf("  %-8s clients          %s\n", role, strings.Join(a.ClientURLs(), "  "))
+		}
 	}
 	announcePlugins(a.Plugins())
 	fmt.Printf("  root account              %s\n", administrator.RootLoginName)

@@ -28,7 +28,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/ratelimit"
 )
+
+// RateLimit configures the token bucket of each remote address.
+type RateLimit = ratelimit.Rule
 
 // Settings are what an operator may change while the server runs.
 type Settings struct {
@@ -74,7 +78,7 @@ type API struct {
 	registry huma.Registry
 	ops      []*Operation
 	routes   map[string]map[string]*Operation // path, method
-	limiter  *limiter
+	limiter  *ratelimit.Limiter
 	document []byte
 
 	streams     context.Context
@@ -91,7 +95,7 @@ func New(opts Options, ops ...*Operation) *API {
 		opts:     opts,
 		registry: huma.NewMapRegistry("#/components/schemas/", schemaName),
 		routes:   map[string]map[string]*Operation{},
-		limiter:  newLimiter(opts.Now),
+		limiter:  ratelimit.New(opts.Now),
 	}
 	a.streams, a.stopStreams = context.WithCancel(context.Background())
 	ids := map[string]bool{}
@@ -191,7 +195,7 @@ func (c *call) process() (result any, err error) {
 		}
 	}()
 	a := c.api
-	if !a.limiter.take(c.remote, c.settings.RateLimit) {
+	if !a.limiter.Take(c.remote, c.settings.RateLimit) {
 		return nil, apierr.New(apierr.ClientRequestsTooFrequent, "")
 	}
 	if c.op, err = a.route(c.w, c.r); err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/permission"
+	"example.org/app/internal/ratelimit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -635,7 +636,7 @@ func TestRateLimit(t *testing.T) {
 	ta := newTestAPI(t)
 	ta.settings.RateLimit = RateLimit{Capacity: 2, InitialTokens: 2, TokensPerPeriod: 1, RefillInterval: time.Second}
 	now := testNow
-	ta.limiter = newLimiter(func() time.Time { return now })
+	ta.limiter = ratelimit.New(func() time.Time { return now })
 	get := func(remote string) int {
 		r := request("GET", "/nothing-here", "")
 		r.RemoteAddr = remote
@@ -667,25 +668,5 @@ func TestRateLimit(t *testing.T) {
 	now = now.Add(2 * time.Millisecond)
 	if got := get("192.0.2.1:1"); got != 404 {
 		t.Errorf("after the change: status %d", got)
-	}
-}
-
-func TestLimiterForgets(t *testing.T) {
-	now := testNow
-	l := newLimiter(func() time.Time { return now })
-	rule := RateLimit{Capacity: 10, InitialTokens: 10, TokensPerPeriod: 10, RefillInterval: time.Second}
-	for i := range 1000 {
-		l.take(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), rule)
-	}
-	now = now.Add(purgeInterval)
-	for i := range 16 {
-		l.take(netip.AddrFrom4([4]byte{10, 1, 0, byte(i)}), rule)
-	}
-	n := 0
-	for i := range l.shards {
-		n += len(l.shards[i].buckets)
-	}
-	if n > 16 {
-		t.Errorf("%d buckets are kept, want 16", n)
 	}
 }

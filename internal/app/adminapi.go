@@ -141,7 +141,8 @@ func (a *App) newAPI(role Role, logger *slog.Logger) *admin.API {
 		MetricsOpenTo: func(addr netip.Addr) bool {
 			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })
 		},
-	}, api.Service{
+	}, api.Gateway{Presence: a.presence}, api.Service{
+		Presence: a.presence, NearbyLimits: a.nearbyLimits,
 		Administrators: a.administrators, Cluster: a.cluster, Settings: a.settings,
 		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers,
 		Users: a.domain.users, Relationships: a.domain.relationships, Groups: a.domain.groups,
@@ -160,12 +161,12 @@ func (a *App) observe(method, path string, status int, took time.Duration) {
 }
 
 // operations are what a role serves.
-func operations(role Role, common api.Common, service api.Service) []*admin.Operation {
+func operations(role Role, common api.Common, gateway api.Gateway, service api.Service) []*admin.Operation {
 	ops := api.CommonOperations(common)
 	if role == Service {
-		ops = append(ops, api.ServiceOperations(service)...)
+		return append(ops, api.ServiceOperations(service)...)
 	}
-	return ops
+	return append(ops, api.GatewayOperations(gateway)...)
 }
 
 // apiOptions are the parts of a role's interface that the document shows.
@@ -186,7 +187,7 @@ var roleDescriptions = map[Role]string{
 
 // OpenAPI returns the OpenAPI 3.0 document of a role.
 func OpenAPI(role Role) []byte {
-	return admin.New(apiOptions(role), operations(role, api.Common{}, api.Service{})...).Document()
+	return admin.New(apiOptions(role), operations(role, api.Common{}, api.Gateway{}, api.Service{})...).Document()
 }
 
 // storeReadings declares the metrics of the store.

@@ -19,8 +19,10 @@ import (
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/config"
+	"example.org/app/internal/gateway"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/logs"
@@ -67,6 +69,8 @@ type App struct {
 	administrators *administrator.Directory
 	blockedIPs     *blocklist.List[netip.Addr]
 	blockedUsers   *blocklist.List[int64]
+	presence       *presence.Directory
+	disconnector   *presence.Disconnector
 	domain         domain
 	health         *api.Health
 	servers        map[Role]*admin.Server
@@ -75,6 +79,8 @@ type App struct {
 	// pluginNotifier tells users what plugins want them to know; nil without a
 	// service role.
 	pluginNotifier func(context.Context, plugin.Descriptor, plugin.Notification) error
+	clientPorts    *gateway.Ports
+	gateway        *gateway.Gateway
 
 	shutdown  chan struct{}
 	asked     sync.Once
@@ -138,8 +144,9 @@ func (a *App) stop() error {
 // start builds and starts the parts, each after those that it needs.
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.checkHome, a.startLogs, a.openPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
-		a.startAdministrators, a.startBlocklists, a.buildPlugins, a.startDomain, a.buildAdminAPIs, a.startPlugins, a.startJobs, a.startAdminAPIs,
+		a.checkHome, a.startLogs, a.openPorts, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
+		a.startPresence, a.startAdministrators, a.startBlocklists, a.startBlocking, a.buildPlugins, a.startDomain, a.startPasswords, a.buildAdminAPIs, a.startPlugins,
+		a.startJobs, a.startGateway, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err

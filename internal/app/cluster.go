@@ -49,11 +49,18 @@ func (a *App) join(ctx context.Context, role Role) error {
 	if err != nil {
 		return err
 	}
+	var ws, tcp, udp string
+	if role == Gateway {
+		if ws, tcp, udp, err = a.clientAddresses(ctx); err != nil {
+			return err
+		}
+	}
 	node, err := a.cluster.Join(ctx, cluster.NodeOptions{
 		ID: a.nodeID(role), Type: nodeTypes[role], Version: nodeVersion(),
 		Zone: c.Cluster.Node.Zone, Name: c.Cluster.Node.Name, Priority: c.Cluster.Node.Priority,
 		LeaderEligible: role == Service && c.Cluster.Node.LeaderEligible, Inactive: !c.Cluster.Node.ActiveByDefault,
 		MemberHost: address.host, AdminAPIAddress: address.url, Health: a.checkHealth,
+		WSAddress: ws, TCPAddress: tcp, UDPAddress: udp,
 	})
 	if err != nil {
 		return err

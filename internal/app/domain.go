@@ -65,6 +65,7 @@ func (a *App) newUsers(generator *ids.Generator) *user.Directory {
 		Store: a.store, IDs: generator, Settings: func() config.User { return a.live.Current().Service.User },
 		Hasher:     password.Hasher{Algorithm: password.Algorithm(c.UserPasswordEncodingAlgorithm), Cost: int(c.BcryptCost)},
 		OnDelete:   []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfUsers, message.DeleteOfUsers},
+		Disconnect: a.disconnectUsers,
 		Registered: func(n int64) { counters.UserRegistered.Add(float64(n)) },
 		Deleted:    func(n int64) { counters.UserDeleted.Add(float64(n)) },
 	})

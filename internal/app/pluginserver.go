@@ -25,7 +25,7 @@ type pluginServer struct {
 func (a *App) pluginServer() *pluginServer {
 	s := &pluginServer{app: a, owners: map[string]Role{}, storage: plugin.NewStorage(a.store)}
 	for _, role := range a.opts.Roles {
-		for _, f := range admin.New(apiOptions(role), operations(role, api.Common{}, api.Service{})...).Functions() {
+		for _, f := range admin.New(apiOptions(role), operations(role, api.Common{}, api.Gateway{}, api.Service{})...).Functions() {
 			if _, known := s.owners[f.Operation.ID]; known {
 				continue // Both roles have it, and in one process it does the same.
 			}

@@ -26,8 +26,8 @@ const serverStart = 30 * time.Second
 // readyStep is how long one look at whether the server is ready takes.
 const readyStep = 100 * time.Millisecond
 
-// memoryLimit bounds what the embedded server keeps of the members and leases.
-const memoryLimit = 256 << 20
+// memoryLimit bounds what the embedded server keeps of members, leases and sessions; a session takes some 250 bytes.
+const memoryLimit = 1 << 30
 
 // TLSFiles are PEM files. Certificate and Key are what this process shows; CA is whom it believes. A server with a CA
 // requires certificates of its clients.

@@ -50,6 +50,7 @@ type Config struct {
 	Store       Store       `doc:"Where the server keeps its data."`
 	Cluster     Cluster     `doc:"How nodes find each other and work together."`
 	HealthCheck HealthCheck `doc:"When a node is not fit to take work."`
+	Location    Location    `doc:"Where users are."`
 	IP          IP          `doc:"How the addresses of this machine are found."`
 	Logging     Logging     `doc:"What the server logs and where."`
 	Metrics     Metrics     `doc:"Who may read the metrics."`
@@ -69,11 +70,6 @@ type Config struct {
 	// foreign are the properties that others than the server read; it is never
 	// changed once others can see it.
 	foreign *foreign
-}
-
-// Gateway is the configuration of the role that holds the users' connections.
-type Gateway struct {
-	AdminAPI AdminAPI `defaults:"http.port=9510" doc:"The administrative HTTP interface of the gateway."`
 }
 
 // Service is the configuration of the role that holds the rules and the data.

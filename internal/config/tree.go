@@ -5,6 +5,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -193,7 +194,12 @@ func (n *node) printDefault(v reflect.Value) string {
 		}
 		return strings.Join(parts, ", ")
 	case kindMap:
-		return "{}"
+		var parts []string
+		for it := v.MapRange(); it.Next(); {
+			parts = append(parts, it.Key().String()+": "+n.elem.printDefault(it.Value()))
+		}
+		slices.Sort(parts)
+		return "{" + strings.Join(parts, ", ") + "}"
 	case kindGroup:
 		parts := make([]string, len(n.children))
 		for i, c := range n.children {

@@ -34,9 +34,12 @@ func newService(r *Registry) *Service {
 
 // Gateway holds what the client connections count.
 type Gateway struct {
-	UserOnline    *Gauge
-	UserLoggedIn  *Counter
-	ClientRequest *Timer
+	UserOnline       *Gauge
+	UserLoggedIn     *Counter
+	ClientRequest    *Timer
+	SessionOpen      *Gauge
+	ConnectionOpen   *Gauge
+	NotificationSent *Counter
 }
 
 // Gateway returns the instruments of the client connections.
@@ -47,6 +50,13 @@ func newGateway(r *Registry) *Gateway {
 		UserOnline:    r.Gauge(Declaration{Name: "user.online", Description: "Users with a session on this process."}),
 		UserLoggedIn:  r.Counter(Declaration{Name: "user.logged_in", Description: "Successful logins on this process."}),
 		ClientRequest: r.Timer(Declaration{Name: "app.client.request", Description: "Time from the arrival of a client request to its response."}),
+		SessionOpen:   r.Gauge(Declaration{Name: "app.client.sessions", Description: "Sessions on this process; a user may have several."}),
+		ConnectionOpen: r.Gauge(Declaration{
+			Name: "app.client.connections", Description: "Connections of clients to this process, with a session or without.",
+		}),
+		NotificationSent: r.Counter(Declaration{
+			Name: "app.client.notifications", Description: "Notifications that this process wrote to sessions, each session counted.",
+		}),
 	}
 }
 

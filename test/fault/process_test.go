@@ -88,6 +88,7 @@ func start(t *testing.T, role, name string, set ...string) *process {
 	args := []string{
 		role, "--home", t.TempDir(), "--set=app.cluster.node.id=" + name,
 		"--set=app." + role + ".admin-api.http.port=0", "--set=app." + role + ".admin-api.http.host=127.0.0.1",
+		"--set=app.gateway.websocket.port=0", "--set=app.gateway.tcp.port=0",
 		"--set=app." + role + ".admin-api.rate-limiting.capacity=1000000", "--set=app." + role + ".admin-api.rate-limiting.initial-tokens=1000000",
 		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100", "--set=app.health-check.check-interval-seconds=1",
 		"--set=app.cluster.discovery.heartbeat-interval-seconds=1", "--set=app.cluster.discovery.heartbeat-timeout-seconds=4",
@@ -232,6 +233,7 @@ func fails(t *testing.T, role, name string, set ...string) string {
 	t.Helper()
 	args := []string{
 		role, "--home", t.TempDir(), "--set=app.cluster.node.id=" + name, "--set=app.logging.console.enabled=false",
+		"--set=app.gateway.websocket.port=0", "--set=app.gateway.tcp.port=0",
 		"--set=app." + role + ".admin-api.http.port=0", "--set=app.cluster.discovery.heartbeat-interval-seconds=1", "--set=app.cluster.discovery.heartbeat-timeout-seconds=4",
 	}
 	for _, s := range set {

@@ -11,6 +11,7 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
@@ -48,6 +49,9 @@ type Service struct {
 	Groups         *group.Directory
 	Conversations  *conversation.Directory
 	Messages       *message.Directory
+	Presence       *presence.Directory
+	// NearbyLimits returns the current limits of searches for users nearby.
+	NearbyLimits func() presence.NearbyLimits
 	// StatisticsLimits returns the current limits of statistics queries.
 	StatisticsLimits func() StatisticsLimits
 	// MessageStatistics may be nil; statistics then say nothing of messages.
@@ -67,7 +71,7 @@ func ServiceOperations(s Service) []*admin.Operation {
 		adminOperations(s.Administrators), adminRoleOperations(s.Administrators),
 		memberOperations(s.Cluster), settingOperations(s.Settings),
 		blockedIPOperations(s.BlockedIPs), blockedUserOperations(s.BlockedUsers),
-		userOperations(s), userRoleOperations(s.Users),
+		userOperations(s), userOnlineInfoOperations(s), userRoleOperations(s.Users),
 		relationshipOperations(s.Relationships), relationshipGroupOperations(s.Relationships), friendRequestOperations(s.Relationships),
 		groupOperations(s), groupTypeOperations(s.Groups), groupQuestionOperations(s.Groups), groupMemberOperations(s.Groups),
 		groupBlocklistOperations(s.Groups), groupInvitationOperations(s.Groups), groupJoinRequestOperations(s.Groups),
@@ -86,7 +90,9 @@ var Tags = []admin.Tag{
 	{Name: settingTag, Description: "Settings of the cluster and of this node."},
 	{Name: ipBlocklistTag, Description: "IP addresses that may not connect."},
 	{Name: userBlocklistTag, Description: "Users who may not connect."},
+	{Name: sessionTag, Description: "Sessions of this gateway."},
 	{Name: userTag, Description: "Users."},
+	{Name: userOnlineInfoTag, Description: "Who is online, with which devices and where."},
 	{Name: userRoleTag, Description: "Roles of users, which say which groups they may create."},
 	{Name: relationshipTag, Description: "What users know of each other."},
 	{Name: relationshipGroupTag, Description: "Groups into which users sort those whom they know."},

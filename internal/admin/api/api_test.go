@@ -19,6 +19,7 @@ import (
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/ids"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
@@ -59,6 +60,7 @@ type harness struct {
 	messageHarness
 	groupHarness
 	pluginHarness
+	sessionHarness
 }
 
 func newHarness(t *testing.T, db *store.DB) *harness {
@@ -85,6 +87,7 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 	h.openUsers(generator)
 	h.openGroups(generator)
 	h.openMessages(generator)
+	h.openSessions()
 	registry := metrics.New(metrics.BuildInfo{Version: "1.2.3"})
 	if err := registry.RegisterProcess(h.logDir); err != nil {
 		t.Fatal(err)
@@ -107,12 +110,13 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 		Settings: func() *admin.Settings { return h.settings }, Authenticator: api.NewAuthenticator(h.directory),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
-	h.gateway = admin.New(opts, api.CommonOperations(common)...)
+	h.gateway = admin.New(opts, append(api.CommonOperations(common), api.GatewayOperations(api.Gateway{Presence: h.gate.presence})...)...)
 	h.service = admin.New(opts, append(api.CommonOperations(common), api.ServiceOperations(api.Service{
 		Administrators: h.directory, BlockedIPs: h.blockedIPs, BlockedUsers: h.blockedUsers, Cluster: h.newCluster(), Settings: h.newSettings(),
 		Users: h.users, Relationships: h.relationships, StatisticsLimits: func() api.StatisticsLimits { return h.limits }, MessageStatistics: h,
 		Conversations: h.conversations, Messages: h.messages,
 		Groups: h.groups, GroupMessageStatistics: h,
+		Presence: h.presence, NearbyLimits: func() presence.NearbyLimits { return h.nearbyLimits },
 	})...)...)
 	t.Cleanup(h.service.StopStreams)
 	t.Cleanup(h.gateway.StopStreams)

@@ -45,7 +45,10 @@ type Options struct {
 }
 
 // Directory knows all users of the cluster. It keeps nothing in memory.
-type Directory struct{ opts Options }
+type Directory struct {
+	opts     Options
+	verifier *verifier
+}
 
 // New returns the directory over a store.
 func New(o Options) *Directory {
@@ -61,7 +64,7 @@ func New(o Options) *Directory {
 	if o.Deleted == nil {
 		o.Deleted = func(int64) {}
 	}
-	return &Directory{o}
+	return &Directory{o, newVerifier(o.Hasher)}
 }
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }

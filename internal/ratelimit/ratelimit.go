@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package admin
+// Package ratelimit holds one token bucket for each remote address. It decides whether a request may pass; what
+// happens to one that may not is up to the caller.
+package ratelimit
 
 import (
 	"net/netip"
@@ -8,22 +10,22 @@ import (
 	"time"
 )
 
-// RateLimit configures the token bucket of each remote address.
-type RateLimit struct {
+// A Rule configures the token bucket of each remote address.
+type Rule struct {
 	Capacity        int
 	InitialTokens   int
 	TokensPerPeriod int
 	RefillInterval  time.Duration // 0 means that a bucket is never filled again
 }
 
-// limiter holds one token bucket for each remote address. Its rules are given
+// A Limiter holds one token bucket for each remote address. Its rules are given
 // with each request, so that a change of the settings counts at once.
-type limiter struct {
+type Limiter struct {
 	now    func() time.Time
-	shards [16]limiterShard
+	shards [16]shard
 }
 
-type limiterShard struct {
+type shard struct {
 	mu      sync.Mutex
 	buckets map[netip.Addr]*bucket
 	purged  time.Time
@@ -40,8 +42,9 @@ const (
 	purgeSize = 4096
 )
 
-func newLimiter(now func() time.Time) *limiter {
-	l := &limiter{now: now}
+// New returns a limiter that knows nobody yet.
+func New(now func() time.Time) *Limiter {
+	l := &Limiter{now: now}
 	for i := range l.shards {
 		l.shards[i].buckets = map[netip.Addr]*bucket{}
 		l.shards[i].purged = now()
@@ -49,8 +52,8 @@ func newLimiter(now func() time.Time) *limiter {
 	return l
 }
 
-// take takes one token for the address and reports whether there was one.
-func (l *limiter) take(addr netip.Addr, r RateLimit) bool {
+// Take takes one token for the address and reports whether there was one.
+func (l *Limiter) Take(addr netip.Addr, r Rule) bool {
 	b := addr.As16()
 	s := &l.shards[(b[15]^b[14]^b[7])%uint8(len(l.shards))]
 	now := l.now()
@@ -77,7 +80,7 @@ func (l *limiter) take(addr netip.Addr, r RateLimit) bool {
 
 // refill fills an empty bucket with what the whole periods since the last
 // filling are worth.
-func (b *bucket) refill(now time.Time, r RateLimit) {
+func (b *bucket) refill(now time.Time, r Rule) {
 	if r.RefillInterval <= 0 {
 		return
 	}
@@ -93,7 +96,7 @@ func (b *bucket) refill(now time.Time, r RateLimit) {
 }
 
 // purge forgets the buckets that would be full again.
-func (s *limiterShard) purge(now time.Time, r RateLimit) {
+func (s *shard) purge(now time.Time, r Rule) {
 	s.purged = now
 	for addr, b := range s.buckets {
 		c := *b

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"example.org/app/internal/app"
+	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
+)
+
+// TestClients logs in users that an administrator has created, over each transport, and stops the server under them.
+func TestClients(t *testing.T) {
+	a := apptest.Start(t, app.AllRoles)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL(app.Service)+"/users", strings.NewReader(`{"id":5,"password":"secret"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("app", "app")
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp, err)
+	}
+	resp.Body.Close()
+	urls := a.ClientURLs()
+	if len(urls) != 2 || !strings.HasPrefix(urls[0], "ws://127.0.0.1:") || !strings.HasPrefix(urls[1], "tcp://127.0.0.1:") {
+		t.Fatalf("clients connect to %q", urls)
+	}
+	var clients []*chat.Tester
+	for i, url := range urls {
+		c := chat.Connect(t, url)
+		c.RefusedLogin(2011, 5, chat.WithPassword("wrong"))
+		c.RefusedLogin(2012, 6, chat.WithPassword("secret"))
+		c.MustLogin(5, chat.WithPassword("secret"), chat.With(wire.DeviceType(i)))
+		c.SessionInfo()
+		c.Beat()
+		clients = append(clients, c)
+	}
+	if status, body := get(t, a.URL(app.Gateway)+"/metrics?names=user.online,app.client.sessions,app.client.bytes.received", "app:app"); status != 200 ||
+		!strings.Contains(body, "app.client.bytes.received") {
+		t.Errorf("metrics: %d %s", status, body)
+	}
+	if status, body := get(t, a.URL(app.Service)+"/cluster/members", "app:app"); status != 200 || !strings.Contains(body, `"ws://`) {
+		t.Errorf("members: %d %s", status, body)
+	}
+	a.AskForShutdown()
+	for _, c := range clients {
+		c.Closed(wire.ClosedServerClosed)
+		c.Gone()
+	}
+	<-a.Done
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"net/netip"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/presence"
+	"example.org/app/internal/link"
+	"example.org/app/internal/wire"
+)
+
+// startPresence begins to follow who is online. Both roles of a process share
+// one picture.
+func (a *App) startPresence(ctx context.Context) (err error) {
+	c := a.opts.Config.Location
+	a.presence, err = presence.Start(ctx, a.presenceNode(), presence.Options{
+		Locations: presence.Locations{Enabled: c.Enabled, PerDevice: c.TreatUserIDAndDeviceTypeAsUniqueUser},
+		Logger:    a.logger,
+	})
+	if err != nil {
+		return err
+	}
+	a.lifecycle.add(part{name: "presence", stop: func(context.Context) error {
+		a.presence.Stop()
+		return nil
+	}})
+	a.disconnector = presence.NewDisconnector(a.presence, a.logger)
+	a.lifecycle.add(part{name: "disconnector", run: a.disconnector.Run})
+	return nil
+}
+
+// presenceNode is the node whose sessions the picture is about, if there is one.
+func (a *App) presenceNode() *cluster.Node {
+	if node := a.nodes[Gateway]; node != nil {
+		return node
+	}
+	return a.nodes[Service]
+}
+
+// disconnectUsers closes the sessions of users who were deleted or deactivated.
+func (a *App) disconnectUsers(userIDs []int64) {
+	a.disconnector.Later(link.Disconnection{UserIDs: userIDs, Status: wire.ClosedUserDeletedInactive})
+}
+
+// startBlocking closes the sessions of those who get blocked. Every process is
+// told of every block, so that a second one finds nothing left to close.
+func (a *App) startBlocking(context.Context) error {
+	a.blockedUsers.OnBlocked(func(userIDs []int64) {
+		a.disconnector.Later(link.Disconnection{UserIDs: userIDs, Status: wire.ClosedUserBlocked})
+	})
+	a.blockedIPs.OnBlocked(func(ips []netip.Addr) {
+		a.disconnector.Later(link.Disconnection{IPs: ips, Status: wire.ClosedUserBlocked})
+	})
+	return nil
+}
+
+// nearbyLimits bound a search for users nearby.
+func (a *App) nearbyLimits() presence.NearbyLimits {
+	c := a.live.Current().Location.NearbyUserRequest
+	return presence.NearbyLimits{
+		DefaultCount: int32(c.DefaultMaxNearbyUserCount), MaxCount: int32(c.MaxNearbyUserCount),
+		DefaultMeters: c.DefaultMaxDistanceMeters, MaxMeters: c.MaxDistanceMeters,
+	}
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/wire"
+)
+
+// BenchmarkLocate finds the gateways of users, half of whom are online, among 20,000 sessions at two gateways.
+func BenchmarkLocate(b *testing.B) {
+	f := clustertest.Embedded(b)
+	gateways := []*peer{start(b, f.Options, "a", cluster.Gateway), start(b, f.Options, "b", cluster.Gateway)}
+	awaitPeers(b, gateways...)
+	const online = 20_000
+	d := gateways[0].Directory
+	for user := range int64(online) {
+		s := session(2*user, wire.DeviceType_DESKTOP, 1, gateways[user%2])
+		s.gateway = d.gateways.intern(s.NodeID, gateways[user%2].node.Incarnation())
+		d.table.news(2*user, content{sessions: []Session{s}}, 1, d.table.epoch.Load())
+	}
+	for _, count := range []int{1, 1000, 10_000} {
+		ids := make([]int64, count)
+		for i := range ids {
+			ids[i] = int64(i * 3)
+		}
+		b.Run(fmt.Sprint("users=", count), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				d.Locate(ids)
+			}
+		})
+	}
+}
+
+// BenchmarkOpen opens and closes sessions at one gateway while another node watches.
+func BenchmarkOpen(b *testing.B) {
+	for name, fabric := range map[string]func(testing.TB) *clustertest.Fabric{"Embedded": clustertest.Embedded, "External": clustertest.External} {
+		for _, callers := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/callers=%d", name, callers), func(b *testing.B) {
+				f := fabric(b)
+				g, s := start(b, f.Options, "g", cluster.Gateway), start(b, f.Options, "s", cluster.Service)
+				awaitPeers(b, g, s)
+				var next atomic.Int64
+				var group sync.WaitGroup
+				b.ResetTimer()
+				began := time.Now()
+				for range callers {
+					group.Go(func() {
+						for {
+							user := next.Add(1)
+							if user > int64(b.N) {
+								return
+							}
+							if _, err := g.Open(context.Background(), session(user, wire.DeviceType_DESKTOP, 1, g), wire.UserStatus_AVAILABLE, nil); err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					})
+				}
+				group.Wait()
+				b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "opens/s")
+				b.StopTimer()
+			})
+		}
+	}
+}

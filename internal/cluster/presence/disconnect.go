@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/link"
+)
+
+const (
+	// disconnectBatch bounds the users or addresses of one call.
+	disconnectBatch = 10_000
+	// disconnectAttempts is how often sessions are asked to be closed that nobody waits for.
+	disconnectAttempts = 3
+	// disconnectPause is the time between attempts.
+	disconnectPause = time.Second
+	// disconnecting bounds the calls at a time that nobody waits for.
+	disconnecting = 16
+)
+
+// Disconnect has sessions closed wherever they are: those of users at the gateways where they are online, anything else
+// at all gateways. It returns how many were closed, also when some gateways failed.
+func (d *Directory) Disconnect(ctx context.Context, what link.Disconnection) (closed int, err error) {
+	var mu sync.Mutex
+	var failures []error
+	var group sync.WaitGroup
+	for _, call := range d.disconnections(what) {
+		group.Go(func() {
+			for _, req := range call.requests {
+				resp, err := cluster.CallNode(ctx, d.node, call.nodeID, link.Disconnect, req)
+				mu.Lock()
+				if err == nil {
+					closed += resp.Sessions
+				} else if d.alive(call.nodeID) {
+					failures = append(failures, err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return closed, errors.Join(failures...)
+}
+
+// alive reports whether the node is still a member; sessions of one that is not are gone with it.
+func (d *Directory) alive(nodeID string) bool {
+	_, ok := d.node.Cluster().Member(nodeID)
+	return ok
+}
+
+// calls are what one gateway is asked for.
+type calls struct {
+	nodeID   string
+	requests []*link.Disconnection
+}
+
+func (d *Directory) disconnections(what link.Disconnection) (all []calls) {
+	index := map[string]int{}
+	add := func(nodeID string, req link.Disconnection) {
+		i, ok := index[nodeID]
+		if !ok {
+			i = len(all)
+			index[nodeID] = i
+			all = append(all, calls{nodeID: nodeID})
+		}
+		all[i].requests = append(all[i].requests, &req)
+	}
+	for _, to := range d.Locate(what.UserIDs) {
+		for users := range slices.Chunk(to.UserIDs, disconnectBatch) {
+			add(to.NodeID, link.Disconnection{UserIDs: users, Devices: what.Devices, Status: what.Status})
+		}
+	}
+	if len(what.SessionIDs) == 0 && len(what.IPs) == 0 && !what.All {
+		return all
+	}
+	for _, m := range d.node.Cluster().Members() {
+		if m.Type != cluster.Gateway || !m.Status.HasJoined {
+			continue
+		}
+		if len(what.SessionIDs) > 0 || what.All {
+			add(m.NodeID, link.Disconnection{SessionIDs: what.SessionIDs, All: what.All, Status: what.Status})
+		}
+		for ips := range slices.Chunk(what.IPs, disconnectBatch) {
+			add(m.NodeID, link.Disconnection{IPs: ips, Status: what.Status})
+		}
+	}
+	return all
+}
+
+// A Disconnector closes sessions for those who must not wait for it.
+type Disconnector struct {
+	directory *Directory
+	logger    *slog.Logger
+	wake      chan struct{}
+
+	mu      sync.Mutex
+	waiting []link.Disconnection
+}
+
+// NewDisconnector returns a disconnector, which does its work in Run.
+func NewDisconnector(d *Directory, logger *slog.Logger) *Disconnector {
+	return &Disconnector{directory: d, logger: logger, wake: make(chan struct{}, 1)}
+}
+
+// Later has sessions closed soon. It returns at once.
+func (x *Disconnector) Later(what link.Disconnection) {
+	x.mu.Lock()
+	x.waiting = append(x.waiting, what)
+	x.mu.Unlock()
+	wake(x.wake)
+}
+
+// Run closes sessions until ctx ends. What waits then is not done: whoever must not be online is refused at the next
+// login.
+func (x *Disconnector) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	defer group.Wait()
+	slots := make(chan struct{}, disconnecting)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-x.wake:
+		}
+		x.mu.Lock()
+		waiting := x.waiting
+		x.waiting = nil
+		x.mu.Unlock()
+		for _, what := range waiting {
+			select {
+			case <-ctx.Done():
+				return nil
+			case slots <- struct{}{}:
+			}
+			group.Go(func() {
+				defer func() { <-slots }()
+				x.disconnect(ctx, what)
+			})
+		}
+	}
+}
+
+func (x *Disconnector) disconnect(ctx context.Context, what link.Disconnection) {
+	for attempt := 1; ; attempt++ {
+		closed, err := x.directory.Disconnect(ctx, what)
+		if closed > 0 {
+			x.logger.InfoContext(ctx, "closed sessions", "status", int(what.Status), "sessions", closed)
+		}
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if attempt == disconnectAttempts {
+			x.logger.WarnContext(ctx, "sessions could not be closed", "status", int(what.Status), "error", err)
+			return
+		}
+		timer := time.NewTimer(disconnectPause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}

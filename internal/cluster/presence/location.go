@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/geo"
+	"example.org/app/internal/wire"
+)
+
+// Locations say what is done with the positions of sessions.
+type Locations struct {
+	// Enabled is whether positions are kept at all.
+	Enabled bool
+	// PerDevice is whether each session of a user has a place of its own. Otherwise the latest position of any of
+	// them is where the user is.
+	PerDevice bool
+}
+
+// NearbyLimits bound what a search for users nearby may ask for. A default beyond the greatest value counts as that.
+type NearbyLimits struct {
+	DefaultCount, MaxCount   int32
+	DefaultMeters, MaxMeters int32
+}
+
+// Check returns how many and how far to search for; nil stands for the default.
+func (l NearbyLimits) Check(count, meters *int32) (int, float64, error) {
+	c, err := within("maxCount", count, l.DefaultCount, l.MaxCount)
+	if err != nil {
+		return 0, 0, err
+	}
+	m, err := within("maxDistance", meters, l.DefaultMeters, l.MaxMeters)
+	return int(c), float64(m), err
+}
+
+func within(name string, asked *int32, standard, most int32) (int32, error) {
+	if asked == nil {
+		return min(standard, most), nil
+	}
+	if *asked < 1 || *asked > most {
+		return 0, apierr.New(apierr.IllegalArgument, "%s %d must be 1 to %d", name, *asked, most)
+	}
+	return *asked, nil
+}
+
+// Locations returns what is done with positions.
+func (d *Directory) Locations() Locations { return d.options.Locations }
+
+// A spot is what the index of positions knows of a session. The gateway is there to tell whether it still lives.
+type spot struct {
+	userID  int64
+	device  wire.DeviceType
+	gateway *gateway
+}
+
+func compareSpots(a, b spot) int {
+	return cmp.Or(cmp.Compare(a.userID, b.userID), cmp.Compare(a.device, b.device))
+}
+
+// errLocationsOff is what the caller of anything about positions is told when they are not kept.
+func errLocationsOff() error { return apierr.New(apierr.UserLocationRelatedFeaturesAreDisabled, "") }
+
+// SetPosition sets the position of a session. It may be called on any node.
+func (d *Directory) SetPosition(ctx context.Context, userID int64, device wire.DeviceType, p Position) (online bool, err error) {
+	if !d.options.Locations.Enabled {
+		return false, errLocationsOff()
+	}
+	if !geo.Valid(float64(p.Longitude), float64(p.Latitude)) {
+		return false, apierr.New(apierr.IllegalArgument, "longitude %v must be within ±%v and latitude %v within ±%v",
+			p.Longitude, geo.MaxLongitude, p.Latitude, geo.MaxLatitude)
+	}
+	p.Date = p.Date.UTC().Truncate(time.Millisecond)
+	online, err = d.update(ctx, userID, func(current content) (*content, bool) {
+		i := index(current.sessions, device)
+		if i < 0 {
+			return nil, false
+		}
+		current.sessions = slices.Clone(current.sessions)
+		current.sessions[i].Position = &p
+		return &current, true
+	})
+	if err != nil {
+		return false, fmt.Errorf("set the position of user %d: %w", userID, err)
+	}
+	return online, nil
+}
+
+// Position returns where a session is; without Locations.PerDevice, where its user is. ok is false when that is not
+// known.
+func (d *Directory) Position(userID int64, device wire.DeviceType) (p Position, ok bool, err error) {
+	if !d.options.Locations.Enabled {
+		return p, false, errLocationsOff()
+	}
+	e, _ := d.Lookup(userID)
+	for _, s := range d.placed(e.Sessions) {
+		if s.Device == device || !d.options.Locations.PerDevice {
+			return *s.Position, true, nil
+		}
+	}
+	return p, false, nil
+}
+
+// placed returns the sessions that have a place in the index: all that have a position, or the one with the latest.
+func (d *Directory) placed(sessions []Session) (placed []*Session) {
+	for i := range sessions {
+		s := &sessions[i]
+		switch {
+		case s.Position == nil:
+		case d.options.Locations.PerDevice || len(placed) == 0:
+			placed = append(placed, s)
+		case s.Position.Date.After(placed[0].Position.Date):
+			placed[0] = s
+		}
+	}
+	return placed
+}
+
+// follow keeps the index in line with a record that was replaced.
+func (d *Directory) follow(_ int64, before, after *record) {
+	var old, now []*Session
+	if before != nil {
+		old = d.placed(before.sessions)
+	}
+	if after != nil {
+		now = d.placed(after.sessions)
+	}
+	for _, s := range old {
+		if !slices.ContainsFunc(now, func(n *Session) bool { return n.Device == s.Device && n.gateway == s.gateway }) {
+			d.positions.Remove(spot{s.UserID, s.Device, s.gateway})
+		}
+	}
+	for _, s := range now {
+		d.positions.Set(spot{s.UserID, s.Device, s.gateway}, float64(s.Position.Longitude), float64(s.Position.Latitude))
+	}
+}
+
+// A Neighbour is somebody near a place.
+type Neighbour struct {
+	UserID int64
+	// Device is that of the session whose position it is.
+	Device              wire.DeviceType
+	Longitude, Latitude float32
+	// Meters is the distance in whole metres.
+	Meters int32
+}
+
+// Nearby returns at most count others within so many metres of a place, the nearest first. The session for which is
+// asked is left out; without Locations.PerDevice, its user is.
+func (d *Directory) Nearby(of SessionKey, center Position, count int, meters float64) ([]Neighbour, error) {
+	if !d.options.Locations.Enabled {
+		return nil, errLocationsOff()
+	}
+	found := d.positions.Nearby(float64(center.Longitude), float64(center.Latitude), meters, count, func(s spot) bool {
+		own := s.userID == of.UserID && (!d.options.Locations.PerDevice || s.device == of.Device)
+		return !own && s.gateway.live.Load()
+	})
+	neighbours := make([]Neighbour, len(found))
+	for i, f := range found {
+		neighbours[i] = Neighbour{
+			UserID: f.Key.userID, Device: f.Key.device, Longitude: float32(f.Longitude), Latitude: float32(f.Latitude),
+			Meters: int32(math.Round(f.Meters)),
+		}
+	}
+	return neighbours, nil
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package presence knows who is online: on which devices, at which gateways, with which status and position. Every
+// node keeps the whole picture in memory, so that looking somebody up costs no message.
+//
+// The picture is that of a key-value bucket in memory with one key for each user, which gateways write by
+// compare-and-set: there is one session for each user and device type in the whole cluster, no matter how many
+// gateways log somebody in at a time. A session lives as long as its gateway is a member of the cluster; it has no
+// heartbeat of its own. When NATS comes back empty, the gateways announce their sessions again, and what was known
+// before holds until they have.
+//
+// It decides nothing about who may log in, has no connection of a client and keeps nothing that must survive.
+package presence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/geo"
+	"example.org/app/internal/wire"
+)
+
+// defaultSweepInterval is how often a node looks for what nobody needs any more.
+const defaultSweepInterval = time.Minute
+
+// Options say how a directory works.
+type Options struct {
+	// Locations say what is done with positions; the zero value keeps none. All nodes must agree.
+	Locations Locations
+	// SweepInterval is how often sessions of dead gateways are removed from the bucket that were not removed at once;
+	// zero is a minute.
+	SweepInterval time.Duration
+	// Logger gets what an operator should know; nil is silence.
+	Logger *slog.Logger
+}
+
+// A Holder is the part of a gateway that has the connections.
+type Holder interface {
+	// Lost is called when the place of a session that this gateway opened belongs to another one, which was opened
+	// elsewhere. The gateway shall close the connection with ClosedByOtherDevice; it need not call Close. Lost must
+	// return soon and may be called for a session that the gateway is just replacing or closing.
+	Lost(userID int64, device wire.DeviceType, sessionID int32)
+	// Activity returns when a session was last heard of; ok is false for one that the gateway does not have.
+	Activity(userID int64, device wire.DeviceType, sessionID int32) (a Activity, ok bool)
+}
+
+// A Directory is this process's picture of who is online. It is safe for concurrent use.
+type Directory struct {
+	node     *cluster.Node
+	options  Options
+	logger   *slog.Logger
+	gateways *gateways
+	table    *table
+	// positions is nil if positions are not kept.
+	positions *geo.Index[spot]
+	// own is nil in a process without gateway.
+	own    *own
+	holder atomic.Pointer[Holder]
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+	// again has the bucket opened and read again, sweeping has it cleaned.
+	again, sweeping chan struct{}
+
+	// mu comes before the lock of own.
+	mu     sync.Mutex
+	bucket *bucket
+	err    error
+	// changed is closed and replaced when bucket or err changes.
+	changed chan struct{}
+	// began is when the present epoch began.
+	began time.Time
+}
+
+// errUnknown is the state of a directory that has not been read yet.
+var errUnknown = errors.New("the sessions have not been read yet")
+
+// Start reads the picture and keeps it until Stop. One directory serves a whole process: node is its gateway, if it has
+// one, else any node. It waits until the picture is complete or ctx ends.
+func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, error) {
+	if o.SweepInterval <= 0 {
+		o.SweepInterval = defaultSweepInterval
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	d := &Directory{
+		node: node, options: o, logger: o.Logger, gateways: newGateways(node.Cluster()),
+		again: make(chan struct{}, 1), sweeping: make(chan struct{}, 1), err: errUnknown, changed: make(chan struct{}),
+	}
+	d.table = newTable(func(int64, *record, *record) {})
+	if o.Locations.Enabled {
+		d.positions = geo.NewIndex(compareSpots)
+		d.table.changed = d.follow
+	}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	if node.Type() == cluster.Gateway {
+		d.own = newOwn(d.gateways.addOwn(node))
+	}
+	if err := cluster.Handle(node, activitiesEndpoint, d.activities); err != nil {
+		d.cancel()
+		return nil, fmt.Errorf("start presence: %w", err)
+	}
+	d.group.Go(d.run)
+	d.group.Go(d.liveLoop)
+	d.group.Go(d.sweepLoop)
+	if d.own != nil {
+		d.group.Go(d.announceLoop)
+	}
+	if _, err := d.await(ctx); err != nil {
+		d.Stop()
+		return nil, fmt.Errorf("start presence: %w", err)
+	}
+	return d, nil
+}
+
+// Node returns the node that the directory was started with.
+func (d *Directory) Node() *cluster.Node { return d.node }
+
+// Attach names the part that has the connections. A gateway calls it before its first Open.
+func (d *Directory) Attach(h Holder) { d.holder.Store(&h) }
+
+// Stop ends the directory, which knows no news from then on. Sessions that are still open vanish when the node leaves.
+func (d *Directory) Stop() {
+	d.cancel()
+	d.group.Wait()
+}
+
+// Healthy returns nil while the picture follows the bucket.
+func (d *Directory) Healthy() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+// Lookup returns what is known of a user; ok is false for one who is offline, whose entry has the status OFFLINE and no
+// sessions.
+func (d *Directory) Lookup(userID int64) (e Entry, ok bool) {
+	return d.table.entry(userID, d.table.get(userID))
+}
+
+// Online reports whether the user has a session.
+func (d *Directory) Online(userID int64) bool {
+	r := d.table.get(userID)
+	return r != nil && len(d.table.live(r)) > 0
+}
+
+// A Destination is a gateway and users who have sessions there.
+type Destination struct {
+	NodeID  string
+	UserIDs []int64
+}
+
+// Locate returns the gateways of the users, each once, with its users in the given order. Users who are offline are
+// left out and cost nothing but the look-up.
+func (d *Directory) Locate(userIDs []int64) []Destination {
+	var found []Destination
+	for i, userID := range userIDs {
+		r := d.table.get(userID)
+		if r == nil {
+			continue
+		}
+		for j := range r.sessions {
+			if s := &r.sessions[j]; d.table.counts(r, s, false) {
+				found = locate(found, s.NodeID, userID, len(userIDs)-i)
+			}
+		}
+		for j := range r.stale {
+			if s := &r.stale[j]; d.table.counts(r, s, true) {
+				found = locate(found, s.NodeID, userID, len(userIDs)-i)
+			}
+		}
+	}
+	return found
+}
+
+// locate adds a user to a gateway, who may be its latest one already because of another device. room is how many may
+// come at most.
+func locate(found []Destination, nodeID string, userID int64, room int) []Destination {
+	for i := range found {
+		if f := &found[i]; f.NodeID == nodeID {
+			if f.UserIDs[len(f.UserIDs)-1] != userID {
+				f.UserIDs = append(f.UserIDs, userID)
+			}
+			return found
+		}
+	}
+	return append(found, Destination{NodeID: nodeID, UserIDs: append(make([]int64, 0, min(room, 64)), userID)})
+}
+
+// Count returns how many users are online, and at which gateways; one with sessions at two of them counts at both.
+func (d *Directory) Count() (total int, nodes map[string]int) {
+	nodes = map[string]int{}
+	d.table.each(func(_ int64, r *record) {
+		live := d.table.live(r)
+		if len(live) > 0 {
+			total++
+		}
+		for i := range live {
+			if firstOf(live, i) {
+				nodes[live[i].NodeID]++
+			}
+		}
+	})
+	return total, nodes
+}
+
+// UsersFrom returns the users with a session at a gateway that comes from one of the addresses. It looks at everybody.
+func (d *Directory) UsersFrom(nodeID string, ips []netip.Addr) (users []int64) {
+	wanted := make(map[netip.Addr]struct{}, len(ips))
+	for _, ip := range ips {
+		wanted[ip.Unmap()] = struct{}{}
+	}
+	d.table.each(func(userID int64, r *record) {
+		for _, s := range d.table.live(r) {
+			if _, ok := wanted[s.IP.Unmap()]; ok && s.NodeID == nodeID {
+				users = append(users, userID)
+				return
+			}
+		}
+	})
+	return users
+}
+
+// firstOf reports whether no session before the i-th is at the same gateway.
+func firstOf(sessions []Session, i int) bool {
+	for j := range i {
+		if sessions[j].NodeID == sessions[i].NodeID {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"net/netip"
+	"time"
+
+	"example.org/app/internal/wire"
+)
+
+// A Session is one device of a user that is logged in. It is read only once it was handed over.
+type Session struct {
+	UserID int64
+	Device wire.DeviceType
+	// ID tells the sessions of a user and a device type apart that follow each other.
+	ID int32
+	// NodeID is the gateway that holds the session; Open sets it.
+	NodeID string
+	// Version is that of the client protocol.
+	Version   int32
+	IP        netip.Addr
+	LoginDate time.Time
+	// LoginLocation is where the client said to be when it logged in; nil is unknown.
+	LoginLocation *Location
+	// Position is where the client said to be last; nil is unknown.
+	Position *Position
+	// Details are what the client told of its device and the gateway lets through.
+	Details map[string]string
+
+	gateway *gateway
+	// excludes are the device types that had to go for this session. A gateway that could not be told finds out by it
+	// that its session is not missing by mistake.
+	excludes devices
+}
+
+// devices is a set of device types.
+type devices uint64
+
+func devicesOf(types []wire.DeviceType) (set devices) {
+	for _, t := range types {
+		set |= 1 << (t & 63)
+	}
+	return set
+}
+
+func (d devices) has(t wire.DeviceType) bool { return d&devicesOf([]wire.DeviceType{t}) != 0 }
+
+// A Location is a position with what a client says about it.
+type Location struct {
+	Position
+	Details map[string]string
+}
+
+// A Position is a place on earth at a time.
+type Position struct {
+	// Longitude and Latitude are degrees.
+	Longitude, Latitude float32
+	Date                time.Time
+}
+
+// An Entry is what is known of a user who is online. Its sessions are in no order, at most one for each device type.
+// It is read only.
+type Entry struct {
+	UserID   int64
+	Status   wire.UserStatus
+	Sessions []Session
+}
+
+// Session returns the session of a device type.
+func (e *Entry) Session(device wire.DeviceType) (Session, bool) {
+	if i := index(e.Sessions, device); i >= 0 {
+		return e.Sessions[i], true
+	}
+	return Session{}, false
+}
+
+// index returns where the session of a device type is, or -1.
+func index(sessions []Session, device wire.DeviceType) int {
+	for i := range sessions {
+		if sessions[i].Device == device {
+			return i
+		}
+	}
+	return -1
+}
+
+// rival returns the session for which another one had to go: one in its place, or one that excludes its device type.
+func rival(sessions []Session, of *Session) *Session {
+	for i := range sessions {
+		s := &sessions[i]
+		if !s.same(of) && !s.gateway.dead.Load() && (s.Device == of.Device || s.excludes.has(of.Device)) {
+			return s
+		}
+	}
+	return nil
+}
+
+// is is same for use as a predicate.
+func (s *Session) is(other Session) bool { return s.same(&other) }
+
+// same reports whether both are one and the same session.
+func (s *Session) same(other *Session) bool {
+	return s.gateway == other.gateway && s.Device == other.Device && s.ID == other.ID
+}

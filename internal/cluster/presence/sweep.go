@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"context"
+	"time"
+)
+
+// sweepLoop removes what nobody needs: at intervals, and when a gateway has died.
+func (d *Directory) sweepLoop() {
+	ticker := time.NewTicker(d.options.SweepInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-ticker.C:
+		case <-d.sweeping:
+		}
+		d.dropStale()
+		if !d.sweeps() {
+			continue
+		}
+		if err := d.sweep(); err != nil && d.ctx.Err() == nil {
+			d.logger.Warn("sessions of dead gateways could not be removed", "error", err)
+		}
+	}
+}
+
+// dropStale forgets sessions of an earlier bucket that nobody has announced to this one in all the time that there was.
+func (d *Directory) dropStale() {
+	d.mu.Lock()
+	early := time.Since(d.began) < d.node.Cluster().HeartbeatTimeout()
+	ready := d.err == nil
+	d.mu.Unlock()
+	if early || !ready {
+		return
+	}
+	epoch := d.table.epoch.Load()
+	d.table.prune(func(_ int64, r *record) *record {
+		switch {
+		case r.epoch < epoch:
+			return nil
+		case len(r.stale) > 0:
+			next := *r
+			next.stale = nil
+			return &next
+		}
+		return r
+	})
+}
+
+// sweeps reports whether this node is the one that cleans the bucket: the first of the healthy ones. When two believe to
+// be it, they do the same work twice and no harm.
+func (d *Directory) sweeps() bool {
+	for _, m := range d.node.Cluster().Members() {
+		if m.Status.HasJoined && m.Status.Healthy {
+			return m.NodeID == d.node.ID()
+		}
+	}
+	return false
+}
+
+// sweep removes the sessions of dead gateways from the bucket.
+func (d *Directory) sweep() error {
+	epoch := d.table.epoch.Load()
+	var users []int64
+	d.table.each(func(userID int64, r *record) {
+		for i := range r.sessions {
+			if r.epoch == epoch && r.sessions[i].gateway.dead.Load() {
+				users = append(users, userID)
+				return
+			}
+		}
+	})
+	return forEach(d.ctx, users, func(ctx context.Context, userID int64) error {
+		// What change passes on are no sessions of dead gateways: writing it back removes those.
+		return d.change(ctx, userID, false, func(current content, _ []Session) (*content, error) {
+			r := d.table.get(userID)
+			if r == nil || len(current.sessions) == len(r.sessions) {
+				return nil, nil
+			}
+			return &current, nil
+		})
+	})
+}

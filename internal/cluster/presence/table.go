@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"example.org/app/internal/wire"
+)
+
+// shardCount is a power of two, so that the shard of a user is a few bits of a product.
+const shardCount = 256
+
+// A record is what this process knows of a user. It is never modified, only replaced.
+type record struct {
+	content
+	revision, epoch uint64
+	// stale are sessions that an earlier bucket had and that their gateways may not have announced to this one yet.
+	stale []Session
+}
+
+// A table is this process's picture of the bucket. Look-ups take the lock of one shard for a moment.
+type table struct {
+	// epoch is that of the bucket that is followed now. Records of earlier ones hold until the gateways of their
+	// sessions have announced themselves anew.
+	epoch atomic.Uint64
+	// followed is the revision up to which the watch of that bucket has come.
+	followed atomic.Uint64
+	shards   [shardCount]shard
+	// changed is told of every replacement, with the shard's lock held, so that what depends on records follows them
+	// in order.
+	changed func(userID int64, before, after *record)
+}
+
+type shard struct {
+	mu      sync.RWMutex
+	records map[int64]*record
+	// Neighbours in memory must not slow each other down.
+	_ [32]byte
+}
+
+func newTable(changed func(userID int64, before, after *record)) *table {
+	t := &table{changed: changed}
+	for i := range t.shards {
+		t.shards[i].records = map[int64]*record{}
+	}
+	return t
+}
+
+func (t *table) shard(userID int64) *shard {
+	// Ids are often consecutive or multiples of something; the golden ratio spreads both.
+	return &t.shards[uint64(userID)*0x9E3779B97F4A7C15>>56]
+}
+
+func (t *table) get(userID int64) *record {
+	s := t.shard(userID)
+	s.mu.RLock()
+	r := s.records[userID]
+	s.mu.RUnlock()
+	return r
+}
+
+// counts reports whether a session of a record is one that is open, as far as this process knows.
+func (t *table) counts(r *record, s *Session, stale bool) bool {
+	if !s.gateway.live.Load() {
+		return false
+	}
+	epoch := t.epoch.Load()
+	return !stale && r.epoch == epoch || s.gateway.announced.Load() < epoch
+}
+
+// live returns the sessions of a record that count. It allocates only if some do not.
+func (t *table) live(r *record) []Session {
+	if r == nil {
+		return nil
+	}
+	all := true
+	for i := range r.sessions {
+		all = all && t.counts(r, &r.sessions[i], false)
+	}
+	if all && len(r.stale) == 0 {
+		return r.sessions
+	}
+	var live []Session
+	for i := range r.sessions {
+		if t.counts(r, &r.sessions[i], false) {
+			live = append(live, r.sessions[i])
+		}
+	}
+	for i := range r.stale {
+		if t.counts(r, &r.stale[i], true) {
+			live = append(live, r.stale[i])
+		}
+	}
+	return live
+}
+
+// follow notes how far the watch has come. Only the watch calls it.
+func (t *table) follow(revision uint64) {
+	if revision > t.followed.Load() {
+		t.followed.Store(revision)
+	}
+}
+
+// news stores what the watch brings. Nothing older can come afterwards, so that a record without sessions is forgotten.
+func (t *table) news(userID int64, c content, revision, epoch uint64) {
+	s := t.shard(userID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.records[userID]
+	// Whoever holds the lock sees either none of this or all.
+	t.follow(revision)
+	if before != nil && (before.epoch > epoch || before.epoch == epoch && before.revision > revision) {
+		return
+	}
+	after := t.merge(before, c, revision, epoch)
+	if len(after.sessions) == 0 && len(after.stale) == 0 {
+		after = nil
+	}
+	t.replace(s, userID, before, after)
+}
+
+// wrote stores what this process has written, which the watch may have brought already, and even what followed it.
+func (t *table) wrote(userID int64, c content, revision, epoch uint64) {
+	s := t.shard(userID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.records[userID]
+	if epoch < t.epoch.Load() || revision <= t.followed.Load() || before != nil && before.epoch == epoch && before.revision > revision {
+		return
+	}
+	// A record without sessions stays until the watch has come that far, lest older news bring them back.
+	t.replace(s, userID, before, t.merge(before, c, revision, epoch))
+}
+
+// merge returns the record that follows another one, which may be of an earlier bucket or nil.
+func (t *table) merge(before *record, c content, revision, epoch uint64) *record {
+	after := &record{content: c, revision: revision, epoch: epoch}
+	if before == nil {
+		return after
+	}
+	if before.epoch < epoch {
+		after.stale = t.keepStale(before.sessions, c.sessions, epoch)
+	}
+	after.stale = append(after.stale, t.keepStale(before.stale, c.sessions, epoch)...)
+	if len(c.sessions) == 0 {
+		after.status = before.status
+	}
+	return after
+}
+
+// keepStale returns the sessions whose gateways have not announced themselves and whose place is free.
+func (t *table) keepStale(sessions, taken []Session, epoch uint64) (stale []Session) {
+	for i := range sessions {
+		g := sessions[i].gateway
+		if g.live.Load() && g.announced.Load() < epoch && index(taken, sessions[i].Device) < 0 {
+			stale = append(stale, sessions[i])
+		}
+	}
+	return stale
+}
+
+func (t *table) replace(s *shard, userID int64, before, after *record) {
+	if after == nil {
+		delete(s.records, userID)
+	} else {
+		s.records[userID] = after
+	}
+	t.changed(userID, before, after)
+}
+
+// forget removes a session that its own gateway has ended, whatever the bucket says.
+func (t *table) forget(userID int64, gone *Session) {
+	s := t.shard(userID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.records[userID]
+	if before == nil {
+		return
+	}
+	without := func(sessions []Session) []Session {
+		return slices.DeleteFunc(slices.Clone(sessions), func(s Session) bool { return s.same(gone) })
+	}
+	after := *before
+	after.sessions, after.stale = without(before.sessions), without(before.stale)
+	if len(after.sessions)+len(after.stale) < len(before.sessions)+len(before.stale) {
+		t.replace(s, userID, before, &after)
+	}
+}
+
+// emptied returns what is left of a record whose key is gone.
+func (r *record) emptied() *record {
+	if len(r.stale) == 0 {
+		return nil
+	}
+	return &record{content: content{status: r.status}, epoch: r.epoch, stale: r.stale}
+}
+
+// prune has every record replaced by what keep returns; nil removes it.
+func (t *table) prune(keep func(userID int64, r *record) *record) {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		for userID, before := range s.records {
+			if after := keep(userID, before); after != before {
+				t.replace(s, userID, before, after)
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// each calls fn with every record. It holds the lock of a shard meanwhile.
+func (t *table) each(fn func(userID int64, r *record)) {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.RLock()
+		for userID, r := range s.records {
+			fn(userID, r)
+		}
+		s.mu.RUnlock()
+	}
+}
+
+// entry returns the entry of a record; ok is false for a user who is offline.
+func (t *table) entry(userID int64, r *record) (e Entry, ok bool) {
+	live := t.live(r)
+	if len(live) == 0 {
+		return Entry{UserID: userID, Status: wire.UserStatus_OFFLINE}, false
+	}
+	return Entry{UserID: userID, Status: r.status, Sessions: live}, true
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"example.org/app/internal/apierr"
+)
+
+// retryMin and retryMax bound the pause between attempts to follow the bucket.
+const retryMin, retryMax = 50 * time.Millisecond, 2 * time.Second
+
+// run follows the bucket until the directory stops.
+func (d *Directory) run() {
+	for attempt := 0; d.ctx.Err() == nil; attempt++ {
+		complete, err := d.watch()
+		if complete {
+			attempt = 0
+		}
+		if err == nil || d.ctx.Err() != nil {
+			continue
+		}
+		d.fail(err)
+		delay := min(retryMin<<min(attempt, 10), retryMax)
+		timer := time.NewTimer(delay/2 + rand.N(delay))
+		select {
+		case <-d.ctx.Done():
+		case <-timer.C:
+		case <-d.again:
+		}
+		timer.Stop()
+	}
+}
+
+// wake puts a token into a channel that holds at most one.
+func wake(channel chan struct{}) {
+	select {
+	case channel <- struct{}{}:
+	default:
+	}
+}
+
+// fail notes that the picture is not up to date. It logs only the first failure.
+func (d *Directory) fail(err error) {
+	d.mu.Lock()
+	first := d.err == nil
+	if first || errors.Is(d.err, errUnknown) {
+		d.err = err
+		d.notify()
+	}
+	d.mu.Unlock()
+	if first {
+		d.logger.Warn("the sessions of other nodes are not up to date", "error", err)
+	}
+}
+
+func (d *Directory) notify() {
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// current returns the bucket. While there is none it waits for a moment, as most outages are short.
+func (d *Directory) current(ctx context.Context) (*bucket, error) {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	return d.await(ctx)
+}
+
+// await waits for the bucket until ctx ends.
+func (d *Directory) await(ctx context.Context) (*bucket, error) {
+	for {
+		d.mu.Lock()
+		b, err, changed := d.bucket, d.err, d.changed
+		d.mu.Unlock()
+		if err == nil {
+			return b, nil
+		}
+		select {
+		case <-changed:
+		case <-d.ctx.Done():
+			return nil, unavailable(fmt.Errorf("presence has stopped: %w", d.ctx.Err()))
+		case <-ctx.Done():
+			return nil, unavailable(err)
+		}
+	}
+}
+
+// unavailable is what a caller is told when the bucket cannot be written.
+func unavailable(err error) error { return apierr.Wrap(apierr.ServerUnavailable, err) }
+
+// watch follows the bucket until it has to be opened again, which is no error, or something fails.
+func (d *Directory) watch() (complete bool, err error) {
+	c := d.node.Cluster()
+	changed, since := c.Changed(), c.Synchronized()
+	b, err := d.open()
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithCancel(d.ctx)
+	defer cancel()
+	// The context also ends the watch, so that it may not have a deadline of its own.
+	limit := time.AfterFunc(operationTimeout, cancel)
+	watcher, err := b.kv.WatchAll(ctx)
+	if !limit.Stop() && err == nil {
+		err = errors.New("the watch of the sessions did not start in time")
+	}
+	if watcher != nil {
+		defer drain(watcher)
+	}
+	if err != nil {
+		return false, err
+	}
+	seen := map[int64]struct{}{}
+	for {
+		select {
+		case <-d.ctx.Done():
+			return complete, nil
+		case <-d.again:
+			return complete, nil
+		case <-changed:
+			// The connection was lost and found again: the bucket may be another one, and news may have been missed.
+			changed = c.Changed()
+			if now := c.Synchronized(); !now.IsZero() && !now.Equal(since) {
+				return complete, nil
+			}
+		case entry, ok := <-watcher.Updates():
+			switch {
+			case !ok:
+				return complete, errors.New("the watch of the sessions ended")
+			case entry == nil:
+				complete = true
+				d.complete(b, seen)
+				seen = nil
+			default:
+				d.apply(b, entry, seen)
+			}
+		}
+	}
+}
+
+// open opens the bucket and finds out whether it is the one that was followed before.
+func (d *Directory) open() (*bucket, error) {
+	b, err := openBucket(d.ctx, d.node.Cluster())
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.bucket != nil && d.bucket.created.Equal(b.created) {
+		b.epoch = d.bucket.epoch
+		return b, nil
+	}
+	b.epoch = d.table.epoch.Load() + 1
+	d.table.followed.Store(0)
+	d.table.epoch.Store(b.epoch)
+	d.began = time.Now()
+	return b, nil
+}
+
+// drain stops a watcher and empties its channel, on which the library would otherwise block for ever.
+func drain(watcher jetstream.KeyWatcher) {
+	_ = watcher.Stop()
+	limit := time.NewTimer(time.Second)
+	defer limit.Stop()
+	for {
+		select {
+		case _, ok := <-watcher.Updates():
+			if !ok {
+				return
+			}
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+// complete makes the bucket the one that is written, now that it was read.
+func (d *Directory) complete(b *bucket, seen map[int64]struct{}) {
+	d.table.follow(b.last)
+	// What vanished while nobody watched is still in the table.
+	d.table.prune(func(userID int64, r *record) *record {
+		if _, ok := seen[userID]; ok || r.epoch != b.epoch || r.revision > b.last {
+			return r
+		}
+		return r.emptied()
+	})
+	d.mu.Lock()
+	recovered := d.err != nil && !errors.Is(d.err, errUnknown)
+	d.bucket, d.err = b, nil
+	if d.own != nil {
+		d.own.markAll()
+	}
+	d.notify()
+	d.mu.Unlock()
+	if recovered {
+		d.logger.Info("the sessions of other nodes are up to date again")
+	}
+}
+
+// apply follows one change.
+func (d *Directory) apply(b *bucket, entry jetstream.KeyValueEntry, seen map[int64]struct{}) {
+	present := entry.Operation() == jetstream.KeyValuePut
+	if id, ok := strings.CutPrefix(entry.Key(), gatewayKey); ok {
+		if present {
+			d.gateways.intern(id, string(entry.Value())).announced.Store(b.epoch)
+		}
+		return
+	}
+	userID, ok := userOf(entry.Key())
+	if !ok {
+		return // A newer program may keep more.
+	}
+	if seen != nil {
+		seen[userID] = struct{}{}
+	}
+	var c content
+	if present {
+		var err error
+		if c, err = decode(userID, entry.Value(), d.gateways.intern); err != nil {
+			d.logger.Warn("ignored an entry that cannot be decoded", "key", entry.Key(), "error", err)
+			return
+		}
+	}
+	d.table.news(userID, c, entry.Revision(), b.epoch)
+	d.check(userID)
+}
+
+// liveLoop lets sessions live and die with their gateways.
+func (d *Directory) liveLoop() {
+	c := d.node.Cluster()
+	// Silence is not announced: somebody has to look.
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		changed := c.Changed()
+		for _, g := range d.gateways.refresh() {
+			d.logger.Info("a gateway is gone, and its sessions with it", "node", g.id)
+			wake(d.sweeping)
+		}
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-changed:
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"time"
+
+	"example.org/app/internal/cluster/presence"
+	"example.org/app/internal/link"
+	"example.org/app/internal/wire"
+)
+
+// end closes a session and tells its client why. It reports false if the session was closed before.
+func (g *Gateway) end(s *Session, why CloseReason) bool {
+	c, ok := s.end()
+	if !ok {
+		return false
+	}
+	left := g.forget(s)
+	if c != nil {
+		c.close(why)
+	}
+	g.announceEnd(s, left, why)
+	return true
+}
+
+// disconnected is called when a connection has ended by itself. Its session ends with it.
+func (g *Gateway) disconnected(s *Session, c *connection) {
+	if current, _ := s.connection(); current != c {
+		return
+	}
+	if _, ok := s.end(); ok {
+		g.announceEnd(s, g.forget(s), CloseReason{Status: wire.ClosedUnknownError})
+	}
+}
+
+// forget removes a session from those of this gateway and returns what its user has left.
+func (g *Gateway) forget(s *Session) []*Session {
+	left := g.sessions.remove(s)
+	g.options.Metrics.UserOnline.Set(float64(g.sessions.users.Load()))
+	g.options.Metrics.SessionOpen.Set(float64(g.sessions.count.Load()))
+	return left
+}
+
+// announceEnd tells the cluster and whoever listens that a session has ended. Nobody waits for it.
+func (g *Gateway) announceEnd(s *Session, left []*Session, why CloseReason) {
+	g.start(func() {
+		g.offline <- struct{}{}
+		defer func() { <-g.offline }()
+		g.options.Presence.Close(g.ctx, s.UserID, s.Device, s.ID)
+		if g.options.Offline != nil {
+			g.options.Offline(s, left, why)
+		}
+	})
+}
+
+// Lost implements presence.Holder: the place of the session belongs to another one.
+func (g *Gateway) Lost(userID int64, device wire.DeviceType, sessionID int32) {
+	if s := g.sessions.find(userID, device); s != nil && s.ID == sessionID {
+		g.end(s, CloseReason{Status: wire.ClosedByOtherDevice})
+	}
+}
+
+// Activity implements presence.Holder.
+func (g *Gateway) Activity(userID int64, device wire.DeviceType, sessionID int32) (a presence.Activity, ok bool) {
+	s := g.sessions.find(userID, device)
+	if s == nil || s.ID != sessionID {
+		return a, false
+	}
+	return presence.Activity{LastHeartbeat: moment(s.heartbeat.Load()), LastRequest: moment(s.request.Load())}, true
+}
+
+// moment returns a time in milliseconds; never is the zero time.
+func moment(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(millis).UTC()
+}
+
+// Disconnect closes sessions of this gateway.
+func (g *Gateway) Disconnect(_ context.Context, d *link.Disconnection) (*link.Disconnected, error) {
+	why, closed := CloseReason{Status: d.Status}, 0
+	for _, s := range g.selected(d) {
+		if g.end(s, why) {
+			closed++
+		}
+	}
+	return &link.Disconnected{Sessions: closed}, nil
+}
+
+// selected returns the sessions that are to be closed.
+func (g *Gateway) selected(d *link.Disconnection) (found []*Session) {
+	if d.All {
+		return g.sessions.all(func(*Session) bool { return true })
+	}
+	for _, id := range d.UserIDs {
+		for _, s := range g.sessions.of(id) {
+			if len(d.Devices) == 0 || slices.Contains(d.Devices, s.Device) {
+				found = append(found, s)
+			}
+		}
+	}
+	if len(d.SessionIDs) > 0 || len(d.IPs) > 0 {
+		found = append(found, g.sessions.all(func(s *Session) bool {
+			return slices.Contains(d.SessionIDs, s.ID) || slices.ContainsFunc(d.IPs, func(ip netip.Addr) bool { return ip.Unmap() == s.IP })
+		})...)
+	}
+	return found
+}
+
+var _ presence.Holder = (*Gateway)(nil)

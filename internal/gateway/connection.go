@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/lxzan/gws"
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/config"
+	"example.org/app/internal/im/blocklist"
+	"example.org/app/internal/wire"
+)
+
+// A transport is what all connections to one port share.
+type transport struct {
+	framing  framing
+	settings config.ClientTransport
+	proxy    config.AddressSource
+	forward  config.AddressSource
+	tls      *tls.Config
+}
+
+// A phase is how far a connection has come.
+type phase uint8
+
+const (
+	// handshaking: no frame can be sent yet.
+	handshaking phase = iota
+	// waiting: for a login.
+	waiting
+	// loggingIn: a login is being decided.
+	loggingIn
+	// bound: there is a session.
+	bound
+	// closing: the client was told to go, and what it sends is ignored.
+	closing
+)
+
+// maxRequests is how many requests of one connection are worked on at the same time. More wait in the socket.
+const maxRequests = 32
+
+// A connection is a client's connection and what the protocol knows of it. A goroutine of its own reads from it, and
+// only while it does is the connection among those of the gateway.
+type connection struct {
+	gateway   *Gateway
+	transport *transport
+	stream    *stream
+	accepted  time.Time
+	// requests has an element for each request that is being worked on.
+	requests chan struct{}
+
+	mu      sync.Mutex
+	phase   phase
+	remote  netip.Addr
+	session *Session
+	// late says that the time for a login ended while one was being decided.
+	late bool
+	// cut is when a client that was told to go is disconnected; zero is never.
+	cut time.Time
+	// socket is nil on TCP.
+	socket *gws.Conn
+}
+
+func (g *Gateway) newConnection(raw net.Conn, t *transport) *connection {
+	return &connection{
+		gateway: g, transport: t, accepted: time.Now(), remote: addressOf(raw.RemoteAddr()),
+		stream: newStream(raw, &g.traffic, g.start), requests: make(chan struct{}, maxRequests),
+	}
+}
+
+// serve runs the handshakes below the frames: that of a proxy and that of the encryption. It reports whether the
+// connection may go on.
+func (c *connection) serve() bool {
+	t := c.transport
+	if timeout := time.Duration(t.settings.ConnectTimeoutMillis) * time.Millisecond; timeout > 0 {
+		// Where nothing has to come before the first frame, a silent client has the time for a login.
+		if t.framing == webSocketFraming || t.tls != nil || t.proxy == config.AddressSourceRequired {
+			_ = c.stream.SetReadDeadline(time.Now().Add(timeout))
+		}
+	}
+	c.stream.limit(maxHandshake)
+	told, err := readProxyHeader(c.stream.reader, t.proxy)
+	if err != nil || told.IsValid() && !c.setRemote(told) {
+		return false
+	}
+	if t.tls != nil {
+		if err := c.stream.encrypt(t.tls); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// setRemote replaces the address of the client and reports whether it may connect.
+func (c *connection) setRemote(ip netip.Addr) bool {
+	c.mu.Lock()
+	c.remote = ip
+	c.mu.Unlock()
+	return !c.gateway.options.BlockedIPs.BlockedNow(ip)
+}
+
+// remoteIP returns the address of the client.
+func (c *connection) remoteIP() netip.Addr {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.remote
+}
+
+// ready says that frames can be sent. It reports false if the connection was closed meanwhile.
+func (c *connection) ready(socket *gws.Conn) bool {
+	c.stream.unlimit()
+	_ = c.stream.SetReadDeadline(time.Time{})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase != handshaking {
+		return false
+	}
+	c.phase, c.socket = waiting, socket
+	return true
+}
+
+// current returns the session, which is nil if there is none or the connection is closing.
+func (c *connection) current() (*Session, phase) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session, c.phase
+}
+
+// respond answers a request.
+func (c *connection) respond(id int64, code int32, reason string, data []byte) {
+	b := make([]byte, headRoom, headRoom+32+len(reason)+len(data))
+	b = wire.AppendResponse(b, time.Now(), id, code, reason, data)
+	_ = c.stream.send(c.transport.framing.seal(b))
+}
+
+// notify sends a notification of the gateway itself.
+func (c *connection) notify(n *wire.AppNotification) {
+	n.Timestamp = time.Now().UnixMilli()
+	b, err := wire.MarshalOptions.MarshalAppend(make([]byte, headRoom, headRoom+64), n)
+	if err != nil {
+		c.gateway.options.Logger.Error("a notification could not be encoded", "error", err)
+		return
+	}
+	_ = c.stream.send(c.transport.framing.seal(b))
+}
+
+// close tells the client that it has to go. Afterwards it may disconnect by itself for a while; the sweep sees to it
+// that it does not stay longer.
+func (c *connection) close(why CloseReason) {
+	c.mu.Lock()
+	before := c.phase
+	if before == closing {
+		c.mu.Unlock()
+		return
+	}
+	c.phase, c.session = closing, nil
+	timeout := time.Duration(c.transport.settings.Session.CloseTimeoutMillis) * time.Millisecond
+	if timeout > 0 {
+		c.cut = time.Now().Add(timeout)
+	}
+	c.mu.Unlock()
+	if before == handshaking {
+		c.stream.kill(errClosed)
+		return
+	}
+	n := &wire.AppNotification{CloseStatus: proto.Int32(int32(why.Status))}
+	if why.Code != 0 {
+		n.Code = proto.Int32(int32(why.Code))
+		if why.Reason != "" {
+			n.Reason = proto.String(why.Reason)
+		}
+	}
+	c.notify(n)
+	if timeout == 0 {
+		c.hangUp()
+	}
+}
+
+// hangUp disconnects after what is queued was written.
+func (c *connection) hangUp() {
+	c.mu.Lock()
+	c.phase, c.session = closing, nil
+	socket := c.socket
+	c.mu.Unlock()
+	if socket != nil {
+		_ = socket.WriteClose(1000, nil)
+	}
+	c.stream.finish()
+}
+
+// drop disconnects at once and without a word.
+func (c *connection) drop() {
+	c.mu.Lock()
+	c.phase, c.session = closing, nil
+	c.mu.Unlock()
+	c.stream.kill(errClosed)
+}
+
+// ended is called once, by the goroutine that reads, when nothing more will come.
+func (c *connection) ended(err error) {
+	c.mu.Lock()
+	session, remote, before := c.session, c.remote, c.phase
+	c.phase, c.session = closing, nil
+	c.mu.Unlock()
+	g := c.gateway
+	if before != handshaking && before != closing && corrupted(err) {
+		g.trigger(remote, session, blocklist.CorruptedFrame)
+		if c.socket == nil {
+			// On a WebSocket the closing frame says as much.
+			c.notify(&wire.AppNotification{CloseStatus: proto.Int32(int32(wire.ClosedIllegalRequest))})
+		}
+	}
+	c.stream.finish()
+	g.remove(c)
+	if session != nil {
+		g.disconnected(session, c)
+	}
+}
+
+// corrupted reports whether reading ended because of what the client sent, not because it went away.
+func corrupted(err error) bool {
+	var farewell *gws.CloseError
+	var network net.Error
+	switch {
+	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.As(err, &farewell), errors.As(err, &network), errors.Is(err, errClosed):
+		return false
+	}
+	return true
+}

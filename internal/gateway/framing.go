@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"encoding/binary"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// A framing is how a transport marks where a payload begins and ends.
+type framing uint8
+
+const (
+	// webSocketFraming makes a payload one binary message.
+	webSocketFraming framing = iota
+	// lengthFraming puts the length before the payload, as a varint.
+	lengthFraming
+
+	framings
+)
+
+// headRoom is the space that the head of a frame needs at most.
+const headRoom = 10
+
+// empties are the frames without payload, which answer a heartbeat. Nobody writes into them.
+var empties = [framings][]byte{webSocketFraming: {0x82, 0}, lengthFraming: {0}}
+
+// seal makes a frame of a buffer that has headRoom bytes before the payload. The frame is a part of the buffer.
+func (f framing) seal(b []byte) []byte {
+	payload := len(b) - headRoom
+	var head [headRoom]byte
+	n := 0
+	switch {
+	case f == lengthFraming:
+		n = len(protowire.AppendVarint(head[:0], uint64(payload)))
+	case payload < 126:
+		head[0], head[1] = 0x82, byte(payload)
+		n = 2
+	case payload < 1<<16:
+		head[0], head[1] = 0x82, 126
+		binary.BigEndian.PutUint16(head[2:], uint16(payload))
+		n = 4
+	default:
+		head[0], head[1] = 0x82, 127
+		binary.BigEndian.PutUint64(head[2:], uint64(payload))
+		n = 10
+	}
+	copy(b[headRoom-n:], head[:n])
+	return b[headRoom-n:]
+}
+
+// frame returns a frame with a copy of the payload.
+func (f framing) frame(payload []byte) []byte {
+	if len(payload) == 0 {
+		return empties[f]
+	}
+	b := make([]byte, headRoom, headRoom+len(payload))
+	return f.seal(append(b, payload...))
+}
+
+// A broadcast is one payload for many connections: the frame of each framing is made once. One goroutine uses it.
+type broadcast struct {
+	payload []byte
+	frames  [framings][]byte
+}
+
+func (b *broadcast) frame(f framing) []byte {
+	if b.frames[f] == nil {
+		b.frames[f] = f.frame(b.payload)
+	}
+	return b.frames[f]
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"net/netip"
+	"time"
+
+	"example.org/app/internal/im/blocklist"
+	"example.org/app/internal/ratelimit"
+	"example.org/app/internal/wire"
+)
+
+// take takes one token of an address and reports whether there was one.
+func (g *Gateway) take(ip netip.Addr) bool {
+	c := g.settings().ClientAPI.RateLimiting
+	return g.limiter.Take(ip, ratelimit.Rule{
+		Capacity: int(c.Capacity), InitialTokens: int(c.InitialTokens), TokensPerPeriod: int(c.TokensPerPeriod),
+		RefillInterval: time.Duration(c.RefillIntervalMillis) * time.Millisecond,
+	})
+}
+
+// trigger notes that a client misbehaved. If that gets it blocked, its sessions are closed like those of anybody who is
+// blocked. session may be nil.
+func (g *Gateway) trigger(ip netip.Addr, session *Session, cause blocklist.Cause) {
+	g.options.AutoIPs.Trigger(ip, cause)
+	if session != nil {
+		g.options.AutoUsers.Trigger(session.UserID, cause)
+	}
+}
+
+// blockIPs closes the sessions and connections of addresses that have just been blocked.
+func (g *Gateway) blockIPs(ips []netip.Addr) {
+	blocked := make(map[netip.Addr]struct{}, len(ips))
+	for _, ip := range ips {
+		blocked[ip.Unmap()] = struct{}{}
+	}
+	why := CloseReason{Status: wire.ClosedUserBlocked}
+	for _, s := range g.sessions.all(func(s *Session) bool { _, ok := blocked[s.IP]; return ok }) {
+		g.end(s, why)
+	}
+	for _, c := range g.open() {
+		if _, ok := blocked[c.remoteIP()]; ok {
+			c.close(why)
+		}
+	}
+}
+
+// blockUsers closes the sessions of users who have just been blocked.
+func (g *Gateway) blockUsers(ids []int64) {
+	for _, id := range ids {
+		for _, s := range g.sessions.of(id) {
+			g.end(s, CloseReason{Status: wire.ClosedUserBlocked})
+		}
+	}
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package login
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// looselyEqual compares a decoded JSON value with a value of the configuration, which is always text: true is equal to
+// "true" and 1 to "1", but an object, a list and null are equal to nothing.
+func looselyEqual(value any, want string) bool {
+	switch v := value.(type) {
+	case string:
+		return v == want
+	case bool:
+		return strconv.FormatBool(v) == want
+	case json.Number:
+		return v.String() == want || sameNumber(v.String(), want)
+	}
+	return false
+}
+
+// sameNumber compares two spellings of a number of which one has a point or an exponent. Two plain integers differ if
+// their spellings do.
+func sameNumber(a, b string) bool {
+	if !strings.ContainsAny(a+b, ".eE") {
+		return false
+	}
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return errX == nil && errY == nil && x == y
+}
+
+// mismatch returns the first name, in no order, whose value is not the wanted one.
+func mismatch(values map[string]any, want map[string]string) (name string, found bool) {
+	for name, text := range want {
+		if !looselyEqual(values[name], text) {
+			return name, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package login
+
+import (
+	"context"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/link"
+)
+
+// passwords asks a service node, which has the users.
+type passwords struct{ node *cluster.Node }
+
+func (p passwords) authenticate(ctx context.Context, r *Request) (*Permissions, error) {
+	verdict, err := cluster.Call(ctx, p.node, link.VerifyPassword, &link.Credentials{UserID: r.UserID, Password: r.Password})
+	if err != nil {
+		return nil, err
+	}
+	if code := apierr.Code(verdict.Code); code != apierr.OK {
+		return nil, apierr.New(code, "")
+	}
+	return All(), nil
+}
+
+func (passwords) close() {}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/presence"
+	"example.org/app/internal/config"
+	"example.org/app/internal/gateway/login"
+	"example.org/app/internal/im/blocklist"
+	"example.org/app/internal/im/session"
+	"example.org/app/internal/wire"
+)
+
+const (
+	// maxLatitude is where the projection of maps ends.
+	maxLatitude = 85.05112878
+	// maxLongitude is where the world meets itself.
+	maxLongitude = 180
+	// kickTimeout is how long a login waits for other gateways to close the sessions that it replaced.
+	kickTimeout = 3 * time.Second
+)
+
+// errBlocked means that the connection is to be dropped without an answer.
+var errBlocked = errors.New("the user is blocked")
+
+// openSession decides about a login and answers it. The checks come in the order that the protocol fixes, because the
+// first one that fails is what the client hears.
+func (c *connection) openSession(id int64, payload []byte) {
+	g := c.gateway
+	r, err := decodeLogin(payload)
+	if err != nil {
+		c.refuse(id, apierr.New(apierr.InvalidRequest, "the login cannot be decoded"))
+		g.trigger(c.remoteIP(), nil, blocklist.CorruptedRequest)
+		return
+	}
+	if !c.beginLogin() {
+		c.refuse(id, apierr.New(apierr.CreateExistingSession, ""))
+		return
+	}
+	s, err := g.login(c, r)
+	if err == nil {
+		err = c.bind(s)
+	}
+	late, gone := c.endLogin(err == nil)
+	switch {
+	case gone:
+		// Nobody is there to hear the answer.
+		if err == nil {
+			g.end(s, CloseReason{Status: wire.ClosedUnknownError})
+		}
+	case late:
+		c.refuse(id, apierr.New(apierr.LoginTimeout, ""))
+		why := CloseReason{Status: wire.ClosedLoginTimeout}
+		if err == nil {
+			g.end(s, why)
+		}
+		c.close(why)
+	case errors.Is(err, errBlocked):
+		c.drop()
+	case err != nil:
+		c.refuse(id, apierr.From(err))
+	default:
+		c.welcome(id, s)
+	}
+}
+
+// beginLogin reports whether a login may be tried: there is no session, and nobody else is trying.
+func (c *connection) beginLogin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase != waiting {
+		return false
+	}
+	c.phase = loggingIn
+	return true
+}
+
+// endLogin says how a login ended. late means that its time had ended before, gone that the connection is closing.
+func (c *connection) endLogin(success bool) (late, gone bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.phase == closing:
+		return false, true
+	case !success && c.phase == loggingIn:
+		c.phase = waiting
+	}
+	return c.late, false
+}
+
+// bind makes the session that of the connection.
+func (c *connection) bind(s *Session) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase == loggingIn {
+		c.phase, c.session = bound, s
+	}
+	return nil
+}
+
+// welcome tells the client that it is logged in.
+func (c *connection) welcome(id int64, s *Session) {
+	g := c.gateway
+	if settings := g.settings(); settings.Session.NotifyClientsOfSessionInfoAfterConnected {
+		c.notify(&wire.AppNotification{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserSession{
+			UserSession: &wire.UserSession{SessionId: strconv.Itoa(int(s.ID)), ServerId: settings.ServiceDiscovery.Identity},
+		}}})
+	}
+	g.options.Metrics.UserLoggedIn.Inc()
+	if g.options.Online != nil {
+		g.options.Online(s)
+	}
+	c.respond(id, int32(apierr.OK), "", nil)
+}
+
+// login checks who somebody is and registers the session in the cluster.
+func (g *Gateway) login(c *connection, r *wire.CreateSessionRequest) (*Session, error) {
+	ip := c.remoteIP()
+	rules := rulesOf(g.settings().SimultaneousLogin)
+	device := deviceOf(r.DeviceType)
+	switch {
+	case r.Version != wire.Version:
+		return nil, apierr.New(apierr.UnsupportedClientVersion, "the version of the client is %d, it must be %d", r.Version, wire.Version)
+	case rules.Forbidden(session.Device(device)):
+		return nil, apierr.New(apierr.LoginFromForbiddenDeviceType, "devices of the type %s may not log in", device)
+	case r.UserId == 0:
+		return nil, apierr.New(apierr.LoginAuthenticationFailed, "")
+	case g.options.BlockedUsers.BlockedNow(r.UserId):
+		return nil, errBlocked
+	}
+	permissions, err := g.options.Authenticator.Authenticate(g.ctx, &login.Request{
+		Version: r.Version, UserID: r.UserId, Password: r.Password, Device: device, DeviceDetails: r.DeviceDetails,
+		UserStatus: r.UserStatus, Location: r.Location, IP: ip,
+	})
+	if err != nil {
+		return nil, err
+	}
+	status, err := statusOf(r)
+	if err != nil {
+		return nil, err
+	}
+	if s := g.sessions.find(r.UserId, device); s != nil && s.attach(c) {
+		// The session lived on heartbeats over UDP.
+		s.touch(&s.request)
+		return s, nil
+	}
+	s := &Session{
+		ID: newSessionID(), UserID: r.UserId, Device: device, Version: r.Version, IP: ip, LoginDate: time.Now(),
+		Location: r.Location, DeviceDetails: r.DeviceDetails, permissions: permissions, conn: c,
+	}
+	s.touch(&s.request)
+	if err := g.register(s, status, rules); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// register makes the session the only one of its kind in the cluster.
+func (g *Gateway) register(s *Session, status wire.UserStatus, rules session.Rules) error {
+	conflicts := make([]wire.DeviceType, 0, len(session.Devices))
+	for _, d := range rules.Conflicts(session.Device(s.Device)) {
+		conflicts = append(conflicts, wire.DeviceType(d))
+	}
+	conflict := apierr.New(apierr.SessionSimultaneousConflictsDecline, "")
+	replaced, err := g.options.Presence.Open(g.ctx, g.presenceOf(s), status, func(current presence.Entry) ([]wire.DeviceType, error) {
+		if rules.KeepOld && slices.ContainsFunc(current.Sessions, func(other presence.Session) bool {
+			return slices.Contains(conflicts, other.Device)
+		}) {
+			return nil, conflict
+		}
+		return conflicts, nil
+	})
+	switch {
+	case errors.Is(err, conflict):
+		return conflict
+	case err != nil:
+		g.options.Logger.Warn("a session could not be registered", "userId", s.UserID, "error", err)
+		return apierr.Wrap(apierr.SessionSimultaneousConflictsDecline, err)
+	}
+	why := CloseReason{Status: wire.ClosedByOtherDevice}
+	// Of two logins at the same moment the later one in the cluster counts, not the later one here.
+	if goes := g.sessions.add(s, func(older *Session) bool { return !g.current(s) && g.current(older) }); goes != nil {
+		if goes == s {
+			s.end()
+			return conflict
+		}
+		g.end(goes, why)
+	}
+	g.options.Metrics.UserOnline.Set(float64(g.sessions.users.Load()))
+	g.options.Metrics.SessionOpen.Set(float64(g.sessions.count.Load()))
+	if !g.current(s) {
+		// Another gateway was faster than this one could be told.
+		g.end(s, why)
+		return conflict
+	}
+	g.kickAll(replaced)
+	return nil
+}
+
+// current reports whether the cluster knows the session as that of its user and device type.
+func (g *Gateway) current(s *Session) bool {
+	entry, _ := g.options.Presence.Lookup(s.UserID)
+	found, ok := entry.Session(s.Device)
+	return ok && found.ID == s.ID && found.NodeID == g.options.Node.ID()
+}
+
+// presenceOf returns what the cluster shall know of a session.
+func (g *Gateway) presenceOf(s *Session) presence.Session {
+	p := presence.Session{
+		UserID: s.UserID, Device: s.Device, ID: s.ID, Version: s.Version, IP: s.IP, LoginDate: s.LoginDate,
+		Details: keptDetails(g.settings().Session.DeviceDetails.Items, s.DeviceDetails),
+	}
+	if l := s.Location; l != nil {
+		position := presence.Position{Longitude: l.Longitude, Latitude: l.Latitude, Date: s.LoginDate}
+		if l.Timestamp != nil {
+			position.Date = time.UnixMilli(*l.Timestamp)
+		}
+		p.LoginLocation, p.Position = &presence.Location{Position: position, Details: l.Details}, &position
+	}
+	return p
+}
+
+// keptDetails returns the details of a device that are configured to be kept.
+func keptDetails(items []config.DeviceDetail, details map[string]string) map[string]string {
+	var kept map[string]string
+	for _, item := range items {
+		if value, ok := details[item.FieldName]; ok {
+			if kept == nil {
+				kept = map[string]string{}
+			}
+			kept[item.Name()] = value
+		}
+	}
+	return kept
+}
+
+// rulesOf translates the configuration.
+func rulesOf(c config.SimultaneousLogin) session.Rules {
+	return session.Rules{
+		Strategy: session.Strategy(c.Strategy), KeepOld: c.LoginConflictStrategy == config.DisconnectLoggingInDevice,
+		AllowUnknown: c.AllowDeviceTypeUnknownLogin, AllowOthers: c.AllowDeviceTypeOthersLogin,
+	}
+}
+
+// deviceOf takes numbers of a newer client for an unknown device.
+func deviceOf(d wire.DeviceType) wire.DeviceType {
+	if _, ok := wire.DeviceType_name[int32(d)]; !ok {
+		return wire.DeviceType_UNKNOWN
+	}
+	return d
+}
+
+// statusOf returns the status of a user who logs in, and checks it and the location.
+func statusOf(r *wire.CreateSessionRequest) (wire.UserStatus, error) {
+	status := r.GetUserStatus()
+	if _, ok := wire.UserStatus_name[int32(status)]; !ok {
+		status = wire.UserStatus_AVAILABLE
+	}
+	if status == wire.UserStatus_OFFLINE {
+		return 0, apierr.New(apierr.IllegalArgument, "the status of a user who logs in must not be OFFLINE")
+	}
+	if l := r.Location; l != nil {
+		if !(math.Abs(float64(l.Longitude)) <= maxLongitude) {
+			return 0, apierr.New(apierr.IllegalArgument, "the longitude %v must be between -180 and 180", l.Longitude)
+		}
+		if !(math.Abs(float64(l.Latitude)) <= maxLatitude) {
+			return 0, apierr.New(apierr.IllegalArgument, "the latitude %v must be between -85.05112878 and 85.05112878", l.Latitude)
+		}
+	}
+	return status, nil
+}
+
+// A kickRequest names a session that another one has replaced.
+type kickRequest struct {
+	UserID int64           `json:"userId"`
+	Device wire.DeviceType `json:"device"`
+	ID     int32           `json:"id"`
+}
+
+type kickResponse struct{}
+
+// kick lets a gateway close a session that was replaced by one elsewhere. It goes to a named node.
+var kick = cluster.Endpoint[kickRequest, kickResponse]{Name: "session.kick"}
+
+func (g *Gateway) kicked(_ context.Context, req *kickRequest) (*kickResponse, error) {
+	g.Lost(req.UserID, req.Device, req.ID)
+	return &kickResponse{}, nil
+}
+
+// kickAll closes sessions that were replaced. Other gateways are waited for, so that nobody is online twice when the
+// client hears of success; one that cannot be reached learns of it by itself.
+func (g *Gateway) kickAll(replaced []presence.Session) {
+	var remote []presence.Session
+	for _, r := range replaced {
+		if r.NodeID == g.options.Node.ID() {
+			g.Lost(r.UserID, r.Device, r.ID)
+		} else {
+			remote = append(remote, r)
+		}
+	}
+	ctx, cancel := context.WithTimeout(g.ctx, kickTimeout)
+	defer cancel()
+	for _, r := range remote {
+		req := &kickRequest{UserID: r.UserID, Device: r.Device, ID: r.ID}
+		if _, err := cluster.CallNode(ctx, g.options.Node, r.NodeID, kick, req); err != nil {
+			g.options.Logger.Warn("a replaced session could not be closed", "gateway", r.NodeID, "userId", r.UserID, "error", err)
+		}
+	}
+}

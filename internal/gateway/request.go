@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/im/blocklist"
+	"example.org/app/internal/link"
+	"example.org/app/internal/wire"
+)
+
+// receive takes a payload from the goroutine that reads. The payload belongs to it. It returns soon, unless as many
+// requests of the connection are being worked on as may be: then the client has to wait.
+func (c *connection) receive(payload []byte) {
+	session, phase := c.current()
+	switch {
+	case phase == closing:
+		return
+	case len(payload) == 0:
+		c.heartbeat(session)
+		return
+	}
+	g, begin := c.gateway, time.Now()
+	head, err := wire.ParseHead(payload)
+	if err != nil {
+		c.refuse(head.ID, apierr.New(apierr.InvalidRequest, "%s", err))
+		g.trigger(c.remoteIP(), session, blocklist.CorruptedRequest)
+		return
+	}
+	if head.Kind == wire.CreateSession && !g.available() {
+		c.refuse(head.ID, apierr.New(apierr.ServerUnavailable, ""))
+		return
+	}
+	if ip := c.remoteIP(); !g.take(ip) {
+		c.refuse(head.ID, apierr.New(apierr.ClientRequestsTooFrequent, ""))
+		g.trigger(ip, session, blocklist.FrequentRequest)
+		return
+	}
+	if session != nil {
+		session.touch(&session.request)
+	}
+	switch {
+	case head.Kind == wire.CreateSession:
+		c.work(head.ID, begin, func() { c.openSession(head.ID, payload) })
+	case session == nil:
+		c.refuse(head.ID, apierr.New(apierr.SendRequestFromNonexistentSession, ""))
+	case head.Kind == wire.DeleteSession:
+		g.end(session, CloseReason{Status: wire.ClosedByClient})
+	case !session.permissions.Allows(head.Kind):
+		c.refuse(head.ID, apierr.New(apierr.UnauthorizedRequest, "the session may not send requests of the kind %s", head.Kind))
+	default:
+		c.work(head.ID, begin, func() { c.forward(session, head.ID, payload) })
+	}
+}
+
+// work runs a request in a goroutine of its own.
+func (c *connection) work(id int64, begin time.Time, fn func()) {
+	g := c.gateway
+	if !g.work.begin() {
+		c.refuse(id, apierr.New(apierr.ServerUnavailable, ""))
+		return
+	}
+	c.requests <- struct{}{}
+	g.start(func() {
+		defer func() {
+			<-c.requests
+			g.work.done()
+			g.options.Metrics.ClientRequest.Since(begin)
+		}()
+		fn()
+	})
+}
+
+// refuse answers a request that the gateway does not carry out.
+func (c *connection) refuse(id int64, e *apierr.Error) {
+	c.respond(id, int32(e.Code), c.gateway.reasonOf(e), nil)
+}
+
+// reasonOf returns the reason that a client may read: failures of the server are explained only if that is configured.
+func (g *Gateway) reasonOf(e *apierr.Error) string {
+	if e.Code >= 1200 && e.Code < 1300 && !g.settings().ClientAPI.ReturnReasonForServerError {
+		return ""
+	}
+	return e.Reason
+}
+
+// heartbeat answers an empty payload.
+func (c *connection) heartbeat(session *Session) {
+	if session != nil {
+		session.touch(&session.heartbeat)
+	}
+	switch {
+	case !c.gateway.available():
+		c.refuse(wire.HeartbeatID, apierr.New(apierr.ServerUnavailable, ""))
+	case session == nil:
+		c.refuse(wire.HeartbeatID, apierr.New(apierr.UpdateHeartbeatOfNonexistentSession, ""))
+	default:
+		_ = c.stream.send(empties[c.transport.framing])
+	}
+}
+
+// forward lets a service answer a request.
+func (c *connection) forward(session *Session, id int64, payload []byte) {
+	g := c.gateway
+	ip := c.remoteIP()
+	resp, err := cluster.Call(g.ctx, g.options.Node, link.HandleRequest, &link.Request{
+		UserID: session.UserID, Device: session.Device, SessionID: session.ID, IP: ip, Payload: payload,
+	})
+	switch {
+	case errors.Is(err, cluster.ErrTimeout):
+		c.refuse(id, apierr.New(apierr.ServerInternalError, "no service answered in time"))
+	case err != nil:
+		c.refuse(id, apierr.From(err))
+	default:
+		c.respond(id, resp.Code, resp.Reason, resp.Data)
+		if resp.Corrupted {
+			g.trigger(ip, session, blocklist.CorruptedRequest)
+		}
+	}
+}
+
+// decodeLogin reads a request to open a session.
+func decodeLogin(payload []byte) (*wire.CreateSessionRequest, error) {
+	var request wire.AppRequest
+	if err := proto.Unmarshal(payload, &request); err != nil {
+		return nil, err
+	}
+	r := request.GetCreateSessionRequest()
+	if r == nil {
+		// Another kind followed.
+		return nil, errors.New("the request is no login")
+	}
+	return r, nil
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/gateway/login"
+	"example.org/app/internal/wire"
+)
+
+// A CloseReason is why a session ended.
+type CloseReason struct {
+	Status wire.CloseStatus
+	// Code and Reason say more if an error ended the session; Code is 0 otherwise.
+	Code   apierr.Code
+	Reason string
+}
+
+// A Session is a user who is logged in with a device. What is exported never changes.
+type Session struct {
+	// ID is positive and told to the client.
+	ID      int32
+	UserID  int64
+	Device  wire.DeviceType
+	Version int32
+	// IP is the address of the client when it logged in.
+	IP            netip.Addr
+	LoginDate     time.Time
+	Location      *wire.UserLocation
+	DeviceDetails map[string]string
+
+	permissions *login.Permissions
+	// heartbeat and request are when the client was last heard of, in milliseconds.
+	heartbeat, request atomic.Int64
+
+	mu sync.Mutex
+	// conn is nil when the session lives on heartbeats over UDP.
+	conn   *connection
+	closed bool
+	// udp is where the last heartbeat over UDP came from; called says that the client was asked to connect again.
+	udp    netip.AddrPort
+	called bool
+}
+
+// newSessionID returns a positive number that cannot be guessed.
+func newSessionID() int32 {
+	var b [4]byte
+	for {
+		// It never fails.
+		_, _ = rand.Read(b[:])
+		if id := int32(binary.BigEndian.Uint32(b[:]) >> 1); id > 0 {
+			return id
+		}
+	}
+}
+
+// touch notes that the client was heard of.
+func (s *Session) touch(at *atomic.Int64) { at.Store(time.Now().UnixMilli()) }
+
+// active returns when the client was last heard of.
+func (s *Session) active() time.Time {
+	return time.UnixMilli(max(s.heartbeat.Load(), s.request.Load()))
+}
+
+// connection returns the connection of an open session, which may be nil.
+func (s *Session) connection() (c *connection, open bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn, !s.closed
+}
+
+// end marks the session as closed. It reports false if it was.
+func (s *Session) end() (*connection, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, false
+	}
+	s.closed = true
+	return s.conn, true
+}
+
+// attach gives a session that lives on UDP a connection again.
+func (s *Session) attach(c *connection) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.conn != nil {
+		return false
+	}
+	s.conn, s.called = c, false
+	return true
+}
+
+// detach takes the connection away. It reports false if the session has another one or is closed.
+func (s *Session) detach(c *connection) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.conn != c {
+		return false
+	}
+	s.conn = nil
+	return true
+}
+
+// sessions are those of this gateway.
+type sessions struct {
+	shards [64]sessionShard
+	count  atomic.Int64
+	users  atomic.Int64
+}
+
+type sessionShard struct {
+	mu sync.RWMutex
+	// users has the sessions of each user. The slices are replaced, never modified.
+	users map[int64][]*Session
+}
+
+func newSessions() *sessions {
+	s := &sessions{}
+	for i := range s.shards {
+		s.shards[i].users = map[int64][]*Session{}
+	}
+	return s
+}
+
+func (s *sessions) shard(userID int64) *sessionShard {
+	// Ids are often consecutive or multiples of something; the golden ratio spreads both.
+	return &s.shards[uint64(userID)*0x9E3779B97F4A7C15>>58]
+}
+
+// of returns the sessions of a user, which must not be modified.
+func (s *sessions) of(userID int64) []*Session {
+	shard := s.shard(userID)
+	shard.mu.RLock()
+	defer shard.mu.RUnlock()
+	return shard.users[userID]
+}
+
+// find returns the session of a user and a device type, or nil.
+func (s *sessions) find(userID int64, device wire.DeviceType) *Session {
+	for _, session := range s.of(userID) {
+		if session.Device == device {
+			return session
+		}
+	}
+	return nil
+}
+
+// add adds a session and returns the one that has to make room for it. That is the new one itself if keep, which is
+// asked with the older one, says so.
+func (s *sessions) add(session *Session, keep func(older *Session) bool) (goes *Session) {
+	shard := s.shard(session.UserID)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	before := shard.users[session.UserID]
+	after := make([]*Session, 0, len(before)+1)
+	for _, other := range before {
+		if other.Device != session.Device {
+			after = append(after, other)
+			continue
+		}
+		if keep(other) {
+			return session
+		}
+		goes = other
+	}
+	shard.users[session.UserID] = append(after, session)
+	if goes == nil {
+		s.count.Add(1)
+	}
+	if len(before) == 0 {
+		s.users.Add(1)
+	}
+	return goes
+}
+
+// remove removes a session and returns what is left of the user.
+func (s *sessions) remove(session *Session) []*Session {
+	shard := s.shard(session.UserID)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	before := shard.users[session.UserID]
+	var after []*Session
+	for _, other := range before {
+		if other != session {
+			after = append(after, other)
+		}
+	}
+	s.count.Add(int64(len(after) - len(before)))
+	switch {
+	case len(after) > 0:
+		shard.users[session.UserID] = after
+	case len(before) > 0:
+		delete(shard.users, session.UserID)
+		s.users.Add(-1)
+	}
+	return after
+}
+
+// all returns every session that match accepts.
+func (s *sessions) all(match func(*Session) bool) (found []*Session) {
+	for i := range s.shards {
+		shard := &s.shards[i]
+		shard.mu.RLock()
+		for _, list := range shard.users {
+			for _, session := range list {
+				if match(session) {
+					found = append(found, session)
+				}
+			}
+		}
+		shard.mu.RUnlock()
+	}
+	return found
+}

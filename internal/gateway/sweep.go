@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"time"
+
+	"example.org/app/internal/config"
+	"example.org/app/internal/wire"
+)
+
+// sweepLoop looks after time: there is one goroutine for all connections, not a timer for each.
+func (g *Gateway) sweepLoop() {
+	ticker := time.NewTicker(sweepInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-g.stop:
+			return
+		case <-ticker.C:
+			g.sweep(time.Now())
+		}
+	}
+}
+
+// sweep closes what has been silent for too long.
+func (g *Gateway) sweep(now time.Time) {
+	for _, c := range g.open() {
+		c.sweep(now)
+	}
+	settings := g.settings().Session
+	idle := time.Duration(settings.CloseIdleSessionAfterSeconds) * time.Second
+	switching := g.switchAfter(settings)
+	if idle <= 0 && switching <= 0 {
+		return
+	}
+	expired := g.sessions.all(func(s *Session) bool {
+		return idle > 0 && now.Sub(s.active()) > idle || switching > 0 && now.Sub(moment(s.request.Load())) > switching
+	})
+	for _, s := range expired {
+		if idle > 0 && now.Sub(s.active()) > idle {
+			g.end(s, CloseReason{Status: wire.ClosedHeartbeatTimeout})
+		} else {
+			g.switchToUDP(s)
+		}
+	}
+}
+
+// switchAfter is how long a client may send nothing but heartbeats; 0 is for ever.
+func (g *Gateway) switchAfter(c config.GatewaySession) time.Duration {
+	if g.options.Ports.udp == nil {
+		return 0
+	}
+	return time.Duration(c.SwitchProtocolAfterSeconds) * time.Second
+}
+
+// sweep disconnects a client that has not logged in, or not gone, in time.
+func (c *connection) sweep(now time.Time) {
+	establish := time.Duration(c.transport.settings.Session.EstablishTimeoutMillis) * time.Millisecond
+	c.mu.Lock()
+	phase, overdue := c.phase, establish > 0 && now.Sub(c.accepted) > establish
+	cut := phase == closing && !c.cut.IsZero() && now.After(c.cut)
+	if phase == loggingIn && overdue {
+		c.late = true
+	}
+	c.mu.Unlock()
+	switch {
+	case cut:
+		c.hangUp()
+	case overdue && (phase == waiting || phase == handshaking):
+		c.close(CloseReason{Status: wire.ClosedLoginTimeout})
+	}
+}

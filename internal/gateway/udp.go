@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/wire"
+)
+
+// A signal is a datagram of a client.
+type signal struct {
+	kind      byte
+	userID    int64
+	device    wire.DeviceType
+	sessionID int32
+}
+
+const (
+	// signalSize is that of every datagram of a client.
+	signalSize = 14
+
+	signalHeartbeat byte = 1
+	signalOffline   byte = 2
+)
+
+// connectAgain is the datagram that asks a client to connect.
+var connectAgain = []byte{1}
+
+// parseSignal reads a datagram.
+func parseSignal(b []byte) (s signal, ok bool) {
+	if len(b) != signalSize {
+		return s, false
+	}
+	s = signal{
+		kind: b[0], userID: int64(binary.BigEndian.Uint64(b[1:])), device: wire.DeviceType(b[9]),
+		sessionID: int32(binary.BigEndian.Uint32(b[10:])),
+	}
+	_, known := wire.DeviceType_name[int32(s.device)]
+	return s, known && (s.kind == signalHeartbeat || s.kind == signalOffline)
+}
+
+// serveUDP answers datagrams until the port is closed.
+func (g *Gateway) serveUDP() {
+	conn := g.options.Ports.udp
+	buffer := make([]byte, signalSize+1)
+	for {
+		n, from, err := conn.ReadFromUDPAddrPort(buffer)
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil || g.options.BlockedIPs.BlockedNow(from.Addr().Unmap()):
+			continue
+		}
+		g.traffic.received.Add(uint64(n))
+		var answer []byte
+		if code := g.signalled(buffer[:n], from); code != apierr.OK {
+			answer = binary.BigEndian.AppendUint16(nil, uint16(code))
+		}
+		// A lost answer is like a lost datagram.
+		_, _ = conn.WriteToUDPAddrPort(answer, from)
+		g.traffic.sent.Add(uint64(len(answer)))
+	}
+}
+
+// signalled carries out a datagram.
+func (g *Gateway) signalled(b []byte, from netip.AddrPort) apierr.Code {
+	signal, ok := parseSignal(b)
+	if !ok {
+		return apierr.InvalidRequest
+	}
+	s := g.sessions.find(signal.userID, signal.device)
+	if s == nil || s.ID != signal.sessionID {
+		return apierr.SendRequestFromNonexistentSession
+	}
+	if signal.kind == signalOffline {
+		g.end(s, CloseReason{Status: wire.ClosedByClient})
+		return apierr.OK
+	}
+	s.mu.Lock()
+	s.udp = from
+	recovering := s.called && s.conn == nil
+	s.mu.Unlock()
+	if recovering {
+		return apierr.SendRequestFromNonexistentSession
+	}
+	s.touch(&s.heartbeat)
+	return apierr.OK
+}
+
+// switchToUDP takes the connection away from a client that has nothing to say. The session stays.
+func (g *Gateway) switchToUDP(s *Session) {
+	c, open := s.connection()
+	if !open || c == nil || s.Device == wire.DeviceType_BROWSER || !s.detach(c) {
+		return
+	}
+	c.close(CloseReason{Status: wire.ClosedSwitch})
+}
+
+// call asks a client without connection to connect, once.
+func (g *Gateway) call(s *Session) {
+	s.mu.Lock()
+	to, first := s.udp, !s.called && s.conn == nil && s.udp.IsValid()
+	if first {
+		s.called = true
+	}
+	s.mu.Unlock()
+	if first && g.options.Ports.udp != nil {
+		_, _ = g.options.Ports.udp.WriteToUDPAddrPort(connectAgain, to)
+	}
+}

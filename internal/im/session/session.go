@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package session holds the rules about which devices of a user may be online at the same time. It knows no
+// connection and no node: gateways ask it and act.
+package session
+
+import "slices"
+
+// A Device is the kind of device that a user logs in with. The numbers are those of the client protocol.
+type Device int32
+
+// The kinds of devices.
+const (
+	Desktop Device = iota
+	Browser
+	IOS
+	Android
+	Others
+	Unknown
+)
+
+// Devices are all kinds.
+var Devices = []Device{Desktop, Browser, IOS, Android, Others, Unknown}
+
+// A Strategy names which kinds of devices exclude each other.
+type Strategy string
+
+// The strategies.
+const (
+	OneOfEach                           Strategy = "ALLOW_ONE_DEVICE_OF_EACH_DEVICE_TYPE_ONLINE"
+	OneOfAll                            Strategy = "ALLOW_ONE_DEVICE_FOR_ALL_DEVICE_TYPES_ONLINE"
+	OneDesktopAndOneMobile              Strategy = "ALLOW_ONE_DEVICE_OF_DESKTOP_AND_ONE_DEVICE_OF_MOBILE_ONLINE"
+	OneDesktopOrBrowserAndOneMobile     Strategy = "ALLOW_ONE_DEVICE_OF_DESKTOP_OR_BROWSER_AND_ONE_DEVICE_OF_MOBILE_ONLINE"
+	OneDesktopAndOneBrowserAndOneMobile Strategy = "ALLOW_ONE_DEVICE_OF_DESKTOP_AND_ONE_DEVICE_OF_BROWSER_AND_ONE_DEVICE_OF_MOBILE_ONLINE"
+	OneDesktopOrMobile                  Strategy = "ALLOW_ONE_DEVICE_OF_DESKTOP_OR_MOBILE_ONLINE"
+	OneDesktopOrBrowserOrMobile         Strategy = "ALLOW_ONE_DEVICE_OF_DESKTOP_OR_BROWSER_OR_MOBILE_ONLINE"
+)
+
+// A policy is what a strategy means: sets of kinds that exclude each other, and kinds that may not log in at all.
+type policy struct {
+	exclusive [][]Device
+	forbidden []Device
+}
+
+var policies = map[Strategy]policy{
+	OneOfEach:                           {},
+	OneOfAll:                            {exclusive: [][]Device{Devices}},
+	OneDesktopAndOneMobile:              {exclusive: [][]Device{{Android, IOS}}, forbidden: []Device{Browser}},
+	OneDesktopOrBrowserAndOneMobile:     {exclusive: [][]Device{{Desktop, Browser}, {Android, IOS}}},
+	OneDesktopAndOneBrowserAndOneMobile: {exclusive: [][]Device{{Android, IOS}}},
+	OneDesktopOrMobile:                  {exclusive: [][]Device{{Desktop, Android, IOS}}, forbidden: []Device{Browser}},
+	OneDesktopOrBrowserOrMobile:         {exclusive: [][]Device{{Desktop, Browser, Android, IOS}}},
+}
+
+// Rules say who may be online together with whom.
+type Rules struct {
+	Strategy Strategy
+	// AllowUnknown and AllowOthers let devices of these kinds log in.
+	AllowUnknown, AllowOthers bool
+	// KeepOld refuses a login that conflicts with a session; otherwise the sessions have to go.
+	KeepOld bool
+}
+
+// Forbidden reports whether devices of the kind may not log in.
+func (r Rules) Forbidden(d Device) bool {
+	return d == Unknown && !r.AllowUnknown || d == Others && !r.AllowOthers || slices.Contains(policies[r.Strategy].forbidden, d)
+}
+
+// Conflicts returns the kinds whose sessions conflict with a login of the kind, in ascending order. Every kind
+// conflicts with itself.
+func (r Rules) Conflicts(d Device) []Device {
+	found := []Device{d}
+	for _, set := range policies[r.Strategy].exclusive {
+		if slices.Contains(set, d) {
+			found = append(found, set...)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package user
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/password"
+	"example.org/app/internal/store"
+)
+
+// maxWaitingVerifications is how many verifications may wait for their turn. With the default cost of bcrypt the last
+// of them waits for about fifteen seconds on one processor; whoever comes after it hears at once that it is in vain.
+const maxWaitingVerifications = 256
+
+// verifier compares passwords with hashes. A hash may be slow on purpose, so only as many comparisons run at a time as
+// leave a processor for everything else, and only so many wait.
+type verifier struct {
+	running, admitted chan struct{}
+	// decoy returns the stored form of a password that nobody has. It is made when it is first needed.
+	decoy func() ([]byte, error)
+}
+
+func newVerifier(h password.Hasher) *verifier {
+	running := max(1, runtime.GOMAXPROCS(0)-1)
+	return &verifier{
+		running: make(chan struct{}, running), admitted: make(chan struct{}, running+maxWaitingVerifications),
+		decoy: sync.OnceValues(func() ([]byte, error) { return h.Hash(rand.Text()) }),
+	}
+}
+
+// verify compares a password with its stored form; an empty one stands for a password that nobody has. The error is
+// password.ErrMismatch, or says why the password could not be compared.
+func (v *verifier) verify(ctx context.Context, stored []byte, text string) error {
+	select {
+	case v.admitted <- struct{}{}:
+		defer func() { <-v.admitted }()
+	default:
+		return apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("more than %d logins wait for their turn", maxWaitingVerifications))
+	}
+	select {
+	case v.running <- struct{}{}:
+		defer func() { <-v.running }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if len(stored) > 0 {
+		return password.Verify(stored, text)
+	}
+	decoy, err := v.decoy()
+	if err != nil {
+		return err
+	}
+	_ = password.Verify(decoy, text)
+	return password.ErrMismatch
+}
+
+// VerifyPassword checks whether a user may log in with a password; nil is none, which is right for users who have none
+// and wrong for all others. It returns nil, or an *apierr.Error with LoggingInUserNotActive for somebody who does not
+// exist, is not active or is deleted, with LoginAuthenticationFailed for a wrong password, and with ServerUnavailable
+// when too many others are logging in; anything else is a failure of the check. Somebody unknown costs as much work as a
+// wrong password.
+func (d *Directory) VerifyPassword(ctx context.Context, userID int64, text *string) error {
+	users, err := d.Find(ctx, store.UserFilter{IDs: []int64{userID}}, 1, 0)
+	if err != nil {
+		return err
+	}
+	var stored []byte
+	active := false
+	if len(users) > 0 {
+		stored, active = users[0].Password, users[0].IsActive && users[0].DeletionDate == nil
+	}
+	matches := text == nil && len(stored) == 0
+	if text != nil {
+		switch err := d.verifier.verify(ctx, stored, *text); {
+		case err == nil:
+			matches = true
+		case !errors.Is(err, password.ErrMismatch):
+			return fmt.Errorf("check the password of user %d: %w", userID, err)
+		}
+	}
+	switch {
+	case !active:
+		return apierr.New(apierr.LoggingInUserNotActive, "")
+	case !matches:
+		return apierr.New(apierr.LoginAuthenticationFailed, "")
+	}
+	return nil
+}
