@@ -26,11 +26,27 @@ func main() {
 	runtime.GOMAXPROCS(1)
 	duration := flag.Duration("duration", 3*time.Second, "length of one round")
 	rounds := flag.Int("rounds", 3, "rounds of each server, taken in turns")
+	only := flag.String("only", "", "admin or domain: only that part")
+	sizes := flag.String("users", "10000,1000000", "numbers of users of the databases of the domain part, the smallest first")
+	perUser := flag.Int("messages-per-user", 10, "number of messages for each user there")
+	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the writes of the domain part")
 	flag.Parse()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
-	if err := adminAPI(ctx, *duration, *rounds); err != nil {
+	users, err := parseSizes(*sizes)
+	if err != nil {
 		log.Fatalf("bench: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+	if *only != "domain" {
+		if err := adminAPI(ctx, *duration, *rounds); err != nil {
+			log.Fatalf("bench: %v", err)
+		}
+	}
+	if *only != "admin" {
+		o := domainOptions{users: users, messagesPerUser: *perUser, duration: *duration, rounds: *rounds, postgres: *postgres}
+		if err := benchDomain(ctx, o); err != nil {
+			log.Fatalf("bench: %v", err)
+		}
 	}
 }
 

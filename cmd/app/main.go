@@ -20,6 +20,7 @@ type commands struct {
 	Gateway gatewayCommand `cmd:"" help:"Run app-gateway, which holds the users' connections."`
 	Service serviceCommand `cmd:"" help:"Run app-service, which holds the rules and the data."`
 	Config  configCommand  `cmd:"" help:"Read about properties, or check a configuration."`
+	Fake    fakeCommand    `cmd:"" help:"Fill an empty database with made-up users, groups and messages."`
 	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI 3.0 document of a role."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

@@ -77,6 +77,7 @@ type Service struct {
 	AdminAPI     ServiceAdminAPI  `defaults:"http.port=8510" doc:"The administrative HTTP interface of the service."`
 	ClientAPI    ServiceClientAPI `doc:"The requests of clients."`
 	Conversation Conversation     `mutable:"true" global:"true" doc:"The rules about conversations."`
+	Fake         Fake             `doc:"Made-up data for those who want to try things out."`
 	Group        Group            `mutable:"true" global:"true" doc:"The rules about groups."`
 	Message      Message          `mutable:"true" global:"true" doc:"The rules about messages."`
 	Notification Notification     `mutable:"true" global:"true" doc:"Who is told of what users do."`

@@ -6,6 +6,7 @@ package config
 type Conversation struct {
 	ReadReceipt  ReadReceipt  `doc:"Up to when users have read conversations."`
 	TypingStatus TypingStatus `doc:"Whether users see that others are typing."`
+	Settings     Settings     `doc:"What users keep on the server about each of their conversations."`
 }
 
 // ReadReceipt holds the rules about read dates.

@@ -6,9 +6,15 @@ package config
 type Group struct {
 	ActivateGroupWhenCreated      bool             `default:"true" doc:"Whether a new group is active when its creator says nothing of it."`
 	DeleteGroupLogicallyByDefault bool             `default:"true" doc:"Whether a deleted group is kept with a deletion date when the caller says nothing of it."`
+	Info                          GroupInfo        `doc:"What groups say of themselves."`
 	Invitation                    GroupInvitation  `doc:"Invitations to groups."`
 	JoinRequest                   GroupJoinRequest `doc:"Requests to be let into groups."`
 	Question                      GroupQuestion    `doc:"Questions that groups ask of those who want to join."`
+}
+
+// GroupInfo holds the rules about what groups say of themselves.
+type GroupInfo struct {
+	UserDefinedAttributes UserDefinedAttributes `doc:"What groups say of themselves beyond that."`
 }
 
 // GroupInvitation holds the rules about invitations to groups.

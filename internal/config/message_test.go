@@ -44,7 +44,7 @@ func TestMessageProperties(t *testing.T) {
 	var got []string
 	for _, p := range Properties() {
 		path, ok := strings.CutPrefix(p.JSONPath, "service.")
-		if !ok || !strings.HasPrefix(path, "message.") && !strings.HasPrefix(path, "conversation.") {
+		if !ok || !strings.HasPrefix(path, "message.") && !strings.HasPrefix(path, "conversation.") || strings.HasPrefix(path, "conversation.settings.") {
 			continue
 		}
 		line := path + "=" + strings.ReplaceAll(p.Default, " ", "_")

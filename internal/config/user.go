@@ -9,8 +9,10 @@ type User struct {
 	ActivateUserWhenAdded       bool          `default:"true" doc:"Whether a new user is active when its creator says nothing of it."`
 	DeleteUserLogically         bool          `default:"true" doc:"Whether a deleted user is kept with a deletion date when the caller says nothing of it."`
 	DeleteTwoSidedRelationships bool          `default:"false" doc:"Whether a user who ends a relationship ends the other side's as well, unless the other has blocked the user."`
+	RespondOfflineIfInvisible   bool          `default:"false" doc:"Whether others are told that an invisible user is offline, instead of invisible."`
 	Info                        UserInfo      `doc:"What users say of themselves."`
 	FriendRequest               FriendRequest `doc:"Requests of users to become related to others."`
+	Settings                    Settings      `doc:"What users keep on the server for the programs that they use."`
 }
 
 // UserInfo holds the limits of what users say of themselves.
@@ -20,6 +22,8 @@ type UserInfo struct {
 	MaxNameLength           int32 `default:"20" min:"0" doc:"The greatest number of characters of a name; 0 means without limit."`
 	MaxIntroLength          int32 `default:"100" min:"0" doc:"The greatest number of characters of an introduction; 0 means without limit."`
 	MaxProfilePictureLength int32 `default:"100" min:"0" doc:"The greatest number of characters of the place of a profile picture; 0 means without limit."`
+
+	UserDefinedAttributes UserDefinedAttributes `doc:"What users say of themselves beyond that."`
 }
 
 // Validate checks that there is a length that a password may have.

@@ -45,10 +45,14 @@ func TestBadRequests(t *testing.T) {
 func FuzzDispatch(f *testing.F) {
 	w := newWorld(f)
 	w.people(1, 2)
-	for _, body := range []proto.Message{
+	bodies := []proto.Message{
 		&wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: proto.String("hi")},
 		&wire.QueryMessagesRequest{AreGroupMessages: proto.Bool(true), WithTotal: true},
-	} {
+	}
+	for kind := range w.dispatcher.Table() {
+		bodies = append(bodies, emptyBody(kind))
+	}
+	for _, body := range bodies {
 		payload, err := proto.Marshal(requestOf(1, body))
 		if err != nil {
 			f.Fatal(err)
@@ -61,6 +65,25 @@ func FuzzDispatch(f *testing.F) {
 			t.Fatalf("%x gives %+v", payload, got)
 		}
 	})
+}
+
+// emptyBody returns a request of a kind that says nothing.
+func emptyBody(kind wire.Kind) proto.Message {
+	r := new(wire.AppRequest).ProtoReflect()
+	return r.NewField(r.Descriptor().Fields().ByNumber(protowire.Number(kind))).Message().Interface()
+}
+
+// TestEmptyRequests proves that no kind fails when clients say nothing, or come as users who have no account.
+func TestEmptyRequests(t *testing.T) {
+	w := newWorld(t)
+	w.people(1)
+	for kind := range w.dispatcher.Table() {
+		for _, userID := range []int64{1, 99} {
+			if got := w.request(userID, emptyBody(kind)); got.Code == apierr.ServerInternalError || got.Code.Name() == "" {
+				t.Errorf("user %d requests %v: %v %q", userID, kind, got.Code, got.Reason)
+			}
+		}
+	}
 }
 
 func TestDisabledKinds(t *testing.T) {

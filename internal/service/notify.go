@@ -3,6 +3,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -27,6 +28,8 @@ type Notification struct {
 	To Audience
 	// Self tells the requester's other sessions.
 	Self bool
+	// From is the user who is said to have made the request; 0 is the requester.
+	From int64
 }
 
 // An Audience is users, in parts. An error ends it.
@@ -150,7 +153,7 @@ func (n *Notifier) notify(ctx context.Context, r *Request, note Notification) {
 		relay = r.AppRequest
 	}
 	n.send(r.UserID, errand{
-		ctx: context.WithoutCancel(ctx), notification: &wire.AppNotification{RequesterId: proto.Int64(r.UserID), RelayedRequest: relay},
+		ctx: context.WithoutCancel(ctx), notification: &wire.AppNotification{RequesterId: proto.Int64(cmp.Or(note.From, r.UserID)), RelayedRequest: relay},
 		to: note.To, requester: r.UserID, device: r.Device, self: note.Self,
 	})
 }

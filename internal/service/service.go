@@ -21,6 +21,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/conversation"
 	"example.org/app/internal/im/group"
@@ -42,9 +43,11 @@ type Options struct {
 	Conversations *conversation.Directory
 	Messages      *message.Directory
 	Notifier      *Notifier
-	// Settings returns the current rules.
-	Settings func() config.Service
-	Logger   *slog.Logger
+	Presence      *presence.Directory
+	// Settings returns the current rules, NearbyLimits how far users may search for others.
+	Settings     func() config.Service
+	NearbyLimits func() presence.NearbyLimits
+	Logger       *slog.Logger
 	// Clock is time.Now if it is nil.
 	Clock func() time.Time
 }

@@ -18,6 +18,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/config"
 	"example.org/app/internal/ids"
 	"example.org/app/internal/im/conversation"
@@ -49,6 +50,10 @@ type world struct {
 	messages      *message.Directory
 	notifier      *service.Notifier
 	dispatcher    *service.Dispatcher
+	nodes         map[string]*cluster.Node
+	directories   map[string]*presence.Directory // of nodes
+	locations     presence.Locations
+	nearby        presence.NearbyLimits
 
 	mu       sync.Mutex
 	sessions []session
@@ -65,7 +70,13 @@ type session struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	return newWorldWith(t, presence.Locations{Enabled: true})
+}
+
+func newWorldWith(t testing.TB, locations presence.Locations) *world {
+	t.Helper()
 	w := &world{
+		locations: locations, nodes: make(map[string]*cluster.Node), directories: make(map[string]*presence.Directory),
 		t: t, db: storetest.SQLite(t), config: config.Default(), clock: time.Date(2024, 3, 28, 12, 0, 0, 0, time.UTC),
 		calls: make(map[string]int), inbox: make(map[session][]*wire.AppNotification),
 	}
@@ -97,8 +108,10 @@ func newWorld(t testing.TB) *world {
 		if err := cluster.Handle(node, link.Deliver, w.gateway(id)); err != nil {
 			t.Fatal(err)
 		}
+		w.nodes[id] = node
 	}
 	node := clustertest.Join(t, c, cluster.NodeOptions{ID: "service", Type: cluster.Service})
+	w.nodes["service"] = node
 	logger := slog.New(slog.DiscardHandler)
 	w.notifier = service.NewNotifier(node, w, logger, clock)
 	t.Cleanup(func() {
@@ -115,6 +128,7 @@ func newWorld(t testing.TB) *world {
 	w.dispatcher = service.New(service.Options{
 		Node: node, Store: w.db, Users: w.users, Relationships: w.relationships, Groups: w.groups,
 		Conversations: w.conversations, Messages: w.messages, Notifier: w.notifier, Settings: settings, Logger: logger, Clock: clock,
+		Presence: w.directory("service"), NearbyLimits: func() presence.NearbyLimits { return w.nearby },
 	})
 	if err := w.dispatcher.Serve(); err != nil {
 		t.Fatal(err)

@@ -37,10 +37,18 @@ func whereAll[Q interface {
 
 // countRows returns how many rows of a table fulfil the conditions, which call the table t.
 func countRows(ctx context.Context, r Reader, table string, list conditions) (int64, error) {
+	return countFrom(ctx, r, table+" AS t", list)
+}
+
+// countFrom is countRows for any expression of tables.
+func countFrom(ctx context.Context, r Reader, tables string, list conditions) (int64, error) {
 	var count int64
-	query := whereAll(r.NewSelect().TableExpr("? AS t", bun.Ident(table)).ColumnExpr("count(*)"), list)
-	if err := query.Scan(ctx, &count); err != nil {
-		return 0, fmt.Errorf("count rows of %q: %w", table, translate(err))
+	query := whereAll(r.NewSelect().TableExpr(tables), list)
+	if bounded, ok := r.(boundedReader); ok {
+		query = r.NewSelect().TableExpr("(?) AS b", query.ColumnExpr("1").Limit(bounded.most))
+	}
+	if err := query.ColumnExpr("count(*)").Scan(ctx, &count); err != nil {
+		return 0, fmt.Errorf("count rows of %q: %w", tables, translate(err))
 	}
 	return count, nil
 }

@@ -29,6 +29,24 @@ func (d DateRange) conditions(column string) []schema.QueryAppender {
 	return []schema.QueryAppender{bun.SafeQuery("? >= ?", bun.Ident(column), start), bun.SafeQuery("? < ?", bun.Ident(column), end)}
 }
 
+// datedColumn is a column and the range that a filter asks of it.
+type datedColumn struct {
+	column string
+	dates  DateRange
+}
+
+// orderBy returns the columns by which the records of a filter are ordered: by those that are unique together, and before
+// them by the first date that the filter asks for. An index on that date then leads to the records of a page one after
+// the other. In any other order all records of the range would have to be found and sorted for each page.
+func orderBy(unique []string, dated ...datedColumn) []string {
+	for _, d := range dated {
+		if d.dates != (DateRange{}) {
+			return append([]string{d.column}, unique...)
+		}
+	}
+	return unique
+}
+
 // The columns of dates that may be missing hold NULL then.
 
 func millisOrNull(t *time.Time) *int64 {

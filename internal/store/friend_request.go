@@ -89,11 +89,16 @@ func (f FriendRequestFilter) conditions(engine Engine) conditions {
 	return list
 }
 
-// FindFriendRequests returns the requests that match the filter, ordered by id. Their statuses are the stored ones.
+func (f FriendRequestFilter) order() []string {
+	return orderBy([]string{"t.id"}, datedColumn{"t.creation_date", f.Creation}, datedColumn{"t.response_date", f.Response})
+}
+
+// FindFriendRequests returns the requests that match the filter, ordered by the date that the filter asks for, if any, and
+// id. Their statuses are the stored ones.
 func FindFriendRequests(ctx context.Context, r Reader, filter FriendRequestFilter, page Page) ([]FriendRequest, error) {
 	var rows []friendRequestRow
 	query := whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine()))
-	if err := pageOf(query, page, "t.id").Scan(ctx); err != nil {
+	if err := pageOf(query, page, filter.order()...).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("find friend requests: %w", translate(err))
 	}
 	return friendRequests(rows), nil
@@ -148,16 +153,10 @@ func DeleteFriendRequests(ctx context.Context, tx Tx, ids []int64) ([]FriendRequ
 	return deleteFriendRequests(ctx, tx, conditions{In(tx.Engine(), "t.id", ids)})
 }
 
-// DeleteAllFriendRequests deletes all requests and returns how many there were, and the users whose requests they were.
-func DeleteAllFriendRequests(ctx context.Context, tx Tx) (count int64, requesters, recipients []int64, err error) {
-	for column, users := range map[string]*[]int64{"t.requester_id": &requesters, "t.recipient_id": &recipients} {
-		err := tx.NewSelect().TableExpr("friend_request AS t").ColumnExpr("DISTINCT ?", bun.Ident(column)).Scan(ctx, users)
-		if err != nil {
-			return 0, nil, nil, fmt.Errorf("find the users of all friend requests: %w", translate(err))
-		}
-	}
-	count, err = deleteRows(ctx, tx, friendRequestTable, conditions{bun.SafeQuery("1 = 1")})
-	return count, requesters, recipients, err
+// DeleteSomeFriendRequests deletes at most limit requests, whichever they are, and returns them.
+func DeleteSomeFriendRequests(ctx context.Context, tx Tx, limit int) ([]FriendRequest, error) {
+	some := tx.NewSelect().TableExpr("friend_request AS t").Column("t.id").OrderExpr("t.id ASC").Limit(int64(limit))
+	return deleteFriendRequests(ctx, tx, conditions{bun.SafeQuery("t.id IN (?)", some)})
 }
 
 // DeleteExpiredFriendRequests deletes at most limit requests that have expired, by their stored status or because they

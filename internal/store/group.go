@@ -140,10 +140,15 @@ func (f GroupFilter) conditions(engine Engine) (c conditions) {
 	return c
 }
 
-// FindGroups returns the groups that match the filter, ordered by id.
+func (f GroupFilter) order() []string {
+	return orderBy([]string{"t.id"}, datedColumn{"t.creation_date", f.CreationDate}, datedColumn{"t.deletion_date", f.DeletionDate},
+		datedColumn{"t.last_updated_date", f.LastUpdatedDate}, datedColumn{"t.mute_end_date", f.MuteEndDate})
+}
+
+// FindGroups returns the groups that match the filter, ordered by the date that the filter asks for, if any, and id.
 func FindGroups(ctx context.Context, r Reader, filter GroupFilter, page Page) ([]Group, error) {
 	var rows []groupRow
-	query := page.apply(whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine())), "t.id")
+	query := pageOf(whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine())), page, filter.order()...)
 	if err := query.Scan(ctx); err != nil {
 		return nil, fmt.Errorf("find groups: %w", translate(err))
 	}
@@ -155,6 +160,26 @@ func FindGroups(ctx context.Context, r Reader, filter GroupFilter, page Page) ([
 		}
 	}
 	return groups, nil
+}
+
+// GroupRoom says how many members a group may have.
+type GroupRoom struct {
+	// Limit is that of the type of the group; nil if the type does not exist.
+	Limit *int32 `bun:"group_size_limit"`
+}
+
+// FindGroupRoom returns how many members a group may have, or nil if there is no such group or it was deleted.
+func FindGroupRoom(ctx context.Context, r Reader, group int64) (*GroupRoom, error) {
+	var found []GroupRoom
+	err := r.NewSelect().TableExpr("im_group AS t").ColumnExpr("y.group_size_limit").Join("LEFT JOIN group_type AS y ON y.id = t.type_id").
+		Where("t.id = ?", group).Where("t.deletion_date IS NULL").Scan(ctx, &found)
+	if err != nil {
+		return nil, fmt.Errorf("find the room of group %d: %w", group, translate(err))
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return &found[0], nil
 }
 
 // GroupIDsAfter returns the ids of groups above a given one in ascending order, at most limit of them.

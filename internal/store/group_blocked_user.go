@@ -58,10 +58,12 @@ func (f GroupBlockedUserFilter) conditions(engine Engine) (c conditions) {
 	return c
 }
 
-// FindGroupBlockedUsers returns the blocked users that match the filter, ordered by group and user.
+// FindGroupBlockedUsers returns the blocked users that match the filter, ordered by the date of the block, if the filter
+// asks for it, group and user.
 func FindGroupBlockedUsers(ctx context.Context, r Reader, filter GroupBlockedUserFilter, page Page) ([]GroupBlockedUser, error) {
 	var rows []groupBlockedUserRow
-	query := pageOf(whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine())), page, "t.group_id", "t.user_id")
+	order := orderBy([]string{"t.group_id", "t.user_id"}, datedColumn{"t.block_date", filter.BlockDate})
+	query := pageOf(whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine())), page, order...)
 	if err := query.Scan(ctx); err != nil {
 		return nil, fmt.Errorf("find blocked users of groups: %w", translate(err))
 	}

@@ -78,14 +78,16 @@ func (f GroupInvitationFilter) conditions(engine Engine) (c conditions) {
 	return c
 }
 
-// FindGroupInvitations returns the invitations that match the filter, ordered by id.
+// FindGroupInvitations returns the invitations that match the filter, ordered by the date that the filter asks for, if any, and
+// id.
 func FindGroupInvitations(ctx context.Context, r Reader, filter GroupInvitationFilter, page Page) ([]GroupInvitation, error) {
-	return selectGroupInvitations(ctx, r, filter.conditions(r.Engine()), page)
+	order := orderBy([]string{"t.id"}, datedColumn{"t.creation_date", filter.CreationDate}, datedColumn{"t.response_date", filter.ResponseDate})
+	return selectGroupInvitations(ctx, r, filter.conditions(r.Engine()), order, page)
 }
 
-func selectGroupInvitations(ctx context.Context, r Reader, c conditions, page Page) ([]GroupInvitation, error) {
+func selectGroupInvitations(ctx context.Context, r Reader, c conditions, order []string, page Page) ([]GroupInvitation, error) {
 	var rows []groupInvitationRow
-	if err := page.apply(whereAll(r.NewSelect().Model(&rows), c), "t.id").Scan(ctx); err != nil {
+	if err := pageOf(whereAll(r.NewSelect().Model(&rows), c), page, order...).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("find group invitations: %w", translate(err))
 	}
 	invitations := make([]GroupInvitation, len(rows))
@@ -101,7 +103,7 @@ func selectGroupInvitations(ctx context.Context, r Reader, c conditions, page Pa
 
 // GroupInvitationsAfter returns the invitations with an id above a given one, at most limit of them.
 func GroupInvitationsAfter(ctx context.Context, r Reader, after *int64, limit int) ([]GroupInvitation, error) {
-	return selectGroupInvitations(ctx, r, idAfter(after), Page{Limit: limit})
+	return selectGroupInvitations(ctx, r, idAfter(after), []string{"t.id"}, Page{Limit: limit})
 }
 
 // CountGroupInvitations returns how many invitations match the filter.

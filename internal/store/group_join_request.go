@@ -80,14 +80,16 @@ func (f GroupJoinRequestFilter) conditions(engine Engine) (c conditions) {
 	return c
 }
 
-// FindGroupJoinRequests returns the requests that match the filter, ordered by id.
+// FindGroupJoinRequests returns the requests that match the filter, ordered by the date that the filter asks for, if any, and
+// id.
 func FindGroupJoinRequests(ctx context.Context, r Reader, filter GroupJoinRequestFilter, page Page) ([]GroupJoinRequest, error) {
-	return selectGroupJoinRequests(ctx, r, filter.conditions(r.Engine()), page)
+	order := orderBy([]string{"t.id"}, datedColumn{"t.creation_date", filter.CreationDate}, datedColumn{"t.response_date", filter.ResponseDate})
+	return selectGroupJoinRequests(ctx, r, filter.conditions(r.Engine()), order, page)
 }
 
-func selectGroupJoinRequests(ctx context.Context, r Reader, c conditions, page Page) ([]GroupJoinRequest, error) {
+func selectGroupJoinRequests(ctx context.Context, r Reader, c conditions, order []string, page Page) ([]GroupJoinRequest, error) {
 	var rows []groupJoinRequestRow
-	if err := page.apply(whereAll(r.NewSelect().Model(&rows), c), "t.id").Scan(ctx); err != nil {
+	if err := pageOf(whereAll(r.NewSelect().Model(&rows), c), page, order...).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("find group join requests: %w", translate(err))
 	}
 	requests := make([]GroupJoinRequest, len(rows))
@@ -103,7 +105,7 @@ func selectGroupJoinRequests(ctx context.Context, r Reader, c conditions, page P
 
 // GroupJoinRequestsAfter returns the requests with an id above a given one, at most limit of them.
 func GroupJoinRequestsAfter(ctx context.Context, r Reader, after *int64, limit int) ([]GroupJoinRequest, error) {
-	return selectGroupJoinRequests(ctx, r, idAfter(after), Page{Limit: limit})
+	return selectGroupJoinRequests(ctx, r, idAfter(after), []string{"t.id"}, Page{Limit: limit})
 }
 
 // CountGroupJoinRequests returns how many requests match the filter.

@@ -102,14 +102,18 @@ func numbers[E ~int32](values []E) []int32 {
 	return list
 }
 
-// FindGroupMembers returns the memberships that match the filter, ordered by group and user.
+// FindGroupMembers returns the memberships that match the filter, ordered by the date that the filter asks for, if any,
+// group and user.
 func FindGroupMembers(ctx context.Context, r Reader, filter GroupMemberFilter, page Page) ([]GroupMember, error) {
-	return selectGroupMembers(ctx, r, filter.conditions(r.Engine()), page)
+	order := orderBy(groupMemberOrder, datedColumn{"t.join_date", filter.JoinDate}, datedColumn{"t.mute_end_date", filter.MuteEndDate})
+	return selectGroupMembers(ctx, r, filter.conditions(r.Engine()), order, page)
 }
 
-func selectGroupMembers(ctx context.Context, r Reader, c conditions, page Page) ([]GroupMember, error) {
+var groupMemberOrder = []string{"t.group_id", "t.user_id"}
+
+func selectGroupMembers(ctx context.Context, r Reader, c conditions, order []string, page Page) ([]GroupMember, error) {
 	var rows []groupMemberRow
-	query := pageOf(whereAll(r.NewSelect().Model(&rows), c), page, "t.group_id", "t.user_id")
+	query := pageOf(whereAll(r.NewSelect().Model(&rows), c), page, order...)
 	if err := query.Scan(ctx); err != nil {
 		return nil, fmt.Errorf("find group members: %w", translate(err))
 	}
@@ -122,7 +126,7 @@ func selectGroupMembers(ctx context.Context, r Reader, c conditions, page Page) 
 
 // GetGroupMembers returns the memberships with the given keys that exist, ordered by group and user.
 func GetGroupMembers(ctx context.Context, r Reader, keys []GroupUserKey) ([]GroupMember, error) {
-	return selectGroupMembers(ctx, r, conditions{inKeys(r.Engine(), keys)}, Page{})
+	return selectGroupMembers(ctx, r, conditions{inKeys(r.Engine(), keys)}, groupMemberOrder, Page{})
 }
 
 // GroupMembersAfter returns memberships behind a key in the order of group and user, at most limit of them: those of
@@ -138,7 +142,7 @@ func GroupMembersAfter(ctx context.Context, r Reader, group *int64, after *Group
 	case after != nil:
 		c.and(bun.SafeQuery("(t.group_id, t.user_id) > (?, ?)", after.GroupID, after.UserID))
 	}
-	return selectGroupMembers(ctx, r, c, Page{Limit: limit})
+	return selectGroupMembers(ctx, r, c, groupMemberOrder, Page{Limit: limit})
 }
 
 // GroupMemberIDsAfter returns the members of a group whose ids are above a given one, in ascending order, at most limit

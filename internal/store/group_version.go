@@ -54,26 +54,30 @@ func BumpGroupVersions(ctx context.Context, tx Tx, part GroupPart, groups []int6
 	if len(groups) == 0 {
 		return nil
 	}
-	return bumpGroupVersions(ctx, tx, part, groups, now, 0)
-}
-
-// AddGroupMemberCount notes that members came to a group or, if n is negative, left it.
-func AddGroupMemberCount(ctx context.Context, tx Tx, group int64, n int, now time.Time) error {
-	return bumpGroupVersions(ctx, tx, GroupMembers, []int64{group}, now, n)
-}
-
-func bumpGroupVersions(ctx context.Context, tx Tx, part GroupPart, groups []int64, now time.Time, members int) error {
-	column, ms := bun.Ident(part), now.UnixMilli()
-	query := tx.NewUpdate().TableExpr("group_version AS t").
-		Set("? = CASE WHEN t.? < ? THEN ? ELSE t.? + 1 END", column, column, ms, ms, column).
-		Where("?", In(tx.Engine(), "t.group_id", uniqueSorted(groups)))
-	if members != 0 {
-		query = query.Set("member_count = t.member_count + ?", members)
-	}
+	query := bumpGroupVersions(tx, part, now).Where("?", In(tx.Engine(), "t.group_id", uniqueSorted(groups)))
 	if _, err := query.Exec(ctx); err != nil {
 		return fmt.Errorf("bump group versions: %w", err)
 	}
 	return nil
+}
+
+// AddGroupMemberCount notes that members came to a group or, if n is negative, left it, and returns how many it has now; a
+// group without a version record has none.
+func AddGroupMemberCount(ctx context.Context, tx Tx, group int64, n int, now time.Time) (int32, error) {
+	var count []int32
+	query := bumpGroupVersions(tx, GroupMembers, now).Where("t.group_id = ?", group).Set("member_count = t.member_count + ?", n)
+	if err := query.Returning("member_count").Scan(ctx, &count); err != nil {
+		return 0, fmt.Errorf("add to the members of a group: %w", translate(err))
+	}
+	if len(count) == 0 {
+		return 0, nil
+	}
+	return count[0], nil
+}
+
+func bumpGroupVersions(tx Tx, part GroupPart, now time.Time) *bun.UpdateQuery {
+	column, ms := bun.Ident(part), now.UnixMilli()
+	return tx.NewUpdate().TableExpr("group_version AS t").Set("? = CASE WHEN t.? < ? THEN ? ELSE t.? + 1 END", column, column, ms, ms, column)
 }
 
 // FindGroupVersion returns when a part of a group changed last. A group without a version record is an ErrNotFound.

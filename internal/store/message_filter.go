@@ -5,9 +5,11 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
 )
 
 // A MessageFilter selects messages. An empty field is no restriction; all fields must match.
@@ -27,6 +29,8 @@ type MessageOrder int
 
 // The orders of messages.
 const (
+	// MessagesByID is by the date that the filter asks for, if any, and by id; messages of one kind are by delivery date,
+	// then by id.
 	MessagesByID MessageOrder = iota
 	// MessagesOldestFirst and MessagesNewestFirst are by delivery date, then by id.
 	MessagesOldestFirst
@@ -70,17 +74,78 @@ func (f MessageFilter) conditions(engine Engine) (c conditions) {
 	return c
 }
 
+// byKind reports whether nothing but the kind of the messages, and perhaps their delivery date, leads to them.
+func (f MessageFilter) byKind() bool {
+	return (f.IsGroupMessage != nil || f.IsSystemMessage != nil) && len(f.IDs)+len(f.SenderIDs)+len(f.TargetIDs) == 0 &&
+		f.DeletionDate == (DateRange{}) && f.RecallDate == (DateRange{})
+}
+
+// kinds returns the filters that each select messages of one kind and together the same messages.
+func (f MessageFilter) kinds() []MessageFilter {
+	list := []MessageFilter{f}
+	for _, choose := range []func(*MessageFilter) **bool{
+		func(f *MessageFilter) **bool { return &f.IsGroupMessage }, func(f *MessageFilter) **bool { return &f.IsSystemMessage },
+	} {
+		if *choose(&f) != nil {
+			continue
+		}
+		var both []MessageFilter
+		for _, kind := range list {
+			for _, value := range []bool{false, true} {
+				*choose(&kind) = &value
+				both = append(both, kind)
+			}
+		}
+		list = both
+	}
+	return list
+}
+
+// selected returns a query for the messages that match. The index of the kinds has the messages of each kind in the order
+// of their delivery; those of several kinds are put together one after the other.
+func (f MessageFilter) selected(r Reader, rows *[]messageRow) *bun.SelectQuery {
+	if !f.byKind() {
+		return whereAll(r.NewSelect().Model(rows), f.conditions(r.Engine()))
+	}
+	kinds := f.kinds()
+	if len(kinds) == 1 {
+		return whereAll(r.NewSelect().Model(rows), kinds[0].conditions(r.Engine()))
+	}
+	var parts []schema.QueryAppender
+	for _, kind := range kinds {
+		parts = append(parts, bun.SafeQuery("?", whereAll(r.NewSelect().Model((*messageRow)(nil)), kind.conditions(r.Engine()))))
+	}
+	return r.NewSelect().Model(rows).ModelTableExpr("(?"+strings.Repeat(" UNION ALL ?", len(parts)-1)+") AS t", toAny(parts)...)
+}
+
+func toAny[T any](list []T) []any {
+	values := make([]any, len(list))
+	for i, value := range list {
+		values[i] = value
+	}
+	return values
+}
+
+// order returns the columns by which messages in no particular order are ordered.
+func (f MessageFilter) order() []string {
+	if f.byKind() {
+		return []string{"t.delivery_date", "t.id"}
+	}
+	return orderBy([]string{"t.id"}, datedColumn{"t.delivery_date", f.DeliveryDate}, datedColumn{"t.deletion_date", f.DeletionDate},
+		datedColumn{"t.recall_date", f.RecallDate})
+}
+
 // FindMessages returns the messages that match the filter.
 func FindMessages(ctx context.Context, r Reader, filter MessageFilter, order MessageOrder, page Page) ([]Message, error) {
 	var rows []messageRow
-	query := whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine()))
+	query := filter.selected(r, &rows)
 	switch order {
 	case MessagesOldestFirst:
 		query = pageOf(query, page, "t.delivery_date", "t.id")
 	case MessagesNewestFirst:
 		query = pageOf(query.OrderExpr("t.delivery_date DESC, t.id DESC"), page)
 	default:
-		query = pageOf(query, page, "t.id")
+		query = pageOf(query, page, filter.order()...)
 	}
 	if err := query.Scan(ctx); err != nil {
 		return nil, fmt.Errorf("find messages: %w", translate(err))
@@ -110,6 +175,25 @@ func countDistinct(ctx context.Context, r Reader, column string, filter MessageF
 		return 0, fmt.Errorf("count distinct %q of messages: %w", column, translate(err))
 	}
 	return count, nil
+}
+
+// A MessageRecipient is what decides whether a user gets the private messages of another.
+type MessageRecipient struct {
+	// Active means that the recipient has an account that is active and was not deleted.
+	Active       bool `bun:"active"`
+	BlocksSender bool `bun:"blocks_sender"`
+}
+
+// FindMessageRecipient returns what decides whether a recipient gets private messages of a sender.
+func FindMessageRecipient(ctx context.Context, r Reader, recipient, sender int64) (found MessageRecipient, err error) {
+	err = r.NewSelect().
+		ColumnExpr("EXISTS (SELECT 1 FROM user_account AS u WHERE u.id = ? AND u.is_active AND u.deletion_date IS NULL) AS active", recipient).
+		ColumnExpr("EXISTS (SELECT 1 FROM relationship AS o WHERE o.owner_id = ? AND o.related_user_id = ? AND o.block_date IS NOT NULL) AS blocks_sender", recipient, sender).
+		Scan(ctx, &found)
+	if err != nil {
+		return found, fmt.Errorf("find the recipient %d of a message: %w", recipient, translate(err))
+	}
+	return found, nil
 }
 
 // HasPrivateMessage reports whether a user ever sent another one a private message that is still there.

@@ -42,6 +42,9 @@ func idTable(engine Engine, ids []int64) schema.QueryAppender {
 	if engine == PostgreSQL {
 		return bun.SafeQuery("unnest(CAST(? AS bigint[])) AS k (value)", arrayOf(ids))
 	}
+	if len(ids) == 1 {
+		return bun.SafeQuery("(SELECT ? AS value) AS k", ids[0])
+	}
 	document, err := json.Marshal(ids)
 	if err != nil {
 		// Numbers always have a JSON form.

@@ -82,6 +82,22 @@ func (p Page) apply(query *bun.SelectQuery, unique string) *bun.SelectQuery {
 	return query.Limit(limit).Offset(int64(max(p.Offset, 0)))
 }
 
+// CountLimit is how many records behind the beginning of a page are counted for the total of the page.
+const CountLimit = 10_000
+
+// ForTotal returns a Reader whose counts are totals of a page: they end CountLimit rows behind the beginning of the page.
+// To count what a filter selects takes as long as there is to count, which for a page of a big table is far longer than
+// to read the page.
+func ForTotal(r Reader, page Page) Reader {
+	return boundedReader{r, int64(max(page.Offset, 0)) + CountLimit}
+}
+
+// boundedReader counts no further than to most.
+type boundedReader struct {
+	Reader
+	most int64
+}
+
 // uniqueSorted returns the distinct values in order and leaves the argument as it is.
 func uniqueSorted[K Key](values []K) []K {
 	sorted := slices.Clone(values)

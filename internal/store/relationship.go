@@ -115,9 +115,11 @@ func (f RelationshipFilter) conditions(engine Engine) conditions {
 	var list conditions
 	anyOf(&list, engine, "t.owner_id", f.OwnerIDs)
 	anyOf(&list, engine, "t.related_user_id", f.RelatedUserIDs)
-	if len(f.GroupIndexes) > 0 {
-		list.and(bun.SafeQuery("(t.owner_id, t.related_user_id) IN (SELECT m.owner_id, m.related_user_id FROM relationship_group_member AS m WHERE ?)",
-			f.memberConditions(engine)))
+	switch {
+	case f.byGroup():
+		list.and(bun.SafeQuery("m.group_index = ? AND t.owner_id = m.owner_id AND t.related_user_id = m.related_user_id", f.GroupIndexes[0]))
+	case len(f.GroupIndexes) > 0:
+		list.and(f.groupCondition(engine))
 	}
 	if f.IsBlocked != nil && *f.IsBlocked {
 		list.and(bun.SafeQuery("t.block_date IS NOT NULL"))
@@ -128,20 +130,53 @@ func (f RelationshipFilter) conditions(engine Engine) conditions {
 	return list
 }
 
-// memberConditions repeats the owners, without which the members of all owners would be looked through.
-func (f RelationshipFilter) memberConditions(engine Engine) schema.QueryAppender {
+// groupCondition asks for each relationship whether it is in one of the groups if other fields select few of them, and
+// otherwise collects those who are.
+func (f RelationshipFilter) groupCondition(engine Engine) schema.QueryAppender {
 	groups := In(engine, "m.group_index", f.GroupIndexes)
-	if len(f.OwnerIDs) == 0 {
-		return bun.SafeQuery("?", groups)
+	if f.few() {
+		return bun.SafeQuery("EXISTS (SELECT 1 FROM relationship_group_member AS m "+
+			"WHERE m.owner_id = t.owner_id AND m.related_user_id = t.related_user_id AND ?)", groups)
 	}
-	return bun.SafeQuery("? AND ?", groups, In(engine, "m.owner_id", f.OwnerIDs))
+	return bun.SafeQuery("(t.owner_id, t.related_user_id) IN (SELECT m.owner_id, m.related_user_id FROM relationship_group_member AS m WHERE ?)", groups)
 }
 
-// FindRelationships returns the relationships that match the filter, ordered by owner and related user.
+// few reports whether fields other than the groups lead to the relationships.
+func (f RelationshipFilter) few() bool {
+	return len(f.OwnerIDs) > 0 || len(f.RelatedUserIDs) > 0 || f.IsBlocked != nil && *f.IsBlocked || f.Establishment != (DateRange{})
+}
+
+// byGroup reports whether the members of one group lead to the relationships, in their order.
+func (f RelationshipFilter) byGroup() bool { return len(f.GroupIndexes) == 1 && !f.few() }
+
+// from is what the conditions are about. The cross join has SQLite begin with the members.
+func (f RelationshipFilter) from() string {
+	if f.byGroup() {
+		return "relationship_group_member AS m CROSS JOIN relationship AS t"
+	}
+	return "relationship AS t"
+}
+
+// order returns the columns by which the relationships are ordered, in a table with this name.
+func (f RelationshipFilter) order(table string) []string {
+	return orderBy([]string{table + ".owner_id", table + ".related_user_id"}, datedColumn{table + ".establishment_date", f.Establishment})
+}
+
+// page returns a query for a page of the relationships that match.
+func (f RelationshipFilter) page(r Reader, page Page) *bun.SelectQuery {
+	query := r.NewSelect().TableExpr(f.from()).ColumnExpr("t.owner_id, t.related_user_id, t.name, t.block_date, t.establishment_date")
+	order := f.order("t")
+	if f.byGroup() {
+		order = f.order("m")
+	}
+	return pageOf(whereAll(query, f.conditions(r.Engine())), page, order...)
+}
+
+// FindRelationships returns the relationships that match the filter, ordered by the establishment date, if the filter asks
+// for it, owner and related user.
 func FindRelationships(ctx context.Context, r Reader, filter RelationshipFilter, page Page) ([]Relationship, error) {
 	var rows []relationshipRow
-	query := whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine()))
-	if err := pageOf(query, page, "t.owner_id", "t.related_user_id").Scan(ctx); err != nil {
+	if err := filter.page(r, page).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("find relationships: %w", translate(err))
 	}
 	relationships := make([]Relationship, len(rows))
@@ -153,18 +188,15 @@ func FindRelationships(ctx context.Context, r Reader, filter RelationshipFilter,
 
 // FindRelationshipsWithGroups is FindRelationships with the groups of each, in one statement.
 func FindRelationshipsWithGroups(ctx context.Context, r Reader, filter RelationshipFilter, page Page) ([]Relationship, error) {
-	selected := whereAll(r.NewSelect().Model((*relationshipRow)(nil)), filter.conditions(r.Engine()))
 	var rows []struct {
 		relationshipRow
 		GroupIndex sql.NullInt32 `bun:"group_index"`
 	}
-	err := r.NewSelect().
-		TableExpr("(?) AS t", pageOf(selected, page, "t.owner_id", "t.related_user_id")).
+	query := r.NewSelect().
+		TableExpr("(?) AS t", filter.page(r, page)).
 		ColumnExpr("t.owner_id, t.related_user_id, t.name, t.block_date, t.establishment_date, m.group_index").
-		Join("LEFT JOIN relationship_group_member AS m ON m.owner_id = t.owner_id AND m.related_user_id = t.related_user_id").
-		OrderExpr("t.owner_id ASC, t.related_user_id ASC, m.group_index ASC").
-		Scan(ctx, &rows)
-	if err != nil {
+		Join("LEFT JOIN relationship_group_member AS m ON m.owner_id = t.owner_id AND m.related_user_id = t.related_user_id")
+	if err := pageOf(query, Page{}, append(filter.order("t"), "m.group_index")...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("find relationships with their groups: %w", translate(err))
 	}
 	relationships := []Relationship{}
@@ -192,9 +224,35 @@ func FindRelationship(ctx context.Context, r Reader, key RelationshipKey) (*Rela
 	return &found[0], nil
 }
 
+// KnownUserIDsAfter returns the users whom the owner knows and has not blocked and whose ids are above a given one, in
+// ascending order, at most limit of them. A nil id stands for the beginning, a limit of 0 for none.
+func KnownUserIDsAfter(ctx context.Context, r Reader, owner int64, after *int64, limit int) ([]int64, error) {
+	query := r.NewSelect().TableExpr("relationship AS t").Where("t.owner_id = ?", owner).Where("t.block_date IS NULL")
+	return relatedUserIDsAfter(ctx, query, after, limit)
+}
+
+func relatedUserIDsAfter(ctx context.Context, query *bun.SelectQuery, after *int64, limit int) ([]int64, error) {
+	ids := []int64{}
+	query = query.Column("t.related_user_id").OrderExpr("t.related_user_id ASC")
+	if limit > 0 {
+		query = query.Limit(int64(limit))
+	}
+	if after != nil {
+		query = query.Where("t.related_user_id > ?", *after)
+	}
+	if err := query.Scan(ctx, &ids); err != nil {
+		return nil, fmt.Errorf("find ids of related users: %w", translate(err))
+	}
+	return ids, nil
+}
+
 // CountRelationships returns how many relationships match the filter.
 func CountRelationships(ctx context.Context, r Reader, filter RelationshipFilter) (int64, error) {
-	return countRows(ctx, r, relationshipTable, filter.conditions(r.Engine()))
+	if filter.byGroup() && filter.IsBlocked == nil {
+		// Every member is a related user.
+		return countRows(ctx, r, "relationship_group_member", conditions{bun.SafeQuery("t.group_index = ?", filter.GroupIndexes[0])})
+	}
+	return countFrom(ctx, r, filter.from(), filter.conditions(r.Engine()))
 }
 
 // UpdateRelationships changes the relationships with the given keys. Modified counts those that differ afterwards; the

@@ -103,11 +103,13 @@ func relationshipGroupIn(engine Engine, keys []RelationshipGroupKey) conditions 
 	return conditions{InPairs(engine, [2]string{"t.owner_id", "t.group_index"}, pairs)}
 }
 
-// FindRelationshipGroups returns the groups that match the filter, ordered by owner and index.
+// FindRelationshipGroups returns the groups that match the filter, ordered by the creation date, if the filter asks for it,
+// owner and index.
 func FindRelationshipGroups(ctx context.Context, r Reader, filter RelationshipGroupFilter, page Page) ([]RelationshipGroup, error) {
 	var rows []relationshipGroupRow
 	query := whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine()))
-	if err := pageOf(query, page, "t.owner_id", "t.group_index").Scan(ctx); err != nil {
+	order := orderBy([]string{"t.owner_id", "t.group_index"}, datedColumn{"t.creation_date", filter.Creation})
+	if err := pageOf(query, page, order...).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("find relationship groups: %w", translate(err))
 	}
 	groups := make([]RelationshipGroup, len(rows))
@@ -151,9 +153,12 @@ func DeleteRelationshipGroups(ctx context.Context, tx Tx, keys []RelationshipGro
 	return deleteRelationshipGroups(ctx, tx, relationshipGroupIn(tx.Engine(), keys))
 }
 
-// DeleteAllRelationshipGroups deletes all groups except the default ones and returns their keys.
-func DeleteAllRelationshipGroups(ctx context.Context, tx Tx) ([]RelationshipGroupKey, error) {
-	return deleteRelationshipGroups(ctx, tx, conditions{bun.SafeQuery("t.group_index <> ?", DefaultRelationshipGroup)})
+// DeleteSomeRelationshipGroups deletes at most limit groups, whichever they are except the default ones, and returns their
+// keys.
+func DeleteSomeRelationshipGroups(ctx context.Context, tx Tx, limit int) ([]RelationshipGroupKey, error) {
+	some := tx.NewSelect().TableExpr("relationship_group AS s").Column("s.owner_id", "s.group_index").
+		Where("s.group_index > ?", DefaultRelationshipGroup).Limit(int64(limit))
+	return deleteRelationshipGroups(ctx, tx, conditions{bun.SafeQuery("(t.owner_id, t.group_index) IN (?)", some)})
 }
 
 // DeleteRelationshipGroupsOfUsers deletes the groups of the owners, the default ones as well, and returns the keys of what
@@ -223,4 +228,11 @@ func MoveRelationshipGroupMembers(ctx context.Context, tx Tx, keys []Relationshi
 		return nil, fmt.Errorf("remove moved members: %w", translate(err))
 	}
 	return uniqueSorted(owners), nil
+}
+
+// RelationshipGroupMemberIDsAfter returns the related users in a group of the owner whose ids are above a given one, in
+// ascending order, at most limit of them. A nil id stands for the beginning, a limit of 0 for none.
+func RelationshipGroupMemberIDsAfter(ctx context.Context, r Reader, key RelationshipGroupKey, after *int64, limit int) ([]int64, error) {
+	query := r.NewSelect().TableExpr("relationship_group_member AS t").Where("t.owner_id = ?", key.OwnerID).Where("t.group_index = ?", key.Index)
+	return relatedUserIDsAfter(ctx, query, after, limit)
 }

@@ -21,7 +21,7 @@ type Reader interface {
 // A Tx builds queries inside the transaction of a Write function. It reads what the function itself wrote. The first
 // statement that fails ends the transaction: later statements return the same error, and Write returns it even when
 // the function does not. (PostgreSQL is like that, so SQLite must not be more lenient.) To insert what may exist, say
-// so in the statement: ON CONFLICT.
+// so in the statement: ON CONFLICT. The rows of a query must be closed before the next statement.
 type Tx interface {
 	Reader
 	NewInsert() *bun.InsertQuery
@@ -80,6 +80,8 @@ type txConn struct {
 	// lost reports whether the engine has given up the transaction; nil where the engine itself refuses statements
 	// from then on.
 	lost func() bool
+	// statements has statements that are compiled already; nil where the driver keeps them itself.
+	statements *statementCache
 
 	mu  sync.Mutex
 	err error
@@ -137,16 +139,46 @@ func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sq
 	if err := c.check(query); err != nil {
 		return nil, err
 	}
-	result, err := c.conn.ExecContext(c.bound(ctx), query, args...)
+	result, err := c.exec(c.bound(ctx), query, args)
 	return result, c.note(err)
+}
+
+func (c *txConn) exec(ctx context.Context, query string, args []any) (sql.Result, error) {
+	statement, lifted, err := c.prepared(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	if statement == nil {
+		return c.conn.ExecContext(ctx, query, args...)
+	}
+	return statement.ExecContext(ctx, lifted...)
+}
+
+// prepared returns a compiled statement and its arguments, or nil if there is none.
+func (c *txConn) prepared(ctx context.Context, query string, args []any) (*sql.Stmt, []any, error) {
+	if len(args) > 0 {
+		return nil, nil, nil
+	}
+	return c.statements.get(ctx, query)
 }
 
 func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if err := c.check(query); err != nil {
 		return nil, err
 	}
-	rows, err := c.conn.QueryContext(c.bound(ctx), query, args...)
+	rows, err := c.query(c.bound(ctx), query, args)
 	return rows, c.note(err)
+}
+
+func (c *txConn) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+	statement, lifted, err := c.prepared(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	if statement == nil {
+		return c.conn.QueryContext(ctx, query, args...)
+	}
+	return statement.QueryContext(ctx, lifted...)
 }
 
 func (c *txConn) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {

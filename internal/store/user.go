@@ -133,11 +133,15 @@ func (f UserFilter) conditions(engine Engine) conditions {
 	return list
 }
 
-// FindUsers returns the users that match the filter, ordered by id.
+func (f UserFilter) order() []string {
+	return orderBy([]string{"t.id"}, datedColumn{"t.registration_date", f.Registration}, datedColumn{"t.deletion_date", f.Deletion})
+}
+
+// FindUsers returns the users that match the filter, ordered by the date that the filter asks for, if any, and id.
 func FindUsers(ctx context.Context, r Reader, filter UserFilter, page Page) ([]User, error) {
 	var rows []userRow
 	query := whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine()))
-	if err := pageOf(query, page, "t.id").Scan(ctx); err != nil {
+	if err := pageOf(query, page, filter.order()...).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("find users: %w", translate(err))
 	}
 	users := make([]User, len(rows))

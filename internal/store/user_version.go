@@ -36,17 +36,18 @@ var UserVersions = []UserVersion{
 	VersionSentGroupJoinRequests,
 }
 
-// InsertUserVersions notes that all lists of new users are of the given date. What exists stays.
-func InsertUserVersions(ctx context.Context, tx Tx, date time.Time, userIDs ...int64) error {
+// InsertUserVersions notes that all lists of new users are of the given date. What exists stays. It returns for how many
+// users nothing existed.
+func InsertUserVersions(ctx context.Context, tx Tx, date time.Time, userIDs ...int64) (int64, error) {
 	if len(userIDs) == 0 {
-		return nil
+		return 0, nil
 	}
-	_, err := tx.NewRaw("INSERT INTO user_version SELECT k.value, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM ? WHERE 1 = 1 ON CONFLICT (user_id) DO NOTHING",
+	result, err := tx.NewRaw("INSERT INTO user_version SELECT k.value, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM ? WHERE 1 = 1 ON CONFLICT (user_id) DO NOTHING",
 		append(slices.Repeat([]any{date.UnixMilli()}, len(UserVersions)), idTable(tx.Engine(), userIDs))...).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("insert versions of users: %w", err)
+		return 0, fmt.Errorf("insert versions of users: %w", err)
 	}
-	return nil
+	return result.RowsAffected()
 }
 
 // BumpUserVersion notes in the transaction of a change that a list of the users has changed at the given date. The new

@@ -45,6 +45,7 @@ type writer struct {
 	// The rest belongs to the owner goroutine, except for the two flags, which the hooks of the connection use.
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
+	compiled   *statementCache // of the functions
 	late       []*job
 	// lost is set by the rollback hook: the engine has given up the transaction, by itself or on demand.
 	lost atomic.Bool
@@ -283,7 +284,7 @@ func (w *writer) turn(j *job) (keep bool, lost error) {
 		w.finish(j, err)
 		return false, err
 	}
-	t := &txConn{conn: w.conn, lost: w.lost.Load}
+	t := &txConn{conn: w.conn, lost: w.lost.Load, statements: w.compiled}
 	j.turn <- t
 	out := <-j.ran
 	if err := t.finish(); err != nil && out.err == nil {
@@ -424,6 +425,7 @@ func (w *writer) connect(ctx context.Context) error {
 		})
 		return nil
 	})
+	w.compiled = newStatementCache(conn)
 	w.statements = map[string]*sql.Stmt{}
 	for _, text := range []string{"BEGIN IMMEDIATE", "SAVEPOINT w", "RELEASE w", "ROLLBACK TO w", "ROLLBACK", "COMMIT"} {
 		if err == nil {
@@ -440,6 +442,7 @@ func (w *writer) disconnect() {
 	if w.conn == nil {
 		return
 	}
+	w.compiled.close()
 	for _, statement := range w.statements {
 		if statement != nil {
 			_ = statement.Close()
@@ -448,7 +451,7 @@ func (w *writer) disconnect() {
 	// The error makes the pool close the connection instead of keeping it.
 	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = w.conn.Close()
-	w.conn, w.statements = nil, nil
+	w.conn, w.statements, w.compiled = nil, nil, nil
 }
 
 func (w *writer) stats(s *Stats) { w.counters.stats(s) }

@@ -372,3 +372,34 @@ func TestInterruptedBatch(t *testing.T) {
 	}
 	t.Error("no function was run again")
 }
+
+// TestStatementsStayRight runs more different statements than stay compiled, in and out of order, and after a failure.
+func TestStatementsStayRight(t *testing.T) {
+	db := storetest.SQLite(t)
+	ctx := t.Context()
+	for round := range 3 {
+		err := db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+			for n := range 600 {
+				// The number of values makes the statement another one.
+				var sum int
+				if err := tx.NewRaw("SELECT sum(v) FROM (SELECT 0 AS v"+strings.Repeat(" UNION ALL SELECT 1", n%300)+")").Scan(ctx, &sum); err != nil {
+					return err
+				}
+				if sum != n%300 {
+					t.Errorf("round %d: got %d, want %d", round, sum, n%300)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failure := db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+			_, err := tx.NewRaw("INSERT INTO revision (name, value) VALUES ('twice', 1), ('twice', 2)").Exec(ctx)
+			return err
+		})
+		if !errors.Is(failure, store.ErrDuplicateKey) {
+			t.Errorf("got %v", failure)
+		}
+	}
+}

@@ -45,11 +45,11 @@ func groupOperations(s Service) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryGroups", Method: http.MethodGet, Path: "/groups", Tag: groupTag, Permission: permission.GroupQuery,
-			Summary: "Query groups", Description: "Returns groups in the order of their ids, those that were logically deleted included.",
+			Summary: "Query groups", Description: "Returns groups in the order of their ids, or of the first date that is asked for, those that were logically deleted included.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupPage", Method: http.MethodGet, Path: "/groups/page", Tag: groupTag, Permission: permission.GroupQuery,
-			Summary: "Query groups by page", Description: "Returns a page of groups and how many match.",
+			Summary: "Query groups by page", Description: "Returns a page of groups and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupStatistics", Method: http.MethodGet, Path: "/groups/count", Tag: groupTag, Permission: permission.GroupQuery, Deprecated: true,

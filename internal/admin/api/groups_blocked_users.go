@@ -28,11 +28,11 @@ func groupBlocklistOperations(d *group.Directory) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupBlockedUsers", Method: http.MethodGet, Path: path, Tag: groupBlocklistTag, Permission: permission.GroupBlocklistQuery,
-			Summary: "Query blocked users of groups", Description: "Returns blocked users in the order of group and user.",
+			Summary: "Query blocked users of groups", Description: "Returns blocked users in the order of group and user, or of the first date that is asked for.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupBlockedUserPage", Method: http.MethodGet, Path: path + "/page", Tag: groupBlocklistTag, Permission: permission.GroupBlocklistQuery,
-			Summary: "Query blocked users of groups by page", Description: "Returns a page of blocked users and how many match.",
+			Summary: "Query blocked users of groups by page", Description: "Returns a page of blocked users and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateGroupBlockedUsers", Method: http.MethodPut, Path: path, Tag: groupBlocklistTag, Permission: permission.GroupBlocklistUpdate,

@@ -30,11 +30,11 @@ func groupInvitationOperations(d *group.Directory) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupInvitations", Method: http.MethodGet, Path: path, Tag: groupInvitationTag, Permission: permission.GroupInvitationQuery,
-			Summary: "Query invitations to groups", Description: "Returns invitations in the order of their ids. A pending invitation that is too old counts as expired.",
+			Summary: "Query invitations to groups", Description: "Returns invitations in the order of their ids, or of the first date that is asked for. A pending invitation that is too old counts as expired.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupInvitationPage", Method: http.MethodGet, Path: path + "/page", Tag: groupInvitationTag, Permission: permission.GroupInvitationQuery,
-			Summary: "Query invitations to groups by page", Description: "Returns a page of invitations and how many match.",
+			Summary: "Query invitations to groups by page", Description: "Returns a page of invitations and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateGroupInvitations", Method: http.MethodPut, Path: path, Tag: groupInvitationTag, Permission: permission.GroupInvitationUpdate,

@@ -28,11 +28,11 @@ func groupJoinRequestOperations(d *group.Directory) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupJoinRequests", Method: http.MethodGet, Path: path, Tag: groupJoinRequestTag, Permission: permission.GroupJoinRequestQuery,
-			Summary: "Query requests to join groups", Description: "Returns join requests in the order of their ids. A pending request that is too old counts as expired.",
+			Summary: "Query requests to join groups", Description: "Returns join requests in the order of their ids, or of the first date that is asked for. A pending request that is too old counts as expired.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupJoinRequestPage", Method: http.MethodGet, Path: path + "/page", Tag: groupJoinRequestTag, Permission: permission.GroupJoinRequestQuery,
-			Summary: "Query requests to join groups by page", Description: "Returns a page of join requests and how many match.",
+			Summary: "Query requests to join groups by page", Description: "Returns a page of join requests and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateGroupJoinRequests", Method: http.MethodPut, Path: path, Tag: groupJoinRequestTag, Permission: permission.GroupJoinRequestUpdate,

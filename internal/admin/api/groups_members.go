@@ -32,11 +32,11 @@ func groupMemberOperations(d *group.Directory) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupMembers", Method: http.MethodGet, Path: path, Tag: groupMemberTag, Permission: permission.GroupMemberQuery, EmptyIsOK: true,
-			Summary: "Query members of groups", Description: "Returns members in the order of group and user.",
+			Summary: "Query members of groups", Description: "Returns members in the order of group and user, or of the first date that is asked for.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupMemberPage", Method: http.MethodGet, Path: path + "/page", Tag: groupMemberTag, Permission: permission.GroupMemberQuery,
-			Summary: "Query members of groups by page", Description: "Returns a page of members and how many match.",
+			Summary: "Query members of groups by page", Description: "Returns a page of members and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateGroupMembers", Method: http.MethodPut, Path: path, Tag: groupMemberTag, Permission: permission.GroupMemberUpdate,

@@ -30,7 +30,7 @@ func groupQuestionOperations(d *group.Directory) []*admin.Operation {
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupQuestionPage", Method: http.MethodGet, Path: path + "/page", Tag: groupQuestionTag, Permission: permission.GroupQuestionQuery,
-			Summary: "Query questions of groups by page", Description: "Returns a page of questions and how many match.",
+			Summary: "Query questions of groups by page", Description: "Returns a page of questions and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateGroupQuestions", Method: http.MethodPut, Path: path, Tag: groupQuestionTag, Permission: permission.GroupQuestionUpdate,

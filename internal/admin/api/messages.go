@@ -41,12 +41,12 @@ func messageOperations(s Service) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "queryMessages", Method: http.MethodGet, Path: "/messages", Tag: messageTag, Permission: permission.MessageQuery,
 			Summary: "Query messages",
-			Description: "Returns messages in the order of their ids or of their delivery dates, logically deleted and recalled ones included. " +
+			Description: "Returns messages in the order that `ascending` says, logically deleted and recalled ones included. " +
 				"If messages have conversation ids, a query for private messages by both senders and targets returns both directions.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryMessagePage", Method: http.MethodGet, Path: "/messages/page", Tag: messageTag, Permission: permission.MessageQuery,
-			Summary: "Query messages by page", Description: "Returns a page of messages and how many match.",
+			Summary: "Query messages by page", Description: "Returns a page of messages and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "queryMessageCounts", Method: http.MethodGet, Path: "/messages/count", Tag: messageTag, Permission: permission.MessageQuery, Deprecated: true,
@@ -167,7 +167,7 @@ type messageFilter struct {
 	DeletionDateEnd   *admin.Date `query:"deletionDateEnd" doc:"Deleted before this date."`
 	RecallDateStart   *admin.Date `query:"recallDateStart" doc:"Recalled at this date or later."`
 	RecallDateEnd     *admin.Date `query:"recallDateEnd" doc:"Recalled before this date."`
-	Ascending         *bool       `query:"ascending" doc:"Whether the oldest messages come first, or the newest; absent: in the order of the ids."`
+	Ascending         *bool       `query:"ascending" doc:"Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date that is asked for, or, if nothing but kinds are asked for, of the delivery dates."`
 }
 
 func (f messageFilter) filter() (filter store.MessageFilter, order store.MessageOrder, err error) {

@@ -41,11 +41,11 @@ func userOperations(s Service) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryUsers", Method: http.MethodGet, Path: "/users", Tag: userTag, Permission: permission.UserQuery,
-			Summary: "Query users", Description: "Returns users in the order of their ids, logically deleted ones included.",
+			Summary: "Query users", Description: "Returns users in the order of their ids, or of the first date that is asked for, logically deleted ones included.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryUserPage", Method: http.MethodGet, Path: "/users/page", Tag: userTag, Permission: permission.UserQuery,
-			Summary: "Query users by page", Description: "Returns a page of users and how many match.",
+			Summary: "Query users by page", Description: "Returns a page of users and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "queryUserCounts", Method: http.MethodGet, Path: "/users/count", Tag: userTag, Permission: permission.UserQuery, Deprecated: true,

@@ -30,11 +30,11 @@ func friendRequestOperations(d *relationship.Directory) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "queryFriendRequests", Method: http.MethodGet, Path: path, Tag: friendRequestTag, Permission: permission.UserFriendRequestQuery,
 			Summary:     "Query friend requests",
-			Description: "Returns friend requests in the order of their ids. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.",
+			Description: "Returns friend requests in the order of their ids, or of the first date that is asked for. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryFriendRequestPage", Method: http.MethodGet, Path: path + "/page", Tag: friendRequestTag, Permission: permission.UserFriendRequestQuery,
-			Summary: "Query friend requests by page", Description: "Returns a page of friend requests and how many match.",
+			Summary: "Query friend requests by page", Description: "Returns a page of friend requests and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateFriendRequests", Method: http.MethodPut, Path: path, Tag: friendRequestTag, Permission: permission.UserFriendRequestUpdate,

@@ -15,6 +15,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/cluster/presence"
+	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
 )

@@ -29,11 +29,11 @@ func relationshipOperations(d *relationship.Directory) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryUserRelationships", Method: http.MethodGet, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipQuery,
-			Summary: "Query relationships", Description: "Returns relationships in the order of owner and related user.",
+			Summary: "Query relationships", Description: "Returns relationships in the order of owner and related user, or of the first date that is asked for.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryUserRelationshipPage", Method: http.MethodGet, Path: "/users/relationships/page", Tag: relationshipTag, Permission: permission.UserRelationshipQuery,
-			Summary: "Query relationships by page", Description: "Returns a page of relationships and how many match.",
+			Summary: "Query relationships by page", Description: "Returns a page of relationships and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateUserRelationships", Method: http.MethodPut, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipUpdate,

@@ -28,11 +28,11 @@ func relationshipGroupOperations(d *relationship.Directory) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryUserRelationshipGroups", Method: http.MethodGet, Path: path, Tag: relationshipGroupTag, Permission: permission.UserRelationshipGroupQuery,
-			Summary: "Query relationship groups", Description: "Returns relationship groups in the order of owner and index.",
+			Summary: "Query relationship groups", Description: "Returns relationship groups in the order of owner and index, or of the first date that is asked for.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryUserRelationshipGroupPage", Method: http.MethodGet, Path: path + "/page", Tag: relationshipGroupTag, Permission: permission.UserRelationshipGroupQuery,
-			Summary: "Query relationship groups by page", Description: "Returns a page of relationship groups and how many match.",
+			Summary: "Query relationship groups by page", Description: "Returns a page of relationship groups and how many match." + boundedTotal,
 		}, h.queryPage),
 		admin.Handle(admin.Operation{
 			ID: "updateUserRelationshipGroups", Method: http.MethodPut, Path: path, Tag: relationshipGroupTag, Permission: permission.UserRelationshipGroupUpdate,

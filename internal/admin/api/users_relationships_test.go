@@ -94,7 +94,7 @@ func TestRelationshipGroups(t *testing.T) {
 		h.must("app", "POST", "/users/relationships", `{"ownerId":1,"relatedUserId":2}`)
 		h.play([]scenario{
 			{name: "create", as: "app", method: "POST", target: path, body: `{"ownerId":1,"index":5,"name":"family","creationDate":"2024-01-01"}`, status: 200, want: ok(group(1, 5, "family")), after: func(h *harness) {
-				if got := h.version(store.VersionRelationshipGroups, 1); got != 2 {
+				if got := h.version(store.VersionRelationshipGroups, 1); got != 1 {
 					h.t.Errorf("version %d", got)
 				}
 			}},
@@ -186,7 +186,7 @@ func TestFriendRequests(t *testing.T) {
 			{name: "by creation", as: "app", method: "GET", target: path + "?creationDateEnd=2024-01-02", status: 200, want: ok("[" + accepted + "]")},
 			{name: "by response", as: "app", method: "GET", target: path + "?responseDateStart=2024-03-28T12:00:00Z", status: 200, want: ok("[" + accepted + "]")},
 			{name: "by expiration", as: "app", method: "GET", target: path + "?expirationDateStart=2024-01-31&expirationDateEnd=2024-01-31T00:00:00.001Z", status: 200, want: ok("[" + accepted + "]")},
-			{name: "by expiration and creation", as: "app", method: "GET", target: path + "?expirationDateStart=2024-01-31&creationDateEnd=2024-03-01", status: 200, want: ok("[" + old + "," + accepted + "]")},
+			{name: "by expiration and creation", as: "app", method: "GET", target: path + "?expirationDateStart=2024-01-31&creationDateEnd=2024-03-01", status: 200, want: ok("[" + accepted + "," + old + "]")},
 			illegal("no creation for the expiration", "GET", path+"?expirationDateEnd=2024-01-31&creationDateStart=2024-01-02", "", "no request can be in both ranges"),
 			illegal("reversed creation", "GET", path+"?creationDateStart=2&creationDateEnd=1", "", "creationDate: the end"),
 			illegal("reversed response", "GET", path+"?responseDateStart=2&responseDateEnd=1", "", "responseDate: the end"),

@@ -141,11 +141,7 @@ func TestUsers(t *testing.T) {
 						h.t.Errorf("%d registrations were counted", h.registered)
 					}
 					for _, kind := range store.UserVersions {
-						want := int64(0)
-						if kind == store.VersionRelationshipGroups {
-							want = 1 // The default group came after the record.
-						}
-						if got := h.version(kind, 1); got != want {
+						if got := h.version(kind, 1); got != 0 {
 							h.t.Errorf("version %s is %d", kind, got)
 						}
 					}

@@ -133,17 +133,24 @@ func NoteGroup(ctx context.Context, tx store.Tx, at time.Time, keys ...store.Gro
 	return err
 }
 
-// DeleteOfUsers forgets what deleted users have read: their private
-// conversations and their part in those of groups.
+// DeleteOfUsers forgets what deleted users have read, their private conversations
+// and their part in those of groups, and all settings about conversations with
+// them.
 func DeleteOfUsers(ctx context.Context, tx store.Tx, userIDs []int64) error {
 	if _, err := store.DeletePrivateConversations(ctx, tx, store.PrivateConversationFilter{OwnerIDs: userIDs}); err != nil {
+		return err
+	}
+	if err := store.DeleteConversationSettingsOfUsers(ctx, tx, userIDs); err != nil {
 		return err
 	}
 	return store.DeleteGroupReadDatesOfUsers(ctx, tx, userIDs)
 }
 
-// DeleteOfGroups forgets the conversations of deleted groups.
+// DeleteOfGroups forgets the conversations of deleted groups and the settings
+// about them.
 func DeleteOfGroups(ctx context.Context, tx store.Tx, groupIDs []int64) error {
-	_, err := store.DeleteGroupConversations(ctx, tx, groupIDs)
-	return err
+	if _, err := store.DeleteGroupConversations(ctx, tx, groupIDs); err != nil {
+		return err
+	}
+	return store.DeleteConversationSettingsOfGroups(ctx, tx, groupIDs)
 }

@@ -30,12 +30,14 @@ func (d *Directory) BlockUser(ctx context.Context, u store.GroupBlockedUser, blo
 	return u, nil
 }
 
-// FindBlockedUsers returns blocked users in the order of group and user.
+// FindBlockedUsers returns blocked users in the order of group and user, or of
+// the date of the block if the filter asks for it.
 func (d *Directory) FindBlockedUsers(ctx context.Context, f store.GroupBlockedUserFilter, limit, offset int) ([]store.GroupBlockedUser, error) {
 	return find(ctx, d, f, limit, offset, store.FindGroupBlockedUsers)
 }
 
-// FindBlockedUserPage returns a page of blocked users and how many there are.
+// FindBlockedUserPage returns a page of blocked users and how many there are, as
+// far as store.ForTotal counts.
 func (d *Directory) FindBlockedUserPage(ctx context.Context, f store.GroupBlockedUserFilter, limit, offset int) (int64, []store.GroupBlockedUser, error) {
 	return findPage(ctx, d, f, limit, offset, store.CountGroupBlockedUsers, store.FindGroupBlockedUsers)
 }

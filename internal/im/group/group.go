@@ -17,6 +17,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/ids"
 	"example.org/app/internal/im/check"
+	"example.org/app/internal/im/value"
 	"example.org/app/internal/store"
 )
 
@@ -75,6 +76,9 @@ type Creation struct {
 	MuteEndDate               *time.Time
 	// IsActive is whether the group is active; nil asks the settings.
 	IsActive *bool
+	// Attributes are what an application keeps with the group, by the names that
+	// clients use, as far as the settings allow it.
+	Attributes map[string]any
 }
 
 // Create makes a group and its owner the first member. The role of the creator
@@ -96,6 +100,9 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Group, error)
 		return store.Group{}, err
 	}
 	if err := deletionAfterCreation(g); err != nil {
+		return store.Group{}, err
+	}
+	if g.Attributes, _, err = value.MergeAttributes(nil, c.Attributes, d.opts.Settings().Info.UserDefinedAttributes); err != nil {
 		return store.Group{}, err
 	}
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -160,12 +167,14 @@ func deletionAfterCreation(g store.Group) error {
 	return nil
 }
 
-// Find returns groups in the order of their ids.
+// Find returns groups in the order of their ids, or of the first date that the
+// filter asks for.
 func (d *Directory) Find(ctx context.Context, f store.GroupFilter, limit, offset int) ([]store.Group, error) {
 	return find(ctx, d, f, limit, offset, store.FindGroups)
 }
 
-// FindPage returns a page of groups and how many there are in all.
+// FindPage returns a page of groups and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindPage(ctx context.Context, f store.GroupFilter, limit, offset int) (int64, []store.Group, error) {
 	return findPage(ctx, d, f, limit, offset, store.CountGroups, store.FindGroups)
 }
@@ -194,10 +203,11 @@ func find[F, T any](ctx context.Context, d *Directory, f F, limit, offset int, r
 
 func findPage[F, T any](ctx context.Context, d *Directory, f F, limit, offset int, count counter[F], records finder[F, T]) (total int64, found []T, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if total, err = count(ctx, r, f); err != nil || total == 0 {
+		page := store.Page{Limit: limit, Offset: offset}
+		if total, err = count(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}
-		found, err = records(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		found, err = records(ctx, r, f, page)
 		return err
 	})
 	return total, found, err
@@ -245,6 +255,34 @@ func (d *Directory) Update(ctx context.Context, groupIDs []int64, c store.GroupC
 	return result, err
 }
 
+// SetAttributes gives a group attributes that the settings allow, on top of those
+// that the group has, and reports whether anything changed. Names are those that
+// clients use. Who may do it is up to the caller.
+func (d *Directory) SetAttributes(ctx context.Context, groupID int64, given map[string]any) (changed bool, err error) {
+	now := d.now()
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		changed = false
+		g, found, err := d.Get(ctx, tx, groupID)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return apierr.New(apierr.IllegalArgument, "there is no group %d", groupID)
+		}
+		var attributes map[string]any
+		attributes, changed, err = value.MergeAttributes(g.Attributes, given, d.opts.Settings().Info.UserDefinedAttributes)
+		if err != nil || !changed {
+			return err
+		}
+		modified, err := store.UpdateGroups(ctx, tx, []int64{groupID}, store.GroupChange{Attributes: &attributes, LastUpdatedDate: &now})
+		if err != nil {
+			return err
+		}
+		return store.BumpGroupVersions(ctx, tx, store.GroupInfo, modified, now)
+	})
+	return changed && err == nil, err
+}
+
 // mayUpdate checks a change against the groups that it would change.
 func (d *Directory) mayUpdate(ctx context.Context, tx store.Tx, groups []store.Group, c store.GroupChange) error {
 	var limit int32
@@ -260,7 +298,11 @@ func (d *Directory) mayUpdate(ctx context.Context, tx store.Tx, groups []store.G
 	}
 	for _, g := range groups {
 		if c.TypeID != nil && *c.TypeID != g.TypeID {
-			if err := d.fits(ctx, tx, g.ID, limit); err != nil {
+			n, err := store.GroupMemberCount(ctx, tx, g.ID)
+			if err != nil {
+				return err
+			}
+			if err := fits(g.ID, n, limit); err != nil {
 				return err
 			}
 		}

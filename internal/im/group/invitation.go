@@ -111,7 +111,8 @@ func (d *Directory) invitationFilter(f InvitationFilter) (store.GroupInvitationF
 	}, err
 }
 
-// FindInvitations returns invitations in the order of their ids.
+// FindInvitations returns invitations in the order of their ids, or of the first
+// date that the filter asks for.
 func (d *Directory) FindInvitations(ctx context.Context, f InvitationFilter, limit, offset int) ([]Invitation, error) {
 	filter, err := d.invitationFilter(f)
 	if err != nil {
@@ -121,7 +122,8 @@ func (d *Directory) FindInvitations(ctx context.Context, f InvitationFilter, lim
 	return convert(found, d.invitation), err
 }
 
-// FindInvitationPage returns a page of invitations and how many there are.
+// FindInvitationPage returns a page of invitations and how many there are, as
+// far as store.ForTotal counts.
 func (d *Directory) FindInvitationPage(ctx context.Context, f InvitationFilter, limit, offset int) (int64, []Invitation, error) {
 	filter, err := d.invitationFilter(f)
 	if err != nil {

@@ -101,7 +101,8 @@ func (d *Directory) joinRequestFilter(f JoinRequestFilter) (store.GroupJoinReque
 	}, err
 }
 
-// FindJoinRequests returns join requests in the order of their ids.
+// FindJoinRequests returns join requests in the order of their ids, or of the
+// first date that the filter asks for.
 func (d *Directory) FindJoinRequests(ctx context.Context, f JoinRequestFilter, limit, offset int) ([]JoinRequest, error) {
 	filter, err := d.joinRequestFilter(f)
 	if err != nil {
@@ -111,7 +112,8 @@ func (d *Directory) FindJoinRequests(ctx context.Context, f JoinRequestFilter, l
 	return convert(found, d.joinRequest), err
 }
 
-// FindJoinRequestPage returns a page of join requests and how many there are.
+// FindJoinRequestPage returns a page of join requests and how many there are, as
+// far as store.ForTotal counts.
 func (d *Directory) FindJoinRequestPage(ctx context.Context, f JoinRequestFilter, limit, offset int) (int64, []JoinRequest, error) {
 	filter, err := d.joinRequestFilter(f)
 	if err != nil {

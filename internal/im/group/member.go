@@ -39,29 +39,33 @@ func (d *Directory) Join(ctx context.Context, tx store.Tx, groupID int64, member
 			return apierr.New(apierr.IllegalArgument, "role: a group has one owner; hand the group over to change it")
 		}
 	}
-	g, found, err := d.Get(ctx, tx, groupID)
+	room, err := store.FindGroupRoom(ctx, tx, groupID)
 	if err != nil {
 		return err
 	}
-	if !found {
+	if room == nil {
 		return apierr.New(apierr.IllegalArgument, "groupId: there is no group %d", groupID)
 	}
-	return d.join(ctx, tx, g, d.now(), members...)
+	if room.Limit == nil {
+		t, err := d.Type(ctx, tx, DefaultTypeID)
+		if err != nil {
+			return err
+		}
+		room.Limit = &t.GroupSizeLimit
+	}
+	return d.join(ctx, tx, groupID, *room.Limit, d.now(), members...)
 }
 
-// join adds members of any role.
-func (d *Directory) join(ctx context.Context, tx store.Tx, g store.Group, now time.Time, members ...store.GroupMember) error {
+// join adds members of any role to a group that may have so many.
+func (d *Directory) join(ctx context.Context, tx store.Tx, groupID int64, limit int32, now time.Time, members ...store.GroupMember) error {
 	if err := store.InsertGroupMembers(ctx, tx, members...); err != nil {
 		return err
 	}
-	if err := store.AddGroupMemberCount(ctx, tx, g.ID, len(members), now); err != nil {
-		return err
-	}
-	t, err := d.Type(ctx, tx, g.TypeID)
+	n, err := store.AddGroupMemberCount(ctx, tx, groupID, len(members), now)
 	if err != nil {
 		return err
 	}
-	if err := d.fits(ctx, tx, g.ID, t.GroupSizeLimit); err != nil {
+	if err := fits(groupID, n, limit); err != nil {
 		return err
 	}
 	users := make([]int64, len(members))
@@ -71,21 +75,22 @@ func (d *Directory) join(ctx context.Context, tx store.Tx, g store.Group, now ti
 	return store.BumpUserVersion(ctx, tx, store.VersionJoinedGroups, now, users...)
 }
 
-// fits refuses a group that has more members than a limit.
-func (d *Directory) fits(ctx context.Context, r store.Reader, groupID int64, limit int32) error {
-	n, err := store.GroupMemberCount(ctx, r, groupID)
-	if err == nil && n > limit {
-		err = apierr.New(apierr.AddUserToGroupWithSizeLimitReached, "group %d would have %d members, and its type allows %d", groupID, n, limit)
+// fits refuses more members than a limit.
+func fits(groupID int64, n, limit int32) error {
+	if n <= limit {
+		return nil
 	}
-	return err
+	return apierr.New(apierr.AddUserToGroupWithSizeLimitReached, "group %d would have %d members, and its type allows %d", groupID, n, limit)
 }
 
-// FindMembers returns memberships in the order of group and user.
+// FindMembers returns memberships in the order of group and user, or of the first
+// date that the filter asks for.
 func (d *Directory) FindMembers(ctx context.Context, f store.GroupMemberFilter, limit, offset int) ([]store.GroupMember, error) {
 	return find(ctx, d, f, limit, offset, store.FindGroupMembers)
 }
 
-// FindMemberPage returns a page of memberships and how many there are in all.
+// FindMemberPage returns a page of memberships and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindMemberPage(ctx context.Context, f store.GroupMemberFilter, limit, offset int) (int64, []store.GroupMember, error) {
 	return findPage(ctx, d, f, limit, offset, store.CountGroupMembers, store.FindGroupMembers)
 }
@@ -199,7 +204,7 @@ func (d *Directory) leave(ctx context.Context, tx store.Tx, keys []store.GroupUs
 		users = append(users, key.UserID)
 	}
 	for _, group := range groups {
-		if err := store.AddGroupMemberCount(ctx, tx, group, -perGroup[group], now); err != nil {
+		if _, err := store.AddGroupMemberCount(ctx, tx, group, -perGroup[group], now); err != nil {
 			return err
 		}
 	}

@@ -160,7 +160,11 @@ func (d *Directory) enthrone(ctx context.Context, tx store.Tx, g store.Group, ow
 	if len(members) > 0 {
 		return d.promote(ctx, tx, g.ID, owner, now)
 	}
-	return d.join(ctx, tx, g, now, store.GroupMember{GroupUserKey: key, Role: store.GroupOwner, JoinDate: now})
+	t, err := d.Type(ctx, tx, g.TypeID)
+	if err != nil {
+		return err
+	}
+	return d.join(ctx, tx, g.ID, t.GroupSizeLimit, now, store.GroupMember{GroupUserKey: key, Role: store.GroupOwner, JoinDate: now})
 }
 
 // dethrone makes the owner a plain member or lets it leave. It comes before the

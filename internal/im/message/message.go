@@ -93,14 +93,16 @@ func (d *Directory) Find(ctx context.Context, f store.MessageFilter, order store
 	return found, err
 }
 
-// FindPage returns a page of messages and how many there are in all.
+// FindPage returns a page of messages and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindPage(ctx context.Context, f store.MessageFilter, order store.MessageOrder, limit, offset int) (total int64, found []store.Message, err error) {
 	f = d.withDirections(f)
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if total, err = store.CountMessages(ctx, r, f); err != nil || total == 0 {
+		page := store.Page{Limit: limit, Offset: offset}
+		if total, err = store.CountMessages(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}
-		found, err = store.FindMessages(ctx, r, f, order, store.Page{Limit: limit, Offset: offset})
+		found, err = store.FindMessages(ctx, r, f, order, page)
 		return err
 	})
 	return total, found, err

@@ -14,7 +14,6 @@ import (
 	"example.org/app/internal/im/check"
 	"example.org/app/internal/im/conversation"
 	"example.org/app/internal/im/relationship"
-	"example.org/app/internal/im/user"
 	"example.org/app/internal/store"
 )
 
@@ -122,7 +121,7 @@ func (d *Directory) compose(ctx context.Context, c Creation, s config.Message) (
 		m.DeliveryDate = c.DeliveryDate.UTC().Truncate(time.Millisecond)
 	}
 	if s.UseConversationID {
-		m.ConversationID = conversationID(m)
+		m.ConversationID = ConversationID(m)
 	}
 	if c.ID != nil {
 		m.ID = *c.ID
@@ -162,9 +161,9 @@ func checkBurnAfter(seconds *int32) error {
 	return nil
 }
 
-// conversationID names the conversation of a message in the form that callers
+// ConversationID names the conversation of a message in the form that callers
 // know.
-func conversationID(m store.Message) []byte {
+func ConversationID(m store.Message) []byte {
 	if m.IsGroupMessage {
 		return binary.LittleEndian.AppendUint64(nil, uint64(m.TargetID))
 	}
@@ -221,20 +220,16 @@ func (d *Directory) maySend(ctx context.Context, r store.Reader, m store.Message
 		}
 		return false, err
 	}
-	if s.CheckIfTargetActiveAndNotDeleted && d.opts.HasAccounts() {
-		active, err := user.IsActive(ctx, r, m.TargetID)
-		if err != nil {
-			return false, err
-		}
-		if !active {
-			return false, apierr.New(apierr.MessageRecipientNotActive, "")
-		}
+	recipient, err := store.FindMessageRecipient(ctx, r, m.TargetID, m.SenderID)
+	switch {
+	case err != nil:
+		return false, err
+	case s.CheckIfTargetActiveAndNotDeleted && d.opts.HasAccounts() && !recipient.Active:
+		return false, apierr.New(apierr.MessageRecipientNotActive, "")
+	case recipient.BlocksSender:
+		return false, apierr.New(apierr.BlockedUserSendPrivateMessage, "")
 	}
-	blocked, err := relationship.Blocks(ctx, r, m.TargetID, m.SenderID)
-	if err == nil && blocked {
-		err = apierr.New(apierr.BlockedUserSendPrivateMessage, "")
-	}
-	return false, err
+	return false, nil
 }
 
 // save numbers a message and stores of it what the settings say.

@@ -127,7 +127,7 @@ func (d *Directory) saveNotices(ctx context.Context, tx store.Tx, messages []sto
 			SenderID: sender, TargetID: m.TargetID, Records: recallRecords(m.ID),
 		}
 		if s.UseConversationID {
-			notice.ConversationID = conversationID(notice)
+			notice.ConversationID = ConversationID(notice)
 		}
 		if err := d.save(ctx, tx, &notice, s); err != nil {
 			return nil, err

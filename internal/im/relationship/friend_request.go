@@ -186,13 +186,15 @@ func earlier(a *time.Time, b time.Time) *time.Time {
 	return &b
 }
 
-// FindRequests returns requests in the order of their ids.
+// FindRequests returns requests in the order of their ids, or of the first date
+// that the filter asks for.
 func (d *Directory) FindRequests(ctx context.Context, f RequestFilter, limit, offset int) ([]FriendRequest, error) {
 	_, found, err := d.findRequests(ctx, f, limit, offset, false)
 	return found, err
 }
 
-// FindRequestPage returns a page of requests and how many there are in all.
+// FindRequestPage returns a page of requests and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindRequestPage(ctx context.Context, f RequestFilter, limit, offset int) (total int64, found []FriendRequest, err error) {
 	return d.findRequests(ctx, f, limit, offset, true)
 }
@@ -205,12 +207,13 @@ func (d *Directory) findRequests(ctx context.Context, f RequestFilter, limit, of
 	}
 	var stored []store.FriendRequest
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		page := store.Page{Limit: limit, Offset: offset}
 		if count {
-			if total, err = store.CountFriendRequests(ctx, r, filter); err != nil || total == 0 {
+			if total, err = store.CountFriendRequests(ctx, store.ForTotal(r, page), filter); err != nil || total == 0 {
 				return err
 			}
 		}
-		stored, err = store.FindFriendRequests(ctx, r, filter, store.Page{Limit: limit, Offset: offset})
+		stored, err = store.FindFriendRequests(ctx, r, filter, page)
 		return err
 	})
 	for _, request := range stored {
@@ -300,41 +303,36 @@ func bumpModified(ctx context.Context, tx store.Tx, now time.Time, old []store.F
 // DeleteRequests removes the requests with these ids, or all requests if the
 // ids are nil.
 func (d *Directory) DeleteRequests(ctx context.Context, requestIDs []int64) (deleted int64, err error) {
+	if requestIDs == nil {
+		return d.deleteRequests(ctx, func(ctx context.Context, tx store.Tx) ([]store.FriendRequest, error) {
+			return store.DeleteSomeFriendRequests(ctx, tx, deletionBatch)
+		})
+	}
 	now := d.now()
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		var requesters, recipients []int64
-		if requestIDs == nil {
-			deleted, requesters, recipients, err = store.DeleteAllFriendRequests(ctx, tx)
-		} else {
-			var gone []store.FriendRequest
-			gone, err = store.DeleteFriendRequests(ctx, tx, requestIDs)
-			deleted = int64(len(gone))
-			requesters, recipients = usersOf(gone)
-		}
+		gone, err := store.DeleteFriendRequests(ctx, tx, requestIDs)
 		if err != nil {
 			return err
 		}
+		deleted = int64(len(gone))
+		requesters, recipients := usersOf(gone)
 		return bumpRequests(ctx, tx, now, requesters, recipients)
 	})
 	return deleted, err
 }
 
-// deletionBatch bounds how many requests one transaction of DeleteExpired
-// removes, so that it holds up nobody.
+// deletionBatch bounds how many records one transaction removes when more are
+// removed than the caller named, so that it holds up nobody.
 const deletionBatch = 1000
 
-// DeleteExpired removes the requests that have expired, if the settings say so,
-// and returns how many there were. One node at a time should call it.
-func (d *Directory) DeleteExpired(ctx context.Context) (deleted int64, err error) {
-	now, settings := d.now(), d.opts.Settings().FriendRequest
-	limit := expiredBefore(now, settings)
-	if limit == nil || !settings.DeleteExpiredRequestsWhenCronTriggered {
-		return 0, nil
-	}
+// deleteRequests removes requests, a batch in each transaction, until a batch is
+// not full.
+func (d *Directory) deleteRequests(ctx context.Context, remove func(ctx context.Context, tx store.Tx) ([]store.FriendRequest, error)) (deleted int64, err error) {
+	now := d.now()
 	for {
 		var gone []store.FriendRequest
 		err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
-			if gone, err = store.DeleteExpiredFriendRequests(ctx, tx, *limit, deletionBatch); err != nil {
+			if gone, err = remove(ctx, tx); err != nil {
 				return err
 			}
 			requesters, recipients := usersOf(gone)
@@ -348,4 +346,17 @@ func (d *Directory) DeleteExpired(ctx context.Context) (deleted int64, err error
 			return deleted, nil
 		}
 	}
+}
+
+// DeleteExpired removes the requests that have expired, if the settings say so,
+// and returns how many there were. One node at a time should call it.
+func (d *Directory) DeleteExpired(ctx context.Context) (deleted int64, err error) {
+	now, settings := d.now(), d.opts.Settings().FriendRequest
+	limit := expiredBefore(now, settings)
+	if limit == nil || !settings.DeleteExpiredRequestsWhenCronTriggered {
+		return 0, nil
+	}
+	return d.deleteRequests(ctx, func(ctx context.Context, tx store.Tx) ([]store.FriendRequest, error) {
+		return store.DeleteExpiredFriendRequests(ctx, tx, *limit, deletionBatch)
+	})
 }

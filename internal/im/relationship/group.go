@@ -67,7 +67,8 @@ func freeIndex(ctx context.Context, tx store.Tx, owner int64) (int32, error) {
 	}
 }
 
-// FindGroups returns groups in the order of owner and index.
+// FindGroups returns groups in the order of owner and index, or of the creation
+// date if the filter asks for it.
 func (d *Directory) FindGroups(ctx context.Context, f store.RelationshipGroupFilter, limit, offset int) (groups []store.RelationshipGroup, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		groups, err = store.FindRelationshipGroups(ctx, r, f, store.Page{Limit: limit, Offset: offset})
@@ -76,13 +77,15 @@ func (d *Directory) FindGroups(ctx context.Context, f store.RelationshipGroupFil
 	return groups, err
 }
 
-// FindGroupPage returns a page of groups and how many there are in all.
+// FindGroupPage returns a page of groups and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindGroupPage(ctx context.Context, f store.RelationshipGroupFilter, limit, offset int) (total int64, groups []store.RelationshipGroup, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if total, err = store.CountRelationshipGroups(ctx, r, f); err != nil || total == 0 {
+		page := store.Page{Limit: limit, Offset: offset}
+		if total, err = store.CountRelationshipGroups(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}
-		groups, err = store.FindRelationshipGroups(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		groups, err = store.FindRelationshipGroups(ctx, r, f, page)
 		return err
 	})
 	return total, groups, err
@@ -116,13 +119,12 @@ func (d *Directory) DeleteGroups(ctx context.Context, keys []store.RelationshipG
 			return 0, err
 		}
 	}
+	if keys == nil {
+		return d.deleteAllGroups(ctx)
+	}
 	now := d.now()
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		remove := func() ([]store.RelationshipGroupKey, error) { return store.DeleteRelationshipGroups(ctx, tx, keys) }
-		if keys == nil {
-			remove = func() ([]store.RelationshipGroupKey, error) { return store.DeleteAllRelationshipGroups(ctx, tx) }
-		}
-		gone, err := remove()
+		gone, err := store.DeleteRelationshipGroups(ctx, tx, keys)
 		deleted = int64(len(gone))
 		if err != nil {
 			return err
@@ -130,6 +132,28 @@ func (d *Directory) DeleteGroups(ctx context.Context, keys []store.RelationshipG
 		return dissolve(ctx, tx, gone, store.DefaultRelationshipGroup, now)
 	})
 	return deleted, err
+}
+
+// deleteAllGroups removes all groups but the default ones, a batch in each
+// transaction.
+func (d *Directory) deleteAllGroups(ctx context.Context) (deleted int64, err error) {
+	now := d.now()
+	for {
+		var gone []store.RelationshipGroupKey
+		err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+			if gone, err = store.DeleteSomeRelationshipGroups(ctx, tx, deletionBatch); err != nil {
+				return err
+			}
+			return dissolve(ctx, tx, gone, store.DefaultRelationshipGroup, now)
+		})
+		if err != nil {
+			return deleted, err
+		}
+		deleted += int64(len(gone))
+		if len(gone) < deletionBatch {
+			return deleted, nil
+		}
+	}
 }
 
 func refuseDefault(index int32) error {
@@ -140,18 +164,22 @@ func refuseDefault(index int32) error {
 }
 
 // DeleteGroup removes a group of the owner and moves its members to another, by
-// default to the default group. It reports whether there was such a group.
-func (d *Directory) DeleteGroup(ctx context.Context, key store.RelationshipGroupKey, target *int32) (deleted bool, err error) {
+// default to the default group. It reports whether there was such a group, and
+// who was in it.
+func (d *Directory) DeleteGroup(ctx context.Context, key store.RelationshipGroupKey, target *int32) (deleted bool, members []int64, err error) {
 	if err := refuseDefault(key.Index); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	to := orDefault(target)
 	if to == key.Index {
-		return false, apierr.New(apierr.IllegalArgument, "the members of relationship group %d cannot move to that group itself", to)
+		return false, nil, apierr.New(apierr.IllegalArgument, "the members of relationship group %d cannot move to that group itself", to)
 	}
 	now := d.now()
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		if err := requireGroup(ctx, tx, key.OwnerID, to); err != nil {
+			return err
+		}
+		if members, err = store.RelationshipGroupMemberIDsAfter(ctx, tx, key, nil, 0); err != nil {
 			return err
 		}
 		gone, err := store.DeleteRelationshipGroups(ctx, tx, []store.RelationshipGroupKey{key})
@@ -161,7 +189,7 @@ func (d *Directory) DeleteGroup(ctx context.Context, key store.RelationshipGroup
 		deleted = len(gone) > 0
 		return dissolve(ctx, tx, gone, to, now)
 	})
-	return deleted, err
+	return deleted, members, err
 }
 
 // dissolve moves the members of deleted groups.
@@ -175,7 +203,7 @@ func dissolve(ctx context.Context, tx store.Tx, gone []store.RelationshipGroupKe
 			return err
 		}
 	}
-	if err := store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroupMembers, now, moved...); err != nil {
+	if err := bumpBoth(ctx, tx, now, moved...); err != nil {
 		return err
 	}
 	return bumpGroups(ctx, tx, now, gone)

@@ -302,7 +302,7 @@ func TestModel(t *testing.T) {
 			case 6:
 				g, target := store.RelationshipGroupKey{OwnerID: user(), Index: index()}, maybe()
 				what, code = fmt.Sprintf("delete group %v", g), m.deleteGroup(g, orDefault(target))
-				_, err = f.DeleteGroup(t.Context(), g, target)
+				_, _, err = f.DeleteGroup(t.Context(), g, target)
 			case 7, 8:
 				what, code = fmt.Sprintf("send %v", k), m.send(k.OwnerID, k.RelatedUserID)
 				var sent FriendRequest

@@ -145,7 +145,7 @@ func (c OwnChange) move(ctx context.Context, tx store.Tx, key store.Relationship
 	if !changed {
 		return false, nil
 	}
-	return true, store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroupMembers, now, key.OwnerID)
+	return true, bumpBoth(ctx, tx, now, key.OwnerID)
 }
 
 // Ended says what the end of a relationship did.
@@ -204,5 +204,5 @@ func leave(ctx context.Context, tx store.Tx, key store.RelationshipKey, group in
 	if err != nil {
 		return false, false, err
 	}
-	return true, len(rest) == 0, store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroupMembers, now, key.OwnerID)
+	return true, len(rest) == 0, bumpBoth(ctx, tx, now, key.OwnerID)
 }

@@ -106,7 +106,8 @@ func insert(ctx context.Context, tx store.Tx, r store.Relationship, group int32,
 }
 
 // bumpBoth notes that both the relationships of the owners and the members of
-// their groups have changed.
+// their groups have changed: owners who ask for their relationships are told the
+// groups as well.
 func bumpBoth(ctx context.Context, tx store.Tx, now time.Time, owners ...int64) error {
 	if err := store.BumpUserVersion(ctx, tx, store.VersionRelationships, now, owners...); err != nil {
 		return err
@@ -114,31 +115,32 @@ func bumpBoth(ctx context.Context, tx store.Tx, now time.Time, owners ...int64) 
 	return store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroupMembers, now, owners...)
 }
 
-// Find returns relationships in the order of owner and related user, on demand
-// with the groups of each.
+// Find returns relationships in the order of owner and related user, or of the
+// establishment date if the filter asks for it, on demand with the groups of each.
 func (d *Directory) Find(ctx context.Context, f store.RelationshipFilter, withGroups bool, limit, offset int) (found []store.Relationship, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		found, err = find(ctx, r, f, withGroups, limit, offset)
+		found, err = find(ctx, r, f, withGroups, store.Page{Limit: limit, Offset: offset})
 		return err
 	})
 	return found, err
 }
 
-func find(ctx context.Context, r store.Reader, f store.RelationshipFilter, withGroups bool, limit, offset int) ([]store.Relationship, error) {
-	page := store.Page{Limit: limit, Offset: offset}
+func find(ctx context.Context, r store.Reader, f store.RelationshipFilter, withGroups bool, page store.Page) ([]store.Relationship, error) {
 	if withGroups {
 		return store.FindRelationshipsWithGroups(ctx, r, f, page)
 	}
 	return store.FindRelationships(ctx, r, f, page)
 }
 
-// FindPage returns a page of relationships and how many there are in all.
+// FindPage returns a page of relationships and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindPage(ctx context.Context, f store.RelationshipFilter, withGroups bool, limit, offset int) (total int64, found []store.Relationship, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if total, err = store.CountRelationships(ctx, r, f); err != nil || total == 0 {
+		page := store.Page{Limit: limit, Offset: offset}
+		if total, err = store.CountRelationships(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}
-		found, err = find(ctx, r, f, withGroups, limit, offset)
+		found, err = find(ctx, r, f, withGroups, page)
 		return err
 	})
 	return total, found, err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -328,20 +329,20 @@ func TestDeleteGroup(t *testing.T) {
 			"into itself":    {5, new(int32(5))},
 			"unknown target": {5, new(int32(9))},
 		} {
-			_, err := f.DeleteGroup(t.Context(), group(test.index), test.target)
+			_, _, err := f.DeleteGroup(t.Context(), group(test.index), test.target)
 			wantCode(t, what, err, apierr.IllegalArgument)
 		}
-		deleted, err := f.DeleteGroup(t.Context(), group(5), new(int32(6)))
-		if err != nil || !deleted {
-			t.Errorf("deleted %v, %v", deleted, err)
+		deleted, were, err := f.DeleteGroup(t.Context(), group(5), new(int32(6)))
+		if err != nil || !deleted || !slices.Equal(were, []int64{2, 4}) {
+			t.Errorf("deleted %v with %v, %v", deleted, were, err)
 		}
 		f.want("1>2[6] 1>3[6] 1>4[6] 1/0: 1/6: 1/7:")
-		deleted, err = f.DeleteGroup(t.Context(), group(5), nil)
-		if err != nil || deleted {
-			t.Errorf("deleted again %v, %v", deleted, err)
+		deleted, were, err = f.DeleteGroup(t.Context(), group(5), nil)
+		if err != nil || deleted || len(were) > 0 {
+			t.Errorf("deleted again %v with %v, %v", deleted, were, err)
 		}
 		members := f.version(store.VersionRelationshipGroupMembers, 1)
-		if _, err := f.DeleteGroup(t.Context(), group(7), nil); err != nil {
+		if _, _, err := f.DeleteGroup(t.Context(), group(7), nil); err != nil {
 			t.Error(err)
 		}
 		if got := f.version(store.VersionRelationshipGroupMembers, 1); got != members {
@@ -353,7 +354,7 @@ func TestDeleteGroup(t *testing.T) {
 		if changed, err := f.RenameGroup(t.Context(), group(6), "six"); err != nil || changed {
 			t.Errorf("renamed again %v, %v", changed, err)
 		}
-		if _, err := f.DeleteGroup(t.Context(), group(6), nil); err != nil {
+		if _, _, err := f.DeleteGroup(t.Context(), group(6), nil); err != nil {
 			t.Error(err)
 		}
 		f.want("1>2[0] 1>3[0] 1>4[0] 1/0:")
@@ -385,7 +386,7 @@ func TestConcurrentGroups(t *testing.T) {
 					_, _ = f.CreateGroup(t.Context(), GroupCreation{OwnerID: 1, Index: &index})
 					_, _ = f.Change(t.Context(), key(1, other), OwnChange{NewGroup: &index})
 					_, _ = f.Change(t.Context(), key(1, other), OwnChange{OldGroup: new(int32(0)), NewGroup: new(3 - index)})
-					_, _ = f.DeleteGroup(t.Context(), store.RelationshipGroupKey{OwnerID: 1, Index: index}, nil)
+					_, _, _ = f.DeleteGroup(t.Context(), store.RelationshipGroupKey{OwnerID: 1, Index: index}, nil)
 					if round%3 == 2 {
 						_, _ = f.End(t.Context(), key(1, other), &index)
 					}

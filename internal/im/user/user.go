@@ -118,10 +118,17 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.User, error) 
 		if err := store.InsertUsers(ctx, tx, u); err != nil {
 			return err
 		}
-		if err := store.InsertUserVersions(ctx, tx, now, u.ID); err != nil {
+		created, err := store.InsertUserVersions(ctx, tx, now, u.ID)
+		if err != nil {
 			return err
 		}
-		return relationship.EnsureDefaultGroups(ctx, tx, now, u.ID)
+		if created == 0 {
+			// Others knew of the user before it had an account.
+			return relationship.EnsureDefaultGroups(ctx, tx, now, u.ID)
+		}
+		// Nobody has a copy of the lists yet that could be too old.
+		_, err = store.EnsureDefaultRelationshipGroups(ctx, tx, now, u.ID)
+		return err
 	})
 	if err != nil {
 		return store.User{}, err
@@ -173,7 +180,8 @@ func (d *Directory) hash(password string) ([]byte, error) {
 	return d.opts.Hasher.Hash(password)
 }
 
-// Find returns users in the order of their ids, deleted ones included.
+// Find returns users in the order of their ids, or of the first date that the
+// filter asks for, deleted ones included.
 func (d *Directory) Find(ctx context.Context, f store.UserFilter, limit, offset int) (users []store.User, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		users, err = store.FindUsers(ctx, r, f, store.Page{Limit: limit, Offset: offset})
@@ -182,13 +190,15 @@ func (d *Directory) Find(ctx context.Context, f store.UserFilter, limit, offset 
 	return users, err
 }
 
-// FindPage returns a page of users and how many there are in all.
+// FindPage returns a page of users and how many there are in all, as far as
+// store.ForTotal counts.
 func (d *Directory) FindPage(ctx context.Context, f store.UserFilter, limit, offset int) (total int64, users []store.User, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if total, err = store.CountUsers(ctx, r, f); err != nil || total == 0 {
+		page := store.Page{Limit: limit, Offset: offset}
+		if total, err = store.CountUsers(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}
-		users, err = store.FindUsers(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		users, err = store.FindUsers(ctx, r, f, page)
 		return err
 	})
 	return total, users, err
@@ -286,6 +296,9 @@ func (d *Directory) Delete(ctx context.Context, userIDs []int64, logically *bool
 func (d *Directory) erase(ctx context.Context, tx store.Tx, userIDs []int64, now time.Time) (int64, error) {
 	deleted, err := store.DeleteUsers(ctx, tx, userIDs)
 	if err != nil {
+		return 0, err
+	}
+	if err := store.DeleteUserSettings(ctx, tx, userIDs); err != nil {
 		return 0, err
 	}
 	if err := relationship.DeleteOf(ctx, tx, now, userIDs); err != nil {

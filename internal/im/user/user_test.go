@@ -405,6 +405,11 @@ func TestModel(t *testing.T) {
 					want = append(want, model[id])
 				}
 			}
+			if filter.Registration != (store.DateRange{}) {
+				slices.SortStableFunc(want, func(a, b store.User) int { return a.RegistrationDate.Compare(b.RegistrationDate) })
+			} else if filter.Deletion != (store.DateRange{}) {
+				slices.SortStableFunc(want, func(a, b store.User) int { return a.DeletionDate.Compare(*b.DeletionDate) })
+			}
 			total, got, err := f.FindPage(t.Context(), filter, 100, 0)
 			if got == nil {
 				got = []store.User{}

@@ -349,10 +349,14 @@ func testGroupVersions(t *testing.T, db *store.DB) {
 		want(part, groupTime(0).Add(time.Millisecond), 3)
 	}
 	write(t, db, func(ctx context.Context, tx store.Tx) error {
-		if err := store.AddGroupMemberCount(ctx, tx, 1, 2, groupTime(5)); err != nil {
+		if n, err := store.AddGroupMemberCount(ctx, tx, 99, 2, groupTime(5)); err != nil || n != 0 {
+			t.Errorf("an unknown group has %d members, error %v", n, err)
+		}
+		if _, err := store.AddGroupMemberCount(ctx, tx, 1, 2, groupTime(5)); err != nil {
 			return err
 		}
-		return store.AddGroupMemberCount(ctx, tx, 1, -4, groupTime(4))
+		_, err := store.AddGroupMemberCount(ctx, tx, 1, -4, groupTime(4))
+		return err
 	})
 	want(store.GroupMembers, groupTime(5).Add(time.Millisecond), 1)
 	want(store.GroupInfo, groupTime(0).Add(time.Millisecond), 1)

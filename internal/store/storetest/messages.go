@@ -113,17 +113,26 @@ func testMessageFilter(t *testing.T, db *store.DB) {
 		"one direction only":  {store.MessageFilter{SenderIDs: []int64{1}, BothDirections: true}, []int64{10, 12, 15}},
 		"group":               {store.MessageFilter{IsGroupMessage: new(true)}, []int64{12}},
 		"system":              {store.MessageFilter{IsSystemMessage: new(true)}, []int64{13}},
-		"private, no system":  {store.MessageFilter{IsGroupMessage: new(false), IsSystemMessage: new(false)}, []int64{10, 11, 14, 15}},
+		"private, no system":  {store.MessageFilter{IsGroupMessage: new(false), IsSystemMessage: new(false)}, []int64{14, 15, 11, 10}},
+		"private":             {store.MessageFilter{IsGroupMessage: new(false)}, []int64{14, 15, 13, 11, 10}},
+		"no system":           {store.MessageFilter{IsSystemMessage: new(false)}, []int64{14, 15, 12, 11, 10}},
+		"private, in a range": {store.MessageFilter{IsGroupMessage: new(false), DeliveryDate: upTo(1, 3)}, []int64{14, 15, 13}},
 		"deleted":             {store.MessageFilter{Deleted: new(true)}, []int64{14}},
 		"neither":             {store.MessageFilter{Deleted: new(false), Recalled: new(false)}, []int64{10, 11, 12, 13}},
 		"recalled":            {store.MessageFilter{Recalled: new(true)}, []int64{15}},
-		"delivery date":       {store.MessageFilter{DeliveryDate: upTo(2, 4)}, []int64{12, 13}},
+		"delivery date":       {store.MessageFilter{DeliveryDate: upTo(2, 4)}, []int64{13, 12}},
 		"deletion date":       {store.MessageFilter{DeletionDate: upTo(20, 21)}, []int64{14}},
 		"deletion date, none": {store.MessageFilter{DeletionDate: upTo(19, 20)}, []int64{}},
 		"recall date":         {store.MessageFilter{RecallDate: store.DateRange{Start: new(messageAt(30))}}, []int64{15}},
 	} {
 		if got := messageIDs(findMessages(t, db, test.filter, store.MessagesByID, store.Page{})); !slices.Equal(got, test.want) {
 			t.Errorf("%s: found %v, want %v", name, got, test.want)
+		}
+		if len(test.want) > 1 {
+			page := store.Page{Limit: 1, Offset: 1}
+			if got := messageIDs(findMessages(t, db, test.filter, store.MessagesByID, page)); !slices.Equal(got, test.want[1:2]) {
+				t.Errorf("%s: the second one is %v, want %v", name, got, test.want[1:2])
+			}
 		}
 		read(t, db, func(ctx context.Context, r store.Reader) error {
 			n, err := store.CountMessages(ctx, r, test.filter)

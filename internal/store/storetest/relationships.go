@@ -282,13 +282,21 @@ func testRelationshipGroups(t *testing.T, db *store.DB) {
 	})
 	want = slices.Delete(want, 1, 2)
 	check()
+	var all []store.RelationshipGroupKey
 	write(t, db, func(ctx context.Context, tx store.Tx) error {
-		gone, err := store.DeleteAllRelationshipGroups(ctx, tx)
-		if err == nil && len(gone) != 2 {
-			t.Errorf("deleted %v", gone)
+		all = nil
+		for _, most := range []int{1, 10, 10} {
+			gone, err := store.DeleteSomeRelationshipGroups(ctx, tx, most)
+			if err != nil {
+				return err
+			}
+			all = append(all, gone...)
 		}
-		return err
+		return nil
 	})
+	if len(all) != 2 {
+		t.Errorf("deleted %v", all)
+	}
 	want = []store.RelationshipGroup{want[0], want[2]}
 	check()
 	write(t, db, func(ctx context.Context, tx store.Tx) error {
@@ -395,15 +403,10 @@ func testFriendRequests(t *testing.T, db *store.DB) {
 	remove(deleted, func(ctx context.Context, tx store.Tx) ([]store.FriendRequest, error) {
 		return store.DeleteExpiredFriendRequests(ctx, tx, at(1), 1)
 	})
-	write(t, db, func(ctx context.Context, tx store.Tx) error {
-		count, requesters, recipients, err := store.DeleteAllFriendRequests(ctx, tx)
-		if err == nil && (count != 1 || !slices.Equal(requesters, []int64{8}) || !slices.Equal(recipients, []int64{9})) {
-			t.Errorf("deleted %d of %v to %v", count, requesters, recipients)
-		}
-		return err
+	deleted, want = want, []store.FriendRequest{}
+	remove(deleted, func(ctx context.Context, tx store.Tx) ([]store.FriendRequest, error) {
+		return store.DeleteSomeFriendRequests(ctx, tx, 1)
 	})
-	want = []store.FriendRequest{}
-	check()
 }
 
 // testUserPlans proves that every filter of users and what they know of each other has an index.
@@ -487,6 +490,14 @@ func testUserPlans(t *testing.T, db *store.DB) {
 		},
 		"relationships with groups": func(ctx context.Context, r store.Reader) error {
 			_, err := store.FindRelationshipsWithGroups(ctx, r, store.RelationshipFilter{OwnerIDs: many[:2]}, store.Page{})
+			return err
+		},
+		"known users": func(ctx context.Context, r store.Reader) error {
+			_, err := store.KnownUserIDsAfter(ctx, r, 1, new(int64(2)), 10)
+			return err
+		},
+		"members of a relationship group": func(ctx context.Context, r store.Reader) error {
+			_, err := store.RelationshipGroupMemberIDsAfter(ctx, r, store.RelationshipGroupKey{OwnerID: 1, Index: 3}, new(int64(2)), 10)
 			return err
 		},
 		"version": func(ctx context.Context, r store.Reader) error {

@@ -95,6 +95,8 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"Conversations", testConversations},
 		{"ReadDateRace", testReadDateRace},
 		{"ConversationPlans", testConversationPlans},
+		{"UserSettings", testUserSettings},
+		{"ConversationSettings", testConversationSettings},
 		{"Users", testUsers},
 		{"UserChanges", testUserChanges},
 		{"UserRoles", testUserRoles},
@@ -114,6 +116,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"GroupInvitations", testGroupInvitations},
 		{"GroupJoinRequests", testGroupJoinRequests},
 		{"GroupPlans", testGroupPlans},
+		{"Totals", testTotals},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
 	}
@@ -140,8 +143,34 @@ func Open(t testing.TB, o store.Options) *store.DB {
 // SQLite opens a fresh SQLite database.
 func SQLite(t testing.TB) *store.DB {
 	t.Helper()
-	return Open(t, store.Options{URL: SQLiteURL(t), Timeout: timeout})
+	empty, err := sqliteTemplate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := SQLiteURL(t)
+	if err := os.WriteFile(strings.TrimPrefix(url, "sqlite:"), empty, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Open(t, store.Options{URL: url, Timeout: timeout})
 }
+
+// sqliteTemplate is a migrated database that the others are copies of, which is faster than migrating each.
+var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "sqlite")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	file := filepath.Join(folder, "app.db")
+	db, err := store.Open(context.Background(), store.Options{URL: "sqlite:" + file})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(file)
+})
 
 // SQLiteURL returns the URL of a SQLite database that does not exist yet.
 func SQLiteURL(t testing.TB) string {

@@ -239,7 +239,13 @@ func testUserVersions(t *testing.T, db *store.DB) {
 	}
 	version(store.VersionJoinedGroups, 1, -1)
 	write(t, db, func(ctx context.Context, tx store.Tx) error {
-		return errors.Join(store.InsertUserVersions(ctx, tx, storedDate, 1, 2), store.InsertUserVersions(ctx, tx, storedDate.Add(time.Hour), 2), store.InsertUserVersions(ctx, tx, storedDate))
+		first, err1 := store.InsertUserVersions(ctx, tx, storedDate, 1, 2)
+		again, err2 := store.InsertUserVersions(ctx, tx, storedDate.Add(time.Hour), 2)
+		none, err3 := store.InsertUserVersions(ctx, tx, storedDate)
+		if first != 2 || again != 0 || none != 0 {
+			t.Errorf("inserted %d, %d and %d versions", first, again, none)
+		}
+		return errors.Join(err1, err2, err3)
 	})
 	for _, kind := range store.UserVersions {
 		version(kind, 1, 0)

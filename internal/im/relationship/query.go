@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package relationship
+
+import (
+	"context"
+	"time"
+
+	"example.org/app/internal/store"
+)
+
+// What owners ask about their own lists. The devices of an owner keep copies of
+// the lists and say of which date their copy is: the version of a list is nil,
+// and the list is not read, if that copy is up to date or if nothing is known of
+// the list. A nil date stands for no copy.
+
+// Related returns the relationships of an owner that match the filter, whose
+// owners it replaces, each with its groups.
+func (d *Directory) Related(ctx context.Context, owner int64, f store.RelationshipFilter, known *time.Time) (found []store.Relationship, version *time.Time, err error) {
+	f.OwnerIDs = []int64{owner}
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if version, err = newerVersion(ctx, r, owner, known, store.VersionRelationships); err != nil || version == nil {
+			return err
+		}
+		found, err = store.FindRelationshipsWithGroups(ctx, r, f, store.Page{})
+		return err
+	})
+	return found, version, err
+}
+
+// RelatedIDs is Related for those who want to know the related users alone.
+func (d *Directory) RelatedIDs(ctx context.Context, owner int64, f store.RelationshipFilter, known *time.Time) (userIDs []int64, version *time.Time, err error) {
+	f.OwnerIDs = []int64{owner}
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if version, err = newerVersion(ctx, r, owner, known, store.VersionRelationships); err != nil || version == nil {
+			return err
+		}
+		found, err := store.FindRelationships(ctx, r, f, store.Page{})
+		for _, relationship := range found {
+			userIDs = append(userIDs, relationship.RelatedUserID)
+		}
+		return err
+	})
+	return userIDs, version, err
+}
+
+// GroupsOf returns the groups of an owner.
+func (d *Directory) GroupsOf(ctx context.Context, owner int64, known *time.Time) (groups []store.RelationshipGroup, version *time.Time, err error) {
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if version, err = newerVersion(ctx, r, owner, known, store.VersionRelationshipGroups); err != nil || version == nil {
+			return err
+		}
+		groups, err = store.FindRelationshipGroups(ctx, r, store.RelationshipGroupFilter{OwnerIDs: []int64{owner}}, store.Page{})
+		return err
+	})
+	return groups, version, err
+}
+
+// RequestsOf returns the friend requests that a user sent, or those that it got.
+func (d *Directory) RequestsOf(ctx context.Context, userID int64, sent bool, known *time.Time) (requests []FriendRequest, version *time.Time, err error) {
+	now, settings := d.now(), d.opts.Settings().FriendRequest
+	list, f := store.VersionReceivedFriendRequests, store.FriendRequestFilter{RecipientIDs: []int64{userID}}
+	if sent {
+		list, f = store.VersionSentFriendRequests, store.FriendRequestFilter{RequesterIDs: []int64{userID}}
+	}
+	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if version, err = newerVersion(ctx, r, userID, known, list); err != nil || version == nil {
+			return err
+		}
+		found, err := store.FindFriendRequests(ctx, r, f, store.Page{})
+		for _, request := range found {
+			requests = append(requests, current(request, now, settings))
+		}
+		return err
+	})
+	return requests, version, err
+}
+
+// newerVersion returns the version of a list if it is later than what the user
+// knows.
+func newerVersion(ctx context.Context, r store.Reader, userID int64, known *time.Time, list store.UserVersion) (*time.Time, error) {
+	version, err := store.FindUserVersion(ctx, r, list, userID)
+	if err != nil || version == nil || known != nil && !known.Before(*version) {
+		return nil, err
+	}
+	return version, nil
+}

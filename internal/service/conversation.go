@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/conversation"
+	"example.org/app/internal/store"
+	"example.org/app/internal/wire"
+)
+
+// queryConversations says how far others have read what the requester wrote to them, or members what was written to
+// groups.
+func (d *Dispatcher) queryConversations(ctx context.Context, r *Request, body *wire.QueryConversationsRequest) (Answer, error) {
+	var selection conversation.Selection
+	for _, id := range body.GetUserIds() {
+		selection.PrivateKeys = append(selection.PrivateKeys, store.PrivateConversationKey{OwnerID: id, TargetID: r.UserID})
+	}
+	if len(selection.PrivateKeys) == 0 {
+		selection.GroupIDs = body.GetGroupIds()
+	}
+	private, groups, err := d.Conversations.Find(ctx, selection)
+	if err != nil || len(private)+len(groups) == 0 {
+		return noContent, err
+	}
+	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_Conversations{Conversations: &wire.Conversations{
+		PrivateConversations: convert(private, func(c store.PrivateConversation) *wire.PrivateConversation {
+			return &wire.PrivateConversation{OwnerId: c.OwnerID, TargetId: c.TargetID, ReadDate: c.ReadDate.UnixMilli()}
+		}),
+		GroupConversations: convert(groups, func(c store.GroupConversation) *wire.GroupConversation {
+			dates := make(map[int64]int64, len(c.ReadDates))
+			for member, date := range c.ReadDates {
+				dates[member] = date.UnixMilli()
+			}
+			return &wire.GroupConversation{GroupId: c.GroupID, MemberIdToReadDate: dates}
+		}),
+	}}}}, nil
+}
+
+func (d *Dispatcher) updateConversation(ctx context.Context, r *Request, body *wire.UpdateConversationRequest) (Answer, error) {
+	if err := oneTarget(body.UserId, body.GroupId); err != nil {
+		return Answer{}, err
+	}
+	said := time.UnixMilli(body.GetReadDate()).UTC()
+	if body.UserId != nil {
+		done, at, err := d.Conversations.ReadPrivate(ctx, r.UserID, body.GetUserId(), said)
+		if err != nil || !done {
+			return Answer{}, err
+		}
+		flags := d.Settings().Notification.PrivateConversationReadDateUpdated
+		return Answer{Notifications: []Notification{{
+			Relay: readUntil(r, at), Self: flags.NotifyRequesterOtherOnlineSessions, To: onlyIf(flags.NotifyContact, users(body.GetUserId())),
+		}}}, nil
+	}
+	at, err := d.Conversations.ReadGroup(ctx, r.UserID, body.GetGroupId(), said)
+	if err != nil {
+		return Answer{}, err
+	}
+	flags := d.Settings().Notification.GroupConversationReadDateUpdated
+	return Answer{Notifications: []Notification{{
+		Relay: readUntil(r, at), Self: flags.NotifyRequesterOtherOnlineSessions || flags.NotifyOtherGroupMembers,
+		To: onlyIf(flags.NotifyOtherGroupMembers, d.membersOf(ctx, body.GetGroupId())),
+	}}}, nil
+}
+
+// oneTarget refuses a conversation that is neither that of a user nor that of a group, or both.
+func oneTarget(userID, groupID *int64) error {
+	if (userID == nil) == (groupID == nil) {
+		return apierr.New(apierr.IllegalArgument, "either userId or groupId is required")
+	}
+	return nil
+}
+
+// readUntil is the request with the date that counts, which may be that of the server.
+func readUntil(r *Request, at time.Time) *wire.AppRequest {
+	relay := proto.CloneOf(r.AppRequest)
+	relay.GetUpdateConversationRequest().ReadDate = at.UnixMilli()
+	return relay
+}
+
+func (d *Dispatcher) updateTypingStatus(ctx context.Context, r *Request, body *wire.UpdateTypingStatusRequest) (Answer, error) {
+	if err := d.Conversations.MayType(ctx, r.UserID, body.GetIsGroupMessage(), body.GetToId()); err != nil {
+		return Answer{}, err
+	}
+	to := users(body.GetToId())
+	if body.GetIsGroupMessage() {
+		to = d.membersOf(ctx, body.GetToId())
+	}
+	return Answer{Notifications: []Notification{{To: to}}}, nil
+}

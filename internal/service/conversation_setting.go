@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+
+	"example.org/app/internal/store"
+	"example.org/app/internal/wire"
+)
+
+func (d *Dispatcher) updateConversationSettings(ctx context.Context, r *Request, body *wire.UpdateConversationSettingsRequest) (Answer, error) {
+	if err := oneTarget(body.UserId, body.GroupId); err != nil {
+		return Answer{}, err
+	}
+	key := store.ConversationKey{OwnerID: r.UserID, IsGroup: body.GroupId != nil, TargetID: body.GetUserId()}
+	self := d.Settings().Notification.PrivateConversationSettingUpdated.NotifyRequesterOtherOnlineSessions
+	if key.IsGroup {
+		key.TargetID = body.GetGroupId()
+		self = d.Settings().Notification.GroupConversationSettingUpdated.NotifyRequesterOtherOnlineSessions
+	}
+	changed, err := d.Conversations.UpdateSettings(ctx, key, fromWireMap(body.GetSettings()))
+	if err != nil || !changed {
+		return Answer{}, err
+	}
+	return Answer{Notifications: []Notification{{Self: self}}}, nil
+}
+
+func (d *Dispatcher) deleteConversationSettings(ctx context.Context, r *Request, body *wire.DeleteConversationSettingsRequest) (Answer, error) {
+	private, groups, err := d.Conversations.DeleteSettings(ctx, store.ConversationSettingFilter{
+		OwnerID: r.UserID, UserIDs: body.GetUserIds(), GroupIDs: body.GetGroupIds(),
+	}, body.GetNames())
+	if err != nil {
+		return Answer{}, err
+	}
+	flags := d.Settings().Notification
+	return Answer{Notifications: []Notification{{
+		Self: private && flags.PrivateConversationSettingDeleted.NotifyRequesterOtherOnlineSessions ||
+			groups && flags.GroupConversationSettingDeleted.NotifyRequesterOtherOnlineSessions,
+	}}}, nil
+}
+
+func (d *Dispatcher) queryConversationSettings(ctx context.Context, r *Request, body *wire.QueryConversationSettingsRequest) (Answer, error) {
+	found, err := d.Conversations.FindSettings(ctx, store.ConversationSettingFilter{
+		OwnerID: r.UserID, UserIDs: body.GetUserIds(), GroupIDs: body.GetGroupIds(),
+		LastUpdated: store.DateRange{Start: date(body.LastUpdatedDateStart)},
+	}, body.GetNames())
+	if err != nil {
+		return Answer{}, err
+	}
+	list := convert(found, func(s store.ConversationSettings) *wire.ConversationSettings {
+		out := &wire.ConversationSettings{Settings: toWireMap(s.Settings), LastUpdatedDate: millis(s.LastUpdatedDate)}
+		if s.IsGroup {
+			out.GroupId = &s.TargetID
+		} else {
+			out.UserId = &s.TargetID
+		}
+		return out
+	})
+	// Clients rely on the list, even if nothing is in it.
+	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_ConversationSettingsList{
+		ConversationSettingsList: &wire.ConversationSettingsList{ConversationSettingsList: list},
+	}}}, nil
+}

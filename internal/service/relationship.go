@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/im/relationship"
+	"example.org/app/internal/store"
+	"example.org/app/internal/wire"
+)
+
+func (d *Dispatcher) createRelationship(ctx context.Context, r *Request, body *wire.CreateRelationshipRequest) (Answer, error) {
+	key := store.RelationshipKey{OwnerID: r.UserID, RelatedUserID: body.GetUserId()}
+	index, err := d.Relationships.Establish(ctx, key, body.GetBlocked(), body.GroupIndex, body.Name)
+	if err != nil {
+		return Answer{}, err
+	}
+	relay := proto.CloneOf(r.AppRequest)
+	relay.GetCreateRelationshipRequest().GroupIndex = &index
+	flags := d.Settings().Notification.OneSidedRelationshipGroupMemberAdded
+	return Answer{Notifications: []Notification{{
+		Relay: relay, Self: flags.NotifyRequesterOtherOnlineSessions,
+		To: onlyIf(flags.NotifyNewRelationshipGroupMember, users(key.RelatedUserID)),
+	}}}, nil
+}
+
+func (d *Dispatcher) updateRelationship(ctx context.Context, r *Request, body *wire.UpdateRelationshipRequest) (Answer, error) {
+	key := store.RelationshipKey{OwnerID: r.UserID, RelatedUserID: body.GetUserId()}
+	changed, err := d.Relationships.Change(ctx, key, relationship.OwnChange{
+		Blocked: body.Blocked, Name: body.Name, NewGroup: body.NewGroupIndex, OldGroup: body.DeleteGroupIndex,
+	})
+	if err != nil || !changed {
+		return Answer{}, err
+	}
+	flags := d.Settings().Notification.OneSidedRelationshipUpdated
+	return Answer{Notifications: []Notification{{
+		Self: flags.NotifyRequesterOtherOnlineSessions, To: onlyIf(flags.NotifyRelatedUser, users(key.RelatedUserID)),
+	}}}, nil
+}
+
+func (d *Dispatcher) deleteRelationship(ctx context.Context, r *Request, body *wire.DeleteRelationshipRequest) (Answer, error) {
+	key := store.RelationshipKey{OwnerID: r.UserID, RelatedUserID: body.GetUserId()}
+	ended, err := d.Relationships.End(ctx, key, body.GroupIndex)
+	if err != nil || !ended.Left {
+		return Answer{}, err
+	}
+	flags := d.Settings().Notification.OneSidedRelationshipGroupMemberRemoved
+	return Answer{Notifications: []Notification{{
+		Self: flags.NotifyRequesterOtherOnlineSessions, To: onlyIf(flags.NotifyRemovedRelationshipGroupMember, users(key.RelatedUserID)),
+	}}}, nil
+}
+
+func (d *Dispatcher) queryRelationships(ctx context.Context, r *Request, body *wire.QueryRelationshipsRequest) (Answer, error) {
+	found, version, err := d.Relationships.Related(ctx, r.UserID, store.RelationshipFilter{
+		RelatedUserIDs: body.GetUserIds(), GroupIndexes: body.GetGroupIndexes(), IsBlocked: body.Blocked,
+	}, date(body.LastUpdatedDate))
+	return listed(found, version, err, func(list []store.Relationship, version *int64) *wire.AppNotification_Data {
+		return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserRelationshipsWithVersion{
+			UserRelationshipsWithVersion: &wire.UserRelationshipsWithVersion{UserRelationships: convert(list, wireRelationship), LastUpdatedDate: version},
+		}}
+	})
+}
+
+// wireRelationship is a stored relationship as clients see it. They see one group, the first.
+func wireRelationship(r store.Relationship) *wire.UserRelationship {
+	out := &wire.UserRelationship{
+		OwnerId: &r.OwnerID, RelatedUserId: &r.RelatedUserID, Name: r.Name, BlockDate: millisOrNil(r.BlockDate),
+		EstablishmentDate: millis(r.EstablishmentDate),
+	}
+	if len(r.GroupIndexes) > 0 {
+		out.GroupIndex = proto.Int64(int64(r.GroupIndexes[0]))
+	}
+	return out
+}
+
+func (d *Dispatcher) queryRelatedUserIDs(ctx context.Context, r *Request, body *wire.QueryRelatedUserIdsRequest) (Answer, error) {
+	found, version, err := d.Relationships.RelatedIDs(ctx, r.UserID, store.RelationshipFilter{
+		GroupIndexes: body.GetGroupIndexes(), IsBlocked: body.Blocked,
+	}, date(body.LastUpdatedDate))
+	return listed(found, version, err, func(list []int64, version *int64) *wire.AppNotification_Data {
+		return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_LongsWithVersion{
+			LongsWithVersion: &wire.LongsWithVersion{Longs: list, LastUpdatedDate: version},
+		}}
+	})
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster/presence"
+	"example.org/app/internal/store"
+	"example.org/app/internal/wire"
+)
+
+// updateUserLocation says where the session of the requester is. What else clients tell of the place is not kept.
+func (d *Dispatcher) updateUserLocation(ctx context.Context, r *Request, body *wire.UpdateUserLocationRequest) (Answer, error) {
+	return Answer{}, d.place(ctx, r, presence.Position{Longitude: body.GetLongitude(), Latitude: body.GetLatitude()})
+}
+
+// place notes the position of the requester.
+func (d *Dispatcher) place(ctx context.Context, r *Request, p presence.Position) error {
+	p.Date = d.Clock()
+	// A session that has just ended has no position any more.
+	_, err := d.Presence.SetPosition(ctx, r.UserID, r.Device, p)
+	return err
+}
+
+// queryNearbyUsers finds who is near the requester, whose position is that of the request from then on.
+func (d *Dispatcher) queryNearbyUsers(ctx context.Context, r *Request, body *wire.QueryNearbyUsersRequest) (Answer, error) {
+	if !d.Presence.Locations().Enabled {
+		return Answer{}, apierr.New(apierr.UserLocationRelatedFeaturesAreDisabled, "")
+	}
+	count, meters, err := d.NearbyLimits().Check(body.MaxCount, body.MaxDistance)
+	if err != nil {
+		return Answer{}, err
+	}
+	center := presence.Position{Longitude: body.GetLongitude(), Latitude: body.GetLatitude()}
+	if err := d.place(ctx, r, center); err != nil {
+		return Answer{}, err
+	}
+	found, err := d.Presence.Nearby(presence.SessionKey{UserID: r.UserID, Device: r.Device, ID: r.SessionID}, center, count, meters)
+	if err != nil {
+		return Answer{}, err
+	}
+	profiles := make(map[int64]store.User, len(found))
+	if body.GetWithUserInfo() {
+		known, err := d.Users.Profiles(ctx, convert(found, func(n presence.Neighbour) int64 { return n.UserID }), nil)
+		if err != nil {
+			return Answer{}, err
+		}
+		for _, u := range known {
+			profiles[u.ID] = u
+		}
+	}
+	var list []*wire.NearbyUser
+	for _, n := range found {
+		profile, exists := profiles[n.UserID]
+		if body.GetWithUserInfo() && !exists {
+			continue
+		}
+		list = append(list, d.wireNeighbour(body, n, profile))
+	}
+	if len(list) == 0 {
+		return noContent, nil
+	}
+	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_NearbyUsers{NearbyUsers: &wire.NearbyUsers{NearbyUsers: list}}}}, nil
+}
+
+// wireNeighbour is somebody nearby, with what the request asks for.
+func (d *Dispatcher) wireNeighbour(body *wire.QueryNearbyUsersRequest, n presence.Neighbour, profile store.User) *wire.NearbyUser {
+	out := &wire.NearbyUser{UserId: n.UserID}
+	if d.Presence.Locations().PerDevice {
+		out.DeviceType = n.Device.Enum()
+	}
+	if body.GetWithCoordinates() {
+		out.Location = &wire.UserLocation{Latitude: n.Latitude, Longitude: n.Longitude}
+	}
+	if body.GetWithDistance() {
+		out.Distance = &n.Meters
+	}
+	if body.GetWithUserInfo() {
+		out.Info = d.wireUser(profile)
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster/presence"
+	"example.org/app/internal/link"
+	"example.org/app/internal/wire"
+)
+
+func (d *Dispatcher) queryUserOnlineStatuses(_ context.Context, r *Request, body *wire.QueryUserOnlineStatusesRequest) (Answer, error) {
+	if len(body.GetUserIds()) == 0 {
+		return noContent, nil
+	}
+	hide := d.Settings().User.RespondOfflineIfInvisible
+	statuses := convert(body.GetUserIds(), func(id int64) *wire.UserOnlineStatus {
+		entry, _ := d.Presence.Lookup(id)
+		if hide && entry.Status == wire.UserStatus_INVISIBLE && id != r.UserID {
+			return &wire.UserOnlineStatus{UserId: id, UserStatus: wire.UserStatus_OFFLINE}
+		}
+		devices := convert(entry.Sessions, func(s presence.Session) wire.DeviceType { return s.Device })
+		slices.Sort(devices)
+		return &wire.UserOnlineStatus{UserId: id, UserStatus: entry.Status, DeviceTypes: devices}
+	})
+	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserOnlineStatuses{
+		UserOnlineStatuses: &wire.UserOnlineStatuses{Statuses: statuses},
+	}}}, nil
+}
+
+// updateUserOnlineStatus sets the status of the requester, or closes sessions if that is OFFLINE.
+func (d *Dispatcher) updateUserOnlineStatus(ctx context.Context, r *Request, body *wire.UpdateUserOnlineStatusRequest) (Answer, error) {
+	status := body.GetUserStatus()
+	if _, known := wire.UserStatus_name[int32(status)]; !known {
+		return Answer{}, apierr.New(apierr.IllegalArgument, "userStatus: %d is no status", status)
+	}
+	for _, device := range body.GetDeviceTypes() {
+		if _, known := wire.DeviceType_name[int32(device)]; !known {
+			return Answer{}, apierr.New(apierr.IllegalArgument, "deviceTypes: %d is no type of device", device)
+		}
+	}
+	if status == wire.UserStatus_OFFLINE {
+		_, err := d.Presence.Disconnect(ctx, link.Disconnection{UserIDs: []int64{r.UserID}, Devices: body.GetDeviceTypes(), Status: wire.ClosedByOtherDevice})
+		if err != nil {
+			return Answer{}, err
+		}
+	} else if online, err := d.Presence.SetStatus(ctx, r.UserID, status); err != nil || !online {
+		return Answer{}, err
+	}
+	return Answer{Notifications: d.statusNotifications(ctx, r, status)}, nil
+}
+
+// statusNotifications tell the requester's other sessions, those whom the requester knows and fellow group members of
+// a status. Others are not told that somebody is invisible if they would not be told when they asked.
+func (d *Dispatcher) statusNotifications(ctx context.Context, r *Request, status wire.UserStatus) []Notification {
+	settings := d.Settings()
+	flags := settings.Notification.UserOnlineStatusUpdated
+	related, members := flags.NotifyNonBlockedRelatedUsers, settings.Notification.GroupMemberOnlineStatusUpdated.NotifyGroupMembers
+	others := distinct(both(onlyIf(related, d.knownBy(ctx, r.UserID)), onlyIf(members, d.fellows(ctx, r.UserID))))
+	relay := r.AppRequest
+	if status == wire.UserStatus_INVISIBLE && settings.User.RespondOfflineIfInvisible {
+		relay = proto.CloneOf(relay)
+		relay.GetUpdateUserOnlineStatusRequest().UserStatus = wire.UserStatus_OFFLINE
+	}
+	return []Notification{
+		{Self: flags.NotifyRequesterOtherOnlineSessions},
+		{Relay: relay, To: onlyIf(related || members, others)},
+	}
+}
