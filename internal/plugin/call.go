@@ -23,6 +23,11 @@ func (m *Manager) Has(method *Method) bool {
 	return false
 }
 
+// HasAny reports whether an extension of a point is started.
+func (m *Manager) HasAny(p *Point) bool {
+	return slices.ContainsFunc((*m.table.Load())[p], func(b *member) bool { return b.started.Load() })
+}
+
 // each calls visit for the extensions that take part, in order. One that was replaced meanwhile gives its place to its
 // successor.
 func (m *Manager) each(method *Method, visit func(*member) (goOn bool, err error)) error {
