@@ -28,7 +28,7 @@ import (
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/password"
-	"example.org/app/internal/plugin"
+	"example.org/app/internal/service"
 	"example.org/app/internal/store"
 )
 
@@ -70,15 +70,13 @@ type App struct {
 	blockedIPs     *blocklist.List[netip.Addr]
 	blockedUsers   *blocklist.List[int64]
 	presence       *presence.Directory
+	notifier       *service.Notifier
 	disconnector   *presence.Disconnector
 	domain         domain
 	health         *api.Health
 	servers        map[Role]*admin.Server
 	apis           map[Role]*admin.API
 	plugins        plugins
-	// pluginNotifier tells users what plugins want them to know; nil without a
-	// service role.
-	pluginNotifier func(context.Context, plugin.Descriptor, plugin.Notification) error
 	clientPorts    *gateway.Ports
 	gateway        *gateway.Gateway
 
@@ -145,8 +143,8 @@ func (a *App) stop() error {
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		a.checkHome, a.startLogs, a.openPorts, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
-		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.startBlocking, a.buildPlugins, a.startDomain, a.startPasswords, a.buildAdminAPIs, a.startPlugins,
-		a.startJobs, a.startGateway, a.startAdminAPIs,
+		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.startBlocking, a.buildPlugins, a.startNotifier, a.startDomain, a.buildAdminAPIs,
+		a.startPlugins, a.startDispatcher, a.startJobs, a.startGateway, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/password"
+	"example.org/app/internal/service"
 	"example.org/app/internal/store"
 )
 
@@ -55,6 +56,9 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 		Settings:     func() config.Message { return settings().Message },
 		ReadReceipts: func() config.ReadReceipt { return settings().Conversation.ReadReceipt },
 		Sent:         func(n int64) { counters.MessageSent.Add(float64(n)) },
+		BeforeDelete: a.plugins.messagesToDelete,
+		HasAccounts:  a.hasAccounts,
+		Deliverer:    &service.Courier{Notifier: a.notifier, Settings: func() config.Notification { return settings().Notification }},
 	})
 	return nil
 }

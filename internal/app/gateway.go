@@ -15,7 +15,6 @@ import (
 	"example.org/app/internal/gateway/login"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/metrics"
-	"example.org/app/internal/service"
 )
 
 // openClientPorts opens the ports for clients. They wait until startGateway.
@@ -70,14 +69,6 @@ func (a *App) clientAddresses(ctx context.Context) (ws, tcp, udp string, err err
 	return told(g.WebSocket.Host, a.clientPorts.WebSocketURL), told(g.TCP.Host, a.clientPorts.TCPURL), told(g.UDP.Host, a.clientPorts.UDPURL), err
 }
 
-// startPasswords lets gateways ask whether users may log in.
-func (a *App) startPasswords(context.Context) error {
-	if !a.runs(Service) {
-		return nil
-	}
-	return service.ServePasswords(a.nodes[Service], a.domain.users)
-}
-
 // startGateway serves clients.
 func (a *App) startGateway(ctx context.Context) error {
 	if !a.runs(Gateway) {
@@ -88,7 +79,7 @@ func (a *App) startGateway(ctx context.Context) error {
 		Settings: func() config.IdentityAccessManagement {
 			return a.live.Current().Gateway.Session.IdentityAccessManagement
 		},
-		Node: a.nodes[Gateway], Logger: logger,
+		Node: a.nodes[Gateway], Logger: logger, Plugins: a.plugins.authenticate,
 	})
 	if err != nil {
 		return err
@@ -110,6 +101,7 @@ func (a *App) startGateway(ctx context.Context) error {
 		Presence: a.presence, Authenticator: authenticator,
 		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers, AutoIPs: autoIPs, AutoUsers: autoUsers,
 		Metrics: a.metrics.Gateway(), Logger: logger,
+		Online: a.sessionOpened, Offline: a.sessionClosed, Notified: a.plugins.notified,
 	})
 	if err != nil {
 		return err

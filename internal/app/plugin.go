@@ -52,6 +52,8 @@ func (a *App) buildPlugins(context.Context) (err error) {
 	}
 	a.plugins.manager = plugin.NewManager(opts)
 	a.plugins.folder = plugin.NewFolder(a.plugins.manager, c.Dir)
+	// Whoever calls plugins is started later and so stopped before.
+	a.lifecycle.add(part{name: "plugins", stop: a.plugins.manager.Close})
 	a.metrics.RegisterPlugins(a.pluginReadings, func(emit func(float64, string)) {
 		for _, p := range a.plugins.manager.Plugins() {
 			if bytes := p.Memory(); bytes > 0 {
@@ -88,7 +90,6 @@ func (a *App) pluginReadings() (list []metrics.PluginReading) {
 
 // startPlugins loads the plugins and starts them, when all that they can use is there and before anybody is answered.
 func (a *App) startPlugins(ctx context.Context) error {
-	a.lifecycle.add(part{name: "plugins", stop: a.plugins.manager.Close})
 	c := a.opts.Config.Plugin
 	if !c.Enabled {
 		return nil

@@ -63,11 +63,11 @@ func (s *pluginServer) Config(prefix string) (map[string]any, error) {
 }
 
 // Notify implements plugin.Server.
-func (s *pluginServer) Notify(ctx context.Context, by plugin.Descriptor, n plugin.Notification) error {
-	if s.app.pluginNotifier == nil {
+func (s *pluginServer) Notify(ctx context.Context, _ plugin.Descriptor, n plugin.Notification) error {
+	if s.app.notifier == nil {
 		return apierr.New(apierr.ServerUnavailable, "this server has no service role: only services notify users")
 	}
-	return s.app.pluginNotifier(ctx, by, n)
+	return s.app.notifier.NotifyUsers(ctx, n.Notification, n.Recipients)
 }
 
 // Storage implements plugin.Server.

@@ -20,7 +20,7 @@ func (m *Manager) Has(method *Method) bool {
 			return true
 		}
 	}
-	return false
+	return m.stopping(method) != nil
 }
 
 // HasAny reports whether an extension of a point is started.
@@ -31,6 +31,9 @@ func (m *Manager) HasAny(p *Point) bool {
 // each calls visit for the extensions that take part, in order. One that was replaced meanwhile gives its place to its
 // successor.
 func (m *Manager) each(method *Method, visit func(*member) (goOn bool, err error)) error {
+	if err := m.stopping(method); err != nil {
+		return err
+	}
 	var visited []*member
 	list := (*m.table.Load())[method.Point]
 	for len(list) > 0 {

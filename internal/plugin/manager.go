@@ -45,6 +45,8 @@ type Manager struct {
 	closed   bool
 
 	tellers sync.WaitGroup
+	// bereft are the methods that had extensions when the manager was closed; nil before.
+	bereft atomic.Pointer[map[*Method]bool]
 }
 
 // A Plugin is loaded.
@@ -173,11 +175,33 @@ func (m *Manager) Remove(ctx context.Context, id string) (*Plugin, error) {
 	return p, nil
 }
 
-// Close removes all plugins and closes the hosts.
+// mourn notes what plugins took part in, so that nothing passes them by while the server stops.
+func (m *Manager) mourn() {
+	bereft := make(map[*Method]bool)
+	for point, members := range *m.table.Load() {
+		for _, method := range point.Methods {
+			if slices.ContainsFunc(members, func(b *member) bool { return b.takesPart(method) }) {
+				bereft[method] = true
+			}
+		}
+	}
+	m.bereft.CompareAndSwap(nil, &bereft)
+}
+
+// stopping refuses a call that an extension might have refused, had it not been stopped with the server.
+func (m *Manager) stopping(method *Method) error {
+	if bereft := m.bereft.Load(); bereft != nil && (*bereft)[method] && method.Failure == Refuse {
+		return apierr.New(apierr.ServerUnavailable, "the server stops")
+	}
+	return nil
+}
+
+// Close removes all plugins and closes the hosts. What they could have refused is refused from then on.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	m.closed = true
 	list := m.Plugins()
+	m.mourn()
 	m.publish(nil)
 	m.mu.Unlock()
 	var wg sync.WaitGroup

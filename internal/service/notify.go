@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/link"
 	"example.org/app/internal/wire"
 )
@@ -75,8 +76,8 @@ const (
 
 // A Locator knows which gateways hold the sessions of users.
 type Locator interface {
-	// Locate returns which of the users are on which node. Users who are offline are on none.
-	Locate(userIDs []int64) map[string][]int64
+	// Locate returns which of the users are on which node, each node once. Users who are offline are on none.
+	Locate(userIDs []int64) []presence.Destination
 }
 
 // A Notifier carries notifications to the gateways of those who shall get them. Notifications with the same key, such
@@ -207,8 +208,8 @@ func (n *Notifier) run(e errand) (offline []int64) {
 	}
 	places := make(map[string][]int64)
 	locate := func(ids []int64) {
-		for node, found := range n.presence.Locate(ids) {
-			places[node] = append(places[node], found...)
+		for _, at := range n.presence.Locate(ids) {
+			places[at.NodeID] = append(places[at.NodeID], at.UserIDs...)
 		}
 		if e.report {
 			offline = append(offline, missing(ids, places)...)

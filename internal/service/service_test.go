@@ -159,13 +159,19 @@ func (w *world) gateway(id string) func(context.Context, *link.Delivery) (*link.
 }
 
 // Locate makes the world the locator.
-func (w *world) Locate(userIDs []int64) map[string][]int64 {
+func (w *world) Locate(userIDs []int64) (places []presence.Destination) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	places := make(map[string][]int64)
 	for _, s := range w.sessions {
-		if slices.Contains(userIDs, s.user) && !slices.Contains(places[s.gateway], s.user) {
-			places[s.gateway] = append(places[s.gateway], s.user)
+		if !slices.Contains(userIDs, s.user) {
+			continue
+		}
+		i := slices.IndexFunc(places, func(d presence.Destination) bool { return d.NodeID == s.gateway })
+		if i < 0 {
+			i, places = len(places), append(places, presence.Destination{NodeID: s.gateway})
+		}
+		if !slices.Contains(places[i].UserIDs, s.user) {
+			places[i].UserIDs = append(places[i].UserIDs, s.user)
 		}
 	}
 	return places

@@ -18,19 +18,24 @@ func (d *Dispatcher) queryUserOnlineStatuses(_ context.Context, r *Request, body
 	if len(body.GetUserIds()) == 0 {
 		return noContent, nil
 	}
-	hide := d.Settings().User.RespondOfflineIfInvisible
 	statuses := convert(body.GetUserIds(), func(id int64) *wire.UserOnlineStatus {
-		entry, _ := d.Presence.Lookup(id)
-		if hide && entry.Status == wire.UserStatus_INVISIBLE && id != r.UserID {
-			return &wire.UserOnlineStatus{UserId: id, UserStatus: wire.UserStatus_OFFLINE}
-		}
-		devices := convert(entry.Sessions, func(s presence.Session) wire.DeviceType { return s.Device })
-		slices.Sort(devices)
-		return &wire.UserOnlineStatus{UserId: id, UserStatus: entry.Status, DeviceTypes: devices}
+		status, devices := d.onlineStatus(r, id)
+		return &wire.UserOnlineStatus{UserId: id, UserStatus: status, DeviceTypes: devices}
 	})
 	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserOnlineStatuses{
 		UserOnlineStatuses: &wire.UserOnlineStatuses{Statuses: statuses},
 	}}}, nil
+}
+
+// onlineStatus is what the requester sees of whether, and on which devices, a user is online.
+func (d *Dispatcher) onlineStatus(r *Request, userID int64) (wire.UserStatus, []wire.DeviceType) {
+	entry, _ := d.Presence.Lookup(userID)
+	if entry.Status == wire.UserStatus_INVISIBLE && userID != r.UserID && d.Settings().User.RespondOfflineIfInvisible {
+		return wire.UserStatus_OFFLINE, nil
+	}
+	devices := convert(entry.Sessions, func(s presence.Session) wire.DeviceType { return s.Device })
+	slices.Sort(devices)
+	return entry.Status, devices
 }
 
 // updateUserOnlineStatus sets the status of the requester, or closes sessions if that is OFFLINE.

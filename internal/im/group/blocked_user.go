@@ -18,16 +18,18 @@ func (d *Directory) BlockUser(ctx context.Context, u store.GroupBlockedUser, blo
 	if err := check.NotFuture("blockDate", blockDate, now); err != nil {
 		return store.GroupBlockedUser{}, err
 	}
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if err := store.InsertGroupBlockedUsers(ctx, tx, u); err != nil {
-			return err
-		}
-		return store.BumpGroupVersions(ctx, tx, store.GroupBlocklist, []int64{u.GroupID}, now)
-	})
+	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return block(ctx, tx, u, now) })
 	if err != nil {
 		return store.GroupBlockedUser{}, err
 	}
 	return u, nil
+}
+
+func block(ctx context.Context, tx store.Tx, u store.GroupBlockedUser, now time.Time) error {
+	if err := store.InsertGroupBlockedUsers(ctx, tx, u); err != nil {
+		return err
+	}
+	return store.BumpGroupVersions(ctx, tx, store.GroupBlocklist, []int64{u.GroupID}, now)
 }
 
 // FindBlockedUsers returns blocked users in the order of group and user, or of
@@ -70,14 +72,18 @@ func (d *Directory) UpdateBlockedUsers(ctx context.Context, keys []store.GroupUs
 // UnblockUsers lifts the blocks with these keys.
 func (d *Directory) UnblockUsers(ctx context.Context, keys []store.GroupUserKey) (deleted int64, err error) {
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		groups, err := store.DeleteGroupBlockedUsers(ctx, tx, keys)
-		if err != nil {
-			return err
-		}
-		deleted = int64(len(groups))
-		return store.BumpGroupVersions(ctx, tx, store.GroupBlocklist, groups, d.now())
+		deleted, err = d.unblock(ctx, tx, keys)
+		return err
 	})
 	return deleted, err
+}
+
+func (d *Directory) unblock(ctx context.Context, tx store.Tx, keys []store.GroupUserKey) (int64, error) {
+	groups, err := store.DeleteGroupBlockedUsers(ctx, tx, keys)
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(groups)), store.BumpGroupVersions(ctx, tx, store.GroupBlocklist, groups, d.now())
 }
 
 // IsBlocked reports whether a group keeps a user out.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"example.org/app/internal/apierr"
 	"example.org/app/internal/store"
 )
 
@@ -20,9 +21,9 @@ import (
 // for long: a deletion that is interrupted then leaves the group with fewer
 // members, and can be repeated.
 func (d *Directory) Delete(ctx context.Context, groupIDs []int64, logically *bool) (deleted int64, err error) {
-	keep := deref(logically, d.opts.Settings().DeleteGroupLogicallyByDefault)
+	how := deletion{keep: deref(logically, d.opts.Settings().DeleteGroupLogicallyByDefault)}
 	for chunk := range slices.Chunk(distinct(slices.Clone(groupIDs)), groupBatch) {
-		n, err := d.deleteChunk(ctx, chunk, keep)
+		n, err := d.deleteChunk(ctx, chunk, how)
 		deleted += n
 		if err != nil {
 			return deleted, err
@@ -31,11 +32,56 @@ func (d *Directory) Delete(ctx context.Context, groupIDs []int64, logically *boo
 	return deleted, nil
 }
 
+// DeleteBy deletes a group on behalf of its owner, as Delete does, and returns
+// who was a member.
+func (d *Directory) DeleteBy(ctx context.Context, requester, groupID int64) (members []int64, err error) {
+	_, err = d.deleteChunk(ctx, []int64{groupID}, deletion{
+		keep: d.opts.Settings().DeleteGroupLogicallyByDefault,
+		allowed: func(ctx context.Context, tx store.Tx) error {
+			owner, found, err := d.Owner(ctx, tx, groupID)
+			if err == nil && (!found || owner != requester) {
+				err = apierr.New(apierr.NotGroupOwnerToDeleteGroup, "")
+			}
+			return err
+		},
+		left: func(userIDs []int64) { members = append(members, userIDs...) },
+	})
+	return members, err
+}
+
+// deletion says how groups are deleted.
+type deletion struct {
+	// keep leaves the groups with a deletion date.
+	keep bool
+	// allowed refuses, at the beginning of each transaction; nil refuses nothing.
+	allowed func(ctx context.Context, tx store.Tx) error
+	// left is told who left, after that is committed; it may be nil.
+	left func(userIDs []int64)
+}
+
+// write runs one transaction of the deletion, which returns who leaves by it.
+func (how deletion) write(ctx context.Context, d *Directory, change func(ctx context.Context, tx store.Tx) ([]int64, error)) error {
+	var users []int64
+	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+		if how.allowed != nil {
+			if err := how.allowed(ctx, tx); err != nil {
+				return err
+			}
+		}
+		users, err = change(ctx, tx)
+		return err
+	})
+	if err == nil && how.left != nil {
+		how.left(users)
+	}
+	return err
+}
+
 // groupBatch bounds how many groups a transaction deletes.
 const groupBatch = 1000
 
 // deleteChunk deletes groups in as few transactions as their members allow.
-func (d *Directory) deleteChunk(ctx context.Context, groupIDs []int64, keep bool) (deleted int64, err error) {
+func (d *Directory) deleteChunk(ctx context.Context, groupIDs []int64, how deletion) (deleted int64, err error) {
 	var counts map[int64]int32
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		counts, err = store.GroupMemberCounts(ctx, r, groupIDs)
@@ -46,7 +92,7 @@ func (d *Directory) deleteChunk(ctx context.Context, groupIDs []int64, keep bool
 		for ; n < len(groupIDs); n++ {
 			here := int(counts[groupIDs[n]])
 			if here > batch {
-				if here, err = d.shrink(ctx, groupIDs[n]); err != nil {
+				if here, err = d.shrink(ctx, groupIDs[n], how); err != nil {
 					return deleted, err
 				}
 				counts[groupIDs[n]] = int32(here)
@@ -57,7 +103,7 @@ func (d *Directory) deleteChunk(ctx context.Context, groupIDs []int64, keep bool
 			members += here
 		}
 		var gone int64
-		gone, err = d.deleteGroups(ctx, groupIDs[:n], keep)
+		gone, err = d.deleteGroups(ctx, groupIDs[:n], how)
 		deleted, groupIDs = deleted+gone, groupIDs[n:]
 	}
 	return deleted, err
@@ -86,7 +132,7 @@ func (d *Directory) DeleteAll(ctx context.Context, logically *bool) (deleted int
 
 // shrink removes members of a group, but not its owner, until a transaction can
 // delete the rest, and returns how many are left.
-func (d *Directory) shrink(ctx context.Context, groupID int64) (left int, err error) {
+func (d *Directory) shrink(ctx context.Context, groupID int64, how deletion) (left int, err error) {
 	for {
 		err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 			n, err := store.GroupMemberCount(ctx, r, groupID)
@@ -96,10 +142,10 @@ func (d *Directory) shrink(ctx context.Context, groupID int64) (left int, err er
 		if err != nil || left <= batch {
 			return left, err
 		}
-		err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		err = how.write(ctx, d, func(ctx context.Context, tx store.Tx) ([]int64, error) {
 			members, err := store.GroupMembersAfter(ctx, tx, &groupID, nil, batch)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			var keys []store.GroupUserKey
 			for _, m := range members {
@@ -107,7 +153,7 @@ func (d *Directory) shrink(ctx context.Context, groupID int64) (left int, err er
 					keys = append(keys, m.GroupUserKey)
 				}
 			}
-			return d.leave(ctx, tx, keys, d.now())
+			return usersOf(keys), d.leave(ctx, tx, keys, d.now())
 		})
 		if err != nil {
 			return left, err
@@ -116,33 +162,33 @@ func (d *Directory) shrink(ctx context.Context, groupID int64) (left int, err er
 }
 
 // deleteGroups deletes groups and what is left of their members.
-func (d *Directory) deleteGroups(ctx context.Context, groupIDs []int64, keep bool) (deleted int64, err error) {
+func (d *Directory) deleteGroups(ctx context.Context, groupIDs []int64, how deletion) (deleted int64, err error) {
 	now := d.now()
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err = how.write(ctx, d, func(ctx context.Context, tx store.Tx) ([]int64, error) {
 		groups, err := store.FindGroups(ctx, tx, store.GroupFilter{IDs: groupIDs}, store.Page{})
 		deleted = 0
 		if err != nil || len(groups) == 0 {
-			return err
+			return nil, err
 		}
 		existing := idsOf(groups)
 		users, err := store.DeleteMembersOfGroups(ctx, tx, existing)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := store.BumpUserVersion(ctx, tx, store.VersionJoinedGroups, now, distinct(users)...); err != nil {
-			return err
+			return nil, err
 		}
 		for _, hook := range d.opts.OnDelete {
 			if err := hook(ctx, tx, existing); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := store.DeleteGroupVersions(ctx, tx, existing); err != nil {
-			return err
+			return nil, err
 		}
-		if !keep {
+		if !how.keep {
 			deleted, err = store.DeleteGroups(ctx, tx, existing)
-			return err
+			return users, err
 		}
 		var live []int64
 		for _, g := range groups {
@@ -152,7 +198,7 @@ func (d *Directory) deleteGroups(ctx context.Context, groupIDs []int64, keep boo
 		}
 		modified, err := store.UpdateGroups(ctx, tx, live, store.GroupChange{DeletionDate: &now})
 		deleted = int64(len(modified))
-		return err
+		return users, err
 	})
 	if err != nil {
 		return 0, err

@@ -17,7 +17,6 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/ids"
 	"example.org/app/internal/im/check"
-	"example.org/app/internal/im/value"
 	"example.org/app/internal/store"
 )
 
@@ -102,7 +101,7 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Group, error)
 	if err := deletionAfterCreation(g); err != nil {
 		return store.Group{}, err
 	}
-	if g.Attributes, _, err = value.MergeAttributes(nil, c.Attributes, d.opts.Settings().Info.UserDefinedAttributes); err != nil {
+	if g.Attributes, err = d.mergeAttributes(nil, c.Attributes); err != nil {
 		return store.Group{}, err
 	}
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -253,34 +252,6 @@ func (d *Directory) Update(ctx context.Context, groupIDs []int64, c store.GroupC
 		return store.BumpGroupVersions(ctx, tx, store.GroupInfo, modified, now)
 	})
 	return result, err
-}
-
-// SetAttributes gives a group attributes that the settings allow, on top of those
-// that the group has, and reports whether anything changed. Names are those that
-// clients use. Who may do it is up to the caller.
-func (d *Directory) SetAttributes(ctx context.Context, groupID int64, given map[string]any) (changed bool, err error) {
-	now := d.now()
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		changed = false
-		g, found, err := d.Get(ctx, tx, groupID)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return apierr.New(apierr.IllegalArgument, "there is no group %d", groupID)
-		}
-		var attributes map[string]any
-		attributes, changed, err = value.MergeAttributes(g.Attributes, given, d.opts.Settings().Info.UserDefinedAttributes)
-		if err != nil || !changed {
-			return err
-		}
-		modified, err := store.UpdateGroups(ctx, tx, []int64{groupID}, store.GroupChange{Attributes: &attributes, LastUpdatedDate: &now})
-		if err != nil {
-			return err
-		}
-		return store.BumpGroupVersions(ctx, tx, store.GroupInfo, modified, now)
-	})
-	return changed && err == nil, err
 }
 
 // mayUpdate checks a change against the groups that it would change.

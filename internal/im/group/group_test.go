@@ -510,7 +510,12 @@ func TestDeleteBig(t *testing.T) {
 			w.Errorf("collected %d members", len(collected))
 		}
 		started := time.Now()
-		if n := must(w.Delete(ctx, []int64{big, small}, new(false)))(w); n != 2 {
+		w.settings.DeleteGroupLogicallyByDefault = false
+		left := must(w.DeleteBy(ctx, 1, big))(w)
+		if slices.Sort(left); !slices.Equal(left, collected) {
+			w.Errorf("%d members left", len(left))
+		}
+		if n := must(w.Delete(ctx, []int64{big, small}, nil))(w); n != 1 {
 			w.Errorf("deleted %d", n)
 		}
 		w.Logf("deleted %d members in %v", members, time.Since(started))
@@ -527,43 +532,4 @@ func together(n int, run func(i int)) {
 		wg.Go(func() { run(i) })
 	}
 	wg.Wait()
-}
-
-func TestAttributes(t *testing.T) {
-	onBothEngines(t, func(w *world) {
-		w.settings.Info.UserDefinedAttributes.AllowedAttributes = []config.AllowedAttribute{{
-			SourceName: "theme", Immutable: true, Value: config.ValueRule{ValueLimits: config.ValueLimits{StringValue: config.StringValueRule{MaxLength: 5}}},
-		}, {SourceName: "flag", Value: config.ValueRule{Type: "BOOL"}}}
-		g := must(w.Create(w.Context(), Creation{CreatorID: 1, Attributes: map[string]any{"theme": "dark"}}))(w)
-		if _, err := w.Create(w.Context(), Creation{CreatorID: 1, Attributes: map[string]any{"theme": "colourful"}}); err == nil {
-			w.Error("a value that is too long was accepted")
-		}
-		w.advance(time.Second)
-		if changed, err := w.SetAttributes(w.Context(), g.ID, map[string]any{"theme": "dark"}); changed || err != nil {
-			w.Errorf("the same value is a change: %v", err)
-		}
-		if _, err := w.SetAttributes(w.Context(), g.ID, map[string]any{"theme": "light"}); err == nil {
-			w.Error("an immutable value was changed")
-		}
-		if changed, err := w.SetAttributes(w.Context(), g.ID, map[string]any{"flag": true}); !changed || err != nil {
-			w.Errorf("got %v, %v", changed, err)
-		}
-		if _, err := w.SetAttributes(w.Context(), 7, map[string]any{"flag": true}); err == nil {
-			w.Error("a group that does not exist has attributes")
-		}
-		found := must(w.Find(w.Context(), store.GroupFilter{}, 0, 0))(w)
-		if len(found) != 1 || fmt.Sprint(found[0].Attributes) != "map[flag:true theme:dark]" || !found[0].LastUpdatedDate.Equal(w.clock()) {
-			w.Errorf("got %+v", found)
-		}
-		err := w.db.Read(w.Context(), func(ctx context.Context, r store.Reader) error {
-			at, ok, err := w.Version(ctx, r, store.GroupInfo, g.ID)
-			if err == nil && (!ok || !at.Equal(w.clock())) {
-				w.Errorf("the version is %v, %v", at, ok)
-			}
-			return err
-		})
-		if err != nil {
-			w.Error(err)
-		}
-	})
 }

@@ -54,16 +54,18 @@ func (d *Directory) CreateInvitation(ctx context.Context, v store.GroupInvitatio
 		id = &next
 	}
 	v.ID = *id
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if err := store.InsertGroupInvitations(ctx, tx, v); err != nil {
-			return err
-		}
-		return d.invitationsChanged(ctx, tx, now, v)
-	})
+	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return d.insertInvitation(ctx, tx, v, now) })
 	if err != nil {
 		return Invitation{}, err
 	}
 	return d.invitation(v), nil
+}
+
+func (d *Directory) insertInvitation(ctx context.Context, tx store.Tx, v store.GroupInvitation, now time.Time) error {
+	if err := store.InsertGroupInvitations(ctx, tx, v); err != nil {
+		return err
+	}
+	return d.invitationsChanged(ctx, tx, now, v)
 }
 
 func (d *Directory) checkInvitation(content *string, creation, response *time.Time, now time.Time) error {

@@ -47,16 +47,18 @@ func (d *Directory) CreateJoinRequest(ctx context.Context, v store.GroupJoinRequ
 		id = &next
 	}
 	v.ID = *id
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if err := store.InsertGroupJoinRequests(ctx, tx, v); err != nil {
-			return err
-		}
-		return d.joinRequestsChanged(ctx, tx, now, v)
-	})
+	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return d.insertJoinRequest(ctx, tx, v, now) })
 	if err != nil {
 		return JoinRequest{}, err
 	}
 	return d.joinRequest(v), nil
+}
+
+func (d *Directory) insertJoinRequest(ctx context.Context, tx store.Tx, v store.GroupJoinRequest, now time.Time) error {
+	if err := store.InsertGroupJoinRequests(ctx, tx, v); err != nil {
+		return err
+	}
+	return d.joinRequestsChanged(ctx, tx, now, v)
 }
 
 func (d *Directory) checkJoinRequest(content *string, creation, response *time.Time, now time.Time) error {

@@ -68,11 +68,13 @@ func (d *Directory) join(ctx context.Context, tx store.Tx, groupID int64, limit 
 	if err := fits(groupID, n, limit); err != nil {
 		return err
 	}
-	users := make([]int64, len(members))
-	for i, m := range members {
-		users[i] = m.UserID
-	}
+	users := convert(members, func(m store.GroupMember) int64 { return m.UserID })
 	return store.BumpUserVersion(ctx, tx, store.VersionJoinedGroups, now, users...)
+}
+
+// usersOf returns the users of memberships.
+func usersOf(keys []store.GroupUserKey) []int64 {
+	return convert(keys, func(key store.GroupUserKey) int64 { return key.UserID })
 }
 
 // fits refuses more members than a limit.
@@ -285,4 +287,11 @@ func (d *Directory) JoinedGroupIDs(ctx context.Context, r store.Reader, userID i
 func (d *Directory) Owner(ctx context.Context, r store.Reader, groupID int64) (int64, bool, error) {
 	g, found, err := d.Get(ctx, r, groupID)
 	return g.OwnerID, found, err
+}
+
+// Managers returns the owner and the managers of a group.
+func (d *Directory) Managers(ctx context.Context, groupID int64) ([]int64, error) {
+	f := store.GroupMemberFilter{GroupIDs: []int64{groupID}, Roles: []store.GroupMemberRole{store.GroupOwner, store.GroupManager}}
+	found, err := d.FindMembers(ctx, f, 0, 0)
+	return convert(found, func(m store.GroupMember) int64 { return m.UserID }), err
 }

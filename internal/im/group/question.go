@@ -33,12 +33,12 @@ func (d *Directory) CreateQuestion(ctx context.Context, q store.GroupQuestion) (
 	return q, nil
 }
 
-// firstOfEach removes repeated texts and keeps the order.
-func firstOfEach(texts []string) []string {
-	list := []string{}
-	for _, text := range texts {
-		if !slices.Contains(list, text) {
-			list = append(list, text)
+// firstOfEach removes repeated values and keeps the order.
+func firstOfEach[T comparable](values []T) []T {
+	list := []T{}
+	for _, value := range values {
+		if !slices.Contains(list, value) {
+			list = append(list, value)
 		}
 	}
 	return list

@@ -27,21 +27,10 @@ type Speaker struct {
 
 // Speaker finds out what decides whether a user may send messages to a group.
 func (d *Directory) Speaker(ctx context.Context, r store.Reader, groupID, userID int64) (Speaker, error) {
-	s := Speaker{now: d.now()}
-	var err error
-	if s.Group, s.Exists, err = d.Get(ctx, r, groupID); err != nil || !s.Exists {
+	at, err := d.standing(ctx, r, groupID, userID)
+	s := Speaker{Exists: at.exists, Group: at.group, Type: at.kind, Member: at.member, now: d.now()}
+	if err != nil || !s.Exists || s.Member != nil {
 		return s, err
-	}
-	if s.Type, err = d.Type(ctx, r, s.Group.TypeID); err != nil {
-		return s, err
-	}
-	member, found, err := d.Member(ctx, r, groupID, userID)
-	if err != nil {
-		return s, err
-	}
-	if found {
-		s.Member = &member
-		return s, nil
 	}
 	s.Blocked, err = d.IsBlocked(ctx, r, groupID, userID)
 	return s, err

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/store"
+)
+
+// CreateQuestionsBy adds questions to a group on behalf of a requester, all of
+// them or none, and returns their ids in order. Their ids and groups are set by
+// it.
+func (d *Directory) CreateQuestionsBy(ctx context.Context, requester, groupID int64, questions []store.GroupQuestion) ([]int64, error) {
+	if len(questions) == 0 {
+		return nil, apierr.New(apierr.IllegalArgument, "questions: at least one question is needed")
+	}
+	questions = slices.Clone(questions)
+	for i := range questions {
+		q := &questions[i]
+		q.GroupID, q.Answers = groupID, firstOfEach(q.Answers)
+		if q.Question == "" {
+			return nil, apierr.New(apierr.IllegalArgument, "questions: a question has no text")
+		}
+		if err := d.checkQuestion(&q.Question, &q.Answers, &q.Score); err != nil {
+			return nil, err
+		}
+		var err error
+		if q.ID, err = d.opts.IDs.NextContext(ctx); err != nil {
+			return nil, err
+		}
+	}
+	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		at, err := d.managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToCreateGroupQuestion)
+		if err != nil {
+			return err
+		}
+		if err := at.mayExamine(); err != nil {
+			return err
+		}
+		if err := store.InsertGroupQuestions(ctx, tx, questions...); err != nil {
+			return err
+		}
+		return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, []int64{groupID}, d.now())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return convert(questions, func(q store.GroupQuestion) int64 { return q.ID }), nil
+}
+
+// mayExamine refuses questions for a group that nobody joins by answering some.
+func (at standing) mayExamine() error {
+	if !at.active() {
+		return apierr.New(apierr.CreateGroupQuestionForInactiveGroup, "")
+	}
+	switch at.kind.JoinStrategy {
+	case store.JoinByQuestion:
+		return nil
+	case store.JoinByRequest:
+		return apierr.New(apierr.CreateGroupQuestionForGroupUsingJoinRequest, "")
+	case store.JoinByInvitation:
+		return apierr.New(apierr.CreateGroupQuestionForGroupUsingInvitation, "")
+	default:
+		return apierr.New(apierr.CreateGroupQuestionForGroupUsingMembershipRequest, "")
+	}
+}
+
+// UpdateQuestionBy changes a question on behalf of a requester. It stays with its
+// group.
+func (d *Directory) UpdateQuestionBy(ctx context.Context, requester, questionID int64, c store.GroupQuestionChange) error {
+	c.GroupID = nil
+	if c == (store.GroupQuestionChange{}) {
+		return nil
+	}
+	if c.Answers != nil {
+		c.Answers = new(firstOfEach(*c.Answers))
+	}
+	if c.Question != nil && *c.Question == "" {
+		return apierr.New(apierr.IllegalArgument, "question: must not be empty")
+	}
+	if err := d.checkQuestion(c.Question, c.Answers, c.Score); err != nil {
+		return err
+	}
+	return d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		found, err := store.FindGroupQuestions(ctx, tx, store.GroupQuestionFilter{IDs: []int64{questionID}}, store.Page{})
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return apierr.New(apierr.NotGroupOwnerOrManagerToUpdateGroupQuestion, "")
+		}
+		groupID := found[0].GroupID
+		if _, err := d.managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToUpdateGroupQuestion); err != nil {
+			return err
+		}
+		modified, err := store.UpdateGroupQuestions(ctx, tx, []int64{questionID}, c)
+		if err != nil || len(modified) == 0 {
+			return err
+		}
+		return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, []int64{groupID}, d.now())
+	})
+}
+
+// DeleteQuestionsBy removes those of the questions that a group has, on behalf of
+// a requester.
+func (d *Directory) DeleteQuestionsBy(ctx context.Context, requester, groupID int64, questionIDs []int64) error {
+	return d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := d.managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToDeleteGroupQuestion); err != nil {
+			return err
+		}
+		if len(questionIDs) == 0 {
+			return nil
+		}
+		found, err := store.FindGroupQuestions(ctx, tx, store.GroupQuestionFilter{IDs: questionIDs, GroupIDs: []int64{groupID}}, store.Page{})
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		return d.deleteQuestions(ctx, tx, found)
+	})
+}
+
+// Examination is what answers to the questions of a group are worth.
+type Examination struct {
+	GroupID int64
+	Score   int32
+	// Right are the questions that were answered rightly, in ascending order.
+	Right []int64
+	// Joined is whether that was enough to get into the group.
+	Joined bool
+}
+
+// Answer answers questions of a group on behalf of a user, who joins it as a plain
+// member if the right answers are worth enough.
+func (d *Directory) Answer(ctx context.Context, userID int64, answers map[int64]string) (Examination, error) {
+	if len(answers) == 0 {
+		return Examination{}, apierr.New(apierr.IllegalArgument, "questionIdToAnswer: at least one answer is needed")
+	}
+	now := d.now()
+	var result Examination
+	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		questions, err := store.FindGroupQuestions(ctx, tx, store.GroupQuestionFilter{IDs: slices.Sorted(maps.Keys(answers))}, store.Page{})
+		if err != nil {
+			return err
+		}
+		if len(questions) < len(answers) {
+			return apierr.New(apierr.IllegalArgument, "questionIdToAnswer: %d of %d questions do not exist", len(answers)-len(questions), len(answers))
+		}
+		groupID := questions[0].GroupID
+		at, err := d.mayAnswer(ctx, tx, userID, groupID)
+		if err != nil {
+			return err
+		}
+		if result, err = examine(questions, answers); err != nil {
+			return err
+		}
+		if result.Joined = result.Score >= at.group.MinimumScore; !result.Joined {
+			return nil
+		}
+		return d.join(ctx, tx, groupID, at.kind.GroupSizeLimit, now, plainMember(groupID, userID, now))
+	})
+	if err != nil {
+		return Examination{}, err
+	}
+	return result, nil
+}
+
+func (d *Directory) mayAnswer(ctx context.Context, r store.Reader, userID, groupID int64) (standing, error) {
+	at, err := d.standing(ctx, r, groupID, userID)
+	if err != nil {
+		return at, err
+	}
+	blocked, err := d.IsBlocked(ctx, r, groupID, userID)
+	switch {
+	case err != nil:
+		return at, err
+	case blocked:
+		return at, apierr.New(apierr.GroupQuestionAnswererHasBeenBlocked, "")
+	case at.member != nil:
+		return at, apierr.New(apierr.GroupMemberAnswerGroupQuestion, "")
+	case !at.active():
+		return at, apierr.New(apierr.AnswerGroupQuestionOfInactiveGroup, "")
+	case at.kind.JoinStrategy != store.JoinByQuestion:
+		return at, apierr.New(apierr.AnswerInactiveGroupQuestion, "")
+	}
+	return at, nil
+}
+
+// examine finds the right answers. All questions must be of one group.
+func examine(questions []store.GroupQuestion, answers map[int64]string) (Examination, error) {
+	result := Examination{GroupID: questions[0].GroupID}
+	var score int64
+	for _, q := range questions {
+		if q.GroupID != result.GroupID {
+			return Examination{}, apierr.New(apierr.IllegalArgument, "questionIdToAnswer: the questions %d and %d are of different groups", questions[0].ID, q.ID)
+		}
+		if slices.Contains(q.Answers, answers[q.ID]) {
+			result.Right = append(result.Right, q.ID)
+			score += int64(q.Score)
+		}
+	}
+	result.Score = int32(min(score, math.MaxInt32))
+	return result, nil
+}

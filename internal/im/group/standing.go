@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/store"
+)
+
+// standing is what a user is in a group when it asks for something there.
+type standing struct {
+	// exists is whether there is such a group that was not deleted.
+	exists bool
+	group  store.Group
+	kind   store.GroupType
+	// member is nil for a stranger.
+	member *store.GroupMember
+}
+
+func (d *Directory) standing(ctx context.Context, r store.Reader, groupID, userID int64) (at standing, err error) {
+	if at.group, at.exists, err = d.Get(ctx, r, groupID); err != nil || !at.exists {
+		return at, err
+	}
+	if at.kind, err = d.Type(ctx, r, at.group.TypeID); err != nil {
+		return at, err
+	}
+	member, found, err := d.Member(ctx, r, groupID, userID)
+	if found {
+		at.member = &member
+	}
+	return at, err
+}
+
+// active reports whether the group exists and is active.
+func (at standing) active() bool { return at.exists && at.group.IsActive }
+
+// owns reports whether the user owns the group.
+func (at standing) owns() bool { return at.member != nil && at.member.Role == store.GroupOwner }
+
+// manages reports whether the user is the owner or a manager.
+func (at standing) manages() bool { return at.member != nil && at.member.Role <= store.GroupManager }
+
+// above reports whether the user has more power than a member.
+func (at standing) above(m store.GroupMember) bool {
+	return at.member != nil && at.member.Role < m.Role
+}
+
+// refusals are the codes for users who have not the role that a strategy asks
+// for: that of the owner, of a manager or of a member.
+type refusals struct{ owner, manager, member apierr.Code }
+
+// mayChange refuses a user who may not change what a strategy protects. Where
+// all may, strangers may as well.
+func (at standing) mayChange(s store.GroupUpdateStrategy, codes refusals) error {
+	if s == store.UpdateByAll || at.member != nil && MayUpdate(s, at.member.Role) {
+		return nil
+	}
+	switch s {
+	case store.UpdateByOwner:
+		return apierr.New(codes.owner, "")
+	case store.UpdateByOwnerManager:
+		return apierr.New(codes.manager, "")
+	default:
+		return apierr.New(codes.member, "")
+	}
+}
+
+// mayLetIn refuses a user who may not bring others into the group.
+func (at standing) mayLetIn(codes refusals) error {
+	return at.mayChange(store.GroupUpdateStrategy(at.kind.InvitationStrategy%store.InviteAll), codes)
+}
+
+// managed refuses, with the code, a user who neither owns nor manages a group.
+func (d *Directory) managed(ctx context.Context, r store.Reader, groupID, userID int64, code apierr.Code) (standing, error) {
+	at, err := d.standing(ctx, r, groupID, userID)
+	if err == nil && !at.manages() {
+		err = apierr.New(code, "")
+	}
+	return at, err
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+
+	"example.org/app/internal/config"
+	"example.org/app/internal/im/group"
+	"example.org/app/internal/wire"
+)
+
+func (d *Dispatcher) createGroupJoinRequest(ctx context.Context, r *Request, body *wire.CreateGroupJoinRequestRequest) (Answer, error) {
+	v, err := d.Groups.AskToJoin(ctx, r.UserID, body.GetGroupId(), body.GetContent())
+	if err != nil {
+		return Answer{}, err
+	}
+	return long(v.ID, d.joinRequest(ctx, r, v, d.Settings().Notification.GroupJoinRequestCreated)), nil
+}
+
+func (d *Dispatcher) deleteGroupJoinRequest(ctx context.Context, r *Request, body *wire.DeleteGroupJoinRequestRequest) (Answer, error) {
+	v, err := d.Groups.RecallJoinRequest(ctx, r.UserID, body.GetRequestId())
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{Notifications: []Notification{d.joinRequest(ctx, r, v, d.Settings().Notification.GroupJoinRequestRecalled)}}, nil
+}
+
+// joinRequest tells of a join request.
+func (d *Dispatcher) joinRequest(ctx context.Context, r *Request, v group.JoinRequest, flags config.NotifyOfJoinRequest) Notification {
+	return d.inGroup(ctx, r, v.GroupID, circle{
+		self: flags.NotifyRequesterOtherOnlineSessions, managers: flags.NotifyGroupOwnerAndManagers, members: flags.NotifyGroupMembers,
+	}, nil)
+}
+
+func (d *Dispatcher) updateGroupJoinRequest(ctx context.Context, r *Request, body *wire.UpdateGroupJoinRequestRequest) (Answer, error) {
+	status, err := answerOf(body.GetResponseAction())
+	if err != nil {
+		return Answer{}, err
+	}
+	v, joined, err := d.Groups.ReplyToJoinRequest(ctx, r.UserID, body.GetRequestId(), status, body.Reason)
+	if err != nil {
+		return Answer{}, err
+	}
+	flags := d.Settings().Notification.GroupJoinRequestReplied
+	notifications := []Notification{d.inGroup(ctx, r, v.GroupID, circle{
+		self: flags.NotifyRequesterOtherOnlineSessions, concerned: []int64{v.RequesterID}, toConcerned: flags.NotifyGroupJoinRequestSender,
+		managers: flags.NotifyGroupOwnerAndManagers, members: flags.NotifyGroupMembers,
+	}, nil)}
+	if joined {
+		notifications = append(notifications, d.joined(ctx, r, v.GroupID, v.RequesterID))
+	}
+	return Answer{Notifications: notifications}, nil
+}
+
+func (d *Dispatcher) queryGroupJoinRequests(ctx context.Context, r *Request, body *wire.QueryGroupJoinRequestsRequest) (Answer, error) {
+	data := func(list []group.JoinRequest, version *int64) *wire.AppNotification_Data {
+		return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_GroupJoinRequestsWithVersion{
+			GroupJoinRequestsWithVersion: &wire.GroupJoinRequestsWithVersion{GroupJoinRequests: convert(list, wireGroupJoinRequest), LastUpdatedDate: version},
+		}}
+	}
+	since := date(body.LastUpdatedDate)
+	if body.GroupId != nil {
+		found, version, err := d.Groups.GroupJoinRequestList(ctx, r.UserID, body.GetGroupId(), since)
+		return listed(found, version, err, data)
+	}
+	found, version, err := d.Groups.SentJoinRequestList(ctx, r.UserID, since)
+	return listed(found, version, err, data)
+}
+
+// wireGroupJoinRequest is a join request as clients see it.
+func wireGroupJoinRequest(v group.JoinRequest) *wire.GroupJoinRequest {
+	return &wire.GroupJoinRequest{
+		Id: &v.ID, CreationDate: millis(v.CreationDate), Content: &v.Content, Status: wire.RequestStatus(v.Status).Enum(),
+		ExpirationDate: millisOrNil(v.ExpirationDate), GroupId: &v.GroupID, RequesterId: &v.RequesterID, ResponderId: v.ResponderID,
+	}
+}

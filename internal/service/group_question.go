@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+
+	"example.org/app/internal/store"
+	"example.org/app/internal/wire"
+)
+
+func (d *Dispatcher) createGroupJoinQuestions(ctx context.Context, r *Request, body *wire.CreateGroupJoinQuestionsRequest) (Answer, error) {
+	questions := convert(body.GetQuestions(), func(q *wire.GroupJoinQuestion) store.GroupQuestion {
+		return store.GroupQuestion{Question: q.GetQuestion(), Answers: q.GetAnswers(), Score: q.GetScore()}
+	})
+	created, err := d.Groups.CreateQuestionsBy(ctx, r.UserID, body.GetGroupId(), questions)
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{Data: wireLongs(created, nil)}, nil
+}
+
+func (d *Dispatcher) updateGroupJoinQuestion(ctx context.Context, r *Request, body *wire.UpdateGroupJoinQuestionRequest) (Answer, error) {
+	c := store.GroupQuestionChange{Question: body.Question, Score: body.Score}
+	if answers := body.GetAnswers(); len(answers) > 0 {
+		c.Answers = &answers
+	}
+	return Answer{}, d.Groups.UpdateQuestionBy(ctx, r.UserID, body.GetQuestionId(), c)
+}
+
+func (d *Dispatcher) deleteGroupJoinQuestions(ctx context.Context, r *Request, body *wire.DeleteGroupJoinQuestionsRequest) (Answer, error) {
+	return Answer{}, d.Groups.DeleteQuestionsBy(ctx, r.UserID, body.GetGroupId(), body.GetQuestionIds())
+}
+
+func (d *Dispatcher) queryGroupJoinQuestions(ctx context.Context, r *Request, body *wire.QueryGroupJoinQuestionsRequest) (Answer, error) {
+	found, version, err := d.Groups.QuestionList(ctx, r.UserID, body.GetGroupId(), body.GetWithAnswers(), date(body.LastUpdatedDate))
+	return listed(found, version, err, func(list []store.GroupQuestion, version *int64) *wire.AppNotification_Data {
+		questions := convert(list, func(q store.GroupQuestion) *wire.GroupJoinQuestion {
+			out := &wire.GroupJoinQuestion{Id: &q.ID, GroupId: &q.GroupID, Question: &q.Question}
+			if body.GetWithAnswers() {
+				out.Answers, out.Score = q.Answers, &q.Score
+			}
+			return out
+		})
+		return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_GroupJoinQuestionsWithVersion{
+			GroupJoinQuestionsWithVersion: &wire.GroupJoinQuestionsWithVersion{GroupJoinQuestions: questions, LastUpdatedDate: version},
+		}}
+	})
+}
+
+func (d *Dispatcher) checkGroupJoinQuestionsAnswers(ctx context.Context, r *Request, body *wire.CheckGroupJoinQuestionsAnswersRequest) (Answer, error) {
+	result, err := d.Groups.Answer(ctx, r.UserID, body.GetQuestionIdToAnswer())
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_GroupJoinQuestionAnswerResult{
+		GroupJoinQuestionAnswerResult: &wire.GroupJoinQuestionsAnswerResult{Score: result.Score, QuestionIds: result.Right, Joined: result.Joined},
+	}}}
+	if result.Joined {
+		a.Notifications = []Notification{d.joined(ctx, r, result.GroupID, r.UserID)}
+	}
+	return a, nil
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"example.org/app/internal/app"
+	"example.org/app/internal/app/apptest"
+)
+
+// TestJavaScriptClient lets a client chat that shares no code with the server.
+func TestJavaScriptClient(t *testing.T) {
+	s := apptest.Start(t, []app.Role{app.Gateway, app.Service})
+	cmd := exec.CommandContext(t.Context(), "node", "--test")
+	cmd.Dir = "client"
+	cmd.Env = append(os.Environ(), "APP_CLIENTS="+s.ClientURL(), "APP_SERVICE="+s.URL(app.Service), "APP_GATEWAY="+s.URL(app.Gateway))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
