@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,8 @@ import (
 	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/config"
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
 )
 
 // pluginScript makes a plugin with one extension.
@@ -203,4 +206,110 @@ func TestPluginsThatStopTheStart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPluginsAndClients lets plugins decide who logs in, change what is said, and see what happens.
+func TestPluginsAndClients(t *testing.T) {
+	events := make(chan string, 100)
+	webhook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		events <- string(b)
+	}))
+	defer webhook.Close()
+	report := `async report(...what) { await fetch(app.config('seen').url, {method: 'POST', body: JSON.stringify(what)}); }`
+	dir := folderOf(t, map[string]string{
+		"login.js": pluginScript("login", "'UserAuthenticator', 'UserOnlineStatusChangeHandler', 'NotificationHandler'", report+`
+  authenticate(info) {
+    if (info.password === 'token') return true;
+    if (info.password === 'never') return false;
+    if (info.password === 'closed') throw new AppError(1201, 'come back later');
+  }
+  async goOnline(all, session) { await this.report('online', all.userId, all.sessions.length, session.deviceType, all.userStatus); }
+  async goOffline(all, why) { await this.report('offline', all.userId, all.sessions.length, why.closeStatus); }
+  async handle(notification, recipients, offline) {
+    await this.report('notified', notification.requesterId, notification.relayedRequest.createMessageRequest.text, recipients, offline);
+  }`),
+		"words.js": pluginScript("words", "'ClientRequestHandler', 'RequestHandlerResultHandler'", report+`
+  transform(r) {
+    const message = r.request.createMessageRequest;
+    if (message?.text === 'ping') { app.notify({recipients: [r.userId], notification: {createMessageRequest: {text: 'pong'}}}); return; }
+    if (message) message.text = message.text.replaceAll('darn', '****');
+    return r;
+  }
+  async afterNotify(result, requester, device, offline) { await this.report('after', requester, offline); }`),
+	})
+	s := apptest.Start(t, app.AllRoles, "app.plugin.dir="+dir, "app.plugin.abort-on-failure=true", "seen.url="+webhook.URL,
+		"app.service.message.allow-send-messages-to-stranger=true", "app.service.message.check-if-target-active-and-not-deleted=false")
+	for _, id := range []string{"5", "6", "7"} {
+		want(t, s, app.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
+	}
+	var past []string
+	seen := func(event string) {
+		t.Helper()
+		timeout := time.After(time.Minute)
+		for {
+			if i := slices.IndexFunc(past, func(got string) bool { return strings.HasPrefix(got, event) }); i >= 0 {
+				past = slices.Delete(past, i, i+1)
+				return
+			}
+			select {
+			case got := <-events:
+				past = append(past, got)
+			case <-timeout:
+				t.Fatalf("no plugin saw %s, but %s", event, past)
+			}
+		}
+	}
+	url := s.ClientURLs()[1]
+	sender := chat.Connect(t, url)
+	sender.RefusedLogin(2011, 5, chat.WithPassword("never"))
+	sender.RefusedLogin(1201, 5, chat.WithPassword("closed"))
+	sender.RefusedLogin(2011, 5, chat.WithPassword("wrong"))
+	sender.MustLogin(5, chat.WithPassword("token"), chat.With(wire.DeviceType_DESKTOP))
+	seen(`["online","5",1,"DESKTOP","AVAILABLE"]`)
+	reader := chat.Connect(t, url)
+	reader.MustLogin(6, chat.WithPassword("secret"), chat.With(wire.DeviceType_ANDROID))
+	seen(`["online","6",1,"ANDROID","AVAILABLE"]`)
+	say := func(to int64, text string) {
+		t.Helper()
+		sender.WantCode(&wire.CreateMessageRequest{RecipientId: &to, Text: &text}, 1000)
+	}
+	say(6, "well, darn")
+	if got := reader.Relayed(8).GetRelayedRequest().GetCreateMessageRequest().GetText(); got != "well, ****" {
+		t.Errorf("the message is %q", got)
+	}
+	seen(`["notified","5","well, ****",["5","6"],[]]`) // The sender's other sessions are told as well.
+	seen(`["after","5",[]]`)
+	say(7, "are you there?")
+	seen(`["after","5",["7"]]`)
+	say(7, "ping")
+	if got := sender.Relayed(8).GetRelayedRequest().GetCreateMessageRequest().GetText(); got != "pong" {
+		t.Errorf("the plugin notified of %q", got)
+	}
+	reader.Close()
+	seen(`["offline","6",0,`)
+}
+
+// TestPluginsKeepMessages lets a plugin see messages before they are deleted, and keep one.
+func TestPluginsKeepMessages(t *testing.T) {
+	dir := folderOf(t, map[string]string{"archive.js": pluginScript("archive", "'ExpiredMessageDeletionNotifier'", `
+  async getMessagesToDelete(messages) {
+    await app.storage.set('seen', messages.map(m => m.text).sort().join());
+    return messages.filter(m => m.text !== 'keep me');
+  }`)})
+	s := apptest.Start(t, app.AllRoles, "app.plugin.dir="+dir, "app.plugin.abort-on-failure=true", "app.service.message.time-type=CLIENT_TIME",
+		"app.service.message.message-retention-period-hours=1", "app.service.message.expired-messages-cleanup-cron=* * * * * *")
+	for _, id := range []string{"5", "6"} {
+		want(t, s, app.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
+	}
+	sender := chat.Connect(t, s.ClientURLs()[1])
+	sender.MustLogin(5, chat.WithPassword("secret"))
+	for text, age := range map[string]time.Duration{"keep me": 2 * time.Hour, "drop me": 2 * time.Hour, "young": 0} {
+		to, date := int64(6), time.Now().Add(-age).UnixMilli()
+		sender.WantCode(&wire.CreateMessageRequest{RecipientId: &to, Text: &text, DeliveryDate: &date}, 1000)
+	}
+	eventually(t, "the old message is gone", func() bool {
+		_, body := ask(t, s, app.Service, "GET", "/messages", "")
+		return !strings.Contains(body, "drop me") && strings.Contains(body, "keep me") && strings.Contains(body, "young")
+	})
 }
