@@ -20,6 +20,7 @@ const (
 	converting
 	running
 	finishing
+	finished
 	abandoned
 )
 
@@ -46,11 +47,12 @@ type call struct {
 var signals = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
 
 // over reports whether nobody waits for the call any more.
-func (c *call) over() bool { return c.state.Load() >= finishing }
+func (c *call) over() bool { return c.state.Load() >= finished }
 
 // finish answers; the call no longer belongs to the module.
 func (c *call) finish(ok bool, err error) {
 	c.ok, c.err = ok, err
+	c.state.Store(finished)
 	c.done <- struct{}{}
 }
 
@@ -71,7 +73,7 @@ func (m *module) do(c *call) (bool, error) {
 			return false, c.ctx.Err()
 		}
 		<-c.done
-	case <-m.ended:
+	case <-m.stopped:
 		if c.abandon() {
 			return false, m.gone()
 		}

@@ -37,23 +37,23 @@ func (m *module) install() error {
 	} {
 		for name, f := range group {
 			if !e.DefineName(host, name, e.Function(name, 0, f)) {
-				return m.pendingError("")
+				return m.pendingError()
 			}
 		}
 	}
 	for name, v := range m.serverValues() {
 		if !e.DefineName(host, name, m.t.anyToJS(v)) {
-			return m.pendingError("")
+			return m.pendingError()
 		}
 	}
 	f := e.Eval(preludeName, prelude)
 	if engine.IsFailed(f) {
-		return m.pendingError("")
+		return m.pendingError()
 	}
 	defer e.Free(f)
 	r := e.Call(f, engine.Undefined, host)
 	if engine.IsFailed(r) {
-		return m.pendingError("")
+		return m.pendingError()
 	}
 	defer e.Free(r)
 	m.appPlugin, m.appExtension, m.appErrors = e.GetName(r, "AppPlugin"), e.GetName(r, "AppExtension"), e.GetName(r, "AppError")

@@ -20,6 +20,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js/engine"
 	"example.org/app/internal/wire"
 )
 
@@ -220,3 +221,11 @@ func TestPluginFromFile(t *testing.T) {
 		t.Errorf("call of a closed plugin: %v", err)
 	}
 }
+
+// brokenValue points to nothing, as no value of the engine does.
+var brokenValue = func() engine.Value {
+	v := engine.Int(0)
+	v.Ftag = -1
+	v.Fu.Fuint641 = 64
+	return v
+}()

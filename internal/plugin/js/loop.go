@@ -54,7 +54,7 @@ func (m *module) mustStop() bool {
 		switch c.state.Load() {
 		case abandoned:
 			return true
-		case finishing:
+		case finished:
 		default:
 			return c.ctx.Err() != nil
 		}

@@ -26,13 +26,14 @@ type module struct {
 	posts      chan *operation
 	closing    chan struct{}
 	closeOnce  sync.Once
-	ended      chan struct{}
-	stopping   atomic.Bool
-	dead       atomic.Pointer[deadError]
-	memory     atomic.Int64
-	helpers    sync.WaitGroup
-	ctx        context.Context
-	cancel     context.CancelFunc
+	// stopped is closed when no call is served any more, ended when nothing of the module is left.
+	stopped, ended chan struct{}
+	stopping       atomic.Bool
+	dead           atomic.Pointer[deadError]
+	memory         atomic.Int64
+	helpers        sync.WaitGroup
+	ctx            context.Context
+	cancel         context.CancelFunc
 
 	name   string
 	folder *os.Root
@@ -54,8 +55,11 @@ type module struct {
 	operations map[*operation]struct{}
 	timers     timers
 	unhandled  []rejection
-	// loaded tells that loading is over.
-	loaded bool
+	// loaded tells that loading is over. Until then, original is the source, and imports are the names in its imports
+	// by what they stand for.
+	loaded   bool
+	original string
+	imports  map[string]string
 }
 
 // deadError is why a module can no longer run anything.
@@ -75,11 +79,13 @@ func newModule(h *Host, src plugin.Source) *module {
 		queue:      make(chan *call, h.opts.QueueLength),
 		posts:      make(chan *operation),
 		closing:    make(chan struct{}),
+		stopped:    make(chan struct{}),
 		ended:      make(chan struct{}),
 		name:       src.Name,
 		log:        h.opts.Log.With(slog.String("file", src.Name)),
 		awaiting:   map[int]*call{},
 		operations: map[*operation]struct{}{},
+		imports:    map[string]string{},
 	}
 	if m.name == "" {
 		m.name = "plugin.js"
@@ -118,6 +124,7 @@ func (m *module) end() {
 func (m *module) shutdown() {
 	m.stopping.Store(true)
 	m.cancel()
+	defer close(m.stopped)
 	err := m.gone()
 	for {
 		select {
