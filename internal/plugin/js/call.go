@@ -250,7 +250,9 @@ func (m *module) badResult(c *call, err error) error {
 			Location: m.position(c.function),
 		}
 	}
-	return m.thrown(m.engine.Exception(), c)
+	x := m.engine.Exception()
+	defer m.engine.Free(x.Value)
+	return m.thrown(x, c)
 }
 
 // fail ends a call with the pending exception.

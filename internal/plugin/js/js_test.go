@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -24,7 +25,19 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain proves that no test leaves a goroutine, or an object of an engine that nobody freed.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	if n := leaked.Load(); code == 0 && n != 0 {
+		fmt.Fprintln(os.Stderr, n, "objects were not freed")
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // The extension points of the tests, declared as the real ones are.
 var (

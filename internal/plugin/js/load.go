@@ -72,7 +72,7 @@ func (m *module) prepare(src plugin.Source) (string, error) {
 
 // evaluate runs the source of the plugin, and waits for what it awaits, and returns its exports.
 func (m *module) evaluate(ctx context.Context, step func(func() error) error, source string) (engine.Value, error) {
-	var promise, exports engine.Value
+	promise, exports := engine.Undefined, engine.Undefined
 	err := step(func() error {
 		compiled := m.engine.Compile(m.name, source)
 		if engine.IsFailed(compiled) {
@@ -85,6 +85,9 @@ func (m *module) evaluate(ctx context.Context, step func(func() error) error, so
 		return nil
 	})
 	if err != nil {
+		if m.engine.Err() == nil {
+			m.free([]engine.Value{promise, exports})
+		}
 		return exports, err
 	}
 	state, v, err := m.await(ctx, promise)

@@ -71,6 +71,9 @@ func (e *deadError) Error() string {
 
 func (e *deadError) Unwrap() []error { return []error{plugin.ErrDead, e.cause} }
 
+// leaked counts objects that were not freed when their module closed.
+var leaked atomic.Int64
+
 var errClosed = errors.New("the plugin is closed")
 
 func newModule(h *Host, src plugin.Source) *module {
@@ -147,7 +150,10 @@ func (m *module) shutdown() {
 		if m.engine.Err() == nil {
 			m.release()
 		}
-		m.engine.Close()
+		if left := m.engine.Close(); left > 0 {
+			leaked.Add(int64(left))
+			m.log.Warn("objects of a plugin were not freed", slog.Int("count", left))
+		}
 		m.memory.Store(0)
 	}
 	if m.folder != nil {
