@@ -235,7 +235,10 @@ func (m *module) succeed(c *call, v engine.Value) {
 		c.finish(false, nil)
 		return
 	}
-	if err := c.plan.result.from(m.t, v, reflect.ValueOf(c.result).UnsafePointer()); err != nil {
+	m.answering = c
+	err := m.t.read(c.plan.result, v, reflect.ValueOf(c.result).UnsafePointer())
+	m.answering = nil
+	if err != nil {
 		c.finish(false, m.badResult(c, err))
 		return
 	}

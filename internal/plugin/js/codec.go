@@ -128,6 +128,38 @@ type translator struct {
 	// fields has, for each struct and message, its fields by atom.
 	fields map[codec]map[engine.Atom]int
 	digits [24]byte
+	// depth and parts bound the value that is read at present.
+	depth, parts int
+}
+
+// What a plugin hands over may contain itself, or the same part a million times, so both are bounded.
+const (
+	maxDepth = 100
+	maxParts = 1 << 20
+)
+
+// read reads a whole value.
+func (t *translator) read(c codec, v engine.Value, p unsafe.Pointer) error {
+	t.depth, t.parts = 0, 0
+	return c.from(t, v, p)
+}
+
+// enter is called for each object and each array that is read, leave at its end.
+func (t *translator) enter() error {
+	if t.depth++; t.depth > maxDepth {
+		return mismatchf("the value is deeper than %d levels", maxDepth)
+	}
+	return t.part()
+}
+
+func (t *translator) leave() { t.depth-- }
+
+// part is called for each element of what is read.
+func (t *translator) part() error {
+	if t.parts++; t.parts > maxParts {
+		return mismatchf("the value has more than %d parts", maxParts)
+	}
+	return nil
 }
 
 func newTranslator(e *engine.Engine) *translator {

@@ -17,6 +17,25 @@ import (
 //go:embed prelude.js
 var prelude string
 
+// compiled is the prelude in the form that the engine runs, because compiling it is most of the cost of loading.
+var compiled struct {
+	sync.Mutex
+	code []byte
+}
+
+func compilePrelude(e *engine.Engine) ([]byte, bool) {
+	compiled.Lock()
+	defer compiled.Unlock()
+	if compiled.code == nil {
+		code, ok := e.Bytecode(preludeName, prelude)
+		if !ok {
+			return nil, false
+		}
+		compiled.code = code
+	}
+	return compiled.code, true
+}
+
 // thenName is what makes an object a promise of somebody else.
 var thenName = func() int {
 	codecsMu.Lock()
@@ -46,7 +65,11 @@ func (m *module) install() error {
 			return m.pendingError()
 		}
 	}
-	f := e.Eval(preludeName, prelude)
+	code, ok := compilePrelude(e)
+	if !ok {
+		return m.pendingError()
+	}
+	f := e.RunBytecode(code)
 	if engine.IsFailed(f) {
 		return m.pendingError()
 	}

@@ -239,6 +239,6 @@ func TestPluginFromFile(t *testing.T) {
 var brokenValue = func() engine.Value {
 	v := engine.Int(0)
 	v.Ftag = -1
-	v.Fu.Fuint641 = 64
+	v.Fu.Fuint641 = 1 << 40
 	return v
 }()

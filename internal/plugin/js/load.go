@@ -246,7 +246,7 @@ var serverNames = map[string]plugin.Role{
 }
 
 func (m *module) readServers(v engine.Value, key, where string) error {
-	x, err := m.t.anyFromJS(v, 0)
+	x, err := m.t.anyFromJS(v)
 	if err != nil {
 		return m.refuse(where, "getDescriptor(): %s: %v", key, err)
 	}
@@ -362,7 +362,10 @@ func (m *module) pointNames() string {
 // readFunctions finds the methods and hooks that an extension has. What it lacks is not implemented.
 func (m *module) readFunctions(class engine.Value, x *extension) error {
 	for _, p := range x.points {
+		before := len(x.methods)
+		var wanted []string
 		for _, pm := range p.Methods {
+			wanted = append(wanted, pm.Name+"()")
 			f, ok, err := m.function(class, x, pm.Name)
 			if err != nil {
 				return err
@@ -376,6 +379,10 @@ func (m *module) readFunctions(class engine.Value, x *extension) error {
 				return err
 			}
 			x.methods[pm] = method{f, plan, x.class + "." + pm.Name + "()"}
+		}
+		if len(x.methods) == before {
+			m.warnings = append(m.warnings, fmt.Sprintf("%s names %s but has none of its functions: %s (%s)",
+				x.class, p.Name, strings.Join(wanted, ", "), m.classPosition(class)))
 		}
 	}
 	for h, list := range hookNames {

@@ -114,6 +114,21 @@ func TestCompatibleServers(t *testing.T) {
 	}
 }
 
+func TestWarnings(t *testing.T) {
+	h, _ := newHost(t, Options{})
+	m := load(t, h, plugin.Source{Name: "w.js", Data: []byte(shape("", "", "", ""))})
+	if w := m.Warnings(); len(w) != 1 || w[0] != "X names UserAuthenticator but has none of its functions: authenticate() (w.js:2:1)" {
+		t.Errorf("%q", w)
+	}
+	x := m.Extensions()[0]
+	if x.Implements(authenticate) {
+		t.Error("it implements what it does not have")
+	}
+	if _, err := x.Call(t.Context(), authenticate, []any{plugin.UserLoginInfo{}}, new(bool)); err == nil {
+		t.Error("a function that is not there was called")
+	}
+}
+
 func TestTopLevelAwaitAndGlobals(t *testing.T) {
 	h, log := newHost(t, Options{})
 	m := load(t, h, script(`

@@ -37,7 +37,11 @@ func (m *module) turn(c *call, f func()) {
 	m.memory.Store(m.engine.Memory())
 	if err != nil {
 		m.log.Error("the engine of a plugin failed", slog.Any("error", err))
-		m.dead.Store(&deadError{err})
+		d := &deadError{err}
+		m.dead.Store(d)
+		if c := m.answering; c != nil {
+			c.finish(false, d)
+		}
 		return
 	}
 	if len(m.unhandled) > 0 {

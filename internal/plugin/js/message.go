@@ -176,6 +176,10 @@ func (c *messageCodec) from(t *translator, v engine.Value, p unsafe.Pointer) err
 	if !engine.IsObject(v) || t.IsArray(v) || t.IsFunction(v) {
 		return t.expected("an object", v)
 	}
+	if err := t.enter(); err != nil {
+		return err
+	}
+	defer t.leave()
 	m := reflect.New(c.typ).UnsafePointer()
 	table := c.table(t)
 	ok, err := t.Each(v, func(a engine.Atom, item engine.Value) error {

@@ -22,6 +22,7 @@ type module struct {
 	host       *Host
 	descriptor plugin.Descriptor
 	extensions []*extension
+	warnings   []string
 	queue      chan *call
 	posts      chan *operation
 	closing    chan struct{}
@@ -48,6 +49,8 @@ type module struct {
 	// current is the call that the present turn belongs to; limit ends turns that belong to none.
 	current *call
 	limit   time.Time
+	// answering is the call whose result is read at present.
+	answering *call
 	// awaiting are the calls whose function has not answered yet.
 	awaiting   map[int]*call
 	nextCall   int
@@ -199,6 +202,9 @@ func (m *module) Extensions() []plugin.Extension {
 	}
 	return list
 }
+
+// Warnings are what the author of the plugin should know, though it was loaded.
+func (m *module) Warnings() []string { return m.warnings }
 
 // Memory is how many bytes the engine holds.
 func (m *module) Memory() int64 { return m.memory.Load() }

@@ -196,6 +196,17 @@ func TestResults(t *testing.T) {
 		return fmt.Sprint(r.UserID, r.DeviceType)
 	})
 
+	deep := "(() => { let v = { stringValue: 'x' }; for (let i = 0; i < 60; i++) v = { listValue: [v, v, v] }; return { request: { customAttributes: [v] } }; })()"
+	loop := "(() => { const v = { listValue: [] }; v.listValue.push(v); return { request: { customAttributes: [v] } }; })()"
+	for code, want := range map[string]string{deep: "the value ", loop: "deeper than 100 levels"} {
+		m := load(t, h, script("", "transform() { return "+code+"; }"))
+		_, err := m.Extensions()[0].Call(t.Context(), transform, []any{plugin.ClientRequest{}}, new(plugin.ClientRequest))
+		if e, ok := errors.AsType[*plugin.Exception](err); !ok || !strings.Contains(e.Message, want) {
+			t.Errorf("%s: %v", want, err)
+		}
+		m.Close(t.Context())
+	}
+
 	run(toDelete, []any{[]plugin.Message{}}, []c{
 		{"[{ deliveryDate: '2023-11-14T22:13:20Z' }]", "2023-11-14T22:13:20Z []"},
 		{"[{ deliveryDate: 1700000000000, conversationId: new Uint8Array([7, 8]) }]", "2023-11-14T22:13:20Z [7 8]"},
@@ -205,12 +216,13 @@ func TestResults(t *testing.T) {
 		{"[{}, null]", bad("getMessagesToDelete", "[1]: a value is expected, not null")},
 		{"new Set()", bad("getMessagesToDelete", ": an array is expected, not an object")},
 		{"[]", "none"},
+		{"new Array(4294967295)", bad("getMessagesToDelete", "[0]: a value is expected, not undefined")},
 	}, func(v any) string {
 		list := v.([]plugin.Message)
 		if len(list) == 0 {
 			return "none"
 		}
-		return list[0].DeliveryDate.Format(time.RFC3339) + " " + fmt.Sprint(list[0].ConversationID)
+		return fmt.Sprintf("%s %v", list[0].DeliveryDate.Format(time.RFC3339), list[0].ConversationID)
 	})
 }
 

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"strings"
+	"unsafe"
 
 	"modernc.org/libc"
 	lib "modernc.org/libquickjs"
@@ -85,7 +86,7 @@ func (e *Engine) Inspect(v Value, limit int) string {
 func appendPrinted(_ *libc.TLS, rt, p uintptr, n uint64) {
 	e := find(rt)
 	if len(e.printed) < 1<<20 {
-		e.printed = append(e.printed, libc.GoBytes(p, int(n))...)
+		e.printed = append(e.printed, unsafe.Slice((*byte)(pointer(p)), n)...)
 	}
 }
 
