@@ -13,8 +13,8 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// The states of a call. Who waits for it may abandon it while it is queued or running; it belongs to the goroutine of
-// the module in between, which reads the arguments and writes the result then.
+// The states of a call. Who waits for it may abandon it while it is queued or running; it belongs to whoever
+// owns the engine in between, which reads the arguments and writes the result then.
 const (
 	queued int32 = iota
 	converting
@@ -56,15 +56,23 @@ func (c *call) finish(ok bool, err error) {
 	c.done <- struct{}{}
 }
 
-// do puts a call into the queue and waits for its end.
+// do runs a call, or puts it into the queue, and waits for its end.
 func (m *module) do(c *call) (bool, error) {
 	if err := c.ctx.Err(); err != nil {
 		return false, err
 	}
+	if !m.direct(c) {
+		select {
+		case m.queue <- c:
+		default:
+			return false, ErrBusy
+		}
+	}
 	select {
-	case m.queue <- c:
+	case <-c.done:
+		signals.Put(c.done)
+		return c.ok, c.err
 	default:
-		return false, ErrBusy
 	}
 	select {
 	case <-c.done:

@@ -17,7 +17,8 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// A module is a plugin with its engine. Everything below the first group belongs to the goroutine of run.
+// A module is a plugin with its engine, which belongs to whoever holds owner: the goroutine of run, or a caller that
+// found the engine free, whose call then needs no other goroutine.
 type module struct {
 	host       *Host
 	descriptor plugin.Descriptor
@@ -35,6 +36,11 @@ type module struct {
 	helpers        sync.WaitGroup
 	ctx            context.Context
 	cancel         context.CancelFunc
+
+	// owner guards everything below. wake tells the goroutine of run that a caller has left something to do.
+	owner sync.Mutex
+	wake  chan struct{}
+	shut  bool
 
 	name   string
 	folder *os.Root
@@ -85,6 +91,7 @@ func newModule(h *Host, src plugin.Source) *module {
 		queue:      make(chan *call, h.opts.QueueLength),
 		posts:      make(chan *operation),
 		closing:    make(chan struct{}),
+		wake:       make(chan struct{}, 1),
 		stopped:    make(chan struct{}),
 		ended:      make(chan struct{}),
 		name:       src.Name,
@@ -101,7 +108,7 @@ func newModule(h *Host, src plugin.Source) *module {
 	return m
 }
 
-// run is the goroutine that owns the engine, from loading to closing.
+// run is the goroutine of the module, from loading to closing.
 func (m *module) run(ctx context.Context, src plugin.Source, loaded chan<- error) {
 	defer m.end()
 	// A fault in the engine costs the plugin, not the server.
@@ -130,7 +137,10 @@ func (m *module) end() {
 func (m *module) shutdown() {
 	m.stopping.Store(true)
 	m.cancel()
+	m.owner.Lock()
+	defer m.owner.Unlock()
 	defer close(m.stopped)
+	m.shut = true
 	err := m.gone()
 	for {
 		select {
