@@ -128,6 +128,9 @@ type translator struct {
 	// fields has, for each struct and message, its fields by atom.
 	fields map[codec]map[engine.Atom]int
 	digits [24]byte
+	// shapes are the orders of properties that objects have had, and templates are objects that keep them known.
+	shapes    map[uint64]bool
+	templates []engine.Value
 	// depth and parts bound the value that is read at present.
 	depth, parts int
 }
@@ -163,7 +166,7 @@ func (t *translator) part() error {
 }
 
 func newTranslator(e *engine.Engine) *translator {
-	return &translator{Engine: e, fields: map[codec]map[engine.Atom]int{}}
+	return &translator{Engine: e, fields: map[codec]map[engine.Atom]int{}, shapes: map[uint64]bool{}}
 }
 
 // atom returns the atom of a name.
@@ -181,8 +184,40 @@ func (t *translator) atom(n int) engine.Atom {
 	return t.atoms[n]
 }
 
-// close gives the atoms up.
+// maxShapes bounds how many orders of properties are kept.
+const maxShapes = 256
+
+// A shape is the order in which an object gets its properties, as a number.
+type shape uint64
+
+func (s shape) with(name int) shape { return (s ^ shape(name+1)) * 1099511628211 }
+
+// known makes sure that the engine knows an order of properties. It forgets one with the last object that has it, and
+// making it anew for each argument costs more than all the rest of making an object; so it is given objects to keep, one
+// for each step.
+func (t *translator) known(s shape, obj engine.Value) {
+	if t.shapes[uint64(s)] || len(t.shapes) >= maxShapes {
+		return
+	}
+	t.shapes[uint64(s)] = true
+	var atoms []engine.Atom
+	_, _ = t.Each(obj, func(a engine.Atom, _ engine.Value) error {
+		atoms = append(atoms, a)
+		template := t.Object()
+		for _, a := range atoms {
+			t.Define(template, a, engine.Undefined)
+		}
+		t.templates = append(t.templates, template)
+		return nil
+	})
+}
+
+// close gives the templates and the atoms up.
 func (t *translator) close() {
+	for _, v := range t.templates {
+		t.Free(v)
+	}
+	t.templates = nil
 	for _, a := range t.atoms {
 		if a != 0 {
 			t.FreeAtom(a)

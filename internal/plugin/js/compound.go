@@ -251,18 +251,21 @@ func (c *structCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 	if engine.IsFailed(obj) {
 		return obj
 	}
+	var s shape
 	for i := range c.fields {
 		f := &c.fields[i]
 		q := unsafe.Add(p, f.offset)
 		if f.omit && f.codec.empty(q) {
 			continue
 		}
+		s = s.with(f.name)
 		v := f.codec.to(t, q)
 		if engine.IsFailed(v) || !t.Define(obj, t.atom(f.name), v) {
 			t.Free(obj)
 			return engine.Failed
 		}
 	}
+	t.known(s, obj)
 	return obj
 }
 

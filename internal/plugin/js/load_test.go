@@ -16,8 +16,8 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// shape is a plugin with the given parts; an empty part is the right one.
-func shape(descriptor, extensions, points, before string) string {
+// parts is a plugin with the given parts; an empty part is the right one.
+func parts(descriptor, extensions, points, before string) string {
 	if descriptor == "" {
 		descriptor = `getDescriptor() { return { id: 'x' }; }`
 	}
@@ -44,27 +44,27 @@ func TestBadShapes(t *testing.T) {
 		{"throws", "const a = 1;\nnull.x;", "TypeError: cannot read property 'x' of null", "bad.js:2:"},
 		{"rejects", "await 1;\nthrow new RangeError('no')", "RangeError: no", "bad.js:2:"},
 		{"throws a text", "throw 'just text'", `just text`, ""},
-		{"no descriptor", shape("x() {}", "", "", ""), "the class P has no function getDescriptor(), which returns the descriptor", "bad.js:5:"},
-		{"descriptor throws", shape("getDescriptor() { throw new Error('eek'); }", "", "", ""), "Error: eek", "bad.js:6:"},
-		{"descriptor async", shape("async getDescriptor() {}", "", "", ""), "getDescriptor() must return the descriptor, not a promise", "bad.js:6:"},
-		{"descriptor number", shape("getDescriptor() { return 5; }", "", "", ""), "getDescriptor() must return an object with an id, not a number", "bad.js:6:"},
-		{"no id", shape("getDescriptor() { return {}; }", "", "", ""), "an id that is not empty", "bad.js:6:"},
-		{"blank id", shape("getDescriptor() { return { id: '  ' }; }", "", "", ""), "an id that is not empty", "bad.js:6:"},
-		{"number id", shape("getDescriptor() { return { id: 5 }; }", "", "", ""), "getDescriptor(): id must be a string, not a number", "bad.js:6:"},
-		{"number version", shape("getDescriptor() { return { id: 'a', version: 1.5 }; }", "", "", ""), "version must be a string, not a number", "bad.js:6:"},
-		{"unknown server", shape("getDescriptor() { return { id: 'a', 'compatible-server': 'MOON' }; }", "", "", ""), `names "MOON", which is neither GATEWAY`, "bad.js:6:"},
-		{"no extensions", shape("", "x() {}", "", ""), "the class P has no function getExtensions(), which returns an array of classes", "bad.js:5:"},
-		{"extensions no array", shape("", "getExtensions() { return X; }", "", ""), "getExtensions() must return an array of classes that extend AppExtension, not a function", "bad.js:7:"},
-		{"extensions empty", shape("", "getExtensions() { return []; }", "", ""), "at least one class", "bad.js:7:"},
-		{"extension instance", shape("", "getExtensions() { return [new X()]; }", "", ""), "getExtensions()[0] must be a class that extends AppExtension, not an object", "bad.js:7:"},
-		{"extension base", shape("", "getExtensions() { return [X, class Y {}]; }", "", ""), "getExtensions()[1], the class Y, must extend AppExtension", "bad.js:7:"},
-		{"extension throws", shape("", "", "constructor() { super(); throw new Error('born dead'); } getExtensionPoints() { return []; }", ""), "Error: born dead", "bad.js:3:"},
-		{"no points", shape("", "", "x() {}", ""), "the class X has no function getExtensionPoints()", "bad.js:2:"},
-		{"points no array", shape("", "", "getExtensionPoints() { return 'UserAuthenticator'; }", ""), "getExtensionPoints() of X must return an array of names, not a string", "bad.js:3:"},
-		{"points empty", shape("", "", "getExtensionPoints() { return []; }", ""), "must name at least one", "bad.js:3:"},
-		{"point number", shape("", "", "getExtensionPoints() { return [1]; }", ""), "getExtensionPoints()[0] of X must be a string, not a number", "bad.js:3:"},
-		{"unknown point", shape("", "", "getExtensionPoints() { return ['Foo']; }", ""), `names "Foo", which is not an extension point; there are: AdminActionHandler, ClientRequestHandler`, "bad.js:3:"},
-		{"no function", shape("", "", "getExtensionPoints() { return ['UserAuthenticator']; } authenticate = 5;", ""), "authenticate of X must be a function, not a number", "bad.js:2:"},
+		{"no descriptor", parts("x() {}", "", "", ""), "the class P has no function getDescriptor(), which returns the descriptor", "bad.js:5:"},
+		{"descriptor throws", parts("getDescriptor() { throw new Error('eek'); }", "", "", ""), "Error: eek", "bad.js:6:"},
+		{"descriptor async", parts("async getDescriptor() {}", "", "", ""), "getDescriptor() must return the descriptor, not a promise", "bad.js:6:"},
+		{"descriptor number", parts("getDescriptor() { return 5; }", "", "", ""), "getDescriptor() must return an object with an id, not a number", "bad.js:6:"},
+		{"no id", parts("getDescriptor() { return {}; }", "", "", ""), "an id that is not empty", "bad.js:6:"},
+		{"blank id", parts("getDescriptor() { return { id: '  ' }; }", "", "", ""), "an id that is not empty", "bad.js:6:"},
+		{"number id", parts("getDescriptor() { return { id: 5 }; }", "", "", ""), "getDescriptor(): id must be a string, not a number", "bad.js:6:"},
+		{"number version", parts("getDescriptor() { return { id: 'a', version: 1.5 }; }", "", "", ""), "version must be a string, not a number", "bad.js:6:"},
+		{"unknown server", parts("getDescriptor() { return { id: 'a', 'compatible-server': 'MOON' }; }", "", "", ""), `names "MOON", which is neither GATEWAY`, "bad.js:6:"},
+		{"no extensions", parts("", "x() {}", "", ""), "the class P has no function getExtensions(), which returns an array of classes", "bad.js:5:"},
+		{"extensions no array", parts("", "getExtensions() { return X; }", "", ""), "getExtensions() must return an array of classes that extend AppExtension, not a function", "bad.js:7:"},
+		{"extensions empty", parts("", "getExtensions() { return []; }", "", ""), "at least one class", "bad.js:7:"},
+		{"extension instance", parts("", "getExtensions() { return [new X()]; }", "", ""), "getExtensions()[0] must be a class that extends AppExtension, not an object", "bad.js:7:"},
+		{"extension base", parts("", "getExtensions() { return [X, class Y {}]; }", "", ""), "getExtensions()[1], the class Y, must extend AppExtension", "bad.js:7:"},
+		{"extension throws", parts("", "", "constructor() { super(); throw new Error('born dead'); } getExtensionPoints() { return []; }", ""), "Error: born dead", "bad.js:3:"},
+		{"no points", parts("", "", "x() {}", ""), "the class X has no function getExtensionPoints()", "bad.js:2:"},
+		{"points no array", parts("", "", "getExtensionPoints() { return 'UserAuthenticator'; }", ""), "getExtensionPoints() of X must return an array of names, not a string", "bad.js:3:"},
+		{"points empty", parts("", "", "getExtensionPoints() { return []; }", ""), "must name at least one", "bad.js:3:"},
+		{"point number", parts("", "", "getExtensionPoints() { return [1]; }", ""), "getExtensionPoints()[0] of X must be a string, not a number", "bad.js:3:"},
+		{"unknown point", parts("", "", "getExtensionPoints() { return ['Foo']; }", ""), `names "Foo", which is not an extension point; there are: AdminActionHandler, ClientRequestHandler`, "bad.js:3:"},
+		{"no function", parts("", "", "getExtensionPoints() { return ['UserAuthenticator']; } authenticate = 5;", ""), "authenticate of X must be a function, not a number", "bad.js:2:"},
 		{"require", "const fs = require('fs');", "ReferenceError: 'require' is not defined: Node.js modules cannot be used in a plugin", "bad.js:1:"},
 		{"process", "\nprocess.exit(1)", "'process' is not defined: Node.js modules cannot be used", "bad.js:2:"},
 		{"node import", "import fs from 'fs';", `import "fs": Node.js modules and packages cannot be used in a plugin`, "bad.js:1"},
@@ -102,7 +102,7 @@ func TestCompatibleServers(t *testing.T) {
 		`'compatible-server': ['app-ai-serving'], version: '1'`:      "AI_SERVING",
 		`'compatible-server': null, 'compatible-servers': undefined`: "",
 	} {
-		m := load(t, h, plugin.Source{Data: []byte(shape("getDescriptor() { return { id: 'x', "+text+" }; }", "", "", ""))})
+		m := load(t, h, plugin.Source{Data: []byte(parts("getDescriptor() { return { id: 'x', "+text+" }; }", "", "", ""))})
 		var got []string
 		for _, r := range m.Descriptor().Servers {
 			got = append(got, string(r))
@@ -116,7 +116,7 @@ func TestCompatibleServers(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	h, _ := newHost(t, Options{})
-	m := load(t, h, plugin.Source{Name: "w.js", Data: []byte(shape("", "", "", ""))})
+	m := load(t, h, plugin.Source{Name: "w.js", Data: []byte(parts("", "", "", ""))})
 	if w := m.Warnings(); len(w) != 1 || w[0] != "X names UserAuthenticator but has none of its functions: authenticate() (w.js:2:1)" {
 		t.Errorf("%q", w)
 	}
