@@ -59,7 +59,7 @@ func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin,
 		}
 		return nil, apierr.New(apierr.IllegalArgument, "%s: %v", src.Name, err)
 	}
-	p := &Plugin{Descriptor: module.Descriptor(), Language: l, Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module}
+	p := &Plugin{Descriptor: module.Descriptor(), Language: l, Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src}
 	for _, e := range module.Extensions() {
 		p.members = append(p.members, m.newMember(p, e))
 	}
@@ -199,4 +199,24 @@ func hooksTo(s State) []Hook {
 		return []Hook{Start, Pause}
 	}
 	return nil
+}
+
+// revive loads a plugin anew that can run nothing any more. Whoever called it hears that it died.
+func (m *Manager) revive(p *Plugin, err error) {
+	if !p.dead.CompareAndSwap(false, true) {
+		return
+	}
+	m.opts.Logger.Error("a plugin died and is loaded anew", "plugin", p.ID, "version", p.Version, "error", err)
+	m.tellers.Go(func() {
+		src := p.source
+		src.Path = p.Path
+		if _, err := m.install(context.Background(), p.Language, src, true, func(_, old *Plugin) error {
+			if old != p {
+				return apierr.New(apierr.DuplicateResource, "plugin %q was replaced or removed meanwhile", p.ID)
+			}
+			return nil
+		}); err != nil {
+			m.opts.Logger.Error("a plugin that died could not be loaded anew", "plugin", p.ID, "version", p.Version, "error", err)
+		}
+	})
 }

@@ -60,6 +60,9 @@ type Plugin struct {
 	members  []*member
 	// released says that the module is closed although the plugin is still listed.
 	released atomic.Bool
+	// source is what it was loaded from, to load it anew if it dies; dead says that it did.
+	source Source
+	dead   atomic.Bool
 }
 
 // NewManager returns a manager without plugins.

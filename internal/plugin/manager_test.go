@@ -5,6 +5,7 @@ package plugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -386,4 +387,42 @@ func TestQuarantine(t *testing.T) {
 	if got := p.Extensions()[0]; got.State != Started || got.Quarantine != "" {
 		t.Errorf("the extension is %+v", got)
 	}
+}
+
+// TestStopping proves that what a plugin could have refused is refused while the server stops, and that what only
+// watches is not missed.
+func TestStopping(t *testing.T) {
+	w := newWorld(t)
+	w.add("filter", adding(1))
+	if err := w.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.transform(1); !w.Has(TransformRequest) || apierr.From(err).Code != apierr.ServerUnavailable {
+		t.Errorf("a request passed a plugin by: %v", err)
+	}
+	if w.Has(HandleRequest) || w.Has(HandleAdminAction) {
+		t.Error("what no plugin took part in is refused")
+	}
+}
+
+// TestDeadPlugins proves that a plugin that can run nothing any more is loaded anew, in its state.
+func TestDeadPlugins(t *testing.T) {
+	w := newWorld(t)
+	var dead atomic.Bool
+	dead.Store(true)
+	old := w.add("fragile", transforms(func(_ context.Context, r *ClientRequest) (any, error) {
+		if dead.Load() {
+			return nil, fmt.Errorf("out of memory: %w", ErrDead)
+		}
+		return &ClientRequest{RequestID: r.RequestID + 1}, nil
+	}))
+	if _, err := w.transform(1); err == nil {
+		t.Error("a call of a dead plugin succeeded")
+	}
+	dead.Store(false)
+	w.tellers.Wait()
+	if p, ok := w.Find("fragile"); !ok || p == old || p.Extensions()[0].State != Started {
+		t.Error("it was not loaded anew")
+	}
+	w.wantTransformed(2)
 }

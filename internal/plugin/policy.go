@@ -5,14 +5,19 @@ package plugin
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"example.org/app/internal/config"
 )
 
-// consider pauses an extension that fails again and again, if the settings say so.
+// consider pauses an extension that fails again and again, if the settings say so. One that is dead is loaded anew.
 func (m *Manager) consider(b *member, inARow int64, err error) {
+	if errors.Is(err, ErrDead) {
+		m.revive(b.plugin, err)
+		return
+	}
 	q := m.opts.Settings().Quarantine
 	if !q.Enabled || inARow != int64(q.Failures) {
 		return

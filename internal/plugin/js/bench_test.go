@@ -3,7 +3,9 @@
 package js
 
 import (
+	"context"
 	"strconv"
+	"sync"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -50,6 +52,28 @@ func BenchmarkTransform(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkCallers calls as requests do: each on a goroutine of its own, several at a time.
+func BenchmarkCallers(b *testing.B) {
+	h, _ := newHost(b, Options{})
+	x := load(b, h, script("", benchFunction)).Extensions()[0]
+	request := messageRequest("hello, this is a text message")
+	args := []any{&request}
+	limit := make(chan struct{}, 4)
+	var wg sync.WaitGroup
+	b.ReportAllocs()
+	for b.Loop() {
+		limit <- struct{}{}
+		wg.Go(func() {
+			var result *plugin.ClientRequest
+			if ok, err := x.Call(context.Background(), benchTransform, args, &result); err != nil || !ok {
+				b.Error(ok, err)
+			}
+			<-limit
+		})
+	}
+	wg.Wait()
 }
 
 // bare calls the function of the benchmark without the host.

@@ -13,13 +13,14 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// The states of a call. Who waits for it may abandon it while it is queued or running; it belongs to the goroutine of
-// the module in between, which reads the arguments and writes the result then.
+// The states of a call. Who waits for it may abandon it while it is queued or running; it belongs to whoever
+// owns the engine in between, which reads the arguments and writes the result then.
 const (
 	queued int32 = iota
 	converting
 	running
 	finishing
+	finished
 	abandoned
 )
 
@@ -46,23 +47,32 @@ type call struct {
 var signals = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
 
 // over reports whether nobody waits for the call any more.
-func (c *call) over() bool { return c.state.Load() >= finishing }
+func (c *call) over() bool { return c.state.Load() >= finished }
 
 // finish answers; the call no longer belongs to the module.
 func (c *call) finish(ok bool, err error) {
 	c.ok, c.err = ok, err
+	c.state.Store(finished)
 	c.done <- struct{}{}
 }
 
-// do puts a call into the queue and waits for its end.
+// do runs a call, or puts it into the queue, and waits for its end.
 func (m *module) do(c *call) (bool, error) {
 	if err := c.ctx.Err(); err != nil {
 		return false, err
 	}
+	if !m.direct(c) {
+		select {
+		case m.queue <- c:
+		default:
+			return false, ErrBusy
+		}
+	}
 	select {
-	case m.queue <- c:
+	case <-c.done:
+		signals.Put(c.done)
+		return c.ok, c.err
 	default:
-		return false, ErrBusy
 	}
 	select {
 	case <-c.done:
@@ -71,7 +81,7 @@ func (m *module) do(c *call) (bool, error) {
 			return false, c.ctx.Err()
 		}
 		<-c.done
-	case <-m.ended:
+	case <-m.stopped:
 		if c.abandon() {
 			return false, m.gone()
 		}
@@ -233,7 +243,10 @@ func (m *module) succeed(c *call, v engine.Value) {
 		c.finish(false, nil)
 		return
 	}
-	if err := c.plan.result.from(m.t, v, reflect.ValueOf(c.result).UnsafePointer()); err != nil {
+	m.answering = c
+	err := m.t.read(c.plan.result, v, reflect.ValueOf(c.result).UnsafePointer())
+	m.answering = nil
+	if err != nil {
 		c.finish(false, m.badResult(c, err))
 		return
 	}
@@ -248,7 +261,9 @@ func (m *module) badResult(c *call, err error) error {
 			Location: m.position(c.function),
 		}
 	}
-	return m.thrown(m.engine.Exception(), c)
+	x := m.engine.Exception()
+	defer m.engine.Free(x.Value)
+	return m.thrown(x, c)
 }
 
 // fail ends a call with the pending exception.

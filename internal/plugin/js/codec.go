@@ -128,10 +128,45 @@ type translator struct {
 	// fields has, for each struct and message, its fields by atom.
 	fields map[codec]map[engine.Atom]int
 	digits [24]byte
+	// shapes are the orders of properties that objects have had, and templates are objects that keep them known.
+	shapes    map[uint64]bool
+	templates []engine.Value
+	// depth and parts bound the value that is read at present.
+	depth, parts int
+}
+
+// What a plugin hands over may contain itself, or the same part a million times, so both are bounded.
+const (
+	maxDepth = 100
+	maxParts = 1 << 20
+)
+
+// read reads a whole value.
+func (t *translator) read(c codec, v engine.Value, p unsafe.Pointer) error {
+	t.depth, t.parts = 0, 0
+	return c.from(t, v, p)
+}
+
+// enter is called for each object and each array that is read, leave at its end.
+func (t *translator) enter() error {
+	if t.depth++; t.depth > maxDepth {
+		return mismatchf("the value is deeper than %d levels", maxDepth)
+	}
+	return t.part()
+}
+
+func (t *translator) leave() { t.depth-- }
+
+// part is called for each element of what is read.
+func (t *translator) part() error {
+	if t.parts++; t.parts > maxParts {
+		return mismatchf("the value has more than %d parts", maxParts)
+	}
+	return nil
 }
 
 func newTranslator(e *engine.Engine) *translator {
-	return &translator{Engine: e, fields: map[codec]map[engine.Atom]int{}}
+	return &translator{Engine: e, fields: map[codec]map[engine.Atom]int{}, shapes: map[uint64]bool{}}
 }
 
 // atom returns the atom of a name.
@@ -149,8 +184,40 @@ func (t *translator) atom(n int) engine.Atom {
 	return t.atoms[n]
 }
 
-// close gives the atoms up.
+// maxShapes bounds how many orders of properties are kept.
+const maxShapes = 256
+
+// A shape is the order in which an object gets its properties, as a number.
+type shape uint64
+
+func (s shape) with(name int) shape { return (s ^ shape(name+1)) * 1099511628211 }
+
+// known makes sure that the engine knows an order of properties. It forgets one with the last object that has it, and
+// making it anew for each argument costs more than all the rest of making an object; so it is given objects to keep, one
+// for each step.
+func (t *translator) known(s shape, obj engine.Value) {
+	if t.shapes[uint64(s)] || len(t.shapes) >= maxShapes {
+		return
+	}
+	t.shapes[uint64(s)] = true
+	var atoms []engine.Atom
+	_, _ = t.Each(obj, func(a engine.Atom, _ engine.Value) error {
+		atoms = append(atoms, a)
+		template := t.Object()
+		for _, a := range atoms {
+			t.Define(template, a, engine.Undefined)
+		}
+		t.templates = append(t.templates, template)
+		return nil
+	})
+}
+
+// close gives the templates and the atoms up.
 func (t *translator) close() {
+	for _, v := range t.templates {
+		t.Free(v)
+	}
+	t.templates = nil
 	for _, a := range t.atoms {
 		if a != 0 {
 			t.FreeAtom(a)

@@ -70,10 +70,17 @@ func (c sliceCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error 
 	if !t.IsArray(v) {
 		return t.expected("an array", v)
 	}
+	if err := t.enter(); err != nil {
+		return err
+	}
+	defer t.leave()
 	n := t.Len(v)
 	s := reflect.MakeSlice(c.typ, 0, min(n, 1024))
 	zero := reflect.Zero(c.typ.Elem())
 	for i := range n {
+		if err := t.part(); err != nil {
+			return err
+		}
 		s = reflect.Append(s, zero)
 		item := t.Index(v, i)
 		if engine.IsFailed(item) {
@@ -145,6 +152,10 @@ func (c mapCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
 	if !engine.IsObject(v) || t.IsArray(v) || t.IsFunction(v) {
 		return t.expected("an object", v)
 	}
+	if err := t.enter(); err != nil {
+		return err
+	}
+	defer t.leave()
 	m := reflect.MakeMap(c.typ)
 	ok, err := t.Each(v, func(a engine.Atom, item engine.Value) error {
 		if engine.IsUndefined(item) {
@@ -240,18 +251,21 @@ func (c *structCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 	if engine.IsFailed(obj) {
 		return obj
 	}
+	var s shape
 	for i := range c.fields {
 		f := &c.fields[i]
 		q := unsafe.Add(p, f.offset)
 		if f.omit && f.codec.empty(q) {
 			continue
 		}
+		s = s.with(f.name)
 		v := f.codec.to(t, q)
 		if engine.IsFailed(v) || !t.Define(obj, t.atom(f.name), v) {
 			t.Free(obj)
 			return engine.Failed
 		}
 	}
+	t.known(s, obj)
 	return obj
 }
 
@@ -272,6 +286,10 @@ func (c *structCodec) from(t *translator, v engine.Value, p unsafe.Pointer) erro
 	if !engine.IsObject(v) || t.IsArray(v) || t.IsFunction(v) {
 		return t.expected("an object", v)
 	}
+	if err := t.enter(); err != nil {
+		return err
+	}
+	defer t.leave()
 	table := c.table(t)
 	ok, err := t.Each(v, func(a engine.Atom, item engine.Value) error {
 		if engine.IsNothing(item) {
@@ -313,7 +331,7 @@ func (anyCodec) empty(p unsafe.Pointer) bool { return *(*any)(p) == nil }
 func (anyCodec) to(t *translator, p unsafe.Pointer) engine.Value { return t.anyToJS(*(*any)(p)) }
 
 func (anyCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
-	x, err := t.anyFromJS(v, 0)
+	x, err := t.readAny(v)
 	*(*any)(p) = x
 	return err
 }
@@ -347,13 +365,17 @@ func (t *translator) anyToJS(v any) engine.Value {
 	return r
 }
 
-// maxDepth bounds how deep values that a plugin hands over may be, because they may contain themselves.
-const maxDepth = 100
+// anyFromJS reads a whole value of any kind.
+func (t *translator) anyFromJS(v engine.Value) (any, error) {
+	t.depth, t.parts = 0, 0
+	return t.readAny(v)
+}
 
-func (t *translator) anyFromJS(v engine.Value, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, mismatchf("the value is deeper than %d levels", maxDepth)
+func (t *translator) readAny(v engine.Value) (any, error) {
+	if err := t.enter(); err != nil {
+		return nil, err
 	}
+	defer t.leave()
 	if b, ok := engine.AsBool(v); ok {
 		return b, nil
 	}
@@ -386,7 +408,7 @@ func (t *translator) anyFromJS(v engine.Value, depth int) (any, error) {
 			if engine.IsFailed(item) {
 				return nil, engine.Thrown()
 			}
-			x, err := t.anyFromJS(item, depth+1)
+			x, err := t.readAny(item)
 			t.Free(item)
 			if err != nil {
 				return nil, atIndex(err, i)
@@ -404,7 +426,7 @@ func (t *translator) anyFromJS(v engine.Value, depth int) (any, error) {
 				return nil
 			}
 			text := t.AtomText(a)
-			x, err := t.anyFromJS(item, depth+1)
+			x, err := t.readAny(item)
 			if err != nil {
 				return at(err, text)
 			}

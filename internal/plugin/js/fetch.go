@@ -40,7 +40,7 @@ func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error
 	r := request{url: m.text(args[0]), method: m.text(args[1]), redirect: m.text(args[5])}
 	ms, _ := engine.AsNumber(args[4])
 	r.timeout = time.Duration(min(ms, 1<<31) * float64(time.Millisecond))
-	pairs, err := m.t.anyFromJS(args[2], 0)
+	pairs, err := m.t.anyFromJS(args[2])
 	if err != nil {
 		return engine.Undefined, err
 	}

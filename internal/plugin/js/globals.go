@@ -17,6 +17,25 @@ import (
 //go:embed prelude.js
 var prelude string
 
+// compiled is the prelude in the form that the engine runs, because compiling it is most of the cost of loading.
+var compiled struct {
+	sync.Mutex
+	code []byte
+}
+
+func compilePrelude(e *engine.Engine) ([]byte, bool) {
+	compiled.Lock()
+	defer compiled.Unlock()
+	if compiled.code == nil {
+		code, ok := e.Bytecode(preludeName, prelude)
+		if !ok {
+			return nil, false
+		}
+		compiled.code = code
+	}
+	return compiled.code, true
+}
+
 // thenName is what makes an object a promise of somebody else.
 var thenName = func() int {
 	codecsMu.Lock()
@@ -37,23 +56,27 @@ func (m *module) install() error {
 	} {
 		for name, f := range group {
 			if !e.DefineName(host, name, e.Function(name, 0, f)) {
-				return m.pendingError("")
+				return m.pendingError()
 			}
 		}
 	}
 	for name, v := range m.serverValues() {
 		if !e.DefineName(host, name, m.t.anyToJS(v)) {
-			return m.pendingError("")
+			return m.pendingError()
 		}
 	}
-	f := e.Eval(preludeName, prelude)
+	code, ok := compilePrelude(e)
+	if !ok {
+		return m.pendingError()
+	}
+	f := e.RunBytecode(code)
 	if engine.IsFailed(f) {
-		return m.pendingError("")
+		return m.pendingError()
 	}
 	defer e.Free(f)
 	r := e.Call(f, engine.Undefined, host)
 	if engine.IsFailed(r) {
-		return m.pendingError("")
+		return m.pendingError()
 	}
 	defer e.Free(r)
 	m.appPlugin, m.appExtension, m.appErrors = e.GetName(r, "AppPlugin"), e.GetName(r, "AppExtension"), e.GetName(r, "AppError")

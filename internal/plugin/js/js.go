@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"reflect"
@@ -105,7 +104,7 @@ type Host struct {
 // New makes a host. It fails if a type of an extension point has no counterpart in JavaScript.
 func New(opts Options) (*Host, error) {
 	if opts.Log == nil {
-		opts.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	if opts.MemoryLimit == 0 {
 		opts.MemoryLimit = 64 << 20

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -20,10 +21,23 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js/engine"
 	"example.org/app/internal/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain proves that no test leaves a goroutine, or an object of an engine that nobody freed.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	if n := leaked.Load(); code == 0 && n != 0 {
+		fmt.Fprintln(os.Stderr, n, "objects were not freed")
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // The extension points of the tests, declared as the real ones are.
 var (
@@ -220,3 +234,11 @@ func TestPluginFromFile(t *testing.T) {
 		t.Errorf("call of a closed plugin: %v", err)
 	}
 }
+
+// brokenValue points to nothing, as no value of the engine does.
+var brokenValue = func() engine.Value {
+	v := engine.Int(0)
+	v.Ftag = -1
+	v.Fu.Fuint641 = 1 << 40
+	return v
+}()

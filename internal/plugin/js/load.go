@@ -4,7 +4,6 @@ package js
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -29,6 +28,8 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 	if err != nil {
 		return err
 	}
+	m.original = source
+	defer func() { m.original, m.imports = "", nil }()
 	// The steps of loading run in the name of a call, so that the deadline of loading ends them.
 	c := &call{ctx: ctx, label: "the module"}
 	c.state.Store(running)
@@ -37,7 +38,7 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 		switch {
 		case m.dead.Load() != nil:
 			return m.gone()
-		case err != nil && ctx.Err() != nil:
+		case ctx.Err() != nil:
 			return m.refuse("", "loading took too long: %v", ctx.Err())
 		}
 		return err
@@ -54,7 +55,7 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 	if err != nil {
 		return err
 	}
-	c.state.Store(finishing)
+	c.state.Store(finished)
 	m.loaded = true
 	m.log = m.host.opts.Log.With(slog.String("plugin", m.descriptor.ID), slog.String("version", m.descriptor.Version))
 	return nil
@@ -71,19 +72,22 @@ func (m *module) prepare(src plugin.Source) (string, error) {
 
 // evaluate runs the source of the plugin, and waits for what it awaits, and returns its exports.
 func (m *module) evaluate(ctx context.Context, step func(func() error) error, source string) (engine.Value, error) {
-	var promise, exports engine.Value
+	promise, exports := engine.Undefined, engine.Undefined
 	err := step(func() error {
 		compiled := m.engine.Compile(m.name, source)
 		if engine.IsFailed(compiled) {
-			return m.pendingError(source)
+			return m.pendingError()
 		}
 		promise, exports = m.engine.RunModule(compiled)
 		if engine.IsFailed(promise) {
-			return m.pendingError(source)
+			return m.pendingError()
 		}
 		return nil
 	})
 	if err != nil {
+		if m.engine.Err() == nil {
+			m.free([]engine.Value{promise, exports})
+		}
 		return exports, err
 	}
 	state, v, err := m.await(ctx, promise)
@@ -92,7 +96,7 @@ func (m *module) evaluate(ctx context.Context, step func(func() error) error, so
 			m.handled(promise)
 			x := m.engine.Describe(v)
 			defer m.engine.Free(x.Value)
-			return m.explain(m.exception(x), source)
+			return m.explain(m.exception(x))
 		})
 		v = engine.Undefined
 	} else if err != nil && ctx.Err() != nil {
@@ -109,10 +113,10 @@ func (m *module) evaluate(ctx context.Context, step func(func() error) error, so
 }
 
 // pendingError is the error that the pending exception means while the plugin is loaded.
-func (m *module) pendingError(source string) error {
+func (m *module) pendingError() error {
 	x := m.engine.Exception()
 	defer m.engine.Free(x.Value)
-	return m.explain(m.exception(x), source)
+	return m.explain(m.exception(x))
 }
 
 // refuse is the error of a plugin that is not what it must be.
@@ -130,17 +134,17 @@ func (m *module) describe(exports engine.Value) error {
 	defer func() { e.Free(class) }()
 	switch {
 	case engine.IsFailed(class):
-		return m.pendingError("")
+		return m.pendingError()
 	case engine.IsUndefined(class):
 		return m.refuse(m.name+":1", "the module has no default export: it must export a class that extends AppPlugin as its default")
 	case !e.IsClass(class):
-		return m.refuse(m.position(class), "the default export must be a class that extends AppPlugin, not %s", e.TypeOf(class))
+		return m.refuse(m.classPosition(class), "the default export must be a class that extends AppPlugin, not %s", e.TypeOf(class))
 	case !m.extends(class, m.appPlugin):
-		return m.refuse(m.position(class), "the class %s is the default export and must extend AppPlugin", m.nameOf(class))
+		return m.refuse(m.classPosition(class), "the class %s is the default export and must extend AppPlugin", m.nameOf(class))
 	}
 	object := e.Construct(class)
 	if engine.IsFailed(object) {
-		return m.pendingError("")
+		return m.pendingError()
 	}
 	defer e.Free(object)
 	if err := m.readDescriptor(class, object); err != nil {
@@ -168,14 +172,14 @@ func (m *module) ask(class, object engine.Value, function, answer string) (v eng
 	f := e.GetName(object, function)
 	defer func() { e.Free(f) }()
 	if engine.IsFailed(f) {
-		return v, "", m.pendingError("")
+		return v, "", m.pendingError()
 	}
 	if !e.IsFunction(f) {
-		return v, "", m.refuse(m.position(class), "the class %s has no function %s(), which returns %s", m.nameOf(class), function, answer)
+		return v, "", m.refuse(m.classPosition(class), "the class %s has no function %s(), which returns %s", m.nameOf(class), function, answer)
 	}
 	v = e.Call(f, object)
 	if engine.IsFailed(v) {
-		return v, "", m.pendingError("")
+		return v, "", m.pendingError()
 	}
 	if e.IsPromise(v) {
 		e.Free(v)
@@ -201,7 +205,7 @@ func (m *module) readDescriptor(class, object engine.Value) error {
 	}{{"id", &d.ID}, {"version", &d.Version}, {"provider", &d.Provider}, {"license", &d.License}, {"description", &d.Description}} {
 		p := e.GetName(v, f.name)
 		if engine.IsFailed(p) {
-			return m.pendingError("")
+			return m.pendingError()
 		}
 		if engine.IsNothing(p) {
 			continue
@@ -220,7 +224,7 @@ func (m *module) readDescriptor(class, object engine.Value) error {
 	for _, key := range []string{"compatible-server", "compatible-servers"} {
 		p := e.GetName(v, key)
 		if engine.IsFailed(p) {
-			return m.pendingError("")
+			return m.pendingError()
 		}
 		if engine.IsNothing(p) {
 			continue
@@ -242,7 +246,7 @@ var serverNames = map[string]plugin.Role{
 }
 
 func (m *module) readServers(v engine.Value, key, where string) error {
-	x, err := m.t.anyFromJS(v, 0)
+	x, err := m.t.anyFromJS(v)
 	if err != nil {
 		return m.refuse(where, "getDescriptor(): %s: %v", key, err)
 	}
@@ -305,14 +309,14 @@ func (m *module) readExtension(class engine.Value, i int, where string) error {
 		return m.refuse(where, "getExtensions()[%d] must be a class that extends AppExtension, not %s", i, e.TypeOf(class))
 	}
 	if !m.extends(class, m.appExtension) {
-		return m.refuse(m.position(class), "getExtensions()[%d], the class %s, must extend AppExtension", i, m.nameOf(class))
+		return m.refuse(m.classPosition(class), "getExtensions()[%d], the class %s, must extend AppExtension", i, m.nameOf(class))
 	}
 	x := &extension{
 		module: m, class: m.nameOf(class), object: e.Construct(class),
 		methods: map[*plugin.Method]method{}, hooks: map[plugin.Hook]method{},
 	}
 	if engine.IsFailed(x.object) {
-		return m.pendingError("")
+		return m.pendingError()
 	}
 	m.extensions = append(m.extensions, x)
 	points, where, err := m.ask(class, x.object, "getExtensionPoints", "an array of names of extension points")
@@ -358,7 +362,10 @@ func (m *module) pointNames() string {
 // readFunctions finds the methods and hooks that an extension has. What it lacks is not implemented.
 func (m *module) readFunctions(class engine.Value, x *extension) error {
 	for _, p := range x.points {
+		before := len(x.methods)
+		var wanted []string
 		for _, pm := range p.Methods {
+			wanted = append(wanted, pm.Name+"()")
 			f, ok, err := m.function(class, x, pm.Name)
 			if err != nil {
 				return err
@@ -372,6 +379,10 @@ func (m *module) readFunctions(class engine.Value, x *extension) error {
 				return err
 			}
 			x.methods[pm] = method{f, plan, x.class + "." + pm.Name + "()"}
+		}
+		if len(x.methods) == before {
+			m.warnings = append(m.warnings, fmt.Sprintf("%s names %s but has none of its functions: %s (%s)",
+				x.class, p.Name, strings.Join(wanted, ", "), m.classPosition(class)))
 		}
 	}
 	for h, list := range hookNames {
@@ -393,11 +404,11 @@ func (m *module) function(class engine.Value, x *extension, name string) (engine
 	f := m.engine.GetName(x.object, name)
 	switch {
 	case engine.IsFailed(f):
-		return f, false, m.pendingError("")
+		return f, false, m.pendingError()
 	case engine.IsNothing(f):
 		return f, false, nil
 	case !m.engine.IsFunction(f):
-		err := m.refuse(m.position(class), "%s of %s must be a function, not %s", name, x.class, m.engine.TypeOf(f))
+		err := m.refuse(m.classPosition(class), "%s of %s must be a function, not %s", name, x.class, m.engine.TypeOf(f))
 		m.engine.Free(f)
 		return f, false, err
 	}
@@ -405,18 +416,43 @@ func (m *module) function(class engine.Value, x *extension, name string) (engine
 }
 
 // explain adds what helps to the error of a source that cannot be loaded.
-func (m *module) explain(err error, source string) error {
-	x, ok := errors.AsType[*plugin.Exception](err)
-	if !ok || source == "" {
-		return err
-	}
+func (m *module) explain(x *plugin.Exception) error {
 	if strings.HasPrefix(x.Message, "SyntaxError") {
-		if line := lineOf(x.Location); line > 0 {
-			lines := strings.Split(source, "\n")
-			if line <= len(lines) && strings.HasPrefix(strings.TrimSpace(lines[line-1]), "@") {
-				x.Message += "; decorators are not part of ECMAScript 2022: functions are found by their names"
+		line := lineOf(x.Location)
+		lines := strings.Split(m.original, "\n")
+		if line > 0 && line <= len(lines) && strings.HasPrefix(strings.TrimSpace(lines[line-1]), "@") {
+			x.Message += "; decorators are not part of ECMAScript 2022: functions are found by their names"
+		}
+	}
+	if x.Location == "" {
+		for full, spec := range m.imports {
+			if strings.Contains(x.Message, fmt.Sprintf("import %q", shorten(full))) {
+				x.Location = m.find(fmt.Sprintf("'%s'", spec), fmt.Sprintf("%q", spec))
 			}
 		}
 	}
-	return err
+	return x
+}
+
+// classPosition is where a class begins. The engine knows only where its constructor is, which may be one that nobody
+// wrote, so it is found by its text.
+func (m *module) classPosition(class engine.Value) string {
+	if m.engine.IsClass(class) {
+		if s := m.find(m.text(class)); s != m.name {
+			return s
+		}
+	}
+	return m.position(class)
+}
+
+// find is where one of several texts is in the source.
+func (m *module) find(texts ...string) string {
+	for _, text := range texts {
+		if i := strings.Index(m.original, text); i >= 0 && text != "" {
+			line := strings.Count(m.original[:i], "\n") + 1
+			column := utf8.RuneCountInString(m.original[strings.LastIndex(m.original[:i], "\n")+1:i]) + 1
+			return fmt.Sprintf("%s:%d:%d", m.name, line, column)
+		}
+	}
+	return m.name
 }

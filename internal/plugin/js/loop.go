@@ -5,6 +5,7 @@ package js
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"example.org/app/internal/plugin/js/engine"
@@ -13,17 +14,52 @@ import (
 // loop serves calls, timers and ends of operations, one after another, until the module closes or dies.
 func (m *module) loop() {
 	for m.dead.Load() == nil {
+		m.owner.Lock()
+		due := m.timers.due()
+		m.owner.Unlock()
 		select {
 		case c := <-m.queue:
-			m.begin(c)
+			m.own(func() { m.begin(c) })
 		case op := <-m.posts:
-			m.settle(op)
-		case <-m.timers.due():
-			m.fire()
+			m.own(func() { m.settle(op) })
+		case <-due:
+			m.own(m.fire)
+		case <-m.wake:
 		case <-m.closing:
 			return
 		}
 	}
+}
+
+// own runs f while nobody else uses the engine.
+func (m *module) own(f func()) {
+	m.owner.Lock()
+	defer m.owner.Unlock()
+	if m.dead.Load() == nil {
+		f()
+	}
+}
+
+// direct runs a call on the goroutine of its caller, if the engine is free and nobody waits for it: handing a call over
+// to another goroutine can cost more than the call. It reports false if the call must wait in the queue.
+func (m *module) direct(c *call) bool {
+	if len(m.queue) > 0 || !m.owner.TryLock() {
+		return false
+	}
+	defer m.owner.Unlock()
+	if m.shut || m.dead.Load() != nil {
+		return false
+	}
+	// A fault in the engine costs the plugin, not the server.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	m.begin(c)
+	if !m.timers.armed && len(m.timers.list) > 0 || m.dead.Load() != nil {
+		select {
+		case m.wake <- struct{}{}:
+		default:
+		}
+	}
+	return true
 }
 
 // turn runs f, and the jobs that follow from it, in the name of a call, or of nobody.
@@ -37,7 +73,11 @@ func (m *module) turn(c *call, f func()) {
 	m.memory.Store(m.engine.Memory())
 	if err != nil {
 		m.log.Error("the engine of a plugin failed", slog.Any("error", err))
-		m.dead.Store(&deadError{err})
+		d := &deadError{err}
+		m.dead.Store(d)
+		if c := m.answering; c != nil {
+			c.finish(false, d)
+		}
 		return
 	}
 	if len(m.unhandled) > 0 {
@@ -54,7 +94,7 @@ func (m *module) mustStop() bool {
 		switch c.state.Load() {
 		case abandoned:
 			return true
-		case finishing:
+		case finished:
 		default:
 			return c.ctx.Err() != nil
 		}

@@ -130,12 +130,14 @@ func (c *messageCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 	if engine.IsFailed(obj) {
 		return obj
 	}
+	var s shape
 	for _, i := range c.plain {
 		f := &c.fields[i]
 		q := unsafe.Add(m, f.offset)
 		if f.codec.empty(q) {
 			continue
 		}
+		s = s.with(f.name)
 		v := f.codec.to(t, q)
 		if engine.IsFailed(v) || !t.Define(obj, t.atom(f.name), v) {
 			t.Free(obj)
@@ -150,12 +152,14 @@ func (c *messageCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 		}
 		held = held.Elem()
 		f := &c.fields[o.members[held.Type().Elem()]]
+		s = s.with(f.name)
 		v := f.codec.to(t, held.UnsafePointer())
 		if engine.IsFailed(v) || !t.Define(obj, t.atom(f.name), v) {
 			t.Free(obj)
 			return engine.Failed
 		}
 	}
+	t.known(s, obj)
 	return obj
 }
 
@@ -176,6 +180,10 @@ func (c *messageCodec) from(t *translator, v engine.Value, p unsafe.Pointer) err
 	if !engine.IsObject(v) || t.IsArray(v) || t.IsFunction(v) {
 		return t.expected("an object", v)
 	}
+	if err := t.enter(); err != nil {
+		return err
+	}
+	defer t.leave()
 	m := reflect.New(c.typ).UnsafePointer()
 	table := c.table(t)
 	ok, err := t.Each(v, func(a engine.Atom, item engine.Value) error {

@@ -17,22 +17,30 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// A module is a plugin with its engine. Everything below the first group belongs to the goroutine of run.
+// A module is a plugin with its engine, which belongs to whoever holds owner: the goroutine of run, or a caller that
+// found the engine free, whose call then needs no other goroutine.
 type module struct {
 	host       *Host
 	descriptor plugin.Descriptor
 	extensions []*extension
+	warnings   []string
 	queue      chan *call
 	posts      chan *operation
 	closing    chan struct{}
 	closeOnce  sync.Once
-	ended      chan struct{}
-	stopping   atomic.Bool
-	dead       atomic.Pointer[deadError]
-	memory     atomic.Int64
-	helpers    sync.WaitGroup
-	ctx        context.Context
-	cancel     context.CancelFunc
+	// stopped is closed when no call is served any more, ended when nothing of the module is left.
+	stopped, ended chan struct{}
+	stopping       atomic.Bool
+	dead           atomic.Pointer[deadError]
+	memory         atomic.Int64
+	helpers        sync.WaitGroup
+	ctx            context.Context
+	cancel         context.CancelFunc
+
+	// owner guards everything below. wake tells the goroutine of run that a caller has left something to do.
+	owner sync.Mutex
+	wake  chan struct{}
+	shut  bool
 
 	name   string
 	folder *os.Root
@@ -47,6 +55,8 @@ type module struct {
 	// current is the call that the present turn belongs to; limit ends turns that belong to none.
 	current *call
 	limit   time.Time
+	// answering is the call whose result is read at present.
+	answering *call
 	// awaiting are the calls whose function has not answered yet.
 	awaiting   map[int]*call
 	nextCall   int
@@ -54,8 +64,11 @@ type module struct {
 	operations map[*operation]struct{}
 	timers     timers
 	unhandled  []rejection
-	// loaded tells that loading is over.
-	loaded bool
+	// loaded tells that loading is over. Until then, original is the source, and imports are the names in its imports
+	// by what they stand for.
+	loaded   bool
+	original string
+	imports  map[string]string
 }
 
 // deadError is why a module can no longer run anything.
@@ -67,6 +80,9 @@ func (e *deadError) Error() string {
 
 func (e *deadError) Unwrap() []error { return []error{plugin.ErrDead, e.cause} }
 
+// leaked counts objects that were not freed when their module closed.
+var leaked atomic.Int64
+
 var errClosed = errors.New("the plugin is closed")
 
 func newModule(h *Host, src plugin.Source) *module {
@@ -75,11 +91,14 @@ func newModule(h *Host, src plugin.Source) *module {
 		queue:      make(chan *call, h.opts.QueueLength),
 		posts:      make(chan *operation),
 		closing:    make(chan struct{}),
+		wake:       make(chan struct{}, 1),
+		stopped:    make(chan struct{}),
 		ended:      make(chan struct{}),
 		name:       src.Name,
 		log:        h.opts.Log.With(slog.String("file", src.Name)),
 		awaiting:   map[int]*call{},
 		operations: map[*operation]struct{}{},
+		imports:    map[string]string{},
 	}
 	if m.name == "" {
 		m.name = "plugin.js"
@@ -89,7 +108,7 @@ func newModule(h *Host, src plugin.Source) *module {
 	return m
 }
 
-// run is the goroutine that owns the engine, from loading to closing.
+// run is the goroutine of the module, from loading to closing.
 func (m *module) run(ctx context.Context, src plugin.Source, loaded chan<- error) {
 	defer m.end()
 	// A fault in the engine costs the plugin, not the server.
@@ -118,6 +137,10 @@ func (m *module) end() {
 func (m *module) shutdown() {
 	m.stopping.Store(true)
 	m.cancel()
+	m.owner.Lock()
+	defer m.owner.Unlock()
+	defer close(m.stopped)
+	m.shut = true
 	err := m.gone()
 	for {
 		select {
@@ -140,7 +163,10 @@ func (m *module) shutdown() {
 		if m.engine.Err() == nil {
 			m.release()
 		}
-		m.engine.Close()
+		if left := m.engine.Close(); left > 0 {
+			leaked.Add(int64(left))
+			m.log.Warn("objects of a plugin were not freed", slog.Int("count", left))
+		}
 		m.memory.Store(0)
 	}
 	if m.folder != nil {
@@ -186,6 +212,9 @@ func (m *module) Extensions() []plugin.Extension {
 	}
 	return list
 }
+
+// Warnings are what the author of the plugin should know, though it was loaded.
+func (m *module) Warnings() []string { return m.warnings }
 
 // Memory is how many bytes the engine holds.
 func (m *module) Memory() int64 { return m.memory.Load() }

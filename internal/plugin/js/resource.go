@@ -21,6 +21,14 @@ const resourceTimeout = 30 * time.Second
 
 // resolve makes the name of an import the name of a resource: a path in the folder of the plugin, or a URL.
 func (m *module) resolve(base, name string) (string, error) {
+	full, err := m.absolute(base, name)
+	if m.imports != nil && base == m.name {
+		m.imports[full], m.imports[name] = name, name
+	}
+	return full, err
+}
+
+func (m *module) absolute(base, name string) (string, error) {
 	if isURL(name) {
 		return name, nil
 	}

@@ -120,15 +120,17 @@ func (t *translator) integer(v engine.Value) (int64, error) {
 		return int64(f), nil
 	}
 	if engine.IsString(v) {
-		s, ok := t.Text(v)
+		length, ok := t.TextInto(v, t.digits[:])
 		if !ok {
 			return 0, engine.Thrown()
 		}
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
-			return 0, mismatchf("%q is not a whole number of 64 bits", shorten(s))
+		if length <= len(t.digits) {
+			if n, err := strconv.ParseInt(string(t.digits[:length]), 10, 64); err == nil {
+				return n, nil
+			}
 		}
-		return n, nil
+		s, _ := t.Text(v)
+		return 0, mismatchf("%q is not a whole number of 64 bits", shorten(s))
 	}
 	if engine.IsBigInt(v) {
 		n, ok := t.BigInt64(v)
@@ -337,12 +339,14 @@ func (c *enumCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error 
 	if !engine.IsString(v) {
 		return t.expected("the name of a value of "+c.typ, v)
 	}
-	s, ok := t.Text(v)
+	var name [64]byte
+	length, ok := t.TextInto(v, name[:])
 	if !ok {
 		return engine.Thrown()
 	}
-	n, ok := c.byName[s]
+	n, ok := c.byName[string(name[:min(length, len(name))])]
 	if !ok {
+		s, _ := t.Text(v)
 		return mismatchf("%q is not one of %s", shorten(s), strings.Join(c.names, ", "))
 	}
 	*(*int32)(p) = n

@@ -109,7 +109,7 @@ func (m *module) callAPI(_ engine.Value, args []engine.Value) (engine.Value, err
 	}
 	var input any = map[string]any{}
 	if v := argument(args, 1); !engine.IsNothing(v) {
-		x, err := m.t.anyFromJS(v, 0)
+		x, err := m.t.anyFromJS(v)
 		if err != nil {
 			return engine.Undefined, at(err, label)
 		}
@@ -155,7 +155,7 @@ func (m *module) notify(_ engine.Value, args []engine.Value) (engine.Value, erro
 	if err != nil {
 		return engine.Undefined, err
 	}
-	if err := c.from(m.t, v, unsafe.Pointer(&n)); err != nil {
+	if err := m.t.read(c, v, unsafe.Pointer(&n)); err != nil {
 		return engine.Undefined, at(err, "app.notify")
 	}
 	if n.Notification == nil {

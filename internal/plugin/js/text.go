@@ -133,7 +133,7 @@ func (m *module) matcher(v engine.Value) (*words.Matcher, error) {
 }
 
 func (m *module) newMatcher(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	list, err := m.t.anyFromJS(args[0], 0)
+	list, err := m.t.anyFromJS(args[0])
 	if err != nil {
 		return engine.Undefined, err
 	}

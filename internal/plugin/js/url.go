@@ -60,7 +60,7 @@ func (m *module) urlFunctions() map[string]engine.Func {
 			return m.value(m.t.anyToJS(parseForm(m.text(args[0]))))
 		},
 		"formatForm": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			x, err := m.t.anyFromJS(args[0], 0)
+			x, err := m.t.anyFromJS(args[0])
 			if err != nil {
 				return engine.Undefined, err
 			}

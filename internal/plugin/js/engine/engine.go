@@ -57,7 +57,6 @@ type Engine struct {
 
 	scratch    uintptr
 	scratchLen int
-	atoms      []Atom
 	printed    []byte
 
 	memory atomic.Int64
@@ -110,19 +109,18 @@ func New(limits Limits) (*Engine, error) {
 	return e, nil
 }
 
-// Close frees everything. The memory of an engine that is broken cannot be freed: what it points to is unknown.
-func (e *Engine) Close() {
+// Close frees everything and returns how many objects were left that nobody freed, which is a mistake of the owner. The
+// memory of an engine that is broken cannot be freed: what it points to is unknown.
+func (e *Engine) Close() (left int) {
 	if e.tls == nil {
-		return
+		return 0
 	}
 	tls := e.tls
 	if e.broken == nil {
-		for _, a := range e.atoms {
-			if a != 0 {
-				lib.XJS_FreeAtom(tls, e.ctx, a)
-			}
-		}
+		e.dropJobs()
 		lib.XJS_FreeContext(tls, e.ctx)
+		lib.XJS_RunGC(tls, e.rt)
+		left = e.objects()
 		lib.XJS_FreeRuntime(tls, e.rt)
 	}
 	if e.scratch != 0 {
@@ -132,6 +130,17 @@ func (e *Engine) Close() {
 	tls.Close()
 	e.tls = nil
 	e.memory.Store(0)
+	return left
+}
+
+// objects counts the objects that are alive.
+func (e *Engine) objects() (n int) {
+	rt := (*lib.TJSRuntime)(pointer(e.rt))
+	head := uintptr(unsafe.Pointer(&rt.Fgc_obj_list))
+	for link := rt.Fgc_obj_list.Fnext; link != head; link = (*lib.Tlist_head)(pointer(link)).Fnext {
+		n++
+	}
+	return n
 }
 
 // Memory is how many bytes the engine holds, as of the end of the last run.

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"strings"
+	"unsafe"
 
 	"modernc.org/libc"
 	lib "modernc.org/libquickjs"
@@ -27,20 +28,21 @@ func (e *Engine) Exception() *Exception { return e.Describe(lib.XJS_GetException
 // Describe makes an exception of a value that was thrown or that a promise was rejected with; it takes the value.
 func (e *Engine) Describe(v Value) *Exception {
 	x := &Exception{Value: v, Interrupted: e.interrupted}
+	if v.Ftag == lib.EJS_TAG_NULL {
+		// The engine throws null when there is no memory left for an error.
+		x.Message = "null, as when the script is out of memory"
+		return x
+	}
 	if lib.XJS_IsError(e.tls, e.ctx, v) == 0 {
 		x.Message = e.Inspect(v, 300)
 		return x
 	}
 	name, message := e.property(v, "name"), e.property(v, "message")
-	switch {
-	case name == "":
-		name = "Error"
-		fallthrough
-	default:
-		x.Message = name
-		if message != "" {
-			x.Message += ": " + message
-		}
+	if x.Message = name; name == "" {
+		x.Message = "Error"
+	}
+	if message != "" {
+		x.Message += ": " + message
 	}
 	x.Stack = strings.TrimRight(e.property(v, "stack"), "\n")
 	return x
@@ -84,7 +86,7 @@ func (e *Engine) Inspect(v Value, limit int) string {
 func appendPrinted(_ *libc.TLS, rt, p uintptr, n uint64) {
 	e := find(rt)
 	if len(e.printed) < 1<<20 {
-		e.printed = append(e.printed, libc.GoBytes(p, int(n))...)
+		e.printed = append(e.printed, unsafe.Slice((*byte)(pointer(p)), n)...)
 	}
 }
 

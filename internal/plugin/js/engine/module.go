@@ -3,6 +3,9 @@
 package engine
 
 import (
+	"bytes"
+	"unsafe"
+
 	"modernc.org/libc"
 	lib "modernc.org/libquickjs"
 )
@@ -75,4 +78,32 @@ func goString(p uintptr) string {
 		return ""
 	}
 	return libc.GoString(p)
+}
+
+// Bytecode compiles a script to a form that every engine of this process can run.
+func (e *Engine) Bytecode(name, source string) ([]byte, bool) {
+	v := e.eval(name, source, lib.MJS_EVAL_TYPE_GLOBAL|lib.MJS_EVAL_FLAG_COMPILE_ONLY)
+	if IsFailed(v) {
+		return nil, false
+	}
+	defer e.Free(v)
+	size := e.tls.Alloc(8)
+	defer e.tls.Free(8)
+	p := lib.XJS_WriteObject(e.tls, e.ctx, size, v, lib.MJS_WRITE_OBJ_BYTECODE)
+	if p == 0 {
+		return nil, false
+	}
+	defer lib.Xjs_free(e.tls, e.ctx, p)
+	return bytes.Clone(unsafe.Slice((*byte)(pointer(p)), *(*lib.Tsize_t)(pointer(size)))), true
+}
+
+// RunBytecode runs a script that Bytecode compiled.
+func (e *Engine) RunBytecode(code []byte) Value {
+	p := e.buffer(len(code))
+	copy(unsafe.Slice((*byte)(pointer(p)), len(code)), code)
+	f := lib.XJS_ReadObject(e.tls, e.ctx, p, lib.Tsize_t(len(code)), lib.MJS_READ_OBJ_BYTECODE)
+	if IsFailed(f) {
+		return f
+	}
+	return lib.XJS_EvalFunction(e.tls, e.ctx, f)
 }

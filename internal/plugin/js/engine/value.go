@@ -198,6 +198,21 @@ func (e *Engine) Text(v Value) (string, bool) {
 	return s, true
 }
 
+// TextInto copies a string into b and returns its length, which is more than len(b) if it does not fit.
+func (e *Engine) TextInto(v Value, b []byte) (int, bool) {
+	const size = int(unsafe.Sizeof(lib.Tsize_t(0)))
+	n := e.tls.Alloc(size)
+	defer e.tls.Free(size)
+	p := lib.XJS_ToCStringLen2(e.tls, e.ctx, n, v, 0)
+	if p == 0 {
+		return 0, false
+	}
+	length := int(*(*lib.Tsize_t)(pointer(n)))
+	copy(b, unsafe.Slice((*byte)(pointer(p)), length))
+	lib.XJS_FreeCString(e.tls, e.ctx, p)
+	return length, true
+}
+
 // wellFormed copies what the engine wrote; a lone half of a surrogate pair, which UTF-8 cannot express, becomes the
 // replacement character, which is as long.
 func wellFormed(b []byte) string {
