@@ -313,3 +313,72 @@ func TestPluginsKeepMessages(t *testing.T) {
 		return !strings.Contains(body, "drop me") && strings.Contains(body, "keep me") && strings.Contains(body, "young")
 	})
 }
+
+// TestPluginsOverHTTP leads a plugin through its life by the admin interface, and swaps it while clients talk.
+func TestPluginsOverHTTP(t *testing.T) {
+	s := apptest.Start(t, app.AllRoles, "app.plugin.js.allow-save=true")
+	for _, id := range []string{"5", "6"} {
+		want(t, s, app.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
+	}
+	version := func(n int) string {
+		code := pluginScript("suffix", "'ClientRequestHandler'", fmt.Sprintf(`transform(r) {
+  const m = r.request.createMessageRequest; if (m) m.text += ' %d'; return r;
+}`, n))
+		b, err := json.Marshal(map[string]any{"scripts": []any{map[string]string{"fileName": "suffix", "code": code}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	want(t, s, app.Gateway, "POST", "/plugins/js?dryRun=true", version(1), 200, `"id":"suffix"`, `"functions":["ClientRequestHandler.transform"]`)
+	want(t, s, app.Gateway, "GET", "/plugins", "", 204)
+	want(t, s, app.Service, "POST", "/plugins/js", `{"scripts":[{"fileName":"x.js","code":"export default class extends AppPlugin { getDescriptor() { return {}; } }"}]}`, 400, `"code":1102`, "x.js")
+	want(t, s, app.Service, "POST", "/plugins/js?save=true", version(1), 200, `"savedAs":"_network_.suffix.js"`)
+	want(t, s, app.Gateway, "GET", "/plugins", "", 200, `"started":false`)
+	want(t, s, app.Gateway, "POST", "/plugins/js", version(2), 409, `"code":1303`)
+
+	sender, reader := chat.Connect(t, s.ClientURLs()[1]), chat.Connect(t, s.ClientURLs()[1])
+	sender.MustLogin(5, chat.WithPassword("secret"))
+	reader.MustLogin(6, chat.WithPassword("secret"))
+	say := func() string {
+		t.Helper()
+		to, text := int64(6), "hi"
+		sender.WantCode(&wire.CreateMessageRequest{RecipientId: &to, Text: &text}, 1000)
+		return reader.Relayed(8).GetRelayedRequest().GetCreateMessageRequest().GetText()
+	}
+	if got := say(); got != "hi" {
+		t.Errorf("a plugin that is not started said %q", got)
+	}
+	want(t, s, app.Service, "PUT", "/plugins?ids=suffix", `{"status":"STARTED"}`, 200, `"modifiedCount":1`)
+	if got := say(); got != "hi 1" {
+		t.Errorf("said was %q", got)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 2; n <= 6; n++ {
+			if status, body := ask(t, s, app.Service, "POST", "/plugins/js?replace=true", version(n)); status != 200 || !strings.Contains(body, `"replaced":true`) {
+				t.Errorf("version %d: %d %s", n, status, body)
+			}
+		}
+	}()
+	for swapping := true; swapping; {
+		select {
+		case <-done:
+			swapping = false
+		default:
+		}
+		if got := say(); !strings.HasPrefix(got, "hi ") {
+			t.Fatalf("a message passed the plugin by: %q", got)
+		}
+	}
+	if got := say(); got != "hi 6" {
+		t.Errorf("said was %q", got)
+	}
+	want(t, s, app.Service, "PUT", "/plugins?ids=suffix", `{"status":"STOPPED"}`, 200)
+	want(t, s, app.Service, "PUT", "/plugins?ids=suffix", `{"status":"STARTED"}`, 400, "the extension is STOPPED")
+	want(t, s, app.Service, "DELETE", "/plugins?ids=suffix&deleteLocalFiles=true", "", 204)
+	if got := say(); got != "hi" {
+		t.Errorf("a plugin that is gone said %q", got)
+	}
+}
