@@ -316,7 +316,8 @@ func TestPluginsKeepMessages(t *testing.T) {
 
 // TestPluginsOverHTTP leads a plugin through its life by the admin interface, and swaps it while clients talk.
 func TestPluginsOverHTTP(t *testing.T) {
-	s := apptest.Start(t, app.AllRoles, "app.plugin.js.allow-save=true")
+	s := apptest.Start(t, app.AllRoles, "app.plugin.js.allow-save=true", "app.gateway.client-api.rate-limiting.capacity=1000000",
+		"app.gateway.client-api.rate-limiting.initial-tokens=1000000")
 	for _, id := range []string{"5", "6"} {
 		want(t, s, app.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
 	}
