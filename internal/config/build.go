@@ -239,7 +239,7 @@ func (b *builder) fallback(n *node, f reflect.StructField) error {
 	if !v.IsValid() {
 		v = reflect.Zero(n.typ)
 	}
-	if n.prop.Sensitive {
+	if n.prop.Sensitive && n.kind == kindScalar {
 		n.prop.Default = v.String() // A default is no secret: it stands in the program.
 	} else {
 		n.prop.Default = n.printDefault(v)

@@ -5,13 +5,11 @@ package gateway
 import (
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"net/netip"
 	"sync"
 	"time"
 
-	"github.com/lxzan/gws"
 	"google.golang.org/protobuf/proto"
 
 	"example.org/app/internal/config"
@@ -65,8 +63,6 @@ type connection struct {
 	late bool
 	// cut is when a client that was told to go is disconnected; zero is never.
 	cut time.Time
-	// socket is nil on TCP.
-	socket *gws.Conn
 }
 
 func (g *Gateway) newConnection(raw net.Conn, t *transport) *connection {
@@ -115,7 +111,7 @@ func (c *connection) remoteIP() netip.Addr {
 }
 
 // ready says that frames can be sent. It reports false if the connection was closed meanwhile.
-func (c *connection) ready(socket *gws.Conn) bool {
+func (c *connection) ready() bool {
 	c.stream.unlimit()
 	_ = c.stream.SetReadDeadline(time.Time{})
 	c.mu.Lock()
@@ -123,7 +119,7 @@ func (c *connection) ready(socket *gws.Conn) bool {
 	if c.phase != handshaking {
 		return false
 	}
-	c.phase, c.socket = waiting, socket
+	c.phase = waiting
 	return true
 }
 
@@ -187,11 +183,12 @@ func (c *connection) close(why CloseReason) {
 // hangUp disconnects after what is queued was written.
 func (c *connection) hangUp() {
 	c.mu.Lock()
+	opened := c.phase != handshaking
 	c.phase, c.session = closing, nil
-	socket := c.socket
 	c.mu.Unlock()
-	if socket != nil {
-		_ = socket.WriteClose(1000, nil)
+	if opened && c.transport.framing == webSocketFraming {
+		c.sayFarewell(1000, "")
+		return
 	}
 	c.stream.finish()
 }
@@ -213,8 +210,8 @@ func (c *connection) ended(err error) {
 	g := c.gateway
 	if before != handshaking && before != closing && corrupted(err) {
 		g.trigger(remote, session, blocklist.CorruptedFrame)
-		if c.socket == nil {
-			// On a WebSocket the closing frame says as much.
+		if c.transport.framing == lengthFraming {
+			// On a WebSocket the closing frame has said as much.
 			c.notify(&wire.AppNotification{CloseStatus: proto.Int32(int32(wire.ClosedIllegalRequest))})
 		}
 	}
@@ -227,12 +224,6 @@ func (c *connection) ended(err error) {
 
 // corrupted reports whether reading ended because of what the client sent, not because it went away.
 func corrupted(err error) bool {
-	var farewell *gws.CloseError
-	var network net.Error
-	switch {
-	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
-		errors.As(err, &farewell), errors.As(err, &network), errors.Is(err, errClosed):
-		return false
-	}
-	return true
+	_, broken := errors.AsType[*violation](err)
+	return broken || errors.Is(err, wire.ErrFrame)
 }

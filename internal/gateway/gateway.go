@@ -19,8 +19,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lxzan/gws"
-
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/config"
@@ -72,7 +70,6 @@ type Gateway struct {
 	options        Options
 	settings       func() *config.Gateway
 	websocket, tcp transport
-	upgrader       *gws.Upgrader
 	limiter        *ratelimit.Limiter
 	sessions       *sessions
 	traffic        traffic
@@ -111,7 +108,6 @@ func Start(o Options) (*Gateway, error) {
 	c := o.Settings()
 	g := &Gateway{
 		options: o, settings: o.Settings, limiter: ratelimit.New(time.Now), sessions: newSessions(),
-		upgrader:    newUpgrader(int(c.ClientAPI.MaxRequestSizeBytes), o.Logger),
 		connections: map[*connection]struct{}{}, offline: make(chan struct{}, offlineAtOnce), stop: make(chan struct{}),
 	}
 	p := o.Ports.options

@@ -45,9 +45,9 @@ func TestInvalidRequests(t *testing.T) {
 				c.Must(c.SendPayload(payload))
 			}
 			c.Closed(wire.ClosedUserBlocked)
-			if !m.options.BlockedIPs.BlockedNow(loopback) || !m.options.BlockedUsers.BlockedNow(1) {
-				t.Error("the client is not blocked")
-			}
+			eventually(t, "address and user are blocked", func() bool {
+				return m.options.BlockedIPs.BlockedNow(loopback) && m.options.BlockedUsers.BlockedNow(1)
+			})
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			if err := m.Close(ctx); err != nil {

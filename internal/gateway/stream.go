@@ -71,7 +71,7 @@ func (s *stream) limit(n int) { s.budget, s.limited = n, true }
 
 func (s *stream) unlimit() { s.limited = false }
 
-// Read implements net.Conn for the goroutine that reads.
+// Read is for the goroutine that reads.
 func (s *stream) Read(b []byte) (int, error) {
 	if s.limited {
 		if s.budget <= 0 {
@@ -125,20 +125,6 @@ func (p *prefixed) Read(b []byte) (int, error) {
 		return n, nil
 	}
 	return p.conn.Read(b)
-}
-
-// Write implements net.Conn for the WebSocket library, which keeps the bytes.
-func (s *stream) Write(b []byte) (int, error) {
-	if err := s.send(append([]byte(nil), b...)); err != nil {
-		return 0, err
-	}
-	return len(b), nil
-}
-
-// Close implements net.Conn: what is queued is written before.
-func (s *stream) Close() error {
-	s.finish()
-	return nil
 }
 
 // send queues a frame, which nobody may change from then on.

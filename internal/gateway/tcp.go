@@ -15,7 +15,7 @@ func (g *Gateway) acceptTCP(raw net.Conn) {
 		return
 	}
 	g.start(func() {
-		if !c.serve() || !c.ready(nil) {
+		if !c.serve() || !c.ready() {
 			c.stream.kill(errClosed)
 			c.ended(nil)
 			return

@@ -4,12 +4,11 @@ package gateway
 
 import (
 	"bytes"
-	"log/slog"
+	"crypto/sha1"
+	"encoding/base64"
 	"net"
 	"net/http"
 	"strings"
-
-	"github.com/lxzan/gws"
 )
 
 const (
@@ -26,54 +25,55 @@ func (g *Gateway) acceptWebSocket(raw net.Conn) {
 		return
 	}
 	g.start(func() {
-		socket := c.upgrade()
-		if socket == nil || !c.ready(socket) {
+		if !c.upgrade() || !c.ready() {
 			c.stream.finish()
 			c.ended(nil)
 			return
 		}
 		// The goroutine that waits for frames is a new one, because the handshakes have made the stack of this one large.
-		g.start(func() { c.readMessages(socket) })
+		g.start(func() { c.ended(c.readMessages()) })
 	})
 }
 
 // upgrade opens the WebSocket, or answers why not.
-func (c *connection) upgrade() *gws.Conn {
+func (c *connection) upgrade() bool {
 	if !c.serve() {
 		c.stream.kill(errClosed)
-		return nil
+		return false
 	}
 	r, err := http.ReadRequest(c.stream.reader)
 	if err != nil {
 		c.answer(http.StatusBadRequest, "the request cannot be understood")
-		return nil
+		return false
 	}
 	told, err := forwardedAddress(r.Header, c.transport.forward)
 	switch {
 	case err != nil:
 		c.answer(http.StatusBadRequest, err.Error())
-		return nil
+		return false
 	case told.IsValid() && !c.setRemote(told):
 		c.stream.kill(errClosed)
-		return nil
+		return false
 	case isPreflight(r):
 		c.answer(http.StatusOK, "", "Access-Control-Allow-Origin: *", "Access-Control-Allow-Methods: *",
 			"Access-Control-Allow-Headers: *", "Access-Control-Max-Age: 7200")
-		return nil
+		return false
 	case r.Method != http.MethodGet:
 		c.answer(http.StatusMethodNotAllowed, "a WebSocket is opened with GET", "Allow: GET")
-		return nil
+		return false
 	}
 	if reason := checkUpgrade(r); reason != "" {
 		c.answer(http.StatusBadRequest, reason, "Sec-WebSocket-Version: "+webSocketVersion)
-		return nil
+		return false
 	}
-	socket, err := c.gateway.upgrader.UpgradeFromConn(c.stream, c.stream.reader, r)
-	if err != nil {
-		return nil
-	}
-	socket.Session().(*holder).connection = c
-	return socket
+	return c.stream.send([]byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "+
+		acceptKey(r.Header.Get("Sec-WebSocket-Key"))+"\r\n\r\n")) == nil
+}
+
+// acceptKey proves that the server has understood the request.
+func acceptKey(key string) string {
+	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 func isPreflight(r *http.Request) bool {
@@ -131,65 +131,3 @@ func (c *connection) answer(status int, text string, headers ...string) {
 type readCloser struct{ *strings.Reader }
 
 func (readCloser) Close() error { return nil }
-
-// readMessages reads until the client goes or sends nonsense.
-func (c *connection) readMessages(socket *gws.Conn) {
-	h := socket.Session().(*holder)
-	socket.ReadLoop()
-	c.ended(h.failure)
-}
-
-// A holder leads from a socket of the library to the connection.
-type holder struct {
-	connection *connection
-	failure    error
-}
-
-// The methods of gws.SessionStorage are not needed.
-func (*holder) Len() int                     { return 0 }
-func (*holder) Load(string) (any, bool)      { return nil, false }
-func (*holder) Delete(string)                {}
-func (*holder) Store(string, any)            {}
-func (*holder) Range(func(string, any) bool) {}
-
-// newUpgrader configures the library for many connections that are idle most of the time.
-func newUpgrader(limit int, logger *slog.Logger) *gws.Upgrader {
-	return gws.NewUpgrader(events{}, &gws.ServerOption{
-		ReadMaxPayloadSize: limit, CheckUtf8Enabled: true, ParallelGolimit: 1,
-		NewSession: func() gws.SessionStorage { return &holder{} },
-		Logger:     libraryLog{logger},
-	})
-}
-
-// libraryLog takes what the WebSocket library logs.
-type libraryLog struct{ logger *slog.Logger }
-
-func (l libraryLog) Error(v ...any) { l.logger.Debug("WebSocket", "event", v) }
-
-// events are the calls of the library.
-type events struct{}
-
-func (events) OnOpen(*gws.Conn) {}
-
-func (events) OnClose(socket *gws.Conn, err error) { socket.Session().(*holder).failure = err }
-
-func (events) OnPing(socket *gws.Conn, payload []byte) { _ = socket.WritePong(payload) }
-
-func (events) OnPong(*gws.Conn, []byte) {}
-
-// OnMessage takes binary messages. Text has no meaning in the protocol.
-func (events) OnMessage(socket *gws.Conn, message *gws.Message) {
-	if message.Opcode == gws.OpcodeBinary {
-		// The buffer of the message belongs to the library, the payload to whoever works on the request.
-		payload := append([]byte(nil), message.Bytes()...)
-		message.Close()
-		socket.Session().(*holder).connection.receive(payload)
-		return
-	}
-	message.Close()
-}
-
-var (
-	_ gws.Event          = events{}
-	_ gws.SessionStorage = (*holder)(nil)
-)

@@ -16,7 +16,7 @@ func TestJavaScriptClient(t *testing.T) {
 	s := apptest.Start(t, []app.Role{app.Gateway, app.Service})
 	cmd := exec.CommandContext(t.Context(), "node", "--test")
 	cmd.Dir = "client"
-	cmd.Env = append(os.Environ(), "APP_CLIENTS="+s.ClientURL(), "APP_SERVICE="+s.URL(app.Service), "APP_GATEWAY="+s.URL(app.Gateway))
+	cmd.Env = append(os.Environ(), "APP_CLIENTS="+s.ClientURLs()[0], "APP_SERVICE="+s.URL(app.Service), "APP_GATEWAY="+s.URL(app.Gateway))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -19,8 +19,7 @@ import (
 // as the half of a private key.
 func publicKeyOfP12(data []byte, settings config.P12) (any, error) {
 	password := settings.Password.Reveal()
-	//lint:ignore SA1019 Nothing else of the package tells the names of the keys.
-	blocks, err := pkcs12.ToPEM(data, password)
+	blocks, err := pkcs12.ToPEM(data, password) //nolint:staticcheck // Nothing else of the package tells the names of keys.
 	if err != nil {
 		// A file with certificates alone has another form, and no names that could be read.
 		certificates, trustErr := pkcs12.DecodeTrustStore(data, password)

@@ -47,7 +47,7 @@ type remoteLogin struct {
 	DeviceDetails map[string]string `json:"deviceDetails"`
 	UserStatus    *string           `json:"userStatus"`
 	Location      *remoteLocation   `json:"location"`
-	IP            string            `json:"ip"`
+	IP            *string           `json:"ip"`
 }
 
 type remoteLocation struct {
@@ -59,7 +59,10 @@ type remoteLocation struct {
 
 func newRemoteLogin(r *Request) remoteLogin {
 	l := remoteLogin{
-		Version: r.Version, UserID: r.UserID, Password: r.Password, Device: r.Device.String(), DeviceDetails: r.DeviceDetails, IP: r.IP.String(),
+		Version: r.Version, UserID: r.UserID, Password: r.Password, Device: r.Device.String(), DeviceDetails: r.DeviceDetails,
+	}
+	if r.IP.IsValid() {
+		l.IP = new(r.IP.String())
 	}
 	if r.UserStatus != nil {
 		l.UserStatus = new(r.UserStatus.String())

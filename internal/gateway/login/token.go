@@ -75,13 +75,17 @@ func (t *tokens) authenticate(_ context.Context, r *Request) (*Permissions, erro
 	return permissions, nil
 }
 
-// key returns the key that checks a token. The parser asks for accepted algorithms only.
+// key returns the key that checks a token.
 func (t *tokens) key(token *jwt.Token) (any, error) {
 	if _, ok := token.Header["crit"]; ok {
 		// The token demands that its reader understands more than this one does.
 		return nil, errors.New("the token has critical header fields")
 	}
-	return t.keys[token.Method.Alg()], nil
+	key, ok := t.keys[token.Method.Alg()]
+	if !ok {
+		return nil, fmt.Errorf("there is no key for %q", token.Method.Alg())
+	}
+	return key, nil
 }
 
 func (*tokens) close() {}

@@ -136,7 +136,7 @@ test('the same device logs in again, and the older session ends', async () => {
 
 test('an administrator ends a session, and the user comes back', async () => {
   const kicked = await Client.login(url, '3');
-  await admin(gateway, 'DELETE', '/sessions?userIds=3');
+  await admin(gateway, 'DELETE', '/sessions?ids=3');
   assert.equal((await kicked.ended()).closeStatus, 600);
   await kicked.closed;
   const back = await Client.login(url, '3');

@@ -61,6 +61,9 @@ export class Client {
       return;
     }
     const notification = AppNotification.toObject(AppNotification.decode(data), toObject);
+    if (notification.closeStatus) {
+      this.#socket.close(); // The server waits for it.
+    }
     const pending = this.#pending.get(notification.requestId);
     if (pending && !notification.relayedRequest) {
       this.#pending.delete(notification.requestId);

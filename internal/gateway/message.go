@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// The reading end of RFC 6455 is written here rather than taken from a library: libraries keep buffers for each
+// connection that tens of thousands of idle ones cannot afford, and writing, bounding and closing are the business of the
+// stream anyway.
+
+// An opcode says what a frame of a WebSocket holds.
+type opcode byte
+
+const (
+	opContinuation opcode = 0
+	opText         opcode = 1
+	opBinary       opcode = 2
+	opClose        opcode = 8
+	opPing         opcode = 9
+	opPong         opcode = 10
+)
+
+func (o opcode) control() bool { return o >= opClose }
+
+// maxControl is the largest payload of a frame that controls the connection.
+const maxControl = 125
+
+// A violation is what a client did against the rules of the WebSocket. The status tells it in the closing frame.
+type violation struct {
+	status uint16
+	reason string
+}
+
+func (v *violation) Error() string { return fmt.Sprintf("WebSocket: %s", v.reason) }
+
+func violates(reason string) error { return &violation{1002, reason} }
+
+var (
+	errMessageSize = &violation{1009, "the message is too large"}
+	errText        = &violation{1007, "the text is not UTF-8"}
+)
+
+// errFarewell means that the client has closed the WebSocket properly.
+var errFarewell = errors.New("the client closed the WebSocket")
+
+// A frameHead is what stands before the payload of a frame.
+type frameHead struct {
+	final  bool
+	opcode opcode
+	length uint64
+	mask   [4]byte
+}
+
+// readFrameHead reads the head of a frame of a client.
+func readFrameHead(r *bufio.Reader) (h frameHead, err error) {
+	first, err := r.ReadByte()
+	if err != nil {
+		return h, err
+	}
+	second, err := r.ReadByte()
+	if err != nil {
+		return h, within(err)
+	}
+	h.final, h.opcode = first&0x80 != 0, opcode(first&0x0f)
+	switch {
+	case first&0x70 != 0:
+		return h, violates("a reserved bit is set")
+	case h.opcode > opBinary && h.opcode < opClose || h.opcode > opPong:
+		return h, violates("the opcode is reserved")
+	case second&0x80 == 0:
+		return h, violates("the frame is not masked")
+	}
+	h.length = uint64(second & 0x7f)
+	if h.opcode.control() && (!h.final || h.length > maxControl) {
+		return h, violates("a control frame is fragmented or too long")
+	}
+	switch h.length {
+	case 126:
+		h.length, err = readNumber(r, 2)
+	case 127:
+		if h.length, err = readNumber(r, 8); h.length >= 1<<63 {
+			return h, violates("the length has 64 bits")
+		}
+	}
+	if err != nil {
+		return h, err
+	}
+	for i := range h.mask {
+		if h.mask[i], err = r.ReadByte(); err != nil {
+			return h, within(err)
+		}
+	}
+	return h, nil
+}
+
+func readNumber(r *bufio.Reader, size int) (n uint64, err error) {
+	for range size {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, within(err)
+		}
+		n = n<<8 | uint64(b)
+	}
+	return n, nil
+}
+
+// within makes the end of the stream one inside a frame.
+func within(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// appendPayload reads the payload of a frame and appends it to b.
+func (h *frameHead) appendPayload(r *bufio.Reader, b []byte) ([]byte, error) {
+	start := len(b)
+	b = append(b, make([]byte, h.length)...)
+	payload := b[start:]
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return nil, within(err)
+	}
+	mask := uint64(binary.LittleEndian.Uint32(h.mask[:]))
+	mask |= mask << 32
+	for len(payload) >= 8 {
+		binary.LittleEndian.PutUint64(payload, binary.LittleEndian.Uint64(payload)^mask)
+		payload = payload[8:]
+	}
+	for i := range payload {
+		payload[i] ^= h.mask[i%4]
+	}
+	return b, nil
+}
+
+// A messageReader puts the messages of a client together.
+type messageReader struct {
+	reader *bufio.Reader
+	limit  int
+	// control is told of the frames between messages. An error ends the reading.
+	control func(o opcode, payload []byte) error
+}
+
+// read returns the next message. The payload belongs to the caller.
+func (m *messageReader) read() (kind opcode, payload []byte, err error) {
+	for started := false; ; {
+		h, err := readFrameHead(m.reader)
+		switch {
+		case err != nil:
+			if started {
+				err = within(err)
+			}
+			return 0, nil, err
+		case h.opcode.control():
+			control, err := h.appendPayload(m.reader, nil)
+			if err == nil {
+				err = m.control(h.opcode, control)
+			}
+			if err != nil {
+				return 0, nil, err
+			}
+			continue
+		case started != (h.opcode == opContinuation):
+			return 0, nil, violates("a message begins inside another one, or goes on that has not begun")
+		case h.length > uint64(m.limit-len(payload)):
+			return 0, nil, errMessageSize
+		case !started:
+			started, kind = true, h.opcode
+		}
+		if payload, err = h.appendPayload(m.reader, payload); err != nil {
+			return 0, nil, err
+		}
+		if !h.final {
+			continue
+		}
+		if kind == opText && !utf8.Valid(payload) {
+			return 0, nil, errText
+		}
+		return kind, payload, nil
+	}
+}
+
+// readMessages reads until the client goes or breaks a rule.
+func (c *connection) readMessages() error {
+	m := messageReader{
+		reader: c.stream.reader, limit: int(c.gateway.settings().ClientAPI.MaxRequestSizeBytes), control: c.control,
+	}
+	for {
+		kind, payload, err := m.read()
+		if broken, ok := errors.AsType[*violation](err); ok {
+			c.sayFarewell(broken.status, broken.reason)
+		}
+		if err != nil {
+			return err
+		}
+		// Text has no meaning in the protocol.
+		if kind == opBinary {
+			c.receive(payload)
+		}
+	}
+}
+
+// control answers a frame that controls the connection.
+func (c *connection) control(o opcode, payload []byte) error {
+	switch o {
+	case opPing:
+		return c.stream.send(controlFrame(opPong, payload))
+	case opClose:
+		status, err := checkFarewell(payload)
+		if err != nil {
+			return err
+		}
+		c.sayFarewell(status, "")
+		return errFarewell
+	}
+	return nil
+}
+
+// checkFarewell returns the status of a closing frame; 0 is none.
+func checkFarewell(payload []byte) (uint16, error) {
+	if len(payload) == 0 {
+		return 0, nil
+	}
+	if len(payload) == 1 {
+		return 0, violates("the closing frame has half a status")
+	}
+	status := binary.BigEndian.Uint16(payload)
+	switch {
+	case status < 1000, status > 4999, status >= 1004 && status <= 1006, status >= 1014 && status < 3000:
+		return 0, violates("the closing frame has a status that is not for the wire")
+	case !utf8.Valid(payload[2:]):
+		return 0, errText
+	}
+	return status, nil
+}
+
+// sayFarewell sends a closing frame; a status of 0 is none. Nothing may be sent after it.
+func (c *connection) sayFarewell(status uint16, reason string) {
+	var payload []byte
+	if status != 0 {
+		payload = append(binary.BigEndian.AppendUint16(nil, status), reason...)
+	}
+	_ = c.stream.send(controlFrame(opClose, payload))
+	c.stream.finish()
+}
+
+// controlFrame makes a frame that controls the connection.
+func controlFrame(o opcode, payload []byte) []byte {
+	payload = payload[:min(len(payload), maxControl)]
+	return append([]byte{0x80 | byte(o), byte(len(payload))}, payload...)
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"testing"
+
+	"github.com/pires/go-proxyproto"
+
+	"example.org/app/internal/config"
+	"example.org/app/internal/wire"
+	"example.org/app/test/client"
+)
+
+func TestForwardedAddress(t *testing.T) {
+	for _, test := range []struct {
+		forwarded, xff []string
+		want           string
+	}{
+		{want: "invalid IP"},
+		{forwarded: []string{"for=192.0.2.60;proto=http;by=203.0.113.43"}, want: "192.0.2.60"},
+		{forwarded: []string{`proto=https; For="[2001:db8:cafe::17]:4711"`}, want: "2001:db8:cafe::17"},
+		{forwarded: []string{"for=192.0.2.43, for=198.51.100.17"}, want: "192.0.2.43"},
+		{forwarded: []string{"for=192.0.2.43", "for=198.51.100.17"}, want: "192.0.2.43"},
+		{forwarded: []string{`for="192.0.2.43:80"`}, want: "192.0.2.43"},
+		{forwarded: []string{`secret="a,b;for=1.1.1.1\"";for=192.0.2.43`}, want: "192.0.2.43"},
+		{forwarded: []string{"for=_hidden"}, xff: []string{"192.0.2.1"}, want: "192.0.2.1"},
+		{forwarded: []string{"for=unknown"}, want: "invalid IP"},
+		{forwarded: []string{"by=192.0.2.1"}, want: "invalid IP"},
+		{forwarded: []string{`for="192.0.2.1`}, want: "192.0.2.1"},
+		{xff: []string{" 192.0.2.7 , 10.0.0.1"}, want: "192.0.2.7"},
+		{xff: []string{"2001:db8::1"}, want: "2001:db8::1"},
+		{xff: []string{"::ffff:192.0.2.7"}, want: "192.0.2.7"},
+		{xff: []string{"fe80::1%eth0"}, want: "fe80::1"},
+		{xff: []string{"192.0.2.7:1234"}, want: "192.0.2.7"},
+		{xff: []string{"nonsense", "192.0.2.7"}, want: "invalid IP"},
+	} {
+		h := http.Header{"Forwarded": test.forwarded, "X-Forwarded-For": test.xff}
+		got, err := forwardedAddress(h, config.AddressSourceOptional)
+		if err != nil || got.String() != test.want {
+			t.Errorf("%v: got %v, %v, want %s", h, got, err, test.want)
+		}
+		if _, err := forwardedAddress(h, config.AddressSourceRequired); (err == nil) != got.IsValid() {
+			t.Errorf("%v: required: %v", h, err)
+		}
+		if got, err := forwardedAddress(h, config.AddressSourceDisabled); err != nil || got.IsValid() {
+			t.Errorf("%v: disabled: %v, %v", h, got, err)
+		}
+	}
+}
+
+// preamble is what a proxy sends first.
+func preamble(t *testing.T, version byte, source string) []byte {
+	t.Helper()
+	from, to := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(source)), net.TCPAddrFromAddrPort(netip.MustParseAddrPort(source))
+	b, err := proxyproto.HeaderProxyFromAddrs(version, from, to).Format()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestAddressSources logs in through all kinds of proxies, with encryption and without.
+func TestAddressSources(t *testing.T) {
+	w := newWorld(t)
+	headers := http.Header{"X-Forwarded-For": {"198.51.100.7"}}
+	local := []byte("PROXY UNKNOWN\r\n")
+	user := int64(0)
+	for _, mode := range []config.AddressSource{config.AddressSourceOptional, config.AddressSourceRequired, config.AddressSourceDisabled} {
+		for _, encrypted := range []bool{false, true} {
+			m := w.gateway(string(mode)+map[bool]string{true: "-tls"}[encrypted], func(c *config.Config) {
+				g := &c.Gateway
+				g.TCP.RemoteAddressSource.ProxyProtocolMode, g.WebSocket.RemoteAddressSource.ProxyProtocolMode = mode, mode
+				g.WebSocket.RemoteAddressSource.HTTPHeaderMode = config.AddressSourceOptional
+				g.TCP.SSL.Enabled, g.WebSocket.SSL.Enabled = encrypted, encrypted
+			})
+			for name, test := range map[string]struct {
+				url      string
+				options  client.Options
+				optional string // the address that counts, or "" for a connection that is dropped
+				required string
+				disabled string // "-" is not tried: the header is read as a frame then
+			}{
+				"TCP":                  {m.tcp, client.Options{}, "127.0.0.1", "", "127.0.0.1"},
+				"TCP, version 1":       {m.tcp, client.Options{Preamble: preamble(t, 1, "192.0.2.1:5")}, "192.0.2.1", "192.0.2.1", "-"},
+				"TCP, version 2":       {m.tcp, client.Options{Preamble: preamble(t, 2, "[2001:db8::1]:5")}, "2001:db8::1", "2001:db8::1", "-"},
+				"TCP, proxy itself":    {m.tcp, client.Options{Preamble: local}, "127.0.0.1", "127.0.0.1", "-"},
+				"TCP, broken":          {m.tcp, client.Options{Preamble: []byte("PROXY TCP4 nonsense\r\n")}, "", "", "-"},
+				"WebSocket":            {m.ws, client.Options{}, "127.0.0.1", "", "127.0.0.1"},
+				"WebSocket, header":    {m.ws, client.Options{Header: headers}, "198.51.100.7", "", "198.51.100.7"},
+				"WebSocket, version 2": {m.ws, client.Options{Preamble: preamble(t, 2, "192.0.2.1:5")}, "192.0.2.1", "192.0.2.1", ""},
+				"WebSocket, both":      {m.ws, client.Options{Preamble: preamble(t, 1, "192.0.2.1:5"), Header: headers}, "198.51.100.7", "198.51.100.7", ""},
+			} {
+				t.Run(string(mode)+map[bool]string{true: ", encrypted"}[encrypted]+", "+name, func(t *testing.T) {
+					user++
+					want := map[config.AddressSource]string{
+						config.AddressSourceOptional: test.optional, config.AddressSourceRequired: test.required, config.AddressSourceDisabled: test.disabled,
+					}[mode]
+					if want == "-" {
+						return
+					}
+					if err := m.options.BlockedIPs.UnblockAll(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					defer cancel()
+					test.options.TLS = trust()
+					c, err := client.Dial(ctx, test.url, test.options)
+					if err == nil {
+						defer c.Close()
+						err = c.Login(ctx, &wire.CreateSessionRequest{Version: 1, UserId: user})
+					}
+					if (err == nil) != (want != "") {
+						t.Fatalf("the login ended with %v, the address should be %q", err, want)
+					}
+					if want == "" {
+						return
+					}
+					if s := m.sessions.find(user, 0); s == nil || s.IP.String() != want {
+						t.Errorf("the session is %+v, want the address %s", s, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestBlockedBehindProxy has proxies tell a blocked address.
+func TestBlockedBehindProxy(t *testing.T) {
+	w := newWorld(t)
+	m := w.gateway("g")
+	bad := netip.MustParseAddr("192.0.2.66")
+	if err := m.options.BlockedIPs.Block(t.Context(), []netip.Addr{bad}, 1e6); err != nil {
+		t.Fatal(err)
+	}
+	for name, options := range map[string]client.Options{
+		"proxy":  {Preamble: preamble(t, 1, "192.0.2.66:5")},
+		"header": {Header: http.Header{"Forwarded": {"for=192.0.2.66"}}},
+	} {
+		if c, err := client.Dial(t.Context(), m.ws, options); err == nil {
+			c.Close()
+			t.Errorf("%s: a blocked address opened a WebSocket", name)
+		}
+	}
+	client.LogIn(t, m.ws, 1).Beat()
+}
