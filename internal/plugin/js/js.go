@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package js runs plugins that are written in JavaScript. Each plugin has an engine of its own, which one goroutine
-// owns; calls wait in its queue, and while a function awaits something, others run.
+// owns at a time: that of the plugin, at which calls wait in a queue, or that of a caller that finds the engine free.
+// While a function awaits something, others run.
 //
 // It knows nothing of states, of who is called when, or of what a failure means: the package above does.
 package js
