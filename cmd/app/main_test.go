@@ -345,3 +345,37 @@ func TestUnwritableData(t *testing.T) {
 		t.Errorf("said %q", line)
 	}
 }
+
+// TestPluginsAreAnnounced proves that the start says which plugins were loaded, and which were not and why.
+func TestPluginsAreAnnounced(t *testing.T) {
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, "plugins"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	good := `export default class extends AppPlugin {
+  getDescriptor() { return {id: 'good', version: '2.1'}; }
+  getExtensions() { return [class Good extends AppExtension { getExtensionPoints() { return ['AdminActionHandler']; } }]; }
+}`
+	for name, code := range map[string]string{"good.js": good, "bad.js": "export default 1", "notes.txt": "no plugin"} {
+		if err := os.WriteFile(filepath.Join(home, "plugins", name), []byte(code), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := run(t, home)
+	for _, part := range []string{"plugins                   " + filepath.Join(home, "plugins") + "\n", "loaded                  good 2.1\n", "REJECTED                bad.js"} {
+		if !strings.Contains(s.banner, part) {
+			t.Errorf("the start says %s, without %q", s.banner, part)
+		}
+	}
+	if strings.Contains(s.banner, "notes.txt") {
+		t.Error("a file that is no plugin was looked at")
+	}
+	s.Process.Signal(syscall.SIGTERM)
+	if code := s.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	off := run(t, t.TempDir(), "--set=app.plugin.enabled=false")
+	if !strings.Contains(off.banner, "plugins                   switched off") {
+		t.Errorf("the start says %s", off.banner)
+	}
+}

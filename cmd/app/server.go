@@ -89,10 +89,26 @@ func announce(a *app.App) {
 			fmt.Printf("  %-8s clients          %s\n", role, strings.Join(a.ClientURLs(), "  "))
 		}
 	}
+	announcePlugins(a.Plugins())
 	fmt.Printf("  root account              %s\n", administrator.RootLoginName)
 	fmt.Printf("  log files                 %s\n\n", a.LogDir())
 	if a.DefaultRootPassword() {
 		fmt.Printf("WARNING: the root account %q has the default password %q; change it with PUT /admins?ids=0.\n\n",
 			administrator.RootLoginName, config.Default().Security.Password.InitialRootPassword.Reveal())
+	}
+}
+
+// announcePlugins prints which plugins were loaded and which were not.
+func announcePlugins(r app.PluginReport) {
+	if !r.Enabled {
+		fmt.Printf("  plugins                   switched off\n")
+		return
+	}
+	fmt.Printf("  plugins                   %s\n", r.Folder)
+	for _, p := range r.Loaded {
+		fmt.Printf("    loaded                  %s\n", p)
+	}
+	for _, reason := range r.Rejected {
+		fmt.Printf("    REJECTED                %s\n", strings.ReplaceAll(reason, "\n", " "))
 	}
 }

@@ -55,6 +55,9 @@ type Options struct {
 	Settings      func() *Settings // called for each request
 	Authenticator Authenticator
 	Recorders     []Recorder
+	// Watcher is told as well, whatever the settings say of the audit log. It may
+	// be nil.
+	Watcher Watcher
 	// Observe is told of every answer, for metrics. path is that of the
 	// operation, or "" when none matched. It may be nil.
 	Observe func(method, path string, status int, took time.Duration)
@@ -139,14 +142,24 @@ type call struct {
 	op        *Operation
 	principal *Principal
 	params    map[string]any
+	form      func() // deletes the files of a form; nil without one
+	watched   bool   // whether the Watcher wants to know
 	status    int
 	code      apierr.Code
+}
+
+// discard deletes what reading the input left on the disk.
+func (c *call) discard() {
+	if c.form != nil {
+		c.form()
+	}
 }
 
 // ServeHTTP implements http.Handler. The order of the steps is part of the
 // contract: which error wins is observable.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{api: a, w: w, r: r, started: a.opts.Now(), requestID: rand.Text(), settings: a.opts.Settings(), conn: connOf(r.Context())}
+	c.watched = a.opts.Watcher != nil && a.opts.Watcher.Wants()
 	if ap, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		c.remote = ap.Addr().Unmap().WithZone("")
 	}
@@ -192,6 +205,7 @@ func (c *call) process() (result any, err error) {
 		return nil, err
 	}
 	in, err := c.readInput()
+	defer c.discard()
 	if err != nil {
 		return nil, err
 	}
@@ -263,8 +277,15 @@ func (c *call) readInput() (any, error) {
 			return nil, err
 		}
 	}
+	if op.input.formIndex != nil {
+		var form Form
+		if form, c.form, err = c.readForm(); err != nil {
+			return nil, err
+		}
+		v.FieldByIndex(op.input.formIndex).Set(reflect.ValueOf(form))
+	}
 	op.input.resolvePaging(v, c.settings)
-	if c.settings.Audit && c.settings.AuditParams {
+	if c.watched || c.settings.Audit && c.settings.AuditParams {
 		c.params = op.input.describe(v)
 	}
 	if op.Method == http.MethodDelete && !selected && !c.settings.AllowDeleteWithoutFilter {
@@ -276,19 +297,15 @@ func (c *call) readInput() (any, error) {
 // readBody reads the JSON body whatever its Content-Type says.
 func (c *call) readBody(dst reflect.Value) error {
 	limit := c.settings.MaxBodyBytes
-	tooLarge := &apierr.Error{
-		Code: apierr.IllegalArgument, Status: http.StatusRequestEntityTooLarge,
-		Reason: fmt.Sprintf("the body is larger than %d bytes", limit),
-	}
 	if c.r.ContentLength > limit {
 		c.w.Header().Set("Connection", "close")
-		return tooLarge
+		return bodyTooLarge(limit)
 	}
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
 	if _, err := buf.ReadFrom(http.MaxBytesReader(c.w, c.r.Body, limit)); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return tooLarge
+			return bodyTooLarge(limit)
 		}
 		return illegal("the body could not be read to its end")
 	}
@@ -320,7 +337,7 @@ func (c *call) respond(result any, err error) {
 	if c.api.opts.Observe != nil {
 		c.api.opts.Observe(c.r.Method, path, c.status, took)
 	}
-	if c.settings.Audit {
+	if c.settings.Audit || c.watched {
 		c.record(err, took)
 	}
 }
@@ -334,9 +351,7 @@ func (c *call) record(err error, took time.Duration) {
 	if c.op != nil {
 		rec.Action = c.op.ID
 	}
-	for _, r := range c.api.opts.Recorders {
-		r.Record(c.r.Context(), rec)
-	}
+	c.api.tell(c.r.Context(), rec, c.settings, c.watched)
 }
 
 // send sends the result of an operation. Its error is for the record; the

@@ -98,6 +98,7 @@ func testOperations() []*Operation {
 		return thingEcho{in.IDs, in.Names, in.Count, in.Flag, in.Since, in.Kind, in.Keys, in.Title, in.Limit(), in.Offset()}, nil
 	}
 	return []*Operation{
+		formOperation(),
 		Handle(Operation{ID: "echo", Method: "GET", Path: "/things", Tag: tag, Summary: "Echo", Permission: permission.UserQuery}, echo),
 		Handle(Operation{ID: "create", Method: "POST", Path: "/things", Tag: tag, Summary: "Create", Permission: permission.UserCreate},
 			func(_ context.Context, in *thingCreation) (thing, error) { return in.Body, nil }),

@@ -35,6 +35,32 @@ type Recorder interface {
 	Record(ctx context.Context, r *Record)
 }
 
+// Watcher is a Recorder that comes and goes.
+type Watcher interface {
+	Recorder
+	// Wants reports whether it wants to be told of the request that begins. It
+	// costs next to nothing.
+	Wants() bool
+}
+
+// tell hands a record to those who shall get it.
+func (a *API) tell(ctx context.Context, rec *Record, s *Settings, watched bool) {
+	if watched {
+		a.opts.Watcher.Record(ctx, rec)
+	}
+	if !s.Audit {
+		return
+	}
+	if !s.AuditParams && rec.Params != nil {
+		plain := *rec
+		plain.Params = nil
+		rec = &plain
+	}
+	for _, r := range a.opts.Recorders {
+		r.Record(ctx, rec)
+	}
+}
+
 // AuditLog returns a Recorder that writes one log record for each request.
 func AuditLog(logger *slog.Logger) Recorder { return auditLog{logger.Handler()} }
 
@@ -45,7 +71,11 @@ func (l auditLog) Record(ctx context.Context, r *Record) {
 		return
 	}
 	attrs := make([]slog.Attr, 0, 12)
-	if r.Admin != nil {
+	switch {
+	case r.Admin == nil:
+	case r.Admin.Plugin != "":
+		attrs = append(attrs, slog.String("admin", r.Admin.LoginName))
+	default:
 		attrs = append(attrs, slog.Int64("adminId", r.Admin.ID))
 	}
 	attrs = append(
@@ -93,6 +123,9 @@ func (in *input) describe(v reflect.Value) map[string]any {
 		if f := v.FieldByIndex(in.bodyIndex); !f.IsZero() {
 			params["body"] = in.body.describe(f, false)
 		}
+	}
+	if in.formIndex != nil {
+		params["files"] = v.FieldByIndex(in.formIndex).Interface().(Form).describe()
 	}
 	if len(params) == 0 {
 		return nil

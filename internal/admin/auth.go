@@ -24,6 +24,9 @@ type Principal struct {
 	ID          int64
 	LoginName   string
 	Permissions permission.Set
+	// Plugin is the id of the plugin that acts in the place of an administrator;
+	// it is empty for administrators.
+	Plugin string
 }
 
 // Authenticator knows the administrators.

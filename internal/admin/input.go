@@ -13,7 +13,8 @@ import (
 
 // input is the compiled input type of one operation: a struct whose fields
 // tagged `query:"name"` are query parameters, those tagged `header:"Name"`
-// request headers, and whose field Body, if any, is the JSON body.
+// request headers, and whose field Body, if any, is the JSON body. A field Form
+// takes a multipart form instead.
 //
 // Tags of a query field: doc, example, default, required:"true", uniqueItems
 // for sets, selector:"true" for what locates the records of a deletion (of a
@@ -25,6 +26,7 @@ type input struct {
 	body         *shape
 	bodyIndex    []int
 	bodyRequired bool
+	formIndex    []int   // nil if the input is no form
 	paging       [][]int // the fields of type Paging and PageRequest
 }
 
@@ -61,6 +63,8 @@ func newInput(reg huma.Registry, t reflect.Type) *input {
 			p := newParam(reg, f, f.Tag.Get("header"))
 			p.header = true
 			in.params = append(in.params, p)
+		case f.Type == formFieldType:
+			in.formIndex = f.Index
 		case f.Name == "Body":
 			in.body = shapeOf(reg, f.Type, rules{}, t.String()+".Body")
 			in.bodyIndex = f.Index

@@ -148,6 +148,9 @@ func (a *API) describe(op *Operation) *huma.Operation {
 			Content:  map[string]*huma.MediaType{jsonType: {Schema: a.registry.Schema(op.input.body.typ, true, op.ID+"Body")}},
 		}
 	}
+	if op.input.formIndex != nil {
+		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{formType: {Schema: formSchema()}}}
+	}
 	a.describeSuccess(op, o)
 	a.describeFailures(op, o)
 	return o
@@ -267,7 +270,7 @@ func (a *API) describeFailures(op *Operation, o *huma.Operation) {
 		codes[http.StatusUnauthorized] = []apierr.Code{apierr.Unauthorized}
 		codes[http.StatusServiceUnavailable] = []apierr.Code{apierr.ServerUnavailable}
 	}
-	if op.input.body != nil {
+	if op.input.body != nil || op.input.formIndex != nil {
 		codes[http.StatusRequestEntityTooLarge] = []apierr.Code{apierr.IllegalArgument}
 	}
 	if op.Method == http.MethodDelete {

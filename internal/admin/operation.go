@@ -97,7 +97,10 @@ func (op *Operation) check() {
 	case op.Access != Privileged && op.Permission != "":
 		fail("has a permission that is never asked for")
 	}
-	body := op.input.body != nil
+	body := op.input.body != nil || op.input.formIndex != nil
+	if op.input.body != nil && op.input.formIndex != nil {
+		fail("has a body and a form")
+	}
 	if body && (op.Method == http.MethodGet || op.Method == http.MethodHead || op.Method == http.MethodDelete) {
 		fail("only POST and PUT have a body")
 	}

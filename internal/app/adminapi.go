@@ -74,15 +74,24 @@ func (a *App) openPorts(ctx context.Context) error {
 	return nil
 }
 
-// startAdminAPIs answers requests.
-func (a *App) startAdminAPIs(context.Context) error {
+// buildAdminAPIs makes the interfaces of all roles, whether or not they have a
+// port: plugins use them too.
+func (a *App) buildAdminAPIs(context.Context) error {
 	a.health = api.NewHealth(
 		api.Check{Name: "store", Do: a.store.Ping},
 		api.Check{Name: "cluster", Do: func(context.Context) error { return a.cluster.Healthy() }},
 		api.Check{Name: "machine", Do: a.vitals.check},
 	)
+	for _, role := range a.opts.Roles {
+		a.apis[role] = a.newAPI(role, a.logger.With("role", string(role)))
+	}
+	return nil
+}
+
+// startAdminAPIs answers requests.
+func (a *App) startAdminAPIs(context.Context) error {
 	for role, server := range a.servers {
-		handler := a.newAPI(role, a.logger.With("role", string(role)))
+		handler := a.apis[role]
 		a.lifecycle.add(part{
 			name: string(role) + " admin interface",
 			run:  func(context.Context) error { return server.Serve(handler) },
@@ -122,11 +131,13 @@ func (a *App) newAPI(role Role, logger *slog.Logger) *admin.API {
 	opts.Settings = derived(a.live, func(c *config.Config) *admin.Settings { return settingsOf(c, role) })
 	opts.Authenticator = api.NewAuthenticator(a.administrators)
 	opts.Recorders = []admin.Recorder{admin.AuditLog(a.logs.Audit().With("role", string(role)))}
+	opts.Watcher = adminWatcher{a.plugins.manager}
 	opts.Observe = a.observe
 	opts.Logger = logger
 	opts.DocsEnabled = func() bool { return *enabled() }
 	return admin.New(opts, operations(role, api.Common{
 		Build: Build(), Logs: logs.OpenFolder(a.logs.Dir()), Metrics: a.metrics, Health: a.health, Shutdown: a.AskForShutdown,
+		Plugins: a.plugins.administration(a.pluginSettings),
 		MetricsOpenTo: func(addr netip.Addr) bool {
 			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })
 		},

@@ -75,6 +75,8 @@ type App struct {
 	domain         domain
 	health         *api.Health
 	servers        map[Role]*admin.Server
+	apis           map[Role]*admin.API
+	plugins        plugins
 	clientPorts    *gateway.Ports
 	gateway        *gateway.Gateway
 
@@ -89,7 +91,7 @@ type App struct {
 func Run(ctx context.Context, opts Options) (err error) {
 	a := &App{
 		opts: opts, live: config.NewLive(opts.Config), started: time.Now(),
-		servers: map[Role]*admin.Server{}, nodes: map[Role]*cluster.Node{}, shutdown: make(chan struct{}),
+		servers: map[Role]*admin.Server{}, apis: map[Role]*admin.API{}, nodes: map[Role]*cluster.Node{}, shutdown: make(chan struct{}),
 	}
 	a.lifecycle.failed = make(chan error, 1)
 	err = a.start(ctx)
@@ -141,7 +143,8 @@ func (a *App) stop() error {
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		a.checkHome, a.startLogs, a.openPorts, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
-		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.startBlocking, a.startNotifier, a.startDomain, a.startDispatcher, a.startJobs, a.startGateway, a.startAdminAPIs,
+		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.startBlocking, a.buildPlugins, a.startNotifier, a.startDomain, a.buildAdminAPIs,
+		a.startPlugins, a.startDispatcher, a.startJobs, a.startGateway, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -31,7 +31,7 @@ func (a *App) startDispatcher(context.Context) error {
 		Node: a.nodes[Service], Store: a.store, Users: a.domain.users, Relationships: a.domain.relationships, Groups: a.domain.groups,
 		Conversations: a.domain.conversations, Messages: a.domain.messages, Notifier: a.notifier, Presence: a.presence,
 		Settings: func() config.Service { return a.live.Current().Service }, NearbyLimits: a.nearbyLimits,
-		Logger: a.logger.With("role", string(Service)),
+		Plugins: a.plugins.manager, Logger: a.logger.With("role", string(Service)),
 	}).Serve()
 }
 

@@ -56,6 +56,7 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 		Settings:     func() config.Message { return settings().Message },
 		ReadReceipts: func() config.ReadReceipt { return settings().Conversation.ReadReceipt },
 		Sent:         func(n int64) { counters.MessageSent.Add(float64(n)) },
+		BeforeDelete: a.plugins.messagesToDelete,
 		HasAccounts:  a.hasAccounts,
 		Deliverer:    &service.Courier{Notifier: a.notifier, Settings: func() config.Notification { return settings().Notification }},
 	})

@@ -79,7 +79,7 @@ func (a *App) startGateway(ctx context.Context) error {
 		Settings: func() config.IdentityAccessManagement {
 			return a.live.Current().Gateway.Session.IdentityAccessManagement
 		},
-		Node: a.nodes[Gateway], Logger: logger,
+		Node: a.nodes[Gateway], Logger: logger, Plugins: a.plugins.authenticate,
 	})
 	if err != nil {
 		return err
@@ -101,6 +101,7 @@ func (a *App) startGateway(ctx context.Context) error {
 		Presence: a.presence, Authenticator: authenticator,
 		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers, AutoIPs: autoIPs, AutoUsers: autoUsers,
 		Metrics: a.metrics.Gateway(), Logger: logger,
+		Online: a.sessionOpened, Offline: a.sessionClosed, Notified: a.plugins.notified,
 	})
 	if err != nil {
 		return err

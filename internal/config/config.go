@@ -54,6 +54,7 @@ type Config struct {
 	IP          IP          `doc:"How the addresses of this machine are found."`
 	Logging     Logging     `doc:"What the server logs and where."`
 	Metrics     Metrics     `doc:"Who may read the metrics."`
+	Plugin      Plugin      `doc:"Programs of others that take part in what the server does."`
 	Security    Security    `doc:"Passwords and how they are stored, and clients that may not connect."`
 	Shutdown    Shutdown    `doc:"How long a stopping server waits for running work."`
 	Gateway     Gateway     `doc:"The role that holds the connections of the users."`
@@ -66,6 +67,9 @@ type Config struct {
 	// sources has the properties that are not at their default. It is never
 	// changed once others can see it.
 	sources map[string]Source
+	// foreign are the properties that others than the server read; it is never
+	// changed once others can see it.
+	foreign *foreign
 }
 
 // Service is the configuration of the role that holds the rules and the data.

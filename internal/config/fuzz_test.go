@@ -26,9 +26,9 @@ func FuzzSources(f *testing.F) {
 		v := reflect.ValueOf(&s).Elem()
 		tr.setDefaults(v)
 		for _, read := range []func() (*patch, *Error){
-			func() (*patch, *Error) { return tr.fromYAML("fuzz.yaml", []byte(yaml)) },
+			func() (*patch, *Error) { return tr.fromYAML("fuzz.yaml", []byte(yaml), newForeign(nil)) },
 			func() (*patch, *Error) { return tr.fromEnvironment(strings.Split(env, "\n")) },
-			func() (*patch, *Error) { return tr.fromSet(strings.Split(set, "\n")) },
+			func() (*patch, *Error) { return tr.fromSet(strings.Split(set, "\n"), newForeign(nil)) },
 		} {
 			p, err := read()
 			if err != nil {

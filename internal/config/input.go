@@ -31,6 +31,7 @@ func (k inputKind) String() string {
 type input struct {
 	kind   inputKind
 	text   string
+	tag    string // the YAML type of a text in a file
 	items  []input
 	fields []inputField
 	origin origin

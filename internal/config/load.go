@@ -25,12 +25,16 @@ type Options struct {
 	Environ []string
 	// Set holds items of the form "app.some.property=value".
 	Set []string
+
+	// foreign takes the properties that are not of the server; nil refuses them.
+	foreign *foreign
 }
 
 // Load reads all sources and validates the result. It reports only the first
 // problem, as an *Error.
 func Load(opts Options) (*Config, error) {
-	c := &Config{home: opts.Home, resolved: true, sources: make(map[string]Source)}
+	opts.foreign = newForeign(opts.Environ)
+	c := &Config{home: opts.Home, resolved: true, sources: make(map[string]Source), foreign: opts.foreign}
 	if err := configTree().load(c.value(), opts, c.sources); err != nil {
 		return nil, err
 	}
@@ -46,10 +50,10 @@ func (t *tree) load(v reflect.Value, opts Options, sources map[string]Source) *E
 		source Source
 		read   func() (*patch, *Error)
 	}{
-		{SourceFile, func() (*patch, *Error) { return t.fromFile(opts.Home, opts.File) }},
-		{SourceFile, func() (*patch, *Error) { return t.fromOptionalFile(latestFile(opts.Home)) }},
+		{SourceFile, func() (*patch, *Error) { return t.fromFile(opts.Home, opts.File, opts.foreign) }},
+		{SourceFile, func() (*patch, *Error) { return t.fromOptionalFile(latestFile(opts.Home), opts.foreign) }},
 		{SourceEnvironment, func() (*patch, *Error) { return t.fromEnvironment(opts.Environ) }},
-		{SourceFlag, func() (*patch, *Error) { return t.fromSet(opts.Set) }},
+		{SourceFlag, func() (*patch, *Error) { return t.fromSet(opts.Set, opts.foreign) }},
 	} {
 		p, err := step.read()
 		if err != nil {
@@ -80,22 +84,22 @@ func (t *tree) complete(err *Error) *Error {
 }
 
 // fromFile reads the file that is wanted, or the usual one if it exists.
-func (t *tree) fromFile(home, file string) (*patch, *Error) {
+func (t *tree) fromFile(home, file string, f *foreign) (*patch, *Error) {
 	if file == "" {
-		return t.fromOptionalFile(filepath.Join(home, "config", "application.yaml"))
+		return t.fromOptionalFile(filepath.Join(home, "config", "application.yaml"), f)
 	}
-	return t.fromExistingFile(file)
+	return t.fromExistingFile(file, f)
 }
 
 // fromOptionalFile reads a file that need not exist.
-func (t *tree) fromOptionalFile(file string) (*patch, *Error) {
+func (t *tree) fromOptionalFile(file string, f *foreign) (*patch, *Error) {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return t.newPatch(), nil
 	}
-	return t.fromExistingFile(file)
+	return t.fromExistingFile(file, f)
 }
 
-func (t *tree) fromExistingFile(file string) (*patch, *Error) {
+func (t *tree) fromExistingFile(file string, f *foreign) (*patch, *Error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		reason := err
@@ -105,11 +109,11 @@ func (t *tree) fromExistingFile(file string) (*patch, *Error) {
 		}
 		return nil, &Error{Source: file, Rule: "cannot read the configuration file: " + reason.Error(), err: err}
 	}
-	return t.fromYAML(file, data)
+	return t.fromYAML(file, data, f)
 }
 
 // fromYAML reads the content of a file.
-func (t *tree) fromYAML(file string, data []byte) (*patch, *Error) {
+func (t *tree) fromYAML(file string, data []byte, other *foreign) (*patch, *Error) {
 	in, err := parseYAMLValue(file, data)
 	if err != nil {
 		return nil, err
@@ -123,7 +127,7 @@ func (t *tree) fromYAML(file string, data []byte) (*patch, *Error) {
 		return nil, &Error{Source: in.origin.String(), Rule: "a configuration file must hold a group of properties, not " + in.kind.String()}
 	}
 	for _, f := range in.fields {
-		if err := t.putNamed(root, f.key, f.value); err != nil {
+		if err := t.putNamed(root, f.key, f.value, other); err != nil {
 			return nil, err
 		}
 	}
@@ -131,7 +135,7 @@ func (t *tree) fromYAML(file string, data []byte) (*patch, *Error) {
 }
 
 // fromSet reads the items of flags.
-func (t *tree) fromSet(items []string) (*patch, *Error) {
+func (t *tree) fromSet(items []string, other *foreign) (*patch, *Error) {
 	root := t.newPatch()
 	from := origin{source: "--set"}
 	for _, item := range items {
@@ -144,7 +148,7 @@ func (t *tree) fromSet(items []string) (*patch, *Error) {
 			return nil, &Error{Source: from.String(), Property: name, Rule: "must have the form property=value"}
 		}
 		in := input{kind: inputText, text: value, flat: true, origin: from}
-		if err := t.putNamed(root, strings.TrimSpace(name), in); err != nil {
+		if err := t.putNamed(root, strings.TrimSpace(name), in, other); err != nil {
 			return nil, err
 		}
 	}
@@ -157,8 +161,12 @@ func notNameRune(r rune) bool {
 	return !letter && !strings.ContainsRune(".-[]", r)
 }
 
-// putNamed assigns to a name that begins with that of the root.
-func (t *tree) putNamed(root *patch, name string, in input) *Error {
+// putNamed assigns to a name that begins with that of the root, and leaves the
+// rest to other, which may be nil.
+func (t *tree) putNamed(root *patch, name string, in input, other *foreign) *Error {
+	if other.takes(t, name) {
+		return other.put(name, in)
+	}
 	first, rest, dotted := strings.Cut(name, ".")
 	if canonical(first) != t.root.name {
 		return &Error{Source: in.origin.String(), Property: name, Rule: unknownRule}

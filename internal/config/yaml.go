@@ -107,7 +107,7 @@ func (r *yamlReader) scalar(n *yaml.Node, in input) (input, *Error) {
 	case "!!null":
 		in.kind = inputNull
 	case "!!str", "!!int", "!!float", "!!bool", "!!timestamp", "!!merge":
-		in.kind, in.text = inputText, n.Value
+		in.kind, in.text, in.tag = inputText, n.Value, n.ShortTag()
 	default:
 		return r.fail(n, "YAML tags must not be used; put a value that begins with ! in quotes")
 	}

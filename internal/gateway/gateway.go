@@ -52,9 +52,10 @@ type Options struct {
 	Metrics      *metrics.Gateway
 	Logger       *slog.Logger
 
-	// Online is called when a session has just been bound to its connection, before the client hears of it. It is
-	// called from the goroutine of the login, which waits for it. It may be nil.
-	Online func(s *Session)
+	// Online is called when a session has just been bound to its connection, before the client hears of it, with all
+	// sessions that the user has on this gateway. It is called from the goroutine of the login, which waits for it. It
+	// may be nil.
+	Online func(s *Session, all []*Session)
 	// Offline is called after a session was closed, with the sessions that the user still has on this gateway. It is
 	// called from a goroutine of its own. It may be nil.
 	Offline func(s *Session, left []*Session, why CloseReason)

@@ -176,7 +176,9 @@ func (w *world) gatewayOn(o cluster.Options, id string, set ...func(*config.Conf
 	options := Options{
 		Node: node, Ports: ports, Settings: func() *config.Gateway { return &live.Current().Gateway },
 		Presence: directory, Authenticator: authenticator, Metrics: metrics.New(metrics.BuildInfo{}).Gateway(), Logger: logger,
-		Online: func(s *Session) { m.events.add("online", strconv.FormatInt(s.UserID, 10), s.Device.String()) },
+		Online: func(s *Session, _ []*Session) {
+			m.events.add("online", strconv.FormatInt(s.UserID, 10), s.Device.String())
+		},
 		Offline: func(s *Session, left []*Session, why CloseReason) {
 			m.events.add("offline", strconv.FormatInt(s.UserID, 10), s.Device.String(), strconv.Itoa(len(left)), strconv.Itoa(int(why.Status)))
 		},

@@ -117,7 +117,7 @@ func (c *connection) welcome(id int64, s *Session) {
 	}
 	g.options.Metrics.UserLoggedIn.Inc()
 	if g.options.Online != nil {
-		g.options.Online(s)
+		g.options.Online(s, g.sessions.of(s.UserID))
 	}
 	c.respond(id, int32(apierr.OK), "", nil)
 }

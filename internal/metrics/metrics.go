@@ -42,6 +42,7 @@ type Registry struct {
 	gateway *Gateway
 	http    *HTTP
 	rpc     *RPC
+	plugins *Plugins
 }
 
 // exposedName says which declared metric a Prometheus family belongs to. A timer owns two families: its histogram
@@ -85,6 +86,7 @@ func New(info BuildInfo, options ...Option) *Registry {
 	r.gateway = newGateway(r)
 	r.http = newHTTP(r)
 	r.rpc = newRPC(r)
+	r.plugins = newPlugins(r)
 	return r
 }
 

@@ -26,6 +26,8 @@ type series[T any] struct {
 	name   string
 	tags   int
 	create func(values []string) *T
+	// remove takes a series from what is exposed; nil if series stay.
+	remove func(values []string)
 
 	mu     sync.Mutex
 	byTags atomic.Pointer[map[tagValues]*T]
@@ -76,4 +78,20 @@ func (s *series[T]) add(key tagValues) *T {
 	grown[key] = t
 	s.byTags.Store(&grown)
 	return t
+}
+
+// forget removes the series whose values match. Whoever still holds one of them records into nothing.
+func (s *series[T]) forget(match func(values []string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := *s.byTags.Load()
+	left := make(map[tagValues]*T, len(known))
+	for key, t := range known {
+		if values := key[:s.tags]; match(values) {
+			s.remove(values)
+		} else {
+			left[key] = t
+		}
+	}
+	s.byTags.Store(&left)
 }

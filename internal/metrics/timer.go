@@ -37,6 +37,9 @@ type TimerVec struct{ series *series[Timer] }
 // the result.
 func (v *TimerVec) With(values ...string) *Timer { return v.series.get(values) }
 
+// forget removes the series whose tag values match.
+func (v *TimerVec) forget(match func(values []string) bool) { v.series.forget(match) }
+
 // Timer declares a timer without tags.
 func (r *Registry) Timer(d Declaration) *Timer {
 	d.mustHaveNoTags()
@@ -52,6 +55,7 @@ func (r *Registry) TimerVec(d Declaration) *TimerVec {
 	s := newSeries(f, func(values []string) *Timer {
 		return &Timer{distribution{observer: vec.WithLabelValues(values...), elapsed: r.elapsed}}
 	})
+	s.remove = func(values []string) { vec.DeleteLabelValues(values...) }
 	r.register(&distributionCollector[Timer]{vec, f, f.maxDesc(), s, func(t *Timer) float64 {
 		return t.max.value(r.elapsed())
 	}}, f.Name)

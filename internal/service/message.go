@@ -122,7 +122,7 @@ func (c *Courier) Deliver(ctx context.Context, d message.Delivery) error {
 	if device, ok := wire.DeviceType_value[d.SenderDevice]; ok && flags.NotifyRequesterOtherOnlineSessions {
 		e.self, e.device = true, wire.DeviceType(device)
 	}
-	if e.to != nil || e.self {
+	if (e.to != nil || e.self) && (m.IsSystemMessage || !collect(ctx, m.TargetID, e)) {
 		c.Notifier.send(m.TargetID, e)
 	}
 	return nil

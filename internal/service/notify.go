@@ -70,6 +70,8 @@ const (
 	deliveryTimeout = 10 * time.Second
 	// maxRecipients bounds how many users one call to a gateway names, which bounds its size.
 	maxRecipients = 50_000
+	// maxLater bounds how much is done later at a time.
+	maxLater = 256
 )
 
 // A Locator knows which gateways hold the sessions of users.
@@ -88,6 +90,8 @@ type Notifier struct {
 	clock    func() time.Time
 	lanes    [lanes]chan errand
 	wg       sync.WaitGroup
+	// busy bounds the work that is done later.
+	busy chan struct{}
 
 	mu      sync.RWMutex // Held for writing to close the lanes.
 	stopped bool
@@ -102,6 +106,10 @@ type errand struct {
 	requester int64
 	device    wire.DeviceType
 	self      bool
+	// report asks for those who are online nowhere.
+	report bool
+	// job is done in the place of everything else, if it is set.
+	job func()
 }
 
 // NewNotifier starts a notifier that sends by the node.
@@ -109,12 +117,16 @@ func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, cloc
 	if clock == nil {
 		clock = time.Now
 	}
-	n := &Notifier{node: node, presence: presence, logger: logger, clock: clock}
+	n := &Notifier{node: node, presence: presence, logger: logger, clock: clock, busy: make(chan struct{}, maxLater)}
 	for i := range n.lanes {
 		n.lanes[i] = make(chan errand, laneLength)
 		n.wg.Go(func() {
 			for e := range n.lanes[i] {
-				n.run(e)
+				if e.job != nil {
+					e.job()
+				} else {
+					n.run(e)
+				}
 			}
 		})
 	}
@@ -146,17 +158,24 @@ func (n *Notifier) Stop(ctx context.Context) error {
 
 // notify tells of a request.
 func (n *Notifier) notify(ctx context.Context, r *Request, note Notification) {
+	if e, ok := newErrand(ctx, r, note); ok {
+		n.send(r.UserID, e)
+	}
+}
+
+// newErrand is what tells of a request; it reports false if there is nobody to tell.
+func newErrand(ctx context.Context, r *Request, note Notification) (e errand, ok bool) {
 	if note.To == nil && !note.Self {
-		return
+		return e, false
 	}
 	relay := note.Relay
 	if relay == nil {
 		relay = r.AppRequest
 	}
-	n.send(r.UserID, errand{
+	return errand{
 		ctx: context.WithoutCancel(ctx), notification: &wire.AppNotification{RequesterId: proto.Int64(cmp.Or(note.From, r.UserID)), RelayedRequest: relay},
 		to: note.To, requester: r.UserID, device: r.Device, self: note.Self,
-	})
+	}, true
 }
 
 // send puts an errand into the lane of its key. It waits while the lane is full.
@@ -170,23 +189,37 @@ func (n *Notifier) send(key int64, e errand) {
 	n.lanes[uint64(key)%lanes] <- e
 }
 
-func (n *Notifier) run(e errand) {
+// later does work that nobody waits for; the notifier waits for it when it stops.
+func (n *Notifier) later(work func()) {
+	n.busy <- struct{}{}
+	n.wg.Go(func() {
+		defer func() { <-n.busy }()
+		work()
+	})
+}
+
+// run carries a notification to the gateways. It returns the recipients who are online nowhere, if that was asked for.
+func (n *Notifier) run(e errand) (offline []int64) {
 	e.notification.Timestamp = n.clock().UnixMilli()
 	payload, err := wire.MarshalOptions.Marshal(e.notification)
 	if err != nil {
 		n.logger.ErrorContext(e.ctx, "could not encode a notification", "error", err)
-		return
+		return nil
 	}
 	places := make(map[string][]int64)
 	locate := func(ids []int64) {
 		for _, at := range n.presence.Locate(ids) {
 			places[at.NodeID] = append(places[at.NodeID], at.UserIDs...)
 		}
+		if e.report {
+			offline = append(offline, missing(ids, places)...)
+		}
 	}
 	var except *link.Session
 	if e.self {
 		except = &link.Session{UserID: e.requester, Device: e.device}
 		locate([]int64{e.requester})
+		offline = nil
 	}
 	if e.to != nil {
 		for ids, err := range e.to {
@@ -209,6 +242,23 @@ func (n *Notifier) run(e errand) {
 		}
 	}
 	wg.Wait()
+	return offline
+}
+
+// missing are the users who are in none of the places.
+func missing(ids []int64, places map[string][]int64) (absent []int64) {
+	present := make(map[int64]bool)
+	for _, users := range places {
+		for _, id := range users {
+			present[id] = true
+		}
+	}
+	for _, id := range ids {
+		if !present[id] {
+			absent = append(absent, id)
+		}
+	}
+	return absent
 }
 
 func (n *Notifier) deliver(ctx context.Context, node string, d *link.Delivery) {

@@ -29,6 +29,7 @@ import (
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/link"
+	"example.org/app/internal/plugin"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
@@ -44,6 +45,8 @@ type Options struct {
 	Messages      *message.Directory
 	Notifier      *Notifier
 	Presence      *presence.Directory
+	// Plugins take part in answering requests. It may be nil.
+	Plugins *plugin.Manager
 	// Settings returns the current rules, NearbyLimits how far users may search for others.
 	Settings     func() config.Service
 	NearbyLimits func() presence.NearbyLimits
@@ -89,6 +92,8 @@ type Request struct {
 type Answer struct {
 	// Code is OK if it is 0.
 	Code apierr.Code
+	// Reason says more than the code; it is mostly empty.
+	Reason string
 	// Data is nil if there is nothing to say.
 	Data *wire.AppNotification_Data
 	// Notifications are sent after the answer, if Code is OK.
@@ -118,11 +123,19 @@ func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request) *link.Respo
 		return &link.Response{Code: int32(apierr.InvalidRequest), Reason: "the request cannot be decoded", Corrupted: true}
 	}
 	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP}
+	ctx, kept := d.collecting(ctx, r)
 	answer, err := d.answer(ctx, r)
+	if kept != nil {
+		if err == nil && answer.Code == 0 {
+			d.tell(ctx, r, kept, &answer)
+		} else {
+			d.tell(ctx, r, kept, nil)
+		}
+	}
 	if err != nil {
 		return d.refuse(ctx, r, err)
 	}
-	out := &link.Response{Code: int32(apierr.OK)}
+	out := &link.Response{Code: int32(apierr.OK), Reason: answer.Reason}
 	if answer.Code != 0 {
 		out.Code = int32(answer.Code)
 	}
@@ -131,7 +144,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request) *link.Respo
 			return d.refuse(ctx, r, fmt.Errorf("encode the result: %w", err))
 		}
 	}
-	if answer.Code == 0 {
+	if answer.Code == 0 && kept == nil {
 		for _, n := range answer.Notifications {
 			d.Notifier.notify(ctx, r, n)
 		}
@@ -145,6 +158,11 @@ func (d *Dispatcher) answer(ctx context.Context, r *Request) (a Answer, err erro
 			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
 		}
 	}()
+	if d.has(plugin.TransformRequest) {
+		if err := d.transform(ctx, r); err != nil {
+			return a, err
+		}
+	}
 	kind := wire.KindOf(r.AppRequest)
 	handle := d.handlers[kind]
 	switch {
@@ -154,6 +172,11 @@ func (d *Dispatcher) answer(ctx context.Context, r *Request) (a Answer, err erro
 		return a, apierr.New(apierr.IllegalArgument, "%s cannot be requested of a service", kind)
 	case slices.Contains(d.Settings().ClientAPI.DisabledEndpoints, kind.String()):
 		return a, apierr.New(apierr.IllegalArgument, "%s is disabled on this server", kind)
+	}
+	if d.has(plugin.HandleRequest) {
+		if a, answered, err := d.handle(ctx, r); err != nil || answered {
+			return a, err
+		}
 	}
 	return handle(ctx, r)
 }

@@ -4,17 +4,62 @@ package service
 
 import (
 	"context"
+	"maps"
 	"mime"
 	"slices"
 	"strings"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin"
 	"example.org/app/internal/wire"
 )
 
 // Pictures and attachments are the matter of plugins. What no plugin could make sense of is refused before.
 
-func errNoStorage() error { return apierr.New(apierr.StorageNotImplemented, "") }
+// storageInfo asks the plugin that keeps files how to transfer one.
+func (d *Dispatcher) storageInfo(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
+	if !d.has(m) {
+		return Answer{}, apierr.New(apierr.StorageNotImplemented, "")
+	}
+	info, ok, err := plugin.Ask[map[string]string](ctx, d.Plugins, m, args...)
+	if err != nil || !ok {
+		return noContent, err
+	}
+	list := make([]string, 0, 2*len(info))
+	for _, key := range slices.Sorted(maps.Keys(info)) {
+		list = append(list, key, info[key])
+	}
+	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_StringsWithVersion{
+		StringsWithVersion: &wire.StringsWithVersion{Strings: list},
+	}}}, nil
+}
+
+// storageRun lets the plugin that keeps files do something.
+func (d *Dispatcher) storageRun(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
+	if !d.has(m) {
+		return Answer{}, apierr.New(apierr.StorageNotImplemented, "")
+	}
+	_, err := d.Plugins.Run(ctx, m, args...)
+	return Answer{}, err
+}
+
+// storageList asks the plugin that keeps files what it has.
+func (d *Dispatcher) storageList(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
+	if !d.has(m) {
+		return Answer{}, apierr.New(apierr.StorageNotImplemented, "")
+	}
+	infos, ok, err := plugin.Ask[[]plugin.StorageResourceInfo](ctx, d.Plugins, m, args...)
+	if err != nil || !ok {
+		return noContent, err
+	}
+	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_StorageResourceInfos{
+		StorageResourceInfos: &wire.StorageResourceInfos{Infos: convert(infos, func(i plugin.StorageResourceInfo) *wire.StorageResourceInfo {
+			return &wire.StorageResourceInfo{
+				IdNum: i.IDNum, IdStr: i.IDStr, Name: &i.Name, MediaType: &i.MediaType, UploaderId: i.UploaderID, CreationDate: i.CreationDate.UnixMilli(),
+			}
+		})},
+	}}}, nil
+}
 
 // checkResource refuses a resource that is not named. Which types need a number is different for each request; an
 // attachment that exists may also have a text for a name.
@@ -29,24 +74,38 @@ func checkResource(typ wire.StorageResourceType, number *int64, name *string, ne
 	return nil
 }
 
-func (d *Dispatcher) deleteResource(_ context.Context, _ *Request, body *wire.DeleteResourceRequest) (Answer, error) {
+func (d *Dispatcher) deleteResource(ctx context.Context, r *Request, body *wire.DeleteResourceRequest) (Answer, error) {
 	err := checkResource(body.GetType(), body.IdNum, body.IdStr, wire.StorageResourceType_GROUP_PROFILE_PICTURE, wire.StorageResourceType_MESSAGE_ATTACHMENT)
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{}, errNoStorage()
+	custom := body.GetCustomAttributes()
+	switch body.GetType() {
+	case wire.StorageResourceType_USER_PROFILE_PICTURE:
+		return d.storageRun(ctx, plugin.DeleteUserProfilePicture, r.UserID, custom)
+	case wire.StorageResourceType_GROUP_PROFILE_PICTURE:
+		return d.storageRun(ctx, plugin.DeleteGroupProfilePicture, r.UserID, body.GetIdNum(), custom)
+	}
+	return d.storageRun(ctx, plugin.DeleteMessageAttachment, r.UserID, body.IdNum, body.IdStr, custom)
 }
 
-func (d *Dispatcher) queryResourceDownloadInfo(_ context.Context, _ *Request, body *wire.QueryResourceDownloadInfoRequest) (Answer, error) {
+func (d *Dispatcher) queryResourceDownloadInfo(ctx context.Context, r *Request, body *wire.QueryResourceDownloadInfoRequest) (Answer, error) {
 	err := checkResource(body.GetType(), body.IdNum, body.IdStr, wire.StorageResourceType_USER_PROFILE_PICTURE,
 		wire.StorageResourceType_GROUP_PROFILE_PICTURE, wire.StorageResourceType_MESSAGE_ATTACHMENT)
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{}, errNoStorage()
+	custom := body.GetCustomAttributes()
+	switch body.GetType() {
+	case wire.StorageResourceType_USER_PROFILE_PICTURE:
+		return d.storageInfo(ctx, plugin.QueryUserProfilePictureDownloadInfo, r.UserID, body.GetIdNum(), custom)
+	case wire.StorageResourceType_GROUP_PROFILE_PICTURE:
+		return d.storageInfo(ctx, plugin.QueryGroupProfilePictureDownloadInfo, r.UserID, body.GetIdNum(), custom)
+	}
+	return d.storageInfo(ctx, plugin.QueryMessageAttachmentDownloadInfo, r.UserID, body.IdNum, body.IdStr, custom)
 }
 
-func (d *Dispatcher) queryResourceUploadInfo(_ context.Context, _ *Request, body *wire.QueryResourceUploadInfoRequest) (Answer, error) {
+func (d *Dispatcher) queryResourceUploadInfo(ctx context.Context, r *Request, body *wire.QueryResourceUploadInfoRequest) (Answer, error) {
 	if err := checkResource(body.GetType(), body.IdNum, nil, wire.StorageResourceType_GROUP_PROFILE_PICTURE); err != nil {
 		return Answer{}, err
 	}
@@ -55,19 +114,61 @@ func (d *Dispatcher) queryResourceUploadInfo(_ context.Context, _ *Request, body
 			return Answer{}, apierr.New(apierr.IllegalArgument, "mediaType: %q is no media type", body.GetMediaType())
 		}
 	}
-	return Answer{}, errNoStorage()
+	custom := body.GetCustomAttributes()
+	switch typ, id := body.GetType(), body.GetIdNum(); {
+	case typ == wire.StorageResourceType_USER_PROFILE_PICTURE:
+		return d.storageInfo(ctx, plugin.QueryUserProfilePictureUploadInfo, r.UserID, body.Name, body.MediaType, custom)
+	case typ == wire.StorageResourceType_GROUP_PROFILE_PICTURE:
+		return d.storageInfo(ctx, plugin.QueryGroupProfilePictureUploadInfo, r.UserID, id, body.Name, body.MediaType, custom)
+	case body.IdNum == nil:
+		return d.storageInfo(ctx, plugin.QueryMessageAttachmentUploadInfo, r.UserID, body.Name, body.MediaType, custom)
+	case id < 0: // A group, by the minus sign.
+		return d.storageInfo(ctx, plugin.QueryMessageAttachmentUploadInfoInGroupConversation, r.UserID, -id, body.Name, body.MediaType, custom)
+	default:
+		return d.storageInfo(ctx, plugin.QueryMessageAttachmentUploadInfoInPrivateConversation, r.UserID, id, body.Name, body.MediaType, custom)
+	}
 }
 
-func (d *Dispatcher) queryMessageAttachmentInfos(_ context.Context, _ *Request, body *wire.QueryMessageAttachmentInfosRequest) (Answer, error) {
+func (d *Dispatcher) queryMessageAttachmentInfos(ctx context.Context, r *Request, body *wire.QueryMessageAttachmentInfosRequest) (Answer, error) {
 	if start, end := body.CreationDateStart, body.CreationDateEnd; start != nil && end != nil && *start > *end {
 		return Answer{}, apierr.New(apierr.IllegalArgument, "creationDateStart: %d must not be after creationDateEnd, which is %d", *start, *end)
 	}
-	return Answer{}, errNoStorage()
+	var dates *plugin.DateRange
+	if body.CreationDateStart != nil || body.CreationDateEnd != nil {
+		dates = &plugin.DateRange{Start: date(body.CreationDateStart), End: date(body.CreationDateEnd)}
+	}
+	groups, others, shared := body.GetGroupIds(), body.GetUserIds(), body.AreSharedByMe
+	switch private := body.InPrivateConversation; {
+	case private != nil && *private:
+		return d.storageList(ctx, plugin.QueryMessageAttachmentInfosInPrivateConversations, r.UserID, []int64(nil), dates, shared)
+	case private != nil || len(groups) > 0:
+		return d.storageList(ctx, plugin.QueryMessageAttachmentInfosInGroupConversations, r.UserID, groups, others, dates)
+	case len(others) > 0:
+		return d.storageList(ctx, plugin.QueryMessageAttachmentInfosInPrivateConversations, r.UserID, others, dates, shared)
+	default:
+		return d.storageList(ctx, plugin.QueryMessageAttachmentInfosUploadedByRequester, r.UserID, dates)
+	}
 }
 
-func (d *Dispatcher) updateMessageAttachmentInfo(_ context.Context, _ *Request, body *wire.UpdateMessageAttachmentInfoRequest) (Answer, error) {
+func (d *Dispatcher) updateMessageAttachmentInfo(ctx context.Context, r *Request, body *wire.UpdateMessageAttachmentInfoRequest) (Answer, error) {
 	if body.AttachmentIdNum == nil && body.AttachmentIdStr == nil {
 		return Answer{}, apierr.New(apierr.IllegalArgument, "attachmentIdNum or attachmentIdStr is required")
 	}
-	return Answer{}, errNoStorage()
+	for _, change := range []struct {
+		with *int64
+		do   *plugin.Method
+	}{
+		{body.UserIdToShareWith, plugin.ShareMessageAttachmentWithUser},
+		{body.GroupIdToShareWith, plugin.ShareMessageAttachmentWithGroup},
+		{body.UserIdToUnshareWith, plugin.UnshareMessageAttachmentWithUser},
+		{body.GroupIdToUnshareWith, plugin.UnshareMessageAttachmentWithGroup},
+	} {
+		if change.with != nil {
+			return d.storageRun(ctx, change.do, r.UserID, body.AttachmentIdNum, body.AttachmentIdStr, *change.with)
+		}
+	}
+	if d.Plugins == nil || !d.Plugins.HasAny(plugin.StorageServiceProvider) {
+		return Answer{}, apierr.New(apierr.StorageNotImplemented, "")
+	}
+	return Answer{}, nil
 }

@@ -34,6 +34,7 @@ type Common struct {
 	Health        *Health
 	// Shutdown begins to stop the process and returns at once.
 	Shutdown func()
+	Plugins  Plugins
 }
 
 // Service are the parts that only the service role has.
@@ -61,7 +62,7 @@ type Service struct {
 
 // CommonOperations are served by both roles.
 func CommonOperations(c Common) []*admin.Operation {
-	return concat(logOperations(c), metricOperations(c), systemOperations(c))
+	return concat(logOperations(c), metricOperations(c), pluginOperations(c.Plugins), systemOperations(c))
 }
 
 // ServiceOperations are served by the service role.
@@ -82,6 +83,7 @@ func ServiceOperations(s Service) []*admin.Operation {
 var Tags = []admin.Tag{
 	{Name: logTag, Description: "Log files of this node."},
 	{Name: metricTag, Description: "Metrics of this node."},
+	{Name: pluginTag, Description: "Plugins of this node."},
 	{Name: adminTag, Description: "Administrators."},
 	{Name: adminRoleTag, Description: "Roles of administrators and the permissions that roles hold."},
 	{Name: memberTag, Description: "The nodes of the cluster and their leader."},

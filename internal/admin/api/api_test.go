@@ -59,6 +59,7 @@ type harness struct {
 	userHarness
 	messageHarness
 	groupHarness
+	pluginHarness
 	sessionHarness
 }
 
@@ -102,6 +103,7 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 		}}),
 		Shutdown:      func() { h.shutdowns.Add(1) },
 		MetricsOpenTo: func(a netip.Addr) bool { return a == h.openTo },
+		Plugins:       h.openPlugins(),
 	}
 	opts := admin.Options{
 		Title: "test", Version: "1.2.3", Tags: api.Tags, Translate: store.Code,

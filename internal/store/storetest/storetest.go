@@ -82,6 +82,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"Revision", testRevision},
 		{"ClusterValue", testClusterValue},
 		{"SettingRevisions", testSettingRevisions},
+		{"PluginStorage", testPluginStorage},
 		{"NodeNumber", testNodeNumber},
 		{"NodeNumberMargin", testNodeNumberMargin},
 		{"NodeNumberRace", testNodeNumberRace},

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/permission"
+	"example.org/app/internal/plugin"
+)
+
+const pluginTag = "PluginController"
+
+// Plugins are the parts that the operations on plugins work on.
+type Plugins struct {
+	Manager *plugin.Manager
+	Folder  *plugin.Folder
+	// Settings returns the current settings.
+	Settings func() config.Plugin
+}
+
+type pluginHandlers struct{ Plugins }
+
+func pluginOperations(p Plugins) []*admin.Operation {
+	h := pluginHandlers{p}
+	return []*admin.Operation{
+		admin.Handle(admin.Operation{
+			ID: "queryPlugins", Method: http.MethodGet, Path: "/plugins", Tag: pluginTag, Permission: permission.PluginQuery,
+			Summary: "List plugins",
+			Description: "Lists the plugins of this node and their extensions. Unknown ids are skipped. With `ids` the answer tells more of each. " +
+				"With `includeRejected=true` files that could not be loaded are listed as well, each with the name of the file as its id and the reason.",
+		}, h.query),
+		admin.Handle(admin.Operation{
+			ID: "updatePlugins", Method: http.MethodPut, Path: "/plugins", Tag: pluginTag, Permission: permission.PluginUpdate,
+			Summary: "Start, pause, resume or stop plugins",
+			Description: "Leads the extensions of the plugins on this node into another state. Each plugin counts by itself: those that changed are counted, " +
+				"and `failures` says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: " +
+				"1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again.",
+		}, h.update),
+		admin.Handle(admin.Operation{
+			ID: "deletePlugins", Method: http.MethodDelete, Path: "/plugins", Tag: pluginTag, Permission: permission.PluginDelete,
+			Summary:     "Remove plugins",
+			Description: "Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted.",
+		}, h.delete),
+		admin.Handle(admin.Operation{
+			ID: "createJsPlugins", Method: http.MethodPost, Path: "/plugins/js", Tag: pluginTag, Permission: permission.PluginCreate,
+			Summary: "Add JavaScript plugins",
+			Description: "Loads plugins into this node. They are not started by that. Each script counts by itself, and the answer says what became of it; " +
+				"if none was accepted, the answer is an error.",
+			EmptyIsOK: true, Errors: []apierr.Code{apierr.DuplicateResource, apierr.JavaScriptPluginIsDisabled, apierr.SavingJavaScriptPluginIsDisabled},
+		}, h.createScripts),
+		admin.Handle(admin.Operation{
+			ID: "createJavaPlugins", Method: http.MethodPost, Path: "/plugins/java", Tag: pluginTag, Permission: permission.PluginCreate,
+			Summary: "Add Java plugins",
+			Description: "Loads plugins into this node. They are not started by that. Each part of the form is an archive; the name of its field is the name of the file, " +
+				"or that of the part if the field's name does not end in `.jar`. Each archive counts by itself, and the answer says what became of it; " +
+				"if none was accepted, the answer is an error.",
+			EmptyIsOK: true, Errors: []apierr.Code{apierr.DuplicateResource, apierr.SavingJavaPluginIsDisabled},
+		}, h.createArchives),
+	}
+}
+
+type pluginRecord struct {
+	ID          string            `json:"id" doc:"Id of the plugin; of a rejected file its name." example:"word-filter"`
+	Version     string            `json:"version,omitempty" doc:"Version that the plugin states."`
+	Provider    string            `json:"provider,omitempty" doc:"Provider that the plugin states."`
+	License     string            `json:"license,omitempty" doc:"License that the plugin states."`
+	Description string            `json:"description,omitempty" doc:"What the plugin says of itself."`
+	Extensions  []extensionRecord `json:"extensions" doc:"Extensions."`
+
+	Rejected *rejectionRecord `json:"rejected,omitempty" doc:"Why the file could not be loaded; only of rejected files."`
+
+	Language   string      `json:"language,omitempty" enum:"JAVA,JAVA_SCRIPT" doc:"Language. Only with ids, like what follows."`
+	FileName   string      `json:"fileName,omitempty" doc:"Name of the file in the folder of plugins, if it is in one."`
+	LoadedDate *admin.Date `json:"loadedDate,omitempty" doc:"When it was loaded."`
+	Memory     *int64      `json:"memory,omitempty" doc:"Bytes that it holds, if that is known."`
+}
+
+type extensionRecord struct {
+	ExtensionClass        string   `json:"extensionClass" doc:"Name of its class." example:"WordFilter"`
+	Started               bool     `json:"started" doc:"Whether it was started and not stopped."`
+	Running               bool     `json:"running" doc:"Whether it is started and not paused."`
+	ExtensionPointClasses []string `json:"extensionPointClasses" doc:"Names of the extension points that it implements."`
+
+	State       string         `json:"state,omitempty" enum:"LOADED,STARTED,PAUSED,STOPPED" doc:"State. Only with ids, like what follows."`
+	Functions   []string       `json:"functions,omitempty" doc:"Functions that the server calls."`
+	Calls       *int64         `json:"calls,omitempty" doc:"How often it was called."`
+	Errors      *int64         `json:"errors,omitempty" doc:"How many calls failed."`
+	Timeouts    *int64         `json:"timeouts,omitempty" doc:"How many calls took too long."`
+	QueueLength *int32         `json:"queueLength,omitempty" doc:"How many calls are running or waiting."`
+	LastError   *failureRecord `json:"lastError,omitempty" doc:"The last failure."`
+	Quarantine  string         `json:"quarantine,omitempty" doc:"Why the server paused it."`
+}
+
+type failureRecord struct {
+	In     string     `json:"in" doc:"The function that failed." example:"ClientRequestHandler.transform"`
+	Reason string     `json:"reason" doc:"What went wrong."`
+	Date   admin.Date `json:"date" doc:"When."`
+}
+
+type rejectionRecord struct {
+	Reason string     `json:"reason" doc:"Why it could not be loaded."`
+	File   string     `json:"file,omitempty" doc:"Name of the file in the folder of plugins, if it is in it."`
+	Date   admin.Date `json:"date" doc:"When that was tried."`
+}
+
+type pluginQuery struct {
+	IDs             []string `query:"ids" uniqueItems:"true" doc:"Ids of plugins; none is all." example:"word-filter"`
+	IncludeRejected bool     `query:"includeRejected" default:"false" doc:"Whether to list files that could not be loaded."`
+}
+
+func (h pluginHandlers) query(_ context.Context, in *pluginQuery) ([]pluginRecord, error) {
+	wanted := func(id string) bool { return len(in.IDs) == 0 || slices.Contains(in.IDs, id) }
+	var list []pluginRecord
+	for _, p := range h.Manager.Plugins() {
+		if wanted(p.ID) {
+			list = append(list, newPluginRecord(p, len(in.IDs) > 0))
+		}
+	}
+	if !in.IncludeRejected {
+		return list, nil
+	}
+	for _, r := range h.Manager.Rejected() {
+		if wanted(r.Name) {
+			list = append(list, pluginRecord{
+				ID: r.Name, Extensions: []extensionRecord{}, Rejected: &rejectionRecord{Reason: r.Reason, File: baseName(r.Path), Date: admin.Date{Time: r.At}},
+			})
+		}
+	}
+	return list, nil
+}
+
+func baseName(path string) string {
+	if path == "" {
+		return ""
+	}
+	return filepath.Base(path)
+}
+
+func newPluginRecord(p *plugin.Plugin, detailed bool) pluginRecord {
+	r := pluginRecord{ID: p.ID, Version: p.Version, Provider: p.Provider, License: p.License, Description: p.Description, Extensions: []extensionRecord{}}
+	for _, e := range p.Extensions() {
+		er := newExtensionRecord(e)
+		if detailed {
+			er.detail(e)
+		}
+		r.Extensions = append(r.Extensions, er)
+	}
+	if detailed {
+		r.Language, r.FileName, r.LoadedDate = string(p.Language), baseName(p.Path), &admin.Date{Time: p.LoadedAt}
+		if bytes := p.Memory(); bytes > 0 {
+			r.Memory = &bytes
+		}
+	}
+	return r
+}
+
+func newExtensionRecord(e plugin.ExtensionInfo) extensionRecord {
+	r := extensionRecord{
+		ExtensionClass: e.Class, Started: e.State == plugin.Started || e.State == plugin.Paused, Running: e.State == plugin.Started,
+		ExtensionPointClasses: []string{},
+	}
+	for _, p := range e.Points {
+		r.ExtensionPointClasses = append(r.ExtensionPointClasses, p.FullName())
+	}
+	return r
+}
+
+// detail adds what only those are told who ask for single plugins.
+func (r *extensionRecord) detail(e plugin.ExtensionInfo) {
+	queue := int32(e.Queue)
+	r.State, r.Functions, r.Quarantine = string(e.State), functionNames(e), e.Quarantine
+	r.Calls, r.Errors, r.Timeouts, r.QueueLength = &e.Calls, &e.Errors, &e.Timeouts, &queue
+	if f := e.LastFailure; f != nil {
+		r.LastError = &failureRecord{In: f.In, Reason: f.Error, Date: admin.Date{Time: f.At}}
+	}
+}
+
+func functionNames(e plugin.ExtensionInfo) (names []string) {
+	for _, m := range e.Methods {
+		names = append(names, m.Point.Name+"."+m.Name)
+	}
+	return names
+}
+
+type pluginUpdate struct {
+	IDs  []string `query:"ids" required:"true" uniqueItems:"true" doc:"Ids of plugins; unknown ones are skipped." example:"word-filter"`
+	Body pluginStatus
+}
+
+type pluginStatus struct {
+	Status string `json:"status,omitempty" enum:"STARTED,STOPPED,RESUMED,PAUSED" doc:"The step to take; none changes nothing." example:"STARTED"`
+}
+
+var hooksOfStatus = map[string]plugin.Hook{"STARTED": plugin.Start, "STOPPED": plugin.Stop, "RESUMED": plugin.Resume, "PAUSED": plugin.Pause}
+
+type pluginUpdateResult struct {
+	MatchedCount  int64           `json:"matchedCount" doc:"How many of the plugins are known." example:"1"`
+	ModifiedCount int64           `json:"modifiedCount" doc:"How many of them changed." example:"1"`
+	Failures      []updateFailure `json:"failures,omitempty" doc:"What failed."`
+}
+
+type updateFailure struct {
+	ID        string `json:"id" doc:"Id of the plugin." example:"word-filter"`
+	Extension string `json:"extension" doc:"Name of the extension's class." example:"WordFilter"`
+	State     string `json:"state" enum:"LOADED,STARTED,PAUSED,STOPPED" doc:"State of the extension now."`
+	Reason    string `json:"reason" doc:"What went wrong."`
+}
+
+func (h pluginHandlers) update(ctx context.Context, in *pluginUpdate) (pluginUpdateResult, error) {
+	var result pluginUpdateResult
+	hook, ok := hooksOfStatus[in.Body.Status]
+	if !ok {
+		return result, nil
+	}
+	var found []*plugin.Plugin
+	for _, id := range in.IDs {
+		if p, ok := h.Manager.Find(id); ok {
+			found = append(found, p)
+		}
+	}
+	steps := make([][]plugin.Step, len(found))
+	var wg sync.WaitGroup
+	for i, p := range found {
+		wg.Go(func() { steps[i] = h.Manager.Do(ctx, p, hook) })
+	}
+	wg.Wait()
+	code := apierr.IllegalArgument
+	for i, p := range found {
+		result.MatchedCount++
+		if slices.ContainsFunc(steps[i], func(s plugin.Step) bool { return s.Changed }) {
+			result.ModifiedCount++
+		}
+		for _, s := range steps[i] {
+			if s.Err == nil {
+				continue
+			}
+			if !s.Impossible() {
+				code = apierr.ServerInternalError
+			}
+			result.Failures = append(result.Failures, updateFailure{ID: p.ID, Extension: s.Extension, State: string(s.State), Reason: s.Err.Error()})
+		}
+	}
+	if result.ModifiedCount > 0 || len(result.Failures) == 0 {
+		return result, nil
+	}
+	return result, apierr.New(code, "%s", result.failures())
+}
+
+// failures says in one sentence what failed.
+func (r pluginUpdateResult) failures() string {
+	var parts []string
+	for _, f := range r.Failures {
+		parts = append(parts, fmt.Sprintf("plugin %q, extension %q: %s", f.ID, f.Extension, f.Reason))
+	}
+	return strings.Join(parts, "; ")
+}
+
+type pluginDeletion struct {
+	IDs              []string `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of plugins; unknown ones are skipped." example:"word-filter"`
+	DeleteLocalFiles bool     `query:"deleteLocalFiles" default:"false" selector:"true" doc:"Whether to delete the files that they were loaded from."`
+}
+
+func (h pluginHandlers) delete(ctx context.Context, in *pluginDeletion) (admin.NoContent, error) {
+	if len(in.IDs) == 0 {
+		return admin.NoContent{}, apierr.New(apierr.IllegalArgument, "parameter \"ids\": is required")
+	}
+	errs := make([]error, len(in.IDs))
+	var wg sync.WaitGroup
+	for i, id := range in.IDs {
+		wg.Go(func() { errs[i] = h.Folder.Delete(ctx, id, in.DeleteLocalFiles) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil && apierr.From(err).Code != apierr.ResourceNotFound {
+			return admin.NoContent{}, err
+		}
+	}
+	return admin.NoContent{}, nil
+}

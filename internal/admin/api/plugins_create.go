@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin"
+)
+
+type pluginCreation struct {
+	Save    bool `query:"save" default:"false" doc:"Whether to keep the plugins in the folder of plugins, so that they are there after the next start."`
+	DryRun  bool `query:"dryRun" default:"false" doc:"Whether to load and check only: the answer says what each plugin is and what is wrong with it, and nothing is kept."`
+	Replace bool `query:"replace" default:"false" doc:"Whether a plugin may take the place of one with the same id. It gets its state, and no call is lost."`
+}
+
+type scriptCreation struct {
+	pluginCreation
+	Body scriptList
+}
+
+type scriptList struct {
+	Scripts []script `json:"scripts,omitempty" doc:"The scripts."`
+}
+
+type script struct {
+	FileName *string `json:"fileName,omitempty" doc:"Name of the file, for messages and for saving; without it a hash of the code." example:"word-filter"`
+	Code     string  `json:"code" doc:"The plugin, an ECMAScript module." example:"export default class extends AppPlugin {}"`
+}
+
+type archiveCreation struct {
+	pluginCreation
+	Form admin.Form
+}
+
+// pluginOutcome is what became of one plugin.
+type pluginOutcome struct {
+	FileName    string             `json:"fileName,omitempty" doc:"Name of the file as it was given."`
+	ID          string             `json:"id,omitempty" doc:"Id of the plugin, if it is one." example:"word-filter"`
+	Version     string             `json:"version,omitempty" doc:"Version that the plugin states."`
+	Provider    string             `json:"provider,omitempty" doc:"Provider that the plugin states."`
+	License     string             `json:"license,omitempty" doc:"License that the plugin states."`
+	Description string             `json:"description,omitempty" doc:"What the plugin says of itself."`
+	Extensions  []extensionOutcome `json:"extensions,omitempty" doc:"Extensions."`
+	Replaced    bool               `json:"replaced,omitempty" doc:"Whether it took the place of another version."`
+	SavedAs     string             `json:"savedAs,omitempty" doc:"Name of its file in the folder of plugins."`
+	Problem     *pluginProblem     `json:"problem,omitempty" doc:"Why it was not accepted; it is missing if it was."`
+}
+
+type extensionOutcome struct {
+	ExtensionClass        string   `json:"extensionClass" doc:"Name of its class." example:"WordFilter"`
+	ExtensionPointClasses []string `json:"extensionPointClasses" doc:"Names of the extension points that it implements."`
+	Functions             []string `json:"functions,omitempty" doc:"Functions that the server calls."`
+}
+
+type pluginProblem struct {
+	Code   apierr.Code `json:"code" doc:"Business status code." example:"1102"`
+	Reason string      `json:"reason" doc:"What is wrong."`
+}
+
+func (h pluginHandlers) createScripts(ctx context.Context, in *scriptCreation) ([]pluginOutcome, error) {
+	switch s := h.Settings(); {
+	case !s.Enabled:
+		return nil, apierr.New(apierr.JavaScriptPluginIsDisabled, "plugins are disabled on this server (app.plugin.enabled)")
+	case !h.Manager.Runs(plugin.JavaScript):
+		return nil, apierr.New(apierr.JavaScriptPluginIsDisabled, "")
+	case in.Save && !s.JavaScript.AllowSave:
+		return nil, apierr.New(apierr.SavingJavaScriptPluginIsDisabled, "saving JavaScript plugins is disabled on this server (app.plugin.js.allow-save)")
+	}
+	outcomes := []pluginOutcome{}
+	for _, s := range in.Body.Scripts {
+		name := ""
+		if s.FileName != nil {
+			name = *s.FileName
+		}
+		outcomes = append(outcomes, h.create(ctx, in.pluginCreation, plugin.Upload{Language: plugin.JavaScript, Name: name, Data: []byte(s.Code)}))
+	}
+	return outcomes, refusal(in.pluginCreation, outcomes)
+}
+
+func (h pluginHandlers) createArchives(ctx context.Context, in *archiveCreation) ([]pluginOutcome, error) {
+	switch s := h.Settings(); {
+	case !s.Enabled:
+		return nil, apierr.New(apierr.IllegalArgument, "plugins are disabled on this server (app.plugin.enabled)")
+	case !h.Manager.Runs(plugin.Java):
+		return nil, apierr.New(apierr.IllegalArgument, "this server cannot run Java plugins: it has no Java host")
+	case in.Save && !s.Java.AllowSave:
+		return nil, apierr.New(apierr.SavingJavaPluginIsDisabled, "saving Java plugins is disabled on this server (app.plugin.java.allow-save)")
+	}
+	outcomes := []pluginOutcome{}
+	for _, f := range in.Form.Files {
+		data, err := f.ReadAll()
+		if err != nil {
+			return nil, fmt.Errorf("read the file %q of a form: %w", f.Field, err)
+		}
+		outcomes = append(outcomes, h.create(ctx, in.pluginCreation, plugin.Upload{Language: plugin.Java, Name: archiveName(f), Data: data}))
+	}
+	return outcomes, refusal(in.pluginCreation, outcomes)
+}
+
+// archiveName is what an archive is called: by its field, as callers of such servers do, or by its file, as browsers and
+// tools do.
+func archiveName(f admin.File) string {
+	isArchive := func(name string) bool {
+		ext := strings.ToLower(filepath.Ext(name))
+		return ext == ".jar" || ext == ".zip"
+	}
+	if f.Field == "" || !isArchive(f.Field) && isArchive(f.FileName) {
+		return f.FileName
+	}
+	return f.Field
+}
+
+// create adds or checks one plugin.
+func (h pluginHandlers) create(ctx context.Context, c pluginCreation, u plugin.Upload) pluginOutcome {
+	u.Save, u.Replace = c.Save, c.Replace
+	out := pluginOutcome{FileName: u.Name}
+	do := h.Folder.Add
+	if c.DryRun {
+		do = h.Folder.Check
+	}
+	added, err := do(ctx, u)
+	if err != nil {
+		e := apierr.From(err)
+		out.Problem = &pluginProblem{Code: e.Code, Reason: e.Reason}
+	}
+	p := added.Plugin
+	if p == nil {
+		return out
+	}
+	out.ID, out.Version, out.Provider, out.License, out.Description = p.ID, p.Version, p.Provider, p.License, p.Description
+	out.Replaced, out.SavedAs = added.Replaced, baseName(p.Path)
+	for _, e := range p.Extensions() {
+		out.Extensions = append(out.Extensions, extensionOutcome{
+			ExtensionClass: e.Class, ExtensionPointClasses: newExtensionRecord(e).ExtensionPointClasses, Functions: functionNames(e),
+		})
+	}
+	return out
+}
+
+// refusal is the error of a request of which nothing was accepted. A dry run has none: what is wrong is its answer.
+func refusal(c pluginCreation, outcomes []pluginOutcome) error {
+	if c.DryRun || len(outcomes) == 0 {
+		return nil
+	}
+	var reasons []string
+	for i, o := range outcomes {
+		if o.Problem == nil {
+			return nil
+		}
+		reason := o.Problem.Reason
+		if len(outcomes) > 1 {
+			reason = fmt.Sprintf("plugin %d: %s", i+1, reason)
+		}
+		reasons = append(reasons, reason)
+	}
+	return apierr.New(outcomes[0].Problem.Code, "%s", strings.Join(reasons, "; "))
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/gateway"
+	"example.org/app/internal/gateway/login"
+	"example.org/app/internal/link"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/store"
+	"example.org/app/internal/wire"
+)
+
+// authenticate asks plugins whether somebody may log in.
+func (p *plugins) authenticate(ctx context.Context, r *login.Request) (login.Opinion, error) {
+	if !p.manager.Has(plugin.Authenticate) {
+		return login.NoOpinion, nil
+	}
+	accepted, answered, err := plugin.Ask[bool](ctx, p.manager, plugin.Authenticate, &plugin.UserLoginInfo{
+		Version: r.Version, UserID: r.UserID, Password: r.Password, LoggingInDeviceType: r.Device, DeviceDetails: r.DeviceDetails,
+		UserStatus: r.UserStatus, Location: locationOf(r.Location), IP: r.IP.String(),
+	})
+	switch {
+	case err != nil || !answered:
+		return login.NoOpinion, err
+	case accepted:
+		return login.Accept, nil
+	}
+	return login.Refuse, nil
+}
+
+func locationOf(l *wire.UserLocation) *plugin.Location {
+	if l == nil {
+		return nil
+	}
+	out := &plugin.Location{Longitude: l.GetLongitude(), Latitude: l.GetLatitude(), Details: l.GetDetails()}
+	if l.Timestamp != nil {
+		t := time.UnixMilli(l.GetTimestamp()).UTC()
+		out.Timestamp = &t
+	}
+	return out
+}
+
+// sessionOf is a session as plugins see it.
+func sessionOf(s *gateway.Session) plugin.UserSession {
+	return plugin.UserSession{
+		ID: s.ID, Version: s.Version, UserID: s.UserID, DeviceType: s.Device, DeviceDetails: s.DeviceDetails,
+		LoginDate: s.LoginDate, LoginLocation: locationOf(s.Location), IP: s.IP.String(),
+	}
+}
+
+// sessionsOf are the sessions of a user on this gateway as plugins see them. The status is what the cluster knows.
+func (a *App) sessionsOf(userID int64, all []*gateway.Session) *plugin.UserSessions {
+	out := &plugin.UserSessions{UserID: userID, UserStatus: wire.UserStatus_OFFLINE, Sessions: []plugin.UserSession{}}
+	if e, online := a.presence.Lookup(userID); online {
+		out.UserStatus = e.Status
+	}
+	for _, s := range all {
+		out.Sessions = append(out.Sessions, sessionOf(s))
+	}
+	return out
+}
+
+// sessionOpened tells plugins that somebody came online.
+func (a *App) sessionOpened(s *gateway.Session, all []*gateway.Session) {
+	if a.plugins.manager.Has(plugin.GoOnline) {
+		opened := sessionOf(s)
+		a.plugins.manager.Tell(context.Background(), plugin.GoOnline, a.sessionsOf(s.UserID, all), &opened)
+	}
+}
+
+// sessionClosed tells plugins that a session ended.
+func (a *App) sessionClosed(s *gateway.Session, left []*gateway.Session, why gateway.CloseReason) {
+	if !a.plugins.manager.Has(plugin.GoOffline) {
+		return
+	}
+	reason := &plugin.CloseReason{CloseStatus: int32(why.Status), Reason: why.Reason}
+	if why.Code != 0 {
+		code := int32(why.Code)
+		reason.Code = &code
+	}
+	a.plugins.manager.Tell(context.Background(), plugin.GoOffline, a.sessionsOf(s.UserID, left), reason)
+}
+
+// notified tells plugins what this gateway sent.
+func (p *plugins) notified(d *link.Delivery, missed []int64) {
+	if !p.manager.Has(plugin.HandleNotification) {
+		return
+	}
+	n := new(wire.AppNotification)
+	if err := proto.Unmarshal(d.Notification, n); err != nil {
+		return // Nobody could read it.
+	}
+	p.manager.Tell(context.Background(), plugin.HandleNotification, n, slices.Clone(d.Recipients), slices.Clone(missed))
+}
+
+// messagesToDelete lets plugins see messages that are too old, and keep some.
+func (p *plugins) messagesToDelete(ctx context.Context, expired []store.Message) ([]store.Message, error) {
+	if !p.manager.Has(plugin.MessagesToDelete) {
+		return expired, nil
+	}
+	list := make([]plugin.Message, len(expired))
+	for i, m := range expired {
+		list[i] = plugin.Message{
+			ID: m.ID, ConversationID: m.ConversationID, IsGroupMessage: m.IsGroupMessage, IsSystemMessage: m.IsSystemMessage,
+			DeliveryDate: m.DeliveryDate, ModificationDate: m.ModificationDate, DeletionDate: m.DeletionDate, RecallDate: m.RecallDate,
+			Text: m.Text, SenderID: m.SenderID, TargetID: m.TargetID, Records: m.Records, BurnAfter: m.BurnAfter,
+			ReferenceID: m.ReferenceID, SequenceID: m.SequenceID, PreMessageID: m.PreMessageID,
+		}
+		if m.SenderIP.IsValid() {
+			list[i].SenderIP = m.SenderIP.String()
+		}
+	}
+	kept, err := plugin.Pass(ctx, p.manager, plugin.MessagesToDelete, list)
+	if err != nil {
+		return nil, err
+	}
+	chosen := make(map[int64]bool, len(kept))
+	for _, m := range kept {
+		chosen[m.ID] = true
+	}
+	// Only what was offered is deleted, whatever a plugin answers.
+	return slices.DeleteFunc(slices.Clone(expired), func(m store.Message) bool { return !chosen[m.ID] }), nil
+}

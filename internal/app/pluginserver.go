@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"encoding/json"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/api"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin"
+)
+
+// pluginServer is what plugins can use of this process. It is made before the parts that it leads to, which are there
+// when the first plugin is started.
+type pluginServer struct {
+	app *App
+	// functions are the operations of all roles of the process, and owners the roles that have them.
+	functions []plugin.Operation
+	owners    map[string]Role
+	storage   plugin.Storage
+}
+
+func (a *App) pluginServer() *pluginServer {
+	s := &pluginServer{app: a, owners: map[string]Role{}, storage: plugin.NewStorage(a.store)}
+	for _, role := range a.opts.Roles {
+		for _, f := range admin.New(apiOptions(role), operations(role, api.Common{}, api.Gateway{}, api.Service{})...).Functions() {
+			if _, known := s.owners[f.Operation.ID]; known {
+				continue // Both roles have it, and in one process it does the same.
+			}
+			s.owners[f.Operation.ID] = role
+			s.functions = append(s.functions, plugin.Operation{Group: f.Group, Name: f.Name, ID: f.Operation.ID, Input: f.Input, Result: f.Result})
+		}
+	}
+	return s
+}
+
+// Node implements plugin.Server.
+func (s *pluginServer) Node() plugin.Node {
+	role := s.app.opts.Roles[0]
+	if s.app.runs(Service) {
+		role = Service
+	}
+	return plugin.Node{ID: s.app.nodes[role].ID(), Role: pluginRoles[role], Version: version}
+}
+
+// Operations implements plugin.Server.
+func (s *pluginServer) Operations() []plugin.Operation { return s.functions }
+
+// Call implements plugin.Server.
+func (s *pluginServer) Call(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error) {
+	role, known := s.owners[operation]
+	if !known {
+		return nil, apierr.New(apierr.IllegalArgument, "there is no operation %q on this server", operation)
+	}
+	return s.app.apis[role].Invoke(ctx, admin.ByPlugin(by.ID), operation, input)
+}
+
+// Config implements plugin.Server.
+func (s *pluginServer) Config(prefix string) (map[string]any, error) {
+	return s.app.opts.Config.Foreign(prefix)
+}
+
+// Notify implements plugin.Server.
+func (s *pluginServer) Notify(ctx context.Context, _ plugin.Descriptor, n plugin.Notification) error {
+	if s.app.notifier == nil {
+		return apierr.New(apierr.ServerUnavailable, "this server has no service role: only services notify users")
+	}
+	return s.app.notifier.NotifyUsers(ctx, n.Notification, n.Recipients)
+}
+
+// Storage implements plugin.Server.
+func (s *pluginServer) Storage() plugin.Storage { return s.storage }
+
+var _ plugin.Server = (*pluginServer)(nil)

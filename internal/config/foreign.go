@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// foreign are the properties that are not of the server: everything whose name does not begin with the root's. Plugins
+// read them. Nothing is known of them but what the sources say, so that names are brought into one spelling, camelCase,
+// and values keep the type that they are written with.
+type foreign struct {
+	values map[string]any
+	// variables are those of the environment, which are looked at when somebody asks, because only a prefix tells which
+	// of them are properties.
+	variables map[string]string
+}
+
+// Foreign returns the properties below a prefix such as "my-plugin" or "app-plugin.push", as nested maps with camelCase
+// names that hold bool, int64, float64, string, []any and map[string]any. The result belongs to the caller and is never
+// nil. A prefix of the server's own properties is an *Error.
+//
+// In the environment my-plugin.api-key is MY_PLUGIN_API_KEY or MYPLUGIN_API_KEY. A name that is not in the file as well
+// is one word below the prefix, however many parts it has.
+func (c *Config) Foreign(prefix string) (map[string]any, error) {
+	segments := strings.Split(strings.TrimSpace(prefix), ".")
+	if slices.Contains(segments, "") {
+		return nil, &Error{Property: prefix, Rule: "a prefix must be one or more words with dots between them"}
+	}
+	if canonical(segments[0]) == rootName {
+		return nil, &Error{Property: prefix, Rule: "the properties of the server itself are not for plugins"}
+	}
+	if c.foreign == nil {
+		return map[string]any{}, nil
+	}
+	var below any = c.foreign.values
+	for _, s := range segments {
+		m, _ := below.(map[string]any)
+		_, below = member(m, s)
+	}
+	found, _ := copyValue(below).(map[string]any)
+	if found == nil {
+		found = map[string]any{}
+	}
+	c.foreign.overlay(found, segments)
+	return found, nil
+}
+
+// ForeignRoots returns the first words of the properties that are not of the server, without those of the environment.
+func (c *Config) ForeignRoots() []string {
+	if c.foreign == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(c.foreign.values))
+}
+
+func newForeign(environ []string) *foreign {
+	f := &foreign{values: map[string]any{}, variables: map[string]string{}}
+	for _, v := range environ {
+		if name, value, ok := strings.Cut(v, "="); ok {
+			f.variables[name] = value
+		}
+	}
+	return f
+}
+
+// takes reports whether a name is not the server's. One that looks like a mistyped name of the server's is.
+func (f *foreign) takes(t *tree, name string) bool {
+	if f == nil {
+		return false
+	}
+	first, _, _ := strings.Cut(name, ".")
+	first, _, _ = strings.Cut(first, "[")
+	return first != "" && canonical(first) != t.root.name && t.suggest(first) != t.root.name && !strings.ContainsFunc(first, notNameRune)
+}
+
+// put keeps the value of a name.
+func (f *foreign) put(name string, in input) *Error {
+	if strings.ContainsFunc(name, notNameRune) || slices.Contains(strings.Split(name, "."), "") {
+		return &Error{Source: in.origin.String(), Property: name, Rule: "a property must be one or more words with dots between them"}
+	}
+	f.values = insert(f.values, strings.Split(name, "."), in)
+	return nil
+}
+
+// insert puts what a source says below a name into m and returns it.
+func insert(m map[string]any, path []string, in input) map[string]any {
+	if m == nil {
+		m = map[string]any{}
+	}
+	word, position, indexed := strings.Cut(path[0], "[")
+	key, old := member(m, word)
+	if indexed {
+		list, _ := old.([]any)
+		i, err := strconv.Atoi(strings.TrimSuffix(position, "]"))
+		if err != nil || i < 0 || i > len(list) {
+			i = len(list) // Like the next one: a list has no holes.
+		}
+		if i == len(list) {
+			list = append(slices.Clip(list), nil)
+		}
+		list[i] = place(list[i], path[1:], in)
+		m[key] = list
+		return m
+	}
+	m[key] = place(old, path[1:], in)
+	return m
+}
+
+// place is what becomes of a value when a source says something of it or of what is below it.
+func place(old any, path []string, in input) any {
+	inner, _ := old.(map[string]any)
+	if len(path) > 0 {
+		return insert(inner, path, in)
+	}
+	if in.kind != inputMapping {
+		return foreignValue(in, old)
+	}
+	if inner == nil {
+		inner = map[string]any{}
+	}
+	for _, field := range in.fields {
+		inner = insert(inner, strings.Split(field.key, "."), field.value)
+	}
+	return inner
+}
+
+// foreignValue converts what a source says. Text of flags and of the environment has the type of what it replaces, or
+// the one that it looks like.
+func foreignValue(in input, old any) any {
+	switch in.kind {
+	case inputNull:
+		return nil
+	case inputSequence:
+		list := []any{}
+		for _, item := range in.items {
+			list = append(list, place(nil, nil, item))
+		}
+		return list
+	}
+	_, wasText := old.(string)
+	if in.flat && wasText || !in.flat && !slices.Contains([]string{"!!bool", "!!int", "!!float"}, in.tag) {
+		return in.text
+	}
+	switch n, err := strconv.ParseInt(in.text, 10, 64); {
+	case in.text == "true" || in.text == "false":
+		return in.text == "true"
+	case err == nil && strconv.FormatInt(n, 10) == in.text:
+		return n
+	}
+	if x, err := strconv.ParseFloat(in.text, 64); err == nil && (!in.flat || strconv.FormatFloat(x, 'f', -1, 64) == in.text) {
+		return x
+	}
+	return in.text
+}
+
+// overlay puts the variables of the environment that belong to a prefix over m.
+func (f *foreign) overlay(m map[string]any, prefix []string) {
+	words := make([]string, len(prefix))
+	for i, s := range prefix {
+		words[i] = kebab(s)
+	}
+	name := strings.Join(words, ".")
+	long, short := envName(name)+"_", envName(strings.ReplaceAll(name, "-", ""))+"_"
+	for _, name := range slices.Sorted(maps.Keys(f.variables)) {
+		rest, ok := strings.CutPrefix(name, long)
+		if !ok {
+			rest, ok = strings.CutPrefix(name, short)
+		}
+		if !ok || rest == "" || strings.HasPrefix(name, envName(rootName)+"_") {
+			continue
+		}
+		insert(m, pathIn(m, strings.Split(rest, "_")), input{kind: inputText, text: f.variables[name], flat: true})
+	}
+}
+
+// pathIn finds the path that the words of a variable stand for among what is known, else it is one name.
+func pathIn(m map[string]any, words []string) []string {
+	for n := range words {
+		key, value := member(m, strings.Join(words[:n+1], "-"))
+		inner, isMap := value.(map[string]any)
+		switch {
+		case value == nil:
+		case n == len(words)-1:
+			return []string{key}
+		case isMap:
+			return append([]string{key}, pathIn(inner, words[n+1:])...)
+		}
+	}
+	return []string{strings.ToLower(strings.Join(words, "-"))}
+}
+
+// member finds a member by any spelling of its name. The key is the one to use if there is none.
+func member(m map[string]any, name string) (key string, value any) {
+	wanted := canonical(name)
+	for key, value := range m {
+		if canonical(key) == wanted {
+			return key, value
+		}
+	}
+	if kebabWord(name) {
+		return camel(name), nil
+	}
+	return name, nil
+}
+
+// kebabWord reports whether a name is in kebab-case: the key of a map, such as en-US, need not be.
+func kebabWord(name string) bool {
+	return strings.ToLower(name) == name && !strings.HasPrefix(name, "-") && !strings.HasSuffix(name, "-")
+}
+
+func copyValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for key, value := range v {
+			m[key] = copyValue(value)
+		}
+		return m
+	case []any:
+		list := make([]any, len(v))
+		for i, value := range v {
+			list[i] = copyValue(value)
+		}
+		return list
+	}
+	return v
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+// Plugin says which plugins run and what they may use.
+type Plugin struct {
+	Enabled           bool              `default:"true" doc:"Whether plugins are loaded."`
+	Dir               string            `default:"plugins" required:"true" path:"true" doc:"The folder of plugins; files directly in it that end in .js or .jar are loaded."`
+	WatchDir          bool              `default:"false" doc:"Whether plugins are loaded, replaced and removed when their files in the folder change."`
+	AbortOnFailure    bool              `default:"false" doc:"Whether a plugin that cannot be loaded or started at the start of the server stops it."`
+	HookTimeoutMillis int32             `default:"30000" min:"1" mutable:"true" doc:"How long a hook of an extension may take."`
+	CallTimeoutMillis int32             `default:"5000" min:"1" mutable:"true" doc:"How long one call of an extension may take."`
+	ExtensionPoints   ExtensionPoints   `mutable:"true" doc:"What differs for single extension points."`
+	Quarantine        PluginQuarantine  `mutable:"true" doc:"When an extension that fails is paused."`
+	JavaScript        JavaScriptPlugins `name:"js" doc:"Plugins in JavaScript."`
+	Java              JavaPlugins       `doc:"Plugins in Java."`
+	Network           PluginNetwork     `doc:"Plugins that are downloaded at the start of the server."`
+}
+
+// ExtensionPoints has the settings of each extension point.
+type ExtensionPoints struct {
+	AdminActionHandler             ExtensionPoint `doc:"Sees what administrators do."`
+	UserAuthenticator              ExtensionPoint `doc:"Decides who may log in."`
+	UserOnlineStatusChangeHandler  ExtensionPoint `doc:"Sees sessions begin and end."`
+	NotificationHandler            ExtensionPoint `doc:"Sees what is sent to users."`
+	ClientRequestHandler           ExtensionPoint `doc:"Changes, answers or refuses requests of clients."`
+	RequestHandlerResultHandler    ExtensionPoint `doc:"Changes who is told of a request."`
+	ExpiredMessageDeletionNotifier ExtensionPoint `doc:"Sees messages before they are deleted."`
+	StorageServiceProvider         ExtensionPoint `doc:"Keeps pictures and attachments."`
+	ConferenceServiceProvider      ExtensionPoint `doc:"Holds meetings."`
+}
+
+// ExtensionPoint has the settings of one extension point.
+type ExtensionPoint struct {
+	TimeoutMillis int32                  `default:"0" min:"0" doc:"How long one call may take; 0 is what holds for all."`
+	OnFailure     ExtensionFailurePolicy `default:"DEFAULT" enum:"DEFAULT,REFUSE,IGNORE" doc:"Whether what was called for is refused when an extension fails, or goes on without it."`
+}
+
+// ExtensionFailurePolicy is what a failure of an extension means.
+type ExtensionFailurePolicy string
+
+// The policies. The default is what suits the extension point.
+const (
+	FailureDefault ExtensionFailurePolicy = "DEFAULT"
+	FailureRefuse  ExtensionFailurePolicy = "REFUSE"
+	FailureIgnore  ExtensionFailurePolicy = "IGNORE"
+)
+
+// PluginQuarantine says when an extension that fails is paused.
+type PluginQuarantine struct {
+	Enabled  bool  `default:"false" doc:"Whether an extension that fails again and again is paused."`
+	Failures int32 `default:"10" min:"1" doc:"After how many failures in a row."`
+}
+
+// JavaPlugins says what plugins in Java may use.
+type JavaPlugins struct {
+	AllowSave bool `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
+}
+
+// JavaScriptPlugins says what plugins in JavaScript may use.
+type JavaScriptPlugins struct {
+	AllowSave   bool            `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
+	MemoryLimit int64           `default:"67108864" min:"1048576" doc:"How many bytes one plugin may hold."`
+	StackSize   int64           `default:"1048576" min:"65536" doc:"How many bytes the stack of one plugin may have."`
+	Debug       JavaScriptDebug `doc:"Debugging of plugins by Chrome and other clients of its protocol."`
+}
+
+// JavaScriptDebug says where plugins can be debugged.
+type JavaScriptDebug struct {
+	Enabled     bool   `default:"false" doc:"Whether calls of plugins wait for a debugger."`
+	InspectHost string `default:"localhost" required:"true" doc:"The address where debuggers attach."`
+	InspectPort int32  `default:"24242" min:"1" max:"65535" doc:"The port where debuggers attach."`
+}
+
+// PluginNetwork says which plugins are downloaded and how.
+type PluginNetwork struct {
+	Proxy   PluginProxy     `doc:"The HTTP proxy for downloads."`
+	Plugins []NetworkPlugin `doc:"The plugins."`
+}
+
+// PluginProxy is an HTTP proxy.
+type PluginProxy struct {
+	Enabled              bool   `default:"false" doc:"Whether downloads go through a proxy."`
+	Username             string `doc:"The name by which the proxy knows the server; empty is none."`
+	Password             Secret `doc:"The password for the proxy."`
+	Host                 string `doc:"The host of the proxy."`
+	Port                 int32  `default:"8080" min:"1" max:"65535" doc:"The port of the proxy."`
+	ConnectTimeoutMillis int32  `default:"60000" min:"1" doc:"How long connecting to the proxy may take."`
+}
+
+// Validate demands a host.
+func (p PluginProxy) Validate() error {
+	if p.Enabled && p.Host == "" {
+		return violation("host", "must not be empty if the proxy is enabled")
+	}
+	return nil
+}
+
+// NetworkPlugin is a plugin that is downloaded.
+type NetworkPlugin struct {
+	URL           string            `required:"true" doc:"Where the plugin is."`
+	Type          NetworkPluginType `default:"AUTO" enum:"AUTO,JAVA,JAVA_SCRIPT" doc:"The language of the plugin; AUTO goes by the end of the URL's path, .js or .jar."`
+	UseLocalCache bool              `default:"false" doc:"Whether a copy in the folder of plugins is used instead of downloading it again."`
+	Download      PluginDownload    `doc:"How it is downloaded."`
+}
+
+// NetworkPluginType is the language of a plugin.
+type NetworkPluginType string
+
+// The types.
+const (
+	NetworkPluginAuto       NetworkPluginType = "AUTO"
+	NetworkPluginJava       NetworkPluginType = "JAVA"
+	NetworkPluginJavaScript NetworkPluginType = "JAVA_SCRIPT"
+)
+
+// PluginDownload says how a plugin is downloaded.
+type PluginDownload struct {
+	HTTPMethod    string `default:"GET" enum:"GET,POST,PUT,DELETE" doc:"The method of the request."`
+	TimeoutMillis int32  `default:"60000" min:"1" doc:"How long the download may take."`
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestPlugins(t *testing.T) {
+	r := New(BuildInfo{})
+	loaded := []PluginReading{{"a", "X", "STARTED", 3}, {"a", "X", "LOADED", 1}, {"b", "Y", "PAUSED", 0}}
+	r.RegisterPlugins(func() []PluginReading { return loaded }, func(emit func(float64, string)) {
+		if len(loaded) > 0 {
+			emit(4096, "a")
+		}
+	})
+	series := func() (list []string) {
+		t.Helper()
+		found, err := r.Snapshot([]string{"plugin.calls", "plugin.queue", "plugin.extensions", "plugin.memory"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range found {
+			for _, meter := range m.Meters {
+				list = append(list, fmt.Sprintf("%s%v%v", m.Name, meter.Tags, meter.Values[0].Value))
+			}
+		}
+		return list
+	}
+	p := r.Plugins()
+	p.Observe("a", "X", "P", "m", "ok", time.Millisecond)
+	p.Observe("a", "X", "P", "m", "ok", time.Millisecond)
+	p.Observe("a", "X", "P", "m", "error", time.Millisecond)
+	p.Observe("b", "Y", "P", "m", "ok", time.Millisecond)
+	want := []string{
+		"plugin.calls[extension:X method:m outcome:error plugin:a point:P]1",
+		"plugin.calls[extension:X method:m outcome:ok plugin:a point:P]2",
+		"plugin.calls[extension:Y method:m outcome:ok plugin:b point:P]1",
+		"plugin.extensions[extension:X plugin:a state:STARTED]1",
+		"plugin.extensions[extension:Y plugin:b state:PAUSED]1",
+		"plugin.memory[plugin:a]4096",
+		"plugin.queue[extension:X plugin:a]3",
+		"plugin.queue[extension:Y plugin:b]0",
+	}
+	if got := series(); !slices.Equal(got, want) {
+		t.Errorf("the series are\n%q", got)
+	}
+	p.Forget("a", "X")
+	loaded = nil
+	if got := series(); !slices.Equal(got, want[2:3]) {
+		t.Errorf("the series are\n%q", got)
+	}
+	p.Observe("a", "X", "P", "m", "ok", time.Millisecond)
+	if got := series(); len(got) != 2 {
+		t.Errorf("the series are\n%q", got)
+	}
+}

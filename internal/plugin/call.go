@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"example.org/app/internal/apierr"
+)
+
+// Has reports whether an extension would be called. It costs next to nothing, so that callers ask before they make
+// arguments.
+func (m *Manager) Has(method *Method) bool {
+	for _, b := range (*m.table.Load())[method.Point] {
+		// One that was just replaced has a successor, most likely.
+		if b.takesPart(method) || b.calls.isClosed() {
+			return true
+		}
+	}
+	return m.stopping(method) != nil
+}
+
+// HasAny reports whether an extension of a point is started.
+func (m *Manager) HasAny(p *Point) bool {
+	return slices.ContainsFunc((*m.table.Load())[p], func(b *member) bool { return b.started.Load() })
+}
+
+// each calls visit for the extensions that take part, in order. One that was replaced meanwhile gives its place to its
+// successor.
+func (m *Manager) each(method *Method, visit func(*member) (goOn bool, err error)) error {
+	if err := m.stopping(method); err != nil {
+		return err
+	}
+	var visited []*member
+	list := (*m.table.Load())[method.Point]
+	for len(list) > 0 {
+		b := list[0]
+		goOn, err := true, error(nil)
+		if b.takesPart(method) {
+			goOn, err = visit(b)
+		} else if b.calls.isClosed() {
+			err = errRetired
+		}
+		if errors.Is(err, errRetired) {
+			list = slices.DeleteFunc(slices.Clone((*m.table.Load())[method.Point]), func(next *member) bool {
+				return next == b || slices.ContainsFunc(visited, next.succeeds)
+			})
+			continue
+		}
+		if err != nil || !goOn {
+			return err
+		}
+		visited, list = append(visited, b), list[1:]
+	}
+	return nil
+}
+
+// succeeds reports whether the extension is the same, in this or another version of the plugin.
+func (m *member) succeeds(other *member) bool {
+	return m.plugin.ID == other.plugin.ID && m.Class() == other.Class()
+}
+
+// failed says what the error of an extension means for the caller: nil lets it go on.
+func (m *Manager) failed(ctx context.Context, b *member, method *Method, err error) error {
+	if errors.Is(err, errRetired) {
+		return err
+	}
+	if _, ok := errors.AsType[*apierr.Error](err); ok && method.Failure == Refuse {
+		return err // The plugin refused, it did not fail.
+	}
+	b.logger.WarnContext(ctx, "an extension failed", "point", method.Point.Name, "method", method.Name, "error", err)
+	if m.failureOf(method) == Ignore {
+		return nil
+	}
+	return &apierr.Error{
+		Code:   apierr.ServerInternalError,
+		Reason: fmt.Sprintf("the extension %s of plugin %q failed", b.Class(), b.plugin.ID),
+		Err:    fmt.Errorf("call %s.%s of extension %q of plugin %q: %w", method.Point.Name, method.Name, b.Class(), b.plugin.ID, err),
+	}
+}
+
+// Pass passes a value through the extensions of a pipeline. rest are the arguments after the value.
+func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest ...any) (V, error) {
+	limit := m.limitOf(method)
+	err := m.each(method, func(b *member) (bool, error) {
+		var next V
+		ok, err := b.call(ctx, method, limit, append([]any{value}, rest...), &next)
+		if err != nil {
+			return true, m.failed(ctx, b, method, err)
+		}
+		if ok {
+			value = next
+		}
+		return true, nil
+	})
+	return value, err
+}
+
+// Ask asks the extensions one after another until one answers, and reports whether one did.
+func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (answer R, ok bool, err error) {
+	limit := m.limitOf(method)
+	err = m.each(method, func(b *member) (bool, error) {
+		var result R
+		answered, err := b.call(ctx, method, limit, args, &result)
+		if err != nil {
+			return true, m.failed(ctx, b, method, err)
+		}
+		if answered {
+			answer, ok = result, true
+		}
+		return !answered, nil
+	})
+	return answer, ok, err
+}
+
+// Run lets the only extension do something that has no result. It reports false if there is none.
+func (m *Manager) Run(ctx context.Context, method *Method, args ...any) (done bool, err error) {
+	limit := m.limitOf(method)
+	err = m.each(method, func(b *member) (bool, error) {
+		done = true
+		if _, err := b.call(ctx, method, limit, args, nil); err != nil {
+			return false, m.failed(ctx, b, method, err)
+		}
+		return false, nil
+	})
+	return done, err
+}
+
+// maxTold bounds how many calls of observers may be on their way at once for one extension. More are dropped.
+const maxTold = 1000
+
+// Tell calls all extensions at the same time and waits for none of them. What they do wrong is logged.
+func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
+	ctx = context.WithoutCancel(ctx)
+	limit := m.limitOf(method)
+	for _, b := range (*m.table.Load())[method.Point] {
+		if !b.takesPart(method) {
+			continue
+		}
+		if b.told.Add(1) > maxTold {
+			b.told.Add(-1)
+			b.record.fail(method.Point.Name+"."+method.Name, errBusy)
+			continue
+		}
+		m.tellers.Go(func() {
+			defer b.told.Add(-1)
+			_, err := b.call(ctx, method, limit, args, nil)
+			for _, next := range (*m.table.Load())[method.Point] {
+				if errors.Is(err, errRetired) && next.succeeds(b) && next.takesPart(method) {
+					_, err = next.call(ctx, method, limit, args, nil)
+				}
+			}
+			if err != nil && !errors.Is(err, errRetired) {
+				_ = m.failed(ctx, b, method, err)
+			}
+		})
+	}
+}
+
+// errBusy is a call that was dropped.
+var errBusy = errors.New("too many calls are waiting; this one was dropped")

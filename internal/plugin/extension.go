@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// member is an extension in the registry: what a host made, with its life and its record.
+type member struct {
+	Extension
+	plugin *Plugin
+	life   *life
+	record record
+	logger *slog.Logger
+	// started follows the state, so that a call need not wait for a lock.
+	started atomic.Bool
+	calls   gate
+	// told counts the calls of an observer that are on their way.
+	told atomic.Int64
+}
+
+// newMember takes an extension in the state Loaded.
+func newMember(p *Plugin, e Extension, hookTimeout func() time.Duration, logger *slog.Logger) *member {
+	m := &member{Extension: e, plugin: p, logger: logger.With("plugin", p.ID, "version", p.Version, "extension", e.Class())}
+	m.life = &life{run: m.runHook, timeout: hookTimeout, state: Loaded, changed: func(from, to State) {
+		m.started.Store(to == Started)
+		m.logger.Info("extension changed its state", "from", string(from), "to", string(to))
+	}}
+	return m
+}
+
+// runHook runs a hook and keeps a panic of the host from going further.
+func (m *member) runHook(ctx context.Context, h Hook) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("the host panicked: %v", value)
+		}
+		if err = causeOf(ctx, err); err != nil {
+			m.record.fail(string(h), err)
+			m.logger.Warn("a hook of an extension failed", "hook", string(h), "error", err)
+		}
+	}()
+	return m.Hook(ctx, h)
+}
+
+// takesPart reports whether calls of the method come to the extension now.
+func (m *member) takesPart(method *Method) bool { return m.started.Load() && m.Implements(method) }
+
+// errRetired means that the extension was replaced while it was about to be called.
+var errRetired = errors.New("the extension was replaced")
+
+// call calls a method within its time limit.
+func (m *member) call(ctx context.Context, method *Method, limit time.Duration, args []any, result any) (ok bool, err error) {
+	if !m.calls.enter() {
+		return false, errRetired
+	}
+	defer m.calls.leave()
+	begin := time.Now()
+	ctx, held, cancel := withLimit(ctx, limit)
+	defer cancel()
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("the host panicked: %v", value)
+		}
+		err = causeOf(ctx, err)
+		m.record.note(method, time.Since(begin)-held.Total(), err)
+	}()
+	return m.Call(ctx, method, args, result)
+}
+
+// gate counts calls that are running, and can be closed for good.
+type gate struct {
+	mu     sync.Mutex
+	open   int
+	closed bool
+	idle   chan struct{}
+}
+
+func (g *gate) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false
+	}
+	g.open++
+	return true
+}
+
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open--
+	if g.closed && g.open == 0 {
+		close(g.idle)
+	}
+}
+
+// count is how many calls are inside.
+func (g *gate) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open
+}
+
+// isClosed reports whether no more calls are let in.
+func (g *gate) isClosed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}
+
+// close lets no more calls in and waits for those that are, until the context ends.
+func (g *gate) close(ctx context.Context) {
+	g.mu.Lock()
+	if !g.closed {
+		g.closed, g.idle = true, make(chan struct{})
+		if g.open == 0 {
+			close(g.idle)
+		}
+	}
+	idle := g.idle
+	g.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+}

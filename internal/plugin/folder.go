@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"example.org/app/internal/apierr"
+)
+
+// networkPrefix begins the names of files in the folder that came over the network.
+const networkPrefix = "_network_."
+
+// suffixes are what the names of plugins end in.
+var suffixes = map[string]Language{".jar": Java, ".js": JavaScript}
+
+// languageOf goes by the end of a name.
+func languageOf(name string) (Language, bool) {
+	l, ok := suffixes[filepath.Ext(name)]
+	return l, ok
+}
+
+// maxFile bounds the size of a plugin.
+const maxFile = 256 << 20
+
+// A Folder is where the plugins of an operator lie: files directly in it that end in .js or .jar.
+type Folder struct {
+	manager *Manager
+	dir     string
+	logger  *slog.Logger
+	// foreign are names that belong to plugins from the network and are loaded by others.
+	foreign []string
+
+	mu sync.Mutex
+	// seen has the hash of what was last tried of each file.
+	seen map[string][sha256.Size]byte
+}
+
+// NewFolder returns the folder, which need not exist before something is loaded from it or saved in it.
+func NewFolder(m *Manager, dir string) *Folder {
+	return &Folder{manager: m, dir: dir, logger: m.opts.Logger, seen: make(map[string][sha256.Size]byte)}
+}
+
+// OpenFolder returns the folder, which is made if there is none.
+func OpenFolder(m *Manager, dir string) (*Folder, error) {
+	f := NewFolder(m, dir)
+	return f, f.Make()
+}
+
+// Make makes the folder if there is none.
+func (f *Folder) Make() error {
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return fmt.Errorf("open the folder of plugins: %w", err)
+	}
+	return nil
+}
+
+// Dir is where the folder is.
+func (f *Folder) Dir() string { return f.dir }
+
+// see notes the content of a file and reports whether it is new.
+func (f *Folder) see(name string, data []byte) bool {
+	sum := sha256.Sum256(data)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before, known := f.seen[name]
+	f.seen[name] = sum
+	return !known || before != sum
+}
+
+// forget returns the files that were seen and are not among names, and forgets them.
+func (f *Folder) forget(names []string) (gone []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name := range f.seen {
+		if !slices.Contains(names, name) {
+			delete(f.seen, name)
+			gone = append(gone, name)
+		}
+	}
+	return gone
+}
+
+// noted keeps the reason if a file was not accepted, and forgets an older one if it was.
+func (f *Folder) noted(src Source, err error) error {
+	if err != nil {
+		f.manager.reject(src, err)
+	} else {
+		f.manager.forgive(src)
+	}
+	return err
+}
+
+// Leave makes the folder pass over files that others load.
+func (f *Folder) Leave(names ...string) { f.foreign = append(f.foreign, names...) }
+
+// files lists the plugins in the folder, by name.
+func (f *Folder) files() ([]string, error) {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the folder of plugins: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if _, ok := languageOf(e.Name()); ok && !slices.Contains(f.foreign, e.Name()) && isFile(f.dir, e) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// isFile follows symbolic links: operators keep releases elsewhere.
+func isFile(dir string, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.Type().IsRegular()
+	}
+	info, err := os.Stat(filepath.Join(dir, e.Name()))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// read returns a plugin of the folder.
+func (f *Folder) read(name string) (Source, error) {
+	path := filepath.Join(f.dir, name)
+	src := Source{Name: name, Path: path}
+	info, err := os.Stat(path)
+	if err != nil {
+		return src, err
+	}
+	if info.Size() > maxFile {
+		return src, fmt.Errorf("the file has %d bytes, at most %d are allowed", info.Size(), maxFile)
+	}
+	src.Data, err = os.ReadFile(path)
+	return src, err
+}
+
+// Load loads every plugin of the folder. The error joins those of single files, each an *apierr.Error; the rest is
+// loaded all the same.
+func (f *Folder) Load(ctx context.Context) error {
+	names, err := f.files()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range names {
+		src, err := f.read(name)
+		if err != nil {
+			f.manager.reject(src, apierr.New(apierr.IllegalArgument, "%v", err))
+			errs = append(errs, fmt.Errorf("read plugin %q: %w", name, err))
+			continue
+		}
+		f.see(name, src.Data)
+		l, _ := languageOf(name)
+		_, err = f.manager.Load(ctx, l, src)
+		if f.noted(src, err) != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// settle is how long the folder must be quiet before it is read, because files are seldom written at once.
+const settle = 200 * time.Millisecond
+
+// Watch follows changes of the folder until the context ends: new plugins are loaded and started, changed ones
+// replaced, and those whose file is gone removed.
+func (f *Folder) Watch(ctx context.Context) error {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watch the folder of plugins: %w", err)
+	}
+	defer w.Close()
+	if err := w.Add(f.dir); err != nil {
+		return fmt.Errorf("watch the folder of plugins: %w", err)
+	}
+	quiet := time.NewTimer(0) // What changed before the watch began counts as well.
+	defer quiet.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-w.Events:
+			if _, ok := languageOf(e.Name); ok {
+				quiet.Reset(settle)
+			}
+		case err := <-w.Errors:
+			f.logger.Warn("the folder of plugins could not be watched for a moment", "error", err)
+			quiet.Reset(settle)
+		case <-quiet.C:
+			f.sync(ctx)
+		}
+	}
+}
+
+// sync brings the plugins in line with the files.
+func (f *Folder) sync(ctx context.Context) {
+	names, err := f.files()
+	if err != nil {
+		f.logger.Warn("the folder of plugins cannot be read", "error", err)
+		return
+	}
+	for _, name := range f.forget(names) {
+		f.removed(ctx, name)
+	}
+	for _, name := range names {
+		src, err := f.read(name)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				f.manager.reject(src, apierr.New(apierr.IllegalArgument, "%v", err))
+			}
+			continue
+		}
+		if f.see(name, src.Data) {
+			f.changed(ctx, src)
+		}
+	}
+}
+
+// removed forgets the plugin of a file that is gone.
+func (f *Folder) removed(ctx context.Context, name string) {
+	path := filepath.Join(f.dir, name)
+	f.manager.forgive(Source{Name: name, Path: path})
+	for _, p := range f.manager.Plugins() {
+		if p.Path == path {
+			if _, err := f.manager.Remove(ctx, p.ID); err != nil {
+				f.logger.Warn("a plugin could not be removed", "plugin", p.ID, "error", err)
+			}
+		}
+	}
+}
+
+// changed loads a file that is new or has changed. A plugin that had another id before goes away.
+func (f *Folder) changed(ctx context.Context, src Source) {
+	l, _ := languageOf(src.Name)
+	before := slices.DeleteFunc(f.manager.Plugins(), func(p *Plugin) bool { return p.Path != src.Path })
+	p, err := f.manager.Replace(ctx, l, src)
+	if f.noted(src, err) != nil {
+		return // The old version goes on.
+	}
+	isNew := true
+	for _, old := range before {
+		if old.ID == p.ID {
+			isNew = false
+		} else {
+			if _, err := f.manager.Remove(ctx, old.ID); err != nil {
+				f.logger.Warn("a plugin could not be removed", "plugin", old.ID, "error", err)
+			}
+		}
+	}
+	if isNew {
+		f.manager.Do(ctx, p, Start)
+	}
+}

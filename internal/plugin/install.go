@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"example.org/app/internal/apierr"
+)
+
+// Load loads a plugin, which is not started by that. Errors are *apierr.Error.
+func (m *Manager) Load(ctx context.Context, l Language, src Source) (*Plugin, error) {
+	return m.install(ctx, l, src, false, nil)
+}
+
+// Replace loads a new version of a plugin and lets it take the place of the one with the same id, in its state, without
+// a call lost: the new one is started first, then calls go to it, then the old one is stopped. If the new one cannot be
+// loaded or started, the old one stays. Without an old one it is Load.
+func (m *Manager) Replace(ctx context.Context, l Language, src Source) (*Plugin, error) {
+	return m.install(ctx, l, src, true, nil)
+}
+
+// Check loads a plugin as Load and Replace do, runs no hook, and forgets it again. What it returns cannot be called. It
+// is there even with an error if the plugin itself is sound and only does not get along with others.
+func (m *Manager) Check(ctx context.Context, l Language, src Source, replace bool) (*Plugin, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, err := m.prepare(ctx, l, src)
+	if err != nil {
+		return nil, err
+	}
+	var old *Plugin
+	if replace {
+		old, _ = m.Find(p.ID)
+	}
+	err = m.admit(p, old)
+	p.released.Store(true)
+	m.discard(ctx, p)
+	return p, err
+}
+
+// prepare lets the host load a plugin and checks what does not depend on other plugins.
+func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin, error) {
+	if m.closed {
+		return nil, apierr.New(apierr.ServerUnavailable, "the server stops")
+	}
+	host, err := m.host(l)
+	if err != nil {
+		return nil, err
+	}
+	module, err := host.Load(ctx, src)
+	if err != nil {
+		if _, ok := errors.AsType[*apierr.Error](err); ok {
+			return nil, err
+		}
+		return nil, apierr.New(apierr.IllegalArgument, "%s: %v", src.Name, err)
+	}
+	p := &Plugin{Descriptor: module.Descriptor(), Language: l, Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src}
+	for _, e := range module.Extensions() {
+		p.members = append(p.members, m.newMember(p, e))
+	}
+	if err := m.suits(p); err != nil {
+		m.discard(ctx, p)
+		return nil, apierr.New(apierr.IllegalArgument, "%s: %v", src.Name, err)
+	}
+	return p, nil
+}
+
+func (m *Manager) newMember(p *Plugin, e Extension) *member {
+	timeout := func() time.Duration { return time.Duration(m.opts.Settings().HookTimeoutMillis) * time.Millisecond }
+	b := newMember(p, e, timeout, m.opts.Logger)
+	if m.opts.Observe != nil {
+		b.record.observe = func(method *Method, d time.Duration, outcome string) {
+			m.opts.Observe(p, e.Class(), method, d, outcome)
+		}
+	}
+	b.record.failing = func(inARow int64, err error) { m.consider(b, inARow, err) }
+	return b
+}
+
+// suits checks that a plugin is made for this server.
+func (m *Manager) suits(p *Plugin) error {
+	if len(p.Servers) == 0 || slices.ContainsFunc(p.Servers, func(r Role) bool { return slices.Contains(m.opts.Roles, r) }) {
+		return nil
+	}
+	return fmt.Errorf("plugin %q is made for %v, this server is %v", p.ID, p.Servers, m.opts.Roles)
+}
+
+// admit checks that a plugin gets along with those that are there, apart from one that it replaces.
+func (m *Manager) admit(p, instead *Plugin) error {
+	for _, other := range m.Plugins() {
+		if other == instead {
+			continue
+		}
+		if other.ID == p.ID {
+			return apierr.New(apierr.DuplicateResource, "a plugin with the id %q is loaded already", p.ID)
+		}
+		for _, b := range other.members {
+			for _, point := range b.Points() {
+				if point.Singleton && p.implements(point) {
+					return apierr.New(apierr.DuplicateResource, "plugin %q implements %s, and so does %q: only one may", p.ID, point.Name, other.ID)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Plugin) implements(point *Point) bool {
+	return slices.ContainsFunc(p.members, func(b *member) bool { return slices.Contains(b.Points(), point) })
+}
+
+// install loads a plugin, in the place of another version if it may replace. commit is asked last, when nothing else can
+// go wrong; old is nil if there is no other version. It may be nil.
+func (m *Manager) install(ctx context.Context, l Language, src Source, replace bool, commit func(p, old *Plugin) error) (*Plugin, error) {
+	m.mu.Lock()
+	p, old, err := m.take(ctx, l, src, replace, commit)
+	m.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	m.opts.Logger.Info("plugin loaded", "plugin", p.ID, "version", p.Version, "file", src.Name, "replaced", old != nil)
+	if old != nil {
+		m.retire(ctx, old)
+		m.gone(old, p)
+	}
+	return p, nil
+}
+
+// take is install up to the moment from which calls come to the plugin.
+func (m *Manager) take(ctx context.Context, l Language, src Source, replace bool, commit func(p, old *Plugin) error) (p, old *Plugin, err error) {
+	if p, err = m.prepare(ctx, l, src); err != nil {
+		return nil, nil, err
+	}
+	if replace {
+		old, _ = m.Find(p.ID)
+	}
+	if err = m.admit(p, old); err == nil && old != nil {
+		err = p.follow(ctx, old)
+	}
+	if err == nil && commit != nil {
+		err = commit(p, old)
+	}
+	switch {
+	case err != nil && old != nil:
+		m.retire(ctx, p) // Some of it may have been started.
+		return nil, nil, err
+	case err != nil:
+		m.discard(ctx, p)
+		return nil, nil, err
+	}
+	list := m.Plugins()
+	if i := slices.Index(list, old); i >= 0 {
+		list[i] = p
+	} else {
+		list = append(list, p)
+	}
+	m.publish(list)
+	return p, old, nil
+}
+
+// follow brings the extensions into the state in which those of another version are.
+func (p *Plugin) follow(ctx context.Context, old *Plugin) error {
+	for _, b := range p.members {
+		for _, h := range hooksTo(old.stateOf(b.Class())) {
+			if _, err := b.life.Do(ctx, h); err != nil && h != Pause {
+				return apierr.New(apierr.IllegalArgument, "%s of extension %q failed: %v", h, b.Class(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// stateOf returns the state of the extension of a class. One that is new is as far as the others.
+func (p *Plugin) stateOf(class string) State {
+	best := Loaded
+	for _, b := range p.members {
+		s := b.life.State()
+		if b.Class() == class {
+			return s
+		}
+		if s == Started || s == Paused && best == Loaded {
+			best = s
+		}
+	}
+	return best
+}
+
+// hooksTo are the hooks that lead from Loaded to a state.
+func hooksTo(s State) []Hook {
+	switch s {
+	case Started:
+		return []Hook{Start}
+	case Paused:
+		return []Hook{Start, Pause}
+	}
+	return nil
+}
+
+// revive loads a plugin anew that can run nothing any more. Whoever called it hears that it died.
+func (m *Manager) revive(p *Plugin, err error) {
+	if !p.dead.CompareAndSwap(false, true) {
+		return
+	}
+	m.opts.Logger.Error("a plugin died and is loaded anew", "plugin", p.ID, "version", p.Version, "error", err)
+	m.tellers.Go(func() {
+		src := p.source
+		src.Path = p.Path
+		if _, err := m.install(context.Background(), p.Language, src, true, func(_, old *Plugin) error {
+			if old != p {
+				return apierr.New(apierr.DuplicateResource, "plugin %q was replaced or removed meanwhile", p.ID)
+			}
+			return nil
+		}); err != nil {
+			m.opts.Logger.Error("a plugin that died could not be loaded anew", "plugin", p.ID, "version", p.Version, "error", err)
+		}
+	})
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+	"unsafe"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// A codec converts the values of one Go type. It is made once for each type, from its declaration, and is the same for
+// all plugins: it refers to property names by their number in the table of names, and each translator has the atoms of
+// its engine under the same numbers.
+type codec interface {
+	// to makes a JavaScript value of the Go value at p; the value stands for a pending exception if that failed.
+	to(t *translator, p unsafe.Pointer) engine.Value
+	// from stores a JavaScript value, which is neither undefined nor null, in the Go value at p.
+	from(t *translator, v engine.Value, p unsafe.Pointer) error
+	// empty reports whether the Go value at p is what "omitempty" omits.
+	empty(p unsafe.Pointer) bool
+}
+
+var (
+	codecsMu sync.Mutex
+	codecs   = map[reflect.Type]codec{}
+	names    = map[string]int{}
+	nameList []string
+)
+
+// codecOf returns the codec of a type.
+func codecOf(t reflect.Type) (codec, error) {
+	codecsMu.Lock()
+	defer codecsMu.Unlock()
+	return makeCodec(t)
+}
+
+// name returns the number of a property name.
+func name(s string) int {
+	n, ok := names[s]
+	if !ok {
+		n = len(nameList)
+		names[s] = n
+		nameList = append(nameList, s)
+	}
+	return n
+}
+
+// late stands for the codec of a type that refers to itself, while it is made.
+type late struct{ codec }
+
+var (
+	timeType    = reflect.TypeFor[time.Time]()
+	bytesType   = reflect.TypeFor[[]byte]()
+	enumType    = reflect.TypeFor[protoreflect.Enum]()
+	messageType = reflect.TypeFor[proto.Message]()
+	anyType     = reflect.TypeFor[any]()
+)
+
+func makeCodec(t reflect.Type) (codec, error) {
+	if c, ok := codecs[t]; ok {
+		return c, nil
+	}
+	l := &late{}
+	codecs[t] = l
+	c, err := newCodec(t)
+	if err != nil {
+		delete(codecs, t)
+		return nil, err
+	}
+	l.codec = c
+	codecs[t] = c
+	return c, nil
+}
+
+func newCodec(t reflect.Type) (codec, error) {
+	switch {
+	case t == timeType:
+		return timeCodec{}, nil
+	case t == bytesType:
+		return bytesCodec{}, nil
+	case t == anyType:
+		return anyCodec{}, nil
+	case t.Implements(enumType) && t.Kind() == reflect.Int32:
+		return newEnumCodec(t), nil
+	case t.Kind() == reflect.Pointer && t.Implements(messageType):
+		return newMessageCodec(t)
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return boolCodec{}, nil
+	case reflect.String:
+		return stringCodec{}, nil
+	case reflect.Int32, reflect.Int16, reflect.Int8, reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		return smallCodec{kind: t.Kind()}, nil
+	case reflect.Int64, reflect.Int:
+		return int64Codec{}, nil
+	case reflect.Uint64:
+		return uint64Codec{}, nil
+	case reflect.Float32:
+		return floatCodec{single: true}, nil
+	case reflect.Float64:
+		return floatCodec{}, nil
+	case reflect.Pointer:
+		elem, err := makeCodec(t.Elem())
+		return pointerCodec{t.Elem(), elem}, err
+	case reflect.Slice:
+		elem, err := makeCodec(t.Elem())
+		return sliceCodec{t, elem}, err
+	case reflect.Map:
+		return newMapCodec(t)
+	case reflect.Struct:
+		return newStructCodec(t)
+	}
+	return nil, fmt.Errorf("the type %s has no counterpart in JavaScript", t)
+}
+
+// A translator converts values for one engine.
+type translator struct {
+	*engine.Engine
+	atoms []engine.Atom
+	// fields has, for each struct and message, its fields by atom.
+	fields map[codec]map[engine.Atom]int
+	digits [24]byte
+	// shapes are the orders of properties that objects have had, and templates are objects that keep them known.
+	shapes    map[uint64]bool
+	templates []engine.Value
+	// depth and parts bound the value that is read at present.
+	depth, parts int
+}
+
+// What a plugin hands over may contain itself, or the same part a million times, so both are bounded.
+const (
+	maxDepth = 100
+	maxParts = 1 << 20
+)
+
+// read reads a whole value.
+func (t *translator) read(c codec, v engine.Value, p unsafe.Pointer) error {
+	t.depth, t.parts = 0, 0
+	return c.from(t, v, p)
+}
+
+// enter is called for each object and each array that is read, leave at its end.
+func (t *translator) enter() error {
+	if t.depth++; t.depth > maxDepth {
+		return mismatchf("the value is deeper than %d levels", maxDepth)
+	}
+	return t.part()
+}
+
+func (t *translator) leave() { t.depth-- }
+
+// part is called for each element of what is read.
+func (t *translator) part() error {
+	if t.parts++; t.parts > maxParts {
+		return mismatchf("the value has more than %d parts", maxParts)
+	}
+	return nil
+}
+
+func newTranslator(e *engine.Engine) *translator {
+	return &translator{Engine: e, fields: map[codec]map[engine.Atom]int{}, shapes: map[uint64]bool{}}
+}
+
+// atom returns the atom of a name.
+func (t *translator) atom(n int) engine.Atom {
+	if n < len(t.atoms) && t.atoms[n] != 0 {
+		return t.atoms[n]
+	}
+	codecsMu.Lock()
+	s := nameList[n]
+	codecsMu.Unlock()
+	for n >= len(t.atoms) {
+		t.atoms = append(t.atoms, 0)
+	}
+	t.atoms[n] = t.Atom(s)
+	return t.atoms[n]
+}
+
+// maxShapes bounds how many orders of properties are kept.
+const maxShapes = 256
+
+// A shape is the order in which an object gets its properties, as a number.
+type shape uint64
+
+func (s shape) with(name int) shape { return (s ^ shape(name+1)) * 1099511628211 }
+
+// known makes sure that the engine knows an order of properties. It forgets one with the last object that has it, and
+// making it anew for each argument costs more than all the rest of making an object; so it is given objects to keep, one
+// for each step.
+func (t *translator) known(s shape, obj engine.Value) {
+	if t.shapes[uint64(s)] || len(t.shapes) >= maxShapes {
+		return
+	}
+	t.shapes[uint64(s)] = true
+	var atoms []engine.Atom
+	_, _ = t.Each(obj, func(a engine.Atom, _ engine.Value) error {
+		atoms = append(atoms, a)
+		template := t.Object()
+		for _, a := range atoms {
+			t.Define(template, a, engine.Undefined)
+		}
+		t.templates = append(t.templates, template)
+		return nil
+	})
+}
+
+// close gives the templates and the atoms up.
+func (t *translator) close() {
+	for _, v := range t.templates {
+		t.Free(v)
+	}
+	t.templates = nil
+	for _, a := range t.atoms {
+		if a != 0 {
+			t.FreeAtom(a)
+		}
+	}
+	t.atoms = nil
+}
+
+// toJS converts an argument; nil is undefined.
+func (t *translator) toJS(c codec, typ reflect.Type, v any) engine.Value {
+	if v == nil {
+		return engine.Undefined
+	}
+	switch k := typ.Kind(); k {
+	case reflect.Pointer, reflect.Map:
+		word := (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1]
+		if word == nil {
+			return engine.Undefined
+		}
+		return c.to(t, unsafe.Pointer(&word))
+	case reflect.Struct, reflect.Array, reflect.Interface:
+		// A struct with one pointer in it lies in the interface itself, so a copy is made.
+		p := reflect.New(typ)
+		p.Elem().Set(reflect.ValueOf(v))
+		return c.to(t, p.UnsafePointer())
+	default:
+		return c.to(t, (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1])
+	}
+}
+
+// A mismatch is a value of a plugin that is not what it must be.
+type mismatch struct {
+	path string
+	text string
+}
+
+func (m *mismatch) Error() string {
+	if m.path == "" {
+		return m.text
+	}
+	return m.path + ": " + m.text
+}
+
+// mismatchf makes a mismatch of the value itself; those who hold the value add where it is.
+func mismatchf(format string, args ...any) error {
+	return &mismatch{text: fmt.Sprintf(format, args...)}
+}
+
+// expected is the mismatch of a value of another kind.
+func (t *translator) expected(what string, v engine.Value) error {
+	return mismatchf("%s is expected, not %s", what, t.TypeOf(v))
+}
+
+// at adds where a mismatch is.
+func at(err error, where string) error {
+	if m, ok := err.(*mismatch); ok { //nolint:errorlint // never wrapped
+		if m.path != "" && m.path[0] != '[' {
+			where += "."
+		}
+		m.path = where + m.path
+	}
+	return err
+}
+
+func atIndex(err error, i int) error { return at(err, fmt.Sprintf("[%d]", i)) }

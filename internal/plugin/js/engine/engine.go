@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package engine holds one QuickJS runtime with one context: values, functions, modules, jobs and limits, in the
+// terms of the engine. It knows nothing of plugins.
+//
+// An Engine belongs to one goroutine at a time; only Memory may be called from anywhere. Values that a function
+// returns are owned by the caller, who frees them once; values that a function gets are borrowed, unless its comment
+// says that it takes them.
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/libquickjs"
+)
+
+// slotBytes is how much of a native stack one slot of the engine's stack stands for, so that a limit in bytes means
+// about the same depth as in the engine's native build.
+const slotBytes = 210
+
+// maxSlots keeps the deepest recursion far below the size at which the Go runtime gives up.
+const maxSlots = 20000
+
+// Limits bound what a script can use.
+type Limits struct {
+	// Memory is in bytes; 0 is unlimited.
+	Memory int64
+	// Stack is in bytes of a native stack; 0 is the engine's default of about one mebibyte.
+	Stack int64
+}
+
+// An Engine is a runtime with one context.
+type Engine struct {
+	tls *libc.TLS
+	rt  uintptr
+	ctx uintptr
+
+	// interrupt is asked now and then while code runs; true ends it with an exception that it cannot catch.
+	interrupt   func() bool
+	interrupted bool
+	running     bool
+
+	funcs   []function
+	handles map[uintptr]any
+	nextID  uintptr
+	class   lib.TJSClassID
+
+	resolve func(base, name string) (string, error)
+	source  func(name string) (string, error)
+	reject  func(promise, reason Value, handled bool)
+	errors  func(error) Value
+
+	scratch    uintptr
+	scratchLen int
+	printed    []byte
+
+	memory atomic.Int64
+	broken error
+}
+
+// engines finds the engine that a callback of the runtime belongs to.
+var engines sync.Map
+
+func find(rt uintptr) *Engine {
+	e, _ := engines.Load(rt)
+	return e.(*Engine)
+}
+
+func findContext(tls *libc.TLS, ctx uintptr) *Engine { return find(lib.XJS_GetRuntime(tls, ctx)) }
+
+// New makes an engine.
+func New(limits Limits) (*Engine, error) {
+	tls := libc.NewTLS()
+	rt := lib.XJS_NewRuntime(tls)
+	if rt == 0 {
+		tls.Close()
+		return nil, errors.New("create a JavaScript runtime: out of memory")
+	}
+	ctx := lib.XJS_NewContext(tls, rt)
+	if ctx == 0 {
+		lib.XJS_FreeRuntime(tls, rt)
+		tls.Close()
+		return nil, errors.New("create a JavaScript context: out of memory")
+	}
+	e := &Engine{tls: tls, rt: rt, ctx: ctx, handles: map[uintptr]any{}}
+	engines.Store(rt, e)
+	if limits.Memory > 0 {
+		lib.XJS_SetMemoryLimit(tls, rt, lib.Tsize_t(limits.Memory))
+	}
+	slots := int64(lib.MaxStackSlots)
+	if limits.Stack > 0 {
+		slots = min(max(limits.Stack/slotBytes, 512), maxSlots)
+	}
+	lib.XJS_SetMaxStackSize(tls, rt, lib.Tsize_t(slots))
+	lib.XJS_SetCanBlock(tls, rt, 0)
+	lib.XJS_SetInterruptHandler(tls, rt, address(interruptHandler), 0)
+	lib.XJS_SetModuleLoaderFunc2(tls, rt, address(normalizeModule), address(loadModule), 0, 0)
+	lib.XJS_SetHostPromiseRejectionTracker(tls, rt, address(trackRejection), 0)
+	if err := e.newHandleClass(); err != nil {
+		e.Close()
+		return nil, err
+	}
+	e.publish()
+	return e, nil
+}
+
+// Close frees everything and returns how many objects were left that nobody freed, which is a mistake of the owner. The
+// memory of an engine that is broken cannot be freed: what it points to is unknown.
+func (e *Engine) Close() (left int) {
+	if e.tls == nil {
+		return 0
+	}
+	tls := e.tls
+	if e.broken == nil {
+		e.dropJobs()
+		lib.XJS_FreeContext(tls, e.ctx)
+		lib.XJS_RunGC(tls, e.rt)
+		left = e.objects()
+		lib.XJS_FreeRuntime(tls, e.rt)
+	}
+	if e.scratch != 0 {
+		libc.Xfree(tls, e.scratch)
+	}
+	engines.Delete(e.rt)
+	tls.Close()
+	e.tls = nil
+	e.memory.Store(0)
+	return left
+}
+
+// objects counts the objects that are alive.
+func (e *Engine) objects() (n int) {
+	rt := (*lib.TJSRuntime)(pointer(e.rt))
+	head := uintptr(unsafe.Pointer(&rt.Fgc_obj_list))
+	for link := rt.Fgc_obj_list.Fnext; link != head; link = (*lib.Tlist_head)(pointer(link)).Fnext {
+		n++
+	}
+	return n
+}
+
+// Memory is how many bytes the engine holds, as of the end of the last run.
+func (e *Engine) Memory() int64 { return e.memory.Load() }
+
+func (e *Engine) publish() {
+	rt := (*lib.TJSRuntime)(pointer(e.rt))
+	e.memory.Store(int64(rt.Fmalloc_ctx.Fmalloc_state.Fmalloc_size))
+}
+
+// Err is not nil once the engine is broken and can only be closed.
+func (e *Engine) Err() error { return e.broken }
+
+// Collect frees what only cycles hold.
+func (e *Engine) Collect() {
+	lib.XJS_RunGC(e.tls, e.rt)
+	e.publish()
+}
+
+// Run runs f, in which code of the engine may run, until it returns or interrupt says true. A panic below f that came
+// through the engine leaves its stack in disorder: the engine is then broken, and Run returns the reason.
+func (e *Engine) Run(interrupt func() bool, f func()) (err error) {
+	if e.broken != nil {
+		return e.broken
+	}
+	if e.running {
+		f()
+		return nil
+	}
+	e.running, e.interrupt, e.interrupted = true, interrupt, false
+	sp := e.tls.StackSlots()
+	done := false
+	defer func() {
+		e.running, e.interrupt = false, nil
+		if done && e.frame() == 0 && e.tls.StackSlots() == sp {
+			e.publish()
+			return
+		}
+		e.broken = fmt.Errorf("the JavaScript engine failed: %v", recover())
+		err = e.broken
+	}()
+	f()
+	done = true
+	return nil
+}
+
+// Interrupted reports whether code was interrupted since the present Run began.
+func (e *Engine) Interrupted() bool { return e.interrupted }
+
+// ask asks whether the present run must end.
+func (e *Engine) ask() bool {
+	if !e.interrupted && e.interrupt != nil && e.interrupt() {
+		e.interrupted = true
+	}
+	return e.interrupted
+}
+
+func interruptHandler(_ *libc.TLS, rt, _ uintptr) int32 {
+	if find(rt).ask() {
+		return 1
+	}
+	return 0
+}
+
+// RunJobs runs pending jobs until there are none. Jobs of a run that was interrupted are dropped, because they would
+// take the time of others. What a job throws goes to report.
+func (e *Engine) RunJobs(report func(*Exception)) {
+	for lib.XJS_IsJobPending(e.tls, e.rt) != 0 {
+		if e.ask() {
+			e.dropJobs()
+			return
+		}
+		if lib.XJS_ExecutePendingJob(e.tls, e.rt, 0) < 0 {
+			report(e.Exception())
+		}
+	}
+}
+
+// dropJobs lets the engine consume its jobs without running them.
+func (e *Engine) dropJobs() {
+	rt := (*lib.TJSRuntime)(pointer(e.rt))
+	head := uintptr(unsafe.Pointer(&rt.Fjob_list))
+	for link := rt.Fjob_list.Fnext; link != head; link = (*lib.Tlist_head)(pointer(link)).Fnext {
+		(*lib.TJSJobEntry)(pointer(link)).Fjob_func = address(noJob)
+	}
+	for lib.XJS_ExecutePendingJob(e.tls, e.rt, 0) != 0 {
+		continue
+	}
+}
+
+func noJob(_ *libc.TLS, _ uintptr, _ int32, _ uintptr) Value { return Undefined }
+
+// OnRejection sets who is told of promises that are rejected while nobody listens, and of those that somebody listens
+// to afterwards.
+func (e *Engine) OnRejection(f func(promise, reason Value, handled bool)) { e.reject = f }
+
+func trackRejection(tls *libc.TLS, ctx uintptr, promise, reason Value, handled int32, _ uintptr) {
+	if e := findContext(tls, ctx); e.reject != nil {
+		e.reject(promise, reason, handled != 0)
+	}
+}
+
+// pointer makes a pointer into the engine's memory, which the Go runtime does not manage and never moves.
+func pointer(p uintptr) unsafe.Pointer { return unsafe.Add(nil, p) }
+
+// address is how the engine refers to a Go function.
+func address(f any) uintptr {
+	type iface [2]uintptr
+	return (*iface)(unsafe.Pointer(&f))[1]
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	lib "modernc.org/libquickjs"
+)
+
+// newEngine makes an engine whose objects must all be freed at the end of the test.
+func newEngine(t *testing.T) *Engine {
+	t.Helper()
+	e, err := New(Limits{Memory: 32 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if left := e.Close(); left != 0 {
+			t.Errorf("%d objects were not freed", left)
+		}
+	})
+	return e
+}
+
+// TestLayout proves that what this package knows of the engine's records is still so.
+func TestLayout(t *testing.T) {
+	if n := unsafe.Sizeof(lib.TJSShape{}); n != 56 {
+		t.Errorf("the record of a shape has %d bytes", n)
+	}
+	if n := unsafe.Sizeof(lib.TJSProperty{}); int(n) != valueSize {
+		t.Errorf("a property has %d bytes", n)
+	}
+}
+
+func TestEach(t *testing.T) {
+	e := newEngine(t)
+	for source, want := range map[string]string{
+		`({})`:                              "",
+		`({ a: 1, b: 'x', c: null })`:       "a=1 b=x c=null",
+		`({ b: 1, a: 2, 5: 3, 1: 4 })`:      "1=4 5=3 b=1 a=2",
+		`({ a: 1, [Symbol('s')]: 2 })`:      "a=1",
+		`({ get a() { return 7; }, b: 2 })`: "a=7 b=2",
+		`{ const o = { a: 1, b: 2, c: 3, d: 4 }; delete o.b; delete o.d; o.b = 5; o }`:                       "a=1 c=3 b=5",
+		`Object.defineProperty({ a: 1 }, 'hidden', { value: 2 })`:                                            "a=1",
+		`Object.create({ inherited: 1 }, { own: { value: 2, enumerable: true } })`:                           "own=2",
+		`new Proxy({ a: 1, b: 2 }, { ownKeys: () => ['b', 'a'] })`:                                           "b=2 a=1",
+		`new (class { x = 1; #y = 2; })()`:                                                                   "x=1",
+		`Object.fromEntries(Array.from({ length: 40 }, (_, i) => ['k' + i, i])).k39 && { ['__proto__']: 3 }`: "__proto__=3",
+	} {
+		v := e.Eval("test.js", source)
+		if IsFailed(v) {
+			t.Fatal(source, e.Exception().Message)
+		}
+		var got []string
+		ok, err := e.Each(v, func(a Atom, p Value) error {
+			s, _ := e.Text(p)
+			got = append(got, e.AtomText(a)+"="+s)
+			return nil
+		})
+		e.Free(v)
+		if s := strings.Join(got, " "); !ok || err != nil || s != want {
+			t.Errorf("%s: %s, not %s (%v %v)", source, s, want, ok, err)
+		}
+	}
+	v := e.Eval("test.js", `({ get a() { throw new Error('no'); } })`)
+	ok, err := e.Each(v, func(Atom, Value) error { return nil })
+	if ok || err != nil {
+		t.Error("a getter that throws goes unnoticed")
+	}
+	e.Drop()
+	e.Free(v)
+	v = e.Eval("test.js", `({ a: 1, b: 2 })`)
+	stop := errors.New("stop")
+	n := 0
+	if _, err := e.Each(v, func(Atom, Value) error { n++; return stop }); !errors.Is(err, stop) || n != 1 {
+		t.Error(err, n)
+	}
+	e.Free(v)
+}
+
+func TestStrings(t *testing.T) {
+	e := newEngine(t)
+	for in, want := range map[string]string{
+		"": "", "a": "a", "é": "é", "👋": "👋", "a\x00b": "a\x00b", "\xff": "\uFFFD", strings.Repeat("xé", 3<<20): strings.Repeat("xé", 3<<20),
+	} {
+		v := e.String(in)
+		got, ok := e.Text(v)
+		e.Free(v)
+		if !ok || got != want {
+			t.Errorf("%.20q became %.20q", in, got)
+		}
+	}
+	v := e.Eval("test.js", `'\ud83d' + 'x' + '\udc4b'`)
+	if s, _ := e.Text(v); s != "\uFFFDx\uFFFD" {
+		t.Errorf("%q", s)
+	}
+	e.Free(v)
+}
+
+func TestBytes(t *testing.T) {
+	e := newEngine(t)
+	for source, want := range map[string][]byte{
+		`new Uint8Array([1, 2, 3]).subarray(1)`: {2, 3}, `new Uint8Array(0)`: {}, `new ArrayBuffer(2)`: {0, 0}, `new ArrayBuffer(0)`: {},
+		`new Uint16Array([1])`: {1, 0}, `[1, 2]`: nil, `'ab'`: nil, `({})`: nil,
+	} {
+		v := e.Eval("test.js", source)
+		got, ok := e.AsBytes(v)
+		e.Free(v)
+		if ok != (want != nil) || !slices.Equal(got, want) {
+			t.Errorf("%s: %v %v", source, got, ok)
+		}
+	}
+	v := e.Bytes([]byte{7, 8})
+	if b, ok := e.AsBytes(v); !ok || !slices.Equal(b, []byte{7, 8}) {
+		t.Error(b, ok)
+	}
+	e.Free(v)
+}
+
+func TestFunctionsAndHandles(t *testing.T) {
+	e := newEngine(t)
+	global := e.Global()
+	e.DefineName(global, "add", e.Function("add", 2, func(_ Value, args []Value) (Value, error) {
+		a, _ := AsNumber(args[0])
+		b, ok := AsNumber(args[1])
+		if !ok {
+			return Undefined, errors.New("add: the second parameter must be a number")
+		}
+		return Number(a + b), nil
+	}))
+	e.DefineName(global, "panics", e.Function("panics", 0, func(Value, []Value) (Value, error) { panic("oh") }))
+	e.DefineName(global, "handle", e.Handle("kept"))
+	for source, want := range map[string]string{
+		`add(1, 2)`: "3", `add(1.5, 2)`: "3.5",
+		`try { add(1, 'x') } catch (e) { e.message }`: "add: the second parameter must be a number",
+		`try { panics() } catch (e) { e.message }`:    "panics failed: oh",
+	} {
+		v := e.Eval("test.js", source)
+		if s, _ := e.Text(v); s != want {
+			t.Errorf("%s: %s", source, s)
+		}
+		e.Free(v)
+	}
+	h := e.GetName(global, "handle")
+	if e.Held(h) != "kept" || e.Held(global) != nil {
+		t.Error("the handle does not hold its value")
+	}
+	e.Free(h)
+	e.Free(e.Eval("test.js", "delete globalThis.handle"))
+	if len(e.handles) != 0 {
+		t.Error("a handle that nobody reaches is kept")
+	}
+	e.Free(global)
+}
+
+func TestInterrupt(t *testing.T) {
+	e := newEngine(t)
+	asked := 0
+	if err := e.Run(func() bool { asked++; return asked > 3 }, func() {
+		v := e.Eval("test.js", "for (;;) { try { for (;;) {} } catch {} }")
+		if !IsFailed(v) {
+			t.Error("it returned")
+		}
+		x := e.Exception()
+		if !x.Interrupted {
+			t.Error(x.Message)
+		}
+		e.Free(x.Value)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Run(func() bool { return false }, func() {
+		v := e.Eval("test.js", "1 + 1")
+		if n, _ := AsNumber(v); n != 2 {
+			t.Error("the engine no longer works")
+		}
+	}); err != nil || e.Interrupted() {
+		t.Error(err, e.Interrupted())
+	}
+}
+
+func TestBroken(t *testing.T) {
+	e, err := New(Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = e.Run(nil, func() { panic("fault") })
+	if err == nil || !strings.Contains(err.Error(), "fault") || e.Err() == nil {
+		t.Error(err)
+	}
+	if again := e.Run(nil, func() { t.Error("it runs") }); !errors.Is(again, err) {
+		t.Error(again)
+	}
+	e.Close()
+	e.Close()
+}

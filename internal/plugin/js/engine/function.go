@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/libquickjs"
+)
+
+// A Func is a Go function that a script calls. The arguments are borrowed, the result is given away. An error is
+// thrown.
+type Func func(this Value, args []Value) (Value, error)
+
+type function struct {
+	name string
+	call Func
+}
+
+// OnError sets how an error of a Go function becomes the value that is thrown.
+func (e *Engine) OnError(f func(error) Value) { e.errors = f }
+
+// Function makes a function of a script that calls f.
+func (e *Engine) Function(name string, params int, f Func) Value {
+	magic := len(e.funcs)
+	e.funcs = append(e.funcs, function{name, f})
+	return lib.XJS_NewCFunction2(e.tls, e.ctx, address(callFunction), e.copy(name), int32(params),
+		lib.EJS_CFUNC_generic_magic, int32(magic))
+}
+
+func callFunction(tls *libc.TLS, ctx uintptr, this Value, argc int32, argv uintptr, magic int32) (r Value) {
+	e := findContext(tls, ctx)
+	f := &e.funcs[magic]
+	frame, slots := e.frame(), tls.StackSlots()
+	// A panic must not go up through the engine, which would leave it in disorder. One that came through the engine
+	// has done so already and goes on.
+	defer func() {
+		if p := recover(); p != nil {
+			if e.frame() != frame || tls.StackSlots() != slots {
+				panic(p)
+			}
+			r = e.throw(fmt.Errorf("%s failed: %v", f.name, p))
+		}
+	}()
+	v, err := f.call(this, unsafe.Slice((*Value)(pointer(argv)), argc))
+	if err != nil {
+		return e.throw(err)
+	}
+	return v
+}
+
+// frame is where the engine's stack of calls is.
+func (e *Engine) frame() uintptr { return (*lib.TJSRuntime)(pointer(e.rt)).Fcurrent_stack_frame }
+
+// throw throws an error of a Go function.
+func (e *Engine) throw(err error) Value {
+	if err == errThrown { //nolint:errorlint // a mark, never wrapped
+		return Failed
+	}
+	v := e.ErrorValue(err)
+	if IsFailed(v) {
+		return v
+	}
+	return lib.XJS_Throw(e.tls, e.ctx, v)
+}
+
+// errThrown marks that the exception is pending in the engine already.
+var errThrown = fmt.Errorf("thrown")
+
+// Thrown is the error of a Go function whose call into the engine threw: the exception goes on.
+func Thrown() error { return errThrown }
+
+// ErrorValue makes the value that is thrown for an error.
+func (e *Engine) ErrorValue(err error) Value {
+	if e.errors != nil {
+		return e.errors(err)
+	}
+	return e.NewError(err.Error())
+}
+
+// NewError makes an Error.
+func (e *Engine) NewError(message string) Value {
+	v := lib.XJS_NewError(e.tls, e.ctx)
+	if IsFailed(v) {
+		return v
+	}
+	msg := e.String(message)
+	if IsFailed(msg) {
+		e.Free(v)
+		return msg
+	}
+	if lib.XJS_DefinePropertyValue(e.tls, e.ctx, v, lib.EJS_ATOM_message, msg,
+		lib.MJS_PROP_CONFIGURABLE|lib.MJS_PROP_WRITABLE) < 0 {
+		e.Free(v)
+		return Failed
+	}
+	return v
+}
+
+// The class of objects that stand for a Go value. Its number is the same in all runtimes.
+var (
+	handleOnce  sync.Once
+	handleClass lib.TJSClassID
+)
+
+func (e *Engine) newHandleClass() error {
+	out := e.tls.Alloc(8)
+	defer e.tls.Free(8)
+	handleOnce.Do(func() {
+		*(*lib.TJSClassID)(pointer(out)) = 0
+		handleClass = lib.XJS_NewClassID(e.tls, out)
+	})
+	e.class = handleClass
+	name := e.cstring("Host")
+	defer e.freeCString(name)
+	size := int(unsafe.Sizeof(lib.TJSClassDef{}))
+	def := e.tls.Alloc(size)
+	defer e.tls.Free(size)
+	*(*lib.TJSClassDef)(pointer(def)) = lib.TJSClassDef{Fclass_name: name, Ffinalizer: address(finalizeHandle)}
+	if lib.XJS_NewClass(e.tls, e.rt, e.class, def) < 0 {
+		return fmt.Errorf("create a JavaScript class: out of memory")
+	}
+	return nil
+}
+
+// Handle makes an object that stands for a Go value until a script no longer reaches it.
+func (e *Engine) Handle(goValue any) Value {
+	v := lib.XJS_NewObjectClass(e.tls, e.ctx, int32(e.class))
+	if IsFailed(v) {
+		return v
+	}
+	e.nextID++
+	e.handles[e.nextID] = goValue
+	lib.XJS_SetOpaque(e.tls, v, e.nextID)
+	return v
+}
+
+// Held returns the Go value that v stands for.
+func (e *Engine) Held(v Value) any {
+	if !e.isClass(v, uint16(e.class)) {
+		return nil
+	}
+	return e.handles[lib.XJS_GetOpaque(e.tls, v, e.class)]
+}
+
+func finalizeHandle(tls *libc.TLS, rt uintptr, v Value) {
+	e := find(rt)
+	delete(e.handles, lib.XJS_GetOpaque(tls, v, e.class))
+}
+
+func (e *Engine) cstring(s string) uintptr {
+	p := libc.Xmalloc(e.tls, libc.Tsize_t(len(s)+1))
+	if p == 0 {
+		panic("out of memory")
+	}
+	b := unsafe.Slice((*byte)(pointer(p)), len(s)+1)
+	copy(b, s)
+	b[len(s)] = 0
+	return p
+}
+
+func (e *Engine) freeCString(p uintptr) { libc.Xfree(e.tls, p) }
+
+// EachHeld calls f for each Go value that an object stands for.
+func (e *Engine) EachHeld(f func(any)) {
+	for _, x := range e.handles {
+		f(x)
+	}
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"unsafe"
+
+	lib "modernc.org/libquickjs"
+)
+
+// object is the engine's record of an object.
+func (e *Engine) object(v Value) *lib.TJSObject {
+	return (*lib.TJSObject)(pointer(uintptr(v.Fu.Fuint641)))
+}
+
+func (e *Engine) isClass(v Value, class uint16) bool {
+	return IsObject(v) && e.object(v).Fclass_id == class
+}
+
+// IsFunction reports whether v can be called.
+func (e *Engine) IsFunction(v Value) bool { return lib.XJS_IsFunction(e.tls, e.ctx, v) != 0 }
+
+// IsClass reports whether v can be constructed.
+func (e *Engine) IsClass(v Value) bool {
+	return IsObject(v) && lib.XJS_IsConstructor(e.tls, e.ctx, v) != 0
+}
+
+// IsArray reports whether v is an array.
+func (e *Engine) IsArray(v Value) bool {
+	if !IsObject(v) {
+		return false
+	}
+	if e.object(v).Fclass_id == lib.EJS_CLASS_ARRAY {
+		return true
+	}
+	r := lib.XJS_IsArray(e.tls, e.ctx, v)
+	if r < 0 {
+		e.Drop()
+	}
+	return r > 0
+}
+
+// IsSet and IsMap report whether v is a Set or a Map.
+func (e *Engine) IsSet(v Value) bool { return e.isClass(v, lib.EJS_CLASS_SET) }
+
+// IsMap reports whether v is a Map.
+func (e *Engine) IsMap(v Value) bool { return e.isClass(v, lib.EJS_CLASS_MAP) }
+
+// IsPromise reports whether v is a promise.
+func (e *Engine) IsPromise(v Value) bool { return e.isClass(v, lib.EJS_CLASS_PROMISE) }
+
+// Global is the global object.
+func (e *Engine) Global() Value { return lib.XJS_GetGlobalObject(e.tls, e.ctx) }
+
+// Atom makes the name of a property; the caller frees it.
+func (e *Engine) Atom(name string) Atom {
+	return lib.XJS_NewAtomLen(e.tls, e.ctx, e.copy(name), lib.Tsize_t(len(name)))
+}
+
+// FreeAtom gives up an atom.
+func (e *Engine) FreeAtom(a Atom) { lib.XJS_FreeAtom(e.tls, e.ctx, a) }
+
+// AtomText is the name that an atom stands for.
+func (e *Engine) AtomText(a Atom) string {
+	v := lib.XJS_AtomToString(e.tls, e.ctx, a)
+	s, ok := e.Text(v)
+	if !ok {
+		e.Drop()
+	}
+	e.Free(v)
+	return s
+}
+
+// AtomString is the string that an atom stands for, which the engine holds only once.
+func (e *Engine) AtomString(a Atom) Value { return lib.XJS_AtomToString(e.tls, e.ctx, a) }
+
+// Object makes an empty object.
+func (e *Engine) Object() Value { return lib.XJS_NewObject(e.tls, e.ctx) }
+
+// Array makes an empty array.
+func (e *Engine) Array() Value { return lib.XJS_NewArray(e.tls, e.ctx) }
+
+// Get reads a property.
+func (e *Engine) Get(v Value, a Atom) Value {
+	return lib.XJS_GetPropertyInternal(e.tls, e.ctx, v, a, v, 0)
+}
+
+// GetName reads a property by its name.
+func (e *Engine) GetName(v Value, name string) Value {
+	a := e.Atom(name)
+	defer e.FreeAtom(a)
+	return e.Get(v, a)
+}
+
+// Define adds a plain property; it takes v.
+func (e *Engine) Define(obj Value, a Atom, v Value) bool {
+	return lib.XJS_DefinePropertyValue(e.tls, e.ctx, obj, a, v, lib.MJS_PROP_C_W_E) >= 0
+}
+
+// DefineName adds a plain property by its name; it takes v.
+func (e *Engine) DefineName(obj Value, name string, v Value) bool {
+	a := e.Atom(name)
+	defer e.FreeAtom(a)
+	return e.Define(obj, a, v)
+}
+
+// Append adds an element at index i of an array; it takes v.
+func (e *Engine) Append(arr Value, i int, v Value) bool {
+	return lib.XJS_DefinePropertyValueUint32(e.tls, e.ctx, arr, uint32(i), v, lib.MJS_PROP_C_W_E) >= 0
+}
+
+// Index reads an element of an array.
+func (e *Engine) Index(arr Value, i int) Value {
+	return lib.XJS_GetPropertyUint32(e.tls, e.ctx, arr, uint32(i))
+}
+
+// Len is the length of an array.
+func (e *Engine) Len(arr Value) int {
+	v := e.Get(arr, lib.EJS_ATOM_length)
+	n, _ := AsNumber(v)
+	e.Free(v)
+	return int(n)
+}
+
+// Each calls f for the own, enumerable properties of an object whose keys are strings. The value is lent to f, which
+// must not change the object; an error of f ends the walk. It reports false if reading threw.
+func (e *Engine) Each(obj Value, f func(a Atom, v Value) error) (ok bool, err error) {
+	if o := e.object(obj); o.Fclass_id == lib.EJS_CLASS_OBJECT {
+		if done, err := e.eachPlain(o, f); done {
+			return true, err
+		}
+	}
+	out := e.tls.Alloc(16)
+	defer e.tls.Free(16)
+	if lib.XJS_GetOwnPropertyNames(e.tls, e.ctx, out, out+8, obj, lib.MJS_GPN_STRING_MASK|lib.MJS_GPN_ENUM_ONLY) < 0 {
+		return false, nil
+	}
+	tab, n := *(*uintptr)(pointer(out)), *(*uint32)(pointer(out + 8))
+	defer lib.XJS_FreePropertyEnum(e.tls, e.ctx, tab, n)
+	for _, p := range unsafe.Slice((*lib.TJSPropertyEnum)(pointer(tab)), n) {
+		v := e.Get(obj, p.Fatom)
+		if IsFailed(v) {
+			return false, nil
+		}
+		err := f(p.Fatom, v)
+		e.Free(v)
+		if err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// eachPlain walks the properties of an ordinary object in place, without copying names. It reports false, before the
+// first call of f, if the object has anything but plain values.
+func (e *Engine) eachPlain(o *lib.TJSObject, f func(a Atom, v Value) error) (bool, error) {
+	sh := (*lib.TJSShape)(pointer(o.Fshape))
+	n := int(sh.Fprop_count)
+	if n == 0 {
+		return true, nil
+	}
+	props := unsafe.Slice((*lib.TJSShapeProperty)(pointer(o.Fshape+unsafe.Sizeof(*sh)+uintptr(sh.Fprop_hash_mask)*4+4)), n)
+	values := unsafe.Slice((*Value)(pointer(o.Fprop)), n)
+	for _, p := range props {
+		flags := p.F__ccgo0 >> 26
+		if p.Fatom != 0 && (flags&lib.MJS_PROP_TMASK != 0 || p.Fatom&(1<<31) != 0) {
+			return false, nil
+		}
+	}
+	for i, p := range props {
+		flags := p.F__ccgo0 >> 26
+		if p.Fatom == 0 || flags&lib.MJS_PROP_ENUMERABLE == 0 || e.isSymbol(p.Fatom) {
+			continue
+		}
+		if err := f(p.Fatom, values[i]); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// isSymbol reports whether an atom is not the atom of a string.
+func (e *Engine) isSymbol(a Atom) bool {
+	rt := (*lib.TJSRuntime)(pointer(e.rt))
+	p := *(*uintptr)(pointer(rt.Fatom_array + uintptr(a)*8))
+	return (*lib.TJSAtomStruct)(pointer(p)).F__ccgo4>>30 != atomTypeString
+}
+
+// atomTypeString marks atoms of strings in the engine's table.
+const atomTypeString = 1
+
+// Instance reports whether v was made by class or a class that extends it.
+func (e *Engine) Instance(v, class Value) bool {
+	r := lib.XJS_IsInstanceOf(e.tls, e.ctx, v, class)
+	if r < 0 {
+		e.Drop()
+	}
+	return r > 0
+}
+
+// Call calls fn as a method of this. The arguments are borrowed.
+func (e *Engine) Call(fn, this Value, args ...Value) Value {
+	if len(args) == 0 {
+		return lib.XJS_Call(e.tls, e.ctx, fn, this, 0, 0)
+	}
+	size := len(args) * valueSize
+	argv := e.tls.Alloc(size)
+	defer e.tls.Free(size)
+	copy(unsafe.Slice((*Value)(pointer(argv)), len(args)), args)
+	return lib.XJS_Call(e.tls, e.ctx, fn, this, int32(len(args)), argv)
+}
+
+// Construct makes an instance of class.
+func (e *Engine) Construct(class Value, args ...Value) Value {
+	size := max(len(args), 1) * valueSize
+	argv := e.tls.Alloc(size)
+	defer e.tls.Free(size)
+	copy(unsafe.Slice((*Value)(pointer(argv)), len(args)), args)
+	return lib.XJS_CallConstructor(e.tls, e.ctx, class, int32(len(args)), argv)
+}
+
+// A State is how far a promise is.
+type State int
+
+// The states.
+const (
+	Pending   State = lib.EJS_PROMISE_PENDING
+	Fulfilled State = lib.EJS_PROMISE_FULFILLED
+	Rejected  State = lib.EJS_PROMISE_REJECTED
+)
+
+// Promise returns the state of a promise and, if it is settled, its value or reason.
+func (e *Engine) Promise(p Value) (State, Value) {
+	s := State(lib.XJS_PromiseState(e.tls, e.ctx, p))
+	if s == Pending {
+		return s, Undefined
+	}
+	return s, lib.XJS_PromiseResult(e.tls, e.ctx, p)
+}
+
+// NewPromise makes a promise and the functions that settle it.
+func (e *Engine) NewPromise() (promise, resolve, reject Value) {
+	out := e.tls.Alloc(2 * valueSize)
+	defer e.tls.Free(2 * valueSize)
+	promise = lib.XJS_NewPromiseCapability(e.tls, e.ctx, out)
+	if IsFailed(promise) {
+		return promise, Undefined, Undefined
+	}
+	f := unsafe.Slice((*Value)(pointer(out)), 2)
+	return promise, f[0], f[1]
+}
+
+// ParseJSON makes a value of JSON text; name is for messages.
+func (e *Engine) ParseJSON(text, name string) Value {
+	cname := e.cstring(name)
+	defer e.freeCString(cname)
+	v := lib.XJS_ParseJSON(e.tls, e.ctx, e.copy(text), lib.Tsize_t(len(text)), cname)
+	e.shrink()
+	return v
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bytes"
+	"math"
+	"unicode/utf8"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/libquickjs"
+)
+
+// A Value is a value of JavaScript; its owner frees it.
+type Value = lib.TJSValue
+
+// An Atom is the name of a property.
+type Atom = lib.TJSAtom
+
+const valueSize = int(unsafe.Sizeof(Value{}))
+
+// Values that need not be freed. Failed stands for an exception that is pending.
+var (
+	Undefined = Value{Ftag: lib.EJS_TAG_UNDEFINED}
+	Null      = Value{Ftag: lib.EJS_TAG_NULL}
+	True      = Bool(true)
+	False     = Bool(false)
+	Failed    = Value{Ftag: lib.EJS_TAG_EXCEPTION}
+)
+
+// Bool is a boolean.
+func Bool(b bool) (v Value) {
+	v.Ftag = lib.EJS_TAG_BOOL
+	if b {
+		v.Fu.Fuint641 = 1
+	}
+	return v
+}
+
+// Int is an integer number.
+func Int(n int32) Value {
+	return Value{Fu: lib.TJSValueUnion{Fuint641: uint64(uint32(n))}, Ftag: lib.EJS_TAG_INT}
+}
+
+// Number is a number.
+func Number(f float64) Value {
+	if n := int32(f); float64(n) == f && (n != 0 || !math.Signbit(f)) {
+		return Int(n)
+	}
+	return Value{Fu: lib.TJSValueUnion{Fuint641: math.Float64bits(f)}, Ftag: lib.EJS_TAG_FLOAT64}
+}
+
+// The questions below read the tag only.
+
+// IsFailed reports whether v stands for a pending exception.
+func IsFailed(v Value) bool { return v.Ftag == lib.EJS_TAG_EXCEPTION }
+
+// IsNothing reports whether v is undefined or null.
+func IsNothing(v Value) bool { return v.Ftag == lib.EJS_TAG_UNDEFINED || v.Ftag == lib.EJS_TAG_NULL }
+
+// IsUndefined reports whether v is undefined.
+func IsUndefined(v Value) bool { return v.Ftag == lib.EJS_TAG_UNDEFINED }
+
+// IsObject reports whether v is an object, which arrays and functions are too.
+func IsObject(v Value) bool { return v.Ftag == lib.EJS_TAG_OBJECT }
+
+// IsString reports whether v is a string.
+func IsString(v Value) bool {
+	return v.Ftag == lib.EJS_TAG_STRING || v.Ftag == lib.EJS_TAG_STRING_ROPE
+}
+
+// IsBigInt reports whether v is a big integer.
+func IsBigInt(v Value) bool {
+	return v.Ftag == lib.EJS_TAG_BIG_INT || v.Ftag == lib.EJS_TAG_SHORT_BIG_INT
+}
+
+// AsBool returns the boolean that v is.
+func AsBool(v Value) (b, ok bool) { return v.Fu.Fuint641 != 0, v.Ftag == lib.EJS_TAG_BOOL }
+
+// AsNumber returns the number that v is.
+func AsNumber(v Value) (f float64, ok bool) {
+	switch v.Ftag {
+	case lib.EJS_TAG_INT:
+		return float64(int32(v.Fu.Fuint641)), true
+	case lib.EJS_TAG_FLOAT64:
+		return math.Float64frombits(v.Fu.Fuint641), true
+	}
+	return 0, false
+}
+
+// TypeOf names the kind of v for messages, with its article.
+func (e *Engine) TypeOf(v Value) string {
+	switch v.Ftag {
+	case lib.EJS_TAG_INT, lib.EJS_TAG_FLOAT64:
+		return "a number"
+	case lib.EJS_TAG_BOOL:
+		return "a boolean"
+	case lib.EJS_TAG_NULL:
+		return "null"
+	case lib.EJS_TAG_UNDEFINED:
+		return "undefined"
+	case lib.EJS_TAG_STRING, lib.EJS_TAG_STRING_ROPE:
+		return "a string"
+	case lib.EJS_TAG_SYMBOL:
+		return "a symbol"
+	case lib.EJS_TAG_BIG_INT, lib.EJS_TAG_SHORT_BIG_INT:
+		return "a BigInt"
+	case lib.EJS_TAG_OBJECT:
+		switch {
+		case e.IsFunction(v):
+			return "a function"
+		case e.IsArray(v):
+			return "an array"
+		}
+		return "an object"
+	}
+	return "something unknown"
+}
+
+// Dup makes a second reference to v.
+func (e *Engine) Dup(v Value) Value {
+	if v.Ftag >= 0 {
+		return v
+	}
+	return lib.XDupValue(e.tls, e.ctx, v)
+}
+
+// Free gives up a reference to v.
+func (e *Engine) Free(v Value) {
+	if v.Ftag < 0 {
+		lib.XFreeValue(e.tls, e.ctx, v)
+	}
+}
+
+// buffer is memory that the engine can read, until the next call.
+func (e *Engine) buffer(n int) uintptr {
+	if n > e.scratchLen {
+		if e.scratch != 0 {
+			libc.Xfree(e.tls, e.scratch)
+		}
+		e.scratchLen = max(2*n, 4096)
+		e.scratch = libc.Xmalloc(e.tls, libc.Tsize_t(e.scratchLen))
+		if e.scratch == 0 {
+			e.scratchLen = 0
+			panic("out of memory")
+		}
+	}
+	return e.scratch
+}
+
+// shrink gives a buffer back that a large value needed.
+func (e *Engine) shrink() {
+	if e.scratchLen > 1<<20 {
+		libc.Xfree(e.tls, e.scratch)
+		e.scratch, e.scratchLen = 0, 0
+	}
+}
+
+func (e *Engine) copy(s string) uintptr {
+	p := e.buffer(len(s) + 1)
+	b := unsafe.Slice((*byte)(pointer(p)), len(s)+1)
+	copy(b, s)
+	b[len(s)] = 0
+	return p
+}
+
+// String makes a string. Bytes that are no UTF-8 become the replacement character.
+func (e *Engine) String(s string) Value {
+	if !utf8.ValidString(s) {
+		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
+	}
+	v := lib.XJS_NewStringLen(e.tls, e.ctx, e.copy(s), lib.Tsize_t(len(s)))
+	e.shrink()
+	return v
+}
+
+// ASCII makes a string of bytes that are known to be ASCII.
+func (e *Engine) ASCII(b []byte) Value {
+	p := e.buffer(len(b))
+	copy(unsafe.Slice((*byte)(pointer(p)), len(b)), b)
+	v := lib.XJS_NewStringLen(e.tls, e.ctx, p, lib.Tsize_t(len(b)))
+	e.shrink()
+	return v
+}
+
+// Text converts v to a string as JavaScript does, which can run code of the script. It reports false if that threw.
+func (e *Engine) Text(v Value) (string, bool) {
+	const size = int(unsafe.Sizeof(lib.Tsize_t(0)))
+	n := e.tls.Alloc(size)
+	defer e.tls.Free(size)
+	p := lib.XJS_ToCStringLen2(e.tls, e.ctx, n, v, 0)
+	if p == 0 {
+		return "", false
+	}
+	s := wellFormed(unsafe.Slice((*byte)(pointer(p)), *(*lib.Tsize_t)(pointer(n))))
+	lib.XJS_FreeCString(e.tls, e.ctx, p)
+	return s, true
+}
+
+// TextInto copies a string into b and returns its length, which is more than len(b) if it does not fit.
+func (e *Engine) TextInto(v Value, b []byte) (int, bool) {
+	const size = int(unsafe.Sizeof(lib.Tsize_t(0)))
+	n := e.tls.Alloc(size)
+	defer e.tls.Free(size)
+	p := lib.XJS_ToCStringLen2(e.tls, e.ctx, n, v, 0)
+	if p == 0 {
+		return 0, false
+	}
+	length := int(*(*lib.Tsize_t)(pointer(n)))
+	copy(b, unsafe.Slice((*byte)(pointer(p)), length))
+	lib.XJS_FreeCString(e.tls, e.ctx, p)
+	return length, true
+}
+
+// wellFormed copies what the engine wrote; a lone half of a surrogate pair, which UTF-8 cannot express, becomes the
+// replacement character, which is as long.
+func wellFormed(b []byte) string {
+	if bytes.IndexByte(b, 0xed) < 0 {
+		return string(b)
+	}
+	r := bytes.Clone(b)
+	for i := 0; i+2 < len(r); i++ {
+		if r[i] == 0xed && r[i+1] >= 0xa0 {
+			copy(r[i:], "\uFFFD")
+			i += 2
+		}
+	}
+	return string(r)
+}
+
+// Date makes a date of milliseconds since 1970.
+func (e *Engine) Date(ms float64) Value { return lib.XJS_NewDate(e.tls, e.ctx, ms) }
+
+// IsDate reports whether v is a date.
+func (e *Engine) IsDate(v Value) bool { return e.isClass(v, lib.EJS_CLASS_DATE) }
+
+// DateValue is the time that a date holds; it is NaN if the date is invalid.
+func (e *Engine) DateValue(v Value) float64 {
+	// The engine keeps the time of a date in its object.
+	f, _ := AsNumber(*(*Value)(unsafe.Pointer(&e.object(v).Fu)))
+	return f
+}
+
+// BigInt64 returns the big integer v if it fits.
+func (e *Engine) BigInt64(v Value) (int64, bool) {
+	p := e.tls.Alloc(8)
+	defer e.tls.Free(8)
+	if lib.XJS_ToBigInt64(e.tls, e.ctx, p, v) < 0 {
+		e.Drop()
+		return 0, false
+	}
+	n := *(*int64)(pointer(p))
+	back := lib.XJS_NewBigInt64(e.tls, e.ctx, n)
+	same := lib.XJS_StrictEq(e.tls, e.ctx, back, v) != 0
+	e.Free(back)
+	return n, same
+}
+
+// Drop forgets the pending exception.
+func (e *Engine) Drop() { e.Free(lib.XJS_GetException(e.tls, e.ctx)) }
+
+// Bytes makes a Uint8Array with a copy of b.
+func (e *Engine) Bytes(b []byte) Value {
+	p := e.buffer(len(b))
+	copy(unsafe.Slice((*byte)(pointer(p)), len(b)), b)
+	buf := lib.XJS_NewArrayBufferCopy(e.tls, e.ctx, p, lib.Tsize_t(len(b)))
+	e.shrink()
+	if IsFailed(buf) {
+		return buf
+	}
+	argv := e.tls.Alloc(3 * valueSize)
+	defer e.tls.Free(3 * valueSize)
+	args := unsafe.Slice((*Value)(pointer(argv)), 3)
+	args[0], args[1], args[2] = buf, Undefined, Undefined
+	v := lib.XJS_NewTypedArray(e.tls, e.ctx, 1, argv, lib.EJS_TYPED_ARRAY_UINT8)
+	e.Free(buf)
+	return v
+}
+
+// AsBytes returns a copy of what an ArrayBuffer, a typed array or a DataView holds.
+func (e *Engine) AsBytes(v Value) ([]byte, bool) {
+	b, ok := e.view(v)
+	return bytes.Clone(b), ok
+}
+
+// Fill gives f the bytes of a typed array to change.
+func (e *Engine) Fill(v Value, f func([]byte)) bool {
+	b, ok := e.view(v)
+	if ok {
+		f(b)
+	}
+	return ok
+}
+
+func (e *Engine) view(v Value) ([]byte, bool) {
+	if !IsObject(v) {
+		return nil, false
+	}
+	out := e.tls.Alloc(24)
+	defer e.tls.Free(24)
+	sizes := unsafe.Slice((*lib.Tsize_t)(pointer(out)), 3)
+	class := e.object(v).Fclass_id
+	switch {
+	case class == lib.EJS_CLASS_ARRAY_BUFFER:
+		p := lib.XJS_GetArrayBuffer(e.tls, e.ctx, out, v)
+		if p == 0 {
+			if lib.XJS_HasException(e.tls, e.ctx) != 0 {
+				e.Drop()
+				return nil, false
+			}
+			return []byte{}, true
+		}
+		return unsafe.Slice((*byte)(pointer(p)), sizes[0]), true
+	case class >= lib.EJS_CLASS_UINT8C_ARRAY && class <= lib.EJS_CLASS_FLOAT64_ARRAY:
+		buf := lib.XJS_GetTypedArrayBuffer(e.tls, e.ctx, v, out, out+8, out+16)
+		if IsFailed(buf) {
+			e.Drop()
+			return nil, false
+		}
+		offset, length := sizes[0], sizes[1]
+		p := lib.XJS_GetArrayBuffer(e.tls, e.ctx, out, buf)
+		e.Free(buf)
+		if p == 0 || length == 0 {
+			return []byte{}, true
+		}
+		return unsafe.Slice((*byte)(pointer(p+uintptr(offset))), length), true
+	}
+	return nil, false
+}

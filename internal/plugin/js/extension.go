@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"context"
+	"fmt"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// An extension is an instance of a class of the plugin.
+type extension struct {
+	module  *module
+	class   string
+	object  engine.Value
+	points  []*plugin.Point
+	methods map[*plugin.Method]method
+	hooks   map[plugin.Hook]method
+}
+
+// A method is a function that the extension has.
+type method struct {
+	function engine.Value
+	plan     *plan
+	label    string
+}
+
+// hookNames are the names of each hook; the first that is there counts.
+var hookNames = map[plugin.Hook][]string{
+	plugin.Start:  {"start", "onStarted"},
+	plugin.Pause:  {"pause", "onPaused"},
+	plugin.Resume: {"resume", "onResumed"},
+	plugin.Stop:   {"stop", "onStopped"},
+}
+
+func (x *extension) free(e *engine.Engine) {
+	for _, f := range x.methods {
+		e.Free(f.function)
+	}
+	for _, f := range x.hooks {
+		e.Free(f.function)
+	}
+	e.Free(x.object)
+}
+
+// Class is the name of the class.
+func (x *extension) Class() string { return x.class }
+
+// Points are the extension points that the extension names.
+func (x *extension) Points() []*plugin.Point { return x.points }
+
+// Implements reports whether the extension has the function.
+func (x *extension) Implements(m *plugin.Method) bool {
+	_, ok := x.methods[m]
+	return ok
+}
+
+// Hook runs a hook.
+func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
+	f, ok := x.hooks[h]
+	if !ok {
+		return nil
+	}
+	_, err := x.call(ctx, f, nil, nil)
+	return err
+}
+
+// Call calls a method.
+func (x *extension) Call(ctx context.Context, m *plugin.Method, args []any, result any) (bool, error) {
+	f, ok := x.methods[m]
+	if !ok {
+		return false, fmt.Errorf("call %s of %s: the extension does not have it", m.Name, x.class)
+	}
+	if len(args) != len(m.Params) {
+		return false, fmt.Errorf("call %s of %s: %d arguments for %d parameters", m.Name, x.class, len(args), len(m.Params))
+	}
+	return x.call(ctx, f, args, result)
+}
+
+// call is the one way into the functions of a plugin.
+func (x *extension) call(ctx context.Context, f method, args []any, result any) (bool, error) {
+	return x.module.do(&call{
+		ctx: ctx, extension: x, function: f.function, plan: f.plan, label: f.label,
+		args: args, result: result, done: signals.Get().(chan struct{}),
+	})
+}
+
+var _ plugin.Extension = (*extension)(nil)

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// preludeName is the file name of the prelude in stack traces, from which it is removed.
+const preludeName = "<prelude>"
+
+// failure is the error that an exception means: what the plugin refuses with, or what went wrong in it.
+func (m *module) failure(x *engine.Exception) error {
+	if engine.IsObject(x.Value) && m.engine.Instance(x.Value, m.appErrors) {
+		code, _ := engine.AsNumber(m.property(x.Value, "code"))
+		reason := m.property(x.Value, "reason")
+		text, _ := m.engine.Text(reason)
+		m.engine.Free(reason)
+		if c := apierr.Code(code); c.Name() != "" {
+			if text == "" {
+				text = c.Text()
+			}
+			return &apierr.Error{Code: c, Reason: text}
+		}
+	}
+	return m.exception(x)
+}
+
+// property reads a property of a value that the plugin made; what cannot be read is undefined.
+func (m *module) property(v engine.Value, name string) engine.Value {
+	p := m.engine.GetName(v, name)
+	if engine.IsFailed(p) {
+		m.engine.Drop()
+		return engine.Undefined
+	}
+	return p
+}
+
+// frame is a line of a stack trace with a position.
+var frame = regexp.MustCompile(`^\s*at (?:(.*) \()?(.+:\d+(?::\d+)?)\)?$`)
+
+// exception is an exception as the author of the plugin reads it.
+func (m *module) exception(x *engine.Exception) *plugin.Exception {
+	r := &plugin.Exception{Message: x.Message}
+	var stack []string
+	for line := range strings.SplitSeq(x.Stack, "\n") {
+		if strings.Contains(line, preludeName) || strings.TrimSpace(line) == "" {
+			continue
+		}
+		stack = append(stack, line)
+		if r.Location != "" {
+			continue
+		}
+		if f := frame.FindStringSubmatch(line); f != nil && !strings.Contains(f[2], "(native)") {
+			r.Location = f[2]
+		}
+	}
+	r.Stack = strings.Join(stack, "\n")
+	if x.Interrupted && strings.HasPrefix(r.Message, "InternalError: interrupted") {
+		r.Message = fmt.Sprintf("the code ran longer than %s and was interrupted", m.host.opts.TurnLimit)
+	}
+	if name, ok := undefinedName(x.Message); ok {
+		r.Message += hints[name]
+	}
+	return r
+}
+
+// hints explain names that plugins miss.
+var hints = map[string]string{
+	"require":    nodeHint,
+	"process":    nodeHint,
+	"Buffer":     nodeHint + "; for bytes there is Uint8Array, TextEncoder, atob and btoa",
+	"module":     nodeHint,
+	"exports":    nodeHint,
+	"__dirname":  nodeHint,
+	"__filename": nodeHint,
+	"Java":       ": classes of Java cannot be used in a JavaScript plugin; what the server offers is in app",
+	"window":     ": a plugin does not run in a browser; the global object is globalThis",
+	"document":   ": a plugin does not run in a browser",
+}
+
+const nodeHint = ": Node.js modules cannot be used in a plugin; import a file beside it, or load() one"
+
+func undefinedName(message string) (string, bool) {
+	s, ok := strings.CutPrefix(message, "ReferenceError: ")
+	if !ok {
+		return "", false
+	}
+	s, ok = strings.CutSuffix(s, " is not defined")
+	return strings.Trim(s, "'"), ok
+}
+
+// position is where a function or a class is.
+func (m *module) position(f engine.Value) string {
+	if !m.engine.IsFunction(f) {
+		return m.name
+	}
+	file, line, column := m.property(f, "fileName"), m.property(f, "lineNumber"), m.property(f, "columnNumber")
+	defer m.free([]engine.Value{file, line, column})
+	if !engine.IsString(file) {
+		return m.name
+	}
+	s, _ := m.engine.Text(file)
+	for _, v := range []engine.Value{line, column} {
+		if n, ok := engine.AsNumber(v); ok {
+			s += ":" + strconv.Itoa(int(n))
+		}
+	}
+	return s
+}
+
+// nameOf is the name of a class.
+func (m *module) nameOf(class engine.Value) string {
+	v := m.property(class, "name")
+	defer m.engine.Free(v)
+	if s, _ := m.engine.Text(v); engine.IsString(v) && s != "" {
+		return s
+	}
+	return "(anonymous)"
+}
+
+// lineOf is the line in a position, or 0.
+func lineOf(location string) int {
+	parts := strings.Split(location, ":")
+	for _, p := range parts[1:] {
+		if n, err := strconv.Atoi(p); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// errorValue is what a plugin catches when a function of the server fails.
+func (m *module) errorValue(err error) engine.Value {
+	if e, ok := errors.AsType[*apierr.Error](err); ok && engine.IsObject(m.appErrors) {
+		reason := m.engine.String(e.Reason)
+		v := m.engine.Construct(m.appErrors, engine.Int(int32(e.Code)), reason)
+		m.engine.Free(reason)
+		return v
+	}
+	if _, ok := errors.AsType[*mismatch](err); ok {
+		global := m.engine.Global()
+		class := m.engine.GetName(global, "TypeError")
+		text := m.engine.String(err.Error())
+		v := m.engine.Construct(class, text)
+		m.free([]engine.Value{global, class, text})
+		return v
+	}
+	return m.engine.NewError(err.Error())
+}

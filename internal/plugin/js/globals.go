@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin/js/engine"
+)
+
+//go:embed prelude.js
+var prelude string
+
+// compiled is the prelude in the form that the engine runs, because compiling it is most of the cost of loading.
+var compiled struct {
+	sync.Mutex
+	code []byte
+}
+
+func compilePrelude(e *engine.Engine) ([]byte, bool) {
+	compiled.Lock()
+	defer compiled.Unlock()
+	if compiled.code == nil {
+		code, ok := e.Bytecode(preludeName, prelude)
+		if !ok {
+			return nil, false
+		}
+		compiled.code = code
+	}
+	return compiled.code, true
+}
+
+// thenName is what makes an object a promise of somebody else.
+var thenName = func() int {
+	codecsMu.Lock()
+	defer codecsMu.Unlock()
+	return name("then")
+}()
+
+// install runs the prelude with the functions of the host.
+func (m *module) install() error {
+	e := m.engine
+	e.OnError(m.errorValue)
+	e.OnRejection(m.rejected)
+	e.OnImport(m.resolve, m.source)
+	host := e.Object()
+	defer e.Free(host)
+	for _, group := range []map[string]engine.Func{
+		m.basics(), m.textFunctions(), m.urlFunctions(), m.cryptoFunctions(), m.matcherFunctions(), m.serverFunctions(),
+	} {
+		for name, f := range group {
+			if !e.DefineName(host, name, e.Function(name, 0, f)) {
+				return m.pendingError()
+			}
+		}
+	}
+	for name, v := range m.serverValues() {
+		if !e.DefineName(host, name, m.t.anyToJS(v)) {
+			return m.pendingError()
+		}
+	}
+	code, ok := compilePrelude(e)
+	if !ok {
+		return m.pendingError()
+	}
+	f := e.RunBytecode(code)
+	if engine.IsFailed(f) {
+		return m.pendingError()
+	}
+	defer e.Free(f)
+	r := e.Call(f, engine.Undefined, host)
+	if engine.IsFailed(r) {
+		return m.pendingError()
+	}
+	defer e.Free(r)
+	m.appPlugin, m.appExtension, m.appErrors = e.GetName(r, "AppPlugin"), e.GetName(r, "AppExtension"), e.GetName(r, "AppError")
+	m.adopt, m.watch = e.GetName(r, "adopt"), e.GetName(r, "watch")
+	return nil
+}
+
+// basics are the functions that the rest of the prelude builds on.
+func (m *module) basics() map[string]engine.Func {
+	return map[string]engine.Func{
+		"log":        m.write,
+		"timer":      m.setTimer,
+		"clearTimer": m.clearTimer,
+		"code":       m.statusCode,
+		"load":       m.loadScript,
+		"fetch":      m.fetch,
+		"answered": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+			id, _ := engine.AsNumber(args[0])
+			ok, _ := engine.AsBool(args[1])
+			m.answered(int(id), ok, args[2])
+			return engine.Undefined, nil
+		},
+	}
+}
+
+// maxLine is how many bytes of a line that a plugin writes are kept.
+const maxLine = 4096
+
+var levels = map[string]slog.Level{
+	"error": slog.LevelError, "warn": slog.LevelWarn, "info": slog.LevelInfo, "debug": slog.LevelDebug,
+}
+
+// write logs a line of the plugin: strings as they are, everything else as people want to see it.
+func (m *module) write(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	level := levels[m.text(args[0])]
+	if !m.log.Enabled(m.ctx, level) {
+		return engine.Undefined, nil
+	}
+	var b strings.Builder
+	for i, v := range args[1:] {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if engine.IsString(v) {
+			b.WriteString(m.text(v))
+		} else {
+			b.WriteString(m.engine.Inspect(v, maxLine))
+		}
+		if b.Len() > maxLine {
+			break
+		}
+	}
+	m.log.Log(m.ctx, level, "plugin says", slog.String("text", engine.OneLine(b.String(), maxLine)))
+	return engine.Undefined, nil
+}
+
+// text is a value as text; what throws is empty.
+func (m *module) text(v engine.Value) string {
+	s, ok := m.engine.Text(v)
+	if !ok {
+		m.engine.Drop()
+	}
+	return s
+}
+
+// codesByName finds status codes by their names.
+var codesByName = sync.OnceValue(func() map[string]apierr.Code {
+	m := map[string]apierr.Code{}
+	for c := range apierr.Code(10000) {
+		if n := c.Name(); n != "" {
+			m[n] = c
+		}
+	}
+	return m
+})
+
+// statusCode returns number, name and text of a status code, which is given by number or by name.
+func (m *module) statusCode(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	var code apierr.Code
+	if f, ok := engine.AsNumber(args[0]); ok && f == float64(int32(f)) {
+		code = apierr.Code(f)
+	} else if engine.IsString(args[0]) {
+		code = codesByName()[m.text(args[0])]
+	}
+	if code.Name() == "" {
+		return engine.Undefined, fmt.Errorf("AppError: %s is not a status code", m.engine.Inspect(args[0], 100))
+	}
+	return m.t.anyToJS([]any{int32(code), code.Name(), code.Text()}), nil
+}
+
+// argument checks that an argument of the prelude is there.
+func argument(args []engine.Value, i int) engine.Value {
+	if i < len(args) {
+		return args[i]
+	}
+	return engine.Undefined
+}
+
+var errTooMany = errors.New("the plugin waits for too many things at once")

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"example.org/app/internal/plugin"
+)
+
+// TestGlobals runs the checks in testdata/globals.js, each of which answers with nothing if it holds.
+func TestGlobals(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/echo":
+			body, _ := io.ReadAll(r.Body)
+			w.Header().Set("X-Method", r.Method)
+			w.Header().Set("X-Header", r.Header.Get("X-Header"))
+			w.Header().Add("X-Twice", "1")
+			w.Header().Add("X-Twice", "2")
+			w.Header().Set("X-Type", r.Header.Get("Content-Type"))
+			w.Write(body)
+		case "/json":
+			w.Write([]byte(`{"a":[1,2]}`))
+		case "/empty":
+			w.WriteHeader(http.StatusNoContent)
+		case "/error":
+			http.Error(w, "sorry", http.StatusTeapot)
+		case "/redirect":
+			http.Redirect(w, r, "/json", http.StatusFound)
+		case "/loop":
+			http.Redirect(w, r, "/loop", http.StatusFound)
+		case "/bytes":
+			w.Write([]byte{0, 255, 1})
+		case "/large":
+			w.Write(make([]byte, 2<<20))
+		case "/slow":
+			select {
+			case <-r.Context().Done():
+			case <-time.After(time.Minute):
+			}
+		}
+	}))
+	defer server.Close()
+	h, _ := newHost(t, Options{ResponseLimit: 1 << 20})
+	checks, err := os.ReadFile("testdata/globals.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := load(t, h, script("const server = '"+server.URL+"';\n"+string(checks), `
+  async queryUploadInfo() {
+    const failed = {};
+    for (const [name, check] of Object.entries(checks)) {
+      try { await check(); } catch (e) { failed[name] = String(e) + ' ' + e.stack; }
+    }
+    failed.count = String(Object.keys(checks).length);
+    return failed;
+  }`))
+	var failed map[string]string
+	if _, err := m.Extensions()[0].Call(t.Context(), uploadInfo, []any{int64(0), (*string)(nil), nil}, &failed); err != nil {
+		t.Fatal(err)
+	}
+	if failed["count"] == "" || len(failed["count"]) < 2 {
+		t.Errorf("only %q checks", failed["count"])
+	}
+	delete(failed, "count")
+	for name, text := range failed {
+		t.Errorf("%s: %s", name, text)
+	}
+}
+
+func TestLog(t *testing.T) {
+	h, log := newHost(t, Options{})
+	load(t, h, script(`
+app.log.error('an error', new TypeError('of type'));
+app.log.warn({ a: 1, b: { c: [1, 'two', null, undefined] }, d: new Date(0), e: new Map([[1, 2]]), f() {} });
+app.log.info('several', 1, true, null, undefined, 10n, Symbol('s'), 'lines\nand\r\nmore');
+app.log.debug();
+console.log('from console'); console.error('bad'); console.assert(1 === 2, 'sums');
+app.log.info('x'.repeat(10000));
+app.log.info({ s: 'y'.repeat(10000), a: new Array(100000).fill(1) });
+const self = {}; self.self = self; app.log.info(self);
+app.log.info(new Proxy({ a: 1 }, {}), Object.create(null), class A {}, new (class B { x = 1; #y = 2; })());
+Promise.reject(new Error('nobody listens'));
+setTimeout(() => { throw new Error('thrown in a timer'); }, 0);
+queueMicrotask(() => { throw new Error('thrown in a microtask'); });
+`, `async start() { app.log.info('with id'); }`))
+	eventually(t, "the timer", func() bool { return strings.Contains(log.String(), "thrown in a timer") })
+	text := log.String()
+	for _, want := range []string{
+		`level=ERROR msg="plugin says" file=test.js text="an error TypeError: of type`,
+		`level=WARN msg="plugin says" file=test.js text="{ a: 1, b: { c: [ 1, \"two\", null, undefined ] }, d: `,
+		`text="several 1 true null undefined 10n Symbol(s) lines and more"`,
+		`level=DEBUG msg="plugin says" file=test.js text=""`,
+		`text="from console"`, `level=ERROR msg="plugin says" file=test.js text=bad`, `text="assertion failed: sums"`,
+		`a promise of a plugin was rejected and nobody listened`, `Error: nobody listens (test.js:`,
+		`Error: thrown in a timer (test.js:`, `Error: thrown in a microtask (test.js:`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if len(line) > 6000 {
+			t.Errorf("a line has %d bytes", len(line))
+		}
+	}
+	if t.Failed() {
+		t.Log(text[:min(len(text), 6000)])
+	}
+}
+
+func TestLogHasThePlugin(t *testing.T) {
+	h, log := newHost(t, Options{})
+	m := load(t, h, script("", `start() { app.log.info('hello'); }`))
+	if err := m.Extensions()[0].Hook(t.Context(), plugin.Start); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), `msg="plugin says" plugin=test version="" text=hello`) {
+		t.Error(log)
+	}
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package js runs plugins that are written in JavaScript. Each plugin has an engine of its own, which one goroutine
+// owns at a time: that of the plugin, at which calls wait in a queue, or that of a caller that finds the engine free.
+// While a function awaits something, others run.
+//
+// It knows nothing of states, of who is called when, or of what a failure means: the package above does.
+package js
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"sync"
+	"time"
+
+	"example.org/app/internal/plugin"
+)
+
+// Options are what a host needs. Only Points must be there.
+type Options struct {
+	// Points are the extension points that plugins may name.
+	Points []*plugin.Point
+	// Log gets what plugins write.
+	Log *slog.Logger
+
+	// MemoryLimit is how many bytes one plugin may hold; 0 is 64 MiB.
+	MemoryLimit int64
+	// StackSize is how many bytes of stack calls may need in one plugin; 0 is 1 MiB.
+	StackSize int64
+	// QueueLength is how many calls of one plugin may wait; 0 is 1024. More fail at once.
+	QueueLength int
+	// TurnLimit is how long code of a plugin may run at a time when no call with a time limit waits for it, as in
+	// timers; 0 is 5 seconds.
+	TurnLimit time.Duration
+	// HTTP sends the requests of fetch and load; nil is a client of the host's own.
+	HTTP *http.Client
+	// ResponseLimit is how many bytes the body of a response may have; 0 is 8 MiB.
+	ResponseLimit int64
+
+	// Server is what plugins can use of the server.
+	Server Server
+}
+
+// Server is what plugins can use of the server that they run in. What is missing is refused with a sentence. The
+// functions are called on goroutines of their own; the plugin that calls is given, because it is who acts.
+type Server struct {
+	Node Node
+	// Operations are what app.api offers, and Call carries one out. Input and result are JSON, in which integers of 64
+	// bits are numbers.
+	Operations []Operation
+	Call       func(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error)
+	// Config returns the properties below a prefix, as JSON would hold them.
+	Config func(prefix string) (map[string]any, error)
+	// Notify tells users of something.
+	Notify  func(ctx context.Context, by plugin.Descriptor, n plugin.Notification) error
+	Storage Storage
+}
+
+// A Node is the server.
+type Node struct {
+	ID      string
+	Role    plugin.Role
+	Version string
+}
+
+// An Operation is a function app.api.<Group>.<Name>.
+type Operation struct {
+	Group, Name string
+	// ID is what Call gets.
+	ID string
+	// Input and Result are the types behind the JSON: integers of 64 bits in them are decimal strings for plugins. A
+	// nil type leaves only those numbers strings that are not exact in JavaScript.
+	Input, Result reflect.Type
+}
+
+// Storage keeps small values of plugins, each under a key of its own in the space of its plugin.
+type Storage interface {
+	// Get reports false if there is no value.
+	Get(ctx context.Context, pluginID, key string) (value []byte, ok bool, err error)
+	Set(ctx context.Context, pluginID, key string, value []byte) error
+	// Delete reports whether there was a value.
+	Delete(ctx context.Context, pluginID, key string) (bool, error)
+	// Keys returns the keys that begin with prefix, sorted.
+	Keys(ctx context.Context, pluginID, prefix string) ([]string, error)
+}
+
+// ErrBusy is the error of a call that found the queue of its plugin full.
+var ErrBusy = errors.New("too many calls of the plugin are waiting")
+
+// A Host runs JavaScript plugins.
+type Host struct {
+	opts   Options
+	points map[string]*plugin.Point
+
+	mu      sync.Mutex
+	modules map[*module]struct{}
+	closed  bool
+}
+
+// New makes a host. It fails if a type of an extension point has no counterpart in JavaScript.
+func New(opts Options) (*Host, error) {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.MemoryLimit == 0 {
+		opts.MemoryLimit = 64 << 20
+	}
+	if opts.StackSize == 0 {
+		opts.StackSize = 1 << 20
+	}
+	if opts.QueueLength == 0 {
+		opts.QueueLength = 1024
+	}
+	if opts.TurnLimit == 0 {
+		opts.TurnLimit = 5 * time.Second
+	}
+	if opts.ResponseLimit == 0 {
+		opts.ResponseLimit = 8 << 20
+	}
+	if opts.HTTP == nil {
+		opts.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
+	h := &Host{opts: opts, points: map[string]*plugin.Point{}, modules: map[*module]struct{}{}}
+	for _, p := range opts.Points {
+		h.points[p.Name] = p
+		h.points[p.FullName()] = p
+		for _, m := range p.Methods {
+			if _, err := planOf(m); err != nil {
+				return nil, fmt.Errorf("extension point %s: %w", p.Name, err)
+			}
+		}
+	}
+	return h, nil
+}
+
+// Language is JavaScript.
+func (h *Host) Language() plugin.Language { return plugin.JavaScript }
+
+// Load makes a module of the source of a plugin.
+func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, error) {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil, fmt.Errorf("load %q: the host is closed", src.Name)
+	}
+	m := newModule(h, src)
+	h.modules[m] = struct{}{}
+	h.mu.Unlock()
+
+	loaded := make(chan error, 1)
+	go m.run(ctx, src, loaded)
+	if err := <-loaded; err != nil {
+		<-m.ended
+		return nil, err
+	}
+	return m, nil
+}
+
+func (h *Host) forget(m *module) {
+	h.mu.Lock()
+	delete(h.modules, m)
+	h.mu.Unlock()
+}
+
+// Close closes the modules that are left and the connections of the host.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	h.closed = true
+	left := make([]*module, 0, len(h.modules))
+	for m := range h.modules {
+		left = append(left, m)
+	}
+	h.mu.Unlock()
+	var errs []error
+	for _, m := range left {
+		errs = append(errs, m.Close(ctx))
+	}
+	h.opts.HTTP.CloseIdleConnections()
+	return errors.Join(errs...)
+}
+
+var _ plugin.Host = (*Host)(nil)

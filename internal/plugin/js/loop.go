@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// loop serves calls, timers and ends of operations, one after another, until the module closes or dies.
+func (m *module) loop() {
+	for m.dead.Load() == nil {
+		m.owner.Lock()
+		due := m.timers.due()
+		m.owner.Unlock()
+		select {
+		case c := <-m.queue:
+			m.own(func() { m.begin(c) })
+		case op := <-m.posts:
+			m.own(func() { m.settle(op) })
+		case <-due:
+			m.own(m.fire)
+		case <-m.wake:
+		case <-m.closing:
+			return
+		}
+	}
+}
+
+// own runs f while nobody else uses the engine.
+func (m *module) own(f func()) {
+	m.owner.Lock()
+	defer m.owner.Unlock()
+	if m.dead.Load() == nil {
+		f()
+	}
+}
+
+// direct runs a call on the goroutine of its caller, if the engine is free and nobody waits for it: handing a call over
+// to another goroutine can cost more than the call. It reports false if the call must wait in the queue.
+func (m *module) direct(c *call) bool {
+	if len(m.queue) > 0 || !m.owner.TryLock() {
+		return false
+	}
+	defer m.owner.Unlock()
+	if m.shut || m.dead.Load() != nil {
+		return false
+	}
+	// A fault in the engine costs the plugin, not the server.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	m.begin(c)
+	if !m.timers.armed && len(m.timers.list) > 0 || m.dead.Load() != nil {
+		select {
+		case m.wake <- struct{}{}:
+		default:
+		}
+	}
+	return true
+}
+
+// turn runs f, and the jobs that follow from it, in the name of a call, or of nobody.
+func (m *module) turn(c *call, f func()) {
+	m.current, m.limit = c, time.Time{}
+	err := m.engine.Run(m.mustStop, func() {
+		f()
+		m.engine.RunJobs(m.uncaught)
+	})
+	m.current = nil
+	m.memory.Store(m.engine.Memory())
+	if err != nil {
+		m.log.Error("the engine of a plugin failed", slog.Any("error", err))
+		d := &deadError{err}
+		m.dead.Store(d)
+		if c := m.answering; c != nil {
+			c.finish(false, d)
+		}
+		return
+	}
+	if len(m.unhandled) > 0 {
+		m.reportUnhandled()
+	}
+}
+
+// mustStop is asked while code of the plugin runs.
+func (m *module) mustStop() bool {
+	if m.stopping.Load() {
+		return true
+	}
+	if c := m.current; c != nil {
+		switch c.state.Load() {
+		case abandoned:
+			return true
+		case finished:
+		default:
+			return c.ctx.Err() != nil
+		}
+	}
+	now := time.Now()
+	if m.limit.IsZero() {
+		m.limit = now.Add(m.host.opts.TurnLimit)
+	}
+	return now.After(m.limit)
+}
+
+// await serves timers and ends of operations until a promise is settled, while the plugin is loaded.
+func (m *module) await(ctx context.Context, promise engine.Value) (engine.State, engine.Value, error) {
+	for {
+		if err := m.engine.Err(); err != nil {
+			return engine.Rejected, engine.Undefined, err
+		}
+		state, v := m.engine.Promise(promise)
+		if state != engine.Pending {
+			return state, v, nil
+		}
+		select {
+		case op := <-m.posts:
+			m.settle(op)
+		case <-m.timers.due():
+			m.fire()
+		case <-m.closing:
+			return state, v, errClosed
+		case <-ctx.Done():
+			return state, v, ctx.Err()
+		}
+	}
+}
+
+// uncaught reports what a job threw, which nobody can catch any more.
+func (m *module) uncaught(x *engine.Exception) {
+	if !x.Interrupted {
+		m.log.Error("uncaught exception in a plugin", slog.Any("error", m.exception(x)))
+	} else {
+		m.log.Error("a plugin ran too long and was interrupted")
+	}
+	m.engine.Free(x.Value)
+}
+
+// A rejection is a promise that was rejected while nobody listened.
+type rejection struct{ promise, reason engine.Value }
+
+// maxUnhandled bounds how many rejections of one turn are kept.
+const maxUnhandled = 100
+
+// rejected is told of promises that are rejected while nobody listens, and of those that get a listener later.
+func (m *module) rejected(promise, reason engine.Value, handled bool) {
+	if handled {
+		m.handled(promise)
+		return
+	}
+	if len(m.unhandled) < maxUnhandled {
+		m.unhandled = append(m.unhandled, rejection{m.engine.Dup(promise), m.engine.Dup(reason)})
+	}
+}
+
+func (m *module) handled(promise engine.Value) {
+	for i, r := range m.unhandled {
+		if r.promise == promise {
+			m.engine.Free(r.promise)
+			m.engine.Free(r.reason)
+			m.unhandled = append(m.unhandled[:i], m.unhandled[i+1:]...)
+			return
+		}
+	}
+}
+
+// reportUnhandled logs the rejections that nobody has listened to by the end of a turn.
+func (m *module) reportUnhandled() {
+	list := m.unhandled
+	m.unhandled = nil
+	_ = m.engine.Run(m.mustStop, func() {
+		for _, r := range list {
+			m.engine.Free(r.promise)
+			x := m.engine.Describe(r.reason)
+			m.log.Error("a promise of a plugin was rejected and nobody listened", slog.Any("error", m.exception(x)))
+			m.engine.Free(x.Value)
+		}
+	})
+}

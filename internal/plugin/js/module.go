@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// A module is a plugin with its engine, which belongs to whoever holds owner: the goroutine of run, or a caller that
+// found the engine free, whose call then needs no other goroutine.
+type module struct {
+	host       *Host
+	descriptor plugin.Descriptor
+	extensions []*extension
+	warnings   []string
+	queue      chan *call
+	posts      chan *operation
+	closing    chan struct{}
+	closeOnce  sync.Once
+	// stopped is closed when no call is served any more, ended when nothing of the module is left.
+	stopped, ended chan struct{}
+	stopping       atomic.Bool
+	dead           atomic.Pointer[deadError]
+	memory         atomic.Int64
+	helpers        sync.WaitGroup
+	ctx            context.Context
+	cancel         context.CancelFunc
+
+	// owner guards everything below. wake tells the goroutine of run that a caller has left something to do.
+	owner sync.Mutex
+	wake  chan struct{}
+	shut  bool
+
+	name   string
+	folder *os.Root
+	log    *slog.Logger
+
+	engine *engine.Engine
+	t      *translator
+	// watch and adopt are functions of the prelude, the others its classes.
+	watch, adopt                       engine.Value
+	appPlugin, appExtension, appErrors engine.Value
+
+	// current is the call that the present turn belongs to; limit ends turns that belong to none.
+	current *call
+	limit   time.Time
+	// answering is the call whose result is read at present.
+	answering *call
+	// awaiting are the calls whose function has not answered yet.
+	awaiting   map[int]*call
+	nextCall   int
+	sweepAt    int
+	operations map[*operation]struct{}
+	timers     timers
+	unhandled  []rejection
+	// loaded tells that loading is over. Until then, original is the source, and imports are the names in its imports
+	// by what they stand for.
+	loaded   bool
+	original string
+	imports  map[string]string
+}
+
+// deadError is why a module can no longer run anything.
+type deadError struct{ cause error }
+
+func (e *deadError) Error() string {
+	return "the plugin is dead and must be loaded anew: " + e.cause.Error()
+}
+
+func (e *deadError) Unwrap() []error { return []error{plugin.ErrDead, e.cause} }
+
+// leaked counts objects that were not freed when their module closed.
+var leaked atomic.Int64
+
+var errClosed = errors.New("the plugin is closed")
+
+func newModule(h *Host, src plugin.Source) *module {
+	m := &module{
+		host:       h,
+		queue:      make(chan *call, h.opts.QueueLength),
+		posts:      make(chan *operation),
+		closing:    make(chan struct{}),
+		wake:       make(chan struct{}, 1),
+		stopped:    make(chan struct{}),
+		ended:      make(chan struct{}),
+		name:       src.Name,
+		log:        h.opts.Log.With(slog.String("file", src.Name)),
+		awaiting:   map[int]*call{},
+		operations: map[*operation]struct{}{},
+		imports:    map[string]string{},
+	}
+	if m.name == "" {
+		m.name = "plugin.js"
+	}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.timers.init()
+	return m
+}
+
+// run is the goroutine of the module, from loading to closing.
+func (m *module) run(ctx context.Context, src plugin.Source, loaded chan<- error) {
+	defer m.end()
+	// A fault in the engine costs the plugin, not the server.
+	debug.SetPanicOnFault(true)
+	if err := m.load(ctx, src); err != nil {
+		m.stopping.Store(true)
+		m.shutdown()
+		loaded <- err
+		return
+	}
+	loaded <- nil
+	m.loop()
+	m.shutdown()
+}
+
+// end waits for the helpers of the module, which its context has ended.
+func (m *module) end() {
+	m.cancel()
+	m.closeOnce.Do(func() { close(m.closing) })
+	m.helpers.Wait()
+	m.host.forget(m)
+	close(m.ended)
+}
+
+// shutdown fails the calls that are left and frees everything.
+func (m *module) shutdown() {
+	m.stopping.Store(true)
+	m.cancel()
+	m.owner.Lock()
+	defer m.owner.Unlock()
+	defer close(m.stopped)
+	m.shut = true
+	err := m.gone()
+	for {
+		select {
+		case c := <-m.queue:
+			if c.state.CompareAndSwap(queued, finishing) {
+				c.finish(false, err)
+			}
+			continue
+		default:
+		}
+		break
+	}
+	for _, c := range m.awaiting {
+		if c.state.CompareAndSwap(running, finishing) {
+			c.finish(false, err)
+		}
+	}
+	m.timers.stop()
+	if m.engine != nil {
+		if m.engine.Err() == nil {
+			m.release()
+		}
+		if left := m.engine.Close(); left > 0 {
+			leaked.Add(int64(left))
+			m.log.Warn("objects of a plugin were not freed", slog.Int("count", left))
+		}
+		m.memory.Store(0)
+	}
+	if m.folder != nil {
+		m.folder.Close()
+	}
+}
+
+// release gives up all values that the module holds.
+func (m *module) release() {
+	for op := range m.operations {
+		op.free(m)
+	}
+	m.timers.free(m.engine)
+	for _, r := range m.unhandled {
+		m.engine.Free(r.promise)
+		m.engine.Free(r.reason)
+	}
+	for _, x := range m.extensions {
+		x.free(m.engine)
+	}
+	for _, v := range []engine.Value{m.watch, m.adopt, m.appPlugin, m.appExtension, m.appErrors} {
+		m.engine.Free(v)
+	}
+	m.t.close()
+}
+
+// gone is why nothing runs any more.
+func (m *module) gone() error {
+	if d := m.dead.Load(); d != nil {
+		return d
+	}
+	return errClosed
+}
+
+// Descriptor is what the plugin says of itself.
+func (m *module) Descriptor() plugin.Descriptor { return m.descriptor }
+
+// Extensions are the extensions in the order in which the plugin names them.
+func (m *module) Extensions() []plugin.Extension {
+	list := make([]plugin.Extension, len(m.extensions))
+	for i, x := range m.extensions {
+		list[i] = x
+	}
+	return list
+}
+
+// Warnings are what the author of the plugin should know, though it was loaded.
+func (m *module) Warnings() []string { return m.warnings }
+
+// Memory is how many bytes the engine holds.
+func (m *module) Memory() int64 { return m.memory.Load() }
+
+// Close ends the module.
+func (m *module) Close(ctx context.Context) error {
+	m.stopping.Store(true)
+	m.closeOnce.Do(func() { close(m.closing) })
+	select {
+	case <-m.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// openFolder gives the plugin the folder that it lies in.
+func (m *module) openFolder(path string) error {
+	if path == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	m.folder = root
+	return nil
+}
+
+var _ plugin.Module = (*module)(nil)

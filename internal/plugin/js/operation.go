@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"context"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// maxOperations is how many operations of one plugin may be under way.
+const maxOperations = 1000
+
+// An operation is something that a plugin waits for, done on a goroutine of its own.
+type operation struct {
+	// owner is the call in whose name it was begun, or nil.
+	owner           *call
+	resolve, reject engine.Value
+	// value makes the result, on the goroutine of the module; nil is undefined.
+	value func() (engine.Value, error)
+	err   error
+}
+
+func (op *operation) free(m *module) {
+	m.engine.Free(op.resolve)
+	m.engine.Free(op.reject)
+}
+
+// async begins an operation and returns the promise of its end. The context of f ends with the module.
+func (m *module) async(f func(ctx context.Context) (value func() (engine.Value, error), err error)) (engine.Value, error) {
+	if len(m.operations) >= maxOperations {
+		return engine.Undefined, errTooMany
+	}
+	promise, resolve, reject := m.engine.NewPromise()
+	if engine.IsFailed(promise) {
+		return promise, engine.Thrown()
+	}
+	op := &operation{owner: m.current, resolve: resolve, reject: reject}
+	m.operations[op] = struct{}{}
+	m.helpers.Go(func() {
+		op.value, op.err = f(m.ctx)
+		select {
+		case m.posts <- op:
+		case <-m.closing:
+		}
+	})
+	return promise, nil
+}
+
+// settle ends an operation in the name of the call that began it, if somebody still waits for it.
+func (m *module) settle(op *operation) {
+	delete(m.operations, op)
+	owner := op.owner
+	if owner != nil && owner.over() {
+		owner = nil
+	}
+	m.turn(owner, func() {
+		defer op.free(m)
+		v, f := engine.Undefined, op.resolve
+		err := op.err
+		if err == nil && op.value != nil {
+			v, err = op.value()
+			if err == nil && engine.IsFailed(v) {
+				err = engine.Thrown()
+			}
+		}
+		if err != nil {
+			v, f = m.rejection(err), op.reject
+		}
+		r := m.engine.Call(f, engine.Undefined, v)
+		m.engine.Free(v)
+		if engine.IsFailed(r) {
+			m.uncaught(m.engine.Exception())
+		}
+		m.engine.Free(r)
+	})
+}
+
+// rejection is what a promise is rejected with.
+func (m *module) rejection(err error) engine.Value {
+	if err == engine.Thrown() { //nolint:errorlint // a mark, never wrapped
+		return m.engine.Exception().Value
+	}
+	v := m.errorValue(err)
+	if engine.IsFailed(v) {
+		return m.engine.Exception().Value
+	}
+	return v
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The globals of a plugin, on top of the functions of the host. It runs before the plugin, in its engine; what it
+// needs of the language it takes now, so that a plugin that changes a prototype breaks only itself.
+(function (host) {
+  'use strict';
+  const { Promise, Error, TypeError, RangeError, SyntaxError, EvalError, ReferenceError, URIError, Object, Array, Map, Set, Date,
+    RegExp, Symbol, Reflect, String, Number, Boolean, BigInt, ArrayBuffer, DataView, Uint8Array, JSON } = globalThis;
+  const then = Promise.prototype.then;
+  const isArray = Array.isArray;
+
+  const define = (target, values) => {
+    for (const key of Reflect.ownKeys(values)) {
+      Object.defineProperty(target, key, { value: values[key], writable: true, configurable: true, enumerable: false });
+    }
+  };
+  const hide = (object, key, value) => Object.defineProperty(object, key, { value, writable: true, configurable: true });
+  const text = (v, what) => {
+    if (typeof v !== 'string') throw new TypeError(`${what} must be a string, not ${v === null ? 'null' : typeof v}`);
+    return v;
+  };
+  const bytes = (v, what) => {
+    if (typeof v === 'string' || v instanceof ArrayBuffer || ArrayBuffer.isView(v)) return v;
+    throw new TypeError(`${what} must be a string, an ArrayBuffer or a typed array`);
+  };
+
+  // What plugins extend and throw.
+
+  class AppPlugin { static get isAppPlugin() { return true; } }
+  class AppExtension { static get isAppExtension() { return true; } }
+
+  function AppError(code, reason) {
+    const error = Reflect.construct(Error, reason === undefined ? [] : [String(reason)], new.target ?? AppError);
+    const status = host.code(code);
+    hide(error, 'code', status[0]);
+    hide(error, 'codeName', status[1]);
+    hide(error, 'reason', reason === undefined || reason === null ? status[2] : String(reason));
+    if (reason === undefined) hide(error, 'message', status[2]);
+    return error;
+  }
+  AppError.prototype = Object.create(Error.prototype, {
+    constructor: { value: AppError, writable: true, configurable: true },
+    name: { value: 'AppError', writable: true, configurable: true },
+  });
+  Object.setPrototypeOf(AppError, Error);
+
+  // Logging.
+
+  const log = (level) => (...args) => host.log(level, ...args);
+  const console = {
+    log: log('info'), info: log('info'), warn: log('warn'), error: log('error'), debug: log('debug'), trace: log('debug'), dir: log('info'),
+    assert: (ok, ...args) => { if (!ok) host.log('error', 'assertion failed:', ...args); },
+  };
+
+  // Timers.
+
+  const timer = (repeat) => (f, delay, ...args) => {
+    if (typeof f !== 'function') throw new TypeError('the first parameter must be a function');
+    const ms = Number(delay);
+    return host.timer(args.length ? () => f(...args) : f, ms > 0 ? ms : 0, repeat);
+  };
+  const clear = (id) => { if (typeof id === 'number') host.clearTimer(id); };
+  const queueMicrotask = (f) => {
+    if (typeof f !== 'function') throw new TypeError('the parameter must be a function');
+    Reflect.apply(then, Promise.resolve(), [() => { f(); }]);
+  };
+
+  // Text and bytes.
+
+  class TextEncoder {
+    get encoding() { return 'utf-8'; }
+    encode(s = '') { return host.encode(String(s)); }
+    encodeInto(s, target) {
+      let read = 0, written = 0;
+      for (const c of String(s)) {
+        const b = host.encode(c);
+        if (written + b.length > target.length) break;
+        target.set(b, written);
+        written += b.length;
+        read += c.length;
+      }
+      return { read, written };
+    }
+  }
+
+  class TextDecoder {
+    #fatal; #bom; #rest = new Uint8Array(0); #started = false;
+    constructor(label = 'utf-8', options = {}) {
+      if (!/^\s*(utf-?8|unicode-1-1-utf-8)\s*$/i.test(label)) throw new RangeError(`the encoding '${label}' is not supported, only utf-8 is`);
+      this.#fatal = Boolean(options.fatal);
+      this.#bom = Boolean(options.ignoreBOM);
+    }
+    get encoding() { return 'utf-8'; }
+    get fatal() { return this.#fatal; }
+    get ignoreBOM() { return this.#bom; }
+    decode(input = new Uint8Array(0), { stream = false } = {}) {
+      if (typeof input === 'string') throw new TypeError('the input must be an ArrayBuffer or a typed array');
+      bytes(input, 'the input');
+      const [s, rest] = host.decode(this.#rest, input, this.#fatal, stream);
+      this.#rest = rest;
+      let out = s;
+      if (!this.#started && s.length > 0) {
+        if (!this.#bom && s.charCodeAt(0) === 0xfeff) out = s.slice(1);
+        this.#started = true;
+      }
+      if (!stream) { this.#started = false; this.#rest = new Uint8Array(0); }
+      return out;
+    }
+  }
+
+  const atob = (s) => host.atob(String(s));
+  const btoa = (s) => host.btoa(String(s));
+
+  // URLs.
+
+  class URLSearchParams {
+    #list = []; #url = null;
+    constructor(init = '') {
+      if (init instanceof URLSearchParams) this.#list = init.#list.map((p) => [...p]);
+      else if (typeof init === 'object' && init !== null) {
+        const pairs = typeof init[Symbol.iterator] === 'function' ? [...init] : Object.entries(init);
+        this.#list = pairs.map((p) => {
+          if (p.length !== 2) throw new TypeError('each parameter must be a pair of name and value');
+          return [String(p[0]), String(p[1])];
+        });
+      } else this.#parse(String(init));
+    }
+    static [Symbol.for('attach')](params, url) { params.#url = url; return params; }
+    static [Symbol.for('reset')](params, query) { params.#parse(query); }
+    #parse(s) { this.#list = host.parseForm(s.startsWith('?') ? s.slice(1) : s); }
+    #changed() { if (this.#url) this.#url(this.toString()); }
+    get size() { return this.#list.length; }
+    append(name, value) { this.#list.push([String(name), String(value)]); this.#changed(); }
+    delete(name, value) {
+      this.#list = this.#list.filter((p) => p[0] !== String(name) || (value !== undefined && p[1] !== String(value)));
+      this.#changed();
+    }
+    get(name) { return this.#list.find((p) => p[0] === String(name))?.[1] ?? null; }
+    getAll(name) { return this.#list.filter((p) => p[0] === String(name)).map((p) => p[1]); }
+    has(name, value) { return this.#list.some((p) => p[0] === String(name) && (value === undefined || p[1] === String(value))); }
+    set(name, value) {
+      const i = this.#list.findIndex((p) => p[0] === String(name));
+      if (i < 0) this.#list.push([String(name), String(value)]);
+      else {
+        this.#list[i][1] = String(value);
+        this.#list = this.#list.filter((p, k) => k <= i || p[0] !== String(name));
+      }
+      this.#changed();
+    }
+    sort() { this.#list.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)); this.#changed(); }
+    forEach(f, self) { for (const [k, v] of this.#list) Reflect.apply(f, self, [v, k, this]); }
+    * entries() { for (const p of this.#list) yield [...p]; }
+    * keys() { for (const p of this.#list) yield p[0]; }
+    * values() { for (const p of this.#list) yield p[1]; }
+    [Symbol.iterator]() { return this.entries(); }
+    toString() { return host.formatForm(this.#list); }
+  }
+
+  const attachParams = URLSearchParams[Symbol.for('attach')], resetParams = URLSearchParams[Symbol.for('reset')];
+  delete URLSearchParams[Symbol.for('attach')];
+  delete URLSearchParams[Symbol.for('reset')];
+
+  const parts = ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'];
+  class URL {
+    #p; #params;
+    constructor(input, base) {
+      this.#p = host.parseURL(String(input), base === undefined ? undefined : String(base));
+      this.#params = attachParams(new URLSearchParams(this.#p[9]), (query) => {
+        this.#p = host.setURL(this.#p[0], 'search', query);
+      });
+    }
+    static canParse(input, base) {
+      try { return Boolean(new URL(input, base)); } catch { return false; }
+    }
+    static [Symbol.for('get')](url, i) { return url.#p[i]; }
+    static [Symbol.for('set')](url, name, value) {
+      url.#p = name === 'href' ? host.parseURL(String(value)) : host.setURL(url.#p[0], name, String(value));
+      resetParams(url.#params, url.#p[9]);
+    }
+    get searchParams() { return this.#params; }
+    toString() { return this.#p[0]; }
+    toJSON() { return this.#p[0]; }
+  }
+  const getPart = URL[Symbol.for('get')], setPart = URL[Symbol.for('set')];
+  delete URL[Symbol.for('get')];
+  delete URL[Symbol.for('set')];
+  parts.forEach((name, i) => Object.defineProperty(URL.prototype, name, {
+    get() { return getPart(this, i); },
+    set: name === 'origin' ? undefined : function (v) { setPart(this, name, v); },
+    enumerable: true, configurable: true,
+  }));
+
+  // Requests.
+
+  class Headers {
+    constructor(init) {
+      if (init === undefined || init === null) return;
+      const pairs = init instanceof Headers || typeof init[Symbol.iterator] !== 'function' ? Object.entries(init) : [...init];
+      for (const [k, v] of pairs) this.append(k, v);
+    }
+    append(name, value) {
+      const key = String(name).toLowerCase();
+      this[key] = Object.hasOwn(this, key) ? `${this[key]}, ${value}` : String(value);
+    }
+    set(name, value) { this[String(name).toLowerCase()] = String(value); }
+    delete(name) { delete this[String(name).toLowerCase()]; }
+    get(name) { const key = String(name).toLowerCase(); return Object.hasOwn(this, key) ? this[key] : null; }
+    has(name) { return Object.hasOwn(this, String(name).toLowerCase()); }
+    forEach(f, self) { for (const [k, v] of Object.entries(this)) Reflect.apply(f, self, [v, k, this]); }
+    entries() { return Object.entries(this)[Symbol.iterator](); }
+    keys() { return Object.keys(this)[Symbol.iterator](); }
+    values() { return Object.values(this)[Symbol.iterator](); }
+    [Symbol.iterator]() { return this.entries(); }
+  }
+
+  class Response {
+    #body; #text;
+    constructor(raw) {
+      this.status = raw.status;
+      this.statusText = raw.statusText;
+      this.ok = raw.status >= 200 && raw.status < 300;
+      this.url = raw.url;
+      this.redirected = raw.redirected;
+      this.headers = new Headers(raw.headers);
+      this.#body = raw.body;
+    }
+    get data() { return (this.#text ??= host.decode(new Uint8Array(0), this.#body, false, false)[0].replace(/^\ufeff/, '')); }
+    async text() { return this.data; }
+    async json() {
+      try {
+        return JSON.parse(this.data);
+      } catch (e) {
+        throw new SyntaxError(`the body of ${this.url} (status ${this.status}) is not JSON: ${e.message}`);
+      }
+    }
+    async bytes() { return this.#body.slice(); }
+    async arrayBuffer() { return this.#body.slice().buffer; }
+  }
+
+  async function fetch(input, options = {}) {
+    if (input === undefined || input === null) throw new TypeError('fetch: the first parameter must be a URL');
+    if (typeof options !== 'object' || options === null) throw new TypeError('fetch: the options must be an object');
+    const headers = new Headers(options.headers);
+    let body = options.body;
+    if (body === undefined || body === null) body = undefined;
+    else if (body instanceof URLSearchParams) {
+      body = body.toString();
+      if (!headers.has('content-type')) headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8');
+    } else if (typeof body !== 'string' && !(body instanceof ArrayBuffer) && !ArrayBuffer.isView(body)) {
+      throw new TypeError('fetch: the body must be a string, a Uint8Array or URLSearchParams; use JSON.stringify for an object');
+    }
+    const timeout = options.timeout ?? 300000;
+    if (typeof timeout !== 'number' || !(timeout > 0)) throw new TypeError('fetch: the timeout must be a number of milliseconds above 0');
+    const raw = await host.fetch(String(input), String(options.method ?? 'GET').toUpperCase(), Object.entries(headers), body, timeout,
+      String(options.redirect ?? 'follow'));
+    return new Response(raw);
+  }
+
+  // Cryptography.
+
+  const encoded = (f, encoding) => {
+    if (encoding !== undefined && encoding !== 'hex' && encoding !== 'base64') throw new TypeError("the encoding must be 'hex' or 'base64'");
+    return f(encoding ?? '');
+  };
+  const algorithm = (a) => (typeof a === 'object' && a !== null ? String(a.name) : String(a));
+  const crypto = {
+    randomUUID: () => host.randomUUID(),
+    getRandomValues(array) { host.randomFill(array); return array; },
+    hash: (name, data, encoding) => encoded((e) => host.hash(algorithm(name), bytes(data, 'the data'), e), encoding),
+    hmac: (name, key, data, encoding) => encoded((e) => host.hmac(algorithm(name), bytes(key, 'the key'), bytes(data, 'the data'), e), encoding),
+    timingSafeEqual: (a, b) => host.equal(bytes(a, 'the first parameter'), bytes(b, 'the second parameter')),
+    subtle: { digest: async (name, data) => host.hash(algorithm(name), bytes(data, 'the data'), '').buffer },
+  };
+
+  // Copies.
+
+  const errorTypes = { Error, TypeError, RangeError, SyntaxError, EvalError, ReferenceError, URIError };
+  function structuredClone(value) {
+    const seen = new Map();
+    const refuse = (what) => { const e = new TypeError(`structuredClone: ${what} cannot be copied`); hide(e, 'name', 'DataCloneError'); throw e; };
+    const copy = (v) => {
+      if (typeof v === 'function') refuse('a function');
+      if (typeof v === 'symbol') refuse('a symbol');
+      if (typeof v !== 'object' || v === null) return v;
+      if (seen.has(v)) return seen.get(v);
+      const keep = (c) => { seen.set(v, c); return c; };
+      if (v instanceof Date) return keep(new Date(v.getTime()));
+      if (v instanceof RegExp) return keep(new RegExp(v.source, v.flags));
+      if (v instanceof ArrayBuffer) return keep(v.slice(0));
+      if (v instanceof DataView) return keep(new DataView(copy(v.buffer), v.byteOffset, v.byteLength));
+      if (ArrayBuffer.isView(v)) return keep(new v.constructor(copy(v.buffer), v.byteOffset, v.length));
+      if (v instanceof Boolean || v instanceof Number || v instanceof String || v instanceof BigInt) return keep(Object(v.valueOf()));
+      if (v instanceof Promise) refuse('a promise');
+      if (v instanceof WeakMap || v instanceof WeakSet || v instanceof WeakRef) refuse('a weak collection');
+      if (v instanceof Map) { const c = keep(new Map()); for (const [k, x] of [...v]) c.set(copy(k), copy(x)); return c; }
+      if (v instanceof Set) { const c = keep(new Set()); for (const x of [...v]) c.add(copy(x)); return c; }
+      if (v instanceof Error) {
+        const c = keep(new (errorTypes[v.name] ?? Error)(v.message));
+        if ('cause' in v) hide(c, 'cause', copy(v.cause));
+        hide(c, 'stack', v.stack);
+        return c;
+      }
+      const c = keep(isArray(v) ? new Array(v.length) : {});
+      for (const k of Object.keys(v)) c[k] = copy(v[k]);
+      return c;
+    };
+    return copy(value);
+  }
+
+  // The server.
+
+  class Matcher {
+    #handle;
+    constructor(words, options = {}) {
+      const list = isArray(words) ? words : typeof words?.[Symbol.iterator] === 'function' && typeof words !== 'string' ? [...words] : null;
+      if (!list) throw new TypeError('app.text.matcher: the words must be an array or a Set of strings');
+      this.#handle = host.matcher(list, Boolean(options.ignoreCase ?? true), Boolean(options.wholeWords ?? false));
+    }
+    contains(s) { return host.matchContains(this.#handle, text(s, 'the text')); }
+    find(s) { return host.matchFind(this.#handle, text(s, 'the text')); }
+    mask(s, mark = '*') { return host.matchMask(this.#handle, text(s, 'the text'), text(mark, 'the mark')); }
+  }
+
+  const api = {};
+  host.operations.forEach(([group, name], i) => { (api[group] ??= {})[name] = (input) => host.api(i, input); });
+  for (const group of Object.values(api)) Object.freeze(group);
+
+  const storage = {
+    async get(key) { const s = await host.storageGet(text(key, 'the key')); return s === undefined ? undefined : JSON.parse(s); },
+    async set(key, value) {
+      const s = JSON.stringify(value);
+      if (s === undefined) throw new TypeError('app.storage.set: the value must be one that JSON can hold; use delete to remove a key');
+      await host.storageSet(text(key, 'the key'), s);
+    },
+    async delete(key) { return host.storageDelete(text(key, 'the key')); },
+    async keys(prefix = '') { return host.storageKeys(text(prefix, 'the prefix')); },
+  };
+
+  const app = {
+    log: Object.freeze({ error: log('error'), warn: log('warn'), info: log('info'), debug: log('debug') }),
+    fetch,
+    http: Object.freeze({ fetch }),
+    node: Object.freeze(host.node),
+    config: (prefix = '') => host.config(text(prefix, 'the prefix')),
+    api: Object.freeze(api),
+    notify: async (notification) => { await host.notify(notification); },
+    text: Object.freeze({ matcher: (words, options) => new Matcher(words, options) }),
+    storage: Object.freeze(storage),
+  };
+
+  define(globalThis, {
+    AppPlugin, AppExtension, AppError, app: Object.freeze(app), load: (source) => host.load(source), fetch, Headers, console,
+    setTimeout: timer(false), setInterval: timer(true), clearTimeout: clear, clearInterval: clear, queueMicrotask,
+    TextEncoder, TextDecoder, atob, btoa, URL, URLSearchParams, crypto: Object.freeze(crypto), structuredClone, self: globalThis,
+  });
+
+  return {
+    AppPlugin, AppExtension, AppError,
+    adopt: (thenable) => new Promise((resolve) => resolve(thenable)),
+    watch: (promise, id) => {
+      Reflect.apply(then, promise, [(v) => host.answered(id, true, v), (e) => host.answered(id, false, e)]);
+    },
+  };
+})

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"encoding/base64"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+type boolCodec struct{}
+
+func (boolCodec) to(_ *translator, p unsafe.Pointer) engine.Value { return engine.Bool(*(*bool)(p)) }
+func (boolCodec) empty(p unsafe.Pointer) bool                     { return !*(*bool)(p) }
+
+func (boolCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+	b, ok := engine.AsBool(v)
+	if !ok {
+		return t.expected("a boolean", v)
+	}
+	*(*bool)(p) = b
+	return nil
+}
+
+type stringCodec struct{}
+
+func (stringCodec) to(t *translator, p unsafe.Pointer) engine.Value { return t.String(*(*string)(p)) }
+func (stringCodec) empty(p unsafe.Pointer) bool                     { return *(*string)(p) == "" }
+
+func (stringCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+	if !engine.IsString(v) {
+		return t.expected("a string", v)
+	}
+	s, ok := t.Text(v)
+	if !ok {
+		return engine.Thrown()
+	}
+	*(*string)(p) = s
+	return nil
+}
+
+// smallCodec is for integers that a number holds exactly.
+type smallCodec struct{ kind reflect.Kind }
+
+func (c smallCodec) read(p unsafe.Pointer) int64 {
+	switch c.kind {
+	case reflect.Int8:
+		return int64(*(*int8)(p))
+	case reflect.Int16:
+		return int64(*(*int16)(p))
+	case reflect.Uint8:
+		return int64(*(*uint8)(p))
+	case reflect.Uint16:
+		return int64(*(*uint16)(p))
+	case reflect.Uint32:
+		return int64(*(*uint32)(p))
+	default:
+		return int64(*(*int32)(p))
+	}
+}
+
+func (c smallCodec) to(_ *translator, p unsafe.Pointer) engine.Value {
+	if c.kind == reflect.Int32 {
+		return engine.Int(*(*int32)(p))
+	}
+	return engine.Number(float64(c.read(p)))
+}
+
+func (c smallCodec) empty(p unsafe.Pointer) bool { return c.read(p) == 0 }
+
+func (c smallCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+	n, err := t.integer(v)
+	if err != nil {
+		return err
+	}
+	var low, high int64
+	switch c.kind {
+	case reflect.Int8:
+		low, high = math.MinInt8, math.MaxInt8
+		*(*int8)(p) = int8(n)
+	case reflect.Int16:
+		low, high = math.MinInt16, math.MaxInt16
+		*(*int16)(p) = int16(n)
+	case reflect.Uint8:
+		high = math.MaxUint8
+		*(*uint8)(p) = uint8(n)
+	case reflect.Uint16:
+		high = math.MaxUint16
+		*(*uint16)(p) = uint16(n)
+	case reflect.Uint32:
+		high = math.MaxUint32
+		*(*uint32)(p) = uint32(n)
+	default:
+		low, high = math.MinInt32, math.MaxInt32
+		*(*int32)(p) = int32(n)
+	}
+	if n < low || n > high {
+		return mismatchf("%d is not between %d and %d", n, low, high)
+	}
+	return nil
+}
+
+// integer reads a whole number, a big integer or a decimal string.
+func (t *translator) integer(v engine.Value) (int64, error) {
+	if f, ok := engine.AsNumber(v); ok {
+		if f != math.Trunc(f) || math.IsInf(f, 0) {
+			return 0, mismatchf("%v is not a whole number", f)
+		}
+		if math.Abs(f) > 1<<53-1 {
+			return 0, mismatchf("the number %s is not exact beyond 2^53: use a string or a BigInt", strconv.FormatFloat(f, 'f', 0, 64))
+		}
+		return int64(f), nil
+	}
+	if engine.IsString(v) {
+		length, ok := t.TextInto(v, t.digits[:])
+		if !ok {
+			return 0, engine.Thrown()
+		}
+		if length <= len(t.digits) {
+			if n, err := strconv.ParseInt(string(t.digits[:length]), 10, 64); err == nil {
+				return n, nil
+			}
+		}
+		s, _ := t.Text(v)
+		return 0, mismatchf("%q is not a whole number of 64 bits", shorten(s))
+	}
+	if engine.IsBigInt(v) {
+		n, ok := t.BigInt64(v)
+		if !ok {
+			return 0, mismatchf("the BigInt has more than 64 bits")
+		}
+		return n, nil
+	}
+	return 0, t.expected("a whole number", v)
+}
+
+type int64Codec struct{}
+
+func (int64Codec) empty(p unsafe.Pointer) bool { return *(*int64)(p) == 0 }
+
+func (int64Codec) to(t *translator, p unsafe.Pointer) engine.Value {
+	return t.ASCII(strconv.AppendInt(t.digits[:0], *(*int64)(p), 10))
+}
+
+func (int64Codec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+	n, err := t.integer(v)
+	*(*int64)(p) = n
+	return err
+}
+
+type uint64Codec struct{}
+
+func (uint64Codec) empty(p unsafe.Pointer) bool { return *(*uint64)(p) == 0 }
+
+func (uint64Codec) to(t *translator, p unsafe.Pointer) engine.Value {
+	return t.ASCII(strconv.AppendUint(t.digits[:0], *(*uint64)(p), 10))
+}
+
+func (uint64Codec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+	if engine.IsString(v) || engine.IsBigInt(v) {
+		s, ok := t.Text(v)
+		if !ok {
+			return engine.Thrown()
+		}
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return mismatchf("%q is not a whole number of 64 bits without sign", shorten(s))
+		}
+		*(*uint64)(p) = n
+		return nil
+	}
+	n, err := t.integer(v)
+	if err == nil && n < 0 {
+		err = mismatchf("%d is less than 0", n)
+	}
+	*(*uint64)(p) = uint64(n)
+	return err
+}
+
+type floatCodec struct{ single bool }
+
+func (c floatCodec) read(p unsafe.Pointer) float64 {
+	if c.single {
+		return float64(*(*float32)(p))
+	}
+	return *(*float64)(p)
+}
+
+func (c floatCodec) empty(p unsafe.Pointer) bool { return c.read(p) == 0 }
+
+func (c floatCodec) to(_ *translator, p unsafe.Pointer) engine.Value { return engine.Number(c.read(p)) }
+
+func (c floatCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+	f, ok := engine.AsNumber(v)
+	if !ok {
+		if !engine.IsString(v) {
+			return t.expected("a number", v)
+		}
+		s, ok := t.Text(v)
+		if !ok {
+			return engine.Thrown()
+		}
+		var err error
+		if f, err = strconv.ParseFloat(s, 64); err != nil {
+			return mismatchf("%q is not a number", shorten(s))
+		}
+	}
+	if c.single {
+		*(*float32)(p) = float32(f)
+	} else {
+		*(*float64)(p) = f
+	}
+	return nil
+}
+
+// timeCodec converts to a Date.
+type timeCodec struct{}
+
+func (timeCodec) empty(p unsafe.Pointer) bool { return (*time.Time)(p).IsZero() }
+
+func (timeCodec) to(t *translator, p unsafe.Pointer) engine.Value {
+	return t.Date(float64((*time.Time)(p).UnixMilli()))
+}
+
+func (timeCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+	ms, ok := engine.AsNumber(v)
+	switch {
+	case t.IsDate(v):
+		ms = t.DateValue(v)
+	case engine.IsString(v):
+		s, ok := t.Text(v)
+		if !ok {
+			return engine.Thrown()
+		}
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateOnly} {
+			if when, err := time.Parse(layout, s); err == nil {
+				*(*time.Time)(p) = when.UTC()
+				return nil
+			}
+		}
+		return mismatchf("%q is not a time in ISO 8601", shorten(s))
+	case !ok:
+		return t.expected("a Date", v)
+	}
+	if math.IsNaN(ms) || math.Abs(ms) > 8.64e15 {
+		return mismatchf("the Date is invalid")
+	}
+	*(*time.Time)(p) = time.UnixMilli(int64(ms)).UTC()
+	return nil
+}
+
+// bytesCodec converts to base64 text.
+type bytesCodec struct{}
+
+func (bytesCodec) empty(p unsafe.Pointer) bool { return len(*(*[]byte)(p)) == 0 }
+
+func (bytesCodec) to(t *translator, p unsafe.Pointer) engine.Value {
+	return t.ASCII(base64.StdEncoding.AppendEncode(nil, *(*[]byte)(p)))
+}
+
+func (bytesCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+	if b, ok := t.AsBytes(v); ok {
+		*(*[]byte)(p) = b
+		return nil
+	}
+	if !engine.IsString(v) {
+		return t.expected("base64 text or a Uint8Array", v)
+	}
+	s, ok := t.Text(v)
+	if !ok {
+		return engine.Thrown()
+	}
+	b, err := decodeBase64(s)
+	if err != nil {
+		return mismatchf("%q is not base64 text", shorten(s))
+	}
+	*(*[]byte)(p) = b
+	return nil
+}
+
+// decodeBase64 reads both alphabets, with and without padding.
+func decodeBase64(s string) ([]byte, error) {
+	s = strings.TrimRight(s, "=")
+	if strings.ContainsAny(s, "-_") {
+		return base64.RawURLEncoding.DecodeString(s)
+	}
+	return base64.RawStdEncoding.DecodeString(s)
+}
+
+// enumCodec converts to the name of a value; a value without a name stays a number.
+type enumCodec struct {
+	typ     string
+	byName  map[string]int32
+	strings map[int32]int
+	names   []string
+}
+
+func newEnumCodec(t reflect.Type) codec {
+	d := reflect.Zero(t).Interface().(protoreflect.Enum).Descriptor()
+	c := &enumCodec{typ: string(d.Name()), byName: map[string]int32{}, strings: map[int32]int{}}
+	for i := range d.Values().Len() {
+		v := d.Values().Get(i)
+		n := int32(v.Number())
+		c.byName[string(v.Name())] = n
+		c.names = append(c.names, string(v.Name()))
+		if _, ok := c.strings[n]; !ok {
+			c.strings[n] = name(string(v.Name()))
+		}
+	}
+	return c
+}
+
+func (c *enumCodec) empty(p unsafe.Pointer) bool { return *(*int32)(p) == 0 }
+
+func (c *enumCodec) to(t *translator, p unsafe.Pointer) engine.Value {
+	n := *(*int32)(p)
+	if s, ok := c.strings[n]; ok {
+		return t.AtomString(t.atom(s))
+	}
+	return engine.Int(n)
+}
+
+func (c *enumCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+	if f, ok := engine.AsNumber(v); ok {
+		if f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
+			return mismatchf("%v is not a value of %s", f, c.typ)
+		}
+		*(*int32)(p) = int32(f)
+		return nil
+	}
+	if !engine.IsString(v) {
+		return t.expected("the name of a value of "+c.typ, v)
+	}
+	var name [64]byte
+	length, ok := t.TextInto(v, name[:])
+	if !ok {
+		return engine.Thrown()
+	}
+	n, ok := c.byName[string(name[:min(length, len(name))])]
+	if !ok {
+		s, _ := t.Text(v)
+		return mismatchf("%q is not one of %s", shorten(s), strings.Join(c.names, ", "))
+	}
+	*(*int32)(p) = n
+	return nil
+}
+
+// shorten cuts a text of a plugin that a message quotes.
+func shorten(s string) string {
+	if len(s) > 100 {
+		return strings.ToValidUTF8(s[:100], "") + "…"
+	}
+	return s
+}

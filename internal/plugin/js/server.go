@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// notificationCodec reads what app.notify gets.
+var notificationCodec = sync.OnceValues(func() (codec, error) { return codecOf(reflect.TypeFor[plugin.Notification]()) })
+
+// serverValues are the constants of the prelude.
+func (m *module) serverValues() map[string]any {
+	s := m.host.opts.Server
+	ops := make([]any, 0, len(s.Operations))
+	for _, op := range s.Operations {
+		ops = append(ops, []any{op.Group, op.Name})
+	}
+	return map[string]any{
+		"operations": ops,
+		"node":       map[string]any{"id": s.Node.ID, "role": string(s.Node.Role), "version": s.Node.Version},
+	}
+}
+
+// loadedOnly refuses what acts on the server while the plugin is loaded: loading must change nothing, and who acts is
+// not known yet.
+func (m *module) loadedOnly(what string) error {
+	if m.loaded {
+		return nil
+	}
+	return fmt.Errorf("%s cannot be used while the plugin is loaded; use it in start() or later", what)
+}
+
+// serverFunctions are the functions of the server that plugins use.
+func (m *module) serverFunctions() map[string]engine.Func {
+	return map[string]engine.Func{
+		"api":           m.callAPI,
+		"config":        m.config,
+		"notify":        m.notify,
+		"storageGet":    m.storageGet,
+		"storageSet":    m.storageSet,
+		"storageDelete": m.storageDelete,
+		"storageKeys":   m.storageKeys,
+	}
+}
+
+func (m *module) config(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	f := m.host.opts.Server.Config
+	if f == nil {
+		return engine.Undefined, errors.New("app.config is not there on this server")
+	}
+	prefix := m.text(args[0])
+	values, err := f(prefix)
+	if err != nil {
+		return engine.Undefined, fmt.Errorf("app.config(%q): %w", shorten(prefix), err)
+	}
+	if values == nil {
+		values = map[string]any{}
+	}
+	return m.value(m.t.anyToJS(plain(values)))
+}
+
+// plain makes numbers of the integers of a configuration, which are no ids.
+func plain(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, x := range v {
+			out[k] = plain(x)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = plain(x)
+		}
+		return out
+	}
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Int, reflect.Int64:
+		return float64(r.Int())
+	case reflect.Uint, reflect.Uint64:
+		return float64(r.Uint())
+	}
+	return v
+}
+
+// callAPI carries out an operation: its number and its input.
+func (m *module) callAPI(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	s := m.host.opts.Server
+	i, _ := engine.AsNumber(args[0])
+	op := s.Operations[int(i)]
+	label := "app.api." + op.Group + "." + op.Name
+	if s.Call == nil {
+		return engine.Undefined, fmt.Errorf("%s is not there on this server", label)
+	}
+	if err := m.loadedOnly(label); err != nil {
+		return engine.Undefined, err
+	}
+	var input any = map[string]any{}
+	if v := argument(args, 1); !engine.IsNothing(v) {
+		x, err := m.t.anyFromJS(v)
+		if err != nil {
+			return engine.Undefined, at(err, label)
+		}
+		input = x
+	}
+	data, err := json.Marshal(numbers(input, op.Input))
+	if err != nil {
+		return engine.Undefined, fmt.Errorf("%s: %w", label, err)
+	}
+	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+		out, err := s.Call(ctx, m.descriptor, op.ID, data)
+		if err != nil {
+			return nil, err
+		}
+		if len(bytes.TrimSpace(out)) == 0 {
+			return nil, nil
+		}
+		d := json.NewDecoder(bytes.NewReader(out))
+		d.UseNumber()
+		var result any
+		if err := d.Decode(&result); err != nil {
+			return nil, fmt.Errorf("%s: read the result: %w", label, err)
+		}
+		result = decimals(result, op.Result)
+		return func() (engine.Value, error) { return m.value(m.t.anyToJS(result)) }, nil
+	})
+}
+
+func (m *module) notify(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	f := m.host.opts.Server.Notify
+	if f == nil {
+		return engine.Undefined, errors.New("app.notify is not there on this server")
+	}
+	if err := m.loadedOnly("app.notify"); err != nil {
+		return engine.Undefined, err
+	}
+	v := argument(args, 0)
+	var n plugin.Notification
+	if !engine.IsObject(v) {
+		return engine.Undefined, at(m.t.expected("an object", v), "app.notify")
+	}
+	c, err := notificationCodec()
+	if err != nil {
+		return engine.Undefined, err
+	}
+	if err := m.t.read(c, v, unsafe.Pointer(&n)); err != nil {
+		return engine.Undefined, at(err, "app.notify")
+	}
+	if n.Notification == nil {
+		return engine.Undefined, mismatchf("app.notify: the notification is missing")
+	}
+	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) { return nil, f(ctx, m.descriptor, n) })
+}
+
+// storage returns the storage, or why there is none.
+func (m *module) storage() (Storage, error) {
+	s := m.host.opts.Server.Storage
+	if s == nil {
+		return nil, errors.New("app.storage is not there on this server")
+	}
+	return s, m.loadedOnly("app.storage")
+}
+
+func (m *module) storageGet(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	s, err := m.storage()
+	if err != nil {
+		return engine.Undefined, err
+	}
+	key := m.text(args[0])
+	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+		data, ok, err := s.Get(ctx, m.descriptor.ID, key)
+		if err != nil || !ok {
+			return nil, err
+		}
+		return func() (engine.Value, error) { return m.value(m.engine.String(string(data))) }, nil
+	})
+}
+
+func (m *module) storageSet(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	s, err := m.storage()
+	if err != nil {
+		return engine.Undefined, err
+	}
+	key, data := m.text(args[0]), []byte(m.text(args[1]))
+	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+		return nil, s.Set(ctx, m.descriptor.ID, key, data)
+	})
+}
+
+func (m *module) storageDelete(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	s, err := m.storage()
+	if err != nil {
+		return engine.Undefined, err
+	}
+	key := m.text(args[0])
+	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+		there, err := s.Delete(ctx, m.descriptor.ID, key)
+		return func() (engine.Value, error) { return engine.Bool(there), nil }, err
+	})
+}
+
+func (m *module) storageKeys(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	s, err := m.storage()
+	if err != nil {
+		return engine.Undefined, err
+	}
+	prefix := m.text(args[0])
+	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+		keys, err := s.Keys(ctx, m.descriptor.ID, prefix)
+		if keys == nil {
+			keys = []string{}
+		}
+		return func() (engine.Value, error) { return m.value(m.t.anyToJS(keys)) }, err
+	})
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"net/url"
+	"strings"
+
+	whatwg "github.com/nlnwa/whatwg-url/url"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// urlFunctions are what URL and URLSearchParams are made of.
+func (m *module) urlFunctions() map[string]engine.Func {
+	return map[string]engine.Func{
+		"parseURL": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+			input := m.text(args[0])
+			var u *whatwg.Url
+			var err error
+			if base := argument(args, 1); engine.IsUndefined(base) {
+				u, err = whatwg.Parse(input)
+			} else {
+				u, err = whatwg.ParseRef(m.text(base), input)
+			}
+			if err != nil {
+				return engine.Undefined, mismatchf("%q is not a URL", shorten(input))
+			}
+			return m.value(m.t.anyToJS(urlParts(u)))
+		},
+		"setURL": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+			u, err := whatwg.Parse(m.text(args[0]))
+			if err != nil {
+				return engine.Undefined, err
+			}
+			value := m.text(args[2])
+			switch m.text(args[1]) {
+			case "protocol":
+				u.SetProtocol(value)
+			case "username":
+				u.SetUsername(value)
+			case "password":
+				u.SetPassword(value)
+			case "host":
+				u.SetHost(value)
+			case "hostname":
+				u.SetHostname(value)
+			case "port":
+				u.SetPort(value)
+			case "pathname":
+				u.SetPathname(value)
+			case "search":
+				u.SetSearch(value)
+			case "hash":
+				u.SetHash(value)
+			}
+			return m.value(m.t.anyToJS(urlParts(u)))
+		},
+		"parseForm": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+			return m.value(m.t.anyToJS(parseForm(m.text(args[0]))))
+		},
+		"formatForm": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+			x, err := m.t.anyFromJS(args[0])
+			if err != nil {
+				return engine.Undefined, err
+			}
+			return m.value(m.engine.String(formatForm(x.([]any))))
+		},
+	}
+}
+
+// urlParts are the properties of a URL in the order in which the prelude names them.
+func urlParts(u *whatwg.Url) []any {
+	origin := "null"
+	switch u.Scheme() {
+	case "http", "https", "ws", "wss", "ftp":
+		origin = u.Protocol() + "//" + u.Host()
+	}
+	return []any{
+		u.Href(false), origin, u.Protocol(), u.Username(), u.Password(), u.Host(), u.Hostname(), u.Port(), u.Pathname(),
+		u.Search(), u.Hash(),
+	}
+}
+
+// parseForm reads application/x-www-form-urlencoded text.
+func parseForm(s string) []any {
+	list := []any{}
+	for part := range strings.SplitSeq(s, "&") {
+		if part == "" {
+			continue
+		}
+		k, v, _ := strings.Cut(part, "=")
+		list = append(list, []any{unescape(k), unescape(v)})
+	}
+	return list
+}
+
+// unescape decodes percent signs that are followed by two digits, and leaves the others.
+func unescape(s string) string {
+	s = strings.ReplaceAll(s, "+", " ")
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if r, err := url.PathUnescape(s[i : i+3]); err == nil {
+				b.WriteString(r)
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func formatForm(list []any) string {
+	var b strings.Builder
+	for i, p := range list {
+		kv := p.([]any)
+		if i > 0 {
+			b.WriteByte('&')
+		}
+		escape(&b, kv[0].(string))
+		b.WriteByte('=')
+		escape(&b, kv[1].(string))
+	}
+	return b.String()
+}
+
+func escape(b *strings.Builder, s string) {
+	const digits = "0123456789ABCDEF"
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == ' ':
+			b.WriteByte('+')
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '*', c == '-', c == '.', c == '_':
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&15])
+		}
+	}
+}

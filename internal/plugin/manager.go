@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+)
+
+// Options are what a Manager is built from.
+type Options struct {
+	// Roles are what this process does.
+	Roles []Role
+	// Hosts run the plugins, one for each language.
+	Hosts []Host
+	// Settings returns the current settings.
+	Settings func() config.Plugin
+	// Observe is told of every call of an extension: how long it took and how it ended (ok, refused, error, timeout). It may be nil.
+	Observe func(p *Plugin, extension string, m *Method, d time.Duration, outcome string)
+	// Gone is told of every extension that will be called no more and has no successor. It may be nil.
+	Gone   func(p *Plugin, extension string)
+	Logger *slog.Logger
+}
+
+// A Manager keeps the plugins of a process.
+type Manager struct {
+	opts Options
+	// table has the extensions of each point, in the order in which their plugins were loaded. It is replaced, never
+	// changed, so that a call needs no lock.
+	table atomic.Pointer[map[*Point][]*member]
+
+	mu sync.Mutex // Serialises changes of what is loaded. Hooks of Replace run under it.
+	// list is read and replaced under listMu, which is held shortly.
+	listMu   sync.RWMutex
+	list     []*Plugin
+	rejected []Rejected
+	closed   bool
+
+	tellers sync.WaitGroup
+	// bereft are the methods that had extensions when the manager was closed; nil before.
+	bereft atomic.Pointer[map[*Method]bool]
+}
+
+// A Plugin is loaded.
+type Plugin struct {
+	Descriptor
+	Language Language
+	// Path is its file; it is empty if it is in none.
+	Path     string
+	LoadedAt time.Time
+	module   Module
+	members  []*member
+	// released says that the module is closed although the plugin is still listed.
+	released atomic.Bool
+	// source is what it was loaded from, to load it anew if it dies; dead says that it did.
+	source Source
+	dead   atomic.Bool
+}
+
+// NewManager returns a manager without plugins.
+func NewManager(o Options) *Manager {
+	m := &Manager{opts: o}
+	m.table.Store(&map[*Point][]*member{})
+	return m
+}
+
+// Plugins returns what is loaded, in the order of loading.
+func (m *Manager) Plugins() []*Plugin {
+	m.listMu.RLock()
+	defer m.listMu.RUnlock()
+	return slices.Clone(m.list)
+}
+
+// Find returns the plugin with an id.
+func (m *Manager) Find(id string) (*Plugin, bool) {
+	m.listMu.RLock()
+	defer m.listMu.RUnlock()
+	i := slices.IndexFunc(m.list, func(p *Plugin) bool { return p.ID == id })
+	if i < 0 {
+		return nil, false
+	}
+	return m.list[i], true
+}
+
+// host returns the host of a language.
+func (m *Manager) host(l Language) (Host, error) {
+	i := slices.IndexFunc(m.opts.Hosts, func(h Host) bool { return h.Language() == l })
+	if i < 0 {
+		return nil, apierr.New(apierr.IllegalArgument, "this server has no host for plugins in %s", l)
+	}
+	return m.opts.Hosts[i], nil
+}
+
+// Runs reports whether there is a host for a language.
+func (m *Manager) Runs(l Language) bool {
+	_, err := m.host(l)
+	return err == nil
+}
+
+// publish makes a list of plugins the one that counts.
+func (m *Manager) publish(list []*Plugin) {
+	table := make(map[*Point][]*member)
+	for _, p := range list {
+		if p.released.Load() {
+			continue
+		}
+		for _, b := range p.members {
+			for _, point := range b.Points() {
+				table[point] = append(table[point], b)
+			}
+		}
+	}
+	m.listMu.Lock()
+	m.list = list
+	m.listMu.Unlock()
+	m.table.Store(&table)
+}
+
+// discard frees a plugin that nobody can call.
+func (m *Manager) discard(ctx context.Context, p *Plugin) {
+	if err := p.module.Close(ctx); err != nil {
+		m.opts.Logger.Warn("a plugin could not be closed", "plugin", p.ID, "error", err)
+	}
+}
+
+// drainTimeout bounds how long a plugin that goes away may finish calls that are running. Each has its own limit as well.
+const drainTimeout = 30 * time.Second
+
+// retire ends a plugin that is no longer in the list: calls finish, extensions stop, everything is freed.
+func (m *Manager) retire(ctx context.Context, p *Plugin) {
+	ctx = context.WithoutCancel(ctx)
+	drain, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, b := range p.members {
+		wg.Go(func() {
+			b.calls.close(drain)
+			_, _ = b.life.Do(ctx, Stop) // Whatever its hook does, it is stopped.
+		})
+	}
+	wg.Wait()
+	m.discard(ctx, p)
+}
+
+// gone tells of the extensions of a plugin that have no successor.
+func (m *Manager) gone(p, next *Plugin) {
+	if m.opts.Gone == nil {
+		return
+	}
+	for _, b := range p.members {
+		if next == nil || !slices.ContainsFunc(next.members, func(other *member) bool { return other.Class() == b.Class() }) {
+			m.opts.Gone(p, b.Class())
+		}
+	}
+}
+
+// Remove takes a plugin out of service, stops it and frees it.
+func (m *Manager) Remove(ctx context.Context, id string) (*Plugin, error) {
+	m.mu.Lock()
+	p, ok := m.Find(id)
+	if !ok {
+		m.mu.Unlock()
+		return nil, apierr.New(apierr.ResourceNotFound, "there is no plugin %q", id)
+	}
+	m.publish(slices.DeleteFunc(m.Plugins(), func(other *Plugin) bool { return other == p }))
+	m.mu.Unlock()
+	m.retire(ctx, p)
+	m.gone(p, nil)
+	m.opts.Logger.Info("plugin removed", "plugin", p.ID, "version", p.Version)
+	return p, nil
+}
+
+// mourn notes what plugins took part in, so that nothing passes them by while the server stops.
+func (m *Manager) mourn() {
+	bereft := make(map[*Method]bool)
+	for point, members := range *m.table.Load() {
+		for _, method := range point.Methods {
+			if slices.ContainsFunc(members, func(b *member) bool { return b.takesPart(method) }) {
+				bereft[method] = true
+			}
+		}
+	}
+	m.bereft.CompareAndSwap(nil, &bereft)
+}
+
+// stopping refuses a call that an extension might have refused, had it not been stopped with the server.
+func (m *Manager) stopping(method *Method) error {
+	if bereft := m.bereft.Load(); bereft != nil && (*bereft)[method] && method.Failure == Refuse {
+		return apierr.New(apierr.ServerUnavailable, "the server stops")
+	}
+	return nil
+}
+
+// Close removes all plugins and closes the hosts. What they could have refused is refused from then on.
+func (m *Manager) Close(ctx context.Context) error {
+	m.mu.Lock()
+	m.closed = true
+	list := m.Plugins()
+	m.mourn()
+	m.publish(nil)
+	m.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, p := range list {
+		wg.Go(func() { m.retire(ctx, p) })
+	}
+	wg.Wait()
+	m.tellers.Wait()
+	var errs []error
+	for _, h := range m.opts.Hosts {
+		errs = append(errs, h.Close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// A Step is what a hook did to one extension.
+type Step struct {
+	Extension string
+	State     State
+	Changed   bool
+	// Err is why the hook did not run, or how it failed.
+	Err error
+}
+
+// Impossible reports whether the hook did not run because the extension is in a state that has no such step.
+func (s Step) Impossible() bool {
+	_, ok := errors.AsType[*StateError](s.Err)
+	return ok
+}
+
+// Do runs a hook of all extensions of a plugin at the same time.
+func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
+	steps := make([]Step, len(p.members))
+	var wg sync.WaitGroup
+	for i, b := range p.members {
+		wg.Go(func() {
+			changed, err := b.life.Do(ctx, h)
+			if changed && h == Resume {
+				b.record.quarantine("")
+			}
+			steps[i] = Step{Extension: b.Class(), State: b.life.State(), Changed: changed, Err: err}
+		})
+	}
+	wg.Wait()
+	if h == Stop {
+		m.release(ctx, p)
+	}
+	return steps
+}
+
+// release frees a plugin that is still listed when all of its extensions are stopped, which they are for good.
+func (m *Manager) release(ctx context.Context, p *Plugin) {
+	if slices.ContainsFunc(p.members, func(b *member) bool { return b.life.State() != Stopped }) {
+		return
+	}
+	m.mu.Lock()
+	first := p.released.CompareAndSwap(false, true)
+	m.publish(m.Plugins()) // Without the extensions of this one.
+	m.mu.Unlock()
+	if first {
+		m.retire(ctx, p)
+	}
+}
+
+// An ExtensionInfo is what there is to know of an extension.
+type ExtensionInfo struct {
+	Class  string
+	State  State
+	Points []*Point
+	// Methods are those that it has functions for.
+	Methods []*Method
+	// Queue is how many calls are running or waiting for their turn.
+	Queue int
+	Statistics
+}
+
+// Extensions returns what there is to know of the extensions.
+func (p *Plugin) Extensions() []ExtensionInfo {
+	infos := make([]ExtensionInfo, len(p.members))
+	for i, b := range p.members {
+		infos[i] = ExtensionInfo{Class: b.Class(), State: b.life.State(), Points: b.Points(), Queue: b.calls.count(), Statistics: b.record.statistics()}
+		for _, point := range b.Points() {
+			infos[i].Methods = append(infos[i].Methods, slices.DeleteFunc(slices.Clone(point.Methods), func(method *Method) bool { return !b.Implements(method) })...)
+		}
+	}
+	return infos
+}
+
+// Memory is how many bytes the plugin holds; 0 is unknown.
+func (p *Plugin) Memory() int64 {
+	if p.released.Load() {
+		return 0
+	}
+	return p.module.Memory()
+}

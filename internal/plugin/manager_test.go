@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+)
+
+// adding adds a number to the request's id.
+func adding(n int64) functions {
+	return transforms(func(_ context.Context, r *ClientRequest) (any, error) {
+		changed := *r
+		changed.RequestID += n
+		return &changed, nil
+	})
+}
+
+func (w *world) transform(id int64) (int64, error) {
+	r, err := Pass(w.t.Context(), w.Manager, TransformRequest, &ClientRequest{RequestID: id})
+	return r.RequestID, err
+}
+
+func (w *world) wantTransformed(want int64) {
+	w.t.Helper()
+	if got, err := w.transform(1); err != nil || got != want {
+		w.t.Errorf("the request is %d, %v, want %d", got, err, want)
+	}
+}
+
+func TestPipeline(t *testing.T) {
+	w := newWorld(t)
+	if w.Has(TransformRequest) {
+		t.Error("nothing is loaded, yet something would be called")
+	}
+	w.wantTransformed(1)
+	first := w.add("first", adding(10))
+	w.add("silent", transforms(func(context.Context, *ClientRequest) (any, error) { return nil, nil }))
+	w.add("other", functions{class: "Other", points: []*Point{ClientRequestHandler}}) // has no function
+	w.add("last", transforms(func(_ context.Context, r *ClientRequest) (any, error) {
+		return &ClientRequest{RequestID: r.RequestID * 2}, nil
+	}))
+	w.wantTransformed(22)
+	if !w.Has(TransformRequest) || w.Has(HandleRequest) {
+		t.Error("what would be called is wrong")
+	}
+	w.do(first, Pause)
+	w.wantTransformed(2)
+	w.do(first, Resume)
+	w.wantTransformed(22)
+	w.do(first, Stop)
+	w.wantTransformed(2)
+	if steps := w.Do(t.Context(), first, Start); steps[0].Err == nil || steps[0].Changed || steps[0].State != Stopped {
+		t.Errorf("a stopped extension was started: %+v", steps)
+	}
+}
+
+func TestFirstAnswer(t *testing.T) {
+	w := newWorld(t)
+	answers := func(answer any) functions {
+		return functions{class: "A", points: []*Point{UserAuthenticator}, calls: map[*Method]func(context.Context, []any) (any, error){
+			Authenticate: func(context.Context, []any) (any, error) { return answer, nil },
+		}}
+	}
+	if _, ok, err := Ask[bool](t.Context(), w.Manager, Authenticate, &UserLoginInfo{}); ok || err != nil {
+		t.Error(ok, err)
+	}
+	w.add("undecided", answers(nil))
+	w.add("no", answers(false))
+	w.add("yes", answers(true))
+	if answer, ok, err := Ask[bool](t.Context(), w.Manager, Authenticate, &UserLoginInfo{}); answer || !ok || err != nil {
+		t.Error(answer, ok, err)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	w := newWorld(t)
+	var fail error
+	p := w.add("faulty", transforms(func(context.Context, *ClientRequest) (any, error) {
+		if fail == nil {
+			panic("host")
+		}
+		return nil, fail
+	}))
+	w.add("next", adding(1))
+
+	fail = apierr.New(apierr.MessageIsIllegal, "that word!")
+	if _, err := w.transform(1); apierr.From(err).Code != apierr.MessageIsIllegal || apierr.From(err).Reason != "that word!" {
+		t.Errorf("the error is %v", err)
+	}
+	if got := w.saw(); !slices.Equal(got, []string{"faulty/Transformer transform refused"}) {
+		t.Errorf("observed was %v", got)
+	}
+	fail = &Exception{Message: "TypeError: x", Location: "faulty.js:3:1"}
+	_, err := w.transform(1)
+	if e := apierr.From(err); e.Code != apierr.ServerInternalError || !strings.Contains(e.Error(), `ClientRequestHandler.transform of extension "Transformer" of plugin "faulty": TypeError: x (faulty.js:3:1)`) {
+		t.Errorf("the error is %v", err)
+	}
+	if got := p.Extensions()[0]; got.Calls != 2 || got.Errors != 1 || got.LastFailure == nil || got.LastFailure.In != "ClientRequestHandler.transform" {
+		t.Errorf("the record is %+v", got)
+	}
+	fail = nil
+	if _, err := w.transform(1); err == nil {
+		t.Error("a panic of the host was no failure")
+	}
+	w.set(func(s *config.Plugin) { s.ExtensionPoints.ClientRequestHandler.OnFailure = config.FailureIgnore })
+	w.wantTransformed(2)
+	fail = apierr.New(apierr.MessageIsIllegal, "still refused")
+	if _, err := w.transform(1); apierr.From(err).Code != apierr.MessageIsIllegal {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestCallTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var held bool
+		p := w.add("slow", transforms(func(ctx context.Context, r *ClientRequest) (any, error) {
+			if held {
+				release := HeldOf(ctx).Hold()
+				time.Sleep(time.Hour)
+				release()
+				return r, nil
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}))
+		begin := time.Now()
+		_, err := w.transform(1)
+		if _, ok := errors.AsType[*TimeoutError](err); !ok || time.Since(begin) != 5*time.Second {
+			t.Errorf("the error is %v after %s", err, time.Since(begin))
+		}
+		w.set(func(s *config.Plugin) { s.ExtensionPoints.ClientRequestHandler.TimeoutMillis = 100 })
+		begin = time.Now()
+		if _, err = w.transform(1); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != 100*time.Millisecond {
+			t.Errorf("the error is %v after %s", err, time.Since(begin))
+		}
+		if got := p.Extensions()[0]; got.Timeouts != 2 || got.Errors != 0 {
+			t.Errorf("the record is %+v", got)
+		}
+		held = true
+		if _, err := w.transform(1); err != nil {
+			t.Errorf("a debugger held the call, and it failed: %v", err)
+		}
+		if err := w.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTell(t *testing.T) {
+	w := newWorld(t)
+	var wg sync.WaitGroup
+	sees := func(fails bool) functions {
+		return functions{class: "A", points: []*Point{AdminActionHandler}, calls: map[*Method]func(context.Context, []any) (any, error){
+			HandleAdminAction: func(_ context.Context, args []any) (any, error) {
+				defer wg.Done()
+				if args[0].(*AdminAction).Action != "x" {
+					t.Error("the argument is wrong")
+				}
+				if fails {
+					return nil, errors.New("no")
+				}
+				return nil, nil
+			},
+		}}
+	}
+	w.add("one", sees(true))
+	w.add("two", sees(false))
+	wg.Add(2)
+	w.Tell(t.Context(), HandleAdminAction, &AdminAction{Action: "x"})
+	wg.Wait()
+}
+
+func TestRejections(t *testing.T) {
+	w := newWorld(t, Service)
+	storage := functions{class: "S", points: []*Point{StorageServiceProvider}}
+	w.addScript("good", script{id: "good", extensions: []functions{storage}})
+	w.host.scripts["same"] = script{id: "good"}
+	w.host.scripts["gateway"] = script{id: "gateway", servers: []Role{Gateway}}
+	w.host.scripts["storage"] = script{id: "storage", extensions: []functions{storage}}
+	f := w.folder(nil)
+	load := func(source string) error {
+		src := Source{Name: source + ".js", Data: []byte(source)}
+		_, err := w.Load(t.Context(), JavaScript, src)
+		return f.noted(src, err)
+	}
+	for source, want := range map[string]struct {
+		code   apierr.Code
+		reason string
+	}{
+		"nonsense": {apierr.IllegalArgument, "nonsense.js: line 1: this is not a plugin"},
+		"same":     {apierr.DuplicateResource, `a plugin with the id "good" is loaded already`},
+		"gateway":  {apierr.IllegalArgument, `gateway.js: plugin "gateway" is made for [GATEWAY], this server is [SERVICE]`},
+		"storage":  {apierr.DuplicateResource, `plugin "storage" implements StorageServiceProvider, and so does "good": only one may`},
+	} {
+		err := load(source)
+		if e := apierr.From(err); e.Code != want.code || e.Reason != want.reason {
+			t.Errorf("%s: %v %q", source, e.Code, e.Reason)
+		}
+		if !slices.ContainsFunc(w.Rejected(), func(r Rejected) bool { return r.Name == source+".js" && r.Reason == want.reason }) {
+			t.Errorf("%s is not among the rejected: %+v", source, w.Rejected())
+		}
+	}
+	if _, err := w.Load(t.Context(), Java, Source{Name: "a.jar"}); apierr.From(err).Code != apierr.IllegalArgument {
+		t.Errorf("a jar without a host: %v", err)
+	}
+	if !slices.Equal(w.ids(), []string{"good"}) || w.host.open != 1 {
+		t.Errorf("loaded are %v, %d modules are open", w.ids(), w.host.open)
+	}
+	w.host.scripts["nonsense"] = script{id: "mended"}
+	if err := load("nonsense"); err != nil || len(w.Rejected()) != 3 {
+		t.Errorf("a mended plugin: %v, %+v", err, w.Rejected())
+	}
+}
+
+// TestReplace swaps a plugin under load: no call fails, none is answered by both, and the old one ends.
+func TestReplace(t *testing.T) {
+	w := newWorld(t)
+	var stopped atomic.Int32
+	version := func(n int64) functions {
+		f := adding(n)
+		f.hooks = map[Hook]func(context.Context) error{Stop: func(context.Context) error {
+			stopped.Add(1)
+			return nil
+		}}
+		return f
+	}
+	w.add("swapped", version(1))
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var calls atomic.Int64
+	for range 8 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				got, err := w.transform(0)
+				if err != nil || got < 1 || got > 21 {
+					t.Errorf("a call gave %d, %v", got, err)
+					return
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	for n := int64(2); n <= 21; n++ {
+		before := calls.Load()
+		for calls.Load() < before+100 && !t.Failed() {
+			time.Sleep(time.Microsecond)
+		}
+		w.host.mu.Lock()
+		w.host.scripts["new"] = script{id: "swapped", version: "n", extensions: []functions{version(n)}}
+		w.host.mu.Unlock()
+		if _, err := w.Replace(t.Context(), JavaScript, Source{Name: "new.js", Data: []byte("new")}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := w.transform(0); got != n || err != nil {
+			t.Errorf("after the swap a call gave %d, %v, want %d", got, err, n)
+		}
+	}
+	cancel()
+	wg.Wait()
+	if stopped.Load() != 20 || w.host.open != 1 || len(w.Plugins()) != 1 {
+		t.Errorf("%d versions were stopped, %d modules are open", stopped.Load(), w.host.open)
+	}
+}
+
+func TestReplaceKeepsTheState(t *testing.T) {
+	w := newWorld(t)
+	p := w.add("p", adding(1))
+	w.host.scripts["new"] = script{id: "p", extensions: []functions{adding(2)}}
+	w.host.scripts["bad"] = script{id: "p", extensions: []functions{{class: "Transformer", hooks: map[Hook]func(context.Context) error{
+		Start: func(context.Context) error { return errors.New("no database") },
+	}}}}
+	replace := func(source string) error {
+		_, err := w.Replace(t.Context(), JavaScript, Source{Name: source, Data: []byte(source)})
+		return err
+	}
+	if err := replace("bad"); apierr.From(err).Code != apierr.IllegalArgument || !strings.Contains(err.Error(), "no database") {
+		t.Errorf("the error is %v", err)
+	}
+	if err := replace("nonsense"); err == nil {
+		t.Error("nonsense took the place of a plugin")
+	}
+	w.wantTransformed(2)
+	w.do(p, Pause)
+	if err := replace("new"); err != nil {
+		t.Fatal(err)
+	}
+	p, _ = w.Find("p")
+	if got := p.Extensions()[0].State; got != Paused {
+		t.Errorf("the state is %s", got)
+	}
+	w.do(p, Resume)
+	w.wantTransformed(3)
+	if _, err := w.Remove(t.Context(), "p"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Remove(t.Context(), "p"); apierr.From(err).Code != apierr.ResourceNotFound {
+		t.Errorf("the error is %v", err)
+	}
+	if err := replace("new"); err != nil {
+		t.Fatal(err)
+	}
+	p, _ = w.Find("p")
+	if got := p.Extensions()[0].State; got != Loaded {
+		t.Errorf("the state is %s", got)
+	}
+}
+
+// TestStoppedPluginsAreFreed proves that a plugin that can never run again holds nothing, and is still known.
+func TestStoppedPluginsAreFreed(t *testing.T) {
+	w := newWorld(t)
+	p := w.addScript("two", script{id: "two", extensions: []functions{adding(1), {class: "Other", points: []*Point{ClientRequestHandler}}}})
+	w.wantTransformed(2)
+	w.do(p, Stop)
+	if w.host.open != 0 || w.Has(TransformRequest) || !slices.Equal(w.ids(), []string{"two"}) || p.Memory() != 0 {
+		t.Errorf("%d modules are open, loaded are %v", w.host.open, w.ids())
+	}
+	w.wantTransformed(1)
+	for _, s := range w.Do(t.Context(), p, Stop) {
+		if s.Err == nil || s.Changed || s.State != Stopped {
+			t.Errorf("stopped twice: %+v", s)
+		}
+	}
+	if p, err := w.Replace(t.Context(), JavaScript, Source{Name: "two.js", Data: []byte("two")}); err != nil || p.Extensions()[0].State != Loaded {
+		t.Errorf("a stopped plugin could not be replaced: %v", err)
+	}
+	if _, err := w.Remove(t.Context(), "two"); err != nil || w.host.open != 0 {
+		t.Errorf("%d modules are open, %v", w.host.open, err)
+	}
+}
+
+// TestGone proves that whoever counts calls learns which extensions will make none any more.
+func TestGone(t *testing.T) {
+	w := newWorld(t)
+	w.opts.Gone = func(p *Plugin, extension string) { w.note("gone " + p.ID + "/" + extension) }
+	w.addScript("two", script{id: "two", extensions: []functions{adding(1), {class: "Other"}}})
+	w.host.scripts["one"] = script{id: "two", extensions: []functions{adding(1)}}
+	if _, err := w.Replace(t.Context(), JavaScript, Source{Name: "one.js", Data: []byte("one")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.saw(); !slices.Equal(got, []string{"gone two/Other"}) {
+		t.Errorf("told was %v", got)
+	}
+	if _, err := w.Remove(t.Context(), "two"); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.saw(); !slices.Equal(got, []string{"gone two/Transformer"}) {
+		t.Errorf("told was %v", got)
+	}
+}
+
+func TestQuarantine(t *testing.T) {
+	w := newWorld(t)
+	w.set(func(s *config.Plugin) { s.Quarantine.Enabled, s.Quarantine.Failures = true, 3 })
+	fails := true
+	p := w.add("faulty", transforms(func(context.Context, *ClientRequest) (any, error) {
+		if fails {
+			return nil, errors.New("again")
+		}
+		return nil, nil
+	}))
+	for range 3 {
+		if _, err := w.transform(1); err == nil {
+			t.Error("it did not fail")
+		}
+	}
+	w.tellers.Wait()
+	got := p.Extensions()[0]
+	if got.State != Paused || got.Quarantine != "paused after 3 failures in a row, the last: again" {
+		t.Errorf("the extension is %+v", got)
+	}
+	w.wantTransformed(1)
+	fails = false
+	w.do(p, Resume)
+	if got := p.Extensions()[0]; got.State != Started || got.Quarantine != "" {
+		t.Errorf("the extension is %+v", got)
+	}
+}
+
+// TestStopping proves that what a plugin could have refused is refused while the server stops, and that what only
+// watches is not missed.
+func TestStopping(t *testing.T) {
+	w := newWorld(t)
+	w.add("filter", adding(1))
+	if err := w.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.transform(1); !w.Has(TransformRequest) || apierr.From(err).Code != apierr.ServerUnavailable {
+		t.Errorf("a request passed a plugin by: %v", err)
+	}
+	if w.Has(HandleRequest) || w.Has(HandleAdminAction) {
+		t.Error("what no plugin took part in is refused")
+	}
+}
+
+// TestDeadPlugins proves that a plugin that can run nothing any more is loaded anew, in its state.
+func TestDeadPlugins(t *testing.T) {
+	w := newWorld(t)
+	var dead atomic.Bool
+	dead.Store(true)
+	old := w.add("fragile", transforms(func(_ context.Context, r *ClientRequest) (any, error) {
+		if dead.Load() {
+			return nil, fmt.Errorf("out of memory: %w", ErrDead)
+		}
+		return &ClientRequest{RequestID: r.RequestID + 1}, nil
+	}))
+	if _, err := w.transform(1); err == nil {
+		t.Error("a call of a dead plugin succeeded")
+	}
+	dead.Store(false)
+	w.tellers.Wait()
+	if p, ok := w.Find("fragile"); !ok || p == old || p.Extensions()[0].State != Started {
+		t.Error("it was not loaded anew")
+	}
+	w.wantTransformed(2)
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+)
+
+// remote is a plugin of the network.
+type remote struct {
+	config.NetworkPlugin
+	language Language
+	// shown is its URL without a password, for messages.
+	shown string
+	// cache is the name of its copy in the folder.
+	cache string
+}
+
+// remotes checks the configured plugins of the network. One whose language cannot be told is an error.
+func remotes(list []config.NetworkPlugin) ([]remote, error) {
+	var all []remote
+	for i, c := range list {
+		u, err := url.Parse(c.URL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, fmt.Errorf("app.plugin.network.plugins[%d].url = %q: must be an http or https URL", i, c.URL)
+		}
+		r := remote{NetworkPlugin: c, shown: u.Redacted()}
+		name, known := path.Base(u.Path), false
+		r.language, known = languageOf(name)
+		switch {
+		case c.Type == config.NetworkPluginJava:
+			r.language = Java
+		case c.Type == config.NetworkPluginJavaScript:
+			r.language = JavaScript
+		case !known:
+			return nil, fmt.Errorf("app.plugin.network.plugins[%d].url = %q: the plugin type cannot be recognised: "+
+				"the path must end in .js or .jar, or type must say JAVA or JAVA_SCRIPT", i, r.shown)
+		}
+		if byName, ok := languageOf(name); !ok || byName != r.language {
+			for suffix, l := range suffixes {
+				if l == r.language {
+					name += suffix
+				}
+			}
+		}
+		r.cache = networkPrefix + name
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// LoadNetwork loads the configured plugins of the network: from the copy in the folder if they may, else by a download,
+// all at the same time. It must be called before the folder is loaded, which then passes over the copies. The error
+// joins those of single plugins; ErrConfiguration is among them if the configuration makes no sense.
+func (f *Folder) LoadNetwork(ctx context.Context, c config.PluginNetwork) error {
+	list, err := remotes(c.Plugins)
+	if err != nil {
+		return errors.Join(ErrConfiguration, err)
+	}
+	client := clientOf(c.Proxy)
+	defer client.CloseIdleConnections()
+	sources, errs := make([]Source, len(list)), make([]error, len(list))
+	var wg sync.WaitGroup
+	for i, r := range list {
+		f.Leave(r.cache)
+		wg.Go(func() { sources[i], errs[i] = f.obtain(ctx, client, r) })
+	}
+	wg.Wait()
+	for i, r := range list {
+		if errs[i] != nil {
+			errs[i] = f.noted(sources[i], apierr.New(apierr.IllegalArgument, "%v", errs[i]))
+			continue
+		}
+		_, errs[i] = f.manager.Load(ctx, r.language, sources[i])
+		_ = f.noted(sources[i], errs[i])
+	}
+	return errors.Join(errs...)
+}
+
+// ErrConfiguration is a configuration of plugins that cannot be followed.
+var ErrConfiguration = errors.New("the configuration of plugins makes no sense")
+
+// obtain returns a plugin from its copy or from the network.
+func (f *Folder) obtain(ctx context.Context, client *http.Client, r remote) (Source, error) {
+	file := filepath.Join(f.dir, r.cache)
+	src := Source{Name: r.shown}
+	if r.UseLocalCache {
+		data, err := os.ReadFile(file)
+		if err == nil {
+			return Source{Name: r.cache, Path: file, Data: data}, nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return src, fmt.Errorf("read the copy of %s: %w", r.shown, err)
+		}
+	}
+	data, err := download(ctx, client, r)
+	if err != nil {
+		return src, err
+	}
+	src.Data = data
+	if !r.UseLocalCache {
+		return src, nil
+	}
+	if err := writeFile(file, data); err != nil {
+		return src, fmt.Errorf("keep a copy of %s: %w", r.shown, err)
+	}
+	return Source{Name: r.cache, Path: file, Data: data}, nil
+}
+
+// writeFile writes a file as a whole or not at all.
+func writeFile(name string, data []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(name), ".download-*")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(data)
+	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temporary.Name()))
+	}
+	return nil
+}
+
+// clientOf is an HTTP client that goes through the proxy, if there is one.
+func clientOf(p config.PluginProxy) *http.Client {
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: 30 * time.Second}
+	if p.Enabled {
+		proxy := &url.URL{Scheme: "http", Host: net.JoinHostPort(p.Host, strconv.Itoa(int(p.Port)))}
+		if p.Username != "" {
+			proxy.User = url.UserPassword(p.Username, p.Password.Reveal())
+		}
+		transport.Proxy = http.ProxyURL(proxy)
+		transport.DialContext = (&net.Dialer{Timeout: time.Duration(p.ConnectTimeoutMillis) * time.Millisecond}).DialContext
+	}
+	return &http.Client{Transport: transport}
+}
+
+func download(ctx context.Context, client *http.Client, r remote) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.Download.TimeoutMillis)*time.Millisecond)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, r.Download.HTTPMethod, r.URL, nil)
+	if err != nil {
+		return nil, fmt.Errorf("download %s: %w", r.shown, err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("download %s: %w", r.shown, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, fmt.Errorf("download %s: the answer is %s", r.shown, resp.Status)
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("download %s: %w", r.shown, err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("download %s: it has more than %d bytes", r.shown, maxFile)
+	}
+	return data, nil
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.org/app/internal/config"
+)
+
+// consider pauses an extension that fails again and again, if the settings say so. One that is dead is loaded anew.
+func (m *Manager) consider(b *member, inARow int64, err error) {
+	if errors.Is(err, ErrDead) {
+		m.revive(b.plugin, err)
+		return
+	}
+	q := m.opts.Settings().Quarantine
+	if !q.Enabled || inARow != int64(q.Failures) {
+		return
+	}
+	why := fmt.Sprintf("paused after %d failures in a row, the last: %v", inARow, err)
+	b.record.quarantine(why)
+	b.logger.Warn("extension paused because it fails again and again", "failures", inARow, "error", err)
+	m.tellers.Go(func() { _, _ = b.life.Do(context.Background(), Pause) })
+}
+
+// limitOf is the time limit of a call.
+func (m *Manager) limitOf(method *Method) time.Duration {
+	s := m.opts.Settings()
+	return time.Duration(cmp.Or(pointSettings(&s, method.Point).TimeoutMillis, s.CallTimeoutMillis)) * time.Millisecond
+}
+
+// failureOf is what a failure of a call means.
+func (m *Manager) failureOf(method *Method) Failure {
+	s := m.opts.Settings()
+	switch pointSettings(&s, method.Point).OnFailure {
+	case config.FailureRefuse:
+		return Refuse
+	case config.FailureIgnore:
+		return Ignore
+	}
+	return method.Failure
+}
+
+func pointSettings(s *config.Plugin, p *Point) config.ExtensionPoint {
+	switch p {
+	case AdminActionHandler:
+		return s.ExtensionPoints.AdminActionHandler
+	case UserAuthenticator:
+		return s.ExtensionPoints.UserAuthenticator
+	case UserOnlineStatusChangeHandler:
+		return s.ExtensionPoints.UserOnlineStatusChangeHandler
+	case NotificationHandler:
+		return s.ExtensionPoints.NotificationHandler
+	case ClientRequestHandler:
+		return s.ExtensionPoints.ClientRequestHandler
+	case RequestHandlerResultHandler:
+		return s.ExtensionPoints.RequestHandlerResultHandler
+	case ExpiredMessageDeletionNotifier:
+		return s.ExtensionPoints.ExpiredMessageDeletionNotifier
+	case StorageServiceProvider:
+		return s.ExtensionPoints.StorageServiceProvider
+	case ConferenceServiceProvider:
+		return s.ExtensionPoints.ConferenceServiceProvider
+	}
+	return config.ExtensionPoint{}
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"example.org/app/internal/apierr"
+)
+
+// A Failed is the last failure of an extension.
+type Failed struct {
+	// In is the method or the hook.
+	In    string
+	Error string
+	At    time.Time
+}
+
+// Statistics is what an extension did.
+type Statistics struct {
+	Calls, Errors, Timeouts int64
+	// LastFailure is nil if nothing failed.
+	LastFailure *Failed
+	// Quarantine is why the server paused the extension; it is empty if it did not.
+	Quarantine string
+}
+
+// record counts what an extension does.
+type record struct {
+	// observe is told of every call. It may be nil.
+	observe func(method *Method, d time.Duration, outcome string)
+	// failing is told how often in a row the extension failed, whenever it does.
+	failing func(inARow int64, err error)
+
+	mu     sync.Mutex
+	stats  Statistics
+	inARow int64
+}
+
+// The outcomes of a call.
+const (
+	outcomeOK      = "ok"
+	outcomeRefused = "refused"
+	outcomeError   = "error"
+	outcomeTimeout = "timeout"
+)
+
+// outcomeOf says how a call ended. A plugin that refuses something does its work.
+func outcomeOf(err error) string {
+	switch _, refused := errors.AsType[*apierr.Error](err); {
+	case err == nil:
+		return outcomeOK
+	case refused:
+		return outcomeRefused
+	case errors.Is(err, context.DeadlineExceeded):
+		return outcomeTimeout
+	}
+	return outcomeError
+}
+
+// note counts a call. One that was given up by the server counts for nothing.
+func (r *record) note(method *Method, d time.Duration, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	outcome := outcomeOf(err)
+	if r.observe != nil {
+		r.observe(method, d, outcome)
+	}
+	r.mu.Lock()
+	r.stats.Calls++
+	failed := outcome == outcomeError || outcome == outcomeTimeout
+	switch {
+	case !failed:
+		r.inARow = 0
+	case outcome == outcomeTimeout:
+		r.stats.Timeouts++
+	default:
+		r.stats.Errors++
+	}
+	if failed {
+		r.inARow++
+		r.stats.LastFailure = &Failed{In: method.Point.Name + "." + method.Name, Error: err.Error(), At: time.Now().UTC()}
+	}
+	inARow := r.inARow
+	r.mu.Unlock()
+	if failed && r.failing != nil {
+		r.failing(inARow, err)
+	}
+}
+
+// fail notes a failure that was no call.
+func (r *record) fail(in string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stats.LastFailure = &Failed{In: in, Error: err.Error(), At: time.Now().UTC()}
+}
+
+// quarantine notes why the server paused the extension; "" lifts it.
+func (r *record) quarantine(why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stats.Quarantine, r.inARow = why, 0
+}
+
+func (r *record) statistics() Statistics {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stats
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/wire"
+)
+
+// has reports whether plugins take part in something. Without plugins it costs next to nothing.
+func (d *Dispatcher) has(m *plugin.Method) bool { return d.Plugins != nil && d.Plugins.Has(m) }
+
+// clientRequest is the request as plugins see it.
+func clientRequest(r *Request) *plugin.ClientRequest {
+	out := &plugin.ClientRequest{UserID: r.UserID, DeviceType: r.Device, RequestID: r.GetRequestId(), Request: r.AppRequest}
+	if r.IP.IsValid() {
+		out.ClientIP = r.IP.String()
+	}
+	return out
+}
+
+// transform lets plugins change a request. Who made it, and which request of the client's it answers, stays.
+func (d *Dispatcher) transform(ctx context.Context, r *Request) error {
+	changed, err := plugin.Pass(ctx, d.Plugins, plugin.TransformRequest, clientRequest(r))
+	if err != nil {
+		return err
+	}
+	if changed.Request == nil {
+		return fmt.Errorf("the answer of %s.%s has no request", plugin.ClientRequestHandler.Name, plugin.TransformRequest.Name)
+	}
+	if changed.Request != r.AppRequest {
+		id := r.RequestId
+		r.AppRequest = changed.Request
+		r.RequestId = id
+	}
+	return nil
+}
+
+// handle lets plugins answer a request instead of the server, and reports whether one did.
+func (d *Dispatcher) handle(ctx context.Context, r *Request) (Answer, bool, error) {
+	result, ok, err := plugin.Ask[*plugin.RequestHandlerResult](ctx, d.Plugins, plugin.HandleRequest, clientRequest(r))
+	if err != nil || !ok {
+		return Answer{}, false, err
+	}
+	a := Answer{Code: apierr.Code(result.Code), Reason: result.Reason, Data: result.Response}
+	switch {
+	case a.Code == apierr.OK:
+		a.Code = 0
+	case a.Code != 0 && a.Code.Name() == "":
+		return Answer{}, false, fmt.Errorf("a plugin answered with the code %d, which does not exist", result.Code)
+	}
+	for _, n := range result.Notifications {
+		a.Notifications = append(a.Notifications, Notification{Relay: n.Notification, To: users(n.Recipients...), Self: n.ForwardToRequesterOtherOnlineSessions})
+	}
+	return a, true, nil
+}
+
+// collector keeps the notifications of a request until its result is known, because plugins may change them.
+type collector struct {
+	key     int64
+	errands []errand
+}
+
+type collectorKey struct{}
+
+// collect keeps an errand if the request that it belongs to has a collector. Messages of the server itself are not part
+// of what a request tells.
+func collect(ctx context.Context, key int64, e errand) bool {
+	c, ok := ctx.Value(collectorKey{}).(*collector)
+	if !ok {
+		return false
+	}
+	if len(c.errands) == 0 {
+		c.key = key
+	}
+	c.errands = append(c.errands, e)
+	return true
+}
+
+// collecting returns a context whose notifications are kept if plugins want to see them, else nil.
+func (d *Dispatcher) collecting(ctx context.Context, r *Request) (context.Context, *collector) {
+	if !d.has(plugin.BeforeNotify) && !d.has(plugin.AfterNotify) {
+		return ctx, nil
+	}
+	c := &collector{key: r.UserID}
+	return context.WithValue(ctx, collectorKey{}, c), c
+}
+
+// tell hands over what was collected. The request was answered with success if answer is not nil; plugins see only
+// those.
+func (d *Dispatcher) tell(ctx context.Context, r *Request, c *collector, answer *Answer) {
+	if answer == nil {
+		for _, e := range c.errands {
+			d.Notifier.send(c.key, e)
+		}
+		return
+	}
+	for _, n := range answer.Notifications {
+		if e, ok := newErrand(ctx, r, n); ok {
+			c.errands = append(c.errands, e)
+		}
+	}
+	ctx = context.WithoutCancel(ctx)
+	d.Notifier.send(c.key, errand{ctx: ctx, job: func() { d.tellByPlugins(ctx, r, c.errands, answer.Data) }})
+}
+
+// tellByPlugins tells what plugins leave of the notifications of a request, and lets them know who could not be told.
+func (d *Dispatcher) tellByPlugins(ctx context.Context, r *Request, errands []errand, response *wire.AppNotification_Data) {
+	result := &plugin.RequestHandlerResult{Code: int32(apierr.OK), Response: response}
+	for _, e := range errands {
+		recipients, err := e.recipients()
+		if err != nil {
+			d.Logger.ErrorContext(ctx, "could not find out whom to notify", "error", err)
+		}
+		result.Notifications = append(result.Notifications, plugin.Notification{
+			ForwardToRequesterOtherOnlineSessions: e.self, Recipients: recipients, Notification: e.notification.GetRelayedRequest(),
+		})
+	}
+	result, err := plugin.Pass(ctx, d.Plugins, plugin.BeforeNotify, result, r.UserID, r.Device)
+	if err != nil {
+		d.Logger.WarnContext(ctx, "nobody was notified of a request because a plugin failed", "user", r.UserID, "error", err)
+		return
+	}
+	for i, n := range result.Notifications {
+		if len(n.Recipients) == 0 && !n.ForwardToRequesterOtherOnlineSessions || n.Notification == nil {
+			continue
+		}
+		e := errand{
+			ctx: ctx, notification: &wire.AppNotification{RequesterId: proto.Int64(r.UserID), RelayedRequest: n.Notification},
+			to: users(n.Recipients...), requester: r.UserID, device: r.Device, self: n.ForwardToRequesterOtherOnlineSessions,
+			report: d.has(plugin.AfterNotify),
+		}
+		if i < len(errands) {
+			e.notification.RequesterId, e.notification.RequestId = errands[i].notification.RequesterId, errands[i].notification.RequestId
+		}
+		offline := d.Notifier.run(e)
+		if e.report {
+			one := *result
+			one.Notifications = []plugin.Notification{n}
+			d.Notifier.later(func() {
+				if _, err := plugin.Pass(ctx, d.Plugins, plugin.AfterNotify, &one, r.UserID, r.Device, offline); err != nil {
+					d.Logger.WarnContext(ctx, "a plugin failed after a notification", "user", r.UserID, "error", err)
+				}
+			})
+		}
+	}
+}
+
+// recipients are all users of the errand but the requester.
+func (e errand) recipients() (all []int64, err error) {
+	if e.to == nil {
+		return nil, nil
+	}
+	for ids, err := range e.to {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, withoutUser(ids, e.requester)...)
+	}
+	return all, nil
+}
+
+// NotifyUsers tells users of something that nobody requested. It returns when that is on its way.
+func (n *Notifier) NotifyUsers(ctx context.Context, relay *wire.AppRequest, userIDs []int64) error {
+	if relay == nil || wire.KindOf(relay) == 0 {
+		return apierr.New(apierr.IllegalArgument, "notification: a request of a known kind is required")
+	}
+	if len(userIDs) == 0 {
+		return apierr.New(apierr.IllegalArgument, "recipients: somebody must be told")
+	}
+	n.send(userIDs[0], errand{
+		ctx: context.WithoutCancel(ctx), to: users(userIDs...), requester: noUser,
+		notification: &wire.AppNotification{RequestId: proto.Int64(0), RequesterId: proto.Int64(0), RelayedRequest: relay},
+	})
+	return nil
+}
+
+// noUser is nobody's id.
+const noUser = -1
