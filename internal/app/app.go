@@ -143,7 +143,7 @@ func (a *App) stop() error {
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		a.checkHome, a.startLogs, a.openPorts, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
-		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.startBlocking, a.buildPlugins, a.startNotifier, a.startDomain, a.buildAdminAPIs,
+		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.buildPlugins, a.startNotifier, a.startDomain, a.buildAdminAPIs,
 		a.startPlugins, a.startDispatcher, a.startJobs, a.startGateway, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {

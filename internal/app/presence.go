@@ -4,7 +4,6 @@ package app
 
 import (
 	"context"
-	"net/netip"
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/presence"
@@ -43,18 +42,6 @@ func (a *App) presenceNode() *cluster.Node {
 // disconnectUsers closes the sessions of users who were deleted or deactivated.
 func (a *App) disconnectUsers(userIDs []int64) {
 	a.disconnector.Later(link.Disconnection{UserIDs: userIDs, Status: wire.ClosedUserDeletedInactive})
-}
-
-// startBlocking closes the sessions of those who get blocked. Every process is
-// told of every block, so that a second one finds nothing left to close.
-func (a *App) startBlocking(context.Context) error {
-	a.blockedUsers.OnBlocked(func(userIDs []int64) {
-		a.disconnector.Later(link.Disconnection{UserIDs: userIDs, Status: wire.ClosedUserBlocked})
-	})
-	a.blockedIPs.OnBlocked(func(ips []netip.Addr) {
-		a.disconnector.Later(link.Disconnection{IPs: ips, Status: wire.ClosedUserBlocked})
-	})
-	return nil
 }
 
 // nearbyLimits bound a search for users nearby.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +20,8 @@ import (
 )
 
 // TestDisconnect lets a service close sessions of a gateway that is elsewhere:
-// those of users who are deleted, deactivated or blocked.
+// those of users who are deleted or deactivated. Of blocks, gateways know
+// themselves.
 func TestDisconnect(t *testing.T) {
 	server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret"})
 	if err != nil {
@@ -82,11 +82,6 @@ func TestDisconnect(t *testing.T) {
 	}{
 		{"PUT", "/users?ids=1", `{"isActive":false}`, link.Disconnection{UserIDs: []int64{1}, Status: wire.ClosedUserDeletedInactive}},
 		{"DELETE", "/users?ids=2,9", "", link.Disconnection{UserIDs: []int64{2}, Status: wire.ClosedUserDeletedInactive}},
-		{"POST", "/blocked-clients/users", `{"ids":[3,9],"blockDurationMillis":60000}`, link.Disconnection{UserIDs: []int64{3}, Status: wire.ClosedUserBlocked}},
-		{
-			"POST", "/blocked-clients/ips", `{"ids":["10.0.0.1"],"blockDurationMillis":60000}`,
-			link.Disconnection{IPs: []netip.Addr{netip.MustParseAddr("10.0.0.1")}, Status: wire.ClosedUserBlocked},
-		},
 		{"PUT", "/users/online-infos/statuses?ids=3&deviceTypes=DESKTOP", `{"onlineStatus":"OFFLINE"}`, link.Disconnection{
 			UserIDs: []int64{3}, Devices: []wire.DeviceType{wire.DeviceType_DESKTOP}, Status: wire.ClosedByAdmin,
 		}},
