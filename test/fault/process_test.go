@@ -57,8 +57,10 @@ type process struct {
 	name string
 	role string
 	url  string
-	log  lockedBuffer
-	done chan struct{}
+	// clients is where clients connect, if it is a gateway.
+	clients []string
+	log     lockedBuffer
+	done    chan struct{}
 }
 
 // lockedBuffer is written by the process and read by the test.
@@ -79,7 +81,10 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-var urlPattern = regexp.MustCompile(`admin interface +(http\S+)`)
+var (
+	urlPattern     = regexp.MustCompile(`admin interface +(http\S+)`)
+	clientsPattern = regexp.MustCompile(`gateway +clients +(.+)`)
+)
 
 // start starts a node and waits until it is ready.
 func start(t *testing.T, role, name string, set ...string) *process {
@@ -115,19 +120,26 @@ func start(t *testing.T, role, name string, set ...string) *process {
 			t.Logf("log of %s:\n%s", name, p.log.String())
 		}
 	})
-	ready := make(chan string, 1)
+	ready := make(chan struct{})
 	go func() {
 		defer close(p.done)
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			if m := urlPattern.FindStringSubmatch(lines.Text()); m != nil {
-				ready <- m[1]
+				p.url = m[1]
+			} else if m := clientsPattern.FindStringSubmatch(lines.Text()); m != nil {
+				p.clients = strings.Fields(m[1])
+			} else {
+				continue
+			}
+			if role == "service" || p.clients != nil {
+				close(ready)
 			}
 		}
 		p.Wait()
 	}()
 	select {
-	case p.url = <-ready:
+	case <-ready:
 	case <-p.done:
 		t.Fatalf("%s ended: %s", name, p.log.String())
 	case <-time.After(patience):
