@@ -34,7 +34,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { storetest.Main(complete{m}) }
 
 // world is a service with real rules over a real store, in a cluster with two gateways that note what they shall
 // deliver.
@@ -275,6 +275,7 @@ func (w *world) requestFrom(userID int64, device wire.DeviceType, r *wire.AppReq
 	response := w.dispatcher.Dispatch(w.t.Context(), &link.Request{
 		UserID: userID, Device: device, SessionID: 5, IP: netip.MustParseAddr("192.0.2.1"), Payload: payload,
 	})
+	produced.note(wire.KindOf(r), apierr.Code(response.Code))
 	a := answer{Code: apierr.Code(response.Code), Reason: response.Reason, Data: new(wire.AppNotification_Data)}
 	if err := proto.Unmarshal(response.Data, a.Data); err != nil {
 		w.t.Fatal(err)
