@@ -105,7 +105,30 @@ func TestChaos(t *testing.T) {
 	t.Logf("everybody has finished after %v", time.Since(begin).Round(time.Millisecond))
 	stored := storedMessages(t, db.URL())
 	c.check(stored)
-	c.checkPages([]string{nodes["gateway-0"].clients[0], nodes["gateway-1"].clients[1]}, stored)
+	online := func(n int) {
+		t.Helper()
+		for _, name := range []string{"service-0", "service-1"} {
+			eventually(t, fmt.Sprintf("%s sees %d users online", name, n), func() bool {
+				_, body := nodes[name].call("GET", "/users/online-infos/count", "")
+				return strings.Contains(body, fmt.Sprintf(`"total":%d}`, n))
+			})
+		}
+	}
+	online(0)
+	clients := c.checkPages([]string{nodes["gateway-0"].clients[0], nodes["gateway-1"].clients[1]}, stored)
+	online(crowdSize)
+	checkDelivery(clients)
+}
+
+// checkDelivery lets everybody send a message to the next one, who gets it.
+func checkDelivery(clients []*chat.Tester) {
+	for i, client := range clients {
+		next := int64((i+1)%len(clients)) + 1
+		client.Request(&wire.CreateMessageRequest{RecipientId: &next, Text: proto.String("all is well")})
+	}
+	for _, client := range clients {
+		client.Relayed(wire.Kind(8))
+	}
 }
 
 // foundClubs makes groups of all users, each a member of one, and returns their ids.
@@ -190,8 +213,8 @@ func (c *crowd) check(all []stored) {
 }
 
 // checkPages logs everybody in again, lets them read all that was sent to them, page by page, and wants no more and no
-// less than what is stored.
-func (c *crowd) checkPages(urls []string, all []stored) {
+// less than what is stored. It returns the clients, in the order of the users, still online.
+func (c *crowd) checkPages(urls []string, all []stored) (clients []*chat.Tester) {
 	for user := int64(1); user <= crowdSize; user++ {
 		client := chat.LogIn(c.t, urls[user%int64(len(urls))], user, chat.WithPassword("secret"))
 		for _, group := range []bool{false, true} {
@@ -210,8 +233,9 @@ func (c *crowd) checkPages(urls []string, all []stored) {
 				c.t.Errorf("user %d finds %d messages (of groups: %v), want %d", user, len(got), group, len(want))
 			}
 		}
-		client.Close()
+		clients = append(clients, client)
 	}
+	return clients
 }
 
 // pages reads all private or all group messages of a user and returns their ids in order.
