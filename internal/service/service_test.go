@@ -59,6 +59,7 @@ type world struct {
 	sessions []session
 	calls    map[string]int // of each gateway
 	inbox    map[session][]*wire.AppNotification
+	held     map[string]chan struct{} // gateways that do not answer until it is closed
 }
 
 // session is a place where a user is online.
@@ -144,6 +145,12 @@ func (w *world) gateway(id string) func(context.Context, *link.Delivery) (*link.
 			return nil, err
 		}
 		w.mu.Lock()
+		held := w.held[id]
+		w.mu.Unlock()
+		if held != nil {
+			<-held
+		}
+		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.calls[id]++
 		out := new(link.Delivered)
@@ -156,6 +163,17 @@ func (w *world) gateway(id string) func(context.Context, *link.Delivery) (*link.
 		}
 		return out, nil
 	}
+}
+
+// hold keeps a gateway from answering until release is called.
+func (w *world) hold(gateway string) (release func()) {
+	held := make(chan struct{})
+	release = sync.OnceFunc(func() { close(held) })
+	w.t.Cleanup(release)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = map[string]chan struct{}{gateway: held}
+	return release
 }
 
 // Locate makes the world the locator.
