@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	_ "example.org/app/internal/app" // The program is built from it: a change of it voids what go test remembers.
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/store/storetest"
 )
