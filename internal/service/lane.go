@@ -14,7 +14,8 @@ const (
 )
 
 // A lane carries notifications one after another. A gateway that does not answer, such as one that was just killed,
-// holds up what is for itself alone: that stays in its order, and the lane goes on for the others.
+// holds up what is for itself alone: that stays in its order, and the lane goes on for the others. The next life of a
+// gateway does not wait for the one before.
 type lane struct {
 	errands chan errand
 	// calls has an element for each call that has begun or waits for one before it.
@@ -23,25 +24,35 @@ type lane struct {
 	// What follows belongs to the goroutine of the lane.
 
 	// behind is the last call to each gateway that the lane did not see the end of.
-	behind map[string]<-chan struct{}
+	behind map[string]begun
 	timer  *time.Timer
 }
 
+// begun is a call to one life of a gateway; done is closed when it has ended.
+type begun struct {
+	life string
+	done <-chan struct{}
+}
+
 func newLane() *lane {
-	l := &lane{errands: make(chan errand, laneLength), calls: make(chan struct{}, maxBehind), behind: map[string]<-chan struct{}{}, timer: time.NewTimer(0)}
+	l := &lane{errands: make(chan errand, laneLength), calls: make(chan struct{}, maxBehind), behind: map[string]begun{}, timer: time.NewTimer(0)}
 	l.timer.Stop()
 	return l
 }
 
-// call begins a call to a gateway, after those to the same gateway before. spawn starts a goroutine. The result is
+// call begins a call to a gateway, after those to the same life of it before. spawn starts a goroutine. The result is
 // closed when the call has ended; fresh means that no other is waited for.
-func (l *lane) call(node string, spawn func(func()), do func()) (done <-chan struct{}, fresh bool) {
-	before := l.behind[node]
+func (l *lane) call(node, life string, spawn func(func()), do func()) (done <-chan struct{}, fresh bool) {
+	last := l.behind[node]
+	before := last.done
 	if before != nil {
 		select {
 		case <-before:
 			before = nil
 		default:
+			if last.life != life {
+				before = nil
+			}
 		}
 	}
 	end := make(chan struct{})
@@ -56,7 +67,7 @@ func (l *lane) call(node string, spawn func(func()), do func()) (done <-chan str
 		}
 		do()
 	})
-	l.behind[node] = end
+	l.behind[node] = begun{life, end}
 	return end, before == nil
 }
 
@@ -70,7 +81,7 @@ func (l *lane) await(calls map[string]<-chan struct{}) {
 	for node, done := range calls {
 		select {
 		case <-done:
-			if l.behind[node] == done {
+			if l.behind[node].done == done {
 				delete(l.behind, node)
 			}
 		case <-l.timer.C:
@@ -81,8 +92,8 @@ func (l *lane) await(calls map[string]<-chan struct{}) {
 
 // settle waits until all calls have ended.
 func (l *lane) settle() {
-	for node, done := range l.behind {
-		<-done
+	for node, last := range l.behind {
+		<-last.done
 		delete(l.behind, node)
 	}
 }

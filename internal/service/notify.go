@@ -235,9 +235,10 @@ func (n *Notifier) run(l *lane, e errand) (offline []int64) {
 	}
 	calls := make(map[string]<-chan struct{}, len(places))
 	for node, ids := range places {
+		life := n.node.Cluster().Life(node)
 		for part := range slices.Chunk(ids, maxRecipients) {
 			delivery := &link.Delivery{Notification: payload, Recipients: part, Except: except}
-			if done, fresh := l.call(node, n.wg.Go, func() { n.deliver(e.ctx, node, delivery) }); fresh || calls[node] != nil {
+			if done, fresh := l.call(node, life, n.wg.Go, func() { n.deliver(e.ctx, node, delivery) }); fresh || calls[node] != nil {
 				calls[node] = done
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,13 +22,24 @@ import (
 	"testing"
 	"time"
 
-	_ "example.org/app/internal/app" // The program is built from it: a change of it voids what go test remembers.
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/store/storetest"
 )
 
 // binary is the real program, built once for all tests.
 var binary string
+
+// look reads the folders that the program is built from: go test notices what tests read, and does not take a result
+// for good any more that it remembers of another program.
+var look = sync.OnceValue(func() error {
+	for _, root := range []string{"../../cmd", "../../internal"} {
+		err := filepath.WalkDir(root, func(_ string, _ fs.DirEntry, err error) error { return err })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+})
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "app-fault")
@@ -90,6 +102,9 @@ var (
 // start starts a node and waits until it is ready.
 func start(t *testing.T, role, name string, set ...string) *process {
 	t.Helper()
+	if err := look(); err != nil {
+		t.Fatal(err)
+	}
 	p := &process{t: t, name: name, role: role, done: make(chan struct{})}
 	args := []string{
 		role, "--home", t.TempDir(), "--set=app.cluster.node.id=" + name,
