@@ -21,6 +21,17 @@ func (c *Cluster) HeartbeatTimeout() time.Duration { return c.options.HeartbeatT
 // Incarnation returns what tells this life of the node from the next one with the same id.
 func (n *Node) Incarnation() string { return n.incarnation }
 
+// Life returns the incarnation of the node that has this id now, as far as is known; it is empty for none.
+func (c *Cluster) Life(id string) string {
+	d := c.directory
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s, ok := d.members[id]; ok {
+		return s.record.Incarnation
+	}
+	return ""
+}
+
 // Synchronized returns when the present picture of the members was read, which happens again whenever the connection
 // was lost. It is zero while there is none that is up to date.
 func (c *Cluster) Synchronized() time.Time {

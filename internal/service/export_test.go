@@ -14,10 +14,10 @@ func (n *Notifier) Flush() {
 	var wg sync.WaitGroup
 	for i := range n.lanes {
 		wg.Add(1)
-		n.send(int64(i), errand{
-			ctx: context.Background(), notification: &wire.AppNotification{},
-			to: func(func([]int64, error) bool) { wg.Done() },
-		})
+		n.send(int64(i), errand{ctx: context.Background(), job: func() {
+			n.lanes[i].settle()
+			wg.Done()
+		}})
 	}
 	wg.Wait()
 }

@@ -64,8 +64,6 @@ func both(a, b Audience) Audience {
 const (
 	// lanes is how many notifications are on their way at a time.
 	lanes = 32
-	// laneLength is how many may wait in a lane before those who make more have to wait.
-	laneLength = 1024
 	// deliveryTimeout bounds the time that one gateway may take.
 	deliveryTimeout = 10 * time.Second
 	// maxRecipients bounds how many users one call to a gateway names, which bounds its size.
@@ -82,13 +80,13 @@ type Locator interface {
 
 // A Notifier carries notifications to the gateways of those who shall get them. Notifications with the same key, such
 // as the messages to one user, arrive in the order in which they were handed over. A gateway gets one call for each,
-// however many recipients it holds.
+// however many recipients it holds, and one that does not answer holds up no other.
 type Notifier struct {
 	node     *cluster.Node
 	presence Locator
 	logger   *slog.Logger
 	clock    func() time.Time
-	lanes    [lanes]chan errand
+	lanes    [lanes]*lane
 	wg       sync.WaitGroup
 	// busy bounds the work that is done later.
 	busy chan struct{}
@@ -119,13 +117,14 @@ func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, cloc
 	}
 	n := &Notifier{node: node, presence: presence, logger: logger, clock: clock, busy: make(chan struct{}, maxLater)}
 	for i := range n.lanes {
-		n.lanes[i] = make(chan errand, laneLength)
+		l := newLane()
+		n.lanes[i] = l
 		n.wg.Go(func() {
-			for e := range n.lanes[i] {
+			for e := range l.errands {
 				if e.job != nil {
 					e.job()
 				} else {
-					n.run(e)
+					n.run(l, e)
 				}
 			}
 		})
@@ -138,8 +137,8 @@ func (n *Notifier) Stop(ctx context.Context) error {
 	n.mu.Lock()
 	if !n.stopped {
 		n.stopped = true
-		for _, lane := range n.lanes {
-			close(lane)
+		for _, l := range n.lanes {
+			close(l.errands)
 		}
 	}
 	n.mu.Unlock()
@@ -186,8 +185,11 @@ func (n *Notifier) send(key int64, e errand) {
 		n.logger.WarnContext(e.ctx, "a notification was dropped because the server stops")
 		return
 	}
-	n.lanes[uint64(key)%lanes] <- e
+	n.laneOf(key).errands <- e
 }
+
+// laneOf returns the lane of a key.
+func (n *Notifier) laneOf(key int64) *lane { return n.lanes[uint64(key)%lanes] }
 
 // later does work that nobody waits for; the notifier waits for it when it stops.
 func (n *Notifier) later(work func()) {
@@ -198,8 +200,9 @@ func (n *Notifier) later(work func()) {
 	})
 }
 
-// run carries a notification to the gateways. It returns the recipients who are online nowhere, if that was asked for.
-func (n *Notifier) run(e errand) (offline []int64) {
+// run carries a notification to the gateways, in the goroutine of the lane. It returns the recipients who are online
+// nowhere, if that was asked for.
+func (n *Notifier) run(l *lane, e errand) (offline []int64) {
 	e.notification.Timestamp = n.clock().UnixMilli()
 	payload, err := wire.MarshalOptions.Marshal(e.notification)
 	if err != nil {
@@ -230,18 +233,17 @@ func (n *Notifier) run(e errand) (offline []int64) {
 			locate(withoutUser(ids, e.requester))
 		}
 	}
-	var wg sync.WaitGroup
+	calls := make(map[string]<-chan struct{}, len(places))
 	for node, ids := range places {
+		life := n.node.Cluster().Life(node)
 		for part := range slices.Chunk(ids, maxRecipients) {
 			delivery := &link.Delivery{Notification: payload, Recipients: part, Except: except}
-			if len(places) == 1 && len(ids) <= maxRecipients {
-				n.deliver(e.ctx, node, delivery)
-				continue
+			if done, fresh := l.call(node, life, n.wg.Go, func() { n.deliver(e.ctx, node, delivery) }); fresh || calls[node] != nil {
+				calls[node] = done
 			}
-			wg.Go(func() { n.deliver(e.ctx, node, delivery) })
 		}
 	}
-	wg.Wait()
+	l.await(calls)
 	return offline
 }
 

@@ -139,7 +139,7 @@ func (d *Dispatcher) tellByPlugins(ctx context.Context, r *Request, errands []er
 		if i < len(errands) {
 			e.notification.RequesterId, e.notification.RequestId = errands[i].notification.RequesterId, errands[i].notification.RequestId
 		}
-		offline := d.Notifier.run(e)
+		offline := d.Notifier.run(d.Notifier.laneOf(r.UserID), e)
 		if e.report {
 			one := *result
 			one.Notifications = []plugin.Notification{n}

@@ -34,7 +34,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { storetest.Main(complete{m}) }
 
 // world is a service with real rules over a real store, in a cluster with two gateways that note what they shall
 // deliver.
@@ -59,6 +59,7 @@ type world struct {
 	sessions []session
 	calls    map[string]int // of each gateway
 	inbox    map[session][]*wire.AppNotification
+	held     map[string]chan struct{} // gateways that do not answer until it is closed
 }
 
 // session is a place where a user is online.
@@ -144,6 +145,12 @@ func (w *world) gateway(id string) func(context.Context, *link.Delivery) (*link.
 			return nil, err
 		}
 		w.mu.Lock()
+		held := w.held[id]
+		w.mu.Unlock()
+		if held != nil {
+			<-held
+		}
+		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.calls[id]++
 		out := new(link.Delivered)
@@ -156,6 +163,17 @@ func (w *world) gateway(id string) func(context.Context, *link.Delivery) (*link.
 		}
 		return out, nil
 	}
+}
+
+// hold keeps a gateway from answering until release is called.
+func (w *world) hold(gateway string) (release func()) {
+	held := make(chan struct{})
+	release = sync.OnceFunc(func() { close(held) })
+	w.t.Cleanup(release)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = map[string]chan struct{}{gateway: held}
+	return release
 }
 
 // Locate makes the world the locator.
@@ -275,6 +293,7 @@ func (w *world) requestFrom(userID int64, device wire.DeviceType, r *wire.AppReq
 	response := w.dispatcher.Dispatch(w.t.Context(), &link.Request{
 		UserID: userID, Device: device, SessionID: 5, IP: netip.MustParseAddr("192.0.2.1"), Payload: payload,
 	})
+	produced.note(wire.KindOf(r), apierr.Code(response.Code))
 	a := answer{Code: apierr.Code(response.Code), Reason: response.Reason, Data: new(wire.AppNotification_Data)}
 	if err := proto.Unmarshal(response.Data, a.Data); err != nil {
 		w.t.Fatal(err)

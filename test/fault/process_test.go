@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -27,6 +28,18 @@ import (
 
 // binary is the real program, built once for all tests.
 var binary string
+
+// look reads the folders that the program is built from: go test notices what tests read, and does not take a result
+// for good any more that it remembers of another program.
+var look = sync.OnceValue(func() error {
+	for _, root := range []string{"../../cmd", "../../internal"} {
+		err := filepath.WalkDir(root, func(_ string, _ fs.DirEntry, err error) error { return err })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+})
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "app-fault")
@@ -57,8 +70,10 @@ type process struct {
 	name string
 	role string
 	url  string
-	log  lockedBuffer
-	done chan struct{}
+	// clients is where clients connect, if it is a gateway.
+	clients []string
+	log     lockedBuffer
+	done    chan struct{}
 }
 
 // lockedBuffer is written by the process and read by the test.
@@ -79,11 +94,17 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-var urlPattern = regexp.MustCompile(`admin interface +(http\S+)`)
+var (
+	urlPattern     = regexp.MustCompile(`admin interface +(http\S+)`)
+	clientsPattern = regexp.MustCompile(`gateway +clients +(.+)`)
+)
 
 // start starts a node and waits until it is ready.
 func start(t *testing.T, role, name string, set ...string) *process {
 	t.Helper()
+	if err := look(); err != nil {
+		t.Fatal(err)
+	}
 	p := &process{t: t, name: name, role: role, done: make(chan struct{})}
 	args := []string{
 		role, "--home", t.TempDir(), "--set=app.cluster.node.id=" + name,
@@ -115,19 +136,26 @@ func start(t *testing.T, role, name string, set ...string) *process {
 			t.Logf("log of %s:\n%s", name, p.log.String())
 		}
 	})
-	ready := make(chan string, 1)
+	ready := make(chan struct{})
 	go func() {
 		defer close(p.done)
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			if m := urlPattern.FindStringSubmatch(lines.Text()); m != nil {
-				ready <- m[1]
+				p.url = m[1]
+			} else if m := clientsPattern.FindStringSubmatch(lines.Text()); m != nil {
+				p.clients = strings.Fields(m[1])
+			} else {
+				continue
+			}
+			if role == "service" || p.clients != nil {
+				close(ready)
 			}
 		}
 		p.Wait()
 	}()
 	select {
-	case p.url = <-ready:
+	case <-ready:
 	case <-p.done:
 		t.Fatalf("%s ended: %s", name, p.log.String())
 	case <-time.After(patience):

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/golang-jwt/jwt/v5"
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/app"
+	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/store/storetest"
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
+	"example.org/app/test/scenario"
+)
+
+// generous are settings by which no limit of requests gets into the way of a test.
+var generous = []string{
+	"app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000",
+	"app.gateway.admin-api.rate-limiting.capacity=1000000", "app.gateway.admin-api.rate-limiting.initial-tokens=1000000",
+	"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
+}
+
+func TestScenarios(t *testing.T) {
+	t.Run("one process", func(t *testing.T) {
+		a := apptest.Start(t, app.AllRoles, slices.Concat(generous, []string{"app.cluster.node.id=both"})...)
+		scenario.Run(t, &scenario.Place{Service: a.URL(app.Service), Gateways: []scenario.Gateway{gatewayOf(a, "both-gateway")}})
+	})
+	t.Run("roles apart", func(t *testing.T) {
+		server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := server.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		set := slices.Concat(generous, []string{"app.store.url=" + storetest.PostgreSQLURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret"})
+		place := &scenario.Place{Service: apptest.Start(t, []app.Role{app.Service}, set...).URL(app.Service)}
+		for i := range 2 {
+			node := fmt.Sprintf("gateway-%d", i)
+			a := apptest.Start(t, []app.Role{app.Gateway}, slices.Concat(set, []string{"app.cluster.node.id=" + node})...)
+			place.Gateways = append(place.Gateways, gatewayOf(a, node))
+		}
+		scenario.Run(t, place)
+	})
+}
+
+func gatewayOf(a *apptest.Server, node string) scenario.Gateway {
+	return scenario.Gateway{Node: node, Admin: a.URL(app.Gateway), WebSocket: a.ClientURLs()[0]}
+}
+
+// TestTokenRestrictsRequests logs in with a token that allows messages alone.
+func TestTokenRestrictsRequests(t *testing.T) {
+	key := []byte("a key that is long enough for the algorithm")
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const prefix = "app.gateway.session.identity-access-management."
+	a := apptest.Start(t, app.AllRoles, prefix+"type=JWT", prefix+"jwt.algorithm.hmac256.file-path="+file)
+	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
+		"sub": "7", "authenticated": true, "statements": []any{map[string]any{"effect": "ALLOW", "actions": "CREATE", "resources": "MESSAGE"}},
+	}).SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range a.ClientURLs() {
+		c := chat.Connect(t, url)
+		c.RefusedLogin(int32(apierr.LoginAuthenticationFailed), 8, chat.WithPassword(token)) // It is the token of another user.
+		c.MustLogin(7, chat.WithPassword(token))
+		c.WantCode(&wire.CreateMessageRequest{RecipientId: proto.Int64(8), Text: proto.String("hi")}, int32(apierr.OK))
+		c.WantCode(&wire.QueryMessagesRequest{AreGroupMessages: proto.Bool(false)}, int32(apierr.UnauthorizedRequest))
+		c.WantCode(&wire.UpdateUserRequest{Name: proto.String("n")}, int32(apierr.UnauthorizedRequest))
+		c.Beat()
+		c.Must(c.SendPayload(chat.Payload(100, &wire.DeleteSessionRequest{}))) // Logging out needs no permission.
+		c.Closed(wire.ClosedByClient)
+	}
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/store/storetest"
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
+)
+
+const (
+	// chaosVariable names the environment variable with the seconds that TestChaos kills processes for.
+	chaosVariable = "APP_TEST_CHAOS_SECONDS"
+	// chaosSeconds is how long it does so otherwise, which lets every process die once.
+	chaosSeconds = 15
+	crowdSize    = 200
+	// clubSize is how many of them are members of one group.
+	clubSize = 20
+)
+
+// chaosTime is how long processes are killed.
+func chaosTime(t *testing.T) time.Duration {
+	text := os.Getenv(chaosVariable)
+	if text == "" {
+		return chaosSeconds * time.Second
+	}
+	seconds, err := strconv.Atoi(text)
+	if err != nil || seconds < 1 {
+		t.Fatalf("%s is %q, it must be a positive number of seconds", chaosVariable, text)
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// TestChaos kills gateways and services under a crowd of clients. What was acknowledged is there once, for everybody
+// whom it was sent to.
+func TestChaos(t *testing.T) {
+	duration := chaosTime(t)
+	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
+	set := []string{
+		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(),
+		"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
+		"app.gateway.client-api.rate-limiting.tokens-per-period=1000000", "app.cluster.rpc.request-timeout-millis=5000",
+	}
+	nodes := map[string]*process{}
+	for i := range 2 {
+		for _, role := range []string{"service", "gateway"} {
+			name := fmt.Sprintf("%s-%d", role, i)
+			nodes[name] = start(t, role, name, set...)
+		}
+	}
+	settled := func() {
+		t.Helper()
+		eventually(t, "all members are healthy", func() bool {
+			for _, p := range nodes {
+				if _, body := p.call("GET", "/health", ""); !strings.Contains(body, `"status":"UP"`) {
+					return false
+				}
+			}
+			_, body := nodes["service-0"].call("GET", "/cluster/members", "")
+			return strings.Count(body, `"healthy":true`) == len(nodes)
+		})
+	}
+	settled()
+	for id := 1; id <= crowdSize; id++ {
+		if status, body := nodes[fmt.Sprintf("service-%d", id%2)].call("POST", "/users", fmt.Sprintf(`{"id":%d,"password":"secret"}`, id)); status != 200 {
+			t.Fatalf("create user %d: %d %s", id, status, body)
+		}
+	}
+	c := newCrowd(t)
+	c.connectTo(nodes["gateway-0"].clients, nodes["gateway-1"].clients)
+	c.clubs = foundClubs(t, nodes["service-0"], nodes["gateway-0"].clients[0])
+	c.run()
+	begin := time.Now()
+	for round := 0; round < 2 || time.Since(begin) < duration; round++ {
+		c.awaitProgress("before processes are killed")
+		// One gateway and one service stay, in every combination.
+		service, gateway := fmt.Sprintf("service-%d", round%2), fmt.Sprintf("gateway-%d", (round+round/2)%2)
+		for _, name := range []string{service, gateway} {
+			nodes[name].signal(syscall.SIGKILL)
+			<-nodes[name].done
+		}
+		c.awaitProgress("while processes are dead")
+		for _, name := range []string{service, gateway} {
+			nodes[name] = start(t, nodes[name].role, name, set...)
+		}
+		c.connectTo(nodes["gateway-0"].clients, nodes["gateway-1"].clients)
+		settled()
+		t.Logf("%s and %s died and are back after %v", service, gateway, time.Since(begin).Round(time.Millisecond))
+	}
+	c.awaitProgress("when all is well again")
+	c.stop()
+	t.Logf("everybody has finished after %v", time.Since(begin).Round(time.Millisecond))
+	stored := storedMessages(t, db.URL())
+	c.check(stored)
+	online := func(n int) {
+		t.Helper()
+		for _, name := range []string{"service-0", "service-1"} {
+			eventually(t, fmt.Sprintf("%s sees %d users online", name, n), func() bool {
+				_, body := nodes[name].call("GET", "/users/online-infos/count", "")
+				return strings.Contains(body, fmt.Sprintf(`"total":%d}`, n))
+			})
+		}
+	}
+	online(0)
+	clients := c.checkPages([]string{nodes["gateway-0"].clients[0], nodes["gateway-1"].clients[1]}, stored)
+	online(crowdSize)
+	checkDelivery(clients)
+}
+
+// checkDelivery lets everybody send a message to the next one, who gets it.
+func checkDelivery(clients []*chat.Tester) {
+	for i, client := range clients {
+		next := int64((i+1)%len(clients)) + 1
+		client.Request(&wire.CreateMessageRequest{RecipientId: &next, Text: proto.String("all is well")})
+	}
+	for _, client := range clients {
+		client.Relayed(wire.Kind(8))
+	}
+}
+
+// foundClubs makes groups of all users, each a member of one, and returns their ids.
+func foundClubs(t *testing.T, service *process, url string) (ids []int64) {
+	t.Helper()
+	for first := int64(1); first <= crowdSize; first += clubSize {
+		owner := chat.LogIn(t, url, first, chat.WithPassword("secret"))
+		id := owner.Request(&wire.CreateGroupRequest{Name: "club"}).GetData().GetLong()
+		for user := first + 1; user < first+clubSize; user++ {
+			body := fmt.Sprintf(`{"groupId":%d,"userId":%d,"role":"MEMBER"}`, id, user)
+			if status, answer := service.call("POST", "/groups/members", body); status != 200 {
+				t.Fatalf("add %s: %d %s", body, status, answer)
+			}
+		}
+		owner.Close()
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// A stored message is a row of the database.
+type stored struct {
+	id, sender, target int64
+	group              bool
+	text               string
+}
+
+// storedMessages reads all messages, past the server.
+func storedMessages(t *testing.T, url string) []stored {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	rows, err := conn.Query(t.Context(), "SELECT id, sender_id, target_id, is_group_message, text FROM message WHERE deletion_date IS NULL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m stored, err error) {
+		return m, row.Scan(&m.id, &m.sender, &m.target, &m.group, &m.text)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// check compares what clients were told with what is stored.
+func (c *crowd) check(all []stored) {
+	byID, byText := map[int64]stored{}, map[string]int{}
+	for _, m := range all {
+		byID[m.id] = m
+		byText[m.text]++
+	}
+	for text, n := range byText {
+		if n != 1 {
+			c.t.Errorf("%q is stored %d times", text, n)
+		}
+	}
+	lost := 0
+	for id, want := range c.acknowledged {
+		if got, ok := byID[id]; !ok || got != want {
+			lost++
+			c.t.Logf("the message %+v was acknowledged, %+v is stored", want, got)
+		}
+	}
+	unknown := 0
+	for id := range c.delivered {
+		if _, ok := byID[id]; !ok {
+			unknown++
+		}
+	}
+	c.t.Logf("%d sent, %d acknowledged, %d stored, %d deliveries, %d logins, %d lost connections", c.sent.Load(), len(c.acknowledged), len(all),
+		c.deliveries, c.logins.Load(), c.losses.Load())
+	if lost > 0 || unknown > 0 || c.repeated > 0 {
+		c.t.Errorf("%d acknowledged messages are not stored, %d delivered ones are not, %d were delivered twice to a session", lost, unknown, c.repeated)
+	}
+	if c.losses.Load() == 0 {
+		c.t.Error("no client lost its connection, although gateways were killed")
+	}
+}
+
+// checkPages logs everybody in again, lets them read all that was sent to them, page by page, and wants no more and no
+// less than what is stored. It returns the clients, in the order of the users, still online.
+func (c *crowd) checkPages(urls []string, all []stored) (clients []*chat.Tester) {
+	for user := int64(1); user <= crowdSize; user++ {
+		client := chat.LogIn(c.t, urls[user%int64(len(urls))], user, chat.WithPassword("secret"))
+		for _, group := range []bool{false, true} {
+			target := user
+			if group {
+				target = c.clubOf(user)
+			}
+			var want []int64
+			for _, m := range all {
+				if m.group == group && m.target == target {
+					want = append(want, m.id)
+				}
+			}
+			slices.Sort(want)
+			if got := pages(client, group); !slices.Equal(got, want) {
+				c.t.Errorf("user %d finds %d messages (of groups: %v), want %d", user, len(got), group, len(want))
+			}
+		}
+		clients = append(clients, client)
+	}
+	return clients
+}
+
+// pages reads all private or all group messages of a user and returns their ids in order.
+func pages(client *chat.Tester, group bool) (ids []int64) {
+	const size = 50
+	seen, from := map[int64]bool{}, int64(0)
+	for {
+		n := client.Request(&wire.QueryMessagesRequest{
+			AreGroupMessages: &group, DeliveryDateStart: &from, MaxCount: proto.Int32(size),
+		})
+		page := n.GetData().GetMessages().GetMessages()
+		more := false
+		for _, m := range page {
+			if !seen[m.GetId()] {
+				seen[m.GetId()], more = true, true
+				ids = append(ids, m.GetId())
+			}
+			from = m.GetDeliveryDate()
+		}
+		if len(page) < size || !more {
+			slices.Sort(ids)
+			return ids
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
+)
+
+// patience bounds every wait. It is long because the race detector makes everything slow.
+const patience = 60 * time.Second
+
+// A Place is a running server. Its administrator is app, with the password app, its users prove who they are by
+// passwords, and no limit of requests gets into the way.
+type Place struct {
+	// Service is the admin interface of the only service, so that what one client causes has one order.
+	Service  string
+	Gateways []Gateway
+	// users is how many users there are.
+	users atomic.Int64
+}
+
+// A Gateway is where clients connect.
+type Gateway struct {
+	// Node is its id in the cluster, Admin its admin interface, WebSocket where clients connect.
+	Node, Admin, WebSocket string
+}
+
+// stage is a place in the hands of one test.
+type stage struct {
+	*Place
+	testing.TB
+}
+
+// first and last are gateways, which are different ones if there are several.
+func (s *stage) first() Gateway { return s.Gateways[0] }
+func (s *stage) last() Gateway  { return s.Gateways[len(s.Gateways)-1] }
+
+var httpClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// ask sends a request of an administrator and returns the data of the answer, which must be success.
+func (s *stage) ask(method, url, body string) string {
+	s.Helper()
+	req, err := http.NewRequestWithContext(s.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		s.Fatal(err)
+	}
+	req.SetBasicAuth("app", "app")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := httpClient.Do(req)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= 300 {
+		s.Fatalf("%s %s: %s %s (%v)", method, url, resp.Status, answer, err)
+	}
+	return string(answer)
+}
+
+// data is ask with the data read into a value.
+func (s *stage) data(path string, into any) {
+	s.Helper()
+	envelope := struct {
+		Data any `json:"data"`
+	}{into}
+	if answer := s.ask(http.MethodGet, s.Service+path, ""); answer != "" {
+		if err := json.Unmarshal([]byte(answer), &envelope); err != nil {
+			s.Fatalf("%s: %v in %s", path, err, answer)
+		}
+	}
+}
+
+// set changes settings of the cluster.
+func (s *stage) set(settings string) {
+	s.Helper()
+	s.ask(http.MethodPut, s.Service+"/cluster/settings", settings)
+}
+
+// user registers a user with the password secret.
+func (s *stage) user() int64 {
+	s.Helper()
+	id := s.users.Add(1)
+	s.ask(http.MethodPost, s.Service+"/users", fmt.Sprintf(`{"id":%d,"password":"secret"}`, id))
+	return id
+}
+
+const secret = "secret"
+
+// login opens a session of a user.
+func (s *stage) login(at Gateway, userID int64, device wire.DeviceType) *chat.Tester {
+	s.Helper()
+	return chat.LogIn(s, at.WebSocket, userID, chat.WithPassword(secret), chat.With(device))
+}
+
+// loginFrom opens a session of a user whose proxy says that the client has an address.
+func (s *stage) loginFrom(ip string, userID int64) *chat.Tester {
+	s.Helper()
+	c := chat.Connect(s, s.first().WebSocket, chat.Options{Header: http.Header{"X-Forwarded-For": {ip}}})
+	c.MustLogin(userID, chat.WithPassword(secret))
+	return c
+}
+
+// loginCode tries to open a session of a user, and closes it at once.
+func (s *stage) loginCode(at Gateway, userID int64) int32 {
+	s.Helper()
+	c := chat.Connect(s, at.WebSocket)
+	defer c.Close()
+	password := secret
+	return c.Response(&wire.CreateSessionRequest{Version: wire.Version, UserId: userID, Password: &password}).GetCode()
+}
+
+// eventually waits until a condition holds.
+func (s *stage) eventually(what string, condition func() bool) {
+	s.Helper()
+	begin := time.Now()
+	retry := time.NewTicker(20 * time.Millisecond)
+	defer retry.Stop()
+	for !condition() {
+		if time.Since(begin) > patience {
+			s.Fatalf("%s: not within %v", what, patience)
+		}
+		<-retry.C
+	}
+}
