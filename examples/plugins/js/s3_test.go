@@ -242,6 +242,8 @@ func TestS3Storage(t *testing.T) {
 	if n := ann.Response(download); n.GetReason() != "there is no such attachment" {
 		t.Errorf("Ann heard %d %q", n.GetCode(), n.GetReason())
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if len(b.files) != 0 {
 		t.Errorf("left is %v", b.files)
 	}
