@@ -21,7 +21,7 @@ class PushBridge extends AppExtension {
   /**
    * @param {RequestHandlerResult} result
    * @param {string} requesterId
-   * @param {DeviceType} _requesterDevice
+   * @param {wire.DeviceType} _requesterDevice
    * @param {string[]} offlineRecipientIds
    */
   async afterNotify(result, requesterId, _requesterDevice, offlineRecipientIds) {
