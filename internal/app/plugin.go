@@ -52,6 +52,7 @@ func (a *App) buildPlugins(context.Context) (err error) {
 	}
 	a.plugins.manager = plugin.NewManager(opts)
 	a.plugins.folder = plugin.NewFolder(a.plugins.manager, c.Dir)
+	a.plugins.folder.Only(a.opts.OnlyPlugin)
 	// Whoever calls plugins is started later and so stopped before.
 	a.lifecycle.add(part{name: "plugins", stop: a.plugins.manager.Close})
 	a.metrics.RegisterPlugins(a.pluginReadings, func(emit func(float64, string)) {

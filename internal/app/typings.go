@@ -3,8 +3,6 @@
 package app
 
 import (
-	"example.org/app/internal/admin"
-	"example.org/app/internal/admin/api"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/typings"
 )
@@ -13,11 +11,8 @@ import (
 func Typings() (map[string][]byte, error) {
 	var apis []typings.API
 	for _, role := range AllRoles {
-		a := typings.API{Role: pluginRoles[role], OpenAPI: OpenAPI(role)}
-		for _, f := range admin.New(apiOptions(role), operations(role, api.Common{}, api.Gateway{}, api.Service{})...).Functions() {
-			a.Operations = append(a.Operations, plugin.Operation{Group: f.Group, Name: f.Name, ID: f.Operation.ID, Input: f.Input, Result: f.Result})
-		}
-		apis = append(apis, a)
+		functions, _ := functionsOf([]Role{role})
+		apis = append(apis, typings.API{Role: pluginRoles[role], OpenAPI: OpenAPI(role), Operations: functions})
 	}
 	files := map[string][]byte{}
 	for path, write := range map[string]func() ([]byte, error){
