@@ -48,6 +48,11 @@ declare abstract class AppExtension {
   resume?(): void | Promise<void>;
   /** Called once, after the last call. */
   stop?(): void | Promise<void>;
+  /** Another name of start; the first one that is there counts. So it is with those that follow. */
+  onStarted?(): void | Promise<void>;
+  onPaused?(): void | Promise<void>;
+  onResumed?(): void | Promise<void>;
+  onStopped?(): void | Promise<void>;
 }
 
 /** Refuses what was asked for with a status code and a text of the plugin's own. */
