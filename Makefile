@@ -40,13 +40,18 @@ setup: ## Find or install what the tests need
 	@scripts/need go postgresql chromium node slapd
 
 .PHONY: unit
-unit: test/e2e/client/node_modules ## Run the Go tests of both storage engines with the race detector
+unit: test/e2e/client/node_modules sdk/js/node_modules ## Run the Go tests of both storage engines with the race detector
 	$(GO) vet $(PACKAGES)
 	$(GO) test -race -timeout 15m $(PACKAGES)
 
 test/e2e/client/node_modules: test/e2e/client/package-lock.json
 	@scripts/need node
 	cd test/e2e/client && npm ci --silent
+	@touch $@
+
+sdk/js/node_modules: sdk/js/package-lock.json
+	@scripts/need node
+	cd sdk/js && npm ci --silent
 	@touch $@
 
 .PHONY: lint
@@ -73,11 +78,11 @@ bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./internal/...
 
 .PHONY: docs
-docs: build ## Write the generated files anew: codes, configuration reference, OpenAPI golden files
+docs: build ## Write the generated files anew: codes, configuration reference, OpenAPI golden files, types for plugins
 	$(GO) generate ./...
 	bin/app config doc --format markdown > docs/configuration.md
 	UPDATE_GOLDEN=1 $(GO) test ./internal/app -run Golden
 
 .PHONY: clean
 clean: ## Remove what was built; data/, log/ and plugins/ stay
-	rm -rf bin .tools tools/openapi/node_modules test/e2e/client/node_modules
+	rm -rf bin .tools tools/openapi/node_modules test/e2e/client/node_modules sdk/js/node_modules

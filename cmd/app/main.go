@@ -22,6 +22,7 @@ type commands struct {
 	Config  configCommand  `cmd:"" help:"Read about properties, or check a configuration."`
 	Fake    fakeCommand    `cmd:"" help:"Fill an empty database with made-up users, groups and messages."`
 	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI 3.0 document of a role."`
+	Plugin  pluginCommand  `cmd:"" help:"Write, check or try a plugin."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
@@ -31,7 +32,8 @@ Examples:
   app                                     run both roles here, data in ./data
   app service --home /srv/app             run one role
   app --set app.service.admin-api.http.port=8080
-  app config doc                          list every property`
+  app config doc                          list every property
+  app plugin new --js my-plugin           begin a plugin`
 
 func main() {
 	var c commands

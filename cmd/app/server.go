@@ -63,16 +63,21 @@ func (c gatewayCommand) Run() error { return c.serve([]app.Role{app.Gateway}) }
 // Run implements the command.
 func (c serviceCommand) Run() error { return c.serve([]app.Role{app.Service}) }
 
-// serve runs roles until a signal. A second signal does not wait.
+// serve runs roles with the configuration of the source.
 func (s source) serve(roles []app.Role) error {
 	c, err := s.load()
 	if err != nil {
 		return err
 	}
+	return serve(app.Options{Roles: roles, Config: c, Ready: announce})
+}
+
+// serve runs a server until a signal. A second signal does not wait.
+func serve(o app.Options) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // From here on a signal ends the process at once.
-	return app.Run(ctx, app.Options{Roles: roles, Config: c, Ready: announce})
+	return app.Run(ctx, o)
 }
 
 // announce prints where everything is.

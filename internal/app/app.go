@@ -48,6 +48,8 @@ var AllRoles = []Role{Service, Gateway}
 type Options struct {
 	Roles  []Role
 	Config *config.Config
+	// OnlyPlugin is the name of the one file in the folder of plugins that is loaded; "" is all.
+	OnlyPlugin string
 	// Ready is called once when everything runs. It may be nil.
 	Ready func(*App)
 }

@@ -52,6 +52,7 @@ func (a *App) buildPlugins(context.Context) (err error) {
 	}
 	a.plugins.manager = plugin.NewManager(opts)
 	a.plugins.folder = plugin.NewFolder(a.plugins.manager, c.Dir)
+	a.plugins.folder.Only(a.opts.OnlyPlugin)
 	// Whoever calls plugins is started later and so stopped before.
 	a.lifecycle.add(part{name: "plugins", stop: a.plugins.manager.Close})
 	a.metrics.RegisterPlugins(a.pluginReadings, func(emit func(float64, string)) {
@@ -66,17 +67,7 @@ func (a *App) buildPlugins(context.Context) (err error) {
 
 // newScriptHost runs plugins in JavaScript.
 func (a *App) newScriptHost(c config.JavaScriptPlugins) (plugin.Host, error) {
-	server := a.pluginServer()
-	opts := js.Options{
-		Points: plugin.Points, Log: a.logger, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize,
-		Server: js.Server{
-			Node: js.Node(server.Node()), Call: server.Call, Config: server.Config, Notify: server.Notify, Storage: server.Storage(),
-		},
-	}
-	for _, op := range server.Operations() {
-		opts.Server.Operations = append(opts.Server.Operations, js.Operation(op))
-	}
-	return js.New(opts)
+	return js.New(js.Options{Points: plugin.Points, Log: a.logger, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, Server: a.pluginServer()})
 }
 
 func (a *App) pluginReadings() (list []metrics.PluginReading) {

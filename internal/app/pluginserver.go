@@ -23,17 +23,24 @@ type pluginServer struct {
 }
 
 func (a *App) pluginServer() *pluginServer {
-	s := &pluginServer{app: a, owners: map[string]Role{}, storage: plugin.NewStorage(a.store)}
-	for _, role := range a.opts.Roles {
+	s := &pluginServer{app: a, storage: plugin.NewStorage(a.store)}
+	s.functions, s.owners = functionsOf(a.opts.Roles)
+	return s
+}
+
+// functionsOf returns the operations of roles that plugins may call, and which role has each.
+func functionsOf(roles []Role) (functions []plugin.Operation, owners map[string]Role) {
+	owners = map[string]Role{}
+	for _, role := range roles {
 		for _, f := range admin.New(apiOptions(role), operations(role, api.Common{}, api.Gateway{}, api.Service{})...).Functions() {
-			if _, known := s.owners[f.Operation.ID]; known {
+			if _, known := owners[f.Operation.ID]; known {
 				continue // Both roles have it, and in one process it does the same.
 			}
-			s.owners[f.Operation.ID] = role
-			s.functions = append(s.functions, plugin.Operation{Group: f.Group, Name: f.Name, ID: f.Operation.ID, Input: f.Input, Result: f.Result})
+			owners[f.Operation.ID] = role
+			functions = append(functions, plugin.Operation{Group: f.Group, Name: f.Name, ID: f.Operation.ID, Input: f.Input, Result: f.Result})
 		}
 	}
-	return s
+	return functions, owners
 }
 
 // Node implements plugin.Server.

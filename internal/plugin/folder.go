@@ -42,6 +42,8 @@ type Folder struct {
 	logger  *slog.Logger
 	// foreign are names that belong to plugins from the network and are loaded by others.
 	foreign []string
+	// only is the one file that is loaded; "" is all.
+	only string
 
 	mu sync.Mutex
 	// seen has the hash of what was last tried of each file.
@@ -106,6 +108,9 @@ func (f *Folder) noted(src Source, err error) error {
 // Leave makes the folder pass over files that others load.
 func (f *Folder) Leave(names ...string) { f.foreign = append(f.foreign, names...) }
 
+// Only makes the folder pass over all files but one; "" is all.
+func (f *Folder) Only(name string) { f.only = name }
+
 // files lists the plugins in the folder, by name.
 func (f *Folder) files() ([]string, error) {
 	entries, err := os.ReadDir(f.dir)
@@ -114,7 +119,7 @@ func (f *Folder) files() ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if _, ok := languageOf(e.Name()); ok && !slices.Contains(f.foreign, e.Name()) && isFile(f.dir, e) {
+		if _, ok := languageOf(e.Name()); ok && !slices.Contains(f.foreign, e.Name()) && (f.only == "" || f.only == e.Name()) && isFile(f.dir, e) {
 			names = append(names, e.Name())
 		}
 	}

@@ -9,12 +9,11 @@ package js
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,51 +41,8 @@ type Options struct {
 	// ResponseLimit is how many bytes the body of a response may have; 0 is 8 MiB.
 	ResponseLimit int64
 
-	// Server is what plugins can use of the server.
-	Server Server
-}
-
-// Server is what plugins can use of the server that they run in. What is missing is refused with a sentence. The
-// functions are called on goroutines of their own; the plugin that calls is given, because it is who acts.
-type Server struct {
-	Node Node
-	// Operations are what app.api offers, and Call carries one out. Input and result are JSON, in which integers of 64
-	// bits are numbers.
-	Operations []Operation
-	Call       func(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error)
-	// Config returns the properties below a prefix, as JSON would hold them.
-	Config func(prefix string) (map[string]any, error)
-	// Notify tells users of something.
-	Notify  func(ctx context.Context, by plugin.Descriptor, n plugin.Notification) error
-	Storage Storage
-}
-
-// A Node is the server.
-type Node struct {
-	ID      string
-	Role    plugin.Role
-	Version string
-}
-
-// An Operation is a function app.api.<Group>.<Name>.
-type Operation struct {
-	Group, Name string
-	// ID is what Call gets.
-	ID string
-	// Input and Result are the types behind the JSON: integers of 64 bits in them are decimal strings for plugins. A
-	// nil type leaves only those numbers strings that are not exact in JavaScript.
-	Input, Result reflect.Type
-}
-
-// Storage keeps small values of plugins, each under a key of its own in the space of its plugin.
-type Storage interface {
-	// Get reports false if there is no value.
-	Get(ctx context.Context, pluginID, key string) (value []byte, ok bool, err error)
-	Set(ctx context.Context, pluginID, key string, value []byte) error
-	// Delete reports whether there was a value.
-	Delete(ctx context.Context, pluginID, key string) (bool, error)
-	// Keys returns the keys that begin with prefix, sorted.
-	Keys(ctx context.Context, pluginID, prefix string) ([]string, error)
+	// Server is what plugins can use of the server. If it is nil, or its storage is, that is refused with a sentence.
+	Server plugin.Server
 }
 
 // ErrBusy is the error of a call that found the queue of its plugin full.
@@ -94,8 +50,7 @@ var ErrBusy = errors.New("too many calls of the plugin are waiting")
 
 // A Host runs JavaScript plugins.
 type Host struct {
-	opts   Options
-	points map[string]*plugin.Point
+	opts Options
 
 	mu      sync.Mutex
 	modules map[*module]struct{}
@@ -125,10 +80,8 @@ func New(opts Options) (*Host, error) {
 	if opts.HTTP == nil {
 		opts.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
-	h := &Host{opts: opts, points: map[string]*plugin.Point{}, modules: map[*module]struct{}{}}
+	h := &Host{opts: opts, modules: map[*module]struct{}{}}
 	for _, p := range opts.Points {
-		h.points[p.Name] = p
-		h.points[p.FullName()] = p
 		for _, m := range p.Methods {
 			if _, err := planOf(m); err != nil {
 				return nil, fmt.Errorf("extension point %s: %w", p.Name, err)
@@ -136,6 +89,18 @@ func New(opts Options) (*Host, error) {
 		}
 	}
 	return h, nil
+}
+
+// point finds one of the extension points of the host by any of its names.
+func (h *Host) point(name string) (*plugin.Point, bool) {
+	if p, ok := plugin.FindPoint(name); ok && slices.Contains(h.opts.Points, p) {
+		return p, true
+	}
+	i := slices.IndexFunc(h.opts.Points, func(p *plugin.Point) bool { return name == p.Name || name == p.FullName() })
+	if i < 0 {
+		return nil, false
+	}
+	return h.opts.Points[i], true
 }
 
 // Language is JavaScript.

@@ -336,7 +336,7 @@ func (m *module) readExtension(class engine.Value, i int, where string) error {
 		if !isString {
 			return m.refuse(where, "getExtensionPoints()[%d] of %s must be a string, not %s", k, x.class, kind)
 		}
-		p, ok := m.host.points[s]
+		p, ok := m.host.point(s)
 		if !ok {
 			return m.refuse(where, "getExtensionPoints() of %s names %q, which is not an extension point; there are: %s", x.class, shorten(s), m.pointNames())
 		}

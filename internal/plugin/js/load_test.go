@@ -232,3 +232,25 @@ try { load('throws.js'); } catch (e) { app.log.info('J', e.stack); }
 		}
 	}
 }
+
+// TestOldNames accepts the names of extension points that older plugins use.
+func TestOldNames(t *testing.T) {
+	h, err := New(Options{Points: plugin.Points})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(t.Context())
+	for _, name := range []string{"ClientRequestTransformer", "im.app.service.infra.plugin.extension.ClientRequestTransformer", plugin.ClientRequestHandler.FullName()} {
+		m, err := h.Load(t.Context(), plugin.Source{Name: "old.js", Data: []byte(`
+class Old extends AppExtension { getExtensionPoints() { return ['` + name + `']; } transform() {} }
+export default class extends AppPlugin { getDescriptor() { return {id: 'old'}; } getExtensions() { return [Old]; } }`)})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if points := m.Extensions()[0].Points(); len(points) != 1 || points[0] != plugin.ClientRequestHandler || !m.Extensions()[0].Implements(plugin.TransformRequest) {
+			t.Errorf("%s is %v", name, points)
+		}
+		m.Close(t.Context())
+	}
+}

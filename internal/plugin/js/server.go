@@ -21,14 +21,17 @@ var notificationCodec = sync.OnceValues(func() (codec, error) { return codecOf(r
 
 // serverValues are the constants of the prelude.
 func (m *module) serverValues() map[string]any {
-	s := m.host.opts.Server
-	ops := make([]any, 0, len(s.Operations))
-	for _, op := range s.Operations {
-		ops = append(ops, []any{op.Group, op.Name})
+	var node plugin.Node
+	ops := []any{}
+	if s := m.host.opts.Server; s != nil {
+		node = s.Node()
+		for _, op := range s.Operations() {
+			ops = append(ops, []any{op.Group, op.Name})
+		}
 	}
 	return map[string]any{
 		"operations": ops,
-		"node":       map[string]any{"id": s.Node.ID, "role": string(s.Node.Role), "version": s.Node.Version},
+		"node":       map[string]any{"id": node.ID, "role": string(node.Role), "version": node.Version},
 	}
 }
 
@@ -55,12 +58,12 @@ func (m *module) serverFunctions() map[string]engine.Func {
 }
 
 func (m *module) config(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	f := m.host.opts.Server.Config
-	if f == nil {
+	s := m.host.opts.Server
+	if s == nil {
 		return engine.Undefined, errors.New("app.config is not there on this server")
 	}
 	prefix := m.text(args[0])
-	values, err := f(prefix)
+	values, err := s.Config(prefix)
 	if err != nil {
 		return engine.Undefined, fmt.Errorf("app.config(%q): %w", shorten(prefix), err)
 	}
@@ -99,11 +102,8 @@ func plain(v any) any {
 func (m *module) callAPI(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	s := m.host.opts.Server
 	i, _ := engine.AsNumber(args[0])
-	op := s.Operations[int(i)]
+	op := s.Operations()[int(i)]
 	label := "app.api." + op.Group + "." + op.Name
-	if s.Call == nil {
-		return engine.Undefined, fmt.Errorf("%s is not there on this server", label)
-	}
 	if err := m.loadedOnly(label); err != nil {
 		return engine.Undefined, err
 	}
@@ -139,8 +139,8 @@ func (m *module) callAPI(_ engine.Value, args []engine.Value) (engine.Value, err
 }
 
 func (m *module) notify(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	f := m.host.opts.Server.Notify
-	if f == nil {
+	s := m.host.opts.Server
+	if s == nil {
 		return engine.Undefined, errors.New("app.notify is not there on this server")
 	}
 	if err := m.loadedOnly("app.notify"); err != nil {
@@ -161,16 +161,17 @@ func (m *module) notify(_ engine.Value, args []engine.Value) (engine.Value, erro
 	if n.Notification == nil {
 		return engine.Undefined, mismatchf("app.notify: the notification is missing")
 	}
-	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) { return nil, f(ctx, m.descriptor, n) })
+	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+		return nil, s.Notify(ctx, m.descriptor, n)
+	})
 }
 
 // storage returns the storage, or why there is none.
-func (m *module) storage() (Storage, error) {
-	s := m.host.opts.Server.Storage
-	if s == nil {
-		return nil, errors.New("app.storage is not there on this server")
+func (m *module) storage() (plugin.Storage, error) {
+	if s := m.host.opts.Server; s != nil && s.Storage() != nil {
+		return s.Storage(), m.loadedOnly("app.storage")
 	}
-	return s, m.loadedOnly("app.storage")
+	return nil, errors.New("app.storage is not there on this server")
 }
 
 func (m *module) storageGet(_ engine.Value, args []engine.Value) (engine.Value, error) {

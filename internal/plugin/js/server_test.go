@@ -61,6 +61,30 @@ func (s *memoryStorage) Keys(_ context.Context, id, prefix string) ([]string, er
 	return list, nil
 }
 
+// testServer is a server made of functions.
+type testServer struct {
+	node       plugin.Node
+	operations []plugin.Operation
+	call       func(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error)
+	config     func(prefix string) (map[string]any, error)
+	notify     func(ctx context.Context, by plugin.Descriptor, n plugin.Notification) error
+	storage    plugin.Storage
+}
+
+func (s testServer) Node() plugin.Node              { return s.node }
+func (s testServer) Operations() []plugin.Operation { return s.operations }
+func (s testServer) Storage() plugin.Storage        { return s.storage }
+
+func (s testServer) Call(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error) {
+	return s.call(ctx, by, operation, input)
+}
+
+func (s testServer) Config(prefix string) (map[string]any, error) { return s.config(prefix) }
+
+func (s testServer) Notify(ctx context.Context, by plugin.Descriptor, n plugin.Notification) error {
+	return s.notify(ctx, by, n)
+}
+
 type usersInput struct {
 	IDs  []int64 `json:"ids"`
 	Name string  `json:"name"`
@@ -85,14 +109,14 @@ func TestServer(t *testing.T) {
 		seen = append(seen, fmt.Sprintf(format, args...))
 		mu.Unlock()
 	}
-	h, _ := newHost(t, Options{Server: Server{
-		Node: Node{ID: "n1", Role: plugin.Service, Version: "1.0"},
-		Operations: []Operation{
+	h, _ := newHost(t, Options{Server: testServer{
+		node: plugin.Node{ID: "n1", Role: plugin.Service, Version: "1.0"},
+		operations: []plugin.Operation{
 			{Group: "users", Name: "query", ID: "queryUsers", Input: reflect.TypeFor[usersInput](), Result: reflect.TypeFor[usersResult]()},
 			{Group: "users", Name: "remove", ID: "deleteUsers"},
 			{Group: "nodes", Name: "list", ID: "listNodes"},
 		},
-		Call: func(_ context.Context, by plugin.Descriptor, op string, input json.RawMessage) (json.RawMessage, error) {
+		call: func(_ context.Context, by plugin.Descriptor, op string, input json.RawMessage) (json.RawMessage, error) {
 			note("%s %s %s", by.ID, op, input)
 			switch op {
 			case "queryUsers":
@@ -103,17 +127,17 @@ func TestServer(t *testing.T) {
 				return nil, apierr.New(apierr.ResourceNotFound, "no such user")
 			}
 		},
-		Config: func(prefix string) (map[string]any, error) {
+		config: func(prefix string) (map[string]any, error) {
 			if prefix == "bad" {
 				return nil, errors.New("there is no such prefix")
 			}
 			return map[string]any{"prefix": prefix, "timeout": int64(5000), "list": []any{"a", 1}, "on": true}, nil
 		},
-		Notify: func(_ context.Context, by plugin.Descriptor, n plugin.Notification) error {
+		notify: func(_ context.Context, by plugin.Descriptor, n plugin.Notification) error {
 			note("%s notifies %v %s", by.ID, n.Recipients, n.Notification.GetCreateMessageRequest().GetText())
 			return nil
 		},
-		Storage: &memoryStorage{m: map[string][]byte{}},
+		storage: &memoryStorage{m: map[string][]byte{}},
 	}})
 	m := load(t, h, script("const early = app.node.id + app.config('early').prefix;", `
   async queryUploadInfo() {

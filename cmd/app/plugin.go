@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"example.org/app/internal/app"
+	"example.org/app/internal/plugin"
+	sdk "example.org/app/sdk/js"
+)
+
+type pluginCommand struct {
+	New   pluginNewCommand   `cmd:"" help:"Begin a plugin: a folder with a small one that works, and types for the editor."`
+	Check pluginCheckCommand `cmd:"" help:"Load a plugin as a server does, and say what it is or what is wrong with it."`
+	Dev   pluginDevCommand   `cmd:"" help:"Run a server with a plugin that is swapped whenever its file is saved."`
+}
+
+//go:embed plugin.js.txt
+var pluginTemplate string
+
+const jsConfig = `{
+  "compilerOptions": {
+    "target": "ES2022",
+    "module": "ES2022",
+    "moduleResolution": "bundler",
+    "lib": ["ES2022"],
+    "types": [],
+    "strict": true,
+    "allowJs": true,
+    "checkJs": true,
+    "noEmit": true
+  },
+  "include": ["*.js", "types/*.d.ts"]
+}
+`
+
+type pluginNewCommand struct {
+	JS  string `name:"js" required:"" placeholder:"NAME" help:"Name of a plugin in JavaScript: small letters, digits and dashes."`
+	Dir string `default:"." placeholder:"DIR" help:"Folder in which the folder of the plugin is made (default: the current one)."`
+}
+
+// Help implements kong.HelpProvider.
+func (pluginNewCommand) Help() string {
+	return `Makes the folder NAME with NAME.js, jsconfig.json and types/. Editors that know TypeScript then complete and check the plugin.
+
+Examples:
+  app plugin new --js word-filter
+  app plugin new --js word-filter --dir plugins-of-mine`
+}
+
+var pluginName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+// Run implements the command.
+func (c pluginNewCommand) Run() error {
+	if !pluginName.MatchString(c.JS) {
+		return fmt.Errorf("%q cannot be the name of a plugin: it must be words of small letters and digits, with dashes between them", c.JS)
+	}
+	class := ""
+	for word := range strings.SplitSeq(c.JS, "-") {
+		class += strings.ToUpper(word[:1]) + word[1:]
+	}
+	dir := filepath.Join(c.Dir, c.JS)
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder of the plugin: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder of the plugin: %w", err)
+	}
+	files := map[string]string{
+		c.JS + ".js":    strings.NewReplacer("NAME", c.JS, "CLASS", class).Replace(pluginTemplate),
+		"jsconfig.json": jsConfig,
+	}
+	types, err := fs.Glob(sdk.Types, "*.d.ts")
+	if err != nil {
+		return err
+	}
+	for _, name := range types {
+		data, err := sdk.Types.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		files[filepath.Join("types", name)] = string(data)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "types"), 0o755); err != nil {
+		return fmt.Errorf("make the folder of the types: %w", err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			return fmt.Errorf("write the plugin: %w", err)
+		}
+	}
+	file := filepath.Join(dir, c.JS+".js")
+	fmt.Printf("%s is a plugin that works. Next:\n\n  app plugin check %[1]s\n  app plugin dev %[1]s\n", file)
+	return nil
+}
+
+type pluginCheckCommand struct {
+	File string   `arg:"" help:"The plugin, a file that ends in .js."`
+	Role string   `default:"all" enum:"all,service,gateway" help:"The server that it is for: all, service or gateway."`
+	Home string   `default:"." env:"APP_HOME" placeholder:"DIR" help:"Home folder, for the configuration (default: the current one)."`
+	Set  []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property as the server would; may be repeated."`
+}
+
+// Help implements kong.HelpProvider.
+func (pluginCheckCommand) Help() string {
+	return `Runs what the plugin does when it is loaded, and none of its functions. The exit code is 0 if a server would load it, else 1.
+
+Examples:
+  app plugin check word-filter.js
+  app plugin check login.js --role gateway --set login.url=http://localhost:8080/check`
+}
+
+// Run implements the command.
+func (c pluginCheckCommand) Run() error {
+	if err := isScript(c.File); err != nil {
+		return err
+	}
+	configuration, err := source{Home: c.Home, Set: c.Set}.load()
+	if err != nil {
+		return err
+	}
+	roles := app.AllRoles
+	if c.Role != "all" {
+		roles = []app.Role{app.Role(c.Role)}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	p, err := app.CheckPlugin(ctx, app.CheckOptions{
+		Roles: roles, Config: configuration, File: c.File, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+	if err != nil {
+		return err
+	}
+	printPlugin(os.Stdout, c.File, p)
+	return nil
+}
+
+func isScript(file string) error {
+	if !strings.HasSuffix(file, ".js") {
+		return fmt.Errorf("%q is not a plugin in JavaScript: its name must end in .js", file)
+	}
+	return nil
+}
+
+// printPlugin prints what a plugin is.
+func printPlugin(w io.Writer, file string, p *plugin.Plugin) {
+	fmt.Fprintf(w, "%s is a plugin that a server loads\n\n", file)
+	servers := "every server"
+	if len(p.Servers) > 0 {
+		var names []string
+		for _, r := range p.Servers {
+			names = append(names, string(r))
+		}
+		servers = strings.Join(names, ", ")
+	}
+	for _, row := range [][2]string{
+		{"id", p.ID}, {"version", p.Version}, {"provider", p.Provider}, {"license", p.License}, {"description", p.Description}, {"made for", servers},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(w, "  %-12s %s\n", row[0], row[1])
+		}
+	}
+	for _, e := range p.Extensions() {
+		fmt.Fprintf(w, "\n  extension %s\n", e.Class)
+		for _, point := range e.Points {
+			var has, lacks []string
+			for _, m := range point.Methods {
+				if slices.Contains(e.Methods, m) {
+					has = append(has, m.Name)
+				} else {
+					lacks = append(lacks, m.Name)
+				}
+			}
+			fmt.Fprintf(w, "    %s: %s", point.Name, strings.Join(has, ", "))
+			if len(lacks) > 0 {
+				fmt.Fprintf(w, " (without %s)", strings.Join(lacks, ", "))
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	for _, warning := range p.Warnings() {
+		fmt.Fprintf(w, "\nWARNING: %s\n", warning)
+	}
+}
+
+type pluginDevCommand struct {
+	File   string   `arg:"" help:"The plugin, a file that ends in .js."`
+	Home   string   `placeholder:"DIR" help:"Home folder, which keeps the data (default: a new one that is removed at the end)."`
+	Config string   `placeholder:"FILE" help:"Configuration file instead of config/application.yaml."`
+	Set    []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property; may be repeated."`
+}
+
+// Help implements kong.HelpProvider.
+func (pluginDevCommand) Help() string {
+	return `Runs both roles with this plugin alone, and its log here. When the file is saved, the new version takes the place of the old one without a
+call lost; one that cannot be loaded is reported, and the old one goes on.
+
+Examples:
+  app plugin dev word-filter.js --set word-filter.words[0]=darn
+  app plugin dev word-filter.js --home . --set app.logging.console.level=DEBUG`
+}
+
+// Run implements the command.
+func (c pluginDevCommand) Run() (err error) {
+	if err := isScript(c.File); err != nil {
+		return err
+	}
+	path, err := filepath.Abs(c.File)
+	if err != nil {
+		return fmt.Errorf("plugin %q: %w", c.File, err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("read the plugin: %w", err)
+	}
+	home := c.Home
+	if home == "" {
+		if home, err = os.MkdirTemp("", "app-plugin-dev-"); err != nil {
+			return fmt.Errorf("make a home folder: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	}
+	set := append([]string{"app.plugin.enabled=true", "app.plugin.watch-dir=true", "app.plugin.dir=" + filepath.Dir(path)}, c.Set...)
+	configuration, err := source{Home: home, Config: c.Config, Set: set}.load()
+	if err != nil {
+		return err
+	}
+	return serve(app.Options{Roles: app.AllRoles, Config: configuration, OnlyPlugin: filepath.Base(path), Ready: func(a *app.App) {
+		announce(a)
+		fmt.Printf("Save %s to swap the plugin; Ctrl-C stops.\n\n", c.File)
+	}})
+}

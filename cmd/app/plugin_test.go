@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// output runs the program until it ends.
+func output(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := command(t, nil, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Run()
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// newPlugin lets the program begin a plugin and returns its file.
+func newPlugin(t *testing.T, name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if code, out, errs := output(t, "plugin", "new", "--js", name, "--dir", dir); code != 0 || !strings.Contains(out, "app plugin check "+dir) {
+		t.Fatalf("%d %s %s", code, out, errs)
+	}
+	return filepath.Join(dir, name, name+".js")
+}
+
+func TestPluginNew(t *testing.T) {
+	file := newPlugin(t, "two-words")
+	for _, name := range []string{"jsconfig.json", "types/index.d.ts", "types/points.d.ts", "types/api.d.ts", "types/codes.d.ts"} {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(file), name)); err != nil {
+			t.Error(err)
+		}
+	}
+	code, out, errs := output(t, "plugin", "check", file)
+	if code != 0 || errs != "" {
+		t.Errorf("%d %s", code, errs)
+	}
+	for _, part := range []string{"id           two-words\n", "version      0.1\n", "made for     every server\n", "extension TwoWords\n", "ClientRequestHandler: transform (without handle)\n"} {
+		if !strings.Contains(out, part) {
+			t.Errorf("%s lacks %q", out, part)
+		}
+	}
+	for name, want := range map[string]string{"two-words": "file exists", "Bad Name": `"Bad Name" cannot be the name of a plugin`, "../up": "cannot be the name"} {
+		if code, _, errs := output(t, "plugin", "new", "--js", name, "--dir", filepath.Dir(filepath.Dir(file))); code != 1 || !strings.Contains(errs, want) {
+			t.Errorf("%s: %d %s", name, code, errs)
+		}
+	}
+}
+
+func TestPluginCheck(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, code string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(code), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	script := func(point, servers string) string {
+		return "class E extends AppExtension { getExtensionPoints() { return ['" + point + "']; } }\n" +
+			"export default class extends AppPlugin { getDescriptor() { return {id: 'p'" + servers + "}; } getExtensions() { return [E]; } }"
+	}
+	for _, tt := range []struct {
+		name           string
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{"help of new", []string{"new", "--help"}, 0, "app plugin new --js word-filter", ""},
+		{"help of check", []string{"check", "--help"}, 0, "app plugin check login.js --role gateway", ""},
+		{"help of dev", []string{"dev", "--help"}, 0, "app plugin dev word-filter.js --home .", ""},
+		{"nothing of a point", []string{"check", write("lazy.js", script("UserAuthenticator", ""))}, 0, "WARNING: E names UserAuthenticator but has none of its functions", ""},
+		{"unknown point", []string{"check", write("odd.js", script("Nothing", ""))}, 1, "", `names "Nothing", which is not an extension point`},
+		{"syntax", []string{"check", write("syntax.js", "\nexport default class {")}, 1, "", "syntax.js:2"},
+		{"other role", []string{"check", "--role", "gateway", write("service.js", script("ClientRequestHandler", ", 'compatible-servers': ['SERVICE']"))}, 1, "", "made for [SERVICE], this server is [GATEWAY]"},
+		{"its own role", []string{"check", "--role", "service", filepath.Join(dir, "service.js")}, 0, "made for     SERVICE", ""},
+		{"its properties", []string{"check", "--set", "greet.word=hello", write("config.js", "if (app.config('greet').word !== 'hello') throw new Error('no word');\n"+script("ClientRequestHandler", ""))}, 0, "id           p", ""},
+		{"acts while it is loaded", []string{"check", write("early.js", "await app.api.users.query();\n"+script("ClientRequestHandler", ""))}, 1, "", "cannot be used while the plugin is loaded"},
+		{"archive", []string{"check", write("p.jar", "")}, 1, "", "its name must end in .js"},
+		{"no file", []string{"check", filepath.Join(dir, "none.js")}, 1, "", "no such file"},
+		{"dev without a file", []string{"dev", filepath.Join(dir, "none.js")}, 1, "", "no such file"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			code, out, errs := output(t, append([]string{"plugin"}, tt.args...)...)
+			if code != tt.code || !strings.Contains(out, tt.stdout) || !strings.Contains(errs, tt.stderr) || tt.stderr == "" && errs != "" {
+				t.Errorf("exit code %d, output %s, errors %s", code, out, errs)
+			}
+		})
+	}
+}
+
+// TestPluginDev saves a plugin again and again while a server runs it.
+func TestPluginDev(t *testing.T) {
+	file := newPlugin(t, "swapped")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "other.js"), []byte("throw new Error('nobody asked for this one')"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, nil, append([]string{"plugin", "dev", file}, freePorts...)...)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout // One stream, as on a terminal.
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines, seen := bufio.NewScanner(stdout), ""
+	wait := func(parts ...string) {
+		t.Helper()
+		for lines.Scan() {
+			seen += lines.Text() + "\n"
+			missing := false
+			for _, part := range parts {
+				missing = missing || !strings.Contains(lines.Text(), part)
+			}
+			if !missing {
+				return
+			}
+		}
+		t.Fatalf("the terminal never shows %q but\n%s", parts, seen)
+	}
+	save := func(replace ...string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(strings.NewReplacer(replace...).Replace(string(code))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait("swapped is ready")
+	wait("Save " + file)
+	save("is ready", "is better now", "0.1", "0.2")
+	wait("swapped is better now")
+	save("class Swapped extends", "class Swapped pretends")
+	wait("swapped.js", "SyntaxError")
+	save("is ready", "is mended", "0.1", "0.3")
+	wait("swapped is mended")
+	cmd.Process.Signal(syscall.SIGTERM)
+	if _, err := io.Copy(io.Discard, stdout); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(seen, "nobody asked") {
+		t.Error("another plugin of the folder was loaded")
+	}
+}

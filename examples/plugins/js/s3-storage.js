@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// @ts-check
+//
+// S3 storage: keeps pictures and attachments in a bucket of a service that speaks the protocol of Amazon S3. Files never
+// pass through the server: clients get a signed form to upload and a signed address to download.
+//
+//   s3-storage.endpoint=https://s3.example.org
+//   s3-storage.bucket=chat
+//   s3-storage.region=us-east-1
+//   s3-storage.access-key=...
+//   s3-storage.secret-key=...
+//   s3-storage.max-size=10485760
+//
+// Who may see an attachment is kept in the storage of the plugin, which holds 10,000 values, two for each attachment. A
+// bigger service keeps that in a database of its own.
+
+const validSeconds = 300;
+
+/** Signs requests for one bucket with version 4 of the signature. */
+class Bucket {
+  /** @param {{endpoint?: string, bucket?: string, region?: string, accessKey?: string, secretKey?: string, maxSize?: number}} config */
+  constructor({ endpoint, bucket, region = 'us-east-1', accessKey, secretKey, maxSize = 10 << 20 }) {
+    if (!endpoint || !bucket || !accessKey || !secretKey) throw new Error('s3-storage needs endpoint, bucket, access-key and secret-key');
+    this.url = new URL(`${endpoint.replace(/\/$/, '')}/${bucket}`);
+    this.bucket = bucket;
+    this.region = region;
+    this.accessKey = String(accessKey);
+    this.secretKey = String(secretKey);
+    this.maxSize = maxSize;
+  }
+
+  now() {
+    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, ''); // 20300102T030405Z
+    return { time, scope: `${time.slice(0, 8)}/${this.region}/s3/aws4_request` };
+  }
+
+  /**
+   * @param {string} scope
+   * @param {string} text
+   */
+  sign(scope, text) {
+    /** @type {string | Uint8Array} */
+    let key = `AWS4${this.secretKey}`;
+    for (const part of scope.split('/')) key = crypto.hmac('SHA-256', key, part);
+    return crypto.hmac('SHA-256', key, text, 'hex');
+  }
+
+  /**
+   * The fields of a form that uploads one file.
+   *
+   * @param {string} key
+   * @param {string} mediaType
+   * @returns {Record<string, string>}
+   */
+  uploadForm(key, mediaType) {
+    const { time, scope } = this.now();
+    const fields = {
+      key, 'Content-Type': mediaType, 'x-amz-algorithm': 'AWS4-HMAC-SHA256', 'x-amz-credential': `${this.accessKey}/${scope}`, 'x-amz-date': time,
+    };
+    const policy = btoa(JSON.stringify({
+      expiration: new Date(Date.now() + validSeconds * 1000).toISOString(),
+      conditions: [{ bucket: this.bucket }, ...Object.entries(fields).map(([k, v]) => ({ [k]: v })), ['content-length-range', 1, this.maxSize]],
+    }).replace(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`));
+    return { ...fields, url: this.url.href, policy, 'x-amz-signature': this.sign(scope, policy) };
+  }
+
+  /**
+   * An address that is good for one request without a body.
+   *
+   * @param {string} method
+   * @param {string} key
+   */
+  address(method, key) {
+    const { time, scope } = this.now();
+    const path = `${this.url.pathname}/${key.split('/').map(encodeURIComponent).join('/')}`;
+    const query = [
+      ['X-Amz-Algorithm', 'AWS4-HMAC-SHA256'], ['X-Amz-Credential', `${this.accessKey}/${scope}`], ['X-Amz-Date', time],
+      ['X-Amz-Expires', String(validSeconds)], ['X-Amz-SignedHeaders', 'host'],
+    ].map(([k, v]) => `${k}=${encodeURIComponent(v)}`).join('&');
+    const request = [method, path, query, `host:${this.url.host}`, '', 'host', 'UNSIGNED-PAYLOAD'].join('\n');
+    const text = ['AWS4-HMAC-SHA256', time, scope, crypto.hash('SHA-256', request, 'hex')].join('\n');
+    return `${this.url.origin}${path}?${query}&X-Amz-Signature=${this.sign(scope, text)}`;
+  }
+
+  /** @param {string} key */
+  async delete(key) {
+    const { ok, status } = await fetch(this.address('DELETE', key), { method: 'DELETE', timeout: 3000 });
+    if (!ok) throw new Error(`the storage service answered ${status} to the deletion of ${key}`);
+  }
+}
+
+/**
+ * What is known of an attachment. It is kept in the storage of the plugin.
+ *
+ * @typedef {{uploader: string, name: string, mediaType: string, created: string, users: string[], groups: string[]}} Attachment
+ */
+
+/** @implements {StorageServiceProvider} */
+class Storage extends AppExtension {
+  /** @type {Bucket | undefined} */
+  #bucket;
+
+  getExtensionPoints() { return ['StorageServiceProvider']; }
+
+  start() { this.#bucket = new Bucket(app.config('s3-storage')); }
+
+  get bucket() {
+    if (!this.#bucket) throw new AppError('SERVER_UNAVAILABLE', 'the storage is not started');
+    return this.#bucket;
+  }
+
+  // Pictures of users: everybody sees them, everybody changes only their own.
+
+  /** @param {string} requesterId */
+  async deleteUserProfilePicture(requesterId) { await this.bucket.delete(`users/${requesterId}`); }
+
+  /** @param {string} requesterId @param {string} [_name] @param {string} [mediaType] */
+  queryUserProfilePictureUploadInfo(requesterId, _name, mediaType) { return this.bucket.uploadForm(`users/${requesterId}`, mediaType ?? 'image/png'); }
+
+  /** @param {string} _requesterId @param {string} userId */
+  queryUserProfilePictureDownloadInfo(_requesterId, userId) { return { url: this.bucket.address('GET', `users/${userId}`) }; }
+
+  // Pictures of groups: owner and managers change them.
+
+  /** @param {string} requesterId @param {string} groupId */
+  async deleteGroupProfilePicture(requesterId, groupId) {
+    await this.mustBeIn(groupId, requesterId, ['OWNER', 'MANAGER']);
+    await this.bucket.delete(`groups/${groupId}`);
+  }
+
+  /** @param {string} requesterId @param {string} groupId @param {string} [_name] @param {string} [mediaType] */
+  async queryGroupProfilePictureUploadInfo(requesterId, groupId, _name, mediaType) {
+    await this.mustBeIn(groupId, requesterId, ['OWNER', 'MANAGER']);
+    return this.bucket.uploadForm(`groups/${groupId}`, mediaType ?? 'image/png');
+  }
+
+  /** @param {string} _requesterId @param {string} groupId */
+  queryGroupProfilePictureDownloadInfo(_requesterId, groupId) { return { url: this.bucket.address('GET', `groups/${groupId}`) }; }
+
+  // Attachments: for who uploaded them and for those with whom they are shared.
+
+  /** @param {string} requesterId @param {string} [name] @param {string} [mediaType] */
+  queryMessageAttachmentUploadInfo(requesterId, name, mediaType) { return this.upload(requesterId, name, mediaType, [], []); }
+
+  /** @param {string} requesterId @param {string} userId @param {string} [name] @param {string} [mediaType] */
+  queryMessageAttachmentUploadInfoInPrivateConversation(requesterId, userId, name, mediaType) { return this.upload(requesterId, name, mediaType, [userId], []); }
+
+  /** @param {string} requesterId @param {string} groupId @param {string} [name] @param {string} [mediaType] */
+  async queryMessageAttachmentUploadInfoInGroupConversation(requesterId, groupId, name, mediaType) {
+    await this.mustBeIn(groupId, requesterId);
+    return this.upload(requesterId, name, mediaType, [], [groupId]);
+  }
+
+  /** @param {string} requesterId @param {string} [_idNum] @param {string} [idStr] */
+  async queryMessageAttachmentDownloadInfo(requesterId, _idNum, idStr) {
+    const { id, attachment } = await this.find(idStr);
+    const direct = attachment.uploader === requesterId || attachment.users.includes(requesterId);
+    if (!direct && !await this.isIn(attachment.groups, requesterId)) throw new AppError('UNAUTHORIZED', 'the attachment is not shared with you');
+    return { url: this.bucket.address('GET', `attachments/${id}`) };
+  }
+
+  /** @param {string} requesterId @param {string} [_idNum] @param {string} [idStr] */
+  async deleteMessageAttachment(requesterId, _idNum, idStr) {
+    const { id } = await this.find(idStr, requesterId);
+    await this.bucket.delete(`attachments/${id}`);
+    await app.storage.delete(`attachment/${id}`);
+    await app.storage.delete(`uploaded/${requesterId}/${id}`);
+  }
+
+  /** @param {string} requesterId @param {string | undefined} _idNum @param {string | undefined} idStr @param {string} userId */
+  shareMessageAttachmentWithUser(requesterId, _idNum, idStr, userId) { return this.share(requesterId, idStr, 'users', userId, true); }
+
+  /** @param {string} requesterId @param {string | undefined} _idNum @param {string | undefined} idStr @param {string} groupId */
+  async shareMessageAttachmentWithGroup(requesterId, _idNum, idStr, groupId) {
+    await this.mustBeIn(groupId, requesterId);
+    await this.share(requesterId, idStr, 'groups', groupId, true);
+  }
+
+  /** @param {string} requesterId @param {string | undefined} _idNum @param {string | undefined} idStr @param {string} userId */
+  unshareMessageAttachmentWithUser(requesterId, _idNum, idStr, userId) { return this.share(requesterId, idStr, 'users', userId, false); }
+
+  /** @param {string} requesterId @param {string | undefined} _idNum @param {string | undefined} idStr @param {string} groupId */
+  unshareMessageAttachmentWithGroup(requesterId, _idNum, idStr, groupId) { return this.share(requesterId, idStr, 'groups', groupId, false); }
+
+  /** @param {string} requesterId @param {DateRange} [range] */
+  async queryMessageAttachmentInfosUploadedByRequester(requesterId, range) {
+    const list = [];
+    for (const id of await app.storage.keys(`uploaded/${requesterId}/`)) {
+      const key = id.slice(id.lastIndexOf('/') + 1);
+      const attachment = /** @type {Attachment | undefined} */ (await app.storage.get(`attachment/${key}`));
+      if (!attachment) continue; // It was deleted.
+      const creationDate = new Date(attachment.created);
+      if ((range?.start && creationDate < range.start) || (range?.end && creationDate >= range.end)) continue;
+      list.push({ idStr: key, name: attachment.name, mediaType: attachment.mediaType, uploaderId: requesterId, creationDate });
+    }
+    return list;
+  }
+
+  /**
+   * @param {string} requesterId
+   * @param {string | undefined} name
+   * @param {string | undefined} mediaType
+   * @param {string[]} users
+   * @param {string[]} groups
+   */
+  async upload(requesterId, name = 'file', mediaType = 'application/octet-stream', users, groups) {
+    const id = crypto.randomUUID();
+    await app.storage.set(`attachment/${id}`, { uploader: requesterId, name, mediaType, created: new Date().toISOString(), users, groups });
+    await app.storage.set(`uploaded/${requesterId}/${id}`, true);
+    return { id, ...this.bucket.uploadForm(`attachments/${id}`, mediaType) };
+  }
+
+  /**
+   * @param {string | undefined} id
+   * @param {string} [owner] who must have uploaded it
+   */
+  async find(id, owner) {
+    const attachment = /** @type {Attachment | undefined} */ (id && await app.storage.get(`attachment/${id}`));
+    if (!id || !attachment) throw new AppError('RESOURCE_NOT_FOUND', 'there is no such attachment');
+    if (owner && attachment.uploader !== owner) throw new AppError('UNAUTHORIZED', 'only who uploaded an attachment may change it');
+    return { id, attachment };
+  }
+
+  /**
+   * @param {string} requesterId
+   * @param {string | undefined} idStr
+   * @param {'users' | 'groups'} kind
+   * @param {string} other
+   * @param {boolean} on
+   */
+  async share(requesterId, idStr, kind, other, on) {
+    const { id, attachment } = await this.find(idStr, requesterId);
+    const others = attachment[kind].filter((x) => x !== other);
+    await app.storage.set(`attachment/${id}`, { ...attachment, [kind]: on ? [...others, other] : others });
+  }
+
+  /** @param {string[]} groupIds @param {string} userId @param {string[]} [roles] */
+  async isIn(groupIds, userId, roles) {
+    if (groupIds.length === 0) return false;
+    const members = (await app.api.groupsMembers.query({ groupIds, userIds: [userId] })) ?? [];
+    return members.some((m) => !roles || roles.includes(String(m.role)));
+  }
+
+  /** @param {string} groupId @param {string} userId @param {string[]} [roles] */
+  async mustBeIn(groupId, userId, roles) {
+    if (!await this.isIn([groupId], userId, roles)) throw new AppError('UNAUTHORIZED', `you must be ${roles?.join(' or ') ?? 'a member'} of the group`);
+  }
+}
+
+export default class extends AppPlugin {
+  getDescriptor() { return { id: 's3-storage', version: '1.0', description: 'Keeps pictures and attachments in a bucket.', 'compatible-servers': ['SERVICE'] }; }
+
+  getExtensions() { return [Storage]; }
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package examples
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
+)
+
+const (
+	bucketName, accessKey, secretKey = "chat", "operator", "very/secret"
+	timeFormat                       = "20060102T150405Z"
+)
+
+// A bucket is a storage service with one bucket. It checks signatures as the protocol prescribes.
+type bucket struct {
+	*httptest.Server
+	mu    sync.Mutex
+	files map[string][]byte
+}
+
+func newBucket(t *testing.T) *bucket {
+	b := &bucket{files: map[string][]byte{}}
+	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var err error
+		if r.Method == http.MethodPost {
+			err = b.upload(r)
+		} else {
+			err = b.access(w, r)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(b.Close)
+	return b
+}
+
+// signature signs a text with the key that a credential leads to.
+func signature(credential, text string) (string, error) {
+	id, scope, _ := strings.Cut(credential, "/")
+	parts := strings.Split(scope, "/")
+	if id != accessKey || len(parts) != 4 || parts[1] != "eu-west-1" || parts[2] != "s3" || parts[3] != "aws4_request" {
+		return "", fmt.Errorf("the credential %q is wrong", credential)
+	}
+	key := []byte("AWS4" + secretKey)
+	for _, part := range append(parts, text) {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(part))
+		key = mac.Sum(nil)
+	}
+	return hex.EncodeToString(key), nil
+}
+
+// upload stores the file of a form whose fields are what the policy in it demands.
+func (b *bucket) upload(r *http.Request) error {
+	if err := r.ParseMultipartForm(1 << 20); err != nil {
+		return err
+	}
+	want, err := signature(r.FormValue("x-amz-credential"), r.FormValue("policy"))
+	if err != nil || r.URL.Path != "/"+bucketName || r.FormValue("x-amz-signature") != want {
+		return fmt.Errorf("the signature is wrong: %w", err)
+	}
+	text, err := base64.StdEncoding.DecodeString(r.FormValue("policy"))
+	if err != nil {
+		return err
+	}
+	var policy struct {
+		Expiration time.Time
+		Conditions []json.RawMessage
+	}
+	if err := json.Unmarshal(text, &policy); err != nil || time.Now().After(policy.Expiration) {
+		return fmt.Errorf("the policy is wrong: %s", text)
+	}
+	for _, c := range policy.Conditions {
+		var fields map[string]string
+		if json.Unmarshal(c, &fields) != nil {
+			continue // The range of the length.
+		}
+		for name, value := range fields {
+			if name != "bucket" && r.FormValue(name) != value {
+				return fmt.Errorf("the field %s is not %q", name, value)
+			}
+		}
+	}
+	file, _, err := r.FormFile("file")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(file)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.files[r.FormValue("key")] = data
+	return err
+}
+
+// access answers a request with a signed address.
+func (b *bucket) access(w http.ResponseWriter, r *http.Request) error {
+	query, given, _ := strings.Cut(r.URL.RawQuery, "&X-Amz-Signature=")
+	q := r.URL.Query()
+	sum := sha256.Sum256([]byte(strings.Join([]string{r.Method, r.URL.EscapedPath(), query, "host:" + r.Host, "", "host", "UNSIGNED-PAYLOAD"}, "\n")))
+	_, scope, _ := strings.Cut(q.Get("X-Amz-Credential"), "/")
+	want, err := signature(q.Get("X-Amz-Credential"), strings.Join([]string{"AWS4-HMAC-SHA256", q.Get("X-Amz-Date"), scope, hex.EncodeToString(sum[:])}, "\n"))
+	if err != nil || given != want {
+		return fmt.Errorf("the signature is wrong: %w", err)
+	}
+	signed, err := time.Parse(timeFormat, q.Get("X-Amz-Date"))
+	if seconds, _ := strconv.Atoi(q.Get("X-Amz-Expires")); err != nil || time.Since(signed) > time.Duration(seconds)*time.Second {
+		return fmt.Errorf("the address is too old: %w", err)
+	}
+	key := strings.TrimPrefix(r.URL.Path, "/"+bucketName+"/")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	data, there := b.files[key]
+	switch {
+	case r.Method == http.MethodDelete:
+		delete(b.files, key)
+		w.WriteHeader(http.StatusNoContent)
+	case !there:
+		w.WriteHeader(http.StatusNotFound)
+	default:
+		_, err = w.Write(data)
+	}
+	return err
+}
+
+// info is what the server says about a transfer.
+func info(n *wire.AppNotification) map[string]string {
+	m := map[string]string{}
+	for pair := range slices.Chunk(n.GetData().GetStringsWithVersion().GetStrings(), 2) {
+		m[pair[0]] = pair[1]
+	}
+	return m
+}
+
+// upload sends a file as a client does: everything but url and id is a field of the form.
+func upload(t *testing.T, fields map[string]string, data string) (int, string) {
+	t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if name != "url" && name != "id" {
+			if err := form.WriteField(name, fields[name]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	file, err := form.CreateFormFile("file", "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(file, data); err != nil {
+		t.Fatal(err)
+	}
+	if err := form.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return send(t, "POST", fields["url"], form.FormDataContentType(), &body)
+}
+
+func TestS3Storage(t *testing.T) {
+	b := newBucket(t)
+	s := start(t, "s3-storage", "s3-storage.endpoint="+b.URL, "s3-storage.bucket="+bucketName, "s3-storage.region=eu-west-1",
+		"s3-storage.access-key="+accessKey, "s3-storage.secret-key="+secretKey)
+	if status, body := admin(t, s, "POST", "/users", `{"id":7,"name":"Cid","password":"secret"}`); status != 200 {
+		t.Fatal(body)
+	}
+	ann, bob, cid := logIn(t, s, 5), logIn(t, s, 6), logIn(t, s, 7)
+
+	const attachment = wire.StorageResourceType_MESSAGE_ATTACHMENT
+	name, mediaType, toBob, annID, cidID := "Grüße.txt", "text/plain", int64(6), int64(5), int64(7)
+
+	// A picture: everybody sees it.
+	form := info(ann.Request(&wire.QueryResourceUploadInfoRequest{Type: wire.StorageResourceType_USER_PROFILE_PICTURE}))
+	if status, body := upload(t, form, "a portrait"); status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	forged := maps.Clone(form)
+	forged["key"] = "users/6"
+	if status, _ := upload(t, forged, "a moustache"); status != 403 {
+		t.Errorf("the picture of another was changed: %d", status)
+	}
+	picture := &wire.QueryResourceDownloadInfoRequest{Type: wire.StorageResourceType_USER_PROFILE_PICTURE, IdNum: &annID}
+	if status, body := send(t, "GET", info(bob.Request(picture))["url"], "", nil); status != 200 || body != "a portrait" {
+		t.Errorf("%d %s", status, body)
+	}
+	ann.Request(&wire.DeleteResourceRequest{Type: wire.StorageResourceType_USER_PROFILE_PICTURE})
+	if status, _ := send(t, "GET", info(bob.Request(picture))["url"], "", nil); status != 404 {
+		t.Errorf("the picture is still there: %d", status)
+	}
+
+	// An attachment for Bob, which Cid sees only when it is shared.
+	form = info(ann.Request(&wire.QueryResourceUploadInfoRequest{Type: attachment, IdNum: &toBob, Name: &name, MediaType: &mediaType}))
+	if status, body := upload(t, form, "hello Bob"); status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	id := form["id"]
+	download := &wire.QueryResourceDownloadInfoRequest{Type: attachment, IdStr: &id}
+	for _, c := range []*chat.Tester{ann, bob} {
+		if status, body := send(t, "GET", info(c.Request(download))["url"], "", nil); status != 200 || body != "hello Bob" {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+	if n := cid.Response(download); n.GetReason() != "the attachment is not shared with you" {
+		t.Errorf("Cid heard %d %q", n.GetCode(), n.GetReason())
+	}
+	share := &wire.UpdateMessageAttachmentInfoRequest{AttachmentIdStr: &id, UserIdToShareWith: &cidID}
+	if n := bob.Response(share); n.GetReason() != "only who uploaded an attachment may change it" {
+		t.Errorf("Bob heard %d %q", n.GetCode(), n.GetReason())
+	}
+	ann.Request(share)
+	cid.Request(download)
+	ann.Request(&wire.UpdateMessageAttachmentInfoRequest{AttachmentIdStr: &id, UserIdToUnshareWith: &cidID})
+	cid.Response(download)
+
+	// What Ann uploaded.
+	infos := ann.Request(&wire.QueryMessageAttachmentInfosRequest{}).GetData().GetStorageResourceInfos().GetInfos()
+	if len(infos) != 1 || infos[0].GetIdStr() != id || infos[0].GetName() != name || infos[0].GetMediaType() != mediaType || infos[0].GetUploaderId() != 5 {
+		t.Errorf("Ann uploaded %v", infos)
+	}
+	ann.Request(&wire.DeleteResourceRequest{Type: attachment, IdStr: &id})
+	if n := ann.Response(download); n.GetReason() != "there is no such attachment" {
+		t.Errorf("Ann heard %d %q", n.GetCode(), n.GetReason())
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.files) != 0 {
+		t.Errorf("left is %v", b.files)
+	}
+}
+
+// TestS3StorageOfGroups lets only those change the picture of a group who manage it.
+func TestS3StorageOfGroups(t *testing.T) {
+	b := newBucket(t)
+	s := start(t, "s3-storage", "s3-storage.endpoint="+b.URL, "s3-storage.bucket="+bucketName, "s3-storage.region=eu-west-1",
+		"s3-storage.access-key="+accessKey, "s3-storage.secret-key="+secretKey)
+	ann, bob := logIn(t, s, 5), logIn(t, s, 6)
+	group := ann.Request(&wire.CreateGroupRequest{Name: "Friends"}).GetData().GetLong()
+	picture := &wire.QueryResourceUploadInfoRequest{Type: wire.StorageResourceType_GROUP_PROFILE_PICTURE, IdNum: &group}
+	if status, body := upload(t, info(ann.Request(picture)), "a picture"); status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	if n := bob.Response(picture); n.GetReason() != "you must be OWNER or MANAGER of the group" {
+		t.Errorf("Bob heard %d %q", n.GetCode(), n.GetReason())
+	}
+	toGroup := -group
+	form := info(ann.Request(&wire.QueryResourceUploadInfoRequest{Type: wire.StorageResourceType_MESSAGE_ATTACHMENT, IdNum: &toGroup}))
+	id := form["id"]
+	download := &wire.QueryResourceDownloadInfoRequest{Type: wire.StorageResourceType_MESSAGE_ATTACHMENT, IdStr: &id}
+	if n := bob.Response(download); n.GetReason() != "the attachment is not shared with you" {
+		t.Errorf("Bob heard %d %q", n.GetCode(), n.GetReason())
+	}
+	if status, body := admin(t, s, "POST", "/groups/members", fmt.Sprintf(`{"groupId":%d,"userId":6,"role":"MEMBER"}`, group)); status != 200 {
+		t.Fatal(body)
+	}
+	bob.Request(download)
+}

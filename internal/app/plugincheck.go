@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js"
+)
+
+// CheckOptions say what to check.
+type CheckOptions struct {
+	// Roles are those of the server that the plugin is for.
+	Roles  []Role
+	Config *config.Config
+	// File is the plugin.
+	File string
+	// Logger gets what the plugin writes while it is loaded.
+	Logger *slog.Logger
+}
+
+// CheckPlugin loads a plugin as a server does, without a server: no hook and no function of it is called. The error is
+// a sentence for its author.
+func CheckPlugin(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err error) {
+	path, err := filepath.Abs(o.File)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %q: %w", o.File, err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the plugin: %w", err)
+	}
+	c := o.Config.Plugin
+	server := &checkServer{config: o.Config}
+	opts := plugin.Options{Settings: func() config.Plugin { return c }, Logger: o.Logger}
+	for _, r := range o.Roles {
+		opts.Roles = append(opts.Roles, pluginRoles[r])
+	}
+	server.operations, _ = functionsOf(o.Roles)
+	server.role = opts.Roles[0]
+	host, err := js.New(js.Options{Points: plugin.Points, Log: o.Logger, MemoryLimit: c.JavaScript.MemoryLimit, StackSize: c.JavaScript.StackSize, Server: server})
+	if err != nil {
+		return nil, err
+	}
+	opts.Hosts = []plugin.Host{host}
+	manager := plugin.NewManager(opts)
+	defer func() { err = errors.Join(err, manager.Close(context.WithoutCancel(ctx))) }()
+	return manager.Check(ctx, plugin.JavaScript, plugin.Source{Name: filepath.Base(path), Path: path, Data: data}, false)
+}
+
+// checkServer is what a plugin sees of a server while it is checked: the same names, and nothing behind them.
+type checkServer struct {
+	config     *config.Config
+	role       plugin.Role
+	operations []plugin.Operation
+}
+
+// Node implements plugin.Server.
+func (s *checkServer) Node() plugin.Node {
+	return plugin.Node{ID: "check", Role: s.role, Version: version}
+}
+
+// Operations implements plugin.Server.
+func (s *checkServer) Operations() []plugin.Operation { return s.operations }
+
+// Config implements plugin.Server.
+func (s *checkServer) Config(prefix string) (map[string]any, error) { return s.config.Foreign(prefix) }
+
+// Storage implements plugin.Server.
+func (s *checkServer) Storage() plugin.Storage { return nil }
+
+// Call implements plugin.Server.
+func (s *checkServer) Call(context.Context, plugin.Descriptor, string, json.RawMessage) (json.RawMessage, error) {
+	return nil, errNoServer
+}
+
+// Notify implements plugin.Server.
+func (s *checkServer) Notify(context.Context, plugin.Descriptor, plugin.Notification) error {
+	return errNoServer
+}
+
+var errNoServer = apierr.New(apierr.ServerUnavailable, "a plugin that is only checked has no server")
+
+var _ plugin.Server = (*checkServer)(nil)

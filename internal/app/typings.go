@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/typings"
+)
+
+// Typings returns the generated files for authors of plugins by their paths in the source tree.
+func Typings() (map[string][]byte, error) {
+	var apis []typings.API
+	for _, role := range AllRoles {
+		functions, _ := functionsOf([]Role{role})
+		apis = append(apis, typings.API{Role: pluginRoles[role], OpenAPI: OpenAPI(role), Operations: functions})
+	}
+	files := map[string][]byte{}
+	for path, write := range map[string]func() ([]byte, error){
+		"sdk/js/points.d.ts":       func() ([]byte, error) { return typings.Points(plugin.Points) },
+		"sdk/js/api.d.ts":          func() ([]byte, error) { return typings.Functions(apis...) },
+		"sdk/js/codes.d.ts":        func() ([]byte, error) { return typings.Codes(), nil },
+		"docs/extension-points.md": func() ([]byte, error) { return typings.Markdown(plugin.Points) },
+	} {
+		data, err := write()
+		if err != nil {
+			return nil, err
+		}
+		files[path] = data
+	}
+	return files, nil
+}

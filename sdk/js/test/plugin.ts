@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the types must accept, and, after @ts-expect-error, what they must refuse.
+
+class Everything extends AppExtension implements ClientRequestHandler, UserAuthenticator {
+  getExtensionPoints(): ExtensionPointName[] { return ['ClientRequestHandler', 'UserAuthenticator']; }
+
+  async start() {
+    const users = await app.api.users.query({ ids: ['1', '2'] });
+    const id: string | undefined = users?.[0]?.id;
+    app.log.info('started', { id }, app.node.role);
+    await app.storage.set('key', { nested: [1, 'a', true, null] });
+    // @ts-expect-error Ids are strings.
+    await app.api.users.query({ ids: [1] });
+    // @ts-expect-error There is no such parameter.
+    await app.api.users.query({ names: ['Ann'] });
+    // @ts-expect-error The ids are required.
+    await app.api.users.delete({});
+    // @ts-expect-error There is no such operation.
+    await app.api.users.drop();
+  }
+
+  transform(clientRequest: ClientRequest) {
+    const message = clientRequest.request.createMessageRequest;
+    if (message?.text === 'no') throw new AppError('MESSAGE_IS_ILLEGAL', 'because');
+    // @ts-expect-error An id is not a number.
+    clientRequest.userId = 5;
+    // @ts-expect-error There is no such device.
+    clientRequest.deviceType = 'TOASTER';
+    return clientRequest;
+  }
+
+  // @ts-expect-error The answer is a boolean.
+  authenticate(info: UserLoginInfo) { return info.password?.length; }
+}
+
+// @ts-expect-error There is no such status.
+new AppError('NO_SUCH_STATUS');
+// @ts-expect-error There is no DOM.
+document.title = '';
+// @ts-expect-error There is no Node.js.
+process.exit();
+
+export default class extends AppPlugin {
+  getDescriptor() { return { id: 'everything', version: '1.0' }; }
+
+  getExtensions() { return [Everything]; }
+}

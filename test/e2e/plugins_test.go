@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A terminal is what a program prints.
+type terminal struct {
+	mu   sync.Mutex
+	text string
+}
+
+func (s *terminal) add(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text += line + "\n"
+}
+
+// wait waits until the terminal shows something, and returns the first group of the expression.
+func (s *terminal) wait(t *testing.T, expression string) string {
+	t.Helper()
+	re := regexp.MustCompile(expression)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		s.mu.Lock()
+		found, text := re.FindStringSubmatch(s.text), s.text
+		s.mu.Unlock()
+		if found != nil {
+			return found[len(found)-1]
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the terminal never shows %s but\n%s", expression, text)
+		}
+	}
+}
+
+// TestPluginTutorial runs every command of the first chapter of the documentation of plugins.
+func TestPluginTutorial(t *testing.T) {
+	text, err := os.ReadFile("../../docs/plugins.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, chapter, _ := strings.Cut(string(text), "## Five minutes")
+	chapter, _, _ = strings.Cut(chapter, "\n## ")
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "bin", "app"), "../../cmd/app").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	ports := " --set app.service.admin-api.http.port=0 --set app.gateway.admin-api.http.port=0 --set app.gateway.websocket.port=0 --set app.gateway.tcp.port=0" +
+		" --set app.service.admin-api.http.host=127.0.0.1 --set app.gateway.admin-api.http.host=127.0.0.1"
+	screen, hosts, commands := &terminal{}, strings.NewReplacer(), 0
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(chapter, -1) {
+		for line := range strings.Lines(block[1]) {
+			commands++
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "bin/app plugin dev") {
+				startDev(t, dir, line+ports, screen)
+				hosts = strings.NewReplacer(
+					"localhost:8510", screen.wait(t, `service  admin interface  http://(\S+)`), "localhost:9510", screen.wait(t, `gateway  admin interface  http://(\S+)`))
+				screen.wait(t, "my-plugin is ready")
+				continue
+			}
+			cmd := exec.CommandContext(t.Context(), "bash", "-c", hosts.Replace(line))
+			cmd.Dir = dir
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", line, err, out)
+			}
+			checkTutorial(t, line, string(out), screen)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "node", "../../sdk/js/node_modules/typescript/bin/tsc", "--project", filepath.Join(dir, "my-plugin", "jsconfig.json")).CombinedOutput(); err != nil {
+		t.Errorf("the types refuse the new plugin: %v\n%s", err, out)
+	}
+	if commands < 12 {
+		t.Errorf("the chapter has %d commands", commands)
+	}
+}
+
+// startDev runs a command until the test ends.
+func startDev(t *testing.T, dir, line string, screen *terminal) {
+	t.Helper()
+	cmd := exec.CommandContext(context.Background(), "bash", "-c", "exec "+line)
+	cmd.Dir = dir
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			screen.add(lines.Text())
+		}
+	}()
+	t.Cleanup(func() {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		<-done
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	})
+}
+
+// checkTutorial looks at what a command of the tutorial did.
+func checkTutorial(t *testing.T, line, out string, screen *terminal) {
+	t.Helper()
+	want := `"code":1000`
+	switch {
+	case strings.Contains(line, "plugin new"):
+		want = "my-plugin.js is a plugin that works"
+	case strings.Contains(line, "plugin check"):
+		want = "ClientRequestHandler: transform (without handle)"
+	case strings.Contains(line, "/prometheus"):
+		want = `plugin="my-plugin"`
+	case strings.Contains(line, "DELETE"):
+		want = "" // There is nothing to say.
+	case strings.HasPrefix(line, "sed "):
+		screen.wait(t, "(?s)my-plugin is ready.*my-plugin is ready")
+		want = ""
+	case strings.HasPrefix(line, "node "):
+		want = ""
+	case strings.Contains(line, "replace=true"):
+		want = `"replaced":true`
+	case strings.Contains(line, "/users -d"):
+		screen.wait(t, "an administrator: createUser, which ended with 1000")
+	case strings.Contains(line, "users?ids=1"):
+		screen.wait(t, "somebody asked for queryUsers, which ended with 1000")
+	}
+	if !strings.Contains(out, want) {
+		t.Errorf("%s\nanswers %s\nwithout %s", line, out, want)
+	}
+}
