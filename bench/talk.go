@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -124,7 +125,7 @@ func (t *talk) run(s *server, window int, rate float64, duration time.Duration) 
 	}
 	wg.Wait()
 	took := time.Since(begin)
-	if err := errors.Join(failures...); err != nil {
+	if err := cmp.Or(failures...); err != nil {
 		return result{}, err
 	}
 	var all []time.Duration
