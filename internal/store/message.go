@@ -151,8 +151,10 @@ func unpackRecords(packed []byte) ([][]byte, error) {
 	return records, nil
 }
 
+// insertMessages may leave some rows behind when it fails, because the transaction fails with it: SQLite need not be able to
+// undo the statement alone.
 var insertMessages = newRowsStatement(
-	"INSERT INTO message (id, conversation_id, is_group_message, is_system_message, delivery_date, modification_date, deletion_date, recall_date, "+
+	"INSERT OR FAIL INTO message (id, conversation_id, is_group_message, is_system_message, delivery_date, modification_date, deletion_date, recall_date, "+
 		"text, sender_id, sender_ip, target_id, records, burn_after, reference_id, sequence_id, pre_message_id) VALUES ",
 	"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "",
 )
