@@ -22,8 +22,10 @@ type result struct {
 
 // load sends the same request over a number of connections, one at a time on
 // each, for a while. The client does little and allocates nothing for an
-// answer, so that it leaves the processors to the server.
-func load(s *server, request string, connections int, duration time.Duration) result {
+// answer, so that it leaves the processors to the server. A rate above 0 paces
+// it: the connections send by the clock, in turns, and a request that must wait
+// for the answer before it counts from the time at which it was due.
+func load(s *server, request string, connections int, rate float64, duration time.Duration) result {
 	var wg sync.WaitGroup
 	times := make([][]time.Duration, connections)
 	used, known := cpuTime(s.pid)
@@ -38,10 +40,23 @@ func load(s *server, request string, connections int, duration time.Duration) re
 			defer conn.Close()
 			r := bufio.NewReaderSize(conn, 64<<10)
 			out := []byte(request)
-			for {
+			var pause time.Duration
+			due := start
+			if rate > 0 {
+				pause = time.Duration(float64(connections) / rate * float64(time.Second))
+				due = start.Add(pause * time.Duration(i) / time.Duration(connections))
+			}
+			for ; ; due = due.Add(pause) {
+				early := time.Until(due)
+				if early > 0 {
+					time.Sleep(early)
+				}
 				sent := time.Now()
 				if sent.After(end) {
 					return
+				}
+				if pause > 0 && early <= 0 {
+					sent = due
 				}
 				if _, err := conn.Write(out); err != nil {
 					panic(err)
@@ -103,5 +118,11 @@ func readAnswer(r *bufio.Reader) error {
 // median returns the round with the middle rate.
 func median(results []result) result {
 	slices.SortFunc(results, func(a, b result) int { return int(a.rate - b.rate) })
+	return results[len(results)/2]
+}
+
+// medianP99 returns the round with the middle p99, for rounds whose rate is given.
+func medianP99(results []result) result {
+	slices.SortFunc(results, func(a, b result) int { return int(a.p99 - b.p99) })
 	return results[len(results)/2]
 }

@@ -26,10 +26,14 @@ func main() {
 	runtime.GOMAXPROCS(1)
 	duration := flag.Duration("duration", 3*time.Second, "length of one round")
 	rounds := flag.Int("rounds", 3, "rounds of each server, taken in turns")
-	only := flag.String("only", "", "admin or domain: only that part")
+	only := flag.String("only", "", "admin, clients or domain: only that part")
 	sizes := flag.String("users", "10000,1000000", "numbers of users of the databases of the domain part, the smallest first")
 	perUser := flag.Int("messages-per-user", 10, "number of messages for each user there")
 	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the writes of the domain part")
+	load := clientOptions{}
+	flag.IntVar(&load.pairs, "pairs", 128, "number of pairs of users of the clients part")
+	flag.IntVar(&load.window, "window", 8, "number of messages of each pair that are on their way there")
+	flag.IntVar(&load.sessions, "sessions", 20_000, "number of idle sessions there, as far as open files are allowed")
 	flag.Parse()
 	users, err := parseSizes(*sizes)
 	if err != nil {
@@ -37,12 +41,19 @@ func main() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
-	if *only != "domain" {
+	wants := func(part string) bool { return *only == "" || *only == part }
+	if wants("admin") {
 		if err := adminAPI(ctx, *duration, *rounds); err != nil {
 			log.Fatalf("bench: %v", err)
 		}
 	}
-	if *only != "admin" {
+	if wants("clients") {
+		load.duration, load.rounds = *duration, *rounds
+		if err := clients(ctx, load); err != nil {
+			log.Fatalf("bench: %v", err)
+		}
+	}
+	if wants("domain") {
 		o := domainOptions{users: users, messagesPerUser: *perUser, duration: *duration, rounds: *rounds, postgres: *postgres}
 		if err := benchDomain(ctx, o); err != nil {
 			log.Fatalf("bench: %v", err)

@@ -35,7 +35,7 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 	}
 	d := &a.domain
 	generator, counters := a.nodes[Service].IDs(), a.metrics.Service()
-	settings := func() config.Service { return a.live.Current().Service }
+	settings := func() *config.Service { return &a.live.Current().Service }
 	userSettings := func() config.User { return settings().User }
 	d.relationships = relationship.New(relationship.Options{Store: a.store, IDs: generator, Settings: userSettings})
 	d.users = a.newUsers(generator)

@@ -32,6 +32,9 @@ type Endpoint[Req, Resp any] struct {
 	Role NodeType
 	// Codec is JSON if nil.
 	Codec Codec
+	// Direct lets a caller in the same process run the handler in its own goroutine, which costs less. It is for handlers
+	// that end soon after their context does: the caller cannot leave one behind that does not.
+	Direct bool
 }
 
 func (e Endpoint[Req, Resp]) codec() Codec {
@@ -58,7 +61,7 @@ func Handle[Req, Resp any](n *Node, e Endpoint[Req, Resp], fn func(ctx context.C
 		return fmt.Errorf("handle endpoint %q: it belongs to nodes of type %s, this one is a %s", e.Name, e.Role, n.options.Type)
 	}
 	codec := e.codec()
-	h := &handler{node: n, name: e.Name, role: e.Role}
+	h := &handler{node: n, name: e.Name, role: e.Role, direct: e.Direct}
 	h.local = func(ctx context.Context, value any) (any, error) {
 		req, ok := value.(*Req)
 		if !ok {

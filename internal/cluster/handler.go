@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -24,7 +25,10 @@ type handler struct {
 	local  func(ctx context.Context, req any) (any, error)
 	remote func(ctx context.Context, data []byte) ([]byte, error)
 
-	direct *nats.Subscription
+	// direct is Endpoint.Direct.
+	direct bool
+
+	named *nats.Subscription
 	// queue belongs to the node's switching lock.
 	queue *nats.Subscription
 }
@@ -33,11 +37,11 @@ type handler struct {
 func (n *Node) add(h *handler) error {
 	c := n.cluster
 	subject := c.nodeSubject(n.id, h.name)
-	direct, err := c.conn.Subscribe(subject, h.serve)
+	named, err := c.conn.Subscribe(subject, h.serve)
 	if err != nil {
 		return fmt.Errorf("handle endpoint %q: %w", h.name, err)
 	}
-	h.direct = direct
+	h.named = named
 	n.mu.Lock()
 	switch {
 	case n.leaving:
@@ -49,7 +53,7 @@ func (n *Node) add(h *handler) error {
 	}
 	n.mu.Unlock()
 	if err != nil {
-		_ = direct.Unsubscribe()
+		_ = named.Unsubscribe()
 		return fmt.Errorf("handle endpoint %q: %w", h.name, err)
 	}
 	c.mu.Lock()
@@ -122,7 +126,7 @@ func (c *Cluster) removeHandlers(handlers []*handler) {
 	}
 	c.mu.Unlock()
 	for _, h := range handlers {
-		_ = h.direct.Unsubscribe()
+		_ = h.named.Unsubscribe()
 	}
 }
 
@@ -138,6 +142,10 @@ func (h *handler) invoke(ctx context.Context, req any) (any, error) {
 	deadline, _ := ctx.Deadline()
 	own, cancel := context.WithDeadline(h.node.ctx, deadline)
 	defer cancel()
+	if h.direct {
+		defer context.AfterFunc(ctx, cancel)()
+		return h.invokeHere(ctx, own, req)
+	}
 	type outcome struct {
 		value any
 		err   error
@@ -161,6 +169,25 @@ func (h *handler) invoke(ctx context.Context, req any) (any, error) {
 	case <-ctx.Done():
 		return nil, callError(ctx, h.name, ctx.Err())
 	}
+}
+
+// invokeHere runs the handler with the context own, which ends with ctx, in the goroutine of the caller.
+func (h *handler) invokeHere(ctx, own context.Context, req any) (value any, err error) {
+	defer h.node.exit()
+	err = h.protect(own, func() (err error) {
+		value, err = h.local(own, req)
+		return err
+	})
+	// A caller elsewhere would not wait for a response that comes late.
+	switch deadline, _ := ctx.Deadline(); {
+	case ctx.Err() != nil:
+		return nil, callError(ctx, h.name, ctx.Err())
+	case !time.Now().Before(deadline):
+		return nil, callError(ctx, h.name, context.DeadlineExceeded)
+	case err != nil:
+		return nil, failureOf(err).err()
+	}
+	return value, nil
 }
 
 // serve answers a request that came over the fabric.

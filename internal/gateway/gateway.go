@@ -82,8 +82,9 @@ type Gateway struct {
 	// draining says that nothing new is begun.
 	draining atomic.Bool
 	// work is the requests that are being worked on, group is every goroutine.
-	work  work
-	group sync.WaitGroup
+	work    work
+	group   sync.WaitGroup
+	workers workers
 
 	mu          sync.Mutex
 	connections map[*connection]struct{}
@@ -110,6 +111,7 @@ func Start(o Options) (*Gateway, error) {
 		options: o, settings: o.Settings, limiter: ratelimit.New(time.Now), sessions: newSessions(),
 		connections: map[*connection]struct{}{}, offline: make(chan struct{}, offlineAtOnce), stop: make(chan struct{}),
 	}
+	g.workers = workers{group: &g.group, jobs: make(chan func()), stop: g.stop}
 	p := o.Ports.options
 	g.websocket = transport{
 		framing: webSocketFraming, settings: c.WebSocket.ClientTransport, proxy: c.WebSocket.RemoteAddressSource.ProxyProtocolMode,

@@ -59,7 +59,7 @@ func (c *connection) receive(payload []byte) {
 	}
 }
 
-// work runs a request in a goroutine of its own.
+// work runs a request in another goroutine.
 func (c *connection) work(id int64, begin time.Time, fn func()) {
 	g := c.gateway
 	if !g.work.begin() {
@@ -67,7 +67,7 @@ func (c *connection) work(id int64, begin time.Time, fn func()) {
 		return
 	}
 	c.requests <- struct{}{}
-	g.start(func() {
+	g.workers.do(func() {
 		defer func() {
 			<-c.requests
 			g.work.done()

@@ -12,7 +12,7 @@ import (
 )
 
 // HandleRequest lets a service answer a request of a client that a gateway does not answer itself.
-var HandleRequest = cluster.Endpoint[Request, Response]{Name: "client.request", Role: cluster.Service, Codec: codec{}}
+var HandleRequest = cluster.Endpoint[Request, Response]{Name: "client.request", Role: cluster.Service, Codec: codec{}, Direct: true}
 
 // A Request is a client's request as a gateway passes it on.
 type Request struct {
@@ -52,7 +52,7 @@ type Verdict struct {
 }
 
 // Deliver lets a gateway send a notification to sessions. It goes to a named node.
-var Deliver = cluster.Endpoint[Delivery, Delivered]{Name: "session.deliver", Codec: codec{}}
+var Deliver = cluster.Endpoint[Delivery, Delivered]{Name: "session.deliver", Codec: codec{}, Direct: true}
 
 // A Delivery is a notification and whom it is for: every session of the recipients on the gateway.
 type Delivery struct {

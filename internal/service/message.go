@@ -128,32 +128,34 @@ func (c *Courier) Deliver(ctx context.Context, d message.Delivery) error {
 	return nil
 }
 
-// relayOf is what recipients of a message get: the request of the sender, completed by what the server decided.
+// relayOf is what recipients of a message get: the request of the sender, completed by what the server decided. It shares
+// what nobody changes with the request.
 func relayOf(d message.Delivery) *wire.AppRequest {
-	m := d.Message
-	relay, ok := d.Origin.(*wire.AppRequest)
+	relay := &wire.AppRequest{}
+	origin, ok := d.Origin.(*wire.AppRequest)
 	if ok {
-		relay = proto.CloneOf(relay)
-	} else {
-		relay = &wire.AppRequest{}
+		relay.RequestId, relay.CustomAttributes = origin.RequestId, origin.CustomAttributes
+		keepUnknown(relay, origin)
 	}
 	if d.Event == message.Updated {
-		if relay.GetUpdateMessageRequest() == nil {
-			body := &wire.UpdateMessageRequest{MessageId: m.ID, Text: d.Edit.Text, RecallDate: millisOrNil(d.Edit.RecallDate)}
+		body := origin.GetUpdateMessageRequest()
+		if body == nil {
+			body = &wire.UpdateMessageRequest{MessageId: d.Message.ID, Text: d.Edit.Text, RecallDate: millisOrNil(d.Edit.RecallDate)}
 			if d.Edit.Records != nil {
 				body.Records = *d.Edit.Records
 			}
-			relay.Kind = &wire.AppRequest_UpdateMessageRequest{UpdateMessageRequest: body}
 		}
+		relay.Kind = &wire.AppRequest_UpdateMessageRequest{UpdateMessageRequest: body}
 		return relay
 	}
-	body := relay.GetCreateMessageRequest()
-	if body == nil {
-		body = &wire.CreateMessageRequest{}
-		relay.Kind = &wire.AppRequest_CreateMessageRequest{CreateMessageRequest: body}
+	m := d.Message
+	body := &wire.CreateMessageRequest{
+		MessageId: &m.ID, DeliveryDate: millis(m.DeliveryDate), Text: m.Text, Records: m.Records, BurnAfter: m.BurnAfter, PreMessageId: m.PreMessageID,
 	}
-	body.MessageId, body.DeliveryDate = &m.ID, millis(m.DeliveryDate)
-	body.Text, body.Records, body.BurnAfter, body.PreMessageId = m.Text, m.Records, m.BurnAfter, m.PreMessageID
+	if asked := origin.GetCreateMessageRequest(); asked != nil {
+		body.IsSystemMessage, body.GroupId, body.RecipientId, body.CustomAttributes = asked.IsSystemMessage, asked.GroupId, asked.RecipientId, asked.CustomAttributes
+		keepUnknown(body, asked)
+	}
 	if m.IsSystemMessage {
 		body.IsSystemMessage = proto.Bool(true)
 	}
@@ -162,7 +164,15 @@ func relayOf(d message.Delivery) *wire.AppRequest {
 	} else {
 		body.RecipientId = &m.TargetID
 	}
+	relay.Kind = &wire.AppRequest_CreateMessageRequest{CreateMessageRequest: body}
 	return relay
+}
+
+// keepUnknown passes on what a newer client has sent.
+func keepUnknown(to, from proto.Message) {
+	if unknown := from.ProtoReflect().GetUnknown(); len(unknown) > 0 {
+		to.ProtoReflect().SetUnknown(unknown)
+	}
 }
 
 func date(millis *int64) *time.Time {

@@ -133,7 +133,7 @@ func PutConversations(ctx context.Context, tx Tx, private map[PrivateConversatio
 	for key, date := range private {
 		privateRows = append(privateRows, privateConversationRow{OwnerID: key.OwnerID, TargetID: key.TargetID, ReadDate: date.UnixMilli()})
 	}
-	if _, err := putReadDates(ctx, tx, privateRows, "CONFLICT (owner_id, target_id) DO UPDATE", false); err != nil {
+	if _, err := putPrivateReadDates(ctx, tx, privateRows, false); err != nil {
 		return err
 	}
 	memberRows := make([]groupConversationRow, 0, len(members))

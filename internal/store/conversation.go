@@ -107,7 +107,28 @@ func PutPrivateReadDates(ctx context.Context, tx Tx, keys []PrivateConversationK
 	for i, key := range keys {
 		rows[i] = privateConversationRow{OwnerID: key.OwnerID, TargetID: key.TargetID, ReadDate: date.UnixMilli()}
 	}
-	return putReadDates(ctx, tx, rows, "CONFLICT (owner_id, target_id) DO UPDATE", back)
+	return putPrivateReadDates(ctx, tx, rows, back)
+}
+
+var advancePrivateReadDates = newRowsStatement(
+	"INSERT INTO private_conversation AS t (owner_id, target_id, read_date) VALUES ",
+	"(?, ?, ?)",
+	" ON CONFLICT (owner_id, target_id) DO UPDATE SET read_date = excluded.read_date WHERE t.read_date < excluded.read_date",
+)
+
+// putPrivateReadDates takes rows with different keys.
+func putPrivateReadDates(ctx context.Context, tx Tx, rows []privateConversationRow, back bool) (int64, error) {
+	c, ok := boundConn(tx)
+	if !ok || back {
+		return putReadDates(ctx, tx, rows, "CONFLICT (owner_id, target_id) DO UPDATE", back)
+	}
+	set, err := advancePrivateReadDates.exec(ctx, c, len(rows), func(args []any, i int) []any {
+		return append(args, rows[i].OwnerID, rows[i].TargetID, rows[i].ReadDate)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("set read dates: %w", err)
+	}
+	return set, nil
 }
 
 // PutGroupReadDates is PutPrivateReadDates for members of groups.

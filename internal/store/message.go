@@ -151,13 +151,35 @@ func unpackRecords(packed []byte) ([][]byte, error) {
 	return records, nil
 }
 
+// insertMessages may leave some rows behind when it fails, because the transaction fails with it: SQLite need not be able to
+// undo the statement alone.
+var insertMessages = newRowsStatement(
+	"INSERT OR FAIL INTO message (id, conversation_id, is_group_message, is_system_message, delivery_date, modification_date, deletion_date, recall_date, "+
+		"text, sender_id, sender_ip, target_id, records, burn_after, reference_id, sequence_id, pre_message_id) VALUES ",
+	"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "",
+)
+
+// appendArgs appends the arguments of insertMessages.
+func (row *messageRow) appendArgs(args []any) []any {
+	return append(args,
+		row.ID, bytesOrNull(row.ConversationID), row.IsGroupMessage, row.IsSystemMessage, row.DeliveryDate, orNull(row.ModificationDate),
+		orNull(row.DeletionDate), orNull(row.RecallDate), orNull(row.Text), row.SenderID, bytesOrNull(row.SenderIP), row.TargetID,
+		bytesOrNull(row.Records), orNull(row.BurnAfter), orNull(row.ReferenceID), orNull(row.SequenceID), orNull(row.PreMessageID))
+}
+
 // InsertMessages stores new messages. An id that exists is an ErrDuplicateKey.
 func InsertMessages(ctx context.Context, tx Tx, messages ...Message) error {
 	rows := make([]messageRow, len(messages))
 	for i, m := range messages {
 		rows[i] = newMessageRow(m)
 	}
-	if err := insertRows(ctx, tx, rows); err != nil {
+	var err error
+	if c, ok := boundConn(tx); ok {
+		_, err = insertMessages.exec(ctx, c, len(rows), func(args []any, i int) []any { return rows[i].appendArgs(args) })
+	} else {
+		err = insertRows(ctx, tx, rows)
+	}
+	if err != nil {
 		return fmt.Errorf("insert messages: %w", err)
 	}
 	return nil

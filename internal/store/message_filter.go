@@ -177,25 +177,6 @@ func countDistinct(ctx context.Context, r Reader, column string, filter MessageF
 	return count, nil
 }
 
-// A MessageRecipient is what decides whether a user gets the private messages of another.
-type MessageRecipient struct {
-	// Active means that the recipient has an account that is active and was not deleted.
-	Active       bool `bun:"active"`
-	BlocksSender bool `bun:"blocks_sender"`
-}
-
-// FindMessageRecipient returns what decides whether a recipient gets private messages of a sender.
-func FindMessageRecipient(ctx context.Context, r Reader, recipient, sender int64) (found MessageRecipient, err error) {
-	err = r.NewSelect().
-		ColumnExpr("EXISTS (SELECT 1 FROM user_account AS u WHERE u.id = ? AND u.is_active AND u.deletion_date IS NULL) AS active", recipient).
-		ColumnExpr("EXISTS (SELECT 1 FROM relationship AS o WHERE o.owner_id = ? AND o.related_user_id = ? AND o.block_date IS NOT NULL) AS blocks_sender", recipient, sender).
-		Scan(ctx, &found)
-	if err != nil {
-		return found, fmt.Errorf("find the recipient %d of a message: %w", recipient, translate(err))
-	}
-	return found, nil
-}
-
 // HasPrivateMessage reports whether a user ever sent another one a private message that is still there.
 func HasPrivateMessage(ctx context.Context, r Reader, sender, target int64) (bool, error) {
 	query := r.NewSelect().TableExpr("message AS t").ColumnExpr("1").

@@ -22,8 +22,8 @@ import (
 // revisionConnections is how many connections answer nothing but Revision.
 const revisionConnections = 2
 
-// journalSizeLimit is the size to which the write-ahead log shrinks after it had to grow.
-const journalSizeLimit = 64 << 20
+// journalSize is the setting of the size to which the write-ahead log shrinks after it had to grow: 64 MB.
+const journalSize = "journal_size_limit(67108864)"
 
 // sqliteEngine is a file with one connection that writes and some that read.
 type sqliteEngine struct {
@@ -61,7 +61,8 @@ func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error)
 	if err != nil {
 		return nil, errors.Join(err, read.Close())
 	}
-	write, err := sqlitePool(loc, o, nil)
+	// What a statement or a savepoint would have to undo is kept in memory: it need not outlive the process.
+	write, err := sqlitePool(loc, o, url.Values{"_pragma": {journalSize, "temp_store(MEMORY)"}})
 	if err != nil {
 		return nil, errors.Join(err, read.Close(), revisions.Close())
 	}
@@ -100,7 +101,7 @@ func sqlitePool(loc location, o Options, more url.Values) (*sql.DB, error) {
 		"_busy_timeout": {strconv.FormatInt(milliseconds(o.LockTimeout), 10)},
 		"_foreign_keys": {"1"},
 		"_synchronous":  {"FULL"},
-		"_pragma":       {"journal_size_limit(" + strconv.Itoa(journalSizeLimit) + ")"},
+		"_pragma":       {journalSize},
 		"_dqs":          {"0"},
 		"_error_rc":     {"1"},
 	}

@@ -37,14 +37,17 @@ func newStatementCache(conn *sql.Conn) *statementCache {
 }
 
 // get returns a statement that does what the query says, and its arguments. It is nil for a query that is better run as
-// it is.
-func (c *statementCache) get(ctx context.Context, query string) (*sql.Stmt, []any, error) {
+// it is. Values that stand in a query without arguments become arguments.
+func (c *statementCache) get(ctx context.Context, query string, args []any) (*sql.Stmt, []any, error) {
 	if c == nil || len(query) > maxLiftedLength {
 		return nil, nil, nil
 	}
-	text, args, ok := liftLiterals(query)
-	if !ok {
-		return nil, nil, nil
+	text := query
+	if len(args) == 0 {
+		var ok bool
+		if text, args, ok = liftLiterals(query); !ok {
+			return nil, nil, nil
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

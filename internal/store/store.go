@@ -210,6 +210,9 @@ func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 
 type guardKey struct{}
 
+// Guarded reports whether the Write functions of a context run behind a guard, and so cannot be joined with those of others.
+func Guarded(ctx context.Context) bool { return ctx.Value(guardKey{}) != nil }
+
 // WithGuard returns a context whose Write functions run behind guard, in the same transaction: when guard fails, nothing
 // is written. Work that somebody else may have taken over is guarded that way without knowing it.
 func WithGuard(ctx context.Context, guard WriteFunc) context.Context {

@@ -101,7 +101,7 @@ func (c *txConn) finish() error {
 	return err
 }
 
-func (c *txConn) check(query string) error {
+func (c *txConn) check(query string, args []any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -113,6 +113,11 @@ func (c *txConn) check(query string) error {
 		return c.err
 	}
 	c.err = checkText(query)
+	for _, arg := range args {
+		if text, ok := arg.(string); ok && c.err == nil {
+			c.err = checkText(text)
+		}
+	}
 	return c.err
 }
 
@@ -136,7 +141,7 @@ func (c *txConn) bound(ctx context.Context) context.Context {
 }
 
 func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if err := c.check(query); err != nil {
+	if err := c.check(query, args); err != nil {
 		return nil, err
 	}
 	result, err := c.exec(c.bound(ctx), query, args)
@@ -144,7 +149,7 @@ func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sq
 }
 
 func (c *txConn) exec(ctx context.Context, query string, args []any) (sql.Result, error) {
-	statement, lifted, err := c.prepared(ctx, query, args)
+	statement, lifted, err := c.statements.get(ctx, query, args)
 	if err != nil {
 		return nil, err
 	}
@@ -154,16 +159,8 @@ func (c *txConn) exec(ctx context.Context, query string, args []any) (sql.Result
 	return statement.ExecContext(ctx, lifted...)
 }
 
-// prepared returns a compiled statement and its arguments, or nil if there is none.
-func (c *txConn) prepared(ctx context.Context, query string, args []any) (*sql.Stmt, []any, error) {
-	if len(args) > 0 {
-		return nil, nil, nil
-	}
-	return c.statements.get(ctx, query)
-}
-
 func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := c.check(query); err != nil {
+	if err := c.check(query, args); err != nil {
 		return nil, err
 	}
 	rows, err := c.query(c.bound(ctx), query, args)
@@ -171,7 +168,7 @@ func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*
 }
 
 func (c *txConn) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
-	statement, lifted, err := c.prepared(ctx, query, args)
+	statement, lifted, err := c.statements.get(ctx, query, args)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +179,7 @@ func (c *txConn) query(ctx context.Context, query string, args []any) (*sql.Rows
 }
 
 func (c *txConn) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	if err := c.check(query); err != nil {
+	if err := c.check(query, args); err != nil {
 		return c.conn.QueryRowContext(failedContext{ctx, err}, query, args...)
 	}
 	row := c.conn.QueryRowContext(c.bound(ctx), query, args...)

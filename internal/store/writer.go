@@ -25,8 +25,8 @@ const (
 )
 
 // A writer owns the one connection of a SQLite database that writes. A commit costs a flush to disk, so the functions
-// that wait share one: the owner begins a transaction, gives each function its turn inside a savepoint and commits
-// once when nobody waits any more. While it commits, the next functions gather by themselves; a single writer is
+// that wait share one: the owner begins a transaction, gives each function its turn, inside a savepoint if it is not the
+// first, and commits once when nobody waits any more. While it commits, the next functions gather by themselves; a single writer is
 // never delayed.
 //
 // A function runs in the goroutine of its caller, to which the owner hands the turn. A panic or a runtime.Goexit
@@ -213,7 +213,7 @@ func (w *writer) batch() {
 			continue
 		}
 		w.counters.queue.Add(-1)
-		keep, err := w.turn(j)
+		keep, err := w.turn(j, len(members) == 0)
 		if err != nil {
 			w.rollback()
 			w.again(members, false)
@@ -252,7 +252,7 @@ func (w *writer) again(members []*job, alone bool) {
 		var kept []*job
 		broken := false
 		for i, j := range group {
-			keep, err := w.turn(j)
+			keep, err := w.turn(j, len(kept) == 0)
 			if err != nil {
 				w.rollback()
 				rest = append(append(kept, group[i+1:]...), rest...)
@@ -276,13 +276,15 @@ func (w *writer) again(members []*job, alone bool) {
 	}
 }
 
-// turn runs one job inside a savepoint. It keeps a job whose outcome depends on the commit: one that failed belongs
-// to them, because what it saw of the others is not committed yet. An error means that the transaction is lost; the
-// job that caused it has its result then.
-func (w *writer) turn(j *job) (keep bool, lost error) {
-	if err := w.exec("SAVEPOINT w"); err != nil {
-		w.finish(j, err)
-		return false, err
+// turn runs one job, the first of a transaction by itself and the others inside a savepoint. It keeps a job whose outcome
+// depends on the commit: one that failed belongs to them, because what it saw of the others is not committed yet. An error
+// means that the transaction is lost; the job that caused it has its result then.
+func (w *writer) turn(j *job, first bool) (keep bool, lost error) {
+	if !first {
+		if err := w.exec("SAVEPOINT w"); err != nil {
+			w.finish(j, err)
+			return false, err
+		}
 	}
 	t := &txConn{conn: w.conn, lost: w.lost.Load, statements: w.compiled}
 	j.turn <- t
@@ -297,18 +299,29 @@ func (w *writer) turn(j *job) (keep bool, lost error) {
 		w.finish(j, out.err)
 		return false, out.err
 	}
-	var err error
-	if out.err != nil || out.aborted {
-		err = w.exec("ROLLBACK TO w")
-	}
-	if err == nil {
-		err = w.exec("RELEASE w")
-	}
-	if err != nil {
-		w.finish(j, errors.Join(out.err, err))
+	failed := out.err != nil || out.aborted
+	if first && failed {
+		// There is nothing of others that would have to stay, and nothing of others that it saw.
+		w.rollback()
+		err := w.begin()
+		w.lost.Store(err != nil)
+		w.finish(j, out.err)
 		return false, err
 	}
-	if out.aborted {
+	var err error
+	switch {
+	case failed:
+		if err = w.exec("ROLLBACK TO w"); err == nil {
+			err = w.exec("RELEASE w")
+		}
+	case !first:
+		err = w.exec("RELEASE w")
+	}
+	switch {
+	case err != nil:
+		w.finish(j, errors.Join(out.err, err))
+		return false, err
+	case out.aborted:
 		w.finish(j, nil)
 		return false, nil
 	}
@@ -393,6 +406,9 @@ func (w *writer) commit(members []*job) error {
 // rollback ends the transaction if the engine has not ended it already. A connection that cannot even do that is
 // given up.
 func (w *writer) rollback() {
+	if w.conn == nil {
+		return
+	}
 	if err := w.exec("ROLLBACK"); err != nil && !w.lost.Load() {
 		w.options.Logger.Warn("could not roll back, reconnecting", "error", err)
 		w.disconnect()

@@ -61,8 +61,12 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// Directory knows all messages of the cluster. It keeps nothing in memory.
-type Directory struct{ opts Options }
+// Directory knows all messages of the cluster. It keeps nothing in memory but what
+// is being sent.
+type Directory struct {
+	opts  Options
+	batch batch
+}
 
 // New returns the directory over a store.
 func New(o Options) *Directory {
@@ -78,7 +82,7 @@ func New(o Options) *Directory {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Directory{o}
+	return &Directory{opts: o}
 }
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }

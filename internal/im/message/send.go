@@ -57,6 +57,23 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 		return store.Message{}, err
 	}
 	var sent store.Message
+	if mayJoin(ctx, c) {
+		sent, err = d.join(ctx, composed, settings)
+	} else {
+		sent, err = d.sendAlone(ctx, composed, settings)
+	}
+	if err != nil {
+		return store.Message{}, err
+	}
+	d.opts.Sent(1)
+	if c.Deliver {
+		d.deliver(ctx, Delivery{Event: Created, Message: sent, SenderDevice: c.SenderDevice, Origin: c.Origin})
+	}
+	return sent, nil
+}
+
+// sendAlone stores a message in a transaction of its own.
+func (d *Directory) sendAlone(ctx context.Context, composed store.Message, settings config.Message) (sent store.Message, err error) {
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		sent = composed
 		if sent.ReferenceID != nil {
@@ -76,14 +93,7 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 		}
 		return d.noteRead(ctx, tx, sent, isMember)
 	})
-	if err != nil {
-		return store.Message{}, err
-	}
-	d.opts.Sent(1)
-	if c.Deliver {
-		d.deliver(ctx, Delivery{Event: Created, Message: sent, SenderDevice: c.SenderDevice, Origin: c.Origin})
-	}
-	return sent, nil
+	return sent, err
 }
 
 // compose checks what a message is made of, apart from others, and makes it.
@@ -220,16 +230,26 @@ func (d *Directory) maySend(ctx context.Context, r store.Reader, m store.Message
 		}
 		return false, err
 	}
-	recipient, err := store.FindMessageRecipient(ctx, r, m.TargetID, m.SenderID)
-	switch {
-	case err != nil:
+	recipients, err := store.FindMessageRecipients(ctx, r, []store.MessageRoute{routeOf(m)})
+	if err != nil {
 		return false, err
-	case s.CheckIfTargetActiveAndNotDeleted && d.opts.HasAccounts() && !recipient.Active:
-		return false, apierr.New(apierr.MessageRecipientNotActive, "")
-	case recipient.BlocksSender:
-		return false, apierr.New(apierr.BlockedUserSendPrivateMessage, "")
 	}
-	return false, nil
+	return false, d.mayReach(recipients[0], s)
+}
+
+func routeOf(m store.Message) store.MessageRoute {
+	return store.MessageRoute{RecipientID: m.TargetID, SenderID: m.SenderID}
+}
+
+// mayReach refuses a private message that its recipient does not get.
+func (d *Directory) mayReach(recipient store.MessageRecipient, s config.Message) error {
+	switch {
+	case s.CheckIfTargetActiveAndNotDeleted && d.opts.HasAccounts() && !recipient.Active:
+		return apierr.New(apierr.MessageRecipientNotActive, "")
+	case recipient.BlocksSender:
+		return apierr.New(apierr.BlockedUserSendPrivateMessage, "")
+	}
+	return nil
 }
 
 // save numbers a message and stores of it what the settings say.
@@ -240,8 +260,12 @@ func (d *Directory) save(ctx context.Context, tx store.Tx, m *store.Message, s c
 	if !s.PersistMessage {
 		return nil
 	}
-	kept := *m
-	if !s.PersistRecord && !m.IsSystemMessage {
+	return store.InsertMessages(ctx, tx, keptOf(*m, s))
+}
+
+// keptOf is what is stored of a message.
+func keptOf(kept store.Message, s config.Message) store.Message {
+	if !s.PersistRecord && !kept.IsSystemMessage {
 		kept.Records = nil
 	}
 	if !s.PersistPreMessageID {
@@ -250,7 +274,7 @@ func (d *Directory) save(ctx context.Context, tx store.Tx, m *store.Message, s c
 	if !s.PersistSenderIP {
 		kept.SenderIP = netip.Addr{}
 	}
-	return store.InsertMessages(ctx, tx, kept)
+	return kept
 }
 
 func number(ctx context.Context, tx store.Tx, m *store.Message, s config.Message) error {
@@ -271,9 +295,8 @@ func number(ctx context.Context, tx store.Tx, m *store.Message, s config.Message
 // noteRead notes that whoever sends a message has read the conversation. Guests
 // of a group have no part in its conversation.
 func (d *Directory) noteRead(ctx context.Context, tx store.Tx, m store.Message, isMember bool) error {
-	receipts := d.opts.ReadReceipts()
 	switch {
-	case !receipts.Enabled || !receipts.UpdateReadDateAfterMessageSent:
+	case !d.notesRead():
 		return nil
 	case !m.IsGroupMessage:
 		return conversation.NotePrivate(ctx, tx, m.DeliveryDate, store.PrivateConversationKey{OwnerID: m.SenderID, TargetID: m.TargetID})
@@ -281,4 +304,10 @@ func (d *Directory) noteRead(ctx context.Context, tx store.Tx, m store.Message, 
 		return conversation.NoteGroup(ctx, tx, m.DeliveryDate, store.GroupUserKey{GroupID: m.TargetID, UserID: m.SenderID})
 	}
 	return nil
+}
+
+// notesRead reports whether whoever sends a message counts as having read the conversation.
+func (d *Directory) notesRead() bool {
+	receipts := d.opts.ReadReceipts()
+	return receipts.Enabled && receipts.UpdateReadDateAfterMessageSent
 }

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"example.org/app/internal/password"
+	"example.org/app/internal/store"
+)
+
+const (
+	// groupID is a group of the users 1 to groupSize.
+	groupID, groupSize = 1, 1000
+	// slowUsers have a password that is hashed with bcrypt; their ids follow those of the others.
+	slowUsers = 64
+	// spareFiles are open files that are no sessions.
+	spareFiles = 200
+	secret     = "secret"
+)
+
+// clientOptions say how much load there is.
+type clientOptions struct {
+	pairs, window int // how many users send to another one, and how many messages of each are on their way
+	sessions      int // how many are idle
+	duration      time.Duration
+	rounds        int
+}
+
+// clients measures a server with both roles as clients see it.
+func clients(ctx context.Context, o clientOptions) error {
+	dir, err := os.MkdirTemp("", "app-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	o.sessions = min(o.sessions, int(min(limit.Cur, 1<<20))-spareFiles)
+	app := filepath.Join(dir, "app")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
+		return fmt.Errorf("build the server: %w\n%s", err, out)
+	}
+	database := filepath.Join(dir, "data", "app.db")
+	if err := fillClients(ctx, database, max(o.sessions, 2*o.pairs, groupSize)); err != nil {
+		return fmt.Errorf("make the users: %w", err)
+	}
+	fmt.Println("\n## Clients")
+	for _, part := range []struct {
+		authentication string
+		measure        func(context.Context, *server, clientOptions) error
+	}{{"PASSWORD", messages}, {"NOOP", idleSessions}} {
+		s, err := startAll(ctx, app, dir, part.authentication)
+		if err != nil {
+			return err
+		}
+		err = part.measure(ctx, s, o)
+		s.stop()
+		if err != nil {
+			return err
+		}
+	}
+	return checkStored(ctx, database)
+}
+
+func startAll(ctx context.Context, app, dir, authentication string) (*server, error) {
+	const many = "2000000000"
+	return start(ctx, regexp.MustCompile(`gateway +clients +ws://(\S+)`), app, "all", "--home", dir,
+		"--set=app.service.admin-api.http.port=0", "--set=app.gateway.admin-api.http.port=0", "--set=app.gateway.tcp.enabled=false",
+		"--set=app.gateway.websocket.host=127.0.0.1", "--set=app.gateway.websocket.port=0",
+		"--set=app.gateway.client-api.rate-limiting.capacity="+many, "--set=app.gateway.client-api.rate-limiting.initial-tokens="+many,
+		"--set=app.gateway.session.identity-access-management.type="+authentication,
+		// The load is full on purpose.
+		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100",
+		"--set=app.logging.console.enabled=false")
+}
+
+// fillClients makes users and a group.
+func fillClients(ctx context.Context, file string, users int) (err error) {
+	db, err := store.Open(ctx, store.Options{URL: "sqlite:" + file})
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	raw, err := sql.Open("sqlite", "file:"+file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, raw.Close()) }()
+	fast, err := password.Hasher{Algorithm: password.SaltedSHA256}.Hash(secret)
+	if err != nil {
+		return err
+	}
+	slow, err := password.Hasher{Algorithm: password.BCrypt, Cost: 10}.Hash(secret)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UnixMilli()
+	const series = "(WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ?1) SELECT i FROM s)"
+	for _, statement := range []struct {
+		text string
+		args []any
+	}{
+		{
+			"INSERT INTO user_account SELECT i, CASE WHEN i <= ?1 - ?2 THEN ?3 ELSE ?4 END, 'User ' || i, '', NULL, 0, 0, ?5, NULL, ?5, 1, NULL FROM " + series,
+			[]any{users + slowUsers, slowUsers, fast, slow, now},
+		},
+		{"INSERT INTO user_version SELECT i, ?2, ?2, ?2, ?2, ?2, ?2, ?2, ?2, ?2 FROM " + series, []any{users + slowUsers, now}},
+		{"INSERT INTO im_group VALUES (?1, 0, 1, 1, 'Everybody', NULL, NULL, 0, ?2, NULL, ?2, NULL, 1, NULL)", []any{groupID, now}},
+		{"INSERT INTO group_version VALUES (?1, ?2, ?2, ?2, ?2, ?2, ?2, ?3)", []any{groupID, now, groupSize}},
+		{"INSERT INTO group_member SELECT ?2, i, NULL, CASE WHEN i = 1 THEN 0 ELSE 2 END, ?3, NULL FROM " + series, []any{groupSize, groupID, now}},
+	} {
+		if _, err := raw.ExecContext(ctx, statement.text, statement.args...); err != nil {
+			return fmt.Errorf("%s: %w", statement.text, err)
+		}
+	}
+	return nil
+}
+
+// acknowledged counts the messages that servers acknowledged.
+var acknowledged atomic.Int64
+
+// checkStored demands that everything that was acknowledged is in the database.
+func checkStored(ctx context.Context, file string) (err error) {
+	db, err := sql.Open("sqlite", "file:"+file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var stored int64
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM message").Scan(&stored); err != nil {
+		return err
+	}
+	if acked := acknowledged.Load(); stored != acked {
+		return fmt.Errorf("%d messages were acknowledged, but %d are stored", acked, stored)
+	}
+	fmt.Printf("\nAll %d messages that were acknowledged are stored, each once.\n", stored)
+	return nil
+}
+
+// messages measures private messages, a group and logins with bcrypt.
+func messages(ctx context.Context, s *server, o clientOptions) error {
+	head := []string{"load", "messages/s", "p50 of send to delivery", "p99", "CPU per message"}
+	var rows [][]string
+	talk, err := newTalk(s, o.pairs)
+	if err != nil {
+		return err
+	}
+	defer talk.close()
+	describe := func(what string, r result) []string {
+		return []string{what, fmt.Sprintf("%.0f", r.rate), micros(r.p50), micros(r.p99), micros(r.cpu)}
+	}
+	for _, window := range []int{1, o.window} {
+		if _, err := talk.run(s, window, 0, o.duration/2); err != nil { // warm up
+			return err
+		}
+		var results []result
+		for range o.rounds {
+			r, err := talk.run(s, window, 0, o.duration)
+			if err != nil {
+				return err
+			}
+			results = append(results, r)
+		}
+		most := median(results)
+		rows = append(rows, describe(fmt.Sprintf("%d pairs, %d on the way each", o.pairs, window), most))
+		if window == o.window {
+			r, err := talk.run(s, maxOnTheWay, most.rate/2, o.duration)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, describe("half of that, paced", r))
+		}
+	}
+	table("Private messages, stored and delivered", head, rows)
+	r, err := fanOut(s, o)
+	if err != nil {
+		return err
+	}
+	table(fmt.Sprintf("A group of %d members who are online", groupSize), []string{"messages/s", "deliveries/s", "CPU per delivery"},
+		[][]string{{fmt.Sprintf("%.1f", r.rate/(groupSize-1)), fmt.Sprintf("%.0f", r.rate), fmt.Sprintf("%.2f µs", float64(r.cpu.Nanoseconds())/1000)}})
+	rate, err := bcryptLogins(s, max(o.sessions, 2*o.pairs, groupSize))
+	if err != nil {
+		return err
+	}
+	table("Logins with bcrypt of cost 10", []string{"logins/s"}, [][]string{{fmt.Sprintf("%.1f", rate)}})
+	return ctx.Err()
+}
+
+// idleSessions opens sessions and measures the memory of the server.
+func idleSessions(ctx context.Context, s *server, o clientOptions) error {
+	before, err := residentBytes(s.pid)
+	if err != nil {
+		return err
+	}
+	var sockets []*socket
+	defer func() {
+		for _, c := range sockets {
+			c.conn.Close()
+		}
+	}()
+	used, _ := cpuTime(s.pid)
+	begin := time.Now()
+	if sockets, err = connect(s, 0, o.sessions, 64); err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	now, _ := cpuTime(s.pid)
+	opened, err := residentBytes(s.pid)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-time.After(settleTime):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	settled, err := residentBytes(s.pid)
+	if err != nil {
+		return err
+	}
+	n := o.sessions
+	table(fmt.Sprintf("%d idle WebSocket sessions, logged in without a password", n),
+		[]string{"logins/s", "CPU per login", "memory before", "after the last login", "after " + settleTime.String(), "per session"},
+		[][]string{{
+			fmt.Sprintf("%.0f", float64(n)/took.Seconds()), micros((now - used) / time.Duration(n)),
+			fmt.Sprintf("%d MB", before>>20), fmt.Sprintf("%d MB", opened>>20), fmt.Sprintf("%d MB", settled>>20),
+			fmt.Sprintf("%.1f KB", float64(settled-before)/float64(n)/1024),
+		}})
+	return nil
+}
+
+// settleTime is how long sessions are idle before their memory is looked at.
+const settleTime = 30 * time.Second
+
+// residentBytes is the memory of a process that is in use.
+func residentBytes(pid int) (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := bytes.Cut(status, []byte("VmRSS:"))
+	fields := bytes.Fields(rest)
+	if len(fields) == 0 {
+		return 0, fmt.Errorf("process %d: its memory is not known", pid)
+	}
+	kb, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	return kb << 10, err
+}
+
+// connect logs in the users after the given one, some at a time.
+func connect(s *server, after, count, parallel int) ([]*socket, error) {
+	sockets := make([]*socket, count)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	failures := make([]error, parallel)
+	for p := range parallel {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < count && failures[p] == nil; i = int(next.Add(1)) - 1 {
+				if sockets[i], failures[p] = dial(s.addr); failures[p] == nil {
+					failures[p] = sockets[i].login(int64(after+i+1), secret)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return sockets, errors.Join(failures...)
+}
+
+func bcryptLogins(s *server, after int) (rate float64, err error) {
+	begin := time.Now()
+	sockets, err := connect(s, after, slowUsers, 8)
+	took := time.Since(begin)
+	for _, c := range sockets {
+		if c != nil {
+			c.conn.Close()
+		}
+	}
+	return slowUsers / took.Seconds(), err
+}
