@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js/inspector"
 )
 
 // Options are what a host needs. Only Points must be there.
@@ -44,6 +45,9 @@ type Options struct {
 
 	// Server is what plugins can use of the server.
 	Server Server
+
+	// Inspector is where debuggers attach; nil is none. With it, calls wait for a debugger.
+	Inspector *inspector.Server
 }
 
 // Server is what plugins can use of the server that they run in. What is missing is refused with a sentence. The
