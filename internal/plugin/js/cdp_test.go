@@ -281,13 +281,3 @@ func finish(t *testing.T, done <-chan result) any {
 		return nil
 	}
 }
-
-// until waits for a condition.
-func until(t *testing.T, condition func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(patience); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatal("what must come does not come")
-		}
-	}
-}

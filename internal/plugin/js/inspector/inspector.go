@@ -169,7 +169,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, t *Target) {
 	if err != nil {
 		return
 	}
-	defer conn.CloseNow()
+	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(maxMessage)
 	newSession(t, conn).run()
 }

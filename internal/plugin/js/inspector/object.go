@@ -4,6 +4,7 @@ package inspector
 
 import (
 	"encoding/json"
+	"regexp"
 	"strconv"
 
 	"example.org/app/internal/plugin/js/engine"
@@ -68,11 +69,17 @@ func (t *Target) helperBool(name string, args ...engine.Value) bool {
 	return b
 }
 
+// ownFrames are the lines of a stack trace that are there only because of the debugger.
+var ownFrames = regexp.MustCompile(`\n[^\n]*(at <eval> \(|__app_probe \(native\))[^\n]*(\n[^\n]*__app_probe \(native\))?|\n[^\n]*at <anonymous> [^\n]*(\n[^\n]*__app_probe \(native\))`)
+
 // remote describes a value, which is lent.
 func (t *Target) remote(v engine.Value, group string, preview bool) map[string]any {
 	r := map[string]any{}
 	if json.Unmarshal([]byte(t.helperText("remote", v, engine.Bool(preview))), &r) != nil || r["type"] == nil {
 		r = map[string]any{"type": "object", "className": "Object", "description": t.engine.Inspect(v, 100)}
+	}
+	if text, ok := r["description"].(string); ok && r["subtype"] == "error" {
+		r["description"] = t.Original(ownFrames.ReplaceAllString(text, ""))
 	}
 	if t.helperBool("isObject", v) {
 		r["objectId"] = t.keep(&object{value: t.engine.Dup(v), group: group})
