@@ -4,6 +4,7 @@ package js
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"path/filepath"
 	"time"
@@ -35,10 +36,20 @@ func (m *module) held(ctx context.Context) (leave func(), err error) {
 		hold = h.Hold
 	}
 	leave, err = m.debug.Call(ctx, hold)
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case errors.Is(err, inspector.ErrRetired):
+		err = plugin.ErrRetired
+	case err != nil && ctx.Err() == nil:
 		err = m.gone()
 	}
 	return leave, err
+}
+
+// Retire lets go of the calls that wait for a debugger or are paused, because the module goes away.
+func (m *module) Retire() {
+	if m.debug != nil {
+		m.debug.Retire()
+	}
 }
 
 // debuggable returns the code that runs for a source: itself, or the one that can be debugged.
@@ -63,3 +74,5 @@ func (m *module) scriptURL(name, path string) string {
 	}
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
+
+var _ plugin.Retirer = (*module)(nil)

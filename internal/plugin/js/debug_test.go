@@ -492,3 +492,23 @@ func TestDebugHoldsClocks(t *testing.T) {
 	}
 	leave()
 }
+
+// TestDebugRetire proves that a plugin that goes away holds nothing: neither what waits nor what is paused.
+func TestDebugRetire(t *testing.T) {
+	m, c := debugging(t, debugged, 7)
+	paused := begin[int32](t.Context(), m, count, int64(5))
+	c.paused().want("count:7")
+	m.Retire()
+	if v := finish(t, paused); v != int32(11) {
+		t.Error(v)
+	}
+	finish(t, begin[int32](t.Context(), m, count, int64(5)))
+
+	m = load(t, m.host, plugin.Source{Name: "debugged.js", Data: []byte(debugged)})
+	waiting := begin[int32](t.Context(), m, count, int64(5))
+	eventually(t, "waiting", func() bool { return m.debug.Waiting() == 1 })
+	m.Retire()
+	if r := <-waiting; !errors.Is(r.err, plugin.ErrRetired) {
+		t.Error(r.err)
+	}
+}

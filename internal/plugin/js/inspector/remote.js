@@ -11,7 +11,7 @@
   const mapSize = Reflect.getOwnPropertyDescriptor(Map.prototype, 'size').get, setSize = Reflect.getOwnPropertyDescriptor(Set.prototype, 'size').get;
   const mapEntries = Map.prototype.entries, setValues = Set.prototype.values;
   const replace = String.prototype.replace;
-  const inserted = /\/\*\uE0D1\*\/[^]*?\/\*\uE0D2\*\//g;
+  const inserted = /\/\*\uE0D1\*\/[^]*?(?:\/\*\uE0D2\*\/|$)/g;
 
   const original = { toString() { return this === original ? 'function toString() {\n    [native code]\n}' : call(replace, call(toString, this), inserted, ''); } }.toString;
   Object.defineProperty(Function.prototype, 'toString', { value: original, writable: true, configurable: true });

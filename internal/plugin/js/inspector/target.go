@@ -6,7 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -50,6 +50,8 @@ type Target struct {
 	gate    chan struct{}
 	open    bool
 	waiting int
+	// retired tells that the plugin goes away and is not held any more.
+	retired bool
 	visits  map[*visit]struct{}
 
 	scripts     []*script
@@ -185,20 +187,41 @@ func (t *Target) Call(ctx context.Context, hold func() func()) (leave func(), er
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-t.done:
-		err = fmt.Errorf("the plugin is closed")
+		err = errClosed
 	case <-t.plugin.Closing:
-		err = fmt.Errorf("the plugin is closed")
+		err = errClosed
 	}
 	t.mu.Lock()
 	t.waiting--
 	if t.resumed == nil {
 		v.start()
 	}
+	if t.retired && err == nil {
+		err = ErrRetired
+	}
 	t.mu.Unlock()
 	if err != nil {
 		leave()
 	}
 	return leave, err
+}
+
+var errClosed = errors.New("the plugin is closed")
+
+// ErrRetired is the error of a call that had waited when the plugin was retired.
+var ErrRetired = errors.New("the plugin goes away")
+
+// Retire lets everything run that waits or is paused, from now on, because the plugin goes away.
+func (t *Target) Retire() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.retired = true
+	t.refresh()
+	t.goOn()
+	if !t.open {
+		t.open = true
+		close(t.gate)
+	}
 }
 
 // stop and start the clock; both are called with the lock of the target.
@@ -251,7 +274,7 @@ func (t *Target) leave(s *session) {
 	if len(t.sessions) > 0 {
 		return
 	}
-	if t.open {
+	if t.open && !t.retired {
 		t.open, t.gate = false, make(chan struct{})
 	}
 	t.onException, t.inactive, t.skip, t.request, t.step = "none", false, false, "", step{}
@@ -263,7 +286,7 @@ func (t *Target) leave(s *session) {
 func (t *Target) refresh() {
 	active := false
 	for s := range t.sessions {
-		active = active || s.domains&debuggerDomain != 0
+		active = active || s.domains&debuggerDomain != 0 && !t.retired
 	}
 	t.active.Store(active)
 }
