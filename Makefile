@@ -40,13 +40,18 @@ setup: ## Find or install what the tests need
 	@scripts/need go postgresql chromium node slapd
 
 .PHONY: unit
-unit: test/e2e/client/node_modules ## Run the Go tests of both storage engines with the race detector
+unit: test/e2e/client/node_modules test/e2e/debugger/node_modules ## Run the Go tests of both storage engines with the race detector
 	$(GO) vet $(PACKAGES)
 	$(GO) test -race -timeout 15m $(PACKAGES)
 
 test/e2e/client/node_modules: test/e2e/client/package-lock.json
 	@scripts/need node
 	cd test/e2e/client && npm ci --silent
+	@touch $@
+
+test/e2e/debugger/node_modules: test/e2e/debugger/package-lock.json
+	@scripts/need node
+	cd test/e2e/debugger && npm ci --silent
 	@touch $@
 
 .PHONY: lint
@@ -80,4 +85,4 @@ docs: build ## Write the generated files anew: codes, configuration reference, O
 
 .PHONY: clean
 clean: ## Remove what was built; data/, log/ and plugins/ stay
-	rm -rf bin .tools tools/openapi/node_modules test/e2e/client/node_modules
+	rm -rf bin .tools tools/openapi/node_modules test/e2e/client/node_modules test/e2e/debugger/node_modules
