@@ -40,7 +40,7 @@ setup: ## Find or install what the tests need
 	@scripts/need go postgresql chromium node slapd
 
 .PHONY: unit
-unit: test/e2e/client/node_modules sdk/js/node_modules ## Run the Go tests of both storage engines with the race detector
+unit: test/e2e/client/node_modules sdk/js/node_modules test/e2e/debugger/node_modules ## Run the Go tests of both storage engines with the race detector
 	$(GO) vet $(PACKAGES)
 	$(GO) test -race -timeout 15m $(PACKAGES)
 
@@ -52,6 +52,11 @@ test/e2e/client/node_modules: test/e2e/client/package-lock.json
 sdk/js/node_modules: sdk/js/package-lock.json
 	@scripts/need node
 	cd sdk/js && npm ci --silent
+	@touch $@
+
+test/e2e/debugger/node_modules: test/e2e/debugger/package-lock.json
+	@scripts/need node
+	cd test/e2e/debugger && npm ci --silent
 	@touch $@
 
 .PHONY: lint
@@ -85,4 +90,4 @@ docs: build ## Write the generated files anew: codes, configuration reference, O
 
 .PHONY: clean
 clean: ## Remove what was built; data/, log/ and plugins/ stay
-	rm -rf bin .tools tools/openapi/node_modules test/e2e/client/node_modules sdk/js/node_modules
+	rm -rf bin .tools tools/openapi/node_modules test/e2e/client/node_modules sdk/js/node_modules test/e2e/debugger/node_modules

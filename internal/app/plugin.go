@@ -17,6 +17,7 @@ import (
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js"
+	"example.org/app/internal/plugin/js/inspector"
 )
 
 // plugins are the plugins of the process, shared by its roles.
@@ -31,7 +32,7 @@ var pluginRoles = map[Role]plugin.Role{Gateway: plugin.Gateway, Service: plugin.
 func (a *App) pluginSettings() config.Plugin { return a.live.Current().Plugin }
 
 // buildPlugins makes what holds plugins. Nothing is loaded yet, so that the parts which call plugins can be built.
-func (a *App) buildPlugins(context.Context) (err error) {
+func (a *App) buildPlugins(ctx context.Context) (err error) {
 	c := a.opts.Config.Plugin
 	opts := plugin.Options{
 		Settings: a.pluginSettings, Logger: a.logger,
@@ -44,7 +45,7 @@ func (a *App) buildPlugins(context.Context) (err error) {
 		opts.Roles = append(opts.Roles, pluginRoles[r])
 	}
 	if c.Enabled {
-		host, err := a.newScriptHost(c.JavaScript)
+		host, err := a.newScriptHost(ctx, c.JavaScript)
 		if err != nil {
 			return err
 		}
@@ -66,8 +67,17 @@ func (a *App) buildPlugins(context.Context) (err error) {
 }
 
 // newScriptHost runs plugins in JavaScript.
-func (a *App) newScriptHost(c config.JavaScriptPlugins) (plugin.Host, error) {
-	return js.New(js.Options{Points: plugin.Points, Log: a.logger, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, Server: a.pluginServer()})
+func (a *App) newScriptHost(ctx context.Context, c config.JavaScriptPlugins) (plugin.Host, error) {
+	opts := js.Options{Points: plugin.Points, Log: a.logger, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, Server: a.pluginServer()}
+	if c.Debug.Enabled {
+		debuggers, err := inspector.Listen(ctx, inspector.Options{Host: c.Debug.InspectHost, Port: int(c.Debug.InspectPort), Log: a.logger})
+		if err != nil {
+			return nil, err
+		}
+		a.lifecycle.add(part{name: "debuggers of plugins", stop: debuggers.Close})
+		opts.Inspector = debuggers
+	}
+	return js.New(opts)
 }
 
 func (a *App) pluginReadings() (list []metrics.PluginReading) {

@@ -56,6 +56,10 @@ func (m *member) takesPart(method *Method) bool { return m.started.Load() && m.I
 // errRetired means that the extension was replaced while it was about to be called.
 var errRetired = errors.New("the extension was replaced")
 
+// ErrRetired is the error of a call that a module had held back and has not begun when it was retired. Its successor is
+// called instead, if there is one.
+var ErrRetired = errRetired
+
 // call calls a method within its time limit.
 func (m *member) call(ctx context.Context, method *Method, limit time.Duration, args []any, result any) (ok bool, err error) {
 	if !m.calls.enter() {

@@ -37,6 +37,13 @@ type Module interface {
 	Close(ctx context.Context) error
 }
 
+// A Retirer is a module that can hold calls back, as for a debugger.
+type Retirer interface {
+	// Retire tells that the module goes away: it must not hold anything back any more. Calls that have not begun fail
+	// with ErrRetired, those that have begun and the hooks that follow run to their end.
+	Retire()
+}
+
 // A Hook is a step in the life of an extension.
 type Hook string
 

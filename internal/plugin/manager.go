@@ -137,6 +137,9 @@ const drainTimeout = 30 * time.Second
 // retire ends a plugin that is no longer in the list: calls finish, extensions stop, everything is freed.
 func (m *Manager) retire(ctx context.Context, p *Plugin) {
 	ctx = context.WithoutCancel(ctx)
+	if r, ok := p.module.(Retirer); ok {
+		r.Retire()
+	}
 	drain, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	var wg sync.WaitGroup

@@ -81,6 +81,13 @@ func (x *extension) Call(ctx context.Context, m *plugin.Method, args []any, resu
 
 // call is the one way into the functions of a plugin.
 func (x *extension) call(ctx context.Context, f method, args []any, result any) (bool, error) {
+	if x.module.debug != nil {
+		leave, err := x.module.held(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer leave()
+	}
 	return x.module.do(&call{
 		ctx: ctx, extension: x, function: f.function, plan: f.plan, label: f.label,
 		args: args, result: result, done: signals.Get().(chan struct{}),

@@ -50,8 +50,12 @@ var frame = regexp.MustCompile(`^\s*at (?:(.*) \()?(.+:\d+(?::\d+)?)\)?$`)
 // exception is an exception as the author of the plugin reads it.
 func (m *module) exception(x *engine.Exception) *plugin.Exception {
 	r := &plugin.Exception{Message: x.Message}
+	trace := x.Stack
+	if m.debug != nil {
+		trace = m.debug.Original(trace)
+	}
 	var stack []string
-	for line := range strings.SplitSeq(x.Stack, "\n") {
+	for line := range strings.SplitSeq(trace, "\n") {
 		if strings.Contains(line, preludeName) || strings.TrimSpace(line) == "" {
 			continue
 		}
@@ -113,6 +117,9 @@ func (m *module) position(f engine.Value) string {
 		if n, ok := engine.AsNumber(v); ok {
 			s += ":" + strconv.Itoa(int(n))
 		}
+	}
+	if m.debug != nil {
+		s = m.debug.Original(s)
 	}
 	return s
 }

@@ -81,6 +81,9 @@ func (m *module) install() error {
 	defer e.Free(r)
 	m.appPlugin, m.appExtension, m.appErrors = e.GetName(r, "AppPlugin"), e.GetName(r, "AppExtension"), e.GetName(r, "AppError")
 	m.adopt, m.watch = e.GetName(r, "adopt"), e.GetName(r, "watch")
+	if m.debug != nil {
+		return m.debug.Install()
+	}
 	return nil
 }
 
@@ -112,6 +115,9 @@ var levels = map[string]slog.Level{
 // write logs a line of the plugin: strings as they are, everything else as people want to see it.
 func (m *module) write(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	level := levels[m.text(args[0])]
+	if m.debug != nil {
+		m.debug.Console(m.text(args[0]), args[1:])
+	}
 	if !m.log.Enabled(m.ctx, level) {
 		return engine.Undefined, nil
 	}

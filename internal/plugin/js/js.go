@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js/inspector"
 )
 
 // Options are what a host needs. Only Points must be there.
@@ -43,6 +44,9 @@ type Options struct {
 
 	// Server is what plugins can use of the server. If it is nil, or its storage is, that is refused with a sentence.
 	Server plugin.Server
+
+	// Inspector is where debuggers attach; nil is none. With it, calls wait for a debugger.
+	Inspector *inspector.Server
 }
 
 // ErrBusy is the error of a call that found the queue of its plugin full.

@@ -28,7 +28,6 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 	if err != nil {
 		return err
 	}
-	m.original = source
 	defer func() { m.original, m.imports = "", nil }()
 	// The steps of loading run in the name of a call, so that the deadline of loading ends them.
 	c := &call{ctx: ctx, label: "the module"}
@@ -66,6 +65,11 @@ func (m *module) prepare(src plugin.Source) (string, error) {
 	text := strings.TrimPrefix(string(src.Data), "\ufeff")
 	if !utf8.ValidString(text) {
 		return "", m.refuse("", "the file is not text in UTF-8")
+	}
+	m.original = text
+	if m.host.opts.Inspector != nil {
+		m.inspect()
+		text = m.debug.Instrument(m.name, m.scriptURL(m.name, src.Path), text, true)
 	}
 	return text, nil
 }

@@ -70,6 +70,9 @@ func (m *module) turn(c *call, f func()) {
 		m.engine.RunJobs(m.uncaught)
 	})
 	m.current = nil
+	if m.debug != nil && err == nil {
+		m.debug.Turn()
+	}
 	m.memory.Store(m.engine.Memory())
 	if err != nil {
 		m.log.Error("the engine of a plugin failed", slog.Any("error", err))
@@ -133,6 +136,9 @@ func (m *module) await(ctx context.Context, promise engine.Value) (engine.State,
 func (m *module) uncaught(x *engine.Exception) {
 	if !x.Interrupted {
 		m.log.Error("uncaught exception in a plugin", slog.Any("error", m.exception(x)))
+		if m.debug != nil {
+			m.debug.Uncaught(x.Value)
+		}
 	} else {
 		m.log.Error("a plugin ran too long and was interrupted")
 	}

@@ -15,6 +15,7 @@ import (
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js/engine"
+	"example.org/app/internal/plugin/js/inspector"
 )
 
 // A module is a plugin with its engine, which belongs to whoever holds owner: the goroutine of run, or a caller that
@@ -69,6 +70,9 @@ type module struct {
 	loaded   bool
 	original string
 	imports  map[string]string
+
+	// debug is what debuggers attach to, in debug mode only.
+	debug *inspector.Target
 }
 
 // deadError is why a module can no longer run anything.
@@ -113,7 +117,10 @@ func (m *module) run(ctx context.Context, src plugin.Source, loaded chan<- error
 	defer m.end()
 	// A fault in the engine costs the plugin, not the server.
 	debug.SetPanicOnFault(true)
-	if err := m.load(ctx, src); err != nil {
+	m.owner.Lock()
+	err := m.load(ctx, src)
+	m.owner.Unlock()
+	if err != nil {
 		m.stopping.Store(true)
 		m.shutdown()
 		loaded <- err
@@ -129,6 +136,9 @@ func (m *module) end() {
 	m.cancel()
 	m.closeOnce.Do(func() { close(m.closing) })
 	m.helpers.Wait()
+	if m.debug != nil {
+		<-m.debug.Ended()
+	}
 	m.host.forget(m)
 	close(m.ended)
 }
@@ -159,6 +169,9 @@ func (m *module) shutdown() {
 		}
 	}
 	m.timers.stop()
+	if m.debug != nil {
+		m.debug.Close()
+	}
 	if m.engine != nil {
 		if m.engine.Err() == nil {
 			m.release()

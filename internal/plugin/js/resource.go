@@ -58,7 +58,7 @@ func (m *module) source(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("import %q: %w", shorten(name), err)
 	}
-	return s, nil
+	return m.debuggable(name, s, true), nil
 }
 
 // loadScript is the global function load: it runs a script in the global scope and returns its last value.
@@ -75,7 +75,7 @@ func (m *module) loadScript(_ engine.Value, args []engine.Value) (engine.Value, 
 	if err != nil {
 		return engine.Undefined, fmt.Errorf("load %q: %w", shorten(name), err)
 	}
-	r := m.engine.Eval(name, s)
+	r := m.engine.Eval(name, m.debuggable(name, s, false))
 	if engine.IsFailed(r) {
 		return r, engine.Thrown()
 	}

@@ -100,3 +100,6 @@ func OneLine(s string, limit int) string {
 	}
 	return s
 }
+
+// Throw makes a value, which it takes, the pending exception.
+func (e *Engine) Throw(v Value) Value { return lib.XJS_Throw(e.tls, e.ctx, v) }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspector
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// programs are scripts whose last value must be the same with probes and without.
+var programs = map[string]string{
+	"no semicolons":       "let a = 1\nlet b = a\n++b\n;[1, 2].forEach(x => b += x)\nb",
+	"bodies":              "let n = 0\nif (n) n = 5; else n++\nfor (let i = 0; i < 3; i++) n += i\nwhile (n < 10) n++\ndo n++; while (n < 20)\nfor (const k in {a: 1}) n += k\nn",
+	"else if":             "const f = (x) => { if (x === 1) return 'a'\n else if (x === 2) return 'b'\n else return 'c' }; f(1) + f(2) + f(3)",
+	"labels":              "let n = 0; outer: for (const a of [1, 2, 3]) { for (const b of [1, 2]) { if (b === 2) continue outer; if (a === 3) break outer; n += a * b } } n",
+	"arrows":              "const o = (a) => ({ a }); const add = a => b => a + b; const c = () => // comment\n  7\nJSON.stringify(o(1)) + add(1)(2) + c() + [1, 2].map(x => x * 2, 0)",
+	"arrow in condition":  "const f = true ? a => a + 1 : b => b; f(1)",
+	"switch":              "const f = (x) => { switch (x) { case 1: let y = 'one'; return y\n case 2: { return 'two' } default: return 'none' } }; f(1) + f(2) + f(3)",
+	"directive":           "function f() { 'use strict'; return this === undefined } f()",
+	"hoisting":            "const r = g(); function g() { return h(); function h() { return 3 } } r",
+	"classes":             "class A { #x = 1; static s = 2; static { this.t = this.s + 1 } get x() { return this.#x } set x(v) { this.#x = v } has(o) { return #x in o } ['c' + 1]() { return 4 } }\nclass B extends A { constructor() { super(); this.x = 5 } }\nconst b = new B(); [b.x, A.t, b.has(b), b.has({}), b.c1()].join()",
+	"closures per loop":   "const l = []; for (let i = 0; i < 3; i++) l.push(() => i); l.map(f => f()).join()",
+	"generators":          "function* g(n) { try { for (let i = 0; i < n; i++) yield i; return 9 } finally { seen = 1 } } var seen = 0; const it = g(5); it.next(); it.return(3).value + seen + [...g(3)].join()",
+	"try":                 "const f = (x) => { try { if (x) throw new Error('e'); return 'none' } catch ({ message }) { return message } finally { n++ } }; var n = 0; f(0) + f(1) + n",
+	"catch without name":  "let r; try { null.x } catch { r = 'caught' } r",
+	"destructuring":       "const { a = () => 1, ...rest } = { b: 2 }; const [x, , y = 3] = [1]; a() + rest.b + x + y",
+	"default parameters":  "function f(a, b = () => a, ...c) { a = 2; return a + b() + c.length } f(1, undefined, 3, 4)",
+	"template":            "const t = (s, ...v) => s.raw.join('|') + v.map(x => x + 1).join(); t`a${1}b${2}c`",
+	"new target":          "function F() { return { t: new.target === F } } new F().t",
+	"arguments":           "function f() { const g = () => arguments.length; return g() } f(1, 2, 3)",
+	"getter in a literal": "({ get a() { return 1 }, set a(v) {}, b() { return 2 }, async c() {}, *d() {} }).a",
+	"text of functions":   "function f(a) { if (a) return 1; return () => 2 } String(f) + (x => x) + class { m() { return 1 } }",
+	"comma and sequence":  "let a = (1, 2), b; b = a, a = 3; a + b",
+	"empty things":        "function f() {} ; ; {} class A {} f() ?? 'nothing'",
+	"unicode":             "const s = '🎈'; const f = () => s + 'é'; f()",
+}
+
+// result runs code and prints its last value. The code has probes if there is a target for it.
+func result(t *testing.T, code string, target func(e *engine.Engine) *Target) string {
+	t.Helper()
+	e, err := engine.New(engine.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if target != nil {
+		debugged := target(e)
+		defer func() {
+			debugged.Close()
+			<-debugged.Ended()
+		}()
+	}
+	v := e.Eval("program.js", code)
+	if engine.IsFailed(v) {
+		x := e.Exception()
+		e.Free(x.Value)
+		return x.Message + "\n" + x.Stack
+	}
+	defer e.Free(v)
+	return e.Inspect(v, 1000)
+}
+
+// TestInstrumentation proves that programs do the same with probes, on the same lines, and can be shown as they were.
+func TestInstrumentation(t *testing.T) {
+	s, err := Listen(t.Context(), Options{Host: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close(context.Background()) }()
+	for name, source := range programs {
+		t.Run(name, func(t *testing.T) {
+			want := result(t, source, nil)
+			if strings.Contains(want, "Error") {
+				t.Fatalf("the program fails: %s", want)
+			}
+			r, err := s.instrumenter.instrument(source, false, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code := r.Code
+			got := result(t, code, func(e *engine.Engine) *Target {
+				target := s.Add(Plugin{Title: "program.js", Engine: e, Own: func(func()) {}, Resumed: func() {}})
+				if err := target.Install(); err != nil {
+					t.Fatal(err)
+				}
+				target.Instrument("program.js", "program.js", source, false)
+				// Somebody looks at each statement.
+				target.active.Store(true)
+				return target
+			})
+			if strings.Count(code, "\n") != strings.Count(source, "\n") || insertion.ReplaceAllString(code, "") != source {
+				t.Errorf("the code is %s", code)
+			}
+			if got != want {
+				t.Errorf("with probes: %s, without: %s\n%s", got, want, code)
+			}
+		})
+	}
+}
+
+// TestForeignPages proves that pages of a browser reach no debugger.
+func TestForeignPages(t *testing.T) {
+	s, err := Listen(t.Context(), Options{Host: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close(context.Background()) }()
+	for _, c := range []struct {
+		host, origin string
+		status       int
+	}{
+		{s.Addr(), "", http.StatusOK},
+		{"localhost", "", http.StatusOK},
+		{"[::1]:1", "devtools://devtools", http.StatusOK},
+		{"evil.example", "", http.StatusForbidden},
+		{s.Addr(), "http://evil.example", http.StatusForbidden},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr()+"/json/list", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = c.host
+		if c.origin != "" {
+			req.Header.Set("Origin", c.origin)
+		}
+		res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != c.status {
+			t.Errorf("host %s, origin %s: %d", c.host, c.origin, res.StatusCode)
+		}
+	}
+}
+
+func TestColumn(t *testing.T) {
+	const begin, end = "/*\uE0D1*/", "/*\uE0D2*/"
+	line := "  " + begin + "probe();" + end + "é = 1; " + begin + "probe();" + end + "b"
+	for _, c := range []struct {
+		text string
+		want int
+	}{{"é", 3}, {"= 1", 5}, {"b", 10}} {
+		i := strings.LastIndex(line, c.text)
+		if got := column(line, len([]rune(line[:i]))+1); got != c.want {
+			t.Errorf("%s is at %d, not %d", c.text, got, c.want)
+		}
+	}
+}

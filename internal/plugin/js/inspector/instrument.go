@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspector
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+var (
+	//go:embed acorn/acorn.js
+	parserSource string
+	//go:embed instrument.js
+	instrumentSource string
+	//go:embed remote.js
+	remoteSource string
+)
+
+// An instrumenter puts probes into sources. It has an engine of its own, so that a plugin pays nothing of its memory
+// for the parser.
+type instrumenter struct {
+	mu     sync.Mutex
+	engine *engine.Engine
+	run    engine.Value
+}
+
+// instrumented is a source with probes.
+type instrumented struct {
+	Code   string   `json:"code"`
+	Probes []*probe `json:"probes"`
+	Scopes []*scope `json:"scopes"`
+}
+
+// A probe is a place where the plugin can be stopped: the begin of a statement.
+type probe struct {
+	Line           int    `json:"line"`
+	Column         int    `json:"column"`
+	Scope          int    `json:"scope"`
+	Function       string `json:"function"`
+	FunctionLine   int    `json:"functionLine"`
+	FunctionColumn int    `json:"functionColumn"`
+	// Caught tells that the function itself catches what the statement throws.
+	Caught   bool `json:"caught"`
+	Debugger bool `json:"debugger"`
+	// Suspends tells that the statement awaits or yields.
+	Suspends bool `json:"suspends"`
+
+	id     int
+	script *script
+}
+
+// A scope is where names are declared; Parent is -1 for the outermost.
+type scope struct {
+	Kind   string   `json:"kind"`
+	Names  []string `json:"names"`
+	Parent int      `json:"parent"`
+}
+
+func (i *instrumenter) instrument(source string, module bool, firstProbe int) (r *instrumented, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.engine == nil {
+		if i.engine, err = engine.New(engine.Limits{}); err != nil {
+			return nil, err
+		}
+		if err := i.setup(); err != nil {
+			i.engine.Close()
+			i.engine = nil
+			return nil, err
+		}
+	}
+	e := i.engine
+	var text string
+	broken := e.Run(nil, func() {
+		s := e.String(source)
+		defer e.Free(s)
+		v := e.Call(i.run, engine.Undefined, s, engine.Bool(module), engine.Int(int32(firstProbe)))
+		if engine.IsFailed(v) {
+			x := e.Exception()
+			e.Free(x.Value)
+			err = fmt.Errorf("prepare for debugging: %s", x.Message)
+			return
+		}
+		text, _ = e.Text(v)
+		e.Free(v)
+	})
+	if broken != nil {
+		i.engine.Close()
+		i.engine = nil
+		return nil, broken
+	}
+	if err != nil {
+		return nil, err
+	}
+	r = &instrumented{}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, fmt.Errorf("prepare for debugging: %w", err)
+	}
+	return r, nil
+}
+
+func (i *instrumenter) setup() (err error) {
+	e := i.engine
+	broken := e.Run(nil, func() {
+		v := e.Eval("acorn.js", parserSource)
+		if engine.IsFailed(v) {
+			err = fmt.Errorf("load the parser: %s", e.Exception().Message)
+			return
+		}
+		e.Free(v)
+		v = e.Eval("instrument.js", instrumentSource)
+		global := e.Global()
+		acorn := e.GetName(global, "acorn")
+		i.run = e.Call(v, engine.Undefined, acorn)
+		for _, x := range []engine.Value{v, global, acorn} {
+			e.Free(x)
+		}
+		if engine.IsFailed(i.run) {
+			err = fmt.Errorf("load the parser: %s", e.Exception().Message)
+		}
+	})
+	if broken != nil {
+		return broken
+	}
+	return err
+}
+
+func (i *instrumenter) close() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.engine != nil {
+		i.engine.Free(i.run)
+		i.engine.Close()
+		i.engine = nil
+	}
+}
+
+// insertion is what the instrumenter inserted.
+var insertion = regexp.MustCompile("/\\*\uE0D1\\*/.*?/\\*\uE0D2\\*/")
+
+// column translates a column of the instrumented line to the original one, both counted from 1.
+func column(line string, col int) int {
+	at, removed := 0, 0
+	for _, m := range insertion.FindAllStringIndex(line, -1) {
+		begin := at + len([]rune(line[:m[0]]))
+		length := len([]rune(line[m[0]:m[1]]))
+		if begin >= col-1 {
+			break
+		}
+		removed += min(length, col-1-begin)
+	}
+	return col - removed
+}
+
+// position is a place in a stack trace.
+var position = regexp.MustCompile(`([^\s()]+):(\d+):(\d+)`)
+
+// Original translates the places in a text, as a stack trace has them, from the code that runs to what its author wrote.
+func (t *Target) Original(text string) string {
+	return position.ReplaceAllStringFunc(text, func(s string) string {
+		m := position.FindStringSubmatch(s)
+		line, _ := strconv.Atoi(m[2])
+		col, _ := strconv.Atoi(m[3])
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for _, sc := range t.scripts {
+			if sc.name == m[1] && line > 0 && line <= len(sc.lines) {
+				return fmt.Sprintf("%s:%d:%d", m[1], line, column(sc.lines[line-1], col))
+			}
+		}
+		return s
+	})
+}
+
+// A script is a source that the plugin consists of.
+type script struct {
+	id, name, url string
+	source        string
+	module        bool
+	// lines are those of the code that runs.
+	lines  []string
+	probes []*probe
+	scopes []*scope
+}
+
+// Instrument returns the code that runs in place of a source, which debuggers see as it is. A source that cannot be
+// parsed is returned as it is, so that the engine says what is wrong with it.
+func (t *Target) Instrument(name, url, source string, module bool) string {
+	t.mu.Lock()
+	first := len(t.probes)
+	t.mu.Unlock()
+	r, err := t.server.instrumenter.instrument(source, module, first)
+	if err != nil {
+		t.server.opts.Log.Warn("a script cannot be debugged", "script", name, "error", err)
+		return source
+	}
+	t.mu.Lock()
+	sc := &script{
+		id: strconv.Itoa(len(t.scripts) + 1), name: name, url: url, source: source, module: module,
+		lines: strings.Split(r.Code, "\n"), probes: r.Probes, scopes: r.Scopes,
+	}
+	for i, p := range r.Probes {
+		p.id, p.script = first+i, sc
+	}
+	t.scripts = append(t.scripts, sc)
+	t.probes = append(t.probes, r.Probes...)
+	for _, b := range t.breakpoints {
+		t.resolve(b, sc)
+	}
+	t.mu.Unlock()
+	t.broadcast(debuggerDomain, "Debugger.scriptParsed", sc.event())
+	return r.Code
+}
+
+func (s *script) event() map[string]any {
+	lines := strings.Split(s.source, "\n")
+	return map[string]any{
+		"scriptId": s.id, "url": s.url, "startLine": 0, "startColumn": 0, "endLine": len(lines) - 1,
+		"endColumn": utf16Len(lines[len(lines)-1]), "executionContextId": contextID, "hash": s.hash(), "isModule": s.module,
+		"length": utf16Len(s.source), "scriptLanguage": "JavaScript", "hasSourceURL": false, "sourceMapURL": "", "isLiveEdit": false,
+	}
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Puts probes into the source of a plugin: a call before each statement, with a closure that evaluates code in the scope
+// of the statement, and a handler around each function and each try block that sees exceptions pass. Everything is
+// inserted between two marks and without line breaks, so that no line moves and the original is what remains when the
+// insertions are taken out. Returns JSON: the code, the probes and the scopes that they see.
+(function (acorn) {
+  'use strict';
+  const open = '/*\uE0D1*/', close = '/*\uE0D2*/';
+  const eye = '(__app_code,__app_value)=>eval(__app_code)';
+
+  const patternNames = (p, into) => {
+    switch (p && p.type) {
+      case 'Identifier': into.push(p.name); break;
+      case 'ObjectPattern': for (const q of p.properties) patternNames(q.type === 'RestElement' ? q.argument : q.value, into); break;
+      case 'ArrayPattern': for (const q of p.elements) patternNames(q, into); break;
+      case 'AssignmentPattern': patternNames(p.left, into); break;
+      case 'RestElement': patternNames(p.argument, into); break;
+    }
+    return into;
+  };
+  const isFunction = (n) => n.type === 'FunctionDeclaration' || n.type === 'FunctionExpression' || n.type === 'ArrowFunctionExpression';
+  const children = function* (n) {
+    for (const key of Object.keys(n)) {
+      const v = n[key];
+      if (Array.isArray(v)) { for (const c of v) if (c && typeof c.type === 'string') yield c; }
+      else if (v && typeof v.type === 'string' && typeof v.start === 'number') yield v;
+    }
+  };
+  // The names that var declares anywhere in a function.
+  const hoisted = (n, into) => {
+    if (n.type === 'VariableDeclaration' && n.kind === 'var') for (const d of n.declarations) patternNames(d.id, into);
+    for (const c of children(n)) if (!isFunction(c) && c.type !== 'ClassBody') hoisted(c, into);
+    return into;
+  };
+  // The names that statements of one block declare for that block.
+  const lexical = (statements, into) => {
+    for (let s of statements) {
+      if (s.type === 'ImportDeclaration') for (const i of s.specifiers) into.push(i.local.name);
+      if ((s.type === 'ExportNamedDeclaration' || s.type === 'ExportDefaultDeclaration') && s.declaration) s = s.declaration;
+      if (s.type === 'VariableDeclaration' && s.kind !== 'var') for (const d of s.declarations) patternNames(d.id, into);
+      if ((s.type === 'FunctionDeclaration' || s.type === 'ClassDeclaration') && s.id) into.push(s.id.name);
+    }
+    return into;
+  };
+  // Whether a statement suspends its function itself.
+  const suspends = (n) => {
+    if (n.type === 'AwaitExpression' || n.type === 'YieldExpression' || (n.type === 'ForOfStatement' && n.await)) return true;
+    for (const c of children(n)) if (!isFunction(c) && suspends(c)) return true;
+    return false;
+  };
+
+  return (source, isModule, firstProbe) => {
+    const arrows = new Set();
+    const tree = acorn.parse(source, {
+      ecmaVersion: 2022, sourceType: isModule ? 'module' : 'script', locations: true, allowHashBang: true, allowReturnOutsideFunction: false,
+      onToken: (t) => { if (t.type === acorn.tokTypes.arrow) arrows.add(t.end); },
+    });
+    const arrowEnds = [...arrows].sort((a, b) => a - b);
+    const insertions = [], probes = [], scopes = [];
+    const insert = (pos, opens, text) => insertions.push({ pos, opens, text: open + text + close });
+    const newScope = (kind, names, parent) => scopes.push({ kind, names: [...new Set(names)], parent }) - 1;
+
+    const probe = (n, s) => {
+      probes.push({
+        line: n.loc.start.line - 1, column: n.loc.start.column, scope: s.scope, function: s.name, functionLine: s.line, functionColumn: s.column,
+        caught: s.caught, debugger: n.type === 'DebuggerStatement', suspends: s.suspendable && suspends(n),
+      });
+      return `__app_probe(${firstProbe + probes.length - 1},${eye});`;
+    };
+    const passing = (caught, leaves) => `}catch(__app_thrown){__app_catch(${caught},__app_thrown);throw __app_thrown}${leaves ? 'finally{__app_leave()}' : ''}`;
+    const guard = (from, to, s, leaves) => {
+      insert(from, true, 'try{');
+      return () => insert(to, false, passing(s.caught, leaves));
+    };
+
+    const statements = (list, s) => {
+      for (const n of list) {
+        let d = n;
+        if ((n.type === 'ExportNamedDeclaration' || n.type === 'ExportDefaultDeclaration') && n.declaration) d = n.declaration;
+        const silent = n.directive !== undefined || d.type === 'FunctionDeclaration' || n.type === 'EmptyStatement' || n.type === 'BlockStatement'
+          || n.type === 'ImportDeclaration' || n.type === 'ExportAllDeclaration' || (n.type === 'ExportNamedDeclaration' && !n.declaration);
+        if (!silent) insert(n.start, true, probe(n, s));
+        visit(n, s);
+      }
+    };
+    // A statement that is the body of another one.
+    const body = (n, s) => {
+      if (!n) return;
+      if (n.type === 'BlockStatement' || n.type === 'EmptyStatement' || n.type === 'FunctionDeclaration') { visit(n, s); return; }
+      insert(n.start, true, '{' + probe(n, s));
+      visit(n, s);
+      insert(n.end, false, '}');
+    };
+
+    const func = (n, s, name) => {
+      const names = [];
+      for (const p of n.params) patternNames(p, names);
+      if (n.type === 'FunctionExpression' && n.id) names.push(n.id.name);
+      const block = n.body.type === 'BlockStatement';
+      if (block) { hoisted(n.body, names); lexical(n.body.body, names); }
+      const inner = {
+        scope: newScope('function', names, s.scope), name: n.id ? n.id.name : name || '', line: n.loc.start.line - 1, column: n.loc.start.column,
+        caught: false, suspendable: n.async || n.generator,
+      };
+      for (const p of n.params) visit(p, inner);
+      if (block) {
+        const list = n.body.body;
+        if (n.body.end - n.body.start <= 2) return;
+        let from = n.body.start + 1;
+        for (const d of list) if (d.directive !== undefined) from = d.end;
+        const end = guard(from, n.body.end - 1, inner, inner.suspendable);
+        statements(list, inner);
+        end();
+        return;
+      }
+      const from = arrowEnds.findLast((e) => e <= n.body.start);
+      insert(from, true, '{try{' + probe(n.body, inner) + 'return(');
+      visit(n.body, inner);
+      insert(n.end, false, ')' + passing(false, inner.suspendable) + '}');
+    };
+
+    const keyName = (n) => (n.computed ? '' : n.key.type === 'PrivateIdentifier' ? '#' + n.key.name : String(n.key.name ?? n.key.value ?? ''));
+    const named = (n, s, name) => { if (n && isFunction(n)) func(n, s, name); else if (n) visit(n, s, name); };
+
+    const visit = (n, s, name) => {
+      switch (n.type) {
+        case 'FunctionDeclaration': case 'FunctionExpression': case 'ArrowFunctionExpression':
+          func(n, s, name);
+          return;
+        case 'BlockStatement': case 'StaticBlock': {
+          const names = lexical(n.body, []);
+          if (n.type === 'StaticBlock') hoisted(n, names);
+          statements(n.body, names.length ? { ...s, scope: newScope('block', names, s.scope) } : s);
+          return;
+        }
+        case 'IfStatement':
+          visit(n.test, s); body(n.consequent, s); body(n.alternate, s);
+          return;
+        case 'WhileStatement': case 'WithStatement':
+          visit(n.test ?? n.object, s); body(n.body, s);
+          return;
+        case 'DoWhileStatement':
+          body(n.body, s); visit(n.test, s);
+          return;
+        case 'ForStatement': case 'ForInStatement': case 'ForOfStatement': {
+          const head = n.init ?? n.left;
+          let t = s;
+          if (head && head.type === 'VariableDeclaration' && head.kind !== 'var') t = { ...s, scope: newScope('block', lexical([head], []), s.scope) };
+          for (const c of [head, n.test, n.update, n.right]) if (c) visit(c, t);
+          body(n.body, t);
+          return;
+        }
+        case 'LabeledStatement':
+          visit(n.body, s);
+          return;
+        case 'SwitchStatement': {
+          visit(n.discriminant, s);
+          const t = { ...s, scope: newScope('block', lexical(n.cases.flatMap((c) => c.consequent), []), s.scope) };
+          for (const c of n.cases) { if (c.test) visit(c.test, t); statements(c.consequent, t); }
+          return;
+        }
+        case 'TryStatement': {
+          const t = n.handler ? { ...s, caught: true } : s;
+          if (n.block.body.length) {
+            const end = guard(n.block.start + 1, n.block.end - 1, t, false);
+            visit(n.block, t);
+            end();
+          }
+          if (n.handler) {
+            const names = patternNames(n.handler.param, []);
+            const h = { ...s, scope: newScope('catch', names, s.scope) };
+            if (n.handler.param) visit(n.handler.param, h);
+            visit(n.handler.body, h);
+          }
+          if (n.finalizer) visit(n.finalizer, s);
+          return;
+        }
+        case 'ClassDeclaration': case 'ClassExpression': {
+          const className = n.id ? n.id.name : name || '';
+          const t = n.type === 'ClassExpression' && n.id ? { ...s, scope: newScope('block', [n.id.name], s.scope) } : s;
+          if (n.superClass) visit(n.superClass, t);
+          for (const m of n.body.body) {
+            if (m.type === 'StaticBlock') {
+              visit(m, { ...t, name: '<static_initializer>', line: m.loc.start.line - 1, column: m.loc.start.column, caught: false, suspendable: false });
+              continue;
+            }
+            if (m.computed) visit(m.key, t);
+            const f = { ...t, caught: false, suspendable: false };
+            if (m.value) named(m.value, f, m.kind === 'constructor' ? className : (m.kind === 'get' || m.kind === 'set' ? m.kind + ' ' : '') + keyName(m));
+          }
+          return;
+        }
+        case 'Property':
+          if (n.computed) visit(n.key, s);
+          named(n.value, s, keyName(n));
+          return;
+        case 'VariableDeclarator':
+          visit(n.id, s);
+          named(n.init, s, n.id.type === 'Identifier' ? n.id.name : '');
+          return;
+        case 'AssignmentExpression':
+          visit(n.left, s);
+          named(n.right, s, n.left.type === 'Identifier' ? n.left.name : n.left.type === 'MemberExpression' && !n.left.computed ? n.left.property.name : '');
+          return;
+        default:
+          for (const c of children(n)) visit(c, s);
+      }
+    };
+
+    const names = lexical(tree.body, hoisted(tree, []));
+    const top = { scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, caught: false, suspendable: isModule };
+    statements(tree.body, top);
+
+    const order = insertions.map((x, i) => ({ ...x, i }));
+    order.sort((a, b) => a.pos - b.pos || Number(a.opens) - Number(b.opens) || a.i - b.i);
+    let code = '', last = 0;
+    for (const x of order) {
+      code += source.slice(last, x.pos) + x.text;
+      last = x.pos;
+    }
+    return JSON.stringify({ code: code + source.slice(last), probes, scopes });
+  };
+});

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspector
+
+import (
+	"fmt"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// An entry is a call that runs, or is suspended, and where it is.
+type entry struct {
+	frame engine.Frame
+	probe *probe
+	// eye evaluates code in the scope of the statement.
+	eye engine.Value
+}
+
+// maxSuspended bounds how many suspended calls are remembered, because some never go on.
+const maxSuspended = 1000
+
+// Install puts the functions that instrumented code calls into the engine.
+func (t *Target) Install() error {
+	e := t.engine
+	make := e.Eval("<debugger>", remoteSource)
+	if engine.IsFailed(make) {
+		return t.pendingError()
+	}
+	r := e.Call(make, engine.Undefined)
+	e.Free(make)
+	if engine.IsFailed(r) {
+		return t.pendingError()
+	}
+	for _, name := range []string{"remote", "isObject", "properties", "internals", "json", "unserializable"} {
+		t.helpers[name] = e.GetName(r, name)
+	}
+	e.Free(r)
+	global := e.Global()
+	defer e.Free(global)
+	for name, f := range map[string]engine.Func{
+		"__app_probe": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+			if id, ok := engine.AsNumber(args[0]); ok && t.active.Load() && t.evaluating == 0 {
+				t.at(int(id), args[1])
+			}
+			return engine.Undefined, nil
+		},
+		"__app_catch": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+			if here, ok := engine.AsBool(args[0]); ok && t.active.Load() && t.evaluating == 0 {
+				t.passes(here, args[1])
+			}
+			return engine.Undefined, nil
+		},
+		"__app_leave": func(engine.Value, []engine.Value) (engine.Value, error) {
+			e.Frames(func(f engine.Frame) bool {
+				t.forget(f.ID)
+				return false
+			})
+			return engine.Undefined, nil
+		},
+	} {
+		desc := e.Object()
+		if !e.DefineName(desc, "value", e.Function(name, 2, f)) {
+			return t.pendingError()
+		}
+		object := e.GetName(global, "Object")
+		define := e.GetName(object, "defineProperty")
+		key := e.String(name)
+		r := e.Call(define, object, global, key, desc)
+		for _, v := range []engine.Value{desc, object, define, key, r} {
+			e.Free(v)
+		}
+		if engine.IsFailed(r) {
+			return t.pendingError()
+		}
+	}
+	return nil
+}
+
+func (t *Target) pendingError() error {
+	x := t.engine.Exception()
+	defer t.engine.Free(x.Value)
+	return fmt.Errorf("prepare for debugging: %s", x.Message)
+}
+
+// Turn tells that no code of the plugin runs any more, until the next call or timer.
+func (t *Target) Turn() {
+	for f, n := range t.entries {
+		if !n.probe.Suspends || len(t.entries) > maxSuspended {
+			t.forget(f)
+		}
+	}
+	t.last = 0
+	t.setThrown(engine.Undefined)
+	t.mu.Lock()
+	if t.entries[t.step.frame.ID] == nil {
+		t.step = step{}
+	}
+	t.mu.Unlock()
+}
+
+func (t *Target) setThrown(v engine.Value) {
+	t.engine.Free(t.thrown)
+	t.thrown = v
+}
+
+func (t *Target) forget(frame uintptr) {
+	if n := t.entries[frame]; n != nil {
+		t.engine.Free(n.eye)
+		delete(t.entries, frame)
+	}
+}
+
+// at is called before each statement.
+func (t *Target) at(id int, eye engine.Value) {
+	t.mu.Lock()
+	if id < 0 || id >= len(t.probes) {
+		t.mu.Unlock()
+		return
+	}
+	p := t.probes[id]
+	t.mu.Unlock()
+	n := t.enter(p, eye)
+	if n == nil {
+		return
+	}
+	if !engine.IsObject(t.thrown) {
+		t.setThrown(engine.Undefined)
+	}
+	if t.pending.Load() {
+		t.drain()
+	}
+	reason, hits := t.stops(n)
+	if reason != "" {
+		t.pause(reason, nil, hits)
+	}
+}
+
+// enter notes where the calling function is.
+func (t *Target) enter(p *probe, eye engine.Value) *entry {
+	var frame engine.Frame
+	t.engine.Frames(func(f engine.Frame) bool {
+		frame = f
+		return false
+	})
+	if frame.ID != t.last {
+		t.prune()
+		t.last = frame.ID
+	}
+	n := t.entries[frame.ID]
+	if n == nil {
+		n = &entry{eye: engine.Undefined}
+		t.entries[frame.ID] = n
+	}
+	t.engine.Free(n.eye)
+	n.frame, n.probe, n.eye = frame, p, t.engine.Dup(eye)
+	return n
+}
+
+// prune forgets the calls that have ended.
+func (t *Target) prune() {
+	alive := map[uintptr]bool{}
+	t.engine.Frames(func(f engine.Frame) bool {
+		alive[f.ID] = true
+		return true
+	})
+	for f, n := range t.entries {
+		if !alive[f] && !n.probe.Suspends {
+			t.forget(f)
+		}
+	}
+}
+
+// stack returns the calls that run, the innermost first.
+func (t *Target) stack() (list []*entry) {
+	t.engine.Frames(func(f engine.Frame) bool {
+		if n := t.entries[f.ID]; n != nil && n.frame.Function == f.Function {
+			list = append(list, n)
+		}
+		return true
+	})
+	return list
+}
+
+// A step is what a debugger lets the plugin do until it stops again.
+type step struct {
+	kind  stepKind
+	frame engine.Frame
+}
+
+type stepKind int
+
+const (
+	noStep stepKind = iota
+	stepInto
+	stepOver
+	stepOut
+)
+
+// runs reports whether a call has not ended, and whether it runs at present.
+func (t *Target) runs(frame engine.Frame) (alive, running bool) {
+	n := t.entries[frame.ID]
+	if n == nil || n.frame.Function != frame.Function {
+		return false, false
+	}
+	t.engine.Frames(func(f engine.Frame) bool {
+		running = f == frame
+		return !running
+	})
+	return running || n.probe.Suspends, running
+}
+
+// stops decides whether the plugin stops before a statement, and why.
+func (t *Target) stops(n *entry) (reason string, hits []string) {
+	t.mu.Lock()
+	if t.skip {
+		t.mu.Unlock()
+		return "", nil
+	}
+	s, request := t.step, t.request
+	var here []*breakpoint
+	if !t.inactive {
+		for _, b := range t.breakpoints {
+			if b.at[n.probe.id] {
+				here = append(here, b)
+			}
+		}
+	}
+	t.mu.Unlock()
+	for _, b := range here {
+		if b.condition == "" || t.holds(n, b.condition) {
+			hits = append(hits, b.id)
+		}
+	}
+	switch {
+	case request != "":
+		return request, hits
+	case len(hits) > 0:
+		return "other", hits
+	case n.probe.Debugger:
+		return "other", nil
+	}
+	alive, running := t.runs(s.frame)
+	switch s.kind {
+	case stepInto:
+		return "step", nil
+	case stepOver:
+		if n.frame == s.frame || !alive {
+			return "step", nil
+		}
+	case stepOut:
+		if !running {
+			return "step", nil
+		}
+	}
+	return "", nil
+}
+
+// holds evaluates the condition of a breakpoint. One that throws does not hold.
+func (t *Target) holds(n *entry, condition string) bool {
+	v := t.look(n, "!!("+condition+"\n)", engine.Undefined)
+	if engine.IsFailed(v) {
+		t.engine.Drop()
+		return false
+	}
+	b, _ := engine.AsBool(v)
+	t.engine.Free(v)
+	return b
+}
+
+// look evaluates code where a call is. The code can use the value as __app_value.
+func (t *Target) look(n *entry, code string, value engine.Value) engine.Value {
+	text := t.engine.String(code)
+	defer t.engine.Free(text)
+	t.evaluating++
+	defer func() { t.evaluating-- }()
+	return t.engine.Call(n.eye, engine.Undefined, text, value)
+}
+
+// passes is called when an exception leaves a function or a block that is tried; here tells that it is caught there.
+func (t *Target) passes(here bool, v engine.Value) {
+	if v == t.thrown {
+		return
+	}
+	t.setThrown(t.engine.Dup(v))
+	t.mu.Lock()
+	on, skip := t.onException, t.skip
+	t.mu.Unlock()
+	if on == "none" || skip {
+		return
+	}
+	stack := t.stack()
+	caught := here
+	for i, n := range stack {
+		caught = caught || i > 0 && n.probe.Caught
+	}
+	if on == "uncaught" && caught || on == "caught" && !caught || len(stack) == 0 {
+		return
+	}
+	data := t.remote(v, "pause", true)
+	data["uncaught"] = !caught
+	t.pause("exception", data, nil)
+}
+
+// pause stops the plugin until a debugger lets it go on. Meanwhile it does what the debugger asks for.
+func (t *Target) pause(reason string, data any, hits []string) {
+	t.pauseStack = t.stack()
+	if len(t.pauseStack) == 0 {
+		return
+	}
+	t.pauses++
+	if hits == nil {
+		hits = []string{}
+	}
+	params := map[string]any{"reason": reason, "callFrames": t.callFrames(), "hitBreakpoints": hits}
+	if data != nil {
+		params["data"] = data
+	}
+	resumed := make(chan struct{})
+	t.mu.Lock()
+	t.request, t.step = "", step{}
+	if !t.active.Load() {
+		t.mu.Unlock()
+		t.endPause()
+		return
+	}
+	t.resumed, t.paused = resumed, params
+	for v := range t.visits {
+		v.stop()
+	}
+	t.send(debuggerDomain, "Debugger.paused", params)
+	t.mu.Unlock()
+	for running := false; !running; {
+		t.drain()
+		select {
+		case <-t.poke:
+		case <-resumed:
+			running = true
+		case <-t.plugin.Closing:
+			running = true
+		}
+	}
+	t.mu.Lock()
+	t.resumed, t.paused = nil, nil
+	for v := range t.visits {
+		v.start()
+	}
+	t.send(debuggerDomain, "Debugger.resumed", struct{}{})
+	t.mu.Unlock()
+	t.endPause()
+	t.plugin.Resumed()
+}
+
+func (t *Target) endPause() {
+	t.pauseStack = nil
+	t.releaseObjects(func(o *object) bool { return o.group == "pause" || o.group == "backtrace" })
+}
+
+// goOn ends a pause; it is called with the lock of the target.
+func (t *Target) goOn() {
+	if t.resumed != nil {
+		select {
+		case <-t.resumed:
+		default:
+			close(t.resumed)
+		}
+	}
+}

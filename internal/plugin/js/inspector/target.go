@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspector
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unicode/utf16"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// A Plugin is what the package above tells of a plugin.
+type Plugin struct {
+	// Title is what people read.
+	Title  string
+	Engine *engine.Engine
+	// Own runs f on the engine while nobody else uses it, or not at all if the plugin has ended.
+	Own func(f func())
+	// Resumed is called on the goroutine that owns the engine when a debugger lets the plugin go on.
+	Resumed func()
+	// Closing is closed when the plugin must end.
+	Closing <-chan struct{}
+}
+
+// A Target is a plugin that can be debugged.
+type Target struct {
+	server *Server
+	id     string
+	plugin Plugin
+	engine *engine.Engine
+	poke   chan struct{} // tells who is paused that there are tasks
+	wake   chan struct{} // tells the runner that there are tasks
+	done   chan struct{}
+	ended  chan struct{}
+	once   sync.Once
+	// active tells that somebody wants to stop the plugin.
+	active  atomic.Bool
+	pending atomic.Bool
+
+	mu       sync.Mutex
+	sessions map[*session]struct{}
+	// gate is closed while a debugger lets calls run.
+	gate    chan struct{}
+	open    bool
+	waiting int
+	// retired tells that the plugin goes away and is not held any more.
+	retired bool
+	visits  map[*visit]struct{}
+
+	scripts     []*script
+	probes      []*probe
+	breakpoints map[string]*breakpoint
+	inactive    bool // breakpoints do not count
+	skip        bool // nothing pauses
+	onException string
+	request     string // why to pause at the next probe
+	step        step
+	resumed     chan struct{} // not nil while paused
+	paused      map[string]any
+	tasks       []func()
+
+	// What follows belongs to whoever owns the engine.
+	helpers    map[string]engine.Value
+	entries    map[uintptr]*entry
+	last       uintptr
+	thrown     engine.Value
+	evaluating int
+	pauseStack []*entry
+	pauses     int
+	objects    map[int]*object
+	nextObject int
+	exceptions int
+	closed     bool
+}
+
+// A visit is a call of the plugin, whose time does not count while a debugger holds it.
+type visit struct {
+	hold    func() func()
+	release func()
+}
+
+// Add makes a plugin one that can be debugged, and says where.
+func (s *Server) Add(p Plugin) *Target {
+	t := &Target{
+		server: s, id: newID(), plugin: p, engine: p.Engine,
+		poke: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{}), ended: make(chan struct{}),
+		sessions: map[*session]struct{}{}, gate: make(chan struct{}), visits: map[*visit]struct{}{},
+		breakpoints: map[string]*breakpoint{}, onException: "none",
+		helpers: map[string]engine.Value{}, entries: map[uintptr]*entry{}, objects: map[int]*object{}, thrown: engine.Undefined,
+	}
+	s.mu.Lock()
+	s.targets = append(s.targets, t)
+	s.mu.Unlock()
+	go t.serveTasks()
+	s.opts.Log.Info("a plugin waits for a debugger", slog.String("plugin", p.Title),
+		slog.String("address", t.Address()), slog.String("link", t.link(s.addr)))
+	return t
+}
+
+// Address is where debuggers attach.
+func (t *Target) Address() string { return "ws://" + t.server.addr + "/" + t.id }
+
+func (t *Target) link(host string) string {
+	return "devtools://devtools/bundled/js_app.html?ws=" + host + "/" + t.id
+}
+
+func (t *Target) info(host string) map[string]string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	url := ""
+	if len(t.scripts) > 0 {
+		url = t.scripts[0].url
+	}
+	return map[string]string{
+		"id": t.id, "type": "node", "title": t.plugin.Title, "description": "a JavaScript plugin", "url": url,
+		"webSocketDebuggerUrl": "ws://" + host + "/" + t.id, "devtoolsFrontendUrl": t.link(host),
+	}
+}
+
+// Close ends all sessions and frees what the target holds of the engine, which the caller owns.
+func (t *Target) Close() {
+	t.server.mu.Lock()
+	t.server.targets = slices.DeleteFunc(t.server.targets, func(x *Target) bool { return x == t })
+	t.server.mu.Unlock()
+	t.disconnect()
+	t.once.Do(func() { close(t.done) })
+	if t.engine.Err() == nil {
+		t.Turn()
+		for f := range t.entries {
+			t.forget(f)
+		}
+		t.releaseObjects(func(*object) bool { return true })
+		for _, v := range t.helpers {
+			t.engine.Free(v)
+		}
+	}
+	t.closed = true
+}
+
+// Ended is closed when nothing of a closed target runs any more.
+func (t *Target) Ended() <-chan struct{} { return t.ended }
+
+func (t *Target) disconnect() {
+	t.mu.Lock()
+	list := make([]*session, 0, len(t.sessions))
+	for s := range t.sessions {
+		list = append(list, s)
+	}
+	t.mu.Unlock()
+	for _, s := range list {
+		s.cancel()
+	}
+}
+
+// Call tells that a function of the plugin is to be called, and waits until a debugger lets it run. The hold of its
+// clock is called when the debugger holds it, which can happen until leave is called; hold may be nil.
+func (t *Target) Call(ctx context.Context, hold func() func()) (leave func(), err error) {
+	v := &visit{hold: hold}
+	t.mu.Lock()
+	t.visits[v] = struct{}{}
+	if t.resumed != nil {
+		v.stop()
+	}
+	leave = func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.visits, v)
+		v.start()
+	}
+	if t.open {
+		t.mu.Unlock()
+		return leave, nil
+	}
+	v.stop()
+	t.waiting++
+	gate := t.gate
+	t.mu.Unlock()
+	select {
+	case <-gate:
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-t.done:
+		err = errClosed
+	case <-t.plugin.Closing:
+		err = errClosed
+	}
+	t.mu.Lock()
+	t.waiting--
+	if t.resumed == nil {
+		v.start()
+	}
+	if t.retired && err == nil {
+		err = ErrRetired
+	}
+	t.mu.Unlock()
+	if err != nil {
+		leave()
+	}
+	return leave, err
+}
+
+var errClosed = errors.New("the plugin is closed")
+
+// ErrRetired is the error of a call that had waited when the plugin was retired.
+var ErrRetired = errors.New("the plugin goes away")
+
+// Retire lets everything run that waits or is paused, from now on, because the plugin goes away.
+func (t *Target) Retire() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.retired = true
+	t.refresh()
+	t.goOn()
+	if !t.open {
+		t.open = true
+		close(t.gate)
+	}
+}
+
+// stop and start the clock; both are called with the lock of the target.
+func (v *visit) stop() {
+	if v.hold != nil && v.release == nil {
+		v.release = v.hold()
+	}
+}
+
+func (v *visit) start() {
+	if v.release != nil {
+		v.release()
+		v.release = nil
+	}
+}
+
+// letRun opens the gate for calls. Those that have waited stop at their first statement, so that whoever has attached
+// sees where they are.
+func (t *Target) letRun() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open {
+		return
+	}
+	t.open = true
+	if t.waiting > 0 && t.active.Load() {
+		t.request = "Break on start"
+	}
+	close(t.gate)
+}
+
+func (t *Target) join(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sessions[s] = struct{}{}
+}
+
+// leave forgets a session and what it has set. When it was the last one, the plugin goes on and later calls wait for
+// the next.
+func (t *Target) leave(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.sessions, s)
+	for id, b := range t.breakpoints {
+		if b.session == s {
+			delete(t.breakpoints, id)
+		}
+	}
+	t.refresh()
+	if len(t.sessions) > 0 {
+		return
+	}
+	if t.open && !t.retired {
+		t.open, t.gate = false, make(chan struct{})
+	}
+	t.onException, t.inactive, t.skip, t.request, t.step = "none", false, false, "", step{}
+	t.goOn()
+	t.later(func() { t.releaseObjects(func(*object) bool { return true }) })
+}
+
+// refresh finds out whether somebody wants to stop the plugin.
+func (t *Target) refresh() {
+	active := false
+	for s := range t.sessions {
+		active = active || s.domains&debuggerDomain != 0 && !t.retired
+	}
+	t.active.Store(active)
+}
+
+// broadcast sends an event to the sessions that have enabled a domain.
+func (t *Target) broadcast(d domain, method string, params any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.send(d, method, params)
+}
+
+func (t *Target) send(d domain, method string, params any) {
+	for s := range t.sessions {
+		if s.domains&d != 0 {
+			s.event(method, params)
+		}
+	}
+}
+
+// post runs f on the engine as soon as it can: at the next probe of code that runs, while paused, or when the engine is
+// free.
+func (t *Target) post(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.later(f)
+}
+
+func (t *Target) later(f func()) {
+	t.tasks = append(t.tasks, f)
+	t.pending.Store(true)
+	for _, c := range []chan struct{}{t.poke, t.wake} {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// drain runs the tasks, by whoever owns the engine.
+func (t *Target) drain() {
+	for {
+		t.mu.Lock()
+		if len(t.tasks) == 0 || t.closed {
+			t.pending.Store(false)
+			t.mu.Unlock()
+			return
+		}
+		f := t.tasks[0]
+		t.tasks = t.tasks[1:]
+		t.mu.Unlock()
+		f()
+	}
+}
+
+func (t *Target) serveTasks() {
+	defer close(t.ended)
+	for {
+		select {
+		case <-t.wake:
+			if t.pending.Load() {
+				t.plugin.Own(t.drain)
+			}
+		case <-t.done:
+			return
+		}
+	}
+}
+
+func utf16Len(s string) (n int) {
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
+
+func (s *script) hash() string {
+	sum := sha256.Sum256([]byte(s.source))
+	return hex.EncodeToString(sum[:])
+}
+
+// Waiting is how many calls wait for a debugger.
+func (t *Target) Waiting() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waiting
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"example.org/app/internal/app"
+	"example.org/app/internal/app/apptest"
+)
+
+const guard = `class Guard extends AppExtension {
+  #seen = 0
+  getExtensionPoints() { return ['AdminActionHandler'] }
+  handleAdminAction(action) {
+    this.#seen++
+    console.log('seen', this.#seen)
+  }
+}
+export default class extends AppPlugin {
+  getDescriptor() { return { id: 'guard' } }
+  getExtensions() { return [Guard] }
+}
+`
+
+// TestDebugger lets a debugger that shares no code with the server debug a plugin.
+func TestDebugger(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	l.Close()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "guard.js"), []byte(guard), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := apptest.Start(t, []app.Role{app.Gateway, app.Service}, "app.plugin.dir="+dir, "app.plugin.js.debug.enabled=true",
+		"app.plugin.js.debug.inspect-host=127.0.0.1", "app.plugin.js.debug.inspect-port="+port)
+	cmd := exec.CommandContext(t.Context(), "node", "--test")
+	cmd.Dir = "debugger"
+	cmd.Env = append(os.Environ(), "APP_DEBUG_HOST=127.0.0.1", "APP_DEBUG_PORT="+port, "APP_SERVICE="+s.URL(app.Service))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
