@@ -82,6 +82,10 @@ bench: ## Run the benchmarks
 	$(GO) run ./bench
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./internal/...
 
+.PHONY: chaos
+chaos: ## Kill gateways and services under clients for a minute
+	APP_TEST_CHAOS_SECONDS=60 $(GO) test -count 1 -run TestChaos -v ./test/fault
+
 .PHONY: docs
 docs: build ## Write the generated files anew: codes, configuration reference, OpenAPI golden files, types for plugins
 	$(GO) generate ./...
