@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -218,6 +220,8 @@ func TestDebugBreakpoints(t *testing.T) {
 	c.do("Debugger.pause", nil)
 	done = begin[int32](t.Context(), m, count, int64(5))
 	c.paused().want("count:7")
+	c.do("Debugger.continueToLocation", object{"location": object{"scriptId": script["scriptId"], "lineNumber": 10}})
+	c.paused().want("count:11")
 	c.do("Debugger.resume", nil)
 	finish(t, done)
 	for method, params := range map[string]object{
@@ -510,5 +514,58 @@ func TestDebugRetire(t *testing.T) {
 	m.Retire()
 	if r := <-waiting; !errors.Is(r.err, plugin.ErrRetired) {
 		t.Error(r.err)
+	}
+}
+
+// TestDebugImports proves that what a plugin imports and loads is debugged like itself.
+func TestDebugImports(t *testing.T) {
+	dir := t.TempDir()
+	for name, source := range map[string]string{
+		"plugin.js": `import { twice } from './lib.js'
+class Extension extends AppExtension {
+  getExtensionPoints() { return ['StorageServiceProvider'] }
+  count(n) { return twice(Number(n)) + load('late.js') }
+}
+export default class extends AppPlugin {
+  getDescriptor() { return { id: 'imports' } }
+  getExtensions() { return [Extension] }
+}
+`,
+		"lib.js":  "export function twice(x) {\n  return 2 * x\n}\n",
+		"late.js": "var late = 1\nlate + 1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, "plugin.js")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _, _ := debugHost(t)
+	m := load(t, h, plugin.Source{Name: "plugin.js", Path: path, Data: data})
+	c := attach(t, m.debug.Address())
+	url := c.enable()["url"].(string)
+	lib := c.wait("Debugger.scriptParsed")["url"].(string)
+	if url != "file://"+path || lib != "file://"+filepath.Join(dir, "lib.js") {
+		t.Error(url, lib)
+	}
+	c.breakAt(lib, 2, "")
+	// This script is not there yet.
+	c.do("Debugger.setBreakpointByUrl", object{"urlRegex": "late\\.js$", "lineNumber": 1})
+	c.do("Runtime.runIfWaitingForDebugger", nil)
+	done := begin[int32](t.Context(), m, count, int64(5))
+	if p := c.paused().want("twice:2"); p.at(1) != "count:4" {
+		t.Error(p.at(1))
+	}
+	c.do("Debugger.resume", nil)
+	c.wait("Debugger.breakpointResolved")
+	if v := c.paused().want(":2").eval(0, "late"); v != 1.0 {
+		t.Error(v)
+	}
+	c.do("Debugger.resume", nil)
+	if v := finish(t, done); v != int32(12) {
+		t.Error(v)
 	}
 }

@@ -129,6 +129,32 @@ func (s *session) setBreakpoint(p setBreakpoint) (any, error) {
 	return map[string]any{"breakpointId": b.id, "actualLocation": l}, nil
 }
 
+type continueToLocation struct{ Location location }
+
+// continueToLocation lets the plugin go on until it comes to a place, or stops for another reason.
+func (s *session) continueToLocation(p continueToLocation) (any, error) {
+	t := s.target
+	t.mu.Lock()
+	sc, err := t.script(p.Location.ScriptID)
+	if err == nil && t.resumed != nil {
+		b := &breakpoint{
+			id: untilID, session: s, line: p.Location.LineNumber, column: p.Location.ColumnNumber,
+			matches: func(x *script) bool { return x == sc }, at: map[int]bool{},
+		}
+		if _, ok := t.resolve(b, sc); ok {
+			t.breakpoints[b.id] = b
+		}
+	}
+	t.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return t.goStep(noStep)
+}
+
+// untilID is the breakpoint of continueToLocation, which is gone at the next pause.
+const untilID = "until"
+
 type removeBreakpoint struct{ BreakpointID string }
 
 func (s *session) removeBreakpoint(p removeBreakpoint) (any, error) {

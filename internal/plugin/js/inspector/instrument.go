@@ -211,11 +211,13 @@ func (t *Target) Instrument(name, url, source string, module bool) string {
 	}
 	t.scripts = append(t.scripts, sc)
 	t.probes = append(t.probes, r.Probes...)
+	t.send(debuggerDomain, "Debugger.scriptParsed", sc.event())
 	for _, b := range t.breakpoints {
-		t.resolve(b, sc)
+		if l, ok := t.resolve(b, sc); ok {
+			t.send(debuggerDomain, "Debugger.breakpointResolved", map[string]any{"breakpointId": b.id, "location": l})
+		}
 	}
 	t.mu.Unlock()
-	t.broadcast(debuggerDomain, "Debugger.scriptParsed", sc.event())
 	return r.Code
 }
 

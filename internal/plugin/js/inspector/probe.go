@@ -4,6 +4,7 @@ package inspector
 
 import (
 	"fmt"
+	"slices"
 
 	"example.org/app/internal/plugin/js/engine"
 )
@@ -218,11 +219,9 @@ func (t *Target) stops(n *entry) (reason string, hits []string) {
 	}
 	s, request := t.step, t.request
 	var here []*breakpoint
-	if !t.inactive {
-		for _, b := range t.breakpoints {
-			if b.at[n.probe.id] {
-				here = append(here, b)
-			}
+	for _, b := range t.breakpoints {
+		if b.at[n.probe.id] && (!t.inactive || b.id == untilID) {
+			here = append(here, b)
 		}
 	}
 	t.mu.Unlock()
@@ -230,6 +229,9 @@ func (t *Target) stops(n *entry) (reason string, hits []string) {
 		if b.condition == "" || t.holds(n, b.condition) {
 			hits = append(hits, b.id)
 		}
+	}
+	if slices.Contains(hits, untilID) {
+		return "other", slices.DeleteFunc(hits, func(id string) bool { return id == untilID })
 	}
 	switch {
 	case request != "":
@@ -318,6 +320,7 @@ func (t *Target) pause(reason string, data any, hits []string) {
 	resumed := make(chan struct{})
 	t.mu.Lock()
 	t.request, t.step = "", step{}
+	delete(t.breakpoints, untilID)
 	if !t.active.Load() {
 		t.mu.Unlock()
 		t.endPause()

@@ -196,6 +196,7 @@ func init() {
 		"Debugger.setBreakpointsActive":           plain((*session).setBreakpointsActive),
 		"Debugger.setSkipAllPauses":               plain((*session).setSkipAllPauses),
 		"Debugger.setPauseOnExceptions":           plain((*session).setPauseOnExceptions),
+		"Debugger.continueToLocation":             plain((*session).continueToLocation),
 		"Debugger.pause":                          plain((*session).pause),
 		"Debugger.resume":                         plain((*session).resume),
 		"Debugger.stepInto":                       plain((*session).stepInto),
