@@ -56,6 +56,7 @@ func (s *socket) upgrade(addr string) error {
 	if err != nil {
 		return err
 	}
+	_ = answer.Body.Close() // There is none.
 	if answer.StatusCode != http.StatusSwitchingProtocols {
 		return fmt.Errorf("the server answered %s", answer.Status)
 	}

@@ -75,6 +75,7 @@ func (w *world) answer(ctx context.Context, r *link.Request) (*link.Response, er
 		}
 	case "hang":
 		<-ctx.Done()
+		return nil, ctx.Err()
 	case "fail":
 		return nil, errors.New("secret")
 	case "refuse":

@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 	"google.golang.org/protobuf/proto"
 
+	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/wire"
 	"example.org/app/test/client"
@@ -159,9 +160,11 @@ func TestWebSocketConformance(t *testing.T) {
 			s.wantCode(2000)
 		},
 		"two frames at once": func(s *rawSocket) {
-			s.write(append(frame(0x82, login), frame(0x82, login)...))
-			s.wantCode(2000)
-			s.wantCode(2000)
+			// Two logins would meet; what needs a session is refused at once.
+			request := client.Payload(4, &wire.QueryMessagesRequest{})
+			s.write(append(frame(0x82, request), frame(0x82, request)...))
+			s.wantCode(int32(apierr.SendRequestFromNonexistentSession))
+			s.wantCode(int32(apierr.SendRequestFromNonexistentSession))
 		},
 		"fragments": func(s *rawSocket) {
 			s.write(frame(0x02, login[:1]))
