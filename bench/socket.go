@@ -56,7 +56,7 @@ func (s *socket) upgrade(addr string) error {
 	if err != nil {
 		return err
 	}
-	_ = answer.Body.Close() // There is none.
+	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusSwitchingProtocols {
 		return fmt.Errorf("the server answered %s", answer.Status)
 	}
