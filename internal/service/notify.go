@@ -106,8 +106,8 @@ type errand struct {
 	self      bool
 	// report asks for those who are online nowhere.
 	report bool
-	// job is done in the place of everything else, if it is set.
-	job func()
+	// job is done in the place of everything else, if it is set. It gets the lane that it runs in.
+	job func(*lane)
 }
 
 // NewNotifier starts a notifier that sends by the node.
@@ -122,7 +122,7 @@ func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, cloc
 		n.wg.Go(func() {
 			for e := range l.errands {
 				if e.job != nil {
-					e.job()
+					e.job(l)
 				} else {
 					n.run(l, e)
 				}

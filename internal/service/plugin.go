@@ -107,11 +107,12 @@ func (d *Dispatcher) tell(ctx context.Context, r *Request, c *collector, answer 
 		}
 	}
 	ctx = context.WithoutCancel(ctx)
-	d.Notifier.send(c.key, errand{ctx: ctx, job: func() { d.tellByPlugins(ctx, r, c.errands, answer.Data) }})
+	d.Notifier.send(c.key, errand{ctx: ctx, job: func(l *lane) { d.tellByPlugins(ctx, l, r, c.errands, answer.Data) }})
 }
 
-// tellByPlugins tells what plugins leave of the notifications of a request, and lets them know who could not be told.
-func (d *Dispatcher) tellByPlugins(ctx context.Context, r *Request, errands []errand, response *wire.AppNotification_Data) {
+// tellByPlugins tells what plugins leave of the notifications of a request, and lets them know who could not be told. It
+// runs in the goroutine of the lane.
+func (d *Dispatcher) tellByPlugins(ctx context.Context, l *lane, r *Request, errands []errand, response *wire.AppNotification_Data) {
 	result := &plugin.RequestHandlerResult{Code: int32(apierr.OK), Response: response}
 	for _, e := range errands {
 		recipients, err := e.recipients()
@@ -139,7 +140,7 @@ func (d *Dispatcher) tellByPlugins(ctx context.Context, r *Request, errands []er
 		if i < len(errands) {
 			e.notification.RequesterId, e.notification.RequestId = errands[i].notification.RequesterId, errands[i].notification.RequestId
 		}
-		offline := d.Notifier.run(d.Notifier.laneOf(r.UserID), e)
+		offline := d.Notifier.run(l, e)
 		if e.report {
 			one := *result
 			one.Notifications = []plugin.Notification{n}
