@@ -75,10 +75,10 @@ type suite struct {
 // Fast returns options with times that suit tests.
 func Fast(o cluster.Options) cluster.Options {
 	o.HeartbeatInterval = 200 * time.Millisecond
-	o.HeartbeatTimeout = 2 * time.Second
-	o.MemberTTL = 3 * time.Second
+	o.HeartbeatTimeout = 4 * time.Second
+	o.MemberTTL = 6 * time.Second
 	o.HealthInterval = 100 * time.Millisecond
-	o.LeaseTime = 2 * time.Second
+	o.LeaseTime = 4 * time.Second
 	o.NumberLease = 10 * time.Second
 	return o
 }

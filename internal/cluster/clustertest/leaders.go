@@ -85,17 +85,20 @@ func testLeaderFence(t *testing.T, s *suite) {
 	observer := s.connect(t, nil)
 	a, b := s.candidate(t, "a", 5), s.candidate(t, "b", 1)
 	type run struct {
+		node  string
 		ctx   context.Context
 		fence cluster.Fence
 	}
-	runs := make(chan run, 10)
-	work := func(ctx context.Context, fence cluster.Fence) error {
-		runs <- run{ctx, fence}
-		<-ctx.Done()
-		return nil
+	runs := make(chan run, 100)
+	work := func(n *cluster.Node) func(context.Context, cluster.Fence) error {
+		return func(ctx context.Context, fence cluster.Fence) error {
+			runs <- run{n.ID(), ctx, fence}
+			<-ctx.Done()
+			return nil
+		}
 	}
 	for _, n := range []*cluster.Node{a, b} {
-		if _, err := n.RunAsLeader("work", work); err != nil {
+		if _, err := n.RunAsLeader("work", work(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,9 +110,8 @@ func testLeaderFence(t *testing.T, s *suite) {
 	if err := check(first.fence); err != nil {
 		t.Error(err)
 	}
-	leader, _, _ := observer.Leader()
 	other := "a"
-	if leader.NodeID == "a" {
+	if first.node == "a" {
 		other = "b"
 	}
 	if _, err := observer.Elect(t.Context(), &other); err != nil {
@@ -154,7 +156,7 @@ func testLeaderFence(t *testing.T, s *suite) {
 	if third.fence.Number() <= second.fence.Number()+1 {
 		t.Errorf("fence %d follows %d", third.fence.Number(), second.fence.Number()+1)
 	}
-	if _, err := s.gateway(t, "g", nil).RunAsLeader("work", work); err == nil {
+	if _, err := s.gateway(t, "g", nil).RunAsLeader("work", nil); err == nil {
 		t.Error("a gateway runs as leader")
 	}
 }
