@@ -185,7 +185,7 @@ func coderEcho(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	defer c.CloseNow()
+	defer func() { _ = c.CloseNow() }()
 	for {
 		kind, payload, err := c.Read(context.Background())
 		if err != nil || c.Write(context.Background(), kind, payload) != nil {
