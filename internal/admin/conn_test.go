@@ -6,10 +6,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -47,11 +46,13 @@ func (c *watchedConn) Write(b []byte) (int, error) {
 
 // serveWatched starts a server whose connections are watched, over TLS if there
 // is a certificate.
-func serveWatched(t *testing.T, certificate *Certificate) (*watchedListener, *Server) {
+func serveWatched(t *testing.T, certificate *tls.Certificate) (*watchedListener, *Server) {
 	t.Helper()
 	watched := &watchedListener{}
 	s := serve(t, func(o *ServerOptions) {
-		o.TLS = certificate
+		if certificate != nil {
+			o.Certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate, nil }
+		}
 		o.wrap = func(l net.Listener) net.Listener {
 			watched.Listener = l
 			return watched
@@ -81,14 +82,9 @@ func TestAnAnswerIsSentAsAWhole(t *testing.T) {
 }
 
 func TestAnAnswerOverTLSIsSentAsAWhole(t *testing.T) {
-	dir := t.TempDir()
-	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	writeCertificate(t, certFile, keyFile, "localhost")
-	certificate, err := LoadCertificate(certFile, keyFile, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	watched, s := serveWatched(t, certificate)
+	other := httptest.NewTLSServer(nil)
+	defer other.Close()
+	watched, s := serveWatched(t, &other.TLS.Certificates[0])
 	client := &http.Client{Transport: &http.Transport{
 		DisableCompression: true, MaxConnsPerHost: 1, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	}}

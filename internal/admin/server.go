@@ -21,8 +21,9 @@ type ServerOptions struct {
 	HeaderTimeout time.Duration
 	ReadTimeout   time.Duration // for one whole request
 	IdleTimeout   time.Duration
-	TLS           *Certificate // nil means plain HTTP
-	Logger        *slog.Logger
+	// Certificate is what the server shows; nil means plain HTTP.
+	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	Logger      *slog.Logger
 
 	wrap func(net.Listener) net.Listener // for tests that watch the connections
 }
@@ -40,7 +41,7 @@ type Server struct {
 
 // Listen opens the port. Callers wait until Serve.
 func Listen(ctx context.Context, o ServerOptions) (*Server, error) {
-	s := &Server{tls: o.TLS != nil}
+	s := &Server{tls: o.Certificate != nil}
 	s.http = &http.Server{
 		ReadHeaderTimeout: o.HeaderTimeout,
 		ReadTimeout:       o.ReadTimeout,
@@ -58,11 +59,11 @@ func Listen(ctx context.Context, o ServerOptions) (*Server, error) {
 		listener = o.wrap(listener)
 	}
 	listener = holdingListener{listener}
-	if o.TLS != nil {
+	if o.Certificate != nil {
 		listener = tls.NewListener(listener, &tls.Config{
 			MinVersion:     tls.VersionTLS12,
 			NextProtos:     []string{"http/1.1"},
-			GetCertificate: o.TLS.Get,
+			GetCertificate: o.Certificate,
 		})
 	}
 	s.listener = listener

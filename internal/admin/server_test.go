@@ -5,21 +5,9 @@ package admin
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"errors"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
-	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -144,84 +132,5 @@ func TestShutdownEndsStreams(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
-	}
-}
-
-// writeCertificate makes a certificate for a host name.
-func writeCertificate(t *testing.T, certFile, keyFile, host string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: keyDER}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestCertificateIsReadAgain(t *testing.T) {
-	dir := t.TempDir()
-	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	if _, err := LoadCertificate(certFile, keyFile, slog.New(slog.DiscardHandler)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("missing files: %v", err)
-	}
-	writeCertificate(t, certFile, keyFile, "first.example.org")
-	cert, err := LoadCertificate(certFile, keyFile, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, func(o *ServerOptions) { o.TLS = cert })
-	if !strings.HasPrefix(s.URL(), "https://127.0.0.1:") {
-		t.Errorf("URL %s", s.URL())
-	}
-	shown := func() string {
-		var name string
-		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
-			InsecureSkipVerify: true,
-			VerifyConnection: func(cs tls.ConnectionState) error {
-				name = cs.PeerCertificates[0].Subject.CommonName
-				return nil
-			},
-		}}}
-		resp, err := client.Get(s.URL() + "/me")
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		return name
-	}
-	lookAgain := func() {
-		cert.mu.Lock()
-		defer cert.mu.Unlock()
-		cert.checked = time.Time{}
-	}
-	if got := shown(); got != "first.example.org" {
-		t.Errorf("certificate of %q", got)
-	}
-	writeCertificate(t, certFile, keyFile, "the-second.example.org")
-	lookAgain()
-	if got := shown(); got != "the-second.example.org" {
-		t.Errorf("after the change: certificate of %q", got)
-	}
-	if err := os.WriteFile(certFile, []byte("broken"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	lookAgain()
-	if got := shown(); got != "the-second.example.org" {
-		t.Errorf("after a broken change: certificate of %q", got)
 	}
 }

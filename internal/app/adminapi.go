@@ -13,6 +13,7 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
+	"example.org/app/internal/certificate"
 	"example.org/app/internal/config"
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
@@ -110,10 +111,11 @@ func (a *App) listen(ctx context.Context, role Role, c config.AdminHTTP) (*admin
 		IdleTimeout:   time.Duration(c.IdleTimeoutMillis) * time.Millisecond,
 	}
 	if c.SSL.Enabled {
-		var err error
-		if opts.TLS, err = admin.LoadCertificate(c.SSL.CertificateFile, c.SSL.PrivateKeyFile, logger); err != nil {
+		loaded, err := certificate.Load(certificateFiles(c.SSL), logger)
+		if err != nil {
 			return nil, err
 		}
+		opts.Certificate = loaded.Get
 	}
 	return admin.Listen(ctx, opts)
 }

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"time"
 
-	"example.org/app/internal/admin"
+	"example.org/app/internal/certificate"
 	"example.org/app/internal/config"
 	"example.org/app/internal/gateway"
 	"example.org/app/internal/gateway/login"
@@ -42,11 +42,18 @@ func (a *App) certifier(c config.SSL) (gateway.Certifier, error) {
 	if !c.Enabled {
 		return nil, nil
 	}
-	certificate, err := admin.LoadCertificate(c.CertificateFile, c.PrivateKeyFile, a.logger)
+	loaded, err := certificate.Load(certificateFiles(c), a.logger)
 	if err != nil {
 		return nil, err
 	}
-	return certificate.Get, nil
+	return loaded.Get, nil
+}
+
+// certificateFiles are where the configuration says that a certificate lies.
+func certificateFiles(c config.SSL) certificate.Files {
+	return certificate.Files{
+		Chain: c.CertificateFile, Key: c.PrivateKeyFile, P12: c.P12.FilePath, P12Password: c.P12.Password.Reveal(),
+	}
 }
 
 // clientAddresses are where other nodes are told that clients reach a gateway.

@@ -3,9 +3,15 @@
 package app_test
 
 import (
+	"crypto/tls"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"software.sslmate.com/src/go-pkcs12"
 
 	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
@@ -54,4 +60,38 @@ func TestClients(t *testing.T) {
 		c.Gone()
 	}
 	<-a.Done
+}
+
+// TestEncryptedClients has both transports encrypted with the certificate and the key of one PKCS #12 file.
+func TestEncryptedClients(t *testing.T) {
+	other := httptest.NewTLSServer(nil)
+	defer other.Close()
+	data, err := pkcs12.Modern.Encode(other.TLS.Certificates[0].PrivateKey, other.Certificate(), nil, "pass phrase")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "server.p12")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := []string{"app.gateway.session.identity-access-management.type=NOOP"}
+	for _, transport := range []string{"websocket", "tcp"} {
+		prefix := "app.gateway." + transport + ".ssl."
+		set = append(set, prefix+"enabled=true", prefix+"p12.file-path="+file, prefix+"p12.password=pass phrase")
+	}
+	urls := apptest.Start(t, app.AllRoles, set...).ClientURLs()
+	if len(urls) != 2 || !strings.HasPrefix(urls[0], "wss://127.0.0.1:") || !strings.HasPrefix(urls[1], "tls://127.0.0.1:") {
+		t.Fatalf("clients connect to %q", urls)
+	}
+	trusting := &tls.Config{RootCAs: other.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	for i, url := range urls {
+		c, err := chat.Dial(t.Context(), url, chat.Options{TLS: trusting})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.Login(t.Context(), &wire.CreateSessionRequest{Version: 1, UserId: 5, DeviceType: wire.DeviceType(i)}); err != nil {
+			t.Errorf("log in over %s: %v", url, err)
+		}
+	}
 }

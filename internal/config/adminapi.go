@@ -50,15 +50,27 @@ type AdminHTTP struct {
 
 // SSL is the encryption of a server's connections.
 type SSL struct {
-	Enabled         bool   `default:"false" doc:"Whether connections are encrypted."`
-	CertificateFile string `path:"true" doc:"The PEM file with the certificate chain of the server."`
-	PrivateKeyFile  string `path:"true" doc:"The PEM file with the private key of the server."`
+	Enabled         bool    `default:"false" doc:"Whether connections are encrypted."`
+	CertificateFile string  `path:"true" doc:"The PEM file with the certificate chain of the server."`
+	PrivateKeyFile  string  `path:"true" doc:"The PEM file with the private key of the server."`
+	P12             P12File `doc:"The PKCS #12 file with both, instead of the PEM files."`
+}
+
+// P12File is a PKCS #12 file with one private key and its certificate chain.
+type P12File struct {
+	FilePath string `path:"true" doc:"The PKCS #12 file."`
+	Password Secret `doc:"The password of the file."`
 }
 
 // Validate checks that encryption has what it needs.
 func (s SSL) Validate() error {
 	switch {
 	case !s.Enabled:
+		return nil
+	case s.P12.FilePath != "":
+		if s.CertificateFile != "" || s.PrivateKeyFile != "" {
+			return violation("p12.file-path", "must be empty when there are PEM files")
+		}
 		return nil
 	case s.CertificateFile == "":
 		return violation("certificate-file", "must not be empty when ssl is enabled")

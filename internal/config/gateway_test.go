@@ -42,6 +42,8 @@ func TestGatewayProperties(t *testing.T) {
 		"websocket.ssl.enabled boolean false ",
 		"websocket.ssl.certificate-file string  ",
 		"websocket.ssl.private-key-file string  ",
+		"websocket.ssl.p12.file-path string  ",
+		"websocket.ssl.p12.password string  ",
 		"websocket.remote-address-source.proxy-protocol-mode enum OPTIONAL ",
 		"websocket.remote-address-source.http-header-mode enum OPTIONAL ",
 		"tcp.enabled boolean true ",
@@ -53,6 +55,8 @@ func TestGatewayProperties(t *testing.T) {
 		"tcp.ssl.enabled boolean false ",
 		"tcp.ssl.certificate-file string  ",
 		"tcp.ssl.private-key-file string  ",
+		"tcp.ssl.p12.file-path string  ",
+		"tcp.ssl.p12.password string  ",
 		"tcp.remote-address-source.proxy-protocol-mode enum OPTIONAL ",
 		"udp.enabled boolean false ",
 		"udp.host string 0.0.0.0 ",
@@ -79,4 +83,10 @@ func TestGatewayProperties(t *testing.T) {
 	c := Default()
 	c.Gateway.TCP.SSL.Enabled = true
 	wantError(t, c.Validate(), `app.gateway.tcp.ssl.certificate-file = "": must not be empty when ssl is enabled`)
+	c.Gateway.TCP.SSL.P12.FilePath = "server.p12"
+	if err := c.Validate(); err != nil {
+		t.Errorf("a PKCS #12 file alone: %v", err)
+	}
+	c.Gateway.TCP.SSL.CertificateFile = "server.pem"
+	wantError(t, c.Validate(), `app.gateway.tcp.ssl.p12.file-path = "server.p12": must be empty when there are PEM files`)
 }

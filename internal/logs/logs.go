@@ -71,10 +71,11 @@ type File struct {
 // within about 100 ms, and are dropped and counted when they cannot be written. A record of level WARN or above is
 // written before the call that logged it returns, unless the disk stalls.
 type Logs struct {
-	logger *slog.Logger
-	audit  *slog.Logger
-	dir    string
-	spools []*spool
+	logger  *slog.Logger
+	audit   *slog.Logger
+	dir     string
+	spools  []*spool
+	packers []*packer
 
 	closing sync.Once
 	err     error
@@ -97,11 +98,10 @@ func Open(o Options) (*Logs, error) {
 		handlers = append(handlers, newHandler(s, o.Console.Level, o.Console.Format == FormatJSON))
 	}
 	if o.File.Enabled {
-		s, err := openFile(o, o.File.Path)
+		s, err := l.openFile(o, o.File.Path)
 		if err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
-		l.spools = append(l.spools, s)
 		handlers = append(handlers, newHandler(s, o.File.Level, true))
 	}
 	l.logger = slog.New(slog.NewMultiHandler(handlers...))
@@ -114,11 +114,10 @@ func Open(o Options) (*Logs, error) {
 			err := fmt.Errorf("open audit log %q: it must not be the same file as the log %q", o.AuditPath, o.File.Path)
 			return nil, errors.Join(err, l.Close())
 		}
-		s, err := openFile(o, o.AuditPath)
+		s, err := l.openFile(o, o.AuditPath)
 		if err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
-		l.spools = append(l.spools, s)
 		l.audit = slog.New(newHandler(s, slog.LevelInfo, true))
 	}
 	return l, nil
@@ -150,6 +149,9 @@ func (l *Logs) Close() error {
 		for _, s := range l.spools {
 			errs = append(errs, s.close())
 		}
+		for _, p := range l.packers {
+			p.close()
+		}
 		l.err = errors.Join(errs...)
 	})
 	return l.err
@@ -166,8 +168,8 @@ func folderOf(o Options) string {
 	}
 }
 
-// openFile proves that the file can be written before anybody relies on it.
-func openFile(o Options, path string) (*spool, error) {
+// openFile opens a file for the life of the logs. It proves that the file can be written before anybody relies on it.
+func (l *Logs) openFile(o Options, path string) (*spool, error) {
 	if path == "" {
 		return nil, errors.New("open log file: the path is missing")
 	}
@@ -188,19 +190,20 @@ func openFile(o Options, path string) (*spool, error) {
 	if err := f.Close(); err != nil {
 		return nil, fmt.Errorf("open log file %q: %w", path, err)
 	}
-	compression := "none"
-	if o.File.Compress {
-		compression = "gzip"
-	}
 	stderr := slog.New(slog.NewTextHandler(o.Stderr, nil))
-	return newSpool(&timberjack.Logger{
+	s := newSpool(&timberjack.Logger{
 		Filename:    path,
 		MaxSize:     orDefault(o.File.MaxSizeMB, DefaultMaxSizeMB),
 		MaxBackups:  orDefault(o.File.MaxFiles, DefaultMaxFiles),
-		Compression: compression,
+		Compression: "none",
 	}, spoolOptions{failed: func(err error) {
 		stderr.Error("log file cannot be written, its records are dropped", "path", path, "error", err)
-	}}), nil
+	}})
+	l.spools = append(l.spools, s)
+	if o.File.Compress {
+		l.packers = append(l.packers, newPacker(path, stderr))
+	}
+	return s, nil
 }
 
 func orDefault(n, fallback int) int {

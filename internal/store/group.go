@@ -162,26 +162,6 @@ func FindGroups(ctx context.Context, r Reader, filter GroupFilter, page Page) ([
 	return groups, nil
 }
 
-// GroupRoom says how many members a group may have.
-type GroupRoom struct {
-	// Limit is that of the type of the group; nil if the type does not exist.
-	Limit *int32 `bun:"group_size_limit"`
-}
-
-// FindGroupRoom returns how many members a group may have, or nil if there is no such group or it was deleted.
-func FindGroupRoom(ctx context.Context, r Reader, group int64) (*GroupRoom, error) {
-	var found []GroupRoom
-	err := r.NewSelect().TableExpr("im_group AS t").ColumnExpr("y.group_size_limit").Join("LEFT JOIN group_type AS y ON y.id = t.type_id").
-		Where("t.id = ?", group).Where("t.deletion_date IS NULL").Scan(ctx, &found)
-	if err != nil {
-		return nil, fmt.Errorf("find the room of group %d: %w", group, translate(err))
-	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
-}
-
 // GroupIDsAfter returns the ids of groups above a given one in ascending order, at most limit of them.
 func GroupIDsAfter(ctx context.Context, r Reader, after *int64, limit int) ([]int64, error) {
 	ids := []int64{}

@@ -75,6 +75,31 @@ func AddGroupMemberCount(ctx context.Context, tx Tx, group int64, n int, now tim
 	return count[0], nil
 }
 
+// GroupRoom says how many members a group has and may have.
+type GroupRoom struct {
+	Members int32 `bun:"member_count"`
+	// Limit is that of the type of the group; nil if the type does not exist.
+	Limit *int32 `bun:"group_size_limit"`
+}
+
+// TakeGroupRoom notes that n members come to a group and returns the room that it has then, or nil if there is no such
+// group or it was deleted.
+func TakeGroupRoom(ctx context.Context, tx Tx, group int64, n int, now time.Time) (*GroupRoom, error) {
+	const (
+		exists = "EXISTS (SELECT 1 FROM im_group AS g WHERE g.id = t.group_id AND g.deletion_date IS NULL)"
+		limit  = "(SELECT y.group_size_limit FROM im_group AS g JOIN group_type AS y ON y.id = g.type_id WHERE g.id = group_id) AS group_size_limit"
+	)
+	var room []GroupRoom
+	query := bumpGroupVersions(tx, GroupMembers, now).Where("t.group_id = ?", group).Where(exists).Set("member_count = t.member_count + ?", n)
+	if err := query.Returning("member_count, "+limit).Scan(ctx, &room); err != nil {
+		return nil, fmt.Errorf("take room in group %d: %w", group, translate(err))
+	}
+	if len(room) == 0 {
+		return nil, nil
+	}
+	return &room[0], nil
+}
+
 func bumpGroupVersions(tx Tx, part GroupPart, now time.Time) *bun.UpdateQuery {
 	column, ms := bun.Ident(part), now.UnixMilli()
 	return tx.NewUpdate().TableExpr("group_version AS t").Set("? = CASE WHEN t.? < ? THEN ? ELSE t.? + 1 END", column, column, ms, ms, column)

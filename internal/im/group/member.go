@@ -39,7 +39,8 @@ func (d *Directory) Join(ctx context.Context, tx store.Tx, groupID int64, member
 			return apierr.New(apierr.IllegalArgument, "role: a group has one owner; hand the group over to change it")
 		}
 	}
-	room, err := store.FindGroupRoom(ctx, tx, groupID)
+	now := d.now()
+	room, err := store.TakeGroupRoom(ctx, tx, groupID, len(members), now)
 	if err != nil {
 		return err
 	}
@@ -53,16 +54,21 @@ func (d *Directory) Join(ctx context.Context, tx store.Tx, groupID int64, member
 		}
 		room.Limit = &t.GroupSizeLimit
 	}
-	return d.join(ctx, tx, groupID, *room.Limit, d.now(), members...)
+	return settle(ctx, tx, groupID, room.Members, *room.Limit, now, members...)
 }
 
 // join adds members of any role to a group that may have so many.
 func (d *Directory) join(ctx context.Context, tx store.Tx, groupID int64, limit int32, now time.Time, members ...store.GroupMember) error {
-	if err := store.InsertGroupMembers(ctx, tx, members...); err != nil {
-		return err
-	}
 	n, err := store.AddGroupMemberCount(ctx, tx, groupID, len(members), now)
 	if err != nil {
+		return err
+	}
+	return settle(ctx, tx, groupID, n, limit, now, members...)
+}
+
+// settle stores members who are counted already: the group has n with them.
+func settle(ctx context.Context, tx store.Tx, groupID int64, n, limit int32, now time.Time, members ...store.GroupMember) error {
+	if err := store.InsertGroupMembers(ctx, tx, members...); err != nil {
 		return err
 	}
 	if err := fits(groupID, n, limit); err != nil {

@@ -312,6 +312,37 @@ func testGroupMembers(t *testing.T, db *store.DB) {
 	wantIDs(t, "left", find(store.GroupMemberFilter{}, store.Page{}), user, 207)
 }
 
+func testGroupRoom(t *testing.T, db *store.DB) {
+	deleted := groupTime(1)
+	write(t, db, func(ctx context.Context, tx store.Tx) error {
+		return errors.Join(
+			store.InsertGroupType(ctx, tx, store.GroupType{ID: 7, Name: "small", GroupSizeLimit: 30}),
+			store.InsertGroups(ctx, tx, store.Group{ID: 1, TypeID: 7}, store.Group{ID: 2, TypeID: 8}, store.Group{ID: 3, TypeID: 7, DeletionDate: &deleted}),
+			store.InsertGroupVersions(ctx, tx, groupTime(0), map[int64]int32{1: 3, 2: 0, 3: 5}))
+	})
+	limit := int32(30)
+	for group, want := range map[int64]*store.GroupRoom{1: {Members: 5, Limit: &limit}, 2: {Members: 2}, 3: nil, 4: nil} {
+		write(t, db, func(ctx context.Context, tx store.Tx) error {
+			room, err := store.TakeGroupRoom(ctx, tx, group, 2, groupTime(2))
+			if diff := cmp.Diff(want, room); err == nil && diff != "" {
+				t.Errorf("room of group %d (-want +got):\n%s", group, diff)
+			}
+			return err
+		})
+	}
+	read(t, db, func(ctx context.Context, r store.Reader) error {
+		at, err := store.FindGroupVersion(ctx, r, store.GroupMembers, 1)
+		if err == nil && !at.Equal(groupTime(2)) {
+			t.Errorf("the members changed at %v", at)
+		}
+		counts, err := store.GroupMemberCounts(ctx, r, []int64{1, 2, 3})
+		if diff := cmp.Diff(map[int64]int32{1: 5, 2: 2, 3: 5}, counts); err == nil && diff != "" {
+			t.Errorf("counts (-want +got):\n%s", diff)
+		}
+		return err
+	})
+}
+
 func testGroupVersions(t *testing.T, db *store.DB) {
 	version := func(part store.GroupPart, group int64) (at time.Time, err error) {
 		_ = db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {

@@ -110,6 +110,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"GroupTypes", testGroupTypes},
 		{"Groups", testGroups},
 		{"GroupMembers", testGroupMembers},
+		{"GroupRoom", testGroupRoom},
 		{"GroupVersions", testGroupVersions},
 		{"GroupQuestions", testGroupQuestions},
 		{"GroupBlockedUsers", testGroupBlockedUsers},

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package certificate reads the TLS certificates of servers, again when their files change, so that a renewal needs no
+// restart. It does not make certificates and does not check those of others.
+package certificate
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"software.sslmate.com/src/go-pkcs12"
+)
+
+// Files are where a certificate chain and its private key lie: in two PEM files or in one PKCS #12 file.
+type Files struct {
+	Chain, Key string
+	// P12 is used instead of the others if it is not empty.
+	P12         string
+	P12Password string
+}
+
+func (f Files) names() []string {
+	if f.P12 != "" {
+		return []string{f.P12}
+	}
+	return []string{f.Chain, f.Key}
+}
+
+func (f Files) read() (*tls.Certificate, error) {
+	if f.P12 == "" {
+		pair, err := tls.LoadX509KeyPair(f.Chain, f.Key)
+		return &pair, err
+	}
+	data, err := os.ReadFile(f.P12)
+	if err != nil {
+		return nil, err
+	}
+	key, leaf, issuers, err := pkcs12.DecodeChain(data, f.P12Password)
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", f.P12, err)
+	}
+	pair := &tls.Certificate{PrivateKey: key, Leaf: leaf, Certificate: [][]byte{leaf.Raw}}
+	for _, issuer := range issuers {
+		pair.Certificate = append(pair.Certificate, issuer.Raw)
+	}
+	return pair, nil
+}
+
+// Certificate is a certificate that is read again when its files change. It is safe for concurrent use.
+type Certificate struct {
+	files  Files
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	current *tls.Certificate
+	stamp   [2]fileStamp
+	checked time.Time
+}
+
+type fileStamp struct {
+	modified time.Time
+	size     int64
+}
+
+// checkInterval bounds how often the files are looked at.
+const checkInterval = time.Second
+
+// Load reads a certificate for the first time.
+func Load(files Files, logger *slog.Logger) (*Certificate, error) {
+	c := &Certificate{files: files, logger: logger}
+	stamp, err := c.stat()
+	if err == nil {
+		err = c.load(stamp)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load TLS certificate: %w", err)
+	}
+	return c, nil
+}
+
+// Get returns the certificate for a handshake. A new certificate that cannot be read leaves the old one in use.
+func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); now.Sub(c.checked) >= checkInterval {
+		c.checked = now
+		file := c.files.names()[0]
+		stamp, err := c.stat()
+		if err == nil && stamp != c.stamp {
+			if err = c.load(stamp); err == nil {
+				c.logger.Info("TLS certificate loaded again", "file", file)
+			}
+		}
+		if err != nil {
+			c.logger.Error("TLS certificate cannot be loaded again, the old one stays", "file", file, "error", err)
+		}
+	}
+	return c.current, nil
+}
+
+func (c *Certificate) stat() (stamp [2]fileStamp, err error) {
+	for i, name := range c.files.names() {
+		info, err := os.Stat(name)
+		if err != nil {
+			return stamp, err
+		}
+		stamp[i] = fileStamp{info.ModTime(), info.Size()}
+	}
+	return stamp, nil
+}
+
+func (c *Certificate) load(stamp [2]fileStamp) error {
+	pair, err := c.files.read()
+	if err != nil {
+		return err
+	}
+	c.current, c.stamp = pair, stamp
+	return nil
+}
