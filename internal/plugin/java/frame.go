@@ -39,6 +39,8 @@ const (
 	kindLog
 	kindAsk
 	kindExit
+	kindObject
+	kindFunction
 )
 
 // beginFrame appends the head of a frame to a buffer; endFrame completes it.

@@ -79,6 +79,8 @@ type Host struct {
 	java   Runtime
 	copies int
 	hooks  sync.RWMutex
+	// objects are those that plugins in other languages use.
+	objects objects
 
 	mu       sync.Mutex
 	modules  []*module

@@ -310,12 +310,12 @@ func (h *Host) makeFolder(jar []byte) (err error) {
 	return err
 }
 
-// rest ends the JVM if there is no plugin.
+// rest ends the JVM if no plugin needs it.
 func (h *Host) rest(ctx context.Context) {
 	h.gate.Lock()
 	defer h.gate.Unlock()
 	h.mu.Lock()
-	if h.loading+len(h.modules) > 0 || h.attempt != nil {
+	if h.loading+len(h.modules) > 0 || h.attempt != nil || !h.closed && h.objects.used() {
 		h.mu.Unlock()
 		return
 	}

@@ -227,6 +227,8 @@ func (s *session) handle(k kind, id uint64, body []byte) {
 		s.logged(r)
 	case kindAsk:
 		s.asked(id, slices.Clone(body))
+	case kindFunction:
+		s.host.objects.called(s, id, slices.Clone(body))
 	case kindExit:
 		e := &exit{status: int(r.int())}
 		e.module = s.module(r.uint())

@@ -86,7 +86,6 @@ var hints = map[string]string{
 	"exports":    nodeHint,
 	"__dirname":  nodeHint,
 	"__filename": nodeHint,
-	"Java":       ": classes of Java cannot be used in a JavaScript plugin; what the server offers is in app",
 	"window":     ": a plugin does not run in a browser; the global object is globalThis",
 	"document":   ": a plugin does not run in a browser",
 }

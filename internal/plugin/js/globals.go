@@ -17,23 +17,27 @@ import (
 //go:embed prelude.js
 var prelude string
 
-// compiled is the prelude in the form that the engine runs, because compiling it is most of the cost of loading.
-var compiled struct {
-	sync.Mutex
+// bytecode is a part of the prelude in the form that the engine runs, because compiling it is most of the cost of
+// loading.
+type bytecode struct {
+	mu   sync.Mutex
 	code []byte
 }
 
-func compilePrelude(e *engine.Engine) ([]byte, bool) {
-	compiled.Lock()
-	defer compiled.Unlock()
-	if compiled.code == nil {
-		code, ok := e.Bytecode(preludeName, prelude)
+var compiled bytecode
+
+// of compiles a source the first time.
+func (b *bytecode) of(e *engine.Engine, source string) ([]byte, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.code == nil {
+		code, ok := e.Bytecode(preludeName, source)
 		if !ok {
 			return nil, false
 		}
-		compiled.code = code
+		b.code = code
 	}
-	return compiled.code, true
+	return b.code, true
 }
 
 // thenName is what makes an object a promise of somebody else.
@@ -65,7 +69,7 @@ func (m *module) install() error {
 			return m.pendingError()
 		}
 	}
-	code, ok := compilePrelude(e)
+	code, ok := compiled.of(e, prelude)
 	if !ok {
 		return m.pendingError()
 	}
@@ -96,6 +100,7 @@ func (m *module) basics() map[string]engine.Func {
 		"code":       m.statusCode,
 		"load":       m.loadScript,
 		"fetch":      m.fetch,
+		"java":       m.javaGlobal,
 		"answered": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			id, _ := engine.AsNumber(args[0])
 			ok, _ := engine.AsBool(args[1])
@@ -127,6 +132,8 @@ func (m *module) write(_ engine.Value, args []engine.Value) (engine.Value, error
 			b.WriteByte(' ')
 		}
 		if engine.IsString(v) {
+			b.WriteString(m.text(v))
+		} else if m.java != nil && m.java.objectOf(v) != nil {
 			b.WriteString(m.text(v))
 		} else {
 			b.WriteString(m.engine.Inspect(v, maxLine))

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java/object"
 	"example.org/app/internal/plugin/js/inspector"
 )
 
@@ -44,6 +45,9 @@ type Options struct {
 
 	// Server is what plugins can use of the server. If it is nil, or its storage is, that is refused with a sentence.
 	Server plugin.Server
+
+	// Java has the classes of Java that plugins can use. If it is nil, that is refused with a sentence.
+	Java object.Host
 
 	// Inspector is where debuggers attach; nil is none. With it, calls wait for a debugger.
 	Inspector *inspector.Server

@@ -24,6 +24,8 @@ func (m *module) loop() {
 			m.own(func() { m.settle(op) })
 		case <-due:
 			m.own(m.fire)
+		case <-m.javaCalls:
+			m.own(m.serveJava)
 		case <-m.wake:
 		case <-m.closing:
 			return
@@ -70,6 +72,9 @@ func (m *module) turn(c *call, f func()) {
 		m.engine.RunJobs(m.uncaught)
 	})
 	m.current = nil
+	if m.java != nil {
+		m.java.flush()
+	}
 	if m.debug != nil && err == nil {
 		m.debug.Turn()
 	}
@@ -124,6 +129,8 @@ func (m *module) await(ctx context.Context, promise engine.Value) (engine.State,
 			m.settle(op)
 		case <-m.timers.due():
 			m.fire()
+		case <-m.javaCalls:
+			m.serveJava()
 		case <-m.closing:
 			return state, v, errClosed
 		case <-ctx.Done():

@@ -42,6 +42,8 @@ type module struct {
 	owner sync.Mutex
 	wake  chan struct{}
 	shut  bool
+	// javaCalls tells the goroutine of run that Java calls functions.
+	javaCalls chan struct{}
 
 	name   string
 	folder *os.Root
@@ -65,6 +67,8 @@ type module struct {
 	operations map[*operation]struct{}
 	timers     timers
 	unhandled  []rejection
+	// java is what the plugin has of Java; it is nil as long as the plugin has not used it.
+	java *bridge
 	// loaded tells that loading is over. Until then, original is the source, and imports are the names in its imports
 	// by what they stand for.
 	loaded   bool
@@ -96,6 +100,7 @@ func newModule(h *Host, src plugin.Source) *module {
 		posts:      make(chan *operation),
 		closing:    make(chan struct{}),
 		wake:       make(chan struct{}, 1),
+		javaCalls:  make(chan struct{}, 1),
 		stopped:    make(chan struct{}),
 		ended:      make(chan struct{}),
 		name:       src.Name,
@@ -136,6 +141,9 @@ func (m *module) end() {
 	m.cancel()
 	m.closeOnce.Do(func() { close(m.closing) })
 	m.helpers.Wait()
+	if m.java != nil && m.java.owner != nil {
+		m.java.owner.Close(context.Background())
+	}
 	if m.debug != nil {
 		<-m.debug.Ended()
 	}
@@ -202,6 +210,9 @@ func (m *module) release() {
 	}
 	for _, v := range []engine.Value{m.watch, m.adopt, m.appPlugin, m.appExtension, m.appErrors} {
 		m.engine.Free(v)
+	}
+	if m.java != nil {
+		m.java.free()
 	}
 	m.t.close()
 }

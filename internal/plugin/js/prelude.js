@@ -354,6 +354,13 @@
     TextEncoder, TextDecoder, atob, btoa, URL, URLSearchParams, crypto: Object.freeze(crypto), structuredClone, self: globalThis,
   });
 
+  // Whoever does not use Java does not pay for it.
+  Object.defineProperty(globalThis, 'Java', {
+    get() { const v = host.java(); define(globalThis, { Java: v }); return v; },
+    set(v) { define(globalThis, { Java: v }); },
+    configurable: true, enumerable: false,
+  });
+
   return {
     AppPlugin, AppExtension, AppError,
     adopt: (thenable) => new Promise((resolve) => resolve(thenable)),

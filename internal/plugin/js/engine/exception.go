@@ -103,3 +103,16 @@ func OneLine(s string, limit int) string {
 
 // Throw makes a value, which it takes, the pending exception.
 func (e *Engine) Throw(v Value) Value { return lib.XJS_Throw(e.tls, e.ctx, v) }
+
+// Interrupt asks whether the present run must end, and if so throws what no script can catch.
+func (e *Engine) Interrupt() bool {
+	if !e.ask() {
+		return false
+	}
+	v := e.NewError("interrupted")
+	if !IsFailed(v) {
+		e.Throw(v)
+	}
+	lib.XJS_SetUncatchableException(e.tls, e.ctx, 1)
+	return true
+}

@@ -128,7 +128,15 @@ func (e *Engine) newHandleClass() error {
 
 // Handle makes an object that stands for a Go value until a script no longer reaches it.
 func (e *Engine) Handle(goValue any) Value {
-	v := lib.XJS_NewObjectClass(e.tls, e.ctx, int32(e.class))
+	return e.stand(lib.XJS_NewObjectClass(e.tls, e.ctx, int32(e.class)), goValue)
+}
+
+// HandleOf is Handle for an object with a prototype.
+func (e *Engine) HandleOf(proto Value, goValue any) Value {
+	return e.stand(lib.XJS_NewObjectProtoClass(e.tls, e.ctx, proto, e.class), goValue)
+}
+
+func (e *Engine) stand(v Value, goValue any) Value {
 	if IsFailed(v) {
 		return v
 	}
@@ -137,6 +145,9 @@ func (e *Engine) Handle(goValue any) Value {
 	lib.XJS_SetOpaque(e.tls, v, e.nextID)
 	return v
 }
+
+// A Collected is a Go value that wants to know when the object that stands for it is gone. It must not use the engine.
+type Collected interface{ Collected() }
 
 // Held returns the Go value that v stands for.
 func (e *Engine) Held(v Value) any {
@@ -148,7 +159,11 @@ func (e *Engine) Held(v Value) any {
 
 func finalizeHandle(tls *libc.TLS, rt uintptr, v Value) {
 	e := find(rt)
-	delete(e.handles, lib.XJS_GetOpaque(tls, v, e.class))
+	id := lib.XJS_GetOpaque(tls, v, e.class)
+	if c, ok := e.handles[id].(Collected); ok {
+		c.Collected()
+	}
+	delete(e.handles, id)
 }
 
 func (e *Engine) cstring(s string) uintptr {

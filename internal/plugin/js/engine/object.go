@@ -46,6 +46,15 @@ func (e *Engine) IsSet(v Value) bool { return e.isClass(v, lib.EJS_CLASS_SET) }
 // IsMap reports whether v is a Map.
 func (e *Engine) IsMap(v Value) bool { return e.isClass(v, lib.EJS_CLASS_MAP) }
 
+// IsNumberArray reports whether v is a typed array whose elements are not bytes.
+func (e *Engine) IsNumberArray(v Value) bool {
+	if !IsObject(v) {
+		return false
+	}
+	class := e.object(v).Fclass_id
+	return class > lib.EJS_CLASS_UINT8_ARRAY && class <= lib.EJS_CLASS_FLOAT64_ARRAY
+}
+
 // IsPromise reports whether v is a promise.
 func (e *Engine) IsPromise(v Value) bool { return e.isClass(v, lib.EJS_CLASS_PROMISE) }
 
@@ -56,6 +65,9 @@ func (e *Engine) Global() Value { return lib.XJS_GetGlobalObject(e.tls, e.ctx) }
 func (e *Engine) Atom(name string) Atom {
 	return lib.XJS_NewAtomLen(e.tls, e.ctx, e.copy(name), lib.Tsize_t(len(name)))
 }
+
+// AtomOf makes the name of a property of a value that is one, as symbols are; the caller frees it.
+func (e *Engine) AtomOf(v Value) Atom { return lib.XJS_ValueToAtom(e.tls, e.ctx, v) }
 
 // FreeAtom gives up an atom.
 func (e *Engine) FreeAtom(a Atom) { lib.XJS_FreeAtom(e.tls, e.ctx, a) }

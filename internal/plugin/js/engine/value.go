@@ -257,6 +257,9 @@ func (e *Engine) BigInt64(v Value) (int64, bool) {
 	return n, same
 }
 
+// BigInt makes a big integer.
+func (e *Engine) BigInt(n int64) Value { return lib.XJS_NewBigInt64(e.tls, e.ctx, n) }
+
 // Drop forgets the pending exception.
 func (e *Engine) Drop() { e.Free(lib.XJS_GetException(e.tls, e.ctx)) }
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"example.org/app/internal/plugin/java/object"
+)
+
+// What a frame says about functions.
+const (
+	functionCalled byte = iota
+	functionReleased
+)
+
+// A functionCall is a call of a function of an owner, or the news that functions are needed no longer.
+type functionCall struct {
+	session *session
+	serial  uint64
+	// id is that of the frame, request that of the request on whose thread the call happens, or 0.
+	id, request uint64
+	function    uint64
+	method      string
+	args        []byte
+	released    []uint64
+}
+
+// called takes a frame of the JVM. What cannot be served is refused at once.
+func (o *owner) called(s *session, id uint64, r *in) {
+	c := &functionCall{session: s, id: id}
+	switch r.byte() {
+	case functionCalled:
+		if len(r.b) >= 8 {
+			c.request = binary.BigEndian.Uint64(r.b)
+			r.b = r.b[8:]
+		}
+		c.function, c.method = r.uint(), r.string()
+		c.args = r.b
+	case functionReleased:
+		for range r.count() {
+			c.released = append(c.released, r.uint())
+		}
+	default:
+		r.fail()
+	}
+	if r.err != nil {
+		if id != 0 {
+			c.Refuse(r.err)
+		}
+		return
+	}
+	if err := o.push(c); err != nil {
+		if id != 0 {
+			c.Refuse(err)
+		}
+		return
+	}
+	select {
+	case o.ready <- struct{}{}:
+	default:
+	}
+	if c.request == 0 {
+		o.wake()
+	}
+}
+
+// push puts a call into the queue.
+func (o *owner) push(c *functionCall) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.closed || o.session != c.session:
+		return errClosed
+	case c.request != 0 && !slices.Contains(o.asking, c.request):
+		return errCancelled
+	case len(o.queue) >= maxWaiting && c.released == nil:
+		return ErrBusy
+	}
+	c.serial = o.serial
+	o.queue = append(o.queue, c)
+	return nil
+}
+
+// Next takes a call.
+func (o *owner) Next() (object.Call, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.queue) == 0 {
+		return nil, false
+	}
+	c := o.queue[0]
+	o.queue[0] = nil
+	o.queue = o.queue[1:]
+	return c, true
+}
+
+// Session is the JVM that the call comes from.
+func (c *functionCall) Session() uint64 { return c.serial }
+
+// Function is the number of the function.
+func (c *functionCall) Function() uint64 { return c.function }
+
+// Method is the name by which Java calls it.
+func (c *functionCall) Method() string { return c.method }
+
+// Args are the arguments.
+func (c *functionCall) Args() *object.Reader { return object.NewReader(c.args) }
+
+// Released are functions that Java needs no longer.
+func (c *functionCall) Released() []uint64 { return c.released }
+
+// Answer answers the call.
+func (c *functionCall) Answer(body []byte) { c.session.reply(c.id, body, nil) }
+
+// Refuse answers that the function cannot be called.
+func (c *functionCall) Refuse(err error) { c.session.reply(c.id, nil, err) }
+
+var _ object.Call = (*functionCall)(nil)

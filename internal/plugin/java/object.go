@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/app/internal/plugin/java/object"
+)
+
+// objects are the owners of objects: plugins in other languages that use classes of Java.
+type objects struct {
+	mu     sync.Mutex
+	owners map[uint64]*owner
+	next   uint64
+}
+
+// used reports whether an owner needs the JVM.
+func (o *objects) used() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.owners) > 0
+}
+
+// called gives a frame with a call of a function to whom it belongs.
+func (o *objects) called(s *session, id uint64, body []byte) {
+	r := &in{b: body}
+	number := r.uint()
+	o.mu.Lock()
+	owner := o.owners[number]
+	o.mu.Unlock()
+	switch {
+	case owner != nil:
+		owner.called(s, id, r)
+	case id != 0:
+		s.reply(id, nil, errClosed)
+	}
+}
+
+// An owner is a plugin in another language. It is known to the host from its first request to its end.
+type owner struct {
+	host   *Host
+	name   string
+	number uint64
+	wake   func()
+	// blame stands for the owner among those for whom the JVM worked when it died. It is not among the plugins of the
+	// host, so that these are not blamed.
+	blame *module
+	// ready tells the goroutine that waits for an answer that there may be a call.
+	ready chan struct{}
+
+	mu      sync.Mutex
+	joined  bool
+	closed  bool
+	session *session
+	// serial is the number of the session.
+	serial uint64
+	// asking are the requests that wait, the innermost last.
+	asking  []uint64
+	queue   []*functionCall
+	crashes []time.Time
+}
+
+// Own makes an owner of objects.
+func (h *Host) Own(name string, called func()) object.Owner {
+	return &owner{host: h, name: name, wake: called, blame: &module{host: h, name: name}, ready: make(chan struct{}, 1)}
+}
+
+// maxWaiting bounds the calls that wait for an owner.
+const maxWaiting = 10_000
+
+// join makes the owner known, so that the JVM stays, and returns the JVM.
+func (o *owner) join(ctx context.Context) (*session, uint64, error) {
+	o.mu.Lock()
+	if err := o.refused(); err != nil {
+		o.mu.Unlock()
+		return nil, 0, err
+	}
+	if !o.joined {
+		o.joined = true
+		all := &o.host.objects
+		all.mu.Lock()
+		if all.owners == nil {
+			all.owners = make(map[uint64]*owner)
+		}
+		all.next++
+		o.number = all.next
+		all.owners[o.number] = o
+		all.mu.Unlock()
+	}
+	o.mu.Unlock()
+	s, err := o.host.session(ctx, true)
+	if err != nil {
+		return nil, 0, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.session != s {
+		o.session, o.queue = s, nil
+		o.serial++
+	}
+	return s, o.serial, nil
+}
+
+// refused is why the owner may not use Java.
+func (o *owner) refused() error {
+	if o.closed {
+		return errClosed
+	}
+	now := time.Now()
+	o.crashes = slices.DeleteFunc(o.crashes, func(t time.Time) bool { return now.Sub(t) > o.host.opts.CrashWindow })
+	if n := len(o.crashes); n >= o.host.opts.Crashes {
+		return fmt.Errorf("the Java host died %d times within %s while it worked for this plugin, which must wait before it may use Java again", n, o.host.opts.CrashWindow)
+	}
+	return nil
+}
+
+// Live reports whether the objects of a JVM are still there.
+func (o *owner) Live(serial uint64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.serial == serial && o.session != nil && o.session.ctx.Err() == nil
+}
+
+// find returns the JVM for a request.
+func (o *owner) find(ctx context.Context, serial uint64) (*session, uint64, error) {
+	if serial == 0 {
+		return o.join(ctx)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return nil, 0, errClosed
+	}
+	if o.serial != serial || o.session.ctx.Err() != nil {
+		return nil, 0, object.ErrRestarted
+	}
+	return o.session, serial, nil
+}
+
+// Ask makes a request.
+func (o *owner) Ask(ctx context.Context, q object.Request, read func(uint64, *object.Reader) error) error {
+	for {
+		s, serial, err := o.find(ctx, q.Session)
+		if err != nil {
+			return err
+		}
+		a, err := o.exchange(ctx, s, q)
+		if errors.Is(err, errUnsent) {
+			if q.Session != 0 {
+				return object.ErrRestarted
+			}
+			if err := s.wait(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if errors.Is(err, errEnded) {
+			o.lost()
+			return fmt.Errorf("the Java host died before it answered: %w", s.describeLoss(ctx, err))
+		}
+		if err != nil {
+			return err
+		}
+		defer a.free()
+		if a.kind == kindError {
+			return readError(*a.body)
+		}
+		return read(serial, object.NewReader(*a.body))
+	}
+}
+
+// lost takes note that the JVM died while it worked for the owner.
+func (o *owner) lost() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.crashes = append(o.crashes, time.Now())
+}
+
+// exchange sends the frame of a request and waits for the answer. Meanwhile calls are served.
+func (o *owner) exchange(ctx context.Context, s *session, ask object.Request) (answer, error) {
+	if err := ctx.Err(); err != nil {
+		return answer{}, err
+	}
+	q, err := s.conn.begin(o.blame)
+	if err != nil {
+		return answer{}, err
+	}
+	frame := buffers.Get().(*[]byte)
+	b := append(appendUint(beginFrame((*frame)[:0], kindObject, q.id), o.number), byte(ask.Op))
+	b, err = endFrame(append(b, ask.Body...), 0)
+	*frame = b
+	if err == nil {
+		o.enter(q.id)
+		defer o.leave(q.id)
+		err = s.conn.send(b, q)
+	}
+	keep(frame)
+	if err != nil {
+		s.conn.take(q.id)
+		return answer{}, err
+	}
+	for {
+		select {
+		case a := <-q.done:
+			return a, a.err
+		case <-o.ready:
+			ask.Serve()
+			continue
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-ask.Stop:
+			err = errClosed
+		}
+		if s.conn.cancel(q) {
+			return answer{}, err
+		}
+		a := <-q.done // It came just now.
+		return a, a.err
+	}
+}
+
+// cancel gives a request up and tells the other end. It reports false if the answer has come.
+func (c *conn) cancel(q *request) bool {
+	if c.take(q.id) == nil {
+		return false
+	}
+	b := buffers.Get().(*[]byte)
+	*b, _ = endFrame(beginFrame((*b)[:0], kindCancel, q.id), 0)
+	_ = c.send(*b, nil) // A host that is gone runs nothing.
+	keep(b)
+	return true
+}
+
+func (o *owner) enter(id uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.asking = append(o.asking, id)
+}
+
+// leave ends the waiting of a request. Calls on its thread that nobody has served are refused.
+func (o *owner) leave(id uint64) {
+	o.mu.Lock()
+	o.asking = slices.DeleteFunc(o.asking, func(other uint64) bool { return other == id })
+	var orphans []*functionCall
+	if len(o.queue) > 0 {
+		o.queue = slices.DeleteFunc(o.queue, func(c *functionCall) bool {
+			orphan := c.request == id
+			if orphan {
+				orphans = append(orphans, c)
+			}
+			return orphan
+		})
+	}
+	o.mu.Unlock()
+	for _, c := range orphans {
+		c.Refuse(errCancelled)
+	}
+}
+
+// errCancelled is what Java gets when it calls a function on behalf of a request that nobody waits for.
+var errCancelled = errors.New("the plugin does not wait for this call any more")
+
+// Release gives up objects.
+func (o *owner) Release(serial uint64, handles []uint64) {
+	o.mu.Lock()
+	s := o.session
+	if o.serial != serial || s == nil || o.closed {
+		s = nil
+	}
+	o.mu.Unlock()
+	if s == nil || s.ctx.Err() != nil {
+		return
+	}
+	q, err := s.conn.begin(nil)
+	if err != nil {
+		return // The handles go at the end of the owner.
+	}
+	b := appendCount(append(appendUint(beginFrame(nil, kindObject, q.id), o.number), byte(object.Release)), len(handles))
+	for _, h := range handles {
+		b = appendUint(b, h)
+	}
+	b, err = endFrame(b, 0)
+	if err == nil {
+		err = s.conn.send(b, nil)
+	}
+	if err != nil {
+		s.conn.take(q.id)
+	}
+}
+
+// Close gives up everything. If nobody else needs the JVM, it ends.
+func (o *owner) Close(ctx context.Context) {
+	o.mu.Lock()
+	joined, s, queue := o.joined && !o.closed, o.session, o.queue
+	o.closed, o.queue = true, nil
+	o.mu.Unlock()
+	if !joined {
+		return
+	}
+	for _, c := range queue {
+		c.Refuse(errClosed)
+	}
+	all := &o.host.objects
+	if s != nil && s.ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		a, err := s.request(ctx, kindObject, nil, func(b []byte) ([]byte, error) {
+			return append(appendUint(b, o.number), byte(object.ReleaseAll)), nil
+		})
+		cancel()
+		if err == nil {
+			a.free()
+		}
+	}
+	all.mu.Lock()
+	delete(all.owners, o.number)
+	all.mu.Unlock()
+	o.host.rest(ctx)
+}
+
+var (
+	_ object.Host  = (*Host)(nil)
+	_ object.Owner = (*owner)(nil)
+)

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// A Tag says what value follows.
+type Tag byte
+
+// The tags.
+const (
+	Null Tag = iota
+	False
+	True
+	Int
+	Long
+	Double
+	String
+	Bytes
+	Handle
+	List
+	Dictionary
+	Function
+)
+
+// AppendBool appends a boolean.
+func AppendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, byte(True))
+	}
+	return append(b, byte(False))
+}
+
+// AppendInt appends an integer of 32 bits.
+func AppendInt(b []byte, v int32) []byte {
+	return binary.AppendVarint(append(b, byte(Int)), int64(v))
+}
+
+// AppendLong appends an integer of 64 bits.
+func AppendLong(b []byte, v int64) []byte { return binary.AppendVarint(append(b, byte(Long)), v) }
+
+// AppendDouble appends a number.
+func AppendDouble(b []byte, v float64) []byte {
+	return binary.BigEndian.AppendUint64(append(b, byte(Double)), math.Float64bits(v))
+}
+
+// AppendString appends a text.
+func AppendString(b []byte, v string) []byte { return AppendText(append(b, byte(String)), v) }
+
+// AppendBytes appends bytes.
+func AppendBytes(b, v []byte) []byte {
+	return append(AppendNumber(append(b, byte(Bytes)), uint64(len(v))), v...)
+}
+
+// AppendHandle appends an object.
+func AppendHandle(b []byte, handle uint64) []byte {
+	return AppendNumber(append(b, byte(Handle)), handle)
+}
+
+// AppendFunction appends a function.
+func AppendFunction(b []byte, function uint64) []byte {
+	return AppendNumber(append(b, byte(Function)), function)
+}
+
+// AppendText appends a text without a tag, as names are.
+func AppendText(b []byte, v string) []byte { return append(AppendNumber(b, uint64(len(v))), v...) }
+
+// AppendNumber appends a number without a tag, as counts and handles are.
+func AppendNumber(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }
+
+// errDamaged is a body that ends too early, or says of itself what cannot be.
+var errDamaged = errors.New("an answer of the Java host is damaged")
+
+// A Reader reads a body. After the first error everything is zero.
+type Reader struct {
+	b   []byte
+	err error
+}
+
+// NewReader makes a reader of a body, which it does not copy.
+func NewReader(body []byte) *Reader { return &Reader{b: body} }
+
+// Err is why something could not be read.
+func (r *Reader) Err() error { return r.err }
+
+func (r *Reader) fail() { r.b, r.err = nil, errDamaged }
+
+// Byte reads a byte.
+func (r *Reader) Byte() byte {
+	if len(r.b) == 0 {
+		r.fail()
+		return 0
+	}
+	v := r.b[0]
+	r.b = r.b[1:]
+	return v
+}
+
+// Tag reads what value follows.
+func (r *Reader) Tag() Tag { return Tag(r.Byte()) }
+
+// Number reads a number without a tag.
+func (r *Reader) Number() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+// Count reads how many values follow, each of which has at least a byte.
+func (r *Reader) Count() int {
+	n := r.Number()
+	if n > uint64(len(r.b)) {
+		r.fail()
+		return 0
+	}
+	return int(n)
+}
+
+// Int reads what follows the tags of integers.
+func (r *Reader) Int() int64 {
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+// Double reads what follows the tag of a number.
+func (r *Reader) Double() float64 {
+	if len(r.b) < 8 {
+		r.fail()
+		return 0
+	}
+	v := math.Float64frombits(binary.BigEndian.Uint64(r.b))
+	r.b = r.b[8:]
+	return v
+}
+
+// View reads bytes, which belong to the body.
+func (r *Reader) View() []byte {
+	n := r.Count()
+	v := r.b[:n:n]
+	r.b = r.b[n:]
+	return v
+}
+
+// Text reads a text without a tag.
+func (r *Reader) Text() string { return string(r.View()) }
+
+// Texts reads a list of texts.
+func (r *Reader) Texts() []string {
+	n := r.Count()
+	list := make([]string, 0, n)
+	for range n {
+		list = append(list, r.Text())
+	}
+	return list
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"errors"
+
+	"example.org/app/internal/plugin/java/object"
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// appendFunction appends a function, or an object with functions, that Java may call. It is held until Java says that
+// it is not needed any more.
+func (b *bridge) appendFunction(body []byte, v engine.Value) []byte {
+	b.nextFunction++
+	b.functions[b.nextFunction] = b.engine.Dup(v)
+	return object.AppendFunction(body, b.nextFunction)
+}
+
+// drop gives up the functions of a request that Java did not get: those after first up to last.
+func (b *bridge) drop(first, last uint64) {
+	for n := first + 1; n <= last; n++ {
+		b.dropFunction(n)
+	}
+}
+
+func (b *bridge) dropFunction(n uint64) {
+	if f, ok := b.functions[n]; ok {
+		delete(b.functions, n)
+		b.engine.Free(f)
+	}
+}
+
+// javaCalled tells the goroutine of the module that Java calls, from a thread on which nobody waits for Java.
+func (m *module) javaCalled() {
+	select {
+	case m.javaCalls <- struct{}{}:
+	default:
+	}
+}
+
+// serveJava runs the calls of Java that wait, each in a turn of its own.
+func (m *module) serveJava() {
+	b := m.java
+	for b != nil && b.owner != nil && m.dead.Load() == nil {
+		c, ok := b.owner.Next()
+		if !ok {
+			return
+		}
+		m.turn(nil, func() { b.run(c, false) })
+	}
+}
+
+// serve runs the calls of Java that wait while the plugin waits for Java.
+func (b *bridge) serve() {
+	for {
+		c, ok := b.owner.Next()
+		if !ok {
+			return
+		}
+		b.run(c, true)
+	}
+}
+
+var (
+	errGoneFunction = errors.New("the plugin does not have the function any more")
+	errInterrupted  = errors.New("the function of the plugin was interrupted, because its time is over")
+	errPromise      = errors.New("the function of the plugin returned a promise that is not settled, and the plugin itself waits for this call: only calls from other threads can wait for a promise")
+)
+
+// run calls a function for Java. While the plugin waits for Java, no promise is settled.
+func (b *bridge) run(c object.Call, nested bool) {
+	if list := c.Released(); list != nil {
+		for _, n := range list {
+			if c.Session() == b.session {
+				b.dropFunction(n)
+			}
+		}
+		return
+	}
+	f, ok := b.functions[c.Function()]
+	switch {
+	case c.Session() != b.session || !ok:
+		c.Refuse(errGoneFunction)
+		return
+	case b.engine.Interrupted():
+		c.Refuse(errInterrupted)
+		return
+	}
+	f = b.engine.Dup(f)
+	defer b.engine.Free(f)
+	args, err := b.readValues(c.Args(), 1)
+	if err != nil {
+		b.threw(c, err)
+		return
+	}
+	defer b.module.free(args)
+	v, ok := b.callFunction(f, c.Method(), args)
+	switch {
+	case !ok:
+		c.Answer([]byte{object.Absent})
+	case engine.IsFailed(v):
+		b.threw(c, engine.Thrown())
+	case b.engine.IsPromise(v):
+		b.promised(c, v, nested)
+	default:
+		b.answer(c, v)
+	}
+}
+
+// callFunction calls a function, or that of an object with a name. It reports false if the object has none.
+func (b *bridge) callFunction(f engine.Value, method string, args []engine.Value) (engine.Value, bool) {
+	if b.engine.IsFunction(f) {
+		return b.engine.Call(f, engine.Undefined, args...), true
+	}
+	g := b.engine.GetName(f, method)
+	defer b.engine.Free(g)
+	if engine.IsFailed(g) {
+		return g, true
+	}
+	if !b.engine.IsFunction(g) {
+		return engine.Undefined, false
+	}
+	return b.engine.Call(g, f, args...), true
+}
+
+// answer gives Java a result, which it takes.
+func (b *bridge) answer(c object.Call, v engine.Value) {
+	defer b.engine.Free(v)
+	first := b.nextFunction
+	body, err := b.append([]byte{object.Done}, v, 0)
+	if err != nil {
+		b.drop(first, b.nextFunction)
+		b.threw(c, err)
+		return
+	}
+	c.Answer(body)
+}
+
+// promised waits for a promise, which it takes, if it can.
+func (b *bridge) promised(c object.Call, promise engine.Value, nested bool) {
+	defer b.engine.Free(promise)
+	state, v := b.engine.Promise(promise)
+	switch {
+	case state == engine.Fulfilled:
+		b.answer(c, v)
+	case state == engine.Rejected:
+		b.handled(promise)
+		b.engine.Throw(v)
+		b.threw(c, engine.Thrown())
+	case nested:
+		c.Refuse(errPromise)
+	default:
+		b.nextWaiting++
+		b.waiting[b.nextWaiting] = c
+		r := b.engine.Call(b.watchPromise, engine.Undefined, promise, engine.Number(float64(b.nextWaiting)))
+		if engine.IsFailed(r) {
+			delete(b.waiting, b.nextWaiting)
+			b.threw(c, engine.Thrown())
+		}
+	}
+}
+
+// settled is told of a promise that a function for Java returned.
+func (b *bridge) settled(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	id, _ := engine.AsNumber(args[0])
+	c, ok := b.waiting[uint64(id)]
+	if !ok {
+		return engine.Undefined, nil
+	}
+	delete(b.waiting, uint64(id))
+	v := b.engine.Dup(args[2])
+	if fulfilled, _ := engine.AsBool(args[1]); fulfilled {
+		b.answer(c, v)
+	} else {
+		b.engine.Throw(v)
+		b.threw(c, engine.Thrown())
+	}
+	return engine.Undefined, nil
+}
+
+// threw tells Java what a function threw: an exception of Java as it is, everything else by a number, by which it comes
+// back as itself.
+func (b *bridge) threw(c object.Call, err error) {
+	if err != engine.Thrown() { //nolint:errorlint // a mark, never wrapped
+		b.engine.Throw(b.engine.ErrorValue(err))
+	}
+	x := b.engine.Exception()
+	defer b.engine.Free(x.Value)
+	if x.Interrupted {
+		c.Refuse(errInterrupted)
+		return
+	}
+	o := b.objectOf(x.Value)
+	if o == nil {
+		o = b.exceptionOf(x.Value)
+	}
+	body := []byte{object.Threw}
+	if o != nil && o.session == b.session {
+		body = object.AppendHandle(body, o.handle)
+	} else {
+		body = b.appendFunction(body, x.Value)
+	}
+	readable := b.exception(x)
+	c.Answer(object.AppendText(object.AppendText(body, readable.Message), readable.Stack))
+}
