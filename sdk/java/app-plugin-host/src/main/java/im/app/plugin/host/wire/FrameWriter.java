@@ -71,6 +71,30 @@ public final class FrameWriter {
         send(kind, id, body, true);
     }
 
+    /**
+     * Waits until everything that was sent is written.
+     *
+     * @param nanos how long to wait at most, in nanoseconds
+     * @return whether it is
+     */
+    public boolean flush(long nanos) {
+        long left = nanos;
+        lock.lock();
+        try {
+            while ((writing || size > 0) && failure == null && left > 0) {
+                try {
+                    left = room.awaitNanos(left);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    break;
+                }
+            }
+            return !writing && size == 0;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private void send(int kind, long id, Out body, boolean atOnce) throws IOException {
         byte[] frame = body.frame(kind, id);
         int n = body.frameSize();
