@@ -5,12 +5,7 @@ package java
 import (
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
-
-// TestMain proves that no test leaves a goroutine.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // waitFor waits until something is so, for as long as a loaded machine may need.
 func waitFor(t testing.TB, is func() bool) {
