@@ -159,6 +159,8 @@ func (c pluginCheckCommand) Run() error {
 	defer stop()
 	options := app.CheckOptions{Roles: roles, Config: configuration, File: c.File, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	if isJar(c.File) {
+		// That a host comes and goes is of no interest here.
+		options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		report, err := app.CheckJar(ctx, options)
 		if err != nil {
 			return err
