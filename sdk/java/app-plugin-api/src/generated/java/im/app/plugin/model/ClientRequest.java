@@ -6,6 +6,7 @@ package im.app.plugin.model;
 import im.app.proto.AppRequest;
 import im.app.proto.DeviceType;
 import java.util.Objects;
+import java.util.function.Consumer;
 
 /**
  * ClientRequest is a request of a client on its way to the rules.
@@ -20,6 +21,19 @@ public record ClientRequest(long userId, DeviceType deviceType, String clientIp,
     public ClientRequest {
         Objects.requireNonNull(deviceType, "deviceType must not be null");
         clientIp = clientIp == null ? "" : clientIp;
+    }
+    /**
+     * Makes the same with a changed request.
+     * <pre>{@code
+     * clientRequest.editRequest(r -> r.getCreateMessageRequestBuilder().setText("hello"))
+     * }</pre>
+     * @param edit changes the request
+     * @return the copy
+     */
+    public ClientRequest editRequest(Consumer<AppRequest.Builder> edit) {
+        AppRequest.Builder builder = request.toBuilder();
+        edit.accept(builder);
+        return withRequest(builder.build());
     }
 
     /**

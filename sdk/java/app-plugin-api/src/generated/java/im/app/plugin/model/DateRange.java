@@ -11,4 +11,12 @@ import java.time.Instant;
  * @param end the end; may be null
  */
 public record DateRange(Instant start, Instant end) {
+    /**
+     * Whether a date is in the range.
+     * @param date a date
+     * @return whether it is in it
+     */
+    public boolean contains(Instant date) {
+        return (start == null || !date.isBefore(start)) && (end == null || date.isBefore(end));
+    }
 }

@@ -17,6 +17,15 @@ public record Notification(boolean forwardToRequesterOtherOnlineSessions, List<L
     public Notification {
         recipients = recipients == null ? List.of() : recipients;
     }
+    /**
+     * Tells users of something.
+     * @param recipients the ids of the users
+     * @param notification what they are told
+     * @return the notification
+     */
+    public static Notification of(java.util.Collection<Long> recipients, AppRequest notification) {
+        return new Notification(false, List.copyOf(recipients), notification);
+    }
 
     /**
      * Makes the same with another value.

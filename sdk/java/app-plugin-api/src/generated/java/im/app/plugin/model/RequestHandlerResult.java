@@ -3,6 +3,7 @@
 
 package im.app.plugin.model;
 
+import im.app.plugin.StatusCode;
 import im.app.proto.AppNotification;
 import java.util.List;
 
@@ -18,6 +19,74 @@ public record RequestHandlerResult(int code, String reason, AppNotification.Data
     public RequestHandlerResult {
         reason = reason == null ? "" : reason;
         notifications = notifications == null ? List.of() : notifications;
+    }
+    /** The request succeeded. */
+    public static final RequestHandlerResult OK = of(StatusCode.OK);
+
+    /** The request succeeded, and there is nothing to answer. */
+    public static final RequestHandlerResult NO_CONTENT = of(StatusCode.NO_CONTENT);
+
+    /**
+     * Answers with a code.
+     * @param code one of {@link StatusCode}
+     * @return the result
+     */
+    public static RequestHandlerResult of(int code) {
+        return of(code, null);
+    }
+
+    /**
+     * Answers with a code and a text.
+     * @param code one of {@link StatusCode}
+     * @param reason what the client reads
+     * @return the result
+     */
+    public static RequestHandlerResult of(int code, String reason) {
+        return new RequestHandlerResult(code, reason, null, List.of());
+    }
+
+    /**
+     * Answers with data.
+     * @param response the data
+     * @return the result
+     */
+    public static RequestHandlerResult of(AppNotification.Data response) {
+        return OK.withResponse(response);
+    }
+
+    /**
+     * Answers with a number, such as the id of what was made.
+     * @param value the number
+     * @return the result
+     */
+    public static RequestHandlerResult ofDataLong(long value) {
+        return of(AppNotification.Data.newBuilder().setLong(value).build());
+    }
+
+    /**
+     * Answers with a text.
+     * @param value the text
+     * @return the result
+     */
+    public static RequestHandlerResult ofDataString(String value) {
+        return of(AppNotification.Data.newBuilder().setString(value).build());
+    }
+
+    /**
+     * Succeeds, and tells others.
+     * @param notifications what others are told
+     * @return the result
+     */
+    public static RequestHandlerResult of(Notification... notifications) {
+        return OK.withNotifications(List.of(notifications));
+    }
+
+    /**
+     * Whether the request succeeded.
+     * @return true for the codes of success
+     */
+    public boolean isOk() {
+        return code == 0 || code >= 1000 && code < 1100;
     }
 
     /**

@@ -3,6 +3,7 @@
 
 package im.app.plugin.model;
 
+import im.app.proto.DeviceType;
 import im.app.proto.UserStatus;
 import java.util.List;
 import java.util.Objects;
@@ -18,5 +19,34 @@ public record UserSessions(long userId, UserStatus userStatus, List<UserSession>
     public UserSessions {
         Objects.requireNonNull(userStatus, "userStatus must not be null");
         sessions = sessions == null ? List.of() : sessions;
+    }
+    /**
+     * Whether the user has a session here.
+     * @return false if the user has left this gateway
+     */
+    public boolean isOnline() {
+        return !sessions.isEmpty();
+    }
+
+    /**
+     * The session of a kind of device.
+     * @param deviceType the kind of device
+     * @return the session, null if there is none
+     */
+    public UserSession session(DeviceType deviceType) {
+        for (UserSession session : sessions) {
+            if (session.deviceType() == deviceType) {
+                return session;
+            }
+        }
+        return null;
+    }
+
+    /**
+     * The kinds of devices on which the user is here.
+     * @return the kinds
+     */
+    public List<DeviceType> deviceTypes() {
+        return sessions.stream().map(UserSession::deviceType).toList();
     }
 }
