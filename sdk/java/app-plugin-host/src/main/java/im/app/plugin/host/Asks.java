@@ -7,6 +7,7 @@ import im.app.plugin.host.wire.Frame;
 import im.app.plugin.host.wire.FrameWriter;
 import im.app.plugin.host.wire.In;
 import im.app.plugin.host.wire.Out;
+import im.app.plugin.host.wire.StackRoom;
 import java.io.IOException;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;

@@ -12,6 +12,7 @@ import im.app.plugin.host.wire.FrameWriter;
 import im.app.plugin.host.wire.In;
 import im.app.plugin.host.wire.Out;
 import im.app.plugin.host.wire.ProtocolException;
+import im.app.plugin.host.wire.StackRoom;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

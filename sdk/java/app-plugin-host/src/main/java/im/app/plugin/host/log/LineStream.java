@@ -2,6 +2,7 @@
 
 package im.app.plugin.host.log;
 
+import im.app.plugin.host.wire.StackRoom;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -46,6 +47,7 @@ public final class LineStream extends OutputStream {
 
     @Override
     public void write(byte[] b, int from, int n) {
+        StackRoom.ensure();
         int module = Callers.module();
         String lines = take(module, b, from, n);
         if (lines != null) {

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package im.app.plugin.host;
+package im.app.plugin.host.wire;
 
 /**
  * Makes sure that there is room on the stack before something is done that must not stop in the middle. A plugin that
- * recurses without end gets its StackOverflowError here instead of while a frame is being sent.
+ * recurses without end gets its StackOverflowError here instead of while a frame is being sent, where a lock would stay held or
+ * a thread would not be woken.
  */
-final class StackRoom {
-    private static final int DEPTH = 60;
+public final class StackRoom {
+    private static final int DEPTH = 400;
 
     private StackRoom() {}
 
-    static void ensure() {
+    /**
+     * Uses some of the stack, and gives it back.
+     *
+     * @throws StackOverflowError if it is not there
+     */
+    public static void ensure() {
         if (use(DEPTH, 1, 2, 3, 4, 5, 6, 7) == 0) {
             throw new AssertionError("arithmetic is broken");
         }
