@@ -24,7 +24,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 JAVA_JARS    := internal/plugin/java/jars
-JAVA_SOURCES := scripts/build-java $(shell find proto sdk/java -type f -not -path '*/target/*')
+JAVA_SOURCES := scripts/build-java $(shell find proto sdk/java examples/plugins/java -type f -not -path '*/target/*')
 
 .PHONY: build
 build: $(JAVA_JARS)/.built ## Build bin/app
@@ -105,4 +105,4 @@ docs: build ## Write the generated files anew: codes, configuration reference, O
 
 .PHONY: clean
 clean: ## Remove what was built; data/, log/ and plugins/ stay
-	rm -rf bin .tools $(JAVA_JARS)/*.jar $(JAVA_JARS)/.built $(JAVA_JARS)/.tested sdk/java/target sdk/java/*/target tools/openapi/node_modules test/e2e/client/node_modules sdk/js/node_modules test/e2e/debugger/node_modules
+	rm -rf bin .tools $(JAVA_JARS)/*.jar $(JAVA_JARS)/.built $(JAVA_JARS)/.tested sdk/java/target sdk/java/*/target examples/plugins/java/*/target tools/openapi/node_modules test/e2e/client/node_modules sdk/js/node_modules test/e2e/debugger/node_modules
