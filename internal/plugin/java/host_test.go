@@ -141,7 +141,6 @@ type world struct {
 
 	mu     sync.Mutex
 	broken []string
-	exits  []int
 }
 
 func newWorld(t testing.TB, change func(*java.Options)) *world {
