@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"example.org/app/internal/plugin/java/object"
+	"example.org/app/internal/plugin/java/remote"
 )
 
 // What a frame says about functions.
@@ -84,7 +84,7 @@ func (o *owner) push(c *functionCall) error {
 }
 
 // Next takes a call.
-func (o *owner) Next() (object.Call, bool) {
+func (o *owner) Next() (remote.Call, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.queue) == 0 {
@@ -106,7 +106,7 @@ func (c *functionCall) Function() uint64 { return c.function }
 func (c *functionCall) Method() string { return c.method }
 
 // Args are the arguments.
-func (c *functionCall) Args() *object.Reader { return object.NewReader(c.args) }
+func (c *functionCall) Args() *remote.Reader { return remote.NewReader(c.args) }
 
 // Released are functions that Java needs no longer.
 func (c *functionCall) Released() []uint64 { return c.released }
@@ -117,4 +117,4 @@ func (c *functionCall) Answer(body []byte) { c.session.reply(c.id, body, nil) }
 // Refuse answers that the function cannot be called.
 func (c *functionCall) Refuse(err error) { c.session.reply(c.id, nil, err) }
 
-var _ object.Call = (*functionCall)(nil)
+var _ remote.Call = (*functionCall)(nil)

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"example.org/app/internal/plugin/java/object"
+	"example.org/app/internal/plugin/java/remote"
 )
 
 // objects are the owners of objects: plugins in other languages that use classes of Java.
@@ -67,7 +67,7 @@ type owner struct {
 }
 
 // Own makes an owner of objects.
-func (h *Host) Own(name string, called func()) object.Owner {
+func (h *Host) Own(name string, called func()) remote.Owner {
 	return &owner{host: h, name: name, wake: called, blame: &module{host: h, name: name}, ready: make(chan struct{}, 1)}
 }
 
@@ -138,13 +138,13 @@ func (o *owner) find(ctx context.Context, serial uint64) (*session, uint64, erro
 		return nil, 0, errClosed
 	}
 	if o.serial != serial || o.session.ctx.Err() != nil {
-		return nil, 0, object.ErrRestarted
+		return nil, 0, remote.ErrRestarted
 	}
 	return o.session, serial, nil
 }
 
 // Ask makes a request.
-func (o *owner) Ask(ctx context.Context, q object.Request, read func(uint64, *object.Reader) error) error {
+func (o *owner) Ask(ctx context.Context, q remote.Request, read func(uint64, *remote.Reader) error) error {
 	for {
 		s, serial, err := o.find(ctx, q.Session)
 		if err != nil {
@@ -153,7 +153,7 @@ func (o *owner) Ask(ctx context.Context, q object.Request, read func(uint64, *ob
 		a, err := o.exchange(ctx, s, q)
 		if errors.Is(err, errUnsent) {
 			if q.Session != 0 {
-				return object.ErrRestarted
+				return remote.ErrRestarted
 			}
 			if err := s.wait(ctx); err != nil {
 				return err
@@ -171,7 +171,7 @@ func (o *owner) Ask(ctx context.Context, q object.Request, read func(uint64, *ob
 		if a.kind == kindError {
 			return readError(*a.body)
 		}
-		return read(serial, object.NewReader(*a.body))
+		return read(serial, remote.NewReader(*a.body))
 	}
 }
 
@@ -183,7 +183,7 @@ func (o *owner) lost() {
 }
 
 // exchange sends the frame of a request and waits for the answer. Meanwhile calls are served.
-func (o *owner) exchange(ctx context.Context, s *session, ask object.Request) (answer, error) {
+func (o *owner) exchange(ctx context.Context, s *session, ask remote.Request) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
 	}
@@ -281,7 +281,7 @@ func (o *owner) Release(serial uint64, handles []uint64) {
 	if err != nil {
 		return // The handles go at the end of the owner.
 	}
-	b := appendCount(append(appendUint(beginFrame(nil, kindObject, q.id), o.number), byte(object.Release)), len(handles))
+	b := appendCount(append(appendUint(beginFrame(nil, kindObject, q.id), o.number), byte(remote.Release)), len(handles))
 	for _, h := range handles {
 		b = appendUint(b, h)
 	}
@@ -310,7 +310,7 @@ func (o *owner) Close(ctx context.Context) {
 	if s != nil && s.ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		a, err := s.request(ctx, kindObject, nil, func(b []byte) ([]byte, error) {
-			return append(appendUint(b, o.number), byte(object.ReleaseAll)), nil
+			return append(appendUint(b, o.number), byte(remote.ReleaseAll)), nil
 		})
 		cancel()
 		if err == nil {
@@ -324,6 +324,6 @@ func (o *owner) Close(ctx context.Context) {
 }
 
 var (
-	_ object.Host  = (*Host)(nil)
-	_ object.Owner = (*owner)(nil)
+	_ remote.Host  = (*Host)(nil)
+	_ remote.Owner = (*owner)(nil)
 )

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"example.org/app/internal/plugin/java/object"
+	"example.org/app/internal/plugin/java/remote"
 	"example.org/app/internal/plugin/js/engine"
 )
 
@@ -26,7 +26,7 @@ const maxReleased = 256
 // to whoever owns the engine.
 type bridge struct {
 	*module
-	owner object.Owner
+	owner remote.Owner
 	// session is the JVM to which everything below belongs.
 	session uint64
 	// types are the prototypes of classes, classes the functions that stand for them, by their numbers. named are
@@ -40,7 +40,7 @@ type bridge struct {
 	// functions are what Java may call, waiting the calls whose functions have answered with a promise.
 	functions    map[uint64]engine.Value
 	nextFunction uint64
-	waiting      map[uint64]object.Call
+	waiting      map[uint64]remote.Call
 	nextWaiting  uint64
 
 	// global is the object Java, the others are functions of its program. key is the property of a class with its handle.
@@ -73,7 +73,7 @@ func (m *module) javaGlobal(engine.Value, []engine.Value) (engine.Value, error) 
 	}
 	e := m.engine
 	b := &bridge{module: m, classes: map[uint64]engine.Value{}, types: map[uint64]engine.Value{}, named: map[string]engine.Value{}}
-	b.live, b.functions, b.waiting = map[uint64]engine.Value{}, map[uint64]engine.Value{}, map[uint64]object.Call{}
+	b.live, b.functions, b.waiting = map[uint64]engine.Value{}, map[uint64]engine.Value{}, map[uint64]remote.Call{}
 	for _, v := range b.values() {
 		*v = engine.Undefined
 	}
@@ -181,7 +181,7 @@ func (b *bridge) limits() (context.Context, context.CancelFunc) {
 }
 
 // ask asks Java, and returns what read makes of the answer.
-func (b *bridge) ask(op object.Op, session uint64, body []byte, read func(*object.Reader) (engine.Value, error)) (engine.Value, error) {
+func (b *bridge) ask(op remote.Op, session uint64, body []byte, read func(*remote.Reader) (engine.Value, error)) (engine.Value, error) {
 	if b.owner == nil {
 		return engine.Undefined, errNoJava
 	}
@@ -191,10 +191,10 @@ func (b *bridge) ask(op object.Op, session uint64, body []byte, read func(*objec
 	ctx, cancel := b.limits()
 	defer cancel()
 	v := engine.Undefined
-	q := object.Request{Op: op, Session: session, Body: body, Serve: b.serve, Stop: b.closing}
-	err := b.owner.Ask(ctx, q, func(session uint64, r *object.Reader) (err error) {
+	q := remote.Request{Op: op, Session: session, Body: body, Serve: b.serve, Stop: b.closing}
+	err := b.owner.Ask(ctx, q, func(session uint64, r *remote.Reader) (err error) {
 		b.enter(session)
-		if r.Byte() == object.Threw {
+		if r.Byte() == remote.Threw {
 			return b.thrownByJava(r)
 		}
 		v, err = read(r)
@@ -212,7 +212,7 @@ func (b *bridge) ask(op object.Op, session uint64, body []byte, read func(*objec
 }
 
 // thrownByJava throws what Java threw.
-func (b *bridge) thrownByJava(r *object.Reader) error {
+func (b *bridge) thrownByJava(r *remote.Reader) error {
 	v, err := b.read(r)
 	if err != nil {
 		return err
@@ -273,7 +273,7 @@ func (b *bridge) typeOf(_ engine.Value, args []engine.Value) (engine.Value, erro
 	if v, ok := b.named[name]; ok && b.owner.Live(b.session) {
 		return b.engine.Dup(v), nil
 	}
-	v, err := b.ask(object.Type, 0, object.AppendText(nil, name), b.read)
+	v, err := b.ask(remote.Type, 0, remote.AppendText(nil, name), b.read)
 	if err != nil {
 		if err != engine.Thrown() { //nolint:errorlint // a mark, never wrapped
 			err = fmt.Errorf("Java.type(%q): %w", shorten(name), err)
@@ -292,27 +292,27 @@ func (b *bridge) construct(_ engine.Value, args []engine.Value) (engine.Value, e
 	if err != nil {
 		return engine.Failed, err
 	}
-	return b.pass(object.Construct, o, nil, args[1:])
+	return b.pass(remote.Construct, o, nil, args[1:])
 }
 
 // method makes the function that calls a method by its name.
 func (b *bridge) method(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	name := b.text(args[0])
-	head := object.AppendText(nil, name)
+	head := remote.AppendText(nil, name)
 	return b.engine.Function(name, 0, func(this engine.Value, args []engine.Value) (engine.Value, error) {
 		o, err := b.target(this, name)
 		if err != nil {
 			return engine.Failed, err
 		}
-		return b.pass(object.Invoke, o, head, args)
+		return b.pass(remote.Invoke, o, head, args)
 	}), nil
 }
 
 // pass makes a request with arguments.
-func (b *bridge) pass(op object.Op, o *javaObject, head []byte, args []engine.Value) (engine.Value, error) {
+func (b *bridge) pass(op remote.Op, o *javaObject, head []byte, args []engine.Value) (engine.Value, error) {
 	first := b.nextFunction
-	body := append(object.AppendNumber(make([]byte, 0, 64), o.handle), head...)
-	body, err := b.appendAll(object.AppendNumber(body, uint64(len(args))), args)
+	body := append(remote.AppendNumber(make([]byte, 0, 64), o.handle), head...)
+	body, err := b.appendAll(remote.AppendNumber(body, uint64(len(args))), args)
 	last := b.nextFunction
 	if err != nil {
 		b.drop(first, last)
@@ -332,7 +332,7 @@ func (b *bridge) get(_ engine.Value, args []engine.Value) (engine.Value, error) 
 	if err != nil {
 		return engine.Failed, err
 	}
-	return b.ask(object.Get, o.session, object.AppendText(object.AppendNumber(nil, o.handle), name), b.read)
+	return b.ask(remote.Get, o.session, remote.AppendText(remote.AppendNumber(nil, o.handle), name), b.read)
 }
 
 // set writes a field or an element.
@@ -343,9 +343,9 @@ func (b *bridge) set(_ engine.Value, args []engine.Value) (engine.Value, error) 
 		return engine.Failed, err
 	}
 	first := b.nextFunction
-	body, err := b.append(object.AppendText(object.AppendNumber(nil, o.handle), name), args[2], 0)
+	body, err := b.append(remote.AppendText(remote.AppendNumber(nil, o.handle), name), args[2], 0)
 	if err == nil {
-		_, err = b.ask(object.Set, o.session, body, nothing)
+		_, err = b.ask(remote.Set, o.session, body, nothing)
 	}
 	if err != nil {
 		b.drop(first, b.nextFunction)
@@ -354,7 +354,7 @@ func (b *bridge) set(_ engine.Value, args []engine.Value) (engine.Value, error) 
 	return engine.Undefined, nil
 }
 
-func nothing(*object.Reader) (engine.Value, error) { return engine.Undefined, nil }
+func nothing(*remote.Reader) (engine.Value, error) { return engine.Undefined, nil }
 
 // copy reads all items of an array, a collection or a map.
 func (b *bridge) copy(_ engine.Value, args []engine.Value) (engine.Value, error) {
@@ -362,7 +362,7 @@ func (b *bridge) copy(_ engine.Value, args []engine.Value) (engine.Value, error)
 	if err != nil {
 		return engine.Failed, err
 	}
-	return b.ask(object.Copy, o.session, object.AppendNumber(nil, o.handle), b.read)
+	return b.ask(remote.Copy, o.session, remote.AppendNumber(nil, o.handle), b.read)
 }
 
 // instance reports whether a value is an object of a class. What Java threw is one of its exception's classes.
@@ -378,10 +378,10 @@ func (b *bridge) instance(_ engine.Value, args []engine.Value) (engine.Value, er
 		}
 	}
 	if o.session != class.session {
-		return engine.Failed, object.ErrRestarted
+		return engine.Failed, remote.ErrRestarted
 	}
-	body := object.AppendNumber(object.AppendNumber(nil, o.handle), class.handle)
-	return b.ask(object.InstanceOf, class.session, body, func(r *object.Reader) (engine.Value, error) {
+	body := remote.AppendNumber(remote.AppendNumber(nil, o.handle), class.handle)
+	return b.ask(remote.InstanceOf, class.session, body, func(r *remote.Reader) (engine.Value, error) {
 		return engine.Bool(r.Byte() != 0), r.Err()
 	})
 }

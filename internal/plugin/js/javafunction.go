@@ -5,7 +5,7 @@ package js
 import (
 	"errors"
 
-	"example.org/app/internal/plugin/java/object"
+	"example.org/app/internal/plugin/java/remote"
 	"example.org/app/internal/plugin/js/engine"
 )
 
@@ -14,7 +14,7 @@ import (
 func (b *bridge) appendFunction(body []byte, v engine.Value) []byte {
 	b.nextFunction++
 	b.functions[b.nextFunction] = b.engine.Dup(v)
-	return object.AppendFunction(body, b.nextFunction)
+	return remote.AppendFunction(body, b.nextFunction)
 }
 
 // drop gives up the functions of a request that Java did not get: those after first up to last.
@@ -69,7 +69,7 @@ var (
 )
 
 // run calls a function for Java. While the plugin waits for Java, no promise is settled.
-func (b *bridge) run(c object.Call, nested bool) {
+func (b *bridge) run(c remote.Call, nested bool) {
 	if list := c.Released(); list != nil {
 		for _, n := range list {
 			if c.Session() == b.session {
@@ -98,7 +98,7 @@ func (b *bridge) run(c object.Call, nested bool) {
 	v, ok := b.callFunction(f, c.Method(), args)
 	switch {
 	case !ok:
-		c.Answer([]byte{object.Absent})
+		c.Answer([]byte{remote.Absent})
 	case engine.IsFailed(v):
 		b.threw(c, engine.Thrown())
 	case b.engine.IsPromise(v):
@@ -125,10 +125,10 @@ func (b *bridge) callFunction(f engine.Value, method string, args []engine.Value
 }
 
 // answer gives Java a result, which it takes.
-func (b *bridge) answer(c object.Call, v engine.Value) {
+func (b *bridge) answer(c remote.Call, v engine.Value) {
 	defer b.engine.Free(v)
 	first := b.nextFunction
-	body, err := b.append([]byte{object.Done}, v, 0)
+	body, err := b.append([]byte{remote.Done}, v, 0)
 	if err != nil {
 		b.drop(first, b.nextFunction)
 		b.threw(c, err)
@@ -138,7 +138,7 @@ func (b *bridge) answer(c object.Call, v engine.Value) {
 }
 
 // promised waits for a promise, which it takes, if it can.
-func (b *bridge) promised(c object.Call, promise engine.Value, nested bool) {
+func (b *bridge) promised(c remote.Call, promise engine.Value, nested bool) {
 	defer b.engine.Free(promise)
 	state, v := b.engine.Promise(promise)
 	switch {
@@ -181,7 +181,7 @@ func (b *bridge) settled(_ engine.Value, args []engine.Value) (engine.Value, err
 
 // threw tells Java what a function threw: an exception of Java as it is, everything else by a number, by which it comes
 // back as itself.
-func (b *bridge) threw(c object.Call, err error) {
+func (b *bridge) threw(c remote.Call, err error) {
 	if err != engine.Thrown() { //nolint:errorlint // a mark, never wrapped
 		b.engine.Throw(b.engine.ErrorValue(err))
 	}
@@ -195,12 +195,12 @@ func (b *bridge) threw(c object.Call, err error) {
 	if o == nil {
 		o = b.exceptionOf(x.Value)
 	}
-	body := []byte{object.Threw}
+	body := []byte{remote.Threw}
 	if o != nil && o.session == b.session {
-		body = object.AppendHandle(body, o.handle)
+		body = remote.AppendHandle(body, o.handle)
 	} else {
 		body = b.appendFunction(body, x.Value)
 	}
 	readable := b.exception(x)
-	c.Answer(object.AppendText(object.AppendText(body, readable.Message), readable.Stack))
+	c.Answer(remote.AppendText(remote.AppendText(body, readable.Message), readable.Stack))
 }

@@ -5,7 +5,7 @@ package js
 import (
 	"math"
 
-	"example.org/app/internal/plugin/java/object"
+	"example.org/app/internal/plugin/java/remote"
 	"example.org/app/internal/plugin/js/engine"
 )
 
@@ -25,26 +25,26 @@ func (b *bridge) appendAll(body []byte, values []engine.Value) (_ []byte, err er
 // append appends a value for Java.
 func (b *bridge) append(body []byte, v engine.Value, depth int) ([]byte, error) {
 	if is, ok := engine.AsBool(v); ok {
-		return object.AppendBool(body, is), nil
+		return remote.AppendBool(body, is), nil
 	}
 	if f, ok := engine.AsNumber(v); ok {
 		return appendNumber(body, f), nil
 	}
 	switch {
 	case engine.IsNothing(v):
-		return append(body, byte(object.Null)), nil
+		return append(body, byte(remote.Null)), nil
 	case engine.IsString(v):
 		s, ok := b.engine.Text(v)
 		if !ok {
 			return body, engine.Thrown()
 		}
-		return object.AppendString(body, s), nil
+		return remote.AppendString(body, s), nil
 	case engine.IsBigInt(v):
 		n, ok := b.engine.BigInt64(v)
 		if !ok {
 			return body, mismatchf("the BigInt has more than 64 bits: make a java.math.BigInteger of its text")
 		}
-		return object.AppendLong(body, n), nil
+		return remote.AppendLong(body, n), nil
 	case engine.IsObject(v):
 		if depth >= maxNesting {
 			return body, mismatchf("the value is nested more than %d deep, or holds itself", maxNesting)
@@ -58,27 +58,27 @@ func (b *bridge) append(body []byte, v engine.Value, depth int) ([]byte, error) 
 func appendNumber(body []byte, f float64) []byte {
 	const exact = 1<<53 - 1
 	if f != math.Trunc(f) || math.Abs(f) > exact || f == 0 && math.Signbit(f) {
-		return object.AppendDouble(body, f)
+		return remote.AppendDouble(body, f)
 	}
 	if n := int64(f); n != int64(int32(n)) {
-		return object.AppendLong(body, n)
+		return remote.AppendLong(body, n)
 	}
-	return object.AppendInt(body, int32(f))
+	return remote.AppendInt(body, int32(f))
 }
 
 func (b *bridge) appendObject(body []byte, v engine.Value, depth int) ([]byte, error) {
 	e := b.engine
 	if o := b.objectOf(v); o != nil {
 		if o.session != b.session {
-			return body, object.ErrRestarted
+			return body, remote.ErrRestarted
 		}
-		return object.AppendHandle(body, o.handle), nil
+		return remote.AppendHandle(body, o.handle), nil
 	}
 	switch {
 	case e.IsFunction(v):
 		return b.appendFunction(body, v), nil
 	case e.IsArray(v) || e.IsNumberArray(v):
-		return b.appendItems(append(body, byte(object.List)), v, e.Len(v), 1, depth)
+		return b.appendItems(append(body, byte(remote.List)), v, e.Len(v), 1, depth)
 	case e.IsSet(v), e.IsMap(v):
 		list := e.Call(b.entries, engine.Undefined, v)
 		if engine.IsFailed(list) {
@@ -86,19 +86,19 @@ func (b *bridge) appendObject(body []byte, v engine.Value, depth int) ([]byte, e
 		}
 		defer e.Free(list)
 		if e.IsMap(v) {
-			return b.appendItems(append(body, byte(object.Dictionary)), list, e.Len(list), 2, depth)
+			return b.appendItems(append(body, byte(remote.Dictionary)), list, e.Len(list), 2, depth)
 		}
-		return b.appendItems(append(body, byte(object.List)), list, e.Len(list), 1, depth)
+		return b.appendItems(append(body, byte(remote.List)), list, e.Len(list), 1, depth)
 	case e.IsDate(v):
 		return body, mismatchf("a Date cannot be passed to Java: pass its getTime(), or make a java.time.Instant of it")
 	case e.IsPromise(v):
 		return body, mismatchf("a promise cannot be passed to Java: await it before")
 	}
 	if bytes, ok := e.AsBytes(v); ok {
-		return object.AppendBytes(body, bytes), nil
+		return remote.AppendBytes(body, bytes), nil
 	}
 	if o := b.exceptionOf(v); o != nil && o.session == b.session {
-		return object.AppendHandle(body, o.handle), nil
+		return remote.AppendHandle(body, o.handle), nil
 	}
 	is := e.Call(b.isRecord, engine.Undefined, v)
 	if engine.IsFailed(is) {
@@ -112,7 +112,7 @@ func (b *bridge) appendObject(body []byte, v engine.Value, depth int) ([]byte, e
 
 // appendItems appends the items of an array, of which each entry has so many.
 func (b *bridge) appendItems(body []byte, v engine.Value, n, each, depth int) (_ []byte, err error) {
-	body = object.AppendNumber(body, uint64(n/each))
+	body = remote.AppendNumber(body, uint64(n/each))
 	for i := range n {
 		item := b.engine.Index(v, i)
 		if engine.IsFailed(item) {
@@ -133,18 +133,18 @@ func (b *bridge) appendRecord(body []byte, v engine.Value, depth int) ([]byte, e
 	var items []byte
 	ok, err := b.engine.Each(v, func(a engine.Atom, item engine.Value) (err error) {
 		count++
-		items = object.AppendString(items, b.engine.AtomText(a))
+		items = remote.AppendString(items, b.engine.AtomText(a))
 		items, err = b.append(items, item, depth+1)
 		return err
 	})
 	if !ok {
 		return body, engine.Thrown()
 	}
-	return append(object.AppendNumber(append(body, byte(object.Dictionary)), uint64(count)), items...), err
+	return append(remote.AppendNumber(append(body, byte(remote.Dictionary)), uint64(count)), items...), err
 }
 
 // read reads a value of Java.
-func (b *bridge) read(r *object.Reader) (engine.Value, error) {
+func (b *bridge) read(r *remote.Reader) (engine.Value, error) {
 	v, err := b.readValue(r)
 	if err == nil && r.Err() != nil {
 		err = r.Err()
@@ -159,41 +159,41 @@ func (b *bridge) read(r *object.Reader) (engine.Value, error) {
 	return v, nil
 }
 
-func (b *bridge) readValue(r *object.Reader) (engine.Value, error) {
+func (b *bridge) readValue(r *remote.Reader) (engine.Value, error) {
 	e := b.engine
 	switch tag := r.Tag(); tag {
-	case object.Null:
+	case remote.Null:
 		return engine.Null, nil
-	case object.False, object.True:
-		return engine.Bool(tag == object.True), nil
-	case object.Int, object.Long:
+	case remote.False, remote.True:
+		return engine.Bool(tag == remote.True), nil
+	case remote.Int, remote.Long:
 		n := r.Int()
 		if n > 1<<53-1 || n < -(1<<53-1) {
 			return e.BigInt(n), nil
 		}
 		return engine.Number(float64(n)), nil
-	case object.Double:
+	case remote.Double:
 		return engine.Number(r.Double()), nil
-	case object.String:
+	case remote.String:
 		return e.String(r.Text()), nil
-	case object.Bytes:
+	case remote.Bytes:
 		return e.Bytes(r.View()), nil
-	case object.Handle:
-		handle, typ, shape := r.Number(), r.Number(), object.Shape(r.Byte())
+	case remote.Handle:
+		handle, typ, shape := r.Number(), r.Number(), remote.Shape(r.Byte())
 		if r.Err() != nil {
 			return engine.Undefined, r.Err()
 		}
 		return b.proxy(handle, typ, shape)
-	case object.List:
+	case remote.List:
 		return b.readList(r)
-	case object.Dictionary:
+	case remote.Dictionary:
 		items, err := b.readValues(r, 2)
 		if err != nil {
 			return engine.Undefined, err
 		}
 		defer b.module.free(items)
 		return e.Call(b.makeMap, engine.Undefined, items...), nil
-	case object.Function:
+	case remote.Function:
 		if f, ok := b.functions[r.Number()]; ok {
 			return e.Dup(f), nil
 		}
@@ -204,7 +204,7 @@ func (b *bridge) readValue(r *object.Reader) (engine.Value, error) {
 }
 
 // readList reads a list as an array.
-func (b *bridge) readList(r *object.Reader) (engine.Value, error) {
+func (b *bridge) readList(r *remote.Reader) (engine.Value, error) {
 	list := b.engine.Array()
 	for i := range r.Count() {
 		item, err := b.read(r)
@@ -220,7 +220,7 @@ func (b *bridge) readList(r *object.Reader) (engine.Value, error) {
 }
 
 // readValues reads a count, and for each of them so many values.
-func (b *bridge) readValues(r *object.Reader, each int) (list []engine.Value, err error) {
+func (b *bridge) readValues(r *remote.Reader, each int) (list []engine.Value, err error) {
 	for range r.Count() * each {
 		v, err := b.read(r)
 		if err != nil {
@@ -233,8 +233,8 @@ func (b *bridge) readValues(r *object.Reader, each int) (list []engine.Value, er
 }
 
 // proxy makes the value that stands for an object of Java. Each arrival of a handle is given up once.
-func (b *bridge) proxy(handle, typ uint64, shape object.Shape) (engine.Value, error) {
-	if shape == object.Class {
+func (b *bridge) proxy(handle, typ uint64, shape remote.Shape) (engine.Value, error) {
+	if shape == remote.Class {
 		return b.class(handle, typ)
 	}
 	if v, ok := b.live[handle]; ok {
@@ -259,8 +259,8 @@ func (b *bridge) proxy(handle, typ uint64, shape object.Shape) (engine.Value, er
 	return v, nil
 }
 
-var shapeNames = map[object.Shape]string{
-	object.Plain: "object", object.Array: "array", object.Iterable: "iterable", object.Map: "map", object.Exception: "object",
+var shapeNames = map[remote.Shape]string{
+	remote.Plain: "object", remote.Array: "array", remote.Iterable: "iterable", remote.Map: "map", remote.Exception: "object",
 }
 
 // class makes the function that stands for a class.
@@ -285,7 +285,7 @@ func (b *bridge) class(handle, typ uint64) (engine.Value, error) {
 // is extra, which is taken; makeClass gets them the other way round.
 func (b *bridge) describe(handle uint64, make, extra engine.Value) (engine.Value, error) {
 	defer b.engine.Free(extra)
-	return b.ask(object.Members, b.session, object.AppendNumber(nil, handle), func(r *object.Reader) (engine.Value, error) {
+	return b.ask(remote.Members, b.session, remote.AppendNumber(nil, handle), func(r *remote.Reader) (engine.Value, error) {
 		name, methods, fields := r.Text(), r.Texts(), r.Texts()
 		if r.Err() != nil {
 			return engine.Undefined, r.Err()

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin"
-	"example.org/app/internal/plugin/java/object"
+	"example.org/app/internal/plugin/java/remote"
 	"example.org/app/internal/plugin/js/inspector"
 )
 
@@ -47,7 +47,7 @@ type Options struct {
 	Server plugin.Server
 
 	// Java has the classes of Java that plugins can use. If it is nil, that is refused with a sentence.
-	Java object.Host
+	Java remote.Host
 
 	// Inspector is where debuggers attach; nil is none. With it, calls wait for a debugger.
 	Inspector *inspector.Server

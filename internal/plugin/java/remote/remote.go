@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package object is how a plugin in another language uses objects of Java: what it asks for, what Java asks of it, and
+// Package remote is how a plugin in another language uses objects of Java: what it asks for, what Java asks of it, and
 // how values lie in the bodies of both. It knows neither how the JVM is run nor what the other language is.
-package object
+package remote
 
 import (
 	"context"
