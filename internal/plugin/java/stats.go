@@ -26,6 +26,8 @@ type Stats struct {
 	Loaders int64
 	// Calls is how many run at present.
 	Calls int64
+	// Handles and Functions are what plugins in other languages hold of Java, and Java of them.
+	Handles, Functions int64
 	// Restarts is how often the JVM died.
 	Restarts int64
 	// Java is the version.
@@ -74,7 +76,7 @@ func (s *session) measure(ctx context.Context, collect bool) error {
 	}
 	defer a.free()
 	r := &in{b: *a.body}
-	stats := Stats{HeapUsed: r.int(), HeapCommitted: r.int(), Metaspace: r.int(), Classes: r.int(), Loaders: r.int(), Calls: r.int()}
+	stats := Stats{HeapUsed: r.int(), HeapCommitted: r.int(), Metaspace: r.int(), Classes: r.int(), Loaders: r.int(), Calls: r.int(), Handles: r.int(), Functions: r.int()}
 	if err := r.end(); err != nil {
 		return fmt.Errorf("ask the Java host for its state: %w", err)
 	}

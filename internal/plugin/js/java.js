@@ -58,9 +58,8 @@
     if (shape === 'array' || shape === 'map' || shape === 'iterable' && known.has('size')) Object.defineProperty(proto, Symbol.iterator, copied);
     else if (shape === 'iterable') hidden(proto, Symbol.iterator, function () { return walk(this.iterator()); });
     else if (known.has('hasNext') && known.has('next')) hidden(proto, Symbol.iterator, function () { return walk(this); });
-    if (shape === 'iterable' && known.has('size') && !fields.includes('length')) {
-      Object.defineProperty(proto, 'length', { get() { return this.size(); }, configurable: true });
-    }
+    if (shape === 'array') Object.defineProperty(proto, 'length', { get() { return host.get(this, 'length'); }, configurable: true });
+    else if (shape === 'iterable' && known.has('size')) Object.defineProperty(proto, 'length', { get() { return this.size(); }, configurable: true });
     return proto;
   };
 

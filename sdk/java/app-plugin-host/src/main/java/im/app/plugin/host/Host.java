@@ -153,7 +153,7 @@ public final class Host {
                 case Frame.LOAD -> start(f.id(), "load", null, false, out -> modules.load(in, out));
                 case Frame.UNLOAD -> start(f.id(), "unload", null, false, out -> modules.unload(in, out));
                 case Frame.DUMP -> start(f.id(), "dump", null, false, out -> out.string(threads.dump()));
-                case Frame.STATS -> start(f.id(), "stats", null, false, out -> Stats.write(in.bool(), modules, calls, out));
+                case Frame.STATS -> start(f.id(), "stats", null, false, out -> Stats.write(in.bool(), modules, calls, objects, out));
                 case Frame.OBJECT -> object(f.id(), in);
                 default -> throw new RefusedException("this host does not know frames of the kind " + f.kind());
             }

@@ -2,6 +2,7 @@
 
 package im.app.plugin.host;
 
+import im.app.plugin.host.object.JavaObjects;
 import im.app.plugin.host.wire.Out;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
@@ -15,7 +16,7 @@ final class Stats {
     private Stats() {}
 
     /** Carries out STATS. */
-    static void write(boolean collect, Modules modules, Calls calls, Out out) {
+    static void write(boolean collect, Modules modules, Calls calls, JavaObjects objects, Out out) {
         for (int i = 0; collect && i < COLLECTIONS; i++) {
             System.gc();
         }
@@ -27,6 +28,8 @@ final class Stats {
         out.zigzag(modules.liveLoaders());
         // This request is one of them and not what is asked for.
         out.zigzag(calls.size() - 1);
+        out.zigzag(objects.handles());
+        out.zigzag(objects.functions());
     }
 
     private static long metaspace() {

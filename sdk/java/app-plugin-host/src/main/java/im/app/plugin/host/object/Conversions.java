@@ -152,7 +152,8 @@ final class Conversions {
         return functional(t) ? 1 : 3;
     }
 
-    private static boolean functional(Class<?> t) {
+    /** Reports whether an interface has one abstract method. */
+    static boolean functional(Class<?> t) {
         int n = 0;
         for (Method m : t.getMethods()) {
             if (Modifier.isAbstract(m.getModifiers()) && !ofObject(m)) {

@@ -8,6 +8,10 @@ public final class FunctionException extends RuntimeException {
 
     /** The stack in the other language. */
     private final String stack;
+    /** Whose the function is, and the number of what it threw; null and 0 if it is not known by a number. */
+    private final transient Owner owner;
+
+    private final int number;
 
     /**
      * Makes one.
@@ -19,6 +23,22 @@ public final class FunctionException extends RuntimeException {
     FunctionException(String message, String stack, Throwable cause) {
         super(message, cause);
         this.stack = stack;
+        owner = null;
+        number = 0;
+    }
+
+    /** Makes one for something that the other language knows by a number, which it may forget when this is collected. */
+    FunctionException(String message, String stack, Owner owner, int number) {
+        super(message);
+        this.stack = stack;
+        this.owner = owner;
+        this.number = number;
+        owner.add(this, number);
+    }
+
+    /** Tells the number of what a function of an owner threw, null if there is none. */
+    Integer number(Owner of) {
+        return owner == of ? number : null;
     }
 
     /**

@@ -13,14 +13,20 @@ import java.util.List;
 
 /** Lets a function of another language be an interface of Java. */
 final class FunctionProxy implements InvocationHandler {
+    /** The outcome of a call of an object that has no function with the name of the method. */
+    private static final int ABSENT = 2;
+
     private final JavaObjects objects;
     private final Owner owner;
     private final int function;
+    /** Whether the interface has one abstract method, so that its default methods are its own. */
+    private final boolean functional;
 
-    private FunctionProxy(JavaObjects objects, Owner owner, int function) {
+    private FunctionProxy(JavaObjects objects, Owner owner, int function, boolean functional) {
         this.objects = objects;
         this.owner = owner;
         this.function = function;
+        this.functional = functional;
     }
 
     static Object make(JavaObjects objects, Owner owner, int function, Class<?> type) {
@@ -28,7 +34,7 @@ final class FunctionProxy implements InvocationHandler {
         Object proxy = Proxy.newProxyInstance(
                 loader == null ? ClassLoader.getPlatformClassLoader() : loader,
                 new Class<?>[] {type},
-                new FunctionProxy(objects, owner, function));
+                new FunctionProxy(objects, owner, function, Conversions.functional(type)));
         owner.add(proxy, function);
         return proxy;
     }
@@ -47,21 +53,31 @@ final class FunctionProxy implements InvocationHandler {
                 default -> "function " + function;
             };
         }
-        if (method.isDefault()) {
+        if (method.isDefault() && functional) {
             return InvocationHandler.invokeDefault(proxy, method, args);
         }
         if (owner.gone()) {
             throw new IllegalStateException("the plugin with the function is gone");
         }
         In in = objects.callFunction(owner, function, method.getName(), args == null ? List.of() : Arrays.asList(args));
-        if (in.u8() == 0) {
+        int outcome = in.u8();
+        if (outcome == 0) {
             return result(method, in);
+        }
+        if (outcome == ABSENT) {
+            if (method.isDefault()) {
+                return InvocationHandler.invokeDefault(proxy, method, args);
+            }
+            throw new UnsupportedOperationException("the plugin's object for " + method.getDeclaringClass().getTypeName() + " has no function " + method.getName());
         }
         Object thrown = Values.read(in, owner);
         String message = in.string();
         String stack = in.string();
         if (thrown instanceof Throwable t) {
             throw declared(method, t) ? t : new FunctionException(message, stack, t);
+        }
+        if (thrown instanceof Conversions.FunctionValue f) {
+            throw new FunctionException(message, stack, owner, f.number());
         }
         throw new FunctionException(message, stack, null);
     }

@@ -166,9 +166,13 @@ public final class JavaObjects {
     private void construct(Owner owner, In in, Out out) throws RefusedException, Thrown {
         Class<?> type = classOf(owner.get(in.number()));
         List<Object> args = Values.readList(in, owner);
+        if (args.size() == 1 && made(type, args.get(0))) {
+            Values.write(out, fitting(owner, args.get(0), type, "what is made"), owner);
+            return;
+        }
         if (type.isArray()) {
             if (args.size() != 1 || Conversions.cost(args.get(0), int.class) == Conversions.NO) {
-                throw new RefusedException("an array of " + type.getComponentType().getTypeName() + " is made with its length");
+                throw new RefusedException("an array of " + type.getComponentType().getTypeName() + " is made with its length or a list of its items");
             }
             int length = (int) Conversions.convert(args.get(0), int.class, null);
             if (length < 0) {
@@ -183,6 +187,14 @@ public final class JavaObjects {
         }
         Overloads.Choice choice = Overloads.choose("constructor of class " + type.getTypeName(), members.constructors, null, args, proxies(owner));
         Values.write(out, call(() -> ((Constructor<?>) choice.executable()).newInstance(choice.arguments())), owner);
+    }
+
+    /** Reports whether a value of the other language itself becomes an array, or an instance of an interface. */
+    private static boolean made(Class<?> type, Object v) {
+        if (type.isArray()) {
+            return v instanceof Conversions.ListValue || v instanceof byte[];
+        }
+        return type.isInterface() && (v instanceof Conversions.ListValue || v instanceof Conversions.MapValue || v instanceof Conversions.FunctionValue);
     }
 
     private interface Reflective {
@@ -317,6 +329,17 @@ public final class JavaObjects {
         for (String s : all) {
             out.string(s);
         }
+    }
+
+    /** Tells how many objects the owners hold. */
+    public int handles() {
+        return owners.values().stream().mapToInt(Owner::size).sum();
+    }
+
+    /** Tells how many functions of the owners are in use, or may be. */
+    public int functions() {
+        owners.values().forEach(this::releaseFunctions);
+        return owners.values().stream().mapToInt(Owner::functions).sum();
     }
 
     /** Calls a function of the server. */

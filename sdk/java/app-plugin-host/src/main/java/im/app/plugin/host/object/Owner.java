@@ -60,6 +60,10 @@ final class Owner {
         return handles.size();
     }
 
+    int functions() {
+        return proxies.size();
+    }
+
     void add(Object proxy, int function) {
         proxies.add(new ProxyReference(proxy, function, collected));
     }

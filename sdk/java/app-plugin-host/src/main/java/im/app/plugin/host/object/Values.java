@@ -94,7 +94,7 @@ final class Values {
             case String s -> string(out, s);
             case Character c -> string(out, c.toString());
             default -> {
-                Integer function = FunctionProxy.function(v, owner);
+                Integer function = v instanceof FunctionException e ? e.number(owner) : FunctionProxy.function(v, owner);
                 if (function != null) {
                     out.u8(FUNCTION);
                     out.number(function);
