@@ -99,6 +99,9 @@ func (o *owner) Next() (remote.Call, bool) {
 // Session is the JVM that the call comes from.
 func (c *functionCall) Session() uint64 { return c.serial }
 
+// Inner reports whether the call happens on the thread of a request.
+func (c *functionCall) Inner() bool { return c.request != 0 }
+
 // Function is the number of the function.
 func (c *functionCall) Function() uint64 { return c.function }
 

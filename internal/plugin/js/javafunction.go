@@ -47,7 +47,7 @@ func (m *module) serveJava() {
 		if !ok {
 			return
 		}
-		m.turn(nil, func() { b.run(c, false) })
+		m.turn(nil, func() { b.run(c) })
 	}
 }
 
@@ -58,7 +58,7 @@ func (b *bridge) serve() {
 		if !ok {
 			return
 		}
-		b.run(c, true)
+		b.run(c)
 	}
 }
 
@@ -68,8 +68,8 @@ var (
 	errPromise      = errors.New("the function of the plugin returned a promise that is not settled, and the plugin itself waits for this call: only calls from other threads can wait for a promise")
 )
 
-// run calls a function for Java. While the plugin waits for Java, no promise is settled.
-func (b *bridge) run(c remote.Call, nested bool) {
+// run calls a function for Java.
+func (b *bridge) run(c remote.Call) {
 	if list := c.Released(); list != nil {
 		for _, n := range list {
 			if c.Session() == b.session {
@@ -102,7 +102,7 @@ func (b *bridge) run(c remote.Call, nested bool) {
 	case engine.IsFailed(v):
 		b.threw(c, engine.Thrown())
 	case b.engine.IsPromise(v):
-		b.promised(c, v, nested)
+		b.promised(c, v)
 	default:
 		b.answer(c, v)
 	}
@@ -137,8 +137,9 @@ func (b *bridge) answer(c remote.Call, v engine.Value) {
 	c.Answer(body)
 }
 
-// promised waits for a promise, which it takes, if it can.
-func (b *bridge) promised(c remote.Call, promise engine.Value, nested bool) {
+// promised waits for a promise, which it takes. While the plugin waits for Java, no promise is settled, so that there is
+// nothing to wait for if it waits for this call.
+func (b *bridge) promised(c remote.Call, promise engine.Value) {
 	defer b.engine.Free(promise)
 	state, v := b.engine.Promise(promise)
 	switch {
@@ -148,7 +149,7 @@ func (b *bridge) promised(c remote.Call, promise engine.Value, nested bool) {
 		b.handled(promise)
 		b.engine.Throw(v)
 		b.threw(c, engine.Thrown())
-	case nested:
+	case c.Inner():
 		c.Refuse(errPromise)
 	default:
 		b.nextWaiting++

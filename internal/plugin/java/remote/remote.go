@@ -92,6 +92,8 @@ type Request struct {
 type Call interface {
 	// Session is the JVM that the call comes from.
 	Session() uint64
+	// Inner reports whether a request of the owner cannot go on before the call is answered.
+	Inner() bool
 	// Function is the number of the function, and Method the name by which Java calls it.
 	Function() uint64
 	Method() string
