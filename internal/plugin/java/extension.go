@@ -227,12 +227,12 @@ func (m *module) next(ctx context.Context, b *binding) error {
 
 // hold stops the clock of a call or a hook while debuggers can attach, because what a debugger holds the JVM does not
 // say.
-func (x *extension) hold(ctx context.Context) (release func()) {
+func (x *extension) hold(ctx context.Context) (leave func()) {
 	clock := plugin.HeldOf(ctx)
 	if x.module.host.opts.Debug.Port == 0 || clock == nil {
 		return func() {}
 	}
-	release = clock.Hold()
+	release := clock.Hold()
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -14,17 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/java/javatest"
 	"example.org/app/internal/wire"
 )
-
-// TestMain proves that no test leaves a goroutine.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is longer than anything takes, also on a loaded machine.
 const patience = 2 * time.Minute
@@ -146,7 +141,6 @@ type world struct {
 
 	mu     sync.Mutex
 	broken []string
-	exits  []int
 }
 
 func newWorld(t testing.TB, change func(*java.Options)) *world {

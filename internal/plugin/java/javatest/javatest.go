@@ -32,6 +32,8 @@ type Plugin struct {
 	Flags []string
 	// Files are others in the jar by their names.
 	Files map[string]string
+	// Only is the folder of the classes that the jar gets; empty is all. Plugins with the same sources are compiled once.
+	Only string
 	// Without are classes that are compiled and then left out, by their names with slashes.
 	Without []string
 }
@@ -75,10 +77,10 @@ var compiled sync.Map
 func Jar(t testing.TB, p Plugin) []byte {
 	t.Helper()
 	classes := compile(t, p)
-	for _, name := range p.Without {
-		classes = maps.Clone(classes)
-		delete(classes, name+".class")
-	}
+	classes = maps.Clone(classes)
+	maps.DeleteFunc(classes, func(name, _ string) bool {
+		return !strings.HasPrefix(name, p.Only) || slices.Contains(p.Without, strings.TrimSuffix(name, ".class"))
+	})
 	descriptor := p.Descriptor
 	if descriptor == "" {
 		descriptor = "id: " + p.ID + "\nversion: " + p.Version + "\nclass: " + p.Class + "\n"

@@ -100,7 +100,7 @@ public class Faults extends AppExtension implements ClientRequestHandler {
             case "halt" -> Runtime.getRuntime().halt(9);
             case "crash" -> crash();
             case "flood" -> {
-                for (int i = 0; i < 200_000; i++) {
+                for (int i = 0; i < 50_000; i++) {
                     System.out.println("line " + i + " of a flood that goes on and on and on");
                 }
                 return "flooded";
@@ -109,7 +109,7 @@ public class Faults extends AppExtension implements ClientRequestHandler {
                 return "x".repeat(17 << 20);
             }
             case "large" -> {
-                return "x".repeat(15 << 20);
+                return "x".repeat(4 << 20);
             }
             case "thread" -> {
                 Thread t = new Thread(() -> {
