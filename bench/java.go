@@ -24,8 +24,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// javaSource is the plugin that is measured: a request as a real plugin changes it, and a method with a number in and
-// nothing out, which is as close as a call comes to an echo over the pipes.
+// javaSource is the plugin that is measured: a request as a real plugin changes it, and a method that sends a text back,
+// which is as close as a call comes to an echo over the pipes.
 const javaSource = `
 package bench;
 import im.app.plugin.*;
@@ -39,20 +39,20 @@ public class Bench extends AppPlugin {
         return List.of(Subject.class);
     }
 
-    public static class Subject extends AppExtension implements ClientRequestHandler, ConferenceServiceProvider {
+    public static class Subject extends AppExtension implements ClientRequestHandler, StorageServiceProvider {
         @Override
         public ClientRequest transform(ClientRequest request) {
             return request.editRequest(r -> r.getCreateMessageRequestBuilder().setText(r.getCreateMessageRequest().getText() + "!"));
         }
 
         @Override
-        public Integer countActiveMeetingsByUserId(long userId) {
-            return null;
+        public Map<String, String> queryMessageAttachmentUploadInfo(long requesterId, String name, String type, List<im.app.proto.Value> attributes) {
+            return Map.of("", name);
         }
     }
 }`
 
-// benchJava measures calls of a Java plugin through the whole mechanism beside bare calls over the same pipes.
+// benchJava measures calls of a Java plugin through the whole mechanism beside a bare echo over the same pipes: no manager, no protobuf.
 func benchJava(ctx context.Context, duration time.Duration, rounds int) (err error) {
 	before := runtime.GOMAXPROCS(runtime.NumCPU()) // Here the server itself is in this process.
 	defer runtime.GOMAXPROCS(before)
@@ -100,41 +100,47 @@ func benchJava(ctx context.Context, duration time.Duration, rounds int) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, bareModule.Close(context.WithoutCancel(ctx))) }()
+	payload := strings.Repeat("message ", 30)
 	bare := func() error {
-		var n int32
-		_, err := bareModule.Extensions()[0].Call(ctx, plugin.CountActiveMeetings, []any{int64(1)}, &n)
+		var echo map[string]string
+		_, err := bareModule.Extensions()[0].Call(ctx, plugin.QueryMessageAttachmentUploadInfo, []any{int64(1), &payload, (*string)(nil), []*wire.Value(nil)}, &echo)
+		if err == nil && echo[""] != payload {
+			err = errors.New("the echo is another text")
+		}
 		return err
 	}
+	request := javaRequest()
 	whole := func() error {
-		r, err := plugin.Pass(ctx, manager, plugin.TransformRequest, javaRequest())
+		r, err := plugin.Pass(ctx, manager, plugin.TransformRequest, request)
 		if err == nil && !strings.HasSuffix(r.Request.GetCreateMessageRequest().GetText(), "!") {
 			err = errors.New("the plugin was passed by")
 		}
 		return err
 	}
 	var rows [][]string
+	pid := host.Stats().PID
 	for _, callers := range []int{1, 16, 256} {
-		var measured, base []result
+		var measured, base []javaResult
 		for _, f := range []func() error{bare, whole} {
-			if _, err := callAll(callers, duration/2, f); err != nil { // warm up
+			if _, err := callAll(pid, callers, duration/2, f); err != nil { // warm up
 				return err
 			}
 		}
 		for range rounds {
-			b, err := callAll(callers, duration, bare)
+			b, err := callAll(pid, callers, duration, bare)
 			if err != nil {
 				return err
 			}
-			w, err := callAll(callers, duration, whole)
+			w, err := callAll(pid, callers, duration, whole)
 			if err != nil {
 				return err
 			}
 			base, measured = append(base, b), append(measured, w)
 		}
-		b, w := median(base), median(measured)
-		rows = append(rows, javaRow(callers, "bare call over the pipes", b, b), javaRow(callers, "ClientRequestHandler.transform", w, b))
+		b, w := middle(base), middle(measured)
+		rows = append(rows, javaRow(callers, "bare echo over the pipes", b, b), javaRow(callers, "ClientRequestHandler.transform", w, b))
 	}
-	table("Java plugins", []string{"callers", "call", "calls/s", "p50", "p99", "p50 / bare", "rate / bare"}, rows)
+	table("Java plugins", []string{"callers", "call", "calls/s", "p50", "p99", "p50 / bare", "rate / bare", "CPU/call, server", "CPU/call, JVM"}, rows)
 	table("The JVM of Java plugins", []string{"what", "value"}, [][]string{
 		{"start of the JVM, loading, start, first call", starts[len(starts)/2].Round(time.Millisecond).String()},
 		{"resident, idle with one plugin", fmt.Sprintf("%.1f MiB", float64(idle)/(1<<20))},
@@ -143,10 +149,23 @@ func benchJava(ctx context.Context, duration time.Duration, rounds int) (err err
 	return nil
 }
 
-func javaRow(callers int, name string, r, base result) []string {
+// javaResult has what both processes used: cpu is that of the server.
+type javaResult struct {
+	result
+	jvm time.Duration
+}
+
+// middle returns the round with the middle rate.
+func middle(results []javaResult) javaResult {
+	slices.SortFunc(results, func(a, b javaResult) int { return int(a.rate - b.rate) })
+	return results[len(results)/2]
+}
+
+func javaRow(callers int, name string, r, base javaResult) []string {
 	return []string{
 		fmt.Sprint(callers), name, fmt.Sprintf("%.0f", r.rate), r.p50.Round(time.Microsecond / 10).String(), r.p99.Round(time.Microsecond / 10).String(),
 		fmt.Sprintf("%.2f", float64(r.p50)/float64(base.p50)), fmt.Sprintf("%.2f", r.rate/base.rate),
+		r.cpu.Round(time.Microsecond / 10).String(), r.jvm.Round(time.Microsecond / 10).String(),
 	}
 }
 
@@ -160,10 +179,12 @@ func javaRequest() *plugin.ClientRequest {
 }
 
 // callAll calls from several goroutines for a while.
-func callAll(n int, duration time.Duration, call func() error) (result, error) {
+func callAll(pid, n int, duration time.Duration, call func() error) (javaResult, error) {
 	var wg sync.WaitGroup
 	times := make([][]time.Duration, n)
 	errs := make([]error, n)
+	own, _ := cpuTime(os.Getpid())
+	theirs, _ := cpuTime(pid)
 	begin := time.Now()
 	end := begin.Add(duration)
 	for i := range n {
@@ -182,10 +203,15 @@ func callAll(n int, duration time.Duration, call func() error) (result, error) {
 	all := slices.Concat(times...)
 	slices.Sort(all)
 	if len(all) == 0 {
-		return result{}, errors.Join(append(errs, errors.New("no call succeeded"))...)
+		return javaResult{}, errors.Join(append(errs, errors.New("no call succeeded"))...)
 	}
-	return result{
-		rate: float64(len(all)) / time.Since(begin).Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100],
+	took := time.Since(begin)
+	ownAfter, _ := cpuTime(os.Getpid())
+	theirsAfter, _ := cpuTime(pid)
+	calls := time.Duration(len(all))
+	return javaResult{
+		result: result{rate: float64(len(all)) / took.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100], cpu: (ownAfter - own) / calls},
+		jvm:    (theirsAfter - theirs) / calls,
 	}, errors.Join(errs...)
 }
 
