@@ -13,13 +13,13 @@ final class Calls {
     static final class Running {
         final long id;
         final String what;
-        /** The plugin whose code runs; it is null while none does. */
-        volatile PluginLoader loader;
+        /** Whose code runs; it is null if it is that of the host. */
+        final ClassLoader loader;
 
         volatile Thread thread;
         final long since = System.nanoTime();
 
-        Running(long id, String what, PluginLoader loader) {
+        Running(long id, String what, ClassLoader loader) {
             this.id = id;
             this.what = what;
             this.loader = loader;

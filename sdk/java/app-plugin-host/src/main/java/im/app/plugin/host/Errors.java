@@ -18,7 +18,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.regex.Pattern;
 
 /** Says what was thrown, for authors of plugins. */
-final class Errors {
+public final class Errors {
     /** More of a text is not of use to anybody, and a frame has its limit. */
     private static final int LONGEST = 64 << 10;
 
@@ -93,8 +93,13 @@ final class Errors {
         }
     }
 
-    /** The class and the text of an exception. Both are code of the plugin, which may throw in turn. */
-    static String text(Throwable t) {
+    /**
+     * Tells the class and the text of an exception. Both are code of the plugin, which may throw in turn.
+     *
+     * @param t the exception
+     * @return {@code class: text}
+     */
+    public static String text(Throwable t) {
         try {
             String text = t.getLocalizedMessage();
             return text == null ? t.getClass().getName() : t.getClass().getName() + ": " + text;
@@ -145,8 +150,14 @@ final class Errors {
         return "";
     }
 
-    /** The stack trace, in which classes of the plugin are named as their author knows them. */
-    static String stack(Throwable e, PluginLoader loader) {
+    /**
+     * Tells the stack trace, in which classes of the plugin are named as their author knows them.
+     *
+     * @param e the exception
+     * @param loader the loader of the plugin, null if there is none
+     * @return the text of the stack trace
+     */
+    public static String stack(Throwable e, PluginLoader loader) {
         StringWriter text = new StringWriter();
         try {
             e.printStackTrace(new PrintWriter(text));
@@ -157,7 +168,13 @@ final class Errors {
         return shorten(loader == null ? s : s.replace(loader.getName() + "//", "")).stripTrailing();
     }
 
-    static String shorten(String s) {
+    /**
+     * Cuts a text off that is too long for anybody to read.
+     *
+     * @param s the text
+     * @return its begin, or all of it
+     */
+    public static String shorten(String s) {
         return s.length() <= LONGEST ? s : s.substring(0, LONGEST) + "… (" + (s.length() - LONGEST) + " more characters)";
     }
 }

@@ -4,8 +4,10 @@ package im.app.plugin.host;
 
 import im.app.plugin.Node;
 import im.app.plugin.host.generated.Dispatch;
+import im.app.plugin.host.load.PluginClasses;
 import im.app.plugin.host.load.PluginLoader;
 import im.app.plugin.host.log.Log;
+import im.app.plugin.host.object.JavaObjects;
 import im.app.plugin.host.wire.Frame;
 import im.app.plugin.host.wire.FrameReader;
 import im.app.plugin.host.wire.FrameWriter;
@@ -36,6 +38,7 @@ public final class Host {
     private final AtomicInteger pending = new AtomicInteger();
     private final Asks asks;
     private final Modules modules = new Modules(this);
+    private final JavaObjects objects;
     private final Threads threads = new Threads(calls);
     private final Watchdog watchdog;
     private volatile int pendingLimit = DEFAULT_PENDING;
@@ -55,6 +58,7 @@ public final class Host {
         writer = new FrameWriter(out);
         this.halt = halt;
         asks = new Asks(writer);
+        objects = new JavaObjects(PluginClasses.server(), asks::ask, this::tell);
         watchdog = new Watchdog(calls, new VirtualThreadScheduler(), message -> log(0, Log.WARN, "watchdog", message, null));
     }
 
@@ -150,6 +154,7 @@ public final class Host {
                 case Frame.UNLOAD -> start(f.id(), "unload", null, false, out -> modules.unload(in, out));
                 case Frame.DUMP -> start(f.id(), "dump", null, false, out -> out.string(threads.dump()));
                 case Frame.STATS -> start(f.id(), "stats", null, false, out -> Stats.write(in.bool(), modules, calls, out));
+                case Frame.OBJECT -> object(f.id(), in);
                 default -> throw new RefusedException("this host does not know frames of the kind " + f.kind());
             }
         } catch (RefusedException | ProtocolException e) {
@@ -200,11 +205,29 @@ public final class Host {
         if (name == null) {
             throw new RefusedException("class " + e.type.name() + " has no method with the number " + method);
         }
+        take();
+        start(id, name, e.module.loader, true, out -> e.call(method, in, out));
+    }
+
+    private void object(long id, In in) throws RefusedException {
+        take();
+        start(id, "object", PluginClasses.server(), true, out -> objects.handle(id, in, out));
+    }
+
+    private void tell(int kind, Out body) {
+        try {
+            writer.send(kind, 0, body);
+        } catch (IOException e) {
+            // The server is gone, which the reader notices.
+        }
+    }
+
+    /** Takes a place among the calls that the host may have. */
+    private void take() throws RefusedException {
         if (pending.incrementAndGet() > pendingLimit) {
             pending.decrementAndGet();
             throw new RefusedException("there are " + pendingLimit + " calls in the Java host already, the most that it takes");
         }
-        start(id, name, e.module.loader, true, out -> e.call(method, in, out));
     }
 
     private void hook(long id, In in) throws RefusedException {
@@ -222,7 +245,7 @@ public final class Host {
      * Works on a request. The code of plugins runs on virtual threads; what the host itself does has threads that get a
      * processor even when plugins hold all of those.
      */
-    private void start(long id, String name, PluginLoader loader, boolean counted, Work work) throws RefusedException {
+    private void start(long id, String name, ClassLoader loader, boolean counted, Work work) throws RefusedException {
         Calls.Running r = new Calls.Running(id, name, loader);
         Runnable run = () -> run(r, counted, work);
         r.thread = loader != null
@@ -250,7 +273,10 @@ public final class Host {
         } catch (Throwable e) {
             haltWithoutMemory(e);
             kind = Frame.ERROR;
-            out = error(e, r.loader);
+            if (r.loader != null) {
+                r.thread.setContextClassLoader(r.loader);
+            }
+            out = error(e);
         }
         calls.remove(r);
         if (counted) {
@@ -267,9 +293,9 @@ public final class Host {
         }
     }
 
-    private Out error(Throwable e, PluginLoader loader) {
+    private Out error(Throwable e) {
         Out out = new Out(1024);
-        PluginLoader of = loader != null || !(Thread.currentThread().getContextClassLoader() instanceof PluginLoader l) ? loader : l;
+        PluginLoader of = Thread.currentThread().getContextClassLoader() instanceof PluginLoader l ? l : null;
         try {
             Errors.write(e, of, node == null ? "" : node.role(), out);
         } catch (Throwable again) {

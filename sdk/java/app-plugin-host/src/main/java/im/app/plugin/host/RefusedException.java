@@ -3,10 +3,15 @@
 package im.app.plugin.host;
 
 /** A request of the server that the host does not even begin. The message is a sentence. */
-final class RefusedException extends Exception {
+public final class RefusedException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    RefusedException(String message) {
+    /**
+     * Makes one.
+     *
+     * @param message what was asked for, and the rule
+     */
+    public RefusedException(String message) {
         super(message, null, false, false);
     }
 }

@@ -24,6 +24,15 @@ public record PluginClasses(PluginLoader loader, List<ExtensionClass> extensions
     private static final ServerClasses SERVER = new ServerClasses(PluginClasses.class.getClassLoader());
 
     /**
+     * Gives the loader of the classes that all plugins see.
+     *
+     * @return the parent of the loaders of plugins
+     */
+    public static ClassLoader server() {
+        return SERVER;
+    }
+
+    /**
      * Says what is to be loaded.
      *
      * @param module the number that the plugin gets
