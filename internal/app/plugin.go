@@ -16,6 +16,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java/remote"
 	"example.org/app/internal/plugin/js"
 	"example.org/app/internal/plugin/js/inspector"
 )
@@ -45,16 +46,15 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 		opts.Roles = append(opts.Roles, pluginRoles[r])
 	}
 	if c.Enabled {
-		host, err := a.newScriptHost(ctx, c.JavaScript)
-		if err != nil {
-			return err
-		}
-		opts.Hosts = append(opts.Hosts, host)
 		javaHost, err := a.newJavaHost(c.Java)
 		if err != nil {
 			return err
 		}
-		opts.Hosts = append(opts.Hosts, javaHost)
+		host, err := a.newScriptHost(ctx, c.JavaScript, javaHost)
+		if err != nil {
+			return err
+		}
+		opts.Hosts = append(opts.Hosts, host, javaHost)
 	}
 	a.plugins.manager = plugin.NewManager(opts)
 	a.plugins.folder = plugin.NewFolder(a.plugins.manager, c.Dir)
@@ -71,9 +71,9 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 	return nil
 }
 
-// newScriptHost runs plugins in JavaScript.
-func (a *App) newScriptHost(ctx context.Context, c config.JavaScriptPlugins) (plugin.Host, error) {
-	opts := js.Options{Points: plugin.Points, Log: a.logger, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, Server: a.pluginServer()}
+// newScriptHost runs plugins in JavaScript, which can use classes of Java.
+func (a *App) newScriptHost(ctx context.Context, c config.JavaScriptPlugins, java remote.Host) (plugin.Host, error) {
+	opts := js.Options{Points: plugin.Points, Log: a.logger, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, Server: a.pluginServer(), Java: java}
 	if c.Debug.Enabled {
 		debuggers, err := inspector.Listen(ctx, inspector.Options{Host: c.Debug.InspectHost, Port: int(c.Debug.InspectPort), Log: a.logger})
 		if err != nil {
