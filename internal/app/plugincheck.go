@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/js"
 )
 
@@ -41,7 +42,15 @@ func CheckPlugin(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err err
 	}
 	server, opts := o.server()
 	c := o.Config.Plugin
-	host, err := js.New(js.Options{Points: plugin.Points, Log: o.Logger, MemoryLimit: c.JavaScript.MemoryLimit, StackSize: c.JavaScript.StackSize, Server: server})
+	// What a plugin uses of Java while it is loaded needs a JVM; others do not start one.
+	javaHost, err := java.New(java.Options{Home: c.Java.Home, MaxHeap: c.Java.MaxHeap, Server: server, Log: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, javaHost.Close(context.WithoutCancel(ctx))) }()
+	host, err := js.New(js.Options{
+		Points: plugin.Points, Log: o.Logger, MemoryLimit: c.JavaScript.MemoryLimit, StackSize: c.JavaScript.StackSize, Server: server, Java: javaHost,
+	})
 	if err != nil {
 		return nil, err
 	}
