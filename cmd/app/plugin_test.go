@@ -35,7 +35,7 @@ func newPlugin(t *testing.T, name string) string {
 
 func TestPluginNew(t *testing.T) {
 	file := newPlugin(t, "two-words")
-	for _, name := range []string{"jsconfig.json", "types/index.d.ts", "types/points.d.ts", "types/api.d.ts", "types/codes.d.ts"} {
+	for _, name := range []string{"jsconfig.json", "types/index.d.ts", "types/points.d.ts", "types/api.d.ts", "types/codes.d.ts", "types/java.d.ts"} {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(file), name)); err != nil {
 			t.Error(err)
 		}

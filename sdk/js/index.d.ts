@@ -6,6 +6,7 @@
 /// <reference path="points.d.ts" />
 /// <reference path="api.d.ts" />
 /// <reference path="codes.d.ts" />
+/// <reference path="java.d.ts" />
 
 /** An integer of 64 bits, as a decimal string: numbers of JavaScript are not exact above 2^53. All ids are such strings. */
 type Int64 = string;

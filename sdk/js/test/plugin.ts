@@ -10,6 +10,13 @@ class Everything extends AppExtension implements ClientRequestHandler, UserAuthe
     const id: string | undefined = users?.[0]?.id;
     app.log.info('started', { id }, app.node.role);
     await app.storage.set('key', { nested: [1, 'a', true, null] });
+    const HashMap = Java.type('java.util.HashMap');
+    const map = new HashMap({ a: 1n });
+    const size: number = map.size();
+    if (map instanceof HashMap && Java.isJavaObject(map)) app.log.info('map', size, HashMap.name, Java.from(map));
+    for (const item of Java.to([1, 2], 'java.util.List') as JavaCollection<number>) app.log.info('item', item.toFixed());
+    // @ts-expect-error The name of a class is a string.
+    Java.type(7);
     // @ts-expect-error Ids are strings.
     await app.api.users.query({ ids: [1] });
     // @ts-expect-error There is no such parameter.
