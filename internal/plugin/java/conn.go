@@ -69,6 +69,8 @@ type request struct {
 	done   chan answer
 	// batch is where its frame went. It is guarded by the mutex of the writer.
 	batch uint64
+	// late gets the answer if nobody waits for it any more. It is guarded as the pending requests are.
+	late func(answer)
 }
 
 // An answer is what came for a request.
@@ -147,7 +149,7 @@ func (c *conn) run() error {
 			return fmt.Errorf("read from the Java host: %w", err)
 		}
 		if q := c.take(id); q != nil {
-			q.done <- answer{kind: k, body: body}
+			q.deliver(answer{kind: k, body: body})
 		} else {
 			keep(body) // Nobody waits for it any more.
 		}

@@ -217,7 +217,7 @@ func (o *owner) exchange(ctx context.Context, s *session, ask remote.Request) (a
 		case <-ask.Stop:
 			err = errClosed
 		}
-		if s.conn.cancel(q) {
+		if s.conn.cancel(q, func(a answer) { o.refund(s, ask.Op, a) }) {
 			return answer{}, err
 		}
 		a := <-q.done // It came just now.
@@ -225,9 +225,44 @@ func (o *owner) exchange(ctx context.Context, s *session, ask remote.Request) (a
 	}
 }
 
-// cancel gives a request up and tells the other end. It reports false if the answer has come.
-func (c *conn) cancel(q *request) bool {
-	if c.take(q.id) == nil {
+// refund gives up the objects of an answer that came too late.
+func (o *owner) refund(s *session, op remote.Op, a answer) {
+	defer a.free()
+	if a.kind != kindResult {
+		return
+	}
+	r := remote.NewReader(*a.body)
+	if r.Byte() == remote.Done && !op.HasValue() {
+		return
+	}
+	handles := r.Handles()
+	o.mu.Lock()
+	serial, same := o.serial, o.session == s
+	o.mu.Unlock()
+	if same && len(handles) > 0 {
+		o.Release(serial, handles)
+	}
+}
+
+// deliver gives an answer to whom it belongs. The request is not pending any more.
+func (q *request) deliver(a answer) {
+	if q.late != nil {
+		q.late(a)
+		return
+	}
+	q.done <- a
+}
+
+// cancel tells the other end that nobody waits for a request. It stays pending until it is answered, which late is told
+// of. It reports false if the answer has come.
+func (c *conn) cancel(q *request, late func(answer)) bool {
+	c.pendingMu.Lock()
+	waits := c.pending[q.id] == q
+	if waits {
+		q.late = late
+	}
+	c.pendingMu.Unlock()
+	if !waits {
 		return false
 	}
 	b := buffers.Get().(*[]byte)

@@ -44,10 +44,10 @@ type bridge struct {
 	nextWaiting  uint64
 
 	// global is the object Java, the others are functions of its program. key is the property of a class with its handle.
-	global, program                                            engine.Value
-	makeType, makeClass, makeError, makeMap                    engine.Value
-	isRecord, entries, watchPromise, keySymbol, exceptionClass engine.Value
-	key                                                        engine.Atom
+	global, program                            engine.Value
+	makeType, makeClass, makeError, makeMap    engine.Value
+	isRecord, entries, watchPromise, keySymbol engine.Value
+	key                                        engine.Atom
 }
 
 // javaObject is what a proxy stands for.

@@ -195,6 +195,29 @@ func TestJavaDeadline(t *testing.T) {
 	says(t, m, "Java.type('java.lang.Math').abs(-1)", "1")
 }
 
+// An answer that comes after the deadline holds an object that nobody gets: here the InterruptedException.
+func TestJavaAnswersTooLate(t *testing.T) {
+	h, j := withJava(t)
+	m := load(t, h, told("globalThis.latch = new (Java.type('java.util.concurrent.CountDownLatch'))(1);"))
+	before, _ := held(t, j)
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := tell(ctx, m, "latch.await()")
+			ended <- err
+		}()
+		waitForCalls(t, j, 1)
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the call fails with %v", err)
+		}
+		waitForCalls(t, j, 0)
+	}
+	says(t, m, "latch.getCount()", "1")
+	eventually(t, "the release of late answers", func() bool { n, _ := held(t, j); return n <= before+5 })
+}
+
 func TestJavaTurnLimit(t *testing.T) {
 	j := newJava(t, &logged{})
 	h, log := newHost(t, Options{Java: j, TurnLimit: 1})
@@ -326,4 +349,3 @@ func TestJavaStaysSmall(t *testing.T) {
 	fails(t, m, "Optional.of('x'.repeat(17000000))", "at most 16777216 are allowed")
 	says(t, m, "Optional.of(7).get()", "7")
 }
-

@@ -26,6 +26,15 @@ const (
 	Copy
 )
 
+// HasValue reports whether the result is a value.
+func (op Op) HasValue() bool {
+	switch op {
+	case Type, Construct, Get, Invoke, Copy:
+		return true
+	}
+	return false
+}
+
 // A Shape is what an object is good for.
 type Shape byte
 

@@ -157,6 +157,34 @@ func (r *Reader) View() []byte {
 // Text reads a text without a tag.
 func (r *Reader) Text() string { return string(r.View()) }
 
+// Handles reads a value and returns the handles in it, for whoever does not want the value.
+func (r *Reader) Handles() (list []uint64) {
+	for left := 1; left > 0 && r.err == nil; left-- {
+		switch r.Tag() {
+		case Int, Long:
+			r.Int()
+		case Double:
+			r.Double()
+		case String, Bytes:
+			r.View()
+		case Handle:
+			list = append(list, r.Number())
+			r.Number()
+			r.Byte()
+		case List:
+			left += r.Count()
+		case Dictionary:
+			left += 2 * r.Count()
+		case Function:
+			r.Number()
+		case Null, False, True:
+		default:
+			r.fail()
+		}
+	}
+	return list
+}
+
 // Texts reads a list of texts.
 func (r *Reader) Texts() []string {
 	n := r.Count()
