@@ -32,12 +32,12 @@ class JavaObjectsTest {
     /** What the code of Java threw. */
     static final class Thrown extends RuntimeException {
         private static final long serialVersionUID = 1L;
-        final transient Handle handle;
+        final transient Object value;
         final String stack;
 
-        Thrown(Handle handle, String message, String stack) {
+        Thrown(Object value, String message, String stack) {
             super(message);
-            this.handle = handle;
+            this.value = value;
             this.stack = stack;
         }
     }
@@ -152,10 +152,10 @@ class JavaObjectsTest {
         if (in.u8() == 0) {
             return in;
         }
-        Handle h = (Handle) read(in);
+        Object value = read(in);
         String message = in.string();
         in.string();
-        throw new Thrown(h, message, in.string());
+        throw new Thrown(value, message, in.string());
     }
 
     private Handle type(String name) {
@@ -272,9 +272,9 @@ class JavaObjectsTest {
         Object list = invoke(type("java.util.List"), "of");
         Thrown t = assertThrows(Thrown.class, () -> invoke(list, "get", 3));
         assertTrue(t.getMessage().startsWith("java.lang.ArrayIndexOutOfBoundsException: ") || t.getMessage().startsWith("java.lang.IndexOutOfBoundsException: "), t.getMessage());
-        assertEquals(5, t.handle.shape);
+        assertEquals(5, ((Handle) t.value).shape);
         assertTrue(t.stack.contains("\tat "), t.stack);
-        assertTrue(((String) invoke(t.handle, "getMessage")).contains("3"));
+        assertTrue(((String) invoke(t.value, "getMessage")).contains("3"));
     }
 
     @Test
@@ -360,6 +360,72 @@ class JavaObjectsTest {
         exception.complete((Handle) construct(type("java.lang.IllegalStateException"), "mine"));
         t = assertThrows(Thrown.class, () -> invoke(list, "forEach", new Function(2)));
         assertEquals("java.lang.IllegalStateException: mine", t.getMessage());
+    }
+
+    @Test
+    void whatFunctionsThrowComesBack() {
+        server.functions = (owner, in, out) -> {
+            in.u8();
+            in.u64();
+            out.u8(1);
+            write(out, new Function(77));
+            out.string("Error: no");
+            out.string("");
+        };
+        Object list = construct(type("java.util.ArrayList"), List.of(1, 2));
+        Thrown t = assertThrows(Thrown.class, () -> invoke(list, "forEach", new Function(1)));
+        assertEquals(new Function(77), t.value);
+    }
+
+    @Test
+    void objectsHaveSomeOfTheFunctions() {
+        List<String> called = new ArrayList<>();
+        server.functions = (owner, in, out) -> {
+            in.u8();
+            in.u64();
+            in.number();
+            String method = in.string();
+            called.add(method);
+            if (method.equals("hasNext")) {
+                out.u8(0);
+                write(out, true);
+            } else {
+                out.u8(2);
+            }
+        };
+        Handle spliterators = type("java.util.Spliterators");
+        Object each = invoke(spliterators, "spliteratorUnknownSize(java.util.Iterator,int)", new Function(1), 0);
+        Object stream = invoke(type("java.util.stream.StreamSupport"), "stream", each, false);
+        Thrown t = assertThrows(Thrown.class, () -> invoke(stream, "findFirst"));
+        assertEquals("java.lang.UnsupportedOperationException: the plugin's object for java.util.Iterator has no function next", t.getMessage());
+        assertEquals(List.of("hasNext", "next"), called);
+        // A default method that the object lacks is that of the interface.
+        Object other = invoke(spliterators, "spliteratorUnknownSize(java.util.Iterator,int)", new Function(2), 0);
+        called.clear();
+        assertThrows(Thrown.class, () -> invoke(other, "forEachRemaining", new Function(3)));
+        assertEquals(List.of("forEachRemaining", "hasNext", "next"), called);
+    }
+
+    @Test
+    void valuesBecomeArraysAndInterfaces() {
+        assertEquals(List.of(1, 2), copy(construct(type("int[]"), List.of(1, 2))));
+        assertArrayEquals(new byte[] {1}, (byte[]) copy(construct(type("byte[]"), new byte[] {1})));
+        assertEquals(List.of("a"), copy(construct(type("java.util.Set"), List.of("a"))));
+        assertEquals(Map.of("a", 1), copy(construct(type("java.util.Map"), Map.of("a", 1))));
+        assertEquals(new Function(4), construct(type("java.lang.Runnable"), new Function(4)));
+        assertThrows(HostError.class, () -> construct(type("int[]"), List.of("x")));
+    }
+
+    @Test
+    void statsCountHandlesAndFunctions() {
+        Object list = construct(type("java.util.ArrayList"), List.of(new Function(1)));
+        In in = server.request(Frame.STATS, out -> out.bool(true));
+        for (int i = 0; i < 6; i++) {
+            in.zigzag();
+        }
+        assertEquals(2, in.zigzag(), "the class and the list");
+        assertEquals(1, in.zigzag());
+        assertEquals(1, invoke(list, "size"));
     }
 
     @Test
