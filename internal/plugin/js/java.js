@@ -40,6 +40,23 @@
   const copied = { value() { return host.copy(this)[Symbol.iterator](); }, configurable: true };
   const walk = function* (iterator) { while (iterator.hasNext()) yield iterator.next(); };
 
+  const json = function () {
+    const copy = host.copy(this);
+    return copy instanceof Map ? Object.fromEntries(copy) : [...copy];
+  };
+  // What makes a CompletionStage something to await.
+  const then = function (resolve, reject) {
+    this.whenComplete((value, exception) => {
+      if (exception === null) resolve(value);
+      else reject(Java.isJavaObject(exception) ? caught(exception) : exception);
+    });
+  };
+  const caught = (exception) => {
+    const cause = exception instanceof Java.type('java.util.concurrent.CompletionException') ? exception.getCause() : null;
+    if (cause === null) return error(exception, exception.toString(), '', '');
+    return Java.isJavaObject(cause) ? error(cause, cause.toString(), '', '') : cause;
+  };
+
   // The prototype of the objects of a class.
   const type = (name, shape, names, fields) => {
     const known = new Set(names);
@@ -60,6 +77,8 @@
     else if (known.has('hasNext') && known.has('next')) hidden(proto, Symbol.iterator, function () { return walk(this); });
     if (shape === 'array') Object.defineProperty(proto, 'length', { get() { return host.get(this, 'length'); }, configurable: true });
     else if (shape === 'iterable' && known.has('size')) Object.defineProperty(proto, 'length', { get() { return this.size(); }, configurable: true });
+    if (!known.has('toJSON')) hidden(proto, 'toJSON', shape === 'object' ? function () { return this.toString(); } : json);
+    if (known.has('whenComplete') && known.has('toCompletableFuture')) hidden(proto, 'then', then);
     return proto;
   };
 
@@ -77,6 +96,7 @@
     hidden(Class, host.key, handle);
     hidden(Class, 'name', name);
     hidden(Class, 'toString', () => `class ${name}`);
+    hidden(Class, Symbol.toPrimitive, () => `class ${name}`);
     hidden(Class, Symbol.hasInstance, (v) => host.instance(handle, v));
     Object.defineProperty(Class, 'class', { get: () => host.get(Class, 'class'), configurable: true });
     const known = new Set(names);

@@ -134,7 +134,9 @@ var javaCases = []struct{ name, code, want string }{
 	{"constructor that throws", `try { new (Java.type('java.util.ArrayList'))(-1); } catch (e) { return [e.name, e.message]; }`, `["java.lang.IllegalArgumentException","Illegal Capacity: -1"]`},
 	{"variable arguments", `return [Java.type('java.lang.String').format('%s-%d', 'a', 5), Java.type('java.util.List').of(1, 2, 3).size(), Java.type('java.util.Arrays').asList('a', 'b').get(1)];`, `["a-5",3,"b"]`},
 	{"null", `return [Java.type('java.util.Objects').isNull(null), Java.type('java.util.Objects').isNull(undefined), Java.type('java.util.Optional').ofNullable(null).isPresent()];`, `[true,true,false]`},
-	{"record", `return String(Java.type('java.util.Map').of('a', 1));`, `"{a=1}"`},
+	{"JSON", `return [new (Java.type('java.util.ArrayList'))([1, ['x']]), new (Java.type('java.util.HashMap'))({ a: 1 }), Java.type('java.time.Duration').ofSeconds(5), Java.to([1], 'byte[]')];`, `[[1,["x"]],{"a":1},"PT5S",[1]]`},
+	{"class as text", `return [String(Java.type('java.lang.Integer')), Java.type('java.lang.Integer').toString(5), 'x' + Java.type('java.util.List')];`, `["class java.lang.Integer","5","xclass java.util.List"]`},
+	{"map of texts", `return String(Java.type('java.util.Map').of('a', 1));`, `"{a=1}"`},
 }
 
 func TestJavaCases(t *testing.T) {

@@ -310,6 +310,22 @@ globalThis.g = Future.runAsync(() => latch.countDown()).thenApplyAsync(async () 
 	says(t, m, "g.exceptionNow().message", "late")
 }
 
+func TestJavaIsAwaited(t *testing.T) {
+	h, _ := withJava(t)
+	m := load(t, h, script("const Future = Java.type('java.util.concurrent.CompletableFuture'); class Mine extends Error {}", `
+async handle() {
+  const seen = [await Future.supplyAsync(() => 5), await Future.completedFuture('now')];
+  for (const f of [() => { throw new Mine('no'); }, () => Java.type('java.lang.Integer').parseInt('x')]) {
+    try { await Future.supplyAsync(f); } catch (e) { seen.push(e instanceof Mine, e.name, e.message); }
+  }
+  return { code: 1000, reason: seen.join() };
+}`))
+	const want = `5,now,true,Error,no,false,java.lang.NumberFormatException,For input string: "x"`
+	if got, err := say(t.Context(), m); err != nil || got != want {
+		t.Errorf("it is %q; %v", got, err)
+	}
+}
+
 func TestJavaForManyCallers(t *testing.T) {
 	h, j := withJava(t)
 	m := load(t, h, told("globalThis.m = new (Java.type('java.util.concurrent.ConcurrentHashMap'))();"))
