@@ -28,7 +28,7 @@ type Listener struct {
 
 // MeetingEnded is how a ConferenceServiceProvider says that a meeting has ended.
 var MeetingEnded = listener("addMeetingEndedEventListener",
-	"Called once, right after the extension was started, with a function that the extension calls when a meeting has ended. app.meetings.ended does the same.",
+	"Called once, right after the extension was started, with a function that the extension calls when a meeting has ended. In JavaScript, app.meetings.ended does the same.",
 	func(ctx context.Context, s Server, by Descriptor, e MeetingEndedEvent) error {
 		if e.MeetingID == 0 {
 			return apierr.New(apierr.IllegalArgument, "meetingId: is required to say which meeting has ended")
