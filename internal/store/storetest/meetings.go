@@ -94,7 +94,9 @@ func testMeetings(t *testing.T, db *store.DB) {
 		}
 		return err
 	})
-	write(t, db, func(ctx context.Context, tx store.Tx) error { return store.DeleteGroupMeetings(ctx, tx, []int64{40, 99}) })
+	write(t, db, func(ctx context.Context, tx store.Tx) error {
+		return store.DeleteGroupMeetings(ctx, tx, []int64{40, 99})
+	})
 	wantIDs(t, "without a group", find(store.MeetingFilter{}, store.Page{}), id, 4, 1, 2)
 	write(t, db, func(ctx context.Context, tx store.Tx) error { return store.DeletePrivateMeetings(ctx, tx, []int64{20}) })
 	wantIDs(t, "without a user", find(store.MeetingFilter{}, store.Page{}), id, 2)
