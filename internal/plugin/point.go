@@ -18,6 +18,8 @@ type Point struct {
 	Singleton bool
 	Doc       string
 	Methods   []*Method
+	// Listeners are functions by which extensions get functions of the server.
+	Listeners []*Listener
 }
 
 // FullName is the fully qualified name.

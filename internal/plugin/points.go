@@ -94,7 +94,7 @@ var (
 	ConferenceServiceProvider = point(Point{
 		Name: "ConferenceServiceProvider", Package: servicePackage, Roles: []Role{Service}, Singleton: true,
 		Doc:     "Holds meetings.",
-		Methods: []*Method{CreateMeeting, CancelMeeting, CountActiveMeetings, AcceptMeetingInvitation},
+		Methods: []*Method{CreateMeeting, CancelMeeting, CountActiveMeetings, AcceptMeetingInvitation}, Listeners: []*Listener{MeetingEnded},
 	})
 )
 
@@ -167,16 +167,20 @@ var (
 		"Called with messages that are kept no longer, in parts. Those in the answer are deleted; an empty list keeps all.",
 		param[[]Message]("messages", "Messages that are about to be deleted."))
 
-	CreateMeeting = method[*MeetingAccess](Only, Refuse, "createMeeting", "Called when a meeting begins.",
+	CreateMeeting = method[*MeetingAccess](Only, Refuse, "createMeeting",
+		"Called when somebody creates a meeting that begins at once. It is there for others when this has succeeded. The answer lets its creator in; nothing is allowed. A meeting that begins later is announced by nothing but the first acceptMeetingInvitation.",
 		param[int64]("requesterId", "Who creates it."),
 		param[*Meeting]("meeting", "The meeting."),
 		param[*CreateMeetingOptions]("options", "Its limits."))
-	CancelMeeting = method[Void](Only, Refuse, "cancelMeeting", "Called when the creator cancels a meeting.",
+	CancelMeeting = method[Void](Only, Refuse, "cancelMeeting",
+		"Called when the creator cancels a meeting, which may not have begun. It is cancelled when this has succeeded. It may be called more than once for a meeting.",
 		param[int64]("requesterId", "Who cancels it."),
 		param[int64]("meetingId", "The meeting."))
-	CountActiveMeetings = method[int32](Only, Refuse, "countActiveMeetingsByUserId", "Called before a meeting is created, if users may have only so many. Nothing is no limit.",
+	CountActiveMeetings = method[int32](Only, Refuse, "countActiveMeetingsByUserId",
+		"Called before a meeting is created, if users may have only so many at a time. The answer is how many of the user's are under way; with nothing there is no limit.",
 		param[int64]("userId", "Who wants to create one."))
-	AcceptMeetingInvitation = method[*MeetingAccess](Only, Refuse, "acceptMeetingInvitation", "Called when somebody may enter a meeting.",
+	AcceptMeetingInvitation = method[*MeetingAccess](Only, Refuse, "acceptMeetingInvitation",
+		"Called when somebody who may enter a meeting does so, its creator included. The answer is what the client gets to enter it.",
 		param[int64]("requesterId", "Who enters."),
 		param[int64]("meetingId", "The meeting."))
 )

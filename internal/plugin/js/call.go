@@ -35,6 +35,8 @@ type call struct {
 	result any
 	// label names the function in messages.
 	label string
+	// listener is handed to the function, if it is set, in the place of args.
+	listener *plugin.Listener
 
 	state atomic.Int32
 	done  chan struct{}
@@ -141,6 +143,9 @@ const maxParams = 8
 func (m *module) invoke(c *call) {
 	var argv [maxParams]engine.Value
 	n := 0
+	if c.listener != nil {
+		argv[0], n = m.engine.Function(c.listener.Name, 1, m.listener(c.listener.Name, c.listener)), 1
+	}
 	for n < len(c.args) {
 		argv[n] = m.t.toJS(c.plan.params[n], c.plan.types[n], c.args[n])
 		if engine.IsFailed(argv[n]) {

@@ -91,6 +91,11 @@ func New(opts Options) (*Host, error) {
 				return nil, fmt.Errorf("extension point %s: %w", p.Name, err)
 			}
 		}
+		for _, l := range p.Listeners {
+			if _, err := codecOf(l.Event); err != nil {
+				return nil, fmt.Errorf("extension point %s: events of %s: %w", p.Name, l.Name, err)
+			}
+		}
 	}
 	return h, nil
 }

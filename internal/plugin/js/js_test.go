@@ -61,6 +61,7 @@ var (
 		{Name: "AdminActionHandler", Package: "im.app.server.common.infra.plugin.extension", Methods: []*plugin.Method{observe}},
 		{Name: "ExpiredMessageDeletionNotifier", Package: "im.app.service.infra.plugin.extension", Methods: []*plugin.Method{toDelete}},
 		{Name: "StorageServiceProvider", Package: "im.app.service.infra.plugin.extension", Methods: []*plugin.Method{uploadInfo, count}},
+		{Name: "ConferenceServiceProvider", Package: "im.app.service.infra.plugin.extension", Listeners: []*plugin.Listener{plugin.MeetingEnded}},
 	}
 )
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
@@ -68,6 +69,7 @@ type testServer struct {
 	call       func(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error)
 	config     func(prefix string) (map[string]any, error)
 	notify     func(ctx context.Context, by plugin.Descriptor, n plugin.Notification) error
+	ended      func(ctx context.Context, by plugin.Descriptor, meetingID int64, at time.Time) error
 	storage    plugin.Storage
 }
 
@@ -83,6 +85,10 @@ func (s testServer) Config(prefix string) (map[string]any, error) { return s.con
 
 func (s testServer) Notify(ctx context.Context, by plugin.Descriptor, n plugin.Notification) error {
 	return s.notify(ctx, by, n)
+}
+
+func (s testServer) MeetingEnded(ctx context.Context, by plugin.Descriptor, meetingID int64, at time.Time) error {
+	return s.ended(ctx, by, meetingID, at)
 }
 
 type usersInput struct {

@@ -17,6 +17,9 @@ var modes = map[plugin.Mode]string{
 	plugin.Only:         "There is at most one extension.",
 }
 
+// listening says what a failure of a listener means.
+const listening = "A failure is logged; the extension stays started."
+
 // Meaning says how several extensions share a call of a method and what a failure means, in plain words.
 func Meaning(m *plugin.Method) string {
 	switch {
@@ -50,6 +53,14 @@ func Markdown(points []*plugin.Point) ([]byte, error) {
 			if err := g.method(w, m); err != nil {
 				return nil, fmt.Errorf("%s.%s: %w", p.Name, m.Name, err)
 			}
+		}
+		for _, l := range p.Listeners {
+			event, err := g.typ(l.Event)
+			if err != nil {
+				return nil, fmt.Errorf("%s.%s: %w", p.Name, l.Name, err)
+			}
+			fmt.Fprintf(w, "### %s(listener)\n\n%s\n\n| Parameter | Type | |\n|---|---|---|\n", l.Name, l.Doc)
+			fmt.Fprintf(w, "| `listener` | `(event: %s) => Promise<void>` | Tells the server of an event. |\n\nAnswers with nothing. %s\n\n", event, listening)
 		}
 	}
 	return []byte(strings.TrimRight(w.String(), "\n") + "\n"), nil

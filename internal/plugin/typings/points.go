@@ -84,6 +84,14 @@ func (g *generator) point(w *writer, p *plugin.Point) error {
 		w.doc(append(lines, "@remarks "+Meaning(m))...)
 		w.line("%s?(%s): Answer<%s>;", m.Name, strings.Join(params, ", "), result)
 	}
+	for _, l := range p.Listeners {
+		event, err := g.typ(l.Event)
+		if err != nil {
+			return fmt.Errorf("%s.%s: %w", p.Name, l.Name, err)
+		}
+		w.doc(l.Doc, "@param listener Tells the server of an event.", "@remarks "+listening)
+		w.line("%s?(listener: (event: %s) => Promise<void>): Answer<void>;", l.Name, event)
+	}
 	w.close("}\n")
 	return nil
 }
