@@ -23,10 +23,21 @@ ARGS     ?=
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
+JAVA_JARS    := internal/plugin/java/jars
+JAVA_SOURCES := scripts/build-java $(shell find proto sdk/java examples/plugins/java -type f -not -path '*/target/*')
+
 .PHONY: build
-build: ## Build bin/app
+build: $(JAVA_JARS)/.built ## Build bin/app
 	@scripts/need go
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/app ./cmd/app
+
+# The jars that bin/app embeds to run Java plugins. Without a JDK there are none, and bin/app says so when one is loaded.
+$(JAVA_JARS)/.built: $(JAVA_SOURCES)
+	scripts/build-java package
+
+# Maven's tests run once for each change; the jars of that run are the ones that are embedded.
+$(JAVA_JARS)/.tested: $(JAVA_SOURCES)
+	scripts/build-java verify
 
 .PHONY: run
 run: build ## Build and start both roles on embedded defaults; ARGS='--set app.x=y' adds flags
@@ -37,10 +48,10 @@ test: setup lint unit openapi-lint ## Set up what is needed, then test everythin
 
 .PHONY: setup
 setup: ## Find or install what the tests need
-	@scripts/need go postgresql chromium node slapd
+	@scripts/need go postgresql chromium node slapd jdk maven
 
 .PHONY: unit
-unit: test/e2e/client/node_modules sdk/js/node_modules test/e2e/debugger/node_modules ## Run the Go tests of both storage engines with the race detector
+unit: $(JAVA_JARS)/.tested test/e2e/client/node_modules sdk/js/node_modules test/e2e/debugger/node_modules ## Run the Go tests of both storage engines with the race detector
 	$(GO) vet $(PACKAGES)
 	$(GO) test -race -timeout 15m $(PACKAGES)
 
@@ -78,7 +89,7 @@ tools/openapi/node_modules: tools/openapi/package-lock.json
 	@touch $@
 
 .PHONY: bench
-bench: ## Run the benchmarks
+bench: $(JAVA_JARS)/.built ## Run the benchmarks
 	$(GO) run ./bench
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./internal/...
 
@@ -94,4 +105,4 @@ docs: build ## Write the generated files anew: codes, configuration reference, O
 
 .PHONY: clean
 clean: ## Remove what was built; data/, log/ and plugins/ stay
-	rm -rf bin .tools tools/openapi/node_modules test/e2e/client/node_modules sdk/js/node_modules test/e2e/debugger/node_modules
+	rm -rf bin .tools $(JAVA_JARS)/*.jar $(JAVA_JARS)/.built $(JAVA_JARS)/.tested sdk/java/target sdk/java/*/target examples/plugins/java/*/target tools/openapi/node_modules test/e2e/client/node_modules sdk/js/node_modules test/e2e/debugger/node_modules

@@ -20,6 +20,7 @@ import (
 
 	"example.org/app/internal/app"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
 	sdk "example.org/app/sdk/js"
 )
 
@@ -49,16 +50,19 @@ const jsConfig = `{
 `
 
 type pluginNewCommand struct {
-	JS  string `name:"js" required:"" placeholder:"NAME" help:"Name of a plugin in JavaScript: small letters, digits and dashes."`
-	Dir string `default:"." placeholder:"DIR" help:"Folder in which the folder of the plugin is made (default: the current one)."`
+	JS   string `name:"js" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in JavaScript: small letters, digits and dashes."`
+	Java string `name:"java" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in Java: small letters, digits and dashes."`
+	Dir  string `default:"." placeholder:"DIR" help:"Folder in which the folder of the plugin is made (default: the current one)."`
 }
 
 // Help implements kong.HelpProvider.
 func (pluginNewCommand) Help() string {
-	return `Makes the folder NAME with NAME.js, jsconfig.json and types/. Editors that know TypeScript then complete and check the plugin.
+	return `In JavaScript, makes the folder NAME with NAME.js, jsconfig.json and types/. Editors that know TypeScript then complete and check the plugin.
+In Java, makes the folder NAME with a Maven project: mvn package makes target/NAME.jar of it.
 
 Examples:
   app plugin new --js word-filter
+  app plugin new --java word-filter
   app plugin new --js word-filter --dir plugins-of-mine`
 }
 
@@ -66,50 +70,62 @@ var pluginName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // Run implements the command.
 func (c pluginNewCommand) Run() error {
-	if !pluginName.MatchString(c.JS) {
-		return fmt.Errorf("%q cannot be the name of a plugin: it must be words of small letters and digits, with dashes between them", c.JS)
+	name := c.JS + c.Java
+	if !pluginName.MatchString(name) || name == c.Java && name == "app" {
+		return fmt.Errorf("%q cannot be the name of a plugin: it must be words of small letters and digits, with dashes between them", name)
 	}
 	class := ""
-	for word := range strings.SplitSeq(c.JS, "-") {
+	for word := range strings.SplitSeq(name, "-") {
 		class += strings.ToUpper(word[:1]) + word[1:]
 	}
-	dir := filepath.Join(c.Dir, c.JS)
+	dir := filepath.Join(c.Dir, name)
+	if _, err := java.Jar(java.APIJar); c.Java != "" && err != nil {
+		return fmt.Errorf("make a plugin in Java: %w", err)
+	}
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of the plugin: %w", err)
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of the plugin: %w", err)
 	}
+	if c.Java != "" {
+		return newJavaPlugin(dir, name, class)
+	}
+	return newScript(dir, name, class)
+}
+
+// newScript fills the folder of a plugin in JavaScript.
+func newScript(dir, name, class string) error {
 	files := map[string]string{
-		c.JS + ".js":    strings.NewReplacer("NAME", c.JS, "CLASS", class).Replace(pluginTemplate),
+		name + ".js":    strings.NewReplacer("NAME", name, "CLASS", class).Replace(pluginTemplate),
 		"jsconfig.json": jsConfig,
 	}
 	types, err := fs.Glob(sdk.Types, "*.d.ts")
 	if err != nil {
 		return err
 	}
-	for _, name := range types {
-		data, err := sdk.Types.ReadFile(name)
+	for _, file := range types {
+		data, err := sdk.Types.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		files[filepath.Join("types", name)] = string(data)
+		files[filepath.Join("types", file)] = string(data)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "types"), 0o755); err != nil {
 		return fmt.Errorf("make the folder of the types: %w", err)
 	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+	for path, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("write the plugin: %w", err)
 		}
 	}
-	file := filepath.Join(dir, c.JS+".js")
+	file := filepath.Join(dir, name+".js")
 	fmt.Printf("%s is a plugin that works. Next:\n\n  app plugin check %[1]s\n  app plugin dev %[1]s\n", file)
 	return nil
 }
 
 type pluginCheckCommand struct {
-	File string   `arg:"" help:"The plugin, a file that ends in .js."`
+	File string   `arg:"" help:"The plugin, a file that ends in .js or .jar."`
 	Role string   `default:"all" enum:"all,service,gateway" help:"The server that it is for: all, service or gateway."`
 	Home string   `default:"." env:"APP_HOME" placeholder:"DIR" help:"Home folder, for the configuration (default: the current one)."`
 	Set  []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property as the server would; may be repeated."`
@@ -118,15 +134,17 @@ type pluginCheckCommand struct {
 // Help implements kong.HelpProvider.
 func (pluginCheckCommand) Help() string {
 	return `Runs what the plugin does when it is loaded, and none of its functions. The exit code is 0 if a server would load it, else 1.
+A jar is loaded if there is a Java of version 21 or newer; what it refers to is looked up in any case.
 
 Examples:
   app plugin check word-filter.js
+  app plugin check target/word-filter.jar
   app plugin check login.js --role gateway --set login.url=http://localhost:8080/check`
 }
 
 // Run implements the command.
 func (c pluginCheckCommand) Run() error {
-	if err := isScript(c.File); err != nil {
+	if err := isPlugin(c.File); err != nil {
 		return err
 	}
 	configuration, err := source{Home: c.Home, Set: c.Set}.load()
@@ -139,9 +157,18 @@ func (c pluginCheckCommand) Run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p, err := app.CheckPlugin(ctx, app.CheckOptions{
-		Roles: roles, Config: configuration, File: c.File, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-	})
+	options := app.CheckOptions{Roles: roles, Config: configuration, File: c.File, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	if isJar(c.File) {
+		// That a host comes and goes is of no interest here.
+		options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		report, err := app.CheckJar(ctx, options)
+		if err != nil {
+			return err
+		}
+		printJar(os.Stdout, c.File, report)
+		return nil
+	}
+	p, err := app.CheckPlugin(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -149,9 +176,11 @@ func (c pluginCheckCommand) Run() error {
 	return nil
 }
 
-func isScript(file string) error {
-	if !strings.HasSuffix(file, ".js") {
-		return fmt.Errorf("%q is not a plugin in JavaScript: its name must end in .js", file)
+func isJar(file string) bool { return strings.HasSuffix(file, ".jar") }
+
+func isPlugin(file string) error {
+	if !strings.HasSuffix(file, ".js") && !isJar(file) {
+		return fmt.Errorf("%q is not a plugin: its name must end in .js or .jar", file)
 	}
 	return nil
 }
@@ -159,37 +188,11 @@ func isScript(file string) error {
 // printPlugin prints what a plugin is.
 func printPlugin(w io.Writer, file string, p *plugin.Plugin) {
 	fmt.Fprintf(w, "%s is a plugin that a server loads\n\n", file)
-	servers := "every server"
-	if len(p.Servers) > 0 {
-		var names []string
-		for _, r := range p.Servers {
-			names = append(names, string(r))
-		}
-		servers = strings.Join(names, ", ")
-	}
-	for _, row := range [][2]string{
-		{"id", p.ID}, {"version", p.Version}, {"provider", p.Provider}, {"license", p.License}, {"description", p.Description}, {"made for", servers},
-	} {
-		if row[1] != "" {
-			fmt.Fprintf(w, "  %-12s %s\n", row[0], row[1])
-		}
-	}
+	printDescriptor(w, p.Descriptor)
 	for _, e := range p.Extensions() {
 		fmt.Fprintf(w, "\n  extension %s\n", e.Class)
 		for _, point := range e.Points {
-			var has, lacks []string
-			for _, m := range point.Methods {
-				if slices.Contains(e.Methods, m) {
-					has = append(has, m.Name)
-				} else {
-					lacks = append(lacks, m.Name)
-				}
-			}
-			fmt.Fprintf(w, "    %s: %s", point.Name, strings.Join(has, ", "))
-			if len(lacks) > 0 {
-				fmt.Fprintf(w, " (without %s)", strings.Join(lacks, ", "))
-			}
-			fmt.Fprintln(w)
+			printPoint(w, point, e.Methods)
 		}
 	}
 	for _, warning := range p.Warnings() {
@@ -197,8 +200,43 @@ func printPlugin(w io.Writer, file string, p *plugin.Plugin) {
 	}
 }
 
+// printDescriptor prints what a plugin says of itself.
+func printDescriptor(w io.Writer, d plugin.Descriptor, more ...[2]string) {
+	servers := "every server"
+	if len(d.Servers) > 0 {
+		var names []string
+		for _, r := range d.Servers {
+			names = append(names, string(r))
+		}
+		servers = strings.Join(names, ", ")
+	}
+	rows := [][2]string{{"id", d.ID}, {"version", d.Version}, {"provider", d.Provider}, {"license", d.License}, {"description", d.Description}, {"made for", servers}}
+	for _, row := range append(rows, more...) {
+		if row[1] != "" {
+			fmt.Fprintf(w, "  %-12s %s\n", row[0], row[1])
+		}
+	}
+}
+
+// printPoint prints which functions of an extension point an extension has.
+func printPoint(w io.Writer, point *plugin.Point, methods []*plugin.Method) {
+	var has, lacks []string
+	for _, m := range point.Methods {
+		if slices.Contains(methods, m) {
+			has = append(has, m.Name)
+		} else {
+			lacks = append(lacks, m.Name)
+		}
+	}
+	fmt.Fprintf(w, "    %s: %s", point.Name, strings.Join(has, ", "))
+	if len(lacks) > 0 {
+		fmt.Fprintf(w, " (without %s)", strings.Join(lacks, ", "))
+	}
+	fmt.Fprintln(w)
+}
+
 type pluginDevCommand struct {
-	File   string   `arg:"" help:"The plugin, a file that ends in .js."`
+	File   string   `arg:"" help:"The plugin, a file that ends in .js or .jar."`
 	Home   string   `placeholder:"DIR" help:"Home folder, which keeps the data (default: a new one that is removed at the end)."`
 	Config string   `placeholder:"FILE" help:"Configuration file instead of config/application.yaml."`
 	Set    []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property; may be repeated."`
@@ -216,7 +254,7 @@ Examples:
 
 // Run implements the command.
 func (c pluginDevCommand) Run() (err error) {
-	if err := isScript(c.File); err != nil {
+	if err := isPlugin(c.File); err != nil {
 		return err
 	}
 	path, err := filepath.Abs(c.File)

@@ -86,7 +86,7 @@ func TestPluginCheck(t *testing.T) {
 		{"its own role", []string{"check", "--role", "service", filepath.Join(dir, "service.js")}, 0, "made for     SERVICE", ""},
 		{"its properties", []string{"check", "--set", "greet.word=hello", write("config.js", "if (app.config('greet').word !== 'hello') throw new Error('no word');\n"+script("ClientRequestHandler", ""))}, 0, "id           p", ""},
 		{"acts while it is loaded", []string{"check", write("early.js", "await app.api.users.query();\n"+script("ClientRequestHandler", ""))}, 1, "", "cannot be used while the plugin is loaded"},
-		{"archive", []string{"check", write("p.jar", "")}, 1, "", "its name must end in .js"},
+		{"not a plugin", []string{"check", write("p.txt", "")}, 1, "", "its name must end in .js or .jar"},
 		{"no file", []string{"check", filepath.Join(dir, "none.js")}, 1, "", "no such file"},
 		{"dev without a file", []string{"dev", filepath.Join(dir, "none.js")}, 1, "", "no such file"},
 	} {

@@ -17,6 +17,9 @@ func golden(t *testing.T, path string, want []byte) {
 	t.Helper()
 	path = filepath.Join("..", "..", path)
 	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(path, want, 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -50,6 +50,11 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 			return err
 		}
 		opts.Hosts = append(opts.Hosts, host)
+		javaHost, err := a.newJavaHost(c.Java)
+		if err != nil {
+			return err
+		}
+		opts.Hosts = append(opts.Hosts, javaHost)
 	}
 	a.plugins.manager = plugin.NewManager(opts)
 	a.plugins.folder = plugin.NewFolder(a.plugins.manager, c.Dir)

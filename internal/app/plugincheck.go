@@ -40,6 +40,17 @@ func CheckPlugin(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err err
 	if err != nil {
 		return nil, fmt.Errorf("read the plugin: %w", err)
 	}
+	server, opts := o.server()
+	c := o.Config.Plugin
+	host, err := js.New(js.Options{Points: plugin.Points, Log: o.Logger, MemoryLimit: c.JavaScript.MemoryLimit, StackSize: c.JavaScript.StackSize, Server: server})
+	if err != nil {
+		return nil, err
+	}
+	return check(ctx, opts, host, plugin.Source{Name: filepath.Base(path), Path: path, Data: data})
+}
+
+// server is what stands for the server, and what a manager needs.
+func (o CheckOptions) server() (*checkServer, plugin.Options) {
 	c := o.Config.Plugin
 	server := &checkServer{config: o.Config}
 	opts := plugin.Options{Settings: func() config.Plugin { return c }, Logger: o.Logger}
@@ -48,14 +59,15 @@ func CheckPlugin(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err err
 	}
 	server.operations, _ = functionsOf(o.Roles)
 	server.role = opts.Roles[0]
-	host, err := js.New(js.Options{Points: plugin.Points, Log: o.Logger, MemoryLimit: c.JavaScript.MemoryLimit, StackSize: c.JavaScript.StackSize, Server: server})
-	if err != nil {
-		return nil, err
-	}
+	return server, opts
+}
+
+// check loads a plugin in a host, which ends with it.
+func check(ctx context.Context, opts plugin.Options, host plugin.Host, src plugin.Source) (_ *plugin.Plugin, err error) {
 	opts.Hosts = []plugin.Host{host}
 	manager := plugin.NewManager(opts)
 	defer func() { err = errors.Join(err, manager.Close(context.WithoutCancel(ctx))) }()
-	return manager.Check(ctx, plugin.JavaScript, plugin.Source{Name: filepath.Base(path), Path: path, Data: data}, false)
+	return manager.Check(ctx, host.Language(), src, false)
 }
 
 // checkServer is what a plugin sees of a server while it is checked: the same names, and nothing behind them.

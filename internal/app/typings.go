@@ -3,7 +3,10 @@
 package app
 
 import (
+	"maps"
+
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/javasdk"
 	"example.org/app/internal/plugin/typings"
 )
 
@@ -27,5 +30,10 @@ func Typings() (map[string][]byte, error) {
 		}
 		files[path] = data
 	}
+	java, err := javasdk.Files(plugin.Points, apis...)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(files, java)
 	return files, nil
 }

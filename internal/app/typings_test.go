@@ -2,7 +2,14 @@
 
 package app
 
-import "testing"
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"example.org/app/internal/plugin/javasdk"
+)
 
 func TestGoldenTypings(t *testing.T) {
 	files, err := Typings()
@@ -11,5 +18,26 @@ func TestGoldenTypings(t *testing.T) {
 	}
 	for path, data := range files {
 		golden(t, path, data)
+	}
+	// The folders of generated Java hold nothing that is not generated any more.
+	root := filepath.Join("..", "..")
+	for _, folder := range []string{javasdk.APIFolder, javasdk.HostFolder} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			name, err := filepath.Rel(root, path)
+			if err != nil || files[filepath.ToSlash(name)] != nil {
+				return err
+			}
+			if os.Getenv("UPDATE_GOLDEN") != "" {
+				return os.Remove(path)
+			}
+			t.Errorf("%s is not generated any more: run make docs", name)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -54,7 +54,27 @@ type PluginQuarantine struct {
 
 // JavaPlugins says what plugins in Java may use.
 type JavaPlugins struct {
-	AllowSave bool `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
+	AllowSave                  bool                       `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
+	Home                       string                     `doc:"The folder of the Java that runs plugins, 21 or newer. Empty looks in JAVA_HOME, in PATH and in the usual folders."`
+	MaxHeap                    int64                      `default:"67108864" min:"16777216" doc:"How many bytes the heap may have that all Java plugins share."`
+	MaxPendingCalls            int32                      `default:"10000" min:"1" doc:"How many calls of Java plugins may be on their way at once; more are refused."`
+	DuplicateClassLoadStrategy DuplicateClassLoadStrategy `default:"PARENT_FIRST" enum:"PARENT_FIRST,THROW_EXCEPTION" doc:"What it means that a plugin has a class which the server has as well: PARENT_FIRST uses that of the server, THROW_EXCEPTION refuses the class."`
+	Debug                      JavaDebug                  `doc:"Debugging of plugins by debuggers for Java."`
+}
+
+// DuplicateClassLoadStrategy is what it means that a plugin has a class of the server.
+type DuplicateClassLoadStrategy string
+
+// The strategies.
+const (
+	DuplicateClassParentFirst    DuplicateClassLoadStrategy = "PARENT_FIRST"
+	DuplicateClassThrowException DuplicateClassLoadStrategy = "THROW_EXCEPTION"
+)
+
+// JavaDebug says where plugins can be debugged.
+type JavaDebug struct {
+	Port    int32 `default:"0" min:"0" max:"65535" doc:"The port on localhost where debuggers attach (JDWP); 0 is none. With it, calls and hooks of Java plugins have no time limit."`
+	Suspend bool  `default:"false" doc:"Whether Java plugins wait for a debugger before anything of them runs."`
 }
 
 // JavaScriptPlugins says what plugins in JavaScript may use.

@@ -28,6 +28,27 @@ func (m *Manager) consider(b *member, inARow int64, err error) {
 	m.tellers.Go(func() { _, _ = b.life.Do(context.Background(), Pause) })
 }
 
+// Quarantine pauses the extensions of a plugin that can do nothing, and keeps the reason. Without a class it is all of
+// them. Those that are not started are left as they are.
+func (m *Manager) Quarantine(id, class, why string) {
+	p, ok := m.Find(id)
+	if !ok {
+		return
+	}
+	for _, b := range p.members {
+		if class != "" && class != b.Class() {
+			continue
+		}
+		b.record.fail("host", errors.New(why))
+		if s := b.life.State(); s != Started && s != Paused {
+			continue
+		}
+		b.record.quarantine(why)
+		b.logger.Warn("extension paused because its host cannot run it", "reason", why)
+		m.tellers.Go(func() { _, _ = b.life.Do(context.Background(), Pause) })
+	}
+}
+
 // limitOf is the time limit of a call.
 func (m *Manager) limitOf(method *Method) time.Duration {
 	s := m.opts.Settings()

@@ -16,6 +16,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"google.golang.org/protobuf/proto"
 
+	"example.org/app/examples/plugins/exampletest"
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
@@ -44,6 +45,9 @@ type grant struct {
 		Room                           string
 	} `json:"video"`
 }
+
+// accessKey and secretKey are those of the server.
+const accessKey, secretKey = "operator", "very/secret"
 
 // grantOf reads a token.
 func grantOf(token string) (g grant, err error) {
@@ -134,7 +138,7 @@ func wantAdmission(t *testing.T, token string, userID, meetingID int64) {
 func startLiveKit(t *testing.T, set ...string) (*livekit, *apptest.Server) {
 	t.Helper()
 	l := newLiveKit(t)
-	return l, start(t, "livekit-conference", append([]string{
+	return l, exampletest.Start(t, "livekit-conference.js", append([]string{
 		"livekit-conference.url=" + l.URL + "/", "livekit-conference.api-key=" + accessKey, "livekit-conference.secret-key=" + secretKey,
 		"livekit-conference.poll-millis=20",
 		// The tests ask again and again.
@@ -166,7 +170,7 @@ func invitationOf(t *testing.T, c *chat.Tester) *wire.Meeting {
 
 func TestLiveKitConference(t *testing.T) {
 	l, s := startLiveKit(t)
-	ann, bob := logIn(t, s, 5), logIn(t, s, 6)
+	ann, bob := exampletest.LogIn(t, s, 5), exampletest.LogIn(t, s, 6)
 	create := &wire.CreateMeetingRequest{UserId: proto.Int64(6), Name: proto.String("Plans")}
 
 	// A meeting has a room, into which both get.
@@ -189,7 +193,7 @@ func TestLiveKitConference(t *testing.T) {
 
 	// When everybody has left, it has ended.
 	l.finish(id)
-	eventually(t, "the meeting has ended", func() bool { return meetingOf(t, bob, id).EndDate != nil })
+	exampletest.Eventually(t, "the meeting has ended", func() bool { return meetingOf(t, bob, id).EndDate != nil })
 	bob.WantCode(accept, 8202)
 
 	// A cancelled meeting has no room.
@@ -218,9 +222,9 @@ func TestLiveKitConference(t *testing.T) {
 func TestLiveKitConferenceOfGroups(t *testing.T) {
 	l, s := startLiveKit(t, "app.service.conference.meeting.scheduling.max-allowed-start-date-offset-seconds=3600",
 		"app.service.conference.meeting.password.policy=SYSTEM_GENERATED", "app.service.conference.meeting.quota.max-active-meeting-count-per-user=0")
-	ann, bob := logIn(t, s, 5), logIn(t, s, 6)
+	ann, bob := exampletest.LogIn(t, s, 5), exampletest.LogIn(t, s, 6)
 	group := ann.Request(&wire.CreateGroupRequest{Name: "Friends"}).GetData().GetLong()
-	if status, body := admin(t, s, "POST", "/groups/members", fmt.Sprintf(`{"groupId":%d,"userId":6,"role":"MEMBER"}`, group)); status != 200 {
+	if status, body := exampletest.Admin(t, s, "POST", "/groups/members", fmt.Sprintf(`{"groupId":%d,"userId":6,"role":"MEMBER"}`, group)); status != 200 {
 		t.Fatal(body)
 	}
 	id := planned(t, ann, bob, group)
@@ -233,7 +237,7 @@ func TestLiveKitConferenceOfGroups(t *testing.T) {
 	}
 	accept := &wire.UpdateMeetingInvitationRequest{MeetingId: id, Password: m.Password}
 	bob.WantCode(&wire.UpdateMeetingInvitationRequest{MeetingId: id}, 8200)
-	eventually(t, "the meeting begins", func() bool {
+	exampletest.Eventually(t, "the meeting begins", func() bool {
 		n := bob.Response(accept)
 		if n.GetCode() == 1000 {
 			wantAdmission(t, n.GetData().GetString_(), 6, id)
@@ -246,7 +250,7 @@ func TestLiveKitConferenceOfGroups(t *testing.T) {
 		t.Error("there is no room")
 	}
 	l.finish(id)
-	eventually(t, "the meeting has ended", func() bool { return meetingOf(t, ann, id).EndDate != nil })
+	exampletest.Eventually(t, "the meeting has ended", func() bool { return meetingOf(t, ann, id).EndDate != nil })
 }
 
 // planned creates a meeting of a group that begins soon. A slow server may take it for one that begins at once; then

@@ -3,173 +3,96 @@
 package typings
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"example.org/app/internal/plugin"
 )
-
-// An API is the admin interface of one role.
-type API struct {
-	Role       plugin.Role
-	Operations []plugin.Operation
-	// OpenAPI is its document.
-	OpenAPI []byte
-}
-
-// document is what is read of an OpenAPI document.
-type document struct {
-	Paths      map[string]map[string]operation
-	Components struct{ Schemas map[string]schema }
-}
-
-type operation struct {
-	OperationID string
-	Summary     string
-	Description string
-	Parameters  []struct {
-		Name, In, Description string
-		Required              bool
-		Schema                schema
-	}
-	RequestBody *struct {
-		Content  content
-		Required bool
-	}
-	Responses map[string]struct{ Content content }
-}
-
-type content map[string]struct{ Schema schema }
-
-type schema struct {
-	Ref                  string `json:"$ref"`
-	Type, Format         string
-	Description          string
-	Nullable             bool
-	Enum                 []json.RawMessage
-	Properties           map[string]schema
-	Required             []string
-	Items                *schema
-	AllOf                []schema
-	AdditionalProperties json.RawMessage
-}
 
 // Functions writes the type of app.api: the operations of the roles and the types that they lead to. A role that has an
 // operation of one before it adds nothing.
 func Functions(apis ...API) ([]byte, error) {
-	w := &writer{}
+	c, err := Read(apis...)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{}
 	w.WriteString(generated)
-	w.doc("The admin interface, as app.api offers it.")
-	w.open("declare namespace api {")
-	schemas := map[string]schema{}
-	groups := map[string]map[string]func(){}
-	for _, a := range apis {
-		var d document
-		if err := json.Unmarshal(a.OpenAPI, &d); err != nil {
-			return nil, fmt.Errorf("read the OpenAPI document of %s: %w", a.Role, err)
+	w.Doc("The admin interface, as app.api offers it.")
+	w.Open("declare namespace api {")
+	w.Doc("The operations by their groups. Those of a role are there where that role runs.")
+	w.Open("interface Functions {")
+	for _, group := range slices.Sorted(maps.Keys(c.Groups)) {
+		w.Open("%s: {", property(group))
+		for _, name := range slices.Sorted(maps.Keys(c.Groups[group])) {
+			writeFunction(w, name, c.Groups[group][name])
 		}
-		maps.Copy(schemas, d.Components.Schemas)
-		known := map[string]operation{}
-		for _, methods := range d.Paths {
-			for _, op := range methods {
-				known[op.OperationID] = op
-			}
-		}
-		for _, f := range a.Operations {
-			op, ok := known[f.ID]
-			if !ok {
-				return nil, fmt.Errorf("the OpenAPI document of %s lacks the operation %q", a.Role, f.ID)
-			}
-			if groups[f.Group] == nil {
-				groups[f.Group] = map[string]func(){}
-			}
-			if groups[f.Group][f.Name] == nil {
-				groups[f.Group][f.Name] = func() { writeFunction(w, f.Name, op) }
-			}
-		}
+		w.Close("};")
 	}
-	w.doc("The operations by their groups. Those of a role are there where that role runs.")
-	w.open("interface Functions {")
-	for _, group := range slices.Sorted(maps.Keys(groups)) {
-		w.open("%s: {", property(group))
-		for _, name := range slices.Sorted(maps.Keys(groups[group])) {
-			groups[group][name]()
-		}
-		w.close("};")
-	}
-	w.close("}")
-	for _, name := range slices.Sorted(maps.Keys(schemas)) {
-		s := schemas[name]
-		w.doc(s.Description)
+	w.Close("}")
+	for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
+		s := c.Schemas[name]
+		w.Doc(s.Description)
 		if s.Type == "object" && s.Properties != nil {
-			w.open("interface %s {", name)
+			w.Open("interface %s {", name)
 			writeMembers(w, s)
-			w.close("}")
+			w.Close("}")
 		} else {
-			w.line("type %s = %s;", name, s.typ())
+			w.Line("type %s = %s;", name, s.typ())
 		}
 	}
-	w.close("}")
+	w.Close("}")
 	if strings.Contains(w.String(), ": any") {
 		return nil, errors.New("a type of the admin interface is not known")
 	}
 	return w.Bytes(), nil
 }
 
-func writeFunction(w *writer, name string, op operation) {
+func writeFunction(w *Writer, name string, op Operation) {
 	result := "undefined"
-	if ok, there := op.Responses["200"]; there {
-		if data, has := ok.Content["application/json"].Schema.Properties["data"]; has {
-			result = data.typ() + " | undefined"
-		}
+	if data := op.Result(); data != nil {
+		result = data.typ() + " | undefined"
 	}
-	w.doc(op.Summary, op.Description)
-	mark, members := "?", &writer{depth: w.depth + 1}
-	for _, p := range op.Parameters {
-		if p.In != "query" && p.In != "path" {
-			continue
-		}
+	w.Doc(op.Summary, op.Description)
+	mark, members := "?", &Writer{depth: w.depth + 1}
+	for _, p := range op.Inputs() {
 		optional := "?"
 		if p.Required {
 			optional, mark = "", ""
 		}
-		members.doc(p.Description)
-		members.line("%s%s: %s;", property(p.Name), optional, p.Schema.typ())
+		members.Doc(p.Description)
+		members.Line("%s%s: %s;", property(p.Name), optional, p.Schema.typ())
 	}
 	if b := op.RequestBody; b != nil {
 		optional := "?"
 		if b.Required {
 			optional, mark = "", ""
 		}
-		members.line("body%s: %s;", optional, b.Content["application/json"].Schema.typ())
+		members.Line("body%s: %s;", optional, b.Schema().typ())
 	}
 	if members.Len() == 0 {
-		w.line("%s(): Promise<%s>;", property(name), result)
+		w.Line("%s(): Promise<%s>;", property(name), result)
 		return
 	}
-	w.line("%s(input%s: {", property(name), mark)
+	w.Line("%s(input%s: {", property(name), mark)
 	w.Write(members.Bytes())
-	w.line("}): Promise<%s>;", result)
+	w.Line("}): Promise<%s>;", result)
 }
 
-func writeMembers(w *writer, s schema) {
+func writeMembers(w *Writer, s Schema) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]
-		w.doc(p.Description)
+		w.Doc(p.Description)
 		mark := "?"
 		if slices.Contains(s.Required, name) {
 			mark = ""
 		}
-		w.line("%s%s: %s;", property(name), mark, p.typ())
+		w.Line("%s%s: %s;", property(name), mark, p.typ())
 	}
 }
 
 // typ is the schema as a type.
-func (s schema) typ() string {
+func (s Schema) typ() string {
 	t := s.plain()
 	if s.Nullable {
 		t += " | null"
@@ -177,7 +100,7 @@ func (s schema) typ() string {
 	return t
 }
 
-func (s schema) plain() string {
+func (s Schema) plain() string {
 	switch {
 	case s.Ref != "":
 		return s.Ref[strings.LastIndex(s.Ref, "/")+1:]
@@ -217,14 +140,13 @@ func (s schema) plain() string {
 	return "JsonValue"
 }
 
-func (s schema) object() string {
+func (s Schema) object() string {
 	if len(s.Properties) > 0 {
-		w := &writer{}
+		w := &Writer{}
 		writeMembers(w, s)
 		return "{ " + strings.Join(strings.Fields(w.String()), " ") + " }"
 	}
-	var of schema
-	if json.Unmarshal(s.AdditionalProperties, &of) == nil && len(s.AdditionalProperties) > 2 {
+	if of := s.Values(); of != nil {
 		return "{ [name: string]: " + of.typ() + " }"
 	}
 	return "{ [name: string]: JsonValue }"

@@ -7,18 +7,27 @@ import "example.org/app/internal/apierr"
 // maxCode is above all status codes.
 const maxCode = 10_000
 
-// Codes writes the names of the status codes.
-func Codes() []byte {
-	w := &writer{}
-	w.WriteString(generated)
-	w.doc("The names of the status codes, for AppError.")
-	w.open("type StatusCodeName =")
+// AllCodes are the status codes in their order.
+func AllCodes() []apierr.Code {
+	var all []apierr.Code
 	for c := range apierr.Code(maxCode) {
 		if c.Name() != "" {
-			w.doc(c.String()[len(c.Name()):] + " " + c.Text())
-			w.line("| '%s'", c.Name())
+			all = append(all, c)
 		}
 	}
-	w.line(";")
+	return all
+}
+
+// Codes writes the names of the status codes.
+func Codes() []byte {
+	w := &Writer{}
+	w.WriteString(generated)
+	w.Doc("The names of the status codes, for AppError.")
+	w.Open("type StatusCodeName =")
+	for _, c := range AllCodes() {
+		w.Doc(c.String()[len(c.Name()):] + " " + c.Text())
+		w.Line("| '%s'", c.Name())
+	}
+	w.Line(";")
 	return w.Bytes()
 }

@@ -18,16 +18,16 @@ import (
 // Points writes the types of extension points and of everything that they lead to.
 func Points(points []*plugin.Point) ([]byte, error) {
 	g := &generator{structs: map[string]reflect.Type{}, wire: newWire()}
-	w := &writer{}
+	w := &Writer{}
 	w.WriteString(generated)
-	w.doc("What a function of an extension point answers, at once or as a promise. Nothing (undefined or null) is an answer as well.")
-	w.line("type Answer<T> = T | null | undefined | void | Promise<T | null | undefined | void>;\n")
-	w.doc("The names of the extension points.")
+	w.Doc("What a function of an extension point answers, at once or as a promise. Nothing (undefined or null) is an answer as well.")
+	w.Line("type Answer<T> = T | null | undefined | void | Promise<T | null | undefined | void>;\n")
+	w.Doc("The names of the extension points.")
 	var names []string
 	for _, p := range points {
 		names = append(names, fmt.Sprintf("'%s'", p.Name), fmt.Sprintf("'%s'", p.FullName()))
 	}
-	w.line("type ExtensionPointName =\n  | %s;\n", strings.Join(names, "\n  | "))
+	w.Line("type ExtensionPointName =\n  | %s;\n", strings.Join(names, "\n  | "))
 	for _, p := range points {
 		if err := g.point(w, p); err != nil {
 			return nil, err
@@ -49,7 +49,7 @@ type generator struct {
 	wire    *wireTypes
 }
 
-func (g *generator) point(w *writer, p *plugin.Point) error {
+func (g *generator) point(w *Writer, p *plugin.Point) error {
 	var roles []string
 	for _, r := range p.Roles {
 		roles = append(roles, string(r))
@@ -58,8 +58,8 @@ func (g *generator) point(w *writer, p *plugin.Point) error {
 	if p.Singleton {
 		where += " Only one plugin may implement it."
 	}
-	w.doc(p.Doc, where)
-	w.open("interface %s {", p.Name)
+	w.Doc(p.Doc, where)
+	w.Open("interface %s {", p.Name)
 	for _, m := range p.Methods {
 		lines := []string{m.Doc}
 		var params []string
@@ -81,18 +81,18 @@ func (g *generator) point(w *writer, p *plugin.Point) error {
 				return fmt.Errorf("%s.%s: result: %w", p.Name, m.Name, err)
 			}
 		}
-		w.doc(append(lines, "@remarks "+Meaning(m))...)
-		w.line("%s?(%s): Answer<%s>;", m.Name, strings.Join(params, ", "), result)
+		w.Doc(append(lines, "@remarks "+Meaning(m))...)
+		w.Line("%s?(%s): Answer<%s>;", m.Name, strings.Join(params, ", "), result)
 	}
 	for _, l := range p.Listeners {
 		event, err := g.typ(l.Event)
 		if err != nil {
 			return fmt.Errorf("%s.%s: %w", p.Name, l.Name, err)
 		}
-		w.doc(l.Doc, "@param listener Tells the server of an event.", "@remarks "+listening)
-		w.line("%s?(listener: (event: %s) => Promise<void>): Answer<void>;", l.Name, event)
+		w.Doc(l.Doc, "@param listener Tells the server of an event.", "@remarks "+listening)
+		w.Line("%s?(listener: (event: %s) => Promise<void>): Answer<void>;", l.Name, event)
 	}
-	w.close("}\n")
+	w.Close("}\n")
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (g *generator) typ(t reflect.Type) (string, error) {
 }
 
 // writeStructs writes the structs that were met, and those that they lead to.
-func (g *generator) writeStructs(w *writer) error {
+func (g *generator) writeStructs(w *Writer) error {
 	written := map[string]bool{}
 	for len(written) < len(g.structs) {
 		var names []string
@@ -162,8 +162,8 @@ func (g *generator) writeStructs(w *writer) error {
 	return nil
 }
 
-func (g *generator) writeStruct(w *writer, t reflect.Type) error {
-	w.open("interface %s {", t.Name())
+func (g *generator) writeStruct(w *Writer, t reflect.Type) error {
+	w.Open("interface %s {", t.Name())
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -175,8 +175,8 @@ func (g *generator) writeStruct(w *writer, t reflect.Type) error {
 		if strings.Contains(options, "omitempty") {
 			mark = "?"
 		}
-		w.line("%s%s: %s;", property(name), mark, of)
+		w.Line("%s%s: %s;", property(name), mark, of)
 	}
-	w.close("}\n")
+	w.Close("}\n")
 	return nil
 }

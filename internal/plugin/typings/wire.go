@@ -40,9 +40,9 @@ func (x *wireTypes) enum(d protoreflect.EnumDescriptor) string {
 }
 
 // write writes what was met and what that leads to.
-func (x *wireTypes) write(w *writer) {
-	w.doc("The client protocol, by the JSON mapping of protobuf. What is not set is undefined.")
-	w.open("declare namespace wire {")
+func (x *wireTypes) write(w *Writer) {
+	w.Doc("The client protocol, by the JSON mapping of protobuf. What is not set is undefined.")
+	w.Open("declare namespace wire {")
 	for len(x.written) < len(x.messages) {
 		for _, name := range slices.Sorted(maps.Keys(x.messages)) {
 			if !x.written[name] {
@@ -56,27 +56,27 @@ func (x *wireTypes) write(w *writer) {
 		for i := range x.enums[name].Values().Len() {
 			values = append(values, "'"+string(x.enums[name].Values().Get(i).Name())+"'")
 		}
-		w.line("type %s = %s;", name, strings.Join(values, " | "))
+		w.Line("type %s = %s;", name, strings.Join(values, " | "))
 	}
-	w.close("}")
+	w.Close("}")
 }
 
-func (x *wireTypes) writeMessage(w *writer, name string) {
-	w.open("interface %s {", name)
+func (x *wireTypes) writeMessage(w *Writer, name string) {
+	w.Open("interface %s {", name)
 	fields := x.messages[name].Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
 		if f.IsMap() {
-			w.line("%s?: { [name: string]: %s };", f.JSONName(), x.scalar(f.MapValue()))
+			w.Line("%s?: { [name: string]: %s };", f.JSONName(), x.scalar(f.MapValue()))
 			continue
 		}
 		of := x.scalar(f)
 		if f.IsList() {
 			of = list(of)
 		}
-		w.line("%s?: %s;", property(f.JSONName()), of)
+		w.Line("%s?: %s;", property(f.JSONName()), of)
 	}
-	w.close("}")
+	w.Close("}")
 }
 
 func (x *wireTypes) scalar(f protoreflect.FieldDescriptor) string {

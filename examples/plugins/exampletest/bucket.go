@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package examples
+package exampletest
 
 import (
 	"bytes"
@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"example.org/app/internal/wire"
-	chat "example.org/app/test/client"
 )
 
 const (
@@ -175,103 +174,5 @@ func upload(t *testing.T, fields map[string]string, data string) (int, string) {
 	if err := form.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return send(t, "POST", fields["url"], form.FormDataContentType(), &body)
-}
-
-func TestS3Storage(t *testing.T) {
-	b := newBucket(t)
-	s := start(t, "s3-storage", "s3-storage.endpoint="+b.URL, "s3-storage.bucket="+bucketName, "s3-storage.region=eu-west-1",
-		"s3-storage.access-key="+accessKey, "s3-storage.secret-key="+secretKey)
-	if status, body := admin(t, s, "POST", "/users", `{"id":7,"name":"Cid","password":"secret"}`); status != 200 {
-		t.Fatal(body)
-	}
-	ann, bob, cid := logIn(t, s, 5), logIn(t, s, 6), logIn(t, s, 7)
-
-	const attachment = wire.StorageResourceType_MESSAGE_ATTACHMENT
-	name, mediaType, toBob, annID, cidID := "Grüße.txt", "text/plain", int64(6), int64(5), int64(7)
-
-	// A picture: everybody sees it.
-	form := info(ann.Request(&wire.QueryResourceUploadInfoRequest{Type: wire.StorageResourceType_USER_PROFILE_PICTURE}))
-	if status, body := upload(t, form, "a portrait"); status != 200 {
-		t.Fatalf("%d %s", status, body)
-	}
-	forged := maps.Clone(form)
-	forged["key"] = "users/6"
-	if status, _ := upload(t, forged, "a moustache"); status != 403 {
-		t.Errorf("the picture of another was changed: %d", status)
-	}
-	picture := &wire.QueryResourceDownloadInfoRequest{Type: wire.StorageResourceType_USER_PROFILE_PICTURE, IdNum: &annID}
-	if status, body := send(t, "GET", info(bob.Request(picture))["url"], "", nil); status != 200 || body != "a portrait" {
-		t.Errorf("%d %s", status, body)
-	}
-	ann.Request(&wire.DeleteResourceRequest{Type: wire.StorageResourceType_USER_PROFILE_PICTURE})
-	if status, _ := send(t, "GET", info(bob.Request(picture))["url"], "", nil); status != 404 {
-		t.Errorf("the picture is still there: %d", status)
-	}
-
-	// An attachment for Bob, which Cid sees only when it is shared.
-	form = info(ann.Request(&wire.QueryResourceUploadInfoRequest{Type: attachment, IdNum: &toBob, Name: &name, MediaType: &mediaType}))
-	if status, body := upload(t, form, "hello Bob"); status != 200 {
-		t.Fatalf("%d %s", status, body)
-	}
-	id := form["id"]
-	download := &wire.QueryResourceDownloadInfoRequest{Type: attachment, IdStr: &id}
-	for _, c := range []*chat.Tester{ann, bob} {
-		if status, body := send(t, "GET", info(c.Request(download))["url"], "", nil); status != 200 || body != "hello Bob" {
-			t.Errorf("%d %s", status, body)
-		}
-	}
-	if n := cid.Response(download); n.GetReason() != "the attachment is not shared with you" {
-		t.Errorf("Cid heard %d %q", n.GetCode(), n.GetReason())
-	}
-	share := &wire.UpdateMessageAttachmentInfoRequest{AttachmentIdStr: &id, UserIdToShareWith: &cidID}
-	if n := bob.Response(share); n.GetReason() != "only who uploaded an attachment may change it" {
-		t.Errorf("Bob heard %d %q", n.GetCode(), n.GetReason())
-	}
-	ann.Request(share)
-	cid.Request(download)
-	ann.Request(&wire.UpdateMessageAttachmentInfoRequest{AttachmentIdStr: &id, UserIdToUnshareWith: &cidID})
-	cid.Response(download)
-
-	// What Ann uploaded.
-	infos := ann.Request(&wire.QueryMessageAttachmentInfosRequest{}).GetData().GetStorageResourceInfos().GetInfos()
-	if len(infos) != 1 || infos[0].GetIdStr() != id || infos[0].GetName() != name || infos[0].GetMediaType() != mediaType || infos[0].GetUploaderId() != 5 {
-		t.Errorf("Ann uploaded %v", infos)
-	}
-	ann.Request(&wire.DeleteResourceRequest{Type: attachment, IdStr: &id})
-	if n := ann.Response(download); n.GetReason() != "there is no such attachment" {
-		t.Errorf("Ann heard %d %q", n.GetCode(), n.GetReason())
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.files) != 0 {
-		t.Errorf("left is %v", b.files)
-	}
-}
-
-// TestS3StorageOfGroups lets only those change the picture of a group who manage it.
-func TestS3StorageOfGroups(t *testing.T) {
-	b := newBucket(t)
-	s := start(t, "s3-storage", "s3-storage.endpoint="+b.URL, "s3-storage.bucket="+bucketName, "s3-storage.region=eu-west-1",
-		"s3-storage.access-key="+accessKey, "s3-storage.secret-key="+secretKey)
-	ann, bob := logIn(t, s, 5), logIn(t, s, 6)
-	group := ann.Request(&wire.CreateGroupRequest{Name: "Friends"}).GetData().GetLong()
-	picture := &wire.QueryResourceUploadInfoRequest{Type: wire.StorageResourceType_GROUP_PROFILE_PICTURE, IdNum: &group}
-	if status, body := upload(t, info(ann.Request(picture)), "a picture"); status != 200 {
-		t.Fatalf("%d %s", status, body)
-	}
-	if n := bob.Response(picture); n.GetReason() != "you must be OWNER or MANAGER of the group" {
-		t.Errorf("Bob heard %d %q", n.GetCode(), n.GetReason())
-	}
-	toGroup := -group
-	form := info(ann.Request(&wire.QueryResourceUploadInfoRequest{Type: wire.StorageResourceType_MESSAGE_ATTACHMENT, IdNum: &toGroup}))
-	id := form["id"]
-	download := &wire.QueryResourceDownloadInfoRequest{Type: wire.StorageResourceType_MESSAGE_ATTACHMENT, IdStr: &id}
-	if n := bob.Response(download); n.GetReason() != "the attachment is not shared with you" {
-		t.Errorf("Bob heard %d %q", n.GetCode(), n.GetReason())
-	}
-	if status, body := admin(t, s, "POST", "/groups/members", fmt.Sprintf(`{"groupId":%d,"userId":6,"role":"MEMBER"}`, group)); status != 200 {
-		t.Fatal(body)
-	}
-	bob.Request(download)
+	return Send(t, "POST", fields["url"], form.FormDataContentType(), &body)
 }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"example.org/app/internal/plugin/java"
+)
+
+// maven runs Maven on a project with a JDK that is new enough.
+func maven(t *testing.T, project string) {
+	t.Helper()
+	home, err := exec.CommandContext(t.Context(), filepath.Join("..", "..", "scripts", "jdk")).Output()
+	if err != nil {
+		t.Fatalf("find a JDK: %v", err)
+	}
+	cmd := exec.CommandContext(t.Context(), "mvn", "--batch-mode", "--quiet", "--no-transfer-progress", "-f", project, "package")
+	cmd.Env = append(os.Environ(), "JAVA_HOME="+strings.TrimSpace(string(home)))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("mvn package: %v\n%s", err, out)
+	}
+}
+
+// TestPluginNewJava builds a new plugin as its author does, its test included, and lets a host load it.
+func TestPluginNewJava(t *testing.T) {
+	dir := t.TempDir()
+	if code, out, errs := output(t, "plugin", "new", "--java", "two-words", "--dir", dir); code != 0 || !strings.Contains(out, "mvn -f "+filepath.Join(dir, "two-words")+" package") {
+		t.Fatalf("%d %s %s", code, out, errs)
+	}
+	maven(t, filepath.Join(dir, "two-words"))
+	if _, err := os.Stat(filepath.Join(dir, "two-words", "target", "surefire-reports")); err != nil {
+		t.Errorf("its test did not run: %v", err)
+	}
+	jar := filepath.Join(dir, "two-words", "target", "two-words.jar")
+	parts := []string{"id           two-words\n", "version      0.1\n", "made for     every server\n", "bytecode     Java 21", "extension org.example.plugin.TwoWordsExtension\n", "ClientRequestHandler: transform (without handle)\n"}
+	for _, tt := range []struct {
+		name  string
+		args  []string
+		parts []string
+	}{
+		{"loaded", nil, append(parts, "is a plugin that a server loads")},
+		{"not loaded", []string{"--set", "app.plugin.java.home=/nowhere"}, append(parts, "it was not loaded", `WARNING: what the plugin does when it is loaded is not known: app.plugin.java.home = "/nowhere"`)},
+	} {
+		code, out, errs := output(t, append([]string{"plugin", "check", jar}, tt.args...)...)
+		if code != 0 || errs != "" {
+			t.Errorf("%s: %d %s", tt.name, code, errs)
+		}
+		for _, part := range tt.parts {
+			if !strings.Contains(out, part) {
+				t.Errorf("%s: %s lacks %q", tt.name, out, part)
+			}
+		}
+	}
+	for _, args := range [][]string{{"--java", "two-words"}, {"--java", "Bad Name"}, {"--java", "app"}, {"--java", "a", "--js", "b"}, {}} {
+		if code, _, errs := output(t, append([]string{"plugin", "new", "--dir", dir}, args...)...); code == 0 || errs == "" {
+			t.Errorf("%v is taken: %d %s", args, code, errs)
+		}
+	}
+	checkBroken(t, jar)
+}
+
+// checkBroken changes a jar that is sound, and expects a sentence for each change, with a Java and without.
+func checkBroken(t *testing.T, jar string) {
+	t.Helper()
+	data, err := os.ReadFile(jar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const extension = "org/example/plugin/TwoWordsExtension$Properties.class"
+	for _, tt := range []struct {
+		name, file, content, want string
+		warns                     bool
+	}{
+		{"no descriptor", "plugin.yaml", "", "it has no plugin.yaml", false},
+		{"no class", "plugin.yaml", "id: p\nclass: org.example.None\n", "no class org.example.None", false},
+		{"not a plugin", "plugin.yaml", "id: p\nclass: org.example.plugin.TwoWordsExtension\n", "must extend im.app.plugin.AppPlugin", false},
+		{"no extension", "org/example/plugin/TwoWordsExtension.class", "", "has no class that extends im.app.plugin.AppExtension", false},
+		{"damaged class", "org/example/plugin/TwoWordsExtension.class", "x", "it is not a class file", false},
+		{"missing class", extension, "", "WARNING: class org.example.plugin.TwoWordsExtension$Properties is neither in the jar nor in the server", true},
+	} {
+		path := filepath.Join(t.TempDir(), "broken.jar")
+		if err := os.WriteFile(path, changed(t, data, tt.file, tt.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"--set", "app.plugin.java.home=/nowhere"}, nil} {
+			code, out, errs := output(t, append([]string{"plugin", "check", path}, args...)...)
+			if (code == 0) != tt.warns || !strings.Contains(out+errs, tt.want) {
+				t.Errorf("%s %v: %d %s %s", tt.name, args, code, out, errs)
+			}
+		}
+	}
+}
+
+// changed is a jar with another content of a file; an empty one removes it.
+func changed(t *testing.T, jar []byte, name, content string) []byte {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range z.File {
+		if f.Name == name || strings.HasSuffix(f.Name, "/") {
+			continue
+		}
+		if err := w.Copy(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if content != "" {
+		f, err := w.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(f, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestProtobufVersion compares the version that new projects use with that of the SDK.
+func TestProtobufVersion(t *testing.T) {
+	pom, err := os.ReadFile(filepath.Join("..", "..", "sdk", "java", "pom.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := regexp.MustCompile("<protobuf.version>(.*)</protobuf.version>").FindSubmatch(pom); found == nil || string(found[1]) != protobufVersion {
+		t.Errorf("the SDK has another version than %s: %s", protobufVersion, found)
+	}
+	if _, err := java.Jar(java.TestJar); err != nil {
+		t.Errorf("make unit builds the jars first: %v", err)
+	}
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package exampletest is what the example plugins must do, whatever language they are written in, seen by clients of a
+// running server and by the services that the plugins talk to. It is for tests alone.
+package exampletest
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.org/app/internal/app"
+	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
+)
+
+// Start runs a server with one plugin, a copy of a file, and with two users, Ann and Bob.
+func Start(t *testing.T, file string, set ...string) *apptest.Server {
+	t.Helper()
+	code, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("the example is not there; make test builds those in Java: %v", err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), code, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := apptest.Start(t, app.AllRoles, append([]string{"app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true"}, set...)...)
+	for _, user := range []string{`{"id":5,"name":"Ann","password":"secret"}`, `{"id":6,"name":"Bob","password":"secret"}`} {
+		if status, body := Admin(t, s, "POST", "/users", user); status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+	}
+	return s
+}
+
+// Admin sends a request as root.
+func Admin(t *testing.T, s *apptest.Server, method, target, body string) (int, string) {
+	t.Helper()
+	return Send(t, method, s.URL(app.Service)+target, "application/json", strings.NewReader(body))
+}
+
+// Send sends a request and reads the answer.
+func Send(t *testing.T, method, url, mediaType string, body io.Reader) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("app", "app")
+	req.Header.Set("Content-Type", mediaType)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// Eventually waits for a condition that the server brings about.
+func Eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// LogIn opens a session with the password of the users.
+func LogIn(t *testing.T, s *apptest.Server, userID int64) *chat.Tester {
+	t.Helper()
+	return chat.LogIn(t, s.ClientURLs()[1], userID, chat.WithPassword("secret"))
+}
+
+// Message is a message to a user.
+func Message(to int64, text string) *wire.CreateMessageRequest {
+	return &wire.CreateMessageRequest{RecipientId: &to, Text: &text}
+}
+
+// Read waits for a message and returns its text.
+func Read(c *chat.Tester) string {
+	return c.Relayed(8).GetRelayedRequest().GetCreateMessageRequest().GetText()
+}
+
+// A Service is an HTTP service that a plugin talks to. It answers with a status and remembers what it got.
+type Service struct {
+	*httptest.Server
+	// Status is what it answers with.
+	Status atomic.Int32
+
+	mu  sync.Mutex
+	got []Visit
+}
+
+// A Visit is a request that a service got.
+type Visit struct {
+	Method, Path, Body string
+	Header             http.Header
+}
+
+// NewService starts a service that answers with 200.
+func NewService(t *testing.T) *Service {
+	s := &Service{}
+	s.Status.Store(200)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.got = append(s.got, Visit{r.Method, r.URL.Path, string(b), r.Header})
+		s.mu.Unlock()
+		w.WriteHeader(int(s.Status.Load()))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Find waits for a request whose body has a part.
+func (s *Service) Find(t *testing.T, part string) Visit {
+	t.Helper()
+	var found Visit
+	Eventually(t, "a request with "+part, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, v := range s.got {
+			if strings.Contains(v.Body, part) {
+				found = v
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// Visits are the requests that came so far.
+func (s *Service) Visits() []Visit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.got)
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.example.archive;
+
+import im.app.plugin.AppExtension;
+import im.app.plugin.PropertiesPrefix;
+import im.app.plugin.json.Json;
+import im.app.plugin.model.Message;
+import im.app.service.infra.plugin.extension.ExpiredMessageDeletionNotifier;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * Sends messages to an archive before the server deletes them because they are too old. What the archive did not take is not deleted,
+ * and is offered again when the server next looks for old messages.
+ *
+ * <pre>
+ * message-archive.url=https://archive.example.org/messages
+ * </pre>
+ */
+public class MessageArchive extends AppExtension implements ExpiredMessageDeletionNotifier {
+
+    /** The properties. */
+    @PropertiesPrefix("message-archive")
+    public record Properties(URI url) {}
+
+    private volatile HttpClient client;
+    private volatile URI url;
+
+    @Override
+    public void start() {
+        url = loadProperties(Properties.class).url();
+        if (url == null) {
+            throw new IllegalArgumentException("message-archive.url is missing");
+        }
+        client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    }
+
+    @Override
+    public void stop() {
+        if (client != null) {
+            client.shutdownNow();
+        }
+    }
+
+    @Override
+    public List<Message> getMessagesToDelete(List<Message> messages) throws IOException, InterruptedException {
+        // One JSON object on each line. The archive may get a message twice, so it should go by the id.
+        String body = messages.stream().map(m -> Json.write(line(m)) + "\n").collect(Collectors.joining());
+        HttpRequest request = HttpRequest.newBuilder(url).timeout(Duration.ofSeconds(4)).header("Content-Type", "application/x-ndjson")
+                .POST(HttpRequest.BodyPublishers.ofString(body)).build();
+        int status = client.send(request, HttpResponse.BodyHandlers.discarding()).statusCode();
+        if (status < 200 || status > 299) {
+            throw new IOException("the archive answered " + status); // A failure keeps all of them.
+        }
+        logger().info("{} messages archived", messages.size());
+        return messages;
+    }
+
+    /** A message as the archive keeps it. Ids are texts, because many readers of JSON lose digits of large numbers. */
+    private static Map<String, Object> line(Message m) {
+        Map<String, Object> line = new LinkedHashMap<>();
+        line.put("id", String.valueOf(m.id()));
+        line.put("senderId", String.valueOf(m.senderId()));
+        line.put("targetId", String.valueOf(m.targetId()));
+        line.put("isGroupMessage", m.isGroupMessage());
+        line.put("isSystemMessage", m.isSystemMessage());
+        line.put("deliveryDate", m.deliveryDate());
+        line.put("modificationDate", m.modificationDate());
+        line.put("text", m.text());
+        line.put("records", m.records().isEmpty() ? null : m.records());
+        return line;
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.example.plaintext;
+
+import im.app.plugin.AppExtension;
+import im.app.plugin.AppPlugin;
+import java.util.Set;
+
+/** Makes plain text of messages in Markdown. */
+public class PlainTextPlugin extends AppPlugin {
+    @Override
+    public Set<Class<? extends AppExtension>> getExtensions() {
+        return Set.of(PlainText.class);
+    }
+}

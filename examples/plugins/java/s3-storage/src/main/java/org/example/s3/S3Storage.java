@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.example.s3;
+
+import im.app.plugin.AppException;
+import im.app.plugin.AppExtension;
+import im.app.plugin.PropertiesPrefix;
+import im.app.plugin.StatusCode;
+import im.app.plugin.api.GroupMember;
+import im.app.plugin.api.QueryGroupMembers;
+import im.app.plugin.model.DateRange;
+import im.app.plugin.model.StorageResourceInfo;
+import im.app.proto.Value;
+import im.app.service.infra.plugin.extension.StorageServiceProvider;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/**
+ * Keeps pictures and attachments in a bucket of a service that speaks the protocol of Amazon S3. Files never pass through the server: clients get a
+ * signed form to upload and a signed address to download.
+ *
+ * <pre>
+ * s3-storage.endpoint=https://s3.example.org
+ * s3-storage.bucket=chat
+ * s3-storage.region=us-east-1
+ * s3-storage.access-key=...
+ * s3-storage.secret-key=...
+ * s3-storage.max-size=10485760
+ * </pre>
+ *
+ * <p>Who may see an attachment is kept in the storage of the plugin, which holds 10,000 values, two for each attachment. A bigger service keeps
+ * that in a database of its own.
+ */
+public class S3Storage extends AppExtension implements StorageServiceProvider {
+
+    /** The properties. */
+    @PropertiesPrefix("s3-storage")
+    public static class Properties {
+        public String endpoint;
+        public String bucket;
+        public String region = "us-east-1";
+        public String accessKey;
+        public String secretKey;
+        public long maxSize = 10 << 20;
+    }
+
+    private static final List<String> MANAGERS = List.of("OWNER", "MANAGER");
+
+    private volatile Bucket bucket;
+
+    @Override
+    public void start() {
+        Properties p = loadProperties(Properties.class);
+        if (p.endpoint == null || p.bucket == null || p.accessKey == null || p.secretKey == null) {
+            throw new IllegalArgumentException("s3-storage needs endpoint, bucket, access-key and secret-key");
+        }
+        bucket = new Bucket(p);
+    }
+
+    @Override
+    public void stop() {
+        if (bucket != null) {
+            bucket.close();
+        }
+    }
+
+    // Pictures of users: everybody sees them, everybody changes only their own.
+
+    @Override
+    public void deleteUserProfilePicture(long requesterId, List<Value> customAttributes) throws Exception {
+        bucket.delete("users/" + requesterId);
+    }
+
+    @Override
+    public Map<String, String> queryUserProfilePictureUploadInfo(long requesterId, String resourceName, String resourceMediaType, List<Value> customAttributes) {
+        return bucket.uploadForm("users/" + requesterId, resourceMediaType == null ? "image/png" : resourceMediaType);
+    }
+
+    @Override
+    public Map<String, String> queryUserProfilePictureDownloadInfo(long requesterId, long userId, List<Value> customAttributes) {
+        return Map.of("url", bucket.address("GET", "users/" + userId));
+    }
+
+    // Pictures of groups: owner and managers change them.
+
+    @Override
+    public void deleteGroupProfilePicture(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
+        mustBeIn(groupId, requesterId, MANAGERS);
+        bucket.delete("groups/" + groupId);
+    }
+
+    @Override
+    public Map<String, String> queryGroupProfilePictureUploadInfo(
+            long requesterId, long groupId, String resourceName, String resourceMediaType, List<Value> customAttributes) {
+        mustBeIn(groupId, requesterId, MANAGERS);
+        return bucket.uploadForm("groups/" + groupId, resourceMediaType == null ? "image/png" : resourceMediaType);
+    }
+
+    @Override
+    public Map<String, String> queryGroupProfilePictureDownloadInfo(long requesterId, long groupId, List<Value> customAttributes) {
+        return Map.of("url", bucket.address("GET", "groups/" + groupId));
+    }
+
+    // Attachments: for who uploaded them and for those with whom they are shared.
+
+    @Override
+    public Map<String, String> queryMessageAttachmentUploadInfo(
+            long requesterId, String resourceName, String resourceMediaType, List<Value> customAttributes) {
+        return upload(requesterId, resourceName, resourceMediaType, List.of(), List.of());
+    }
+
+    @Override
+    public Map<String, String> queryMessageAttachmentUploadInfoInPrivateConversation(
+            long requesterId, long userId, String resourceName, String resourceMediaType, List<Value> customAttributes) {
+        return upload(requesterId, resourceName, resourceMediaType, List.of(userId), List.of());
+    }
+
+    @Override
+    public Map<String, String> queryMessageAttachmentUploadInfoInGroupConversation(
+            long requesterId, long groupId, String resourceName, String resourceMediaType, List<Value> customAttributes) {
+        mustBeIn(groupId, requesterId, null);
+        return upload(requesterId, resourceName, resourceMediaType, List.of(), List.of(groupId));
+    }
+
+    @Override
+    public Map<String, String> queryMessageAttachmentDownloadInfo(long requesterId, Long idNum, String idStr, List<Value> customAttributes) {
+        Attachment attachment = find(idStr);
+        boolean direct = attachment.uploader() == requesterId || attachment.users().contains(requesterId);
+        if (!direct && !isIn(attachment.groups(), requesterId, null)) {
+            throw new AppException(StatusCode.UNAUTHORIZED, "the attachment is not shared with you");
+        }
+        return Map.of("url", bucket.address("GET", "attachments/" + idStr));
+    }
+
+    @Override
+    public void deleteMessageAttachment(long requesterId, Long idNum, String idStr, List<Value> customAttributes) throws Exception {
+        findOwn(idStr, requesterId);
+        bucket.delete("attachments/" + idStr);
+        storage().delete("attachment/" + idStr);
+        storage().delete("uploaded/" + requesterId + "/" + idStr);
+    }
+
+    @Override
+    public void shareMessageAttachmentWithUser(long requesterId, Long idNum, String idStr, long userId) {
+        storage().setJson("attachment/" + idStr, findOwn(idStr, requesterId).sharedWithUser(userId, true));
+    }
+
+    @Override
+    public void shareMessageAttachmentWithGroup(long requesterId, Long idNum, String idStr, long groupId) {
+        mustBeIn(groupId, requesterId, null);
+        storage().setJson("attachment/" + idStr, findOwn(idStr, requesterId).sharedWithGroup(groupId, true));
+    }
+
+    @Override
+    public void unshareMessageAttachmentWithUser(long requesterId, Long idNum, String idStr, long userId) {
+        storage().setJson("attachment/" + idStr, findOwn(idStr, requesterId).sharedWithUser(userId, false));
+    }
+
+    @Override
+    public void unshareMessageAttachmentWithGroup(long requesterId, Long idNum, String idStr, long groupId) {
+        storage().setJson("attachment/" + idStr, findOwn(idStr, requesterId).sharedWithGroup(groupId, false));
+    }
+
+    @Override
+    public List<StorageResourceInfo> queryMessageAttachmentInfosUploadedByRequester(long requesterId, DateRange creationDateRange) {
+        List<StorageResourceInfo> infos = new ArrayList<>();
+        for (String key : storage().keys("uploaded/" + requesterId + "/")) {
+            String id = key.substring(key.lastIndexOf('/') + 1);
+            Attachment a = storage().get("attachment/" + id, Attachment.class);
+            if (a == null || creationDateRange != null && !creationDateRange.contains(a.created())) {
+                continue; // It was deleted, or is not asked for.
+            }
+            infos.add(new StorageResourceInfo(null, id, a.name(), a.mediaType(), requesterId, a.created()));
+        }
+        return infos;
+    }
+
+    private Map<String, String> upload(long requesterId, String name, String mediaType, List<Long> users, List<Long> groups) {
+        String id = UUID.randomUUID().toString();
+        String type = mediaType == null ? "application/octet-stream" : mediaType;
+        storage().setJson("attachment/" + id, new Attachment(requesterId, name == null ? "file" : name, type, Instant.now(), users, groups));
+        storage().setJson("uploaded/" + requesterId + "/" + id, true);
+        Map<String, String> form = bucket.uploadForm("attachments/" + id, type);
+        form.put("id", id);
+        return form;
+    }
+
+    private Attachment find(String id) {
+        Attachment attachment = id == null ? null : storage().get("attachment/" + id, Attachment.class);
+        if (attachment == null) {
+            throw new AppException(StatusCode.RESOURCE_NOT_FOUND, "there is no such attachment");
+        }
+        return attachment;
+    }
+
+    private Attachment findOwn(String id, long owner) {
+        Attachment attachment = find(id);
+        if (attachment.uploader() != owner) {
+            throw new AppException(StatusCode.UNAUTHORIZED, "only who uploaded an attachment may change it");
+        }
+        return attachment;
+    }
+
+    private boolean isIn(List<Long> groupIds, long userId, List<String> roles) {
+        if (groupIds.isEmpty()) {
+            return false;
+        }
+        List<GroupMember> members = api().groupsMembers().query(new QueryGroupMembers().groupIds(groupIds).userIds(userId));
+        return members != null && members.stream().anyMatch(m -> roles == null || roles.contains(m.role()));
+    }
+
+    private void mustBeIn(long groupId, long userId, List<String> roles) {
+        if (!isIn(List.of(groupId), userId, roles)) {
+            throw new AppException(StatusCode.UNAUTHORIZED, "you must be " + (roles == null ? "a member" : String.join(" or ", roles)) + " of the group");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"example.org/app/internal/app"
+	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/plugin/java/javatest"
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
+)
+
+// javaSource is a plugin that appends to messages, and does some of them as commands.
+const javaSource = `
+package suffix;
+import im.app.plugin.*;
+import im.app.plugin.model.*;
+import im.app.service.infra.plugin.extension.ClientRequestHandler;
+import java.util.*;
+
+public class Suffix extends AppPlugin {
+    @Override
+    public Collection<Class<? extends AppExtension>> getExtensions() {
+        return List.of(Appender.class);
+    }
+
+    public static class Appender extends AppExtension implements ClientRequestHandler {
+        @PropertiesPrefix("suffix")
+        public record Settings(String text) {}
+
+        private String text;
+
+        @Override
+        public void start() {
+            text = loadProperties(Settings.class).text();
+            logger().info("started on {}", node().role());
+        }
+
+        @Override
+        public ClientRequest transform(ClientRequest request) {
+            if (!request.request().hasCreateMessageRequest()) {
+                return null;
+            }
+            switch (request.request().getCreateMessageRequest().getText()) {
+                case "halt" -> Runtime.getRuntime().halt(3);
+                case "exit" -> System.exit(0);
+                case "refuse" -> throw new AppException(5010, "not this");
+                case "count" -> { return request.editRequest(r -> r.getCreateMessageRequestBuilder().setText("users: " + api().users().query().size())); }
+                default -> { }
+            }
+            return request.editRequest(r -> r.getCreateMessageRequestBuilder().setText(r.getCreateMessageRequest().getText() + " VERSION" + text));
+        }
+    }
+}`
+
+// javaPlugin makes a version of the plugin.
+func javaPlugin(t *testing.T, version int) []byte {
+	return javatest.Jar(t, javatest.Plugin{
+		ID: "suffix", Version: strconv.Itoa(version), Class: "suffix.Suffix",
+		Sources: map[string]string{"suffix/Suffix.java": strings.ReplaceAll(javaSource, "VERSION", strconv.Itoa(version))},
+	})
+}
+
+// form sends archives, each with the name of its field.
+func form(t *testing.T, s *apptest.Server, target string, archives ...any) (int, string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for i := 0; i < len(archives); i += 2 {
+		part, err := w.CreateFormFile(archives[i].(string), "whatever")
+		if err == nil {
+			_, err = part.Write(archives[i+1].([]byte))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL(app.Service)+target, &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("app", "app")
+	req.Header.Set("Content-Type", w.FormDataContentType())
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(answer)
+}
+
+// wantForm checks a part of an answer.
+func wantForm(t *testing.T, s *apptest.Server, target string, status int, part string, archives ...any) {
+	t.Helper()
+	if got, answer := form(t, s, target, archives...); got != status || !strings.Contains(answer, part) {
+		t.Errorf("%s: %d %s lacks %s", target, got, answer, part)
+	}
+}
+
+// TestJavaPlugins leads a Java plugin through its life on a server, with clients, crashes and System.exit.
+func TestJavaPlugins(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "plugins")
+	s := apptest.Start(t, app.AllRoles, "app.plugin.dir="+dir, "app.plugin.java.allow-save=true", "suffix.text=*", "app.plugin.call-timeout-millis=60000",
+		"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000")
+	for _, id := range []string{"5", "6"} {
+		want(t, s, app.Service, "POST", "/users", fmt.Sprintf(`{"id":%s,"password":"secret"}`, id), 200)
+	}
+	wantForm(t, s, "/plugins/java", 400, "evil.jar: the file is not a jar", "evil.jar", []byte("no archive"))
+	wantForm(t, s, "/plugins/java?dryRun=true", 200, `"id":"suffix","version":"1"`, "suffix.jar", javaPlugin(t, 1))
+	want(t, s, app.Service, "GET", "/plugins", "", 204)
+	wantForm(t, s, "/plugins/java?save=true", 200, `"savedAs":"_network_.suffix.jar"`, "suffix.jar", javaPlugin(t, 1), "evil.jar", []byte("no archive"))
+	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 1 {
+		t.Errorf("the folder has %v", files)
+	}
+	wantForm(t, s, "/plugins/java", 409, `"code":1303`, "suffix.jar", javaPlugin(t, 2))
+	wantForm(t, s, "/plugins/java?replace=true", 200, `"replaced":true`, "suffix.jar", javaPlugin(t, 2))
+
+	sender, reader := chat.Connect(t, s.ClientURLs()[1]), chat.Connect(t, s.ClientURLs()[1])
+	sender.MustLogin(5, chat.WithPassword("secret"))
+	reader.MustLogin(6, chat.WithPassword("secret"))
+	try := func(text string, code int32) {
+		t.Helper()
+		to := int64(6)
+		sender.WantCode(&wire.CreateMessageRequest{RecipientId: &to, Text: &text}, code)
+	}
+	say := func(text, heard string) {
+		t.Helper()
+		try(text, 1000)
+		if got := reader.Relayed(8).GetRelayedRequest().GetCreateMessageRequest().GetText(); got != heard {
+			t.Errorf("%q was heard as %q", text, got)
+		}
+	}
+	say("hi", "hi")
+	want(t, s, app.Service, "PUT", "/plugins?ids=suffix", `{"status":"STARTED"}`, 200, `"modifiedCount":1`)
+	say("hi", "hi 2*")
+	wantForm(t, s, "/plugins/java?replace=true", 200, `"replaced":true`, "suffix.jar", javaPlugin(t, 3))
+	say("hi", "hi 3*")
+	say("count", "users: 2")
+	try("refuse", 5010)
+	want(t, s, app.Gateway, "GET", "/plugins?ids=suffix", "", 200, `"language":"JAVA"`, `"state":"STARTED"`, `"extensionClass":"suffix.Suffix$Appender"`, `"ClientRequestHandler.transform"`)
+	want(t, s, app.Gateway, "GET", "/metrics?names=plugin.java.up,plugin.java.resident", "", 200, "plugin.java.up", "plugin.java.resident")
+
+	// The JVM dies, and the plugin comes back.
+	if err := syscall.Kill(javaProcess(t), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the JVM", func() bool { // Calls that were on their way are lost.
+		to, text := int64(6), "hi"
+		answer, err := sender.Do(t.Context(), &wire.CreateMessageRequest{RecipientId: &to, Text: &text})
+		return err == nil && answer.GetCode() == 1000
+	})
+	if got := reader.Relayed(8).GetRelayedRequest().GetCreateMessageRequest().GetText(); got != "hi 3*" {
+		t.Errorf("after the crash %q is heard", got)
+	}
+	say("hi", "hi 3*")
+
+	// It dies again and again, and the plugin is taken out of service.
+	for range 4 {
+		try("halt", 1200)
+	}
+	eventually(t, "the quarantine", func() bool {
+		_, answer := ask(t, s, app.Service, "GET", "/plugins?ids=suffix", "")
+		return strings.Contains(answer, `"quarantine":"the Java host died 5 times within 1m0s`) && strings.Contains(answer, `"state":"PAUSED"`)
+	})
+	say("hi", "hi")
+	want(t, s, app.Service, "PUT", "/plugins?ids=suffix", `{"status":"RESUMED"}`, 200, `"modifiedCount":1`)
+	say("hi", "hi 3*")
+
+	// A plugin may stop the server.
+	to, text := int64(6), "exit"
+	if _, err := sender.Send(&wire.CreateMessageRequest{RecipientId: &to, Text: &text}); err != nil {
+		t.Fatal(err)
+	}
+	<-s.Done
+}
+
+// javaProcess is the JVM that this process started.
+func javaProcess(t *testing.T) int {
+	t.Helper()
+	tasks, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		data, err := os.ReadFile(task)
+		if err != nil {
+			continue // The thread has ended.
+		}
+		for pid := range strings.FieldsSeq(string(data)) {
+			command, err := os.ReadFile("/proc/" + pid + "/cmdline")
+			if err != nil || !strings.Contains(string(command), "im.app.plugin.host.Main") {
+				continue
+			}
+			n, err := strconv.Atoi(pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatal("there is no JVM")
+	return 0
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
+)
+
+// childJar names the environment variable that makes this program a server which is killed.
+const childJar = "APP_TEST_JAVA_CHILD"
+
+// TestMain proves that no test leaves a goroutine.
+func TestMain(m *testing.M) {
+	if jar := os.Getenv(childJar); jar != "" {
+		if err := serve(jar); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// serve loads a plugin, says which process the JVM is, and waits to be killed.
+func serve(jar string) error {
+	data, err := os.ReadFile(jar)
+	if err != nil {
+		return err
+	}
+	h, err := java.New(java.Options{Folder: filepath.Dir(jar), Server: newServer()})
+	if err != nil {
+		return err
+	}
+	m, err := h.Load(context.Background(), plugin.Source{Name: "a.jar", Data: data})
+	if err != nil {
+		return err
+	}
+	if _, err := tell(context.Background(), m, "echo"); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(os.Stdout, h.Stats().PID); err != nil {
+		return err
+	}
+	select {}
+}
+
+// startChild starts this program as a server and returns the process of its JVM.
+func startChild(t *testing.T) (child *exec.Cmd, pid string) {
+	t.Helper()
+	jar := filepath.Join(t.TempDir(), "a.jar")
+	if err := os.WriteFile(jar, faults(t, "child"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child = exec.CommandContext(t.Context(), program)
+	child.Env = append(os.Environ(), childJar+"="+jar)
+	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return child, strings.TrimSpace(line)
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package classfile reads what class files of Java say about themselves: their version, their names, what they extend and
+// implement, their methods, and the classes that they refer to. It does not read code and does not verify anything.
+package classfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Class is what a class file says. Names are as in class files, with slashes.
+type Class struct {
+	// Major is the version of the format: 65 is that of Java 21.
+	Major int
+	Name  string
+	// Super is empty only for java/lang/Object and for modules.
+	Super      string
+	Interfaces []string
+	Interface  bool
+	Abstract   bool
+	Public     bool
+	Methods    []Method
+	// References are the other classes that it names, sorted.
+	References []string
+}
+
+// A Method is a method of a class.
+type Method struct {
+	Name, Descriptor         string
+	Public, Static, Abstract bool
+	// Synthetic ones are made by the compiler, such as bridges.
+	Synthetic bool
+}
+
+// Java is the version of Java that a version of the format belongs to.
+func Java(major int) int { return major - 44 }
+
+const (
+	flagPublic    = 0x0001
+	flagStatic    = 0x0008
+	flagInterface = 0x0200
+	flagAbstract  = 0x0400
+	flagSynthetic = 0x1000
+)
+
+// The kinds of constants.
+const (
+	constUTF8        = 1
+	constClass       = 7
+	constNameAndType = 12
+	constMethodType  = 16
+)
+
+// sizes are how many bytes follow the kind of a constant of fixed size.
+var sizes = map[byte]int{3: 4, 4: 4, 5: 8, 6: 8, constClass: 2, 8: 2, 9: 4, 10: 4, 11: 4, constNameAndType: 4, 15: 3, constMethodType: 2, 17: 4, 18: 4, 19: 2, 20: 2}
+
+var errShort = errors.New("the class file ends too early")
+
+// reader reads numbers; after the end it reads zeros and remembers that.
+type reader struct {
+	data  []byte
+	at    int
+	short bool
+}
+
+func (r *reader) take(n int) []byte {
+	if n < 0 || n > len(r.data)-r.at {
+		r.short = true
+		return make([]byte, min(max(n, 0), 8))
+	}
+	r.at += n
+	return r.data[r.at-n : r.at]
+}
+
+func (r *reader) u1() byte { return r.take(1)[0] }
+func (r *reader) u2() int  { return int(binary.BigEndian.Uint16(r.take(2))) }
+func (r *reader) u4() int  { return int(binary.BigEndian.Uint32(r.take(4))) }
+
+// pool is the pool of constants.
+type pool struct {
+	kinds []byte
+	// values are the texts of texts, and the bytes of everything else.
+	values [][]byte
+}
+
+func readPool(r *reader) (*pool, error) {
+	n := r.u2()
+	p := &pool{kinds: make([]byte, n), values: make([][]byte, n)}
+	for i := 1; i < n && !r.short; i++ {
+		kind := r.u1()
+		p.kinds[i] = kind
+		if kind == constUTF8 {
+			p.values[i] = r.take(r.u2())
+			continue
+		}
+		size, ok := sizes[kind]
+		if !ok && !r.short {
+			return nil, fmt.Errorf("the class file has a constant of the unknown kind %d", kind)
+		}
+		p.values[i] = r.take(size)
+		if kind == 5 || kind == 6 {
+			i++ // Numbers of 64 bits take two places.
+		}
+	}
+	return p, nil
+}
+
+func (p *pool) text(i int) string {
+	if i <= 0 || i >= len(p.kinds) || p.kinds[i] != constUTF8 {
+		return ""
+	}
+	return string(p.values[i])
+}
+
+func (p *pool) class(i int) string {
+	if i <= 0 || i >= len(p.kinds) || p.kinds[i] != constClass {
+		return ""
+	}
+	return p.text(int(binary.BigEndian.Uint16(p.values[i])))
+}
+
+// Parse reads a class file.
+func Parse(data []byte) (*Class, error) {
+	r := &reader{data: data}
+	if r.u4() != 0xCAFEBABE {
+		return nil, errors.New("it is not a class file")
+	}
+	r.u2() // The minor version.
+	c := &Class{Major: r.u2()}
+	p, err := readPool(r)
+	if err != nil {
+		return nil, err
+	}
+	flags := r.u2()
+	c.Interface, c.Abstract, c.Public = flags&flagInterface != 0, flags&flagAbstract != 0, flags&flagPublic != 0
+	c.Name, c.Super = p.class(r.u2()), p.class(r.u2())
+	for range r.u2() {
+		c.Interfaces = append(c.Interfaces, p.class(r.u2()))
+	}
+	refs := map[string]bool{}
+	for range members(r) {
+		_, _, descriptor := readMember(r, p)
+		addDescriptor(refs, descriptor)
+	}
+	for range members(r) {
+		flags, name, descriptor := readMember(r, p)
+		c.Methods = append(c.Methods, Method{
+			Name: name, Descriptor: descriptor, Public: flags&flagPublic != 0, Static: flags&flagStatic != 0,
+			Abstract: flags&flagAbstract != 0, Synthetic: flags&flagSynthetic != 0,
+		})
+		addDescriptor(refs, descriptor)
+	}
+	if r.short {
+		return nil, errShort
+	}
+	for i, kind := range p.kinds {
+		switch kind {
+		case constClass:
+			addClass(refs, p.class(i))
+		case constNameAndType:
+			addDescriptor(refs, p.text(int(binary.BigEndian.Uint16(p.values[i][2:]))))
+		case constMethodType:
+			addDescriptor(refs, p.text(int(binary.BigEndian.Uint16(p.values[i]))))
+		}
+	}
+	delete(refs, c.Name)
+	c.References = slices.Sorted(maps.Keys(refs))
+	return c, nil
+}
+
+// members is how many fields or methods follow; none if the file has ended.
+func members(r *reader) int {
+	n := r.u2()
+	if n*8 > len(r.data)-r.at {
+		r.short = true
+		return 0
+	}
+	return n
+}
+
+// readMember reads a field or a method without its attributes.
+func readMember(r *reader, p *pool) (flags int, name, descriptor string) {
+	flags, name, descriptor = r.u2(), p.text(r.u2()), p.text(r.u2())
+	for range r.u2() {
+		r.u2()
+		r.take(r.u4())
+		if r.short {
+			break
+		}
+	}
+	return flags, name, descriptor
+}
+
+// addClass adds a class, or what an array consists of.
+func addClass(refs map[string]bool, name string) {
+	if strings.HasPrefix(name, "[") {
+		addDescriptor(refs, name)
+	} else if name != "" {
+		refs[name] = true
+	}
+}
+
+// addDescriptor adds the classes that a descriptor of a field or method names.
+func addDescriptor(refs map[string]bool, descriptor string) {
+	for {
+		i := strings.IndexByte(descriptor, 'L')
+		if i < 0 {
+			return
+		}
+		end := strings.IndexByte(descriptor[i:], ';')
+		if end < 0 {
+			return
+		}
+		refs[descriptor[i+1:i+end]] = true
+		descriptor = descriptor[i+end:]
+	}
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// ErrBusy is the error of a call that was not made because too many are on their way.
+var ErrBusy = errors.New("too many calls of Java plugins are on their way; this one was refused")
+
+// errUnsent is the error of a request of which the other end has seen nothing, so that it can be made again.
+var errUnsent = errors.New("the Java host ended before it got the call")
+
+const (
+	// maxBuffered bounds what waits to be written, so that a host that reads nothing costs no more than that.
+	maxBuffered = 64 << 20
+	// maxKept bounds the buffers that are kept for later.
+	maxKept = 1 << 20
+	// maxRounds bounds how long a caller writes for others.
+	maxRounds = 16
+)
+
+// A conn carries frames over two pipes. Whoever has a frame writes it, together with those that others have queued in
+// the meantime; when the pipe is full, a goroutine goes on, so that no caller ever waits for the pipe.
+type conn struct {
+	r, w *os.File
+	raw  syscall.RawConn
+	// handle gets the frames that are no answers, one after another. The body is its own only until it returns.
+	handle func(k kind, id uint64, body []byte)
+	// max is how many requests may be pending.
+	max int
+
+	mu         sync.Mutex
+	buf, spare []byte
+	// writing says that somebody writes; batch is the number of what is in buf.
+	writing bool
+	batch   uint64
+	rest    []byte
+	dead    error
+	wake    chan struct{}
+	quit    chan struct{}
+	// out, written and failed belong to whoever writes, and to the function attempt.
+	out     []byte
+	written int
+	failed  error
+	attempt func(fd uintptr) bool
+
+	pendingMu sync.Mutex
+	pending   map[uint64]*request
+	next      uint64
+	ended     error
+	flusher   sync.WaitGroup
+}
+
+// A request waits for its answer.
+type request struct {
+	id     uint64
+	module *module
+	done   chan answer
+	// batch is where its frame went. It is guarded by the mutex of the writer.
+	batch uint64
+}
+
+// An answer is what came for a request.
+type answer struct {
+	kind kind
+	body *[]byte
+	err  error
+}
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// free gives the body of an answer back.
+func (a answer) free() { keep(a.body) }
+
+func keep(b *[]byte) {
+	if b != nil && cap(*b) <= maxKept {
+		*b = (*b)[:0]
+		buffers.Put(b)
+	}
+}
+
+func newConn(r, w *os.File, maxPending int) (*conn, error) {
+	raw, err := w.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{r: r, w: w, raw: raw, max: maxPending, pending: make(map[uint64]*request), wake: make(chan struct{}, 1), quit: make(chan struct{})}
+	c.attempt = func(fd uintptr) bool {
+		for c.written < len(c.out) {
+			n, err := syscall.Write(int(fd), c.out[c.written:])
+			switch {
+			case n > 0:
+				c.written += n
+			case errors.Is(err, syscall.EINTR):
+			case errors.Is(err, syscall.EAGAIN):
+				return true
+			default:
+				c.failed = os.NewSyscallError("write", err)
+				return true
+			}
+		}
+		return true
+	}
+	c.flusher.Go(c.flush)
+	return c, nil
+}
+
+// run reads until the pipe ends, and returns why it did.
+func (c *conn) run() error {
+	reader := bufio.NewReaderSize(c.r, 256<<10)
+	var head [frameHead]byte
+	var own []byte
+	for {
+		if _, err := io.ReadFull(reader, head[:]); err != nil {
+			return fmt.Errorf("read from the Java host: %w", err)
+		}
+		n := int(binary.BigEndian.Uint32(head[:])) - frameMin
+		k, id := kind(head[4]), binary.BigEndian.Uint64(head[5:])
+		if n < 0 || n > frameLimit-frameMin {
+			return fmt.Errorf("read from the Java host: a frame says that it has %d bytes", n+frameMin)
+		}
+		if k != kindResult && k != kindError && k != kindReady {
+			own = grow(own, n)
+			if _, err := io.ReadFull(reader, own); err != nil {
+				return fmt.Errorf("read from the Java host: %w", err)
+			}
+			c.handle(k, id, own)
+			if cap(own) > maxKept {
+				own = nil
+			}
+			continue
+		}
+		body := buffers.Get().(*[]byte)
+		*body = grow(*body, n)
+		if _, err := io.ReadFull(reader, *body); err != nil {
+			return fmt.Errorf("read from the Java host: %w", err)
+		}
+		if q := c.take(id); q != nil {
+			q.done <- answer{kind: k, body: body}
+		} else {
+			keep(body) // Nobody waits for it any more.
+		}
+	}
+}
+
+func grow(b []byte, n int) []byte {
+	if cap(b) < n {
+		return make([]byte, n)
+	}
+	return b[:n]
+}
+
+// take removes a request from those that wait.
+func (c *conn) take(id uint64) *request {
+	c.pendingMu.Lock()
+	defer c.pendingMu.Unlock()
+	q := c.pending[id]
+	delete(c.pending, id)
+	return q
+}
+
+// requests are those that ended, and to which nobody will send an answer any more.
+var requests = sync.Pool{New: func() any { return &request{done: make(chan answer, 1)} }}
+
+// begin makes a request. Its frame has the id of it.
+func (c *conn) begin(m *module) (*request, error) {
+	c.pendingMu.Lock()
+	defer c.pendingMu.Unlock()
+	switch {
+	case c.ended != nil:
+		return nil, errUnsent
+	case len(c.pending) >= c.max:
+		return nil, ErrBusy
+	}
+	q := requests.Get().(*request)
+	q.module, q.batch = m, math.MaxUint64
+	c.next++
+	q.id = c.next
+	c.pending[q.id] = q
+	return q, nil
+}
+
+// drop gives a request up. It reports false if an answer is there or about to come.
+func (c *conn) drop(q *request) bool {
+	id := q.id
+	if c.take(id) == nil {
+		return false
+	}
+	requests.Put(q)
+	return true
+}
+
+// await sends the frame of a request and waits for the answer. If the context ends first, the other end is told.
+func (c *conn) await(ctx context.Context, q *request, frame []byte) (answer, error) {
+	id := q.id
+	if err := c.send(frame, q); err != nil {
+		c.drop(q)
+		return answer{}, err
+	}
+	select {
+	case a := <-q.done:
+		requests.Put(q)
+		return a, a.err
+	case <-ctx.Done():
+	}
+	if !c.drop(q) {
+		a := <-q.done // It came just now.
+		return a, a.err
+	}
+	b := buffers.Get().(*[]byte)
+	*b, _ = endFrame(beginFrame((*b)[:0], kindCancel, id), 0)
+	_ = c.send(*b, nil) // A host that is gone runs nothing.
+	keep(b)
+	return answer{}, ctx.Err()
+}
+
+// send writes a frame, or leaves it to whoever is writing.
+func (c *conn) send(frame []byte, q *request) error {
+	c.mu.Lock()
+	switch {
+	case c.dead != nil:
+		c.mu.Unlock()
+		return errUnsent
+	case len(c.buf)+len(frame) > maxBuffered:
+		c.mu.Unlock()
+		return ErrBusy
+	}
+	c.buf = append(c.buf, frame...)
+	if q != nil {
+		q.batch = c.batch
+	}
+	if c.writing {
+		c.mu.Unlock()
+		return nil
+	}
+	c.writing = true
+	for round := 0; len(c.buf) > 0 && c.dead == nil; round++ {
+		out := c.swap()
+		if round == maxRounds {
+			c.leave(out)
+			return nil
+		}
+		c.mu.Unlock()
+		c.out, c.written, c.failed = out, 0, nil
+		err := c.raw.Write(c.attempt)
+		written := c.written
+		err = errors.Join(err, c.failed)
+		c.mu.Lock()
+		if err == nil && written < len(out) {
+			c.leave(out[written:])
+			return nil
+		}
+		c.done(out, err)
+	}
+	c.writing = false
+	c.mu.Unlock()
+	return nil
+}
+
+// swap takes what is queued for writing.
+func (c *conn) swap() []byte {
+	out := c.buf
+	c.buf, c.spare = c.spare[:0], nil
+	c.batch++
+	return out
+}
+
+// done takes note of what became of a write.
+func (c *conn) done(out []byte, err error) {
+	if cap(out) <= maxKept {
+		c.spare = out[:0]
+	}
+	if err != nil && c.dead == nil {
+		c.dead = fmt.Errorf("write to the Java host: %w", err)
+	}
+}
+
+// leave leaves the writing to the goroutine for that, and unlocks. There is never more than one who writes, so that
+// there is room for the signal.
+func (c *conn) leave(rest []byte) {
+	c.rest = rest
+	c.mu.Unlock()
+	c.wake <- struct{}{}
+}
+
+// flush writes what callers leave.
+func (c *conn) flush() {
+	for {
+		select {
+		case <-c.wake:
+		case <-c.quit:
+			return
+		}
+		c.mu.Lock()
+		out := c.rest
+		c.rest = nil
+		for out != nil && c.dead == nil {
+			c.mu.Unlock()
+			_, err := c.w.Write(out)
+			c.mu.Lock()
+			c.done(out, err)
+			out = nil
+			if len(c.buf) > 0 && c.dead == nil {
+				out = c.swap()
+			}
+		}
+		c.writing = false
+		c.mu.Unlock()
+	}
+}
+
+// end fails everything that waits. What the other end cannot have seen fails with errUnsent.
+func (c *conn) end(why error) {
+	c.w.Close()
+	c.mu.Lock()
+	if c.dead == nil {
+		c.dead = why
+	}
+	sent := c.batch
+	c.mu.Unlock()
+	c.pendingMu.Lock()
+	c.ended = why
+	left := c.pending
+	c.pending = make(map[uint64]*request)
+	c.pendingMu.Unlock()
+	for _, q := range left {
+		if q.batch >= sent {
+			q.done <- answer{err: errUnsent}
+		} else {
+			q.done <- answer{err: why}
+		}
+	}
+	close(c.quit)
+	c.flusher.Wait()
+	c.r.Close()
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.org/app/internal/config"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/java/javatest"
+)
+
+// freePort finds a port that nobody uses.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// debugger is a jdb.
+type debugger struct {
+	t   *testing.T
+	in  io.WriteCloser
+	out *journal
+}
+
+// attach starts jdb.
+func attach(t *testing.T, port int) *debugger {
+	t.Helper()
+	d := &debugger{t: t, out: &journal{}}
+	jdb := exec.CommandContext(t.Context(), filepath.Join(javatest.Home(t), "bin", "jdb"), "-attach", fmt.Sprint("localhost:", port))
+	jdb.Stdout, jdb.Stderr = d.out, d.out
+	var err error
+	if d.in, err = jdb.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := jdb.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		d.in.Close()
+		_ = jdb.Wait() // It ends with its input.
+	})
+	return d
+}
+
+// do gives a command and waits for what it shall write.
+func (d *debugger) do(command string, want ...string) {
+	d.t.Helper()
+	if _, err := io.WriteString(d.in, command+"\n"); err != nil {
+		d.t.Fatal(err)
+	}
+	waitFor(d.t, command+": "+fmt.Sprint(want), func() bool { return d.out.has(want...) })
+}
+
+// TestDebugger stops a plugin with a debugger, looks into it and lets it go on. The time limit of the call, which is much
+// shorter, does not count.
+func TestDebugger(t *testing.T) {
+	port := freePort(t)
+	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: port, Suspend: true} })
+	settings := config.Default().Plugin
+	manager := plugin.NewManager(plugin.Options{
+		Roles: []plugin.Role{plugin.Service}, Hosts: []plugin.Host{w.Host}, Logger: slog.New(slog.DiscardHandler), Settings: func() config.Plugin { return settings },
+	})
+	defer func() {
+		if err := manager.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	loaded := make(chan error, 1)
+	var p *plugin.Plugin
+	go func() {
+		var err error
+		p, err = manager.Load(context.Background(), plugin.Java, plugin.Source{Name: "debugged.jar", Data: faults(t, "debugged")})
+		loaded <- err
+	}()
+	waitFor(t, "the port", func() bool { return w.log.has("Listening for transport dt_socket") })
+	d := attach(t, port)
+	d.do("stop in faults.Faults.transform", "Deferring breakpoint faults.Faults.transform")
+	d.do("cont")
+	if err := <-loaded; err != nil {
+		t.Fatal(err)
+	}
+	settings.CallTimeoutMillis, settings.HookTimeoutMillis = 1, 1
+	for _, s := range manager.Do(t.Context(), p, plugin.Start) {
+		if s.Err != nil {
+			t.Fatal(s.Err)
+		}
+	}
+	type answer struct {
+		r   *plugin.ClientRequest
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		r, err := plugin.Pass(context.Background(), manager, plugin.TransformRequest, &plugin.ClientRequest{UserID: 4711, ClientIP: "debugged"})
+		answers <- answer{r, err}
+	}()
+	waitFor(t, "the breakpoint", func() bool { return d.out.has("Breakpoint hit", "faults.Faults.transform") })
+	d.do("locals", "request =")
+	d.do("dump request", "userId: 4711", "debugged")
+	d.do("clear faults.Faults.transform", "Removed: breakpoint faults.Faults.transform")
+	select {
+	case a := <-answers:
+		t.Fatalf("the call did not wait: %+v", a)
+	default:
+	}
+	d.do("cont")
+	if a := <-answers; a.err != nil || a.r.ClientIP != "debugged!" {
+		t.Errorf("it is %+v", a)
+	}
+	if t.Failed() || strings.Contains(d.out.String(), "Exception") {
+		t.Log(d.out.String())
+	}
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"example.org/app/internal/plugin"
+)
+
+// An extension is an instance of a class of the plugin, in whichever JVM there is.
+type extension struct {
+	module *module
+	// index is its position in the plugin.
+	index   int
+	class   string
+	points  []*plugin.Point
+	methods map[*plugin.Method]*plan
+
+	// broken is why it cannot be called although it is started.
+	broken atomic.Pointer[benched]
+	mu     sync.Mutex
+	// state is what hooks have made of it, to lead it there again.
+	state plugin.State
+}
+
+// describe takes what the JVM says of the extension.
+func (x *extension) describe(points []string, indexes []uint64) error {
+	for _, name := range points {
+		p, ok := plugin.FindPoint(name)
+		if !ok {
+			return fmt.Errorf("the extension %s implements %q, which is not an extension point", x.class, shorten(name))
+		}
+		if !slices.Contains(x.points, p) {
+			x.points = append(x.points, p)
+		}
+	}
+	if len(x.points) == 0 {
+		return fmt.Errorf("the extension %s implements no extension point", x.class)
+	}
+	for _, i := range indexes {
+		if i >= uint64(len(x.module.host.methods)) {
+			return fmt.Errorf("the extension %s implements a method with the number %d, which there is not", x.class, i)
+		}
+		method := x.module.host.methods[i]
+		x.methods[method] = x.module.host.plans[method]
+	}
+	return nil
+}
+
+// Class is the name of the class.
+func (x *extension) Class() string { return x.class }
+
+// Points are the extension points that the class implements.
+func (x *extension) Points() []*plugin.Point { return x.points }
+
+// Implements reports whether the class has the method.
+func (x *extension) Implements(m *plugin.Method) bool { return x.methods[m] != nil }
+
+// hookNumbers are how the other end knows hooks.
+var hookNumbers = map[plugin.Hook]byte{plugin.Start: 0, plugin.Pause: 1, plugin.Resume: 2, plugin.Stop: 3}
+
+// fail keeps calls away until the extension is started again.
+func (x *extension) fail(why error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.state == plugin.Started || x.state == plugin.Paused {
+		x.broken.Store(&benched{why})
+	}
+}
+
+// Hook runs a hook.
+func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
+	defer x.hold(ctx)()
+	if x.broken.Load() != nil || x.module.benched.Load() != nil {
+		switch h {
+		case plugin.Pause, plugin.Stop: // There is nothing that could be told.
+			x.note(h, nil)
+			return nil
+		}
+		if err := x.module.revive(ctx); err != nil {
+			return err
+		}
+	}
+	if x.broken.Load() != nil {
+		// It lives in a JVM in which it was never started.
+		if err := x.run(ctx, plugin.Start); err != nil {
+			return err
+		}
+		x.broken.Store(nil)
+		x.note(h, nil)
+		return nil
+	}
+	return x.run(ctx, h)
+}
+
+// run runs a hook where the extension is.
+func (x *extension) run(ctx context.Context, h plugin.Hook) error {
+	for {
+		b, err := x.module.bound()
+		if err != nil {
+			return err
+		}
+		x.module.host.hooks.RLock()
+		if err = x.runIn(ctx, b, h); !errors.Is(err, errUnsent) {
+			x.note(h, err)
+		}
+		x.module.host.hooks.RUnlock()
+		if !errors.Is(err, errUnsent) {
+			return b.describeLoss(ctx, err)
+		}
+		if err := x.module.next(ctx, b); err != nil {
+			return err
+		}
+	}
+}
+
+// runIn runs a hook in a JVM.
+func (x *extension) runIn(ctx context.Context, b *binding, h plugin.Hook) error {
+	a, err := b.request(ctx, kindHook, x.module, func(body []byte) ([]byte, error) {
+		return append(appendUint(body, b.extensions[x.index]), hookNumbers[h]), nil
+	})
+	a.free()
+	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		b.dump(ctx, "a hook took too long", slog.String("plugin", x.module.descriptor.ID), slog.String("extension", x.class), slog.String("hook", string(h)))
+	}
+	return err
+}
+
+// note takes note of what a hook made of the extension.
+func (x *extension) note(h plugin.Hook, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case h == plugin.Pause:
+		x.state = plugin.Paused
+	case h == plugin.Stop:
+		x.state = plugin.Stopped
+	case err == nil:
+		x.state = plugin.Started
+	}
+}
+
+// comeBack leads the extension into the state in which it was, in a new JVM.
+func (x *extension) comeBack(s *session) error {
+	x.mu.Lock()
+	state := x.state
+	x.mu.Unlock()
+	var hooks []plugin.Hook
+	switch state {
+	case plugin.Started:
+		hooks = []plugin.Hook{plugin.Start}
+	case plugin.Paused:
+		hooks = []plugin.Hook{plugin.Start, plugin.Pause}
+	}
+	b := x.module.binding.Load()
+	for _, h := range hooks {
+		ctx, cancel := x.module.host.limit(s.ctx)
+		err := x.runIn(ctx, b, h)
+		cancel()
+		if err != nil && h == plugin.Start {
+			return err
+		}
+	}
+	x.broken.Store(nil)
+	return nil
+}
+
+// Call calls a method.
+func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any, result any) (bool, error) {
+	p := x.methods[method]
+	if p == nil {
+		return false, fmt.Errorf("call %s of %s: the extension does not have it", method.Name, x.class)
+	}
+	if len(args) != len(p.params) {
+		return false, fmt.Errorf("call %s of %s: %d arguments for %d parameters", method.Name, x.class, len(args), len(p.params))
+	}
+	if x.module.host.opts.Debug.Port != 0 {
+		defer x.hold(ctx)()
+	}
+	for {
+		if b := x.broken.Load(); b != nil {
+			return false, b.why
+		}
+		b, err := x.module.bound()
+		if err != nil {
+			return false, err
+		}
+		a, err := b.request(ctx, kindCall, x.module, func(body []byte) ([]byte, error) {
+			body = appendUint(appendUint(body, b.extensions[x.index]), uint64(p.index))
+			return p.write(body, args)
+		})
+		switch {
+		case err == nil:
+			ok, err := p.read(*a.body, result)
+			a.free()
+			if err != nil {
+				err = fmt.Errorf("read the result of %s of %s: %w", method.Name, x.class, err)
+			}
+			return ok, err
+		case !errors.Is(err, errUnsent):
+			return false, err
+		}
+		if err := x.module.next(ctx, b); err != nil {
+			return false, err
+		}
+	}
+}
+
+// next waits for the JVM that comes after one that ended.
+func (m *module) next(ctx context.Context, b *binding) error {
+	if err := b.wait(ctx); err != nil {
+		return err
+	}
+	_, err := m.host.session(ctx, false)
+	if why := m.benched.Load(); why != nil {
+		return why.why
+	}
+	return err
+}
+
+// hold stops the clock of a call or a hook while debuggers can attach, because what a debugger holds the JVM does not
+// say.
+func (x *extension) hold(ctx context.Context) (leave func()) {
+	clock := plugin.HeldOf(ctx)
+	if x.module.host.opts.Debug.Port == 0 || clock == nil {
+		return func() {}
+	}
+	release := clock.Hold()
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-x.module.retired:
+		case <-done:
+		}
+		release()
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
+}
+
+var _ plugin.Extension = (*extension)(nil)

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
+)
+
+// TestFaultsOfCalls lets a plugin do what costs only its own call.
+func TestFaultsOfCalls(t *testing.T) {
+	w := newWorld(t, nil)
+	m := w.load("faults", faults(t, "faults"))
+	pid := w.Stats().PID
+
+	_, err := tell(t.Context(), m, "throw")
+	if x, ok := errors.AsType[*plugin.Exception](err); !ok || !strings.Contains(x.Message, "java.lang.IllegalStateException: it is broken") ||
+		!strings.Contains(x.Message, "because of this") || !strings.HasPrefix(x.Location, "Faults.java:") || !strings.Contains(x.Stack, "faults.Faults.act") {
+		t.Errorf("an exception: %#v", err)
+	}
+	_, err = tell(t.Context(), m, "refuse")
+	if e, ok := errors.AsType[*apierr.Error](err); !ok || e.Code != 5010 || e.Reason != "not with me" {
+		t.Errorf("a refusal: %v", err)
+	}
+	for what, want := range map[string]string{
+		"overflow": "java.lang.StackOverflowError", "wrapper": "java.lang.IllegalMonitorStateException", "giant": "16777216",
+	} {
+		if _, err := tell(t.Context(), m, what); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %.500v", what, err)
+		}
+	}
+	if text, err := tell(t.Context(), m, "large"); err != nil || len(text) != 4<<20 {
+		t.Errorf("a large result: %d bytes, %v", len(text), err)
+	}
+	for _, what := range []string{"sleep", "wait", "deadlock", "stubborn"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		if _, err := tell(ctx, m, what); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", what, err)
+		}
+		cancel()
+	}
+	waitFor(t, "the interruption", func() bool { return w.log.has("text=interrupted") })
+	w.says(m, "print", "print")
+	waitFor(t, "what the plugin prints", func() bool {
+		return w.log.has("to standard output", "to standard error", "to the log 5", "plugin=faults")
+	})
+	w.says(m, "echo", "echo")
+	if s := w.Stats(); s.PID != pid || s.Restarts != 0 {
+		t.Errorf("the JVM is another one: %+v", s)
+	}
+}
+
+// TestSpin proves that code that spins on every processor does not hold up other calls for long.
+func TestSpin(t *testing.T) {
+	w := newWorld(t, nil)
+	m := w.load("faults", faults(t, "faults"))
+	ctx, cancel := context.WithCancel(t.Context())
+	var spinning sync.WaitGroup
+	for range runtime.NumCPU() + 1 {
+		spinning.Go(func() {
+			if _, err := tell(ctx, m, "spin"); !errors.Is(err, context.Canceled) {
+				t.Errorf("spinning: %v", err)
+			}
+		})
+	}
+	waitFor(t, "the spinning", func() bool {
+		s, err := w.Measure(t.Context(), false)
+		return err == nil && s.Calls > 0
+	})
+	w.says(m, "echo", "echo")
+	cancel()
+	spinning.Wait()
+	w.says(m, "echo", "echo")
+}
+
+// TestFlood lets a plugin write without end: others are served, and what the log cannot take is counted.
+func TestFlood(t *testing.T) {
+	w := newWorld(t, nil)
+	m := w.load("faults", faults(t, "faults"))
+	var flood sync.WaitGroup
+	flood.Go(func() { w.says(m, "flood", "flooded") })
+	for range 50 {
+		w.says(m, "echo", "echo")
+	}
+	flood.Wait()
+	waitFor(t, "lines", func() bool { return w.log.has("of a flood that goes on") })
+}
+
+// TestSlowHook gives a hook up that does not end, and logs what its thread does.
+func TestSlowHook(t *testing.T) {
+	w := newWorld(t, nil)
+	w.server.values["slow/on-start"] = "sleep"
+	m, err := w.Load(t.Context(), plugin.Source{Name: "slow.jar", Data: faults(t, "slow")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := m.Extensions()[0].Hook(ctx, plugin.Start); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the error is %v", err)
+	}
+	if !w.log.has("threads of the Java host", "a hook took too long", "plugin=slow", "Faults.start") {
+		t.Error("the log lacks the threads")
+	}
+	w.says(m, "echo", "echo")
+}
+
+// load16 calls a plugin from many callers until the returned function is called, which says how many calls succeeded
+// and how many failed.
+func (w *world) load16(m plugin.Module) (done func() (good, bad int64)) {
+	var good, bad atomic.Int64
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for range 16 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				_, err := tell(ctx, m, "echo")
+				cancel()
+				if err != nil {
+					if errors.Is(err, context.DeadlineExceeded) {
+						w.t.Error("a call was held up:", err)
+						return
+					}
+					bad.Add(1)
+				} else {
+					good.Add(1)
+				}
+			}
+		})
+	}
+	return func() (int64, int64) {
+		close(stop)
+		wg.Wait()
+		return good.Load(), bad.Load()
+	}
+}
+
+// TestKilled kills the JVM under load, several times: it comes back with its plugins in their states.
+func TestKilled(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
+	busy := w.load("busy", faults(t, "busy"))
+	paused := w.load("paused", faults(t, "paused"))
+	if err := paused.Extensions()[0].Hook(t.Context(), plugin.Pause); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := w.Load(t.Context(), plugin.Source{Name: "loaded.jar", Data: faults(t, "loaded")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := w.load16(busy)
+	for round := range int64(3) {
+		before := w.Stats()
+		// Calls that wait are lost at once.
+		lost := make(chan error, 1)
+		go func() {
+			_, err := tell(context.Background(), busy, "wait")
+			lost <- err
+		}()
+		waitFor(t, "calls", func() bool {
+			s, err := w.Measure(t.Context(), false)
+			return err == nil && s.Calls > 0
+		})
+		if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-lost; err == nil || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a call that was on its way: %v", err)
+		}
+		waitFor(t, "another JVM", func() bool { s := w.Stats(); return s.Up && s.PID != before.PID && s.Restarts == round+1 })
+		w.says(busy, "echo", "echo")
+	}
+	good, bad := done()
+	if good == 0 {
+		t.Error("no call succeeded")
+	}
+	t.Logf("%d calls succeeded and %d were lost", good, bad)
+	for id, want := range map[string]string{
+		"busy": "start start start start", "paused": "start pause start pause start pause start pause", "loaded": "",
+	} {
+		if got := w.server.get(id, "hooks"); got != want {
+			t.Errorf("the hooks of %s are %q", id, got)
+		}
+	}
+	if err := loaded.Extensions()[0].Hook(t.Context(), plugin.Start); err != nil {
+		t.Error(err)
+	}
+	if err := paused.Extensions()[0].Hook(t.Context(), plugin.Resume); err != nil {
+		t.Error(err)
+	}
+	w.says(paused, "echo", "echo")
+}
+
+// TestDeaths lets plugins end the JVM in several ways.
+func TestDeaths(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
+	m := w.load("deadly", faults(t, "deadly"))
+	for what, want := range map[string]string{"crash": "SIGSEGV", "memory": "OutOfMemoryError", "halt": "exit status 9", "exit": "exit status 7"} {
+		restarts := w.Stats().Restarts
+		if _, err := tell(t.Context(), m, what); err == nil {
+			t.Errorf("%s: it is survived", what)
+		}
+		w.says(m, "echo", "echo")
+		if w.Stats().Restarts != restarts+1 {
+			t.Errorf("%s: the JVM was not started again", what)
+		}
+		if !w.log.has("the Java host died", want) {
+			t.Errorf("%s: the log lacks %s", what, want)
+		}
+	}
+}
+
+// TestExit stops the server if a plugin says so.
+func TestExit(t *testing.T) {
+	exits := make(chan string, 1)
+	w := newWorld(t, func(o *java.Options) {
+		o.Exit = func(id string, status int) { exits <- fmt.Sprint(id, " ", status) }
+	})
+	m := w.load("leaver", faults(t, "leaver"))
+	if _, err := tell(t.Context(), m, "exit"); err == nil {
+		t.Error("the call succeeds")
+	}
+	if got := <-exits; got != "leaver 7" {
+		t.Errorf("the server hears %q", got)
+	}
+	if _, err := tell(t.Context(), m, "echo"); err == nil || !strings.Contains(err.Error(), `plugin "leaver" stops the server by System.exit(7)`) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestCrashLoop takes the plugin out of service that crashes the JVM again and again, and lets the others go on.
+func TestCrashLoop(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Crashes, o.CrashWindow = 3, time.Hour })
+	good := w.load("good", faults(t, "good"))
+	bad := w.load("bad", faults(t, "bad"))
+	for range 3 {
+		if _, err := tell(t.Context(), bad, "halt"); err == nil {
+			t.Fatal("it is survived")
+		}
+	}
+	waitFor(t, "the quarantine", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.broken) > 0
+	})
+	if got := fmt.Sprint(w.broken); !strings.HasPrefix(got, "[bad/: the Java host died 3 times within 1h0m0s, the last time because: the Java host ended (exit status 9)") {
+		t.Errorf("it is said %s", got)
+	}
+	if _, err := tell(t.Context(), bad, "echo"); err == nil || !strings.Contains(err.Error(), "died 3 times") {
+		t.Errorf("the error is %v", err)
+	}
+	w.says(good, "echo", "echo")
+	x := bad.Extensions()[0]
+	for _, h := range []plugin.Hook{plugin.Pause, plugin.Resume} {
+		if err := x.Hook(t.Context(), h); err != nil {
+			t.Errorf("%s: %v", h, err)
+		}
+	}
+	w.says(bad, "echo", "echo")
+	if got := w.server.get("bad", "hooks"); !strings.HasSuffix(got, "start start start start") {
+		t.Errorf("the hooks are %q", got)
+	}
+}
+
+// TestLoopAtStart takes a plugin out of service whose start ends the JVM, now that it comes back after a crash.
+func TestLoopAtStart(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Crashes, o.CrashWindow = 3, time.Hour })
+	good := w.load("good", faults(t, "good"))
+	bad := w.load("bad", faults(t, "bad"))
+	w.server.mu.Lock()
+	w.server.values["bad/on-start"] = "halt"
+	w.server.mu.Unlock()
+	if err := syscall.Kill(w.Stats().PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the quarantine", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.broken) > 0
+	})
+	w.says(good, "echo", "echo")
+	if _, err := tell(t.Context(), bad, "echo"); err == nil {
+		t.Error("the plugin is there")
+	}
+	w.server.mu.Lock()
+	w.server.values["bad/on-start"] = "throw"
+	w.server.mu.Unlock()
+	x := bad.Extensions()[0]
+	if err := x.Hook(t.Context(), plugin.Resume); err == nil || !strings.Contains(err.Error(), "it is broken") {
+		t.Errorf("the error is %v", err)
+	}
+	if err := x.Hook(t.Context(), plugin.Stop); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStartThatFailsLater keeps the extension away that cannot be started again after a crash, and no other.
+func TestStartThatFailsLater(t *testing.T) {
+	w := newWorld(t, nil)
+	good := w.load("good", faults(t, "good"))
+	bad := w.load("bad", faults(t, "bad"))
+	w.server.mu.Lock()
+	w.server.values["bad/on-start"] = "throw"
+	w.server.mu.Unlock()
+	if err := syscall.Kill(w.Stats().PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the JVM", func() bool { return w.Stats().Restarts == 1 && w.Stats().Up })
+	w.says(good, "echo", "echo")
+	if _, err := tell(t.Context(), bad, "echo"); err == nil || !strings.Contains(err.Error(), "could not be started again after the Java host died: java.lang.IllegalStateException: it is broken") {
+		t.Errorf("the error is %v", err)
+	}
+	if got := fmt.Sprint(w.broken); !strings.Contains(got, "bad/faults.Faults: the extension could not be started again") {
+		t.Errorf("it is said %s", got)
+	}
+}
+
+// TestPendingCap refuses calls when too many are on their way, and hooks and others as well.
+func TestPendingCap(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.MaxPending = 50 })
+	m := w.load("faults", faults(t, "faults"))
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	var refused atomic.Int64
+	for range 80 {
+		waiting.Go(func() {
+			if _, err := tell(ctx, m, "wait"); errors.Is(err, java.ErrBusy) {
+				refused.Add(1)
+			}
+		})
+	}
+	waitFor(t, "refusals", func() bool { return refused.Load() == 30 })
+	cancel()
+	waiting.Wait()
+	waitFor(t, "the end of the calls", func() bool {
+		_, err := tell(t.Context(), m, "echo")
+		return err == nil
+	})
+}
+
+// TestServerKilled proves that no JVM stays behind when the server is killed.
+func TestServerKilled(t *testing.T) {
+	child, pids := startChild(t)
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait() // It was killed.
+	pid, err := strconv.Atoi(pids)
+	if err != nil {
+		t.Fatalf("the child says %q", pids)
+	}
+	waitFor(t, "the end of the JVM", func() bool { return !runs(pid) })
+}
+
+// runs reports whether a process is there and no zombie.
+func runs(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	return fields[0] != "Z"
+}

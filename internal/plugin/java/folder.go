@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// folderPattern names the folders in which hosts keep copies of jars.
+const folderPattern = "app-java-"
+
+// A folder has what the JVM reads: the host's jar and a copy of each plugin, because files of operators change while
+// they are used. It is locked as long as its process lives, so that others know which ones were left behind.
+type folder struct {
+	path string
+	lock *os.File
+}
+
+// openFolder makes a folder in a parent, and removes those that servers left there which were killed.
+func openFolder(parent string) (_ *folder, err error) {
+	removeLeft(parent)
+	for range 3 { // Another server that starts at this moment may take a new folder for one that was left.
+		var path string
+		if path, err = os.MkdirTemp(parent, folderPattern); err != nil {
+			break
+		}
+		f := &folder{path: path}
+		if f.lock, err = lockFolder(path); err == nil {
+			return f, nil
+		}
+		os.RemoveAll(path)
+	}
+	return nil, fmt.Errorf("make a folder for the Java host: %w", err)
+}
+
+func lockFolder(path string) (*os.File, error) {
+	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return lock, nil
+}
+
+// removeLeft removes the folders that nobody holds.
+func removeLeft(parent string) {
+	found, _ := filepath.Glob(filepath.Join(parent, folderPattern+"*"))
+	for _, path := range found {
+		// One without a lock is being made at this moment.
+		if _, err := os.Stat(filepath.Join(path, "lock")); err != nil {
+			continue
+		}
+		if lock, err := lockFolder(path); err == nil {
+			os.RemoveAll(path)
+			lock.Close()
+		}
+	}
+}
+
+// write puts a file into the folder.
+func (f *folder) write(name string, data []byte) (path string, err error) {
+	path = filepath.Join(f.path, name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		os.Remove(path)
+		return "", fmt.Errorf("copy a jar for the Java host: %w", err)
+	}
+	return path, nil
+}
+
+func (f *folder) remove() error {
+	err := os.RemoveAll(f.path)
+	f.lock.Close()
+	return err
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// The jars that Jar returns.
+const (
+	// HostJar is the program that runs plugins, with all that it needs.
+	HostJar = "app-plugin-host.jar"
+	// APIJar is what plugins are compiled against.
+	APIJar = "app-plugin-api.jar"
+	// TestJar is what tests of plugins are compiled against.
+	TestJar = "app-plugin-test.jar"
+)
+
+//go:embed jars
+var jars embed.FS
+
+// ErrNoJars is that this program was built without the jars.
+var ErrNoJars = errors.New("this program was built without what runs Java plugins: build it with make build on a machine with a JDK of version 21 or newer and Maven")
+
+// Jar returns one of the jars that the program carries.
+func Jar(name string) ([]byte, error) {
+	data, err := jars.ReadFile("jars/" + name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("jar %q: %w", name, ErrNoJars)
+	}
+	return data, err
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package java runs plugins that are written in Java. They run in a JVM of their own, which the package starts with the
+// first plugin, speaks to over two pipes, and starts anew when it dies.
+//
+// It knows nothing of who is called when, or of what a failure means: the package above does. What happens inside the
+// JVM is the business of the program in sdk/java.
+package java
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/app/internal/plugin"
+)
+
+// Options are what a host needs. All may be missing.
+type Options struct {
+	// Home is the folder of the Java to use; if it is empty, one is looked for.
+	Home string
+	// MaxHeap is how many bytes the heap of the JVM may have; 0 is 64 MiB.
+	MaxHeap int64
+	// MaxPending is how many calls may be on their way at once; 0 is 10,000. More fail at once.
+	MaxPending int
+	// Strict refuses plugins with classes that the host has as well.
+	Strict bool
+	// Debug says where debuggers attach.
+	Debug Debug
+	// Flags are further ones of the JVM.
+	Flags []string
+	// Folder is where the copies of jars lie; if it is empty, in the system's folder for temporary files.
+	Folder string
+
+	// Server is what plugins can use of the server. If it is nil, or its storage is, that is refused with a sentence.
+	Server plugin.Server
+	// Log gets what plugins and the JVM write.
+	Log *slog.Logger
+	// HookTimeout is how long a hook may take when plugins are brought back after a crash; nil is 30 seconds.
+	HookTimeout func() time.Duration
+	// Broken is told of an extension that could not be brought back after a crash, or whose plugin crashed the JVM again
+	// and again. An empty class stands for all extensions of the plugin. It must not block.
+	Broken func(pluginID, class, why string)
+	// Exit is told that a plugin ended the JVM by System.exit, by which it means the server. It must not block. The id is
+	// empty if it is not known which plugin it was. If Exit is nil, that is a crash like any other.
+	Exit func(pluginID string, status int)
+	// Crashes is how many crashes within CrashWindow are too many; 0 are 5 within a minute.
+	Crashes     int
+	CrashWindow time.Duration
+}
+
+// Debug says how plugins are debugged.
+type Debug struct {
+	// Port is where debuggers attach, on this machine only; 0 is nowhere. With it, time limits of calls and hooks do not
+	// count.
+	Port int
+	// Suspend lets the JVM wait for a debugger before it does anything.
+	Suspend bool
+}
+
+// A Host runs Java plugins.
+type Host struct {
+	opts    Options
+	plans   map[*plugin.Method]*plan
+	methods []*plugin.Method
+	ctx     context.Context
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+
+	// gate lets only one JVM start or end at a time. hooks is held for reading by hooks that are on their way.
+	gate   sync.Mutex
+	folder *folder
+	jar    string
+	java   Runtime
+	copies int
+	hooks  sync.RWMutex
+
+	mu       sync.Mutex
+	modules  []*module
+	loading  int
+	current  *session
+	attempt  *attempt
+	crashes  []crash
+	restarts int64
+	last     error
+	exited   error
+	closed   bool
+}
+
+// New makes a host. It starts nothing. It fails if a type of an extension point has no counterpart in Java.
+func New(opts Options) (*Host, error) {
+	if opts.MaxHeap == 0 {
+		opts.MaxHeap = 64 << 20
+	}
+	if opts.MaxPending == 0 {
+		opts.MaxPending = 10_000
+	}
+	if opts.Folder == "" {
+		opts.Folder = os.TempDir()
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.HookTimeout == nil {
+		opts.HookTimeout = func() time.Duration { return 30 * time.Second }
+	}
+	if opts.Broken == nil {
+		opts.Broken = func(string, string, string) {}
+	}
+	if opts.Crashes == 0 {
+		opts.Crashes = 5
+	}
+	if opts.CrashWindow == 0 {
+		opts.CrashWindow = time.Minute
+	}
+	h := &Host{opts: opts}
+	var err error
+	if h.plans, h.methods, err = newPlans(plugin.Points); err != nil {
+		return nil, err
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h, nil
+}
+
+// Language is Java.
+func (h *Host) Language() plugin.Language { return plugin.Java }
+
+// loadTime bounds how long a plugin may take to be loaded, without a debugger.
+const loadTime = time.Minute
+
+// Load makes a module of a jar.
+func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, error) {
+	m, err := newModule(h, src)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	h.loading++
+	h.mu.Unlock()
+	defer h.leave(ctx)
+	if h.opts.Debug.Port == 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, loadTime)
+		defer cancel()
+	}
+	if err := m.load(ctx, src.Data); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	h.modules = append(h.modules, m)
+	h.mu.Unlock()
+	return m, nil
+}
+
+// leave ends a load. If no plugin is there, the JVM ends.
+func (h *Host) leave(ctx context.Context) {
+	h.mu.Lock()
+	h.loading--
+	h.mu.Unlock()
+	h.rest(ctx)
+}
+
+// forget removes a module.
+func (h *Host) forget(m *module) {
+	h.mu.Lock()
+	h.modules = slices.DeleteFunc(slices.Clone(h.modules), func(other *module) bool { return other == m })
+	h.mu.Unlock()
+}
+
+// Close ends the modules that are left and the JVM.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	h.closed = true
+	left := h.modules
+	h.mu.Unlock()
+	h.cancel()
+	var errs []error
+	for _, m := range left {
+		errs = append(errs, m.Close(ctx))
+	}
+	h.work.Wait()
+	h.rest(ctx)
+	return errors.Join(errs...)
+}
+
+// errHostClosed is that the server stops.
+var errHostClosed = errors.New("the Java host is closed")
+
+// describeLoss says why a request that was on its way has no answer.
+func (s *session) describeLoss(ctx context.Context, err error) error {
+	if !errors.Is(err, errEnded) {
+		return err
+	}
+	select {
+	case <-s.over:
+		return fmt.Errorf("%w: %w", errEnded, s.why)
+	case <-ctx.Done():
+		return err
+	}
+}
+
+var _ plugin.Host = (*Host)(nil)

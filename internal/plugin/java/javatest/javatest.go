@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package javatest makes jars of plugins for tests, by compiling their sources with the Java that runs them. It is for
+// tests only.
+package javatest
+
+import (
+	"archive/zip"
+	"bytes"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.org/app/internal/plugin/java"
+)
+
+// A Plugin is a plugin to compile.
+type Plugin struct {
+	// ID, Version and Class are for the descriptor.
+	ID, Version, Class string
+	// Descriptor is the whole plugin.yaml instead; "-" is none.
+	Descriptor string
+	// Sources are Java files by their paths.
+	Sources map[string]string
+	// Flags are further ones for the compiler.
+	Flags []string
+	// Files are others in the jar by their names.
+	Files map[string]string
+	// Only is the folder of the classes that the jar gets; empty is all. Plugins with the same sources are compiled once.
+	Only string
+	// Without are classes that are compiled and then left out, by their names with slashes.
+	Without []string
+}
+
+// Sources reads the Java files below a folder.
+func Sources(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".java" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		files[filepath.ToSlash(name)] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// Home is the folder of the JDK.
+func Home(t testing.TB) string {
+	t.Helper()
+	r, err := java.Find(t.Context(), os.Getenv("APP_TEST_JAVA_HOME"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Home
+}
+
+// compiled has what was compiled before, as compiling is what takes time.
+var compiled sync.Map
+
+// Jar compiles a plugin and returns its jar.
+func Jar(t testing.TB, p Plugin) []byte {
+	t.Helper()
+	classes := compile(t, p)
+	classes = maps.Clone(classes)
+	maps.DeleteFunc(classes, func(name, _ string) bool {
+		return !strings.HasPrefix(name, p.Only) || slices.Contains(p.Without, strings.TrimSuffix(name, ".class"))
+	})
+	descriptor := p.Descriptor
+	if descriptor == "" {
+		descriptor = "id: " + p.ID + "\nversion: " + p.Version + "\nclass: " + p.Class + "\n"
+	}
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	add := func(name, text string) {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = w.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if descriptor != "-" {
+		add("plugin.yaml", descriptor)
+	}
+	for _, files := range []map[string]string{classes, p.Files} {
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			add(name, files[name])
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// compile returns the classes of a plugin by the names of their files.
+func compile(t testing.TB, p Plugin) map[string]string {
+	t.Helper()
+	if len(p.Sources) == 0 {
+		return nil
+	}
+	key := strings.Join(p.Flags, "\x00")
+	for _, name := range slices.Sorted(maps.Keys(p.Sources)) {
+		key += "\x00" + name + "\x00" + p.Sources[name]
+	}
+	if classes, ok := compiled.Load(key); ok {
+		return classes.(map[string]string)
+	}
+	host, err := java.Jar(java.HostJar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name string, data []byte) string {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	out := filepath.Join(dir, "classes")
+	args := append([]string{
+		"-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-nowarn", "-g", "-proc:none", "-Xlint:none",
+		"-d", out, "-cp", write("host.jar", host),
+	}, p.Flags...)
+	if !slices.Contains(p.Flags, "--release") {
+		args = append(args, "--release", "21")
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Sources)) {
+		args = append(args, write("sources/"+name, []byte(p.Sources[name])))
+	}
+	if text, err := exec.CommandContext(t.Context(), filepath.Join(Home(t), "bin", "javac"), args...).CombinedOutput(); err != nil {
+		t.Fatalf("javac: %v\n%s", err, text)
+	}
+	classes := make(map[string]string)
+	err = filepath.WalkDir(out, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(out, path)
+		classes[filepath.ToSlash(name)] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled.Store(key, classes)
+	return classes
+}

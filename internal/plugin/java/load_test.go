@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"example.org/app/internal/config"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/java/javatest"
+)
+
+// shape makes a plugin in a package of its own of the source of its classes.
+func shape(name, plug, extension string) map[string]string {
+	header := "package " + name + "; import im.app.plugin.*; import im.app.plugin.model.*; import im.app.service.infra.plugin.extension.*; import java.util.*;\n"
+	return map[string]string{name + "/P.java": header + plug, name + "/E.java": header + extension}
+}
+
+const (
+	goodPlugin    = "public class P extends AppPlugin { public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(E.class); } }"
+	goodExtension = "public class E extends AppExtension implements ClientRequestHandler { public ClientRequest transform(ClientRequest r) { return Helper.help(r); }\n static class Helper { static ClientRequest help(ClientRequest r) { return r; } } }"
+)
+
+// TestBadPlugins refuses plugins that are not what they must be, each with a sentence, and leaves nothing behind.
+func TestBadPlugins(t *testing.T) {
+	folder := t.TempDir()
+	w := newWorld(t, func(o *java.Options) { o.Folder = folder })
+	anchor := w.load("anchor", faults(t, "anchor"))
+	// All of them are compiled at once.
+	sources := map[string]string{}
+	shapes := func(plug, extension string) javatest.Plugin {
+		name := fmt.Sprint("shape", len(sources)/2)
+		maps.Copy(sources, shape(name, plug, extension))
+		return javatest.Plugin{ID: "shape", Class: name + ".P", Sources: sources, Only: name + "/"}
+	}
+	good := shapes(goodPlugin, goodExtension)
+	with := func(change func(*javatest.Plugin)) javatest.Plugin {
+		p := good
+		change(&p)
+		return p
+	}
+	for _, c := range []struct {
+		name   string
+		plugin javatest.Plugin
+		want   []string
+	}{
+		{"no descriptor", with(func(p *javatest.Plugin) { p.Descriptor = "-" }), []string{"no plugin.yaml"}},
+		{"no such class", with(func(p *javatest.Plugin) { p.Class = "shape0.Nowhere" }), []string{"shape0.Nowhere"}},
+		{"no plugin", with(func(p *javatest.Plugin) { p.Class = "shape0.E" }), []string{"shape0.E", "AppPlugin"}},
+		{"constructor", shapes("public class P extends AppPlugin { public P(int n) {} public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(E.class); } }", goodExtension), []string{".P ", "constructor"}},
+		{"private constructor", shapes("public class P extends AppPlugin { private P() {} public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(E.class); } }", goodExtension), []string{".P ", "constructor"}},
+		{"constructor throws", shapes("public class P extends AppPlugin { public P() { throw new IllegalStateException(\"not today\"); } public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(E.class); } }", goodExtension), []string{"not today"}},
+		{"no extensions", shapes("public class P extends AppPlugin { public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(); } }", goodExtension), []string{"getExtensions"}},
+		{"null", shapes("public class P extends AppPlugin { public Collection<Class<? extends AppExtension>> getExtensions() { return null; } }", goodExtension), []string{"getExtensions"}},
+		{"no point", shapes(goodPlugin, "public class E extends AppExtension {}"), []string{".E ", "extension point"}},
+		{"constructor of an extension", shapes(goodPlugin, "public class E extends AppExtension implements ClientRequestHandler { public E(int n) {} }"), []string{".E ", "constructor"}},
+		{"both ways", shapes(goodPlugin, "public class E extends AppExtension implements ClientRequestHandler { public ClientRequest transform(ClientRequest r) { return r; }\n public java.util.concurrent.CompletionStage<ClientRequest> transformAsync(ClientRequest r) { return null; } }"), []string{".E ", "transform", "transformAsync"}},
+		{"wrong annotation", shapes(goodPlugin, "public class E extends AppExtension implements ClientRequestHandler { @ExtensionPointMethod public void transfrom(ClientRequest r) { } }"), []string{".E ", "transfrom"}},
+		{"class of the extension is missing", with(func(p *javatest.Plugin) { p.Without = []string{"shape0/E"} }), []string{"NoClassDefFoundError", "shape0/E"}},
+		{"newer bytecode", with(func(p *javatest.Plugin) {
+			p.Files = map[string]string{"shape0/P.class": "\xca\xfe\xba\xbe\x00\x00\x03\xe7"}
+			p.Without = []string{"shape0/P"}
+		}), []string{"999"}},
+		{"server while it is loaded", shapes(goodPlugin, "public class E extends AppExtension implements ClientRequestHandler { public E() { storage().keys(\"\"); } }"), []string{"while"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := w.Load(t.Context(), plugin.Source{Name: "shape.jar", Data: javatest.Jar(t, c.plugin)})
+			if err == nil {
+				t.Fatal("it is loaded", m.Close(t.Context()))
+			}
+			for _, part := range c.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%v lacks %q", err, part)
+				}
+			}
+			t.Log(err)
+		})
+	}
+	stats, err := w.Measure(t.Context(), true)
+	if err != nil || stats.Loaders != 1 {
+		t.Errorf("%d loaders are left, %v", stats.Loaders, err)
+	}
+	if found, _ := filepath.Glob(filepath.Join(folder, "*", "plugin-*.jar")); len(found) != 1 {
+		t.Errorf("the copies are %v", found)
+	}
+	if err := anchor.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(folder); len(left) != 0 {
+		t.Errorf("the folder has %v", left)
+	}
+}
+
+// TestMissingClassLater passes the error on that a class is missing when it is needed.
+func TestMissingClassLater(t *testing.T) {
+	w := newWorld(t, nil)
+	m := w.load("shape", javatest.Jar(t, javatest.Plugin{ID: "shape", Class: "shape.P", Sources: shape("shape", goodPlugin, goodExtension), Without: []string{"shape/E$Helper"}}))
+	var out *plugin.ClientRequest
+	if _, err := m.Extensions()[0].Call(t.Context(), plugin.TransformRequest, []any{&plugin.ClientRequest{}}, &out); err == nil || !strings.Contains(err.Error(), "NoClassDefFoundError: shape/E$Helper") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestNoJava says what is missing.
+func TestNoJava(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Home = t.TempDir() })
+	if _, err := w.Load(t.Context(), plugin.Source{Name: "a.jar", Data: faults(t, "a")}); !errors.Is(err, java.ErrNoJava) {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := java.Jar("nothing.jar"); !errors.Is(err, java.ErrNoJars) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestLeftFolders removes what servers left that were killed, and nothing of those that live.
+func TestLeftFolders(t *testing.T) {
+	folder := t.TempDir()
+	left := filepath.Join(folder, "app-java-1")
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(left, "lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	one := newWorld(t, func(o *java.Options) { o.Folder = folder })
+	other := newWorld(t, func(o *java.Options) { o.Folder = folder })
+	a, b := one.load("a", faults(t, "a")), other.load("b", faults(t, "b"))
+	one.says(a, "echo", "echo")
+	other.says(b, "echo", "echo")
+	if found, _ := os.ReadDir(folder); len(found) != 2 {
+		t.Errorf("the folders are %v", found)
+	}
+}
+
+// TestUnloading proves that plugins that are gone leave no classes, in 300 rounds.
+func TestUnloading(t *testing.T) {
+	w := newWorld(t, nil)
+	anchor := w.load("anchor", faults(t, "anchor"))
+	jar := faults(t, "round")
+	var first java.Stats
+	for round := range 300 {
+		m := w.load("round", jar)
+		w.says(m, "echo", "echo")
+		if err := m.Extensions()[0].Hook(t.Context(), plugin.Stop); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if round == 50 {
+			s, err := w.Measure(t.Context(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first = s
+		}
+	}
+	waitFor(t, "the classes to go", func() bool {
+		s, err := w.Measure(t.Context(), true)
+		// What the compiler of the JVM learns of the host's own code takes some room as well.
+		return err == nil && s.Loaders == 1 && s.Classes <= first.Classes+50 && s.Metaspace <= first.Metaspace+2<<20
+	})
+	w.says(anchor, "echo", "echo")
+
+	m := w.load("round", jar)
+	w.says(m, "thread", "thread")
+	if err := m.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !w.log.has("threads of a plugin still run", "left behind") {
+		t.Error("the log does not name the thread that is left")
+	}
+}
+
+// TestHotSwap replaces a plugin again and again while it is called: no call is lost.
+func TestHotSwap(t *testing.T) {
+	w := newWorld(t, nil)
+	settings := config.Default().Plugin
+	manager := plugin.NewManager(plugin.Options{
+		Roles: []plugin.Role{plugin.Service}, Hosts: []plugin.Host{w.Host}, Logger: slog.New(slog.DiscardHandler), Settings: func() config.Plugin { return settings },
+	})
+	defer func() {
+		if err := manager.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	jar := faults(t, "swapped")
+	p, err := manager.Load(t.Context(), plugin.Java, plugin.Source{Name: "a.jar", Data: jar})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manager.Do(t.Context(), p, plugin.Start)
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	var calls atomic.Int64
+	for range 8 {
+		wg.Go(func() {
+			for !done.Load() {
+				r, err := plugin.Pass(context.Background(), manager, plugin.TransformRequest, &plugin.ClientRequest{ClientIP: "x"})
+				if err != nil || r.ClientIP != "x!" {
+					t.Errorf("a call is lost: %+v, %v", r, err)
+					return
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	for range 10 {
+		seen := calls.Load()
+		if _, err := manager.Replace(t.Context(), plugin.Java, plugin.Source{Name: "a.jar", Data: jar}); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "calls", func() bool { return calls.Load() > seen || t.Failed() })
+	}
+	done.Store(true)
+	wg.Wait()
+	if fmt.Sprint(len(manager.Plugins())) != "1" {
+		t.Errorf("the plugins are %v", manager.Plugins())
+	}
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"context"
+	"log/slog"
+)
+
+// A line is what a plugin wrote.
+type line struct {
+	module                 *module
+	level                  slog.Level
+	logger, message, stack string
+}
+
+// maxLines is how many lines may wait to be written. More are dropped and counted: calls come first.
+const maxLines = 4096
+
+var levels = []slog.Level{slog.LevelError, slog.LevelWarn, slog.LevelInfo, slog.LevelDebug}
+
+// logged takes a line.
+func (s *session) logged(r *in) {
+	l := line{module: s.module(r.uint()), level: slog.LevelInfo}
+	if n := int(r.byte()); n < len(levels) {
+		l.level = levels[n]
+	}
+	if !s.host.opts.Log.Enabled(context.Background(), l.level) {
+		return
+	}
+	l.logger, l.message, l.stack = r.string(), r.string(), r.string()
+	select {
+	case s.lines <- l:
+	default:
+		s.lost.Add(1)
+	}
+}
+
+// writeLog writes lines until the session ends.
+func (s *session) writeLog() {
+	for l := range s.lines {
+		attrs := make([]slog.Attr, 0, 5)
+		if l.module != nil {
+			attrs = append(attrs, slog.String("plugin", l.module.descriptor.ID), slog.String("version", l.module.descriptor.Version))
+		}
+		attrs = append(attrs, slog.String("logger", l.logger), slog.String("text", l.message))
+		if l.stack != "" {
+			attrs = append(attrs, slog.String("stack", l.stack))
+		}
+		s.log.LogAttrs(context.Background(), l.level, "plugin says", attrs...)
+		if n := s.lost.Swap(0); n > 0 {
+			s.log.Warn("plugins wrote more than the log could take, and lines are missing", slog.Int64("lines", n))
+		}
+	}
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"example.org/app/internal/plugin"
+)
+
+// A module is a plugin that was loaded. It outlives the JVM: each one gets it anew, from the copy of its jar.
+type module struct {
+	host       *Host
+	descriptor descriptor
+	// name is the file as the operator knows it, copy the one that the JVM reads.
+	name, copy string
+	extensions []*extension
+	warnings   []string
+	// binding is where the plugin is at present. benched is why it is nowhere, and does not come back by itself.
+	binding atomic.Pointer[binding]
+	benched atomic.Pointer[benched]
+	retired chan struct{}
+	retire  sync.Once
+
+	// mu serialises loading and closing.
+	mu     sync.Mutex
+	closed bool
+}
+
+type benched struct{ why error }
+
+// A binding is the place of a module in a JVM.
+type binding struct {
+	*session
+	number uint64
+	// extensions are the numbers of the extensions, in their order.
+	extensions []uint64
+}
+
+// errClosed is the error of calls of a module that is gone.
+var errClosed = errors.New("the plugin is closed")
+
+// newModule checks a jar and reads what it says of itself.
+func newModule(h *Host, src plugin.Source) (*module, error) {
+	a, err := openArchive(src.Data)
+	if err != nil {
+		return nil, err
+	}
+	name, text, err := a.descriptor()
+	if err != nil {
+		return nil, err
+	}
+	m := &module{host: h, name: src.Name, retired: make(chan struct{})}
+	if m.descriptor, err = parseDescriptor(name, text); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// load loads the plugin for the first time.
+func (m *module) load(ctx context.Context, data []byte) (err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for {
+		s, err := m.host.session(ctx, true)
+		if err != nil {
+			return err
+		}
+		if m.copy == "" {
+			if m.copy, err = m.host.keep(data); err != nil {
+				return err
+			}
+		}
+		if err = m.bind(ctx, s); errors.Is(err, errUnsent) {
+			if err = s.wait(ctx); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			os.Remove(m.copy)
+			return s.describeLoss(ctx, err)
+		}
+		return nil
+	}
+}
+
+// keep copies a jar to where the JVM reads it.
+func (h *Host) keep(data []byte) (path string, err error) {
+	h.mu.Lock()
+	h.copies++
+	name := fmt.Sprintf("plugin-%d.jar", h.copies)
+	h.mu.Unlock()
+	return h.folder.write(name, data)
+}
+
+// wait waits until a session that ends has ended.
+func (s *session) wait(ctx context.Context) error {
+	select {
+	case <-s.over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// bind lets the JVM load the plugin. The module is locked.
+func (m *module) bind(ctx context.Context, s *session) error {
+	a, err := s.request(ctx, kindLoad, m, func(b []byte) ([]byte, error) {
+		d := m.descriptor
+		b = appendString(appendString(appendString(appendString(b, d.ID), d.Version), d.class), m.copy)
+		return appendString(appendBool(b, m.host.opts.Strict), m.name), nil
+	})
+	if err != nil {
+		return err
+	}
+	defer a.free()
+	r := &in{b: *a.body}
+	b := &binding{session: s, number: r.uint()}
+	var extensions []*extension
+	for range r.count() {
+		x := &extension{module: m, index: len(extensions), methods: make(map[*plugin.Method]*plan), state: plugin.Loaded}
+		b.extensions = append(b.extensions, r.uint())
+		x.class = r.string()
+		points := r.strings()
+		n := r.count()
+		indexes := make([]uint64, 0, n)
+		for range n {
+			indexes = append(indexes, r.uint())
+		}
+		if r.err == nil {
+			if err := x.describe(points, indexes); err != nil {
+				return err
+			}
+		}
+		extensions = append(extensions, x)
+	}
+	warnings := r.strings()
+	if err := r.end(); err != nil {
+		return fmt.Errorf("load the plugin: %w", err)
+	}
+	if m.extensions == nil {
+		m.extensions, m.warnings = extensions, warnings
+		for _, w := range warnings {
+			m.logger().Warn("a plugin was loaded with a warning", slog.String("warning", w))
+		}
+	} else if !slices.EqualFunc(m.extensions, extensions, func(a, b *extension) bool { return a.class == b.class }) {
+		return errors.New("the plugin has other extensions than when it was loaded first")
+	}
+	s.add(b.number, m)
+	m.binding.Store(b)
+	m.benched.Store(nil)
+	return nil
+}
+
+func (m *module) logger() *slog.Logger {
+	return m.host.opts.Log.With(slog.String("plugin", m.descriptor.ID), slog.String("version", m.descriptor.Version))
+}
+
+// bench takes the module out of service until somebody resumes it.
+func (m *module) bench(why error) {
+	m.benched.Store(&benched{why})
+	m.binding.Store(nil)
+	for _, x := range m.extensions {
+		x.fail(why)
+	}
+}
+
+// comeBack loads the plugin into a new JVM and leads its extensions into the states in which they were.
+func (m *module) comeBack(s *session) (failed []failure) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil
+	}
+	ctx, cancel := m.host.limit(s.ctx)
+	defer cancel()
+	if err := m.bind(ctx, s); err != nil {
+		if s.ctx.Err() != nil {
+			return nil
+		}
+		why := fmt.Errorf("the plugin could not be loaded again after the Java host died: %w", err)
+		m.bench(why)
+		return []failure{{module: m, why: why.Error()}}
+	}
+	for _, x := range m.extensions {
+		if err := x.comeBack(s); err != nil && s.ctx.Err() == nil {
+			why := fmt.Errorf("the extension could not be started again after the Java host died: %w", err)
+			x.fail(why)
+			failed = append(failed, failure{m, x.class, why.Error()})
+		}
+	}
+	return failed
+}
+
+// limit is a context for what has no caller with a time limit: it ends with the parent, with the host, and after the time
+// for a hook, unless somebody debugs.
+func (h *Host) limit(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	stop := context.AfterFunc(h.ctx, cancel)
+	end := cancel
+	if h.opts.Debug.Port == 0 {
+		ctx, end = context.WithTimeout(ctx, h.opts.HookTimeout())
+	}
+	return ctx, func() { stop(); end(); cancel() }
+}
+
+// revive loads the plugin again if it was benched.
+func (m *module) revive(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return errClosed
+	}
+	if m.benched.Load() == nil {
+		return nil
+	}
+	s, err := m.host.session(ctx, true)
+	if err != nil {
+		return err
+	}
+	if b := m.binding.Load(); b != nil && b.session == s {
+		return nil // The JVM that was just started has it.
+	}
+	return s.describeLoss(ctx, m.bind(ctx, s))
+}
+
+// bound returns where the module is.
+func (m *module) bound() (*binding, error) {
+	if b := m.binding.Load(); b != nil {
+		return b, nil
+	}
+	if b := m.benched.Load(); b != nil {
+		return nil, b.why
+	}
+	return nil, errClosed
+}
+
+// Descriptor is what the plugin says of itself.
+func (m *module) Descriptor() plugin.Descriptor { return m.descriptor.Descriptor }
+
+// Extensions are the extensions in the order in which the plugin names them.
+func (m *module) Extensions() []plugin.Extension {
+	list := make([]plugin.Extension, len(m.extensions))
+	for i, x := range m.extensions {
+		list[i] = x
+	}
+	return list
+}
+
+// Warnings are what the author of the plugin should know, though it was loaded.
+func (m *module) Warnings() []string { return m.warnings }
+
+// Memory is unknown: all plugins share a heap.
+func (m *module) Memory() int64 { return 0 }
+
+// Retire lets time count again for what a debugger holds.
+func (m *module) Retire() { m.retire.Do(func() { close(m.retired) }) }
+
+// Close unloads the plugin.
+func (m *module) Close(ctx context.Context) error {
+	m.Retire()
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
+	m.closed = true
+	b := m.binding.Swap(nil)
+	m.mu.Unlock()
+	m.host.forget(m)
+	if b != nil {
+		m.unload(ctx, b)
+	}
+	m.host.rest(ctx)
+	if err := os.Remove(m.copy); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the copy of a plugin: %w", err)
+	}
+	return nil
+}
+
+// unload lets the JVM forget the plugin. One that does not answer is ended sooner or later by others.
+func (m *module) unload(ctx context.Context, b *binding) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*endTime)
+	defer cancel()
+	a, err := b.request(ctx, kindUnload, nil, func(body []byte) ([]byte, error) {
+		return appendUint(body, b.number), nil
+	})
+	b.remove(b.number)
+	if err != nil {
+		if b.session.ctx.Err() == nil {
+			m.logger().Warn("a plugin could not be unloaded", slog.Any("error", err))
+		}
+		return
+	}
+	defer a.free()
+	r := &in{b: *a.body}
+	if threads := r.strings(); len(threads) > 0 {
+		m.logger().Warn("threads of a plugin still run after it was unloaded, and keep its classes in memory", slog.Any("threads", threads))
+	}
+}
+
+var (
+	_ plugin.Module  = (*module)(nil)
+	_ plugin.Retirer = (*module)(nil)
+)

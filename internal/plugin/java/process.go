@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A process is a JVM with the program that runs plugins.
+type process struct {
+	cmd *exec.Cmd
+	// r and w are the ends of the pipes that this process has.
+	r, w *os.File
+	log  *slog.Logger
+	dir  string
+
+	drains  sync.WaitGroup
+	outputs []*os.File
+	// done is closed when the process has ended; err is set then.
+	done chan struct{}
+	err  error
+
+	mu   sync.Mutex
+	tail []string
+}
+
+// maxTail is how many of the last lines that a JVM wrote are kept to say why it ended.
+const maxTail = 12
+
+// mainClass is the program in the host's jar.
+const mainClass = "im.app.plugin.host.Main"
+
+// flags are those that were measured to be good for a small JVM with many virtual threads: it starts fast, holds little
+// memory, and ends rather than linger when it is out of memory.
+func (h *Host) flags(dir string) []string {
+	list := []string{
+		"-XX:+IgnoreUnrecognizedVMOptions",
+		"-XX:+UseSerialGC", "-Xms8m", "-Xmx" + strconv.FormatInt(h.opts.MaxHeap, 10), "-Xss512k",
+		"-XX:MaxMetaspaceSize=128m", "-XX:ReservedCodeCacheSize=48m",
+		"-Xrs", "-XX:+ExitOnOutOfMemoryError", "-XX:ErrorFile=" + filepath.Join(dir, "hs_err_%p.log"), "-XX:-CreateCoredumpOnCrash", "-XX:-UsePerfData",
+		"-Xlog:disable", "-Xlog:all=warning:stderr",
+		"-Dfile.encoding=UTF-8", "-Djava.awt.headless=true",
+	}
+	if d := h.opts.Debug; d.Port != 0 {
+		suspend := "n"
+		if d.Suspend {
+			suspend = "y"
+		}
+		list = append(list, fmt.Sprintf("-agentlib:jdwp=transport=dt_socket,server=y,suspend=%s,address=localhost:%d", suspend, d.Port))
+	}
+	return append(list, h.opts.Flags...)
+}
+
+// startProcess starts a JVM.
+func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err error) {
+	p := &process{log: h.opts.Log, dir: dir, done: make(chan struct{})}
+	var opened []*os.File
+	defer func() {
+		if err != nil {
+			for _, f := range opened {
+				f.Close()
+			}
+		}
+	}()
+	pipe := func() (r, w *os.File) {
+		if err != nil {
+			return nil, nil
+		}
+		if r, w, err = os.Pipe(); err == nil {
+			opened = append(opened, r, w)
+		}
+		return r, w
+	}
+	theirR, ourW := pipe()
+	ourR, theirW := pipe()
+	outR, outW := pipe()
+	errR, errW := pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the Java host: %w", err)
+	}
+	p.r, p.w, p.outputs = ourR, ourW, []*os.File{outR, errR}
+	p.cmd = exec.Command(java.Java(), append(h.flags(dir), "-cp", jar, mainClass)...)
+	p.cmd.Dir = dir
+	p.cmd.ExtraFiles = []*os.File{theirR, theirW}
+	p.cmd.Stdout, p.cmd.Stderr = outW, errW
+	// A signal from the terminal is for the server, which ends the JVM in an orderly way.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err = p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the Java host: %w", err)
+	}
+	for _, f := range []*os.File{theirR, theirW, outW, errW} {
+		f.Close()
+	}
+	for i, name := range []string{"stdout", "stderr"} {
+		p.drains.Go(func() { p.drain(name, p.outputs[i]) })
+	}
+	go p.wait()
+	return p, nil
+}
+
+// drainTime is how long the output of a JVM that ended is still read: what it started may hold it open.
+const drainTime = 2 * time.Second
+
+func (p *process) wait() {
+	err := p.cmd.Wait()
+	for _, f := range p.outputs {
+		_ = f.SetReadDeadline(time.Now().Add(drainTime))
+	}
+	p.drains.Wait()
+	for _, f := range p.outputs {
+		f.Close()
+	}
+	p.err = p.explain(err)
+	close(p.done)
+}
+
+// maxLine bounds the lines of a JVM's output; the rest of a longer one is another line.
+const maxLine = 16 << 10
+
+// drain passes what the JVM itself writes on to the log. What plugins print comes as frames.
+func (p *process) drain(stream string, f *os.File) {
+	r := bufio.NewReaderSize(f, maxLine)
+	for {
+		line, err := r.ReadSlice('\n')
+		if text := strings.TrimRight(string(line), "\r\n"); text != "" {
+			p.log.Info("the Java host wrote", slog.String("stream", stream), slog.String("line", text))
+			p.mu.Lock()
+			if p.tail = append(p.tail, text); len(p.tail) > maxTail {
+				p.tail = p.tail[1:]
+			}
+			p.mu.Unlock()
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}
+
+// explain says why the JVM ended.
+func (p *process) explain(err error) error {
+	what := "exit status 0"
+	if err != nil {
+		what = err.Error()
+	}
+	if cause := p.crash(); cause != "" {
+		return fmt.Errorf("the Java host crashed (%s): %s", what, cause)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, line := range p.tail {
+		if strings.Contains(line, "OutOfMemoryError") {
+			return fmt.Errorf("the Java host ran out of memory (%s): %s", what, line)
+		}
+	}
+	if n := len(p.tail); n > 0 {
+		return fmt.Errorf("the Java host ended (%s), its last line: %s", what, p.tail[n-1])
+	}
+	return fmt.Errorf("the Java host ended (%s)", what)
+}
+
+// crash returns the heart of the report that a JVM writes when it crashes.
+func (p *process) crash() string {
+	data, err := os.ReadFile(filepath.Join(p.dir, fmt.Sprintf("hs_err_%d.log", p.cmd.Process.Pid)))
+	if err != nil {
+		return ""
+	}
+	var lines []string
+	for line := range strings.SplitSeq(string(data), "\n") {
+		text := strings.TrimSpace(strings.TrimPrefix(line, "#"))
+		if !strings.HasPrefix(line, "#") && len(lines) > 0 {
+			break
+		}
+		if text != "" && len(lines) < 8 {
+			lines = append(lines, text)
+		}
+	}
+	p.log.Error("the Java host crashed", slog.String("report", head(string(data), 8<<10)))
+	return strings.Join(lines, "; ")
+}
+
+func head(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}
+
+// kill ends the JVM at once and waits for it.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // It may have ended already.
+	<-p.done
+}
+
+// end waits until the JVM ends by itself, and ends it if it does not.
+func (p *process) end(ctx context.Context) {
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		p.kill()
+	}
+}

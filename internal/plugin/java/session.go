@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/javasdk"
+)
+
+// A session is the life of one JVM.
+type session struct {
+	host *Host
+	*process
+	conn *conn
+	// java is what the JVM says of itself.
+	java string
+	// ctx ends with the session; helpers are the goroutines that serve plugins and die with it.
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	helpers sync.WaitGroup
+	asks    atomic.Int64
+	lines   chan line
+	// lost counts lines that were dropped because the log could not follow.
+	lost atomic.Int64
+	// stopping says that the server ends the session; exit is the plugin that did, by System.exit.
+	stopping atomic.Bool
+	exit     atomic.Pointer[exit]
+	// over is closed when everything has ended; why is set then.
+	over chan struct{}
+	why  error
+	// blamed are the modules that it worked for when it ended; gone, which the host guards, says that it did.
+	blamed []*module
+	gone   bool
+
+	mu sync.Mutex
+	// modules are those that were loaded in this session, by their numbers.
+	modules map[uint64]*module
+	stats   Stats
+}
+
+// exit is a System.exit.
+type exit struct {
+	status int
+	// module is nil if it is not known which plugin did it.
+	module *module
+}
+
+// errEnded is in the chain of the errors of calls that were on their way when the JVM ended.
+var errEnded = errors.New("the call was lost")
+
+// openSession starts a JVM and greets it.
+func (h *Host) openSession(ctx context.Context, java Runtime, dir, jar string) (_ *session, err error) {
+	p, err := h.startProcess(java, dir, jar)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newConn(p.r, p.w, h.opts.MaxPending)
+	if err != nil {
+		p.kill()
+		p.r.Close()
+		p.w.Close()
+		return nil, fmt.Errorf("start the Java host: %w", err)
+	}
+	s := &session{host: h, process: p, conn: c, modules: make(map[uint64]*module), lines: make(chan line, maxLines), over: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	c.handle = s.handle
+	s.helpers.Go(s.writeLog)
+	s.helpers.Go(s.watch)
+	go s.run()
+	if err := s.greet(ctx); err != nil {
+		s.stopping.Store(true)
+		s.kill()
+		<-s.over
+		if errors.Is(err, errEnded) || errors.Is(err, errUnsent) {
+			err = s.why // It says why the JVM did not come up.
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// run reads until the JVM ends, and then ends everything else.
+func (s *session) run() {
+	err := s.conn.run()
+	s.cancel(err)
+	s.blamed = s.conn.suspects()
+	// Calls fail at once; why in detail is known a moment later.
+	s.conn.end(fmt.Errorf("%w: the Java host ended", errEnded))
+	// A JVM that closed its pipes does nothing useful any more.
+	ctx, cancel := context.WithTimeout(context.Background(), endTime)
+	s.end(ctx)
+	cancel()
+	close(s.lines)
+	s.helpers.Wait()
+	s.why = s.process.err
+	if !s.stopping.Load() {
+		s.host.died(s)
+	}
+	close(s.over)
+}
+
+// endTime is how long a JVM may take to end.
+const endTime = 5 * time.Second
+
+// greet says hello and checks who answers.
+func (s *session) greet(ctx context.Context) error {
+	if !s.host.opts.Debug.Suspend || s.host.opts.Debug.Port == 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, startTime)
+		defer cancel()
+	}
+	node := plugin.Node{}
+	if s.host.opts.Server != nil {
+		node = s.host.opts.Server.Node()
+	}
+	a, err := s.request(ctx, kindHello, nil, func(b []byte) ([]byte, error) {
+		b = binary.BigEndian.AppendUint32(b, protocol)
+		b = appendString(b, javasdk.Fingerprint())
+		b = appendString(appendString(appendString(b, node.ID), string(node.Role)), node.Version)
+		return appendCount(b, s.host.opts.MaxPending), nil
+	})
+	if err != nil {
+		return fmt.Errorf("greet the Java host: %w", err)
+	}
+	defer a.free()
+	r := &in{b: *a.body}
+	version, vendor, _, fingerprint := r.string(), r.string(), r.uint(), r.string()
+	if err := r.end(); err != nil {
+		return fmt.Errorf("greet the Java host: %w", err)
+	}
+	if fingerprint != javasdk.Fingerprint() {
+		return errors.New("the Java host in this program was built from other extension points than the program: build both with make build")
+	}
+	s.java = version + " (" + vendor + ")"
+	return nil
+}
+
+// startTime is how long a JVM may take to say hello.
+const startTime = time.Minute
+
+// request sends a request, whose body is appended by write, and waits for the answer. An answer that is an error is one.
+func (s *session) request(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error)) (answer, error) {
+	q, err := s.conn.begin(m)
+	if err != nil {
+		return answer{}, err
+	}
+	frame := buffers.Get().(*[]byte)
+	b := beginFrame((*frame)[:0], k, q.id)
+	if write != nil {
+		b, err = write(b)
+	}
+	if err == nil {
+		b, err = endFrame(b, 0)
+	}
+	*frame = b
+	if err != nil {
+		s.conn.drop(q)
+		keep(frame)
+		return answer{}, err
+	}
+	a, err := s.conn.await(ctx, q, b)
+	keep(frame)
+	if err != nil {
+		return answer{}, err
+	}
+	if a.kind == kindError {
+		err := readError(*a.body)
+		a.free()
+		return answer{}, err
+	}
+	return a, nil
+}
+
+// readError reads what a plugin threw.
+func readError(body []byte) error {
+	r := &in{b: body}
+	code, x := r.int(), &plugin.Exception{}
+	x.Message, x.Location, x.Stack = r.string(), r.string(), r.string()
+	if err := r.end(); err != nil {
+		return err
+	}
+	if c := apierr.Code(code); code != 0 && c.Name() != "" {
+		if x.Message == "" {
+			x.Message = c.Text()
+		}
+		return &apierr.Error{Code: c, Reason: x.Message}
+	}
+	return x
+}
+
+// module finds a module of the session.
+func (s *session) module(number uint64) *module {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.modules[number]
+}
+
+func (s *session) add(number uint64, m *module) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.modules[number] = m
+}
+
+func (s *session) remove(number uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.modules, number)
+}
+
+// handle takes a frame that the JVM sent by itself.
+func (s *session) handle(k kind, id uint64, body []byte) {
+	r := &in{b: body}
+	switch k {
+	case kindLog:
+		s.logged(r)
+	case kindAsk:
+		s.asked(id, slices.Clone(body))
+	case kindExit:
+		e := &exit{status: int(r.int())}
+		e.module = s.module(r.uint())
+		if r.err == nil {
+			s.exit.Store(e)
+		}
+	default:
+		s.log.Warn("the Java host sent something unknown", slog.Int("kind", int(k)))
+	}
+}
+
+// suspects are the modules that the JVM worked for.
+func (c *conn) suspects() []*module {
+	c.pendingMu.Lock()
+	defer c.pendingMu.Unlock()
+	found := make(map[*module]bool)
+	for _, q := range c.pending {
+		if q.module != nil {
+			found[q.module] = true
+		}
+	}
+	return slices.Collect(maps.Keys(found))
+}
+
+// stop ends the JVM in an orderly way.
+func (s *session) stop(ctx context.Context) {
+	s.stopping.Store(true)
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	if a, err := s.request(ctx, kindStop, nil, nil); err == nil {
+		a.free()
+	}
+	s.end(ctx)
+	<-s.over
+}
+
+// dump logs what all threads of the JVM do.
+func (s *session) dump(ctx context.Context, why string, attrs ...any) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	a, err := s.request(ctx, kindDump, nil, nil)
+	if err != nil {
+		return
+	}
+	defer a.free()
+	r := &in{b: *a.body}
+	s.log.Warn("threads of the Java host", append(attrs, slog.String("because", why), slog.String("threads", r.string()))...)
+}

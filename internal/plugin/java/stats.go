@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+)
+
+// Stats is what there is to know of the JVM. All is zero while there is none, apart from Restarts.
+type Stats struct {
+	Up  bool
+	PID int
+	// Resident is how many bytes the process holds; 0 is unknown.
+	Resident int64
+	// HeapUsed, HeapCommitted and Metaspace are bytes.
+	HeapUsed, HeapCommitted, Metaspace int64
+	Classes                            int64
+	// Loaders is how many class loaders of plugins there are.
+	Loaders int64
+	// Calls is how many run at present.
+	Calls int64
+	// Restarts is how often the JVM died.
+	Restarts int64
+	// Java is the version.
+	Java string
+}
+
+const (
+	// statsTime is how often the JVM is asked for its state.
+	statsTime = 10 * time.Second
+	// silentTime is after what time a JVM that answers nothing is ended.
+	silentTime = time.Minute
+)
+
+// Stats returns the state of the JVM as it was a few seconds ago.
+func (h *Host) Stats() Stats {
+	h.mu.Lock()
+	s, restarts := h.current, h.restarts
+	h.mu.Unlock()
+	if s == nil {
+		return Stats{Restarts: restarts}
+	}
+	s.mu.Lock()
+	stats := s.stats
+	s.mu.Unlock()
+	stats.Up, stats.PID, stats.Java, stats.Restarts = true, s.cmd.Process.Pid, s.java, restarts
+	stats.Resident = resident(stats.PID)
+	return stats
+}
+
+// Measure asks the JVM for its state. With collect it collects garbage before.
+func (h *Host) Measure(ctx context.Context, collect bool) (Stats, error) {
+	s, err := h.session(ctx, false)
+	if err != nil {
+		return Stats{}, err
+	}
+	if err := s.measure(ctx, collect); err != nil {
+		return Stats{}, err
+	}
+	return h.Stats(), nil
+}
+
+func (s *session) measure(ctx context.Context, collect bool) error {
+	a, err := s.request(ctx, kindStats, nil, func(b []byte) ([]byte, error) { return appendBool(b, collect), nil })
+	if err != nil {
+		return fmt.Errorf("ask the Java host for its state: %w", err)
+	}
+	defer a.free()
+	r := &in{b: *a.body}
+	stats := Stats{HeapUsed: r.int(), HeapCommitted: r.int(), Metaspace: r.int(), Classes: r.int(), Loaders: r.int(), Calls: r.int()}
+	if err := r.end(); err != nil {
+		return fmt.Errorf("ask the Java host for its state: %w", err)
+	}
+	s.mu.Lock()
+	s.stats = stats
+	s.mu.Unlock()
+	return nil
+}
+
+// watch asks for the state from time to time, and ends a JVM that does not answer, as nothing else would.
+func (s *session) watch() {
+	ticker := time.NewTicker(statsTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		ctx, cancel := context.WithTimeout(s.ctx, silentTime)
+		err := s.measure(ctx, false)
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && s.host.opts.Debug.Port == 0 {
+			s.log.Error("the Java host does not answer and is ended", slog.Duration("after", silentTime))
+			_ = s.cmd.Process.Kill() // It may end by itself at this moment.
+			return
+		}
+	}
+}
+
+// resident reads how many bytes a process holds, where the system says so in a file.
+func resident(pid int) int64 {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(data)
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package javasdk
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"example.org/app/internal/plugin/typings"
+)
+
+// An admin writes the operations of the admin interface and the types that they lead to.
+type admin struct {
+	*typings.Catalogue
+	// given are the types that plugins make, got those that the server makes.
+	given, got map[string]bool
+	files      []*file
+}
+
+func operations(apis []typings.API) ([]*file, error) {
+	c, err := typings.Read(apis...)
+	if err != nil {
+		return nil, err
+	}
+	a := &admin{Catalogue: c, given: map[string]bool{}, got: map[string]bool{}}
+	for _, group := range c.Groups {
+		for _, op := range group {
+			for _, p := range op.Inputs() {
+				a.reach(p.Schema, a.given)
+			}
+			if op.RequestBody != nil {
+				a.reach(op.RequestBody.Schema(), a.given)
+			}
+			if r := op.Result(); r != nil {
+				a.reach(*r, a.got)
+			}
+		}
+	}
+	entry := newFile(apiPackage, "Api")
+	entry.use(basePackage+".spi", "ExtensionContext")
+	entry.Doc("The operations of the admin interface, by their groups. They are carried out in the name of the plugin; what the server refuses is an",
+		"{@link im.app.plugin.AppException}. The operations of a role are there where that role runs.")
+	entry.Open("public final class Api {")
+	if err := entry.writeExtra("Api"); err != nil {
+		return nil, err
+	}
+	for _, group := range slices.Sorted(maps.Keys(c.Groups)) {
+		class := capital(identifier(group)) + "Api"
+		entry.WriteByte('\n')
+		entry.Doc("The operations of the group "+group+".", "@return the operations")
+		entry.Open("public %s %s() {", class, identifier(group))
+		entry.Line("return new %s(this);", class)
+		entry.Close("}")
+		if err := a.group(class, group); err != nil {
+			return nil, fmt.Errorf("the operations of %s: %w", group, err)
+		}
+	}
+	entry.Close("}")
+	for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
+		if err := a.schema(name); err != nil {
+			return nil, fmt.Errorf("the type %s: %w", name, err)
+		}
+	}
+	return append(a.files, entry), nil
+}
+
+// reach notes the types that a type leads to.
+func (a *admin) reach(s typings.Schema, seen map[string]bool) {
+	if name := refOf(s); name != "" {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		s = a.Schemas[name]
+	}
+	for _, p := range s.Properties {
+		a.reach(p, seen)
+	}
+	if s.Items != nil {
+		a.reach(*s.Items, seen)
+	}
+	if v := s.Values(); v != nil {
+		a.reach(*v, seen)
+	}
+}
+
+// refOf is the name of the type that a schema refers to.
+func refOf(s typings.Schema) string {
+	if len(s.AllOf) == 1 {
+		return refOf(s.AllOf[0])
+	}
+	return s.Ref[strings.LastIndex(s.Ref, "/")+1:]
+}
+
+// group writes the class of a group of operations.
+func (a *admin) group(class, group string) error {
+	f := newFile(apiPackage, class)
+	f.Doc("The operations of the group " + group + ".")
+	f.Open("public final class %s {", class)
+	f.Line("private final Api api;\n")
+	f.Open("%s(Api api) {", class)
+	f.Line("this.api = api;")
+	f.Close("}")
+	for _, name := range slices.Sorted(maps.Keys(a.Groups[group])) {
+		if err := a.operation(f, identifier(name), a.Groups[group][name]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	f.Close("}")
+	a.files = append(a.files, f)
+	return nil
+}
+
+// operation writes the method of an operation. Its input is the body alone if there is nothing else.
+func (a *admin) operation(f *file, name string, op typings.Operation) error {
+	result, convert, err := a.result(f, op)
+	if err != nil {
+		return err
+	}
+	inputs, body := op.Inputs(), op.RequestBody
+	required := body != nil && body.Required
+	for _, p := range inputs {
+		required = required || p.Required
+	}
+	docs := []string{javadoc(op.Summary), javadoc(op.Description)}
+	if docs[1] != "" && docs[1] != docs[0] {
+		docs[1] = "<p>" + docs[1]
+	}
+	var end []string
+	if result != "void" {
+		end = append(end, "@return what the server answers; null if there is nothing")
+	}
+	end = append(end, "@throws im.app.plugin.AppException if the server refuses")
+	writeMethod := func(param, doc, arg string) {
+		f.WriteByte('\n')
+		lines := slices.Clone(docs)
+		if doc != "" {
+			lines = append(lines, "@param input "+doc)
+		}
+		f.Doc(append(lines, end...)...)
+		f.Open("public %s %s(%s) {", result, name, param)
+		call := fmt.Sprintf("api.call(%q, %s)", op.OperationID, arg)
+		if result == "void" {
+			f.Line("%s;", call)
+		} else {
+			f.Line("return %s;", fmt.Sprintf(convert, call))
+		}
+		f.Close("}")
+	}
+	switch {
+	case len(inputs) == 0 && body == nil:
+		writeMethod("", "", "java.util.Map.of()")
+		return nil
+	case len(inputs) == 0:
+		t, err := a.typ(f, body.Schema(), true)
+		if err != nil {
+			return err
+		}
+		writeMethod(t+" input", "what is created or changed", `java.util.Map.of("body", input)`)
+	default:
+		class := capital(op.OperationID)
+		if err := a.input(class, op); err != nil {
+			return err
+		}
+		writeMethod(class+" input", "the parameters", "input.toJson()")
+	}
+	if !required {
+		writeMethod("", "", "java.util.Map.of()")
+	}
+	return nil
+}
+
+// result is the type of the answer, and the format of the expression that makes it of what was read.
+func (a *admin) result(f *file, op typings.Operation) (typ, convert string, err error) {
+	r := op.Result()
+	if r == nil {
+		return "void", "", nil
+	}
+	if typ, err = a.typ(f, *r, true); err != nil {
+		return "", "", err
+	}
+	json := f.use(basePackage+".json", "Json")
+	if r.Type == "array" {
+		item, err := a.typ(f, *r.Items, true)
+		return typ, json + ".convertList(%s, " + item + ".class)", err
+	}
+	if r.Type == "object" && len(r.Properties) == 0 {
+		item := "Object"
+		if v := r.Values(); v != nil {
+			if item, err = a.typ(f, *v, true); err != nil {
+				return "", "", err
+			}
+		}
+		return typ, json + ".convertMap(%s, " + item + ".class)", err
+	}
+	return typ, json + ".convert(%s, " + typ + ".class)", nil
+}
+
+// input writes the class of the parameters of an operation.
+func (a *admin) input(class string, op typings.Operation) error {
+	f := newFile(apiPackage, class)
+	f.Doc("Parameters: " + javadoc(strings.TrimSuffix(op.Summary, ".")) + ".")
+	f.openFluent(class)
+	for _, p := range op.Inputs() {
+		if err := a.setter(f, class, p.Name, p.Description, p.Schema, p.Required); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+	}
+	if b := op.RequestBody; b != nil {
+		if err := a.setter(f, class, "body", "What is created or changed.", b.Schema(), b.Required); err != nil {
+			return fmt.Errorf("body: %w", err)
+		}
+	}
+	f.Close("}")
+	a.files = append(a.files, f)
+	return nil
+}
+
+// openFluent begins a class that is filled by methods that return it.
+func (f *file) openFluent(class string) {
+	f.use("java.util", "Map")
+	f.use("java.util", "LinkedHashMap")
+	f.Open("public final class %s implements %s {", class, f.use(basePackage+".json", "JsonObject"))
+	f.Line("private final Map<String, Object> values = new LinkedHashMap<>();\n")
+	f.Doc("Makes one in which nothing is set.")
+	f.Line("public %s() {}\n", class)
+	f.Line("@Override")
+	f.Open("public Map<String, Object> toJson() {")
+	f.Line("return values;")
+	f.Close("}")
+}
+
+// setter writes the method that sets one value, and for lists another one that takes the items.
+func (a *admin) setter(f *file, class, name, doc string, s typings.Schema, required bool) error {
+	t, err := a.typ(f, s, true)
+	if err != nil {
+		return err
+	}
+	text := javadoc(flat(doc + values(s)))
+	if text == "" {
+		text = words(name)
+	}
+	if required {
+		text += " Must be set."
+	}
+	params := []string{t}
+	if s.Type == "array" {
+		item, err := a.typ(f, *s.Items, true)
+		if err != nil {
+			return err
+		}
+		params = []string{f.use("java.util", "Collection") + "<" + item + ">", item + "..."}
+	}
+	id := identifier(name)
+	for _, param := range params {
+		f.WriteByte('\n')
+		f.Doc(text, "@param "+id+" the value", "@return this")
+		f.Open("public %s %s(%s %[2]s) {", class, id, param)
+		f.Line("values.put(%q, %s);", name, id)
+		f.Line("return this;")
+		f.Close("}")
+	}
+	return nil
+}
+
+// values says which values an enumeration has.
+func values(s typings.Schema) string {
+	if s.Items != nil {
+		return values(*s.Items)
+	}
+	if len(s.Enum) == 0 || s.Type != "string" {
+		return ""
+	}
+	var names []string
+	for _, v := range s.Enum {
+		names = append(names, strings.Trim(string(v), `"`))
+	}
+	return " One of " + strings.Join(names, ", ") + "."
+}
+
+// schema writes a type: a class to be filled if only plugins make it, else a record.
+func (a *admin) schema(name string) error {
+	s := a.Schemas[name]
+	if !a.given[name] && !a.got[name] {
+		return nil
+	}
+	f := newFile(apiPackage, name)
+	a.files = append(a.files, f)
+	doc := javadoc(s.Description)
+	if doc == "" {
+		doc = "In JSON the object " + name + "."
+	}
+	if !a.got[name] {
+		f.Doc(doc)
+		f.openFluent(name)
+		for _, p := range slices.Sorted(maps.Keys(s.Properties)) {
+			if err := a.setter(f, name, p, s.Properties[p].Description, s.Properties[p], slices.Contains(s.Required, p)); err != nil {
+				return fmt.Errorf("%s: %w", p, err)
+			}
+		}
+		f.Close("}")
+		return nil
+	}
+	lines, params, never := []string{doc}, []string{}, []string{}
+	for _, p := range slices.Sorted(maps.Keys(s.Properties)) {
+		of, id := s.Properties[p], identifier(p)
+		t, err := a.typ(f, of, !slices.Contains(s.Required, p) || of.Nullable)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+		text := javadoc(flat(of.Description + values(of)))
+		if text == "" {
+			text = words(p)
+		}
+		lines = append(lines, "@param "+id+" "+text)
+		switch {
+		case strings.HasPrefix(t, "List<"):
+			never = append(never, fmt.Sprintf("%s = %[1]s == null ? List.of() : %[1]s;", id))
+		case strings.HasPrefix(t, "Map<"):
+			never = append(never, fmt.Sprintf("%s = %[1]s == null ? Map.of() : %[1]s;", id))
+		}
+		if id != p {
+			t = fmt.Sprintf("@%s(%q) %s", f.use(basePackage+".json", "JsonName"), p, t)
+		}
+		params = append(params, t+" "+id)
+	}
+	f.Doc(lines...)
+	f.Open("public record %s(%s) {", name, strings.Join(params, ", "))
+	if len(never) > 0 {
+		f.Doc("Lists and maps that are null are empty.")
+		f.Open("public %s {", name)
+		for _, l := range never {
+			f.Line("%s", l)
+		}
+		f.Close("}")
+	}
+	f.Close("}")
+	return nil
+}
+
+// typ is the Java type of a schema; a boxed one can be null.
+func (a *admin) typ(f *file, s typings.Schema, boxed bool) (string, error) {
+	either := func(primitive, object string) (string, error) {
+		if boxed {
+			return object, nil
+		}
+		return primitive, nil
+	}
+	if name := refOf(s); name != "" {
+		return f.use(apiPackage, name), nil
+	}
+	switch s.Type {
+	case "":
+		return "Object", nil
+	case "boolean":
+		return either("boolean", "Boolean")
+	case "number":
+		if s.Format == "float" {
+			return either("float", "Float")
+		}
+		return either("double", "Double")
+	case "integer":
+		if s.Format == "int64" {
+			return either("long", "Long")
+		}
+		return either("int", "Integer")
+	case "string":
+		switch s.Format {
+		case "date-time":
+			return f.use("java.time", "Instant"), nil
+		case "base64":
+			return "byte[]", nil
+		}
+		return "String", nil
+	case "array":
+		of, err := a.typ(f, *s.Items, true)
+		return f.use("java.util", "List") + "<" + of + ">", err
+	case "object":
+		if len(s.Properties) > 0 {
+			break
+		}
+		of := "Object"
+		if v := s.Values(); v != nil {
+			var err error
+			if of, err = a.typ(f, *v, true); err != nil {
+				return "", err
+			}
+		}
+		return f.use("java.util", "Map") + "<String, " + of + ">", nil
+	}
+	return "", fmt.Errorf("a schema of type %q has no counterpart in Java", s.Type)
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin;
+
+import im.app.plugin.api.Api;
+import im.app.plugin.model.Notification;
+import im.app.plugin.spi.Contexts;
+import im.app.plugin.spi.ExtensionContext;
+import im.app.proto.AppRequest;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+
+/**
+ * An extension: a class with a public constructor without parameters that extends this one and implements interfaces of
+ * extension points. The server calls the methods that it overrides, each call on a virtual thread of its own, many at the same
+ * time; they may block. Hooks are called one after another.
+ *
+ * <p>The server can be used from {@link #start()} on, not in the constructor: loading a plugin must change nothing.
+ */
+public abstract class AppExtension {
+
+    static {
+        Contexts.access((extension, context) -> extension.context = context, extension -> extension.context);
+    }
+
+    private volatile ExtensionContext context = Contexts.current();
+
+    /** Called by the host when the plugin is loaded. */
+    protected AppExtension() {}
+
+    /**
+     * Called once, before the first call. An exception keeps the extension from being started; it can be tried again.
+     *
+     * @throws Exception if the extension cannot be started
+     */
+    public void start() throws Exception {}
+
+    /**
+     * Called when an administrator pauses the extension.
+     *
+     * @throws Exception is logged
+     */
+    public void pause() throws Exception {}
+
+    /**
+     * Called when an administrator lets the extension go on.
+     *
+     * @throws Exception if it cannot go on
+     */
+    public void resume() throws Exception {}
+
+    /**
+     * Called once, after the last call. Threads that the extension began must end here, else its classes stay in memory.
+     *
+     * @throws Exception is logged
+     */
+    public void stop() throws Exception {}
+
+    private ExtensionContext context() {
+        ExtensionContext c = context;
+        if (c == null) {
+            throw new IllegalStateException("the server is not there: the extension was made by " + getClass().getName() + "'s own plugin or test, not by a host");
+        }
+        return c;
+    }
+
+    /**
+     * The state of the extension.
+     *
+     * @return its state
+     */
+    public final ExtensionState state() {
+        return context().state();
+    }
+
+    /**
+     * The log of the server.
+     *
+     * @return the logger of this class
+     */
+    public final Logger logger() {
+        return new Logger(context(), getClass().getName());
+    }
+
+    /**
+     * Makes an object of the properties below the prefix that its class names with {@link PropertiesPrefix}, from the same
+     * configuration as the server's. Names are compared without case, dashes and underscores.
+     *
+     * @param <T> the type of the object
+     * @param type a record, or a class with a constructor without parameters whose fields hold the defaults
+     * @return the object
+     */
+    public final <T> T loadProperties(Class<T> type) {
+        return context().bind(type);
+    }
+
+    /**
+     * The operations of the admin interface, carried out in the name of the plugin. What the server refuses is an
+     * {@link AppException}.
+     *
+     * @return the operations by their groups; those of a role are there where that role runs
+     */
+    public final Api api() {
+        return new Api(context());
+    }
+
+    /**
+     * Tells users who are online of something; nothing is stored. On services only.
+     *
+     * @param notification what they are told, and who
+     */
+    public final void notify(Notification notification) {
+        context().notifyUsers(notification);
+    }
+
+    /**
+     * Tells users who are online of something; nothing is stored. On services only.
+     *
+     * @param recipients the ids of the users
+     * @param notification what they are told
+     */
+    public final void notify(Collection<Long> recipients, AppRequest notification) {
+        notify(new Notification(false, List.copyOf(recipients), notification));
+    }
+
+    /**
+     * Says that a meeting has ended, which the server then stores. For a {@code ConferenceServiceProvider}; on services only.
+     *
+     * @param meetingId the id of the meeting
+     * @param at when it ended
+     */
+    public final void meetingEnded(long meetingId, Instant at) {
+        context().meetingEnded(meetingId, at);
+    }
+
+    /**
+     * The durable space of the plugin.
+     *
+     * @return the storage
+     */
+    public final Storage storage() {
+        return context().storage();
+    }
+
+    /**
+     * The server that the plugin runs in.
+     *
+     * @return the node
+     */
+    public final Node node() {
+        return context().node();
+    }
+
+    /**
+     * What the plugin says of itself.
+     *
+     * @return its descriptor
+     */
+    public final Descriptor descriptor() {
+        return context().descriptor();
+    }
+}

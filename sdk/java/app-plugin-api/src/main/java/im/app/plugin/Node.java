@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin;
+
+/**
+ * The server that the plugin runs in.
+ *
+ * @param id the id of the node
+ * @param role what it does: GATEWAY or SERVICE; of a process with both roles it is SERVICE
+ * @param version the version of the server
+ */
+public record Node(String id, String role, String version) {}

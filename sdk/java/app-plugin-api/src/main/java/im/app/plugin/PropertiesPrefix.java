@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** Says below which prefix of the server's configuration the properties of a class stand. */
+@Documented
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+public @interface PropertiesPrefix {
+
+    /**
+     * The prefix, for example {@code word-filter}. It must not begin with {@code app}, which is the server's own.
+     *
+     * @return the prefix
+     */
+    String value();
+}

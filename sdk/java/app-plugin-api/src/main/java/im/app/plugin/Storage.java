@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin;
+
+import im.app.plugin.json.Json;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/**
+ * A small durable space of the plugin: 10,000 values of up to 64 KiB each, 16 MiB in all, with keys of up to 256 bytes. What
+ * is kept outlives the plugin.
+ */
+public interface Storage {
+
+    /**
+     * Returns a value.
+     *
+     * @param key its key
+     * @return the value, or null if there is none
+     */
+    byte[] get(String key);
+
+    /**
+     * Keeps a value. It is durable when the method returns.
+     *
+     * @param key its key
+     * @param value the value
+     */
+    void set(String key, byte[] value);
+
+    /**
+     * Deletes a value.
+     *
+     * @param key its key
+     * @return whether there was one
+     */
+    boolean delete(String key);
+
+    /**
+     * Returns the keys that begin with a prefix, sorted by their bytes.
+     *
+     * @param prefix the prefix; an empty one is that of all keys
+     * @return the keys
+     */
+    List<String> keys(String prefix);
+
+    /**
+     * Returns a text.
+     *
+     * @param key its key
+     * @return the text, or null if there is none
+     */
+    default String getText(String key) {
+        byte[] value = get(key);
+        return value == null ? null : new String(value, StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Keeps a text.
+     *
+     * @param key its key
+     * @param text the text
+     */
+    default void setText(String key, String text) {
+        set(key, text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * Returns a value that was kept as JSON.
+     *
+     * @param <T> the type of the value
+     * @param key its key
+     * @param type the class of the value: a record, a map, a list, a text, a number
+     * @return the value, or null if there is none
+     */
+    default <T> T get(String key, Class<T> type) {
+        String text = getText(key);
+        return text == null ? null : Json.read(text, type);
+    }
+
+    /**
+     * Keeps a value as JSON.
+     *
+     * @param key its key
+     * @param value a record, a map, a list, a text, a number
+     */
+    default void setJson(String key, Object value) {
+        setText(key, Json.write(value));
+    }
+}

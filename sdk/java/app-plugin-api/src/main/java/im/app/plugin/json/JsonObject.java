@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.json;
+
+import java.util.Map;
+
+/** Something that is an object in JSON and says itself what is in it. */
+public interface JsonObject {
+
+    /**
+     * What is in it.
+     *
+     * @return the values by their names
+     */
+    Map<String, Object> toJson();
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.spi;
+
+import im.app.plugin.AppExtension;
+import java.util.concurrent.Callable;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+
+/** Gives extensions their contexts. Only hosts use it. */
+public final class Contexts {
+
+    private static final ThreadLocal<ExtensionContext> CONSTRUCTING = new ThreadLocal<>();
+    private static volatile BiConsumer<AppExtension, ExtensionContext> setter;
+    private static volatile Function<AppExtension, ExtensionContext> getter;
+
+    private Contexts() {}
+
+    /**
+     * Called by {@link AppExtension} alone: how the context of an extension is reached.
+     *
+     * @param set gives an extension its context
+     * @param get returns the context of an extension
+     */
+    public static void access(BiConsumer<AppExtension, ExtensionContext> set, Function<AppExtension, ExtensionContext> get) {
+        if (setter != null) {
+            throw new IllegalStateException("only AppExtension says how contexts are reached");
+        }
+        setter = set;
+        getter = get;
+    }
+
+    /**
+     * Gives an extension its context.
+     *
+     * @param extension the extension
+     * @param context what it uses from now on
+     */
+    public static void attach(AppExtension extension, ExtensionContext context) {
+        setter.accept(extension, context);
+    }
+
+    /**
+     * The context of an extension.
+     *
+     * @param extension the extension
+     * @return its context, or null if it has none
+     */
+    public static ExtensionContext of(AppExtension extension) {
+        return getter.apply(extension);
+    }
+
+    /**
+     * Runs a constructor; the extension that it makes has the context from its first line on.
+     *
+     * @param <T> what is made
+     * @param context the context
+     * @param constructor makes it
+     * @return what was made
+     * @throws Exception what the constructor throws
+     */
+    public static <T> T constructing(ExtensionContext context, Callable<T> constructor) throws Exception {
+        ExtensionContext before = CONSTRUCTING.get();
+        CONSTRUCTING.set(context);
+        try {
+            return constructor.call();
+        } finally {
+            if (before == null) {
+                CONSTRUCTING.remove();
+            } else {
+                CONSTRUCTING.set(before);
+            }
+        }
+    }
+
+    /**
+     * The context of the extension that this thread is about to make.
+     *
+     * @return the context, or null
+     */
+    public static ExtensionContext current() {
+        return CONSTRUCTING.get();
+    }
+}

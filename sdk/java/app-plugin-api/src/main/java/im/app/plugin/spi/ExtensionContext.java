@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.spi;
+
+import im.app.plugin.Descriptor;
+import im.app.plugin.ExtensionState;
+import im.app.plugin.Node;
+import im.app.plugin.Storage;
+import im.app.plugin.model.Notification;
+import java.time.Instant;
+import java.util.Map;
+
+/** What a host offers to an extension. All methods are safe for concurrent use. */
+public interface ExtensionContext {
+
+    /**
+     * Writes a line of the log.
+     *
+     * @param level how important it is
+     * @param logger the name of the logger
+     * @param message the line
+     * @param thrown an exception, or null
+     */
+    void log(LogLevel level, String logger, String message, Throwable thrown);
+
+    /**
+     * Carries out an operation of the admin interface.
+     *
+     * @param operation the id of the operation
+     * @param json its input: an object with the parameters by their names and the body as {@code body}
+     * @return the JSON of the data, or null if there is none
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    String call(String operation, String json);
+
+    /**
+     * Returns the properties below a prefix.
+     *
+     * @param prefix the prefix
+     * @return nested maps of texts, numbers, booleans and lists
+     */
+    Map<String, Object> config(String prefix);
+
+    /**
+     * Tells users of something.
+     *
+     * @param notification what, and whom
+     */
+    void notifyUsers(Notification notification);
+
+    /**
+     * Says that a meeting has ended.
+     *
+     * @param meetingId the id of the meeting
+     * @param at when it ended
+     */
+    void meetingEnded(long meetingId, Instant at);
+
+    /**
+     * The durable space of the plugin.
+     *
+     * @return the storage
+     */
+    Storage storage();
+
+    /**
+     * The server.
+     *
+     * @return the node
+     */
+    Node node();
+
+    /**
+     * What the plugin says of itself.
+     *
+     * @return its descriptor
+     */
+    Descriptor descriptor();
+
+    /**
+     * Makes an object of properties.
+     *
+     * @param <T> the type of the object
+     * @param type a class with {@link im.app.plugin.PropertiesPrefix}
+     * @return the object
+     */
+    <T> T bind(Class<T> type);
+
+    /**
+     * The state of the extension.
+     *
+     * @return its state
+     */
+    ExtensionState state();
+}

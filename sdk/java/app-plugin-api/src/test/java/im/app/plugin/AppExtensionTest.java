@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import im.app.plugin.api.QueryUsers;
+import im.app.plugin.api.User;
+import im.app.plugin.api.UserCreation;
+import im.app.plugin.model.ClientRequest;
+import im.app.plugin.model.Notification;
+import im.app.plugin.model.RequestHandlerResult;
+import im.app.plugin.spi.Contexts;
+import im.app.plugin.spi.ExtensionContext;
+import im.app.plugin.spi.LogLevel;
+import im.app.proto.AppRequest;
+import im.app.proto.CreateMessageRequest;
+import im.app.proto.DeviceType;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class AppExtensionTest {
+
+    static class Sample extends AppExtension {
+        final ExtensionContext inConstructor = Contexts.current();
+    }
+
+    /** A server that answers every operation with the same text. */
+    static class Fake implements ExtensionContext {
+        final List<String> seen = new ArrayList<>();
+        String answer;
+
+        @Override
+        public void log(LogLevel level, String logger, String message, Throwable thrown) {
+            seen.add(level + " " + message + (thrown == null ? "" : " !" + thrown.getMessage()));
+        }
+
+        @Override
+        public String call(String operation, String json) {
+            seen.add(operation + " " + json);
+            return answer;
+        }
+
+        @Override
+        public Map<String, Object> config(String prefix) {
+            return Map.of();
+        }
+
+        @Override
+        public void notifyUsers(Notification notification) {
+            seen.add("notify " + notification.recipients());
+        }
+
+        @Override
+        public void meetingEnded(long meetingId, Instant at) {
+            seen.add("ended " + meetingId + " " + at);
+        }
+
+        @Override
+        public Storage storage() {
+            return null;
+        }
+
+        @Override
+        public Node node() {
+            return new Node("n1", "SERVICE", "1");
+        }
+
+        @Override
+        public Descriptor descriptor() {
+            return new Descriptor("sample", "1");
+        }
+
+        @Override
+        public <T> T bind(Class<T> type) {
+            return null;
+        }
+
+        @Override
+        public ExtensionState state() {
+            return ExtensionState.STARTED;
+        }
+    }
+
+    private final Fake server = new Fake();
+
+    private Sample sample() {
+        Sample s = new Sample();
+        Contexts.attach(s, server);
+        return s;
+    }
+
+    @Test
+    void needsAServer() {
+        IllegalStateException e = assertThrows(IllegalStateException.class, () -> new Sample().node());
+        assertEquals(true, e.getMessage().startsWith("the server is not there"));
+    }
+
+    @Test
+    void hasItsContextInTheConstructor() throws Exception {
+        Sample s = Contexts.constructing(server, Sample::new);
+        assertSame(server, s.inConstructor);
+        assertEquals("n1", s.node().id());
+        assertNull(Contexts.current());
+    }
+
+    @Test
+    void logsWithPlaces() {
+        Logger log = sample().logger();
+        log.info("{} of {} are there", 1, "two");
+        log.warn("no place for", 3);
+        log.error("failed: {}", "x", new IllegalStateException("why"));
+        log.debug("{}", new IllegalStateException("in the text"));
+        log.info("a {} without argument");
+        log.info(null);
+        assertEquals(List.of("INFO 1 of two are there", "WARN no place for 3", "ERROR failed: x !why",
+                "DEBUG java.lang.IllegalStateException: in the text", "INFO a {} without argument", "INFO null"), server.seen);
+    }
+
+    @Test
+    void callsOperations() {
+        server.answer = "[{\"id\":9007199254740993,\"name\":\"Ann\",\"registrationDate\":\"2030-01-02T03:04:05Z\"}]";
+        List<User> users = sample().api().users().query(new QueryUsers().ids(9007199254740993L).size(3));
+        assertEquals(1, users.size());
+        assertEquals(9007199254740993L, users.getFirst().id());
+        assertEquals("Ann", users.getFirst().name());
+        server.answer = null;
+        assertNull(sample().api().users().create(new UserCreation().id(5L).name("Bob")));
+        assertNull(sample().api().users().query());
+        assertEquals(List.of("queryUsers {\"ids\":[9007199254740993],\"size\":3}", "createUser {\"body\":{\"id\":5,\"name\":\"Bob\"}}", "queryUsers {}"), server.seen);
+    }
+
+    @Test
+    void notifies() {
+        sample().notify(List.of(5L, 6L), AppRequest.getDefaultInstance());
+        assertEquals(List.of("notify [5, 6]"), server.seen);
+    }
+
+    @Test
+    void exceptionsSayWhat() {
+        assertEquals("MESSAGE_IS_ILLEGAL(5010): not here", new AppException(StatusCode.MESSAGE_IS_ILLEGAL, "not here").getMessage());
+        assertEquals("OK(1000): ok", new AppException(1000).getMessage());
+        assertEquals("(77)", new AppException(77).getMessage());
+        assertNull(new AppException(77).reason());
+    }
+
+    @Test
+    void recordsHaveShortcuts() {
+        assertEquals(1000, RequestHandlerResult.OK.code());
+        assertEquals(7, RequestHandlerResult.ofDataLong(7).response().getLong());
+        assertEquals("x", RequestHandlerResult.of(5010, "x").reason());
+        assertEquals(List.of(), RequestHandlerResult.OK.withNotifications(null).notifications());
+        AppRequest hello = AppRequest.newBuilder().setCreateMessageRequest(CreateMessageRequest.newBuilder().setText("hello")).build();
+        ClientRequest request = ClientRequest.builder().userId(5).deviceType(DeviceType.IOS).request(hello).build();
+        ClientRequest changed = request.editRequest(r -> r.getCreateMessageRequestBuilder().setText("bye"));
+        assertEquals("bye", changed.request().getCreateMessageRequest().getText());
+        assertEquals("hello", request.request().getCreateMessageRequest().getText());
+        assertThrows(NullPointerException.class, () -> request.withDeviceType(null));
+    }
+}

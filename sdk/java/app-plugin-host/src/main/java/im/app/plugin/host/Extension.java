@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.host;
+
+import im.app.plugin.AppExtension;
+import im.app.plugin.ExtensionState;
+import im.app.plugin.host.generated.Dispatch;
+import im.app.plugin.host.generated.MethodInfo;
+import im.app.plugin.host.generated.PointInfo;
+import im.app.plugin.host.load.ExtensionClass;
+import im.app.plugin.host.wire.In;
+import im.app.plugin.host.wire.Out;
+
+/** An instance of a class of a plugin that the server calls. */
+final class Extension {
+    final int number;
+    final Module module;
+    final ExtensionClass type;
+    volatile ExtensionState state = ExtensionState.LOADED;
+    private AppExtension instance;
+    /** What threads that call its methods are named, by the number of the method; null are methods that it has not. */
+    private final String[] names;
+
+    Extension(int number, Module module, ExtensionClass type) {
+        this.number = number;
+        this.module = module;
+        this.type = type;
+        names = names(type);
+    }
+
+    private static String[] names(ExtensionClass type) {
+        PointInfo last = Dispatch.POINTS.get(Dispatch.POINTS.size() - 1);
+        String[] out = new String[last.first() + last.methods().size()];
+        for (PointInfo point : type.points()) {
+            for (int i = 0; i < point.methods().size(); i++) {
+                int method = point.first() + i;
+                if (type.methods().contains(method)) {
+                    MethodInfo m = point.methods().get(i);
+                    out[method] = type.name() + "." + m.name() + (type.async(method) ? "Async" : "");
+                }
+            }
+        }
+        return out;
+    }
+
+    /** Sets the instance. It happens before the number of the extension is known to anybody. */
+    void instance(AppExtension made) {
+        instance = made;
+    }
+
+    /** Tells how a method is named, null if the class does not have it. */
+    String name(int method) {
+        return method < names.length ? names[method] : null;
+    }
+
+    void call(int method, In in, Out out) throws Exception {
+        Dispatch.call(method, instance, type.async(method), in, out);
+    }
+
+    /** Runs a hook: 0 start, 1 pause, 2 resume, 3 stop. The state follows as the server sees it: only start and resume can fail. */
+    void hook(int hook) throws Exception {
+        switch (hook) {
+            case 0 -> {
+                state = ExtensionState.STARTED;
+                run(instance::start, ExtensionState.LOADED);
+            }
+            case 1 -> {
+                try {
+                    instance.pause();
+                } finally {
+                    state = ExtensionState.PAUSED;
+                }
+            }
+            case 2 -> {
+                state = ExtensionState.STARTED;
+                run(instance::resume, ExtensionState.PAUSED);
+            }
+            case 3 -> {
+                try {
+                    instance.stop();
+                } finally {
+                    state = ExtensionState.STOPPED;
+                }
+            }
+            default -> throw new RefusedException("there is no hook " + hook);
+        }
+    }
+
+    private interface Hook {
+        void run() throws Exception;
+    }
+
+    private void run(Hook hook, ExtensionState otherwise) throws Exception {
+        boolean done = false;
+        try {
+            hook.run();
+            done = true;
+        } finally {
+            if (!done) {
+                state = otherwise;
+            }
+        }
+    }
+
+    static String hookName(int hook) {
+        return switch (hook) {
+            case 0 -> "start";
+            case 1 -> "pause";
+            case 2 -> "resume";
+            case 3 -> "stop";
+            default -> "hook " + hook;
+        };
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.host;
+
+import im.app.plugin.host.log.ExitNotice;
+import im.app.plugin.host.log.Redirect;
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+
+/** Starts the host on the pipes that the server left open as file descriptors 3 and 4. */
+public final class Main {
+    /** The server is gone, or said something that is no frame. */
+    private static final int BROKEN = 4;
+
+    private Main() {}
+
+    /**
+     * Runs the host until the server ends it or goes away.
+     *
+     * @param args nothing, or the files to use instead of the two pipes
+     */
+    public static void main(String[] args) {
+        PrintStream err = System.err;
+        int status = 0;
+        try {
+            // Plain streams, no channels: a channel is closed when a thread is interrupted while it uses it.
+            FileInputStream in = new FileInputStream(args.length == 2 ? args[0] : descriptor(3));
+            FileOutputStream out = new FileOutputStream(args.length == 2 ? args[1] : descriptor(4));
+            Host host = new Host(in, out, Main::end);
+            Redirect.install(host::log);
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> notice(host), "exit notice"));
+            host.run();
+        } catch (IOException | RuntimeException e) {
+            err.println("the Java host ends: " + e);
+            status = BROKEN;
+        } catch (OutOfMemoryError e) {
+            status = 3;
+        }
+        // Without the server there is nothing to do, whatever plugins think of that.
+        Runtime.getRuntime().halt(status);
+    }
+
+    private static String descriptor(int n) {
+        String linux = "/proc/self/fd/" + n;
+        return new File(linux).exists() ? linux : "/dev/fd/" + n;
+    }
+
+    /**
+     * Ends the process. With the system property {@code app.plugin.host.exit} it ends in the usual way, so that the virtual
+     * machine can write down what it learned; otherwise at once.
+     */
+    private static void end(int status) {
+        if (status == 0 && Boolean.getBoolean("app.plugin.host.exit")) {
+            System.exit(0);
+        }
+        Runtime.getRuntime().halt(status);
+    }
+
+    private static void notice(Host host) {
+        if (!host.stopping()) {
+            host.sendExit(ExitNotice.status(), ExitNotice.module());
+        }
+    }
+}

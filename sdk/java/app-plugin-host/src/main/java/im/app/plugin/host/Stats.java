@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.host;
+
+import im.app.plugin.host.wire.Out;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.MemoryUsage;
+
+/** Tells how much memory is used. */
+final class Stats {
+    /** The second collection frees what the first one only found. */
+    private static final int COLLECTIONS = 2;
+
+    private Stats() {}
+
+    /** Carries out STATS. */
+    static void write(boolean collect, Modules modules, Calls calls, Out out) {
+        for (int i = 0; collect && i < COLLECTIONS; i++) {
+            System.gc();
+        }
+        MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
+        out.zigzag(heap.getUsed());
+        out.zigzag(heap.getCommitted());
+        out.zigzag(metaspace());
+        out.zigzag(ManagementFactory.getClassLoadingMXBean().getLoadedClassCount());
+        out.zigzag(modules.liveLoaders());
+        // This request is one of them and not what is asked for.
+        out.zigzag(calls.size() - 1);
+    }
+
+    private static long metaspace() {
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            if ("Metaspace".equals(pool.getName())) {
+                return pool.getUsage().getUsed();
+            }
+        }
+        return 0;
+    }
+}

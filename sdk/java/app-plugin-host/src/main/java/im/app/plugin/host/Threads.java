@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.host;
+
+import com.sun.management.HotSpotDiagnosticMXBean;
+import im.app.plugin.host.load.PluginLoader;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** What the threads of the process do. */
+final class Threads {
+    /** How long a thread of a plugin has to end after the plugin was stopped. */
+    private static final long PATIENCE = TimeUnit.MILLISECONDS.toNanos(500);
+
+    private static final int LONGEST_DUMP = 4 << 20;
+
+    private final Calls calls;
+
+    Threads(Calls calls) {
+        this.calls = calls;
+    }
+
+    /** Writes down all threads, platform and virtual, with the requests of the server and deadlocks before them. */
+    String dump() throws IOException {
+        StringBuilder out = new StringBuilder();
+        long now = System.nanoTime();
+        for (Calls.Running r : calls.all()) {
+            out.append("request ").append(r.id).append(": ").append(r.what).append(", for ")
+                    .append(TimeUnit.NANOSECONDS.toMillis(now - r.since)).append(" ms, ")
+                    .append(r.thread.getState()).append('\n');
+        }
+        long[] deadlocked = ManagementFactory.getThreadMXBean().findDeadlockedThreads();
+        if (deadlocked != null) {
+            for (ThreadInfo info : ManagementFactory.getThreadMXBean().getThreadInfo(deadlocked, true, true)) {
+                if (info != null) {
+                    out.append("deadlock: ").append(info);
+                }
+            }
+        }
+        out.append(text());
+        return out.length() > LONGEST_DUMP ? out.substring(0, LONGEST_DUMP) + "…" : out.toString();
+    }
+
+    /** The dump of the virtual machine, which alone knows the virtual threads that plugins start. */
+    private static String text() throws IOException {
+        HotSpotDiagnosticMXBean bean = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+        Path folder = Files.createTempDirectory("threads");
+        Path file = folder.resolve("dump.txt");
+        try {
+            bean.dumpThreads(file.toAbsolutePath().toString(), HotSpotDiagnosticMXBean.ThreadDumpFormat.TEXT_PLAIN);
+            return Files.readString(file);
+        } finally {
+            Files.deleteIfExists(file);
+            Files.deleteIfExists(folder);
+        }
+    }
+
+    /** Waits a moment for the threads of a plugin to end, and names those that do not. */
+    List<String> leftBehind(PluginLoader loader) {
+        long end = System.nanoTime() + PATIENCE;
+        while (true) {
+            Set<String> names = of(loader);
+            if (names.isEmpty() || System.nanoTime() - end >= 0) {
+                return new ArrayList<>(names);
+            }
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+        }
+    }
+
+    /** Names the threads whose context loader is that of the plugin, or on whose stack is a class of it. */
+    private Set<String> of(PluginLoader loader) {
+        Set<String> names = new LinkedHashSet<>();
+        for (Map.Entry<Thread, StackTraceElement[]> e : Thread.getAllStackTraces().entrySet()) {
+            if (e.getKey() != Thread.currentThread() && belongs(e.getKey(), e.getValue(), loader)) {
+                names.add(e.getKey().getName());
+            }
+        }
+        for (Calls.Running r : calls.all()) {
+            if (r.loader == loader) {
+                names.add(r.what);
+            }
+        }
+        names.addAll(virtual(loader));
+        return names;
+    }
+
+    private static boolean belongs(Thread t, StackTraceElement[] stack, PluginLoader loader) {
+        if (t.getContextClassLoader() == loader) {
+            return true;
+        }
+        for (StackTraceElement frame : stack) {
+            if (loader.getName().equals(frame.getClassLoaderName())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Finds virtual threads by the names of the loaders in the dump: {@code #12 "name" virtual} and then its stack. */
+    private static Set<String> virtual(PluginLoader loader) {
+        String text;
+        try {
+            text = text();
+        } catch (IOException e) {
+            return Collections.emptySet();
+        }
+        Set<String> names = new LinkedHashSet<>();
+        String prefix = loader.getName() + "//";
+        String current = null;
+        for (String line : (Iterable<String>) text.lines()::iterator) {
+            if (line.startsWith("#")) {
+                int from = line.indexOf('"');
+                int to = line.lastIndexOf('"');
+                boolean isVirtual = to >= 0 && line.indexOf(" virtual", to) >= 0;
+                String name = to > from ? line.substring(from + 1, to) : "";
+                current = isVirtual ? name.isEmpty() ? "virtual thread " + line.substring(0, Math.max(from, 1)).strip() : name : null;
+            } else if (current != null && line.strip().replaceFirst("^at ", "").startsWith(prefix)) {
+                names.add(current);
+                current = null;
+            }
+        }
+        return names;
+    }
+}

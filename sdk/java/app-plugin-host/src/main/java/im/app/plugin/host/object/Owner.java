@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.host.object;
+
+import im.app.plugin.host.RefusedException;
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A plugin of another language, and what it holds here. */
+final class Owner {
+    /** A class as itself, with its static members; an instance of {@link Class} is an object like others. */
+    record StaticClass(Class<?> type) {}
+
+    /** Remembers the function behind a proxy when the proxy is gone. */
+    private static final class ProxyReference extends WeakReference<Object> {
+        final int function;
+
+        ProxyReference(Object proxy, int function, ReferenceQueue<Object> queue) {
+            super(proxy, queue);
+            this.function = function;
+        }
+    }
+
+    final int number;
+    private final AtomicInteger numbers = new AtomicInteger();
+    private final Map<Integer, Object> handles = new ConcurrentHashMap<>();
+    private final Set<ProxyReference> proxies = ConcurrentHashMap.newKeySet();
+    private final ReferenceQueue<Object> collected = new ReferenceQueue<>();
+    private volatile boolean gone;
+
+    Owner(int number) {
+        this.number = number;
+    }
+
+    int put(Object o) {
+        int n = numbers.incrementAndGet();
+        handles.put(n, o);
+        return n;
+    }
+
+    Object get(int handle) throws RefusedException {
+        Object o = handles.get(handle);
+        if (o == null) {
+            throw new RefusedException("there is no Java object with the handle " + handle + ": it was released");
+        }
+        return o;
+    }
+
+    void release(int handle) {
+        handles.remove(handle);
+    }
+
+    int size() {
+        return handles.size();
+    }
+
+    void add(Object proxy, int function) {
+        proxies.add(new ProxyReference(proxy, function, collected));
+    }
+
+    /** Takes the functions whose proxies were collected since the last time. */
+    List<Integer> collectedFunctions() {
+        List<Integer> out = new ArrayList<>();
+        for (Object r = collected.poll(); r != null; r = collected.poll()) {
+            ProxyReference p = (ProxyReference) r;
+            if (proxies.remove(p)) {
+                out.add(p.function);
+            }
+        }
+        return out;
+    }
+
+    void releaseAll() {
+        gone = true;
+        handles.clear();
+        proxies.clear();
+    }
+
+    boolean gone() {
+        return gone;
+    }
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.host.wire;
+
+import com.google.protobuf.CodedOutputStream;
+import com.google.protobuf.MessageLite;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.Arrays;
+
+/**
+ * Builds a frame: it begins with room for the header, and the values of the body follow. It is used by one thread at a
+ * time. A frame that gets larger than {@link Frame#LIMIT} ends in a {@link ProtocolException} before memory is taken for
+ * it.
+ */
+public final class Out {
+    private byte[] data;
+    private int at;
+
+    /** Makes an empty body. */
+    public Out() {
+        this(256);
+    }
+
+    /**
+     * Makes an empty body.
+     *
+     * @param expected how large the body probably gets, in bytes
+     */
+    public Out(int expected) {
+        data = new byte[Frame.HEADER + Math.min(Math.max(expected, 16), Frame.LIMIT)];
+        at = Frame.HEADER;
+    }
+
+    /**
+     * Tells the size of the body so far.
+     *
+     * @return the number of bytes
+     */
+    public int size() {
+        return at - Frame.HEADER;
+    }
+
+    /** Forgets the body. */
+    public void reset() {
+        at = Frame.HEADER;
+    }
+
+    /**
+     * Copies the body.
+     *
+     * @return a new array
+     */
+    public byte[] toByteArray() {
+        return Arrays.copyOfRange(data, Frame.HEADER, at);
+    }
+
+    /** Fills in the header. The frame is then the first {@link #frameSize()} bytes of what this returns. */
+    byte[] frame(int kind, long id) {
+        int n = at - 4;
+        putInt(0, n);
+        data[4] = (byte) kind;
+        putInt(5, (int) (id >>> 32));
+        putInt(9, (int) id);
+        return data;
+    }
+
+    int frameSize() {
+        return at;
+    }
+
+    private void putInt(int i, int v) {
+        data[i] = (byte) (v >>> 24);
+        data[i + 1] = (byte) (v >>> 16);
+        data[i + 2] = (byte) (v >>> 8);
+        data[i + 3] = (byte) v;
+    }
+
+    private void room(int n) {
+        if (n > data.length - at) {
+            long wanted = (long) at + n;
+            if (wanted - 4 > Frame.LIMIT) {
+                throw new ProtocolException("frame of more than " + Frame.LIMIT + " bytes, the most that fits");
+            }
+            data = Arrays.copyOf(data, (int) Math.max(wanted, Math.min(2L * data.length, Frame.LIMIT + 4L)));
+        }
+    }
+
+    /**
+     * Writes a byte.
+     *
+     * @param v 0 to 255
+     */
+    public void u8(int v) {
+        room(1);
+        data[at++] = (byte) v;
+    }
+
+    /**
+     * Writes four bytes, the highest first.
+     *
+     * @param v the number
+     */
+    public void u32(int v) {
+        room(4);
+        putInt(at, v);
+        at += 4;
+    }
+
+    /**
+     * Writes eight bytes, the highest first.
+     *
+     * @param v the number
+     */
+    public void u64(long v) {
+        u32((int) (v >>> 32));
+        u32((int) v);
+    }
+
+    /**
+     * Writes a truth value.
+     *
+     * @param v the value
+     */
+    public void bool(boolean v) {
+        u8(v ? 1 : 0);
+    }
+
+    /**
+     * Writes whether a value follows.
+     *
+     * @param present false if there is none
+     */
+    public void optional(boolean present) {
+        bool(present);
+    }
+
+    private void varint(long v) {
+        room(10);
+        while ((v & ~0x7fL) != 0) {
+            data[at++] = (byte) (v | 0x80);
+            v >>>= 7;
+        }
+        data[at++] = (byte) v;
+    }
+
+    /**
+     * Writes a whole number.
+     *
+     * @param v the number
+     */
+    public void zigzag(long v) {
+        varint(v << 1 ^ v >> 63);
+    }
+
+    /**
+     * Writes a whole number of 32 bits.
+     *
+     * @param v the number
+     */
+    public void int32(int v) {
+        zigzag(v);
+    }
+
+    /**
+     * Writes how many things follow.
+     *
+     * @param n the number
+     */
+    public void count(int n) {
+        varint(n);
+    }
+
+    /**
+     * Writes a number that is a name for something, such as a module or an extension.
+     *
+     * @param n the number, not negative
+     */
+    public void number(int n) {
+        varint(n);
+    }
+
+    /**
+     * Writes text.
+     *
+     * @param v the text
+     */
+    public void string(String v) {
+        // Text that is longer than a frame in characters is longer in bytes, too: it is not worth encoding.
+        room(v.length());
+        bytes(v.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * Writes bytes.
+     *
+     * @param v the bytes
+     */
+    public void bytes(byte[] v) {
+        varint(v.length);
+        room(v.length);
+        System.arraycopy(v, 0, data, at, v.length);
+        at += v.length;
+    }
+
+    /**
+     * Writes bytes without their length, such as a body that was built elsewhere.
+     *
+     * @param v the bytes
+     */
+    public void raw(byte[] v) {
+        room(v.length);
+        System.arraycopy(v, 0, data, at, v.length);
+        at += v.length;
+    }
+
+    /**
+     * Writes a number with a fraction, of 32 bits.
+     *
+     * @param v the number
+     */
+    public void float32(float v) {
+        u32(Float.floatToRawIntBits(v));
+    }
+
+    /**
+     * Writes a number with a fraction, of 64 bits.
+     *
+     * @param v the number
+     */
+    public void float64(double v) {
+        u64(Double.doubleToRawLongBits(v));
+    }
+
+    /**
+     * Writes a moment; what is finer than a millisecond is lost.
+     *
+     * @param v the moment
+     */
+    public void instant(Instant v) {
+        zigzag(v.toEpochMilli());
+    }
+
+    /**
+     * Writes a protobuf message with the flag before it.
+     *
+     * @param v the message, null if there is none
+     */
+    public void message(MessageLite v) {
+        optional(v != null);
+        if (v == null) {
+            return;
+        }
+        int n = v.getSerializedSize();
+        varint(n);
+        room(n);
+        CodedOutputStream out = CodedOutputStream.newInstance(data, at, n);
+        try {
+            v.writeTo(out);
+        } catch (IOException e) {
+            throw new UncheckedIOException("write a protobuf message of " + n + " bytes", e);
+        }
+        at += n;
+    }
+}

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** The bytes on the pipes between the server and the host: values, frames, and who reads and writes them. */
+package im.app.plugin.host.wire;

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.test;
+
+import im.app.plugin.AppException;
+import im.app.plugin.Node;
+import im.app.plugin.StatusCode;
+import im.app.plugin.host.generated.Dispatch;
+import im.app.plugin.host.wire.In;
+import im.app.plugin.host.wire.Out;
+import im.app.plugin.json.Json;
+import im.app.plugin.model.Notification;
+import im.app.plugin.spi.LogLevel;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
+
+/** What a plugin uses of the server, in memory. */
+final class FakeServer {
+    private final Properties properties = new Properties();
+    private final ConcurrentMap<String, Function<Map<String, Object>, Object>> answers = new ConcurrentHashMap<>();
+    private final ConcurrentMap<String, byte[]> storage = new ConcurrentHashMap<>();
+    private final List<LogLine> logs = new CopyOnWriteArrayList<>();
+    private final Map<Long, Instant> endedMeetings = new ConcurrentHashMap<>();
+    private final List<Notification> notifications = new CopyOnWriteArrayList<>();
+    private final List<ApiCall> calls = new CopyOnWriteArrayList<>();
+    private volatile Node node = new Node("test", "SERVICE", "test");
+
+    Properties properties() {
+        return properties;
+    }
+
+    Node node() {
+        return node;
+    }
+
+    void node(Node n) {
+        node = n;
+    }
+
+    void answer(String operation, Function<Map<String, Object>, Object> answer) {
+        answers.put(operation, answer);
+    }
+
+    Map<String, byte[]> storage() {
+        return storage;
+    }
+
+    List<LogLine> logs() {
+        return List.copyOf(logs);
+    }
+
+    Map<Long, Instant> endedMeetings() {
+        return Map.copyOf(endedMeetings);
+    }
+
+    List<Notification> notifications() {
+        return List.copyOf(notifications);
+    }
+
+    List<ApiCall> calls() {
+        return List.copyOf(calls);
+    }
+
+    void log(In in) {
+        in.number();
+        LogLevel level = LogLevel.values()[in.u8()];
+        logs.add(new LogLine(level, in.string(), in.string(), in.string()));
+    }
+
+    /** Answers what a plugin asks. */
+    void ask(In in, Out out) {
+        in.number();
+        switch (in.u8()) {
+            case 0 -> call(in.string(), Json.object(in.string()), out);
+            case 1 -> out.string(Json.write(properties.below(in.string())));
+            case 2 -> tell(Dispatch.readNotification(in));
+            case 3 -> {
+                byte[] value = storage.get(in.string());
+                out.optional(value != null);
+                if (value != null) {
+                    out.bytes(value);
+                }
+            }
+            case 4 -> storage.put(in.string(), in.bytes());
+            case 5 -> out.bool(storage.remove(in.string()) != null);
+            case 6 -> {
+                List<String> keys = keys(in.string());
+                out.count(keys.size());
+                keys.forEach(out::string);
+            }
+            case 7 -> endedMeetings.put(in.zigzag(), in.instant());
+            default -> throw new IllegalArgumentException("the plugin asks for something unknown");
+        }
+    }
+
+    private List<String> keys(String prefix) {
+        List<String> keys = new ArrayList<>(storage.keySet().stream().filter(k -> k.startsWith(prefix)).toList());
+        keys.sort((a, b) -> Arrays.compareUnsigned(a.getBytes(StandardCharsets.UTF_8), b.getBytes(StandardCharsets.UTF_8)));
+        return keys;
+    }
+
+    private void tell(Notification n) {
+        if (!node.role().equals("SERVICE")) {
+            throw new AppException(StatusCode.SERVER_UNAVAILABLE, "this server has no service role: only services notify users");
+        }
+        notifications.add(n);
+    }
+
+    private void call(String operation, Map<String, Object> input, Out out) {
+        calls.add(new ApiCall(operation, input));
+        Function<Map<String, Object>, Object> answer = answers.get(operation);
+        if (answer == null) {
+            throw new AppException(StatusCode.ILLEGAL_ARGUMENT, "the test says nothing about the operation \"" + operation + "\": use answer(\"" + operation + "\", ...)");
+        }
+        Object data = answer.apply(input);
+        out.optional(data != null);
+        if (data != null) {
+            out.string(Json.write(data));
+        }
+    }
+}

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.test;
+
+import im.app.plugin.AppExtension;
+import im.app.plugin.AppPlugin;
+import im.app.plugin.ExtensionPoint;
+import im.app.plugin.host.generated.Arguments;
+import im.app.plugin.host.generated.Dispatch;
+import im.app.plugin.host.generated.MethodInfo;
+import im.app.plugin.host.generated.PointInfo;
+import im.app.plugin.host.wire.Frame;
+import im.app.plugin.host.wire.In;
+import im.app.plugin.host.wire.Out;
+import im.app.plugin.model.Notification;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+
+/**
+ * A plugin that runs in a real host, in this process and without a server: its jar is loaded by the loader of the host, and
+ * everything that it gets and answers goes through the same code as on a server. What it asks of the server is answered from
+ * memory.
+ *
+ * <pre>{@code
+ * try (PluginRunner plugin = PluginRunner.of(WordFilterPlugin.class).property("word-filter.words[0]", "darn").start()) {
+ *     plugin.point(ClientRequestHandler.class).transform(request);
+ * }
+ * }</pre>
+ *
+ * <p>What the plugin keeps in static fields is seen by the plugin alone: its classes are loaded anew for each runner.
+ */
+public final class PluginRunner implements AutoCloseable {
+
+    private final Wiring wiring;
+    private final FakeServer server;
+    private final Path temporary;
+    private final int module;
+    private final List<Loaded> extensions = new ArrayList<>();
+    private final List<String> warnings = new ArrayList<>();
+    private boolean closed;
+
+    /** An extension in the host. */
+    private record Loaded(int number, String type, List<String> points, List<Integer> methods) {}
+
+    private PluginRunner(Builder builder) throws Exception {
+        server = builder.server;
+        JarSource source = builder.source;
+        temporary = source.isTemporary(builder.libraries) ? Files.createTempFile("plugin-", ".jar") : null;
+        wiring = new Wiring(server, builder.timeout);
+        boolean done = false;
+        try {
+            Path jar = temporary == null ? source.place() : source.pack(temporary, builder.libraries);
+            wiring.hello(server.node());
+            Out out = new Out();
+            out.string(source.id());
+            out.string(source.version());
+            out.string(source.className());
+            out.string(jar.toString());
+            out.bool(builder.strict);
+            out.string(source.name());
+            In in = wiring.request(Frame.LOAD, out);
+            module = in.number();
+            for (int n = in.count(); n > 0; n--) {
+                extensions.add(new Loaded(in.number(), in.string(), strings(in), numbers(in)));
+            }
+            warnings.addAll(strings(in));
+            done = true;
+        } finally {
+            if (!done) {
+                wiring.close();
+                delete();
+            }
+        }
+    }
+
+    private static List<String> strings(In in) {
+        List<String> list = new ArrayList<>();
+        for (int n = in.count(); n > 0; n--) {
+            list.add(in.string());
+        }
+        return list;
+    }
+
+    private static List<Integer> numbers(In in) {
+        List<Integer> list = new ArrayList<>();
+        for (int n = in.count(); n > 0; n--) {
+            list.add(in.number());
+        }
+        return list;
+    }
+
+    /**
+     * Prepares a plugin whose classes are in this program. They and what lies beside them, such as {@code plugin.yaml}, are
+     * packed into a jar.
+     *
+     * @param plugin the class of the plugin
+     * @return what remains to be said
+     */
+    public static Builder of(Class<? extends AppPlugin> plugin) {
+        return new Builder(JarSource.of(plugin));
+    }
+
+    /**
+     * Prepares a plugin that is a jar.
+     *
+     * @param jar the jar, with {@code plugin.yaml} at its root
+     * @return what remains to be said
+     */
+    public static Builder of(Path jar) {
+        return new Builder(JarSource.of(jar));
+    }
+
+    /** What a plugin finds. */
+    public static final class Builder {
+        private final JarSource source;
+        private final FakeServer server = new FakeServer();
+        private final List<Class<?>> libraries = new ArrayList<>();
+        private Duration timeout = Duration.ofSeconds(30);
+        private boolean strict;
+
+        private Builder(JarSource source) {
+            this.source = source;
+        }
+
+        /**
+         * Sets a property, as {@code --set} of the server does.
+         *
+         * @param name its name, for example {@code word-filter.words[0]}
+         * @param value a text, a number or a boolean; texts that are numbers or booleans become such
+         * @return this
+         */
+        public Builder property(String name, Object value) {
+            server.properties().set(name, value);
+            return this;
+        }
+
+        /**
+         * Says where the plugin runs; without that it is a service.
+         *
+         * @param id the id of the node
+         * @param role GATEWAY or SERVICE
+         * @param version the version of the server
+         * @return this
+         */
+        public Builder node(String id, String role, String version) {
+            server.node(new im.app.plugin.Node(id, role, version));
+            return this;
+        }
+
+        /**
+         * Says what an operation of the admin interface answers. Operations that nothing is said about are refused.
+         *
+         * @param operation the id of the operation, for example {@code queryUsers}
+         * @param answer makes the data of the parameters: records, maps, lists, texts, numbers, or null for nothing. An
+         *     {@link im.app.plugin.AppException} refuses.
+         * @return this
+         */
+        public Builder answer(String operation, Function<Map<String, Object>, Object> answer) {
+            server.answer(operation, answer);
+            return this;
+        }
+
+        /**
+         * Packs libraries into the jar as well, as the build of the plugin does.
+         *
+         * @param classes one class of each library
+         * @return this
+         */
+        public Builder with(Class<?>... classes) {
+            libraries.addAll(List.of(classes));
+            return this;
+        }
+
+        /**
+         * Says how long a call may take; without that it is 30 seconds.
+         *
+         * @param limit the limit
+         * @return this
+         */
+        public Builder timeout(Duration limit) {
+            timeout = limit;
+            return this;
+        }
+
+        /**
+         * Makes it an error that the jar has a class which the server has as well.
+         *
+         * @return this
+         */
+        public Builder strict() {
+            strict = true;
+            return this;
+        }
+
+        /**
+         * Loads the plugin, and runs no hook.
+         *
+         * @return the plugin
+         * @throws Exception if it cannot be loaded
+         */
+        public PluginRunner load() throws Exception {
+            return new PluginRunner(this);
+        }
+
+        /**
+         * Loads the plugin and starts its extensions.
+         *
+         * @return the plugin
+         * @throws Exception if it cannot be loaded or started
+         */
+        public PluginRunner start() throws Exception {
+            PluginRunner runner = load();
+            try {
+                runner.start();
+                return runner;
+            } catch (Exception e) {
+                runner.close();
+                throw e;
+            }
+        }
+    }
+
+    private void hook(int hook) {
+        for (Loaded e : extensions) {
+            Out out = new Out();
+            out.number(e.number);
+            out.u8(hook);
+            wiring.request(Frame.HOOK, out);
+        }
+    }
+
+    /** Runs the hook start of all extensions. */
+    public void start() {
+        hook(0);
+    }
+
+    /** Runs the hook pause of all extensions. */
+    public void pause() {
+        hook(1);
+    }
+
+    /** Runs the hook resume of all extensions. */
+    public void resume() {
+        hook(2);
+    }
+
+    /** Runs the hook stop of all extensions. */
+    public void stop() {
+        hook(3);
+    }
+
+    /**
+     * Tells the classes of the extensions.
+     *
+     * @return their names
+     */
+    public List<String> extensions() {
+        return extensions.stream().map(Loaded::type).toList();
+    }
+
+    /**
+     * Tells what is odd about the plugin but no reason to refuse it.
+     *
+     * @return sentences
+     */
+    public List<String> warnings() {
+        return List.copyOf(warnings);
+    }
+
+    /**
+     * Calls the plugin as the server does. Methods that the extension does not have answer with null.
+     *
+     * @param <P> the extension point
+     * @param point its interface
+     * @return what calls the first extension that implements it
+     */
+    public <P extends ExtensionPoint> P point(Class<P> point) {
+        return point(point, null);
+    }
+
+    /**
+     * Calls one extension of the plugin as the server does.
+     *
+     * @param <P> the extension point
+     * @param point its interface
+     * @param extension the class of the extension, null for the first one that implements the point
+     * @return what calls it
+     */
+    public <P extends ExtensionPoint> P point(Class<P> point, Class<? extends AppExtension> extension) {
+        PointInfo info = Dispatch.POINTS.stream().filter(p -> p.type() == point).findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(point.getName() + " is not an extension point"));
+        Loaded target = extensions.stream()
+                .filter(e -> e.points.contains(info.name()) && (extension == null || e.type.equals(extension.getName()))).findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no extension of the plugin implements " + point.getSimpleName()));
+        return point.cast(Proxy.newProxyInstance(point.getClassLoader(), new Class<?>[] {point}, (proxy, method, args) -> invoke(info, target, proxy, method, args)));
+    }
+
+    private Object invoke(PointInfo info, Loaded target, Object proxy, Method method, Object[] args) throws Throwable {
+        if (method.getDeclaringClass() == Object.class) {
+            return switch (method.getName()) {
+                case "equals" -> proxy == args[0];
+                case "hashCode" -> System.identityHashCode(proxy);
+                default -> info.name() + " of " + target.type;
+            };
+        }
+        boolean later = method.getReturnType() == java.util.concurrent.CompletionStage.class;
+        String name = later ? method.getName().substring(0, method.getName().length() - "Async".length()) : method.getName();
+        List<Class<?>> parameters = List.of(method.getParameterTypes());
+        for (int i = 0; i < info.methods().size(); i++) {
+            MethodInfo m = info.methods().get(i);
+            if (m.name().equals(name) && m.parameters().equals(parameters)) {
+                if (!later) {
+                    return call(target, info.first() + i, args);
+                }
+                int number = info.first() + i;
+                try {
+                    return CompletableFuture.completedFuture(call(target, number, args));
+                } catch (RuntimeException e) {
+                    return CompletableFuture.failedFuture(e);
+                }
+            }
+        }
+        throw new InvocationTargetException(null, "there is no method " + name);
+    }
+
+    private Object call(Loaded target, int method, Object[] args) {
+        if (!target.methods.contains(method)) {
+            return null;
+        }
+        Out out = new Out();
+        out.number(target.number);
+        out.number(method);
+        Arguments.write(method, args, out);
+        return Arguments.read(method, wiring.request(Frame.CALL, out));
+    }
+
+    /**
+     * Tells what the plugin has logged.
+     *
+     * @return the lines in their order
+     */
+    public List<LogLine> logs() {
+        return server.logs();
+    }
+
+    /**
+     * The meetings that plugins said have ended.
+     *
+     * @return when each ended, by its id
+     */
+    public Map<Long, Instant> endedMeetings() {
+        return server.endedMeetings();
+    }
+
+    /**
+     * Tells what the plugin has told users.
+     *
+     * @return the notifications in their order
+     */
+    public List<Notification> notifications() {
+        return server.notifications();
+    }
+
+    /**
+     * Tells which operations of the admin interface the plugin has called.
+     *
+     * @return the calls in their order
+     */
+    public List<ApiCall> apiCalls() {
+        return server.calls();
+    }
+
+    /**
+     * The durable space of the plugin.
+     *
+     * @return what is in it now, which can be changed
+     */
+    public Map<String, byte[]> storage() {
+        return server.storage();
+    }
+
+    /**
+     * Stops the extensions, forgets the plugin and ends the host. A thread of the plugin that still runs is a failure: on a
+     * server it would keep the classes of the plugin in memory.
+     */
+    @Override
+    public void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        List<String> left;
+        try {
+            stop();
+        } finally {
+            try {
+                Out out = new Out();
+                out.number(module);
+                left = strings(wiring.request(Frame.UNLOAD, out));
+            } finally {
+                wiring.close();
+                delete();
+            }
+        }
+        if (!left.isEmpty()) {
+            throw new PluginFailure("threads of the plugin still run after it was stopped: " + String.join(", ", left), "", "");
+        }
+    }
+
+    private void delete() {
+        try {
+            if (temporary != null) {
+                Files.deleteIfExists(temporary);
+            }
+        } catch (IOException e) {
+            temporary.toFile().deleteOnExit();
+        }
+    }
+}
