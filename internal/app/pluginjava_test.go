@@ -163,10 +163,14 @@ func TestJavaPlugins(t *testing.T) {
 	if err := syscall.Kill(javaProcess(t), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the JVM", func() bool {
-		_, answer := ask(t, s, app.Service, "GET", "/metrics?names=plugin.java.restarts,plugin.java.up", "")
-		return strings.Count(answer, `"value":1`) == 2
+	eventually(t, "the JVM", func() bool { // Calls that were on their way are lost.
+		to, text := int64(6), "hi"
+		answer, err := sender.Do(t.Context(), &wire.CreateMessageRequest{RecipientId: &to, Text: &text})
+		return err == nil && answer.GetCode() == 1000
 	})
+	if got := reader.Relayed(8).GetRelayedRequest().GetCreateMessageRequest().GetText(); got != "hi 3*" {
+		t.Errorf("after the crash %q is heard", got)
+	}
 	say("hi", "hi 3*")
 
 	// It dies again and again, and the plugin is taken out of service.

@@ -170,9 +170,11 @@ func (c *conn) take(id uint64) *request {
 	return q
 }
 
+// requests are those that ended, and to which nobody will send an answer any more.
+var requests = sync.Pool{New: func() any { return &request{done: make(chan answer, 1)} }}
+
 // begin makes a request. Its frame has the id of it.
 func (c *conn) begin(m *module) (*request, error) {
-	q := &request{module: m, done: make(chan answer, 1), batch: math.MaxUint64}
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
 	switch {
@@ -181,29 +183,43 @@ func (c *conn) begin(m *module) (*request, error) {
 	case len(c.pending) >= c.max:
 		return nil, ErrBusy
 	}
+	q := requests.Get().(*request)
+	q.module, q.batch = m, math.MaxUint64
 	c.next++
 	q.id = c.next
 	c.pending[q.id] = q
 	return q, nil
 }
 
+// drop gives a request up. It reports false if an answer is there or about to come.
+func (c *conn) drop(q *request) bool {
+	id := q.id
+	if c.take(id) == nil {
+		return false
+	}
+	requests.Put(q)
+	return true
+}
+
 // await sends the frame of a request and waits for the answer. If the context ends first, the other end is told.
 func (c *conn) await(ctx context.Context, q *request, frame []byte) (answer, error) {
+	id := q.id
 	if err := c.send(frame, q); err != nil {
-		c.take(q.id)
+		c.drop(q)
 		return answer{}, err
 	}
 	select {
 	case a := <-q.done:
+		requests.Put(q)
 		return a, a.err
 	case <-ctx.Done():
 	}
-	if c.take(q.id) == nil {
+	if !c.drop(q) {
 		a := <-q.done // It came just now.
 		return a, a.err
 	}
 	b := buffers.Get().(*[]byte)
-	*b, _ = endFrame(beginFrame((*b)[:0], kindCancel, q.id), 0)
+	*b, _ = endFrame(beginFrame((*b)[:0], kindCancel, id), 0)
 	_ = c.send(*b, nil) // A host that is gone runs nothing.
 	keep(b)
 	return answer{}, ctx.Err()

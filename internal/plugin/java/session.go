@@ -166,7 +166,7 @@ func (s *session) request(ctx context.Context, k kind, m *module, write func(b [
 	}
 	*frame = b
 	if err != nil {
-		s.conn.take(q.id)
+		s.conn.drop(q)
 		keep(frame)
 		return answer{}, err
 	}

@@ -5,14 +5,11 @@ package im.app.plugin.host;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 
 /** A pipe within the process that, like one of the system, is not disturbed by interrupts. */
 final class BytePipe {
     private final byte[] buffer;
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition changed = lock.newCondition();
+    private final Object lock = new Object();
     private int from;
     private int size;
     private boolean closed;
@@ -33,22 +30,19 @@ final class BytePipe {
             if (n == 0) {
                 return 0;
             }
-            lock.lock();
-            try {
+            synchronized (lock) {
                 while (size == 0) {
                     if (closed) {
                         return -1;
                     }
-                    changed.awaitUninterruptibly();
+                    await();
                 }
                 int got = Math.min(Math.min(n, size), buffer.length - from);
                 System.arraycopy(buffer, from, b, at, got);
                 from = (from + got) % buffer.length;
                 size -= got;
-                changed.signalAll();
+                lock.notifyAll();
                 return got;
-            } finally {
-                lock.unlock();
             }
         }
 
@@ -66,11 +60,10 @@ final class BytePipe {
 
         @Override
         public void write(byte[] b, int at, int n) throws IOException {
-            lock.lock();
-            try {
+            synchronized (lock) {
                 for (int done = 0; done < n;) {
                     while (size == buffer.length && !closed) {
-                        changed.awaitUninterruptibly();
+                        await();
                     }
                     if (closed) {
                         throw new IOException("the pipe is closed");
@@ -80,21 +73,34 @@ final class BytePipe {
                     System.arraycopy(b, at + done, buffer, to, put);
                     size += put;
                     done += put;
-                    changed.signalAll();
+                    lock.notifyAll();
                 }
-            } finally {
-                lock.unlock();
             }
         }
     };
 
-    void close() {
-        lock.lock();
+    /** Waits for a change, whatever interrupts it. */
+    private void await() {
         try {
+            lock.wait();
+        } catch (InterruptedException e) {
+            pause();
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void pause() {
+        try {
+            lock.wait(1);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    void close() {
+        synchronized (lock) {
             closed = true;
-            changed.signalAll();
-        } finally {
-            lock.unlock();
+            lock.notifyAll();
         }
     }
 }

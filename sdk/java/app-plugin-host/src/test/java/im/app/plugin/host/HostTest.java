@@ -235,7 +235,7 @@ class HostTest {
     @Test
     void onlyTheCallFailsThatOverflowsItsStackOrTheFrame() {
         assertEquals("java.lang.StackOverflowError", failing("overflow").getMessage().split(":")[0]);
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 5; i++) {
             assertEquals("java.lang.StackOverflowError", failing("overflowAndLog").getMessage().split(":")[0]);
         }
         assertEquals("frame of more than 16777216 bytes, the most that fits", failing("giant").getMessage());

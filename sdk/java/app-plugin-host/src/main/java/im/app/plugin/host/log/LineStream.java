@@ -2,6 +2,7 @@
 
 package im.app.plugin.host.log;
 
+import im.app.plugin.host.wire.ShortLock;
 import im.app.plugin.host.wire.StackRoom;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
@@ -9,7 +10,6 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
 
 /** Cuts what plugins print into lines. Each plugin has an unfinished line of its own. */
 public final class LineStream extends OutputStream {
@@ -19,7 +19,7 @@ public final class LineStream extends OutputStream {
     private final Log log;
     private final int level;
     private final String name;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final ShortLock lock = new ShortLock();
     private final Map<Integer, ByteArrayOutputStream> unfinished = new HashMap<>();
 
     private LineStream(Log log, int level, String name) {
@@ -37,7 +37,8 @@ public final class LineStream extends OutputStream {
      * @return the stream
      */
     public static PrintStream printing(Log log, int level, String name) {
-        return new PrintStream(new LineStream(log, level, name), false, StandardCharsets.UTF_8);
+        // A subclass locks with a monitor, which bears a stack that overflows while it waits; see ShortLock.
+        return new PrintStream(new LineStream(log, level, name), false, StandardCharsets.UTF_8) {};
     }
 
     @Override

@@ -5,8 +5,6 @@ package im.app.plugin.host.wire;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Arrays;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Writes frames to a stream for many threads, without a thread of its own: whoever sends while nobody writes writes, and
@@ -22,18 +20,18 @@ public final class FrameWriter {
     /** A buffer that grew larger than this for one frame is not kept. */
     private static final int KEEP = 1 << 20;
 
-    /** After so many writes for others a sender hands the writing over, if somebody is there to take it. */
+    /** After so many writes for others a sender hands the writing over to whoever waits for room. */
     private static final int TURNS = 8;
 
     private final OutputStream out;
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition room = lock.newCondition();
+    private final ShortLock lock = new ShortLock();
 
     // All of these are guarded by the lock.
     private byte[] waiting = new byte[8 << 10];
     private byte[] spare = new byte[8 << 10];
     private int size;
-    private int blocked;
+    /** How many senders wait for room. */
+    private int waiters;
     private boolean writing;
     private IOException failure;
 
@@ -78,61 +76,99 @@ public final class FrameWriter {
      * @return whether it is
      */
     public boolean flush(long nanos) {
-        long left = nanos;
-        lock.lock();
+        long begin = System.nanoTime();
+        boolean interrupted = false;
         try {
-            while ((writing || size > 0) && failure == null && left > 0) {
+            while (true) {
+                lock.lock();
                 try {
-                    left = room.awaitNanos(left);
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                    break;
+                    if (!writing && size == 0) {
+                        return true;
+                    }
+                    if (failure != null) {
+                        return false;
+                    }
+                } finally {
+                    lock.unlock();
                 }
+                if (System.nanoTime() - begin >= nanos) {
+                    return false;
+                }
+                interrupted |= ShortLock.pause();
             }
-            return !writing && size == 0;
         } finally {
-            lock.unlock();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
     private void send(int kind, long id, Out body, boolean atOnce) throws IOException {
         byte[] frame = body.frame(kind, id);
         int n = body.frameSize();
-        lock.lock();
+        boolean interrupted = false;
+        boolean waited = false;
         try {
-            check();
-            if (!writing && size == 0) {
-                writing = true;
-            } else {
-                append(frame, n, atOnce);
-                if (writing) {
-                    return;
+            while (true) {
+                lock.lock();
+                try {
+                    check();
+                    if (!writing && size == 0) {
+                        writing = true;
+                        break;
+                    }
+                    if (atOnce || !writing || size == 0 || size + n <= WAITING_LIMIT) {
+                        append(frame, n);
+                        waiters -= waited ? 1 : 0;
+                        waited = false;
+                        if (writing) {
+                            return;
+                        }
+                        writing = true;
+                        frame = null;
+                        break;
+                    }
+                    waiters += waited ? 0 : 1;
+                    waited = true;
+                } finally {
+                    lock.unlock();
                 }
-                writing = true;
-                frame = null;
+                interrupted |= ShortLock.pause();
             }
         } finally {
-            lock.unlock();
+            if (waited) {
+                lock.lock();
+                waiters--;
+                lock.unlock();
+            }
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
         write(frame, n);
     }
 
-    /** Puts a frame behind those that wait, when there is room. The lock is held. */
-    private void append(byte[] frame, int n, boolean atOnce) throws IOException {
-        while (!atOnce && size > 0 && size + n > WAITING_LIMIT && writing) {
-            blocked++;
-            try {
-                room.awaitUninterruptibly();
-            } finally {
-                blocked--;
-            }
-            check();
-        }
+    /** Puts a frame behind those that wait. The lock is held. */
+    private void append(byte[] frame, int n) {
         if (n > waiting.length - size) {
             waiting = Arrays.copyOf(waiting, Math.max(size + n, 2 * waiting.length));
         }
         System.arraycopy(frame, 0, waiting, size, n);
         size += n;
+    }
+
+    /** Lets others write what this thread had no stack left to write: nothing of it was written. */
+    private void putBack(byte[] part, int partSize) {
+        lock.lock();
+        try {
+            byte[] both = Arrays.copyOf(part, partSize + size);
+            System.arraycopy(waiting, 0, both, partSize, size);
+            spare = waiting;
+            waiting = both;
+            size += partSize;
+        } finally {
+            lock.unlock();
+        }
     }
 
     private void check() throws IOException {
@@ -155,10 +191,9 @@ public final class FrameWriter {
                 int partSize;
                 lock.lock();
                 try {
-                    if (size == 0 || turn >= TURNS && blocked > 0) {
+                    if (size == 0 || turn >= TURNS && waiters > 0) {
                         writing = false;
                         passed = true;
-                        room.signalAll();
                         return;
                     }
                     part = waiting;
@@ -166,16 +201,17 @@ public final class FrameWriter {
                     waiting = spare;
                     spare = null;
                     size = 0;
-                    room.signalAll();
                 } finally {
                     lock.unlock();
                 }
                 try {
                     out.write(part, 0, partSize);
                     out.flush();
-                } finally {
-                    spare = part.length <= KEEP ? part : new byte[8 << 10];
+                } catch (StackOverflowError e) {
+                    putBack(part, partSize);
+                    throw e;
                 }
+                spare = part.length <= KEEP ? part : new byte[8 << 10];
             }
         } catch (IOException e) {
             failed = e;
@@ -189,7 +225,6 @@ public final class FrameWriter {
                     if (failure == null) {
                         failure = failed;
                     }
-                    room.signalAll();
                 } finally {
                     lock.unlock();
                 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.host.wire;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A lock that is only ever held for moments, and that survives threads whose stack overflows while they wait for it: to
+ * pause a virtual thread its stack is copied, which can itself overflow a deep stack, and the locks of Java then lose track of
+ * who waits. Here nobody is waited for in a queue.
+ */
+public final class ShortLock {
+    private static final int SPINS = 100;
+    private static final long PAUSE = 50_000;
+
+    private final AtomicBoolean held = new AtomicBoolean();
+
+    /** Makes a lock that nobody holds. */
+    public ShortLock() {}
+
+    /** Takes the lock. */
+    public void lock() {
+        if (held.compareAndSet(false, true)) {
+            return;
+        }
+        for (int i = 0; i < SPINS; i++) {
+            Thread.onSpinWait();
+            if (held.compareAndSet(false, true)) {
+                return;
+            }
+        }
+        boolean interrupted = false;
+        while (!held.compareAndSet(false, true)) {
+            interrupted |= pause();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Gives the lock back. */
+    public void unlock() {
+        held.set(false);
+    }
+
+    /**
+     * Waits a moment.
+     *
+     * @return whether the thread was interrupted; it no longer is
+     */
+    static boolean pause() {
+        boolean interrupted = Thread.interrupted();
+        try {
+            LockSupport.parkNanos(PAUSE);
+        } catch (StackOverflowError e) {
+            Thread.onSpinWait();
+        }
+        return interrupted;
+    }
+}
