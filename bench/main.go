@@ -26,7 +26,7 @@ func main() {
 	runtime.GOMAXPROCS(1)
 	duration := flag.Duration("duration", 3*time.Second, "length of one round")
 	rounds := flag.Int("rounds", 3, "rounds of each server, taken in turns")
-	only := flag.String("only", "", "admin, clients or domain: only that part")
+	only := flag.String("only", "", "admin, clients, plugins or domain: only that part")
 	sizes := flag.String("users", "10000,1000000", "numbers of users of the databases of the domain part, the smallest first")
 	perUser := flag.Int("messages-per-user", 10, "number of messages for each user there")
 	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the writes of the domain part")
@@ -47,8 +47,13 @@ func main() {
 			log.Fatalf("bench: %v", err)
 		}
 	}
+	load.duration, load.rounds = *duration, *rounds
+	if wants("plugins") {
+		if err := plugins(ctx, load); err != nil {
+			log.Fatalf("bench: %v", err)
+		}
+	}
 	if wants("clients") {
-		load.duration, load.rounds = *duration, *rounds
 		if err := clients(ctx, load); err != nil {
 			log.Fatalf("bench: %v", err)
 		}
