@@ -21,7 +21,7 @@ type Point struct {
 	Doc       string
 	Methods   []*Method
 	// settings are those that an operator can change; nil is none.
-	settings func(*config.ExtensionPoints) config.ExtensionPoint
+	settings func(config.ExtensionPoints) config.ExtensionPoint
 }
 
 // FullName is the fully qualified name.

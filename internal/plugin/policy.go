@@ -51,5 +51,5 @@ func settingsOf(s *config.Plugin, p *Point) config.ExtensionPoint {
 	if p.settings == nil {
 		return config.ExtensionPoint{}
 	}
-	return p.settings(&s.ExtensionPoints)
+	return p.settings(s.ExtensionPoints)
 }
