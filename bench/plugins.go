@@ -250,7 +250,8 @@ func hotSwap(ctx context.Context, app, dir string, o clientOptions) error {
 	if err := os.WriteFile(filepath.Join(home, "plugins", "bench.js"), pluginScript(1), 0o600); err != nil {
 		return err
 	}
-	s, err := startAll(ctx, app, home, "PASSWORD", "--set=app.service.admin-api.http.host=127.0.0.1")
+	s, err := startAll(ctx, app, home, "PASSWORD", "--set=app.service.admin-api.http.host=127.0.0.1",
+		"--set=app.service.admin-api.rate-limiting.capacity=2000000000", "--set=app.service.admin-api.rate-limiting.initial-tokens=2000000000")
 	if err != nil {
 		return err
 	}
