@@ -72,9 +72,9 @@ func plugins(ctx context.Context, o clientOptions) error {
 	return hotSwap(ctx, app, dir, o)
 }
 
-// transform compares one call of ClientRequestHandler.transform through everything that a request goes through with the
-// same function on the bare engine.
-func transform(ctx context.Context, o clientOptions) error {
+// transform compares calls of ClientRequestHandler.transform through everything that a request goes through, and of the
+// host alone, with the same function on the bare engine.
+func transform(ctx context.Context, o clientOptions) (err error) {
 	text := "hello, this is a text message"
 	request := &plugin.ClientRequest{
 		UserID: 1234567890123456789, DeviceType: wire.DeviceType_ANDROID, ClientIP: "127.0.0.1", RequestID: 987654321,
@@ -89,16 +89,30 @@ func transform(ctx context.Context, o clientOptions) error {
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, manager.Close(ctx)) }()
 	bare, err := newBare()
 	if err != nil {
-		return errors.Join(err, manager.Close(ctx))
+		return err
 	}
 	defer bare.close()
+	host, err := js.New(js.Options{Points: plugin.Points})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, host.Close(ctx)) }()
+	module, err := host.Load(ctx, plugin.Source{Name: "bench.js", Data: pluginScript(1)})
+	if err != nil {
+		return err
+	}
 	calls := []struct {
 		name string
 		call func() (*plugin.ClientRequest, error)
 	}{
 		{"bare engine", func() (*plugin.ClientRequest, error) { return bare.transform(request), nil }},
+		{"host alone", func() (r *plugin.ClientRequest, err error) {
+			_, err = module.Extensions()[0].Call(ctx, plugin.TransformRequest, []any{request}, &r)
+			return r, err
+		}},
 		{"whole mechanism", func() (*plugin.ClientRequest, error) {
 			if !manager.Has(plugin.TransformRequest) {
 				return nil, errors.New("the plugin is not there")
@@ -122,7 +136,7 @@ func transform(ctx context.Context, o clientOptions) error {
 				return err
 			})
 			if err != nil {
-				return errors.Join(err, manager.Close(ctx))
+				return err
 			}
 			spent[i].wall += took.wall
 			spent[i].cpu += took.cpu
@@ -138,7 +152,7 @@ func transform(ctx context.Context, o clientOptions) error {
 		})
 	}
 	table("ClientRequestHandler.transform with a text message", []string{"way", "calls", "time of one", "CPU of one", "ratio of CPU"}, rows)
-	return manager.Close(ctx)
+	return nil
 }
 
 // turnCalls is how often each way is called in a turn.
