@@ -116,7 +116,7 @@ func notifications(m *plugin.Method, args []any) []plugin.Notification {
 
 func testLargeLists(t *testing.T, w *world) {
 	x := extension(t, w.load(Echo), "Serve")
-	messages := make([]plugin.Message, 1000)
+	messages := make([]plugin.Message, 200)
 	for i := range messages {
 		messages[i] = value(reflect.TypeFor[plugin.Message](), []variant{absent, low, high}[i%3]).Interface().(plugin.Message)
 		messages[i].ID = int64(i)
@@ -128,18 +128,19 @@ func testLargeLists(t *testing.T, w *world) {
 	if d := diff(messages, kept); d != "" {
 		t.Errorf("the messages differ: %s", d)
 	}
-	recipients := make([]int64, 20_000)
+	recipients := make([]int64, 3_000)
 	for i := range recipients {
 		recipients[i] = math.MaxInt64 - int64(i)
 	}
-	long := strings.Repeat("👋 long text ", 20_000)
+	long := strings.Repeat("👋 long text ", 5_000)
 	result := &plugin.RequestHandlerResult{Reason: long, Notifications: []plugin.Notification{{Recipients: recipients, Notification: request(high)}}}
 	var back *plugin.RequestHandlerResult
 	if ok, err := x.Call(t.Context(), plugin.BeforeNotify, []any{result, int64(1), wire.DeviceType_IOS}, &back); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if d := diff(result, back); d != "" {
-		t.Errorf("the result differs: %s", d)
+	// A difference of long lists says too much, and takes long to find.
+	if back.Reason != long || len(back.Notifications) != 1 || !slices.Equal(back.Notifications[0].Recipients, recipients) || !proto.Equal(back.Notifications[0].Notification, request(high)) {
+		t.Error("the result differs")
 	}
 }
 
