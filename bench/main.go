@@ -56,6 +56,7 @@ func main() {
 		{"admin", func() error { return adminAPI(ctx, *duration, *rounds) }},
 		{"clients", func() error { return clients(ctx, load) }},
 		{"websockets", func() error { return webSockets(ctx, *duration, *rounds) }},
+		{"plugins", func() error { return plugins(ctx, load) }},
 		{"java", func() error { return benchJava(ctx, *duration, *rounds) }},
 		{"domain", func() error { return benchDomain(ctx, o) }},
 	}

@@ -60,10 +60,10 @@ func (c *call) finish(ok bool, err error) {
 
 // do runs a call, or puts it into the queue, and waits for its end.
 func (m *module) do(c *call) (bool, error) {
-	if err := c.ctx.Err(); err != nil {
-		return false, err
-	}
 	if !m.direct(c) {
+		if err := c.ctx.Err(); err != nil {
+			return false, err
+		}
 		select {
 		case m.queue <- c:
 		default:
@@ -157,11 +157,6 @@ func (m *module) invoke(c *call) {
 	}
 	c.args = nil
 	c.state.Store(running)
-	if c.ctx.Err() != nil {
-		m.free(argv[:n])
-		m.answer(c, false, c.ctx.Err())
-		return
-	}
 	v := m.engine.Call(c.function, c.extension.object, argv[:n]...)
 	m.free(argv[:n])
 	if engine.IsFailed(v) {

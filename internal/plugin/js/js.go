@@ -32,7 +32,8 @@ type Options struct {
 	MemoryLimit int64
 	// StackSize is how many bytes of stack calls may need in one plugin; 0 is 1 MiB.
 	StackSize int64
-	// QueueLength is how many calls of one plugin may wait; 0 is 1024. More fail at once.
+	// QueueLength is how many calls of one plugin may wait; 0 is 8192, some tenths of a second of short calls. More fail
+	// at once.
 	QueueLength int
 	// TurnLimit is how long code of a plugin may run at a time when no call with a time limit waits for it, as in
 	// timers; 0 is 5 seconds.
@@ -73,7 +74,7 @@ func New(opts Options) (*Host, error) {
 		opts.StackSize = 1 << 20
 	}
 	if opts.QueueLength == 0 {
-		opts.QueueLength = 1024
+		opts.QueueLength = 8192
 	}
 	if opts.TurnLimit == 0 {
 		opts.TurnLimit = 5 * time.Second

@@ -70,8 +70,11 @@ func (m *module) turn(c *call, f func()) {
 		m.engine.RunJobs(m.uncaught)
 	})
 	m.current = nil
-	if m.debug != nil && err == nil {
-		m.debug.Turn()
+	if err == nil {
+		if m.debug != nil {
+			m.debug.Turn()
+		}
+		m.engine.Relieve()
 	}
 	m.memory.Store(m.engine.Memory())
 	if err != nil {
