@@ -32,9 +32,11 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class PluginRunnerTest {
@@ -107,10 +109,15 @@ class PluginRunnerTest {
     }
 
     @Test
+    @Timeout(value = 2, unit = TimeUnit.MINUTES)
     void callsHaveATimeLimit() throws Exception {
         try (PluginRunner plugin = sample().timeout(Duration.ofMillis(200)).load()) {
             PluginFailure e = assertThrows(PluginFailure.class, () -> plugin.point(ClientRequestHandler.class).transform(message("wait")));
             assertEquals("the plugin did not answer within 200 ms", e.getMessage());
+            while (plugin.logs().isEmpty()) {
+                Thread.sleep(10); // Its thread is interrupted.
+            }
+            assertEquals("interrupted", plugin.logs().getFirst().message());
         }
     }
 

@@ -69,7 +69,11 @@ public class SamplePlugin extends AppPlugin {
                 case "fail":
                     throw new IllegalStateException("broken");
                 case "wait":
-                    Thread.sleep(Long.MAX_VALUE);
+                    try {
+                        Thread.sleep(Long.MAX_VALUE);
+                    } catch (InterruptedException e) {
+                        logger().info("interrupted");
+                    }
                     return null;
                 case "name":
                     String name = api().users().query(new QueryUsers().ids(clientRequest.userId())).getFirst().name();

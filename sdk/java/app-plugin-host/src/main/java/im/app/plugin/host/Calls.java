@@ -49,6 +49,18 @@ final class Calls {
         return running.size();
     }
 
+    /** Counts the requests whose threads have, or wait for, a processor. */
+    int runnable() {
+        int n = 0;
+        for (Running r : running.values()) {
+            Thread t = r.thread;
+            if (t != null && t.getState() == Thread.State.RUNNABLE) {
+                n++;
+            }
+        }
+        return n;
+    }
+
     /** A number that changes whenever a request begins or ends. */
     long progress() {
         return progress.sum();

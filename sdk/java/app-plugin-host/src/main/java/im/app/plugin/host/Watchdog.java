@@ -101,10 +101,9 @@ final class Watchdog {
 
     private void stalled() {
         if (!scheduler.available()) {
-            if (!warned) {
+            if (!warned && calls.runnable() > Runtime.getRuntime().availableProcessors()) {
                 warned = true;
-                warn.accept("no call has made progress for a while: if plugins compute without end, other calls wait for them; "
-                        + "Java 24 or newer lets the host help them");
+                warn.accept("plugins hold all processors and other calls wait: with Java 24 or newer the host could help them");
             }
             return;
         }

@@ -40,7 +40,7 @@ class ProcessTest {
                     static final List<byte[]> kept = new ArrayList<>();
                     @Override public ClientRequest transform(ClientRequest r) throws Exception {
                         switch (r.clientIp()) {
-                            case "print": System.out.print("one "); System.out.println("line"); System.err.println("an error"); break;
+                            case "print": System.out.print("one "); System.out.println("line"); System.err.println("an error"); System.out.print("half"); System.out.flush(); break;
                             case "jul": java.util.logging.Logger.getLogger("acme.jul").log(java.util.logging.Level.WARNING, "by {0}", "jul"); break;
                             case "system": System.getLogger("acme.system").log(System.Logger.Level.ERROR, "by system", new RuntimeException("why")); break;
                             case "uncaught": new Thread(() -> { throw new IllegalStateException("nobody"); }, "loose").start(); break;
@@ -116,6 +116,7 @@ class ProcessTest {
         call("print");
         assertEquals("one line", expect("line", 2, "stdout").message());
         expect("an error", 1, "stderr");
+        expect("half", 2, "stdout");
         call("jul");
         expect("by jul", 1, "acme.jul");
         call("system");

@@ -89,7 +89,14 @@ class WatchdogTest {
     @Test
     void olderVersionsOfJavaAreWarnedOfOnce() {
         scheduler.available = false;
-        calls.add(new Calls.Running(1, "spin", null));
+        calls.add(new Calls.Running(1, "sleep", null));
+        ticks(50);
+        assertEquals(0, warnings.size(), "one slow call holds nobody");
+        for (int i = 0; i <= Runtime.getRuntime().availableProcessors(); i++) {
+            Calls.Running r = new Calls.Running(2 + i, "spin", null);
+            r.thread = Thread.currentThread();
+            calls.add(r);
+        }
         ticks(50);
         assertEquals(1, warnings.size());
         assertEquals(2, scheduler.parallelism);

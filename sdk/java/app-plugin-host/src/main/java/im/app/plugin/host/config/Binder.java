@@ -40,7 +40,7 @@ public final class Binder {
      * @throws IllegalArgumentException with the full name of the property that does not fit
      */
     public static <T> T bind(Class<T> type, String prefix, Map<String, Object> values) {
-        return type.cast(Objects.make(type, prefix, values, null));
+        return type.cast(Beans.make(type, prefix, values, null));
     }
 
     /** What remains of a name when two names are compared. */
@@ -113,7 +113,7 @@ public final class Binder {
             return map(type, c, path, value);
         }
         Object scalar = Scalars.convert(c, path, value);
-        return scalar != Scalars.UNKNOWN ? scalar : Objects.make(c, path, value, current);
+        return scalar != Scalars.UNKNOWN ? scalar : Beans.make(c, path, value, current);
     }
 
     private static List<Object> items(Type item, String path, Object value) {

@@ -57,6 +57,23 @@ public final class LineStream extends OutputStream {
         }
     }
 
+    /** Writes what a plugin has begun to print, for plugins that ask for that. */
+    @Override
+    public void flush() {
+        StackRoom.ensure();
+        int module = Callers.module();
+        ByteArrayOutputStream line;
+        lock.lock();
+        try {
+            line = unfinished.remove(module);
+        } finally {
+            lock.unlock();
+        }
+        if (line != null && line.size() > 0) {
+            log.write(module, level, name, line.toString(StandardCharsets.UTF_8), null);
+        }
+    }
+
     /** Adds bytes to the line of a plugin, and takes what is whole. */
     private String take(int module, byte[] b, int from, int n) {
         lock.lock();

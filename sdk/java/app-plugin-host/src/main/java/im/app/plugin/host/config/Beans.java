@@ -14,8 +14,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** Makes records and beans. */
-final class Objects {
-    private Objects() {}
+final class Beans {
+    private Beans() {}
 
     /** A property as it is configured: its name there and its value. */
     private record Given(String name, Object value) {}
