@@ -104,6 +104,8 @@ type server struct {
 	addr string
 	pid  int
 	stop func()
+	// said are the lines that it printed until it was ready.
+	said []string
 }
 
 // start runs a program and waits for the line that says where it listens.
@@ -122,10 +124,12 @@ func start(ctx context.Context, ready *regexp.Regexp, name string, args ...strin
 		_ = cmd.Wait()
 	}
 	lines := bufio.NewScanner(out)
+	var said []string
 	for lines.Scan() {
+		said = append(said, lines.Text())
 		if m := ready.FindStringSubmatch(lines.Text()); m != nil {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return &server{addr: m[1], pid: cmd.Process.Pid, stop: stop}, nil
+			return &server{addr: m[1], pid: cmd.Process.Pid, stop: stop, said: said}, nil
 		}
 	}
 	stop()

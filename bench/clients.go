@@ -61,6 +61,7 @@ func clients(ctx context.Context, o clientOptions) error {
 		return fmt.Errorf("make the users: %w", err)
 	}
 	fmt.Println("\n## Clients")
+	acknowledged.Store(0)
 	for _, part := range []struct {
 		authentication string
 		measure        func(context.Context, *server, clientOptions) error
@@ -78,16 +79,20 @@ func clients(ctx context.Context, o clientOptions) error {
 	return checkStored(ctx, database)
 }
 
-func startAll(ctx context.Context, app, dir, authentication string) (*server, error) {
+// startAll starts a server with both roles. Further settings count more than those that it has anyway.
+func startAll(ctx context.Context, app, dir, authentication string, settings ...string) (*server, error) {
 	const many = "2000000000"
-	return start(ctx, regexp.MustCompile(`gateway +clients +ws://(\S+)`), app, "all", "--home", dir,
+	args := []string{
+		"all", "--home", dir,
 		"--set=app.service.admin-api.http.port=0", "--set=app.gateway.admin-api.http.port=0", "--set=app.gateway.tcp.enabled=false",
 		"--set=app.gateway.websocket.host=127.0.0.1", "--set=app.gateway.websocket.port=0",
-		"--set=app.gateway.client-api.rate-limiting.capacity="+many, "--set=app.gateway.client-api.rate-limiting.initial-tokens="+many,
-		"--set=app.gateway.session.identity-access-management.type="+authentication,
+		"--set=app.gateway.client-api.rate-limiting.capacity=" + many, "--set=app.gateway.client-api.rate-limiting.initial-tokens=" + many,
+		"--set=app.gateway.session.identity-access-management.type=" + authentication,
 		// The load is full on purpose.
 		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100",
-		"--set=app.logging.console.enabled=false")
+		"--set=app.logging.console.enabled=false",
+	}
+	return start(ctx, regexp.MustCompile(`gateway +clients +ws://(\S+)`), app, append(args, settings...)...)
 }
 
 // fillClients makes users and a group.

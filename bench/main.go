@@ -12,6 +12,8 @@ import (
 	"log"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -30,7 +32,7 @@ func main() {
 	runtime.GOMAXPROCS(1)
 	duration := flag.Duration("duration", 3*time.Second, "length of one round")
 	rounds := flag.Int("rounds", 3, "rounds of each server, taken in turns")
-	only := flag.String("only", "", "admin, clients, domain, java or websockets: only that part")
+	only := flag.String("only", "", "the only part to measure: admin, clients, domain, java, plugins or websockets")
 	sizes := flag.String("users", "10000,1000000", "numbers of users of the databases of the domain part, the smallest first")
 	perUser := flag.Int("messages-per-user", 10, "number of messages for each user there")
 	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the writes of the domain part")
@@ -45,32 +47,32 @@ func main() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
-	wants := func(part string) bool { return *only == "" || *only == part }
-	if wants("admin") {
-		if err := adminAPI(ctx, *duration, *rounds); err != nil {
-			log.Fatalf("bench: %v", err)
-		}
+	o := domainOptions{users: users, messagesPerUser: *perUser, duration: *duration, rounds: *rounds, postgres: *postgres}
+	load.duration, load.rounds = *duration, *rounds
+	parts := []struct {
+		name string
+		run  func() error
+	}{
+		{"admin", func() error { return adminAPI(ctx, *duration, *rounds) }},
+		{"clients", func() error { return clients(ctx, load) }},
+		{"websockets", func() error { return webSockets(ctx, *duration, *rounds) }},
+		{"plugins", func() error { return plugins(ctx, load) }},
+		{"java", func() error { return benchJava(ctx, *duration, *rounds) }},
+		{"domain", func() error { return benchDomain(ctx, o) }},
 	}
-	if wants("clients") {
-		load.duration, load.rounds = *duration, *rounds
-		if err := clients(ctx, load); err != nil {
-			log.Fatalf("bench: %v", err)
-		}
+	var names []string
+	for _, part := range parts {
+		names = append(names, part.name)
 	}
-	if wants("websockets") {
-		if err := webSockets(ctx, *duration, *rounds); err != nil {
-			log.Fatalf("bench: %v", err)
-		}
+	if *only != "" && !slices.Contains(names, *only) {
+		log.Fatalf("bench: there is no part %q, only %s", *only, strings.Join(names, ", "))
 	}
-	if wants("java") {
-		if err := benchJava(ctx, *duration, *rounds); err != nil {
-			log.Fatalf("bench: %v", err)
+	for _, part := range parts {
+		if *only != "" && *only != part.name {
+			continue
 		}
-	}
-	if wants("domain") {
-		o := domainOptions{users: users, messagesPerUser: *perUser, duration: *duration, rounds: *rounds, postgres: *postgres}
-		if err := benchDomain(ctx, o); err != nil {
-			log.Fatalf("bench: %v", err)
+		if err := part.run(); err != nil {
+			log.Fatalf("bench: %s: %v", part.name, err)
 		}
 	}
 }

@@ -83,6 +83,9 @@ func newJavaPlugin(dir, name, class string) error {
 		}
 		path := filepath.Join("repo", "im", "app", a.name, version, a.name+"-"+version)
 		files[path+".jar"] = jars[a.name]
+		if sources, err := java.Jar(a.name + "-sources.jar"); err == nil { // For editors, which do without.
+			files[path+"-sources.jar"] = sources
+		}
 		files[path+".pom"] = []byte(strings.NewReplacer("ARTIFACT", a.name, "VERSION", version, "DEPENDENCIES", dependencies).Replace(string(pom)))
 	}
 	for path, data := range files {
@@ -98,6 +101,9 @@ func newJavaPlugin(dir, name, class string) error {
 		"  mvn -f %[1]s package\n  app plugin check %[2]s\n  app plugin dev %[2]s\n", dir, filepath.Join(dir, "target", name+".jar"))
 	return nil
 }
+
+// maxMissing is how many missing classes are named: libraries may refer to many that nobody needs.
+const maxMissing = 20
 
 // printJar prints what was learned of a jar.
 func printJar(w io.Writer, file string, r *app.JarReport) {
@@ -124,7 +130,11 @@ func printJar(w io.Writer, file string, r *app.JarReport) {
 		}
 		warnings = append(warnings, fmt.Sprintf("what the plugin does when it is loaded is not known: %v", r.NoJava))
 	}
-	for _, m := range r.Missing {
+	for i, m := range r.Missing {
+		if i == maxMissing {
+			warnings = append(warnings, fmt.Sprintf("%d more classes are missing", len(r.Missing)-i))
+			break
+		}
 		warnings = append(warnings, fmt.Sprintf("class %s is neither in the jar nor in the server, and %s refers to it: a call that needs it fails with NoClassDefFoundError", m.Class, m.By))
 	}
 	for _, warning := range warnings {

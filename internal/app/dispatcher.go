@@ -29,7 +29,8 @@ func (a *App) startDispatcher(context.Context) error {
 	}
 	return service.New(service.Options{
 		Node: a.nodes[Service], Store: a.store, Users: a.domain.users, Relationships: a.domain.relationships, Groups: a.domain.groups,
-		Conversations: a.domain.conversations, Messages: a.domain.messages, Notifier: a.notifier, Presence: a.presence,
+		Conversations: a.domain.conversations, Messages: a.domain.messages, Meetings: a.domain.meetings,
+		Notifier: a.notifier, Presence: a.presence,
 		Settings: func() config.Service { return a.live.Current().Service }, NearbyLimits: a.nearbyLimits,
 		Plugins: a.plugins.manager, Logger: a.logger.With("role", string(Service)),
 	}).Serve()

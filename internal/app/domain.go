@@ -11,10 +11,12 @@ import (
 	"example.org/app/internal/ids"
 	"example.org/app/internal/im/conversation"
 	"example.org/app/internal/im/group"
+	"example.org/app/internal/im/meeting"
 	"example.org/app/internal/im/message"
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/password"
+	"example.org/app/internal/plugin"
 	"example.org/app/internal/service"
 	"example.org/app/internal/store"
 )
@@ -26,6 +28,7 @@ type domain struct {
 	groups        *group.Directory
 	conversations *conversation.Directory
 	messages      *message.Directory
+	meetings      *meeting.Directory
 }
 
 // startDomain builds the rules of a service node.
@@ -41,7 +44,7 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 	d.users = a.newUsers(generator)
 	d.groups, err = group.New(ctx, group.Options{
 		Store: a.store, IDs: generator, Users: d.users, Settings: func() config.Group { return settings().Group },
-		OnDelete: []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfGroups, message.DeleteOfGroups},
+		OnDelete: []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfGroups, message.DeleteOfGroups, meeting.DeleteOfGroups},
 		Created:  func(n int) { counters.GroupCreated.Add(float64(n)) },
 		Deleted:  func(n int) { counters.GroupDeleted.Add(float64(n)) },
 	})
@@ -60,6 +63,11 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 		HasAccounts:  a.hasAccounts,
 		Deliverer:    &service.Courier{Notifier: a.notifier, Settings: func() config.Notification { return settings().Notification }},
 	})
+	d.meetings = meeting.New(meeting.Options{
+		Store: a.store, Groups: d.groups, Messages: d.messages, Logger: a.logger,
+		Settings: func() config.Conference { return settings().Conference },
+		Provider: service.Conference{Plugins: func() *plugin.Manager { return a.plugins.manager }},
+	})
 	return nil
 }
 
@@ -68,7 +76,7 @@ func (a *App) newUsers(generator *ids.Generator) *user.Directory {
 	return user.New(user.Options{
 		Store: a.store, IDs: generator, Settings: func() config.User { return a.live.Current().Service.User },
 		Hasher:     password.Hasher{Algorithm: password.Algorithm(c.UserPasswordEncodingAlgorithm), Cost: int(c.BcryptCost)},
-		OnDelete:   []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfUsers, message.DeleteOfUsers},
+		OnDelete:   []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfUsers, message.DeleteOfUsers, meeting.DeleteOfUsers},
 		Disconnect: a.disconnectUsers,
 		Registered: func(n int64) { counters.UserRegistered.Add(float64(n)) },
 		Deleted:    func(n int64) { counters.UserDeleted.Add(float64(n)) },

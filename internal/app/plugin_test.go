@@ -128,6 +128,12 @@ func TestPluginsOfAServer(t *testing.T) {
 	want(t, s, app.Gateway, "GET", "/metrics/prometheus", "", 200,
 		`plugin_calls_seconds_count{extension="Extension",method="handleAdminAction",outcome="ok",plugin="audit",point="AdminActionHandler"}`,
 		`plugin_extensions{extension="Extension",plugin="audit",state="PAUSED"} 1`, `plugin_memory_bytes{plugin="audit"}`)
+	odd, err := json.Marshal(map[string]any{"scripts": []any{map[string]string{"fileName": "odd.js", "code": pluginScript("odd", "'UserAuthenticator'", "")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, s, app.Service, "POST", "/plugins/js?dryRun=true", string(odd), 200,
+		`"id":"odd"`, `"warnings":["Extension names UserAuthenticator but has none of its functions: authenticate() (odd.js:2:1)"]`)
 	if err := os.WriteFile(filepath.Join(dir, "broken.js"), []byte(pluginScript("mended", "'AdminActionHandler'", "")), 0o600); err != nil {
 		t.Fatal(err)
 	}

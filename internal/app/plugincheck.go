@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
@@ -106,6 +107,11 @@ func (s *checkServer) Call(context.Context, plugin.Descriptor, string, json.RawM
 
 // Notify implements plugin.Server.
 func (s *checkServer) Notify(context.Context, plugin.Descriptor, plugin.Notification) error {
+	return errNoServer
+}
+
+// MeetingEnded implements plugin.Server.
+func (s *checkServer) MeetingEnded(context.Context, plugin.Descriptor, int64, time.Time) error {
 	return errNoServer
 }
 

@@ -5,6 +5,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
@@ -75,6 +76,14 @@ func (s *pluginServer) Notify(ctx context.Context, _ plugin.Descriptor, n plugin
 		return apierr.New(apierr.ServerUnavailable, "this server has no service role: only services notify users")
 	}
 	return s.app.notifier.NotifyUsers(ctx, n.Notification, n.Recipients)
+}
+
+// MeetingEnded implements plugin.Server.
+func (s *pluginServer) MeetingEnded(ctx context.Context, _ plugin.Descriptor, meetingID int64, at time.Time) error {
+	if s.app.domain.meetings == nil {
+		return apierr.New(apierr.ServerUnavailable, "this server has no service role: only services know meetings")
+	}
+	return s.app.domain.meetings.Ended(ctx, meetingID, at)
 }
 
 // Storage implements plugin.Server.

@@ -76,6 +76,7 @@ type Config struct {
 type Service struct {
 	AdminAPI     ServiceAdminAPI  `defaults:"http.port=8510" doc:"The administrative HTTP interface of the service."`
 	ClientAPI    ServiceClientAPI `doc:"The requests of clients."`
+	Conference   Conference       `mutable:"true" global:"true" doc:"The rules about meetings."`
 	Conversation Conversation     `mutable:"true" global:"true" doc:"The rules about conversations."`
 	Fake         Fake             `doc:"Made-up data for those who want to try things out."`
 	Group        Group            `mutable:"true" global:"true" doc:"The rules about groups."`

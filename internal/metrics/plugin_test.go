@@ -58,3 +58,30 @@ func TestPlugins(t *testing.T) {
 		t.Errorf("the series are\n%q", got)
 	}
 }
+
+func TestJava(t *testing.T) {
+	r := New(BuildInfo{})
+	reading := JavaReading{Restarts: 2}
+	r.RegisterJava(func() JavaReading { return reading })
+	series := func() (list []string) {
+		t.Helper()
+		found, err := r.Snapshot([]string{"plugin.java.up", "plugin.java.restarts", "plugin.java.resident", "plugin.java.heap.used", "plugin.java.metaspace"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range found {
+			for _, meter := range m.Meters {
+				list = append(list, fmt.Sprint(m.Name, meter.Values[0].Value))
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	if got := series(); !slices.Equal(got, []string{"plugin.java.restarts2", "plugin.java.up0"}) {
+		t.Errorf("the series are %q", got)
+	}
+	reading = JavaReading{Up: true, Restarts: 2, Resident: 5, HeapUsed: 4, Metaspace: 3}
+	if got := series(); !slices.Equal(got, []string{"plugin.java.heap.used4", "plugin.java.metaspace3", "plugin.java.resident5", "plugin.java.restarts2", "plugin.java.up1"}) {
+		t.Errorf("the series are %q", got)
+	}
+}

@@ -66,17 +66,16 @@ func (m *member) call(ctx context.Context, method *Method, limit time.Duration, 
 		return false, errRetired
 	}
 	defer m.calls.leave()
-	begin := time.Now()
-	ctx, held, cancel := withLimit(ctx, limit)
+	limited, cancel := withLimit(ctx, limit)
 	defer cancel()
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("the host panicked: %v", value)
 		}
-		err = causeOf(ctx, err)
-		m.record.note(method, time.Since(begin)-held.Total(), err)
+		err = causeOf(limited, err)
+		m.record.note(method, time.Since(limited.begin)-limited.Total(), err)
 	}()
-	return m.Call(ctx, method, args, result)
+	return m.Call(limited, method, args, result)
 }
 
 // gate counts calls that are running, and can be closed for good.

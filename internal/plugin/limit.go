@@ -21,51 +21,124 @@ type heldKey struct{}
 
 // HeldOf returns the clock of the call that a context belongs to, or nil.
 func HeldOf(ctx context.Context) Held {
-	h, _ := ctx.Value(heldKey{}).(*hold)
-	if h == nil {
-		return nil
+	if h := limitedOf(ctx); h != nil {
+		return h
 	}
+	return nil
+}
+
+func limitedOf(ctx context.Context) *limited {
+	h, _ := ctx.Value(heldKey{}).(*limited)
 	return h
 }
 
-// hold is the Held of a call. Its context ends when the call has run for the limit, not counting the time in which a
-// debugger held it.
-type hold struct {
-	cancel context.CancelCauseFunc
-	limit  time.Duration
-	timer  *time.Timer
+// limited is the context of a call, which ends when the call has run for its limit, not counting the time in which a
+// debugger held it. Most calls end long before, and nobody waits for the end of their context: it has no channel and no
+// timer until somebody does.
+type limited struct {
+	context.Context // the parent
+	limit           time.Duration
+	begin           time.Time
 
 	mu    sync.Mutex
+	done  chan struct{} // nil until somebody waits
+	timer *time.Timer
+	leave func() bool // stops waiting for the parent
+	err   error
+	cause error
 	holds int
-	since time.Time
+	since time.Time // of the present hold
 	total time.Duration
-	left  time.Duration // of the limit, when the timer was last started
-	start time.Time     // when the timer was last started
-	ended bool
 }
 
-// withLimit returns a context that ends after the limit.
-func withLimit(ctx context.Context, limit time.Duration) (context.Context, *hold, context.CancelFunc) {
-	h := &hold{limit: limit, left: limit, start: time.Now()}
-	ctx, h.cancel = context.WithCancelCause(context.WithValue(ctx, heldKey{}, h))
-	h.timer = time.AfterFunc(limit, func() { h.cancel(&TimeoutError{limit}) })
-	return ctx, h, func() {
-		h.mu.Lock()
-		h.ended = true
-		h.mu.Unlock()
+// withLimit returns a context that ends after the limit, and the function that ends it before.
+func withLimit(ctx context.Context, limit time.Duration) (h *limited, cancel context.CancelFunc) {
+	h = &limited{Context: ctx, limit: limit, begin: time.Now()}
+	return h, h.cancel
+}
+
+// Value implements context.Context.
+func (h *limited) Value(key any) any {
+	if key == (heldKey{}) {
+		return h
+	}
+	return h.Context.Value(key)
+}
+
+// Err implements context.Context.
+func (h *limited) Err() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return h.err
+	}
+	if err := h.Context.Err(); err != nil {
+		h.end(err, context.Cause(h.Context))
+	} else if h.left() <= 0 {
+		h.end(context.DeadlineExceeded, &TimeoutError{h.limit})
+	}
+	return h.err
+}
+
+// Done implements context.Context.
+func (h *limited) Done() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.done != nil {
+		return h.done
+	}
+	h.done = make(chan struct{})
+	if h.err != nil {
+		close(h.done)
+		return h.done
+	}
+	look := func() { _ = h.Err() }
+	h.leave = context.AfterFunc(h.Context, look)
+	h.timer = time.AfterFunc(max(h.left(), 0), look)
+	if h.holds > 0 {
 		h.timer.Stop()
-		h.cancel(context.Canceled)
+	}
+	return h.done
+}
+
+// left is what is left of the limit.
+func (h *limited) left() time.Duration { return h.limit - time.Since(h.begin) + h.held() }
+
+// held is how long the clock stood.
+func (h *limited) held() time.Duration {
+	if h.holds == 0 {
+		return h.total
+	}
+	return h.total + time.Since(h.since)
+}
+
+// end ends the context.
+func (h *limited) end(err, cause error) {
+	if h.err != nil {
+		return
+	}
+	h.err, h.cause = err, cause
+	if h.done != nil {
+		close(h.done)
+		h.timer.Stop()
+		h.leave()
 	}
 }
 
+func (h *limited) cancel() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.end(context.Canceled, context.Canceled)
+}
+
 // Hold stops the clock until release is called.
-func (h *hold) Hold() (release func()) {
+func (h *limited) Hold() (release func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.holds++; h.holds == 1 {
 		h.since = time.Now()
-		if h.timer.Stop() {
-			h.left -= h.since.Sub(h.start)
+		if h.timer != nil {
+			h.timer.Stop()
 		}
 	}
 	return sync.OnceFunc(func() {
@@ -74,24 +147,18 @@ func (h *hold) Hold() (release func()) {
 		if h.holds--; h.holds > 0 {
 			return
 		}
-		now := time.Now()
-		h.total += now.Sub(h.since)
-		if !h.ended {
-			h.start = now
-			h.timer.Reset(max(h.left, 0))
+		h.total += time.Since(h.since)
+		if h.timer != nil && h.err == nil {
+			h.timer.Reset(max(h.left(), 0))
 		}
 	})
 }
 
 // Total is how long the clock stood.
-func (h *hold) Total() time.Duration {
+func (h *limited) Total() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	total := h.total
-	if h.holds > 0 {
-		total += time.Since(h.since)
-	}
-	return total
+	return h.held()
 }
 
 // causeOf is why a call really failed: what ended its context, if that did it.
@@ -99,5 +166,17 @@ func causeOf(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
+	if h := limitedOf(ctx); h != nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.cause != nil {
+			return h.cause
+		}
+	}
 	return context.Cause(ctx)
 }
+
+var (
+	_ context.Context = (*limited)(nil)
+	_ Held            = (*limited)(nil)
+)

@@ -159,6 +159,32 @@ func TestCallTimeout(t *testing.T) {
 	})
 }
 
+// TestQuarantineByHost pauses extensions that their host cannot run, until somebody resumes them.
+func TestQuarantineByHost(t *testing.T) {
+	w := newWorld(t)
+	p := w.add("broken", transforms(func(_ context.Context, r *ClientRequest) (any, error) { return r, nil }))
+	w.Quarantine("unknown", "", "why")
+	w.Quarantine("broken", "Other", "why")
+	if got := p.Extensions()[0]; got.Quarantine != "" || got.LastFailure != nil {
+		t.Errorf("the record is %+v", got)
+	}
+	w.Quarantine("broken", "Transformer", "the host is down")
+	w.tellers.Wait()
+	if got := p.Extensions()[0]; got.State != Paused || got.Quarantine != "the host is down" || got.LastFailure == nil || got.LastFailure.Error != "the host is down" {
+		t.Errorf("the record is %+v", got)
+	}
+	w.do(p, Resume)
+	if got := p.Extensions()[0]; got.State != Started || got.Quarantine != "" {
+		t.Errorf("the record is %+v", got)
+	}
+	w.do(p, Stop)
+	w.Quarantine("broken", "", "too late")
+	w.tellers.Wait()
+	if got := p.Extensions()[0]; got.State != Stopped || got.Quarantine != "" || got.LastFailure.Error != "too late" {
+		t.Errorf("the record is %+v", got)
+	}
+}
+
 func TestTell(t *testing.T) {
 	w := newWorld(t)
 	var wg sync.WaitGroup

@@ -5,6 +5,8 @@ package plugin
 import (
 	"reflect"
 	"time"
+
+	"example.org/app/internal/config"
 )
 
 // A Point is an extension point: moments at which the server calls extensions. It is declared once, here; the Java
@@ -18,6 +20,10 @@ type Point struct {
 	Singleton bool
 	Doc       string
 	Methods   []*Method
+	// Listeners are functions by which extensions get functions of the server.
+	Listeners []*Listener
+	// settings are those that an operator can change; nil is none.
+	settings func(config.ExtensionPoints) config.ExtensionPoint
 }
 
 // FullName is the fully qualified name.

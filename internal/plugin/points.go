@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"example.org/app/internal/config"
 	"example.org/app/internal/wire"
 )
 
@@ -53,48 +54,58 @@ func point(p Point) *Point {
 var (
 	AdminActionHandler = point(Point{
 		Name: "AdminActionHandler", Package: commonPackage, Roles: []Role{Gateway, Service},
-		Doc:     "Sees what administrators do.",
-		Methods: []*Method{HandleAdminAction},
+		Doc:      "Sees what administrators do.",
+		Methods:  []*Method{HandleAdminAction},
+		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.AdminActionHandler },
 	})
 	UserAuthenticator = point(Point{
 		Name: "UserAuthenticator", Package: gatewayPackage, Roles: []Role{Gateway},
-		Doc:     "Decides who may log in, before the way of authentication that is configured.",
-		Methods: []*Method{Authenticate},
+		Doc:      "Decides who may log in, before the way of authentication that is configured.",
+		Methods:  []*Method{Authenticate},
+		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.UserAuthenticator },
 	})
 	UserOnlineStatusChangeHandler = point(Point{
 		Name: "UserOnlineStatusChangeHandler", Package: gatewayPackage, Roles: []Role{Gateway},
-		Doc:     "Sees sessions begin and end on this gateway.",
-		Methods: []*Method{GoOnline, GoOffline},
+		Doc:      "Sees sessions begin and end on this gateway.",
+		Methods:  []*Method{GoOnline, GoOffline},
+		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.UserOnlineStatusChangeHandler },
 	})
 	NotificationHandler = point(Point{
 		Name: "NotificationHandler", Package: gatewayPackage, Roles: []Role{Gateway},
-		Doc:     "Sees what this gateway sends to users.",
-		Methods: []*Method{HandleNotification},
+		Doc:      "Sees what this gateway sends to users.",
+		Methods:  []*Method{HandleNotification},
+		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.NotificationHandler },
 	})
 	ClientRequestHandler = point(Point{
 		Name: "ClientRequestHandler", Package: servicePackage, Roles: []Role{Service},
-		Doc:     "Changes, answers or refuses requests of clients.",
-		Methods: []*Method{TransformRequest, HandleRequest},
+		Doc:      "Changes, answers or refuses requests of clients.",
+		Methods:  []*Method{TransformRequest, HandleRequest},
+		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.ClientRequestHandler },
 	})
 	RequestHandlerResultHandler = point(Point{
 		Name: "RequestHandlerResultHandler", Package: servicePackage, Roles: []Role{Service},
-		Doc:     "Changes who is told of a request that succeeded, and sees who could not be told.",
-		Methods: []*Method{BeforeNotify, AfterNotify},
+		Doc:      "Changes who is told of a request that succeeded, and sees who could not be told.",
+		Methods:  []*Method{BeforeNotify, AfterNotify},
+		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.RequestHandlerResultHandler },
 	})
 	ExpiredMessageDeletionNotifier = point(Point{
 		Name: "ExpiredMessageDeletionNotifier", Package: servicePackage, Roles: []Role{Service},
-		Doc:     "Sees the messages that are about to be deleted because they are too old, and may keep some. Only the leader calls it.",
-		Methods: []*Method{MessagesToDelete},
+		Doc:      "Sees the messages that are about to be deleted because they are too old, and may keep some. Only the leader calls it.",
+		Methods:  []*Method{MessagesToDelete},
+		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.ExpiredMessageDeletionNotifier },
 	})
 	StorageServiceProvider = point(Point{
 		Name: "StorageServiceProvider", Package: servicePackage, Roles: []Role{Service}, Singleton: true,
-		Doc:     "Keeps pictures and attachments.",
-		Methods: storageMethods,
+		Doc:      "Keeps pictures and attachments.",
+		Methods:  storageMethods,
+		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.StorageServiceProvider },
 	})
 	ConferenceServiceProvider = point(Point{
 		Name: "ConferenceServiceProvider", Package: servicePackage, Roles: []Role{Service}, Singleton: true,
-		Doc:     "Holds meetings.",
-		Methods: []*Method{CreateMeeting, CancelMeeting, CountActiveMeetings, AcceptMeetingInvitation},
+		Doc:       "Holds meetings.",
+		Methods:   []*Method{CreateMeeting, CancelMeeting, CountActiveMeetings, AcceptMeetingInvitation},
+		Listeners: []*Listener{MeetingEnded},
+		settings:  func(s config.ExtensionPoints) config.ExtensionPoint { return s.ConferenceServiceProvider },
 	})
 )
 
@@ -167,16 +178,20 @@ var (
 		"Called with messages that are kept no longer, in parts. Those in the answer are deleted; an empty list keeps all.",
 		param[[]Message]("messages", "Messages that are about to be deleted."))
 
-	CreateMeeting = method[*MeetingAccess](Only, Refuse, "createMeeting", "Called when a meeting begins.",
+	CreateMeeting = method[*MeetingAccess](Only, Refuse, "createMeeting",
+		"Called when somebody creates a meeting that begins at once. It is there for others when this has succeeded. The answer lets its creator in; nothing is allowed. A meeting that begins later is announced by nothing but the first acceptMeetingInvitation.",
 		param[int64]("requesterId", "Who creates it."),
 		param[*Meeting]("meeting", "The meeting."),
 		param[*CreateMeetingOptions]("options", "Its limits."))
-	CancelMeeting = method[Void](Only, Refuse, "cancelMeeting", "Called when the creator cancels a meeting.",
+	CancelMeeting = method[Void](Only, Refuse, "cancelMeeting",
+		"Called when the creator cancels a meeting, which may not have begun. It is cancelled when this has succeeded. It may be called more than once for a meeting.",
 		param[int64]("requesterId", "Who cancels it."),
 		param[int64]("meetingId", "The meeting."))
-	CountActiveMeetings = method[int32](Only, Refuse, "countActiveMeetingsByUserId", "Called before a meeting is created, if users may have only so many. Nothing is no limit.",
+	CountActiveMeetings = method[int32](Only, Refuse, "countActiveMeetingsByUserId",
+		"Called before a meeting is created, if users may have only so many at a time. The answer is how many of the user's are under way; with nothing there is no limit.",
 		param[int64]("userId", "Who wants to create one."))
-	AcceptMeetingInvitation = method[*MeetingAccess](Only, Refuse, "acceptMeetingInvitation", "Called when somebody may enter a meeting.",
+	AcceptMeetingInvitation = method[*MeetingAccess](Only, Refuse, "acceptMeetingInvitation",
+		"Called when somebody who may enter a meeting does so, its creator included. The answer is what the client gets to enter it.",
 		param[int64]("requesterId", "Who enters."),
 		param[int64]("meetingId", "The meeting."))
 )

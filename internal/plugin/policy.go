@@ -52,13 +52,13 @@ func (m *Manager) Quarantine(id, class, why string) {
 // limitOf is the time limit of a call.
 func (m *Manager) limitOf(method *Method) time.Duration {
 	s := m.opts.Settings()
-	return time.Duration(cmp.Or(pointSettings(&s, method.Point).TimeoutMillis, s.CallTimeoutMillis)) * time.Millisecond
+	return time.Duration(cmp.Or(settingsOf(&s, method.Point).TimeoutMillis, s.CallTimeoutMillis)) * time.Millisecond
 }
 
 // failureOf is what a failure of a call means.
 func (m *Manager) failureOf(method *Method) Failure {
 	s := m.opts.Settings()
-	switch pointSettings(&s, method.Point).OnFailure {
+	switch settingsOf(&s, method.Point).OnFailure {
 	case config.FailureRefuse:
 		return Refuse
 	case config.FailureIgnore:
@@ -67,26 +67,10 @@ func (m *Manager) failureOf(method *Method) Failure {
 	return method.Failure
 }
 
-func pointSettings(s *config.Plugin, p *Point) config.ExtensionPoint {
-	switch p {
-	case AdminActionHandler:
-		return s.ExtensionPoints.AdminActionHandler
-	case UserAuthenticator:
-		return s.ExtensionPoints.UserAuthenticator
-	case UserOnlineStatusChangeHandler:
-		return s.ExtensionPoints.UserOnlineStatusChangeHandler
-	case NotificationHandler:
-		return s.ExtensionPoints.NotificationHandler
-	case ClientRequestHandler:
-		return s.ExtensionPoints.ClientRequestHandler
-	case RequestHandlerResultHandler:
-		return s.ExtensionPoints.RequestHandlerResultHandler
-	case ExpiredMessageDeletionNotifier:
-		return s.ExtensionPoints.ExpiredMessageDeletionNotifier
-	case StorageServiceProvider:
-		return s.ExtensionPoints.StorageServiceProvider
-	case ConferenceServiceProvider:
-		return s.ExtensionPoints.ConferenceServiceProvider
+// settingsOf are the settings of a point.
+func settingsOf(s *config.Plugin, p *Point) config.ExtensionPoint {
+	if p.settings == nil {
+		return config.ExtensionPoint{}
 	}
-	return config.ExtensionPoint{}
+	return p.settings(s.ExtensionPoints)
 }

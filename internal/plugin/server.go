@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"time"
 )
 
 // A Server is what plugins can use of the server that they run in, the same in every language. Hosts offer it; the
@@ -24,6 +25,8 @@ type Server interface {
 	Config(prefix string) (map[string]any, error)
 	// Notify tells users of something. It returns when that is on its way.
 	Notify(ctx context.Context, by Descriptor, n Notification) error
+	// MeetingEnded notes that a meeting has ended. One that is not known, or of which that is known, stays as it is.
+	MeetingEnded(ctx context.Context, by Descriptor, meetingID int64, at time.Time) error
 	// Storage is where plugins keep small values.
 	Storage() Storage
 }

@@ -162,3 +162,10 @@ type CreateMeetingOptions struct {
 type MeetingAccess struct {
 	AccessToken string `json:"accessToken"`
 }
+
+// MeetingEndedEvent says that a meeting has ended.
+type MeetingEndedEvent struct {
+	MeetingID int64 `json:"meetingId"`
+	// Timestamp is when; nil is now.
+	Timestamp *time.Time `json:"timestamp,omitempty"`
+}

@@ -5,42 +5,151 @@ package service
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/im/meeting"
+	"example.org/app/internal/im/message"
+	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
 
-// Meetings are the matter of plugins. What no plugin could make sense of is refused before.
-
-func errNoConference() error { return apierr.New(apierr.ConferenceNotImplemented, "") }
-
-func (d *Dispatcher) createMeeting(_ context.Context, _ *Request, body *wire.CreateMeetingRequest) (Answer, error) {
+func (d *Dispatcher) createMeeting(ctx context.Context, r *Request, body *wire.CreateMeetingRequest) (Answer, error) {
 	if err := oneTarget(body.UserId, body.GroupId); err != nil {
 		return Answer{}, err
 	}
-	return Answer{}, errNoConference()
+	m, err := d.Meetings.Create(ctx, meeting.Creation{
+		CreatorID: r.UserID, UserID: body.UserId, GroupID: body.GroupId, Name: body.Name, Intro: body.Intro, Password: body.Password,
+		StartDate: date(body.StartDate),
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	d.invite(ctx, r, m, body.GetCustomAttributes())
+	return long(m.ID), nil
 }
 
-func (d *Dispatcher) deleteMeeting(_ context.Context, _ *Request, body *wire.DeleteMeetingRequest) (Answer, error) {
+// invitationType is the first record of a system message that invites to a meeting.
+const invitationType = 2
+
+// invite sends an invitation to those who shall meet the creator. Whatever becomes of it, the meeting is there: who did
+// not get it finds the meeting by a query.
+func (d *Dispatcher) invite(ctx context.Context, r *Request, m store.Meeting, attributes []*wire.Value) {
+	invitation := wireMeeting(m)
+	invitation.Password, invitation.AccessToken, invitation.CustomAttributes = nil, nil, attributes
+	record, err := wire.MarshalOptions.Marshal(invitation)
+	if err == nil {
+		c := message.Creation{
+			IsSystemMessage: true, SenderID: &m.CreatorID, SenderIP: r.IP, SenderDevice: r.Device.String(), Deliver: true,
+			Records: [][]byte{{invitationType}, record},
+		}
+		if m.GroupID != nil {
+			c.IsGroupMessage, c.TargetID = true, *m.GroupID
+		} else {
+			c.TargetID = *m.UserID
+		}
+		_, err = d.Messages.Send(context.WithoutCancel(ctx), c)
+	}
+	if err != nil {
+		d.Logger.ErrorContext(ctx, "could not send the invitation to a meeting", "meeting", m.ID, "error", err)
+	}
+}
+
+func (d *Dispatcher) deleteMeeting(ctx context.Context, r *Request, body *wire.DeleteMeetingRequest) (Answer, error) {
 	if body.Id == nil {
 		return Answer{}, apierr.New(apierr.IllegalArgument, "id is required")
 	}
-	return Answer{}, errNoConference()
+	m, changed, err := d.Meetings.Cancel(ctx, r.UserID, body.GetId())
+	if err != nil || !changed {
+		return Answer{}, err
+	}
+	return Answer{Notifications: d.aboutMeeting(ctx, m, d.Settings().Notification.MeetingCanceled, nil)}, nil
 }
 
-func (d *Dispatcher) queryMeetings(context.Context, *Request, *wire.QueryMeetingsRequest) (Answer, error) {
-	return Answer{}, errNoConference()
+func (d *Dispatcher) queryMeetings(ctx context.Context, r *Request, body *wire.QueryMeetingsRequest) (Answer, error) {
+	found, err := d.Meetings.Query(ctx, r.UserID, meeting.Query{
+		IDs: body.GetIds(), CreatorIDs: body.GetCreatorIds(), UserIDs: body.GetUserIds(), GroupIDs: body.GetGroupIds(),
+		CreationDate: store.DateRange{Start: date(body.CreationDateStart), End: date(body.CreationDateEnd)},
+		Limit:        int(body.GetLimit()), Offset: int(body.GetSkip()),
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_Meetings{
+		Meetings: &wire.Meetings{Meetings: convert(found, wireMeeting)},
+	}}}, nil
 }
 
-func (d *Dispatcher) updateMeeting(_ context.Context, _ *Request, body *wire.UpdateMeetingRequest) (Answer, error) {
+// wireMeeting is a meeting as clients see it.
+func wireMeeting(m store.Meeting) *wire.Meeting {
+	return &wire.Meeting{
+		Id: m.ID, UserId: m.UserID, GroupId: m.GroupID, CreatorId: m.CreatorID, AccessToken: m.AccessToken, Name: m.Name, Intro: m.Intro,
+		Password: m.Password, StartDate: m.StartDate.UnixMilli(), EndDate: millisOrNil(m.EndDate), CancelDate: millisOrNil(m.CancelDate),
+	}
+}
+
+func (d *Dispatcher) updateMeeting(ctx context.Context, r *Request, body *wire.UpdateMeetingRequest) (Answer, error) {
 	if body.Id == nil {
 		return Answer{}, apierr.New(apierr.IllegalArgument, "id is required")
 	}
-	return Answer{}, errNoConference()
+	m, err := d.Meetings.Update(ctx, r.UserID, body.GetId(), meeting.Edit{Name: body.Name, Intro: body.Intro, Password: body.Password})
+	if err != nil || body.Name == nil && body.Intro == nil {
+		return Answer{}, err
+	}
+	var forOthers *wire.AppRequest
+	if body.Password != nil {
+		forOthers = proto.CloneOf(r.AppRequest)
+		forOthers.GetUpdateMeetingRequest().Password = nil
+	}
+	return Answer{Notifications: d.aboutMeeting(ctx, m, d.Settings().Notification.MeetingUpdated, forOthers)}, nil
 }
 
-func (d *Dispatcher) updateMeetingInvitation(_ context.Context, _ *Request, body *wire.UpdateMeetingInvitationRequest) (Answer, error) {
+func (d *Dispatcher) updateMeetingInvitation(ctx context.Context, r *Request, body *wire.UpdateMeetingInvitationRequest) (Answer, error) {
 	if _, err := answerOf(body.GetResponseAction()); err != nil {
 		return Answer{}, err
 	}
-	return Answer{}, errNoConference()
+	var m store.Meeting
+	var token string
+	var err error
+	switch body.GetResponseAction() {
+	case wire.ResponseAction_ACCEPT:
+		m, token, err = d.Meetings.Accept(ctx, r.UserID, body.GetMeetingId(), body.Password)
+	case wire.ResponseAction_DECLINE:
+		m, err = d.Meetings.Decline(ctx, r.UserID, body.GetMeetingId())
+	default:
+		return Answer{}, d.Meetings.Ignore()
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	var forOthers *wire.AppRequest
+	if body.Password != nil {
+		forOthers = proto.CloneOf(r.AppRequest)
+		forOthers.GetUpdateMeetingInvitationRequest().Password = nil
+	}
+	a := Answer{Notifications: d.aboutMeeting(ctx, m, d.Settings().Notification.MeetingInvitationUpdated, forOthers)}
+	if body.GetResponseAction() == wire.ResponseAction_ACCEPT {
+		a.Data = &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_String_{String_: token}}
+	}
+	return a, nil
+}
+
+// aboutMeeting tells the participants of a meeting, and the requester's other sessions, who are told in any case if the
+// participants are. The participants get forOthers instead of the request, if it is not nil.
+func (d *Dispatcher) aboutMeeting(ctx context.Context, m store.Meeting, flags config.NotifyOfMeeting, forOthers *wire.AppRequest) []Notification {
+	self := flags.NotifyRequesterOtherOnlineSessions || flags.NotifyMeetingParticipants
+	to := onlyIf(flags.NotifyMeetingParticipants, d.participants(ctx, m))
+	if forOthers == nil {
+		return []Notification{{To: to, Self: self}}
+	}
+	return []Notification{{Self: self}, {To: to, Relay: forOthers}}
+}
+
+// participants is the audience of those who are invited to a meeting and of its creator.
+func (d *Dispatcher) participants(ctx context.Context, m store.Meeting) Audience {
+	if m.GroupID == nil {
+		return users(m.CreatorID, *m.UserID)
+	}
+	return both(without(d.membersOf(ctx, *m.GroupID), []int64{m.CreatorID}), users(m.CreatorID))
 }

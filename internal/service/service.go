@@ -25,6 +25,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/conversation"
 	"example.org/app/internal/im/group"
+	"example.org/app/internal/im/meeting"
 	"example.org/app/internal/im/message"
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/im/user"
@@ -43,6 +44,7 @@ type Options struct {
 	Groups        *group.Directory
 	Conversations *conversation.Directory
 	Messages      *message.Directory
+	Meetings      *meeting.Directory
 	Notifier      *Notifier
 	Presence      *presence.Directory
 	// Plugins take part in answering requests. It may be nil.

@@ -23,11 +23,13 @@ import (
 	"example.org/app/internal/ids"
 	"example.org/app/internal/im/conversation"
 	"example.org/app/internal/im/group"
+	"example.org/app/internal/im/meeting"
 	"example.org/app/internal/im/message"
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/link"
 	"example.org/app/internal/password"
+	"example.org/app/internal/plugin"
 	"example.org/app/internal/service"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
@@ -48,6 +50,7 @@ type world struct {
 	groups        *group.Directory
 	conversations *conversation.Directory
 	messages      *message.Directory
+	meetings      *meeting.Directory
 	notifier      *service.Notifier
 	dispatcher    *service.Dispatcher
 	nodes         map[string]*cluster.Node
@@ -91,11 +94,11 @@ func newWorldWith(t testing.TB, locations presence.Locations) *world {
 	w.relationships = relationship.New(relationship.Options{Store: w.db, IDs: generator, Settings: userRules, Clock: clock})
 	w.users = user.New(user.Options{
 		Store: w.db, IDs: generator, Settings: userRules, Clock: clock, Hasher: password.Hasher{Algorithm: password.SaltedSHA256},
-		OnDelete: []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfUsers, message.DeleteOfUsers},
+		OnDelete: []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfUsers, message.DeleteOfUsers, meeting.DeleteOfUsers},
 	})
 	w.groups, err = group.New(t.Context(), group.Options{
 		Store: w.db, IDs: generator, Users: w.users, Clock: clock, Settings: func() config.Group { return settings().Group },
-		OnDelete: []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfGroups, message.DeleteOfGroups},
+		OnDelete: []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfGroups, message.DeleteOfGroups, meeting.DeleteOfGroups},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -126,9 +129,13 @@ func newWorldWith(t testing.TB, locations presence.Locations) *world {
 		ReadReceipts: func() config.ReadReceipt { return settings().Conversation.ReadReceipt },
 		Deliverer:    &service.Courier{Notifier: w.notifier, Settings: func() config.Notification { return settings().Notification }},
 	})
+	w.meetings = meeting.New(meeting.Options{
+		Store: w.db, Groups: w.groups, Messages: w.messages, Clock: clock, Settings: func() config.Conference { return settings().Conference },
+		Provider: service.Conference{Plugins: func() *plugin.Manager { return w.dispatcher.Plugins }},
+	})
 	w.dispatcher = service.New(service.Options{
 		Node: node, Store: w.db, Users: w.users, Relationships: w.relationships, Groups: w.groups,
-		Conversations: w.conversations, Messages: w.messages, Notifier: w.notifier, Settings: settings, Logger: logger, Clock: clock,
+		Conversations: w.conversations, Messages: w.messages, Meetings: w.meetings, Notifier: w.notifier, Settings: settings, Logger: logger, Clock: clock,
 		Presence: w.directory("service"), NearbyLimits: func() presence.NearbyLimits { return w.nearby },
 	})
 	if err := w.dispatcher.Serve(); err != nil {

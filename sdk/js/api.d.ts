@@ -2721,6 +2721,8 @@ declare namespace api {
     savedAs?: string;
     /** Version that the plugin states. */
     version?: string;
+    /** What its author should know though it can be loaded, as an extension point that it names and has no function of. */
+    warnings?: string[];
   }
   interface PluginProblem {
     /** Business status code. */

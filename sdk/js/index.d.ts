@@ -92,6 +92,10 @@ declare const app: {
   readonly api: api.Functions;
   /** Tells users who are online of something; nothing is stored. */
   notify(notification: { recipients: Int64[]; notification: wire.AppRequest }): Promise<void>;
+  readonly meetings: {
+    /** Notes that a meeting has ended, now unless it is said when. One that is not known stays as it is. */
+    ended(meetingId: Int64, timestamp?: Date): Promise<void>;
+  };
   readonly text: {
     /** Finds many words at once. Case is ignored unless ignoreCase is false. */
     matcher(words: Iterable<string>, options?: { ignoreCase?: boolean; wholeWords?: boolean }): Matcher;

@@ -314,7 +314,7 @@ interface StorageServiceProvider {
  */
 interface ConferenceServiceProvider {
   /**
-   * Called when a meeting begins.
+   * Called when somebody creates a meeting that begins at once. It is there for others when this has succeeded. The answer lets its creator in; nothing is allowed. A meeting that begins later is announced by nothing but the first acceptMeetingInvitation.
    * @param requesterId Who creates it.
    * @param meeting The meeting.
    * @param options Its limits.
@@ -322,25 +322,31 @@ interface ConferenceServiceProvider {
    */
   createMeeting?(requesterId: Int64, meeting: Meeting, options: CreateMeetingOptions): Answer<MeetingAccess>;
   /**
-   * Called when the creator cancels a meeting.
+   * Called when the creator cancels a meeting, which may not have begun. It is cancelled when this has succeeded. It may be called more than once for a meeting.
    * @param requesterId Who cancels it.
    * @param meetingId The meeting.
    * @remarks There is at most one extension. A failure refuses what was asked for.
    */
   cancelMeeting?(requesterId: Int64, meetingId: Int64): Answer<void>;
   /**
-   * Called before a meeting is created, if users may have only so many. Nothing is no limit.
+   * Called before a meeting is created, if users may have only so many at a time. The answer is how many of the user's are under way; with nothing there is no limit.
    * @param userId Who wants to create one.
    * @remarks There is at most one extension. A failure refuses what was asked for.
    */
   countActiveMeetingsByUserId?(userId: Int64): Answer<number>;
   /**
-   * Called when somebody may enter a meeting.
+   * Called when somebody who may enter a meeting does so, its creator included. The answer is what the client gets to enter it.
    * @param requesterId Who enters.
    * @param meetingId The meeting.
    * @remarks There is at most one extension. A failure refuses what was asked for.
    */
   acceptMeetingInvitation?(requesterId: Int64, meetingId: Int64): Answer<MeetingAccess>;
+  /**
+   * Called once, right after the extension was started, with a function that the extension calls when a meeting has ended. In JavaScript, app.meetings.ended does the same.
+   * @param listener Tells the server of an event.
+   * @remarks A failure is logged; the extension stays started.
+   */
+  addMeetingEndedEventListener?(listener: (event: MeetingEndedEvent) => Promise<void>): Answer<void>;
 }
 
 interface AdminAction {
@@ -393,6 +399,11 @@ interface Meeting {
 
 interface MeetingAccess {
   accessToken: string;
+}
+
+interface MeetingEndedEvent {
+  meetingId: Int64;
+  timestamp?: Date;
 }
 
 interface Message {

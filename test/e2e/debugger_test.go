@@ -28,20 +28,26 @@ export default class extends AppPlugin {
 }
 `
 
-// TestDebugger lets a debugger that shares no code with the server debug a plugin.
-func TestDebugger(t *testing.T) {
+// startDebugged starts a server in debug mode with a plugin, and returns the port that debuggers attach to.
+func startDebugged(t *testing.T) (s *apptest.Server, port string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	port = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	l.Close()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "guard.js"), []byte(guard), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := apptest.Start(t, []app.Role{app.Gateway, app.Service}, "app.plugin.dir="+dir, "app.plugin.js.debug.enabled=true",
-		"app.plugin.js.debug.inspect-host=127.0.0.1", "app.plugin.js.debug.inspect-port="+port)
+	return apptest.Start(t, []app.Role{app.Gateway, app.Service}, "app.plugin.dir="+dir, "app.plugin.js.debug.enabled=true",
+		"app.plugin.js.debug.inspect-host=127.0.0.1", "app.plugin.js.debug.inspect-port="+port), port
+}
+
+// TestDebugger lets a debugger that shares no code with the server debug a plugin.
+func TestDebugger(t *testing.T) {
+	s, port := startDebugged(t)
 	cmd := exec.CommandContext(t.Context(), "node", "--test")
 	cmd.Dir = "debugger"
 	cmd.Env = append(os.Environ(), "APP_DEBUG_HOST=127.0.0.1", "APP_DEBUG_PORT="+port, "APP_SERVICE="+s.URL(app.Service))

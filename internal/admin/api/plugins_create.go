@@ -49,6 +49,7 @@ type pluginOutcome struct {
 	Extensions  []extensionOutcome `json:"extensions,omitempty" doc:"Extensions."`
 	Replaced    bool               `json:"replaced,omitempty" doc:"Whether it took the place of another version."`
 	SavedAs     string             `json:"savedAs,omitempty" doc:"Name of its file in the folder of plugins."`
+	Warnings    []string           `json:"warnings,omitempty" doc:"What its author should know though it can be loaded, as an extension point that it names and has no function of."`
 	Problem     *pluginProblem     `json:"problem,omitempty" doc:"Why it was not accepted; it is missing if it was."`
 }
 
@@ -134,7 +135,7 @@ func (h pluginHandlers) create(ctx context.Context, c pluginCreation, u plugin.U
 		return out
 	}
 	out.ID, out.Version, out.Provider, out.License, out.Description = p.ID, p.Version, p.Provider, p.License, p.Description
-	out.Replaced, out.SavedAs = added.Replaced, baseName(p.Path)
+	out.Replaced, out.SavedAs, out.Warnings = added.Replaced, baseName(p.Path), p.Warnings()
 	for _, e := range p.Extensions() {
 		out.Extensions = append(out.Extensions, extensionOutcome{
 			ExtensionClass: e.Class, ExtensionPointClasses: newExtensionRecord(e).ExtensionPointClasses, Functions: functionNames(e),

@@ -50,7 +50,7 @@ func (h *harness) openPlugins() api.Plugins {
 	return api.Plugins{Manager: h.plugins, Folder: h.pluginFolder, Settings: settings}
 }
 
-// lineHost runs plugins of one line: the id, and the hooks that fail.
+// lineHost runs plugins of one line: the id, the hooks that fail, and odd for one that has a warning.
 type lineHost struct{ open *atomic.Int32 }
 
 func (lineHost) Language() plugin.Language   { return plugin.JavaScript }
@@ -73,6 +73,13 @@ type lineModule struct {
 
 func (m *lineModule) Descriptor() plugin.Descriptor {
 	return plugin.Descriptor{ID: m.words[0], Version: "1.0", Provider: "us"}
+}
+
+func (m *lineModule) Warnings() []string {
+	if slices.Contains(m.words, "odd") {
+		return []string{"this is odd"}
+	}
+	return nil
 }
 func (m *lineModule) Memory() int64                  { return 4096 }
 func (m *lineModule) Extensions() []plugin.Extension { return []plugin.Extension{m} }
@@ -163,6 +170,7 @@ func TestPlugins(t *testing.T) {
 		post("dry run", "?dryRun=true", scripts("a", "broken"), 200,
 			ok(`[`+created("a", "", "")+`,{"problem":{"code":1102,"reason":"0b8a1caec23d75d1154b8d9bef9cec6c03697638.js: line 1: unexpected end"}}]`), files()),
 		get("dry run loads nothing", "", 204, ""),
+		post("dry run with a warning", "?dryRun=true", scripts("a odd"), 200, ok(`[`+created("a", "", `,"warnings":["this is odd"]`)+`]`)),
 		post("saving is disabled", "?save=true", scripts("a"), 403, `~"code":1322,`),
 		post("load", "", scripts("a.js=a"), 200, ok(`[`+created("a", `"fileName":"a.js",`, "")+`]`), files()),
 		get("loaded, not started", "", 200, ok(`[`+listed("a", false, false)+`]`)),

@@ -25,20 +25,24 @@ const (
 	disconnecting = 16
 )
 
-// Disconnect has sessions closed wherever they are: those of users at the gateways where they are online, anything else
-// at all gateways. It returns how many were closed, also when some gateways failed.
+// Disconnect has sessions closed wherever they are. It asks every gateway, because one may hold a session that is so new
+// that this node has not heard of it. It returns how many were closed, also when some gateways failed.
 func (d *Directory) Disconnect(ctx context.Context, what link.Disconnection) (closed int, err error) {
 	var mu sync.Mutex
 	var failures []error
 	var group sync.WaitGroup
-	for _, call := range d.disconnections(what) {
+	requests := pieces(what)
+	for _, m := range d.node.Cluster().Members() {
+		if m.Type != cluster.Gateway || !m.Status.HasJoined {
+			continue
+		}
 		group.Go(func() {
-			for _, req := range call.requests {
-				resp, err := cluster.CallNode(ctx, d.node, call.nodeID, link.Disconnect, req)
+			for _, req := range requests {
+				resp, err := cluster.CallNode(ctx, d.node, m.NodeID, link.Disconnect, req)
 				mu.Lock()
 				if err == nil {
 					closed += resp.Sessions
-				} else if d.alive(call.nodeID) {
+				} else if d.alive(m.NodeID) {
 					failures = append(failures, err)
 				}
 				mu.Unlock()
@@ -55,41 +59,16 @@ func (d *Directory) alive(nodeID string) bool {
 	return ok
 }
 
-// calls are what one gateway is asked for.
-type calls struct {
-	nodeID   string
-	requests []*link.Disconnection
-}
-
-func (d *Directory) disconnections(what link.Disconnection) (all []calls) {
-	index := map[string]int{}
-	add := func(nodeID string, req link.Disconnection) {
-		i, ok := index[nodeID]
-		if !ok {
-			i = len(all)
-			index[nodeID] = i
-			all = append(all, calls{nodeID: nodeID})
-		}
-		all[i].requests = append(all[i].requests, &req)
+// pieces are requests of bounded size for all that is to be closed.
+func pieces(what link.Disconnection) (all []*link.Disconnection) {
+	for users := range slices.Chunk(what.UserIDs, disconnectBatch) {
+		all = append(all, &link.Disconnection{UserIDs: users, Devices: what.Devices, Status: what.Status})
 	}
-	for _, to := range d.Locate(what.UserIDs) {
-		for users := range slices.Chunk(to.UserIDs, disconnectBatch) {
-			add(to.NodeID, link.Disconnection{UserIDs: users, Devices: what.Devices, Status: what.Status})
-		}
+	if len(what.SessionIDs) > 0 || what.All {
+		all = append(all, &link.Disconnection{SessionIDs: what.SessionIDs, All: what.All, Status: what.Status})
 	}
-	if len(what.SessionIDs) == 0 && len(what.IPs) == 0 && !what.All {
-		return all
-	}
-	for _, m := range d.node.Cluster().Members() {
-		if m.Type != cluster.Gateway || !m.Status.HasJoined {
-			continue
-		}
-		if len(what.SessionIDs) > 0 || what.All {
-			add(m.NodeID, link.Disconnection{SessionIDs: what.SessionIDs, All: what.All, Status: what.Status})
-		}
-		for ips := range slices.Chunk(what.IPs, disconnectBatch) {
-			add(m.NodeID, link.Disconnection{IPs: ips, Status: what.Status})
-		}
+	for ips := range slices.Chunk(what.IPs, disconnectBatch) {
+		all = append(all, &link.Disconnection{IPs: ips, Status: what.Status})
 	}
 	return all
 }

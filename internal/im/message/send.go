@@ -311,3 +311,9 @@ func (d *Directory) notesRead() bool {
 	receipts := d.opts.ReadReceipts()
 	return receipts.Enabled && receipts.UpdateReadDateAfterMessageSent
 }
+
+// MaySend refuses a user who may not send messages to a user or a group.
+func (d *Directory) MaySend(ctx context.Context, r store.Reader, senderID, targetID int64, toGroup bool) error {
+	_, err := d.maySend(ctx, r, store.Message{IsGroupMessage: toGroup, SenderID: senderID, TargetID: targetID}, d.opts.Settings())
+	return err
+}

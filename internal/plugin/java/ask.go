@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"time"
 	"unsafe"
 
 	"example.org/app/internal/apierr"
@@ -24,6 +25,7 @@ const (
 	askSet
 	askDelete
 	askKeys
+	askMeetingEnded
 )
 
 // asked answers a question of a plugin, in a goroutine of its own.
@@ -81,6 +83,8 @@ func (s *session) answer(r *in) (out []byte, err error) {
 		return answerAPI(s.ctx, server, by, r)
 	case askNotify:
 		return nil, answerNotify(s.ctx, server, by, r)
+	case askMeetingEnded:
+		return nil, answerMeetingEnded(s.ctx, server, by, r)
 	case askGet, askSet, askDelete, askKeys:
 		storage := server.Storage()
 		if storage == nil {
@@ -141,6 +145,14 @@ func answerNotify(ctx context.Context, server plugin.Server, by plugin.Descripto
 		return apierr.New(apierr.IllegalArgument, "the notification is missing")
 	}
 	return server.Notify(ctx, by, n)
+}
+
+func answerMeetingEnded(ctx context.Context, server plugin.Server, by plugin.Descriptor, r *in) error {
+	id, at := r.int(), time.UnixMilli(r.int()).UTC()
+	if err := r.end(); err != nil {
+		return err
+	}
+	return server.MeetingEnded(ctx, by, id, at)
 }
 
 func answerStorage(ctx context.Context, storage plugin.Storage, id string, what byte, r *in) ([]byte, error) {

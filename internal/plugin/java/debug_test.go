@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
@@ -66,6 +67,25 @@ func (d *debugger) do(command string, want ...string) {
 	waitFor(d.t, command+": "+fmt.Sprint(want), func() bool { return d.out.has(want...) })
 }
 
+// goOn lets the JVM run until something is so. It says so more than once, because a debugger that is busy with an event
+// does not hear it.
+func (d *debugger) goOn(what string, is func() bool) {
+	d.t.Helper()
+	next := time.Now()
+	waitFor(d.t, what, func() bool {
+		if is() {
+			return true
+		}
+		if time.Now().After(next) {
+			next = time.Now().Add(2 * time.Second)
+			if _, err := io.WriteString(d.in, "cont\n"); err != nil {
+				d.t.Fatal(err)
+			}
+		}
+		return false
+	})
+}
+
 // TestDebugger stops a plugin with a debugger, looks into it and lets it go on. The time limit of the call, which is much
 // shorter, does not count.
 func TestDebugger(t *testing.T) {
@@ -89,8 +109,9 @@ func TestDebugger(t *testing.T) {
 	}()
 	waitFor(t, "the port", func() bool { return w.log.has("Listening for transport dt_socket") })
 	d := attach(t, port)
+	waitFor(t, "the debugger", func() bool { return d.out.has("VM Started") })
 	d.do("stop in faults.Faults.transform", "Deferring breakpoint faults.Faults.transform")
-	d.do("cont")
+	d.goOn("the plugin", func() bool { return len(loaded) > 0 })
 	if err := <-loaded; err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +139,7 @@ func TestDebugger(t *testing.T) {
 		t.Fatalf("the call did not wait: %+v", a)
 	default:
 	}
-	d.do("cont")
+	d.goOn("the answer", func() bool { return len(answers) > 0 })
 	if a := <-answers; a.err != nil || a.r.ClientIP != "debugged!" {
 		t.Errorf("it is %+v", a)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -91,6 +92,10 @@ func (s *server) Notify(_ context.Context, _ plugin.Descriptor, n plugin.Notific
 	defer s.mu.Unlock()
 	s.told = append(s.told, n)
 	return nil
+}
+
+func (s *server) MeetingEnded(_ context.Context, by plugin.Descriptor, meetingID int64, at time.Time) error {
+	return s.Set(context.Background(), by.ID, fmt.Sprintf("meeting %d", meetingID), []byte(at.Format(time.RFC3339Nano)))
 }
 
 func (s *server) Get(_ context.Context, id, key string) ([]byte, bool, error) {

@@ -13,8 +13,14 @@ import (
 	"example.org/app/internal/plugin/java/classfile"
 )
 
-// platform are the beginnings of the names of classes that every Java has.
-var platform = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/", "org/w3c/dom/", "org/xml/sax/", "org/ietf/jgss/", "netscape/javascript/"}
+// platform are the beginnings of the names of classes that every Java has. Others begin with javax and com.sun, too.
+var platform = []string{
+	"java/", "jdk/", "sun/", "org/w3c/dom/", "org/xml/sax/", "org/ietf/jgss/", "netscape/javascript/",
+	"com/sun/jdi/", "com/sun/management/", "com/sun/net/httpserver/", "com/sun/nio/", "com/sun/security/", "com/sun/source/", "com/sun/tools/",
+	"javax/accessibility/", "javax/annotation/processing/", "javax/crypto/", "javax/imageio/", "javax/lang/model/", "javax/management/",
+	"javax/naming/", "javax/net/", "javax/print/", "javax/rmi/ssl/", "javax/script/", "javax/security/", "javax/smartcardio/", "javax/sound/",
+	"javax/sql/", "javax/swing/", "javax/tools/", "javax/transaction/xa/", "javax/xml/",
+}
 
 const (
 	pluginClass    = "im/app/plugin/AppPlugin"

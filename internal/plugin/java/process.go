@@ -97,6 +97,10 @@ func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err erro
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW
 	// A signal from the terminal is for the server, which ends the JVM in an orderly way.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if h.opts.Debug.Port != 0 {
+		// One that a debugger holds does not see that the pipe of a server that was killed is closed.
+		dieWithServer(p.cmd.SysProcAttr)
+	}
 	if err = p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the Java host: %w", err)
 	}

@@ -67,7 +67,12 @@ func javadoc(text string) string {
 }
 
 // capital is a name with a capital at its beginning.
-func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+func capital(name string) string {
+	if name == "" {
+		return ""
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}
 
 var keywords = map[string]bool{"default": true, "class": true, "package": true, "native": true, "public": true, "private": true, "static": true, "new": true, "switch": true, "case": true, "import": true, "interface": true, "enum": true, "long": true, "int": true}
 

@@ -124,7 +124,7 @@ func (a *admin) operation(f *file, name string, op typings.Operation) error {
 	for _, p := range inputs {
 		required = required || p.Required
 	}
-	docs := []string{javadoc(op.Summary), javadoc(op.Description)}
+	docs := []string{javadoc(strings.TrimSuffix(op.Summary, ".")) + ".", javadoc(op.Description)}
 	if docs[1] != "" && docs[1] != docs[0] {
 		docs[1] = "<p>" + docs[1]
 	}

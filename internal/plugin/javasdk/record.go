@@ -34,11 +34,11 @@ func (g *generator) components(f *file, t reflect.Type) ([]component, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", field.Name, err)
 		}
-		doc := rename(g.docs[t.Name()+"."+field.Name], field.Name, "This")
-		if doc == "" {
-			doc = words(name)
+		doc := words(name)
+		if said := without(g.docs[t.Name()+"."+field.Name], field.Name); said != "" {
+			doc += ", " + strings.TrimSuffix(said, ".")
 		}
-		if field.Type.Kind() == reflect.Pointer {
+		if field.Type.Kind() == reflect.Pointer && !strings.Contains(doc, "null") {
 			doc += "; may be null"
 		}
 		list = append(list, component{name: name, typ: typ, doc: javadoc(doc), goType: field.Type})
@@ -46,10 +46,12 @@ func (g *generator) components(f *file, t reflect.Type) ([]component, error) {
 	return list, nil
 }
 
-// rename lets a comment of Go, which begins with a name, begin with another.
-func rename(doc, name, other string) string {
+// without is a comment of Go without its beginning, which is the name of what it is about.
+func without(doc, name string) string {
+	doc = strings.ReplaceAll(doc, "nil", "null")
 	if rest, ok := strings.CutPrefix(doc, name+" "); ok {
-		return other + " " + rest
+		rest = strings.TrimPrefix(rest, "is ")
+		return strings.TrimPrefix(rest, "are ")
 	}
 	return doc
 }
@@ -74,7 +76,7 @@ func (g *generator) record(t reflect.Type) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := []string{javadoc(g.docs[t.Name()])}
+	lines := []string{javadoc(capital(without(g.docs[t.Name()], t.Name())))}
 	var params []string
 	for _, c := range parts {
 		lines = append(lines, "@param "+c.name+" "+c.doc)

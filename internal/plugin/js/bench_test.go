@@ -4,14 +4,16 @@ package js
 
 import (
 	"context"
-	"strconv"
+	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"example.org/app/internal/config"
+	"example.org/app/internal/metrics"
 	"example.org/app/internal/plugin"
-	"example.org/app/internal/plugin/js/engine"
 	"example.org/app/internal/wire"
 )
 
@@ -22,9 +24,8 @@ const benchFunction = `
     return request;
   }`
 
-// BenchmarkTransform compares a call of ClientRequestHandler.transform with a text message, through the host, with the
-// same function called by hand-written code on the bare engine: one goroutine, no queue, no deadline, no checks, and the
-// same objects made and read field by field.
+// BenchmarkTransform is a call of ClientRequestHandler.transform with a text message, of the host alone and through the
+// manager. Folder bench compares it with the bare engine.
 func BenchmarkTransform(b *testing.B) {
 	text := "hello, this is a text message"
 	request := plugin.ClientRequest{
@@ -36,7 +37,33 @@ func BenchmarkTransform(b *testing.B) {
 			}},
 		},
 	}
-	b.Run("bare", func(b *testing.B) { benchBare(b, &request) })
+	b.Run("manager", func(b *testing.B) {
+		h, err := New(Options{Points: plugin.Points})
+		if err != nil {
+			b.Fatal(err)
+		}
+		settings, registry := config.Default().Plugin, metrics.New(metrics.BuildInfo{})
+		m := plugin.NewManager(plugin.Options{
+			Roles: []plugin.Role{plugin.Service}, Hosts: []plugin.Host{h}, Logger: slog.New(slog.DiscardHandler),
+			Settings: func() config.Plugin { return settings },
+			Observe: func(p *plugin.Plugin, extension string, m *plugin.Method, d time.Duration, outcome string) {
+				registry.Plugins().Observe(p.ID, extension, m.Point.Name, m.Name, outcome, d)
+			},
+		})
+		defer m.Close(context.Background())
+		p, err := m.Load(b.Context(), plugin.JavaScript, plugin.Source{Name: "bench.js", Data: script("", benchFunction).Data})
+		if err != nil {
+			b.Fatal(err)
+		}
+		m.Do(b.Context(), p, plugin.Start)
+		b.ReportAllocs()
+		for b.Loop() {
+			result, err := plugin.Pass(b.Context(), m, plugin.TransformRequest, &request)
+			if err != nil || len(result.Request.GetCreateMessageRequest().GetText()) != len(text)+1 {
+				b.Fatal(err, result)
+			}
+		}
+	})
 	b.Run("host", func(b *testing.B) {
 		h, _ := newHost(b, Options{})
 		m := load(b, h, script("", benchFunction))
@@ -74,100 +101,6 @@ func BenchmarkCallers(b *testing.B) {
 		})
 	}
 	wg.Wait()
-}
-
-// bare calls the function of the benchmark without the host.
-type bare struct {
-	*engine.Engine
-	fn, this engine.Value
-	atoms    map[string]engine.Atom
-}
-
-func (e *bare) atom(name string) engine.Atom { return e.atoms[name] }
-
-func benchBare(b *testing.B, request *plugin.ClientRequest) {
-	eng, err := engine.New(engine.Limits{Memory: 64 << 20})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer eng.Close()
-	class := eng.Eval("bare.js", "(class {"+benchFunction+"})")
-	e := &bare{Engine: eng, this: eng.Construct(class), atoms: map[string]engine.Atom{}}
-	eng.Free(class)
-	e.fn = eng.GetName(e.this, "transform")
-	defer eng.Free(e.this)
-	defer eng.Free(e.fn)
-	for _, name := range []string{
-		"userId", "deviceType", "clientIp", "requestId", "request", "createMessageRequest", "messageId", "recipientId", "deliveryDate",
-		"text", "ANDROID",
-	} {
-		e.atoms[name] = eng.Atom(name)
-	}
-	defer func() {
-		for _, a := range e.atoms {
-			eng.FreeAtom(a)
-		}
-	}()
-	names := struct {
-		userID, deviceType, clientIP, requestID, request, create, message, recipient, delivery, text, android engine.Atom
-	}{
-		e.atom("userId"), e.atom("deviceType"), e.atom("clientIp"), e.atom("requestId"), e.atom("request"), e.atom("createMessageRequest"),
-		e.atom("messageId"), e.atom("recipientId"), e.atom("deliveryDate"), e.atom("text"), e.atom("ANDROID"),
-	}
-	var digits [24]byte
-	id := func(n int64) engine.Value { return e.ASCII(strconv.AppendInt(digits[:0], n, 10)) }
-	number := func(v engine.Value, a engine.Atom) int64 {
-		p := e.Get(v, a)
-		s, _ := e.Text(p)
-		e.Free(p)
-		n, _ := strconv.ParseInt(s, 10, 64)
-		return n
-	}
-	str := func(v engine.Value, a engine.Atom) string {
-		p := e.Get(v, a)
-		s, _ := e.Text(p)
-		e.Free(p)
-		return s
-	}
-	create := request.Request.GetCreateMessageRequest()
-	b.ReportAllocs()
-	for b.Loop() {
-		inner := e.Object()
-		e.Define(inner, names.message, id(*create.MessageId))
-		e.Define(inner, names.recipient, id(*create.RecipientId))
-		e.Define(inner, names.delivery, id(*create.DeliveryDate))
-		e.Define(inner, names.text, e.String(*create.Text))
-		req := e.Object()
-		e.Define(req, names.requestID, id(*request.Request.RequestId))
-		e.Define(req, names.create, inner)
-		arg := e.Object()
-		e.Define(arg, names.userID, id(request.UserID))
-		e.Define(arg, names.deviceType, e.AtomString(names.android))
-		e.Define(arg, names.clientIP, e.String(request.ClientIP))
-		e.Define(arg, names.requestID, id(request.RequestID))
-		e.Define(arg, names.request, req)
-
-		v := e.Call(e.fn, e.this, arg)
-		e.Free(arg)
-
-		out := &plugin.ClientRequest{UserID: number(v, names.userID), ClientIP: str(v, names.clientIP), RequestID: number(v, names.requestID)}
-		out.DeviceType = wire.DeviceType(wire.DeviceType_value[str(v, names.deviceType)])
-		r := e.Get(v, names.request)
-		c := e.Get(r, names.create)
-		out.Request = &wire.AppRequest{
-			RequestId: proto.Int64(number(r, names.requestID)),
-			Kind: &wire.AppRequest_CreateMessageRequest{CreateMessageRequest: &wire.CreateMessageRequest{
-				MessageId: proto.Int64(number(c, names.message)), RecipientId: proto.Int64(number(c, names.recipient)),
-				DeliveryDate: proto.Int64(number(c, names.delivery)), Text: proto.String(str(c, names.text)),
-			}},
-		}
-		e.Free(c)
-		e.Free(r)
-		e.Free(v)
-		if len(out.Request.GetCreateMessageRequest().GetText()) != len(*create.Text)+1 {
-			b.Fatal(out)
-		}
-	}
 }
 
 func BenchmarkCalls(b *testing.B) {

@@ -35,6 +35,8 @@ type call struct {
 	result any
 	// label names the function in messages.
 	label string
+	// listener is handed to the function, if it is set, in the place of args.
+	listener *plugin.Listener
 
 	state atomic.Int32
 	done  chan struct{}
@@ -58,10 +60,10 @@ func (c *call) finish(ok bool, err error) {
 
 // do runs a call, or puts it into the queue, and waits for its end.
 func (m *module) do(c *call) (bool, error) {
-	if err := c.ctx.Err(); err != nil {
-		return false, err
-	}
 	if !m.direct(c) {
+		if err := c.ctx.Err(); err != nil {
+			return false, err
+		}
 		select {
 		case m.queue <- c:
 		default:
@@ -141,6 +143,9 @@ const maxParams = 8
 func (m *module) invoke(c *call) {
 	var argv [maxParams]engine.Value
 	n := 0
+	if c.listener != nil {
+		argv[0], n = m.engine.Function(c.listener.Name, 1, m.listener(c.listener.Name, c.listener)), 1
+	}
 	for n < len(c.args) {
 		argv[n] = m.t.toJS(c.plan.params[n], c.plan.types[n], c.args[n])
 		if engine.IsFailed(argv[n]) {
@@ -152,11 +157,6 @@ func (m *module) invoke(c *call) {
 	}
 	c.args = nil
 	c.state.Store(running)
-	if c.ctx.Err() != nil {
-		m.free(argv[:n])
-		m.answer(c, false, c.ctx.Err())
-		return
-	}
 	v := m.engine.Call(c.function, c.extension.object, argv[:n]...)
 	m.free(argv[:n])
 	if engine.IsFailed(v) {

@@ -18,6 +18,8 @@ type extension struct {
 	points  []*plugin.Point
 	methods map[*plugin.Method]method
 	hooks   map[plugin.Hook]method
+	// listeners are called when the extension was started.
+	listeners map[*plugin.Listener]method
 }
 
 // A method is a function that the extension has.
@@ -42,6 +44,9 @@ func (x *extension) free(e *engine.Engine) {
 	for _, f := range x.hooks {
 		e.Free(f.function)
 	}
+	for _, f := range x.listeners {
+		e.Free(f.function)
+	}
 	e.Free(x.object)
 }
 
@@ -59,12 +64,15 @@ func (x *extension) Implements(m *plugin.Method) bool {
 
 // Hook runs a hook.
 func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
-	f, ok := x.hooks[h]
-	if !ok {
-		return nil
+	if f, ok := x.hooks[h]; ok {
+		if _, err := x.call(ctx, f, nil, nil); err != nil {
+			return err
+		}
 	}
-	_, err := x.call(ctx, f, nil, nil)
-	return err
+	if h == plugin.Start {
+		x.listen(ctx)
+	}
+	return nil
 }
 
 // Call calls a method.
@@ -79,19 +87,22 @@ func (x *extension) Call(ctx context.Context, m *plugin.Method, args []any, resu
 	return x.call(ctx, f, args, result)
 }
 
-// call is the one way into the functions of a plugin.
+// call calls a function with arguments.
 func (x *extension) call(ctx context.Context, f method, args []any, result any) (bool, error) {
+	return x.do(&call{ctx: ctx, extension: x, function: f.function, plan: f.plan, label: f.label, args: args, result: result})
+}
+
+// do is the one way into the functions of a plugin.
+func (x *extension) do(c *call) (bool, error) {
 	if x.module.debug != nil {
-		leave, err := x.module.held(ctx)
+		leave, err := x.module.held(c.ctx)
 		if err != nil {
 			return false, err
 		}
 		defer leave()
 	}
-	return x.module.do(&call{
-		ctx: ctx, extension: x, function: f.function, plan: f.plan, label: f.label,
-		args: args, result: result, done: signals.Get().(chan struct{}),
-	})
+	c.done = signals.Get().(chan struct{})
+	return x.module.do(c)
 }
 
 var _ plugin.Extension = (*extension)(nil)

@@ -40,42 +40,68 @@ var hostile = []struct {
 	{"memory bomb of strings", `let s = 'x'; for (;;) s = s + s + 'y';`, ""},
 	{"memory bomb of a buffer", `return new Uint8Array(1e9).length;`, "out of memory"},
 	{"memory bomb of closures", `let f = null; for (;;) { const g = f; f = () => g; }`, "out of memory"},
+	{"memory bomb of cycles", `const a = []; for (;;) { const o = { a }; o.self = o; a.push(o); }`, "out of memory"},
 	{"memory bomb in a cycle", `for (;;) { const o = { big: new Uint8Array(1 << 16) }; o.self = o; (this.list ??= []).length = 0; this.list.push(o); }`, ""},
 }
 
 // TestHostile proves that what a function does costs its own call: the call fails, and the next one works.
 func TestHostile(t *testing.T) {
-	h, _ := newHost(t, Options{MemoryLimit: 4 << 20, StackSize: 256 << 10, TurnLimit: 100 * time.Millisecond})
+	h, _ := newHost(t, hostileLimits)
 	for _, c := range hostile {
+		t.Run(c.name, func(t *testing.T) { survive(t, h, c.code, c.thrown, func(*module) {}) })
+	}
+}
+
+// TestDebugHostile proves the same of functions that use up the memory in debug mode, where much more hangs together in
+// cycles.
+func TestDebugHostile(t *testing.T) {
+	h, _, _ := debugHost(t)
+	h.opts.MemoryLimit, h.opts.StackSize, h.opts.TurnLimit = hostileLimits.MemoryLimit, hostileLimits.StackSize, hostileLimits.TurnLimit
+	for _, c := range hostile {
+		if !strings.HasPrefix(c.name, "memory bomb") {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
-			m := load(t, h, script("", "transform() { "+c.code+" }\n count(n) { return Number(n) + 1; }"))
-			x := m.Extensions()[0]
-			for range 2 {
-				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-				if c.thrown != "" {
-					cancel()
-					ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
-				}
-				var r plugin.ClientRequest
-				_, err := x.Call(ctx, transform, []any{messageRequest("x")}, &r)
-				cancel()
-				switch e, ok := errors.AsType[*plugin.Exception](err); {
-				case errors.Is(err, context.DeadlineExceeded):
-				case ok && c.thrown == "" && strings.Contains(e.Message, "out of memory"):
-				case ok && c.thrown == "" && strings.Contains(e.Message, "string too long"):
-				case ok && c.thrown != "" && strings.Contains(e.Message, c.thrown):
-				default:
-					t.Fatalf("the call ended with %v", err)
-				}
-				var n int32
-				if ok, err := x.Call(t.Context(), count, []any{int64(4)}, &n); err != nil || !ok || n != 5 {
-					t.Fatalf("the next call gave %v %v %d", ok, err, n)
-				}
-			}
-			if err := m.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			survive(t, h, c.code, c.thrown, func(m *module) {
+				d := attach(t, m.debug.Address())
+				d.enable()
+				d.do("Runtime.runIfWaitingForDebugger", nil)
+			})
 		})
+	}
+}
+
+var hostileLimits = Options{MemoryLimit: 4 << 20, StackSize: 256 << 10, TurnLimit: 100 * time.Millisecond}
+
+// survive calls a hostile function, and another one after it, twice.
+func survive(t *testing.T, h *Host, code, thrown string, prepare func(*module)) {
+	m := load(t, h, script("", "transform() { "+code+" }\n count(n) { return Number(n) + 1; }"))
+	prepare(m)
+	x := m.Extensions()[0]
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		if thrown != "" {
+			cancel()
+			ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+		}
+		var r plugin.ClientRequest
+		_, err := x.Call(ctx, transform, []any{messageRequest("x")}, &r)
+		cancel()
+		switch e, ok := errors.AsType[*plugin.Exception](err); {
+		case errors.Is(err, context.DeadlineExceeded):
+		case ok && thrown == "" && strings.Contains(e.Message, "out of memory"):
+		case ok && thrown == "" && strings.Contains(e.Message, "string too long"):
+		case ok && thrown != "" && strings.Contains(e.Message, thrown):
+		default:
+			t.Fatalf("the call ended with %v", err)
+		}
+		var n int32
+		if ok, err := x.Call(t.Context(), count, []any{int64(4)}, &n); err != nil || !ok || n != 5 {
+			t.Fatalf("the next call gave %v %v %d", ok, err, n)
+		}
+	}
+	if err := m.Close(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -99,10 +125,10 @@ func TestBackground(t *testing.T) {
 	eventually(t, "the log line", func() bool { return strings.Contains(log.String(), "a plugin ran too long and was interrupted") })
 }
 
-// TestCloseInterrupts proves that a module closes while a function of it runs, and that the calls fail.
+// TestCloseInterrupts proves that a module closes while a function of it waits for what the host does, and that the calls
+// fail.
 func TestCloseInterrupts(t *testing.T) {
 	for name, code := range map[string]string{
-		"loop": "app.log.info('in'); for (;;) {}", "await": "app.log.info('in'); return new Promise(() => {});",
 		"fetch": "app.log.info('in'); return fetch('http://192.0.2.1/').then(() => new Promise(() => {}), () => new Promise(() => {}));",
 		"timer": "app.log.info('in'); return new Promise((r) => setTimeout(r, 1e9));",
 	} {

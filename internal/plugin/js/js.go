@@ -33,7 +33,8 @@ type Options struct {
 	MemoryLimit int64
 	// StackSize is how many bytes of stack calls may need in one plugin; 0 is 1 MiB.
 	StackSize int64
-	// QueueLength is how many calls of one plugin may wait; 0 is 1024. More fail at once.
+	// QueueLength is how many calls of one plugin may wait; 0 is 8192, some tenths of a second of short calls. More fail
+	// at once.
 	QueueLength int
 	// TurnLimit is how long code of a plugin may run at a time when no call with a time limit waits for it, as in
 	// timers; 0 is 5 seconds.
@@ -77,7 +78,7 @@ func New(opts Options) (*Host, error) {
 		opts.StackSize = 1 << 20
 	}
 	if opts.QueueLength == 0 {
-		opts.QueueLength = 1024
+		opts.QueueLength = 8192
 	}
 	if opts.TurnLimit == 0 {
 		opts.TurnLimit = 5 * time.Second
@@ -93,6 +94,11 @@ func New(opts Options) (*Host, error) {
 		for _, m := range p.Methods {
 			if _, err := planOf(m); err != nil {
 				return nil, fmt.Errorf("extension point %s: %w", p.Name, err)
+			}
+		}
+		for _, l := range p.Listeners {
+			if _, err := codecOf(l.Event); err != nil {
+				return nil, fmt.Errorf("extension point %s: events of %s: %w", p.Name, l.Name, err)
 			}
 		}
 	}

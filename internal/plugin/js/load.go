@@ -317,7 +317,7 @@ func (m *module) readExtension(class engine.Value, i int, where string) error {
 	}
 	x := &extension{
 		module: m, class: m.nameOf(class), object: e.Construct(class),
-		methods: map[*plugin.Method]method{}, hooks: map[plugin.Hook]method{},
+		methods: map[*plugin.Method]method{}, hooks: map[plugin.Hook]method{}, listeners: map[*plugin.Listener]method{},
 	}
 	if engine.IsFailed(x.object) {
 		return m.pendingError()
@@ -383,6 +383,15 @@ func (m *module) readFunctions(class engine.Value, x *extension) error {
 				return err
 			}
 			x.methods[pm] = method{f, plan, x.class + "." + pm.Name + "()"}
+		}
+		for _, l := range p.Listeners {
+			f, ok, err := m.function(class, x, l.Name)
+			if err != nil {
+				return err
+			}
+			if ok {
+				x.listeners[l] = method{function: f, label: x.class + "." + l.Name + "()"}
+			}
 		}
 		if len(x.methods) == before {
 			m.warnings = append(m.warnings, fmt.Sprintf("%s names %s but has none of its functions: %s (%s)",

@@ -72,11 +72,14 @@ func (m *module) turn(c *call, f func()) {
 		m.engine.RunJobs(m.uncaught)
 	})
 	m.current = nil
+	if err == nil {
+		if m.debug != nil {
+			m.debug.Turn()
+		}
+		m.engine.Relieve()
+	}
 	if m.java != nil {
 		m.java.flush()
-	}
-	if m.debug != nil && err == nil {
-		m.debug.Turn()
 	}
 	m.memory.Store(m.engine.Memory())
 	if err != nil {

@@ -344,6 +344,7 @@
     config: (prefix = '') => host.config(text(prefix, 'the prefix')),
     api: Object.freeze(api),
     notify: async (notification) => { await host.notify(notification); },
+    meetings: Object.freeze({ ended: async (meetingId, timestamp) => { await host.meetingEnded({ meetingId, timestamp }); } }),
     text: Object.freeze({ matcher: (words, options) => new Matcher(words, options) }),
     storage: Object.freeze(storage),
   };

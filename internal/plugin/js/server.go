@@ -50,6 +50,7 @@ func (m *module) serverFunctions() map[string]engine.Func {
 		"api":           m.callAPI,
 		"config":        m.config,
 		"notify":        m.notify,
+		"meetingEnded":  m.listener("app.meetings.ended", plugin.MeetingEnded),
 		"storageGet":    m.storageGet,
 		"storageSet":    m.storageSet,
 		"storageDelete": m.storageDelete,

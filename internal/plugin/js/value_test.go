@@ -246,38 +246,7 @@ func TestArgumentsOutliveTheCall(t *testing.T) {
 	}
 }
 
-// TestCallsInterleave proves that calls go on while one awaits, and that a full queue fails at once.
-func TestCallsInterleave(t *testing.T) {
-	h, _ := newHost(t, Options{QueueLength: 4})
-	m := load(t, h, script("let release; const gate = new Promise((r) => { release = r; });", `
-  async handle(request) { await gate; return { reason: request.userId }; }
-  count() { release(); return 1; }`))
-	x := m.Extensions()[0]
-	var wg sync.WaitGroup
-	errs := make(chan error, 3)
-	for i := range int64(3) {
-		wg.Go(func() {
-			var r *plugin.RequestHandlerResult
-			_, err := x.Call(context.Background(), handle, []any{&plugin.ClientRequest{UserID: i}}, &r)
-			if err == nil && r.Reason != fmt.Sprint(i) {
-				err = errors.New(r.Reason)
-			}
-			errs <- err
-		})
-	}
-	var n int32
-	eventually(t, "a call between", func() bool {
-		_, err := x.Call(t.Context(), count, []any{int64(0)}, &n)
-		return err == nil
-	})
-	wg.Wait()
-	for range 3 {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
+// TestFullQueue proves that a call fails at once when too many wait.
 func TestFullQueue(t *testing.T) {
 	h, _ := newHost(t, Options{QueueLength: 2})
 	m := load(t, h, script("", `async handle() { await new Promise(() => {}); }`))

@@ -84,6 +84,14 @@ func (g *generator) point(w *Writer, p *plugin.Point) error {
 		w.Doc(append(lines, "@remarks "+Meaning(m))...)
 		w.Line("%s?(%s): Answer<%s>;", m.Name, strings.Join(params, ", "), result)
 	}
+	for _, l := range p.Listeners {
+		event, err := g.typ(l.Event)
+		if err != nil {
+			return fmt.Errorf("%s.%s: %w", p.Name, l.Name, err)
+		}
+		w.Doc(l.Doc, "@param listener Tells the server of an event.", "@remarks "+listening)
+		w.Line("%s?(listener: (event: %s) => Promise<void>): Answer<void>;", l.Name, event)
+	}
 	w.Close("}\n")
 	return nil
 }

@@ -117,6 +117,9 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"GroupInvitations", testGroupInvitations},
 		{"GroupJoinRequests", testGroupJoinRequests},
 		{"GroupPlans", testGroupPlans},
+		{"Meetings", testMeetings},
+		{"PendingMeetings", testPendingMeetings},
+		{"MeetingPlans", testMeetingPlans},
 		{"Totals", testTotals},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })

@@ -61,6 +61,9 @@ type Engine struct {
 
 	memory atomic.Int64
 	broken error
+
+	// limit is that of the memory, and floor how much of it was held when Relieve last looked or collected.
+	limit, floor int64
 }
 
 // engines finds the engine that a callback of the runtime belongs to.
@@ -87,7 +90,7 @@ func New(limits Limits) (*Engine, error) {
 		tls.Close()
 		return nil, errors.New("create a JavaScript context: out of memory")
 	}
-	e := &Engine{tls: tls, rt: rt, ctx: ctx, handles: map[uintptr]any{}}
+	e := &Engine{tls: tls, rt: rt, ctx: ctx, handles: map[uintptr]any{}, limit: limits.Memory}
 	engines.Store(rt, e)
 	if limits.Memory > 0 {
 		lib.XJS_SetMemoryLimit(tls, rt, lib.Tsize_t(limits.Memory))
@@ -158,6 +161,18 @@ func (e *Engine) Err() error { return e.broken }
 func (e *Engine) Collect() {
 	lib.XJS_RunGC(e.tls, e.rt)
 	e.publish()
+}
+
+// Relieve collects if the memory is nearly used up. The engine collects by itself when it has grown by half, which can
+// be beyond the limit: then what a run left in cycles would take the memory of the next one. Memory that is really in
+// use is not looked through again and again.
+func (e *Engine) Relieve() {
+	size := e.Memory()
+	if size >= e.limit/4*3 && size >= e.floor+(e.limit-e.floor)/2 && e.limit > 0 {
+		e.Collect()
+		e.floor = e.Memory()
+	}
+	e.floor = min(e.floor, size)
 }
 
 // Run runs f, in which code of the engine may run, until it returns or interrupt says true. A panic below f that came

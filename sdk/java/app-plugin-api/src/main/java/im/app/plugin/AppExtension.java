@@ -7,6 +7,7 @@ import im.app.plugin.model.Notification;
 import im.app.plugin.spi.Contexts;
 import im.app.plugin.spi.ExtensionContext;
 import im.app.proto.AppRequest;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 
@@ -121,6 +122,16 @@ public abstract class AppExtension {
      */
     public final void notify(Collection<Long> recipients, AppRequest notification) {
         notify(new Notification(false, List.copyOf(recipients), notification));
+    }
+
+    /**
+     * Says that a meeting has ended, which the server then stores. For a {@code ConferenceServiceProvider}; on services only.
+     *
+     * @param meetingId the id of the meeting
+     * @param at when it ended
+     */
+    public final void meetingEnded(long meetingId, Instant at) {
+        context().meetingEnded(meetingId, at);
     }
 
     /**

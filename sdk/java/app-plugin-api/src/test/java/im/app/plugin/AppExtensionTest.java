@@ -19,6 +19,7 @@ import im.app.plugin.spi.LogLevel;
 import im.app.proto.AppRequest;
 import im.app.proto.CreateMessageRequest;
 import im.app.proto.DeviceType;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -54,6 +55,11 @@ class AppExtensionTest {
         @Override
         public void notifyUsers(Notification notification) {
             seen.add("notify " + notification.recipients());
+        }
+
+        @Override
+        public void meetingEnded(long meetingId, Instant at) {
+            seen.add("ended " + meetingId + " " + at);
         }
 
         @Override

@@ -32,9 +32,11 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class PluginRunnerTest {
@@ -92,6 +94,8 @@ class PluginRunnerTest {
             assertEquals(List.of(new ApiCall("queryUsers", Map.of("ids", List.of(7L)))), plugin.apiCalls());
             handler.transform(message("tell"));
             assertEquals(List.of(Notification.of(List.of(5L), AppRequest.getDefaultInstance())), plugin.notifications());
+            handler.transform(message("ended"));
+            assertEquals(Map.of(7L, Instant.ofEpochMilli(1234)), plugin.endedMeetings());
             handler.transform(message("count"));
             handler.transform(message("count"));
             assertEquals("2", new String(plugin.storage().get("count"), StandardCharsets.UTF_8));
@@ -107,10 +111,15 @@ class PluginRunnerTest {
     }
 
     @Test
+    @Timeout(value = 2, unit = TimeUnit.MINUTES)
     void callsHaveATimeLimit() throws Exception {
         try (PluginRunner plugin = sample().timeout(Duration.ofMillis(200)).load()) {
             PluginFailure e = assertThrows(PluginFailure.class, () -> plugin.point(ClientRequestHandler.class).transform(message("wait")));
             assertEquals("the plugin did not answer within 200 ms", e.getMessage());
+            while (plugin.logs().isEmpty()) {
+                Thread.sleep(10); // Its thread is interrupted.
+            }
+            assertEquals("interrupted", plugin.logs().getFirst().message());
         }
     }
 

@@ -15,6 +15,7 @@ import im.app.plugin.model.RequestHandlerResult;
 import im.app.proto.AppRequest;
 import im.app.server.common.infra.plugin.extension.AdminActionHandler;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
+import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -69,13 +70,20 @@ public class SamplePlugin extends AppPlugin {
                 case "fail":
                     throw new IllegalStateException("broken");
                 case "wait":
-                    Thread.sleep(Long.MAX_VALUE);
+                    try {
+                        Thread.sleep(Long.MAX_VALUE);
+                    } catch (InterruptedException e) {
+                        logger().info("interrupted");
+                    }
                     return null;
                 case "name":
                     String name = api().users().query(new QueryUsers().ids(clientRequest.userId())).getFirst().name();
                     return clientRequest.editRequest(r -> r.getCreateMessageRequestBuilder().setText(name));
                 case "tell":
                     notify(List.of(5L), AppRequest.getDefaultInstance());
+                    return null;
+                case "ended":
+                    meetingEnded(7, Instant.ofEpochMilli(1234));
                     return null;
                 case "count":
                     Long count = storage().get("count", Long.class);

@@ -47,9 +47,10 @@ public class Login extends AppExtension implements UserAuthenticator {
     }
 
     @Override
-    public void stop() {
+    public void stop() throws InterruptedException {
         if (client != null) {
             client.shutdownNow(); // It has threads, which would keep the classes of the plugin in memory.
+            client.awaitTermination(Duration.ofSeconds(10));
         }
     }
 

@@ -45,9 +45,10 @@ public class MessageArchive extends AppExtension implements ExpiredMessageDeleti
     }
 
     @Override
-    public void stop() {
+    public void stop() throws InterruptedException {
         if (client != null) {
-            client.shutdownNow();
+            client.shutdownNow(); // It has threads, which would keep the classes of the plugin in memory.
+            client.awaitTermination(Duration.ofSeconds(10));
         }
     }
 

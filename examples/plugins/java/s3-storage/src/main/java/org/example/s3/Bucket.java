@@ -42,8 +42,9 @@ final class Bucket implements AutoCloseable {
     }
 
     @Override
-    public void close() {
-        client.shutdownNow();
+    public void close() throws InterruptedException {
+        client.shutdownNow(); // It has threads, which would keep the classes of the plugin in memory.
+        client.awaitTermination(Duration.ofSeconds(10));
     }
 
     private String scope(String time) {

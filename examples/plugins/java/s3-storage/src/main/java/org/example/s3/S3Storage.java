@@ -61,7 +61,7 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
     }
 
     @Override
-    public void stop() {
+    public void stop() throws InterruptedException {
         if (bucket != null) {
             bucket.close();
         }

@@ -15,7 +15,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Check credentials
+     * Check credentials.
      * <p>Answers 200 if the credentials are valid and 401 if they are not.
      * Permission: none, but the credentials of an administrator.
      * @throws im.app.plugin.AppException if the server refuses
@@ -25,7 +25,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Create an administrator
+     * Create an administrator.
      * <p>Creates an administrator. The roles must exist and rank below the caller. Without login name or password the server makes one up; nobody learns such a password.
      * Permission: <code>ADMIN_CREATE</code>.
      * @param input what is created or changed
@@ -37,7 +37,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Create a role
+     * Create a role.
      * <p>Creates a role that ranks below the caller and holds only permissions that the caller holds.
      * Permission: <code>ADMIN_ROLE_CREATE</code>.
      * @param input what is created or changed
@@ -49,7 +49,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Delete administrators
+     * Delete administrators.
      * <p>Deletes administrators who rank below the caller. The root administrator stays.
      * Permission: <code>ADMIN_DELETE</code>.
      * @param input the parameters
@@ -61,7 +61,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Delete roles
+     * Delete roles.
      * <p>Deletes roles that rank below the caller. Administrators who held them lose what they allowed.
      * Permission: <code>ADMIN_ROLE_DELETE</code>.
      * @param input the parameters
@@ -73,7 +73,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Query administrators
+     * Query administrators.
      * <p>Returns administrators. Everybody may query themselves with <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
      * Permission: <code>ADMIN_QUERY</code>.
      * @param input the parameters
@@ -85,7 +85,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Query administrators
+     * Query administrators.
      * <p>Returns administrators. Everybody may query themselves with <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
      * Permission: <code>ADMIN_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -96,7 +96,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Query administrators by page
+     * Query administrators by page.
      * <p>Returns a page of administrators and how many match.
      * Permission: <code>ADMIN_QUERY</code>.
      * @param input the parameters
@@ -108,7 +108,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Query administrators by page
+     * Query administrators by page.
      * <p>Returns a page of administrators and how many match.
      * Permission: <code>ADMIN_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -119,7 +119,7 @@ public final class AdminsApi {
     }
 
     /**
-     * List the permissions
+     * List the permissions.
      * <p>Lists every permission that a role can hold, with the group that it belongs to.
      * Permission: <code>ADMIN_PERMISSION_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -130,7 +130,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Query roles
+     * Query roles.
      * <p>Returns roles in the order of their ids; the root role is the first.
      * Permission: <code>ADMIN_ROLE_QUERY</code>.
      * @param input the parameters
@@ -142,7 +142,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Query roles
+     * Query roles.
      * <p>Returns roles in the order of their ids; the root role is the first.
      * Permission: <code>ADMIN_ROLE_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -153,7 +153,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Query roles by page
+     * Query roles by page.
      * <p>Returns a page of roles and how many match.
      * Permission: <code>ADMIN_ROLE_QUERY</code>.
      * @param input the parameters
@@ -165,7 +165,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Query roles by page
+     * Query roles by page.
      * <p>Returns a page of roles and how many match.
      * Permission: <code>ADMIN_ROLE_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -176,7 +176,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Update administrators
+     * Update administrators.
      * <p>Changes password, display name or roles of administrators who rank below the caller. Administrators may change their own password and display name, but not their own roles.
      * Permission: <code>ADMIN_UPDATE</code>.
      * @param input the parameters
@@ -188,7 +188,7 @@ public final class AdminsApi {
     }
 
     /**
-     * Update roles
+     * Update roles.
      * <p>Changes roles that rank below the caller. The new rank must be below the caller's, and the new permissions must be among the caller's.
      * Permission: <code>ADMIN_ROLE_UPDATE</code>.
      * @param input the parameters

@@ -15,7 +15,7 @@ public final class BlockedClientsIpsApi {
     }
 
     /**
-     * Block IP addresses
+     * Block IP addresses.
      * <p>Blocks addresses for some time from now, which replaces the end of a block that exists. Live sessions of the addresses are closed. Without addresses or a positive duration nothing happens.
      * Permission: <code>CLIENT_BLOCKLIST_CREATE</code>.
      * @param input what is created or changed
@@ -26,7 +26,7 @@ public final class BlockedClientsIpsApi {
     }
 
     /**
-     * Unblock IP addresses
+     * Unblock IP addresses.
      * <p>Lifts the blocks of addresses, or all of them. While the blocklist is disabled nothing happens.
      * Permission: <code>CLIENT_BLOCKLIST_DELETE</code>.
      * @param input the parameters
@@ -37,7 +37,7 @@ public final class BlockedClientsIpsApi {
     }
 
     /**
-     * Unblock IP addresses
+     * Unblock IP addresses.
      * <p>Lifts the blocks of addresses, or all of them. While the blocklist is disabled nothing happens.
      * Permission: <code>CLIENT_BLOCKLIST_DELETE</code>.
      * @throws im.app.plugin.AppException if the server refuses
@@ -47,7 +47,7 @@ public final class BlockedClientsIpsApi {
     }
 
     /**
-     * Query blocked IP addresses
+     * Query blocked IP addresses.
      * <p>Returns those of the addresses that are blocked.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
      * @param input the parameters
@@ -59,7 +59,7 @@ public final class BlockedClientsIpsApi {
     }
 
     /**
-     * Query blocked IP addresses by page
+     * Query blocked IP addresses by page.
      * <p>Returns a page of the blocked addresses and how many there are.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
      * @param input the parameters
@@ -71,7 +71,7 @@ public final class BlockedClientsIpsApi {
     }
 
     /**
-     * Query blocked IP addresses by page
+     * Query blocked IP addresses by page.
      * <p>Returns a page of the blocked addresses and how many there are.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
      * @return what the server answers; null if there is nothing

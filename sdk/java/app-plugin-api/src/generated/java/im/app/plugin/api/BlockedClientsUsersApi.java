@@ -15,7 +15,7 @@ public final class BlockedClientsUsersApi {
     }
 
     /**
-     * Block users
+     * Block users.
      * <p>Blocks users, who need not exist, for some time from now, which replaces the end of a block that exists. Live sessions of the users are closed. Without users or a positive duration nothing happens.
      * Permission: <code>CLIENT_BLOCKLIST_CREATE</code>.
      * @param input what is created or changed
@@ -26,7 +26,7 @@ public final class BlockedClientsUsersApi {
     }
 
     /**
-     * Unblock users
+     * Unblock users.
      * <p>Lifts the blocks of users, or all of them. While the blocklist is disabled nothing happens.
      * Permission: <code>CLIENT_BLOCKLIST_DELETE</code>.
      * @param input the parameters
@@ -37,7 +37,7 @@ public final class BlockedClientsUsersApi {
     }
 
     /**
-     * Unblock users
+     * Unblock users.
      * <p>Lifts the blocks of users, or all of them. While the blocklist is disabled nothing happens.
      * Permission: <code>CLIENT_BLOCKLIST_DELETE</code>.
      * @throws im.app.plugin.AppException if the server refuses
@@ -47,7 +47,7 @@ public final class BlockedClientsUsersApi {
     }
 
     /**
-     * Query blocked users
+     * Query blocked users.
      * <p>Returns those of the users who are blocked.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
      * @param input the parameters
@@ -59,7 +59,7 @@ public final class BlockedClientsUsersApi {
     }
 
     /**
-     * Query blocked users by page
+     * Query blocked users by page.
      * <p>Returns a page of the blocked users and how many there are.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
      * @param input the parameters
@@ -71,7 +71,7 @@ public final class BlockedClientsUsersApi {
     }
 
     /**
-     * Query blocked users by page
+     * Query blocked users by page.
      * <p>Returns a page of the blocked users and how many there are.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
      * @return what the server answers; null if there is nothing

@@ -15,7 +15,7 @@ public final class ClusterMembersApi {
     }
 
     /**
-     * Add a member
+     * Add a member.
      * <p>Adds the record of a node. It vanishes 60 seconds later unless the node joins or is a seed.
      * Permission: <code>CLUSTER_MEMBER_CREATE</code>.
      * @param input what is created or changed
@@ -26,7 +26,7 @@ public final class ClusterMembersApi {
     }
 
     /**
-     * Elect a leader
+     * Elect a leader.
      * <p>Makes a node the leader. Without <code>id</code> the current leader stays if it still qualifies; otherwise the node with the highest priority leads. Only active, healthy service nodes that are eligible qualify.
      * Permission: <code>CLUSTER_LEADER_UPDATE</code>.
      * @param input the parameters
@@ -38,7 +38,7 @@ public final class ClusterMembersApi {
     }
 
     /**
-     * Elect a leader
+     * Elect a leader.
      * <p>Makes a node the leader. Without <code>id</code> the current leader stays if it still qualifies; otherwise the node with the highest priority leads. Only active, healthy service nodes that are eligible qualify.
      * Permission: <code>CLUSTER_LEADER_UPDATE</code>.
      * @return what the server answers; null if there is nothing
@@ -49,7 +49,7 @@ public final class ClusterMembersApi {
     }
 
     /**
-     * Delete members
+     * Delete members.
      * <p>Deletes the records of nodes. A live node registers again at its next heartbeat.
      * Permission: <code>CLUSTER_MEMBER_DELETE</code>.
      * @param input the parameters
@@ -61,7 +61,7 @@ public final class ClusterMembersApi {
     }
 
     /**
-     * Query the members
+     * Query the members.
      * <p>Returns all known nodes of the cluster, of any type.
      * Permission: <code>CLUSTER_MEMBER_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -72,7 +72,7 @@ public final class ClusterMembersApi {
     }
 
     /**
-     * Query the leader
+     * Query the leader.
      * <p>Returns the node that leads the cluster.
      * Permission: <code>CLUSTER_LEADER_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -83,7 +83,7 @@ public final class ClusterMembersApi {
     }
 
     /**
-     * Update a member
+     * Update a member.
      * <p>Changes the record of a node, live or not. A node that is not active finishes its work and gets no new one. An unknown node is answered with 204.
      * Permission: <code>CLUSTER_MEMBER_UPDATE</code>.
      * @param input the parameters

@@ -15,7 +15,7 @@ public final class ClusterSettingsApi {
     }
 
     /**
-     * Query the settings
+     * Query the settings.
      * <p>Returns the settings in force as nested objects. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
@@ -27,7 +27,7 @@ public final class ClusterSettingsApi {
     }
 
     /**
-     * Query the settings
+     * Query the settings.
      * <p>Returns the settings in force as nested objects. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -38,7 +38,7 @@ public final class ClusterSettingsApi {
     }
 
     /**
-     * Query the changes of the settings
+     * Query the changes of the settings.
      * <p>Returns the changes of the cluster-wide settings, the newest first: who, when, what before, what after.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
@@ -50,7 +50,7 @@ public final class ClusterSettingsApi {
     }
 
     /**
-     * Query the changes of the settings
+     * Query the changes of the settings.
      * <p>Returns the changes of the cluster-wide settings, the newest first: who, when, what before, what after.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -61,7 +61,7 @@ public final class ClusterSettingsApi {
     }
 
     /**
-     * Query the changes of the settings by page
+     * Query the changes of the settings by page.
      * <p>Returns a page of the changes and how many there are.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
@@ -73,7 +73,7 @@ public final class ClusterSettingsApi {
     }
 
     /**
-     * Query the changes of the settings by page
+     * Query the changes of the settings by page.
      * <p>Returns a page of the changes and how many there are.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -84,7 +84,7 @@ public final class ClusterSettingsApi {
     }
 
     /**
-     * Query the meaning of the settings
+     * Query the meaning of the settings.
      * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its value and where that came from: default, file, environment, flag or cluster.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
@@ -96,7 +96,7 @@ public final class ClusterSettingsApi {
     }
 
     /**
-     * Query the meaning of the settings
+     * Query the meaning of the settings.
      * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its value and where that came from: default, file, environment, flag or cluster.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -107,7 +107,7 @@ public final class ClusterSettingsApi {
     }
 
     /**
-     * Change settings
+     * Change settings.
      * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Every change makes a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
      * Permission: <code>CLUSTER_SETTING_UPDATE</code>.
      * @param input the parameters
@@ -118,7 +118,7 @@ public final class ClusterSettingsApi {
     }
 
     /**
-     * Change settings
+     * Change settings.
      * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Every change makes a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
      * Permission: <code>CLUSTER_SETTING_UPDATE</code>.
      * @throws im.app.plugin.AppException if the server refuses

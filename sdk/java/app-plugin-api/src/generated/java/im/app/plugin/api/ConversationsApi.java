@@ -14,7 +14,7 @@ public final class ConversationsApi {
     }
 
     /**
-     * Delete conversations
+     * Delete conversations.
      * <p>Deletes the conversations that any of the parameters selects: up to when they have been read. Messages stay.
      * Permission: <code>CONVERSATION_DELETE</code>.
      * @param input the parameters
@@ -26,7 +26,7 @@ public final class ConversationsApi {
     }
 
     /**
-     * Delete conversations
+     * Delete conversations.
      * <p>Deletes the conversations that any of the parameters selects: up to when they have been read. Messages stay.
      * Permission: <code>CONVERSATION_DELETE</code>.
      * @return what the server answers; null if there is nothing
@@ -37,7 +37,7 @@ public final class ConversationsApi {
     }
 
     /**
-     * Query conversations
+     * Query conversations.
      * <p>Returns the conversations that any of the parameters selects, each once, and none without parameters.
      * Permission: <code>CONVERSATION_QUERY</code>.
      * @param input the parameters
@@ -49,7 +49,7 @@ public final class ConversationsApi {
     }
 
     /**
-     * Query conversations
+     * Query conversations.
      * <p>Returns the conversations that any of the parameters selects, each once, and none without parameters.
      * Permission: <code>CONVERSATION_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -60,7 +60,7 @@ public final class ConversationsApi {
     }
 
     /**
-     * Update conversations
+     * Update conversations.
      * <p>Sets up to when conversations have been read, all of them or none; they need not exist. The date of a private conversation only moves on unless <code>app.service.conversation.read-receipt.allow-move-read-date-forward</code> is on.
      * Permission: <code>CONVERSATION_UPDATE</code>.
      * @param input the parameters

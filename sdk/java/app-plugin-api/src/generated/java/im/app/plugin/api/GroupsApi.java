@@ -15,7 +15,7 @@ public final class GroupsApi {
     }
 
     /**
-     * Create a group
+     * Create a group.
      * <p>Creates a group. Its owner becomes the first member. The role of the creator decides which types of groups, and how many, are allowed. Neither creator nor owner needs to exist.
      * Permission: <code>GROUP_CREATE</code>.
      * @param input what is created or changed
@@ -27,7 +27,7 @@ public final class GroupsApi {
     }
 
     /**
-     * Delete groups
+     * Delete groups.
      * <p>Deletes groups with their members and conversations. Logically deleted groups stay with a deletion date. Invitations, join requests, questions, blocked users and messages stay.
      * Permission: <code>GROUP_DELETE</code>.
      * @param input the parameters
@@ -39,7 +39,7 @@ public final class GroupsApi {
     }
 
     /**
-     * Delete groups
+     * Delete groups.
      * <p>Deletes groups with their members and conversations. Logically deleted groups stay with a deletion date. Invitations, join requests, questions, blocked users and messages stay.
      * Permission: <code>GROUP_DELETE</code>.
      * @return what the server answers; null if there is nothing
@@ -50,7 +50,7 @@ public final class GroupsApi {
     }
 
     /**
-     * Query groups
+     * Query groups.
      * <p>Returns groups in the order of their ids, or of the first date that is asked for, those that were logically deleted included.
      * Permission: <code>GROUP_QUERY</code>.
      * @param input the parameters
@@ -62,7 +62,7 @@ public final class GroupsApi {
     }
 
     /**
-     * Query groups
+     * Query groups.
      * <p>Returns groups in the order of their ids, or of the first date that is asked for, those that were logically deleted included.
      * Permission: <code>GROUP_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -73,7 +73,7 @@ public final class GroupsApi {
     }
 
     /**
-     * Count groups
+     * Count groups.
      * <p>Counts groups in ranges of time, in all or for each unit of time. Without any range it counts the groups that exist. Counting for units needs both bounds of a range.
      * Permission: <code>GROUP_QUERY</code>.
      * @param input the parameters
@@ -85,7 +85,7 @@ public final class GroupsApi {
     }
 
     /**
-     * Count groups
+     * Count groups.
      * <p>Counts groups in ranges of time, in all or for each unit of time. Without any range it counts the groups that exist. Counting for units needs both bounds of a range.
      * Permission: <code>GROUP_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -96,7 +96,7 @@ public final class GroupsApi {
     }
 
     /**
-     * Query groups by page
+     * Query groups by page.
      * <p>Returns a page of groups and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_QUERY</code>.
      * @param input the parameters
@@ -108,7 +108,7 @@ public final class GroupsApi {
     }
 
     /**
-     * Query groups by page
+     * Query groups by page.
      * <p>Returns a page of groups and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -119,7 +119,7 @@ public final class GroupsApi {
     }
 
     /**
-     * Update groups
+     * Update groups.
      * <p>Changes groups. A new owner becomes a member if need be, and whoever was it becomes a plain member.
      * With a successor the groups are handed over, and other fields mean nothing: the successor must be a member and be allowed by its role to own such a group. Groups that cannot be handed over count as matched, but not as modified.
      * Permission: <code>GROUP_UPDATE</code>.

@@ -15,7 +15,7 @@ public final class GroupsBlockedUsersApi {
     }
 
     /**
-     * Block a user of a group
+     * Block a user of a group.
      * <p>Keeps a user out of a group. A member stays one.
      * Permission: <code>GROUP_BLOCKLIST_CREATE</code>.
      * @param input what is created or changed
@@ -27,7 +27,7 @@ public final class GroupsBlockedUsersApi {
     }
 
     /**
-     * Unblock users of groups
+     * Unblock users of groups.
      * <p>Lifts the blocks of users.
      * Permission: <code>GROUP_BLOCKLIST_DELETE</code>.
      * @param input the parameters
@@ -39,7 +39,7 @@ public final class GroupsBlockedUsersApi {
     }
 
     /**
-     * Query blocked users of groups
+     * Query blocked users of groups.
      * <p>Returns blocked users in the order of group and user, or of the first date that is asked for.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
      * @param input the parameters
@@ -51,7 +51,7 @@ public final class GroupsBlockedUsersApi {
     }
 
     /**
-     * Query blocked users of groups
+     * Query blocked users of groups.
      * <p>Returns blocked users in the order of group and user, or of the first date that is asked for.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -62,7 +62,7 @@ public final class GroupsBlockedUsersApi {
     }
 
     /**
-     * Query blocked users of groups by page
+     * Query blocked users of groups by page.
      * <p>Returns a page of blocked users and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
      * @param input the parameters
@@ -74,7 +74,7 @@ public final class GroupsBlockedUsersApi {
     }
 
     /**
-     * Query blocked users of groups by page
+     * Query blocked users of groups by page.
      * <p>Returns a page of blocked users and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -85,7 +85,7 @@ public final class GroupsBlockedUsersApi {
     }
 
     /**
-     * Update blocked users of groups
+     * Update blocked users of groups.
      * <p>Changes when, and by whom, users were blocked.
      * Permission: <code>GROUP_BLOCKLIST_UPDATE</code>.
      * @param input the parameters

@@ -15,7 +15,7 @@ public final class GroupsInvitationsApi {
     }
 
     /**
-     * Create an invitation to a group
+     * Create an invitation to a group.
      * <p>Stores an invitation. Nobody joins a group by it, whatever its status is.
      * Permission: <code>GROUP_INVITATION_CREATE</code>.
      * @param input what is created or changed
@@ -27,7 +27,7 @@ public final class GroupsInvitationsApi {
     }
 
     /**
-     * Delete invitations to groups
+     * Delete invitations to groups.
      * <p>Deletes invitations.
      * Permission: <code>GROUP_INVITATION_DELETE</code>.
      * @param input the parameters
@@ -39,7 +39,7 @@ public final class GroupsInvitationsApi {
     }
 
     /**
-     * Delete invitations to groups
+     * Delete invitations to groups.
      * <p>Deletes invitations.
      * Permission: <code>GROUP_INVITATION_DELETE</code>.
      * @return what the server answers; null if there is nothing
@@ -50,7 +50,7 @@ public final class GroupsInvitationsApi {
     }
 
     /**
-     * Query invitations to groups
+     * Query invitations to groups.
      * <p>Returns invitations in the order of their ids, or of the first date that is asked for. A pending invitation that is too old counts as expired.
      * Permission: <code>GROUP_INVITATION_QUERY</code>.
      * @param input the parameters
@@ -62,7 +62,7 @@ public final class GroupsInvitationsApi {
     }
 
     /**
-     * Query invitations to groups
+     * Query invitations to groups.
      * <p>Returns invitations in the order of their ids, or of the first date that is asked for. A pending invitation that is too old counts as expired.
      * Permission: <code>GROUP_INVITATION_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -73,7 +73,7 @@ public final class GroupsInvitationsApi {
     }
 
     /**
-     * Query invitations to groups by page
+     * Query invitations to groups by page.
      * <p>Returns a page of invitations and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_INVITATION_QUERY</code>.
      * @param input the parameters
@@ -85,7 +85,7 @@ public final class GroupsInvitationsApi {
     }
 
     /**
-     * Query invitations to groups by page
+     * Query invitations to groups by page.
      * <p>Returns a page of invitations and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_INVITATION_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -96,7 +96,7 @@ public final class GroupsInvitationsApi {
     }
 
     /**
-     * Update invitations to groups
+     * Update invitations to groups.
      * <p>Changes invitations. The response date changes only with the status: an answer has one, anything else has none. Nobody joins a group by it.
      * Permission: <code>GROUP_INVITATION_UPDATE</code>.
      * @param input the parameters

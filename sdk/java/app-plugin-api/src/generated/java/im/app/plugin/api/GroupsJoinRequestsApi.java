@@ -15,7 +15,7 @@ public final class GroupsJoinRequestsApi {
     }
 
     /**
-     * Create a request to join a group
+     * Create a request to join a group.
      * <p>Stores a join request. Nobody joins a group by it, whatever its status is.
      * Permission: <code>GROUP_JOIN_REQUEST_CREATE</code>.
      * @param input what is created or changed
@@ -27,7 +27,7 @@ public final class GroupsJoinRequestsApi {
     }
 
     /**
-     * Delete requests to join groups
+     * Delete requests to join groups.
      * <p>Deletes join requests.
      * Permission: <code>GROUP_JOIN_REQUEST_DELETE</code>.
      * @param input the parameters
@@ -39,7 +39,7 @@ public final class GroupsJoinRequestsApi {
     }
 
     /**
-     * Delete requests to join groups
+     * Delete requests to join groups.
      * <p>Deletes join requests.
      * Permission: <code>GROUP_JOIN_REQUEST_DELETE</code>.
      * @return what the server answers; null if there is nothing
@@ -50,7 +50,7 @@ public final class GroupsJoinRequestsApi {
     }
 
     /**
-     * Query requests to join groups
+     * Query requests to join groups.
      * <p>Returns join requests in the order of their ids, or of the first date that is asked for. A pending request that is too old counts as expired.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
      * @param input the parameters
@@ -62,7 +62,7 @@ public final class GroupsJoinRequestsApi {
     }
 
     /**
-     * Query requests to join groups
+     * Query requests to join groups.
      * <p>Returns join requests in the order of their ids, or of the first date that is asked for. A pending request that is too old counts as expired.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -73,7 +73,7 @@ public final class GroupsJoinRequestsApi {
     }
 
     /**
-     * Query requests to join groups by page
+     * Query requests to join groups by page.
      * <p>Returns a page of join requests and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
      * @param input the parameters
@@ -85,7 +85,7 @@ public final class GroupsJoinRequestsApi {
     }
 
     /**
-     * Query requests to join groups by page
+     * Query requests to join groups by page.
      * <p>Returns a page of join requests and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -96,7 +96,7 @@ public final class GroupsJoinRequestsApi {
     }
 
     /**
-     * Update requests to join groups
+     * Update requests to join groups.
      * <p>Changes join requests. The response date changes only with the status: an answer has one, anything else has none. Nobody joins a group by it.
      * Permission: <code>GROUP_JOIN_REQUEST_UPDATE</code>.
      * @param input the parameters

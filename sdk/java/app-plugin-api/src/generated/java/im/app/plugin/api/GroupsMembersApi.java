@@ -15,7 +15,7 @@ public final class GroupsMembersApi {
     }
 
     /**
-     * Add a member to a group
+     * Add a member to a group.
      * <p>Adds a member to a group that exists and has fewer members than its type allows. A group has one owner, who is changed with <code>PUT /groups</code>.
      * Permission: <code>GROUP_MEMBER_CREATE</code>.
      * @param input what is created or changed
@@ -27,7 +27,7 @@ public final class GroupsMembersApi {
     }
 
     /**
-     * Remove members from groups
+     * Remove members from groups.
      * <p>Removes members, all of those named or none. The owner of a group cannot be removed: hand the group over or delete it first. If the settings allow to name nobody, all members of all groups except the owners are removed.
      * Permission: <code>GROUP_MEMBER_DELETE</code>.
      * @param input the parameters
@@ -39,7 +39,7 @@ public final class GroupsMembersApi {
     }
 
     /**
-     * Remove members from groups
+     * Remove members from groups.
      * <p>Removes members, all of those named or none. The owner of a group cannot be removed: hand the group over or delete it first. If the settings allow to name nobody, all members of all groups except the owners are removed.
      * Permission: <code>GROUP_MEMBER_DELETE</code>.
      * @return what the server answers; null if there is nothing
@@ -50,7 +50,7 @@ public final class GroupsMembersApi {
     }
 
     /**
-     * Query members of groups
+     * Query members of groups.
      * <p>Returns members in the order of group and user, or of the first date that is asked for.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @param input the parameters
@@ -62,7 +62,7 @@ public final class GroupsMembersApi {
     }
 
     /**
-     * Query members of groups
+     * Query members of groups.
      * <p>Returns members in the order of group and user, or of the first date that is asked for.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -73,7 +73,7 @@ public final class GroupsMembersApi {
     }
 
     /**
-     * Query members of groups by page
+     * Query members of groups by page.
      * <p>Returns a page of members and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @param input the parameters
@@ -85,7 +85,7 @@ public final class GroupsMembersApi {
     }
 
     /**
-     * Query members of groups by page
+     * Query members of groups by page.
      * <p>Returns a page of members and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -96,7 +96,7 @@ public final class GroupsMembersApi {
     }
 
     /**
-     * Update members of groups
+     * Update members of groups.
      * <p>Changes members. Who is the owner is changed with <code>PUT /groups</code>.
      * Permission: <code>GROUP_MEMBER_UPDATE</code>.
      * @param input the parameters

@@ -15,7 +15,7 @@ public final class GroupsQuestionsApi {
     }
 
     /**
-     * Create a question of a group
+     * Create a question of a group.
      * <p>Creates a question that a group asks of those who want to join. Any of the answers is right.
      * Permission: <code>GROUP_QUESTION_CREATE</code>.
      * @param input what is created or changed
@@ -27,7 +27,7 @@ public final class GroupsQuestionsApi {
     }
 
     /**
-     * Delete questions of groups
+     * Delete questions of groups.
      * <p>Deletes questions.
      * Permission: <code>GROUP_QUESTION_DELETE</code>.
      * @param input the parameters
@@ -39,7 +39,7 @@ public final class GroupsQuestionsApi {
     }
 
     /**
-     * Delete questions of groups
+     * Delete questions of groups.
      * <p>Deletes questions.
      * Permission: <code>GROUP_QUESTION_DELETE</code>.
      * @return what the server answers; null if there is nothing
@@ -50,7 +50,7 @@ public final class GroupsQuestionsApi {
     }
 
     /**
-     * Query questions of groups
+     * Query questions of groups.
      * <p>Returns questions with their answers in the order of their ids.
      * Permission: <code>GROUP_QUESTION_QUERY</code>.
      * @param input the parameters
@@ -62,7 +62,7 @@ public final class GroupsQuestionsApi {
     }
 
     /**
-     * Query questions of groups
+     * Query questions of groups.
      * <p>Returns questions with their answers in the order of their ids.
      * Permission: <code>GROUP_QUESTION_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -73,7 +73,7 @@ public final class GroupsQuestionsApi {
     }
 
     /**
-     * Query questions of groups by page
+     * Query questions of groups by page.
      * <p>Returns a page of questions and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_QUESTION_QUERY</code>.
      * @param input the parameters
@@ -85,7 +85,7 @@ public final class GroupsQuestionsApi {
     }
 
     /**
-     * Query questions of groups by page
+     * Query questions of groups by page.
      * <p>Returns a page of questions and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>GROUP_QUESTION_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -96,7 +96,7 @@ public final class GroupsQuestionsApi {
     }
 
     /**
-     * Update questions of groups
+     * Update questions of groups.
      * <p>Changes questions. New answers replace all that there were.
      * Permission: <code>GROUP_QUESTION_UPDATE</code>.
      * @param input the parameters

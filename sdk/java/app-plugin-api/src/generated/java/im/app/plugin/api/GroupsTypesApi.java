@@ -15,7 +15,7 @@ public final class GroupsTypesApi {
     }
 
     /**
-     * Create a group type
+     * Create a group type.
      * <p>Creates a type: how many members its groups may have and who may do what in them.
      * Permission: <code>GROUP_TYPE_CREATE</code>.
      * @param input what is created or changed
@@ -27,7 +27,7 @@ public final class GroupsTypesApi {
     }
 
     /**
-     * Delete group types
+     * Delete group types.
      * <p>Deletes types except the default type, whose rules the groups of deleted types follow.
      * Permission: <code>GROUP_TYPE_DELETE</code>.
      * @param input the parameters
@@ -39,7 +39,7 @@ public final class GroupsTypesApi {
     }
 
     /**
-     * Query group types
+     * Query group types.
      * <p>Returns types in the order of their ids. The default type has the id 0.
      * Permission: <code>GROUP_TYPE_QUERY</code>.
      * @param input the parameters
@@ -51,7 +51,7 @@ public final class GroupsTypesApi {
     }
 
     /**
-     * Query group types
+     * Query group types.
      * <p>Returns types in the order of their ids. The default type has the id 0.
      * Permission: <code>GROUP_TYPE_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -62,7 +62,7 @@ public final class GroupsTypesApi {
     }
 
     /**
-     * Query group types by page
+     * Query group types by page.
      * <p>Returns a page of types and how many there are.
      * Permission: <code>GROUP_TYPE_QUERY</code>.
      * @param input the parameters
@@ -74,7 +74,7 @@ public final class GroupsTypesApi {
     }
 
     /**
-     * Query group types by page
+     * Query group types by page.
      * <p>Returns a page of types and how many there are.
      * Permission: <code>GROUP_TYPE_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -85,7 +85,7 @@ public final class GroupsTypesApi {
     }
 
     /**
-     * Update group types
+     * Update group types.
      * <p>Changes types, the default type too. Groups with more members than a new limit keep them, but take no more.
      * Permission: <code>GROUP_TYPE_UPDATE</code>.
      * @param input the parameters

@@ -15,7 +15,7 @@ public final class LogsApi {
     }
 
     /**
-     * Download a log file
+     * Download a log file.
      * <p>Sends one file of the log folder of this node.
      * Permission: <code>LOG_QUERY</code>.
      * @param input the parameters
@@ -26,7 +26,7 @@ public final class LogsApi {
     }
 
     /**
-     * List the log files
+     * List the log files.
      * <p>Lists the names of the files in the log folder of this node.
      * Permission: <code>LOG_QUERY</code>.
      * @return what the server answers; null if there is nothing

@@ -15,7 +15,7 @@ public final class MessagesApi {
     }
 
     /**
-     * Send a message
+     * Send a message.
      * <p>Sends a message in the name of a user, who must be allowed to send it, or of the server. What is stored of it is set below <code>app.service.message</code>; recipients who are online get all of it unless <code>send</code> is false.
      * Permission: <code>MESSAGE_CREATE</code>.
      * @param input the parameters
@@ -26,7 +26,7 @@ public final class MessagesApi {
     }
 
     /**
-     * Delete messages
+     * Delete messages.
      * <p>Deletes messages. Logically deleted messages only get a deletion date.
      * Permission: <code>MESSAGE_DELETE</code>.
      * @param input the parameters
@@ -38,7 +38,7 @@ public final class MessagesApi {
     }
 
     /**
-     * Query messages
+     * Query messages.
      * <p>Returns messages in the order that <code>ascending</code> says, logically deleted and recalled ones included. If messages have conversation ids, a query for private messages by both senders and targets returns both directions.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @param input the parameters
@@ -50,7 +50,7 @@ public final class MessagesApi {
     }
 
     /**
-     * Query messages
+     * Query messages.
      * <p>Returns messages in the order that <code>ascending</code> says, logically deleted and recalled ones included. If messages have conversation ids, a query for private messages by both senders and targets returns both directions.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -61,7 +61,7 @@ public final class MessagesApi {
     }
 
     /**
-     * Count messages
+     * Count messages.
      * <p>Counts messages by delivery date. A number is given for each range of which a bound is given, and the number of sent messages if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @param input the parameters
@@ -73,7 +73,7 @@ public final class MessagesApi {
     }
 
     /**
-     * Count messages
+     * Count messages.
      * <p>Counts messages by delivery date. A number is given for each range of which a bound is given, and the number of sent messages if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -84,7 +84,7 @@ public final class MessagesApi {
     }
 
     /**
-     * Query messages by page
+     * Query messages by page.
      * <p>Returns a page of messages and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @param input the parameters
@@ -96,7 +96,7 @@ public final class MessagesApi {
     }
 
     /**
-     * Query messages by page
+     * Query messages by page.
      * <p>Returns a page of messages and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -107,7 +107,7 @@ public final class MessagesApi {
     }
 
     /**
-     * Update messages
+     * Update messages.
      * <p>Changes messages. What is absent stays as it is. For each message that is recalled, a system message goes to its target: its records are the byte 1 and the id of the recalled message as 8 bytes, the most significant first.
      * Permission: <code>MESSAGE_UPDATE</code>.
      * @param input the parameters

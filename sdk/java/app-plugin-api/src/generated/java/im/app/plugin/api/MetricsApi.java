@@ -15,7 +15,7 @@ public final class MetricsApi {
     }
 
     /**
-     * Query metrics
+     * Query metrics.
      * <p>Returns metrics with their current values. A meter is returned if it carries all of the given tags.
      * Permission: none, but the credentials of an administrator.
      * @param input the parameters
@@ -27,7 +27,7 @@ public final class MetricsApi {
     }
 
     /**
-     * Query metrics
+     * Query metrics.
      * <p>Returns metrics with their current values. A meter is returned if it carries all of the given tags.
      * Permission: none, but the credentials of an administrator.
      * @return what the server answers; null if there is nothing
@@ -38,7 +38,7 @@ public final class MetricsApi {
     }
 
     /**
-     * Download metrics as CSV
+     * Download metrics as CSV.
      * <p>Sends one line for each measurement.
      * Permission: none, but the credentials of an administrator.
      * @param input the parameters
@@ -49,7 +49,7 @@ public final class MetricsApi {
     }
 
     /**
-     * List the names of the metrics
+     * List the names of the metrics.
      * <p>Lists the names of all metrics in order.
      * Permission: none, but the credentials of an administrator.
      * @return what the server answers; null if there is nothing
@@ -60,7 +60,7 @@ public final class MetricsApi {
     }
 
     /**
-     * Query metrics for Prometheus
+     * Query metrics for Prometheus.
      * <p>Sends the metrics in the OpenMetrics text format.
      * Permission: none, but the credentials of an administrator.
      * @param input the parameters
@@ -71,7 +71,7 @@ public final class MetricsApi {
     }
 
     /**
-     * Query metrics for Prometheus
+     * Query metrics for Prometheus.
      * <p>Sends the metrics in the OpenMetrics text format.
      * Permission: none, but the credentials of an administrator.
      * @throws im.app.plugin.AppException if the server refuses

@@ -15,7 +15,7 @@ public final class PluginsApi {
     }
 
     /**
-     * Add JavaScript plugins
+     * Add JavaScript plugins.
      * <p>Loads plugins into this node. They are not started by that. Each script counts by itself, and the answer says what became of it; if none was accepted, the answer is an error.
      * Permission: <code>PLUGIN_CREATE</code>.
      * @param input the parameters
@@ -27,7 +27,7 @@ public final class PluginsApi {
     }
 
     /**
-     * Remove plugins
+     * Remove plugins.
      * <p>Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted.
      * Permission: <code>PLUGIN_DELETE</code>.
      * @param input the parameters
@@ -38,7 +38,7 @@ public final class PluginsApi {
     }
 
     /**
-     * Remove plugins
+     * Remove plugins.
      * <p>Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted.
      * Permission: <code>PLUGIN_DELETE</code>.
      * @throws im.app.plugin.AppException if the server refuses
@@ -48,7 +48,7 @@ public final class PluginsApi {
     }
 
     /**
-     * List plugins
+     * List plugins.
      * <p>Lists the plugins of this node and their extensions. Unknown ids are skipped. With <code>ids</code> the answer tells more of each. With <code>includeRejected=true</code> files that could not be loaded are listed as well, each with the name of the file as its id and the reason.
      * Permission: <code>PLUGIN_QUERY</code>.
      * @param input the parameters
@@ -60,7 +60,7 @@ public final class PluginsApi {
     }
 
     /**
-     * List plugins
+     * List plugins.
      * <p>Lists the plugins of this node and their extensions. Unknown ids are skipped. With <code>ids</code> the answer tells more of each. With <code>includeRejected=true</code> files that could not be loaded are listed as well, each with the name of the file as its id and the reason.
      * Permission: <code>PLUGIN_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -71,7 +71,7 @@ public final class PluginsApi {
     }
 
     /**
-     * Start, pause, resume or stop plugins
+     * Start, pause, resume or stop plugins.
      * <p>Leads the extensions of the plugins on this node into another state. Each plugin counts by itself: those that changed are counted, and <code>failures</code> says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input the parameters

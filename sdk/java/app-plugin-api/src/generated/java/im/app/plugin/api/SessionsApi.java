@@ -14,7 +14,7 @@ public final class SessionsApi {
     }
 
     /**
-     * Close sessions
+     * Close sessions.
      * <p>Closes the sessions that this gateway holds of users: of those with the ids, and of those of whom a session comes from one of the addresses. Their clients are told that an administrator did it (close status 600).
      * Permission: <code>SESSION_DELETE</code>.
      * @param input the parameters
@@ -26,7 +26,7 @@ public final class SessionsApi {
     }
 
     /**
-     * Close sessions
+     * Close sessions.
      * <p>Closes the sessions that this gateway holds of users: of those with the ids, and of those of whom a session comes from one of the addresses. Their clients are told that an administrator did it (close status 600).
      * Permission: <code>SESSION_DELETE</code>.
      * @return what the server answers; null if there is nothing

@@ -14,7 +14,7 @@ public final class SystemApi {
     }
 
     /**
-     * Query the health of this node
+     * Query the health of this node.
      * <p><code>liveness</code> says that the process works, <code>readiness</code> that all its parts can serve. A node that is not ready answers 503 with the same data, unless <code>probe=LIVENESS</code> asks for liveness only.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -25,7 +25,7 @@ public final class SystemApi {
     }
 
     /**
-     * Query the health of this node
+     * Query the health of this node.
      * <p><code>liveness</code> says that the process works, <code>readiness</code> that all its parts can serve. A node that is not ready answers 503 with the same data, unless <code>probe=LIVENESS</code> asks for liveness only.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -35,7 +35,7 @@ public final class SystemApi {
     }
 
     /**
-     * Download a heap profile
+     * Download a heap profile.
      * <p>Sends a heap profile for <code>go tool pprof</code>. One is made at a time.
      * Permission: <code>NODE_HEAP_DUMP_QUERY</code>.
      * @param input the parameters
@@ -46,7 +46,7 @@ public final class SystemApi {
     }
 
     /**
-     * Download a heap profile
+     * Download a heap profile.
      * <p>Sends a heap profile for <code>go tool pprof</code>. One is made at a time.
      * Permission: <code>NODE_HEAP_DUMP_QUERY</code>.
      * @throws im.app.plugin.AppException if the server refuses
@@ -56,7 +56,7 @@ public final class SystemApi {
     }
 
     /**
-     * Query the build of this node
+     * Query the build of this node.
      * <p>Returns version, commit and build time, without envelope.
      * Permission: <code>NODE_INFO_QUERY</code>.
      * @throws im.app.plugin.AppException if the server refuses
@@ -66,7 +66,7 @@ public final class SystemApi {
     }
 
     /**
-     * Dump all goroutines
+     * Dump all goroutines.
      * <p>Returns the stacks of all goroutines as text.
      * Permission: <code>NODE_THREAD_DUMP_QUERY</code>.
      * @throws im.app.plugin.AppException if the server refuses
@@ -76,7 +76,7 @@ public final class SystemApi {
     }
 
     /**
-     * Stop the process
+     * Stop the process.
      * <p>Stops the process in order. The answer is sent first; its body is <code>null</code>.
      * Permission: <code>SHUTDOWN</code>.
      * @throws im.app.plugin.AppException if the server refuses

@@ -15,7 +15,7 @@ public final class UsersApi {
     }
 
     /**
-     * Create a user
+     * Create a user.
      * <p>Creates a user together with the default relationship group. How long texts may be is set below <code>app.service.user.info</code>; lengths are counted in UTF-16 units. Passwords are never returned.
      * Permission: <code>USER_CREATE</code>.
      * @param input what is created or changed
@@ -27,7 +27,7 @@ public final class UsersApi {
     }
 
     /**
-     * Delete users
+     * Delete users.
      * <p>Deletes users and closes their sessions. Logically deleted users only get a deletion date. With other users go their relationships in both directions, relationship groups and private conversations; groups, friend requests and messages stay.
      * Permission: <code>USER_DELETE</code>.
      * @param input the parameters
@@ -39,7 +39,7 @@ public final class UsersApi {
     }
 
     /**
-     * Query users
+     * Query users.
      * <p>Returns users in the order of their ids, or of the first date that is asked for, logically deleted ones included.
      * Permission: <code>USER_QUERY</code>.
      * @param input the parameters
@@ -51,7 +51,7 @@ public final class UsersApi {
     }
 
     /**
-     * Query users
+     * Query users.
      * <p>Returns users in the order of their ids, or of the first date that is asked for, logically deleted ones included.
      * Permission: <code>USER_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -62,7 +62,7 @@ public final class UsersApi {
     }
 
     /**
-     * Count users
+     * Count users.
      * <p>Counts users by date. A number is given for each range of which a bound is given, and the number of registered users if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
      * Permission: <code>USER_QUERY</code>.
      * @param input the parameters
@@ -74,7 +74,7 @@ public final class UsersApi {
     }
 
     /**
-     * Count users
+     * Count users.
      * <p>Counts users by date. A number is given for each range of which a bound is given, and the number of registered users if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
      * Permission: <code>USER_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -85,7 +85,7 @@ public final class UsersApi {
     }
 
     /**
-     * Query users by page
+     * Query users by page.
      * <p>Returns a page of users and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>USER_QUERY</code>.
      * @param input the parameters
@@ -97,7 +97,7 @@ public final class UsersApi {
     }
 
     /**
-     * Query users by page
+     * Query users by page.
      * <p>Returns a page of users and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>USER_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -108,7 +108,7 @@ public final class UsersApi {
     }
 
     /**
-     * Update users
+     * Update users.
      * <p>Changes users. What is absent stays as it is; a body that holds nothing but empty texts changes nothing. The sessions of users who are made inactive are closed.
      * Permission: <code>USER_UPDATE</code>.
      * @param input the parameters

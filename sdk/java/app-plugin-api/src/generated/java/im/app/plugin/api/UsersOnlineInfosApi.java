@@ -15,7 +15,7 @@ public final class UsersOnlineInfosApi {
     }
 
     /**
-     * Count who is online
+     * Count who is online.
      * <p>Counts the users who are online, and on request how many of them each gateway has. A user with sessions at several gateways counts at each of them.
      * Permission: <code>STATISTICS_USER_QUERY</code>.
      * @param input the parameters
@@ -27,7 +27,7 @@ public final class UsersOnlineInfosApi {
     }
 
     /**
-     * Count who is online
+     * Count who is online.
      * <p>Counts the users who are online, and on request how many of them each gateway has. A user with sessions at several gateways counts at each of them.
      * Permission: <code>STATISTICS_USER_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -38,7 +38,7 @@ public final class UsersOnlineInfosApi {
     }
 
     /**
-     * Query positions
+     * Query positions.
      * <p>Returns the latest positions of users who are online. Unless devices have positions of their own (<code>app.location.treat-user-id-and-device-type-as-unique-user</code>), the device type makes no difference.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
@@ -50,7 +50,7 @@ public final class UsersOnlineInfosApi {
     }
 
     /**
-     * Query users nearby
+     * Query users nearby.
      * <p>Returns who is near a user, the nearest first. Nobody is near a user whose position is not known.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
@@ -62,7 +62,7 @@ public final class UsersOnlineInfosApi {
     }
 
     /**
-     * Query sessions
+     * Query sessions.
      * <p>Returns the sessions of users. Users without session appear as <code>OFFLINE</code>, provided that they exist or it is asked for those who do not.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
@@ -74,7 +74,7 @@ public final class UsersOnlineInfosApi {
     }
 
     /**
-     * Query statuses
+     * Query statuses.
      * <p>Returns the statuses of users and at which gateways their devices are.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
@@ -86,7 +86,7 @@ public final class UsersOnlineInfosApi {
     }
 
     /**
-     * Update statuses
+     * Update statuses.
      * <p>Sets the status of those users who are online. <code>OFFLINE</code> closes their sessions instead, or only those of the device types; their clients are told that an administrator did it (close status 600).
      * Permission: <code>USER_ONLINE_INFO_UPDATE</code>.
      * @param input the parameters

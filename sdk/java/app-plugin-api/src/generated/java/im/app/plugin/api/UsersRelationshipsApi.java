@@ -15,7 +15,7 @@ public final class UsersRelationshipsApi {
     }
 
     /**
-     * Create a relationship
+     * Create a relationship.
      * <p>Creates what one user knows about another, one direction only, and puts the related user into the owner's default relationship group. The users need no account.
      * Permission: <code>USER_RELATIONSHIP_CREATE</code>.
      * @param input what is created or changed
@@ -26,7 +26,7 @@ public final class UsersRelationshipsApi {
     }
 
     /**
-     * Delete relationships
+     * Delete relationships.
      * <p>Deletes relationships, one direction only, and takes the related users out of the owners' relationship groups.
      * Permission: <code>USER_RELATIONSHIP_DELETE</code>.
      * @param input the parameters
@@ -38,7 +38,7 @@ public final class UsersRelationshipsApi {
     }
 
     /**
-     * Query relationships
+     * Query relationships.
      * <p>Returns relationships in the order of owner and related user, or of the first date that is asked for.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @param input the parameters
@@ -50,7 +50,7 @@ public final class UsersRelationshipsApi {
     }
 
     /**
-     * Query relationships
+     * Query relationships.
      * <p>Returns relationships in the order of owner and related user, or of the first date that is asked for.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -61,7 +61,7 @@ public final class UsersRelationshipsApi {
     }
 
     /**
-     * Query relationships by page
+     * Query relationships by page.
      * <p>Returns a page of relationships and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @param input the parameters
@@ -73,7 +73,7 @@ public final class UsersRelationshipsApi {
     }
 
     /**
-     * Query relationships by page
+     * Query relationships by page.
      * <p>Returns a page of relationships and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -84,7 +84,7 @@ public final class UsersRelationshipsApi {
     }
 
     /**
-     * Update relationships
+     * Update relationships.
      * <p>Changes relationships. What is absent stays as it is, so that a block cannot be lifted.
      * Permission: <code>USER_RELATIONSHIP_UPDATE</code>.
      * @param input the parameters

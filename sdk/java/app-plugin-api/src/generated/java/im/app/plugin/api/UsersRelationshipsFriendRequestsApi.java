@@ -15,7 +15,7 @@ public final class UsersRelationshipsFriendRequestsApi {
     }
 
     /**
-     * Create a friend request
+     * Create a friend request.
      * <p>Creates a friend request as it is given: whether the users have accounts, know or have blocked each other is not looked at, and an accepted request creates no relationship.
      * Permission: <code>USER_FRIEND_REQUEST_CREATE</code>.
      * @param input what is created or changed
@@ -27,7 +27,7 @@ public final class UsersRelationshipsFriendRequestsApi {
     }
 
     /**
-     * Delete friend requests
+     * Delete friend requests.
      * <p>Deletes friend requests; without ids, where that is allowed, all of them.
      * Permission: <code>USER_FRIEND_REQUEST_DELETE</code>.
      * @param input the parameters
@@ -39,7 +39,7 @@ public final class UsersRelationshipsFriendRequestsApi {
     }
 
     /**
-     * Delete friend requests
+     * Delete friend requests.
      * <p>Deletes friend requests; without ids, where that is allowed, all of them.
      * Permission: <code>USER_FRIEND_REQUEST_DELETE</code>.
      * @return what the server answers; null if there is nothing
@@ -50,7 +50,7 @@ public final class UsersRelationshipsFriendRequestsApi {
     }
 
     /**
-     * Query friend requests
+     * Query friend requests.
      * <p>Returns friend requests in the order of their ids, or of the first date that is asked for. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @param input the parameters
@@ -62,7 +62,7 @@ public final class UsersRelationshipsFriendRequestsApi {
     }
 
     /**
-     * Query friend requests
+     * Query friend requests.
      * <p>Returns friend requests in the order of their ids, or of the first date that is asked for. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -73,7 +73,7 @@ public final class UsersRelationshipsFriendRequestsApi {
     }
 
     /**
-     * Query friend requests by page
+     * Query friend requests by page.
      * <p>Returns a page of friend requests and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @param input the parameters
@@ -85,7 +85,7 @@ public final class UsersRelationshipsFriendRequestsApi {
     }
 
     /**
-     * Query friend requests by page
+     * Query friend requests by page.
      * <p>Returns a page of friend requests and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -96,7 +96,7 @@ public final class UsersRelationshipsFriendRequestsApi {
     }
 
     /**
-     * Update friend requests
+     * Update friend requests.
      * <p>Changes friend requests. What is absent stays as it is. With ACCEPTED, DECLINED or IGNORED the response date is the given one or now; any other status removes it. No relationship is created.
      * Permission: <code>USER_FRIEND_REQUEST_UPDATE</code>.
      * @param input the parameters

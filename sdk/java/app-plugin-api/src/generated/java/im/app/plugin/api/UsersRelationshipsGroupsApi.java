@@ -15,7 +15,7 @@ public final class UsersRelationshipsGroupsApi {
     }
 
     /**
-     * Create a relationship group
+     * Create a relationship group.
      * <p>Creates a group into which a user can sort related users.
      * Permission: <code>USER_RELATIONSHIP_GROUP_CREATE</code>.
      * @param input what is created or changed
@@ -27,7 +27,7 @@ public final class UsersRelationshipsGroupsApi {
     }
 
     /**
-     * Delete relationship groups
+     * Delete relationship groups.
      * <p>Deletes relationship groups and moves their members to the default groups of their owners, whose index is 0. Those cannot be deleted. Without keys, where that is allowed, all groups but the default ones are deleted.
      * Permission: <code>USER_RELATIONSHIP_GROUP_DELETE</code>.
      * @param input the parameters
@@ -39,7 +39,7 @@ public final class UsersRelationshipsGroupsApi {
     }
 
     /**
-     * Delete relationship groups
+     * Delete relationship groups.
      * <p>Deletes relationship groups and moves their members to the default groups of their owners, whose index is 0. Those cannot be deleted. Without keys, where that is allowed, all groups but the default ones are deleted.
      * Permission: <code>USER_RELATIONSHIP_GROUP_DELETE</code>.
      * @return what the server answers; null if there is nothing
@@ -50,7 +50,7 @@ public final class UsersRelationshipsGroupsApi {
     }
 
     /**
-     * Query relationship groups
+     * Query relationship groups.
      * <p>Returns relationship groups in the order of owner and index, or of the first date that is asked for.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @param input the parameters
@@ -62,7 +62,7 @@ public final class UsersRelationshipsGroupsApi {
     }
 
     /**
-     * Query relationship groups
+     * Query relationship groups.
      * <p>Returns relationship groups in the order of owner and index, or of the first date that is asked for.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -73,7 +73,7 @@ public final class UsersRelationshipsGroupsApi {
     }
 
     /**
-     * Query relationship groups by page
+     * Query relationship groups by page.
      * <p>Returns a page of relationship groups and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @param input the parameters
@@ -85,7 +85,7 @@ public final class UsersRelationshipsGroupsApi {
     }
 
     /**
-     * Query relationship groups by page
+     * Query relationship groups by page.
      * <p>Returns a page of relationship groups and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -96,7 +96,7 @@ public final class UsersRelationshipsGroupsApi {
     }
 
     /**
-     * Update relationship groups
+     * Update relationship groups.
      * <p>Changes relationship groups. What is absent stays as it is.
      * Permission: <code>USER_RELATIONSHIP_GROUP_UPDATE</code>.
      * @param input the parameters

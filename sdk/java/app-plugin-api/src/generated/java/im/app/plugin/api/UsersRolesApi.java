@@ -15,7 +15,7 @@ public final class UsersRolesApi {
     }
 
     /**
-     * Create a user role
+     * Create a user role.
      * <p>Creates a role that says which groups users may create and how many they may own.
      * Permission: <code>USER_ROLE_CREATE</code>.
      * @param input what is created or changed
@@ -27,7 +27,7 @@ public final class UsersRolesApi {
     }
 
     /**
-     * Delete user roles
+     * Delete user roles.
      * <p>Deletes roles, but not the default role, whose id is 0. Users keep the ids of deleted roles and can create no groups.
      * Permission: <code>USER_ROLE_DELETE</code>.
      * @param input the parameters
@@ -39,7 +39,7 @@ public final class UsersRolesApi {
     }
 
     /**
-     * Query user roles
+     * Query user roles.
      * <p>Returns roles in the order of their ids.
      * Permission: <code>USER_ROLE_QUERY</code>.
      * @param input the parameters
@@ -51,7 +51,7 @@ public final class UsersRolesApi {
     }
 
     /**
-     * Query user roles
+     * Query user roles.
      * <p>Returns roles in the order of their ids.
      * Permission: <code>USER_ROLE_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -62,7 +62,7 @@ public final class UsersRolesApi {
     }
 
     /**
-     * Query user roles by page
+     * Query user roles by page.
      * <p>Returns a page of roles and how many there are.
      * Permission: <code>USER_ROLE_QUERY</code>.
      * @param input the parameters
@@ -74,7 +74,7 @@ public final class UsersRolesApi {
     }
 
     /**
-     * Query user roles by page
+     * Query user roles by page.
      * <p>Returns a page of roles and how many there are.
      * Permission: <code>USER_ROLE_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -85,7 +85,7 @@ public final class UsersRolesApi {
     }
 
     /**
-     * Update user roles
+     * Update user roles.
      * <p>Changes roles. What is absent stays as it is.
      * Permission: <code>USER_ROLE_UPDATE</code>.
      * @param input the parameters

@@ -8,14 +8,14 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * AdminAction is an operation of an administrator.
- * @param adminId This is nil if nobody was authenticated.; may be null
+ * An operation of an administrator.
+ * @param adminId the admin id, null if nobody was authenticated
  * @param ip the ip
  * @param requestTime the request time
- * @param action This is the name of the operation; it is empty if there is no such operation.
- * @param params This are the parameters and the body, with secrets masked.
- * @param processingTime This is in milliseconds.
- * @param code This is the business status code of the answer.
+ * @param action the action, the name of the operation; it is empty if there is no such operation
+ * @param params the params, the parameters and the body, with secrets masked
+ * @param processingTime the processing time, in milliseconds
+ * @param code the code, the business status code of the answer
  */
 public record AdminAction(Long adminId, String ip, Instant requestTime, String action, Map<String, Object> params, int processingTime, int code) {
     /** Lists, maps and texts that are null are empty. */
@@ -48,7 +48,7 @@ public record AdminAction(Long adminId, String ip, Instant requestTime, String a
 
         /**
          * Sets one part.
-         * @param value This is nil if nobody was authenticated.; may be null
+         * @param value the admin id, null if nobody was authenticated
          * @return this
          */
         public Builder adminId(Long value) {
@@ -78,7 +78,7 @@ public record AdminAction(Long adminId, String ip, Instant requestTime, String a
 
         /**
          * Sets one part.
-         * @param value This is the name of the operation; it is empty if there is no such operation.
+         * @param value the action, the name of the operation; it is empty if there is no such operation
          * @return this
          */
         public Builder action(String value) {
@@ -88,7 +88,7 @@ public record AdminAction(Long adminId, String ip, Instant requestTime, String a
 
         /**
          * Sets one part.
-         * @param value This are the parameters and the body, with secrets masked.
+         * @param value the params, the parameters and the body, with secrets masked
          * @return this
          */
         public Builder params(Map<String, Object> value) {
@@ -98,7 +98,7 @@ public record AdminAction(Long adminId, String ip, Instant requestTime, String a
 
         /**
          * Sets one part.
-         * @param value This is in milliseconds.
+         * @param value the processing time, in milliseconds
          * @return this
          */
         public Builder processingTime(int value) {
@@ -108,7 +108,7 @@ public record AdminAction(Long adminId, String ip, Instant requestTime, String a
 
         /**
          * Sets one part.
-         * @param value This is the business status code of the answer.
+         * @param value the code, the business status code of the answer
          * @return this
          */
         public Builder code(int value) {

@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
- * ClientRequest is a request of a client on its way to the rules.
+ * A request of a client on its way to the rules.
  * @param userId the user id
  * @param deviceType the device type
  * @param clientIp the client ip

@@ -4,7 +4,7 @@
 package im.app.plugin.model;
 
 /**
- * CloseReason is why a session ended.
+ * Why a session ended.
  * @param closeStatus the close status
  * @param businessStatusCode the business status code; may be null
  * @param reason the reason

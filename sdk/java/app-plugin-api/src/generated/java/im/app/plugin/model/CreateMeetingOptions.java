@@ -4,7 +4,7 @@
 package im.app.plugin.model;
 
 /**
- * CreateMeetingOptions limit a meeting.
+ * Limit a meeting.
  * @param maxParticipants the max participants; may be null
  * @param idleTimeoutMillis the idle timeout millis; may be null
  */

@@ -6,7 +6,7 @@ package im.app.plugin.model;
 import java.time.Instant;
 
 /**
- * DateRange is from Start, inclusive, to End, exclusive; nil is open.
+ * From Start, inclusive, to End, exclusive; null is open.
  * @param start the start; may be null
  * @param end the end; may be null
  */

@@ -7,7 +7,7 @@ import java.time.Instant;
 import java.util.Map;
 
 /**
- * Location is a place in degrees.
+ * A place in degrees.
  * @param longitude the longitude
  * @param latitude the latitude
  * @param timestamp the timestamp; may be null

@@ -7,7 +7,7 @@ import java.time.Instant;
 import java.util.Objects;
 
 /**
- * Meeting is a conference.
+ * A conference.
  * @param id the id
  * @param creatorId the creator id
  * @param userId the user id; may be null

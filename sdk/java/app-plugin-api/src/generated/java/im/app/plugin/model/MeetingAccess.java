@@ -4,7 +4,7 @@
 package im.app.plugin.model;
 
 /**
- * MeetingAccess lets somebody into a meeting.
+ * Lets somebody into a meeting.
  * @param accessToken the access token
  */
 public record MeetingAccess(String accessToken) {

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Message is a stored message.
+ * A stored message.
  * @param id the id
  * @param conversationId the conversation id
  * @param isGroupMessage the is group message

@@ -7,7 +7,7 @@ import im.app.proto.AppRequest;
 import java.util.List;
 
 /**
- * Notification tells users of a request.
+ * Tells users of a request.
  * @param forwardToRequesterOtherOnlineSessions the forward to requester other online sessions
  * @param recipients the recipients
  * @param notification the notification; may be null

@@ -8,8 +8,8 @@ import im.app.proto.AppNotification;
 import java.util.List;
 
 /**
- * RequestHandlerResult is the answer to a client request and who is told of it.
- * @param code This is 1000 if it is 0.
+ * The answer to a client request and who is told of it.
+ * @param code the code, 1000 if it is 0
  * @param reason the reason
  * @param response the response; may be null
  * @param notifications the notifications
@@ -91,7 +91,7 @@ public record RequestHandlerResult(int code, String reason, AppNotification.Data
 
     /**
      * Makes the same with another value.
-     * @param code This is 1000 if it is 0.
+     * @param code the code, 1000 if it is 0
      * @return the copy
      */
     public RequestHandlerResult withCode(int code) {

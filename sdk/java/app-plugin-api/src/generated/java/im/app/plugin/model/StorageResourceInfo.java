@@ -7,7 +7,7 @@ import java.time.Instant;
 import java.util.Objects;
 
 /**
- * StorageResourceInfo describes a stored file.
+ * Describes a stored file.
  * @param idNum the id num; may be null
  * @param idStr the id str; may be null
  * @param name the name

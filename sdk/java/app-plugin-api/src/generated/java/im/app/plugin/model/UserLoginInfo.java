@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * UserLoginInfo is what a client says when it logs in.
+ * What a client says when it logs in.
  * @param version the version
  * @param userId the user id
  * @param password the password; may be null

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * UserSession is a session of a user on this gateway.
+ * A session of a user on this gateway.
  * @param id the id
  * @param version the version
  * @param userId the user id

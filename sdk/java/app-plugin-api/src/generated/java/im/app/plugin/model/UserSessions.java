@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * UserSessions are the sessions of one user on this gateway.
+ * The sessions of one user on this gateway.
  * @param userId the user id
  * @param userStatus the user status
  * @param sessions the sessions

@@ -7,6 +7,7 @@ import im.app.plugin.ExtensionState;
 import im.app.plugin.Node;
 import im.app.plugin.Storage;
 import im.app.plugin.model.Notification;
+import java.time.Instant;
 import java.util.Map;
 
 /** What a host offers to an extension. All methods are safe for concurrent use. */
@@ -46,6 +47,14 @@ public interface ExtensionContext {
      * @param notification what, and whom
      */
     void notifyUsers(Notification notification);
+
+    /**
+     * Says that a meeting has ended.
+     *
+     * @param meetingId the id of the meeting
+     * @param at when it ended
+     */
+    void meetingEnded(long meetingId, Instant at);
 
     /**
      * The durable space of the plugin.

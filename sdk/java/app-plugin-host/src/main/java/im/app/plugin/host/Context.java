@@ -17,6 +17,7 @@ import im.app.plugin.model.Notification;
 import im.app.plugin.spi.ExtensionContext;
 import im.app.plugin.spi.LogLevel;
 import java.util.ArrayList;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -30,6 +31,7 @@ final class Context implements ExtensionContext {
     private static final int STORAGE_SET = 4;
     private static final int STORAGE_DELETE = 5;
     private static final int STORAGE_KEYS = 6;
+    private static final int MEETING_ENDED = 7;
 
     private final Host host;
     private final Extension extension;
@@ -76,6 +78,14 @@ final class Context implements ExtensionContext {
     public void notifyUsers(Notification notification) {
         Out out = request(NOTIFY);
         Dispatch.writeNotification(out, Objects.requireNonNull(notification, "notification"));
+        ask(out);
+    }
+
+    @Override
+    public void meetingEnded(long meetingId, Instant at) {
+        Out out = request(MEETING_ENDED);
+        out.zigzag(meetingId);
+        out.instant(Objects.requireNonNull(at, "at"));
         ask(out);
     }
 

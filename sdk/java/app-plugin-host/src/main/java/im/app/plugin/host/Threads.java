@@ -32,7 +32,7 @@ final class Threads {
     }
 
     /** Writes down all threads, platform and virtual, with the requests of the server and deadlocks before them. */
-    String dump() throws IOException {
+    String dump() {
         StringBuilder out = new StringBuilder();
         long now = System.nanoTime();
         for (Calls.Running r : calls.all()) {
@@ -48,8 +48,21 @@ final class Threads {
                 }
             }
         }
-        out.append(text());
+        try {
+            out.append(text());
+        } catch (IOException e) {
+            // There is no folder for temporary files; then virtual threads are only those of the requests.
+            Thread.getAllStackTraces().forEach((t, stack) -> append(out, t, stack));
+            calls.all().forEach(r -> append(out, r.thread, r.thread.getStackTrace()));
+        }
         return out.length() > LONGEST_DUMP ? out.substring(0, LONGEST_DUMP) + "…" : out.toString();
+    }
+
+    private static void append(StringBuilder out, Thread t, StackTraceElement[] stack) {
+        out.append("\n#").append(t.threadId()).append(" \"").append(t.getName()).append("\" ").append(t.getState()).append('\n');
+        for (StackTraceElement frame : stack) {
+            out.append("      ").append(frame).append('\n');
+        }
     }
 
     /** The dump of the virtual machine, which alone knows the virtual threads that plugins start. */

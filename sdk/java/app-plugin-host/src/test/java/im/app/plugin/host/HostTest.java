@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -75,6 +76,9 @@ class HostTest {
                         case "giant": return r.withClientIp("x".repeat(20_000_000));
                         case "sleep": forever.await(); return r;
                         case "missing": return new Missing().request(r);
+                        case "role": return new Missing().role(r);
+                        case "rude": throw new RuntimeException() { @Override public String getMessage() { throw new IllegalStateException("no text"); } };
+                        case "ask": storage().get("never"); return r;
                         case "wrapper": synchronized (Integer.valueOf(5)) { return r; }
                         case "memory": throw new OutOfMemoryError("none left");
                         case "log": logger().warn("hello {}", 7, new RuntimeException("why")); return r;
@@ -107,7 +111,8 @@ class HostTest {
             """
             package acme;
             import im.app.plugin.model.*;
-            public class Missing { ClientRequest request(ClientRequest r) { return new extra.Dep().of(r); } }
+            public class Missing { ClientRequest request(ClientRequest r) { return new extra.Dep().of(r); }
+                ClientRequest role(ClientRequest r) { return new im.app.gateway.session.Sessions().of(r); } }
             """;
     private static final String LATER =
             """
@@ -140,8 +145,10 @@ class HostTest {
     @BeforeAll
     static void build() throws Exception {
         Map<String, byte[]> classes = Sources.compile(
-                PLUGIN, HANDLER, MISSING, LATER, "package extra; import im.app.plugin.model.*; public class Dep { public ClientRequest of(ClientRequest r) { return r; } }");
+                PLUGIN, HANDLER, MISSING, LATER, "package extra; import im.app.plugin.model.*; public class Dep { public ClientRequest of(ClientRequest r) { return r; } }",
+                "package im.app.gateway.session; import im.app.plugin.model.*; public class Sessions { public ClientRequest of(ClientRequest r) { return r; } }");
         classes.remove("extra.Dep");
+        classes.remove("im.app.gateway.session.Sessions");
         jar = Sources.jar(folder.resolve("acme.jar"), classes, Map.of("some/text.txt", "hello"));
     }
 
@@ -230,6 +237,26 @@ class HostTest {
                         + " (class extra.Dep is neither in acme.jar nor in what the server offers: package it into the jar)",
                 e.getMessage());
         assertTrue(e.location.startsWith("Missing.java:"), e.location);
+        assertTrue(failing("role").getMessage().endsWith(" (class im.app.gateway.session.Sessions is neither in acme.jar nor in what the server offers:"
+                + " it would be a class of the role gateway, this node has the role service)"));
+        assertEquals("acme.Handler$1", failing("rude").getMessage());
+    }
+
+    @Test
+    void cancelEndsAQuestionToTheServer() throws Exception {
+        CompletableFuture<Void> asked = new CompletableFuture<>();
+        CompletableFuture<Void> answered = new CompletableFuture<>();
+        server.answer = (what, in, out) -> {
+            asked.complete(null);
+            TestServer.await(answered);
+            out.bool(false);
+        };
+        Sent call = server.startCall(handler, "ClientRequestHandler.transform", request("ask"));
+        TestServer.await(asked);
+        server.send(Frame.CANCEL, call.id(), new Out());
+        assertTrue(assertThrows(HostError.class, call::get).getMessage().startsWith("java.util.concurrent.CancellationException: the call was cancelled"));
+        answered.complete(null);
+        assertEquals("ABC", call("abc").clientIp());
     }
 
     @Test

@@ -12,6 +12,7 @@ import im.app.plugin.json.Json;
 import im.app.plugin.model.Notification;
 import im.app.plugin.spi.LogLevel;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -27,6 +28,7 @@ final class FakeServer {
     private final ConcurrentMap<String, Function<Map<String, Object>, Object>> answers = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, byte[]> storage = new ConcurrentHashMap<>();
     private final List<LogLine> logs = new CopyOnWriteArrayList<>();
+    private final Map<Long, Instant> endedMeetings = new ConcurrentHashMap<>();
     private final List<Notification> notifications = new CopyOnWriteArrayList<>();
     private final List<ApiCall> calls = new CopyOnWriteArrayList<>();
     private volatile Node node = new Node("test", "SERVICE", "test");
@@ -53,6 +55,10 @@ final class FakeServer {
 
     List<LogLine> logs() {
         return List.copyOf(logs);
+    }
+
+    Map<Long, Instant> endedMeetings() {
+        return Map.copyOf(endedMeetings);
     }
 
     List<Notification> notifications() {
@@ -90,6 +96,7 @@ final class FakeServer {
                 out.count(keys.size());
                 keys.forEach(out::string);
             }
+            case 7 -> endedMeetings.put(in.zigzag(), in.instant());
             default -> throw new IllegalArgumentException("the plugin asks for something unknown");
         }
     }

@@ -20,6 +20,7 @@ import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -351,6 +352,15 @@ public final class PluginRunner implements AutoCloseable {
      */
     public List<LogLine> logs() {
         return server.logs();
+    }
+
+    /**
+     * The meetings that plugins said have ended.
+     *
+     * @return when each ended, by its id
+     */
+    public Map<Long, Instant> endedMeetings() {
+        return server.endedMeetings();
     }
 
     /**

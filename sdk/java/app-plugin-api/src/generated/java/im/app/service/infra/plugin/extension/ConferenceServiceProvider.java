@@ -16,7 +16,7 @@ import java.util.concurrent.CompletionStage;
  */
 public interface ConferenceServiceProvider extends ExtensionPoint {
     /**
-     * Called when a meeting begins.
+     * Called when somebody creates a meeting that begins at once. It is there for others when this has succeeded. The answer lets its creator in; nothing is allowed. A meeting that begins later is announced by nothing but the first acceptMeetingInvitation.
      * <p>There is at most one extension. A failure refuses what was asked for.
      * @param requesterId Who creates it.
      * @param meeting The meeting.
@@ -41,7 +41,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
     }
 
     /**
-     * Called when the creator cancels a meeting.
+     * Called when the creator cancels a meeting, which may not have begun. It is cancelled when this has succeeded. It may be called more than once for a meeting.
      * <p>There is at most one extension. A failure refuses what was asked for.
      * @param requesterId Who cancels it.
      * @param meetingId The meeting.
@@ -63,7 +63,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
     }
 
     /**
-     * Called before a meeting is created, if users may have only so many. Nothing is no limit.
+     * Called before a meeting is created, if users may have only so many at a time. The answer is how many of the user's are under way; with nothing there is no limit.
      * <p>There is at most one extension. A failure refuses what was asked for.
      * @param userId Who wants to create one.
      * @return the answer, or null for nothing
@@ -84,7 +84,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
     }
 
     /**
-     * Called when somebody may enter a meeting.
+     * Called when somebody who may enter a meeting does so, its creator included. The answer is what the client gets to enter it.
      * <p>There is at most one extension. A failure refuses what was asked for.
      * @param requesterId Who enters.
      * @param meetingId The meeting.

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meeting_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
+	"example.org/app/internal/im/group"
+	"example.org/app/internal/im/meeting"
+	"example.org/app/internal/im/message"
+	"example.org/app/internal/im/user"
+	"example.org/app/internal/password"
+	"example.org/app/internal/store"
+	"example.org/app/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+// world is the rules about meetings over a real store with real neighbours. It holds the meetings itself.
+type world struct {
+	t        *testing.T
+	db       *store.DB
+	rules    config.Conference
+	writing  config.Message
+	clock    time.Time
+	users    *user.Directory
+	groups   *group.Directory
+	meetings *meeting.Directory
+
+	absent bool
+	// during runs while a meeting is created.
+	during func(store.Meeting)
+
+	mu        sync.Mutex
+	failure   error
+	counts    bool
+	open      map[int64]int64 // the creators of what is under way
+	created   []store.Meeting
+	limits    []meeting.Limits
+	cancelled []int64
+}
+
+func onBothEngines(t *testing.T, test func(*testing.T, *world)) {
+	t.Run("SQLite", func(t *testing.T) { test(t, newWorld(t, storetest.SQLite(t))) })
+	t.Run("PostgreSQL", func(t *testing.T) { test(t, newWorld(t, storetest.PostgreSQL(t))) })
+}
+
+func newWorld(t *testing.T, db *store.DB) *world {
+	t.Helper()
+	defaults := config.Default().Service
+	w := &world{
+		t: t, db: db, clock: time.Date(2024, 3, 28, 12, 0, 0, 0, time.UTC), rules: defaults.Conference, writing: defaults.Message,
+		open: make(map[int64]int64),
+	}
+	generator, err := ids.New(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return w.clock }
+	w.users = user.New(user.Options{
+		Store: db, IDs: generator, Settings: func() config.User { return defaults.User }, Clock: clock,
+		Hasher:   password.Hasher{Algorithm: password.SaltedSHA256},
+		OnDelete: []func(context.Context, store.Tx, []int64) error{meeting.DeleteOfUsers},
+	})
+	w.groups, err = group.New(t.Context(), group.Options{
+		Store: db, IDs: generator, Users: w.users, Clock: clock, Settings: func() config.Group { return defaults.Group },
+		OnDelete: []func(context.Context, store.Tx, []int64) error{meeting.DeleteOfGroups},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := message.New(message.Options{
+		Store: db, IDs: generator, Groups: w.groups, Clock: clock, Settings: func() config.Message { return w.writing },
+		ReadReceipts: func() config.ReadReceipt { return defaults.Conversation.ReadReceipt },
+	})
+	w.meetings = meeting.New(meeting.Options{
+		Store: db, Groups: w.groups, Messages: messages, Provider: w, Clock: clock, Settings: func() config.Conference { return w.rules },
+	})
+	return w
+}
+
+// Available makes the world a provider.
+func (w *world) Available() bool { return !w.absent }
+
+// Create opens a meeting.
+func (w *world) Create(_ context.Context, requester int64, m store.Meeting, l meeting.Limits) (string, error) {
+	if w.during != nil {
+		w.during(m)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failure != nil {
+		return "", w.failure
+	}
+	w.created, w.limits = append(w.created, m), append(w.limits, l)
+	w.open[m.ID] = requester
+	return "for the creator", nil
+}
+
+// Cancel ends a meeting.
+func (w *world) Cancel(_ context.Context, _, meetingID int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failure != nil {
+		return w.failure
+	}
+	w.cancelled = append(w.cancelled, meetingID)
+	delete(w.open, meetingID)
+	return nil
+}
+
+// CountActive counts meetings, if it can.
+func (w *world) CountActive(_ context.Context, userID int64) (n int32, known bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, creator := range w.open {
+		if creator == userID {
+			n++
+		}
+	}
+	return n, w.counts, nil
+}
+
+// Accept lets somebody in.
+func (w *world) Accept(context.Context, int64, int64) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return "for an invitee", w.failure
+}
+
+// people creates users.
+func (w *world) people(userIDs ...int64) {
+	w.t.Helper()
+	for _, id := range userIDs {
+		if _, err := w.users.Create(w.t.Context(), user.Creation{ID: &id}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// group creates a group with an owner and members.
+func (w *world) group(owner int64, members ...int64) int64 {
+	w.t.Helper()
+	g, err := w.groups.Create(w.t.Context(), group.Creation{CreatorID: owner})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, id := range members {
+		m := store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: g.ID, UserID: id}, Role: store.GroupRegularMember}
+		if _, err := w.groups.AddMember(w.t.Context(), m, nil); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return g.ID
+}
+
+// create makes a meeting that must not be refused.
+func (w *world) create(c meeting.Creation) store.Meeting {
+	w.t.Helper()
+	m, err := w.meetings.Create(w.t.Context(), c)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return m
+}
+
+// stored are the meetings in the store.
+func (w *world) stored() (found []store.Meeting) {
+	w.t.Helper()
+	err := w.db.Read(w.t.Context(), func(ctx context.Context, r store.Reader) (err error) {
+		found, err = store.FindMeetings(ctx, r, store.MeetingFilter{}, store.Page{})
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return found
+}
+
+// pending is how many meetings of a user are about to be created.
+func (w *world) pending(userID int64) (n int64) {
+	w.t.Helper()
+	err := w.db.Read(w.t.Context(), func(ctx context.Context, r store.Reader) (err error) {
+		n, err = store.CountPendingMeetings(ctx, r, userID)
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// want checks how something was refused; OK is not at all.
+func want(t *testing.T, what string, err error, code apierr.Code) {
+	t.Helper()
+	switch {
+	case err == nil && code == apierr.OK:
+	case err == nil || code == apierr.OK || apierr.From(store.Code(err)).Code != code:
+		t.Errorf("%s: %v, want %v", what, err, code)
+	}
+}
+
+// later is a moment some seconds after now.
+func (w *world) later(seconds int) *time.Time {
+	return new(w.clock.Add(time.Duration(seconds) * time.Second))
+}
+
+// TestNoProvider refuses everything while nobody holds meetings.
+func TestNoProvider(t *testing.T) {
+	w := newWorld(t, storetest.SQLite(t))
+	w.absent = true
+	ctx := t.Context()
+	_, err := w.meetings.Create(ctx, meeting.Creation{CreatorID: 1, UserID: new(int64(2))})
+	want(t, "create", err, apierr.ConferenceNotImplemented)
+	_, err = w.meetings.Update(ctx, 1, 2, meeting.Edit{})
+	want(t, "update", err, apierr.ConferenceNotImplemented)
+	_, _, err = w.meetings.Cancel(ctx, 1, 2)
+	want(t, "cancel", err, apierr.ConferenceNotImplemented)
+	_, err = w.meetings.Query(ctx, 1, meeting.Query{})
+	want(t, "query", err, apierr.ConferenceNotImplemented)
+	_, _, err = w.meetings.Accept(ctx, 1, 2, nil)
+	want(t, "accept", err, apierr.ConferenceNotImplemented)
+	_, err = w.meetings.Decline(ctx, 1, 2)
+	want(t, "decline", err, apierr.ConferenceNotImplemented)
+	want(t, "ignore", w.meetings.Ignore(), apierr.ConferenceNotImplemented)
+}
+
+// TestDeletion deletes users and groups that have meetings.
+func TestDeletion(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, w *world) {
+		w.people(1, 2, 3)
+		one, other := w.group(1, 2), w.group(1, 2, 3)
+		left := w.create(meeting.Creation{CreatorID: 2, GroupID: &other})
+		w.create(meeting.Creation{CreatorID: 1, GroupID: &one})
+		w.create(meeting.Creation{CreatorID: 2, UserID: new(int64(3))})
+		w.create(meeting.Creation{CreatorID: 3, UserID: new(int64(2))})
+		private := w.create(meeting.Creation{CreatorID: 1, UserID: new(int64(3))})
+		if _, err := w.groups.Delete(t.Context(), []int64{one}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.users.Delete(t.Context(), []int64{2}, new(false)); err != nil {
+			t.Fatal(err)
+		}
+		found := w.stored()
+		if len(found) != 2 || found[0].ID != min(left.ID, private.ID) || found[1].ID != max(left.ID, private.ID) {
+			t.Errorf("meetings are left: %+v", found)
+		}
+	})
+}

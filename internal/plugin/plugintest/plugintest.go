@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plugintest holds the suite that the host of every language must pass: what a plugin can rely on is the same
+// whatever it is written in. It is for tests only, and it knows no language: each supplies the same few plugins, which
+// fixture.go describes.
+//
+// What only one language has, as the shapes that its plugins may have, its library or its debugger, is tested with its
+// host.
+package plugintest
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"example.org/app/internal/config"
+	"example.org/app/internal/plugin"
+)
+
+// A Language is a host that the suite runs with, and the fixtures that are written for it.
+type Language struct {
+	// Suffix ends the names of files, with its dot.
+	Suffix string
+	// NewHost makes a host whose plugins use the server. The suite closes it. Each test has one of its own.
+	NewHost func(t testing.TB, server plugin.Server) plugin.Host
+	// Fixture returns the bytes of a fixture.
+	Fixture func(t testing.TB, f Fixture) []byte
+	// Rounds is how often a plugin is loaded, used and unloaded in a row; 0 is 300.
+	Rounds int
+}
+
+// Run runs the suite.
+func Run(t *testing.T, l Language) {
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, w *world)
+	}{
+		{"Descriptor", testDescriptor},
+		{"Extensions", testExtensions},
+		{"Broken", testBroken},
+		{"Garbage", testGarbage},
+		{"LoadingThatIsCancelled", testLoadingThatIsCancelled},
+		{"Roles", testRoles},
+		{"Apart", testApart},
+		{"Hooks", testHooks},
+		{"HookFailures", testHookFailures},
+		{"HookTimeout", testHookTimeout},
+		{"EveryMethod", testEveryMethod},
+		{"LargeLists", testLargeLists},
+		{"ArgumentsAreCopies", testArgumentsAreCopies},
+		{"Decisions", testDecisions},
+		{"Combined", testCombined},
+		{"Nothing", testNothing},
+		{"MissingFunctions", testMissingFunctions},
+		{"Refusal", testRefusal},
+		{"Exception", testException},
+		{"FailuresThroughTheManager", testFailuresThroughTheManager},
+		{"Concurrent", testConcurrent},
+		{"Interleaved", testInterleaved},
+		{"Cancellation", testCancellation},
+		{"Deadline", testDeadline},
+		{"TimeLimit", testTimeLimit},
+		{"Retire", testRetire},
+		{"HotSwap", testHotSwap},
+		{"HeldCallOutlivesTheSwap", testHeldCallOutlivesTheSwap},
+		{"BadSuccessor", testBadSuccessor},
+		{"CloseDuringCalls", testCloseDuringCalls},
+		{"RemoveDuringCalls", testRemoveDuringCalls},
+		{"HostClosesModules", testHostClosesModules},
+		{"Rounds", testRounds},
+		{"Node", testNode},
+		{"Config", testConfig},
+		{"API", testAPI},
+		{"Notify", testNotify},
+		{"MeetingEnded", testMeetingEnded},
+		{"Storage", testStorage},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open(t, l)) })
+	}
+}
+
+// A world is a host with the server that its plugins use.
+type world struct {
+	Language
+	t      *testing.T
+	server *server
+	host   plugin.Host
+
+	// close closes the host once, because a manager closes it too.
+	close func() error
+
+	mu       sync.Mutex
+	settings config.Plugin
+}
+
+func open(t *testing.T, l Language) *world {
+	w := &world{Language: l, t: t, server: newServer(t), settings: config.Default().Plugin}
+	w.settings.CallTimeoutMillis = int32(limit.Milliseconds())
+	w.host = l.NewHost(t, w.server)
+	w.close = sync.OnceValue(func() error { return w.host.Close(context.Background()) })
+	t.Cleanup(func() {
+		if err := w.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// source is a fixture as a host sees it.
+func (w *world) source(f Fixture) plugin.Source {
+	w.t.Helper()
+	return plugin.Source{Name: string(f) + w.Suffix, Data: w.Fixture(w.t, f)}
+}
+
+// load loads a fixture, past any manager. It is closed at the end of the test.
+func (w *world) load(f Fixture) plugin.Module {
+	w.t.Helper()
+	m, err := w.host.Load(w.t.Context(), w.source(f))
+	if err != nil {
+		w.t.Fatalf("load %s: %v", f, err)
+	}
+	w.t.Cleanup(func() {
+		if err := m.Close(context.Background()); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return m
+}
+
+// sharedHost is a host that a manager closes.
+type sharedHost struct {
+	plugin.Host
+	close func() error
+}
+
+func (h sharedHost) Close(context.Context) error { return h.close() }
+
+// manager returns a manager of the host. It is closed at the end of the test.
+func (w *world) manager(roles ...plugin.Role) *plugin.Manager {
+	if len(roles) == 0 {
+		roles = []plugin.Role{plugin.Gateway, plugin.Service}
+	}
+	m := plugin.NewManager(plugin.Options{
+		Roles: roles, Hosts: []plugin.Host{sharedHost{w.host, w.close}}, Logger: slog.New(slog.DiscardHandler),
+		Settings: func() config.Plugin {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.settings
+		},
+	})
+	w.t.Cleanup(func() {
+		if err := m.Close(context.Background()); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return m
+}
+
+// set changes the settings of the manager.
+func (w *world) set(fn func(*config.Plugin)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fn(&w.settings)
+}
+
+// start loads a fixture and starts it.
+func (w *world) start(m *plugin.Manager, f Fixture) *plugin.Plugin {
+	w.t.Helper()
+	p, err := m.Load(w.t.Context(), w.host.Language(), w.source(f))
+	if err != nil {
+		w.t.Fatalf("load %s: %v", f, err)
+	}
+	for _, s := range m.Do(w.t.Context(), p, plugin.Start) {
+		if s.Err != nil || s.State != plugin.Started {
+			w.t.Fatalf("start %s of %s: %v", s.Extension, f, s.Err)
+		}
+	}
+	return p
+}
+
+// extension finds an extension by its class.
+func extension(t *testing.T, m plugin.Module, class string) plugin.Extension {
+	t.Helper()
+	for _, x := range m.Extensions() {
+		if simple(x.Class()) == class {
+			return x
+		}
+	}
+	t.Fatalf("there is no extension %s", class)
+	return nil
+}
+
+// limit is how long the suite waits for what must happen. It is long, because machines can be slow.
+const limit = 2 * time.Minute
+
+// receive waits for a value.
+func receive[T any](t *testing.T, what string, ch <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(limit):
+		t.Fatalf("waited in vain: %s", what)
+		panic("not reached")
+	}
+}
+
+// await waits for a condition.
+func await(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
