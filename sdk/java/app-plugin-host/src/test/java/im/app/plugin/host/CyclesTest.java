@@ -45,7 +45,7 @@ class CyclesTest {
                             return r.withClientIp(new String(in.readAllBytes()) + ResourceBundle.getBundle("some.words").getString("word"));
                         }
                     }
-                    @Override public void stop() { synchronized (lock) { done = true; lock.notifyAll(); } }
+                    @Override public void stop() throws Exception { synchronized (lock) { done = true; lock.notifyAll(); } worker.join(); }
                 }
             }
             """;
