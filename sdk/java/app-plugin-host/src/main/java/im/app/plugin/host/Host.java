@@ -282,6 +282,8 @@ public final class Host {
         if (counted) {
             pending.decrementAndGet();
         }
+        // The server may have the plugin unloaded as soon as it has the answer: nothing of this thread belongs to it any more.
+        r.thread.setContextClassLoader(null);
         try {
             writer.send(kind, r.id, out);
         } catch (IOException e) {
