@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,7 @@ public class Bench extends AppPlugin {
 func benchJava(ctx context.Context, duration time.Duration, rounds int) (err error) {
 	before := runtime.GOMAXPROCS(runtime.NumCPU()) // Here the server itself is in this process.
 	defer runtime.GOMAXPROCS(before)
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // The server gives a small heap as much room.
 	jar, err := javaJar(ctx)
 	if err != nil {
 		return err

@@ -95,8 +95,14 @@ func (f *Folder) forget(names []string) (gone []string) {
 	return gone
 }
 
-// noted keeps the reason if a file was not accepted, and forgets an older one if it was.
+// noted keeps the reason if a file was not accepted, and forgets an older one if it was. One that is no plugin, as
+// libraries are that lie beside plugins, is passed over.
 func (f *Folder) noted(src Source, err error) error {
+	if errors.Is(err, ErrNoPlugin) {
+		f.logger.Info("a file in the folder of plugins is none and is passed over", "file", src.Name)
+		f.manager.forgive(src)
+		return nil
+	}
 	if err != nil {
 		f.manager.reject(src, err)
 	} else {
@@ -250,7 +256,7 @@ func (f *Folder) changed(ctx context.Context, src Source) {
 	l, _ := languageOf(src.Name)
 	before := slices.DeleteFunc(f.manager.Plugins(), func(p *Plugin) bool { return p.Path != src.Path })
 	p, err := f.manager.Replace(ctx, l, src)
-	if f.noted(src, err) != nil {
+	if f.noted(src, err) != nil || p == nil {
 		return // The old version goes on.
 	}
 	isNew := true

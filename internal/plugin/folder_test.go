@@ -5,6 +5,7 @@ package plugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -77,6 +78,22 @@ func TestFolder(t *testing.T) {
 	}
 	if !slices.Equal(names, []string{"broken.js", "x.jar"}) {
 		t.Errorf("rejected are %v", names)
+	}
+}
+
+// TestFolderWithLibraries passes over files that are no plugins.
+func TestFolderWithLibraries(t *testing.T) {
+	w := newWorld(t)
+	w.scripts("a")
+	w.host.scripts["library"] = script{err: fmt.Errorf("without descriptor: %w", ErrNoPlugin)}
+	f := w.folder(map[string]string{"a.js": "a", "library.js": "library"})
+	if err := f.Load(t.Context()); err != nil {
+		t.Error(err)
+	}
+	f.seen = map[string][32]byte{}
+	f.sync(t.Context())
+	if !slices.Equal(w.ids(), []string{"a"}) || len(w.Rejected()) != 0 {
+		t.Errorf("loaded are %v, rejected %v", w.ids(), w.Rejected())
 	}
 }
 

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -16,6 +17,10 @@ type Host interface {
 	// Close ends the host when all of its modules are closed.
 	Close(ctx context.Context) error
 }
+
+// ErrNoPlugin is in the chain of the error of Load if the bytes are not meant to be a plugin at all, like those of a
+// library.
+var ErrNoPlugin = errors.New("it is not a plugin")
 
 // A Source is where a plugin comes from.
 type Source struct {

@@ -57,7 +57,11 @@ func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin,
 		if _, ok := errors.AsType[*apierr.Error](err); ok {
 			return nil, err
 		}
-		return nil, apierr.New(apierr.IllegalArgument, "%s: %v", src.Name, err)
+		refusal := apierr.New(apierr.IllegalArgument, "%s: %v", src.Name, err)
+		if errors.Is(err, ErrNoPlugin) {
+			refusal.Err = ErrNoPlugin
+		}
+		return nil, refusal
 	}
 	p := &Plugin{Descriptor: module.Descriptor(), Language: l, Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src}
 	for _, e := range module.Extensions() {

@@ -86,8 +86,11 @@ func (f *Folder) LoadNetwork(ctx context.Context, c config.PluginNetwork) error 
 			errs[i] = f.noted(sources[i], apierr.New(apierr.IllegalArgument, "%v", errs[i]))
 			continue
 		}
-		_, errs[i] = f.manager.Load(ctx, r.language, sources[i])
-		_ = f.noted(sources[i], errs[i])
+		if _, errs[i] = f.manager.Load(ctx, r.language, sources[i]); errs[i] != nil {
+			f.manager.reject(sources[i], errs[i])
+		} else {
+			f.manager.forgive(sources[i])
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -10,6 +10,8 @@ import (
 	"io"
 	"path"
 	"strings"
+
+	"example.org/app/internal/plugin"
 )
 
 // The limits of an archive. They are far above what real plugins have, which bring their libraries, and far below what
@@ -110,7 +112,7 @@ func (a *archive) descriptor() (name string, text []byte, err error) {
 	}
 	switch {
 	case len(found) == 0:
-		return "", nil, errors.New("the jar is not a plugin: it has no plugin.yaml at its root")
+		return "", nil, errNoDescriptor
 	case len(found) > 1:
 		return "", nil, fmt.Errorf("the jar has several descriptors, %s and %s: there must be one", found[0].Name, found[1].Name)
 	case found[0].UncompressedSize64 > maxDescriptor:
@@ -124,6 +126,16 @@ func (a *archive) descriptor() (name string, text []byte, err error) {
 	text, err = io.ReadAll(r)
 	return found[0].Name, text, err
 }
+
+// errNoDescriptor is a jar that is something else.
+var errNoDescriptor error = noDescriptor{}
+
+type noDescriptor struct{}
+
+func (noDescriptor) Error() string {
+	return "the jar is not a plugin: it has no plugin.yaml at its root"
+}
+func (noDescriptor) Unwrap() error { return plugin.ErrNoPlugin }
 
 // shorten keeps messages readable.
 func shorten(s string) string {

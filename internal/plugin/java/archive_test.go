@@ -64,7 +64,7 @@ func TestArchive(t *testing.T) {
 		{"drive", pack(t, entry{"C:evil", "x"}), "must not be absolute"},
 		{"backslash", pack(t, entry{`..\evil`, "x"}), "cannot be the name of a file"},
 		{"double slash", pack(t, entry{"a//b", "x"}), "must not lead elsewhere"},
-		{"bomb", pack(t, entry{"plugin.yaml", goodDescriptor}, entry{"bomb", strings.Repeat("\x00", 32<<20)}), "that is not a plugin"},
+		{"bomb", pack(t, entry{"plugin.yaml", goodDescriptor}, entry{"bomb", strings.Repeat("\x00", freeSize+1)}), "that is not a plugin"},
 		{"says too little", lying(t, 10), "damaged"},
 		{"says too much", lying(t, 1_000_000), "damaged"},
 		{"says very much", lying(t, 0xfffffffe), "that is not a plugin"},

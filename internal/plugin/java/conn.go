@@ -220,11 +220,39 @@ func (c *conn) await(ctx context.Context, q *request, frame []byte) (answer, err
 		a := <-q.done // It came just now.
 		return a, a.err
 	}
+	c.cancel(id)
+	return answer{}, ctx.Err()
+}
+
+// awaitLate is await for a request whose answer must not be lost: if the context ends first, late gets a function that
+// waits for the answer. It must see to it that it is called.
+func (c *conn) awaitLate(ctx context.Context, q *request, frame []byte, late func(wait func() answer)) (answer, error) {
+	id := q.id
+	if err := c.send(frame, q); err != nil {
+		c.drop(q)
+		return answer{}, err
+	}
+	select {
+	case a := <-q.done:
+		requests.Put(q)
+		return a, a.err
+	case <-ctx.Done():
+	}
+	c.cancel(id)
+	late(func() answer {
+		a := <-q.done
+		requests.Put(q)
+		return a
+	})
+	return answer{}, ctx.Err()
+}
+
+// cancel tells the other end that nobody waits for a request any more.
+func (c *conn) cancel(id uint64) {
 	b := buffers.Get().(*[]byte)
 	*b, _ = endFrame(beginFrame((*b)[:0], kindCancel, id), 0)
 	_ = c.send(*b, nil) // A host that is gone runs nothing.
 	keep(b)
-	return answer{}, ctx.Err()
 }
 
 // send writes a frame, or leaves it to whoever is writing.

@@ -4,6 +4,7 @@ package java_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -90,7 +91,7 @@ func (d *debugger) goOn(what string, is func() bool) {
 // shorter, does not count.
 func TestDebugger(t *testing.T) {
 	port := freePort(t)
-	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: port, Suspend: true} })
+	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: port} })
 	settings := config.Default().Plugin
 	manager := plugin.NewManager(plugin.Options{
 		Roles: []plugin.Role{plugin.Service}, Hosts: []plugin.Host{w.Host}, Logger: slog.New(slog.DiscardHandler), Settings: func() config.Plugin { return settings },
@@ -100,19 +101,8 @@ func TestDebugger(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	loaded := make(chan error, 1)
-	var p *plugin.Plugin
-	go func() {
-		var err error
-		p, err = manager.Load(context.Background(), plugin.Java, plugin.Source{Name: "debugged.jar", Data: faults(t, "debugged")})
-		loaded <- err
-	}()
-	waitFor(t, "the port", func() bool { return w.log.has("Listening for transport dt_socket") })
-	d := attach(t, port)
-	waitFor(t, "the debugger", func() bool { return d.out.has("VM Started") })
-	d.do("stop in faults.Faults.transform", "Deferring breakpoint faults.Faults.transform")
-	d.goOn("the plugin", func() bool { return len(loaded) > 0 })
-	if err := <-loaded; err != nil {
+	p, err := manager.Load(t.Context(), plugin.Java, plugin.Source{Name: "debugged.jar", Data: faults(t, "debugged")})
+	if err != nil {
 		t.Fatal(err)
 	}
 	settings.CallTimeoutMillis, settings.HookTimeoutMillis = 1, 1
@@ -121,6 +111,9 @@ func TestDebugger(t *testing.T) {
 			t.Fatal(s.Err)
 		}
 	}
+	d := attach(t, port)
+	waitFor(t, "the debugger", func() bool { return d.out.has("Initializing jdb") })
+	d.do("stop in faults.Faults.transform", "Set breakpoint faults.Faults.transform")
 	type answer struct {
 		r   *plugin.ClientRequest
 		err error
@@ -145,5 +138,24 @@ func TestDebugger(t *testing.T) {
 	}
 	if t.Failed() || strings.Contains(d.out.String(), "Exception") {
 		t.Log(d.out.String())
+	}
+}
+
+// TestSuspended lets a JVM wait for a debugger that does not come. Whoever waits with it may go away, and the host ends
+// all the same.
+func TestSuspended(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: freePort(t), Suspend: true} })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	loaded := make(chan error, 1)
+	jar := faults(t, "suspended")
+	go func() {
+		_, err := w.Load(ctx, plugin.Source{Name: "suspended.jar", Data: jar})
+		loaded <- err
+	}()
+	waitFor(t, "the port", func() bool { return w.log.has("Listening for transport dt_socket") })
+	cancel()
+	if err := <-loaded; !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
 	}
 }

@@ -71,6 +71,8 @@ type Host struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
+	// late are those who wait for plugins that nobody wants any more. They end with the JVM at the latest.
+	late sync.WaitGroup
 
 	// gate lets only one JVM start or end at a time. hooks is held for reading by hooks that are on their way.
 	gate   sync.Mutex
@@ -187,6 +189,7 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 	h.work.Wait()
 	h.rest(ctx)
+	h.late.Wait()
 	return errors.Join(errs...)
 }
 

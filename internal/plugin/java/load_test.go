@@ -112,6 +112,36 @@ func TestMissingClassLater(t *testing.T) {
 	}
 }
 
+// TestLoadedTooLate unloads a plugin that is loaded when whoever wanted it has gone.
+func TestLoadedTooLate(t *testing.T) {
+	w := newWorld(t, nil)
+	anchor := w.load("anchor", faults(t, "anchor"))
+	begun, end := filepath.Join(t.TempDir(), "begun"), filepath.Join(t.TempDir(), "end")
+	slow := fmt.Sprintf(`public class E extends AppExtension implements ClientRequestHandler { public E() throws Exception {
+  new java.io.File(%q).createNewFile();
+  while (!new java.io.File(%q).exists()) { try { Thread.sleep(5); } catch (InterruptedException e) { } } } }`, begun, end)
+	ctx, cancel := context.WithCancel(t.Context())
+	loaded := make(chan error, 1)
+	jar := javatest.Jar(t, javatest.Plugin{ID: "slow", Class: "slow.P", Sources: shape("slow", goodPlugin, slow)})
+	go func() {
+		_, err := w.Load(ctx, plugin.Source{Name: "slow.jar", Data: jar})
+		loaded <- err
+	}()
+	waitFor(t, "the constructor", func() bool { _, err := os.Stat(begun); return err == nil })
+	cancel()
+	if err := <-loaded; !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	if err := os.WriteFile(end, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the classes to go", func() bool {
+		s, err := w.Measure(t.Context(), true)
+		return err == nil && s.Loaders == 1 && s.Calls <= 1
+	})
+	w.says(anchor, "echo", "echo")
+}
+
 // TestNoJava says what is missing.
 func TestNoJava(t *testing.T) {
 	w := newWorld(t, func(o *java.Options) { o.Home = t.TempDir() })

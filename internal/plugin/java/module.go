@@ -112,11 +112,11 @@ func (s *session) wait(ctx context.Context) error {
 
 // bind lets the JVM load the plugin. The module is locked.
 func (m *module) bind(ctx context.Context, s *session) error {
-	a, err := s.request(ctx, kindLoad, m, func(b []byte) ([]byte, error) {
+	a, err := s.requestLate(ctx, kindLoad, m, func(b []byte) ([]byte, error) {
 		d := m.descriptor
 		b = appendString(appendString(appendString(appendString(b, d.ID), d.Version), d.class), m.copy)
 		return appendString(appendBool(b, m.host.opts.Strict), m.name), nil
-	})
+	}, func(wait func() answer) { m.host.late.Go(func() { m.loadedLate(s, wait()) }) })
 	if err != nil {
 		return err
 	}
@@ -157,6 +157,18 @@ func (m *module) bind(ctx context.Context, s *session) error {
 	m.binding.Store(b)
 	m.benched.Store(nil)
 	return nil
+}
+
+// loadedLate unloads a plugin that was loaded after whoever wanted it had gone.
+func (m *module) loadedLate(s *session, a answer) {
+	if a.err != nil || a.kind != kindResult {
+		a.free()
+		return
+	}
+	r := &in{b: *a.body}
+	b := &binding{session: s, number: r.uint()}
+	a.free()
+	m.unload(context.Background(), b)
 }
 
 func (m *module) logger() *slog.Logger {

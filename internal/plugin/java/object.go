@@ -217,7 +217,7 @@ func (o *owner) exchange(ctx context.Context, s *session, ask remote.Request) (a
 		case <-ask.Stop:
 			err = errClosed
 		}
-		if s.conn.cancel(q, func(a answer) { o.refund(s, ask.Op, a) }) {
+		if s.conn.abandon(q, func(a answer) { o.refund(s, ask.Op, a) }) {
 			return answer{}, err
 		}
 		a := <-q.done // It came just now.
@@ -253,9 +253,9 @@ func (q *request) deliver(a answer) {
 	q.done <- a
 }
 
-// cancel tells the other end that nobody waits for a request. It stays pending until it is answered, which late is told
+// abandon tells the other end that nobody waits for a request. It stays pending until it is answered, which late is told
 // of. It reports false if the answer has come.
-func (c *conn) cancel(q *request, late func(answer)) bool {
+func (c *conn) abandon(q *request, late func(answer)) bool {
 	c.pendingMu.Lock()
 	waits := c.pending[q.id] == q
 	if waits {
@@ -265,10 +265,7 @@ func (c *conn) cancel(q *request, late func(answer)) bool {
 	if !waits {
 		return false
 	}
-	b := buffers.Get().(*[]byte)
-	*b, _ = endFrame(beginFrame((*b)[:0], kindCancel, q.id), 0)
-	_ = c.send(*b, nil) // A host that is gone runs nothing.
-	keep(b)
+	c.cancel(q.id)
 	return true
 }
 

@@ -310,12 +310,24 @@ func (h *Host) makeFolder(jar []byte) (err error) {
 	return err
 }
 
+// needed reports whether there are plugins, also in other languages, or a JVM is coming up. The host is locked.
+func (h *Host) needed() bool {
+	return h.loading+len(h.modules) > 0 || h.attempt != nil || !h.closed && h.objects.used()
+}
+
 // rest ends the JVM if no plugin needs it.
 func (h *Host) rest(ctx context.Context) {
+	// One that is coming up may take long, and whoever brings it up comes here afterwards.
+	h.mu.Lock()
+	needed := h.needed()
+	h.mu.Unlock()
+	if needed {
+		return
+	}
 	h.gate.Lock()
 	defer h.gate.Unlock()
 	h.mu.Lock()
-	if h.loading+len(h.modules) > 0 || h.attempt != nil || !h.closed && h.objects.used() {
+	if h.needed() {
 		h.mu.Unlock()
 		return
 	}

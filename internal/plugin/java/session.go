@@ -152,6 +152,11 @@ const startTime = time.Minute
 
 // request sends a request, whose body is appended by write, and waits for the answer. An answer that is an error is one.
 func (s *session) request(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error)) (answer, error) {
+	return s.requestLate(ctx, k, m, write, nil)
+}
+
+// requestLate is request for an answer that must not be lost: see awaitLate. late may be nil.
+func (s *session) requestLate(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error), late func(wait func() answer)) (a answer, err error) {
 	q, err := s.conn.begin(m)
 	if err != nil {
 		return answer{}, err
@@ -170,7 +175,11 @@ func (s *session) request(ctx context.Context, k kind, m *module, write func(b [
 		keep(frame)
 		return answer{}, err
 	}
-	a, err := s.conn.await(ctx, q, b)
+	if late == nil {
+		a, err = s.conn.await(ctx, q, b)
+	} else {
+		a, err = s.conn.awaitLate(ctx, q, b, late)
+	}
 	keep(frame)
 	if err != nil {
 		return answer{}, err

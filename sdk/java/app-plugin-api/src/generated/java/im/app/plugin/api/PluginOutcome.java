@@ -17,10 +17,12 @@ import java.util.List;
  * @param replaced Whether it took the place of another version.
  * @param savedAs Name of its file in the folder of plugins.
  * @param version Version that the plugin states.
+ * @param warnings What its author should know though it can be loaded, as an extension point that it names and has no function of.
  */
-public record PluginOutcome(String description, List<ExtensionOutcome> extensions, String fileName, String id, String license, PluginProblem problem, String provider, Boolean replaced, String savedAs, String version) {
+public record PluginOutcome(String description, List<ExtensionOutcome> extensions, String fileName, String id, String license, PluginProblem problem, String provider, Boolean replaced, String savedAs, String version, List<String> warnings) {
     /** Lists and maps that are null are empty. */
     public PluginOutcome {
         extensions = extensions == null ? List.of() : extensions;
+        warnings = warnings == null ? List.of() : warnings;
     }
 }
