@@ -81,7 +81,7 @@ func TestDisconnect(t *testing.T) {
 		want               link.Disconnection
 	}{
 		{"PUT", "/users?ids=1", `{"isActive":false}`, link.Disconnection{UserIDs: []int64{1}, Status: wire.ClosedUserDeletedInactive}},
-		{"DELETE", "/users?ids=2,9", "", link.Disconnection{UserIDs: []int64{2}, Status: wire.ClosedUserDeletedInactive}},
+		{"DELETE", "/users?ids=2,9", "", link.Disconnection{UserIDs: []int64{2, 9}, Status: wire.ClosedUserDeletedInactive}},
 		{"PUT", "/users/online-infos/statuses?ids=3&deviceTypes=DESKTOP", `{"onlineStatus":"OFFLINE"}`, link.Disconnection{
 			UserIDs: []int64{3}, Devices: []wire.DeviceType{wire.DeviceType_DESKTOP}, Status: wire.ClosedByAdmin,
 		}},

@@ -62,15 +62,18 @@ func attach(t *testing.T, port int) *debugger {
 // do gives a command and waits for what it shall write.
 func (d *debugger) do(command string, want ...string) {
 	d.t.Helper()
-	if _, err := io.WriteString(d.in, command+"\n"); err != nil {
-		d.t.Fatal(err)
-	}
-	waitFor(d.t, command+": "+fmt.Sprint(want), func() bool { return d.out.has(want...) })
+	d.repeat(command, command+": "+fmt.Sprint(want), func() bool { return d.out.has(want...) })
 }
 
-// goOn lets the JVM run until something is so. It says so more than once, because a debugger that is busy with an event
-// does not hear it.
+// goOn lets the JVM run until something is so.
 func (d *debugger) goOn(what string, is func() bool) {
+	d.t.Helper()
+	d.repeat("cont", what, is)
+}
+
+// repeat gives a command until something is so, because a debugger that is busy with an event does not hear it, or does
+// not know yet which thread is meant.
+func (d *debugger) repeat(command, what string, is func() bool) {
 	d.t.Helper()
 	next := time.Now()
 	waitFor(d.t, what, func() bool {
@@ -79,7 +82,7 @@ func (d *debugger) goOn(what string, is func() bool) {
 		}
 		if time.Now().After(next) {
 			next = time.Now().Add(2 * time.Second)
-			if _, err := io.WriteString(d.in, "cont\n"); err != nil {
+			if _, err := io.WriteString(d.in, command+"\n"); err != nil {
 				d.t.Fatal(err)
 			}
 		}
