@@ -53,7 +53,8 @@ setup: ## Find or install what the tests need
 .PHONY: unit
 unit: $(JAVA_JARS)/.tested test/e2e/client/node_modules sdk/js/node_modules test/e2e/debugger/node_modules ## Run the Go tests of both storage engines with the race detector
 	$(GO) vet $(PACKAGES)
-	$(GO) test -race -timeout 15m $(PACKAGES)
+	# Many tests wait for other processes most of the time: three packages keep two processors busy.
+	$(GO) test -race -p 3 -timeout 15m $(PACKAGES)
 
 test/e2e/client/node_modules: test/e2e/client/package-lock.json
 	@scripts/need node
