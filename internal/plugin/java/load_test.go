@@ -138,13 +138,13 @@ func TestLeftFolders(t *testing.T) {
 	}
 }
 
-// TestUnloading proves that plugins that are gone leave no classes, in 150 rounds.
+// TestUnloading proves that plugins that are gone leave no classes, in 300 rounds.
 func TestUnloading(t *testing.T) {
 	w := newWorld(t, nil)
 	anchor := w.load("anchor", faults(t, "anchor"))
 	jar := faults(t, "round")
 	var first java.Stats
-	for round := range 150 {
+	for round := range 300 {
 		m := w.load("round", jar)
 		w.says(m, "echo", "echo")
 		if err := m.Extensions()[0].Hook(t.Context(), plugin.Stop); err != nil {
