@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
 )
@@ -31,10 +30,6 @@ func TestFaultsOfCalls(t *testing.T) {
 	if x, ok := errors.AsType[*plugin.Exception](err); !ok || !strings.Contains(x.Message, "java.lang.IllegalStateException: it is broken") ||
 		!strings.Contains(x.Message, "because of this") || !strings.HasPrefix(x.Location, "Faults.java:") || !strings.Contains(x.Stack, "faults.Faults.act") {
 		t.Errorf("an exception: %#v", err)
-	}
-	_, err = tell(t.Context(), m, "refuse")
-	if e, ok := errors.AsType[*apierr.Error](err); !ok || e.Code != 5010 || e.Reason != "not with me" {
-		t.Errorf("a refusal: %v", err)
 	}
 	for what, want := range map[string]string{
 		"overflow": "java.lang.StackOverflowError", "wrapper": "java.lang.IllegalMonitorStateException", "giant": "16777216",

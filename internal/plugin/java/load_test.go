@@ -3,19 +3,14 @@
 package java_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
-	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/java/javatest"
@@ -210,52 +205,5 @@ func TestUnloading(t *testing.T) {
 	}
 	if !w.log.has("threads of a plugin still run", "left behind") {
 		t.Error("the log does not name the thread that is left")
-	}
-}
-
-// TestHotSwap replaces a plugin again and again while it is called: no call is lost.
-func TestHotSwap(t *testing.T) {
-	w := newWorld(t, nil)
-	settings := config.Default().Plugin
-	manager := plugin.NewManager(plugin.Options{
-		Roles: []plugin.Role{plugin.Service}, Hosts: []plugin.Host{w.Host}, Logger: slog.New(slog.DiscardHandler), Settings: func() config.Plugin { return settings },
-	})
-	defer func() {
-		if err := manager.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
-	jar := faults(t, "swapped")
-	p, err := manager.Load(t.Context(), plugin.Java, plugin.Source{Name: "a.jar", Data: jar})
-	if err != nil {
-		t.Fatal(err)
-	}
-	manager.Do(t.Context(), p, plugin.Start)
-	var wg sync.WaitGroup
-	var done atomic.Bool
-	var calls atomic.Int64
-	for range 8 {
-		wg.Go(func() {
-			for !done.Load() {
-				r, err := plugin.Pass(context.Background(), manager, plugin.TransformRequest, &plugin.ClientRequest{ClientIP: "x"})
-				if err != nil || r.ClientIP != "x!" {
-					t.Errorf("a call is lost: %+v, %v", r, err)
-					return
-				}
-				calls.Add(1)
-			}
-		})
-	}
-	for range 10 {
-		seen := calls.Load()
-		if _, err := manager.Replace(t.Context(), plugin.Java, plugin.Source{Name: "a.jar", Data: jar}); err != nil {
-			t.Fatal(err)
-		}
-		waitFor(t, "calls", func() bool { return calls.Load() > seen || t.Failed() })
-	}
-	done.Store(true)
-	wg.Wait()
-	if fmt.Sprint(len(manager.Plugins())) != "1" {
-		t.Errorf("the plugins are %v", manager.Plugins())
 	}
 }

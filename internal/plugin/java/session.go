@@ -151,12 +151,16 @@ func (s *session) greet(ctx context.Context) error {
 const startTime = time.Minute
 
 // request sends a request, whose body is appended by write, and waits for the answer. An answer that is an error is one.
+// Nothing is sent if nobody wants the answer any more: a plugin must not do what its caller has given up.
 func (s *session) request(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error)) (answer, error) {
 	return s.requestLate(ctx, k, m, write, nil)
 }
 
 // requestLate is request for an answer that must not be lost: see awaitLate. late may be nil.
 func (s *session) requestLate(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error), late func(wait func() answer)) (a answer, err error) {
+	if err := ctx.Err(); err != nil {
+		return answer{}, err
+	}
 	q, err := s.conn.begin(m)
 	if err != nil {
 		return answer{}, err

@@ -2,7 +2,6 @@
 
 package faults;
 
-import im.app.plugin.AppException;
 import im.app.plugin.AppExtension;
 import im.app.plugin.model.ClientRequest;
 import im.app.plugin.model.RequestHandlerResult;
@@ -62,14 +61,10 @@ public class Faults extends AppExtension implements ClientRequestHandler {
             case "echo" -> {
                 return "echo";
             }
-            case "count" -> {
-                return String.valueOf(++calls);
-            }
             case "pid" -> {
                 return String.valueOf(ProcessHandle.current().pid());
             }
             case "throw" -> throw new IllegalStateException("it is broken", new RuntimeException("because of this"));
-            case "refuse" -> throw new AppException(5010, "not with me");
             case "sleep" -> Thread.sleep(3_600_000);
             case "wait" -> new CountDownLatch(1).await();
             case "stubborn" -> {

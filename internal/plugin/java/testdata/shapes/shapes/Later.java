@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package points;
+package shapes;
 
 import im.app.plugin.AppException;
 import im.app.plugin.AppExtension;

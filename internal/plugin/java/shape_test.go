@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java/javatest"
+)
+
+// shapes loads the plugin that does what only Java has.
+func shapes(t *testing.T) (uses, later plugin.Extension) {
+	t.Helper()
+	w := newWorld(t, nil)
+	w.server.config = map[string]any{"shapes": map[string]any{"name": "configured"}}
+	m := w.load("shapes", javatest.Jar(t, javatest.Plugin{ID: "shapes", Version: "1", Class: "shapes.ShapesPlugin", Sources: javatest.Sources(t, "testdata/shapes")}))
+	return m.Extensions()[0], m.Extensions()[1]
+}
+
+// TestShapes proves what the language has besides what the suite tests: properties with defaults, bytes and objects in
+// the storage, and methods that answer later.
+func TestShapes(t *testing.T) {
+	uses, later := shapes(t)
+	for what, want := range map[string]string{
+		"config": "configured 5", "bytes": "[0, -1] 0 0 null", "json": "Kept[id=-9223372036854775808, name=👋]", "state": "STARTED",
+	} {
+		var out *plugin.ClientRequest
+		if ok, err := uses.Call(t.Context(), plugin.TransformRequest, []any{&plugin.ClientRequest{ClientIP: what}}, &out); !ok || err != nil || out.ClientIP != want {
+			t.Errorf("%s is %+v, %v, %v", what, out, ok, err)
+		}
+	}
+	for method, want := range map[*plugin.Method]bool{plugin.TransformRequest: true, plugin.HandleRequest: false, plugin.CountActiveMeetings: true, plugin.CancelMeeting: false} {
+		if uses.Implements(method) != want {
+			t.Errorf("%s.%s is implemented: %v", method.Point.Name, method.Name, !want)
+		}
+	}
+	var count int32
+	if ok, err := uses.Call(t.Context(), plugin.CountActiveMeetings, []any{int64(0)}, &count); ok || err != nil {
+		t.Errorf("a number that is null is %v, %v", ok, err)
+	}
+
+	if !later.Implements(plugin.HandleRequest) || !later.Implements(plugin.TransformRequest) {
+		t.Error("methods that answer later are not seen")
+	}
+	var out *plugin.ClientRequest
+	if ok, err := later.Call(t.Context(), plugin.TransformRequest, []any{&plugin.ClientRequest{}}, &out); !ok || err != nil || out.ClientIP != "later" {
+		t.Errorf("later is %+v, %v, %v", out, ok, err)
+	}
+	answer := func(what string) (bool, error) {
+		var r *plugin.RequestHandlerResult
+		return later.Call(t.Context(), plugin.HandleRequest, []any{&plugin.ClientRequest{ClientIP: what}}, &r)
+	}
+	for _, what := range []string{"nothing", "null stage"} {
+		if ok, err := answer(what); ok || err != nil {
+			t.Errorf("%s later is %v, %v", what, ok, err)
+		}
+	}
+	_, err := answer("refuse")
+	if e, ok := errors.AsType[*apierr.Error](err); !ok || e.Code != 5010 || e.Reason != "later not" {
+		t.Errorf("a refusal later is %v", err)
+	}
+	if _, err = answer("throw"); err == nil || !strings.Contains(err.Error(), "java.lang.IllegalStateException: later") {
+		t.Errorf("an exception later is %v", err)
+	}
+}

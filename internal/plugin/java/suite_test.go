@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java_test
+
+import (
+	"testing"
+	"time"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/java/javatest"
+	"example.org/app/internal/plugin/plugintest"
+)
+
+// descriptors are the plugin.yaml of the fixtures.
+var descriptors = map[plugintest.Fixture]string{
+	plugintest.Echo: "id: suite-echo\nversion: 1.2.3\nclass: echo.EchoPlugin\nprovider: the suite\nlicense: MIT\ndescription: answers 👋\n" +
+		"compatible-servers:\n  - type: GATEWAY\n  - type: SERVICE\n",
+	plugintest.Life:         "id: suite-life\nversion: 1\nclass: life.LifePlugin\n",
+	plugintest.Acts:         "id: suite-acts\nversion: 1\nclass: acts.ActsPlugin\n",
+	plugintest.Acts2:        "id: suite-acts\nversion: 2\nclass: acts.ActsPlugin\n",
+	plugintest.BadSuccessor: "id: suite-acts\nversion: 3\nclass: bad.BadPlugin\n",
+	plugintest.ForGateway:   "id: suite-gateway\nversion: 1\nclass: gateway.GatewayPlugin\ncompatible-server: app-gateway\n",
+	plugintest.Broken:       "id: suite-broken\nversion: 1\nclass: broken.BrokenPlugin\n",
+	plugintest.Uses:         "id: suite-uses\nversion: 1\nclass: uses.UsesPlugin\n",
+}
+
+// TestSuite runs what every language must pass, with a JVM for each test.
+func TestSuite(t *testing.T) {
+	sources := javatest.Sources(t, "testdata/suite")
+	plugintest.Run(t, plugintest.Language{
+		Suffix: ".jar",
+		NewHost: func(t testing.TB, server plugin.Server) plugin.Host {
+			h, err := java.New(java.Options{Server: server, Folder: t.TempDir(), HookTimeout: func() time.Duration { return patience }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return h
+		},
+		Fixture: func(t testing.TB, f plugintest.Fixture) []byte {
+			return javatest.Jar(t, javatest.Plugin{Descriptor: descriptors[f], Sources: sources})
+		},
+	})
+}

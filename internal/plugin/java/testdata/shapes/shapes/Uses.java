@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shapes;
+
+import im.app.plugin.AppExtension;
+import im.app.plugin.PropertiesPrefix;
+import im.app.plugin.model.ClientRequest;
+import im.app.service.infra.plugin.extension.ClientRequestHandler;
+import im.app.service.infra.plugin.extension.ConferenceServiceProvider;
+import java.util.Arrays;
+
+/** Uses what only Java has of the server. */
+public class Uses extends AppExtension implements ClientRequestHandler, ConferenceServiceProvider {
+    /** Settings of the plugin, with defaults. */
+    @PropertiesPrefix("shapes")
+    public static class Settings {
+        public String name = "default";
+        public int limit = 5;
+    }
+
+    /** Something to keep as JSON. */
+    public record Kept(long id, String name) {}
+
+    @Override
+    public ClientRequest transform(ClientRequest request) {
+        return request.withClientIp(switch (request.clientIp()) {
+            case "config" -> {
+                Settings settings = loadProperties(Settings.class);
+                yield settings.name + " " + settings.limit;
+            }
+            case "bytes" -> {
+                storage().set("k1", new byte[] {0, (byte) 255});
+                storage().setText("k2", "");
+                storage().set("k3", new byte[0]);
+                yield Arrays.toString(storage().get("k1")) + " " + storage().getText("k2").length() + " " + storage().get("k3").length + " " + storage().get("k4");
+            }
+            case "json" -> {
+                storage().setJson("json", new Kept(Long.MIN_VALUE, "👋"));
+                yield String.valueOf(storage().get("json", Kept.class));
+            }
+            case "state" -> String.valueOf(state());
+            default -> throw new IllegalArgumentException(request.clientIp());
+        });
+    }
+
+    @Override
+    public Integer countActiveMeetingsByUserId(long userId) {
+        return null;
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acts;
+
+import im.app.plugin.AppException;
+import im.app.plugin.AppExtension;
+import im.app.plugin.api.QueryUsers;
+import im.app.plugin.model.ClientRequest;
+import im.app.plugin.model.RequestHandlerResult;
+import im.app.service.infra.plugin.extension.ClientRequestHandler;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+
+public class Actor extends AppExtension implements ClientRequestHandler {
+    private static final AtomicInteger COUNTED = new AtomicInteger();
+
+    @Override
+    public void stop() {
+        storage().setText("stopped-" + descriptor().version(), "yes");
+    }
+
+    @Override
+    public ClientRequest transform(ClientRequest request) {
+        return request.withClientIp(descriptor().version());
+    }
+
+    @Override
+    public RequestHandlerResult handle(ClientRequest request) throws Exception {
+        switch (request.clientIp()) {
+            case "nothing":
+                return null;
+            case "count":
+                return answer(String.valueOf(COUNTED.incrementAndGet()));
+            case "refuse":
+                throw new AppException(5010, "not you 👋");
+            case "throw":
+                throw new IllegalStateException("broken 👋");
+            case "wait":
+                new CountDownLatch(1).await();
+                return null;
+            case "spin":
+                for (;;) {}
+            case "hold":
+                api().users().query(new QueryUsers().ids(1L));
+                return answer(String.valueOf(request.userId()));
+            case "ask":
+                api().users().query(new QueryUsers().ids(2L));
+                return null;
+            default:
+                return answer(request.clientIp());
+        }
+    }
+
+    private static RequestHandlerResult answer(String reason) {
+        return RequestHandlerResult.of(1000, reason);
+    }
+}
