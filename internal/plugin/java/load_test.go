@@ -3,6 +3,7 @@
 package java_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
