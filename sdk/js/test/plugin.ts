@@ -10,9 +10,16 @@ class Everything extends AppExtension implements ClientRequestHandler, UserAuthe
     const id: string | undefined = users?.[0]?.id;
     app.log.info('started', { id }, app.node.role);
     await app.storage.set('key', { nested: [1, 'a', true, null] });
-    const HashMap = Java.type('java.util.HashMap');
+    const HashMap = Java.type<{ size(): number; get(key: unknown): unknown }>('java.util.HashMap');
     const map = new HashMap({ a: 1n });
     const size: number = map.size();
+    // @ts-expect-error It was not described.
+    map.clear();
+    const list = new (Java.type('java.util.ArrayList'))();
+    list.add('a');
+    // @ts-expect-error Nobody said what it returns.
+    const first: string = list.get(0);
+    app.log.info('list', first, list.size() as number);
     if (map instanceof HashMap && Java.isJavaObject(map)) app.log.info('map', size, HashMap.name, Java.from(map));
     for (const item of Java.to([1, 2], 'java.util.List') as JavaCollection<number>) app.log.info('item', item.toFixed());
     // @ts-expect-error The name of a class is a string.
