@@ -125,6 +125,11 @@ func TestPluginsOfAServer(t *testing.T) {
 	}
 	want(t, s, app.Service, "PUT", "/plugins?ids=audit", `{"status":"PAUSED"}`, 200)
 	want(t, s, app.Service, "GET", "/plugins?ids=audit", "", 200, `"state":"PAUSED"`, `"calls":`, `"fileName":"audit.js"`)
+	// The webhook has heard of the calls before they end.
+	eventually(t, "calls that are counted", func() bool {
+		_, metrics := ask(t, s, app.Gateway, "GET", "/metrics/prometheus", "")
+		return strings.Contains(metrics, "plugin_calls_seconds_count{")
+	})
 	want(t, s, app.Gateway, "GET", "/metrics/prometheus", "", 200,
 		`plugin_calls_seconds_count{extension="Extension",method="handleAdminAction",outcome="ok",plugin="audit",point="AdminActionHandler"}`,
 		`plugin_extensions{extension="Extension",plugin="audit",state="PAUSED"} 1`, `plugin_memory_bytes{plugin="audit"}`)
