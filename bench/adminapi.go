@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -14,7 +15,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -137,8 +137,16 @@ func start(ctx context.Context, ready *regexp.Regexp, name string, args ...strin
 }
 
 func createRole(ctx context.Context, addr string, id int) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/admins/roles",
-		strings.NewReader(fmt.Sprintf(`{"id":%d,"name":"ROLE%d","permissions":["USER_*","GROUP_*"],"rank":%d}`, id, id, id)))
+	err := post(ctx, "http://"+addr+"/admins/roles", fmt.Appendf(nil, `{"id":%d,"name":"ROLE%d","permissions":["USER_*","GROUP_*"],"rank":%d}`, id, id, id))
+	if err != nil {
+		return fmt.Errorf("create role %d: %w", id, err)
+	}
+	return nil
+}
+
+// post sends a request of the root administrator and demands success.
+func post(ctx context.Context, url string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -149,7 +157,7 @@ func createRole(ctx context.Context, addr string, id int) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("create role %d: %s", id, resp.Status)
+		return fmt.Errorf("the server answered %s", resp.Status)
 	}
 	return nil
 }

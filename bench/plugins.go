@@ -3,13 +3,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -325,18 +323,8 @@ func swap(ctx context.Context, address string, version int) error {
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/plugins/js?replace=true", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.SetBasicAuth("app", "app")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("replace the plugin by version %d: %s", version, resp.Status)
+	if err := post(ctx, address+"/plugins/js?replace=true", body); err != nil {
+		return fmt.Errorf("replace the plugin by version %d: %w", version, err)
 	}
 	return nil
 }

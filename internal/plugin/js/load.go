@@ -363,7 +363,7 @@ func (m *module) pointNames() string {
 	return strings.Join(list, ", ")
 }
 
-// readFunctions finds the methods and hooks that an extension has. What it lacks is not implemented.
+// readFunctions finds the methods and hooks that an extension has. What it lacks is never called.
 func (m *module) readFunctions(class engine.Value, x *extension) error {
 	for _, p := range x.points {
 		before := len(x.methods)
