@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -33,10 +34,20 @@ func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the server: %w\n%s", err, out)
 	}
-	ours, err := start(ctx, regexp.MustCompile(`service +admin interface +http://(\S+)`), app, "service", "--home", dir,
+	processors := "shared processors"
+	command := func(args ...string) []string { return args }
+	if a, ok := newApart(); ok {
+		if err := a.move(ctx, a.client); err != nil {
+			return err
+		}
+		defer func() { _ = a.move(ctx, a.all) }()
+		command = a.command
+		processors = fmt.Sprintf("servers on processor %s, client on %s", a.server, a.client)
+	}
+	ours, err := start(ctx, regexp.MustCompile(`service +admin interface +http://(\S+)`), command(app, "service", "--home", dir,
 		"--set=app.service.admin-api.http.host=127.0.0.1", "--set=app.service.admin-api.http.port=0",
 		"--set=app.service.admin-api.rate-limiting.capacity=2000000000", "--set=app.service.admin-api.rate-limiting.initial-tokens=2000000000",
-		"--set=app.logging.console.enabled=false")
+		"--set=app.logging.console.enabled=false")...)
 	if err != nil {
 		return err
 	}
@@ -58,7 +69,7 @@ func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
 	if err != nil {
 		return err
 	}
-	bare, err := start(ctx, regexp.MustCompile(`^(\S+)`), self, "bare", file)
+	bare, err := start(ctx, regexp.MustCompile(`^(\S+)`), command(self, "bare", file)...)
 	if err != nil {
 		return err
 	}
@@ -82,10 +93,10 @@ func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
 			halfBase = append(halfBase, load(bare, adminRequest, connections, b.rate/2, duration))
 			half = append(half, load(ours, adminRequest, connections, o.rate/2, duration))
 		}
-		b, o = medianP99(halfBase), medianP99(half)
+		b, o = median(halfBase), median(half)
 		rows = append(rows, row(connections, "bare net/http, half of its rate", b, b), row(connections, "GET /admins/roles, half of its rate", o, b))
 	}
-	table(fmt.Sprintf("Admin interface: %d bytes of JSON, credentials checked, audit log on", len(body)),
+	table(fmt.Sprintf("Admin interface: %d bytes of JSON, credentials checked, audit log on, %s", len(body), processors),
 		[]string{"connections", "server", "requests/s", "p50", "p99", "CPU per request", "ratio"}, rows)
 	return nil
 }
@@ -109,8 +120,8 @@ type server struct {
 }
 
 // start runs a program and waits for the line that says where it listens.
-func start(ctx context.Context, ready *regexp.Regexp, name string, args ...string) (*server, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
+func start(ctx context.Context, ready *regexp.Regexp, command ...string) (*server, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -133,7 +144,7 @@ func start(ctx context.Context, ready *regexp.Regexp, name string, args ...strin
 		}
 	}
 	stop()
-	return nil, fmt.Errorf("%s ended before it was ready", name)
+	return nil, fmt.Errorf("%s ended before it was ready", strings.Join(command, " "))
 }
 
 func createRole(ctx context.Context, addr string, id int) error {

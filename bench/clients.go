@@ -82,8 +82,8 @@ func clients(ctx context.Context, o clientOptions) error {
 // startAll starts a server with both roles. Further settings count more than those that it has anyway.
 func startAll(ctx context.Context, app, dir, authentication string, settings ...string) (*server, error) {
 	const many = "2000000000"
-	args := []string{
-		"all", "--home", dir,
+	command := []string{
+		app, "all", "--home", dir,
 		"--set=app.service.admin-api.http.port=0", "--set=app.gateway.admin-api.http.port=0", "--set=app.gateway.tcp.enabled=false",
 		"--set=app.gateway.websocket.host=127.0.0.1", "--set=app.gateway.websocket.port=0",
 		"--set=app.gateway.client-api.rate-limiting.capacity=" + many, "--set=app.gateway.client-api.rate-limiting.initial-tokens=" + many,
@@ -92,7 +92,7 @@ func startAll(ctx context.Context, app, dir, authentication string, settings ...
 		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100",
 		"--set=app.logging.console.enabled=false",
 	}
-	return start(ctx, regexp.MustCompile(`gateway +clients +ws://(\S+)`), app, append(args, settings...)...)
+	return start(ctx, regexp.MustCompile(`gateway +clients +ws://(\S+)`), append(command, settings...)...)
 }
 
 // fillClients makes users and a group.

@@ -122,7 +122,7 @@ func benchJava(ctx context.Context, duration time.Duration, rounds int) (err err
 	var rows [][]string
 	pid := host.Stats().PID
 	for _, callers := range []int{1, 16, 256} {
-		var measured, base []javaResult
+		var measured, base []result
 		for _, f := range []func() error{bare, whole} {
 			if _, err := callAll(pid, callers, duration/2, f); err != nil { // warm up
 				return err
@@ -139,7 +139,7 @@ func benchJava(ctx context.Context, duration time.Duration, rounds int) (err err
 			}
 			base, measured = append(base, b), append(measured, w)
 		}
-		b, w := middle(base), middle(measured)
+		b, w := median(base), median(measured)
 		rows = append(rows, javaRow(callers, "bare echo over the pipes", b, b), javaRow(callers, "ClientRequestHandler.transform", w, b))
 	}
 	table("Java plugins", []string{"callers", "call", "calls/s", "p50", "p99", "p50 / bare", "rate / bare", "CPU/call, server", "CPU/call, JVM"}, rows)
@@ -151,19 +151,7 @@ func benchJava(ctx context.Context, duration time.Duration, rounds int) (err err
 	return nil
 }
 
-// javaResult has what both processes used: cpu is that of the server.
-type javaResult struct {
-	result
-	jvm time.Duration
-}
-
-// middle returns the round with the middle rate.
-func middle(results []javaResult) javaResult {
-	slices.SortFunc(results, func(a, b javaResult) int { return int(a.rate - b.rate) })
-	return results[len(results)/2]
-}
-
-func javaRow(callers int, name string, r, base javaResult) []string {
+func javaRow(callers int, name string, r, base result) []string {
 	return []string{
 		fmt.Sprint(callers), name, fmt.Sprintf("%.0f", r.rate), r.p50.Round(time.Microsecond / 10).String(), r.p99.Round(time.Microsecond / 10).String(),
 		fmt.Sprintf("%.2f", float64(r.p50)/float64(base.p50)), fmt.Sprintf("%.2f", r.rate/base.rate),
@@ -181,7 +169,7 @@ func javaRequest() *plugin.ClientRequest {
 }
 
 // callAll calls from several goroutines for a while.
-func callAll(pid, n int, duration time.Duration, call func() error) (javaResult, error) {
+func callAll(pid, n int, duration time.Duration, call func() error) (result, error) {
 	var wg sync.WaitGroup
 	times := make([][]time.Duration, n)
 	errs := make([]error, n)
@@ -205,15 +193,15 @@ func callAll(pid, n int, duration time.Duration, call func() error) (javaResult,
 	all := slices.Concat(times...)
 	slices.Sort(all)
 	if len(all) == 0 {
-		return javaResult{}, errors.Join(append(errs, errors.New("no call succeeded"))...)
+		return result{}, errors.Join(append(errs, errors.New("no call succeeded"))...)
 	}
 	took := time.Since(begin)
 	ownAfter, _ := cpuTime(os.Getpid())
 	theirsAfter, _ := cpuTime(pid)
 	calls := time.Duration(len(all))
-	return javaResult{
-		result: result{rate: float64(len(all)) / took.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100], cpu: (ownAfter - own) / calls},
-		jvm:    (theirsAfter - theirs) / calls,
+	return result{
+		rate: float64(len(all)) / took.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100],
+		cpu: (ownAfter - own) / calls, jvm: (theirsAfter - theirs) / calls,
 	}, errors.Join(errs...)
 }
 

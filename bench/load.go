@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"net"
 	"slices"
@@ -18,6 +19,7 @@ type result struct {
 	rate     float64 // answers a second
 	p50, p99 time.Duration
 	cpu      time.Duration // what the server's process used for one answer; 0 when it is not known
+	jvm      time.Duration // what the JVM of Java plugins used for it
 }
 
 // load sends the same request over a number of connections, one at a time on
@@ -115,14 +117,22 @@ func readAnswer(r *bufio.Reader) error {
 	return err
 }
 
-// median returns the round with the middle rate.
-func median(results []result) result {
-	slices.SortFunc(results, func(a, b result) int { return int(a.rate - b.rate) })
-	return results[len(results)/2]
+// median returns the middle of each figure of some rounds.
+func median(rounds []result) result {
+	return result{
+		rate: middle(rounds, func(r result) float64 { return r.rate }),
+		p50:  middle(rounds, func(r result) time.Duration { return r.p50 }),
+		p99:  middle(rounds, func(r result) time.Duration { return r.p99 }),
+		cpu:  middle(rounds, func(r result) time.Duration { return r.cpu }),
+		jvm:  middle(rounds, func(r result) time.Duration { return r.jvm }),
+	}
 }
 
-// medianP99 returns the round with the middle p99, for rounds whose rate is given.
-func medianP99(results []result) result {
-	slices.SortFunc(results, func(a, b result) int { return int(a.p99 - b.p99) })
-	return results[len(results)/2]
+func middle[T cmp.Ordered](rounds []result, figure func(result) T) T {
+	var all []T
+	for _, r := range rounds {
+		all = append(all, figure(r))
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
