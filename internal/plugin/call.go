@@ -34,10 +34,11 @@ func (m *Manager) each(method *Method, visit func(*member) (goOn bool, err error
 	if err := m.stopping(method); err != nil {
 		return err
 	}
+	// visited are those of earlier tables, and those of this one before the next.
 	var visited []*member
-	list := (*m.table.Load())[method.Point]
-	for len(list) > 0 {
-		b := list[0]
+	list, next := (*m.table.Load())[method.Point], 0
+	for next < len(list) {
+		b := list[next]
 		goOn, err := true, error(nil)
 		if b.takesPart(method) {
 			goOn, err = visit(b)
@@ -45,15 +46,16 @@ func (m *Manager) each(method *Method, visit func(*member) (goOn bool, err error
 			err = errRetired
 		}
 		if errors.Is(err, errRetired) {
-			list = slices.DeleteFunc(slices.Clone((*m.table.Load())[method.Point]), func(next *member) bool {
-				return next == b || slices.ContainsFunc(visited, next.succeeds)
-			})
+			visited = append(visited, list[:next]...)
+			list, next = slices.DeleteFunc(slices.Clone((*m.table.Load())[method.Point]), func(other *member) bool {
+				return other == b || slices.ContainsFunc(visited, other.succeeds)
+			}), 0
 			continue
 		}
 		if err != nil || !goOn {
 			return err
 		}
-		visited, list = append(visited, b), list[1:]
+		next++
 	}
 	return nil
 }

@@ -65,71 +65,67 @@ func (m *member) call(ctx context.Context, method *Method, limit time.Duration, 
 	if !m.calls.enter() {
 		return false, errRetired
 	}
-	defer m.calls.leave()
-	limited, cancel := withLimit(ctx, limit)
-	defer cancel()
+	limited := withLimit(ctx, limit)
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("the host panicked: %v", value)
 		}
 		err = causeOf(limited, err)
-		m.record.note(method, time.Since(limited.begin)-limited.Total(), err)
+		m.record.note(method, limited.cancel(), err)
+		m.calls.leave()
 	}()
 	return m.Call(limited, method, args, result)
 }
 
 // gate counts calls that are running, and can be closed for good.
 type gate struct {
-	mu     sync.Mutex
-	open   int
-	closed bool
-	idle   chan struct{}
+	// state is twice the number of calls, and one more if the gate is closed.
+	state atomic.Int64
+	mu    sync.Mutex
+	// idle is closed when the gate is closed and the last call has left. It is nil until then.
+	idle chan struct{}
 }
 
 func (g *gate) enter() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return false
+	for {
+		s := g.state.Load()
+		if s&1 != 0 {
+			return false
+		}
+		if g.state.CompareAndSwap(s, s+2) {
+			return true
+		}
 	}
-	g.open++
-	return true
 }
 
 func (g *gate) leave() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.open--
-	if g.closed && g.open == 0 {
-		close(g.idle)
+	if g.state.Add(-2) == 1 {
+		close(g.closing())
 	}
 }
 
 // count is how many calls are inside.
-func (g *gate) count() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.open
-}
+func (g *gate) count() int { return int(g.state.Load() >> 1) }
 
 // isClosed reports whether no more calls are let in.
-func (g *gate) isClosed() bool {
+func (g *gate) isClosed() bool { return g.state.Load()&1 != 0 }
+
+// closing is the channel that is closed when the last call has left.
+func (g *gate) closing() chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.closed
+	if g.idle == nil {
+		g.idle = make(chan struct{})
+	}
+	return g.idle
 }
 
 // close lets no more calls in and waits for those that are, until the context ends.
 func (g *gate) close(ctx context.Context) {
-	g.mu.Lock()
-	if !g.closed {
-		g.closed, g.idle = true, make(chan struct{})
-		if g.open == 0 {
-			close(g.idle)
-		}
+	idle := g.closing()
+	if g.state.Or(1) == 0 {
+		close(idle) // It was open, and nobody was in.
 	}
-	idle := g.idle
-	g.mu.Unlock()
 	select {
 	case <-idle:
 	case <-ctx.Done():

@@ -125,8 +125,8 @@ func (l *life) take(t *turn) {
 		return
 	}
 	// Whoever asked may go away; the hook is not cut short by that.
-	ctx, cancel := withLimit(context.WithoutCancel(t.ctx), l.timeout())
-	defer cancel()
+	ctx := withLimit(context.WithoutCancel(t.ctx), l.timeout())
+	defer ctx.cancel()
 	if t.err = causeOf(ctx, l.run(ctx, t.hook)); errors.Is(t.err, context.DeadlineExceeded) {
 		t.err = fmt.Errorf("%s %w", t.hook, t.err)
 	}

@@ -51,10 +51,9 @@ type limited struct {
 	total time.Duration
 }
 
-// withLimit returns a context that ends after the limit, and the function that ends it before.
-func withLimit(ctx context.Context, limit time.Duration) (h *limited, cancel context.CancelFunc) {
-	h = &limited{Context: ctx, limit: limit, begin: time.Now()}
-	return h, h.cancel
+// withLimit returns a context that ends after the limit, or when it is canceled before.
+func withLimit(ctx context.Context, limit time.Duration) *limited {
+	return &limited{Context: ctx, limit: limit, begin: time.Now()}
 }
 
 // Value implements context.Context.
@@ -125,10 +124,12 @@ func (h *limited) end(err, cause error) {
 	}
 }
 
-func (h *limited) cancel() {
+// cancel ends the context, and says how long the clock ran.
+func (h *limited) cancel() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.end(context.Canceled, context.Canceled)
+	return time.Since(h.begin) - h.held()
 }
 
 // Hold stops the clock until release is called.

@@ -12,9 +12,8 @@ import (
 	"time"
 	"unsafe"
 
-	"google.golang.org/protobuf/proto"
-
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/wire"
 )
 
 // A codec writes values of one Go type into bodies and reads them. It is made once for each type, and then works on
@@ -31,7 +30,7 @@ var codecs sync.Map
 
 var (
 	timeType    = reflect.TypeFor[time.Time]()
-	messageType = reflect.TypeFor[proto.Message]()
+	messageType = reflect.TypeFor[wire.Coded]()
 	objectType  = reflect.TypeFor[map[string]any]()
 )
 
@@ -156,10 +155,16 @@ var objectCodec = &codec{
 	},
 }
 
+// iface is how an interface lies in memory. A pointer is its own data.
+type iface struct{ typ, data unsafe.Pointer }
+
 // messageCodec is the one of a pointer to a protobuf message.
 func messageCodec(t reflect.Type) *codec {
-	of := func(p unsafe.Pointer) proto.Message {
-		return reflect.NewAt(t, p).Elem().Interface().(proto.Message)
+	none := reflect.Zero(t).Interface().(wire.Coded)
+	of := func(p unsafe.Pointer) wire.Coded {
+		m := none
+		(*iface)(unsafe.Pointer(&m)).data = *(*unsafe.Pointer)(p)
+		return m
 	}
 	return &codec{
 		write: func(b []byte, p unsafe.Pointer) ([]byte, error) {
@@ -167,17 +172,16 @@ func messageCodec(t reflect.Type) *codec {
 				return append(b, 0), nil
 			}
 			m := of(p)
-			options := proto.MarshalOptions{}
-			b = appendCount(append(b, 1), options.Size(m))
-			options.UseCachedSize = true
-			return options.MarshalAppend(b, m)
+			n := m.SizeVT()
+			return wire.Append(appendCount(append(b, 1), n), m, n)
 		},
 		read: func(r *in, p unsafe.Pointer) {
 			if !r.bool() {
 				return
 			}
 			*(*unsafe.Pointer)(p) = reflect.New(t.Elem()).UnsafePointer()
-			if err := proto.Unmarshal(r.view(), of(p)); err != nil && r.err == nil {
+			// protobuf in Java writes no text that is not UTF-8.
+			if err := of(p).UnmarshalVT(r.view()); err != nil && r.err == nil {
 				r.fail()
 			}
 		},
@@ -405,32 +409,30 @@ func newPlan(m *plugin.Method, index int) (*plan, error) {
 // write appends the arguments of a call.
 func (p *plan) write(b []byte, args []any) (_ []byte, err error) {
 	for i, c := range p.params {
-		if b, err = writeValue(b, c, p.types[i], args[i]); err != nil {
+		if b, err = writeValue(b, c, p.types[i], &args[i]); err != nil {
 			return b, fmt.Errorf("argument %d: %w", i+1, err)
 		}
 	}
 	return b, nil
 }
 
-// writeValue appends a value of a declared type. A pointer needs no memory of its own.
-func writeValue(b []byte, c *codec, t reflect.Type, v any) ([]byte, error) {
-	if v == nil {
+// writeValue appends a value of a declared type.
+func writeValue(b []byte, c *codec, t reflect.Type, v *any) ([]byte, error) {
+	if *v == nil {
 		switch t.Kind() {
 		case reflect.Pointer, reflect.Slice, reflect.Map:
 			return c.write(b, reflect.New(t).UnsafePointer())
 		}
 		return b, fmt.Errorf("there is none, which cannot be a %s", t)
 	}
-	x := reflect.ValueOf(v)
-	if x.Type() != t {
-		return b, fmt.Errorf("it is a %s and must be a %s", x.Type(), t)
+	if is := reflect.TypeOf(*v); is != t {
+		return b, fmt.Errorf("it is a %s and must be a %s", is, t)
 	}
 	if t.Kind() == reflect.Pointer {
-		q := x.UnsafePointer()
-		return c.write(b, unsafe.Pointer(&q))
+		return c.write(b, unsafe.Pointer(&(*iface)(unsafe.Pointer(v)).data))
 	}
 	box := reflect.New(t)
-	box.Elem().Set(x)
+	box.Elem().Set(reflect.ValueOf(*v))
 	return c.write(b, box.UnsafePointer())
 }
 

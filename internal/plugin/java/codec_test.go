@@ -23,7 +23,7 @@ func write(t testing.TB, v any) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := writeValue(nil, c, reflect.TypeOf(v), v)
+	b, err := writeValue(nil, c, reflect.TypeOf(v), &v)
 	if err != nil {
 		t.Fatal(err)
 	}

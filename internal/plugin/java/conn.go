@@ -13,6 +13,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // ErrBusy is the error of a call that was not made because too many are on their way.
@@ -57,9 +58,12 @@ type conn struct {
 
 	pendingMu sync.Mutex
 	pending   map[uint64]*request
-	next      uint64
-	ended     error
-	flusher   sync.WaitGroup
+	// sweeper looks for requests that nobody waits for any more. It runs while sweeping says so.
+	sweeper  *time.Timer
+	sweeping bool
+	next     uint64
+	ended    error
+	flusher  sync.WaitGroup
 }
 
 // A request waits for its answer.
@@ -67,6 +71,8 @@ type request struct {
 	id     uint64
 	module *module
 	done   chan answer
+	// ctx is how long its caller waits; the sweeper looks after it.
+	ctx context.Context
 	// batch is where its frame went. It is guarded by the mutex of the writer.
 	batch uint64
 	// late gets the answer if nobody waits for it any more. It is guarded as the pending requests are.
@@ -114,6 +120,8 @@ func newConn(r, w *os.File, maxPending int) (*conn, error) {
 		}
 		return true
 	}
+	c.sweeper = time.AfterFunc(time.Hour, c.sweep)
+	c.sweeper.Stop()
 	c.flusher.Go(c.flush)
 	return c, nil
 }
@@ -175,8 +183,9 @@ func (c *conn) take(id uint64) *request {
 // requests are those that ended, and to which nobody will send an answer any more.
 var requests = sync.Pool{New: func() any { return &request{done: make(chan answer, 1)} }}
 
-// begin makes a request. Its frame has the id of it.
-func (c *conn) begin(m *module) (*request, error) {
+// begin makes a request, which is given up when the context ends; a caller who looks after that itself gives one that
+// does not. The frame has the id of the request.
+func (c *conn) begin(ctx context.Context, m *module) (*request, error) {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
 	switch {
@@ -186,12 +195,43 @@ func (c *conn) begin(m *module) (*request, error) {
 		return nil, ErrBusy
 	}
 	q := requests.Get().(*request)
-	q.module, q.batch = m, math.MaxUint64
+	q.ctx, q.module, q.batch = ctx, m, math.MaxUint64
 	c.next++
 	q.id = c.next
 	c.pending[q.id] = q
+	if !c.sweeping {
+		c.sweeping = true
+		c.sweeper.Reset(sweepTime)
+	}
 	return q, nil
 }
+
+// sweepTime is how long it may take until a caller notices that its context ended. One timer for all requests costs next
+// to nothing, one for each would cost as much as all else that is done for it.
+const sweepTime = 10 * time.Millisecond
+
+// sweep fails the requests whose context ended.
+func (c *conn) sweep() {
+	c.pendingMu.Lock()
+	var over []*request
+	for id, q := range c.pending {
+		if q.ctx.Err() != nil {
+			delete(c.pending, id)
+			over = append(over, q)
+		}
+	}
+	if c.sweeping = len(c.pending) > 0; c.sweeping {
+		// However many wait, looking at them is to take a hundredth of a processor.
+		c.sweeper.Reset(max(sweepTime, time.Duration(len(c.pending))*10*time.Microsecond))
+	}
+	c.pendingMu.Unlock()
+	for _, q := range over {
+		q.done <- answer{err: errGivenUp}
+	}
+}
+
+// errGivenUp is what a request gets when its context ended first.
+var errGivenUp = errors.New("the request was given up")
 
 // drop gives a request up. It reports false if an answer is there or about to come.
 func (c *conn) drop(q *request) bool {
@@ -210,18 +250,14 @@ func (c *conn) await(ctx context.Context, q *request, frame []byte) (answer, err
 		c.drop(q)
 		return answer{}, err
 	}
-	select {
-	case a := <-q.done:
-		requests.Put(q)
-		return a, a.err
-	case <-ctx.Done():
+	a := <-q.done
+	q.ctx = nil
+	requests.Put(q)
+	if a.err == errGivenUp { //nolint:errorlint // It is this very value, and comparing it costs nothing.
+		c.cancel(id)
+		return answer{}, ctx.Err()
 	}
-	if !c.drop(q) {
-		a := <-q.done // It came just now.
-		return a, a.err
-	}
-	c.cancel(id)
-	return answer{}, ctx.Err()
+	return a, a.err
 }
 
 // awaitLate is await for a request whose answer must not be lost: if the context ends first, late gets a function that

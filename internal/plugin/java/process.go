@@ -47,7 +47,7 @@ const mainClass = "im.app.plugin.host.Main"
 func (h *Host) flags(dir string) []string {
 	list := []string{
 		"-XX:+IgnoreUnrecognizedVMOptions",
-		"-XX:+UseSerialGC", "-Xms8m", "-Xmx" + strconv.FormatInt(h.opts.MaxHeap, 10), "-Xss512k",
+		"-XX:+UseSerialGC", "-Xms8m", "-XX:NewSize=8m", "-Xmx" + strconv.FormatInt(h.opts.MaxHeap, 10), "-Xss512k",
 		"-XX:MaxMetaspaceSize=128m", "-XX:ReservedCodeCacheSize=48m",
 		"-Xrs", "-XX:+ExitOnOutOfMemoryError", "-XX:ErrorFile=" + filepath.Join(dir, "hs_err_%p.log"), "-XX:-CreateCoredumpOnCrash", "-XX:-UsePerfData",
 		"-Xlog:disable", "-Xlog:all=warning:stderr",

@@ -161,7 +161,11 @@ func (s *session) requestLate(ctx context.Context, k kind, m *module, write func
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
 	}
-	q, err := s.conn.begin(m)
+	wait := ctx
+	if late != nil {
+		wait = context.Background()
+	}
+	q, err := s.conn.begin(wait, m)
 	if err != nil {
 		return answer{}, err
 	}

@@ -21,7 +21,7 @@ public final class Out {
 
     /** Makes an empty body. */
     public Out() {
-        this(256);
+        this(512);
     }
 
     /**
