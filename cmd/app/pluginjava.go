@@ -22,7 +22,7 @@ import (
 var javaTemplates embed.FS
 
 // protobufVersion is that of the protobuf runtime in the host, with which plugins are compiled.
-const protobufVersion = "4.33.0"
+const protobufVersion = "4.36.2"
 
 // javaPackage is the package of the classes of a new plugin.
 const javaPackage = "org.example.plugin"

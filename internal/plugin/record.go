@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/apierr"
@@ -35,9 +36,11 @@ type record struct {
 	// failing is told how often in a row the extension failed, whenever it does.
 	failing func(inARow int64, err error)
 
+	calls atomic.Int64
+	// inARow is how often it failed since it last did not.
+	inARow atomic.Int64
 	mu     sync.Mutex
-	stats  Statistics
-	inARow int64
+	stats  Statistics // without the calls
 }
 
 // The outcomes of a call.
@@ -70,24 +73,23 @@ func (r *record) note(method *Method, d time.Duration, err error) {
 	if r.observe != nil {
 		r.observe(method, d, outcome)
 	}
+	r.calls.Add(1)
+	if outcome != outcomeError && outcome != outcomeTimeout {
+		if r.inARow.Load() != 0 {
+			r.inARow.Store(0)
+		}
+		return
+	}
 	r.mu.Lock()
-	r.stats.Calls++
-	failed := outcome == outcomeError || outcome == outcomeTimeout
-	switch {
-	case !failed:
-		r.inARow = 0
-	case outcome == outcomeTimeout:
+	if outcome == outcomeTimeout {
 		r.stats.Timeouts++
-	default:
+	} else {
 		r.stats.Errors++
 	}
-	if failed {
-		r.inARow++
-		r.stats.LastFailure = &Failed{In: method.Point.Name + "." + method.Name, Error: err.Error(), At: time.Now().UTC()}
-	}
-	inARow := r.inARow
+	r.stats.LastFailure = &Failed{In: method.Point.Name + "." + method.Name, Error: err.Error(), At: time.Now().UTC()}
+	inARow := r.inARow.Add(1)
 	r.mu.Unlock()
-	if failed && r.failing != nil {
+	if r.failing != nil {
 		r.failing(inARow, err)
 	}
 }
@@ -103,11 +105,14 @@ func (r *record) fail(in string, err error) {
 func (r *record) quarantine(why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stats.Quarantine, r.inARow = why, 0
+	r.stats.Quarantine = why
+	r.inARow.Store(0)
 }
 
 func (r *record) statistics() Statistics {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stats
+	stats := r.stats
+	stats.Calls = r.calls.Load()
+	return stats
 }
