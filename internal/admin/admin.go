@@ -9,7 +9,6 @@ package admin
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -26,6 +25,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/klauspost/compress/gzip"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/ratelimit"

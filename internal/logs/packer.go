@@ -3,7 +3,6 @@
 package logs
 
 import (
-	"compress/gzip"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 const (

@@ -4,7 +4,6 @@ package logs
 
 import (
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"io/fs"
@@ -14,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // rotation is a rotated file beside a current one.
