@@ -77,24 +77,14 @@ func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
 	var rows [][]string
 	for _, connections := range []int{1, 32} {
 		var measured, base []result
-		load(bare, adminRequest, connections, 0, duration/4) // warm up
-		load(ours, adminRequest, connections, 0, duration/4)
+		load(bare, adminRequest, connections, duration/4) // warm up
+		load(ours, adminRequest, connections, duration/4)
 		for range rounds {
-			base = append(base, load(bare, adminRequest, connections, 0, duration))
-			measured = append(measured, load(ours, adminRequest, connections, 0, duration))
+			base = append(base, load(bare, adminRequest, connections, duration))
+			measured = append(measured, load(ours, adminRequest, connections, duration))
 		}
 		b, o := median(base), median(measured)
 		rows = append(rows, row(connections, "bare net/http", b, b), row(connections, "GET /admins/roles", o, b))
-		if connections == 1 {
-			continue
-		}
-		var halfBase, half []result
-		for range rounds {
-			halfBase = append(halfBase, load(bare, adminRequest, connections, b.rate/2, duration))
-			half = append(half, load(ours, adminRequest, connections, o.rate/2, duration))
-		}
-		b, o = median(halfBase), median(half)
-		rows = append(rows, row(connections, "bare net/http, half of its rate", b, b), row(connections, "GET /admins/roles, half of its rate", o, b))
 	}
 	table(fmt.Sprintf("Admin interface: %d bytes of JSON, credentials checked, audit log on, %s", len(body), processors),
 		[]string{"connections", "server", "requests/s", "p50", "p99", "CPU per request", "ratio"}, rows)

@@ -24,10 +24,8 @@ type result struct {
 
 // load sends the same request over a number of connections, one at a time on
 // each, for a while. The client does little and allocates nothing for an
-// answer, so that it leaves the processors to the server. A rate above 0 paces
-// it: the connections send by the clock, in turns, and a request that must wait
-// for the answer before it counts from the time at which it was due.
-func load(s *server, request string, connections int, rate float64, duration time.Duration) result {
+// answer, so that it leaves the processors to the server.
+func load(s *server, request string, connections int, duration time.Duration) result {
 	var wg sync.WaitGroup
 	times := make([][]time.Duration, connections)
 	used, known := cpuTime(s.pid)
@@ -42,23 +40,10 @@ func load(s *server, request string, connections int, rate float64, duration tim
 			defer conn.Close()
 			r := bufio.NewReaderSize(conn, 64<<10)
 			out := []byte(request)
-			var pause time.Duration
-			due := start
-			if rate > 0 {
-				pause = time.Duration(float64(connections) / rate * float64(time.Second))
-				due = start.Add(pause * time.Duration(i) / time.Duration(connections))
-			}
-			for ; ; due = due.Add(pause) {
-				early := time.Until(due)
-				if early > 0 {
-					time.Sleep(early)
-				}
+			for {
 				sent := time.Now()
 				if sent.After(end) {
 					return
-				}
-				if pause > 0 && early <= 0 {
-					sent = due
 				}
 				if _, err := conn.Write(out); err != nil {
 					panic(err)
