@@ -86,8 +86,8 @@ func (c *call) writeBody(contentType string, body []byte) {
 			zw := gzipWriters.Get().(*gzip.Writer)
 			defer gzipWriters.Put(zw)
 			zw.Reset(buf)
-			zw.Write(body)
-			zw.Close()
+			_, _ = zw.Write(body) // Memory takes everything.
+			_ = zw.Close()
 			h.Set("Content-Encoding", "gzip")
 			body = buf.Bytes()
 		}
