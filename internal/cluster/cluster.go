@@ -228,7 +228,7 @@ func (c *Cluster) dial(ctx context.Context, provider nats.InProcessConnProvider)
 			if c.ctx.Err() == nil {
 				c.logger.Warn("lost the connection to the cluster", "error", err)
 			}
-			c.directory.touch()
+			c.directory.lose()
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			c.logger.Info("connected to the cluster again")

@@ -42,9 +42,11 @@ type directory struct {
 	ready chan struct{}
 	again chan struct{}
 
-	mu      sync.Mutex
-	bucket  *bucket
-	err     error
+	mu     sync.Mutex
+	bucket *bucket
+	err    error
+	// watched is since when nothing was missed; it is zero while the connection is lost.
+	watched time.Time
 	members map[string]sighting
 	lease   *leaseSighting
 	// changed is closed and replaced at each change.
@@ -72,6 +74,14 @@ func (d *directory) resynchronise() {
 func (d *directory) touch() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.notify()
+}
+
+// lose notes that the connection was lost, and with it the news of other nodes.
+func (d *directory) lose() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.watched = time.Time{}
 	d.notify()
 }
 
@@ -221,7 +231,7 @@ func (d *directory) replace(b *bucket, picture map[string]sighting, found *lease
 	d.mu.Lock()
 	first := errors.Is(d.err, errUnknown)
 	recovered := d.err != nil && !first
-	d.err, d.bucket = nil, b
+	d.err, d.bucket, d.watched = nil, b, b.opened
 	old := d.members
 	d.members, d.lease = picture, found
 	if first {

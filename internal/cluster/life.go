@@ -5,6 +5,7 @@ package cluster
 import (
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -41,7 +42,7 @@ func (c *Cluster) Synchronized() time.Time {
 	if d.err != nil {
 		return time.Time{}
 	}
-	return d.bucket.opened
+	return d.watched
 }
 
 // Alive reports whether a node with this incarnation has a record and was heard of within Options.MemberTTL. A node
@@ -55,10 +56,10 @@ func (c *Cluster) Alive(id, incarnation string) (alive, certain bool) {
 	if ok && s.record.Incarnation == incarnation && time.Since(s.at) <= c.options.MemberTTL {
 		return true, true
 	}
-	if d.err != nil {
+	if d.err != nil || d.watched.IsZero() || c.conn.Status() != nats.CONNECTED {
 		return false, false
 	}
 	// Another life in the place of this one is proof enough.
 	replaced := ok && s.record.Incarnation != "" && s.record.Incarnation != incarnation
-	return false, replaced || time.Since(d.bucket.opened) > c.options.HeartbeatTimeout
+	return false, replaced || time.Since(d.watched) > c.options.HeartbeatTimeout
 }

@@ -489,6 +489,16 @@ func testOutage(t *testing.T, f *clustertest.Fabric) {
 		for _, p := range peers {
 			p.await(t, "the outage", func() bool { return p.node.Cluster().Healthy() != nil })
 		}
+		if round == 0 {
+			// An outage is no proof that others have died, however long it takes.
+			a.await(t, "the silence of the other gateway", func() bool {
+				alive, certain := a.node.Cluster().Alive("b", b.node.Incarnation())
+				if certain && !alive {
+					t.Fatal("the other gateway counts as dead during the outage")
+				}
+				return !alive
+			})
+		}
 		// What was known holds, and what ends meanwhile ends.
 		ended := want[round][0]
 		ctx, cancel := context.WithCancel(t.Context())
