@@ -61,6 +61,9 @@ func TestFaultsOfCalls(t *testing.T) {
 
 // TestSpin proves that code that spins on every processor does not hold up other calls for long.
 func TestSpin(t *testing.T) {
+	if found, err := java.Find(t.Context(), ""); err != nil || found.Feature < 24 {
+		t.Skipf("Java %s (%v): before Java 24 nobody can give virtual threads more processors", found.Version, err)
+	}
 	w := newWorld(t, nil)
 	m := w.load("faults", faults(t, "faults"))
 	ctx, cancel := context.WithCancel(t.Context())
