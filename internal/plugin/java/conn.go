@@ -233,14 +233,12 @@ func (c *conn) sweep() {
 // errGivenUp is what a request gets when its context ended first.
 var errGivenUp = errors.New("the request was given up")
 
-// drop gives a request up. It reports false if an answer is there or about to come.
-func (c *conn) drop(q *request) bool {
-	id := q.id
-	if c.take(id) == nil {
-		return false
+// drop gives a request up that was not sent. One that was answered meanwhile is left to the garbage collector.
+func (c *conn) drop(q *request) {
+	if c.take(q.id) != nil {
+		q.ctx = nil
+		requests.Put(q)
 	}
-	requests.Put(q)
-	return true
 }
 
 // await sends the frame of a request and waits for the answer. If the context ends first, the other end is told.
@@ -253,7 +251,7 @@ func (c *conn) await(ctx context.Context, q *request, frame []byte) (answer, err
 	a := <-q.done
 	q.ctx = nil
 	requests.Put(q)
-	if a.err == errGivenUp { //nolint:errorlint // It is this very value, and comparing it costs nothing.
+	if errors.Is(a.err, errGivenUp) {
 		c.cancel(id)
 		return answer{}, ctx.Err()
 	}
