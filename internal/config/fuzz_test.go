@@ -49,7 +49,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add("app.service.admin-api.http.port: 1", "app.metrics.open-to=::1")
 	f.Add("app: {store: {url: 'postgres://x'}}", "app.store.url=sqlite:?")
 	f.Fuzz(func(t *testing.T, yaml, set string) {
-		c, err := Load(Options{Home: "/home/app", File: writeFile(t, yaml), Set: []string{set}})
+		c, err := Load(Options{Home: "/srv/app", File: writeFile(t, yaml), Set: []string{set}})
 		if err != nil {
 			checkErrorLine(t, err)
 			return

@@ -189,13 +189,13 @@ func TestMaps(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	tests := []struct{ home, path, want string }{
-		{"/home/app", "", ""},
-		{"/home/app", "data", "/home/app/data"},
-		{"/home/app", "../data", "/home/data"},
-		{"/home/app", "/data", "/data"},
-		{"/home/app", "@HOME", "/home/app"},
-		{"/home/app/", "@HOME/log/@ROLE.log", "/home/app/log/@ROLE.log"},
-		{"/home/app", "@HOMELAND", "/home/app/@HOMELAND"},
+		{"/srv/app", "", ""},
+		{"/srv/app", "data", "/srv/app/data"},
+		{"/srv/app", "../data", "/srv/data"},
+		{"/srv/app", "/data", "/data"},
+		{"/srv/app", "@HOME", "/srv/app"},
+		{"/srv/app/", "@HOME/log/@ROLE.log", "/srv/app/log/@ROLE.log"},
+		{"/srv/app", "@HOMELAND", "/srv/app/@HOMELAND"},
 		{"/", "@HOME/data", "/data"},
 		{"home", "@HOME/data", "home/data"},
 		{"", "@HOME/data", "data"},
@@ -211,16 +211,16 @@ func TestPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Dir != "/home/app/dir" || !reflect.DeepEqual(s.Dirs, []string{"/home/app/x", "/y"}) || s.Text != "text" {
+	if s.Dir != "/srv/app/dir" || !reflect.DeepEqual(s.Dirs, []string{"/srv/app/x", "/y"}) || s.Text != "text" {
 		t.Errorf("got %q, %q and %q", s.Dir, s.Dirs, s.Text)
 	}
 }
 
 func TestStoreURL(t *testing.T) {
 	tests := map[string]string{
-		"sqlite:data/app.db":            "sqlite:/home/app/data/app.db",
-		"sqlite:data/app.db?x=1":        "sqlite:/home/app/data/app.db?x=1",
-		"sqlite:@HOME/app.db":           "sqlite:/home/app/app.db",
+		"sqlite:data/app.db":            "sqlite:/srv/app/data/app.db",
+		"sqlite:data/app.db?x=1":        "sqlite:/srv/app/data/app.db?x=1",
+		"sqlite:@HOME/app.db":           "sqlite:/srv/app/app.db",
 		"sqlite:/abs/app.db":            "sqlite:/abs/app.db",
 		"sqlite:///abs/app.db":          "sqlite:///abs/app.db",
 		"sqlite::memory:":               "sqlite::memory:",
@@ -229,7 +229,7 @@ func TestStoreURL(t *testing.T) {
 		"postgres://u:@HOME@host/a?b=c": "postgres://u:@HOME@host/a?b=c",
 	}
 	for given, want := range tests {
-		c, err := Load(Options{Home: "/home/app", Set: []string{"app.store.url=" + given}})
+		c, err := Load(Options{Home: "/srv/app", Set: []string{"app.store.url=" + given}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -117,7 +117,7 @@ func writeFile(t testing.TB, content string) string {
 func loadSample(t testing.TB, yaml string, environ, set []string) (*sample, error) {
 	t.Helper()
 	s := new(sample)
-	opts := Options{Home: "/home/app", File: writeFile(t, yaml), Environ: environ, Set: set}
+	opts := Options{Home: "/srv/app", File: writeFile(t, yaml), Environ: environ, Set: set}
 	if err := sampleTree(t).load(reflect.ValueOf(s).Elem(), opts, map[string]Source{}); err != nil {
 		return nil, err
 	}

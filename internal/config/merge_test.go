@@ -135,17 +135,17 @@ func TestMergeMutability(t *testing.T) {
 }
 
 func TestMergeResolvesPaths(t *testing.T) {
-	c, err := Load(Options{Home: "/home/app"})
+	c, err := Load(Options{Home: "/srv/app"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Home() != "/home/app" {
+	if c.Home() != "/srv/app" {
 		t.Errorf("got the home %q", c.Home())
 	}
 	if err := c.Merge(nested("log/x", "logging", "file", "filePath"), MergeOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if c.Logging.File.FilePath != "/home/app/log/x" || c.Logging.Audit.FilePath != "/home/app/log/@ROLE-admin-api.log" {
+	if c.Logging.File.FilePath != "/srv/app/log/x" || c.Logging.Audit.FilePath != "/srv/app/log/@ROLE-admin-api.log" {
 		t.Errorf("got %q and %q", c.Logging.File.FilePath, c.Logging.Audit.FilePath)
 	}
 	// What was not loaded has no home yet.

@@ -75,7 +75,7 @@ func TestRedacted(t *testing.T) {
 	want := map[string]any{
 		"flag": true, "small": int64(1), "count": int64(2), "big": int64(3), "single": 0.5, "ratio": 0.25,
 		"text": "text", "word": "word", "even": int64(4), "mode": "ON", "names": []any{"a", "b"}, "modes": []any{"OFF"},
-		"ports": []any{}, "labels": map[string]any{"k": "v"}, "dir": "/home/app/dir", "dirs": []any{},
+		"ports": []any{}, "labels": map[string]any{"k": "v"}, "dir": "/srv/app/dir", "dirs": []any{},
 		"proxy": map[string]any{"host": "localhost", "port": int64(8080), "password": "***", "minSize": int64(1), "maxSize": int64(9)},
 		"plugins": []any{map[string]any{
 			"url": "x", "kind": "AUTO", "token": "***", "tags": []any{}, "download": map[string]any{"timeoutMillis": int64(60000)},
