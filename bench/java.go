@@ -22,6 +22,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -68,7 +69,7 @@ func benchJava(ctx context.Context, duration time.Duration, rounds int) (err err
 	}
 	settings := config.Default().Plugin
 	manager := plugin.NewManager(plugin.Options{
-		Roles: []plugin.Role{plugin.Service}, Hosts: []plugin.Host{host}, Logger: slog.New(slog.DiscardHandler), Settings: func() config.Plugin { return settings },
+		Roles: []role.Role{role.Service}, Hosts: []plugin.Host{host}, Logger: slog.New(slog.DiscardHandler), Settings: func() config.Plugin { return settings },
 	})
 	defer func() { err = errors.Join(err, manager.Close(context.WithoutCancel(ctx))) }()
 	source := plugin.Source{Name: "bench.jar", Data: jar}

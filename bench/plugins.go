@@ -23,6 +23,7 @@ import (
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -164,7 +165,7 @@ func newManager(ctx context.Context) (*plugin.Manager, error) {
 	}
 	live, registry := config.Default(), metrics.New(metrics.BuildInfo{})
 	m := plugin.NewManager(plugin.Options{
-		Roles: []plugin.Role{plugin.Gateway, plugin.Service}, Hosts: []plugin.Host{host}, Logger: slog.New(slog.DiscardHandler),
+		Roles: []role.Role{role.Gateway, role.Service}, Hosts: []plugin.Host{host}, Logger: slog.New(slog.DiscardHandler),
 		Settings: func() config.Plugin { return live.Plugin },
 		Observe: func(p *plugin.Plugin, extension string, m *plugin.Method, d time.Duration, outcome string) {
 			registry.Plugins().Observe(p.ID, extension, m.Point.Name, m.Name, outcome, d)

@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"example.org/app/internal/app"
+	"example.org/app/internal/role"
 )
 
 // commands is the command line.
@@ -84,6 +85,6 @@ func (openAPICommand) Help() string { return "Example:\n  app openapi --role ser
 
 // Run implements the command.
 func (c openAPICommand) Run() error {
-	_, err := fmt.Printf("%s\n", app.OpenAPI(app.Role(c.Role)))
+	_, err := fmt.Printf("%s\n", app.OpenAPI(role.Of(c.Role)))
 	return err
 }

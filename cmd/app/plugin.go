@@ -21,6 +21,7 @@ import (
 	"example.org/app/internal/app"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/role"
 	sdk "example.org/app/sdk/js"
 )
 
@@ -151,9 +152,9 @@ func (c pluginCheckCommand) Run() error {
 	if err != nil {
 		return err
 	}
-	roles := app.AllRoles
+	roles := role.All
 	if c.Role != "all" {
-		roles = []app.Role{app.Role(c.Role)}
+		roles = []role.Role{role.Of(c.Role)}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -276,7 +277,7 @@ func (c pluginDevCommand) Run() (err error) {
 	if err != nil {
 		return err
 	}
-	return serve(app.Options{Roles: app.AllRoles, Config: configuration, OnlyPlugin: filepath.Base(path), Ready: func(a *app.App) {
+	return serve(app.Options{Roles: role.All, Config: configuration, OnlyPlugin: filepath.Base(path), Ready: func(a *app.App) {
 		announce(a)
 		fmt.Printf("Save %s to swap the plugin; Ctrl-C stops.\n\n", c.File)
 	}})

@@ -15,6 +15,7 @@ import (
 	"example.org/app/internal/app"
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/role"
 )
 
 // source are the flags that say where the configuration comes from.
@@ -55,16 +56,16 @@ func (gatewayCommand) Help() string { return fmt.Sprintf(serverHelp, "gateway") 
 func (serviceCommand) Help() string { return fmt.Sprintf(serverHelp, "service") }
 
 // Run implements the command.
-func (c allCommand) Run() error { return c.serve(app.AllRoles) }
+func (c allCommand) Run() error { return c.serve(role.All) }
 
 // Run implements the command.
-func (c gatewayCommand) Run() error { return c.serve([]app.Role{app.Gateway}) }
+func (c gatewayCommand) Run() error { return c.serve([]role.Role{role.Gateway}) }
 
 // Run implements the command.
-func (c serviceCommand) Run() error { return c.serve([]app.Role{app.Service}) }
+func (c serviceCommand) Run() error { return c.serve([]role.Role{role.Service}) }
 
 // serve runs roles with the configuration of the source.
-func (s source) serve(roles []app.Role) error {
+func (s source) serve(roles []role.Role) error {
 	c, err := s.load()
 	if err != nil {
 		return err
@@ -84,14 +85,14 @@ func serve(o app.Options) error {
 func announce(a *app.App) {
 	home := a.Config().Current().Home()
 	fmt.Printf("\napp %s is ready after %d ms (%s, data in %s)\n\n", app.Build().Version, a.StartTime().Round(time.Millisecond).Milliseconds(), a.Engine(), home)
-	for _, role := range a.Roles() {
-		if url := a.URL(role); url != "" {
-			fmt.Printf("  %-8s admin interface  %s   documentation  %s/openapi/ui\n", role, url, url)
+	for _, r := range a.Roles() {
+		if url := a.URL(r); url != "" {
+			fmt.Printf("  %-8s admin interface  %s   documentation  %s/openapi/ui\n", r.Name(), url, url)
 		} else {
-			fmt.Printf("  %-8s admin interface  switched off\n", role)
+			fmt.Printf("  %-8s admin interface  switched off\n", r.Name())
 		}
-		if role == app.Gateway {
-			fmt.Printf("  %-8s clients          %s\n", role, strings.Join(a.ClientURLs(), "  "))
+		if r == role.Gateway {
+			fmt.Printf("  %-8s clients          %s\n", r.Name(), strings.Join(a.ClientURLs(), "  "))
 		}
 	}
 	announcePlugins(a.Plugins())

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 )
 
 // address is where others reach the admin interface of a role.
@@ -22,13 +23,13 @@ type address struct{ host, url string }
 
 // advertise finds the address that others are told. A role without admin
 // interface has a host only.
-func (a *App) advertise(ctx context.Context, role Role) (address, error) {
-	c := roleAPI(a.opts.Config, role)
+func (a *App) advertise(ctx context.Context, r role.Role) (address, error) {
+	c := roleAPI(a.opts.Config, r)
 	host, err := advertisedHost(ctx, c.Address, c.HTTP.Host, a.opts.Config.IP.PublicIPDetectorAddresses)
 	if err != nil {
-		return address{}, fmt.Errorf("%s: find the address of the admin interface: %w", role, err)
+		return address{}, fmt.Errorf("%s: find the address of the admin interface: %w", r.Name(), err)
 	}
-	server := a.servers[role]
+	server := a.servers[r]
 	if server == nil {
 		return address{host: host}, nil
 	}

@@ -17,19 +17,20 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 )
 
 // roleAPI is what the configuration says of one role's admin interface.
-func roleAPI(c *config.Config, r Role) config.AdminAPI {
-	if r == Gateway {
+func roleAPI(c *config.Config, r role.Role) config.AdminAPI {
+	if r == role.Gateway {
 		return c.Gateway.AdminAPI
 	}
 	return c.Service.AdminAPI.AdminAPI
 }
 
 // settingsOf translates the configuration for the framework.
-func settingsOf(c *config.Config, r Role) *admin.Settings {
+func settingsOf(c *config.Config, r role.Role) *admin.Settings {
 	common, service := roleAPI(c, r), c.Service.AdminAPI
 	s := &admin.Settings{
 		UseAuthentication: common.UseAuthentication,
@@ -45,7 +46,7 @@ func settingsOf(c *config.Config, r Role) *admin.Settings {
 		DefaultRecords: int(service.DefaultAvailableRecordsPerRequest),
 		MaxRecords:     int(service.MaxAvailableRecordsPerRequest),
 	}
-	s.AllowDeleteWithoutFilter = r == Service && service.AllowDeleteWithoutFilter
+	s.AllowDeleteWithoutFilter = r == role.Service && service.AllowDeleteWithoutFilter
 	return s
 }
 
@@ -60,17 +61,17 @@ func derived[T any](live *config.Live, compute func(*config.Config) *T) func() *
 // openPorts opens the ports of all roles, so that one that is in use is noticed
 // before anything else happens. Callers wait until startAdminAPIs.
 func (a *App) openPorts(ctx context.Context) error {
-	for _, role := range a.opts.Roles {
-		c := roleAPI(a.opts.Config, role)
+	for _, r := range a.opts.Roles {
+		c := roleAPI(a.opts.Config, r)
 		if !c.Enabled {
 			continue
 		}
-		server, err := a.listen(ctx, role, c.HTTP)
+		server, err := a.listen(ctx, r, c.HTTP)
 		if err != nil {
-			return fmt.Errorf("%s: %w", role, err)
+			return fmt.Errorf("%s: %w", r.Name(), err)
 		}
-		a.servers[role] = server
-		a.lifecycle.add(part{name: string(role) + " admin port", stop: server.Shutdown})
+		a.servers[r] = server
+		a.lifecycle.add(part{name: r.Name() + " admin port", stop: server.Shutdown})
 	}
 	return nil
 }
@@ -83,18 +84,18 @@ func (a *App) buildAdminAPIs(context.Context) error {
 		api.Check{Name: "cluster", Do: func(context.Context) error { return a.cluster.Healthy() }},
 		api.Check{Name: "machine", Do: a.vitals.check},
 	)
-	for _, role := range a.opts.Roles {
-		a.apis[role] = a.newAPI(role, a.logger.With("role", string(role)))
+	for _, r := range a.opts.Roles {
+		a.apis[r] = a.newAPI(r, a.logger.With("role", r.Name()))
 	}
 	return nil
 }
 
 // startAdminAPIs answers requests.
 func (a *App) startAdminAPIs(context.Context) error {
-	for role, server := range a.servers {
-		handler := a.apis[role]
+	for r, server := range a.servers {
+		handler := a.apis[r]
 		a.lifecycle.add(part{
-			name: string(role) + " admin interface",
+			name: r.Name() + " admin interface",
 			run:  func(context.Context) error { return server.Serve(handler) },
 			stop: server.Shutdown,
 		})
@@ -102,8 +103,8 @@ func (a *App) startAdminAPIs(context.Context) error {
 	return nil
 }
 
-func (a *App) listen(ctx context.Context, role Role, c config.AdminHTTP) (*admin.Server, error) {
-	logger := a.logger.With("role", string(role))
+func (a *App) listen(ctx context.Context, r role.Role, c config.AdminHTTP) (*admin.Server, error) {
+	logger := a.logger.With("role", r.Name())
 	opts := admin.ServerOptions{
 		Host: c.Host, Port: int(c.Port), Logger: logger,
 		HeaderTimeout: time.Duration(c.ConnectTimeoutMillis) * time.Millisecond,
@@ -120,24 +121,24 @@ func (a *App) listen(ctx context.Context, role Role, c config.AdminHTTP) (*admin
 	return admin.Listen(ctx, opts)
 }
 
-func (a *App) newAPI(role Role, logger *slog.Logger) *admin.API {
+func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 	networks := derived(a.live, func(c *config.Config) *[]netip.Prefix {
 		n := c.Metrics.Networks()
 		return &n
 	})
 	enabled := derived(a.live, func(c *config.Config) *bool {
-		e := roleAPI(c, role).OpenAPI.Enabled
+		e := roleAPI(c, r).OpenAPI.Enabled
 		return &e
 	})
-	opts := apiOptions(role)
-	opts.Settings = derived(a.live, func(c *config.Config) *admin.Settings { return settingsOf(c, role) })
+	opts := apiOptions(r)
+	opts.Settings = derived(a.live, func(c *config.Config) *admin.Settings { return settingsOf(c, r) })
 	opts.Authenticator = api.NewAuthenticator(a.administrators)
-	opts.Recorders = []admin.Recorder{admin.AuditLog(a.logs.Audit().With("role", string(role)))}
+	opts.Recorders = []admin.Recorder{admin.AuditLog(a.logs.Audit().With("role", r.Name()))}
 	opts.Watcher = adminWatcher{a.plugins.manager}
 	opts.Observe = a.observe
 	opts.Logger = logger
 	opts.DocsEnabled = func() bool { return *enabled() }
-	return admin.New(opts, operations(role, api.Common{
+	return admin.New(opts, operations(r, api.Common{
 		Build: Build(), Logs: logs.OpenFolder(a.logs.Dir()), Metrics: a.metrics, Health: a.health, Shutdown: a.AskForShutdown,
 		Plugins: a.plugins.administration(a.pluginSettings),
 		MetricsOpenTo: func(addr netip.Addr) bool {
@@ -163,33 +164,33 @@ func (a *App) observe(method, path string, status int, took time.Duration) {
 }
 
 // operations are what a role serves.
-func operations(role Role, common api.Common, gateway api.Gateway, service api.Service) []*admin.Operation {
+func operations(r role.Role, common api.Common, gateway api.Gateway, service api.Service) []*admin.Operation {
 	ops := api.CommonOperations(common)
-	if role == Service {
+	if r == role.Service {
 		return append(ops, api.ServiceOperations(service)...)
 	}
 	return append(ops, api.GatewayOperations(gateway)...)
 }
 
 // apiOptions are the parts of a role's interface that the document shows.
-func apiOptions(role Role) admin.Options {
+func apiOptions(r role.Role) admin.Options {
 	return admin.Options{
-		Title:       "app - app-" + string(role),
-		Description: "The administrative interface of " + roleDescriptions[role],
+		Title:       "app - app-" + r.Name(),
+		Description: "The administrative interface of " + roleDescriptions[r],
 		Version:     version,
 		Tags:        api.Tags,
 		Translate:   store.Code,
 	}
 }
 
-var roleDescriptions = map[Role]string{
-	Gateway: "app-gateway, which holds the users' connections.",
-	Service: "app-service, which holds the rules and the data.",
+var roleDescriptions = map[role.Role]string{
+	role.Gateway: "app-gateway, which holds the users' connections.",
+	role.Service: "app-service, which holds the rules and the data.",
 }
 
 // OpenAPI returns the OpenAPI 3.0 document of a role.
-func OpenAPI(role Role) []byte {
-	return admin.New(apiOptions(role), operations(role, api.Common{}, api.Gateway{}, api.Service{})...).Document()
+func OpenAPI(r role.Role) []byte {
+	return admin.New(apiOptions(r), operations(r, api.Common{}, api.Gateway{}, api.Service{})...).Document()
 }
 
 // storeReadings declares the metrics of the store.

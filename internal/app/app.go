@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,8 +20,6 @@ import (
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/cluster"
-	"example.org/app/internal/cluster/presence"
-	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/config"
 	"example.org/app/internal/gateway"
 	"example.org/app/internal/im/administrator"
@@ -28,25 +27,16 @@ import (
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/password"
+	"example.org/app/internal/presence"
+	"example.org/app/internal/role"
 	"example.org/app/internal/service"
+	"example.org/app/internal/setting"
 	"example.org/app/internal/store"
 )
 
-// Role is what a process does.
-type Role string
-
-// The roles.
-const (
-	Gateway Role = "gateway"
-	Service Role = "service"
-)
-
-// AllRoles is both roles in one process.
-var AllRoles = []Role{Service, Gateway}
-
 // Options say what to run.
 type Options struct {
-	Roles  []Role
+	Roles  []role.Role
 	Config *config.Config
 	// OnlyPlugin is the name of the one file in the folder of plugins that is loaded; "" is all.
 	OnlyPlugin string
@@ -64,7 +54,7 @@ type App struct {
 	logger         *slog.Logger
 	store          *store.DB
 	cluster        *cluster.Cluster
-	nodes          map[Role]*cluster.Node
+	nodes          map[role.Role]*cluster.Node
 	vitals         *vitals
 	metrics        *metrics.Registry
 	settings       *setting.Settings
@@ -76,8 +66,8 @@ type App struct {
 	disconnector   *presence.Disconnector
 	domain         domain
 	health         *api.Health
-	servers        map[Role]*admin.Server
-	apis           map[Role]*admin.API
+	servers        map[role.Role]*admin.Server
+	apis           map[role.Role]*admin.API
 	plugins        plugins
 	clientPorts    *gateway.Ports
 	gateway        *gateway.Gateway
@@ -93,7 +83,7 @@ type App struct {
 func Run(ctx context.Context, opts Options) (err error) {
 	a := &App{
 		opts: opts, live: config.NewLive(opts.Config), started: time.Now(),
-		servers: map[Role]*admin.Server{}, apis: map[Role]*admin.API{}, nodes: map[Role]*cluster.Node{}, shutdown: make(chan struct{}),
+		servers: map[role.Role]*admin.Server{}, apis: map[role.Role]*admin.API{}, nodes: map[role.Role]*cluster.Node{}, shutdown: make(chan struct{}),
 	}
 	a.lifecycle.failed = make(chan error, 1)
 	err = a.start(ctx)
@@ -209,8 +199,8 @@ func (a *App) startStore(ctx context.Context) (err error) {
 // exclusive keeps a second service process off an SQLite file: what one of them
 // keeps in memory the other one would not know in time.
 func (a *App) exclusive() string {
-	if a.runs(Service) {
-		return string(Service)
+	if a.runs(role.Service) {
+		return role.Service.Name()
 	}
 	return ""
 }
@@ -224,7 +214,7 @@ func (a *App) startAdministrators(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.runs(Service) {
+	if a.runs(role.Service) {
 		created, err := a.administrators.EnsureRoot(ctx, c.InitialRootPassword.Reveal())
 		if err != nil {
 			return err
@@ -275,17 +265,12 @@ func (a *App) startMetrics(context.Context) error {
 	return nil
 }
 
-func (a *App) runs(r Role) bool {
-	for _, role := range a.opts.Roles {
-		if role == r {
-			return true
-		}
-	}
-	return false
+func (a *App) runs(r role.Role) bool {
+	return slices.Contains(a.opts.Roles, r)
 }
 
 // URL returns the address of a role's admin interface, or "" when it has none.
-func (a *App) URL(r Role) string {
+func (a *App) URL(r role.Role) string {
 	if s := a.servers[r]; s != nil {
 		return s.URL()
 	}
@@ -293,7 +278,7 @@ func (a *App) URL(r Role) string {
 }
 
 // Roles returns what the process runs.
-func (a *App) Roles() []Role { return a.opts.Roles }
+func (a *App) Roles() []role.Role { return a.opts.Roles }
 
 // Config returns the configuration that runs now.
 func (a *App) Config() *config.Live { return a.live }

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store/storetest"
 )
 
@@ -48,22 +48,22 @@ func TestBothRoles(t *testing.T) {
 		"PostgreSQL": func() []string { return []string{"app.store.url=" + storetest.PostgreSQLURL(t)} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := apptest.Start(t, app.AllRoles, set()...)
-			for _, role := range app.AllRoles {
-				if status, body := get(t, a.URL(role)+"/health", ""); status != 200 {
-					t.Errorf("%s: health %d %s", role, status, body)
+			a := apptest.Start(t, role.All, set()...)
+			for _, r := range role.All {
+				if status, body := get(t, a.URL(r)+"/health", ""); status != 200 {
+					t.Errorf("%s: health %d %s", r, status, body)
 				}
-				if status, body := get(t, a.URL(role)+"/metrics?names=store.commits", "app:app"); status != 200 || !strings.Contains(body, `"count":`) {
-					t.Errorf("%s: metrics %d %s", role, status, body)
+				if status, body := get(t, a.URL(r)+"/metrics?names=store.commits", "app:app"); status != 200 || !strings.Contains(body, `"count":`) {
+					t.Errorf("%s: metrics %d %s", r, status, body)
 				}
-				if status, body := get(t, a.URL(role)+"/openapi/docs", ""); status != 200 || !json.Valid([]byte(body)) {
-					t.Errorf("%s: document %d", role, status)
+				if status, body := get(t, a.URL(r)+"/openapi/docs", ""); status != 200 || !json.Valid([]byte(body)) {
+					t.Errorf("%s: document %d", r, status)
 				}
 			}
-			if status, _ := get(t, a.URL(app.Service)+"/admins", "app:app"); status != 200 {
+			if status, _ := get(t, a.URL(role.Service)+"/admins", "app:app"); status != 200 {
 				t.Errorf("service: /admins %d", status)
 			}
-			if status, _ := get(t, a.URL(app.Gateway)+"/admins", "app:app"); status != 404 {
+			if status, _ := get(t, a.URL(role.Gateway)+"/admins", "app:app"); status != 404 {
 				t.Errorf("gateway: /admins %d", status)
 			}
 			if !a.DefaultRootPassword() {
@@ -75,8 +75,8 @@ func TestBothRoles(t *testing.T) {
 
 // TestLiveChanges changes properties of a running server.
 func TestLiveChanges(t *testing.T) {
-	a := apptest.Start(t, app.AllRoles)
-	url := a.URL(app.Service)
+	a := apptest.Start(t, role.All)
+	url := a.URL(role.Service)
 	change := func(f func(*config.Config)) {
 		t.Helper()
 		if err := a.Config().Update(func(c *config.Config) error { f(c); return nil }); err != nil {
@@ -94,7 +94,7 @@ func TestLiveChanges(t *testing.T) {
 	if status, _ := get(t, url+"/openapi/ui", ""); status != 404 {
 		t.Errorf("the documentation is still served: %d", status)
 	}
-	if status, _ := get(t, a.URL(app.Gateway)+"/openapi/ui", ""); status != 200 {
+	if status, _ := get(t, a.URL(role.Gateway)+"/openapi/ui", ""); status != 200 {
 		t.Errorf("the documentation of the other role: %d", status)
 	}
 	change(func(c *config.Config) {
@@ -109,25 +109,25 @@ func TestLiveChanges(t *testing.T) {
 }
 
 func TestOneRole(t *testing.T) {
-	a := apptest.Start(t, []app.Role{app.Service}, "app.service.admin-api.use-authentication=false")
-	if a.URL(app.Gateway) != "" {
+	a := apptest.Start(t, []role.Role{role.Service}, "app.service.admin-api.use-authentication=false")
+	if a.URL(role.Gateway) != "" {
 		t.Error("the gateway listens")
 	}
-	if status, _ := get(t, a.URL(app.Service)+"/admins", ""); status != 200 {
+	if status, _ := get(t, a.URL(role.Service)+"/admins", ""); status != 200 {
 		t.Errorf("without authentication: %d", status)
 	}
 }
 
 func TestAdminInterfaceSwitchedOff(t *testing.T) {
-	a := apptest.Start(t, app.AllRoles, "app.gateway.admin-api.enabled=false")
-	if a.URL(app.Gateway) != "" || a.URL(app.Service) == "" {
-		t.Errorf("gateway %q, service %q", a.URL(app.Gateway), a.URL(app.Service))
+	a := apptest.Start(t, role.All, "app.gateway.admin-api.enabled=false")
+	if a.URL(role.Gateway) != "" || a.URL(role.Service) == "" {
+		t.Errorf("gateway %q, service %q", a.URL(role.Gateway), a.URL(role.Service))
 	}
 }
 
 func TestShutdownByRequest(t *testing.T) {
-	a := apptest.Start(t, app.AllRoles)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, a.URL(app.Gateway)+"/shutdown", nil)
+	a := apptest.Start(t, role.All)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, a.URL(role.Gateway)+"/shutdown", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

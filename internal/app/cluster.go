@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/role"
 )
-
-var nodeTypes = map[Role]cluster.NodeType{Gateway: cluster.Gateway, Service: cluster.Service}
 
 // startCluster connects to the other nodes and joins with each role.
 func (a *App) startCluster(ctx context.Context) (err error) {
@@ -34,8 +33,8 @@ func (a *App) startCluster(ctx context.Context) (err error) {
 		return err
 	}
 	a.lifecycle.add(part{name: "cluster", stop: a.cluster.Close})
-	for _, role := range a.opts.Roles {
-		if err := a.join(ctx, role); err != nil {
+	for _, r := range a.opts.Roles {
+		if err := a.join(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -43,31 +42,31 @@ func (a *App) startCluster(ctx context.Context) (err error) {
 }
 
 // join makes a role of this process a node of the cluster.
-func (a *App) join(ctx context.Context, role Role) error {
+func (a *App) join(ctx context.Context, r role.Role) error {
 	c := a.opts.Config
-	address, err := a.advertise(ctx, role)
+	address, err := a.advertise(ctx, r)
 	if err != nil {
 		return err
 	}
 	var ws, tcp, udp string
-	if role == Gateway {
+	if r == role.Gateway {
 		if ws, tcp, udp, err = a.clientAddresses(ctx); err != nil {
 			return err
 		}
 	}
 	node, err := a.cluster.Join(ctx, cluster.NodeOptions{
-		ID: a.nodeID(role), Type: nodeTypes[role], Version: nodeVersion(),
+		ID: a.nodeID(r), Type: r, Version: nodeVersion(),
 		Zone: c.Cluster.Node.Zone, Name: c.Cluster.Node.Name, Priority: c.Cluster.Node.Priority,
-		LeaderEligible: role == Service && c.Cluster.Node.LeaderEligible, Inactive: !c.Cluster.Node.ActiveByDefault,
+		LeaderEligible: r == role.Service && c.Cluster.Node.LeaderEligible, Inactive: !c.Cluster.Node.ActiveByDefault,
 		MemberHost: address.host, AdminAPIAddress: address.url, Health: a.checkHealth,
 		WSAddress: ws, TCPAddress: tcp, UDPAddress: udp,
 	})
 	if err != nil {
 		return err
 	}
-	a.nodes[role] = node
+	a.nodes[r] = node
 	a.lifecycle.add(part{
-		name: string(role) + " node",
+		name: r.Name() + " node",
 		run: func(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
@@ -82,10 +81,10 @@ func (a *App) join(ctx context.Context, role Role) error {
 }
 
 // nodeID is the configured id; two roles in one process are two nodes.
-func (a *App) nodeID(role Role) string {
+func (a *App) nodeID(r role.Role) string {
 	id := a.opts.Config.Cluster.Node.ID
 	if id != "" && len(a.opts.Roles) > 1 {
-		id += "-" + string(role)
+		id += "-" + r.Name()
 	}
 	return id
 }

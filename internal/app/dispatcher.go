@@ -6,33 +6,34 @@ import (
 	"context"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 	"example.org/app/internal/service"
 )
 
 // startNotifier lets a service tell users of what others do.
 func (a *App) startNotifier(context.Context) error {
-	if !a.runs(Service) {
+	if !a.runs(role.Service) {
 		return nil
 	}
-	a.notifier = service.NewNotifier(a.nodes[Service], a.presence, a.logger.With("role", string(Service)), nil)
+	a.notifier = service.NewNotifier(a.nodes[role.Service], a.presence, a.logger.With("role", role.Service.Name()), nil)
 	a.lifecycle.add(part{name: "notifier", stop: a.notifier.Stop})
 	return nil
 }
 
 // startDispatcher lets a service answer the requests that gateways pass on.
 func (a *App) startDispatcher(context.Context) error {
-	if !a.runs(Service) {
+	if !a.runs(role.Service) {
 		return nil
 	}
-	if err := service.ServePasswords(a.nodes[Service], a.domain.users); err != nil {
+	if err := service.ServePasswords(a.nodes[role.Service], a.domain.users); err != nil {
 		return err
 	}
 	return service.New(service.Options{
-		Node: a.nodes[Service], Store: a.store, Users: a.domain.users, Relationships: a.domain.relationships, Groups: a.domain.groups,
+		Node: a.nodes[role.Service], Store: a.store, Users: a.domain.users, Relationships: a.domain.relationships, Groups: a.domain.groups,
 		Conversations: a.domain.conversations, Messages: a.domain.messages, Meetings: a.domain.meetings,
 		Notifier: a.notifier, Presence: a.presence,
 		Settings: func() config.Service { return a.live.Current().Service }, NearbyLimits: a.nearbyLimits,
-		Plugins: a.plugins.manager, Logger: a.logger.With("role", string(Service)),
+		Plugins: a.plugins.manager, Logger: a.logger.With("role", role.Service.Name()),
 	}).Serve()
 }
 

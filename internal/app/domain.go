@@ -17,6 +17,7 @@ import (
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/password"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 	"example.org/app/internal/service"
 	"example.org/app/internal/store"
 )
@@ -33,11 +34,11 @@ type domain struct {
 
 // startDomain builds the rules of a service node.
 func (a *App) startDomain(ctx context.Context) (err error) {
-	if !a.runs(Service) {
+	if !a.runs(role.Service) {
 		return nil
 	}
 	d := &a.domain
-	generator, counters := a.nodes[Service].IDs(), a.metrics.Service()
+	generator, counters := a.nodes[role.Service].IDs(), a.metrics.Service()
 	settings := func() *config.Service { return &a.live.Current().Service }
 	userSettings := func() config.User { return settings().User }
 	d.relationships = relationship.New(relationship.Options{Store: a.store, IDs: generator, Settings: userSettings})
@@ -102,7 +103,7 @@ type job struct {
 
 // startJobs schedules what one node does for the whole cluster.
 func (a *App) startJobs(context.Context) error {
-	node := a.nodes[Service]
+	node := a.nodes[role.Service]
 	if node == nil {
 		return nil
 	}

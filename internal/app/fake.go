@@ -11,6 +11,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/fake"
 	"example.org/app/internal/password"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 )
 
@@ -18,7 +19,7 @@ import (
 // says so. Of several nodes that start together one does it.
 func (a *App) fillStore(ctx context.Context) error {
 	c := a.live.Current()
-	if !a.runs(Service) || !c.Service.Fake.Enabled {
+	if !a.runs(role.Service) || !c.Service.Fake.Enabled {
 		return nil
 	}
 	result, err := fake.Fill(ctx, fakeOptions(c, a.store), fake.NewPlan(c.Service.Fake, time.Now()))
@@ -61,7 +62,7 @@ func Fake(ctx context.Context, o FakeOptions) (result fake.Result, err error) {
 		// Nobody waits for this process, so that a slow disk is no reason to give up.
 		Timeout:     max(time.Minute, time.Duration(c.TimeoutMillis)*time.Millisecond),
 		LockTimeout: time.Duration(c.LockTimeoutMillis) * time.Millisecond,
-		Exclusive:   string(Service),
+		Exclusive:   role.Service.Name(),
 	})
 	if err != nil {
 		return fake.Result{}, err

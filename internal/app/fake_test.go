@@ -10,6 +10,7 @@ import (
 	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store/storetest"
 )
 
@@ -22,8 +23,8 @@ func TestFakeData(t *testing.T) {
 				"app.store.url=" + url, "app.service.fake.enabled=true", "app.service.fake.user-count=200", "app.service.fake.group-count=3",
 				"app.service.fake.message-count=50",
 			}
-			t.Run("first", func(t *testing.T) { wantFake(t, apptest.Start(t, []app.Role{app.Service}, set...)) })
-			t.Run("second", func(t *testing.T) { wantFake(t, apptest.Start(t, []app.Role{app.Service}, set...)) })
+			t.Run("first", func(t *testing.T) { wantFake(t, apptest.Start(t, []role.Role{role.Service}, set...)) })
+			t.Run("second", func(t *testing.T) { wantFake(t, apptest.Start(t, []role.Role{role.Service}, set...)) })
 			c, err := config.Load(config.Options{Home: t.TempDir(), Set: set})
 			if err != nil {
 				t.Fatal(err)
@@ -44,11 +45,11 @@ func wantFake(t *testing.T, a *apptest.Server) {
 		"/users/page?size=1": `"total":200`, "/groups/members/page?groupIds=1&size=1": `"total":20`, "/messages/page?size=1": `"total":50`,
 		"/users/relationships/friend-requests/page?recipientId=1&size=1": `"total":20`,
 	} {
-		if status, body := get(t, a.URL(app.Service)+path, "guest:guest"); status != http.StatusOK || !strings.Contains(body, want) {
+		if status, body := get(t, a.URL(role.Service)+path, "guest:guest"); status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: got %d %s, want %s", path, status, body, want)
 		}
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, a.URL(app.Service)+"/users?ids=1", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, a.URL(role.Service)+"/users?ids=1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

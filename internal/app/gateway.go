@@ -15,23 +15,24 @@ import (
 	"example.org/app/internal/gateway/login"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/metrics"
+	"example.org/app/internal/role"
 )
 
 // openClientPorts opens the ports for clients. They wait until startGateway.
 func (a *App) openClientPorts(ctx context.Context) (err error) {
-	if !a.runs(Gateway) {
+	if !a.runs(role.Gateway) {
 		return nil
 	}
 	c := &a.opts.Config.Gateway
 	options := gateway.PortOptions{Config: c}
 	if options.WebSocketCertificate, err = a.certifier(c.WebSocket.SSL); err != nil {
-		return fmt.Errorf("%s: client connections over WebSocket: %w", Gateway, err)
+		return fmt.Errorf("%s: client connections over WebSocket: %w", role.Gateway.Name(), err)
 	}
 	if options.TCPCertificate, err = a.certifier(c.TCP.SSL); err != nil {
-		return fmt.Errorf("%s: client connections over TCP: %w", Gateway, err)
+		return fmt.Errorf("%s: client connections over TCP: %w", role.Gateway.Name(), err)
 	}
 	if a.clientPorts, err = gateway.OpenPorts(ctx, options); err != nil {
-		return fmt.Errorf("%s: %w", Gateway, err)
+		return fmt.Errorf("%s: %w", role.Gateway.Name(), err)
 	}
 	a.lifecycle.add(part{name: "client ports", stop: func(context.Context) error { return a.clientPorts.Close() }})
 	return nil
@@ -62,7 +63,7 @@ func (a *App) clientAddresses(ctx context.Context) (ws, tcp, udp string, err err
 	told := func(listens string, address func(host string) string) string {
 		host, failure := advertisedHost(ctx, c, listens, a.opts.Config.IP.PublicIPDetectorAddresses)
 		if failure != nil {
-			err = fmt.Errorf("%s: find the address for clients: %w", Gateway, failure)
+			err = fmt.Errorf("%s: find the address for clients: %w", role.Gateway.Name(), failure)
 			return ""
 		}
 		full := address(host)
@@ -78,15 +79,15 @@ func (a *App) clientAddresses(ctx context.Context) (ws, tcp, udp string, err err
 
 // startGateway serves clients.
 func (a *App) startGateway(ctx context.Context) error {
-	if !a.runs(Gateway) {
+	if !a.runs(role.Gateway) {
 		return nil
 	}
-	logger := a.logger.With("role", string(Gateway))
+	logger := a.logger.With("role", role.Gateway.Name())
 	authenticator, err := login.New(ctx, login.Options{
 		Settings: func() config.IdentityAccessManagement {
 			return a.live.Current().Gateway.Session.IdentityAccessManagement
 		},
-		Node: a.nodes[Gateway], Logger: logger, Plugins: a.plugins.authenticate,
+		Node: a.nodes[role.Gateway], Logger: logger, Plugins: a.plugins.authenticate,
 	})
 	if err != nil {
 		return err
@@ -104,7 +105,7 @@ func (a *App) startGateway(ctx context.Context) error {
 	a.lifecycle.add(part{name: "automatic blocks of addresses", run: autoIPs.Run})
 	a.lifecycle.add(part{name: "automatic blocks of users", run: autoUsers.Run})
 	a.gateway, err = gateway.Start(gateway.Options{
-		Node: a.nodes[Gateway], Ports: a.clientPorts, Settings: func() *config.Gateway { return &a.live.Current().Gateway },
+		Node: a.nodes[role.Gateway], Ports: a.clientPorts, Settings: func() *config.Gateway { return &a.live.Current().Gateway },
 		Presence: a.presence, Authenticator: authenticator,
 		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers, AutoIPs: autoIPs, AutoUsers: autoUsers,
 		Metrics: a.metrics.Gateway(), Logger: logger,

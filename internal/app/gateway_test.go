@@ -13,16 +13,16 @@ import (
 
 	"software.sslmate.com/src/go-pkcs12"
 
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
 )
 
 // TestClients logs in users that an administrator has created, over each transport, and stops the server under them.
 func TestClients(t *testing.T) {
-	a := apptest.Start(t, app.AllRoles)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL(app.Service)+"/users", strings.NewReader(`{"id":5,"password":"secret"}`))
+	a := apptest.Start(t, role.All)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL(role.Service)+"/users", strings.NewReader(`{"id":5,"password":"secret"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +47,11 @@ func TestClients(t *testing.T) {
 		c.Beat()
 		clients = append(clients, c)
 	}
-	if status, body := get(t, a.URL(app.Gateway)+"/metrics?names=user.online,app.client.sessions,app.client.bytes.received", "app:app"); status != 200 ||
+	if status, body := get(t, a.URL(role.Gateway)+"/metrics?names=user.online,app.client.sessions,app.client.bytes.received", "app:app"); status != 200 ||
 		!strings.Contains(body, "app.client.bytes.received") {
 		t.Errorf("metrics: %d %s", status, body)
 	}
-	if status, body := get(t, a.URL(app.Service)+"/cluster/members", "app:app"); status != 200 || !strings.Contains(body, `"ws://`) {
+	if status, body := get(t, a.URL(role.Service)+"/cluster/members", "app:app"); status != 200 || !strings.Contains(body, `"ws://`) {
 		t.Errorf("members: %d %s", status, body)
 	}
 	a.AskForShutdown()
@@ -79,7 +79,7 @@ func TestEncryptedClients(t *testing.T) {
 		prefix := "app.gateway." + transport + ".ssl."
 		set = append(set, prefix+"enabled=true", prefix+"p12.file-path="+file, prefix+"p12.password=pass phrase")
 	}
-	urls := apptest.Start(t, app.AllRoles, set...).ClientURLs()
+	urls := apptest.Start(t, role.All, set...).ClientURLs()
 	if len(urls) != 2 || !strings.HasPrefix(urls[0], "wss://127.0.0.1:") || !strings.HasPrefix(urls[1], "tls://127.0.0.1:") {
 		t.Fatalf("clients connect to %q", urls)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 )
 
 // golden compares a generated file with the one in the repository, so that a
@@ -35,8 +36,8 @@ func golden(t *testing.T, path string, want []byte) {
 }
 
 func TestGoldenOpenAPI(t *testing.T) {
-	for _, role := range AllRoles {
-		golden(t, "docs/openapi/"+string(role)+".json", append(OpenAPI(role), '\n'))
+	for _, r := range role.All {
+		golden(t, "docs/openapi/"+r.Name()+".json", append(OpenAPI(r), '\n'))
 	}
 }
 

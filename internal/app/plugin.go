@@ -27,8 +27,6 @@ type plugins struct {
 	folder  *plugin.Folder
 }
 
-var pluginRoles = map[Role]plugin.Role{Gateway: plugin.Gateway, Service: plugin.Service}
-
 // pluginSettings returns the current settings of plugins.
 func (a *App) pluginSettings() config.Plugin { return a.live.Current().Plugin }
 
@@ -43,7 +41,7 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 		Gone: func(p *plugin.Plugin, extension string) { a.metrics.Plugins().Forget(p.ID, extension) },
 	}
 	for _, r := range a.opts.Roles {
-		opts.Roles = append(opts.Roles, pluginRoles[r])
+		opts.Roles = append(opts.Roles, r)
 	}
 	if c.Enabled {
 		javaHost, err := a.newJavaHost(c.Java)

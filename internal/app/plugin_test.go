@@ -20,6 +20,7 @@ import (
 	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
 )
@@ -53,9 +54,9 @@ func folderOf(t *testing.T, files map[string]string) string {
 }
 
 // ask sends a request as root and returns status and body.
-func ask(t *testing.T, s *apptest.Server, role app.Role, method, target, body string) (int, string) {
+func ask(t *testing.T, s *apptest.Server, r role.Role, method, target, body string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, s.URL(role)+target, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, s.URL(r)+target, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +74,9 @@ func ask(t *testing.T, s *apptest.Server, role app.Role, method, target, body st
 }
 
 // want checks a part of an answer.
-func want(t *testing.T, s *apptest.Server, role app.Role, method, target, body string, status int, parts ...string) string {
+func want(t *testing.T, s *apptest.Server, r role.Role, method, target, body string, status int, parts ...string) string {
 	t.Helper()
-	got, answer := ask(t, s, role, method, target, body)
+	got, answer := ask(t, s, r, method, target, body)
 	if got != status {
 		t.Errorf("%s %s: %d %s", method, target, got, answer)
 	}
@@ -110,41 +111,41 @@ func TestPluginsOfAServer(t *testing.T) {
   async handleAdminAction(action) { await app.fetch(this.url, {method: 'POST', body: JSON.stringify(action)}); }`),
 		"broken.js": "export default 1",
 	})
-	s := apptest.Start(t, app.AllRoles, "app.plugin.dir="+dir, "app.plugin.watch-dir=true", "my-audit.url="+webhook.URL)
+	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.watch-dir=true", "my-audit.url="+webhook.URL)
 	report := s.Plugins()
 	if len(report.Loaded) != 1 || report.Loaded[0] != "audit 1.0" || len(report.Rejected) != 1 || !strings.HasPrefix(report.Rejected[0], "broken.js") || report.Folder != dir {
 		t.Errorf("the report is %+v", report)
 	}
-	want(t, s, app.Gateway, "GET", "/plugins?includeRejected=true", "", 200, `"id":"audit"`, `"running":true`, `"id":"broken.js"`)
+	want(t, s, role.Gateway, "GET", "/plugins?includeRejected=true", "", 200, `"id":"audit"`, `"running":true`, `"id":"broken.js"`)
 	if got := <-actions; !strings.Contains(got, `"action":"queryPlugins"`) || !strings.Contains(got, `"params":{"includeRejected":true}`) || !strings.Contains(got, `"adminId":"0"`) || !strings.Contains(got, `"code":1000`) {
 		t.Errorf("the plugin saw %s", got)
 	}
-	want(t, s, app.Service, "GET", "/nowhere", "", 404)
+	want(t, s, role.Service, "GET", "/nowhere", "", 404)
 	if got := <-actions; strings.Contains(got, `"action"`) || !strings.Contains(got, `"params":{}`) {
 		t.Errorf("the plugin saw %s", got)
 	}
-	want(t, s, app.Service, "PUT", "/plugins?ids=audit", `{"status":"PAUSED"}`, 200)
-	want(t, s, app.Service, "GET", "/plugins?ids=audit", "", 200, `"state":"PAUSED"`, `"calls":`, `"fileName":"audit.js"`)
+	want(t, s, role.Service, "PUT", "/plugins?ids=audit", `{"status":"PAUSED"}`, 200)
+	want(t, s, role.Service, "GET", "/plugins?ids=audit", "", 200, `"state":"PAUSED"`, `"calls":`, `"fileName":"audit.js"`)
 	// The webhook has heard of the calls before they end.
 	eventually(t, "calls that are counted", func() bool {
-		_, metrics := ask(t, s, app.Gateway, "GET", "/metrics/prometheus", "")
+		_, metrics := ask(t, s, role.Gateway, "GET", "/metrics/prometheus", "")
 		return strings.Contains(metrics, "plugin_calls_seconds_count{")
 	})
-	want(t, s, app.Gateway, "GET", "/metrics/prometheus", "", 200,
+	want(t, s, role.Gateway, "GET", "/metrics/prometheus", "", 200,
 		`plugin_calls_seconds_count{extension="Extension",method="handleAdminAction",outcome="ok",plugin="audit",point="AdminActionHandler"}`,
 		`plugin_extensions{extension="Extension",plugin="audit",state="PAUSED"} 1`, `plugin_memory_bytes{plugin="audit"}`)
 	odd, err := json.Marshal(map[string]any{"scripts": []any{map[string]string{"fileName": "odd.js", "code": pluginScript("odd", "'UserAuthenticator'", "")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, s, app.Service, "POST", "/plugins/js?dryRun=true", string(odd), 200,
+	want(t, s, role.Service, "POST", "/plugins/js?dryRun=true", string(odd), 200,
 		`"id":"odd"`, `"warnings":["Extension names UserAuthenticator but has none of its functions: authenticate() (odd.js:2:1)"]`)
 	if err := os.WriteFile(filepath.Join(dir, "broken.js"), []byte(pluginScript("mended", "'AdminActionHandler'", "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the mended plugin", func() bool { return len(s.Plugins().Loaded) == 2 && len(s.Plugins().Rejected) == 0 })
-	want(t, s, app.Service, "DELETE", "/plugins?ids=audit", "", 204)
-	if answer := want(t, s, app.Gateway, "GET", "/metrics/prometheus", "", 200); strings.Contains(answer, `plugin="audit"`) {
+	want(t, s, role.Service, "DELETE", "/plugins?ids=audit", "", 204)
+	if answer := want(t, s, role.Gateway, "GET", "/metrics/prometheus", "", 200); strings.Contains(answer, `plugin="audit"`) {
 		t.Error("a plugin that is gone is still measured")
 	}
 }
@@ -159,8 +160,8 @@ func TestPluginsUseTheServer(t *testing.T) {
     await app.storage.set('report', JSON.stringify({found: found.id, name: found.name, refused, node: app.node.role, keys: await app.storage.keys()}));
     await app.api.users.update({ids: ['9007199254740993'], body: {intro: await app.storage.get('report')}});
   }`)})
-	s := apptest.Start(t, app.AllRoles, "app.plugin.dir="+dir, "app.plugin.abort-on-failure=true", "app.service.user.info.max-intro-length=0")
-	answer := want(t, s, app.Service, "GET", "/users?ids=9007199254740993", "", 200, `"name":"Made"`)
+	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.abort-on-failure=true", "app.service.user.info.max-intro-length=0")
+	answer := want(t, s, role.Service, "GET", "/users?ids=9007199254740993", "", 200, `"name":"Made"`)
 	var e struct {
 		Data []struct{ Intro string }
 	}
@@ -180,13 +181,13 @@ func TestPluginsUseTheServer(t *testing.T) {
 
 func TestPluginsSwitchedOff(t *testing.T) {
 	dir := folderOf(t, map[string]string{"a.js": pluginScript("a", "'AdminActionHandler'", "")})
-	s := apptest.Start(t, []app.Role{app.Service}, "app.plugin.dir="+dir, "app.plugin.enabled=false")
+	s := apptest.Start(t, []role.Role{role.Service}, "app.plugin.dir="+dir, "app.plugin.enabled=false")
 	if r := s.Plugins(); r.Enabled || len(r.Loaded) > 0 || len(r.Rejected) > 0 {
 		t.Errorf("the report is %+v", r)
 	}
-	want(t, s, app.Service, "GET", "/plugins", "", 204)
-	want(t, s, app.Service, "POST", "/plugins/js", `{"scripts":[{"code":"x"}]}`, 403, `"code":1320`)
-	want(t, s, app.Service, "DELETE", "/plugins?ids=a", "", 204)
+	want(t, s, role.Service, "GET", "/plugins", "", 204)
+	want(t, s, role.Service, "POST", "/plugins/js", `{"scripts":[{"code":"x"}]}`, 403, `"code":1320`)
+	want(t, s, role.Service, "DELETE", "/plugins?ids=a", "", 204)
 }
 
 // TestPluginsThatStopTheStart proves that a server does not start with a configuration that it cannot follow, or without
@@ -211,7 +212,7 @@ func TestPluginsThatStopTheStart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = app.Run(context.Background(), app.Options{Roles: []app.Role{app.Service}, Config: c, Ready: func(a *app.App) { a.AskForShutdown() }})
+			err = app.Run(context.Background(), app.Options{Roles: []role.Role{role.Service}, Config: c, Ready: func(a *app.App) { a.AskForShutdown() }})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("the error is %v", err)
 			}
@@ -249,10 +250,10 @@ func TestPluginsAndClients(t *testing.T) {
   }
   async afterNotify(result, requester, device, offline) { await this.report('after', requester, offline); }`),
 	})
-	s := apptest.Start(t, app.AllRoles, "app.plugin.dir="+dir, "app.plugin.abort-on-failure=true", "seen.url="+webhook.URL,
+	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.abort-on-failure=true", "seen.url="+webhook.URL,
 		"app.service.message.allow-send-messages-to-stranger=true", "app.service.message.check-if-target-active-and-not-deleted=false")
 	for _, id := range []string{"5", "6", "7"} {
-		want(t, s, app.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
+		want(t, s, role.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
 	}
 	var past []string
 	seen := func(event string) {
@@ -308,10 +309,10 @@ func TestPluginsKeepMessages(t *testing.T) {
     await app.storage.set('seen', messages.map(m => m.text).sort().join());
     return messages.filter(m => m.text !== 'keep me');
   }`)})
-	s := apptest.Start(t, app.AllRoles, "app.plugin.dir="+dir, "app.plugin.abort-on-failure=true", "app.service.message.time-type=CLIENT_TIME",
+	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.abort-on-failure=true", "app.service.message.time-type=CLIENT_TIME",
 		"app.service.message.message-retention-period-hours=1", "app.service.message.expired-messages-cleanup-cron=* * * * * *")
 	for _, id := range []string{"5", "6"} {
-		want(t, s, app.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
+		want(t, s, role.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
 	}
 	sender := chat.Connect(t, s.ClientURLs()[1])
 	sender.MustLogin(5, chat.WithPassword("secret"))
@@ -320,17 +321,17 @@ func TestPluginsKeepMessages(t *testing.T) {
 		sender.WantCode(&wire.CreateMessageRequest{RecipientId: &to, Text: &text, DeliveryDate: &date}, 1000)
 	}
 	eventually(t, "the old message is gone", func() bool {
-		_, body := ask(t, s, app.Service, "GET", "/messages", "")
+		_, body := ask(t, s, role.Service, "GET", "/messages", "")
 		return !strings.Contains(body, "drop me") && strings.Contains(body, "keep me") && strings.Contains(body, "young")
 	})
 }
 
 // TestPluginsOverHTTP leads a plugin through its life by the admin interface, and swaps it while clients talk.
 func TestPluginsOverHTTP(t *testing.T) {
-	s := apptest.Start(t, app.AllRoles, "app.plugin.js.allow-save=true", "app.gateway.client-api.rate-limiting.capacity=1000000",
+	s := apptest.Start(t, role.All, "app.plugin.js.allow-save=true", "app.gateway.client-api.rate-limiting.capacity=1000000",
 		"app.gateway.client-api.rate-limiting.initial-tokens=1000000")
 	for _, id := range []string{"5", "6"} {
-		want(t, s, app.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
+		want(t, s, role.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
 	}
 	version := func(n int) string {
 		code := pluginScript("suffix", "'ClientRequestHandler'", fmt.Sprintf(`transform(r) {
@@ -342,12 +343,12 @@ func TestPluginsOverHTTP(t *testing.T) {
 		}
 		return string(b)
 	}
-	want(t, s, app.Gateway, "POST", "/plugins/js?dryRun=true", version(1), 200, `"id":"suffix"`, `"functions":["ClientRequestHandler.transform"]`)
-	want(t, s, app.Gateway, "GET", "/plugins", "", 204)
-	want(t, s, app.Service, "POST", "/plugins/js", `{"scripts":[{"fileName":"x.js","code":"export default class extends AppPlugin { getDescriptor() { return {}; } }"}]}`, 400, `"code":1102`, "x.js")
-	want(t, s, app.Service, "POST", "/plugins/js?save=true", version(1), 200, `"savedAs":"_network_.suffix.js"`)
-	want(t, s, app.Gateway, "GET", "/plugins", "", 200, `"started":false`)
-	want(t, s, app.Gateway, "POST", "/plugins/js", version(2), 409, `"code":1303`)
+	want(t, s, role.Gateway, "POST", "/plugins/js?dryRun=true", version(1), 200, `"id":"suffix"`, `"functions":["ClientRequestHandler.transform"]`)
+	want(t, s, role.Gateway, "GET", "/plugins", "", 204)
+	want(t, s, role.Service, "POST", "/plugins/js", `{"scripts":[{"fileName":"x.js","code":"export default class extends AppPlugin { getDescriptor() { return {}; } }"}]}`, 400, `"code":1102`, "x.js")
+	want(t, s, role.Service, "POST", "/plugins/js?save=true", version(1), 200, `"savedAs":"_network_.suffix.js"`)
+	want(t, s, role.Gateway, "GET", "/plugins", "", 200, `"started":false`)
+	want(t, s, role.Gateway, "POST", "/plugins/js", version(2), 409, `"code":1303`)
 
 	sender, reader := chat.Connect(t, s.ClientURLs()[1]), chat.Connect(t, s.ClientURLs()[1])
 	sender.MustLogin(5, chat.WithPassword("secret"))
@@ -361,7 +362,7 @@ func TestPluginsOverHTTP(t *testing.T) {
 	if got := say(); got != "hi" {
 		t.Errorf("a plugin that is not started said %q", got)
 	}
-	want(t, s, app.Service, "PUT", "/plugins?ids=suffix", `{"status":"STARTED"}`, 200, `"modifiedCount":1`)
+	want(t, s, role.Service, "PUT", "/plugins?ids=suffix", `{"status":"STARTED"}`, 200, `"modifiedCount":1`)
 	if got := say(); got != "hi 1" {
 		t.Errorf("said was %q", got)
 	}
@@ -369,7 +370,7 @@ func TestPluginsOverHTTP(t *testing.T) {
 	go func() {
 		defer close(done)
 		for n := 2; n <= 6; n++ {
-			if status, body := ask(t, s, app.Service, "POST", "/plugins/js?replace=true", version(n)); status != 200 || !strings.Contains(body, `"replaced":true`) {
+			if status, body := ask(t, s, role.Service, "POST", "/plugins/js?replace=true", version(n)); status != 200 || !strings.Contains(body, `"replaced":true`) {
 				t.Errorf("version %d: %d %s", n, status, body)
 			}
 		}
@@ -387,9 +388,9 @@ func TestPluginsOverHTTP(t *testing.T) {
 	if got := say(); got != "hi 6" {
 		t.Errorf("said was %q", got)
 	}
-	want(t, s, app.Service, "PUT", "/plugins?ids=suffix", `{"status":"STOPPED"}`, 200)
-	want(t, s, app.Service, "PUT", "/plugins?ids=suffix", `{"status":"STARTED"}`, 400, "the extension is STOPPED")
-	want(t, s, app.Service, "DELETE", "/plugins?ids=suffix&deleteLocalFiles=true", "", 204)
+	want(t, s, role.Service, "PUT", "/plugins?ids=suffix", `{"status":"STOPPED"}`, 200)
+	want(t, s, role.Service, "PUT", "/plugins?ids=suffix", `{"status":"STARTED"}`, 400, "the extension is STOPPED")
+	want(t, s, role.Service, "DELETE", "/plugins?ids=suffix&deleteLocalFiles=true", "", 204)
 	if got := say(); got != "hi" {
 		t.Errorf("a plugin that is gone said %q", got)
 	}

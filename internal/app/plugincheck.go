@@ -17,12 +17,13 @@ import (
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/js"
+	"example.org/app/internal/role"
 )
 
 // CheckOptions say what to check.
 type CheckOptions struct {
 	// Roles are those of the server that the plugin is for.
-	Roles  []Role
+	Roles  []role.Role
 	Config *config.Config
 	// File is the plugin.
 	File string
@@ -64,7 +65,7 @@ func (o CheckOptions) server() (*checkServer, plugin.Options) {
 	server := &checkServer{config: o.Config}
 	opts := plugin.Options{Settings: func() config.Plugin { return c }, Logger: o.Logger}
 	for _, r := range o.Roles {
-		opts.Roles = append(opts.Roles, pluginRoles[r])
+		opts.Roles = append(opts.Roles, r)
 	}
 	server.operations, _ = functionsOf(o.Roles)
 	server.role = opts.Roles[0]
@@ -82,7 +83,7 @@ func check(ctx context.Context, opts plugin.Options, host plugin.Host, src plugi
 // checkServer is what a plugin sees of a server while it is checked: the same names, and nothing behind them.
 type checkServer struct {
 	config     *config.Config
-	role       plugin.Role
+	role       role.Role
 	operations []plugin.Operation
 }
 

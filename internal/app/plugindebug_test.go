@@ -13,8 +13,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/role"
 )
 
 // TestPluginDebugMode attaches to a plugin of a server, whose call has waited, and stops the server while another waits.
@@ -28,7 +28,7 @@ func TestPluginDebugMode(t *testing.T) {
 	dir := folderOf(t, map[string]string{
 		"seen.js": pluginScript("seen", "'AdminActionHandler'", `stop() {} handleAdminAction(action) { globalThis.seen = action.action; }`),
 	})
-	s := apptest.Start(t, app.AllRoles, "app.plugin.dir="+dir, "app.plugin.js.debug.enabled=true",
+	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.js.debug.enabled=true",
 		"app.plugin.js.debug.inspect-host=127.0.0.1", fmt.Sprint("app.plugin.js.debug.inspect-port=", port), "app.plugin.call-timeout-millis=60000")
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/json/list", port))
@@ -40,7 +40,7 @@ func TestPluginDebugMode(t *testing.T) {
 	if err := json.NewDecoder(res.Body).Decode(&list); err != nil || len(list) != 1 || !strings.HasSuffix(list[0]["url"], "/seen.js") {
 		t.Fatal(list, err)
 	}
-	want(t, s, app.Service, "GET", "/plugins", "", 200, `"id":"seen"`)
+	want(t, s, role.Service, "GET", "/plugins", "", 200, `"id":"seen"`)
 	conn, _, err := websocket.Dial(t.Context(), list[0]["webSocketDebuggerUrl"], nil)
 	if err != nil {
 		t.Fatal(err)
@@ -71,5 +71,5 @@ func TestPluginDebugMode(t *testing.T) {
 	})
 	conn.Close(websocket.StatusNormalClosure, "")
 	// This one waits for a debugger when the server stops.
-	want(t, s, app.Service, "GET", "/plugins", "", 200, `"id":"seen"`)
+	want(t, s, role.Service, "GET", "/plugins", "", 200, `"id":"seen"`)
 }

@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"testing"
 
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/plugin/java/javatest"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
 )
@@ -90,7 +90,7 @@ func form(t *testing.T, s *apptest.Server, target string, archives ...any) (int,
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL(app.Service)+target, &b)
+	req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL(role.Service)+target, &b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,14 +119,14 @@ func wantForm(t *testing.T, s *apptest.Server, target string, status int, part s
 // TestJavaPlugins leads a Java plugin through its life on a server, with clients, crashes and System.exit.
 func TestJavaPlugins(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plugins")
-	s := apptest.Start(t, app.AllRoles, "app.plugin.dir="+dir, "app.plugin.java.allow-save=true", "suffix.text=*", "app.plugin.call-timeout-millis=60000",
+	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.java.allow-save=true", "suffix.text=*", "app.plugin.call-timeout-millis=60000",
 		"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000")
 	for _, id := range []string{"5", "6"} {
-		want(t, s, app.Service, "POST", "/users", fmt.Sprintf(`{"id":%s,"password":"secret"}`, id), 200)
+		want(t, s, role.Service, "POST", "/users", fmt.Sprintf(`{"id":%s,"password":"secret"}`, id), 200)
 	}
 	wantForm(t, s, "/plugins/java", 400, "evil.jar: the file is not a jar", "evil.jar", []byte("no archive"))
 	wantForm(t, s, "/plugins/java?dryRun=true", 200, `"id":"suffix","version":"1"`, "suffix.jar", javaPlugin(t, 1))
-	want(t, s, app.Service, "GET", "/plugins", "", 204)
+	want(t, s, role.Service, "GET", "/plugins", "", 204)
 	wantForm(t, s, "/plugins/java?save=true", 200, `"savedAs":"_network_.suffix.jar"`, "suffix.jar", javaPlugin(t, 1), "evil.jar", []byte("no archive"))
 	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 1 {
 		t.Errorf("the folder has %v", files)
@@ -150,14 +150,14 @@ func TestJavaPlugins(t *testing.T) {
 		}
 	}
 	say("hi", "hi")
-	want(t, s, app.Service, "PUT", "/plugins?ids=suffix", `{"status":"STARTED"}`, 200, `"modifiedCount":1`)
+	want(t, s, role.Service, "PUT", "/plugins?ids=suffix", `{"status":"STARTED"}`, 200, `"modifiedCount":1`)
 	say("hi", "hi 2*")
 	wantForm(t, s, "/plugins/java?replace=true", 200, `"replaced":true`, "suffix.jar", javaPlugin(t, 3))
 	say("hi", "hi 3*")
 	say("count", "users: 2")
 	try("refuse", 5010)
-	want(t, s, app.Gateway, "GET", "/plugins?ids=suffix", "", 200, `"language":"JAVA"`, `"state":"STARTED"`, `"extensionClass":"suffix.Suffix$Appender"`, `"ClientRequestHandler.transform"`)
-	want(t, s, app.Gateway, "GET", "/metrics?names=plugin.java.up,plugin.java.resident", "", 200, "plugin.java.up", "plugin.java.resident")
+	want(t, s, role.Gateway, "GET", "/plugins?ids=suffix", "", 200, `"language":"JAVA"`, `"state":"STARTED"`, `"extensionClass":"suffix.Suffix$Appender"`, `"ClientRequestHandler.transform"`)
+	want(t, s, role.Gateway, "GET", "/metrics?names=plugin.java.up,plugin.java.resident", "", 200, "plugin.java.up", "plugin.java.resident")
 
 	// The JVM dies, and the plugin comes back.
 	if err := syscall.Kill(javaProcess(t), syscall.SIGKILL); err != nil {
@@ -178,11 +178,11 @@ func TestJavaPlugins(t *testing.T) {
 		try("halt", 1200)
 	}
 	eventually(t, "the quarantine", func() bool {
-		_, answer := ask(t, s, app.Service, "GET", "/plugins?ids=suffix", "")
+		_, answer := ask(t, s, role.Service, "GET", "/plugins?ids=suffix", "")
 		return strings.Contains(answer, `"quarantine":"the Java host died 5 times within 1m0s`) && strings.Contains(answer, `"state":"PAUSED"`)
 	})
 	say("hi", "hi")
-	want(t, s, app.Service, "PUT", "/plugins?ids=suffix", `{"status":"RESUMED"}`, 200, `"modifiedCount":1`)
+	want(t, s, role.Service, "PUT", "/plugins?ids=suffix", `{"status":"RESUMED"}`, 200, `"modifiedCount":1`)
 	say("hi", "hi 3*")
 
 	// A plugin may stop the server.

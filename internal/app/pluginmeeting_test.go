@@ -13,8 +13,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
 )
@@ -22,9 +22,9 @@ import (
 // TestPluginsHoldMeetings lets a plugin hold meetings that uses the server while it is asked, is replaced by another
 // version while a meeting goes on, and is removed.
 func TestPluginsHoldMeetings(t *testing.T) {
-	s := apptest.Start(t, app.AllRoles, "app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000")
+	s := apptest.Start(t, role.All, "app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000")
 	for _, id := range []string{"5", "6", "7"} {
-		want(t, s, app.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
+		want(t, s, role.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
 	}
 	version := func(n int) string {
 		code := pluginScript("rooms", "'ConferenceServiceProvider'", fmt.Sprintf(`
@@ -53,13 +53,13 @@ func TestPluginsHoldMeetings(t *testing.T) {
 	cid.MustLogin(7, chat.WithPassword("secret"))
 	group := ann.Request(&wire.CreateGroupRequest{Name: "all"}).GetData().GetLong()
 	for _, id := range []int64{6, 7} {
-		want(t, s, app.Service, "POST", "/groups/members", fmt.Sprintf(`{"groupId":%d,"userId":%d,"role":"MEMBER"}`, group, id), 200)
+		want(t, s, role.Service, "POST", "/groups/members", fmt.Sprintf(`{"groupId":%d,"userId":%d,"role":"MEMBER"}`, group, id), 200)
 	}
 	create := &wire.CreateMeetingRequest{GroupId: &group}
 	ann.WantCode(create, 8000)
-	want(t, s, app.Service, "POST", "/plugins/js", version(1), 200)
+	want(t, s, role.Service, "POST", "/plugins/js", version(1), 200)
 	ann.WantCode(create, 8000) // It is only loaded.
-	want(t, s, app.Service, "PUT", "/plugins?ids=rooms", `{"status":"STARTED"}`, 200)
+	want(t, s, role.Service, "PUT", "/plugins?ids=rooms", `{"status":"STARTED"}`, 200)
 	meeting := func(c *chat.Tester, id int64) *wire.Meeting {
 		t.Helper()
 		found := c.Request(&wire.QueryMeetingsRequest{Ids: []int64{id}}).GetData().GetMeetings().GetMeetings()
@@ -72,9 +72,9 @@ func TestPluginsHoldMeetings(t *testing.T) {
 	if m := meeting(ann, id); m.GetAccessToken() != "version 1 for 5" || m.EndDate != nil {
 		t.Errorf("the meeting is %v", m)
 	}
-	want(t, s, app.Service, "GET", "/users?ids=5", "", 200, fmt.Sprintf(`"intro":"in %d"`, id))
+	want(t, s, role.Service, "GET", "/users?ids=5", "", 200, fmt.Sprintf(`"intro":"in %d"`, id))
 
-	want(t, s, app.Service, "POST", "/plugins/js?replace=true", version(2), 200, `"replaced":true`)
+	want(t, s, role.Service, "POST", "/plugins/js?replace=true", version(2), 200, `"replaced":true`)
 	accept := &wire.UpdateMeetingInvitationRequest{MeetingId: id}
 	if got := bob.Request(accept).GetData().GetString_(); got != "version 2 for 6" {
 		t.Errorf("the token is %q", got)
@@ -93,22 +93,22 @@ func TestPluginsHoldMeetings(t *testing.T) {
 		t.Errorf("the meeting is %v", m)
 	}
 	private := ann.Request(&wire.CreateMeetingRequest{UserId: proto.Int64(6)}).GetData().GetLong()
-	want(t, s, app.Service, "DELETE", fmt.Sprintf("/groups?ids=%d", group), "", 200)
+	want(t, s, role.Service, "DELETE", fmt.Sprintf("/groups?ids=%d", group), "", 200)
 	if left := ann.Request(&wire.QueryMeetingsRequest{}).GetData().GetMeetings().GetMeetings(); len(left) != 1 || left[0].GetId() != private {
 		t.Errorf("the meetings are %v", left)
 	}
-	want(t, s, app.Service, "DELETE", "/users?ids=6&deleteLogically=false", "", 200)
+	want(t, s, role.Service, "DELETE", "/users?ids=6&deleteLogically=false", "", 200)
 	if left := ann.Request(&wire.QueryMeetingsRequest{}).GetData().GetMeetings(); left == nil || len(left.GetMeetings()) != 0 {
 		t.Errorf("the meetings are %v", left)
 	}
-	want(t, s, app.Service, "DELETE", "/plugins?ids=rooms", "", 204)
+	want(t, s, role.Service, "DELETE", "/plugins?ids=rooms", "", 204)
 	ann.WantCode(&wire.QueryMeetingsRequest{}, 8000)
 }
 
 // TestMeetingsOfGateways refuses a plugin that tells a server without service role of a meeting.
 func TestMeetingsOfGateways(t *testing.T) {
 	dir := folderOf(t, map[string]string{"lost.js": pluginScript("lost", "'AdminActionHandler'", `async start() { await app.meetings.ended('5'); }`)})
-	s := apptest.Start(t, []app.Role{app.Gateway}, "app.plugin.dir="+dir)
+	s := apptest.Start(t, []role.Role{role.Gateway}, "app.plugin.dir="+dir)
 	eventually(t, "the plugin is refused", func() bool {
 		logs, err := filepath.Glob(filepath.Join(s.LogDir(), "*.log"))
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 )
 
 // pluginServer is what plugins can use of this process. It is made before the parts that it leads to, which are there
@@ -19,7 +20,7 @@ type pluginServer struct {
 	app *App
 	// functions are the operations of all roles of the process, and owners the roles that have them.
 	functions []plugin.Operation
-	owners    map[string]Role
+	owners    map[string]role.Role
 	storage   plugin.Storage
 }
 
@@ -30,14 +31,14 @@ func (a *App) pluginServer() *pluginServer {
 }
 
 // functionsOf returns the operations of roles that plugins may call, and which role has each.
-func functionsOf(roles []Role) (functions []plugin.Operation, owners map[string]Role) {
-	owners = map[string]Role{}
-	for _, role := range roles {
-		for _, f := range admin.New(apiOptions(role), operations(role, api.Common{}, api.Gateway{}, api.Service{})...).Functions() {
+func functionsOf(roles []role.Role) (functions []plugin.Operation, owners map[string]role.Role) {
+	owners = map[string]role.Role{}
+	for _, r := range roles {
+		for _, f := range admin.New(apiOptions(r), operations(r, api.Common{}, api.Gateway{}, api.Service{})...).Functions() {
 			if _, known := owners[f.Operation.ID]; known {
 				continue // Both roles have it, and in one process it does the same.
 			}
-			owners[f.Operation.ID] = role
+			owners[f.Operation.ID] = r
 			functions = append(functions, plugin.Operation{Group: f.Group, Name: f.Name, ID: f.Operation.ID, Input: f.Input, Result: f.Result})
 		}
 	}
@@ -46,11 +47,11 @@ func functionsOf(roles []Role) (functions []plugin.Operation, owners map[string]
 
 // Node implements plugin.Server.
 func (s *pluginServer) Node() plugin.Node {
-	role := s.app.opts.Roles[0]
-	if s.app.runs(Service) {
-		role = Service
+	r := s.app.opts.Roles[0]
+	if s.app.runs(role.Service) {
+		r = role.Service
 	}
-	return plugin.Node{ID: s.app.nodes[role].ID(), Role: pluginRoles[role], Version: version}
+	return plugin.Node{ID: s.app.nodes[r].ID(), Role: r, Version: version}
 }
 
 // Operations implements plugin.Server.
@@ -58,11 +59,11 @@ func (s *pluginServer) Operations() []plugin.Operation { return s.functions }
 
 // Call implements plugin.Server.
 func (s *pluginServer) Call(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error) {
-	role, known := s.owners[operation]
+	r, known := s.owners[operation]
 	if !known {
 		return nil, apierr.New(apierr.IllegalArgument, "there is no operation %q on this server", operation)
 	}
-	return s.app.apis[role].Invoke(ctx, admin.ByPlugin(by.ID), operation, input)
+	return s.app.apis[r].Invoke(ctx, admin.ByPlugin(by.ID), operation, input)
 }
 
 // Config implements plugin.Server.

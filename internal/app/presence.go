@@ -6,8 +6,9 @@ import (
 	"context"
 
 	"example.org/app/internal/cluster"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/link"
+	"example.org/app/internal/presence"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -33,10 +34,10 @@ func (a *App) startPresence(ctx context.Context) (err error) {
 
 // presenceNode is the node whose sessions the picture is about, if there is one.
 func (a *App) presenceNode() *cluster.Node {
-	if node := a.nodes[Gateway]; node != nil {
+	if node := a.nodes[role.Gateway]; node != nil {
 		return node
 	}
-	return a.nodes[Service]
+	return a.nodes[role.Service]
 }
 
 // disconnectUsers closes the sessions of users who were deleted or deactivated.

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/link"
+	"example.org/app/internal/presence"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -32,8 +32,8 @@ func TestDisconnect(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	a := apptest.Start(t, []app.Role{app.Service}, "app.cluster.nats.url="+server.URL(), "app.cluster.nats.token=secret")
-	node := clustertest.Join(t, clustertest.Connect(t, cluster.Options{URL: server.URL(), Token: "secret"}), cluster.NodeOptions{ID: "gate", Type: cluster.Gateway})
+	a := apptest.Start(t, []role.Role{role.Service}, "app.cluster.nats.url="+server.URL(), "app.cluster.nats.token=secret")
+	node := clustertest.Join(t, clustertest.Connect(t, cluster.Options{URL: server.URL(), Token: "secret"}), cluster.NodeOptions{ID: "gate", Type: role.Gateway})
 	gate, err := presence.Start(t.Context(), node, presence.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestDisconnect(t *testing.T) {
 	}
 	request := func(method, path, body string) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, a.URL(app.Service)+path, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), method, a.URL(role.Service)+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestDisconnect(t *testing.T) {
 		}
 	}
 	clustertest.Await(t, node.Cluster(), "the service to see the sessions", func() bool {
-		_, body := get(t, a.URL(app.Service)+"/users/online-infos/count", "app:app")
+		_, body := get(t, a.URL(role.Service)+"/users/online-infos/count", "app:app")
 		return strings.Contains(body, `"total":3`)
 	})
 	for id := range 2 {

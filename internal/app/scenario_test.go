@@ -13,9 +13,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"example.org/app/internal/apierr"
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
@@ -31,8 +31,8 @@ var generous = []string{
 
 func TestScenarios(t *testing.T) {
 	t.Run("one process", func(t *testing.T) {
-		a := apptest.Start(t, app.AllRoles, slices.Concat(generous, []string{"app.cluster.node.id=both"})...)
-		scenario.Run(t, &scenario.Place{Service: a.URL(app.Service), Gateways: []scenario.Gateway{gatewayOf(a, "both-gateway")}})
+		a := apptest.Start(t, role.All, slices.Concat(generous, []string{"app.cluster.node.id=both"})...)
+		scenario.Run(t, &scenario.Place{Service: a.URL(role.Service), Gateways: []scenario.Gateway{gatewayOf(a, "both-gateway")}})
 	})
 	t.Run("roles apart", func(t *testing.T) {
 		server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret"})
@@ -45,10 +45,10 @@ func TestScenarios(t *testing.T) {
 			}
 		})
 		set := slices.Concat(generous, []string{"app.store.url=" + storetest.PostgreSQLURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret"})
-		place := &scenario.Place{Service: apptest.Start(t, []app.Role{app.Service}, set...).URL(app.Service)}
+		place := &scenario.Place{Service: apptest.Start(t, []role.Role{role.Service}, set...).URL(role.Service)}
 		for i := range 2 {
 			node := fmt.Sprintf("gateway-%d", i)
-			a := apptest.Start(t, []app.Role{app.Gateway}, slices.Concat(set, []string{"app.cluster.node.id=" + node})...)
+			a := apptest.Start(t, []role.Role{role.Gateway}, slices.Concat(set, []string{"app.cluster.node.id=" + node})...)
 			place.Gateways = append(place.Gateways, gatewayOf(a, node))
 		}
 		scenario.Run(t, place)
@@ -56,7 +56,7 @@ func TestScenarios(t *testing.T) {
 }
 
 func gatewayOf(a *apptest.Server, node string) scenario.Gateway {
-	return scenario.Gateway{Node: node, Admin: a.URL(app.Gateway), WebSocket: a.ClientURLs()[0]}
+	return scenario.Gateway{Node: node, Admin: a.URL(role.Gateway), WebSocket: a.ClientURLs()[0]}
 }
 
 // TestTokenRestrictsRequests logs in with a token that allows messages alone.
@@ -67,7 +67,7 @@ func TestTokenRestrictsRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	const prefix = "app.gateway.session.identity-access-management."
-	a := apptest.Start(t, app.AllRoles, prefix+"type=JWT", prefix+"jwt.algorithm.hmac256.file-path="+file)
+	a := apptest.Start(t, role.All, prefix+"type=JWT", prefix+"jwt.algorithm.hmac256.file-path="+file)
 	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
 		"sub": "7", "authenticated": true, "statements": []any{map[string]any{"effect": "ALLOW", "actions": "CREATE", "resources": "MESSAGE"}},
 	}).SignedString(key)

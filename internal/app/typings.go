@@ -8,14 +8,15 @@ import (
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/javasdk"
 	"example.org/app/internal/plugin/typings"
+	"example.org/app/internal/role"
 )
 
 // Typings returns the generated files for authors of plugins by their paths in the source tree.
 func Typings() (map[string][]byte, error) {
 	var apis []typings.API
-	for _, role := range AllRoles {
-		functions, _ := functionsOf([]Role{role})
-		apis = append(apis, typings.API{Role: pluginRoles[role], OpenAPI: OpenAPI(role), Operations: functions})
+	for _, r := range role.All {
+		functions, _ := functionsOf([]role.Role{r})
+		apis = append(apis, typings.API{Role: r, OpenAPI: OpenAPI(r), Operations: functions})
 	}
 	files := map[string][]byte{}
 	for path, write := range map[string]func() ([]byte, error){

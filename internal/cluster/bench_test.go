@@ -13,6 +13,7 @@ import (
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/role"
 )
 
 type payload struct {
@@ -20,7 +21,7 @@ type payload struct {
 	Text   string
 }
 
-var echo = cluster.Endpoint[payload, payload]{Name: "bench.echo", Role: cluster.Service}
+var echo = cluster.Endpoint[payload, payload]{Name: "bench.echo", Role: role.Service}
 
 // BenchmarkCall measures calls with a small payload: within a process, over an embedded server without sockets, and
 // over a server in a process of its own.
@@ -45,8 +46,8 @@ func BenchmarkCall(b *testing.B) {
 		for _, callers := range []int{1, 16, 256} {
 			b.Run(fmt.Sprintf("%s/callers=%d", fabric.name, callers), func(b *testing.B) {
 				from, to := fabric.open(b)
-				caller := clustertest.Join(b, from, cluster.NodeOptions{Type: cluster.Gateway})
-				callee := clustertest.Join(b, to, cluster.NodeOptions{Type: cluster.Service})
+				caller := clustertest.Join(b, from, cluster.NodeOptions{Type: role.Gateway})
+				callee := clustertest.Join(b, to, cluster.NodeOptions{Type: role.Service})
 				err := cluster.Handle(callee, echo, func(_ context.Context, req *payload) (*payload, error) { return req, nil })
 				if err != nil {
 					b.Fatal(err)

@@ -22,6 +22,7 @@ import (
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/role"
 )
 
 func TestConnectRefuses(t *testing.T) {
@@ -61,9 +62,9 @@ func TestConnectRefuses(t *testing.T) {
 
 func TestListen(t *testing.T) {
 	host := clustertest.Connect(t, cluster.Options{Listen: "127.0.0.1:0", Token: "secret"})
-	clustertest.Join(t, host, cluster.NodeOptions{ID: "host", Type: cluster.Service})
+	clustertest.Join(t, host, cluster.NodeOptions{ID: "host", Type: role.Service})
 	guest := clustertest.Connect(t, cluster.Options{URL: host.ServerURL(), Token: "secret"})
-	clustertest.Join(t, guest, cluster.NodeOptions{ID: "guest", Type: cluster.Gateway})
+	clustertest.Join(t, guest, cluster.NodeOptions{ID: "guest", Type: role.Gateway})
 	clustertest.AwaitMembers(t, host, "guest", "host")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -77,7 +78,7 @@ func TestListenWithTLS(t *testing.T) {
 	host := clustertest.Connect(t, cluster.Options{Listen: "127.0.0.1:0", TLS: files})
 	url := strings.Replace(host.ServerURL(), "nats://", "tls://", 1)
 	guest := clustertest.Connect(t, cluster.Options{URL: url, TLS: files})
-	clustertest.Join(t, guest, cluster.NodeOptions{ID: "guest", Type: cluster.Gateway})
+	clustertest.Join(t, guest, cluster.NodeOptions{ID: "guest", Type: role.Gateway})
 	clustertest.AwaitMembers(t, host, "guest")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/role"
 )
 
 // retryPause is how long a request that nobody took waits before its second attempt: a node that has just become
@@ -29,7 +30,7 @@ type Endpoint[Req, Resp any] struct {
 	// Name is unique among the endpoints of a role: words of letters, digits, "_" and "-" with dots between them.
 	Name string
 	// Role is whose nodes handle the call. Empty means that the call goes to named nodes of any type only.
-	Role NodeType
+	Role role.Role
 	// Codec is JSON if nil.
 	Codec Codec
 	// Direct lets a caller in the same process run the handler in its own goroutine, which costs less. It is for handlers
@@ -44,8 +45,8 @@ func (e Endpoint[Req, Resp]) codec() Codec {
 	return e.Codec
 }
 
-func (c *Cluster) roleSubject(role NodeType, name string) string {
-	return c.prefix + "call." + string(role) + "." + name
+func (c *Cluster) roleSubject(r role.Role, name string) string {
+	return c.prefix + "call." + string(r) + "." + name
 }
 
 func (c *Cluster) nodeSubject(id, name string) string { return c.prefix + "node." + id + "." + name }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"example.org/app/internal/role"
 )
 
 // queueGroup is the name that makes the nodes of a role share their calls.
@@ -20,7 +22,7 @@ const queueGroup = "nodes"
 type handler struct {
 	node *Node
 	name string
-	role NodeType
+	role role.Role
 	// local works on values, remote on bytes.
 	local  func(ctx context.Context, req any) (any, error)
 	remote func(ctx context.Context, data []byte) ([]byte, error)

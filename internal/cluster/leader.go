@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 )
 
@@ -116,7 +117,7 @@ func (c *Cluster) awaitLeader(ctx context.Context, target Member, fence int64) (
 func (n *Node) RunAsLeader(name string, fn func(ctx context.Context, fence Fence) error) (stop func(), err error) {
 	e := n.election
 	if e == nil {
-		return nil, fmt.Errorf("run %q as leader: node %q is no %s with a store", name, n.id, Service)
+		return nil, fmt.Errorf("run %q as leader: node %q is no %s with a store", name, n.id, role.Service)
 	}
 	w := &work{name: name, fn: fn}
 	e.mu.Lock()

@@ -9,17 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// A NodeType is the role of a node.
-type NodeType string
-
-// The roles. The first two are those of this program; the others may stand in records that an administrator adds.
-const (
-	Gateway   NodeType = "GATEWAY"
-	Service   NodeType = "SERVICE"
-	AIServing NodeType = "AI_SERVING"
-	Mock      NodeType = "MOCK"
+	"example.org/app/internal/role"
 )
 
 const maxNameLength = 64
@@ -86,7 +77,7 @@ type Member struct {
 	NodeID           string
 	Zone, Name       string
 	Version          Version
-	Type             NodeType
+	Type             role.Role
 	Seed             bool
 	RegistrationDate time.Time
 	LeaderEligible   bool
@@ -110,7 +101,7 @@ type Status struct {
 
 // qualified reports whether the member may lead.
 func (m *Member) qualified() bool {
-	return m.Type == Service && m.LeaderEligible && m.Status.Active && m.Status.Healthy && m.Status.HasJoined
+	return m.Type == role.Service && m.LeaderEligible && m.Status.Active && m.Status.Healthy && m.Status.HasJoined
 }
 
 // compareCandidates puts the member first that should rather lead: the higher priority, the older registration, the

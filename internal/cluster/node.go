@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.org/app/internal/ids"
+	"example.org/app/internal/role"
 )
 
 // NodeOptions describe a node that joins.
@@ -22,7 +23,7 @@ type NodeOptions struct {
 	// ID is the node's id: 1 to 64 letters, digits, "_" or "-". An empty one is chosen at random, which is right
 	// wherever nobody needs to know the node again after a restart.
 	ID   string
-	Type NodeType
+	Type role.Role
 	// Zone, Name, Seed, LeaderEligible, Inactive and Priority hold until an administrator changes the record, and
 	// again when the node joins the next time.
 	Zone, Name           string
@@ -90,11 +91,11 @@ func (c *Cluster) Join(ctx context.Context, o NodeOptions) (*Node, error) {
 	if err := CheckNodeID(o.ID); err != nil {
 		return nil, fmt.Errorf("join the cluster: %w", err)
 	}
-	if o.Type != Gateway && o.Type != Service {
-		return nil, fmt.Errorf("join the cluster: node %q: type %q must be %s or %s", o.ID, o.Type, Gateway, Service)
+	if o.Type != role.Gateway && o.Type != role.Service {
+		return nil, fmt.Errorf("join the cluster: node %q: type %q must be %s or %s", o.ID, o.Type, role.Gateway, role.Service)
 	}
-	if o.LeaderEligible && (o.Type != Service || c.options.Store == nil) {
-		return nil, fmt.Errorf("join the cluster: node %q: only a node of type %s with a store can be eligible as leader", o.ID, Service)
+	if o.LeaderEligible && (o.Type != role.Service || c.options.Store == nil) {
+		return nil, fmt.Errorf("join the cluster: node %q: only a node of type %s with a store can be eligible as leader", o.ID, role.Service)
 	}
 	n := &Node{
 		cluster: c, options: o, id: o.ID, incarnation: rand.Text(), health: o.Health,
@@ -145,7 +146,7 @@ func (n *Node) join(ctx context.Context) error {
 	if err := Handle(n, pingEndpoint, n.ping); err != nil {
 		return err
 	}
-	if n.options.Type == Service && c.options.Store != nil {
+	if n.options.Type == role.Service && c.options.Store != nil {
 		n.election = newElection(n)
 		if err := n.election.handle(); err != nil {
 			return err
@@ -176,7 +177,7 @@ func (n *Node) firstRecord() record {
 func (n *Node) ID() string { return n.id }
 
 // Type returns the role of the node.
-func (n *Node) Type() NodeType { return n.options.Type }
+func (n *Node) Type() role.Role { return n.options.Type }
 
 // Cluster returns the connection that the node belongs to.
 func (n *Node) Cluster() *Cluster { return n.cluster }

@@ -13,6 +13,7 @@ import (
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/ids"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )
@@ -190,8 +191,8 @@ func TestNumberWithoutDatabase(t *testing.T) {
 func TestNodesHaveNumbers(t *testing.T) {
 	db := storetest.SQLite(t)
 	c := clustertest.Connect(t, cluster.Options{Store: db})
-	a := clustertest.Join(t, c, cluster.NodeOptions{Type: cluster.Gateway})
-	b := clustertest.Join(t, c, cluster.NodeOptions{Type: cluster.Service, LeaderEligible: true})
+	a := clustertest.Join(t, c, cluster.NodeOptions{Type: role.Gateway})
+	b := clustertest.Join(t, c, cluster.NodeOptions{Type: role.Service, LeaderEligible: true})
 	if a.IDs().Number() == b.IDs().Number() {
 		t.Errorf("both nodes have number %d", a.IDs().Number())
 	}

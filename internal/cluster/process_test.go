@@ -19,6 +19,7 @@ import (
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )
@@ -49,7 +50,7 @@ func runChild() {
 	if err != nil {
 		fail(err)
 	}
-	n, err := c.Join(ctx, cluster.NodeOptions{ID: o.ID, Type: cluster.Service, LeaderEligible: true, Priority: o.Priority})
+	n, err := c.Join(ctx, cluster.NodeOptions{ID: o.ID, Type: role.Service, LeaderEligible: true, Priority: o.Priority})
 	if err != nil {
 		fail(err)
 	}
@@ -198,10 +199,10 @@ func TestLeaderIsKilledAndPaused(t *testing.T) {
 	})
 
 	// A node with the id of the dead one may start now; one with the id of a live one may not.
-	if _, err := observer.Join(t.Context(), cluster.NodeOptions{ID: "c", Type: cluster.Gateway}); !errors.Is(err, cluster.ErrDuplicateNode) {
+	if _, err := observer.Join(t.Context(), cluster.NodeOptions{ID: "c", Type: role.Gateway}); !errors.Is(err, cluster.ErrDuplicateNode) {
 		t.Errorf("a second node c: %v", err)
 	}
-	clustertest.Join(t, observer, cluster.NodeOptions{ID: "a", Type: cluster.Gateway})
+	clustertest.Join(t, observer, cluster.NodeOptions{ID: "a", Type: role.Gateway})
 }
 
 func TestKilledNodeIsTakenOver(t *testing.T) {
@@ -212,15 +213,15 @@ func TestKilledNodeIsTakenOver(t *testing.T) {
 	clustertest.AwaitMembers(t, observer, "a")
 	// Paused, not killed: the new node waits for the silence to last, and the old one learns that it lost its id.
 	a.signal(t, syscall.SIGSTOP)
-	n := clustertest.Join(t, observer, cluster.NodeOptions{ID: "a", Type: cluster.Gateway})
+	n := clustertest.Join(t, observer, cluster.NodeOptions{ID: "a", Type: role.Gateway})
 	clustertest.Await(t, observer, "the record of the new node", func() bool {
 		m, ok := observer.Member("a")
-		return ok && m.Type == cluster.Gateway
+		return ok && m.Type == role.Gateway
 	})
 	a.signal(t, syscall.SIGCONT)
 	clustertest.Await(t, observer, "heartbeats of the new node", func() bool {
 		m, ok := observer.Member("a")
-		return ok && m.Type == cluster.Gateway && m.Status.LastHeartbeat.After(n.Member().RegistrationDate.Add(2*time.Second))
+		return ok && m.Type == role.Gateway && m.Status.LastHeartbeat.After(n.Member().RegistrationDate.Add(2*time.Second))
 	})
 	if err := n.Healthy(); err != nil {
 		t.Error(err)
@@ -231,7 +232,7 @@ func TestPausedServer(t *testing.T) {
 	server := clustertest.StartServer(t)
 	db := storetest.SQLite(t)
 	n := clustertest.Join(t, clustertest.Connect(t, clustertest.Fast(cluster.Options{URL: server.URL(), Store: db})),
-		cluster.NodeOptions{ID: "a", Type: cluster.Service, LeaderEligible: true})
+		cluster.NodeOptions{ID: "a", Type: role.Service, LeaderEligible: true})
 	first := awaitFence(t, n.Cluster(), "a")
 	clustertest.Await(t, n.Cluster(), "the leader to know it", n.IsLeader)
 	server.Pause(t)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/role"
 )
 
 // maxConflicts bounds how often a change of a record is tried again because somebody else was faster.
@@ -29,8 +30,8 @@ func (c *Cluster) AddMember(ctx context.Context, m Member) error {
 	if err := CheckNodeID(m.NodeID); err != nil {
 		return apierr.New(apierr.IllegalArgument, "%v", err)
 	}
-	if m.LeaderEligible && m.Type != Service {
-		return apierr.New(apierr.IllegalArgument, "only a node of type %s can be eligible as leader", Service)
+	if m.LeaderEligible && m.Type != role.Service {
+		return apierr.New(apierr.IllegalArgument, "only a node of type %s can be eligible as leader", role.Service)
 	}
 	m.ClusterID = c.options.ClusterID
 	m.Status.HasJoined = false
@@ -74,8 +75,8 @@ func (c *Cluster) UpdateMember(ctx context.Context, id string, change MemberChan
 		}
 		if err == nil {
 			change.apply(&r.Member)
-			if r.Member.LeaderEligible && r.Member.Type != Service {
-				return apierr.New(apierr.IllegalArgument, "only a node of type %s can be eligible as leader", Service)
+			if r.Member.LeaderEligible && r.Member.Type != role.Service {
+				return apierr.New(apierr.IllegalArgument, "only a node of type %s can be eligible as leader", role.Service)
 			}
 			_, err = b.update(ctx, memberKey+id, r, c.lifetime(&r.Member), revision)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/role"
 )
 
 // A Message is something published to a topic. Its payload is read only.
@@ -31,8 +32,8 @@ func (n *Node) Publish(ctx context.Context, topic string, payload []byte) error 
 }
 
 // PublishRole is Publish to the nodes of one role.
-func (n *Node) PublishRole(ctx context.Context, role NodeType, topic string, payload []byte) error {
-	return n.publish(ctx, "role."+string(role), topic, payload)
+func (n *Node) PublishRole(ctx context.Context, r role.Role, topic string, payload []byte) error {
+	return n.publish(ctx, "role."+string(r), topic, payload)
 }
 
 // PublishTo is Publish to the node with the id.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/link"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/wire"
 )
 

@@ -20,12 +20,12 @@ import (
 	"time"
 
 	"example.org/app/internal/cluster"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/config"
 	"example.org/app/internal/gateway/login"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/link"
 	"example.org/app/internal/metrics"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/ratelimit"
 	"example.org/app/internal/wire"
 )

@@ -19,12 +19,13 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/config"
 	"example.org/app/internal/gateway/login"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/link"
 	"example.org/app/internal/metrics"
+	"example.org/app/internal/presence"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
@@ -50,7 +51,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	w := &world{t: t, fabric: clustertest.Embedded(t), db: storetest.SQLite(t), release: make(chan struct{})}
-	w.service = clustertest.Join(t, clustertest.Connect(t, clustertest.Fast(w.fabric.Options)), cluster.NodeOptions{ID: "service", Type: cluster.Service})
+	w.service = clustertest.Join(t, clustertest.Connect(t, clustertest.Fast(w.fabric.Options)), cluster.NodeOptions{ID: "service", Type: role.Service})
 	if err := cluster.Handle(w.service, link.HandleRequest, w.answer); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func (w *world) gatewayOn(o cluster.Options, id string, set ...func(*config.Conf
 	if err != nil {
 		t.Fatal(err)
 	}
-	node := clustertest.Join(t, clustertest.Connect(t, clustertest.Fast(o)), cluster.NodeOptions{ID: id, Type: cluster.Gateway})
+	node := clustertest.Join(t, clustertest.Connect(t, clustertest.Fast(o)), cluster.NodeOptions{ID: id, Type: role.Gateway})
 	directory, err := presence.Start(ctx, node, presence.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,11 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/config"
 	"example.org/app/internal/gateway/login"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/im/session"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/wire"
 )
 

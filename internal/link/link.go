@@ -8,11 +8,12 @@ import (
 	"net/netip"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
 // HandleRequest lets a service answer a request of a client that a gateway does not answer itself.
-var HandleRequest = cluster.Endpoint[Request, Response]{Name: "client.request", Role: cluster.Service, Codec: codec{}, Direct: true}
+var HandleRequest = cluster.Endpoint[Request, Response]{Name: "client.request", Role: role.Service, Codec: codec{}, Direct: true}
 
 // A Request is a client's request as a gateway passes it on.
 type Request struct {
@@ -37,7 +38,7 @@ type Response struct {
 }
 
 // VerifyPassword asks a service whether a user may log in with a password.
-var VerifyPassword = cluster.Endpoint[Credentials, Verdict]{Name: "client.password", Role: cluster.Service}
+var VerifyPassword = cluster.Endpoint[Credentials, Verdict]{Name: "client.password", Role: role.Service}
 
 // Credentials are what somebody says to be.
 type Credentials struct {

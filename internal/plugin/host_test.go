@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store/storetest"
 )
 
@@ -29,7 +30,7 @@ type goHost struct {
 // script is a plugin of goHost.
 type script struct {
 	id, version string
-	servers     []Role
+	servers     []role.Role
 	// extensions has the functions of each extension by the names of methods and hooks.
 	extensions []functions
 	err        error
@@ -121,9 +122,9 @@ type world struct {
 	seen     []string
 }
 
-func newWorld(t *testing.T, roles ...Role) *world {
+func newWorld(t *testing.T, roles ...role.Role) *world {
 	if len(roles) == 0 {
-		roles = []Role{Gateway, Service}
+		roles = []role.Role{role.Gateway, role.Service}
 	}
 	w := &world{t: t, host: &goHost{scripts: make(map[string]script)}, settings: config.Default().Plugin}
 	w.Manager = NewManager(Options{

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/role"
 )
 
 // Load loads a plugin, which is not started by that. Errors are *apierr.Error.
@@ -88,7 +89,7 @@ func (m *Manager) newMember(p *Plugin, e Extension) *member {
 
 // suits checks that a plugin is made for this server.
 func (m *Manager) suits(p *Plugin) error {
-	if len(p.Servers) == 0 || slices.ContainsFunc(p.Servers, func(r Role) bool { return slices.Contains(m.opts.Roles, r) }) {
+	if len(p.Servers) == 0 || slices.ContainsFunc(p.Servers, func(r role.Role) bool { return slices.Contains(m.opts.Roles, r) }) {
 		return nil
 	}
 	return fmt.Errorf("plugin %q is made for %v, this server is %v", p.ID, p.Servers, m.opts.Roles)

@@ -13,12 +13,13 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 )
 
 // Options are what a Manager is built from.
 type Options struct {
 	// Roles are what this process does.
-	Roles []Role
+	Roles []role.Role
 	// Hosts run the plugins, one for each language.
 	Hosts []Host
 	// Settings returns the current settings.

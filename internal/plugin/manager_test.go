@@ -16,6 +16,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 )
 
 // adding adds a number to the request's id.
@@ -210,11 +211,11 @@ func TestTell(t *testing.T) {
 }
 
 func TestRejections(t *testing.T) {
-	w := newWorld(t, Service)
+	w := newWorld(t, role.Service)
 	storage := functions{class: "S", points: []*Point{StorageServiceProvider}}
 	w.addScript("good", script{id: "good", extensions: []functions{storage}})
 	w.host.scripts["same"] = script{id: "good"}
-	w.host.scripts["gateway"] = script{id: "gateway", servers: []Role{Gateway}}
+	w.host.scripts["gateway"] = script{id: "gateway", servers: []role.Role{role.Gateway}}
 	w.host.scripts["storage"] = script{id: "storage", extensions: []functions{storage}}
 	f := w.folder(nil)
 	load := func(source string) error {

@@ -6,6 +6,8 @@
 // It knows no language: a Host does. It knows no role and no rule: who calls an extension point does.
 package plugin
 
+import "example.org/app/internal/role"
+
 // A Language is what a plugin is written in.
 type Language string
 
@@ -15,20 +17,11 @@ const (
 	JavaScript Language = "JAVA_SCRIPT"
 )
 
-// A Role is what a server does; a plugin may be made for one role only.
-type Role string
-
-// The roles.
-const (
-	Gateway Role = "GATEWAY"
-	Service Role = "SERVICE"
-)
-
 // A Descriptor is what a plugin says of itself.
 type Descriptor struct {
 	// ID is never empty and distinguishes plugins.
 	ID                                      string
 	Version, Provider, License, Description string
 	// Servers are the roles that the plugin is made for; none is every role.
-	Servers []Role
+	Servers []role.Role
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 )
 
 // A Point is an extension point: moments at which the server calls extensions. It is declared once, here; the Java
@@ -15,7 +16,7 @@ type Point struct {
 	// Name is how plugins name it. Package completes it to the fully qualified name, which they may use as well.
 	Name, Package string
 	// Roles are where it is called.
-	Roles []Role
+	Roles []role.Role
 	// Singleton allows one started extension at a time.
 	Singleton bool
 	Doc       string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -53,55 +54,55 @@ func point(p Point) *Point {
 // The extension points.
 var (
 	AdminActionHandler = point(Point{
-		Name: "AdminActionHandler", Package: commonPackage, Roles: []Role{Gateway, Service},
+		Name: "AdminActionHandler", Package: commonPackage, Roles: []role.Role{role.Gateway, role.Service},
 		Doc:      "Sees what administrators do.",
 		Methods:  []*Method{HandleAdminAction},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.AdminActionHandler },
 	})
 	UserAuthenticator = point(Point{
-		Name: "UserAuthenticator", Package: gatewayPackage, Roles: []Role{Gateway},
+		Name: "UserAuthenticator", Package: gatewayPackage, Roles: []role.Role{role.Gateway},
 		Doc:      "Decides who may log in, before the way of authentication that is configured.",
 		Methods:  []*Method{Authenticate},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.UserAuthenticator },
 	})
 	UserOnlineStatusChangeHandler = point(Point{
-		Name: "UserOnlineStatusChangeHandler", Package: gatewayPackage, Roles: []Role{Gateway},
+		Name: "UserOnlineStatusChangeHandler", Package: gatewayPackage, Roles: []role.Role{role.Gateway},
 		Doc:      "Sees sessions begin and end on this gateway.",
 		Methods:  []*Method{GoOnline, GoOffline},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.UserOnlineStatusChangeHandler },
 	})
 	NotificationHandler = point(Point{
-		Name: "NotificationHandler", Package: gatewayPackage, Roles: []Role{Gateway},
+		Name: "NotificationHandler", Package: gatewayPackage, Roles: []role.Role{role.Gateway},
 		Doc:      "Sees what this gateway sends to users.",
 		Methods:  []*Method{HandleNotification},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.NotificationHandler },
 	})
 	ClientRequestHandler = point(Point{
-		Name: "ClientRequestHandler", Package: servicePackage, Roles: []Role{Service},
+		Name: "ClientRequestHandler", Package: servicePackage, Roles: []role.Role{role.Service},
 		Doc:      "Changes, answers or refuses requests of clients.",
 		Methods:  []*Method{TransformRequest, HandleRequest},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.ClientRequestHandler },
 	})
 	RequestHandlerResultHandler = point(Point{
-		Name: "RequestHandlerResultHandler", Package: servicePackage, Roles: []Role{Service},
+		Name: "RequestHandlerResultHandler", Package: servicePackage, Roles: []role.Role{role.Service},
 		Doc:      "Changes who is told of a request that succeeded, and sees who could not be told.",
 		Methods:  []*Method{BeforeNotify, AfterNotify},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.RequestHandlerResultHandler },
 	})
 	ExpiredMessageDeletionNotifier = point(Point{
-		Name: "ExpiredMessageDeletionNotifier", Package: servicePackage, Roles: []Role{Service},
+		Name: "ExpiredMessageDeletionNotifier", Package: servicePackage, Roles: []role.Role{role.Service},
 		Doc:      "Sees the messages that are about to be deleted because they are too old, and may keep some. Only the leader calls it.",
 		Methods:  []*Method{MessagesToDelete},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.ExpiredMessageDeletionNotifier },
 	})
 	StorageServiceProvider = point(Point{
-		Name: "StorageServiceProvider", Package: servicePackage, Roles: []Role{Service}, Singleton: true,
+		Name: "StorageServiceProvider", Package: servicePackage, Roles: []role.Role{role.Service}, Singleton: true,
 		Doc:      "Keeps pictures and attachments.",
 		Methods:  storageMethods,
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.StorageServiceProvider },
 	})
 	ConferenceServiceProvider = point(Point{
-		Name: "ConferenceServiceProvider", Package: servicePackage, Roles: []Role{Service}, Singleton: true,
+		Name: "ConferenceServiceProvider", Package: servicePackage, Roles: []role.Role{role.Service}, Singleton: true,
 		Doc:       "Holds meetings.",
 		Methods:   []*Method{CreateMeeting, CancelMeeting, CountActiveMeetings, AcceptMeetingInvitation},
 		Listeners: []*Listener{MeetingEnded},

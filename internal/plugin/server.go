@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"time"
+
+	"example.org/app/internal/role"
 )
 
 // A Server is what plugins can use of the server that they run in, the same in every language. Hosts offer it; the
@@ -35,7 +37,7 @@ type Server interface {
 type Node struct {
 	ID string
 	// Role is what it does; of a process with both roles it is the service.
-	Role    Role
+	Role    role.Role
 	Version string
 }
 

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"example.org/app/internal/cluster"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/link"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/wire"
 )
 

@@ -13,6 +13,7 @@ import (
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/link"
 	"example.org/app/internal/password"
+	"example.org/app/internal/role"
 	"example.org/app/internal/service"
 	"example.org/app/internal/store/storetest"
 )
@@ -37,13 +38,13 @@ func TestServePasswords(t *testing.T) {
 	}
 	options := clustertest.Fast(clustertest.Embedded(t).Options)
 	here := clustertest.Connect(t, options)
-	node := clustertest.Join(t, here, cluster.NodeOptions{ID: "service", Type: cluster.Service})
+	node := clustertest.Join(t, here, cluster.NodeOptions{ID: "service", Type: role.Service})
 	if err := service.ServePasswords(node, users); err != nil {
 		t.Fatal(err)
 	}
 	gateways := map[string]*cluster.Node{
-		"local":  clustertest.Join(t, here, cluster.NodeOptions{ID: "near", Type: cluster.Gateway}),
-		"remote": clustertest.Join(t, clustertest.Connect(t, options), cluster.NodeOptions{ID: "far", Type: cluster.Gateway}),
+		"local":  clustertest.Join(t, here, cluster.NodeOptions{ID: "near", Type: role.Gateway}),
+		"remote": clustertest.Join(t, clustertest.Connect(t, options), cluster.NodeOptions{ID: "far", Type: role.Gateway}),
 	}
 	for name, gateway := range gateways {
 		clustertest.Await(t, gateway.Cluster(), "an answer", func() bool {

@@ -17,6 +17,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -30,7 +31,7 @@ func (w *world) plugins(point string, functions ...string) *notebook {
 	}
 	settings := config.Default().Plugin
 	w.dispatcher.Plugins = plugin.NewManager(plugin.Options{
-		Roles: []plugin.Role{plugin.Service}, Hosts: []plugin.Host{host}, Logger: slog.New(slog.DiscardHandler),
+		Roles: []role.Role{role.Service}, Hosts: []plugin.Host{host}, Logger: slog.New(slog.DiscardHandler),
 		Settings: func() config.Plugin { return settings },
 	})
 	w.t.Cleanup(func() {

@@ -21,7 +21,6 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/conversation"
 	"example.org/app/internal/im/group"
@@ -31,6 +30,7 @@ import (
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/link"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )

@@ -18,7 +18,6 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/config"
 	"example.org/app/internal/ids"
 	"example.org/app/internal/im/conversation"
@@ -30,6 +29,8 @@ import (
 	"example.org/app/internal/link"
 	"example.org/app/internal/password"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/presence"
+	"example.org/app/internal/role"
 	"example.org/app/internal/service"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
@@ -108,13 +109,13 @@ func newWorldWith(t testing.TB, locations presence.Locations) *world {
 	})
 	c := clustertest.Connect(t, clustertest.Embedded(t).Options)
 	for _, id := range []string{"gateway1", "gateway2"} {
-		node := clustertest.Join(t, c, cluster.NodeOptions{ID: id, Type: cluster.Gateway})
+		node := clustertest.Join(t, c, cluster.NodeOptions{ID: id, Type: role.Gateway})
 		if err := cluster.Handle(node, link.Deliver, w.gateway(id)); err != nil {
 			t.Fatal(err)
 		}
 		w.nodes[id] = node
 	}
-	node := clustertest.Join(t, c, cluster.NodeOptions{ID: "service", Type: cluster.Service})
+	node := clustertest.Join(t, c, cluster.NodeOptions{ID: "service", Type: role.Service})
 	w.nodes["service"] = node
 	logger := slog.New(slog.DiscardHandler)
 	w.notifier = service.NewNotifier(node, w, logger, clock)

@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"example.org/app/internal/apierr"
-	"example.org/app/internal/cluster/presence"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )

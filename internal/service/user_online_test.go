@@ -14,8 +14,8 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/link"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/wire"
 )
 

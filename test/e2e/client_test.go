@@ -7,16 +7,16 @@ import (
 	"os/exec"
 	"testing"
 
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/role"
 )
 
 // TestJavaScriptClient lets a client chat that shares no code with the server.
 func TestJavaScriptClient(t *testing.T) {
-	s := apptest.Start(t, []app.Role{app.Gateway, app.Service})
+	s := apptest.Start(t, []role.Role{role.Gateway, role.Service})
 	cmd := exec.CommandContext(t.Context(), "node", "--test")
 	cmd.Dir = "client"
-	cmd.Env = append(os.Environ(), "APP_CLIENTS="+s.ClientURLs()[0], "APP_SERVICE="+s.URL(app.Service), "APP_GATEWAY="+s.URL(app.Gateway))
+	cmd.Env = append(os.Environ(), "APP_CLIENTS="+s.ClientURLs()[0], "APP_SERVICE="+s.URL(role.Service), "APP_GATEWAY="+s.URL(role.Gateway))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"testing"
 
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/role"
 )
 
 const guard = `class Guard extends AppExtension {
@@ -41,7 +41,7 @@ func startDebugged(t *testing.T) (s *apptest.Server, port string) {
 	if err := os.WriteFile(filepath.Join(dir, "guard.js"), []byte(guard), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return apptest.Start(t, []app.Role{app.Gateway, app.Service}, "app.plugin.dir="+dir, "app.plugin.js.debug.enabled=true",
+	return apptest.Start(t, []role.Role{role.Gateway, role.Service}, "app.plugin.dir="+dir, "app.plugin.js.debug.enabled=true",
 		"app.plugin.js.debug.inspect-host=127.0.0.1", "app.plugin.js.debug.inspect-port="+port), port
 }
 
@@ -50,7 +50,7 @@ func TestDebugger(t *testing.T) {
 	s, port := startDebugged(t)
 	cmd := exec.CommandContext(t.Context(), "node", "--test")
 	cmd.Dir = "debugger"
-	cmd.Env = append(os.Environ(), "APP_DEBUG_HOST=127.0.0.1", "APP_DEBUG_PORT="+port, "APP_SERVICE="+s.URL(app.Service))
+	cmd.Env = append(os.Environ(), "APP_DEBUG_HOST=127.0.0.1", "APP_DEBUG_PORT="+port, "APP_SERVICE="+s.URL(role.Service))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"example.org/app/internal/app"
+	"example.org/app/internal/role"
 )
 
 // devTools is the window of Chromium's DevTools, driven as people do: by mouse and keys.
@@ -133,7 +133,7 @@ func TestDevTools(t *testing.T) {
 
 	answered := make(chan error, 1)
 	go func() {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL(app.Service)+"/plugins", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL(role.Service)+"/plugins", nil)
 		if err == nil {
 			req.SetBasicAuth("app", "app")
 			var resp *http.Response

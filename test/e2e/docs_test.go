@@ -12,21 +12,21 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/role"
 )
 
 // TestDocumentationPage opens the documentation of the interface, logs in and
 // sends a request from the page, on both roles.
 func TestDocumentationPage(t *testing.T) {
-	server := apptest.Start(t, app.AllRoles)
+	server := apptest.Start(t, role.All)
 	for _, tt := range []struct {
-		role           app.Role
+		role           role.Role
 		tag, operation string
 		want           string
 	}{
-		{app.Service, "AdminController", "queryAdmins", `"loginName": "app"`},
-		{app.Gateway, "SystemController", "queryInfos", `"version": "dev"`},
+		{role.Service, "AdminController", "queryAdmins", `"loginName": "app"`},
+		{role.Gateway, "SystemController", "queryInfos", `"version": "dev"`},
 	} {
 		t.Run(string(tt.role), func(t *testing.T) {
 			ctx := openBrowser(t)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/role"
 )
 
 // TestTour runs every command of the README's tour and looks at its answer.
@@ -21,10 +21,10 @@ func TestTour(t *testing.T) {
 	_, tour, _ := strings.Cut(string(readme), "## A five-minute tour")
 	_, tour, _ = strings.Cut(tour, "in another terminal:\n\n```sh\n")
 	tour, _, _ = strings.Cut(tour, "```")
-	server := apptest.Start(t, app.AllRoles)
+	server := apptest.Start(t, role.All)
 	host := strings.NewReplacer(
-		"localhost:8510", strings.TrimPrefix(server.URL(app.Service), "http://"),
-		"localhost:9510", strings.TrimPrefix(server.URL(app.Gateway), "http://"),
+		"localhost:8510", strings.TrimPrefix(server.URL(role.Service), "http://"),
+		"localhost:9510", strings.TrimPrefix(server.URL(role.Gateway), "http://"),
 	)
 	commands := 0
 	for line := range strings.Lines(tour) {

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
 )
@@ -34,7 +34,7 @@ func Start(t *testing.T, file string, set ...string) *apptest.Server {
 	if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), code, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := apptest.Start(t, app.AllRoles, append([]string{"app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true"}, set...)...)
+	s := apptest.Start(t, role.All, append([]string{"app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true"}, set...)...)
 	for _, user := range []string{`{"id":5,"name":"Ann","password":"secret"}`, `{"id":6,"name":"Bob","password":"secret"}`} {
 		if status, body := Admin(t, s, "POST", "/users", user); status != 200 {
 			t.Fatalf("%d %s", status, body)
@@ -46,7 +46,7 @@ func Start(t *testing.T, file string, set ...string) *apptest.Server {
 // Admin sends a request as root.
 func Admin(t *testing.T, s *apptest.Server, method, target, body string) (int, string) {
 	t.Helper()
-	return Send(t, method, s.URL(app.Service)+target, "application/json", strings.NewReader(body))
+	return Send(t, method, s.URL(role.Service)+target, "application/json", strings.NewReader(body))
 }
 
 // Send sends a request and reads the answer.

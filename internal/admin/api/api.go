@@ -11,8 +11,6 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/cluster"
-	"example.org/app/internal/cluster/presence"
-	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/im/conversation"
@@ -22,6 +20,8 @@ import (
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
+	"example.org/app/internal/presence"
+	"example.org/app/internal/setting"
 )
 
 // Common are the parts that the operations of both roles work on.

@@ -19,7 +19,6 @@ import (
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/apierr"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/ids"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
@@ -27,6 +26,7 @@ import (
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/password"
 	"example.org/app/internal/permission"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )

@@ -11,6 +11,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/permission"
+	"example.org/app/internal/role"
 )
 
 const memberTag = "MemberController"
@@ -150,7 +151,7 @@ func (h memberHandlers) create(ctx context.Context, in *memberCreationInput) (ad
 		return admin.Done{}, apierr.New(apierr.IllegalArgument, "version: %v", err)
 	}
 	err = h.cluster.AddMember(ctx, cluster.Member{
-		NodeID: b.NodeID, Zone: b.Zone, Name: b.Name, Version: version, Type: cluster.NodeType(b.NodeType), Seed: b.IsSeed,
+		NodeID: b.NodeID, Zone: b.Zone, Name: b.Name, Version: version, Type: role.Role(b.NodeType), Seed: b.IsSeed,
 		LeaderEligible: b.IsLeaderEligible, RegistrationDate: b.RegistrationDate.Time, Priority: b.Priority,
 		MemberHost: b.MemberHost, MemberPort: b.MemberPort, AdminAPIAddress: b.AdminAPIAddress,
 		WSAddress: b.WSAddress, TCPAddress: b.TCPAddress, UDPAddress: b.UDPAddress,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/role"
 )
 
 // newCluster gives the harness a cluster of one service node called "here".
@@ -24,7 +25,7 @@ func (h *harness) newCluster() *cluster.Cluster {
 		h.t.Fatal(err)
 	}
 	node, err := c.Join(h.t.Context(), cluster.NodeOptions{
-		ID: "here", Type: cluster.Service, LeaderEligible: true, Version: version,
+		ID: "here", Type: role.Service, LeaderEligible: true, Version: version,
 		MemberHost: "10.0.0.5", AdminAPIAddress: "http://10.0.0.5:8510",
 	})
 	if err != nil {

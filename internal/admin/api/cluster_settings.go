@@ -10,9 +10,9 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/apierr"
-	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/config"
 	"example.org/app/internal/permission"
+	"example.org/app/internal/setting"
 )
 
 const settingTag = "SettingController"

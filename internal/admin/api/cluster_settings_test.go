@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"example.org/app/internal/cluster/setting"
 	"example.org/app/internal/config"
+	"example.org/app/internal/setting"
 )
 
 // newSettings gives the harness settings of its own home folder.

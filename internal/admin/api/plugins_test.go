@@ -21,6 +21,7 @@ import (
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 )
 
 // pluginHarness is what the operations on plugins work on.
@@ -35,7 +36,7 @@ func (h *harness) openPlugins() api.Plugins {
 	h.pluginSettings = config.Default().Plugin
 	settings := func() config.Plugin { return h.pluginSettings }
 	h.plugins = plugin.NewManager(plugin.Options{
-		Roles: []plugin.Role{plugin.Service, plugin.Gateway}, Hosts: []plugin.Host{lineHost{&h.pluginModules}},
+		Roles: []role.Role{role.Service, role.Gateway}, Hosts: []plugin.Host{lineHost{&h.pluginModules}},
 		Settings: settings, Logger: slog.New(slog.DiscardHandler),
 	})
 	var err error

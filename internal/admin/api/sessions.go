@@ -9,10 +9,10 @@ import (
 	"example.org/app/internal/admin"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/link"
 	"example.org/app/internal/permission"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/wire"
 )
 

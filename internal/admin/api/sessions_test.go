@@ -14,8 +14,9 @@ import (
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/link"
+	"example.org/app/internal/presence"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -39,7 +40,7 @@ func (h *harness) openSessions() {
 func startSessions(t *testing.T, l presence.Locations) (service *presence.Directory, gate, other *testGateway) {
 	t.Helper()
 	c := clustertest.Connect(t, cluster.Options{})
-	start := func(id string, typ cluster.NodeType) *presence.Directory {
+	start := func(id string, typ role.Role) *presence.Directory {
 		d, err := presence.Start(t.Context(), clustertest.Join(t, c, cluster.NodeOptions{ID: id, Type: typ}), presence.Options{Locations: l})
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +49,7 @@ func startSessions(t *testing.T, l presence.Locations) (service *presence.Direct
 		return d
 	}
 	gateway := func(id string) *testGateway {
-		g := &testGateway{presence: start(id, cluster.Gateway)}
+		g := &testGateway{presence: start(id, role.Gateway)}
 		g.presence.Attach(g)
 		if err := cluster.Handle(g.presence.Node(), link.Disconnect, g.disconnect); err != nil {
 			t.Fatal(err)
@@ -56,7 +57,7 @@ func startSessions(t *testing.T, l presence.Locations) (service *presence.Direct
 		return g
 	}
 	gate, other = gateway("gate"), gateway("other")
-	service = start("service", cluster.Service)
+	service = start("service", role.Service)
 	clustertest.AwaitMembers(t, c, "gate", "other", "service")
 	return service, gate, other
 }

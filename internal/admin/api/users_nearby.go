@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"example.org/app/internal/admin"
-	"example.org/app/internal/cluster/presence"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/store"
 )
 

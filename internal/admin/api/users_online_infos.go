@@ -9,11 +9,11 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/apierr"
-	"example.org/app/internal/cluster"
-	"example.org/app/internal/cluster/presence"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/link"
 	"example.org/app/internal/permission"
+	"example.org/app/internal/presence"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
@@ -84,7 +84,7 @@ func (h userOnlineInfoHandlers) count(_ context.Context, in *onlineUserCountQuer
 	}
 	c.NodeIDToUserCount = map[string]int32{}
 	for _, m := range h.presence.Node().Cluster().Members() {
-		if m.Type == cluster.Gateway && m.Status.HasJoined {
+		if m.Type == role.Gateway && m.Status.HasJoined {
 			c.NodeIDToUserCount[m.NodeID] = 0
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster/clustertest"
-	"example.org/app/internal/cluster/presence"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"

@@ -9,6 +9,7 @@ import (
 
 	"example.org/app/internal/app"
 	"example.org/app/internal/config"
+	"example.org/app/internal/role"
 )
 
 // Server is a running server.
@@ -20,7 +21,7 @@ type Server struct {
 
 // Start runs the roles on free ports of this machine, with a home folder of
 // their own, until the test ends. More properties may be given.
-func Start(t testing.TB, roles []app.Role, set ...string) *Server {
+func Start(t testing.TB, roles []role.Role, set ...string) *Server {
 	t.Helper()
 	c, err := config.Load(config.Options{Home: t.TempDir(), Set: append([]string{
 		"app.service.admin-api.http.port=0", "app.gateway.admin-api.http.port=0",

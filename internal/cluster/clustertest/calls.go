@@ -15,11 +15,12 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/role"
 )
 
 type greeting struct{ Text string }
 
-var greet = cluster.Endpoint[greeting, greeting]{Name: "test.greet", Role: cluster.Service}
+var greet = cluster.Endpoint[greeting, greeting]{Name: "test.greet", Role: role.Service}
 
 func handle(t testing.TB, n *cluster.Node, fn func(ctx context.Context, req *greeting) (*greeting, error)) {
 	t.Helper()
@@ -36,7 +37,7 @@ func named(n *cluster.Node) func(context.Context, *greeting) (*greeting, error) 
 // gateway joins a node that calls.
 func (s *suite) gateway(t testing.TB, id string, change func(o *cluster.Options)) *cluster.Node {
 	t.Helper()
-	return Join(t, s.connect(t, change), cluster.NodeOptions{ID: id, Type: cluster.Gateway})
+	return Join(t, s.connect(t, change), cluster.NodeOptions{ID: id, Type: role.Gateway})
 }
 
 // awaitCall calls until it succeeds: subscriptions of other connections take a moment to be known.
@@ -63,8 +64,8 @@ func (s *suite) both(t *testing.T, change func(o *cluster.Options), test func(t 
 	})
 	t.Run("Local", func(t *testing.T) {
 		c := s.connect(t, change)
-		caller := Join(t, c, cluster.NodeOptions{ID: "local-caller", Type: cluster.Gateway})
-		test(t, caller, Join(t, c, cluster.NodeOptions{ID: "local-callee", Type: cluster.Service}))
+		caller := Join(t, c, cluster.NodeOptions{ID: "local-caller", Type: role.Gateway})
+		test(t, caller, Join(t, c, cluster.NodeOptions{ID: "local-callee", Type: role.Service}))
 	})
 }
 
@@ -87,7 +88,7 @@ func testCall(t *testing.T, s *suite) {
 		if resp, err := cluster.CallNode(t.Context(), caller, callee.ID(), greet, &greeting{Text: "node"}); err != nil || resp.Text != "hello node" {
 			t.Errorf("response of the named node is %v, %v", resp, err)
 		}
-		double := cluster.Endpoint[wrapperspb.Int64Value, wrapperspb.Int64Value]{Name: "test.double", Role: cluster.Service, Codec: cluster.Protobuf}
+		double := cluster.Endpoint[wrapperspb.Int64Value, wrapperspb.Int64Value]{Name: "test.double", Role: role.Service, Codec: cluster.Protobuf}
 		err = cluster.Handle(callee, double, func(_ context.Context, req *wrapperspb.Int64Value) (*wrapperspb.Int64Value, error) {
 			return wrapperspb.Int64(2 * req.Value), nil
 		})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 )
 
@@ -127,14 +128,14 @@ func Join(t testing.TB, c *cluster.Cluster, o cluster.NodeOptions) *cluster.Node
 // service connects and joins a service node without leadership.
 func (s *suite) service(t testing.TB, id string, change func(o *cluster.Options)) *cluster.Node {
 	t.Helper()
-	return Join(t, s.connect(t, change), cluster.NodeOptions{ID: id, Type: cluster.Service})
+	return Join(t, s.connect(t, change), cluster.NodeOptions{ID: id, Type: role.Service})
 }
 
 // candidate connects and joins a service node that may lead.
 func (s *suite) candidate(t testing.TB, id string, priority int32) *cluster.Node {
 	t.Helper()
 	c := s.connect(t, func(o *cluster.Options) { o.Store = s.db() })
-	return Join(t, c, cluster.NodeOptions{ID: id, Type: cluster.Service, LeaderEligible: true, Priority: priority})
+	return Join(t, c, cluster.NodeOptions{ID: id, Type: role.Service, LeaderEligible: true, Priority: priority})
 }
 
 func leave(t testing.TB, n *cluster.Node) {

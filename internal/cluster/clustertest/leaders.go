@@ -13,6 +13,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 )
 
@@ -184,7 +185,7 @@ func testLeaderChurn(t *testing.T, s *suite) {
 			ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 			defer cancel()
 			for round := range 4 {
-				n, err := c.Join(ctx, cluster.NodeOptions{ID: id, Type: cluster.Service, LeaderEligible: true, Priority: int32(rand.IntN(3))})
+				n, err := c.Join(ctx, cluster.NodeOptions{ID: id, Type: role.Service, LeaderEligible: true, Priority: int32(rand.IntN(3))})
 				if err != nil {
 					t.Error(err)
 					return

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/role"
 )
 
 func testMemberJoin(t *testing.T, s *suite) {
@@ -23,14 +24,14 @@ func testMemberJoin(t *testing.T, s *suite) {
 		t.Fatal(err)
 	}
 	o := cluster.NodeOptions{
-		ID: "full", Type: cluster.Service, Zone: "z", Name: "n", Seed: true, Priority: 7, Version: version,
+		ID: "full", Type: role.Service, Zone: "z", Name: "n", Seed: true, Priority: 7, Version: version,
 		MemberHost: "10.0.0.1", MemberPort: 1234, AdminAPIAddress: "http://10.0.0.1:8510", WSAddress: "w", TCPAddress: "t", UDPAddress: "u",
 	}
 	n := Join(t, s.connect(t, nil), o)
 	AwaitMembers(t, observer, "full")
 	got, _ := observer.Member("full")
 	want := cluster.Member{
-		ClusterID: cluster.DefaultClusterID, NodeID: "full", Zone: "z", Name: "n", Version: version, Type: cluster.Service, Seed: true,
+		ClusterID: cluster.DefaultClusterID, NodeID: "full", Zone: "z", Name: "n", Version: version, Type: role.Service, Seed: true,
 		Priority: 7, MemberHost: "10.0.0.1", MemberPort: 1234, AdminAPIAddress: "http://10.0.0.1:8510", WSAddress: "w",
 		TCPAddress: "t", UDPAddress: "u", Status: cluster.Status{HasJoined: true, Healthy: true, Active: true},
 	}
@@ -52,7 +53,7 @@ func testMemberJoin(t *testing.T, s *suite) {
 		}
 	})
 	defer stop()
-	random := Join(t, n.Cluster(), cluster.NodeOptions{Type: cluster.Gateway})
+	random := Join(t, n.Cluster(), cluster.NodeOptions{Type: role.Gateway})
 	if err := cluster.CheckNodeID(random.ID()); err != nil {
 		t.Error(err)
 	}
@@ -60,7 +61,7 @@ func testMemberJoin(t *testing.T, s *suite) {
 	AwaitMembers(t, observer, random.ID())
 	Await(t, observer, "the event of the node that left", gone.Load)
 	for _, id := range []string{"a b", "ä", strings.Repeat("x", 65), "a.b", "*"} {
-		if _, err := observer.Join(t.Context(), cluster.NodeOptions{ID: id, Type: cluster.Gateway}); err == nil || !strings.Contains(err.Error(), "letters, digits") {
+		if _, err := observer.Join(t.Context(), cluster.NodeOptions{ID: id, Type: role.Gateway}); err == nil || !strings.Contains(err.Error(), "letters, digits") {
 			t.Errorf("node id %q: error %v", id, err)
 		}
 	}
@@ -69,18 +70,18 @@ func testMemberJoin(t *testing.T, s *suite) {
 func testMemberDuplicate(t *testing.T, s *suite) {
 	first := s.gateway(t, "same", nil)
 	second := s.connect(t, nil)
-	_, err := second.Join(t.Context(), cluster.NodeOptions{ID: "same", Type: cluster.Gateway})
+	_, err := second.Join(t.Context(), cluster.NodeOptions{ID: "same", Type: role.Gateway})
 	if !errors.Is(err, cluster.ErrDuplicateNode) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("second node: %v", err)
 	}
-	if _, err := first.Cluster().Join(t.Context(), cluster.NodeOptions{ID: "same", Type: cluster.Service}); !errors.Is(err, cluster.ErrDuplicateNode) {
+	if _, err := first.Cluster().Join(t.Context(), cluster.NodeOptions{ID: "same", Type: role.Service}); !errors.Is(err, cluster.ErrDuplicateNode) {
 		t.Errorf("second node of the process: %v", err)
 	}
 	if err := first.Healthy(); err != nil {
 		t.Errorf("first node: %v", err)
 	}
 	leave(t, first)
-	Join(t, second, cluster.NodeOptions{ID: "same", Type: cluster.Gateway})
+	Join(t, second, cluster.NodeOptions{ID: "same", Type: role.Gateway})
 }
 
 func testMemberExpiry(t *testing.T, s *suite) {
@@ -92,9 +93,9 @@ func testMemberExpiry(t *testing.T, s *suite) {
 		}
 	})
 	defer stop()
-	live := Join(t, c, cluster.NodeOptions{ID: "live", Type: cluster.Gateway})
+	live := Join(t, c, cluster.NodeOptions{ID: "live", Type: role.Gateway})
 	for id, seed := range map[string]bool{"seed": true, "leaf": false} {
-		m := cluster.Member{NodeID: id, Type: cluster.Gateway, Seed: seed}
+		m := cluster.Member{NodeID: id, Type: role.Gateway, Seed: seed}
 		if err := c.AddMember(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
@@ -106,14 +107,14 @@ func testMemberExpiry(t *testing.T, s *suite) {
 
 func testMemberTakeOver(t *testing.T, s *suite) {
 	c := s.connect(t, nil)
-	if err := c.AddMember(t.Context(), cluster.Member{NodeID: "planned", Type: cluster.Service, Name: "by hand"}); err != nil {
+	if err := c.AddMember(t.Context(), cluster.Member{NodeID: "planned", Type: role.Service, Name: "by hand"}); err != nil {
 		t.Fatal(err)
 	}
 	AwaitMembers(t, c, "planned")
 	if m, _ := c.Member("planned"); m.Status.HasJoined {
 		t.Error("a record that was added has joined")
 	}
-	Join(t, c, cluster.NodeOptions{ID: "planned", Type: cluster.Service, Name: "itself"})
+	Join(t, c, cluster.NodeOptions{ID: "planned", Type: role.Service, Name: "itself"})
 	Await(t, c, "the node in the place of the record", func() bool {
 		m, _ := c.Member("planned")
 		return m.Status.HasJoined && m.Name == "itself"
@@ -123,7 +124,7 @@ func testMemberTakeOver(t *testing.T, s *suite) {
 func testMemberAdministration(t *testing.T, s *suite) {
 	admin := s.connect(t, nil)
 	active := make(chan bool, 10)
-	n := Join(t, s.connect(t, nil), cluster.NodeOptions{ID: "node", Type: cluster.Service, OnActive: func(a bool) { active <- a }})
+	n := Join(t, s.connect(t, nil), cluster.NodeOptions{ID: "node", Type: role.Service, OnActive: func(a bool) { active <- a }})
 	AwaitMembers(t, admin, "node")
 	before := n.Member()
 	name, zone, yes, no, priority := "new name", "new zone", true, false, int32(9)
@@ -187,7 +188,7 @@ func testMemberAdministration(t *testing.T, s *suite) {
 	if err := admin.AddMember(t.Context(), cluster.Member{NodeID: "node"}); !errors.Is(err, cluster.ErrMemberExists) {
 		t.Errorf("add an existing node: %v", err)
 	}
-	for _, m := range []cluster.Member{{NodeID: "a b"}, {NodeID: "g", Type: cluster.Gateway, LeaderEligible: true}} {
+	for _, m := range []cluster.Member{{NodeID: "a b"}, {NodeID: "g", Type: role.Gateway, LeaderEligible: true}} {
 		if err := admin.AddMember(t.Context(), m); err == nil {
 			t.Errorf("member %+v was added", m)
 		}
@@ -198,7 +199,7 @@ func testMemberHealth(t *testing.T, s *suite) {
 	observer := s.connect(t, nil)
 	var sick atomic.Bool
 	n := Join(t, s.connect(t, func(o *cluster.Options) { o.HeartbeatInterval = time.Hour }), cluster.NodeOptions{
-		ID: "node", Type: cluster.Service, Health: func(context.Context) error {
+		ID: "node", Type: role.Service, Health: func(context.Context) error {
 			if sick.Load() {
 				panic("ill")
 			}

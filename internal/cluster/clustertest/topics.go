@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/role"
 )
 
 const topic = "test.topic"
@@ -57,7 +58,7 @@ func testTopicFanOut(t *testing.T, s *suite) {
 		to      []string
 	}{
 		{"all", func() error { return sender.Publish(t.Context(), topic, []byte("all")) }, []string{"gateway", "service"}},
-		{"role", func() error { return sender.PublishRole(t.Context(), cluster.Service, topic, []byte("role")) }, []string{"service"}},
+		{"role", func() error { return sender.PublishRole(t.Context(), role.Service, topic, []byte("role")) }, []string{"service"}},
 		{"node", func() error { return sender.PublishTo(t.Context(), "gateway", topic, []byte("node")) }, []string{"gateway"}},
 		{"end", func() error { return sender.Publish(t.Context(), topic, []byte("end")) }, []string{"gateway", "service"}},
 	} {
@@ -83,7 +84,7 @@ func testTopicOrder(t *testing.T, s *suite) {
 	awaitTopic(t, sender, receiver, messages)
 	publish := []func(payload []byte) error{
 		func(p []byte) error { return sender.Publish(t.Context(), topic, p) },
-		func(p []byte) error { return sender.PublishRole(t.Context(), cluster.Service, topic, p) },
+		func(p []byte) error { return sender.PublishRole(t.Context(), role.Service, topic, p) },
 		func(p []byte) error { return sender.PublishTo(t.Context(), "receiver", topic, p) },
 	}
 	for i := range count {
@@ -110,7 +111,7 @@ func testTopicSlow(t *testing.T, s *suite) {
 		t.Fatal(err)
 	}
 	// Another subscriber on the same connection gets everything.
-	others := subscribe(t, Join(t, slow.Cluster(), cluster.NodeOptions{ID: "quick", Type: cluster.Gateway}))
+	others := subscribe(t, Join(t, slow.Cluster(), cluster.NodeOptions{ID: "quick", Type: role.Gateway}))
 	Await(t, sender.Cluster(), "dropped messages", func() bool {
 		if err := sender.Publish(t.Context(), topic, nil); err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/config"
 	"example.org/app/internal/link"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -171,7 +172,7 @@ func TestFailuresAreLogged(t *testing.T) {
 
 func TestPassword(t *testing.T) {
 	c := clustertest.Connect(t, clustertest.Fast(clustertest.Embedded(t).Options))
-	gateway := clustertest.Join(t, c, cluster.NodeOptions{ID: "gateway", Type: cluster.Gateway})
+	gateway := clustertest.Join(t, c, cluster.NodeOptions{ID: "gateway", Type: role.Gateway})
 	s := settings(func(s *config.IdentityAccessManagement) { s.Type = config.LoginPassword })
 	a := openWith(t, Options{Settings: func() config.IdentityAccessManagement { return s }, Node: gateway})
 	authenticate := func(userID int64, password *string) apierr.Code {
@@ -187,7 +188,7 @@ func TestPassword(t *testing.T) {
 		t.Errorf("without service: got %v", got)
 	}
 
-	node := clustertest.Join(t, c, cluster.NodeOptions{ID: "service", Type: cluster.Service})
+	node := clustertest.Join(t, c, cluster.NodeOptions{ID: "service", Type: role.Service})
 	err := cluster.Handle(node, link.VerifyPassword, func(_ context.Context, c *link.Credentials) (*link.Verdict, error) {
 		switch {
 		case c.UserID == 5:

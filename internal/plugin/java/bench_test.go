@@ -13,6 +13,7 @@ import (
 
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -21,7 +22,7 @@ func BenchmarkTransform(b *testing.B) {
 	w := newWorld(b, nil)
 	settings := config.Default().Plugin
 	manager := plugin.NewManager(plugin.Options{
-		Roles: []plugin.Role{plugin.Service}, Hosts: []plugin.Host{w.Host}, Logger: slog.New(slog.DiscardHandler), Settings: func() config.Plugin { return settings },
+		Roles: []role.Role{role.Service}, Hosts: []plugin.Host{w.Host}, Logger: slog.New(slog.DiscardHandler), Settings: func() config.Plugin { return settings },
 	})
 	defer func() {
 		if err := manager.Close(context.Background()); err != nil {

@@ -19,6 +19,7 @@ import (
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/java/javatest"
+	"example.org/app/internal/role"
 )
 
 // freePort finds a port that nobody uses.
@@ -97,7 +98,7 @@ func TestDebugger(t *testing.T) {
 	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: port} })
 	settings := config.Default().Plugin
 	manager := plugin.NewManager(plugin.Options{
-		Roles: []plugin.Role{plugin.Service}, Hosts: []plugin.Host{w.Host}, Logger: slog.New(slog.DiscardHandler), Settings: func() config.Plugin { return settings },
+		Roles: []role.Role{role.Service}, Hosts: []plugin.Host{w.Host}, Logger: slog.New(slog.DiscardHandler), Settings: func() config.Plugin { return settings },
 	})
 	defer func() {
 		if err := manager.Close(context.Background()); err != nil {

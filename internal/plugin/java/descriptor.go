@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 )
 
 // A descriptor is what a jar says of itself.
@@ -20,13 +21,6 @@ type descriptor struct {
 	plugin.Descriptor
 	// class is the class of the plugin.
 	class string
-}
-
-// serverNames are the spellings of the roles.
-var serverNames = map[string]plugin.Role{
-	"GATEWAY": plugin.Gateway, "app-gateway": plugin.Gateway,
-	"SERVICE": plugin.Service, "app-service": plugin.Service,
-	"AI_SERVING": "AI_SERVING", "app-ai-serving": "AI_SERVING",
 }
 
 // parseDescriptor reads a descriptor. Keys that it does not know are the business of others.
@@ -113,12 +107,12 @@ func (d *descriptor) addServers(n *yaml.Node, fail func(n *yaml.Node, format str
 	}
 	for _, item := range names {
 		s := strings.TrimSpace(item.Value)
-		role, ok := serverNames[s]
+		r, ok := role.OfServer(s)
 		if !ok {
 			return fail(item, "%q is neither GATEWAY (app-gateway) nor SERVICE (app-service)", shorten(s))
 		}
-		if !slices.Contains(d.Servers, role) {
-			d.Servers = append(d.Servers, role)
+		if !slices.Contains(d.Servers, r) {
+			d.Servers = append(d.Servers, r)
 		}
 	}
 	return nil

@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 )
 
 func TestDescriptor(t *testing.T) {
-	full := descriptor{class: "b.C", Descriptor: plugin.Descriptor{ID: "a", Version: "1.20", Provider: "me", License: "MIT", Description: "What it is.", Servers: []plugin.Role{plugin.Service, plugin.Gateway}}}
+	full := descriptor{class: "b.C", Descriptor: plugin.Descriptor{ID: "a", Version: "1.20", Provider: "me", License: "MIT", Description: "What it is.", Servers: []role.Role{role.Service, role.Gateway}}}
 	for _, c := range []struct {
 		name, text string
 		want       descriptor

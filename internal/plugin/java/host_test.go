@@ -19,6 +19,7 @@ import (
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/java/javatest"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -70,7 +71,7 @@ type server struct {
 func newServer() *server { return &server{values: map[string]string{}} }
 
 func (s *server) Node() plugin.Node {
-	return plugin.Node{ID: "node-1", Role: plugin.Service, Version: "v1"}
+	return plugin.Node{ID: "node-1", Role: role.Service, Version: "v1"}
 }
 func (s *server) Operations() []plugin.Operation { return nil }
 func (s *server) Storage() plugin.Storage        { return s }

@@ -10,6 +10,7 @@ import (
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/typings"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -35,7 +36,7 @@ func looker() *plugin.Point {
 		Result: reflect.TypeFor[[]int32](),
 	}
 	quiet := &plugin.Method{Name: "quiet", Doc: "Says nothing.", Params: []plugin.Param{{Name: "on", Type: reflect.TypeFor[bool]()}}}
-	p := &plugin.Point{Name: "Looker", Package: "p.q", Roles: []plugin.Role{plugin.Gateway}, Doc: "Looks at things.", Methods: []*plugin.Method{m, quiet}}
+	p := &plugin.Point{Name: "Looker", Package: "p.q", Roles: []role.Role{role.Gateway}, Doc: "Looks at things.", Methods: []*plugin.Method{m, quiet}}
 	m.Point, quiet.Point = p, p
 	return p
 }
@@ -127,7 +128,7 @@ func TestOperations(t *testing.T) {
 			"Thing": {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string", "enum": ["A", "B"]}, "odd-name": {"type": "integer", "format": "int32"}, "parts": {"type": "array", "items": {"type": "string"}}}},
 			"ThingCreation": {"type": "object", "properties": {"size": {"type": "number", "format": "double"}}},
 			"Unused": {"type": "object", "properties": {"x": {"type": "string"}}}}}}`
-	api := typings.API{Role: plugin.Service, OpenAPI: []byte(doc), Operations: []plugin.Operation{
+	api := typings.API{Role: role.Service, OpenAPI: []byte(doc), Operations: []plugin.Operation{
 		{Group: "things", Name: "query", ID: "queryThings"}, {Group: "things", Name: "create", ID: "createThing"},
 	}}
 	files, err := Files([]*plugin.Point{looker()}, api)

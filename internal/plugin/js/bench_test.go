@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -44,7 +45,7 @@ func BenchmarkTransform(b *testing.B) {
 		}
 		settings, registry := config.Default().Plugin, metrics.New(metrics.BuildInfo{})
 		m := plugin.NewManager(plugin.Options{
-			Roles: []plugin.Role{plugin.Service}, Hosts: []plugin.Host{h}, Logger: slog.New(slog.DiscardHandler),
+			Roles: []role.Role{role.Service}, Hosts: []plugin.Host{h}, Logger: slog.New(slog.DiscardHandler),
 			Settings: func() config.Plugin { return settings },
 			Observe: func(p *plugin.Plugin, extension string, m *plugin.Method, d time.Duration, outcome string) {
 				registry.Plugins().Observe(p.ID, extension, m.Point.Name, m.Name, outcome, d)

@@ -12,6 +12,7 @@ import (
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js/engine"
+	"example.org/app/internal/role"
 )
 
 // load makes the engine, runs the source and reads what the plugin says of itself.
@@ -242,13 +243,6 @@ func (m *module) readDescriptor(class, object engine.Value) error {
 	return nil
 }
 
-// serverNames are the spellings of the roles.
-var serverNames = map[string]plugin.Role{
-	"GATEWAY": plugin.Gateway, "app-gateway": plugin.Gateway,
-	"SERVICE": plugin.Service, "app-service": plugin.Service,
-	"AI_SERVING": "AI_SERVING", "app-ai-serving": "AI_SERVING",
-}
-
 func (m *module) readServers(v engine.Value, key, where string) error {
 	x, err := m.t.anyFromJS(v)
 	if err != nil {
@@ -271,12 +265,12 @@ func (m *module) readServers(v engine.Value, key, where string) error {
 	}
 	for _, s := range list {
 		s = strings.TrimSpace(s)
-		role, ok := serverNames[s]
+		r, ok := role.OfServer(s)
 		if !ok {
 			return m.refuse(where, "getDescriptor(): %s names %q, which is neither GATEWAY (app-gateway) nor SERVICE (app-service)", key, shorten(s))
 		}
-		if !slices.Contains(m.descriptor.Servers, role) {
-			m.descriptor.Servers = append(m.descriptor.Servers, role)
+		if !slices.Contains(m.descriptor.Servers, r) {
+			m.descriptor.Servers = append(m.descriptor.Servers, r)
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 )
 
 // memoryStorage keeps values in memory.
@@ -116,7 +117,7 @@ func TestServer(t *testing.T) {
 		mu.Unlock()
 	}
 	h, _ := newHost(t, Options{Server: testServer{
-		node: plugin.Node{ID: "n1", Role: plugin.Service, Version: "1.0"},
+		node: plugin.Node{ID: "n1", Role: role.Service, Version: "1.0"},
 		operations: []plugin.Operation{
 			{Group: "users", Name: "query", ID: "queryUsers", Input: reflect.TypeFor[usersInput](), Result: reflect.TypeFor[usersResult]()},
 			{Group: "users", Name: "remove", ID: "deleteUsers"},

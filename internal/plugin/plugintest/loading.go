@@ -11,6 +11,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 )
 
 func testDescriptor(t *testing.T, w *world) {
@@ -19,7 +20,7 @@ func testDescriptor(t *testing.T, w *world) {
 		t.Errorf("the descriptor is %+v", d)
 	}
 	servers := slices.Sorted(slices.Values(d.Servers))
-	if !slices.Equal(servers, []plugin.Role{plugin.Gateway, plugin.Service}) {
+	if !slices.Equal(servers, []role.Role{role.Gateway, role.Service}) {
 		t.Errorf("it is made for %v", d.Servers)
 	}
 	d = w.load(Life).Descriptor()
@@ -105,16 +106,16 @@ func testLoadingThatIsCancelled(t *testing.T, w *world) {
 }
 
 func testRoles(t *testing.T, w *world) {
-	service := w.manager(plugin.Service)
+	service := w.manager(role.Service)
 	_, err := service.Load(t.Context(), w.host.Language(), w.source(ForGateway))
-	if e, ok := errors.AsType[*apierr.Error](err); !ok || e.Code != apierr.IllegalArgument || !strings.Contains(e.Reason, string(plugin.Gateway)) || !strings.Contains(e.Reason, string(plugin.Service)) {
+	if e, ok := errors.AsType[*apierr.Error](err); !ok || e.Code != apierr.IllegalArgument || !strings.Contains(e.Reason, string(role.Gateway)) || !strings.Contains(e.Reason, string(role.Service)) {
 		t.Errorf("a plugin for the other role: %v", err)
 	}
 	if len(service.Plugins()) != 0 {
 		t.Error("it is listed")
 	}
 	w.start(service, Echo)
-	gateway := w.manager(plugin.Gateway)
+	gateway := w.manager(role.Gateway)
 	w.start(gateway, ForGateway)
 	if answer, ok, err := plugin.Ask[bool](t.Context(), gateway, plugin.Authenticate, &plugin.UserLoginInfo{}); !answer || !ok || err != nil {
 		t.Errorf("authenticate: %v %v %v", answer, ok, err)

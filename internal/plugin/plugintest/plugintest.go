@@ -17,6 +17,7 @@ import (
 
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 )
 
 // A Language is a host that the suite runs with, and the fixtures that are written for it.
@@ -138,9 +139,9 @@ type sharedHost struct {
 func (h sharedHost) Close(context.Context) error { return h.close() }
 
 // manager returns a manager of the host. It is closed at the end of the test.
-func (w *world) manager(roles ...plugin.Role) *plugin.Manager {
+func (w *world) manager(roles ...role.Role) *plugin.Manager {
 	if len(roles) == 0 {
-		roles = []plugin.Role{plugin.Gateway, plugin.Service}
+		roles = []role.Role{role.Gateway, role.Service}
 	}
 	m := plugin.NewManager(plugin.Options{
 		Roles: roles, Hosts: []plugin.Host{sharedHost{w.host, w.close}}, Logger: slog.New(slog.DiscardHandler),

@@ -13,6 +13,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store/storetest"
 )
 
@@ -50,7 +51,7 @@ type userResult struct {
 }
 
 func (s *server) Node() plugin.Node {
-	return plugin.Node{ID: "node-1", Role: plugin.Service, Version: "1.0.0"}
+	return plugin.Node{ID: "node-1", Role: role.Service, Version: "1.0.0"}
 }
 
 func (s *server) Operations() []plugin.Operation {

@@ -8,11 +8,12 @@ import (
 	"maps"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 )
 
 // An API is the admin interface of one role.
 type API struct {
-	Role       plugin.Role
+	Role       role.Role
 	Operations []plugin.Operation
 	// OpenAPI is its document.
 	OpenAPI []byte

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -29,7 +30,7 @@ func TestPoints(t *testing.T) {
 		Params: []plugin.Param{{Name: "what", Doc: "What.", Type: typeOf[*sample]()}, {Name: "where", Doc: "Where.", Type: typeOf[*int64](), Optional: true}},
 		Result: typeOf[[]int32](),
 	}
-	point := &plugin.Point{Name: "Looker", Package: "p", Roles: []plugin.Role{plugin.Gateway}, Doc: "Looks at things.", Methods: []*plugin.Method{m}}
+	point := &plugin.Point{Name: "Looker", Package: "p", Roles: []role.Role{role.Gateway}, Doc: "Looks at things.", Methods: []*plugin.Method{m}}
 	out, err := Points([]*plugin.Point{point})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,7 @@ func TestFunctions(t *testing.T) {
 	doc := `{"paths": {"/things": {"get": {"operationId": "queryThings", "parameters": [{"in": "query", "name": "ids", "schema": {"type": "array", "items": {"type": "integer", "format": "int64"}}}],
 		"responses": {"200": {"content": {"application/json": {"schema": {"properties": {"data": {"$ref": "#/components/schemas/Thing"}}}}}}}}}},
 		"components": {"schemas": {"Thing": {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string", "enum": ["A", "B"]}, "rest": {"type": "object", "additionalProperties": {"type": "integer", "format": "int32"}}}}}}}`
-	api := API{Role: plugin.Service, Operations: []plugin.Operation{{Group: "things", Name: "query", ID: "queryThings"}}, OpenAPI: []byte(doc)}
+	api := API{Role: role.Service, Operations: []plugin.Operation{{Group: "things", Name: "query", ID: "queryThings"}}, OpenAPI: []byte(doc)}
 	out, err := Functions(api, api)
 	if err != nil {
 		t.Fatal(err)

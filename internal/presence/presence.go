@@ -24,6 +24,7 @@ import (
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/geo"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -102,7 +103,7 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 		d.table.changed = d.follow
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
-	if node.Type() == cluster.Gateway {
+	if node.Type() == role.Gateway {
 		d.own = newOwn(d.gateways.addOwn(node))
 	}
 	if err := cluster.Handle(node, activitiesEndpoint, d.activities); err != nil {

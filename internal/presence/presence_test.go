@@ -20,6 +20,7 @@ import (
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -98,7 +99,7 @@ type peer struct {
 	node *cluster.Node
 }
 
-func start(t testing.TB, o cluster.Options, id string, typ cluster.NodeType, changes ...func(*Options)) *peer {
+func start(t testing.TB, o cluster.Options, id string, typ role.Role, changes ...func(*Options)) *peer {
 	t.Helper()
 	c := clustertest.Connect(t, clustertest.Fast(o))
 	return startOn(t, clustertest.Join(t, c, cluster.NodeOptions{ID: id, Type: typ}), changes...)
@@ -169,7 +170,7 @@ func awaitPeers(t testing.TB, peers ...*peer) {
 }
 
 func testOpen(t *testing.T, f *clustertest.Fabric) {
-	g, s := start(t, f.Options, "g", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
+	g, s := start(t, f.Options, "g", role.Gateway), start(t, f.Options, "s", role.Service)
 	want := Session{
 		UserID: -5, Device: wire.DeviceType_IOS, ID: 7, NodeID: "g", Version: 1, IP: netip.MustParseAddr("2001:db8::1"),
 		LoginDate: time.UnixMilli(1700000000123).UTC(), Details: map[string]string{"token": "x", "": ""},
@@ -238,7 +239,7 @@ func testOpen(t *testing.T, f *clustertest.Fabric) {
 
 // testOpenClose looks after each change, when the news of it may be early or late.
 func testOpenClose(t *testing.T, f *clustertest.Fabric) {
-	g, s := start(t, f.Options, "g", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
+	g, s := start(t, f.Options, "g", role.Gateway), start(t, f.Options, "s", role.Service)
 	awaitPeers(t, g, s)
 	var group sync.WaitGroup
 	for user := range int64(16) {
@@ -273,7 +274,7 @@ func testOpenClose(t *testing.T, f *clustertest.Fabric) {
 }
 
 func testOpenConflicts(t *testing.T, f *clustertest.Fabric) {
-	a, b := start(t, f.Options, "a", cluster.Gateway), start(t, f.Options, "b", cluster.Gateway)
+	a, b := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway)
 	awaitPeers(t, a, b)
 	desktop, phone := session(1, wire.DeviceType_DESKTOP, 10, a), session(1, wire.DeviceType_ANDROID, 11, a)
 	a.open(t, desktop)
@@ -316,7 +317,7 @@ func testOpenConflicts(t *testing.T, f *clustertest.Fabric) {
 }
 
 func testOpenTogether(t *testing.T, f *clustertest.Fabric) {
-	a, b, s := start(t, f.Options, "a", cluster.Gateway), start(t, f.Options, "b", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
+	a, b, s := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway), start(t, f.Options, "s", role.Service)
 	awaitPeers(t, a, b, s)
 	const users = 40
 	var group sync.WaitGroup
@@ -350,7 +351,7 @@ func testOpenTogether(t *testing.T, f *clustertest.Fabric) {
 }
 
 func testOpenRefused(t *testing.T, f *clustertest.Fabric) {
-	a, b := start(t, f.Options, "a", cluster.Gateway), start(t, f.Options, "b", cluster.Gateway)
+	a, b := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway)
 	awaitPeers(t, a, b)
 	refused := errors.New("somebody is there")
 	decide := func(current Entry) ([]wire.DeviceType, error) {
@@ -382,7 +383,7 @@ func testOpenRefused(t *testing.T, f *clustertest.Fabric) {
 }
 
 func testStatus(t *testing.T, f *clustertest.Fabric) {
-	g, s := start(t, f.Options, "g", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
+	g, s := start(t, f.Options, "g", role.Gateway), start(t, f.Options, "s", role.Service)
 	awaitPeers(t, g, s)
 	if online, err := s.SetStatus(t.Context(), 1, wire.UserStatus_BUSY); online || err != nil {
 		t.Error(online, err)
@@ -404,7 +405,7 @@ func testStatus(t *testing.T, f *clustertest.Fabric) {
 }
 
 func testActivity(t *testing.T, f *clustertest.Fabric) {
-	a, b, s := start(t, f.Options, "a", cluster.Gateway), start(t, f.Options, "b", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
+	a, b, s := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway), start(t, f.Options, "s", role.Service)
 	awaitPeers(t, a, b, s)
 	sessions := []Session{
 		session(1, wire.DeviceType_DESKTOP, 5, a), session(2, wire.DeviceType_DESKTOP, 6, b),
@@ -428,7 +429,7 @@ func testActivity(t *testing.T, f *clustertest.Fabric) {
 
 // testLeave has a gateway leave with its sessions open.
 func testLeave(t *testing.T, f *clustertest.Fabric) {
-	a, b, s := start(t, f.Options, "a", cluster.Gateway), start(t, f.Options, "b", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
+	a, b, s := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway), start(t, f.Options, "s", role.Service)
 	awaitPeers(t, a, b, s)
 	stays := session(2, wire.DeviceType_IOS, 3, b)
 	a.open(t, session(1, wire.DeviceType_DESKTOP, 1, a))
@@ -454,7 +455,7 @@ func testLeave(t *testing.T, f *clustertest.Fabric) {
 
 // testOutage takes the server away and brings it back empty, twice.
 func testOutage(t *testing.T, f *clustertest.Fabric) {
-	a, b, s := start(t, f.Options, "a", cluster.Gateway), start(t, f.Options, "b", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
+	a, b, s := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway), start(t, f.Options, "s", role.Service)
 	peers := []*peer{a, b, s}
 	awaitPeers(t, peers...)
 	const users = 200
@@ -539,7 +540,7 @@ func testOutage(t *testing.T, f *clustertest.Fabric) {
 
 // testGhost leaves a session in the bucket that its gateway does not have, as a lost answer does.
 func testGhost(t *testing.T, f *clustertest.Fabric) {
-	g := start(t, f.Options, "g", cluster.Gateway)
+	g := start(t, f.Options, "g", role.Gateway)
 	ghost := session(1, wire.DeviceType_DESKTOP, 1, g)
 	ghost.gateway = g.own.gateway
 	b, err := g.current(t.Context())
@@ -567,7 +568,7 @@ func testGhost(t *testing.T, f *clustertest.Fabric) {
 
 // testMany opens ten thousand sessions at two gateways.
 func testMany(t *testing.T, f *clustertest.Fabric) {
-	a, b, s := start(t, f.Options, "a", cluster.Gateway), start(t, f.Options, "b", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
+	a, b, s := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway), start(t, f.Options, "s", role.Service)
 	awaitPeers(t, a, b, s)
 	const users = 10_000
 	var group sync.WaitGroup
@@ -602,7 +603,7 @@ func testMany(t *testing.T, f *clustertest.Fabric) {
 	}
 	everybody(s)
 	// A node that comes later knows them when it has started.
-	late := start(t, f.Options, "late", cluster.Service)
+	late := start(t, f.Options, "late", role.Service)
 	if total, _ := late.Count(); total != users {
 		t.Errorf("a node that came later knows %d users", total)
 	}
@@ -653,7 +654,7 @@ func (c *cuttable) set(cut bool) {
 func TestPartition(t *testing.T) {
 	f := clustertest.Embedded(t)
 	line := &cuttable{Options: f.Options}
-	a, b := start(t, cluster.Options{Server: line}, "a", cluster.Gateway), start(t, f.Options, "b", cluster.Gateway)
+	a, b := start(t, cluster.Options{Server: line}, "a", role.Gateway), start(t, f.Options, "b", role.Gateway)
 	awaitPeers(t, a, b)
 	taken, stays := session(1, wire.DeviceType_DESKTOP, 1, a), session(2, wire.DeviceType_DESKTOP, 2, a)
 	goes := session(3, wire.DeviceType_IOS, 3, a)
@@ -687,7 +688,7 @@ func TestPartition(t *testing.T) {
 
 func TestStartFails(t *testing.T) {
 	f := clustertest.Embedded(t)
-	n := clustertest.Join(t, clustertest.Connect(t, clustertest.Fast(f.Options)), cluster.NodeOptions{ID: "g", Type: cluster.Gateway})
+	n := clustertest.Join(t, clustertest.Connect(t, clustertest.Fast(f.Options)), cluster.NodeOptions{ID: "g", Type: role.Gateway})
 	f.Stop(t)
 	clustertest.Await(t, n.Cluster(), "the outage", func() bool { return n.Cluster().Healthy() != nil })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

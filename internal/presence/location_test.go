@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
-	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -20,8 +20,8 @@ func at(longitude, latitude float32, millis int64) Position {
 
 func testPosition(t *testing.T, f *clustertest.Fabric) {
 	perDevice := func(o *Options) { o.Locations.PerDevice = true }
-	g, s := start(t, f.Options, "g", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
-	devices := start(t, f.Options, "devices", cluster.Service, perDevice)
+	g, s := start(t, f.Options, "g", role.Gateway), start(t, f.Options, "s", role.Service)
+	devices := start(t, f.Options, "devices", role.Service, perDevice)
 	awaitPeers(t, devices, g, s)
 	desktop, phone := session(1, wire.DeviceType_DESKTOP, 1, g), session(1, wire.DeviceType_IOS, 2, g)
 	desktop.Position = &Position{Longitude: 13.400, Latitude: 52.5, Date: time.UnixMilli(1)}
@@ -116,7 +116,7 @@ func testPosition(t *testing.T, f *clustertest.Fabric) {
 }
 
 func TestPositionsOff(t *testing.T) {
-	g := start(t, clustertest.Embedded(t).Options, "g", cluster.Gateway, func(o *Options) { o.Locations = Locations{} })
+	g := start(t, clustertest.Embedded(t).Options, "g", role.Gateway, func(o *Options) { o.Locations = Locations{} })
 	s := session(1, wire.DeviceType_DESKTOP, 1, g)
 	s.Position = &Position{Longitude: 1}
 	g.open(t, s)

@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
 // BenchmarkLocate finds the gateways of users, half of whom are online, among 20,000 sessions at two gateways.
 func BenchmarkLocate(b *testing.B) {
 	f := clustertest.Embedded(b)
-	gateways := []*peer{start(b, f.Options, "a", cluster.Gateway), start(b, f.Options, "b", cluster.Gateway)}
+	gateways := []*peer{start(b, f.Options, "a", role.Gateway), start(b, f.Options, "b", role.Gateway)}
 	awaitPeers(b, gateways...)
 	const online = 20_000
 	d := gateways[0].Directory
@@ -47,7 +47,7 @@ func BenchmarkOpen(b *testing.B) {
 		for _, callers := range []int{1, 64} {
 			b.Run(fmt.Sprintf("%s/callers=%d", name, callers), func(b *testing.B) {
 				f := fabric(b)
-				g, s := start(b, f.Options, "g", cluster.Gateway), start(b, f.Options, "s", cluster.Service)
+				g, s := start(b, f.Options, "g", role.Gateway), start(b, f.Options, "s", role.Service)
 				awaitPeers(b, g, s)
 				var next atomic.Int64
 				var group sync.WaitGroup

@@ -13,6 +13,7 @@ import (
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -33,7 +34,7 @@ func runChild() {
 	}
 	c, err := cluster.Connect(ctx, clustertest.Fast(cluster.Options{URL: os.Getenv(childVariable)}))
 	fail(err)
-	n, err := c.Join(ctx, cluster.NodeOptions{ID: "child", Type: cluster.Gateway})
+	n, err := c.Join(ctx, cluster.NodeOptions{ID: "child", Type: role.Gateway})
 	fail(err)
 	d, err := Start(ctx, n, Options{})
 	fail(err)
@@ -49,7 +50,7 @@ func runChild() {
 // TestKill kills a gateway, whose sessions must vanish for all others.
 func TestKill(t *testing.T) {
 	server := clustertest.StartServer(t)
-	g := start(t, cluster.Options{URL: server.URL()}, "g", cluster.Gateway)
+	g := start(t, cluster.Options{URL: server.URL()}, "g", role.Gateway)
 	command := exec.Command(os.Args[0], "-test.run=^$")
 	command.Env = append(os.Environ(), childVariable+"="+server.URL())
 	command.Stderr = os.Stderr

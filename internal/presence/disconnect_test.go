@@ -15,6 +15,7 @@ import (
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/link"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
@@ -40,7 +41,7 @@ func (c *closer) take() []link.Disconnection {
 }
 
 func testDisconnect(t *testing.T, f *clustertest.Fabric) {
-	a, b, s := start(t, f.Options, "a", cluster.Gateway), start(t, f.Options, "b", cluster.Gateway), start(t, f.Options, "s", cluster.Service)
+	a, b, s := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway), start(t, f.Options, "s", role.Service)
 	awaitPeers(t, a, b, s)
 	closers := map[string]*closer{}
 	for _, p := range []*peer{a, b} {

@@ -12,6 +12,7 @@ import (
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/link"
+	"example.org/app/internal/role"
 )
 
 const (
@@ -33,7 +34,7 @@ func (d *Directory) Disconnect(ctx context.Context, what link.Disconnection) (cl
 	var group sync.WaitGroup
 	requests := pieces(what)
 	for _, m := range d.node.Cluster().Members() {
-		if m.Type != cluster.Gateway || !m.Status.HasJoined {
+		if m.Type != role.Gateway || !m.Status.HasJoined {
 			continue
 		}
 		group.Go(func() {
