@@ -15,9 +15,12 @@ LDFLAGS    := -s -w \
 	-X example.org/app/internal/app.buildTime=$(BUILD_TIME)
 
 GO       ?= go
-LINT     := .tools/golangci-lint
 PACKAGES := ./...
 ARGS     ?=
+
+# Pinned tools in modules of their own. go tool builds each once and keeps it in Go's build cache.
+LINT      := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
+GOTESTSUM := $(GO) tool -modfile=tools/test/go.mod gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg
 
 .PHONY: help
 help: ## Show this list
@@ -44,50 +47,41 @@ run: build ## Build and start both roles on embedded defaults; ARGS='--set app.x
 	@exec bin/app all $(ARGS)
 
 .PHONY: test
-test: setup lint unit openapi-lint ## Set up what is needed, then test everything
+test: setup unit openapi-lint ## Set up what is needed, then test everything
 
+# Without a JDK the tests of Java plugins are skipped, and the last lines name them. APP_TEST_REQUIRE=java makes that an error.
 .PHONY: setup
 setup: ## Find or install what the tests need
-	@scripts/need go postgresql chromium node slapd jdk maven
+	@scripts/need go cc postgresql chromium node slapd
+	@scripts/need --optional jdk maven
 
+NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger sdk/js)
+
+# Many tests wait for other processes most of the time: three packages keep two processors busy. The time limit is for a
+# machine that hangs, not for a slow one.
 .PHONY: unit
-unit: $(JAVA_JARS)/.tested test/e2e/client/node_modules sdk/js/node_modules test/e2e/debugger/node_modules ## Run the Go tests of both storage engines with the race detector
-	$(GO) vet $(PACKAGES)
-	# Many tests wait for other processes most of the time: three packages keep two processors busy.
-	$(GO) test -race -p 3 -timeout 15m $(PACKAGES)
+unit: $(JAVA_JARS)/.tested $(NODE_MODULES) ## Run the Go tests of both storage engines with the race detector
+	scripts/with-tools $(GOTESTSUM) -- -race -p 3 -timeout 60m $(PACKAGES)
 
-test/e2e/client/node_modules: test/e2e/client/package-lock.json
-	@scripts/need node
-	cd test/e2e/client && npm ci --silent
-	@touch $@
+# The inner loop: no race detector, no packages that start many processes, and the short form of long tests.
+.PHONY: test-quick
+test-quick: $(JAVA_JARS)/.built ## Run the fast tests, in under two minutes
+	@scripts/need go postgresql
+	scripts/with-tools $(GOTESTSUM) -- -short $$($(GO) list $(PACKAGES) | grep -vE '/test/(e2e|fault)$$|/plugin/java$$|/cmd/app$$')
 
-sdk/js/node_modules: sdk/js/package-lock.json
+%/node_modules: %/package-lock.json
 	@scripts/need node
-	cd sdk/js && npm ci --silent
-	@touch $@
-
-test/e2e/debugger/node_modules: test/e2e/debugger/package-lock.json
-	@scripts/need node
-	cd test/e2e/debugger && npm ci --silent
+	cd $(@D) && $(CURDIR)/scripts/with-tools npm ci --silent
 	@touch $@
 
 .PHONY: lint
-lint: $(LINT) ## Lint the Go code
+lint: ## Lint the Go code
 	$(LINT) run $(PACKAGES)
 	$(LINT) fmt --diff
 
-$(LINT): tools/go.mod tools/go.sum
-	cd tools && $(GO) build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-
 .PHONY: openapi-lint
 openapi-lint: build tools/openapi/node_modules ## Lint the OpenAPI documents of both roles
-	@scripts/need node
-	scripts/lint-openapi
-
-tools/openapi/node_modules: tools/openapi/package-lock.json
-	@scripts/need node
-	cd tools/openapi && npm ci --silent
-	@touch $@
+	scripts/with-tools scripts/lint-openapi
 
 .PHONY: bench
 bench: $(JAVA_JARS)/.built ## Run the benchmarks
@@ -98,6 +92,12 @@ bench: $(JAVA_JARS)/.built ## Run the benchmarks
 chaos: ## Kill gateways and services under clients for a minute
 	APP_TEST_CHAOS_SECONDS=60 $(GO) test -count 1 -run TestChaos -v ./test/fault
 
+# RELEASE is the Debian release, MIRROR its package mirror; JDK a JDK of this machine to show to the bare one.
+.PHONY: fresh
+fresh: ## Run make run and make test in a bare Debian, as root
+	@scripts/need go debootstrap
+	scripts/fresh
+
 .PHONY: docs
 docs: build ## Write the generated files anew: codes, configuration reference, OpenAPI golden files, types for plugins
 	$(GO) generate ./...
@@ -105,5 +105,5 @@ docs: build ## Write the generated files anew: codes, configuration reference, O
 	UPDATE_GOLDEN=1 $(GO) test ./internal/app -run Golden
 
 .PHONY: clean
-clean: ## Remove what was built; data/, log/ and plugins/ stay
-	rm -rf bin .tools $(JAVA_JARS)/*.jar $(JAVA_JARS)/.built $(JAVA_JARS)/.tested sdk/java/target sdk/java/*/target examples/plugins/java/*/target tools/openapi/node_modules test/e2e/client/node_modules sdk/js/node_modules test/e2e/debugger/node_modules
+clean: ## Remove what was built; data/, log/, plugins/ and the cache of tools stay
+	rm -rf bin .tools $(JAVA_JARS)/*.jar $(JAVA_JARS)/.built $(JAVA_JARS)/.tested sdk/java/target sdk/java/*/target examples/plugins/java/*/target tools/openapi/node_modules $(NODE_MODULES)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"example.org/app/internal/plugin/java/javatest"
 )
 
 // output runs the program until it ends.
@@ -92,6 +94,9 @@ func TestPluginCheck(t *testing.T) {
 		{"dev without a file", []string{"dev", filepath.Join(dir, "none.js")}, 1, "", "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.stderr == "the Java host is up" {
+				javatest.Home(t)
+			}
 			code, out, errs := output(t, append([]string{"plugin"}, tt.args...)...)
 			if code != tt.code || !strings.Contains(out, tt.stdout) || !strings.Contains(errs, tt.stderr) || tt.stderr == "" && errs != "" {
 				t.Errorf("exit code %d, output %s, errors %s", code, out, errs)

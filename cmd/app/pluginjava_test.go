@@ -14,17 +14,19 @@ import (
 	"testing"
 
 	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/java/javatest"
+	"example.org/app/test/need"
 )
 
 // maven runs Maven on a project with a JDK that is new enough.
 func maven(t *testing.T, project string) {
 	t.Helper()
-	home, err := exec.CommandContext(t.Context(), filepath.Join("..", "..", "scripts", "jdk")).Output()
-	if err != nil {
-		t.Fatalf("find a JDK: %v", err)
+	home := javatest.Home(t)
+	if _, err := exec.LookPath("mvn"); err != nil {
+		need.Skip(t, "java", err)
 	}
 	cmd := exec.CommandContext(t.Context(), "mvn", "--batch-mode", "--quiet", "--no-transfer-progress", "-f", project, "package")
-	cmd.Env = append(os.Environ(), "JAVA_HOME="+strings.TrimSpace(string(home)))
+	cmd.Env = append(os.Environ(), "JAVA_HOME="+home)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("mvn package: %v\n%s", err, out)
 	}
@@ -32,6 +34,7 @@ func maven(t *testing.T, project string) {
 
 // TestPluginNewJava builds a new plugin as its author does, its test included, and lets a host load it.
 func TestPluginNewJava(t *testing.T) {
+	javatest.Home(t)
 	dir := t.TempDir()
 	if code, out, errs := output(t, "plugin", "new", "--java", "two-words", "--dir", dir); code != 0 || !strings.Contains(out, "mvn -f "+filepath.Join(dir, "two-words")+" package") {
 		t.Fatalf("%d %s %s", code, out, errs)
@@ -141,6 +144,7 @@ func TestProtobufVersion(t *testing.T) {
 	if found := regexp.MustCompile("<protobuf.version>(.*)</protobuf.version>").FindSubmatch(pom); found == nil || string(found[1]) != protobufVersion {
 		t.Errorf("the SDK has another version than %s: %s", protobufVersion, found)
 	}
+	javatest.Home(t)
 	if _, err := java.Jar(java.TestJar); err != nil {
 		t.Errorf("make unit builds the jars first: %v", err)
 	}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.org/app/test/need"
 )
 
 // A terminal is what a program prints.
@@ -64,7 +66,10 @@ func TestPluginTutorial(t *testing.T) {
 func TestJavaPluginTutorial(t *testing.T) {
 	home, err := exec.CommandContext(t.Context(), "../../scripts/jdk").Output()
 	if err != nil {
-		t.Fatalf("find a JDK: %v", err)
+		need.Skip(t, "java", err)
+	}
+	if _, err := exec.LookPath("mvn"); err != nil {
+		need.Skip(t, "java", err)
 	}
 	t.Setenv("JAVA_HOME", strings.TrimSpace(string(home)))
 	runTutorial(t, "Five minutes in Java", 11)

@@ -27,6 +27,7 @@ var descriptors = map[plugintest.Fixture]string{
 
 // TestSuite runs what every language must pass, with a JVM for each test.
 func TestSuite(t *testing.T) {
+	javatest.Home(t)
 	sources := javatest.Sources(t, "testdata/suite")
 	plugintest.Run(t, plugintest.Language{
 		Suffix: ".jar",

@@ -9,11 +9,13 @@ import (
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/java/javatest"
 )
 
 // newJava makes a host of Java that is closed at the end of the test.
 func newJava(t testing.TB, log *logged) *java.Host {
 	t.Helper()
+	javatest.Home(t)
 	h, err := java.New(java.Options{Folder: t.TempDir(), Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/java/javatest"
 )
 
 // told is a plugin whose handle runs the code that the request names.
@@ -80,6 +81,7 @@ func TestNoJava(t *testing.T) {
 	m := load(t, h, told(""))
 	fails(t, m, "Java.type('java.lang.Object')", `Java.type("java.lang.Object"): classes of Java cannot be used on this server: it runs no plugins in Java`)
 
+	javatest.Home(t)
 	j, err := java.New(java.Options{Home: t.TempDir(), Folder: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +135,7 @@ func waitForCalls(t testing.TB, j *java.Host, n int64) {
 }
 
 func TestJavaDiesTooOften(t *testing.T) {
+	javatest.Home(t)
 	j, err := java.New(java.Options{Folder: t.TempDir(), Crashes: 2, CrashWindow: patience * 100})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-module example.org/app/tools
+module example.org/app/tools/lint
 
 go 1.26.0
 

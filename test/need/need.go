@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package need decides what becomes of a test whose programs are missing on this machine. It is for tests only.
+package need
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Variable is the environment variable that lists what must not be missing, separated by commas.
+const Variable = "APP_TEST_REQUIRE"
+
+// Skip skips the test because something is missing, or fails it if APP_TEST_REQUIRE names what is missing. The name is
+// the one that make test shows in its last lines.
+func Skip(t testing.TB, name string, reason any) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv(Variable), ","), name) {
+		t.Fatalf("%s is missing, and %s names it: %v", name, Variable, reason)
+	}
+	t.Skipf("without %s: %v", name, reason)
+}
