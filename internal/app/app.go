@@ -142,7 +142,7 @@ func (a *App) start(ctx context.Context) error {
 			return err
 		}
 	}
-	a.logger.Info("ready", "roles", a.opts.Roles, "version", version, "millis", time.Since(a.started).Milliseconds())
+	a.logger.Info("ready", "roles", role.Names(a.opts.Roles), "version", version, "millis", time.Since(a.started).Milliseconds())
 	return nil
 }
 
@@ -157,7 +157,7 @@ func (a *App) checkHome(context.Context) error {
 // name is what stands for @ROLE in file names.
 func (a *App) name() string {
 	if len(a.opts.Roles) == 1 {
-		return "app-" + string(a.opts.Roles[0])
+		return "app-" + a.opts.Roles[0].Name()
 	}
 	return "app"
 }

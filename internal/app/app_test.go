@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +117,9 @@ func TestOneRole(t *testing.T) {
 	}
 	if status, _ := get(t, a.URL(role.Service)+"/admins", ""); status != 200 {
 		t.Errorf("without authentication: %d", status)
+	}
+	if _, err := os.Stat(filepath.Join(a.LogDir(), "app-service.log")); err != nil {
+		t.Errorf("the name of the log file: %v", err)
 	}
 }
 

@@ -34,14 +34,11 @@ func (a *App) pluginSettings() config.Plugin { return a.live.Current().Plugin }
 func (a *App) buildPlugins(ctx context.Context) (err error) {
 	c := a.opts.Config.Plugin
 	opts := plugin.Options{
-		Settings: a.pluginSettings, Logger: a.logger,
+		Roles: a.opts.Roles, Settings: a.pluginSettings, Logger: a.logger,
 		Observe: func(p *plugin.Plugin, extension string, m *plugin.Method, d time.Duration, outcome string) {
 			a.metrics.Plugins().Observe(p.ID, extension, m.Point.Name, m.Name, outcome, d)
 		},
 		Gone: func(p *plugin.Plugin, extension string) { a.metrics.Plugins().Forget(p.ID, extension) },
-	}
-	for _, r := range a.opts.Roles {
-		opts.Roles = append(opts.Roles, r)
 	}
 	if c.Enabled {
 		javaHost, err := a.newJavaHost(c.Java)

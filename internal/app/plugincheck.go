@@ -63,12 +63,9 @@ func CheckPlugin(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err err
 func (o CheckOptions) server() (*checkServer, plugin.Options) {
 	c := o.Config.Plugin
 	server := &checkServer{config: o.Config}
-	opts := plugin.Options{Settings: func() config.Plugin { return c }, Logger: o.Logger}
-	for _, r := range o.Roles {
-		opts.Roles = append(opts.Roles, r)
-	}
+	opts := plugin.Options{Roles: o.Roles, Settings: func() config.Plugin { return c }, Logger: o.Logger}
 	server.operations, _ = functionsOf(o.Roles)
-	server.role = opts.Roles[0]
+	server.role = o.Roles[0]
 	return server, opts
 }
 

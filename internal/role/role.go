@@ -24,6 +24,15 @@ var All = []Role{Service, Gateway}
 // Name returns the role as the command line, file names and logs spell it: "gateway", "ai-serving".
 func (r Role) Name() string { return strings.ReplaceAll(strings.ToLower(string(r)), "_", "-") }
 
+// Names returns the names of roles.
+func Names(roles []Role) []string {
+	names := make([]string, len(roles))
+	for i, r := range roles {
+		names[i] = r.Name()
+	}
+	return names
+}
+
 // Of returns the role with a name of the command line. It does not check that there is such a role.
 func Of(name string) Role { return Role(strings.ReplaceAll(strings.ToUpper(name), "-", "_")) }
 
