@@ -8,6 +8,7 @@ type Plugin struct {
 	Dir               string            `default:"plugins" required:"true" path:"true" doc:"The folder of plugins; files directly in it that end in .js or .jar are loaded."`
 	WatchDir          bool              `default:"false" doc:"Whether plugins are loaded, replaced and removed when their files in the folder change."`
 	AbortOnFailure    bool              `default:"false" doc:"Whether a plugin that cannot be loaded or started at the start of the server stops it."`
+	LoadTimeoutMillis int32             `default:"60000" min:"1" mutable:"true" doc:"How long loading a plugin may take: running its top-level code, constructing it and asking what it is."`
 	HookTimeoutMillis int32             `default:"30000" min:"1" mutable:"true" doc:"How long a hook of an extension may take."`
 	CallTimeoutMillis int32             `default:"5000" min:"1" mutable:"true" doc:"How long one call of an extension may take."`
 	ExtensionPoints   ExtensionPoints   `mutable:"true" doc:"What differs for single extension points."`

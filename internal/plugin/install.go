@@ -28,17 +28,11 @@ func (m *Manager) Replace(ctx context.Context, l Language, src Source) (*Plugin,
 // Check loads a plugin as Load and Replace do, runs no hook, and forgets it again. What it returns cannot be called. It
 // is there even with an error if the plugin itself is sound and only does not get along with others.
 func (m *Manager) Check(ctx context.Context, l Language, src Source, replace bool) (*Plugin, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	p, err := m.prepare(ctx, l, src)
 	if err != nil {
 		return nil, err
 	}
-	var old *Plugin
-	if replace {
-		old, _ = m.Find(p.ID)
-	}
-	err = m.admit(p, old)
+	err = m.admit(p, m.predecessor(p, replace))
 	p.released.Store(true)
 	m.discard(ctx, p)
 	return p, err
@@ -46,14 +40,11 @@ func (m *Manager) Check(ctx context.Context, l Language, src Source, replace boo
 
 // prepare lets the host load a plugin and checks what does not depend on other plugins.
 func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin, error) {
-	if m.closed {
-		return nil, apierr.New(apierr.ServerUnavailable, "the server stops")
-	}
 	host, err := m.host(l)
 	if err != nil {
 		return nil, err
 	}
-	module, err := host.Load(ctx, src)
+	module, err := m.load(ctx, host, src)
 	if err != nil {
 		if _, ok := errors.AsType[*apierr.Error](err); ok {
 			return nil, err
@@ -122,10 +113,24 @@ func (p *Plugin) implements(point *Point) bool {
 // install loads a plugin, in the place of another version if it may replace. commit is asked last, when nothing else can
 // go wrong; old is nil if there is no other version. It may be nil.
 func (m *Manager) install(ctx context.Context, l Language, src Source, replace bool, commit func(p, old *Plugin) error) (*Plugin, error) {
-	m.mu.Lock()
-	p, old, err := m.take(ctx, l, src, replace, commit)
-	m.mu.Unlock()
+	p, err := m.prepare(ctx, l, src)
 	if err != nil {
+		return nil, err
+	}
+	old := m.predecessor(p, replace)
+	if err = m.admit(p, old); err == nil && old != nil {
+		err = p.follow(ctx, old)
+	}
+	followed := old != nil
+	if err == nil {
+		old, err = m.take(p, replace, commit)
+	}
+	switch {
+	case err != nil && followed:
+		m.retire(ctx, p) // Some of it may have been started.
+		return nil, err
+	case err != nil:
+		m.discard(ctx, p)
 		return nil, err
 	}
 	m.opts.Logger.Info("plugin loaded", "plugin", p.ID, "version", p.Version, "file", src.Name, "replaced", old != nil)
@@ -136,27 +141,31 @@ func (m *Manager) install(ctx context.Context, l Language, src Source, replace b
 	return p, nil
 }
 
-// take is install up to the moment from which calls come to the plugin.
-func (m *Manager) take(ctx context.Context, l Language, src Source, replace bool, commit func(p, old *Plugin) error) (p, old *Plugin, err error) {
-	if p, err = m.prepare(ctx, l, src); err != nil {
-		return nil, nil, err
+// predecessor is the plugin that p replaces, nil if there is none or it may not replace.
+func (m *Manager) predecessor(p *Plugin, replace bool) *Plugin {
+	if !replace {
+		return nil
 	}
-	if replace {
-		old, _ = m.Find(p.ID)
+	old, _ := m.Find(p.ID)
+	return old
+}
+
+// take lets calls come to a plugin from now on, and returns the one that it replaced. That may be another one than it
+// followed, or none, if others were faster.
+func (m *Manager) take(p *Plugin, replace bool, commit func(p, old *Plugin) error) (old *Plugin, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ctx.Err() != nil {
+		return nil, errStopping()
 	}
-	if err = m.admit(p, old); err == nil && old != nil {
-		err = p.follow(ctx, old)
+	old = m.predecessor(p, replace)
+	if err := m.admit(p, old); err != nil {
+		return nil, err
 	}
-	if err == nil && commit != nil {
-		err = commit(p, old)
-	}
-	switch {
-	case err != nil && old != nil:
-		m.retire(ctx, p) // Some of it may have been started.
-		return nil, nil, err
-	case err != nil:
-		m.discard(ctx, p)
-		return nil, nil, err
+	if commit != nil {
+		if err := commit(p, old); err != nil {
+			return nil, err
+		}
 	}
 	list := m.Plugins()
 	if i := slices.Index(list, old); i >= 0 {
@@ -165,8 +174,11 @@ func (m *Manager) take(ctx context.Context, l Language, src Source, replace bool
 		list = append(list, p)
 	}
 	m.publish(list)
-	return p, old, nil
+	return old, nil
 }
+
+// errStopping refuses what cannot be done any more.
+func errStopping() error { return apierr.New(apierr.ServerUnavailable, "the server stops") }
 
 // follow brings the extensions into the state in which those of another version are.
 func (p *Plugin) follow(ctx context.Context, old *Plugin) error {
@@ -215,7 +227,7 @@ func (m *Manager) revive(p *Plugin, err error) {
 	m.tellers.Go(func() {
 		src := p.source
 		src.Path = p.Path
-		if _, err := m.install(context.Background(), p.Language, src, true, func(_, old *Plugin) error {
+		if _, err := m.install(m.ctx, p.Language, src, true, func(_, old *Plugin) error {
 			if old != p {
 				return apierr.New(apierr.DuplicateResource, "plugin %q was replaced or removed meanwhile", p.ID)
 			}

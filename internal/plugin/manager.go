@@ -38,12 +38,17 @@ type Manager struct {
 	// changed, so that a call needs no lock.
 	table atomic.Pointer[map[*Point][]*member]
 
-	mu sync.Mutex // Serialises changes of what is loaded. Hooks of Replace run under it.
+	// mu serialises changes of what is loaded. No code of a plugin runs under it.
+	mu sync.Mutex
 	// list is read and replaced under listMu, which is held shortly.
 	listMu   sync.RWMutex
 	list     []*Plugin
 	rejected []Rejected
-	closed   bool
+
+	// ctx ends when the manager is closed, and with it every load that is in progress.
+	ctx    context.Context
+	cancel context.CancelFunc
+	loads  sync.WaitGroup
 
 	tellers sync.WaitGroup
 	// bereft are the methods that had extensions when the manager was closed; nil before.
@@ -69,6 +74,7 @@ type Plugin struct {
 // NewManager returns a manager without plugins.
 func NewManager(o Options) *Manager {
 	m := &Manager{opts: o}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.table.Store(&map[*Point][]*member{})
 	return m
 }
@@ -203,10 +209,11 @@ func (m *Manager) stopping(method *Method) error {
 	return nil
 }
 
-// Close removes all plugins and closes the hosts. What they could have refused is refused from then on.
+// Close removes all plugins and closes the hosts. What they could have refused is refused from then on. If ctx ends
+// before the plugins have stopped, the hosts are closed all the same, which ends what is left of them.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
-	m.closed = true
+	m.cancel()
 	list := m.Plugins()
 	m.mourn()
 	m.publish(nil)
@@ -215,13 +222,37 @@ func (m *Manager) Close(ctx context.Context) error {
 	for _, p := range list {
 		wg.Go(func() { m.retire(ctx, p) })
 	}
-	wg.Wait()
-	m.tellers.Wait()
+	wait(ctx, &wg, &m.loads, &m.tellers)
+	if ctx.Err() != nil {
+		m.opts.Logger.Warn("plugins did not stop in time and are ended")
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+		defer cancel()
+	}
 	var errs []error
 	for _, h := range m.opts.Hosts {
 		errs = append(errs, h.Close(ctx))
 	}
+	wait(ctx, &wg, &m.loads, &m.tellers) // Their modules are closed, so they end.
 	return errors.Join(errs...)
+}
+
+// endTimeout is how long hosts may take to end what did not stop in time.
+const endTimeout = 5 * time.Second
+
+// wait waits for groups, until the context ends.
+func wait(ctx context.Context, groups ...*sync.WaitGroup) {
+	done := make(chan struct{})
+	go func() {
+		for _, g := range groups {
+			g.Wait()
+		}
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // A Step is what a hook did to one extension.

@@ -453,3 +453,44 @@ func TestDeadPlugins(t *testing.T) {
 	}
 	w.wantTransformed(2)
 }
+
+// stuckHost does not look at the context of a load.
+type stuckHost struct {
+	*goHost
+	release chan struct{}
+}
+
+func (h stuckHost) Load(ctx context.Context, src Source) (Module, error) {
+	if src.Name == "stuck.js" {
+		<-h.release
+	}
+	return h.goHost.Load(ctx, src)
+}
+
+// TestHostThatLoadsForever proves that the manager answers in time even if a host does not, and that what the host makes
+// later is closed.
+func TestHostThatLoadsForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		stuck := stuckHost{w.host, make(chan struct{})}
+		w.opts.Hosts = []Host{stuck}
+		w.host.scripts["x"] = script{id: "x", extensions: []functions{adding(1)}}
+		begin := time.Now()
+		_, err := w.Load(t.Context(), JavaScript, Source{Name: "stuck.js", Data: []byte("x")})
+		if e := apierr.From(err); e.Code != apierr.IllegalArgument || e.Reason != "stuck.js: loading took longer than 1m0s" {
+			t.Errorf("the load ended with %v", err)
+		}
+		if took := time.Since(begin); took != time.Minute+loadGrace {
+			t.Errorf("it took %s", took)
+		}
+		w.add("y", adding(1))
+		close(stuck.release)
+		synctest.Wait()
+		if w.host.open != 1 {
+			t.Errorf("%d modules are open", w.host.open)
+		}
+		if _, ok := w.Find("x"); ok {
+			t.Error("a plugin is listed whose load had ended")
+		}
+	})
+}

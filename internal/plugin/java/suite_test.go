@@ -22,6 +22,8 @@ var descriptors = map[plugintest.Fixture]string{
 	plugintest.BadSuccessor: "id: suite-acts\nversion: 3\nclass: bad.BadPlugin\n",
 	plugintest.ForGateway:   "id: suite-gateway\nversion: 1\nclass: gateway.GatewayPlugin\ncompatible-server: app-gateway\n",
 	plugintest.Broken:       "id: suite-broken\nversion: 1\nclass: broken.BrokenPlugin\n",
+	plugintest.Endless:      "id: suite-endless\nversion: 1\nclass: endless.EndlessPlugin\n",
+	plugintest.Pending:      "id: suite-pending\nversion: 1\nclass: pending.PendingPlugin\n",
 	plugintest.Uses:         "id: suite-uses\nversion: 1\nclass: uses.UsesPlugin\n",
 }
 

@@ -141,17 +141,20 @@ app.log.info('loading', new URL('/a', 'http://b').href, crypto.randomUUID().leng
 	}
 }
 
-func TestLoadingHasADeadline(t *testing.T) {
+// TestLoadingSaysWhereItWas proves that a load whose time is over names what the plugin did, in every step of it.
+func TestLoadingSaysWhereItWas(t *testing.T) {
 	h, _ := newHost(t, Options{})
-	for name, before := range map[string]string{
-		"loop":  "for (;;) {}",
-		"await": "await new Promise(() => {});",
-		"jobs":  "const f = () => Promise.resolve().then(f); f();",
+	for name, source := range map[string]plugin.Source{
+		"loop":        script("for (;;) {}", ""),
+		"await":       script("await new Promise(() => {});", ""),
+		"jobs":        script("const f = () => Promise.resolve().then(f); f();", ""),
+		"constructor": script("", "constructor() { super(); for (;;) {} }"),
+		"points":      {Name: "points.js", Data: []byte("export default class extends AppPlugin { getDescriptor() { for (;;) {} } getExtensions() { return []; } }")},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		_, err := h.Load(ctx, script(before, ""))
+		_, err := h.Load(ctx, source)
 		cancel()
-		if err == nil || !strings.Contains(err.Error(), "loading took too long") {
+		if err == nil || !strings.Contains(err.Error(), "loading took too long") || !strings.Contains(err.Error(), source.Name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

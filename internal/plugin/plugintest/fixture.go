@@ -102,6 +102,13 @@ const (
 	// Broken throws an exception with the text "born dead" when it is loaded: what runs first in it does.
 	Broken Fixture = "broken"
 
+	// Endless has the id suite-endless. What runs first in it, when it is loaded, runs forever, without waiting for
+	// anything.
+	Endless Fixture = "endless"
+
+	// Pending has the id suite-pending. It waits forever when it is loaded, in a way that can be cancelled.
+	Pending Fixture = "pending"
+
 	// Uses has the id suite-uses and version 1. Its only extension, User, implements ClientRequestHandler. handle does
 	// what clientIp says, and answers with the code 1000 and a text as the reason:
 	//
@@ -119,7 +126,7 @@ const (
 )
 
 // Fixtures are all fixtures.
-var Fixtures = []Fixture{Echo, Life, Acts, Acts2, BadSuccessor, ForGateway, Broken, Uses}
+var Fixtures = []Fixture{Echo, Life, Acts, Acts2, BadSuccessor, ForGateway, Broken, Endless, Pending, Uses}
 
 // simple is the name of a class without its package.
 func simple(class string) string { return class[strings.LastIndexAny(class, ".$")+1:] }

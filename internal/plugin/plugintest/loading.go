@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/role"
 )
@@ -93,16 +94,115 @@ func testGarbage(t *testing.T, w *world) {
 	w.load(Acts)
 }
 
-func testLoadingThatIsCancelled(t *testing.T, w *world) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if m, err := w.host.Load(ctx, w.source(Acts)); err == nil {
-		// A host may be done before it looks; then what it made is whole.
-		if err := m.Close(t.Context()); err != nil {
-			t.Error(err)
+// loadsForever are the fixtures that never come up.
+var loadsForever = []Fixture{Endless, Pending}
+
+// loadAside loads a fixture in the background, and returns when that has begun.
+func (w *world) loadAside(ctx context.Context, m *plugin.Manager, f Fixture) (done <-chan error) {
+	w.t.Helper()
+	ended := make(chan error, 1)
+	src := w.source(f)
+	go func() {
+		_, err := m.Load(ctx, w.host.Language(), src)
+		ended <- err
+	}()
+	for receive(w.t, "the beginning of a load", w.loading) != src.Name {
+		continue
+	}
+	return ended
+}
+
+// testLoadingIsCancelled proves that a host stops loading when nobody wants the plugin any more, and that it can load
+// others then.
+func testLoadingIsCancelled(t *testing.T, w *world) {
+	m := w.manager()
+	for _, f := range loadsForever {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := w.loadAside(ctx, m, f)
+		select {
+		case err := <-done:
+			t.Errorf("%s was loaded: %v", f, err)
+		default:
+		}
+		cancel()
+		if err := receive(t, "the end of the load", done); err == nil {
+			t.Errorf("%s was loaded", f)
 		}
 	}
-	w.load(Acts)
+	if len(m.Plugins()) != 0 {
+		t.Error("plugins are listed that were not loaded")
+	}
+	w.start(m, Acts)
+}
+
+// testLoadingTimeLimit proves that the manager ends a load whose time is over and names the file.
+func testLoadingTimeLimit(t *testing.T, w *world) {
+	m := w.manager()
+	p := w.start(m, Acts) // What the host needs is there when time counts.
+	w.set(func(s *config.Plugin) { s.LoadTimeoutMillis = 300 })
+	for _, f := range loadsForever {
+		src := w.source(f)
+		_, err := m.Load(t.Context(), w.host.Language(), src)
+		e, ok := errors.AsType[*apierr.Error](err)
+		if !ok || e.Code != apierr.IllegalArgument || !strings.HasPrefix(e.Reason, src.Name+": ") || !strings.Contains(e.Reason, "loading took") {
+			t.Errorf("%s: %v", f, err)
+		}
+		if _, err := m.Check(t.Context(), w.host.Language(), src, false); err == nil || !strings.Contains(err.Error(), "loading took") {
+			t.Errorf("check %s: %v", f, err)
+		}
+	}
+	if _, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command("count", 0)); !ok || err != nil {
+		t.Errorf("a call of another plugin: %v %v", ok, err)
+	}
+	if got, ok := m.Find(p.ID); !ok || got != p {
+		t.Error("the other plugin is gone")
+	}
+}
+
+// testLoadingHoldsUpNobody loads, replaces, calls and removes plugins while others never come up.
+func testLoadingHoldsUpNobody(t *testing.T, w *world) {
+	m := w.manager()
+	ctx, cancel := context.WithCancel(t.Context())
+	var ended []<-chan error
+	for _, f := range loadsForever {
+		ended = append(ended, w.loadAside(ctx, m, f))
+	}
+	w.start(m, Acts)
+	if _, err := m.Replace(t.Context(), w.host.Language(), w.source(Acts2)); err != nil {
+		t.Error(err)
+	}
+	if got, err := version(t.Context(), m); got != "2" || err != nil {
+		t.Errorf("version %q answered: %v", got, err)
+	}
+	if _, err := m.Remove(t.Context(), "suite-acts"); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	for _, done := range ended {
+		if err := receive(t, "the end of the load", done); err == nil {
+			t.Error("it was loaded")
+		}
+	}
+}
+
+// testLoadingEndsWithTheManager closes a manager while plugins are loaded that never come up.
+func testLoadingEndsWithTheManager(t *testing.T, w *world) {
+	m := w.manager()
+	var ended []<-chan error
+	for _, f := range loadsForever {
+		ended = append(ended, w.loadAside(t.Context(), m, f))
+	}
+	if err := m.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, done := range ended {
+		if err := receive(t, "the end of the load", done); apierr.From(err).Code != apierr.ServerUnavailable {
+			t.Errorf("the load ended with %v", err)
+		}
+	}
+	if _, err := m.Load(t.Context(), w.host.Language(), w.source(Acts)); apierr.From(err).Code != apierr.ServerUnavailable {
+		t.Errorf("a load after the end: %v", err)
+	}
 }
 
 func testRoles(t *testing.T, w *world) {

@@ -42,7 +42,10 @@ func Run(t *testing.T, l Language) {
 		{"Extensions", testExtensions},
 		{"Broken", testBroken},
 		{"Garbage", testGarbage},
-		{"LoadingThatIsCancelled", testLoadingThatIsCancelled},
+		{"LoadingIsCancelled", testLoadingIsCancelled},
+		{"LoadingTimeLimit", testLoadingTimeLimit},
+		{"LoadingHoldsUpNobody", testLoadingHoldsUpNobody},
+		{"LoadingEndsWithTheManager", testLoadingEndsWithTheManager},
 		{"Roles", testRoles},
 		{"Apart", testApart},
 		{"Hooks", testHooks},
@@ -89,6 +92,9 @@ type world struct {
 	server *server
 	host   plugin.Host
 
+	// loading gets the names of the files that a manager begins to load.
+	loading chan string
+
 	// close closes the host once, because a manager closes it too.
 	close func() error
 
@@ -97,7 +103,8 @@ type world struct {
 }
 
 func open(t *testing.T, l Language) *world {
-	w := &world{Language: l, t: t, server: newServer(t), settings: config.Default().Plugin}
+	w := &world{Language: l, t: t, server: newServer(t), settings: config.Default().Plugin, loading: make(chan string, 100)}
+	w.settings.LoadTimeoutMillis = int32(limit.Milliseconds())
 	w.settings.CallTimeoutMillis = int32(limit.Milliseconds())
 	w.host = l.NewHost(t, w.server)
 	w.close = sync.OnceValue(func() error { return w.host.Close(context.Background()) })
@@ -133,7 +140,16 @@ func (w *world) load(f Fixture) plugin.Module {
 // sharedHost is a host that a manager closes.
 type sharedHost struct {
 	plugin.Host
-	close func() error
+	close   func() error
+	loading chan<- string
+}
+
+func (h sharedHost) Load(ctx context.Context, src plugin.Source) (plugin.Module, error) {
+	select {
+	case h.loading <- src.Name:
+	default:
+	}
+	return h.Host.Load(ctx, src)
 }
 
 func (h sharedHost) Close(context.Context) error { return h.close() }
@@ -144,7 +160,7 @@ func (w *world) manager(roles ...role.Role) *plugin.Manager {
 		roles = []role.Role{role.Gateway, role.Service}
 	}
 	m := plugin.NewManager(plugin.Options{
-		Roles: roles, Hosts: []plugin.Host{sharedHost{w.host, w.close}}, Logger: slog.New(slog.DiscardHandler),
+		Roles: roles, Hosts: []plugin.Host{sharedHost{w.host, w.close, w.loading}}, Logger: slog.New(slog.DiscardHandler),
 		Settings: func() config.Plugin {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// loadGrace is how long a host may take after the time limit of loading to say where the plugin was.
+const loadGrace = 2 * time.Second
+
+// load lets a host load a plugin: evaluate, construct and describe it. It returns when the time limit is over, the
+// caller goes away or the manager is closed, whatever the host does; what the host makes after that is closed.
+func (m *Manager) load(ctx context.Context, host Host, src Source) (Module, error) {
+	if !m.enter() {
+		return nil, errStopping()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(m.ctx, cancel)()
+	limited := withLimit(ctx, time.Duration(m.opts.Settings().LoadTimeoutMillis)*time.Millisecond)
+	defer limited.cancel()
+
+	type result struct {
+		module Module
+		err    error
+	}
+	done, abandoned := make(chan result), make(chan struct{})
+	go func() {
+		defer m.loads.Done()
+		var r result
+		defer func() {
+			if value := recover(); value != nil {
+				r.err = fmt.Errorf("the host panicked: %v", value)
+			}
+			select {
+			case done <- r:
+			case <-abandoned:
+				if r.err == nil {
+					m.discard(context.WithoutCancel(ctx), &Plugin{Descriptor: r.module.Descriptor(), module: r.module})
+				}
+			}
+		}()
+		r.module, r.err = host.Load(limited, src)
+	}()
+	select {
+	case r := <-done:
+		return r.module, r.err
+	case <-limited.Done():
+	}
+	grace := time.NewTimer(loadGrace)
+	defer grace.Stop()
+	err := fmt.Errorf("loading %w", causeOf(limited, limited.Err()))
+	select {
+	case r := <-done:
+		if r.err == nil {
+			return r.module, nil
+		}
+		if _, timedOut := errors.AsType[*TimeoutError](err); timedOut && !errors.Is(r.err, context.DeadlineExceeded) {
+			err = r.err // It says where the plugin was.
+		}
+	case <-grace.C:
+		close(abandoned)
+	}
+	if m.ctx.Err() != nil {
+		return nil, errStopping()
+	}
+	return nil, err
+}
+
+// enter counts a load that begins. It reports false if the manager is closed.
+func (m *Manager) enter() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ctx.Err() != nil {
+		return false
+	}
+	m.loads.Add(1)
+	return true
+}
