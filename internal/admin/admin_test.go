@@ -176,7 +176,8 @@ func testOperations() []*Operation {
 // keeper knows the administrators of the tests.
 type keeper map[string]*Principal
 
-func (k keeper) Authenticate(_ context.Context, name, password string) (*Principal, error) {
+func (k keeper) Authenticate(_ context.Context, c Credentials) (*Principal, error) {
+	name, password := c.LoginName, c.Password
 	if p := k[name]; p != nil && password == name {
 		return p, nil
 	}
@@ -275,7 +276,7 @@ func TestScenarios(t *testing.T) {
 		{"OPTIONS without pre-flight", "OPTIONS", "/things", "", "", 405, `~"code":1102`},
 
 		// Credentials come before parameters and body.
-		{"no credentials", "GET", "/things?ids=x", "", "", 401, failed("1300", `"this request needs credentials (HTTP Basic)"`)},
+		{"no credentials", "GET", "/things?ids=x", "", "", 401, failed("1300", `"this request needs credentials (HTTP Basic or a bearer token)"`)},
 		{"wrong password", "GET", "/things", "", "nobody", 401, failed("1300", `"login name or password is wrong"`)},
 		{"no permission", "GET", "/things?ids=x", "", "none", 401, failed("1300", `"the permission USER_QUERY is needed"`)},
 		{"bad body without credentials", "POST", "/things", "{", "", 401, `~"code":1300`},
@@ -505,14 +506,14 @@ func TestCredentials(t *testing.T) {
 	}
 	t.Run("UTF-8 and Latin-1", func(t *testing.T) {
 		for _, header := range []string{"Basic w6Q6w7Y=", "Basic 5Dr2"} {
-			if name, pw, ok := basicCredentials(header); name != "ä" || pw != "ö" || !ok {
-				t.Errorf("%s: %q %q %v", header, name, pw, ok)
+			if c, ok := readCredentials(header); c.LoginName != "ä" || c.Password != "ö" || !ok {
+				t.Errorf("%s: %+v %v", header, c, ok)
 			}
 		}
 	})
 	t.Run("colon in the password", func(t *testing.T) {
-		if name, pw, ok := basicCredentials("Basic YTpiOmM="); name != "a" || pw != "b:c" || !ok {
-			t.Errorf("%q %q %v", name, pw, ok)
+		if c, ok := readCredentials("Basic YTpiOmM="); c.LoginName != "a" || c.Password != "b:c" || !ok {
+			t.Errorf("%+v %v", c, ok)
 		}
 	})
 }

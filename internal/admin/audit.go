@@ -70,13 +70,16 @@ func (l auditLog) Record(ctx context.Context, r *Record) {
 	if !l.handler.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 12)
+	attrs := make([]slog.Attr, 0, 13)
 	switch {
 	case r.Admin == nil:
 	case r.Admin.Plugin != "":
 		attrs = append(attrs, slog.String("admin", r.Admin.LoginName))
 	default:
 		attrs = append(attrs, slog.Int64("adminId", r.Admin.ID))
+		if r.Admin.Token != nil {
+			attrs = append(attrs, slog.Int64("tokenId", r.Admin.Token.ID))
+		}
 	}
 	attrs = append(
 		attrs,

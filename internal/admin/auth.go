@@ -24,9 +24,28 @@ type Principal struct {
 	ID          int64
 	LoginName   string
 	Permissions permission.Set
+	// Token is the token or session that the request came with; nil means a
+	// password. Permissions are those that remain with it.
+	Token *Token
 	// Plugin is the id of the plugin that acts in the place of an administrator;
 	// it is empty for administrators.
 	Plugin string
+}
+
+// Token tells which token a request came with.
+type Token struct {
+	ID   int64
+	Name string
+	Kind string // opaque here
+}
+
+// Credentials are what a caller proves its identity with: a token, or a login
+// name and a password.
+type Credentials struct {
+	LoginName, Password string
+	Token               string
+	// Remote is the address of the caller.
+	Remote netip.Addr
 }
 
 // Authenticator knows the administrators.
@@ -35,7 +54,7 @@ type Authenticator interface {
 	// for every request with credentials, concurrently, and must take the same
 	// time for an unknown name and for a wrong password. Wrong credentials are an
 	// apierr.Unauthorized error; any other error means that it could not tell.
-	Authenticate(ctx context.Context, loginName, password string) (*Principal, error)
+	Authenticate(ctx context.Context, c Credentials) (*Principal, error)
 }
 
 type principalKey struct{}
@@ -65,17 +84,18 @@ func (a *API) authorize(r *http.Request, op *Operation, remote netip.Addr, s *Se
 	if !s.UseAuthentication {
 		return rootPrincipal, nil
 	}
-	name, password, ok := basicCredentials(r.Header.Get("Authorization"))
+	c, ok := readCredentials(r.Header.Get("Authorization"))
 	if !ok {
 		if op.Access == Public || op.Open != nil && op.Open(remote) {
 			return nil, nil
 		}
-		return nil, unauthorized("this request needs credentials (HTTP Basic)")
+		return nil, unauthorized("this request needs credentials (HTTP Basic or a bearer token)")
 	}
-	if strings.ContainsFunc(name, unicode.IsSpace) || strings.ContainsFunc(password, unicode.IsSpace) {
+	if strings.ContainsFunc(c.LoginName, unicode.IsSpace) || strings.ContainsFunc(c.Password, unicode.IsSpace) {
 		return nil, illegal("login name and password must not contain white space")
 	}
-	p, err := a.opts.Authenticator.Authenticate(r.Context(), name, password)
+	c.Remote = remote
+	p, err := a.opts.Authenticator.Authenticate(r.Context(), c)
 	if err != nil {
 		return nil, err
 	}
@@ -98,14 +118,23 @@ func (op *Operation) asksForSelf(rawQuery string, id int64) bool {
 	return p != nil && len(p.objects) == 0 && len(p.values) == 1 && p.values[0] == strconv.FormatInt(id, 10)
 }
 
-// basicCredentials reads an Authorization header. Anything that is not usable
-// counts as no credentials. The decoded bytes are UTF-8 if they can be, and
-// Latin-1 otherwise: browsers and tools differ.
-func basicCredentials(header string) (name, password string, ok bool) {
-	encoded, found := strings.CutPrefix(header, "Basic ")
-	if !found {
-		return "", "", false
+// readCredentials reads an Authorization header. Anything that is not usable
+// counts as no credentials.
+func readCredentials(header string) (c Credentials, ok bool) {
+	scheme, rest, _ := strings.Cut(header, " ")
+	switch {
+	case strings.EqualFold(scheme, "Bearer"):
+		c.Token = strings.TrimSpace(rest)
+		return c, c.Token != ""
+	case scheme == "Basic":
+		c.LoginName, c.Password, ok = basicCredentials(rest)
 	}
+	return c, ok
+}
+
+// basicCredentials decodes login name and password. The decoded bytes are UTF-8 if they can be, and
+// Latin-1 otherwise: browsers and tools differ.
+func basicCredentials(encoded string) (name, password string, ok bool) {
 	b, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		return "", "", false

@@ -26,7 +26,11 @@ type failure struct {
 	Timestamp Date   `json:"timestamp" doc:"When the answer was written."`
 }
 
-const securityScheme = "BasicAuth"
+// The ways to authenticate; either will do.
+const (
+	basicScheme  = "BasicAuth"
+	bearerScheme = "BearerAuth"
+)
 
 // buildDocument describes the operations in OpenAPI 3.0.
 func (a *API) buildDocument() ([]byte, error) {
@@ -40,10 +44,10 @@ func (a *API) buildDocument() ([]byte, error) {
 		Servers: []*huma.Server{{URL: "/", Description: "This node"}},
 		Components: &huma.Components{
 			Schemas: a.registry,
-			SecuritySchemes: map[string]*huma.SecurityScheme{securityScheme: {
-				Type: "http", Scheme: "basic",
-				Description: "Login name and password of an administrator.",
-			}},
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				basicScheme:  {Type: "http", Scheme: "basic", Description: "Login name and password of an administrator."},
+				bearerScheme: {Type: "http", Scheme: "bearer", Description: "A token of an administrator (`POST /admins/tokens`) or of a session (`POST /admins/sessions`)."},
+			},
 		},
 	}
 	used := map[string]bool{}
@@ -137,7 +141,7 @@ func (a *API) describe(op *Operation) *huma.Operation {
 	}
 	o.Security = []map[string][]string{}
 	if op.Access != Public {
-		o.Security = append(o.Security, map[string][]string{securityScheme: {}})
+		o.Security = append(o.Security, map[string][]string{basicScheme: {}}, map[string][]string{bearerScheme: {}})
 	}
 	for _, p := range op.input.params {
 		o.Parameters = append(o.Parameters, describeParam(p))

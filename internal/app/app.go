@@ -209,7 +209,8 @@ func (a *App) startAdministrators(ctx context.Context) (err error) {
 	c := a.opts.Config.Security.Password
 	a.administrators, err = administrator.NewDirectory(ctx, administrator.Options{
 		Store: a.store, IDs: a.nodes[a.opts.Roles[0]].IDs(), Logger: a.logger,
-		Hasher: password.Hasher{Algorithm: password.Algorithm(c.AdminPasswordEncodingAlgorithm), Cost: int(c.BcryptCost)},
+		Hasher:    password.Hasher{Algorithm: password.Algorithm(c.AdminPasswordEncodingAlgorithm), Cost: int(c.BcryptCost)},
+		Lifetimes: a.tokenLifetimes,
 	})
 	if err != nil {
 		return err
@@ -225,6 +226,17 @@ func (a *App) startAdministrators(ctx context.Context) (err error) {
 	}
 	a.lifecycle.add(part{name: "administrators", run: a.administrators.Run})
 	return nil
+}
+
+// tokenLifetimes says how long tokens and sessions of administrators are valid.
+func (a *App) tokenLifetimes() administrator.Lifetimes {
+	c := a.live.Current().Security
+	return administrator.Lifetimes{
+		Token:    time.Duration(c.AdminToken.LifetimeMillis) * time.Millisecond,
+		MaxToken: time.Duration(c.AdminToken.MaxLifetimeMillis) * time.Millisecond,
+		Session:  time.Duration(c.AdminSession.LifetimeMillis) * time.Millisecond,
+		Idle:     time.Duration(c.AdminSession.IdleTimeoutMillis) * time.Millisecond,
+	}
 }
 
 func (a *App) startSettings(ctx context.Context) (err error) {

@@ -109,6 +109,7 @@ func (a *App) startJobs(context.Context) error {
 	}
 	jobs := append(a.domainJobs(),
 		job{"sweep of blocked addresses", "30 * * * * *", a.blockedIPs.Sweep},
+		job{"clean-up of expired tokens of administrators", "0 20 * * * *", a.administrators.DeleteExpiredTokens},
 		job{"sweep of blocked users", "45 * * * * *", a.blockedUsers.Sweep},
 	)
 	for _, j := range jobs {

@@ -20,8 +20,10 @@ const (
 
 // Security holds what protects the accounts and the server.
 type Security struct {
-	Password  Password   `doc:"How passwords are stored."`
-	Blocklist Blocklists `doc:"Clients that may not connect."`
+	Password     Password     `doc:"How passwords are stored."`
+	AdminToken   AdminToken   `mutable:"true" global:"true" doc:"Tokens that administrators make for programs."`
+	AdminSession AdminSession `mutable:"true" global:"true" doc:"Sessions of administrators, which a login with a password begins."`
+	Blocklist    Blocklists   `doc:"Clients that may not connect."`
 }
 
 // Password says how passwords are stored.
@@ -30,6 +32,18 @@ type Password struct {
 	UserPasswordEncodingAlgorithm  PasswordAlgorithm `default:"SALTED_SHA256" enum:"BCRYPT,SALTED_SHA256,NOOP" doc:"How the passwords of users are stored."`
 	AdminPasswordEncodingAlgorithm PasswordAlgorithm `default:"BCRYPT" enum:"BCRYPT,SALTED_SHA256,NOOP" doc:"How the passwords of administrators are stored."`
 	BcryptCost                     int32             `default:"10" min:"4" max:"16" doc:"The work factor of bcrypt; each step doubles the time that a check takes."`
+}
+
+// AdminToken says how long tokens of administrators are valid.
+type AdminToken struct {
+	LifetimeMillis    int64 `default:"7776000000" min:"1000" doc:"How long a token is valid whose creator names no expiration date."`
+	MaxLifetimeMillis int64 `default:"0" min:"0" doc:"How long a new token may be valid at most; 0 means without limit."`
+}
+
+// AdminSession says how long sessions of administrators last.
+type AdminSession struct {
+	LifetimeMillis    int64 `default:"43200000" min:"1000" doc:"How long a session lasts at most."`
+	IdleTimeoutMillis int64 `default:"1800000" min:"0" doc:"How long a session may be unused before it ends; 0 means without limit."`
 }
 
 // maxRootPasswordLength is counted in characters.

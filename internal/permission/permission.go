@@ -115,6 +115,22 @@ func (s Set) Union(o Set) Set {
 	return Set{[2]uint64{s.bits[0] | o.bits[0], s.bits[1] | o.bits[1]}}
 }
 
+// Intersect returns the permissions that are in s and in o.
+func (s Set) Intersect(o Set) Set {
+	return Set{[2]uint64{s.bits[0] & o.bits[0], s.bits[1] & o.bits[1]}}
+}
+
+// Names returns the permissions of the set in the order of Groups.
+func (s Set) Names() []string {
+	names := []string{}
+	for _, p := range all {
+		if s.Has(p) {
+			names = append(names, string(p))
+		}
+	}
+	return names
+}
+
 // Missing returns the permissions of want that s lacks, in the order of want.
 func (s Set) Missing(want []Permission) []Permission {
 	var missing []Permission

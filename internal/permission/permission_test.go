@@ -54,6 +54,9 @@ func TestSet(t *testing.T) {
 	if !u.Has(AdminUpdate) || !u.Has(AdminQuery) {
 		t.Error("union lost a permission")
 	}
+	if both := u.Intersect(NewSet(AdminUpdate, LogQuery)); !slices.Equal(both.Names(), []string{"ADMIN_UPDATE"}) {
+		t.Errorf("Intersect = %v", both.Names())
+	}
 	if got := s.Missing([]Permission{AdminQuery, LogQuery, AdminUpdate}); !slices.Equal(got, []Permission{LogQuery, AdminUpdate}) {
 		t.Errorf("Missing = %v", got)
 	}

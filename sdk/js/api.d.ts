@@ -29,6 +29,20 @@ declare namespace api {
         body: AdminRoleCreation;
       }): Promise<AdminRole | undefined>;
       /**
+       * Log in
+       * Exchanges login name and password (HTTP Basic) for a session with all permissions of the administrator. Its token is sent as `Authorization: Bearer <token>`. The session ends at its expiration date, when it is not used for a while, when the password changes, and with `DELETE /admins/sessions?current=true`.
+       * Permission: none, but the credentials of an administrator.
+       */
+      createSessions(): Promise<AdminSession | undefined>;
+      /**
+       * Create a token
+       * Creates a token of the caller, to be sent as `Authorization: Bearer <token>`. The answer is the only one that shows it. A token has at most the permissions of its owner, whatever happens to those later. A token cannot create tokens; a password or a session can.
+       * Permission: none, but the credentials of an administrator.
+       */
+      createTokens(input: {
+        body: AdminTokenCreation;
+      }): Promise<NewAdminToken | undefined>;
+      /**
        * Delete administrators
        * Deletes administrators who rank below the caller. The root administrator stays.
        * Permission: `ADMIN_DELETE`.
@@ -44,6 +58,24 @@ declare namespace api {
        */
       deleteRoles(input: {
         /** Ids of roles. */
+        ids: Int64[];
+      }): Promise<DeleteResult | undefined>;
+      /**
+       * Log out
+       * Ends the session that the request came with.
+       * Permission: none, but the credentials of an administrator.
+       */
+      deleteSessions(input: {
+        /** Must be true: the session that the request came with is ended. */
+        current: boolean;
+      }): Promise<DeleteResult | undefined>;
+      /**
+       * Revoke tokens and sessions
+       * Revokes tokens and sessions of the caller, or with the permission `ADMIN_UPDATE` of administrators who rank below the caller. They are refused from then on.
+       * Permission: none, but the credentials of an administrator.
+       */
+      deleteTokens(input: {
+        /** Ids of tokens and sessions. */
         ids: Int64[];
       }): Promise<DeleteResult | undefined>;
       /**
@@ -120,6 +152,38 @@ declare namespace api {
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageAdminRole | undefined>;
+      /**
+       * Query tokens and sessions
+       * Returns the tokens and sessions of the caller, or with the permission `ADMIN_QUERY` of all administrators; never the tokens themselves. A token without that permission finds only itself.
+       * Permission: none, but the credentials of an administrator.
+       */
+      queryTokens(input?: {
+        /** Ids of tokens. Example: `1`. */
+        ids?: Int64[];
+        /** Ids of administrators. Example: `1`. */
+        ownerIds?: Int64[];
+        /** Tokens of programs, or sessions. */
+        kinds?: ("TOKEN" | "SESSION")[];
+        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        size?: number;
+      }): Promise<AdminToken[] | undefined>;
+      /**
+       * Query tokens and sessions by page
+       * Returns a page of what `GET /admins/tokens` returns, and how many match.
+       * Permission: none, but the credentials of an administrator.
+       */
+      queryTokensPage(input?: {
+        /** Ids of tokens. Example: `1`. */
+        ids?: Int64[];
+        /** Ids of administrators. Example: `1`. */
+        ownerIds?: Int64[];
+        /** Tokens of programs, or sessions. */
+        kinds?: ("TOKEN" | "SESSION")[];
+        /** Number of the page; the first is 0. */
+        page?: number;
+        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        size?: number;
+      }): Promise<PageAdminToken | undefined>;
       /**
        * Update administrators
        * Changes password, display name or roles of administrators who rank below the caller. Administrators may change their own password and display name, but not their own roles.
@@ -1742,6 +1806,52 @@ declare namespace api {
     /** New rank. */
     rank?: number;
   }
+  interface AdminSession {
+    /** Id of the administrator. */
+    adminId: Int64;
+    /** When the session began. */
+    creationDate: string;
+    /** When it ends at the latest. */
+    expirationDate: string;
+    /** Id of the session. */
+    id: Int64;
+    /** Login name of the administrator. */
+    loginName: string;
+    /** What the administrator may do now. */
+    permissions: string[];
+    /** The token of the session. It is shown once. */
+    token: string;
+  }
+  interface AdminToken {
+    /** When it was created. */
+    creationDate: string;
+    /** When it expires. */
+    expirationDate: string;
+    /** Id. */
+    id: Int64;
+    /** Whether it was made for a program or by a login. */
+    kind: "TOKEN" | "SESSION";
+    /** When it was last used; absent: never. */
+    lastUseDate?: string;
+    /** Name; sessions have none. */
+    name?: string;
+    /** Networks from which it may be used; none means every address. */
+    networks: string[];
+    /** Id of the administrator whose token it is. */
+    ownerId: Int64;
+    /** Permissions; absent for sessions, which have all those of the owner. */
+    permissions?: string[];
+  }
+  interface AdminTokenCreation {
+    /** When it expires; absent: after the configured lifetime. */
+    expirationDate?: string;
+    /** What the token is for. */
+    name: string;
+    /** Addresses or networks (CIDR) from which it may be used; absent: every address. */
+    networks?: string[];
+    /** Permissions or patterns, all of which the caller must have; absent: all that the caller has now. */
+    permissions?: string[];
+  }
   interface AdminUpdate {
     /** New name to show. */
     displayName?: string;
@@ -2578,6 +2688,28 @@ declare namespace api {
     /** Attributes that clients have stored with the user. */
     userDefinedAttributes?: { [name: string]: JsonValue };
   }
+  interface NewAdminToken {
+    /** When it was created. */
+    creationDate: string;
+    /** When it expires. */
+    expirationDate: string;
+    /** Id. */
+    id: Int64;
+    /** Whether it was made for a program or by a login. */
+    kind: "TOKEN" | "SESSION";
+    /** When it was last used; absent: never. */
+    lastUseDate?: string;
+    /** Name; sessions have none. */
+    name?: string;
+    /** Networks from which it may be used; none means every address. */
+    networks: string[];
+    /** Id of the administrator whose token it is. */
+    ownerId: Int64;
+    /** Permissions; absent for sessions, which have all those of the owner. */
+    permissions?: string[];
+    /** The token. It is shown once. */
+    token: string;
+  }
   interface OnlineUserCount {
     /** How many users each gateway has. */
     nodeIdToUserCount?: { [name: string]: number };
@@ -2593,6 +2725,12 @@ declare namespace api {
   interface PageAdminRole {
     /** The records of this page. */
     records: AdminRole[];
+    /** How many records match the filters. */
+    total: Int64;
+  }
+  interface PageAdminToken {
+    /** The records of this page. */
+    records: AdminToken[];
     /** How many records match the filters. */
     total: Int64;
   }

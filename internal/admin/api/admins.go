@@ -84,7 +84,7 @@ type adminCreation struct {
 type adminCreationInput struct{ Body adminCreation }
 
 func (h adminHandlers) create(ctx context.Context, in *adminCreationInput) (Admin, error) {
-	a, err := h.directory.Create(ctx, admin.Requester(ctx).ID, administrator.Creation(in.Body))
+	a, err := h.directory.Create(ctx, requester(ctx), administrator.Creation(in.Body))
 	return newAdmin(a), err
 }
 
@@ -136,7 +136,7 @@ type adminUpdateInput struct {
 }
 
 func (h adminHandlers) update(ctx context.Context, in *adminUpdateInput) (admin.UpdateResult, error) {
-	r, err := h.directory.Update(ctx, admin.Requester(ctx).ID, in.IDs, administrator.Change(in.Body))
+	r, err := h.directory.Update(ctx, requester(ctx), in.IDs, administrator.Change(in.Body))
 	return newUpdateResult(r), err
 }
 
@@ -149,6 +149,6 @@ type adminDeletion struct {
 }
 
 func (h adminHandlers) delete(ctx context.Context, in *adminDeletion) (admin.DeleteResult, error) {
-	n, err := h.directory.Delete(ctx, admin.Requester(ctx).ID, in.IDs)
+	n, err := h.directory.Delete(ctx, requester(ctx), in.IDs)
 	return admin.DeleteResult{DeletedCount: n}, err
 }

@@ -78,7 +78,7 @@ type adminRoleCreationInput struct{ Body adminRoleCreation }
 
 func (h adminRoleHandlers) create(ctx context.Context, in *adminRoleCreationInput) (AdminRole, error) {
 	b := in.Body
-	role, err := h.directory.CreateRole(ctx, admin.Requester(ctx).ID, store.AdminRole{ID: b.ID, Name: b.Name, Permissions: b.Permissions, Rank: b.Rank})
+	role, err := h.directory.CreateRole(ctx, requester(ctx), store.AdminRole{ID: b.ID, Name: b.Name, Permissions: b.Permissions, Rank: b.Rank})
 	return newAdminRole(role), err
 }
 
@@ -142,7 +142,7 @@ type adminRoleUpdateInput struct {
 }
 
 func (h adminRoleHandlers) update(ctx context.Context, in *adminRoleUpdateInput) (admin.UpdateResult, error) {
-	r, err := h.directory.UpdateRoles(ctx, admin.Requester(ctx).ID, in.IDs, store.AdminRoleChange{
+	r, err := h.directory.UpdateRoles(ctx, requester(ctx), in.IDs, store.AdminRoleChange{
 		Name: in.Body.Name, Permissions: in.Body.Permissions, Rank: in.Body.Rank,
 	})
 	return newUpdateResult(r), err
@@ -153,7 +153,7 @@ type adminRoleDeletion struct {
 }
 
 func (h adminRoleHandlers) delete(ctx context.Context, in *adminRoleDeletion) (admin.DeleteResult, error) {
-	n, err := h.directory.DeleteRoles(ctx, admin.Requester(ctx).ID, in.IDs)
+	n, err := h.directory.DeleteRoles(ctx, requester(ctx), in.IDs)
 	return admin.DeleteResult{DeletedCount: n}, err
 }
 

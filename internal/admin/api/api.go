@@ -68,7 +68,7 @@ func CommonOperations(c Common) []*admin.Operation {
 // ServiceOperations are served by the service role.
 func ServiceOperations(s Service) []*admin.Operation {
 	return concat(
-		adminOperations(s.Administrators), adminRoleOperations(s.Administrators),
+		adminOperations(s.Administrators), adminRoleOperations(s.Administrators), adminTokenOperations(s.Administrators),
 		memberOperations(s.Cluster), settingOperations(s.Settings),
 		blockedIPOperations(s.BlockedIPs), blockedUserOperations(s.BlockedUsers),
 		userOperations(s), userOnlineInfoOperations(s), userRoleOperations(s.Users),
@@ -86,6 +86,7 @@ var Tags = []admin.Tag{
 	{Name: pluginTag, Description: "Plugins of this node."},
 	{Name: adminTag, Description: "Administrators."},
 	{Name: adminRoleTag, Description: "Roles of administrators and the permissions that roles hold."},
+	{Name: adminTokenTag, Description: "Tokens and sessions of administrators."},
 	{Name: memberTag, Description: "The nodes of the cluster and their leader."},
 	{Name: settingTag, Description: "Settings of the cluster and of this node."},
 	{Name: ipBlocklistTag, Description: "IP addresses that may not connect."},
@@ -121,10 +122,30 @@ func NewAuthenticator(d *administrator.Directory) admin.Authenticator { return a
 
 type authenticator struct{ directory *administrator.Directory }
 
-func (a authenticator) Authenticate(ctx context.Context, loginName, password string) (*admin.Principal, error) {
-	id, err := a.directory.Authenticate(ctx, loginName, password)
+func (a authenticator) Authenticate(ctx context.Context, c admin.Credentials) (p *admin.Principal, err error) {
+	var id *administrator.Identity
+	if c.Token != "" {
+		id, err = a.directory.AuthenticateToken(ctx, c.Token, c.Remote)
+	} else {
+		id, err = a.directory.Authenticate(ctx, c.LoginName, c.Password)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &admin.Principal{ID: id.ID, LoginName: id.LoginName, Permissions: id.Permissions}, nil
+	p = &admin.Principal{ID: id.ID, LoginName: id.LoginName, Permissions: id.Permissions}
+	if t := id.Token; t != nil {
+		p.Token = &admin.Token{ID: t.ID, Name: t.Name, Kind: string(t.Kind)}
+	}
+	return p, nil
+}
+
+// requester is the administrator who makes the request, as the rules see it.
+func requester(ctx context.Context) administrator.By {
+	p := admin.Requester(ctx)
+	by := administrator.By{ID: p.ID}
+	if p.Token != nil {
+		by.Limit = &p.Permissions
+		by.Token = &administrator.TokenInfo{ID: p.Token.ID, Name: p.Token.Name, Kind: administrator.TokenKind(p.Token.Kind)}
+	}
+	return by
 }

@@ -51,6 +51,7 @@ type harness struct {
 	shutdowns atomic.Int32
 	openTo    netip.Addr
 	unhealthy atomic.Pointer[string]
+	now       atomic.Int64 // of the directory, in nanoseconds; 0 means the real time
 
 	blockedIPs        *blocklist.List[netip.Addr]
 	blockedUsers      *blocklist.List[int64]
@@ -76,6 +77,12 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 	h.directory, err = administrator.NewDirectory(t.Context(), administrator.Options{
 		Store: db, IDs: generator, Logger: slog.New(slog.DiscardHandler),
 		Hasher: password.Hasher{Algorithm: password.BCrypt, Cost: 4},
+		Now: func() time.Time {
+			if ns := h.now.Load(); ns != 0 {
+				return time.Unix(0, ns)
+			}
+			return time.Now()
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +273,7 @@ func TestPrivilegeMatrix(t *testing.T) {
 				if got != want {
 					t.Errorf("%s %s %s: let in {nobody, wrong password, without permission, with it} %v, want %v", role, op.Method, op.Path, got, want)
 				}
-				if h.revision(t) != before {
+				if h.revision(t) != before && op.ID != "createAdminSession" {
 					t.Errorf("%s %s %s: changed administrators without being asked to", role, op.Method, op.Path)
 				}
 			}

@@ -27,6 +27,11 @@ type Options struct {
 	IDs    *ids.Generator
 	Hasher password.Hasher
 	Logger *slog.Logger
+	// Lifetimes returns the current lifetimes of tokens and sessions; nil means
+	// the usual ones.
+	Lifetimes func() Lifetimes
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
 }
 
 // Directory knows all administrators and roles of the cluster. It keeps them in
@@ -37,11 +42,15 @@ type Directory struct {
 	current  atomic.Pointer[snapshot]
 	loading  sync.Mutex
 	verifier *verifier
+	uses     tokenUses
 }
 
 // NewDirectory reads the administrators. Run must be called next, so that
 // changes made by other nodes are seen.
 func NewDirectory(ctx context.Context, opts Options) (*Directory, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
 	d := &Directory{opts: opts}
 	var err error
 	if d.verifier, err = newVerifier(opts.Hasher); err != nil {
@@ -69,7 +78,7 @@ const (
 )
 
 // Create adds an administrator on behalf of the requester.
-func (d *Directory) Create(ctx context.Context, requester int64, c Creation) (store.Admin, error) {
+func (d *Directory) Create(ctx context.Context, by By, c Creation) (store.Admin, error) {
 	a := store.Admin{
 		ID:               d.opts.IDs.Next(),
 		LoginName:        orElse(c.LoginName, func() string { return randomLetters(randomLoginNameLength) }),
@@ -82,7 +91,7 @@ func (d *Directory) Create(ctx context.Context, requester int64, c Creation) (st
 		return store.Admin{}, fmt.Errorf("create administrator: %w", err)
 	}
 	err = d.change(ctx, func(ctx context.Context, tx store.Tx) error {
-		r, err := loadRequester(ctx, tx, requester)
+		r, err := loadRequester(ctx, tx, by)
 		if err != nil {
 			return err
 		}
@@ -126,7 +135,7 @@ type Change struct {
 }
 
 // Update changes the administrators with these ids, all of them or none.
-func (d *Directory) Update(ctx context.Context, requester int64, adminIDs []int64, c Change) (store.UpdateResult, error) {
+func (d *Directory) Update(ctx context.Context, by By, adminIDs []int64, c Change) (store.UpdateResult, error) {
 	if c == (Change{}) {
 		return store.UpdateResult{}, nil
 	}
@@ -140,35 +149,42 @@ func (d *Directory) Update(ctx context.Context, requester int64, adminIDs []int6
 	}
 	var result store.UpdateResult
 	err := d.change(ctx, func(ctx context.Context, tx store.Tx) error {
-		r, err := loadRequester(ctx, tx, requester)
+		r, err := loadRequester(ctx, tx, by)
 		if err != nil {
 			return err
 		}
 		if err := r.mayChange(ctx, tx, adminIDs); err != nil {
 			return err
 		}
+		if c.Password != nil {
+			if err := r.mayTakeOver(ctx, tx, adminIDs); err != nil {
+				return err
+			}
+		}
 		if c.RoleIDs != nil {
-			if slices.Contains(adminIDs, requester) {
+			if slices.Contains(adminIDs, by.ID) {
 				return unauthorized("administrators cannot change their own roles")
 			}
 			if err := r.mayGrant(ctx, tx, *c.RoleIDs); err != nil {
 				return err
 			}
 		}
-		result, err = store.UpdateAdmins(ctx, tx, adminIDs, change)
-		return err
+		if result, err = store.UpdateAdmins(ctx, tx, adminIDs, change); err != nil || c.Password == nil {
+			return err
+		}
+		return endSessions(ctx, tx, by, adminIDs)
 	})
 	return result, err
 }
 
 // Delete removes the administrators with these ids, all of them or none.
 // Administrators may remove themselves, except root.
-func (d *Directory) Delete(ctx context.Context, requester int64, adminIDs []int64) (deleted int64, err error) {
+func (d *Directory) Delete(ctx context.Context, by By, adminIDs []int64) (deleted int64, err error) {
 	if slices.Contains(adminIDs, RootID) {
 		return 0, apierr.New(apierr.IllegalArgument, "the root administrator (id %d) cannot be deleted", RootID)
 	}
 	err = d.change(ctx, func(ctx context.Context, tx store.Tx) error {
-		r, err := loadRequester(ctx, tx, requester)
+		r, err := loadRequester(ctx, tx, by)
 		if err != nil {
 			return err
 		}

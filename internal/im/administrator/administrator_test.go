@@ -134,7 +134,7 @@ func TestVerificationIsRemembered(t *testing.T) {
 		t.Error("another password passed")
 	}
 	next := "next"
-	if _, err := d.Update(t.Context(), RootID, []int64{RootID}, Change{Password: &next}); err != nil {
+	if _, err := d.Update(t.Context(), By{ID: RootID}, []int64{RootID}, Change{Password: &next}); err != nil {
 		t.Fatal(err)
 	}
 	if quick("app") {
@@ -183,11 +183,11 @@ func TestOtherNodesSeeChanges(t *testing.T) {
 		if _, err := there.Authenticate(t.Context(), "app", "app"); err != nil {
 			t.Fatalf("an administrator that was just created elsewhere: %v", err)
 		}
-		if _, err := here.CreateRole(t.Context(), RootID, store.AdminRole{ID: 1, Name: "X", Rank: 1, Permissions: []string{"LOG_QUERY"}}); err != nil {
+		if _, err := here.CreateRole(t.Context(), By{ID: RootID}, store.AdminRole{ID: 1, Name: "X", Rank: 1, Permissions: []string{"LOG_QUERY"}}); err != nil {
 			t.Fatal(err)
 		}
 		next := "next"
-		if _, err := here.Update(t.Context(), RootID, []int64{RootID}, Change{Password: &next}); err != nil {
+		if _, err := here.Update(t.Context(), By{ID: RootID}, []int64{RootID}, Change{Password: &next}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -25,8 +25,18 @@ func unauthorized(format string, args ...any) error {
 	return apierr.New(apierr.Unauthorized, format, args...)
 }
 
-func loadRequester(ctx context.Context, r store.Reader, id int64) (requester, error) {
-	admins, err := store.FindAdmins(ctx, r, store.AdminFilter{IDs: []int64{id}}, store.Page{})
+// By is the administrator who wants a change, and the credential that it came
+// with.
+type By struct {
+	ID int64
+	// Limit bounds the permissions of the administrator; nil means no bound.
+	Limit *permission.Set
+	// Token is the token or session; nil means a password.
+	Token *TokenInfo
+}
+
+func loadRequester(ctx context.Context, r store.Reader, by By) (requester, error) {
+	admins, err := store.FindAdmins(ctx, r, store.AdminFilter{IDs: []int64{by.ID}}, store.Page{})
 	if err != nil {
 		return requester{}, err
 	}
@@ -40,9 +50,12 @@ func loadRequester(ctx context.Context, r store.Reader, id int64) (requester, er
 	if len(roles) == 0 {
 		return requester{}, unauthorized("the administrator who makes the request has no role")
 	}
-	req := requester{id: id, rank: effectiveRank(roles)}
+	req := requester{id: by.ID, rank: effectiveRank(roles)}
 	for _, role := range roles {
 		req.permissions = req.permissions.Union(permissionSet(role))
+	}
+	if by.Limit != nil {
+		req.permissions = req.permissions.Intersect(*by.Limit)
 	}
 	return req, nil
 }
@@ -92,7 +105,15 @@ func (r requester) mayGrant(ctx context.Context, tx store.Tx, roleIDs []int64) e
 			return apierr.New(apierr.IllegalArgument, "roleIds: there is no role %d", id)
 		}
 	}
-	return r.outranksRoles(roles)
+	if err := r.outranksRoles(roles); err != nil {
+		return err
+	}
+	for _, role := range roles {
+		if err := r.holds(role.Permissions); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // outranksRoles refuses roles whose rank is not below the requester's.
@@ -105,12 +126,16 @@ func (r requester) outranksRoles(roles []store.AdminRole) error {
 	return nil
 }
 
-// mayChange refuses administrators whose rank is not below the requester's.
-// The requester itself is allowed.
-func (r requester) mayChange(ctx context.Context, tx store.Tx, adminIDs []int64) error {
+// held is an administrator and the roles that it has.
+type held struct {
+	id    int64
+	roles []store.AdminRole
+}
+
+func loadHeld(ctx context.Context, tx store.Tx, adminIDs []int64) ([]held, error) {
 	admins, err := store.FindAdmins(ctx, tx, store.AdminFilter{IDs: adminIDs}, store.Page{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var roleIDs []int64
 	for _, a := range admins {
@@ -118,15 +143,46 @@ func (r requester) mayChange(ctx context.Context, tx store.Tx, adminIDs []int64)
 	}
 	roles, err := findRoles(ctx, tx, roleIDs)
 	if err != nil {
+		return nil, err
+	}
+	list := make([]held, len(admins))
+	for i, a := range admins {
+		list[i] = held{a.ID, slices.DeleteFunc(slices.Clone(roles), func(role store.AdminRole) bool { return !slices.Contains(a.RoleIDs, role.ID) })}
+	}
+	return list, nil
+}
+
+// mayChange refuses administrators whose rank is not below the requester's.
+// The requester itself is allowed.
+func (r requester) mayChange(ctx context.Context, tx store.Tx, adminIDs []int64) error {
+	admins, err := loadHeld(ctx, tx, adminIDs)
+	if err != nil {
 		return err
 	}
 	for _, a := range admins {
-		if a.ID == r.id {
+		if a.id == r.id {
 			continue
 		}
-		held := slices.DeleteFunc(slices.Clone(roles), func(role store.AdminRole) bool { return !slices.Contains(a.RoleIDs, role.ID) })
-		if rank := effectiveRank(held); rank >= r.rank {
-			return unauthorized("the rank %d of administrator %d is not below your rank %d", rank, a.ID, r.rank)
+		if rank := effectiveRank(a.roles); rank >= r.rank {
+			return unauthorized("the rank %d of administrator %d is not below your rank %d", rank, a.id, r.rank)
+		}
+	}
+	return nil
+}
+
+// mayTakeOver refuses administrators who have a permission that the requester
+// lacks: whoever knows a password can do what its owner can. A token that lacks
+// permissions of its owner cannot change the owner's password either.
+func (r requester) mayTakeOver(ctx context.Context, tx store.Tx, adminIDs []int64) error {
+	admins, err := loadHeld(ctx, tx, adminIDs)
+	if err != nil {
+		return err
+	}
+	for _, a := range admins {
+		for _, role := range a.roles {
+			if missing := r.missing(role.Permissions); len(missing) > 0 {
+				return unauthorized("you cannot change the password of administrator %d, who has permissions that you lack: %v", a.id, missing)
+			}
 		}
 	}
 	return nil
@@ -134,12 +190,20 @@ func (r requester) mayChange(ctx context.Context, tx store.Tx, adminIDs []int64)
 
 // holds refuses permissions that the requester lacks.
 func (r requester) holds(permissions []string) error {
-	wanted := make([]permission.Permission, len(permissions))
-	for i, p := range permissions {
-		wanted[i] = permission.Permission(p)
-	}
-	if missing := r.permissions.Missing(wanted); len(missing) > 0 {
+	if missing := r.missing(permissions); len(missing) > 0 {
 		return unauthorized("you cannot give permissions that you lack: %v", missing)
 	}
 	return nil
+}
+
+// missing returns the permissions that the requester lacks. Names that this
+// server does not know give nobody anything.
+func (r requester) missing(permissions []string) []permission.Permission {
+	var wanted []permission.Permission
+	for _, p := range permissions {
+		if permission.Known(permission.Permission(p)) {
+			wanted = append(wanted, permission.Permission(p))
+		}
+	}
+	return r.permissions.Missing(wanted)
 }

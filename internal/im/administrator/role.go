@@ -77,7 +77,7 @@ func (d *Directory) FindRoles(f RoleFilter, limit, offset int) (total int64, rol
 }
 
 // CreateRole adds a role on behalf of the requester. Permissions are patterns.
-func (d *Directory) CreateRole(ctx context.Context, requester int64, role store.AdminRole) (store.AdminRole, error) {
+func (d *Directory) CreateRole(ctx context.Context, by By, role store.AdminRole) (store.AdminRole, error) {
 	if role.ID == RootRoleID {
 		return store.AdminRole{}, unauthorized("the role id %d is reserved for the root role", RootRoleID)
 	}
@@ -87,7 +87,7 @@ func (d *Directory) CreateRole(ctx context.Context, requester int64, role store.
 	}
 	role.CreationDate = time.Now().UTC().Truncate(time.Millisecond)
 	err = d.change(ctx, func(ctx context.Context, tx store.Tx) error {
-		r, err := loadRequester(ctx, tx, requester)
+		r, err := loadRequester(ctx, tx, by)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func expand(patterns []string) ([]string, error) {
 
 // UpdateRoles changes the roles with these ids, all of them or none. Nobody can
 // lift a role to or above their own rank or give what they lack.
-func (d *Directory) UpdateRoles(ctx context.Context, requester int64, roleIDs []int64, c store.AdminRoleChange) (store.UpdateResult, error) {
+func (d *Directory) UpdateRoles(ctx context.Context, by By, roleIDs []int64, c store.AdminRoleChange) (store.UpdateResult, error) {
 	if c == (store.AdminRoleChange{}) {
 		return store.UpdateResult{}, nil
 	}
@@ -139,7 +139,7 @@ func (d *Directory) UpdateRoles(ctx context.Context, requester int64, roleIDs []
 	}
 	var result store.UpdateResult
 	err := d.change(ctx, func(ctx context.Context, tx store.Tx) error {
-		r, err := d.mayChangeRoles(ctx, tx, requester, roleIDs)
+		r, err := d.mayChangeRoles(ctx, tx, by, roleIDs)
 		if err != nil {
 			return err
 		}
@@ -161,9 +161,9 @@ func (d *Directory) UpdateRoles(ctx context.Context, requester int64, roleIDs []
 
 // DeleteRoles removes the roles with these ids, all of them or none.
 // Administrators who held them keep the ids, which mean nothing from then on.
-func (d *Directory) DeleteRoles(ctx context.Context, requester int64, roleIDs []int64) (deleted int64, err error) {
+func (d *Directory) DeleteRoles(ctx context.Context, by By, roleIDs []int64) (deleted int64, err error) {
 	err = d.change(ctx, func(ctx context.Context, tx store.Tx) error {
-		if _, err := d.mayChangeRoles(ctx, tx, requester, roleIDs); err != nil {
+		if _, err := d.mayChangeRoles(ctx, tx, by, roleIDs); err != nil {
 			return err
 		}
 		deleted, err = store.DeleteAdminRoles(ctx, tx, roleIDs)
@@ -172,7 +172,7 @@ func (d *Directory) DeleteRoles(ctx context.Context, requester int64, roleIDs []
 	return deleted, err
 }
 
-func (d *Directory) mayChangeRoles(ctx context.Context, tx store.Tx, by int64, roleIDs []int64) (requester, error) {
+func (d *Directory) mayChangeRoles(ctx context.Context, tx store.Tx, by By, roleIDs []int64) (requester, error) {
 	r, err := loadRequester(ctx, tx, by)
 	if err != nil {
 		return r, err

@@ -16,6 +16,7 @@ type snapshot struct {
 	revision int64
 	accounts map[string]*account // by login name
 	roles    []store.AdminRole   // by id, the root role first
+	tokens   map[tokenHash]*token
 }
 
 type account struct {
@@ -28,6 +29,8 @@ type Identity struct {
 	ID          int64
 	LoginName   string
 	Permissions permission.Set
+	// Token is the token or session that was presented; nil after a password.
+	Token *TokenInfo
 }
 
 // fresh returns the snapshot that belongs to the current revision of the store.
@@ -50,6 +53,7 @@ func (d *Directory) fresh(ctx context.Context) (*snapshot, error) {
 	}
 	d.current.Store(s)
 	d.verifier.keep(s)
+	d.uses.keep(s)
 	return s, nil
 }
 
@@ -72,6 +76,11 @@ func (d *Directory) load(ctx context.Context) (*snapshot, error) {
 			return err
 		}
 		s.index(admins)
+		tokens, err := store.FindAdminTokens(ctx, r, store.AdminTokenFilter{}, store.Page{})
+		if err != nil {
+			return err
+		}
+		s.indexTokens(tokens)
 		return nil
 	})
 	return s, err
@@ -94,10 +103,24 @@ func (s *snapshot) index(admins []store.Admin) {
 // pollInterval bounds how long a change made by another node stays unseen.
 const pollInterval = time.Second
 
-// Run watches for changes made by other nodes until ctx ends.
+// Run watches for changes made by other nodes until ctx ends, and notes when
+// tokens were used.
 func (d *Directory) Run(ctx context.Context) error {
-	return store.Watch(ctx, pollInterval, d.opts.Logger, "administrators", func(ctx context.Context) error {
+	noted := d.opts.Now()
+	err := store.Watch(ctx, pollInterval, d.opts.Logger, "administrators", func(ctx context.Context) error {
+		if now := d.opts.Now(); now.Sub(noted) >= noteInterval {
+			noted = now
+			if err := d.noteUses(ctx); err != nil {
+				return err
+			}
+		}
 		_, err := d.fresh(ctx)
 		return err
 	})
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastNoteTimeout)
+	defer cancel()
+	if err := d.noteUses(last); err != nil {
+		d.opts.Logger.Warn("the last uses of tokens could not be stored", "error", err)
+	}
+	return err
 }

@@ -73,6 +73,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"AdminUpdate", testAdminUpdate},
 		{"AdminDelete", testAdminDelete},
 		{"AnyAdminWithRole", testAnyAdminWithRole},
+		{"AdminTokens", testAdminTokens},
 		{"RoleInsertFind", testRoleInsertFind},
 		{"RoleFilter", testRoleFilter},
 		{"RoleUpdate", testRoleUpdate},

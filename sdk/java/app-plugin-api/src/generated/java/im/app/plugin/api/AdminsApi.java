@@ -49,6 +49,29 @@ public final class AdminsApi {
     }
 
     /**
+     * Log in.
+     * <p>Exchanges login name and password (HTTP Basic) for a session with all permissions of the administrator. Its token is sent as <code>Authorization: Bearer &lt;token&gt;</code>. The session ends at its expiration date, when it is not used for a while, when the password changes, and with <code>DELETE /admins/sessions?current=true</code>.
+     * Permission: none, but the credentials of an administrator.
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public AdminSession createSessions() {
+        return Json.convert(api.call("createAdminSession", java.util.Map.of()), AdminSession.class);
+    }
+
+    /**
+     * Create a token.
+     * <p>Creates a token of the caller, to be sent as <code>Authorization: Bearer &lt;token&gt;</code>. The answer is the only one that shows it. A token has at most the permissions of its owner, whatever happens to those later. A token cannot create tokens; a password or a session can.
+     * Permission: none, but the credentials of an administrator.
+     * @param input what is created or changed
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public NewAdminToken createTokens(AdminTokenCreation input) {
+        return Json.convert(api.call("createAdminToken", java.util.Map.of("body", input)), NewAdminToken.class);
+    }
+
+    /**
      * Delete administrators.
      * <p>Deletes administrators who rank below the caller. The root administrator stays.
      * Permission: <code>ADMIN_DELETE</code>.
@@ -70,6 +93,30 @@ public final class AdminsApi {
      */
     public DeleteResult deleteRoles(DeleteAdminRoles input) {
         return Json.convert(api.call("deleteAdminRoles", input.toJson()), DeleteResult.class);
+    }
+
+    /**
+     * Log out.
+     * <p>Ends the session that the request came with.
+     * Permission: none, but the credentials of an administrator.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public DeleteResult deleteSessions(DeleteAdminSession input) {
+        return Json.convert(api.call("deleteAdminSession", input.toJson()), DeleteResult.class);
+    }
+
+    /**
+     * Revoke tokens and sessions.
+     * <p>Revokes tokens and sessions of the caller, or with the permission <code>ADMIN_UPDATE</code> of administrators who rank below the caller. They are refused from then on.
+     * Permission: none, but the credentials of an administrator.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public DeleteResult deleteTokens(DeleteAdminTokens input) {
+        return Json.convert(api.call("deleteAdminTokens", input.toJson()), DeleteResult.class);
     }
 
     /**
@@ -173,6 +220,52 @@ public final class AdminsApi {
      */
     public PageAdminRole queryRolesPage() {
         return Json.convert(api.call("queryAdminRolePage", java.util.Map.of()), PageAdminRole.class);
+    }
+
+    /**
+     * Query tokens and sessions.
+     * <p>Returns the tokens and sessions of the caller, or with the permission <code>ADMIN_QUERY</code> of all administrators; never the tokens themselves. A token without that permission finds only itself.
+     * Permission: none, but the credentials of an administrator.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public List<AdminToken> queryTokens(QueryAdminTokens input) {
+        return Json.convertList(api.call("queryAdminTokens", input.toJson()), AdminToken.class);
+    }
+
+    /**
+     * Query tokens and sessions.
+     * <p>Returns the tokens and sessions of the caller, or with the permission <code>ADMIN_QUERY</code> of all administrators; never the tokens themselves. A token without that permission finds only itself.
+     * Permission: none, but the credentials of an administrator.
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public List<AdminToken> queryTokens() {
+        return Json.convertList(api.call("queryAdminTokens", java.util.Map.of()), AdminToken.class);
+    }
+
+    /**
+     * Query tokens and sessions by page.
+     * <p>Returns a page of what <code>GET /admins/tokens</code> returns, and how many match.
+     * Permission: none, but the credentials of an administrator.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public PageAdminToken queryTokensPage(QueryAdminTokenPage input) {
+        return Json.convert(api.call("queryAdminTokenPage", input.toJson()), PageAdminToken.class);
+    }
+
+    /**
+     * Query tokens and sessions by page.
+     * <p>Returns a page of what <code>GET /admins/tokens</code> returns, and how many match.
+     * Permission: none, but the credentials of an administrator.
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public PageAdminToken queryTokensPage() {
+        return Json.convert(api.call("queryAdminTokenPage", java.util.Map.of()), PageAdminToken.class);
     }
 
     /**

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/store"
+)
+
+const adminTokenTag = "AdminTokenController"
+
+type adminTokenHandlers struct{ directory *administrator.Directory }
+
+func adminTokenOperations(d *administrator.Directory) []*admin.Operation {
+	h := adminTokenHandlers{d}
+	return []*admin.Operation{
+		admin.Handle(admin.Operation{
+			ID: "createAdminToken", Method: http.MethodPost, Path: "/admins/tokens", Tag: adminTokenTag, Access: admin.AnyAdmin,
+			Summary: "Create a token",
+			Description: "Creates a token of the caller, to be sent as `Authorization: Bearer <token>`. The answer is the only one that shows it. " +
+				"A token has at most the permissions of its owner, whatever happens to those later. A token cannot create tokens; a password or a session can.",
+		}, h.create),
+		admin.Handle(admin.Operation{
+			ID: "queryAdminTokens", Method: http.MethodGet, Path: "/admins/tokens", Tag: adminTokenTag, Access: admin.AnyAdmin,
+			Summary: "Query tokens and sessions",
+			Description: "Returns the tokens and sessions of the caller, or with the permission `ADMIN_QUERY` of all administrators; never the tokens themselves. " +
+				"A token without that permission finds only itself.",
+		}, h.query),
+		admin.Handle(admin.Operation{
+			ID: "queryAdminTokenPage", Method: http.MethodGet, Path: "/admins/tokens/page", Tag: adminTokenTag, Access: admin.AnyAdmin,
+			Summary: "Query tokens and sessions by page", Description: "Returns a page of what `GET /admins/tokens` returns, and how many match.",
+		}, h.queryPage),
+		admin.Handle(admin.Operation{
+			ID: "deleteAdminTokens", Method: http.MethodDelete, Path: "/admins/tokens", Tag: adminTokenTag, Access: admin.AnyAdmin,
+			Summary: "Revoke tokens and sessions",
+			Description: "Revokes tokens and sessions of the caller, or with the permission `ADMIN_UPDATE` of administrators who rank below the caller. " +
+				"They are refused from then on.",
+		}, h.delete),
+		admin.Handle(admin.Operation{
+			ID: "createAdminSession", Method: http.MethodPost, Path: "/admins/sessions", Tag: adminTokenTag, Access: admin.AnyAdmin,
+			Summary: "Log in",
+			Description: "Exchanges login name and password (HTTP Basic) for a session with all permissions of the administrator. " +
+				"Its token is sent as `Authorization: Bearer <token>`. The session ends at its expiration date, when it is not used for a while, " +
+				"when the password changes, and with `DELETE /admins/sessions?current=true`.",
+		}, h.logIn),
+		admin.Handle(admin.Operation{
+			ID: "deleteAdminSession", Method: http.MethodDelete, Path: "/admins/sessions", Tag: adminTokenTag, Access: admin.AnyAdmin,
+			Summary: "Log out", Description: "Ends the session that the request came with.",
+		}, h.logOut),
+	}
+}
+
+// AdminToken is a token or a session as the interface returns it.
+type AdminToken struct {
+	ID             int64       `json:"id" doc:"Id." example:"1234567890123456789"`
+	OwnerID        int64       `json:"ownerId" doc:"Id of the administrator whose token it is." example:"1234567890123456788"`
+	Kind           string      `json:"kind" enum:"TOKEN,SESSION" doc:"Whether it was made for a program or by a login." example:"TOKEN"`
+	Name           string      `json:"name,omitempty" doc:"Name; sessions have none." example:"nightly backup"`
+	Permissions    []string    `json:"permissions,omitempty" doc:"Permissions; absent for sessions, which have all those of the owner." example:"[\"USER_QUERY\"]"`
+	Networks       []string    `json:"networks" doc:"Networks from which it may be used; none means every address." example:"[\"10.0.0.0/8\"]"`
+	CreationDate   admin.Date  `json:"creationDate" doc:"When it was created."`
+	ExpirationDate admin.Date  `json:"expirationDate" doc:"When it expires."`
+	LastUseDate    *admin.Date `json:"lastUseDate,omitempty" doc:"When it was last used; absent: never."`
+}
+
+func newAdminToken(t store.AdminToken) AdminToken {
+	out := AdminToken{
+		ID: t.ID, OwnerID: t.OwnerID, Kind: t.Kind, Name: t.Name, Permissions: t.Permissions, Networks: t.Networks,
+		CreationDate: admin.NewDate(t.CreationDate), ExpirationDate: admin.NewDate(t.ExpirationDate),
+	}
+	if !t.LastUseDate.IsZero() {
+		date := admin.NewDate(t.LastUseDate)
+		out.LastUseDate = &date
+	}
+	return out
+}
+
+// adminTokenCreation is the body of POST /admins/tokens.
+type adminTokenCreation struct {
+	Name           string      `json:"name" minLength:"1" maxLength:"64" doc:"What the token is for." example:"nightly backup"`
+	Permissions    []string    `json:"permissions,omitempty" uniqueItems:"true" maxItems:"1000" doc:"Permissions or patterns, all of which the caller must have; absent: all that the caller has now." example:"[\"USER_QUERY\"]"`
+	ExpirationDate *admin.Date `json:"expirationDate,omitempty" doc:"When it expires; absent: after the configured lifetime."`
+	Networks       []string    `json:"networks,omitempty" uniqueItems:"true" maxItems:"100" doc:"Addresses or networks (CIDR) from which it may be used; absent: every address." example:"[\"10.0.0.0/8\"]"`
+}
+
+type adminTokenCreationInput struct{ Body adminTokenCreation }
+
+// NewAdminToken is a token with the text that its owner sends.
+type NewAdminToken struct {
+	AdminToken
+	Token string `json:"token" doc:"The token. It is shown once." example:"app_token_…"`
+}
+
+func (h adminTokenHandlers) create(ctx context.Context, in *adminTokenCreationInput) (NewAdminToken, error) {
+	if p := admin.Requester(ctx); p.Plugin != "" {
+		return NewAdminToken{}, apierr.New(apierr.Unauthorized, "plugins cannot create tokens")
+	}
+	c := administrator.TokenCreation{Name: in.Body.Name, Permissions: in.Body.Permissions}
+	if in.Body.ExpirationDate != nil {
+		c.ExpirationDate = in.Body.ExpirationDate.Time
+	}
+	for _, text := range in.Body.Networks {
+		network, err := parseNetwork(text)
+		if err != nil {
+			return NewAdminToken{}, apierr.New(apierr.IllegalArgument, "networks: %q is neither an address nor a network such as 10.0.0.0/8", text)
+		}
+		c.Networks = append(c.Networks, network)
+	}
+	t, text, err := h.directory.CreateToken(ctx, requester(ctx), c)
+	return NewAdminToken{newAdminToken(t), text}, err
+}
+
+// parseNetwork reads an address or a network.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return addr.Unmap().WithZone("").Prefix(addr.Unmap().BitLen())
+	}
+	return netip.ParsePrefix(text)
+}
+
+type adminTokenFilter struct {
+	IDs      []int64  `query:"ids" uniqueItems:"true" doc:"Ids of tokens." example:"[1]"`
+	OwnerIDs []int64  `query:"ownerIds" uniqueItems:"true" doc:"Ids of administrators." example:"[1]"`
+	Kinds    []string `query:"kinds" uniqueItems:"true" enum:"TOKEN,SESSION" doc:"Tokens of programs, or sessions."`
+}
+
+type adminTokenQuery struct {
+	adminTokenFilter
+	admin.Paging
+}
+
+type adminTokenPageQuery struct {
+	adminTokenFilter
+	admin.PageRequest
+}
+
+func (h adminTokenHandlers) find(ctx context.Context, f adminTokenFilter, limit, offset int) (int64, []AdminToken, error) {
+	p, by := admin.Requester(ctx), requester(ctx)
+	identity := administrator.Identity{ID: p.ID, LoginName: p.LoginName, Permissions: p.Permissions, Token: by.Token}
+	total, found, err := h.directory.FindTokens(ctx, &identity, store.AdminTokenFilter(f), limit, offset)
+	return total, convert(found, newAdminToken), err
+}
+
+func (h adminTokenHandlers) query(ctx context.Context, in *adminTokenQuery) ([]AdminToken, error) {
+	_, found, err := h.find(ctx, in.adminTokenFilter, in.Limit(), 0)
+	return found, err
+}
+
+func (h adminTokenHandlers) queryPage(ctx context.Context, in *adminTokenPageQuery) (admin.Page[AdminToken], error) {
+	total, found, err := h.find(ctx, in.adminTokenFilter, in.Limit(), in.Offset())
+	return admin.NewPage(total, found), err
+}
+
+type adminTokenDeletion struct {
+	IDs []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of tokens and sessions." example:"[1]"`
+}
+
+func (h adminTokenHandlers) delete(ctx context.Context, in *adminTokenDeletion) (admin.DeleteResult, error) {
+	n, err := h.directory.DeleteTokens(ctx, requester(ctx), in.IDs)
+	return admin.DeleteResult{DeletedCount: n}, err
+}
+
+// AdminSession is a new session and who logged in.
+type AdminSession struct {
+	ID             int64      `json:"id" doc:"Id of the session." example:"1234567890123456789"`
+	Token          string     `json:"token" doc:"The token of the session. It is shown once." example:"app_session_…"`
+	AdminID        int64      `json:"adminId" doc:"Id of the administrator." example:"1234567890123456788"`
+	LoginName      string     `json:"loginName" doc:"Login name of the administrator." example:"alice"`
+	Permissions    []string   `json:"permissions" doc:"What the administrator may do now." example:"[\"USER_QUERY\"]"`
+	CreationDate   admin.Date `json:"creationDate" doc:"When the session began."`
+	ExpirationDate admin.Date `json:"expirationDate" doc:"When it ends at the latest."`
+}
+
+func (h adminTokenHandlers) logIn(ctx context.Context, _ *admin.NoInput) (AdminSession, error) {
+	p := admin.Requester(ctx)
+	if p.Plugin != "" {
+		return AdminSession{}, apierr.New(apierr.Unauthorized, "plugins cannot log in")
+	}
+	t, text, err := h.directory.CreateSession(ctx, requester(ctx))
+	return AdminSession{
+		ID: t.ID, Token: text, AdminID: p.ID, LoginName: p.LoginName, Permissions: p.Permissions.Names(),
+		CreationDate: admin.NewDate(t.CreationDate), ExpirationDate: admin.NewDate(t.ExpirationDate),
+	}, err
+}
+
+type adminSessionDeletion struct {
+	Current bool `query:"current" required:"true" selector:"true" doc:"Must be true: the session that the request came with is ended."`
+}
+
+func (h adminTokenHandlers) logOut(ctx context.Context, in *adminSessionDeletion) (admin.DeleteResult, error) {
+	by := requester(ctx)
+	if !in.Current {
+		return admin.DeleteResult{}, apierr.New(apierr.IllegalArgument, "parameter \"current\": must be true")
+	}
+	if by.Token == nil || by.Token.Kind != administrator.TokenOfSession {
+		return admin.DeleteResult{}, apierr.New(apierr.IllegalArgument, "the request did not come with a session")
+	}
+	n, err := h.directory.DeleteTokens(ctx, by, []int64{by.Token.ID})
+	return admin.DeleteResult{DeletedCount: n}, err
+}
