@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jfrtest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// jdk finds a JDK by scripts/jdk.
+var jdk = sync.OnceValue(func() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		script := filepath.Join(dir, "scripts", "jdk")
+		if _, err := os.Stat(script); err == nil {
+			out, err := exec.Command(script).Output()
+			if err != nil {
+				return ""
+			}
+			return strings.TrimSpace(string(out))
+		}
+	}
+	return ""
+})
+
+// Tool runs the jfr command of a JDK and returns what it prints. The test fails if the command does, and is skipped if
+// there is no JDK.
+func Tool(t testing.TB, args ...string) string {
+	t.Helper()
+	home := jdk()
+	if home == "" {
+		t.Skip("no JDK of version 21 or newer was found")
+	}
+	cmd := exec.Command(filepath.Join(home, "bin", "jfr"), args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("jfr %s: %v\n%s%s", strings.Join(args, " "), err, out.Bytes(), errs.Bytes())
+	}
+	if errs.Len() > 0 {
+		t.Errorf("jfr %s wrote to its standard error:\n%s", strings.Join(args, " "), errs.Bytes())
+	}
+	return out.String()
+}
+
+// Check lets the reader of this package and the JDK's command read a file in every way that users do.
+func Check(t testing.TB, path string) []Event {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := Parse(data)
+	if err != nil {
+		t.Fatalf("parse %s: %v", path, err)
+	}
+	Tool(t, "summary", path)
+	Tool(t, "print", "--json", path)
+	Tool(t, "view", "hot-methods", path)
+	Tool(t, "view", "gc", path)
+	Tool(t, "scrub", "--exclude-events", "jdk.InitialEnvironmentVariable", path, filepath.Join(t.TempDir(), "scrubbed.jfr"))
+	return events
+}

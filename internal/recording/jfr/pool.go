@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jfr
+
+import (
+	"strings"
+)
+
+// pools are the constants that the events of a chunk refer to. Key 0 is null.
+type pools struct {
+	strings, symbols, threads, packages, classes, stacks pool[string]
+	methods                                              pool[method]
+	constants                                            [kinds]pool[string]
+	size                                                 int
+	key                                                  []byte // scratch space
+}
+
+type method struct{ class, name int64 }
+
+// A pool gives each value a key, in the order in which the values come.
+type pool[K comparable] struct {
+	keys    map[K]int64
+	encoded []byte
+}
+
+// intern returns the key of a value. An unknown value gets the next key, and the caller has to encode it.
+func (p *pool[K]) intern(v K) (key int64, fresh bool) {
+	if key, ok := p.keys[v]; ok {
+		return key, false
+	}
+	if p.keys == nil {
+		p.keys = map[K]int64{}
+	}
+	key = int64(len(p.keys) + 1)
+	p.keys[v] = key
+	return key, true
+}
+
+// The thread group that all threads are in, and the descriptor of all methods.
+const (
+	groupKey   = 1
+	groupName  = "main"
+	descriptor = "()V"
+)
+
+func (p *pools) init() { p.symbol(descriptor) }
+
+// maxPooledString bounds the strings that are kept once for all events; longer ones are rare and stand in the event.
+const maxPooledString = 256
+
+func (p *pools) appendText(b []byte, s string) []byte {
+	if len(s) < 4 || len(s) > maxPooledString {
+		return appendString(b, s)
+	}
+	key, fresh := p.strings.intern(s)
+	if fresh {
+		p.begin(&p.strings.encoded, key)
+		p.end(&p.strings.encoded, appendString(p.strings.encoded, s))
+	}
+	return appendVarint(append(b, stringPool), key)
+}
+
+// begin and end frame the encoding of one constant and count its bytes.
+func (p *pools) begin(encoded *[]byte, key int64) {
+	p.size -= len(*encoded)
+	*encoded = appendVarint(*encoded, key)
+}
+
+func (p *pools) end(encoded *[]byte, now []byte) {
+	*encoded = now
+	p.size += len(now)
+}
+
+func (p *pools) symbol(s string) int64 {
+	if s == "" {
+		return 0
+	}
+	key, fresh := p.symbols.intern(s)
+	if fresh {
+		p.begin(&p.symbols.encoded, key)
+		p.end(&p.symbols.encoded, appendString(p.symbols.encoded, s))
+	}
+	return key
+}
+
+func (p *pools) thread(name string) int64 {
+	if name == "" {
+		return 0
+	}
+	key, fresh := p.threads.intern(name)
+	if fresh {
+		p.begin(&p.threads.encoded, key)
+		b := appendString(p.threads.encoded, name)
+		b = appendVarint(b, key)
+		b = appendString(b, name)
+		b = appendVarint(b, key)
+		b = appendVarint(b, groupKey)
+		p.end(&p.threads.encoded, append(b, boolByte(false)))
+	}
+	return key
+}
+
+func (p *pools) pkg(class string) int64 {
+	i := strings.LastIndexByte(class, '/')
+	if i < 0 {
+		return 0
+	}
+	key, fresh := p.packages.intern(class[:i])
+	if fresh {
+		name := p.symbol(class[:i])
+		p.begin(&p.packages.encoded, key)
+		b := appendVarint(p.packages.encoded, name)
+		b = appendVarint(b, 0)
+		p.end(&p.packages.encoded, append(b, boolByte(true)))
+	}
+	return key
+}
+
+func (p *pools) class(name string) int64 {
+	if name == "" {
+		return 0
+	}
+	key, fresh := p.classes.intern(name)
+	if fresh {
+		symbol, pkg := p.symbol(name), p.pkg(name)
+		p.begin(&p.classes.encoded, key)
+		b := appendVarint(p.classes.encoded, 0)
+		b = appendVarint(b, symbol)
+		b = appendVarint(b, pkg)
+		b = appendVarint(b, 1) // public
+		p.end(&p.classes.encoded, append(b, boolByte(false)))
+	}
+	return key
+}
+
+func (p *pools) method(class, name string) int64 {
+	m := method{p.class(class), p.symbol(name)}
+	key, fresh := p.methods.intern(m)
+	if fresh {
+		p.begin(&p.methods.encoded, key)
+		b := appendVarint(p.methods.encoded, m.class)
+		b = appendVarint(b, m.name)
+		b = appendVarint(b, p.symbol(descriptor))
+		b = appendVarint(b, 9) // public static
+		p.end(&p.methods.encoded, append(b, boolByte(false)))
+	}
+	return key
+}
+
+func (p *pools) constant(kind Kind, name string) int64 {
+	if name == "" {
+		return 0
+	}
+	pool := &p.constants[kind]
+	key, fresh := pool.intern(name)
+	if fresh {
+		p.begin(&pool.encoded, key)
+		p.end(&pool.encoded, appendString(pool.encoded, name))
+	}
+	return key
+}
+
+// maxFrames is how many frames of a stack are kept.
+const maxFrames = 128
+
+func (p *pools) stack(frames []Frame) int64 {
+	if len(frames) == 0 {
+		return 0
+	}
+	truncated := len(frames) > maxFrames
+	frames = frames[:min(len(frames), maxFrames)]
+	b := append(p.key[:0], boolByte(truncated))
+	b = appendVarint(b, int64(len(frames)))
+	for _, f := range frames {
+		kind := f.Type
+		if kind == "" {
+			kind = "Go"
+		}
+		b = appendVarint(b, p.method(f.Class, f.Method))
+		b = appendVarint(b, int64(f.Line))
+		b = appendVarint(b, 0)
+		b = appendVarint(b, p.constant(KindFrameType, kind))
+	}
+	p.key = b
+	if key, ok := p.stacks.keys[string(b)]; ok {
+		return key
+	}
+	key, _ := p.stacks.intern(string(b))
+	p.begin(&p.stacks.encoded, key)
+	p.end(&p.stacks.encoded, append(p.stacks.encoded, b...))
+	return key
+}
+
+// appendCheckpoint appends the event that holds the pools.
+func (p *pools) appendCheckpoint(out []byte, now int64) []byte {
+	b := appendVarint(nil, checkpointEvent)
+	b = appendVarint(b, now)
+	b = appendVarint(b, 0)
+	b = appendVarint(b, 0) // no earlier checkpoint
+	b = append(b, 0)
+	var count int64
+	var pools []byte
+	add := func(typeID, entries int, encoded []byte) {
+		if entries == 0 {
+			return
+		}
+		count++
+		pools = appendVarint(pools, int64(typeID))
+		pools = appendVarint(pools, int64(entries))
+		pools = append(pools, encoded...)
+	}
+	if len(p.threads.keys) > 0 {
+		group := appendVarint(nil, groupKey)
+		group = appendVarint(group, 0)
+		add(idThreadGroup, 1, appendString(group, groupName))
+	}
+	add(idString, len(p.strings.keys), p.strings.encoded)
+	add(idSymbol, len(p.symbols.keys), p.symbols.encoded)
+	add(idThread, len(p.threads.keys), p.threads.encoded)
+	add(idPackage, len(p.packages.keys), p.packages.encoded)
+	add(idClass, len(p.classes.keys), p.classes.encoded)
+	add(idMethod, len(p.methods.keys), p.methods.encoded)
+	add(idStackTrace, len(p.stacks.keys), p.stacks.encoded)
+	for kind := range p.constants {
+		add(kindTable[kind].typeID, len(p.constants[kind].keys), p.constants[kind].encoded)
+	}
+	b = appendVarint(b, count)
+	out = appendVarint(out, sizeWithPrefix(len(b)+len(pools)))
+	return append(append(out, b...), pools...)
+}
