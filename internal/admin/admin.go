@@ -29,6 +29,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/ratelimit"
+	"example.org/app/internal/recording/event"
 )
 
 // RateLimit configures the token bucket of each remote address.
@@ -337,9 +338,27 @@ func (c *call) respond(result any, err error) {
 	if c.api.opts.Observe != nil {
 		c.api.opts.Observe(c.r.Method, path, c.status, took)
 	}
+	if event.Wants(event.KindAdminRequest, took) {
+		c.recordEvent(path, took)
+	}
 	if c.settings.Audit || c.watched {
 		c.record(err, took)
 	}
+}
+
+// recordEvent tells flight recordings of the request. Of a path that nobody declared they see nothing.
+func (c *call) recordEvent(path string, took time.Duration) {
+	e := event.AdminRequest{
+		Span: event.Span{Start: c.started, Duration: took}, Method: clip(c.r.Method), Path: path,
+		RequestID: c.requestID, Status: c.status, Code: int32(c.code),
+	}
+	if c.op != nil {
+		e.Operation = c.op.ID
+	}
+	if c.principal != nil {
+		e.AdminID = c.principal.ID
+	}
+	event.Record(e)
 }
 
 func (c *call) record(err error, took time.Duration) {

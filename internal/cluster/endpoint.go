@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/recording/event"
 	"example.org/app/internal/role"
 )
 
@@ -119,13 +120,23 @@ func callNode[Req, Resp any](ctx context.Context, c *Cluster, id string, e Endpo
 	return call(ctx, c, e, c.nodeSubject(id, e.Name), false, req)
 }
 
-func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], subject string, byRole bool, req *Req) (*Resp, error) {
+func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], subject string, byRole bool, req *Req) (resp *Resp, err error) {
+	local := false
+	if event.On(event.KindNodeCall) {
+		begin := time.Now()
+		defer func() {
+			if took := time.Since(begin); event.Wants(event.KindNodeCall, took) {
+				event.Record(event.NodeCall{Span: event.Span{Start: begin, Duration: took}, Call: e.Name, Subject: subject, Local: local, Error: err})
+			}
+		}()
+	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.options.CallTimeout)
 		defer cancel()
 	}
 	if h := c.localHandler(subject, byRole); h != nil {
+		local = true
 		value, err := h.invoke(ctx, req)
 		if err != nil {
 			return nil, err
@@ -151,7 +162,7 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 	if err := failureIn(reply); err != nil {
 		return nil, err
 	}
-	resp := new(Resp)
+	resp = new(Resp)
 	if err := codec.Unmarshal(reply.Data, resp); err != nil {
 		return nil, apierr.Wrap(apierr.ServerInternalError, fmt.Errorf("call %q: decode the response: %w", e.Name, err))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"example.org/app/internal/link"
 	"example.org/app/internal/presence"
+	"example.org/app/internal/recording/event"
 	"example.org/app/internal/wire"
 )
 
@@ -47,6 +48,11 @@ func (g *Gateway) forget(s *Session) []*Session {
 
 // announceEnd tells the cluster and whoever listens that a session has ended. Nobody waits for it.
 func (g *Gateway) announceEnd(s *Session, left []*Session, why CloseReason) {
+	if life := time.Since(s.LoginDate); event.Wants(event.KindSessionClosed, life) {
+		event.Record(event.SessionClosed{
+			Span: event.Span{Start: s.LoginDate, Duration: life}, UserID: s.UserID, Device: s.Device.String(), SessionID: s.ID, Status: int32(why.Status),
+		})
+	}
 	g.start(func() {
 		g.offline <- struct{}{}
 		defer func() { <-g.offline }()

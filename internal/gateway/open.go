@@ -17,6 +17,7 @@ import (
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/im/session"
 	"example.org/app/internal/presence"
+	"example.org/app/internal/recording/event"
 	"example.org/app/internal/wire"
 )
 
@@ -35,7 +36,7 @@ var errBlocked = errors.New("the user is blocked")
 // openSession decides about a login and answers it. The checks come in the order that the protocol fixes, because the
 // first one that fails is what the client hears.
 func (c *connection) openSession(id int64, payload []byte) {
-	g := c.gateway
+	g, begin := c.gateway, time.Now()
 	r, err := decodeLogin(payload)
 	if err != nil {
 		c.refuse(id, apierr.New(apierr.InvalidRequest, "the login cannot be decoded"))
@@ -69,6 +70,12 @@ func (c *connection) openSession(id int64, payload []byte) {
 	case err != nil:
 		c.refuse(id, apierr.From(err))
 	default:
+		if took := time.Since(begin); event.Wants(event.KindSessionOpened, took) {
+			event.Record(event.SessionOpened{
+				Span: event.Span{Start: begin, Duration: took}, UserID: s.UserID, Device: s.Device.String(), SessionID: s.ID,
+				WebSocket: c.transport.framing == webSocketFraming,
+			})
+		}
 		c.welcome(id, s)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/link"
+	"example.org/app/internal/recording/event"
 	"example.org/app/internal/wire"
 )
 
@@ -55,7 +56,7 @@ func (c *connection) receive(payload []byte) {
 	case !session.permissions.Allows(head.Kind):
 		c.refuse(head.ID, apierr.New(apierr.UnauthorizedRequest, "the session may not send requests of the kind %s", head.Kind))
 	default:
-		c.work(head.ID, begin, func() { c.forward(session, head.ID, payload) })
+		c.work(head.ID, begin, func() { c.forward(session, head, begin, payload) })
 	}
 }
 
@@ -106,12 +107,24 @@ func (c *connection) heartbeat(session *Session) {
 }
 
 // forward lets a service answer a request.
-func (c *connection) forward(session *Session, id int64, payload []byte) {
-	g := c.gateway
+func (c *connection) forward(session *Session, head wire.Head, begin time.Time, payload []byte) {
+	g, id, size := c.gateway, head.ID, len(payload)
 	ip := c.remoteIP()
 	resp, err := cluster.Call(g.ctx, g.options.Node, link.HandleRequest, &link.Request{
 		UserID: session.UserID, Device: session.Device, SessionID: session.ID, IP: ip, Payload: payload,
 	})
+	if took := time.Since(begin); event.Wants(event.KindClientRequest, took) {
+		e := event.ClientRequest{
+			Span: event.Span{Start: begin, Duration: took}, Role: "gateway", Request: head.Kind.String(), RequestID: id,
+			UserID: session.UserID, Device: session.Device.String(), Bytes: size,
+		}
+		if err != nil {
+			e.Code = int32(apierr.From(err).Code)
+		} else {
+			e.Code = resp.Code
+		}
+		event.Record(e)
+	}
 	switch {
 	case errors.Is(err, cluster.ErrTimeout):
 		c.refuse(id, apierr.New(apierr.ServerInternalError, "no service answered in time"))

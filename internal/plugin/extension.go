@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.org/app/internal/recording/event"
 )
 
 // member is an extension in the registry: what a host made, with its life and its record.
@@ -71,8 +73,16 @@ func (m *member) call(ctx context.Context, method *Method, limit time.Duration, 
 			err = fmt.Errorf("the host panicked: %v", value)
 		}
 		err = causeOf(limited, err)
-		m.record.note(method, limited.cancel(), err)
+		took := limited.cancel()
+		m.record.note(method, took, err)
 		m.calls.leave()
+		if event.Wants(event.KindPluginCall, took) {
+			event.Record(event.PluginCall{
+				Span:   event.Span{Start: time.Now().Add(-took), Duration: took},
+				Plugin: m.plugin.ID, Version: m.plugin.Version, Extension: m.Class(),
+				Point: method.Point.Name, Method: method.Name, Outcome: outcomeOf(err),
+			})
+		}
 	}()
 	return m.Call(limited, method, args, result)
 }

@@ -31,6 +31,7 @@ import (
 	"example.org/app/internal/link"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/presence"
+	"example.org/app/internal/recording/event"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
@@ -120,6 +121,22 @@ func long(n int64, notifications ...Notification) Answer {
 
 // Dispatch answers a request and hands over the notifications. Refusals are answers too.
 func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request) *link.Response {
+	if !event.On(event.KindClientRequest) {
+		return d.dispatch(ctx, in)
+	}
+	begin := time.Now()
+	out := d.dispatch(ctx, in)
+	if took := time.Since(begin); event.Wants(event.KindClientRequest, took) {
+		head, _ := wire.ParseHead(in.Payload) // What cannot be parsed has no kind.
+		event.Record(event.ClientRequest{
+			Span: event.Span{Start: begin, Duration: took}, Role: "service", Request: head.Kind.String(), RequestID: head.ID,
+			UserID: in.UserID, Device: in.Device.String(), Code: out.Code, Bytes: len(in.Payload),
+		})
+	}
+	return out
+}
+
+func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request) *link.Response {
 	body := new(wire.AppRequest)
 	if err := proto.Unmarshal(in.Payload, body); err != nil {
 		return &link.Response{Code: int32(apierr.InvalidRequest), Reason: "the request cannot be decoded", Corrupted: true}

@@ -151,7 +151,8 @@ func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc) (err error) 
 	if _, err := conn.ExecContext(bounded, "BEGIN ISOLATION LEVEL SERIALIZABLE"); err != nil {
 		return err
 	}
-	t := &txConn{conn: conn, ctx: bounded}
+	t := &txConn{conn: conn, ctx: bounded, probe: probeOf(ctx)}
+	t.probe.begin()
 	q := e.queries
 	q.conn = t
 	err = fn(bounded, q)

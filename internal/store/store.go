@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+
+	"example.org/app/internal/recording/event"
 )
 
 // An Engine is a kind of database.
@@ -127,7 +129,7 @@ func newDB(ctx context.Context, kind Engine, o Options, builder *bun.DB, read, r
 		options:  o,
 		engine:   e,
 		read:     read,
-		queries:  queries{bun: builder, conn: readConn{read}, engine: kind},
+		queries:  queries{bun: builder, conn: readConn{db: read}, engine: kind},
 		revision: statement,
 	}, nil
 }
@@ -171,7 +173,15 @@ func (db *DB) Read(ctx context.Context, fn func(ctx context.Context, r Reader) e
 	defer db.reads.Done()
 	ctx, cancel := context.WithTimeout(ctx, db.options.Timeout)
 	defer cancel()
-	return translate(fn(ctx, db.queries))
+	q := db.queries
+	if event.On(event.KindSQLTransaction) {
+		p := &probe{start: time.Now()}
+		q.conn = readConn{db.read, p}
+		err := translate(fn(ctx, q))
+		p.record(db.kind, false, err)
+		return err
+	}
+	return translate(fn(ctx, q))
 }
 
 // enter registers a read, so that Close waits for it.
@@ -205,7 +215,14 @@ func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 			return guarded(ctx, tx)
 		}
 	}
-	return translate(db.engine.write(context.WithValue(ctx, writeKey{}, db), fn))
+	ctx = context.WithValue(ctx, writeKey{}, db)
+	if event.On(event.KindSQLTransaction) {
+		p := &probe{start: time.Now()}
+		err := translate(db.engine.write(context.WithValue(ctx, probeKey{}, p), fn))
+		p.record(db.kind, true, err)
+		return err
+	}
+	return translate(db.engine.write(ctx, fn))
 }
 
 type guardKey struct{}

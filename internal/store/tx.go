@@ -47,12 +47,16 @@ func (q queries) NewRaw(query string, args ...any) *bun.RawQuery {
 }
 
 // readConn is what a Reader's queries run on: it checks and translates.
-type readConn struct{ db *sql.DB }
+type readConn struct {
+	db    *sql.DB
+	probe *probe
+}
 
 func (c readConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if err := checkText(query); err != nil {
 		return nil, err
 	}
+	defer c.probe.statement(query)()
 	result, err := c.db.ExecContext(ctx, query, args...)
 	return result, translate(err)
 }
@@ -61,6 +65,7 @@ func (c readConn) QueryContext(ctx context.Context, query string, args ...any) (
 	if err := checkText(query); err != nil {
 		return nil, err
 	}
+	defer c.probe.statement(query)()
 	rows, err := c.db.QueryContext(ctx, query, args...)
 	return rows, translate(err)
 }
@@ -69,6 +74,7 @@ func (c readConn) QueryRowContext(ctx context.Context, query string, args ...any
 	if err := checkText(query); err != nil {
 		return c.db.QueryRowContext(failedContext{ctx, err}, query, args...)
 	}
+	defer c.probe.statement(query)()
 	return c.db.QueryRowContext(ctx, query, args...)
 }
 
@@ -82,6 +88,7 @@ type txConn struct {
 	lost func() bool
 	// statements has statements that are compiled already; nil where the driver keeps them itself.
 	statements *statementCache
+	probe      *probe
 
 	mu  sync.Mutex
 	err error
@@ -144,6 +151,7 @@ func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sq
 	if err := c.check(query, args); err != nil {
 		return nil, err
 	}
+	defer c.probe.statement(query)()
 	result, err := c.exec(c.bound(ctx), query, args)
 	return result, c.note(err)
 }
@@ -163,6 +171,7 @@ func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*
 	if err := c.check(query, args); err != nil {
 		return nil, err
 	}
+	defer c.probe.statement(query)()
 	rows, err := c.query(c.bound(ctx), query, args)
 	return rows, c.note(err)
 }
@@ -182,6 +191,7 @@ func (c *txConn) QueryRowContext(ctx context.Context, query string, args ...any)
 	if err := c.check(query, args); err != nil {
 		return c.conn.QueryRowContext(failedContext{ctx, err}, query, args...)
 	}
+	defer c.probe.statement(query)()
 	row := c.conn.QueryRowContext(c.bound(ctx), query, args...)
 	_ = c.note(row.Err())
 	return row

@@ -286,7 +286,8 @@ func (w *writer) turn(j *job, first bool) (keep bool, lost error) {
 			return false, err
 		}
 	}
-	t := &txConn{conn: w.conn, lost: w.lost.Load, statements: w.compiled}
+	t := &txConn{conn: w.conn, lost: w.lost.Load, statements: w.compiled, probe: probeOf(j.ctx)}
+	t.probe.begin()
 	j.turn <- t
 	out := <-j.ran
 	if err := t.finish(); err != nil && out.err == nil {

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package event is how parts of the server tell flight recordings what they did. A part asks [On] or [Wants], which cost
+// one or two atomic loads, and only then makes an event for [Record]. Without a recording that is all that happens.
+//
+// The package knows nothing of recordings: those who want events subscribe.
+package event
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Kind is a type of events.
+type Kind uint8
+
+// The kinds.
+const (
+	KindAdminRequest Kind = iota
+	KindClientRequest
+	KindPluginCall
+	KindSQLTransaction
+	KindNodeCall
+	KindSessionOpened
+	KindSessionClosed
+	Kinds // how many there are
+)
+
+// An Event is a value of one of the types below.
+type Event interface{ Kind() Kind }
+
+// Span is when something happened.
+type Span struct {
+	Start    time.Time
+	Duration time.Duration
+}
+
+// AdminRequest is a request of the admin API. It holds no parameters: those may be secret.
+type AdminRequest struct {
+	Span
+	// Operation is the id of the operation, "" if none matched.
+	Operation, Method, Path string
+	RequestID               string
+	AdminID                 int64
+	Status                  int
+	Code                    int32
+}
+
+// ClientRequest is a request of a client, as one role saw it.
+type ClientRequest struct {
+	Span
+	// Role is "gateway" or "service".
+	Role, Request string
+	RequestID     int64
+	UserID        int64
+	Device        string
+	Code          int32
+	// Bytes is the size of the request.
+	Bytes int
+}
+
+// PluginCall is a call of an extension.
+type PluginCall struct {
+	Span
+	Plugin, Version, Extension string
+	Point, Method              string
+	// Outcome is ok, refused, error or timeout.
+	Outcome string
+}
+
+// SQLTransaction is a transaction, or a group of queries that only read.
+type SQLTransaction struct {
+	Span
+	Engine string
+	Write  bool
+	// Statements counts the statements, with those of attempts that were repeated.
+	Statements int
+	// Wait is how long the transaction waited for its turn or its connection.
+	Wait time.Duration
+	// Slowest is the text of the statement that took longest, SlowestTime how long. Values may stand in the text: whoever
+	// shows it must take them out.
+	Slowest     string
+	SlowestTime time.Duration
+	// Error is nil if the transaction was committed.
+	Error error
+}
+
+// NodeCall is a call of another node, or of one in the same process.
+type NodeCall struct {
+	Span
+	Call, Subject string
+	Local         bool
+	Error         error
+}
+
+// SessionOpened is a login that succeeded.
+type SessionOpened struct {
+	Span
+	UserID    int64
+	Device    string
+	SessionID int32
+	WebSocket bool
+}
+
+// SessionClosed is the end of a session. Its duration is that of the session.
+type SessionClosed struct {
+	Span
+	UserID    int64
+	Device    string
+	SessionID int32
+	Status    int32
+}
+
+func (AdminRequest) Kind() Kind   { return KindAdminRequest }
+func (ClientRequest) Kind() Kind  { return KindClientRequest }
+func (PluginCall) Kind() Kind     { return KindPluginCall }
+func (SQLTransaction) Kind() Kind { return KindSQLTransaction }
+func (NodeCall) Kind() Kind       { return KindNodeCall }
+func (SessionOpened) Kind() Kind  { return KindSessionOpened }
+func (SessionClosed) Kind() Kind  { return KindSessionClosed }
+
+// Never is the threshold of a kind that nobody wants.
+const Never = time.Duration(math.MaxInt64)
+
+// A Subscription is somebody who wants events.
+type Subscription struct {
+	record     func(Event)
+	thresholds [Kinds]time.Duration
+}
+
+var (
+	// wanted has a bit for each kind that somebody wants.
+	wanted atomic.Uint32
+	// least has the lowest threshold of each kind.
+	least [Kinds]atomic.Int64
+
+	mu            sync.Mutex
+	subscriptions []*Subscription
+	// current is a copy of subscriptions that is never changed.
+	current atomic.Pointer[[]*Subscription]
+)
+
+// On reports whether somebody wants events of a kind. A part that needs more than the duration of what it does, such as
+// a count, asks before it begins.
+func On(k Kind) bool { return wanted.Load()&(1<<k) != 0 }
+
+// Wants reports whether somebody wants an event of a kind that took as long as d.
+func Wants(k Kind, d time.Duration) bool { return On(k) && int64(d) >= least[k].Load() }
+
+// Record hands an event to those who want it. They are called in this goroutine.
+func Record(e Event) {
+	list := current.Load()
+	if list == nil {
+		return
+	}
+	for _, s := range *list {
+		s.record(e)
+	}
+}
+
+// Subscribe makes record a receiver of events whose duration reaches the threshold of their kind. Events below it may
+// come as well, if others want them. record is called by many goroutines at once and must not block.
+func Subscribe(thresholds [Kinds]time.Duration, record func(Event)) *Subscription {
+	s := &Subscription{record: record, thresholds: thresholds}
+	mu.Lock()
+	defer mu.Unlock()
+	subscriptions = append(subscriptions, s)
+	publish()
+	return s
+}
+
+// Cancel ends the subscription. Calls that have begun may still run.
+func (s *Subscription) Cancel() {
+	mu.Lock()
+	defer mu.Unlock()
+	for i, other := range subscriptions {
+		if other == s {
+			subscriptions = append(subscriptions[:i:i], subscriptions[i+1:]...)
+			break
+		}
+	}
+	publish()
+}
+
+// publish makes the subscriptions count. mu is held.
+func publish() {
+	list := append([]*Subscription(nil), subscriptions...)
+	current.Store(&list)
+	var mask uint32
+	for k := range Kinds {
+		lowest := Never
+		for _, s := range list {
+			lowest = min(lowest, s.thresholds[k])
+		}
+		least[k].Store(int64(lowest))
+		if lowest != Never {
+			mask |= 1 << k
+		}
+	}
+	wanted.Store(mask)
+}
