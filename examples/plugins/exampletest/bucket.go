@@ -26,11 +26,14 @@ import (
 )
 
 const (
-	bucketName, accessKey, secretKey = "chat", "operator", "very/secret"
-	timeFormat                       = "20060102T150405Z"
+	bucketPrefix, accessKey, secretKey = "chat-", "operator", "very/secret"
+	timeFormat                         = "20060102T150405Z"
 )
 
-// A bucket is a storage service with one bucket. It checks signatures as the protocol prescribes.
+// buckets are where clients look for files.
+var buckets = []string{"user-profile-picture", "group-profile-picture", "message-attachment"}
+
+// A bucket is a storage service with a few buckets. It checks signatures as the protocol prescribes.
 type bucket struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -76,7 +79,8 @@ func (b *bucket) upload(r *http.Request) error {
 		return err
 	}
 	want, err := signature(r.FormValue("x-amz-credential"), r.FormValue("policy"))
-	if err != nil || r.URL.Path != "/"+bucketName || r.FormValue("x-amz-signature") != want {
+	name := strings.TrimPrefix(r.URL.Path, "/"+bucketPrefix)
+	if err != nil || !slices.Contains(buckets, name) || r.FormValue("x-amz-signature") != want {
 		return fmt.Errorf("the signature is wrong: %w", err)
 	}
 	text, err := base64.StdEncoding.DecodeString(r.FormValue("policy"))
@@ -90,15 +94,21 @@ func (b *bucket) upload(r *http.Request) error {
 	if err := json.Unmarshal(text, &policy); err != nil || time.Now().After(policy.Expiration) {
 		return fmt.Errorf("the policy is wrong: %s", text)
 	}
+	allowed := []string{"policy", "x-amz-signature"}
 	for _, c := range policy.Conditions {
 		var fields map[string]string
 		if json.Unmarshal(c, &fields) != nil {
 			continue // The range of the length.
 		}
 		for name, value := range fields {
-			if name != "bucket" && r.FormValue(name) != value {
+			if allowed = append(allowed, name); name != "bucket" && r.FormValue(name) != value {
 				return fmt.Errorf("the field %s is not %q", name, value)
 			}
+		}
+	}
+	for name := range r.MultipartForm.Value {
+		if !slices.Contains(allowed, name) {
+			return fmt.Errorf("the policy says nothing about the field %s", name)
 		}
 	}
 	file, _, err := r.FormFile("file")
@@ -109,7 +119,7 @@ func (b *bucket) upload(r *http.Request) error {
 	data, err := io.ReadAll(file)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.files[r.FormValue("key")] = data
+	b.files[name+"/"+r.FormValue("key")] = data
 	return err
 }
 
@@ -127,7 +137,7 @@ func (b *bucket) access(w http.ResponseWriter, r *http.Request) error {
 	if seconds, _ := strconv.Atoi(q.Get("X-Amz-Expires")); err != nil || time.Since(signed) > time.Duration(seconds)*time.Second {
 		return fmt.Errorf("the address is too old: %w", err)
 	}
-	key := strings.TrimPrefix(r.URL.Path, "/"+bucketName+"/")
+	key := strings.TrimPrefix(r.URL.Path, "/"+bucketPrefix)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	data, there := b.files[key]
@@ -152,13 +162,15 @@ func info(n *wire.AppNotification) map[string]string {
 	return m
 }
 
-// upload sends a file as a client does: everything but url and id is a field of the form.
+// upload sends a file as existing clients do: everything but the address is a field of the form, and the key is the id.
 func upload(t *testing.T, fields map[string]string, data string) (int, string) {
 	t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
+	fields = maps.Clone(fields)
+	fields["key"] = fields["id"]
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if name != "url" && name != "id" {
+		if name != "url" {
 			if err := form.WriteField(name, fields[name]); err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ package exampletest
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"testing"
 
 	"example.org/app/internal/wire"
@@ -14,7 +15,7 @@ import (
 // S3Storage expects that pictures and attachments are kept in a bucket, for those who may see them.
 func S3Storage(t *testing.T, file string) {
 	b := newBucket(t)
-	s := Start(t, file, "s3-storage.endpoint="+b.URL, "s3-storage.bucket="+bucketName, "s3-storage.region=eu-west-1",
+	s := Start(t, file, "s3-storage.endpoint="+b.URL, "s3-storage.bucket-prefix="+bucketPrefix, "s3-storage.region=eu-west-1",
 		"s3-storage.access-key="+accessKey, "s3-storage.secret-key="+secretKey)
 	if status, body := Admin(t, s, "POST", "/users", `{"id":7,"name":"Cid","password":"secret"}`); status != 200 {
 		t.Fatal(body)
@@ -26,11 +27,14 @@ func S3Storage(t *testing.T, file string) {
 
 	// A picture: everybody sees it.
 	form := info(ann.Request(&wire.QueryResourceUploadInfoRequest{Type: wire.StorageResourceType_USER_PROFILE_PICTURE}))
+	if form["id"] != "5" || form["id"] != form["key"] {
+		t.Errorf("the upload of a picture has the id %q and the key %q", form["id"], form["key"])
+	}
 	if status, body := upload(t, form, "a portrait"); status != 200 {
 		t.Fatalf("%d %s", status, body)
 	}
 	forged := maps.Clone(form)
-	forged["key"] = "users/6"
+	forged["id"] = "6"
 	if status, _ := upload(t, forged, "a moustache"); status != 403 {
 		t.Errorf("the picture of another was changed: %d", status)
 	}
@@ -48,8 +52,8 @@ func S3Storage(t *testing.T, file string) {
 	if status, body := upload(t, form, "hello Bob"); status != 200 {
 		t.Fatalf("%d %s", status, body)
 	}
-	id := form["id"]
-	download := &wire.QueryResourceDownloadInfoRequest{Type: attachment, IdStr: &id}
+	id := attachmentID(t, form)
+	download := &wire.QueryResourceDownloadInfoRequest{Type: attachment, IdNum: &id}
 	for _, c := range []*chat.Tester{ann, bob} {
 		if status, body := Send(t, "GET", info(c.Request(download))["url"], "", nil); status != 200 || body != "hello Bob" {
 			t.Errorf("%d %s", status, body)
@@ -58,21 +62,21 @@ func S3Storage(t *testing.T, file string) {
 	if n := cid.Response(download); n.GetReason() != "the attachment is not shared with you" {
 		t.Errorf("Cid heard %d %q", n.GetCode(), n.GetReason())
 	}
-	share := &wire.UpdateMessageAttachmentInfoRequest{AttachmentIdStr: &id, UserIdToShareWith: &cidID}
+	share := &wire.UpdateMessageAttachmentInfoRequest{AttachmentIdNum: &id, UserIdToShareWith: &cidID}
 	if n := bob.Response(share); n.GetReason() != "only who uploaded an attachment may change it" {
 		t.Errorf("Bob heard %d %q", n.GetCode(), n.GetReason())
 	}
 	ann.Request(share)
 	cid.Request(download)
-	ann.Request(&wire.UpdateMessageAttachmentInfoRequest{AttachmentIdStr: &id, UserIdToUnshareWith: &cidID})
+	ann.Request(&wire.UpdateMessageAttachmentInfoRequest{AttachmentIdNum: &id, UserIdToUnshareWith: &cidID})
 	cid.Response(download)
 
 	// What Ann uploaded.
 	infos := ann.Request(&wire.QueryMessageAttachmentInfosRequest{}).GetData().GetStorageResourceInfos().GetInfos()
-	if len(infos) != 1 || infos[0].GetIdStr() != id || infos[0].GetName() != name || infos[0].GetMediaType() != mediaType || infos[0].GetUploaderId() != 5 {
+	if len(infos) != 1 || infos[0].GetIdNum() != id || infos[0].GetName() != name || infos[0].GetMediaType() != mediaType || infos[0].GetUploaderId() != 5 {
 		t.Errorf("Ann uploaded %v", infos)
 	}
-	ann.Request(&wire.DeleteResourceRequest{Type: attachment, IdStr: &id})
+	ann.Request(&wire.DeleteResourceRequest{Type: attachment, IdNum: &id})
 	if n := ann.Response(download); n.GetReason() != "there is no such attachment" {
 		t.Errorf("Ann heard %d %q", n.GetCode(), n.GetReason())
 	}
@@ -86,7 +90,7 @@ func S3Storage(t *testing.T, file string) {
 // S3StorageOfGroups lets only those change the picture of a group who manage it.
 func S3StorageOfGroups(t *testing.T, file string) {
 	b := newBucket(t)
-	s := Start(t, file, "s3-storage.endpoint="+b.URL, "s3-storage.bucket="+bucketName, "s3-storage.region=eu-west-1",
+	s := Start(t, file, "s3-storage.endpoint="+b.URL, "s3-storage.bucket-prefix="+bucketPrefix, "s3-storage.region=eu-west-1",
 		"s3-storage.access-key="+accessKey, "s3-storage.secret-key="+secretKey)
 	ann, bob := LogIn(t, s, 5), LogIn(t, s, 6)
 	group := ann.Request(&wire.CreateGroupRequest{Name: "Friends"}).GetData().GetLong()
@@ -99,8 +103,10 @@ func S3StorageOfGroups(t *testing.T, file string) {
 	}
 	toGroup := -group
 	form := info(ann.Request(&wire.QueryResourceUploadInfoRequest{Type: wire.StorageResourceType_MESSAGE_ATTACHMENT, IdNum: &toGroup}))
-	id := form["id"]
-	download := &wire.QueryResourceDownloadInfoRequest{Type: wire.StorageResourceType_MESSAGE_ATTACHMENT, IdStr: &id}
+	id := attachmentID(t, form)
+	// Clients that keep ids as text find the attachment as well.
+	text := strconv.FormatInt(id, 10)
+	download := &wire.QueryResourceDownloadInfoRequest{Type: wire.StorageResourceType_MESSAGE_ATTACHMENT, IdStr: &text}
 	if n := bob.Response(download); n.GetReason() != "the attachment is not shared with you" {
 		t.Errorf("Bob heard %d %q", n.GetCode(), n.GetReason())
 	}
@@ -108,4 +114,14 @@ func S3StorageOfGroups(t *testing.T, file string) {
 		t.Fatal(body)
 	}
 	bob.Request(download)
+}
+
+// attachmentID returns the id of an upload, which must be the key of the object and a number that JavaScript can hold.
+func attachmentID(t *testing.T, form map[string]string) int64 {
+	t.Helper()
+	id, err := strconv.ParseInt(form["id"], 10, 64)
+	if err != nil || id < 0 || id >= 1<<53 || form["id"] != form["key"] {
+		t.Fatalf("the upload has the id %q and the key %q", form["id"], form["key"])
+	}
+	return id
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// S3 storage: keeps pictures and attachments in a bucket of a service that speaks the protocol of Amazon S3. Files never
+// S3 storage: keeps pictures and attachments in buckets of a service that speaks the protocol of Amazon S3. Files never
 // pass through the server: clients get a signed form to upload and a signed address to download.
 //
+// There are three buckets, because clients look for files there: user-profile-picture, group-profile-picture and
+// message-attachment. Create them before; bucket-prefix is put before their names. The id of an upload is the key of
+// the object, because clients write the id into the field `key` of the form, and it is a number, because clients take
+// an id that begins with a digit for one.
+//
 //   s3-storage.endpoint=https://s3.example.org
-//   s3-storage.bucket=chat
+//   s3-storage.bucket-prefix=
 //   s3-storage.region=us-east-1
 //   s3-storage.access-key=...
 //   s3-storage.secret-key=...
@@ -18,11 +23,14 @@ const validSeconds = 300;
 
 /** Signs requests for one bucket with version 4 of the signature. */
 class Bucket {
-  /** @param {{endpoint?: string, bucket?: string, region?: string, accessKey?: string, secretKey?: string, maxSize?: number}} config */
-  constructor({ endpoint, bucket, region = 'us-east-1', accessKey, secretKey, maxSize = 10 << 20 }) {
-    if (!endpoint || !bucket || !accessKey || !secretKey) throw new Error('s3-storage needs endpoint, bucket, access-key and secret-key');
-    this.url = new URL(`${endpoint.replace(/\/$/, '')}/${bucket}`);
-    this.bucket = bucket;
+  /**
+   * @param {string} name
+   * @param {{endpoint?: string, bucketPrefix?: string, region?: string, accessKey?: string, secretKey?: string, maxSize?: number}} config
+   */
+  constructor(name, { endpoint, bucketPrefix = '', region = 'us-east-1', accessKey, secretKey, maxSize = 10 << 20 }) {
+    if (!endpoint || !accessKey || !secretKey) throw new Error('s3-storage needs endpoint, access-key and secret-key');
+    this.bucket = bucketPrefix + name;
+    this.url = new URL(`${endpoint.replace(/\/$/, '')}/${this.bucket}`);
     this.region = region;
     this.accessKey = String(accessKey);
     this.secretKey = String(secretKey);
@@ -46,7 +54,7 @@ class Bucket {
   }
 
   /**
-   * The fields of a form that uploads one file.
+   * What a client needs to upload one file: the fields of the form, the id among them, and the address.
    *
    * @param {string} key
    * @param {string} mediaType
@@ -55,7 +63,7 @@ class Bucket {
   uploadForm(key, mediaType) {
     const { time, scope } = this.now();
     const fields = {
-      key, 'Content-Type': mediaType, 'x-amz-algorithm': 'AWS4-HMAC-SHA256', 'x-amz-credential': `${this.accessKey}/${scope}`, 'x-amz-date': time,
+      id: key, key, 'Content-Type': mediaType, 'x-amz-algorithm': 'AWS4-HMAC-SHA256', 'x-amz-credential': `${this.accessKey}/${scope}`, 'x-amz-date': time,
     };
     const policy = btoa(JSON.stringify({
       expiration: new Date(Date.now() + validSeconds * 1000).toISOString(),
@@ -95,47 +103,60 @@ class Bucket {
  * @typedef {{uploader: string, name: string, mediaType: string, created: string, users: string[], groups: string[]}} Attachment
  */
 
+/** Returns a random number of 52 bits, which every client can hold. */
+function newId() {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2));
+  return String((high & 0xfffff) * 2 ** 32 + low);
+}
+
 /** @implements {StorageServiceProvider} */
 class Storage extends AppExtension {
-  /** @type {Bucket | undefined} */
-  #bucket;
+  /** @type {{users: Bucket, groups: Bucket, attachments: Bucket} | undefined} */
+  #buckets;
 
   getExtensionPoints() { return ['StorageServiceProvider']; }
 
-  start() { this.#bucket = new Bucket(app.config('s3-storage')); }
+  start() {
+    const config = app.config('s3-storage');
+    this.#buckets = {
+      users: new Bucket('user-profile-picture', config),
+      groups: new Bucket('group-profile-picture', config),
+      attachments: new Bucket('message-attachment', config),
+    };
+  }
 
-  get bucket() {
-    if (!this.#bucket) throw new AppError('SERVER_UNAVAILABLE', 'the storage is not started');
-    return this.#bucket;
+  get buckets() {
+    if (!this.#buckets) throw new AppError('SERVER_UNAVAILABLE', 'the storage is not started');
+    return this.#buckets;
   }
 
   // Pictures of users: everybody sees them, everybody changes only their own.
 
   /** @param {string} requesterId */
-  async deleteUserProfilePicture(requesterId) { await this.bucket.delete(`users/${requesterId}`); }
+  async deleteUserProfilePicture(requesterId) { await this.buckets.users.delete(requesterId); }
 
   /** @param {string} requesterId @param {string} [_name] @param {string} [mediaType] */
-  queryUserProfilePictureUploadInfo(requesterId, _name, mediaType) { return this.bucket.uploadForm(`users/${requesterId}`, mediaType ?? 'image/png'); }
+  queryUserProfilePictureUploadInfo(requesterId, _name, mediaType) { return this.buckets.users.uploadForm(requesterId, mediaType ?? 'image/png'); }
 
   /** @param {string} _requesterId @param {string} userId */
-  queryUserProfilePictureDownloadInfo(_requesterId, userId) { return { url: this.bucket.address('GET', `users/${userId}`) }; }
+  queryUserProfilePictureDownloadInfo(_requesterId, userId) { return { url: this.buckets.users.address('GET', userId) }; }
 
   // Pictures of groups: owner and managers change them.
 
   /** @param {string} requesterId @param {string} groupId */
   async deleteGroupProfilePicture(requesterId, groupId) {
     await this.mustBeIn(groupId, requesterId, ['OWNER', 'MANAGER']);
-    await this.bucket.delete(`groups/${groupId}`);
+    await this.buckets.groups.delete(groupId);
   }
 
   /** @param {string} requesterId @param {string} groupId @param {string} [_name] @param {string} [mediaType] */
   async queryGroupProfilePictureUploadInfo(requesterId, groupId, _name, mediaType) {
     await this.mustBeIn(groupId, requesterId, ['OWNER', 'MANAGER']);
-    return this.bucket.uploadForm(`groups/${groupId}`, mediaType ?? 'image/png');
+    return this.buckets.groups.uploadForm(groupId, mediaType ?? 'image/png');
   }
 
   /** @param {string} _requesterId @param {string} groupId */
-  queryGroupProfilePictureDownloadInfo(_requesterId, groupId) { return { url: this.bucket.address('GET', `groups/${groupId}`) }; }
+  queryGroupProfilePictureDownloadInfo(_requesterId, groupId) { return { url: this.buckets.groups.address('GET', groupId) }; }
 
   // Attachments: for who uploaded them and for those with whom they are shared.
 
@@ -151,36 +172,36 @@ class Storage extends AppExtension {
     return this.upload(requesterId, name, mediaType, [], [groupId]);
   }
 
-  /** @param {string} requesterId @param {string} [_idNum] @param {string} [idStr] */
-  async queryMessageAttachmentDownloadInfo(requesterId, _idNum, idStr) {
-    const { id, attachment } = await this.find(idStr);
+  /** @param {string} requesterId @param {string} [idNum] @param {string} [idStr] */
+  async queryMessageAttachmentDownloadInfo(requesterId, idNum, idStr) {
+    const { id, attachment } = await this.find(idNum ?? idStr);
     const direct = attachment.uploader === requesterId || attachment.users.includes(requesterId);
     if (!direct && !await this.isIn(attachment.groups, requesterId)) throw new AppError('UNAUTHORIZED', 'the attachment is not shared with you');
-    return { url: this.bucket.address('GET', `attachments/${id}`) };
+    return { url: this.buckets.attachments.address('GET', id) };
   }
 
-  /** @param {string} requesterId @param {string} [_idNum] @param {string} [idStr] */
-  async deleteMessageAttachment(requesterId, _idNum, idStr) {
-    const { id } = await this.find(idStr, requesterId);
-    await this.bucket.delete(`attachments/${id}`);
+  /** @param {string} requesterId @param {string} [idNum] @param {string} [idStr] */
+  async deleteMessageAttachment(requesterId, idNum, idStr) {
+    const { id } = await this.find(idNum ?? idStr, requesterId);
+    await this.buckets.attachments.delete(id);
     await app.storage.delete(`attachment/${id}`);
     await app.storage.delete(`uploaded/${requesterId}/${id}`);
   }
 
-  /** @param {string} requesterId @param {string | undefined} _idNum @param {string | undefined} idStr @param {string} userId */
-  shareMessageAttachmentWithUser(requesterId, _idNum, idStr, userId) { return this.share(requesterId, idStr, 'users', userId, true); }
+  /** @param {string} requesterId @param {string | undefined} idNum @param {string | undefined} idStr @param {string} userId */
+  shareMessageAttachmentWithUser(requesterId, idNum, idStr, userId) { return this.share(requesterId, idNum ?? idStr, 'users', userId, true); }
 
-  /** @param {string} requesterId @param {string | undefined} _idNum @param {string | undefined} idStr @param {string} groupId */
-  async shareMessageAttachmentWithGroup(requesterId, _idNum, idStr, groupId) {
+  /** @param {string} requesterId @param {string | undefined} idNum @param {string | undefined} idStr @param {string} groupId */
+  async shareMessageAttachmentWithGroup(requesterId, idNum, idStr, groupId) {
     await this.mustBeIn(groupId, requesterId);
-    await this.share(requesterId, idStr, 'groups', groupId, true);
+    await this.share(requesterId, idNum ?? idStr, 'groups', groupId, true);
   }
 
-  /** @param {string} requesterId @param {string | undefined} _idNum @param {string | undefined} idStr @param {string} userId */
-  unshareMessageAttachmentWithUser(requesterId, _idNum, idStr, userId) { return this.share(requesterId, idStr, 'users', userId, false); }
+  /** @param {string} requesterId @param {string | undefined} idNum @param {string | undefined} idStr @param {string} userId */
+  unshareMessageAttachmentWithUser(requesterId, idNum, idStr, userId) { return this.share(requesterId, idNum ?? idStr, 'users', userId, false); }
 
-  /** @param {string} requesterId @param {string | undefined} _idNum @param {string | undefined} idStr @param {string} groupId */
-  unshareMessageAttachmentWithGroup(requesterId, _idNum, idStr, groupId) { return this.share(requesterId, idStr, 'groups', groupId, false); }
+  /** @param {string} requesterId @param {string | undefined} idNum @param {string | undefined} idStr @param {string} groupId */
+  unshareMessageAttachmentWithGroup(requesterId, idNum, idStr, groupId) { return this.share(requesterId, idNum ?? idStr, 'groups', groupId, false); }
 
   /** @param {string} requesterId @param {DateRange} [range] */
   async queryMessageAttachmentInfosUploadedByRequester(requesterId, range) {
@@ -191,7 +212,7 @@ class Storage extends AppExtension {
       if (!attachment) continue; // It was deleted.
       const creationDate = new Date(attachment.created);
       if ((range?.start && creationDate < range.start) || (range?.end && creationDate >= range.end)) continue;
-      list.push({ idStr: key, name: attachment.name, mediaType: attachment.mediaType, uploaderId: requesterId, creationDate });
+      list.push({ idNum: key, name: attachment.name, mediaType: attachment.mediaType, uploaderId: requesterId, creationDate });
     }
     return list;
   }
@@ -204,10 +225,10 @@ class Storage extends AppExtension {
    * @param {string[]} groups
    */
   async upload(requesterId, name = 'file', mediaType = 'application/octet-stream', users, groups) {
-    const id = crypto.randomUUID();
+    const id = newId();
     await app.storage.set(`attachment/${id}`, { uploader: requesterId, name, mediaType, created: new Date().toISOString(), users, groups });
     await app.storage.set(`uploaded/${requesterId}/${id}`, true);
-    return { id, ...this.bucket.uploadForm(`attachments/${id}`, mediaType) };
+    return this.buckets.attachments.uploadForm(id, mediaType);
   }
 
   /**
@@ -223,13 +244,13 @@ class Storage extends AppExtension {
 
   /**
    * @param {string} requesterId
-   * @param {string | undefined} idStr
+   * @param {string | undefined} attachmentId
    * @param {'users' | 'groups'} kind
    * @param {string} other
    * @param {boolean} on
    */
-  async share(requesterId, idStr, kind, other, on) {
-    const { id, attachment } = await this.find(idStr, requesterId);
+  async share(requesterId, attachmentId, kind, other, on) {
+    const { id, attachment } = await this.find(attachmentId, requesterId);
     const others = attachment[kind].filter((x) => x !== other);
     await app.storage.set(`attachment/${id}`, { ...attachment, [kind]: on ? [...others, other] : others });
   }

@@ -34,11 +34,13 @@ final class Bucket implements AutoCloseable {
 
     private final HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final S3Storage.Properties properties;
+    private final String name;
     private final URI url;
 
-    Bucket(S3Storage.Properties properties) {
+    Bucket(String name, S3Storage.Properties properties) {
+        this.name = properties.bucketPrefix + name;
         this.properties = properties;
-        url = URI.create(properties.endpoint.replaceAll("/$", "") + "/" + properties.bucket);
+        url = URI.create(properties.endpoint.replaceAll("/$", "") + "/" + this.name);
     }
 
     @Override
@@ -77,18 +79,19 @@ final class Bucket implements AutoCloseable {
         return HexFormat.of().formatHex(hmac(key, text));
     }
 
-    /** The fields of a form that uploads one file. */
+    /** What a client needs to upload one file: the fields of the form, the id among them, and the address. */
     Map<String, String> uploadForm(String key, String mediaType) {
         Instant now = Instant.now();
         String time = TIME.format(now);
         Map<String, String> fields = new LinkedHashMap<>();
+        fields.put("id", key);
         fields.put("key", key);
         fields.put("Content-Type", mediaType);
         fields.put("x-amz-algorithm", "AWS4-HMAC-SHA256");
         fields.put("x-amz-credential", properties.accessKey + "/" + scope(time));
         fields.put("x-amz-date", time);
         List<Object> conditions = new ArrayList<>();
-        conditions.add(Map.of("bucket", properties.bucket));
+        conditions.add(Map.of("bucket", name));
         fields.forEach((name, value) -> conditions.add(Map.of(name, value)));
         conditions.add(List.of("content-length-range", 1, properties.maxSize));
         String policy = Json.write(Map.of("expiration", now.plus(VALID), "conditions", conditions));

@@ -12,19 +12,23 @@ import im.app.plugin.model.DateRange;
 import im.app.plugin.model.StorageResourceInfo;
 import im.app.proto.Value;
 import im.app.service.infra.plugin.extension.StorageServiceProvider;
+import java.security.SecureRandom;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 
 /**
- * Keeps pictures and attachments in a bucket of a service that speaks the protocol of Amazon S3. Files never pass through the server: clients get a
+ * Keeps pictures and attachments in buckets of a service that speaks the protocol of Amazon S3. Files never pass through the server: clients get a
  * signed form to upload and a signed address to download.
+ *
+ * <p>There are three buckets, because clients look for files there: {@code user-profile-picture}, {@code group-profile-picture} and
+ * {@code message-attachment}. Create them before; {@code bucket-prefix} is put before their names. The id of an upload is the key of the object,
+ * because clients write the id into the field {@code key} of the form, and it is a number, because clients take an id that begins with a digit for one.
  *
  * <pre>
  * s3-storage.endpoint=https://s3.example.org
- * s3-storage.bucket=chat
+ * s3-storage.bucket-prefix=
  * s3-storage.region=us-east-1
  * s3-storage.access-key=...
  * s3-storage.secret-key=...
@@ -40,7 +44,7 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
     @PropertiesPrefix("s3-storage")
     public static class Properties {
         public String endpoint;
-        public String bucket;
+        public String bucketPrefix = "";
         public String region = "us-east-1";
         public String accessKey;
         public String secretKey;
@@ -49,21 +53,28 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
 
     private static final List<String> MANAGERS = List.of("OWNER", "MANAGER");
 
-    private volatile Bucket bucket;
+    private final SecureRandom random = new SecureRandom();
+    private volatile Bucket users;
+    private volatile Bucket groups;
+    private volatile Bucket attachments;
 
     @Override
     public void start() {
         Properties p = loadProperties(Properties.class);
-        if (p.endpoint == null || p.bucket == null || p.accessKey == null || p.secretKey == null) {
-            throw new IllegalArgumentException("s3-storage needs endpoint, bucket, access-key and secret-key");
+        if (p.endpoint == null || p.accessKey == null || p.secretKey == null) {
+            throw new IllegalArgumentException("s3-storage needs endpoint, access-key and secret-key");
         }
-        bucket = new Bucket(p);
+        users = new Bucket("user-profile-picture", p);
+        groups = new Bucket("group-profile-picture", p);
+        attachments = new Bucket("message-attachment", p);
     }
 
     @Override
     public void stop() throws InterruptedException {
-        if (bucket != null) {
-            bucket.close();
+        for (Bucket bucket : new Bucket[] {users, groups, attachments}) {
+            if (bucket != null) {
+                bucket.close();
+            }
         }
     }
 
@@ -71,17 +82,17 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
 
     @Override
     public void deleteUserProfilePicture(long requesterId, List<Value> customAttributes) throws Exception {
-        bucket.delete("users/" + requesterId);
+        users.delete(String.valueOf(requesterId));
     }
 
     @Override
     public Map<String, String> queryUserProfilePictureUploadInfo(long requesterId, String resourceName, String resourceMediaType, List<Value> customAttributes) {
-        return bucket.uploadForm("users/" + requesterId, resourceMediaType == null ? "image/png" : resourceMediaType);
+        return users.uploadForm(String.valueOf(requesterId), resourceMediaType == null ? "image/png" : resourceMediaType);
     }
 
     @Override
     public Map<String, String> queryUserProfilePictureDownloadInfo(long requesterId, long userId, List<Value> customAttributes) {
-        return Map.of("url", bucket.address("GET", "users/" + userId));
+        return Map.of("url", users.address("GET", String.valueOf(userId)));
     }
 
     // Pictures of groups: owner and managers change them.
@@ -89,19 +100,19 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
     @Override
     public void deleteGroupProfilePicture(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
         mustBeIn(groupId, requesterId, MANAGERS);
-        bucket.delete("groups/" + groupId);
+        groups.delete(String.valueOf(groupId));
     }
 
     @Override
     public Map<String, String> queryGroupProfilePictureUploadInfo(
             long requesterId, long groupId, String resourceName, String resourceMediaType, List<Value> customAttributes) {
         mustBeIn(groupId, requesterId, MANAGERS);
-        return bucket.uploadForm("groups/" + groupId, resourceMediaType == null ? "image/png" : resourceMediaType);
+        return groups.uploadForm(String.valueOf(groupId), resourceMediaType == null ? "image/png" : resourceMediaType);
     }
 
     @Override
     public Map<String, String> queryGroupProfilePictureDownloadInfo(long requesterId, long groupId, List<Value> customAttributes) {
-        return Map.of("url", bucket.address("GET", "groups/" + groupId));
+        return Map.of("url", groups.address("GET", String.valueOf(groupId)));
     }
 
     // Attachments: for who uploaded them and for those with whom they are shared.
@@ -127,41 +138,47 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
 
     @Override
     public Map<String, String> queryMessageAttachmentDownloadInfo(long requesterId, Long idNum, String idStr, List<Value> customAttributes) {
-        Attachment attachment = find(idStr);
+        String id = id(idNum, idStr);
+        Attachment attachment = find(id);
         boolean direct = attachment.uploader() == requesterId || attachment.users().contains(requesterId);
         if (!direct && !isIn(attachment.groups(), requesterId, null)) {
             throw new AppException(StatusCode.UNAUTHORIZED, "the attachment is not shared with you");
         }
-        return Map.of("url", bucket.address("GET", "attachments/" + idStr));
+        return Map.of("url", attachments.address("GET", id));
     }
 
     @Override
     public void deleteMessageAttachment(long requesterId, Long idNum, String idStr, List<Value> customAttributes) throws Exception {
-        findOwn(idStr, requesterId);
-        bucket.delete("attachments/" + idStr);
-        storage().delete("attachment/" + idStr);
-        storage().delete("uploaded/" + requesterId + "/" + idStr);
+        String id = id(idNum, idStr);
+        findOwn(id, requesterId);
+        attachments.delete(id);
+        storage().delete("attachment/" + id);
+        storage().delete("uploaded/" + requesterId + "/" + id);
     }
 
     @Override
     public void shareMessageAttachmentWithUser(long requesterId, Long idNum, String idStr, long userId) {
-        storage().setJson("attachment/" + idStr, findOwn(idStr, requesterId).sharedWithUser(userId, true));
+        String id = id(idNum, idStr);
+        storage().setJson("attachment/" + id, findOwn(id, requesterId).sharedWithUser(userId, true));
     }
 
     @Override
     public void shareMessageAttachmentWithGroup(long requesterId, Long idNum, String idStr, long groupId) {
         mustBeIn(groupId, requesterId, null);
-        storage().setJson("attachment/" + idStr, findOwn(idStr, requesterId).sharedWithGroup(groupId, true));
+        String id = id(idNum, idStr);
+        storage().setJson("attachment/" + id, findOwn(id, requesterId).sharedWithGroup(groupId, true));
     }
 
     @Override
     public void unshareMessageAttachmentWithUser(long requesterId, Long idNum, String idStr, long userId) {
-        storage().setJson("attachment/" + idStr, findOwn(idStr, requesterId).sharedWithUser(userId, false));
+        String id = id(idNum, idStr);
+        storage().setJson("attachment/" + id, findOwn(id, requesterId).sharedWithUser(userId, false));
     }
 
     @Override
     public void unshareMessageAttachmentWithGroup(long requesterId, Long idNum, String idStr, long groupId) {
-        storage().setJson("attachment/" + idStr, findOwn(idStr, requesterId).sharedWithGroup(groupId, false));
+        String id = id(idNum, idStr);
+        storage().setJson("attachment/" + id, findOwn(id, requesterId).sharedWithGroup(groupId, false));
     }
 
     @Override
@@ -173,19 +190,21 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
             if (a == null || creationDateRange != null && !creationDateRange.contains(a.created())) {
                 continue; // It was deleted, or is not asked for.
             }
-            infos.add(new StorageResourceInfo(null, id, a.name(), a.mediaType(), requesterId, a.created()));
+            infos.add(new StorageResourceInfo(Long.valueOf(id), null, a.name(), a.mediaType(), requesterId, a.created()));
         }
         return infos;
     }
 
     private Map<String, String> upload(long requesterId, String name, String mediaType, List<Long> users, List<Long> groups) {
-        String id = UUID.randomUUID().toString();
+        String id = String.valueOf(random.nextLong(1L << 52)); // Every client can hold such a number.
         String type = mediaType == null ? "application/octet-stream" : mediaType;
         storage().setJson("attachment/" + id, new Attachment(requesterId, name == null ? "file" : name, type, Instant.now(), users, groups));
         storage().setJson("uploaded/" + requesterId + "/" + id, true);
-        Map<String, String> form = bucket.uploadForm("attachments/" + id, type);
-        form.put("id", id);
-        return form;
+        return attachments.uploadForm(id, type);
+    }
+
+    private static String id(Long idNum, String idStr) {
+        return idNum == null ? idStr : idNum.toString();
     }
 
     private Attachment find(String id) {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class S3StorageTest {
 
     private static PluginRunner.Builder storage() {
-        return PluginRunner.of(S3StoragePlugin.class).property("s3-storage.endpoint", "https://s3.example.org/").property("s3-storage.bucket", "chat")
+        return PluginRunner.of(S3StoragePlugin.class).property("s3-storage.endpoint", "https://s3.example.org/").property("s3-storage.bucket-prefix", "chat-")
                 .property("s3-storage.access-key", "operator").property("s3-storage.secret-key", "very/secret");
     }
 
@@ -26,19 +26,20 @@ class S3StorageTest {
         try (PluginRunner plugin = storage().start()) {
             StorageServiceProvider provider = plugin.point(StorageServiceProvider.class);
             Map<String, String> form = provider.queryMessageAttachmentUploadInfoInPrivateConversation(5, 6, "Grüße.txt", "text/plain", List.of());
-            assertEquals("https://s3.example.org/chat", form.get("url"));
-            assertEquals("attachments/" + form.get("id"), form.get("key"));
-            String id = form.get("id");
+            assertEquals("https://s3.example.org/chat-message-attachment", form.get("url"));
+            assertEquals(form.get("key"), form.get("id"));
+            long id = Long.parseLong(form.get("id"));
             for (long user : List.of(5L, 6L)) {
-                String url = provider.queryMessageAttachmentDownloadInfo(user, null, id, List.of()).get("url");
-                assertTrue(url.startsWith("https://s3.example.org/chat/attachments/" + id + "?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=operator%2F"), url);
+                String url = provider.queryMessageAttachmentDownloadInfo(user, id, null, List.of()).get("url");
+                assertTrue(url.startsWith("https://s3.example.org/chat-message-attachment/" + id + "?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=operator%2F"), url);
             }
-            AppException e = assertThrows(AppException.class, () -> provider.queryMessageAttachmentDownloadInfo(7, null, id, List.of()));
+            AppException e = assertThrows(AppException.class, () -> provider.queryMessageAttachmentDownloadInfo(7, id, null, List.of()));
             assertEquals("the attachment is not shared with you", e.reason());
-            provider.shareMessageAttachmentWithUser(5, null, id, 7);
-            provider.queryMessageAttachmentDownloadInfo(7, null, id, List.of());
+            provider.shareMessageAttachmentWithUser(5, id, null, 7);
+            provider.queryMessageAttachmentDownloadInfo(7, id, null, List.of());
             List<StorageResourceInfo> infos = provider.queryMessageAttachmentInfosUploadedByRequester(5, null);
             assertEquals("Grüße.txt", infos.getFirst().name());
+            assertEquals(id, infos.getFirst().idNum());
         }
     }
 
