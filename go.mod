@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/DeRuina/timberjack v1.4.9
 	github.com/alecthomas/kong v1.16.1
+	github.com/bufbuild/protocompile v0.14.1
 	github.com/chromedp/cdproto v0.157.8
 	github.com/chromedp/chromedp v0.21.0
 	github.com/coder/websocket v1.8.15

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.org/app/test/protocol"
 )
 
 const root = "../.."
@@ -79,4 +81,15 @@ func TestFilesAreOneNoun(t *testing.T) {
 			t.Errorf("%s has %d lines, more than %d", path, n, most)
 		}
 	})
+}
+
+// TestProtocolTables wants the tables of docs/protocol.md to agree with proto/ and the status codes.
+func TestProtocolTables(t *testing.T) {
+	sections, err := protocol.Tables(root)
+	if err == nil {
+		err = protocol.Check(filepath.Join(root, "docs", "protocol.md"), sections, false)
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }
