@@ -20,6 +20,7 @@ import (
 
 	"example.org/app/internal/app"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/role"
 	sdk "example.org/app/sdk/js"
@@ -158,18 +159,18 @@ func (c pluginCheckCommand) Run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	options := app.CheckOptions{Roles: roles, Config: configuration, File: c.File, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	options := app.PluginCheck(roles, configuration, c.File, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if isJar(c.File) {
 		// That a host comes and goes is of no interest here.
 		options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		report, err := app.CheckJar(ctx, options)
+		report, err := adapter.CheckJar(ctx, options)
 		if err != nil {
 			return err
 		}
 		printJar(os.Stdout, c.File, report)
 		return nil
 	}
-	p, err := app.CheckPlugin(ctx, options)
+	p, err := adapter.Check(ctx, options)
 	if err != nil {
 		return err
 	}

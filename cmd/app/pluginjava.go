@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"example.org/app/internal/app"
+	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/plugin/java"
 )
 
@@ -106,7 +106,7 @@ func newJavaPlugin(dir, name, class string) error {
 const maxMissing = 20
 
 // printJar prints what was learned of a jar.
-func printJar(w io.Writer, file string, r *app.JarReport) {
+func printJar(w io.Writer, file string, r *adapter.JarReport) {
 	bytecode := fmt.Sprintf("Java %d (%d classes)", r.Bytecode, r.Classes)
 	var warnings []string
 	if r.Plugin != nil {

@@ -15,6 +15,7 @@ import (
 	"example.org/app/internal/app"
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/role"
 )
 
@@ -105,7 +106,7 @@ func announce(a *app.App) {
 }
 
 // announcePlugins prints which plugins were loaded and which were not.
-func announcePlugins(r app.PluginReport) {
+func announcePlugins(r adapter.Report) {
 	if !r.Enabled {
 		fmt.Printf("  plugins                   switched off\n")
 		return

@@ -134,13 +134,13 @@ func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 	opts.Settings = derived(a.live, func(c *config.Config) *admin.Settings { return settingsOf(c, r) })
 	opts.Authenticator = api.NewAuthenticator(a.administrators)
 	opts.Recorders = []admin.Recorder{admin.AuditLog(a.logs.Audit().With("role", r.Name()))}
-	opts.Watcher = adminWatcher{a.plugins.manager}
+	opts.Watcher = a.plugins.AdminWatcher()
 	opts.Observe = a.observe
 	opts.Logger = logger
 	opts.DocsEnabled = func() bool { return *enabled() }
 	return admin.New(opts, operations(r, api.Common{
 		Build: Build(), Logs: logs.OpenFolder(a.logs.Dir()), Metrics: a.metrics, Health: a.health, Shutdown: a.AskForShutdown,
-		Plugins: a.plugins.administration(a.pluginSettings),
+		Plugins: api.Plugins{Manager: a.plugins.Manager, Folder: a.plugins.Folder, Settings: a.pluginSettings},
 		MetricsOpenTo: func(addr netip.Addr) bool {
 			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })
 		},

@@ -27,6 +27,7 @@ import (
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/password"
+	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/role"
 	"example.org/app/internal/service"
@@ -68,7 +69,7 @@ type App struct {
 	health         *api.Health
 	servers        map[role.Role]*admin.Server
 	apis           map[role.Role]*admin.API
-	plugins        plugins
+	plugins        *adapter.Plugins
 	clientPorts    *gateway.Ports
 	gateway        *gateway.Gateway
 

@@ -33,7 +33,7 @@ func (a *App) startDispatcher(context.Context) error {
 		Conversations: a.domain.conversations, Messages: a.domain.messages, Meetings: a.domain.meetings,
 		Notifier: a.notifier, Presence: a.presence,
 		Settings: func() config.Service { return a.live.Current().Service }, NearbyLimits: a.nearbyLimits,
-		Plugins: a.plugins.manager, Logger: a.logger.With("role", role.Service.Name()),
+		Plugins: a.plugins.Manager, Logger: a.logger.With("role", role.Service.Name()),
 	}).Serve()
 }
 

@@ -60,14 +60,14 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 		Settings:     func() config.Message { return settings().Message },
 		ReadReceipts: func() config.ReadReceipt { return settings().Conversation.ReadReceipt },
 		Sent:         func(n int64) { counters.MessageSent.Add(float64(n)) },
-		BeforeDelete: a.plugins.messagesToDelete,
+		BeforeDelete: a.plugins.MessagesToDelete,
 		HasAccounts:  a.hasAccounts,
 		Deliverer:    &service.Courier{Notifier: a.notifier, Settings: func() config.Notification { return settings().Notification }},
 	})
 	d.meetings = meeting.New(meeting.Options{
 		Store: a.store, Groups: d.groups, Messages: d.messages, Logger: a.logger,
 		Settings: func() config.Conference { return settings().Conference },
-		Provider: service.Conference{Plugins: func() *plugin.Manager { return a.plugins.manager }},
+		Provider: service.Conference{Plugins: func() *plugin.Manager { return a.plugins.Manager }},
 	})
 	return nil
 }

@@ -87,7 +87,7 @@ func (a *App) startGateway(ctx context.Context) error {
 		Settings: func() config.IdentityAccessManagement {
 			return a.live.Current().Gateway.Session.IdentityAccessManagement
 		},
-		Node: a.nodes[role.Gateway], Logger: logger, Plugins: a.plugins.authenticate,
+		Node: a.nodes[role.Gateway], Logger: logger, Plugins: a.plugins.Authenticate,
 	})
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (a *App) startGateway(ctx context.Context) error {
 		Presence: a.presence, Authenticator: authenticator,
 		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers, AutoIPs: autoIPs, AutoUsers: autoUsers,
 		Metrics: a.metrics.Gateway(), Logger: logger,
-		Online: a.sessionOpened, Offline: a.sessionClosed, Notified: a.plugins.notified,
+		Online: a.plugins.SessionOpened, Offline: a.plugins.SessionClosed, Notified: a.plugins.Notified,
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package app
+package adapter
 
 import (
 	"context"
@@ -17,12 +17,12 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// authenticate asks plugins whether somebody may log in.
-func (p *plugins) authenticate(ctx context.Context, r *login.Request) (login.Opinion, error) {
-	if !p.manager.Has(plugin.Authenticate) {
+// Authenticate asks plugins whether somebody may log in.
+func (p *Plugins) Authenticate(ctx context.Context, r *login.Request) (login.Opinion, error) {
+	if !p.Manager.Has(plugin.Authenticate) {
 		return login.NoOpinion, nil
 	}
-	accepted, answered, err := plugin.Ask[bool](ctx, p.manager, plugin.Authenticate, &plugin.UserLoginInfo{
+	accepted, answered, err := plugin.Ask[bool](ctx, p.Manager, plugin.Authenticate, &plugin.UserLoginInfo{
 		Version: r.Version, UserID: r.UserID, Password: r.Password, LoggingInDeviceType: r.Device, DeviceDetails: r.DeviceDetails,
 		UserStatus: r.UserStatus, Location: locationOf(r.Location), IP: r.IP.String(),
 	})
@@ -56,9 +56,9 @@ func sessionOf(s *gateway.Session) plugin.UserSession {
 }
 
 // sessionsOf are the sessions of a user on this gateway as plugins see them. The status is what the cluster knows.
-func (a *App) sessionsOf(userID int64, all []*gateway.Session) *plugin.UserSessions {
+func (p *Plugins) sessionsOf(userID int64, all []*gateway.Session) *plugin.UserSessions {
 	out := &plugin.UserSessions{UserID: userID, UserStatus: wire.UserStatus_OFFLINE, Sessions: []plugin.UserSession{}}
-	if e, online := a.presence.Lookup(userID); online {
+	if e, online := p.opts.Presence.Lookup(userID); online {
 		out.UserStatus = e.Status
 	}
 	for _, s := range all {
@@ -67,17 +67,17 @@ func (a *App) sessionsOf(userID int64, all []*gateway.Session) *plugin.UserSessi
 	return out
 }
 
-// sessionOpened tells plugins that somebody came online.
-func (a *App) sessionOpened(s *gateway.Session, all []*gateway.Session) {
-	if a.plugins.manager.Has(plugin.GoOnline) {
+// SessionOpened tells plugins that somebody came online.
+func (p *Plugins) SessionOpened(s *gateway.Session, all []*gateway.Session) {
+	if p.Manager.Has(plugin.GoOnline) {
 		opened := sessionOf(s)
-		a.plugins.manager.Tell(context.Background(), plugin.GoOnline, a.sessionsOf(s.UserID, all), &opened)
+		p.Manager.Tell(context.Background(), plugin.GoOnline, p.sessionsOf(s.UserID, all), &opened)
 	}
 }
 
-// sessionClosed tells plugins that a session ended.
-func (a *App) sessionClosed(s *gateway.Session, left []*gateway.Session, why gateway.CloseReason) {
-	if !a.plugins.manager.Has(plugin.GoOffline) {
+// SessionClosed tells plugins that a session ended.
+func (p *Plugins) SessionClosed(s *gateway.Session, left []*gateway.Session, why gateway.CloseReason) {
+	if !p.Manager.Has(plugin.GoOffline) {
 		return
 	}
 	reason := &plugin.CloseReason{CloseStatus: int32(why.Status), Reason: why.Reason}
@@ -85,24 +85,24 @@ func (a *App) sessionClosed(s *gateway.Session, left []*gateway.Session, why gat
 		code := int32(why.Code)
 		reason.Code = &code
 	}
-	a.plugins.manager.Tell(context.Background(), plugin.GoOffline, a.sessionsOf(s.UserID, left), reason)
+	p.Manager.Tell(context.Background(), plugin.GoOffline, p.sessionsOf(s.UserID, left), reason)
 }
 
-// notified tells plugins what this gateway sent.
-func (p *plugins) notified(d *link.Delivery, missed []int64) {
-	if !p.manager.Has(plugin.HandleNotification) {
+// Notified tells plugins what this gateway sent.
+func (p *Plugins) Notified(d *link.Delivery, missed []int64) {
+	if !p.Manager.Has(plugin.HandleNotification) {
 		return
 	}
 	n := new(wire.AppNotification)
 	if err := proto.Unmarshal(d.Notification, n); err != nil {
 		return // Nobody could read it.
 	}
-	p.manager.Tell(context.Background(), plugin.HandleNotification, n, slices.Clone(d.Recipients), slices.Clone(missed))
+	p.Manager.Tell(context.Background(), plugin.HandleNotification, n, slices.Clone(d.Recipients), slices.Clone(missed))
 }
 
-// messagesToDelete lets plugins see messages that are too old, and keep some.
-func (p *plugins) messagesToDelete(ctx context.Context, expired []store.Message) ([]store.Message, error) {
-	if !p.manager.Has(plugin.MessagesToDelete) {
+// MessagesToDelete lets plugins see messages that are too old, and keep some.
+func (p *Plugins) MessagesToDelete(ctx context.Context, expired []store.Message) ([]store.Message, error) {
+	if !p.Manager.Has(plugin.MessagesToDelete) {
 		return expired, nil
 	}
 	list := make([]plugin.Message, len(expired))
@@ -117,7 +117,7 @@ func (p *plugins) messagesToDelete(ctx context.Context, expired []store.Message)
 			list[i].SenderIP = m.SenderIP.String()
 		}
 	}
-	kept, err := plugin.Pass(ctx, p.manager, plugin.MessagesToDelete, list)
+	kept, err := plugin.Pass(ctx, p.Manager, plugin.MessagesToDelete, list)
 	if err != nil {
 		return nil, err
 	}

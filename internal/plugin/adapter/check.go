@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package app
+package adapter
 
 import (
 	"context"
@@ -27,13 +27,16 @@ type CheckOptions struct {
 	Config *config.Config
 	// File is the plugin.
 	File string
+	// Operations are those of the admin interface that plugins may call, and Version is that of the server.
+	Operations []plugin.Operation
+	Version    string
 	// Logger gets what the plugin writes while it is loaded.
 	Logger *slog.Logger
 }
 
-// CheckPlugin loads a plugin as a server does, without a server: no hook and no function of it is called. The error is
+// Check loads a plugin as a server does, without a server: no hook and no function of it is called. The error is
 // a sentence for its author.
-func CheckPlugin(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err error) {
+func Check(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err error) {
 	path, err := filepath.Abs(o.File)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %q: %w", o.File, err)
@@ -62,10 +65,8 @@ func CheckPlugin(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err err
 // server is what stands for the server, and what a manager needs.
 func (o CheckOptions) server() (*checkServer, plugin.Options) {
 	c := o.Config.Plugin
-	server := &checkServer{config: o.Config}
+	server := &checkServer{config: o.Config, node: plugin.Node{ID: "check", Role: o.Roles[0], Version: o.Version}, operations: o.Operations}
 	opts := plugin.Options{Roles: o.Roles, Settings: func() config.Plugin { return c }, Logger: o.Logger}
-	server.operations, _ = functionsOf(o.Roles)
-	server.role = o.Roles[0]
 	return server, opts
 }
 
@@ -80,14 +81,12 @@ func check(ctx context.Context, opts plugin.Options, host plugin.Host, src plugi
 // checkServer is what a plugin sees of a server while it is checked: the same names, and nothing behind them.
 type checkServer struct {
 	config     *config.Config
-	role       role.Role
+	node       plugin.Node
 	operations []plugin.Operation
 }
 
 // Node implements plugin.Server.
-func (s *checkServer) Node() plugin.Node {
-	return plugin.Node{ID: "check", Role: s.role, Version: version}
-}
+func (s *checkServer) Node() plugin.Node { return s.node }
 
 // Operations implements plugin.Server.
 func (s *checkServer) Operations() []plugin.Operation { return s.operations }

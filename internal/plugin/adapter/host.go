@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package adapter
+
+import (
+	"context"
+	"time"
+
+	"example.org/app/internal/config"
+	"example.org/app/internal/metrics"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/java/remote"
+	"example.org/app/internal/plugin/js"
+	"example.org/app/internal/plugin/js/inspector"
+)
+
+// newJavaHost runs plugins in Java. Nothing is started before the first of them comes.
+func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
+	host, err := java.New(java.Options{
+		Home: c.Home, MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),
+		Strict: c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
+		Debug:  java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},
+		Server: p.opts.Server, Log: p.opts.Logger,
+		HookTimeout: func() time.Duration { return time.Duration(p.opts.Settings().HookTimeoutMillis) * time.Millisecond },
+		Broken:      func(id, class, why string) { p.Manager.Quarantine(id, class, why) },
+		// Plugins are trusted to stop the server.
+		Exit: func(string, int) { p.opts.Exit() },
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.opts.Metrics.RegisterJava(func() metrics.JavaReading {
+		s := host.Stats()
+		return metrics.JavaReading{
+			Up: s.Up, Restarts: s.Restarts, Resident: s.Resident, HeapUsed: s.HeapUsed, HeapCommitted: s.HeapCommitted, Metaspace: s.Metaspace, Calls: s.Calls,
+		}
+	})
+	return host, nil
+}
+
+// newScriptHost runs plugins in JavaScript, which can use classes of Java.
+func (p *Plugins) newScriptHost(ctx context.Context, c config.JavaScriptPlugins, java remote.Host) (plugin.Host, error) {
+	opts := js.Options{
+		Points: plugin.Points, Log: p.opts.Logger, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, Server: p.opts.Server, Java: java,
+	}
+	if c.Debug.Enabled {
+		debuggers, err := inspector.Listen(ctx, inspector.Options{Host: c.Debug.InspectHost, Port: int(c.Debug.InspectPort), Log: p.opts.Logger})
+		if err != nil {
+			return nil, err
+		}
+		p.debuggers, opts.Inspector = debuggers, debuggers
+	}
+	return js.New(opts)
+}

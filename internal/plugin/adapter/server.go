@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/wire"
+)
+
+// A Server is what plugins can use of a process. It is made before the parts that it leads to, which are there when the
+// first plugin is started; hence the functions.
+type Server struct {
+	// This returns the node that plugins run on.
+	This func() plugin.Node
+	// Functions are the operations of all roles of the process, and Invoke calls one of them.
+	Functions []plugin.Operation
+	Invoke    func(ctx context.Context, by *admin.Principal, operation string, input json.RawMessage) (json.RawMessage, error)
+	Settings  *config.Config
+	// NotifyUsers and EndMeeting are those of the service role; without it they return nil.
+	NotifyUsers func() func(ctx context.Context, n *wire.AppRequest, recipients []int64) error
+	EndMeeting  func() func(ctx context.Context, meetingID int64, at time.Time) error
+	Values      plugin.Storage
+}
+
+// Node implements plugin.Server.
+func (s *Server) Node() plugin.Node { return s.This() }
+
+// Operations implements plugin.Server.
+func (s *Server) Operations() []plugin.Operation { return s.Functions }
+
+// Call implements plugin.Server.
+func (s *Server) Call(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error) {
+	return s.Invoke(ctx, admin.ByPlugin(by.ID), operation, input)
+}
+
+// Config implements plugin.Server.
+func (s *Server) Config(prefix string) (map[string]any, error) {
+	return s.Settings.Foreign(prefix)
+}
+
+// Notify implements plugin.Server.
+func (s *Server) Notify(ctx context.Context, _ plugin.Descriptor, n plugin.Notification) error {
+	notify := s.NotifyUsers()
+	if notify == nil {
+		return apierr.New(apierr.ServerUnavailable, "this server has no service role: only services notify users")
+	}
+	return notify(ctx, n.Notification, n.Recipients)
+}
+
+// MeetingEnded implements plugin.Server.
+func (s *Server) MeetingEnded(ctx context.Context, _ plugin.Descriptor, meetingID int64, at time.Time) error {
+	end := s.EndMeeting()
+	if end == nil {
+		return apierr.New(apierr.ServerUnavailable, "this server has no service role: only services know meetings")
+	}
+	return end(ctx, meetingID, at)
+}
+
+// Storage implements plugin.Server.
+func (s *Server) Storage() plugin.Storage { return s.Values }
+
+var _ plugin.Server = (*Server)(nil)
