@@ -83,6 +83,7 @@ func (a *App) buildAdminAPIs(context.Context) error {
 		api.Check{Name: "store", Do: a.store.Ping},
 		api.Check{Name: "cluster", Do: func(context.Context) error { return a.cluster.Healthy() }},
 		api.Check{Name: "machine", Do: a.vitals.check},
+		api.Check{Name: "plugins", Do: a.pluginHealth},
 	)
 	for _, r := range a.opts.Roles {
 		a.apis[r] = a.newAPI(r, a.logger.With("role", r.Name()))

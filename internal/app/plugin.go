@@ -45,6 +45,14 @@ func (a *App) startPlugins(ctx context.Context) error {
 	return nil
 }
 
+// pluginHealth says which extensions should run and cannot. The node serves all the same.
+func (a *App) pluginHealth(context.Context) error {
+	if list := a.plugins.Unavailable(); list != "" {
+		return api.Degraded(list)
+	}
+	return nil
+}
+
 // Plugins reports what plugins there are.
 func (a *App) Plugins() adapter.Report { return a.plugins.Report() }
 

@@ -179,9 +179,11 @@ func TestJavaPlugins(t *testing.T) {
 	}
 	eventually(t, "the quarantine", func() bool {
 		_, answer := ask(t, s, role.Service, "GET", "/plugins?ids=suffix", "")
-		return strings.Contains(answer, `"quarantine":"the Java host died 5 times within 1m0s`) && strings.Contains(answer, `"state":"PAUSED"`)
+		return strings.Contains(answer, `"quarantine":"the Java host died 5 times within 1m0s`) && strings.Contains(answer, `"state":"STARTED"`) && strings.Contains(answer, `"running":false`)
 	})
-	say("hi", "hi")
+	try("hi", 1201) // What it might have refused does not pass.
+	want(t, s, role.Service, "GET", "/health", "", 200, `"name":"plugins","status":"DEGRADED"`, "the Java host died 5 times")
+	want(t, s, role.Service, "GET", "/plugins", "", 200, `"quarantine":"the Java host died 5 times`)
 	want(t, s, role.Service, "PUT", "/plugins?ids=suffix", `{"status":"RESUMED"}`, 200, `"modifiedCount":1`)
 	say("hi", "hi 3*")
 

@@ -12,7 +12,7 @@ type Plugin struct {
 	HookTimeoutMillis int32             `default:"30000" min:"1" mutable:"true" doc:"How long a hook of an extension may take."`
 	CallTimeoutMillis int32             `default:"5000" min:"1" mutable:"true" doc:"How long one call of an extension may take."`
 	ExtensionPoints   ExtensionPoints   `mutable:"true" doc:"What differs for single extension points."`
-	Quarantine        PluginQuarantine  `mutable:"true" doc:"When an extension that fails is paused."`
+	Quarantine        PluginQuarantine  `mutable:"true" doc:"When an extension that fails is called no more."`
 	JavaScript        JavaScriptPlugins `name:"js" doc:"Plugins in JavaScript."`
 	Java              JavaPlugins       `doc:"Plugins in Java."`
 	Network           PluginNetwork     `doc:"Plugins that are downloaded at the start of the server."`
@@ -47,9 +47,9 @@ const (
 	FailureIgnore  ExtensionFailurePolicy = "IGNORE"
 )
 
-// PluginQuarantine says when an extension that fails is paused.
+// PluginQuarantine says when an extension that fails is called no more.
 type PluginQuarantine struct {
-	Enabled  bool  `default:"false" doc:"Whether an extension that fails again and again is paused."`
+	Enabled  bool  `default:"false" doc:"Whether an extension that fails again and again is called no more; until it is resumed, its calls fail at once."`
 	Failures int32 `default:"10" min:"1" doc:"After how many failures in a row."`
 }
 

@@ -35,6 +35,8 @@ type PluginReading struct {
 	State string
 	// Queue is how many calls are running or waiting.
 	Queue int
+	// Unavailable says that it cannot run although it should.
+	Unavailable bool
 }
 
 // RegisterPlugins publishes the state of plugins, which is asked for at every reading, so that what is gone has no
@@ -49,7 +51,10 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, memory fun
 	bytes := r.reading(Declaration{
 		Name: "plugin.memory", Description: "Memory that a plugin holds, as far as its host knows.", BaseUnit: UnitBytes, Tags: []string{"plugin"},
 	}, TypeGauge)
-	r.source([]*reading{queue, state, bytes}, func(emit emitter) {
+	unavailable := r.reading(Declaration{
+		Name: "plugin.unavailable", Description: "Whether an extension cannot run although it should, 1 or 0: what it may refuse is refused meanwhile.", Tags: []string{"plugin", "extension"},
+	}, TypeGauge)
+	r.source([]*reading{queue, state, bytes, unavailable}, func(emit emitter) {
 		seen := map[[2]string]bool{}
 		for _, e := range extensions() {
 			key := [2]string{e.Plugin, e.Extension}
@@ -59,6 +64,11 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, memory fun
 			seen[key] = true
 			emit.value(queue, float64(e.Queue), e.Plugin, e.Extension)
 			emit.value(state, 1, e.Plugin, e.Extension, e.State)
+			if e.Unavailable {
+				emit.value(unavailable, 1, e.Plugin, e.Extension)
+			} else {
+				emit.value(unavailable, 0, e.Plugin, e.Extension)
+			}
 		}
 		memory(func(v float64, plugin string) { emit.value(bytes, v, plugin) })
 	})

@@ -11,7 +11,7 @@ import (
 
 func TestPlugins(t *testing.T) {
 	r := New(BuildInfo{})
-	loaded := []PluginReading{{"a", "X", "STARTED", 3}, {"a", "X", "LOADED", 1}, {"b", "Y", "PAUSED", 0}}
+	loaded := []PluginReading{{"a", "X", "STARTED", 3, true}, {"a", "X", "LOADED", 1, false}, {"b", "Y", "PAUSED", 0, false}}
 	r.RegisterPlugins(func() []PluginReading { return loaded }, func(emit func(float64, string)) {
 		if len(loaded) > 0 {
 			emit(4096, "a")
@@ -19,7 +19,7 @@ func TestPlugins(t *testing.T) {
 	})
 	series := func() (list []string) {
 		t.Helper()
-		found, err := r.Snapshot([]string{"plugin.calls", "plugin.queue", "plugin.extensions", "plugin.memory"})
+		found, err := r.Snapshot([]string{"plugin.calls", "plugin.queue", "plugin.extensions", "plugin.memory", "plugin.unavailable"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,6 +44,8 @@ func TestPlugins(t *testing.T) {
 		"plugin.memory[plugin:a]4096",
 		"plugin.queue[extension:X plugin:a]3",
 		"plugin.queue[extension:Y plugin:b]0",
+		"plugin.unavailable[extension:X plugin:a]1",
+		"plugin.unavailable[extension:Y plugin:b]0",
 	}
 	if got := series(); !slices.Equal(got, want) {
 		t.Errorf("the series are\n%q", got)

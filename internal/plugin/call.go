@@ -25,7 +25,7 @@ func (m *Manager) Has(method *Method) bool {
 
 // HasAny reports whether an extension of a point is started.
 func (m *Manager) HasAny(p *Point) bool {
-	return slices.ContainsFunc((*m.table.Load())[p], func(b *member) bool { return b.started.Load() })
+	return slices.ContainsFunc((*m.table.Load())[p], func(b *member) bool { return b.started.Load() || b.isDown() })
 }
 
 // each calls visit for the extensions that take part, in order. One that was replaced meanwhile gives its place to its
@@ -72,6 +72,15 @@ func (m *Manager) failed(ctx context.Context, b *member, method *Method, err err
 	}
 	if _, ok := errors.AsType[*apierr.Error](err); ok && method.Failure == Refuse {
 		return err // The plugin refused, it did not fail.
+	}
+	if down, ok := errors.AsType[*UnavailableError](err); ok { // That is in the log once.
+		if m.failureOf(method) == Ignore {
+			return nil
+		}
+		return &apierr.Error{
+			Code: apierr.ServerUnavailable, Err: down,
+			Reason: fmt.Sprintf("the extension %s of plugin %q cannot run at present", b.Class(), b.plugin.ID),
+		}
 	}
 	b.logger.WarnContext(ctx, "an extension failed", "point", method.Point.Name, "method", method.Name, "error", err)
 	if m.failureOf(method) == Ignore {
@@ -139,7 +148,7 @@ func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 	ctx = context.WithoutCancel(ctx)
 	limit := m.limitOf(method)
 	for _, b := range (*m.table.Load())[method.Point] {
-		if !b.takesPart(method) {
+		if !b.takesPart(method) || b.isDown() {
 			continue
 		}
 		if b.told.Add(1) > maxTold {

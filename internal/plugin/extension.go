@@ -24,6 +24,10 @@ type member struct {
 	// started follows the state, so that a call need not wait for a lock.
 	started atomic.Bool
 	calls   gate
+	// broken says that its host cannot run it until it is started there anew.
+	broken atomic.Bool
+	// retrying says that somebody tries to start it again.
+	retrying atomic.Bool
 	// told counts the calls of an observer that are on their way.
 	told atomic.Int64
 }
@@ -31,15 +35,21 @@ type member struct {
 // newMember takes an extension in the state Loaded.
 func newMember(p *Plugin, e Extension, hookTimeout func() time.Duration, logger *slog.Logger) *member {
 	m := &member{Extension: e, plugin: p, logger: logger.With("plugin", p.ID, "version", p.Version, "extension", e.Class())}
-	m.life = &life{run: m.runHook, timeout: hookTimeout, state: Loaded, changed: func(from, to State) {
+	m.life = &life{run: m.runHook, timeout: hookTimeout, state: Loaded, down: m.isDown, recover: m.recover, changed: func(from, to State) {
 		m.started.Store(to == Started)
+		m.record.quarantine("") // It runs, or nobody wants it to.
 		m.logger.Info("extension changed its state", "from", string(from), "to", string(to))
 	}}
 	return m
 }
 
-// runHook runs a hook and keeps a panic of the host from going further.
-func (m *member) runHook(ctx context.Context, h Hook) (err error) {
+// runHook runs a hook.
+func (m *member) runHook(ctx context.Context, h Hook) error {
+	return m.guard(ctx, h, func(ctx context.Context) error { return m.Hook(ctx, h) })
+}
+
+// guard runs what a hook stands for, notes how it failed, and keeps a panic of the host from going further.
+func (m *member) guard(ctx context.Context, h Hook, run func(context.Context) error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("the host panicked: %v", value)
@@ -49,11 +59,38 @@ func (m *member) runHook(ctx context.Context, h Hook) (err error) {
 			m.logger.Warn("a hook of an extension failed", "hook", string(h), "error", err)
 		}
 	}()
-	return m.Hook(ctx, h)
+	return run(ctx)
 }
 
-// takesPart reports whether calls of the method come to the extension now.
-func (m *member) takesPart(method *Method) bool { return m.started.Load() && m.Implements(method) }
+// takesPart reports whether calls of the method come to the extension now. Those of one that should run and cannot do,
+// and fail: what it might have refused must not pass.
+func (m *member) takesPart(method *Method) bool {
+	return (m.started.Load() || m.isDown()) && m.Implements(method)
+}
+
+// isDown reports whether the extension cannot run although it should.
+func (m *member) isDown() bool { return m.record.down.Load() != nil }
+
+// recover lets an extension run again that is started and could not. One that its host lost is started there anew.
+func (m *member) recover(ctx context.Context) error {
+	if m.plugin.dead.Load() {
+		return ErrDead
+	}
+	if r, ok := m.Extension.(Reviver); ok && m.broken.Load() {
+		if err := m.guard(ctx, Start, r.Revive); err != nil {
+			return err
+		}
+		m.broken.Store(false)
+	}
+	m.record.quarantine("")
+	m.logger.Info("extension runs again")
+	return nil
+}
+
+// An UnavailableError is a call of an extension that should run and cannot.
+type UnavailableError struct{ Reason string }
+
+func (e *UnavailableError) Error() string { return "the extension cannot run: " + e.Reason }
 
 // errRetired means that the extension was replaced while it was about to be called.
 var errRetired = errors.New("the extension was replaced")
@@ -66,6 +103,10 @@ var ErrRetired = errRetired
 func (m *member) call(ctx context.Context, method *Method, limit time.Duration, args []any, result any) (ok bool, err error) {
 	if !m.calls.enter() {
 		return false, errRetired
+	}
+	if why := m.record.down.Load(); why != nil {
+		m.calls.leave()
+		return false, &UnavailableError{*why}
 	}
 	limited := withLimit(ctx, limit)
 	defer func() {

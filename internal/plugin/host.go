@@ -81,6 +81,12 @@ type Extension interface {
 	Call(ctx context.Context, m *Method, args []any, result any) (ok bool, err error)
 }
 
+// A Reviver is an extension that its host can lose, as when a process dies.
+type Reviver interface {
+	// Revive starts the extension anew in the host if the host lost it, and does nothing if it is there.
+	Revive(ctx context.Context) error
+}
+
 // Held is a clock that stands still while a debugger holds a call. A host puts the time that a call was held into the
 // Held of its context, so that time limits count only the time that the plugin ran.
 type Held interface {

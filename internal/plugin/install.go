@@ -218,22 +218,55 @@ func hooksTo(s State) []Hook {
 	return nil
 }
 
-// revive loads a plugin anew that can run nothing any more. Whoever called it hears that it died.
+// revive loads a plugin anew that can run nothing any more, with back-off if that happens often or fails. Whoever calls
+// it meanwhile hears that it died.
 func (m *Manager) revive(p *Plugin, err error) {
 	if !p.dead.CompareAndSwap(false, true) {
 		return
 	}
-	m.opts.Logger.Error("a plugin died and is loaded anew", "plugin", p.ID, "version", p.Version, "error", err)
+	why := fmt.Sprintf("the plugin died and is loaded anew: %v", err)
+	for _, b := range p.members {
+		if b.life.State() == Started {
+			m.quarantine(b, why)
+		}
+	}
+	attempt := 0
+	if time.Since(p.LoadedAt) < time.Minute {
+		attempt = p.renewals
+	}
+	m.opts.Logger.Error("a plugin died and is loaded anew", "plugin", p.ID, "version", p.Version, "error", err, "renewals", p.renewals)
 	m.tellers.Go(func() {
-		src := p.source
-		src.Path = p.Path
-		if _, err := m.install(m.ctx, p.Language, src, true, func(_, old *Plugin) error {
-			if old != p {
-				return apierr.New(apierr.DuplicateResource, "plugin %q was replaced or removed meanwhile", p.ID)
+		for ; attempt == 0 || m.sleep(retryDelay(attempt-1)); attempt++ {
+			if m.renew(p) {
+				return
 			}
-			return nil
-		}); err != nil {
-			m.opts.Logger.Error("a plugin that died could not be loaded anew", "plugin", p.ID, "version", p.Version, "error", err)
 		}
 	})
 }
+
+// renew reports whether a plugin that died was loaded anew, or is not there any more.
+func (m *Manager) renew(p *Plugin) bool {
+	gone := apierr.New(apierr.DuplicateResource, "plugin %q was replaced or removed meanwhile", p.ID)
+	src := p.source
+	src.Path = p.Path
+	_, err := m.install(m.ctx, p.Language, src, true, func(next, old *Plugin) error {
+		if old != p {
+			return gone
+		}
+		next.renewals = p.renewals + 1
+		return nil
+	})
+	if err == nil || errors.Is(err, gone) || m.ctx.Err() != nil {
+		return true
+	}
+	m.opts.Logger.Error("a plugin that died could not be loaded anew", "plugin", p.ID, "version", p.Version, "error", err)
+	for _, b := range p.members {
+		if b.isDown() {
+			b.record.quarantine(fmt.Sprintf("the plugin died and could not be loaded anew: %v", err))
+		}
+	}
+	return false
+}
+
+// Renewals is how often the plugin died and was loaded anew.
+func (p *Plugin) Renewals() int { return p.renewals }

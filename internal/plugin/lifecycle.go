@@ -54,6 +54,9 @@ type life struct {
 	timeout func() time.Duration
 	// changed is told of every change of state, before the hook counts as done.
 	changed func(from, to State)
+	// down reports whether the extension is started and cannot run; recover lets it run again. Both may be nil.
+	down    func() bool
+	recover func(ctx context.Context) error
 
 	mu    sync.Mutex
 	state State
@@ -117,6 +120,9 @@ func (l *life) work() {
 // take runs the hook of a turn if the state allows it.
 func (l *life) take(t *turn) {
 	step, ok := transitions[t.before][t.hook]
+	if again := t.hook == Start || t.hook == Resume; !ok && again && t.before == Started && l.down != nil && l.down() {
+		step, ok = transition{to: Started}, true
+	}
 	if !ok {
 		t.err = &StateError{t.hook, t.before}
 		return
@@ -127,14 +133,21 @@ func (l *life) take(t *turn) {
 	// Whoever asked may go away; the hook is not cut short by that.
 	ctx := withLimit(context.WithoutCancel(t.ctx), l.timeout())
 	defer ctx.cancel()
-	if t.err = causeOf(ctx, l.run(ctx, t.hook)); errors.Is(t.err, context.DeadlineExceeded) {
+	run := func() error { return l.run(ctx, t.hook) }
+	if t.before == step.to {
+		run = func() error { return l.recover(ctx) }
+	}
+	if t.err = causeOf(ctx, run()); errors.Is(t.err, context.DeadlineExceeded) {
 		t.err = fmt.Errorf("%s %w", t.hook, t.err)
 	}
 	if t.err != nil && !step.evenFailed {
 		return
 	}
+	if t.changed = true; t.before == step.to {
+		return
+	}
 	l.mu.Lock()
-	l.state, t.changed = step.to, true
+	l.state = step.to
 	l.mu.Unlock()
 	l.changed(t.before, step.to)
 }

@@ -5,8 +5,10 @@ package plugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,6 +71,8 @@ type Plugin struct {
 	// source is what it was loaded from, to load it anew if it dies; dead says that it did.
 	source Source
 	dead   atomic.Bool
+	// renewals is how often it died and was loaded anew before.
+	renewals int
 }
 
 // NewManager returns a manager without plugins.
@@ -277,8 +281,8 @@ func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
 	for i, b := range p.members {
 		wg.Go(func() {
 			changed, err := b.life.Do(ctx, h)
-			if changed && h == Resume {
-				b.record.quarantine("")
+			if h == Start && err != nil && b.life.State() == Loaded {
+				m.startFailed(b, err)
 			}
 			steps[i] = Step{Extension: b.Class(), State: b.life.State(), Changed: changed, Err: err}
 		})
@@ -326,6 +330,19 @@ func (p *Plugin) Extensions() []ExtensionInfo {
 		}
 	}
 	return infos
+}
+
+// Unavailable says which extensions should run and cannot, each with the reason; "" is none.
+func (m *Manager) Unavailable() string {
+	var list []string
+	for _, p := range m.Plugins() {
+		for _, b := range p.members {
+			if why := b.record.down.Load(); why != nil {
+				list = append(list, fmt.Sprintf("%s of plugin %q: %s", b.Class(), p.ID, *why))
+			}
+		}
+	}
+	return strings.Join(list, "; ")
 }
 
 // Memory is how many bytes the plugin holds; 0 is unknown.

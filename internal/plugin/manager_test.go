@@ -160,29 +160,105 @@ func TestCallTimeout(t *testing.T) {
 	})
 }
 
-// TestQuarantineByHost pauses extensions that their host cannot run, until somebody resumes them.
+// TestQuarantineByHost proves that calls of extensions that their host cannot run fail, until somebody resumes them.
 func TestQuarantineByHost(t *testing.T) {
 	w := newWorld(t)
 	p := w.add("broken", transforms(func(_ context.Context, r *ClientRequest) (any, error) { return r, nil }))
-	w.Quarantine("unknown", "", "why")
-	w.Quarantine("broken", "Other", "why")
-	if got := p.Extensions()[0]; got.Quarantine != "" || got.LastFailure != nil {
+	w.Quarantine("unknown", "", "why", false)
+	w.Quarantine("broken", "Other", "why", false)
+	if got := p.Extensions()[0]; got.Quarantine != "" || got.LastFailure != nil || w.Unavailable() != "" {
 		t.Errorf("the record is %+v", got)
 	}
-	w.Quarantine("broken", "Transformer", "the host is down")
-	w.tellers.Wait()
-	if got := p.Extensions()[0]; got.State != Paused || got.Quarantine != "the host is down" || got.LastFailure == nil || got.LastFailure.Error != "the host is down" {
+	w.Quarantine("broken", "Transformer", "the host is down", false)
+	if got := p.Extensions()[0]; got.State != Started || got.Quarantine != "the host is down" || got.LastFailure == nil || got.LastFailure.Error != "the host is down" {
 		t.Errorf("the record is %+v", got)
+	}
+	w.wantRefused()
+	if got, want := w.Unavailable(), `Transformer of plugin "broken": the host is down`; got != want {
+		t.Errorf("unavailable is %q, want %q", got, want)
 	}
 	w.do(p, Resume)
 	if got := p.Extensions()[0]; got.State != Started || got.Quarantine != "" {
 		t.Errorf("the record is %+v", got)
 	}
+	w.wantTransformed(1)
+	w.Quarantine("broken", "", "down again", false)
+	w.do(p, Pause) // The administrator's word: it is skipped.
+	w.wantTransformed(1)
 	w.do(p, Stop)
-	w.Quarantine("broken", "", "too late")
-	w.tellers.Wait()
+	w.Quarantine("broken", "", "too late", true)
 	if got := p.Extensions()[0]; got.State != Stopped || got.Quarantine != "" || got.LastFailure.Error != "too late" {
 		t.Errorf("the record is %+v", got)
+	}
+}
+
+// wantRefused checks that requests are refused because an extension cannot run.
+func (w *world) wantRefused() {
+	w.t.Helper()
+	if _, err := w.transform(1); !w.Has(TransformRequest) || apierr.From(err).Code != apierr.ServerUnavailable {
+		w.t.Errorf("a request passed an extension by that cannot run: %v", err)
+	}
+}
+
+// TestStartIsRetried proves that an extension whose start fails refuses what it might have refused until it has started,
+// and that the server starts it again by itself.
+func TestStartIsRetried(t *testing.T) {
+	for name, end := range map[string]func(w *world, p *Plugin){
+		"it starts":        func(*world, *Plugin) {},
+		"it is stopped":    func(w *world, p *Plugin) { w.do(p, Stop) },
+		"it is removed":    func(w *world, p *Plugin) { _, _ = w.Remove(w.t.Context(), p.ID) },
+		"the host lost it": func(w *world, p *Plugin) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				starts := 0
+				f := adding(1)
+				f.hooks = map[Hook]func(context.Context) error{Start: func(context.Context) error {
+					if starts++; starts < 4 {
+						return errors.New("no database")
+					}
+					return nil
+				}}
+				w.host.scripts["x"] = script{id: "x", extensions: []functions{f}}
+				p, err := w.Load(t.Context(), JavaScript, Source{Name: "x.js", Data: []byte("x")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.wantTransformed(1) // Nobody wants it to run yet.
+				if step := w.Do(t.Context(), p, Start)[0]; step.Err == nil || step.State != Loaded {
+					t.Errorf("the first start: %+v", step)
+				}
+				w.wantRefused()
+				if got := p.Extensions()[0]; got.Quarantine != "start failed: no database" {
+					t.Errorf("the record is %+v", got)
+				}
+				time.Sleep(1500 * time.Millisecond)
+				if got := p.Extensions()[0]; starts != 2 || got.Quarantine != "start failed 2 times: no database" {
+					t.Errorf("%d starts, the record is %+v", starts, got)
+				}
+				w.wantRefused()
+				end(w, p)
+				time.Sleep(time.Hour)
+				if name == "it starts" || name == "the host lost it" {
+					if got := p.Extensions()[0]; starts != 4 || got.State != Started || got.Quarantine != "" {
+						t.Errorf("%d starts, the record is %+v", starts, got)
+					}
+					w.wantTransformed(2)
+				} else {
+					if starts != 2 {
+						t.Errorf("%d starts", starts)
+					}
+					w.wantTransformed(1)
+				}
+				if name == "the host lost it" {
+					w.Quarantine("x", "", "lost", true)
+					w.wantRefused()
+					time.Sleep(2 * time.Second)
+					w.wantTransformed(2)
+				}
+			})
+		})
 	}
 }
 
@@ -403,12 +479,11 @@ func TestQuarantine(t *testing.T) {
 			t.Error("it did not fail")
 		}
 	}
-	w.tellers.Wait()
 	got := p.Extensions()[0]
-	if got.State != Paused || got.Quarantine != "paused after 3 failures in a row, the last: again" {
+	if got.State != Started || got.Quarantine != "quarantined after 3 failures in a row, the last: again" {
 		t.Errorf("the extension is %+v", got)
 	}
-	w.wantTransformed(1)
+	w.wantRefused()
 	fails = false
 	w.do(p, Resume)
 	if got := p.Extensions()[0]; got.State != Started || got.Quarantine != "" {

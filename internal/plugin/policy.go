@@ -4,7 +4,6 @@ package plugin
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -12,7 +11,8 @@ import (
 	"example.org/app/internal/config"
 )
 
-// consider pauses an extension that fails again and again, if the settings say so. One that is dead is loaded anew.
+// consider takes an extension out of service that fails again and again, if the settings say so. One that is dead is
+// loaded anew.
 func (m *Manager) consider(b *member, inARow int64, err error) {
 	if errors.Is(err, ErrDead) {
 		m.revive(b.plugin, err)
@@ -22,15 +22,19 @@ func (m *Manager) consider(b *member, inARow int64, err error) {
 	if !q.Enabled || inARow != int64(q.Failures) {
 		return
 	}
-	why := fmt.Sprintf("paused after %d failures in a row, the last: %v", inARow, err)
-	b.record.quarantine(why)
-	b.logger.Warn("extension paused because it fails again and again", "failures", inARow, "error", err)
-	m.tellers.Go(func() { _, _ = b.life.Do(context.Background(), Pause) })
+	m.quarantine(b, fmt.Sprintf("quarantined after %d failures in a row, the last: %v", inARow, err))
 }
 
-// Quarantine pauses the extensions of a plugin that can do nothing, and keeps the reason. Without a class it is all of
-// them. Those that are not started are left as they are.
-func (m *Manager) Quarantine(id, class, why string) {
+// quarantine lets the calls of an extension fail until somebody resumes it.
+func (m *Manager) quarantine(b *member, why string) {
+	b.record.quarantine(why)
+	b.logger.Warn("extension cannot run; calls of it fail", "reason", why)
+}
+
+// Quarantine takes the extensions of a plugin out of service that their host cannot run, and keeps the reason: calls of
+// them fail as their extension points say. Without a class it is all extensions. Those that are not started are left as
+// they are. With again they are started anew, with back-off, until that succeeds; else somebody must resume them.
+func (m *Manager) Quarantine(id, class, why string, again bool) {
 	p, ok := m.Find(id)
 	if !ok {
 		return
@@ -40,12 +44,57 @@ func (m *Manager) Quarantine(id, class, why string) {
 			continue
 		}
 		b.record.fail("host", errors.New(why))
-		if s := b.life.State(); s != Started && s != Paused {
-			continue
+		switch b.life.State() {
+		case Started:
+			b.broken.Store(true)
+			m.quarantine(b, why)
+			if again {
+				m.retry(b)
+			}
+		case Paused:
+			b.broken.Store(true)
 		}
-		b.record.quarantine(why)
-		b.logger.Warn("extension paused because its host cannot run it", "reason", why)
-		m.tellers.Go(func() { _, _ = b.life.Do(context.Background(), Pause) })
+	}
+}
+
+// startFailed notes that an extension should run and could not be started, and tries again.
+func (m *Manager) startFailed(b *member, err error) {
+	m.quarantine(b, fmt.Sprintf("start failed: %v", err))
+	m.retry(b)
+}
+
+// retry starts an extension that cannot run until that succeeds, or nobody wants it any more.
+func (m *Manager) retry(b *member) {
+	if !b.retrying.CompareAndSwap(false, true) {
+		return
+	}
+	m.tellers.Go(func() {
+		defer b.retrying.Store(false)
+		for n := 0; m.sleep(retryDelay(n)); n++ {
+			if !b.isDown() || b.calls.isClosed() {
+				return
+			}
+			if _, err := b.life.Do(m.ctx, Start); err == nil {
+				return
+			} else if b.isDown() {
+				m.quarantine(b, fmt.Sprintf("start failed %d times: %v", n+2, err))
+			}
+		}
+	})
+}
+
+// retryDelay is how long to wait after the nth attempt.
+func retryDelay(n int) time.Duration { return min(time.Second<<min(n, 10), time.Minute) }
+
+// sleep reports false if the manager was closed meanwhile.
+func (m *Manager) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-m.ctx.Done():
+		return false
 	}
 }
 

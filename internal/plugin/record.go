@@ -25,7 +25,7 @@ type Statistics struct {
 	Calls, Errors, Timeouts int64
 	// LastFailure is nil if nothing failed.
 	LastFailure *Failed
-	// Quarantine is why the server paused the extension; it is empty if it did not.
+	// Quarantine is why the extension cannot run although it should; it is empty if it can, or need not.
 	Quarantine string
 }
 
@@ -39,8 +39,10 @@ type record struct {
 	calls atomic.Int64
 	// inARow is how often it failed since it last did not.
 	inARow atomic.Int64
-	mu     sync.Mutex
-	stats  Statistics // without the calls
+	// down is why the extension cannot run although it should; nil if it can.
+	down  atomic.Pointer[string]
+	mu    sync.Mutex
+	stats Statistics // without the calls and the quarantine
 }
 
 // The outcomes of a call.
@@ -101,12 +103,14 @@ func (r *record) fail(in string, err error) {
 	r.stats.LastFailure = &Failed{In: in, Error: err.Error(), At: time.Now().UTC()}
 }
 
-// quarantine notes why the server paused the extension; "" lifts it.
+// quarantine notes why the extension cannot run although it should; "" lifts it.
 func (r *record) quarantine(why string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stats.Quarantine = why
 	r.inARow.Store(0)
+	if why == "" {
+		r.down.Store(nil)
+	} else {
+		r.down.Store(&why)
+	}
 }
 
 func (r *record) statistics() Statistics {
@@ -114,5 +118,8 @@ func (r *record) statistics() Statistics {
 	defer r.mu.Unlock()
 	stats := r.stats
 	stats.Calls = r.calls.Load()
+	if why := r.down.Load(); why != nil {
+		stats.Quarantine = *why
+	}
 	return stats
 }

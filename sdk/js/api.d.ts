@@ -1935,11 +1935,11 @@ declare namespace api {
     functions?: string[];
     /** The last failure. */
     lastError?: FailureRecord;
-    /** Why the server paused it. */
+    /** Why it cannot run although it should: what its extension points may refuse is refused meanwhile. It is missing if it can run, or need not. */
     quarantine?: string;
     /** How many calls are running or waiting. */
     queueLength?: number;
-    /** Whether it is started and not paused. */
+    /** Whether it is started, not paused, and can run. */
     running: boolean;
     /** Whether it was started and not stopped. */
     started: boolean;
@@ -2835,8 +2835,8 @@ declare namespace api {
     name: string;
     /** Why not. */
     reason?: string;
-    /** Whether it can serve. */
-    status: "UP" | "DOWN";
+    /** Whether it can serve; a part that is degraded can, but not as it should. */
+    status: "UP" | "DEGRADED" | "DOWN";
   }
   interface PluginOutcome {
     /** What the plugin says of itself. */
@@ -2889,6 +2889,8 @@ declare namespace api {
     provider?: string;
     /** Why the file could not be loaded; only of rejected files. */
     rejected?: RejectionRecord;
+    /** How often it died and was loaded anew. */
+    renewals?: number;
     /** Version that the plugin states. */
     version?: string;
   }

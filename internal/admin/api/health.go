@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,11 +13,17 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// Check tells whether a part of the process can serve: nil, or why not.
+// Check tells whether a part of the process can serve: nil, or why not. A Degraded says what is wrong with a part that
+// serves all the same.
 type Check struct {
 	Name string
 	Do   func(context.Context) error
 }
+
+// Degraded is what is wrong with a part that serves all the same.
+type Degraded string
+
+func (d Degraded) Error() string { return string(d) }
 
 const (
 	// healthTimeout bounds one check.
@@ -50,11 +57,11 @@ type HealthReport struct {
 // PartHealth is the health of one part.
 type PartHealth struct {
 	Name   string `json:"name" doc:"Name of the part." example:"store"`
-	Status string `json:"status" enum:"UP,DOWN" doc:"Whether it can serve." example:"UP"`
+	Status string `json:"status" enum:"UP,DEGRADED,DOWN" doc:"Whether it can serve; a part that is degraded can, but not as it should." example:"UP"`
 	Reason string `json:"reason,omitempty" doc:"Why not." example:"the database cannot be reached"`
 }
 
-const up, down = "UP", "DOWN"
+const up, degraded, down = "UP", "DEGRADED", "DOWN"
 
 // Outcome gives a node that is not ready the code 1201 and so the status 503.
 func (r HealthReport) Outcome() (apierr.Code, string) {
@@ -86,6 +93,9 @@ func (h *Health) Report(ctx context.Context) HealthReport {
 			r.Parts[i] = PartHealth{Name: c.Name, Status: up}
 			if err := c.run(ctx); err != nil {
 				r.Parts[i].Status, r.Parts[i].Reason = down, err.Error()
+				if _, ok := errors.AsType[Degraded](err); ok {
+					r.Parts[i].Status = degraded
+				}
 			}
 		})
 	}

@@ -83,13 +83,15 @@ type pluginRecord struct {
 	FileName   string      `json:"fileName,omitempty" doc:"Name of the file in the folder of plugins, if it is in one."`
 	LoadedDate *admin.Date `json:"loadedDate,omitempty" doc:"When it was loaded."`
 	Memory     *int64      `json:"memory,omitempty" doc:"Bytes that it holds, if that is known."`
+	Renewals   *int32      `json:"renewals,omitempty" doc:"How often it died and was loaded anew."`
 }
 
 type extensionRecord struct {
 	ExtensionClass        string   `json:"extensionClass" doc:"Name of its class." example:"WordFilter"`
 	Started               bool     `json:"started" doc:"Whether it was started and not stopped."`
-	Running               bool     `json:"running" doc:"Whether it is started and not paused."`
+	Running               bool     `json:"running" doc:"Whether it is started, not paused, and can run."`
 	ExtensionPointClasses []string `json:"extensionPointClasses" doc:"Names of the extension points that it implements."`
+	Quarantine            string   `json:"quarantine,omitempty" doc:"Why it cannot run although it should: what its extension points may refuse is refused meanwhile. It is missing if it can run, or need not."`
 
 	State       string         `json:"state,omitempty" enum:"LOADED,STARTED,PAUSED,STOPPED" doc:"State. Only with ids, like what follows."`
 	Functions   []string       `json:"functions,omitempty" doc:"Functions that the server calls."`
@@ -98,7 +100,6 @@ type extensionRecord struct {
 	Timeouts    *int64         `json:"timeouts,omitempty" doc:"How many calls took too long."`
 	QueueLength *int32         `json:"queueLength,omitempty" doc:"How many calls are running or waiting."`
 	LastError   *failureRecord `json:"lastError,omitempty" doc:"The last failure."`
-	Quarantine  string         `json:"quarantine,omitempty" doc:"Why the server paused it."`
 }
 
 type failureRecord struct {
@@ -160,14 +161,17 @@ func newPluginRecord(p *plugin.Plugin, detailed bool) pluginRecord {
 		if bytes := p.Memory(); bytes > 0 {
 			r.Memory = &bytes
 		}
+		if n := int32(p.Renewals()); n > 0 {
+			r.Renewals = &n
+		}
 	}
 	return r
 }
 
 func newExtensionRecord(e plugin.ExtensionInfo) extensionRecord {
 	r := extensionRecord{
-		ExtensionClass: e.Class, Started: e.State == plugin.Started || e.State == plugin.Paused, Running: e.State == plugin.Started,
-		ExtensionPointClasses: []string{},
+		ExtensionClass: e.Class, Started: e.State == plugin.Started || e.State == plugin.Paused, Running: e.State == plugin.Started && e.Quarantine == "",
+		ExtensionPointClasses: []string{}, Quarantine: e.Quarantine,
 	}
 	for _, p := range e.Points {
 		r.ExtensionPointClasses = append(r.ExtensionPointClasses, p.FullName())
@@ -178,7 +182,7 @@ func newExtensionRecord(e plugin.ExtensionInfo) extensionRecord {
 // detail adds what only those are told who ask for single plugins.
 func (r *extensionRecord) detail(e plugin.ExtensionInfo) {
 	queue := int32(e.Queue)
-	r.State, r.Functions, r.Quarantine = string(e.State), functionNames(e), e.Quarantine
+	r.State, r.Functions = string(e.State), functionNames(e)
 	r.Calls, r.Errors, r.Timeouts, r.QueueLength = &e.Calls, &e.Errors, &e.Timeouts, &queue
 	if f := e.LastFailure; f != nil {
 		r.LastError = &failureRecord{In: f.In, Reason: f.Error, Date: admin.Date{Time: f.At}}

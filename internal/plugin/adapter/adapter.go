@@ -96,7 +96,7 @@ func (p *Plugins) Close(ctx context.Context) error {
 func (p *Plugins) readings() (list []metrics.PluginReading) {
 	for _, loaded := range p.Manager.Plugins() {
 		for _, e := range loaded.Extensions() {
-			list = append(list, metrics.PluginReading{Plugin: loaded.ID, Extension: e.Class, State: string(e.State), Queue: e.Queue})
+			list = append(list, metrics.PluginReading{Plugin: loaded.ID, Extension: e.Class, State: string(e.State), Queue: e.Queue, Unavailable: e.Quarantine != ""})
 		}
 	}
 	return list
@@ -175,7 +175,7 @@ func (p *Plugins) Report() Report {
 		if loaded.Version != "" {
 			line += " " + loaded.Version
 		}
-		if slices.ContainsFunc(loaded.Extensions(), func(e plugin.ExtensionInfo) bool { return e.State != plugin.Started }) {
+		if slices.ContainsFunc(loaded.Extensions(), func(e plugin.ExtensionInfo) bool { return e.State != plugin.Started || e.Quarantine != "" }) {
 			line += " (not started, see the log)"
 		}
 		r.Loaded = append(r.Loaded, line)

@@ -23,7 +23,7 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 		Debug:  java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},
 		Server: p.opts.Server, Log: p.opts.Logger,
 		HookTimeout: func() time.Duration { return time.Duration(p.opts.Settings().HookTimeoutMillis) * time.Millisecond },
-		Broken:      func(id, class, why string) { p.Manager.Quarantine(id, class, why) },
+		Broken:      func(id, class, why string, again bool) { p.Quarantine(id, class, why, again) },
 		// Plugins are trusted to stop the server.
 		Exit: func(string, int) { p.opts.Exit() },
 	})

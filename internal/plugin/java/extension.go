@@ -100,6 +100,14 @@ func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
 	return x.run(ctx, h)
 }
 
+// Revive starts the extension anew if it was lost with a JVM.
+func (x *extension) Revive(ctx context.Context) error {
+	if x.broken.Load() == nil && x.module.benched.Load() == nil {
+		return nil
+	}
+	return x.Hook(ctx, plugin.Start)
+}
+
 // run runs a hook where the extension is.
 func (x *extension) run(ctx context.Context, h plugin.Hook) error {
 	for {
@@ -248,4 +256,7 @@ func (x *extension) hold(ctx context.Context) (leave func()) {
 	}
 }
 
-var _ plugin.Extension = (*extension)(nil)
+var (
+	_ plugin.Extension = (*extension)(nil)
+	_ plugin.Reviver   = (*extension)(nil)
+)

@@ -155,7 +155,7 @@ func newWorld(t testing.TB, change func(*java.Options)) *world {
 	opts := java.Options{
 		Server: w.server, Folder: t.TempDir(), Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		HookTimeout: func() time.Duration { return patience },
-		Broken: func(id, class, why string) {
+		Broken: func(id, class, why string, _ bool) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.broken = append(w.broken, id+"/"+class+": "+why)

@@ -44,8 +44,9 @@ type Options struct {
 	// HookTimeout is how long a hook may take when plugins are brought back after a crash; nil is 30 seconds.
 	HookTimeout func() time.Duration
 	// Broken is told of an extension that could not be brought back after a crash, or whose plugin crashed the JVM again
-	// and again. An empty class stands for all extensions of the plugin. It must not block.
-	Broken func(pluginID, class, why string)
+	// and again. An empty class stands for all extensions of the plugin; again says that trying to start it once more
+	// can help. It must not block.
+	Broken func(pluginID, class, why string, again bool)
 	// Exit is told that a plugin ended the JVM by System.exit, by which it means the server. It must not block. The id is
 	// empty if it is not known which plugin it was. If Exit is nil, that is a crash like any other.
 	Exit func(pluginID string, status int)
@@ -114,7 +115,7 @@ func New(opts Options) (*Host, error) {
 		opts.HookTimeout = func() time.Duration { return 30 * time.Second }
 	}
 	if opts.Broken == nil {
-		opts.Broken = func(string, string, string) {}
+		opts.Broken = func(string, string, string, bool) {}
 	}
 	if opts.Crashes == 0 {
 		opts.Crashes = 5

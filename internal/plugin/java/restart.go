@@ -133,7 +133,7 @@ func (h *Host) publish(s *session, failed []failure) (left bool, delay time.Dura
 		h.current, h.attempt = s, nil
 		h.mu.Unlock()
 		for _, f := range failed {
-			h.opts.Broken(f.module.descriptor.ID, f.class, f.why)
+			h.opts.Broken(f.module.descriptor.ID, f.class, f.why, true)
 		}
 		return false, 0, nil
 	}
@@ -212,7 +212,7 @@ func (h *Host) crashed(c crash) (again bool, delay time.Duration, tell func()) {
 	return len(h.returning()) > 0, backOff(1), func() {
 		for _, m := range guilty {
 			h.opts.Log.Error("a plugin does not come back because the Java host died too often", slog.String("plugin", m.descriptor.ID), slog.String("reason", why))
-			h.opts.Broken(m.descriptor.ID, "", why)
+			h.opts.Broken(m.descriptor.ID, "", why, false)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
 )
@@ -112,4 +113,29 @@ func testHookTimeout(t *testing.T, w *world) {
 func located(e *plugin.Exception) bool {
 	_, line, ok := strings.Cut(e.Location, ":")
 	return ok && line != "" && strings.Trim(line, "0123456789:") == ""
+}
+
+// testStartThatFails proves that requests do not pass by an extension that should run and could not be started.
+func testStartThatFails(t *testing.T, w *world) {
+	m := w.manager()
+	p, err := m.Load(t.Context(), w.host.Language(), w.source(BadSuccessor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := version(t.Context(), m); err != nil {
+		t.Errorf("before anybody wants it to run: %v", err)
+	}
+	if step := m.Do(t.Context(), p, plugin.Start)[0]; step.Err == nil || !strings.Contains(step.Err.Error(), "no database") {
+		t.Errorf("the start: %+v", step)
+	}
+	if _, err := version(t.Context(), m); apierr.From(err).Code != apierr.ServerUnavailable {
+		t.Errorf("a request ended with %v", err)
+	}
+	if got := m.Unavailable(); !strings.Contains(got, `plugin "suite-acts"`) || !strings.Contains(got, "no database") {
+		t.Errorf("what is unavailable: %q", got)
+	}
+	m.Do(t.Context(), p, plugin.Stop)
+	if _, err := version(t.Context(), m); err != nil || m.Unavailable() != "" {
+		t.Errorf("after it was stopped: %v", err)
+	}
 }

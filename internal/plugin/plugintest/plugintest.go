@@ -51,6 +51,7 @@ func Run(t *testing.T, l Language) {
 		{"Hooks", testHooks},
 		{"HookFailures", testHookFailures},
 		{"HookTimeout", testHookTimeout},
+		{"StartThatFails", testStartThatFails},
 		{"EveryMethod", testEveryMethod},
 		{"LargeLists", testLargeLists},
 		{"ArgumentsAreCopies", testArgumentsAreCopies},

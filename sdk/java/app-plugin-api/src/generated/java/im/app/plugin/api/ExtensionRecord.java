@@ -13,9 +13,9 @@ import java.util.List;
  * @param extensionPointClasses Names of the extension points that it implements.
  * @param functions Functions that the server calls.
  * @param lastError The last failure.
- * @param quarantine Why the server paused it.
+ * @param quarantine Why it cannot run although it should: what its extension points may refuse is refused meanwhile. It is missing if it can run, or need not.
  * @param queueLength How many calls are running or waiting.
- * @param running Whether it is started and not paused.
+ * @param running Whether it is started, not paused, and can run.
  * @param started Whether it was started and not stopped.
  * @param state State. Only with ids, like what follows. One of LOADED, STARTED, PAUSED, STOPPED.
  * @param timeouts How many calls took too long.
