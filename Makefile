@@ -55,7 +55,7 @@ setup: ## Find or install what the tests need
 	@scripts/need go cc postgresql chromium node slapd
 	@scripts/need --optional jdk maven
 
-NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger sdk/js)
+NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger sdk/js web)
 
 # Many tests wait for other processes most of the time: three packages keep two processors busy. The time limit is for a
 # machine that hangs, not for a slow one.
@@ -73,6 +73,10 @@ test-quick: $(JAVA_JARS)/.built ## Run the fast tests, in under two minutes
 	@scripts/need node
 	cd $(@D) && $(CURDIR)/scripts/with-tools npm ci --silent
 	@touch $@
+
+.PHONY: web
+web: web/node_modules ## Build the web console into internal/console/dist
+	cd web && npm run build
 
 .PHONY: lint
 lint: ## Lint the Go code

@@ -96,6 +96,9 @@ func announce(a *app.App) {
 			fmt.Printf("  %-8s clients          %s\n", r.Name(), strings.Join(a.ClientURLs(), "  "))
 		}
 	}
+	if url := a.ConsoleURL(); url != "" {
+		fmt.Printf("  web console               %s\n", url)
+	}
 	announcePlugins(a.Plugins())
 	fmt.Printf("  root account              %s\n", administrator.RootLoginName)
 	fmt.Printf("  log files                 %s\n\n", a.LogDir())

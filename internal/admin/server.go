@@ -86,9 +86,13 @@ func (s *Server) URL() string {
 	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(s.Addr().Port))
 }
 
-// Serve answers requests until Shutdown.
-func (s *Server) Serve(api *API) error {
+// Serve answers requests until Shutdown. mount may put other handlers beside
+// the interface.
+func (s *Server) Serve(api *API, mount ...func(http.Handler) http.Handler) error {
 	s.http.Handler = api
+	for _, m := range mount {
+		s.http.Handler = m(s.http.Handler)
+	}
 	s.http.RegisterOnShutdown(api.StopStreams)
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("admin interface: %w", err)

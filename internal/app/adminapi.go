@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"slices"
 	"sync/atomic"
@@ -94,10 +95,13 @@ func (a *App) buildAdminAPIs(context.Context) error {
 // startAdminAPIs answers requests.
 func (a *App) startAdminAPIs(context.Context) error {
 	for r, server := range a.servers {
-		handler := a.apis[r]
+		handler, mount := a.apis[r], func(h http.Handler) http.Handler { return h }
+		if r == role.Service {
+			mount = a.mountConsole
+		}
 		a.lifecycle.add(part{
 			name: r.Name() + " admin interface",
-			run:  func(context.Context) error { return server.Serve(handler) },
+			run:  func(context.Context) error { return server.Serve(handler, mount) },
 			stop: server.Shutdown,
 		})
 	}

@@ -21,6 +21,7 @@ import (
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/config"
+	"example.org/app/internal/console"
 	"example.org/app/internal/gateway"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
@@ -71,6 +72,8 @@ type App struct {
 	apis           map[role.Role]*admin.API
 	plugins        *adapter.Plugins
 	clientPorts    *gateway.Ports
+	console        *console.Console
+	consoleServer  *console.Server
 	gateway        *gateway.Gateway
 
 	shutdown  chan struct{}
@@ -135,9 +138,9 @@ func (a *App) stop() error {
 // start builds and starts the parts, each after those that it needs.
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.checkHome, a.startLogs, a.openPorts, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
+		a.checkHome, a.startLogs, a.openPorts, a.openConsolePort, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
 		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.buildPlugins, a.startNotifier, a.startDomain, a.buildAdminAPIs,
-		a.startPlugins, a.startDispatcher, a.startJobs, a.startGateway, a.startAdminAPIs,
+		a.startPlugins, a.startDispatcher, a.startJobs, a.startGateway, a.startConsole, a.startAdminAPIs,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -48,6 +48,7 @@ import (
 // [Live.Update] do it.
 type Config struct {
 	Store       Store       `doc:"Where the server keeps its data."`
+	Console     Console     `doc:"The web console."`
 	Cluster     Cluster     `doc:"How nodes find each other and work together."`
 	HealthCheck HealthCheck `doc:"When a node is not fit to take work."`
 	Location    Location    `doc:"Where users are."`

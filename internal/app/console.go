@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"example.org/app/internal/admin/api"
+	"example.org/app/internal/certificate"
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/config"
+	"example.org/app/internal/console"
+	"example.org/app/internal/role"
+	"example.org/app/internal/wire"
+	sdk "example.org/app/sdk/js"
+)
+
+// consolePath is where the admin interface of a service serves the console.
+const consolePath = "/console/"
+
+// openConsolePort opens the port of the console. One that is in use is no reason
+// not to start: the admin interface serves the console as well.
+func (a *App) openConsolePort(ctx context.Context) error {
+	c := a.opts.Config.Console
+	if !a.runs(role.Service) || !c.Enabled {
+		return nil
+	}
+	opts := console.ServerOptions{Host: c.Host, Port: int(c.Port), Logger: a.logger}
+	if c.SSL.Enabled {
+		loaded, err := certificate.Load(certificateFiles(c.SSL), a.logger)
+		if err != nil {
+			return fmt.Errorf("web console: %w", err)
+		}
+		opts.Certificate = loaded.Get
+	}
+	server, err := console.Listen(ctx, opts)
+	if err != nil {
+		a.logger.Warn("the web console has no port of its own", "port", c.Port, "error", err)
+		return nil
+	}
+	a.consoleServer = server
+	a.lifecycle.add(part{name: "console port", stop: server.Shutdown})
+	return nil
+}
+
+// startConsole serves the console on its own port and mounts it on the admin
+// interface of the service.
+func (a *App) startConsole(context.Context) error {
+	c := a.opts.Config.Console
+	if !a.runs(role.Service) || !c.Enabled {
+		return nil
+	}
+	protocol, err := protocolDescriptors()
+	if err != nil {
+		return err
+	}
+	typings, err := readTypings()
+	if err != nil {
+		return err
+	}
+	documents := map[string][]byte{}
+	for _, r := range role.All {
+		documents[r.Name()] = OpenAPI(r)
+	}
+	authentication := derived(a.live, func(c *config.Config) *bool {
+		off := !c.Service.AdminAPI.UseAuthentication
+		return &off
+	})
+	a.console = console.New(console.Options{
+		Name: a.nodes[role.Service].ID(), Service: a.apis[role.Service], Authenticator: api.NewAuthenticator(a.administrators),
+		AuthenticationOff: func() bool { return *authentication() }, Node: a.consoleNode,
+		Documents: documents, Protocol: protocol, Typings: typings, Version: version,
+		Logger: a.logger,
+	})
+	if server := a.consoleServer; server != nil {
+		handler := a.console.Handler("/")
+		a.lifecycle.add(part{
+			name: "console",
+			run:  func(context.Context) error { return server.Serve(handler) },
+			stop: server.Shutdown,
+		})
+	}
+	return nil
+}
+
+// mountConsole serves the console below consolePath and everything else by api.
+func (a *App) mountConsole(api http.Handler) http.Handler {
+	if a.console == nil {
+		return api
+	}
+	pages := a.console.Handler(consolePath)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path+"/" == consolePath || strings.HasPrefix(r.URL.Path, consolePath) {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
+}
+
+// consoleNode finds a node for the console's proxy. A record that an
+// administrator made by hand is none: its address would be sent credentials.
+func (a *App) consoleNode(id string) (console.Node, bool) {
+	for r, node := range a.nodes {
+		if node.ID() == id {
+			n := console.Node{ID: id, Local: a.apis[r]}
+			if m, ok := a.cluster.Member(id); ok && r == role.Gateway {
+				n.ClientURL = clientURL(m)
+			}
+			return n, true
+		}
+	}
+	m, ok := a.cluster.Member(id)
+	if !ok || !m.Status.HasJoined {
+		return console.Node{}, false
+	}
+	return console.Node{ID: id, AdminURL: m.AdminAPIAddress, ClientURL: clientURL(m)}, true
+}
+
+// clientURL is the WebSocket address of a member as a URL.
+func clientURL(m cluster.Member) string {
+	if m.WSAddress == "" || strings.Contains(m.WSAddress, "://") {
+		return m.WSAddress
+	}
+	return "ws://" + m.WSAddress
+}
+
+// protocolDescriptors describes the client protocol, from which the playground
+// of the console makes its forms.
+func protocolDescriptors() ([]byte, error) {
+	set := &descriptorpb.FileDescriptorSet{}
+	seen := map[string]bool{}
+	var add func(protoreflect.FileDescriptor)
+	add = func(f protoreflect.FileDescriptor) {
+		if seen[f.Path()] {
+			return
+		}
+		seen[f.Path()] = true
+		for i := range f.Imports().Len() {
+			add(f.Imports().Get(i).FileDescriptor)
+		}
+		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
+	}
+	add((*wire.AppRequest)(nil).ProtoReflect().Descriptor().ParentFile())
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(set)
+	if err != nil {
+		return nil, fmt.Errorf("describe the client protocol: %w", err)
+	}
+	return data, nil
+}
+
+// readTypings returns the types for plugins, which complete what authors write
+// in the console.
+func readTypings() (map[string][]byte, error) {
+	names, err := fs.Glob(sdk.Types, "*.d.ts")
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, name := range names {
+		data, err := sdk.Types.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the types for plugins: %w", err)
+		}
+		files[path.Base(name)] = data
+	}
+	return files, nil
+}
+
+// ConsoleURL returns the address of the console, or "" when it is not served.
+func (a *App) ConsoleURL() string {
+	switch {
+	case a.console == nil:
+		return ""
+	case a.consoleServer != nil:
+		return a.consoleServer.URL() + "/"
+	case a.servers[role.Service] != nil:
+		return a.servers[role.Service].URL() + consolePath
+	}
+	return ""
+}

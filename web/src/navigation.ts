@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { IconActivity, IconBan, IconBook, IconDashboard, IconHistory, IconKey, IconLink, IconMessage, IconNetwork, IconQuestionMark, IconRecordMail, IconShield, IconUser, IconUserCheck, IconUserPlus, IconUsers, IconUsersGroup, type Icon } from '@tabler/icons-react'
+import type { Documents } from './api/document'
+import type { Key } from './i18n'
+import { operationsOf, resources } from './resources'
+
+export const sections = ['cluster', 'people', 'groups', 'content', 'security', 'access', 'tools'] as const
+export type Section = (typeof sections)[number]
+
+export interface PageLink {
+  to: string
+  title: Key
+  section: Section
+  icon: Icon
+  /** permission is what its main request needs. */
+  permission?: (d: Documents) => string | undefined
+  /** present reports whether this server has what the page shows. */
+  present?: (d: Documents) => boolean
+}
+
+const icons: Record<string, Icon> = {
+  users: IconUser, relationships: IconLink, 'relationship-groups': IconUsers, 'friend-requests': IconUserPlus, 'user-roles': IconShield,
+  groups: IconUsersGroup, 'group-types': IconShield, 'group-members': IconUsers, 'group-questions': IconQuestionMark, 'group-blocked-users': IconBan,
+  'group-invitations': IconRecordMail, 'group-join-requests': IconUserCheck, messages: IconMessage, 'blocked-users': IconBan, 'blocked-ips': IconBan,
+  admins: IconUser, 'admin-roles': IconShield, tokens: IconKey, audit: IconHistory, members: IconNetwork,
+}
+
+const needs = (method: string, path: string) => (d: Documents) => (d.service.find(method, path) ?? d.gateway.find(method, path))?.permission
+
+const special: PageLink[] = [
+  { to: '/', title: 'overview', section: 'cluster', icon: IconDashboard, permission: needs('GET', '/cluster/members') },
+  { to: '/metrics', title: 'metrics', section: 'cluster', icon: IconActivity },
+]
+
+export const pages: PageLink[] = [
+  ...special,
+  ...resources.map((r): PageLink => ({
+    to: `/${r.name}`, title: r.title, section: r.section, icon: icons[r.name] ?? IconBook,
+    permission: (d) => operationsOf(d.service, r.path)?.list.permission, present: (d) => operationsOf(d.service, r.path) !== undefined,
+  })),
+]
+
+/** implemented are the special pages that this build has. */
+export function visiblePages(d: Documents): PageLink[] {
+  return pages.filter((p) => p.present?.(d) ?? true)
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { createContext, useContext } from 'react'
+import type { Session } from './api/client'
+import type { Documents, Operation } from './api/document'
+
+/** State is what every page knows of the administrator who is logged in. */
+export interface State {
+  session: Session
+  documents: Documents
+  logout: () => Promise<void>
+}
+
+export const SessionContext = createContext<State | null>(null)
+
+export function useSession(): State {
+  const state = useContext(SessionContext)
+  if (!state) throw new Error('no session')
+  return state
+}
+
+/** useMay returns a function that names the permission which an operation needs and the administrator lacks. */
+export function useMay() {
+  const { session, documents } = useSession()
+  const missing = (permission: string | undefined) => (permission && !session.permissions.includes(permission) ? permission : undefined)
+  return {
+    permission: missing,
+    operation: (op: Operation | undefined) => missing(op?.permission),
+    call: (method: string, path: string) => missing((documents.service.find(method, path) ?? documents.gateway.find(method, path))?.permission),
+  }
+}
