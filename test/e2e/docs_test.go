@@ -57,11 +57,11 @@ func TestDocumentationPage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if dir := os.Getenv("APP_TEST_SCREENSHOTS"); dir != "" {
-				if err := os.WriteFile(dir+"/docs-"+string(tt.role)+".png", shot, 0o600); err != nil {
+				if err := os.WriteFile(dir+"/docs-"+tt.role.Name()+".png", shot, 0o600); err != nil {
 					t.Error(err)
 				}
 			}
-			if !strings.Contains(title, "app-"+string(tt.role)) {
+			if !strings.Contains(title, "app-"+tt.role.Name()) {
 				t.Errorf("title %q", title)
 			}
 			if !strings.HasPrefix(strings.TrimSpace(status), "200") || !strings.Contains(body, tt.want) {
