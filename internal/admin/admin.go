@@ -39,6 +39,7 @@ type RateLimit = ratelimit.Rule
 type Settings struct {
 	UseAuthentication        bool
 	RateLimit                RateLimit
+	IPv6ClientBits           int // how many bits of an IPv6 address tell clients apart; 0 means all
 	MaxBodyBytes             int64
 	Audit                    bool
 	AuditParams              bool
@@ -196,7 +197,7 @@ func (c *call) process() (result any, err error) {
 		}
 	}()
 	a := c.api
-	if !a.limiter.Take(c.remote, c.settings.RateLimit) {
+	if !a.limiter.Take(ratelimit.Client(c.remote, c.settings.IPv6ClientBits), c.settings.RateLimit) {
 		return nil, apierr.New(apierr.ClientRequestsTooFrequent, "")
 	}
 	if c.op, err = a.route(c.w, c.r); err != nil {

@@ -41,6 +41,7 @@ func settingsOf(c *config.Config, r role.Role) *admin.Settings {
 			TokensPerPeriod: int(common.RateLimiting.TokensPerPeriod),
 			RefillInterval:  time.Duration(common.RateLimiting.RefillIntervalMillis) * time.Millisecond,
 		},
+		IPv6ClientBits: int(c.Security.IPv6ClientPrefixLength),
 		MaxBodyBytes:   int64(common.HTTP.MaxRequestBodySizeBytes),
 		Audit:          common.Log.Enabled,
 		AuditParams:    common.Log.LogRequestParams,

@@ -30,6 +30,7 @@ import (
 	"example.org/app/internal/password"
 	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/presence"
+	"example.org/app/internal/ratelimit"
 	"example.org/app/internal/role"
 	"example.org/app/internal/service"
 	"example.org/app/internal/setting"
@@ -252,6 +253,11 @@ func (a *App) startSettings(ctx context.Context) (err error) {
 	return nil
 }
 
+// clientAddress returns the address that stands for the client with an address.
+func (a *App) clientAddress(addr netip.Addr) netip.Addr {
+	return ratelimit.Client(addr, int(a.live.Current().Security.IPv6ClientPrefixLength))
+}
+
 func (a *App) startBlocklists(ctx context.Context) (err error) {
 	options := func(pick func(config.Blocklists) config.Blocklist) blocklist.Options {
 		c := func() config.Blocklist { return pick(a.live.Current().Security.Blocklist) }
@@ -261,7 +267,9 @@ func (a *App) startBlocklists(ctx context.Context) (err error) {
 			Interval: time.Duration(c().SyncBlocklistIntervalMillis) * time.Millisecond,
 		}
 	}
-	if a.blockedIPs, err = blocklist.NewIPs(ctx, options(func(b config.Blocklists) config.Blocklist { return b.IP })); err != nil {
+	ips := options(func(b config.Blocklists) config.Blocklist { return b.IP })
+	ips.Client = a.clientAddress
+	if a.blockedIPs, err = blocklist.NewIPs(ctx, ips); err != nil {
 		return err
 	}
 	if a.blockedUsers, err = blocklist.NewUsers(ctx, options(func(b config.Blocklists) config.Blocklist { return b.UserID })); err != nil {

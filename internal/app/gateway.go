@@ -108,7 +108,7 @@ func (a *App) startGateway(ctx context.Context) error {
 		Node: a.nodes[role.Gateway], Ports: a.clientPorts, Settings: func() *config.Gateway { return &a.live.Current().Gateway },
 		Presence: a.presence, Authenticator: authenticator,
 		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers, AutoIPs: autoIPs, AutoUsers: autoUsers,
-		Metrics: a.metrics.Gateway(), Logger: logger,
+		Client: a.clientAddress, Metrics: a.metrics.Gateway(), Logger: logger,
 		Online: a.plugins.SessionOpened, Offline: a.plugins.SessionClosed, Notified: a.plugins.Notified,
 	})
 	if err != nil {

@@ -2,6 +2,8 @@
 
 package config
 
+import "net/netip"
+
 // Gateway is the configuration of the role that holds the users' connections.
 type Gateway struct {
 	AdminAPI          AdminAPI          `defaults:"http.port=9510" doc:"The administrative HTTP interface of the gateway."`
@@ -83,8 +85,15 @@ type ClientTCP struct {
 
 // ProxySource says where the address of a client behind a proxy comes from.
 type ProxySource struct {
-	ProxyProtocolMode AddressSource `default:"OPTIONAL" enum:"REQUIRED,OPTIONAL,DISABLED" doc:"Whether connections begin with a header of the PROXY protocol. OPTIONAL lets everybody claim any address: choose another one where clients connect directly."`
+	ProxyProtocolMode AddressSource `default:"OPTIONAL" enum:"REQUIRED,OPTIONAL,DISABLED" doc:"Whether connections begin with a header of the PROXY protocol. Only headers of trusted proxies are believed."`
+	TrustedProxies    []string      `doc:"The addresses and CIDR ranges of proxies that are believed when they tell the address of a client. Without any, a header is believed where its mode is REQUIRED, from everybody, and nowhere else."`
 }
+
+// Networks returns TrustedProxies in the form that can be asked. Entries that Validate refuses are left out.
+func (s ProxySource) Networks() []netip.Prefix { return networks(s.TrustedProxies) }
+
+// Validate checks that each proxy is an address or a range.
+func (s ProxySource) Validate() error { return checkNetworks("trusted-proxies", s.TrustedProxies) }
 
 // ClientWebSocket are connections over WebSocket.
 type ClientWebSocket struct {
@@ -97,7 +106,7 @@ type ClientWebSocket struct {
 type HTTPProxySource struct {
 	ProxySource
 
-	HTTPHeaderMode AddressSource `name:"http-header-mode" default:"OPTIONAL" enum:"REQUIRED,OPTIONAL,DISABLED" doc:"Whether the header Forwarded or X-Forwarded-For tells the address of the client. OPTIONAL lets everybody claim any address: choose another one where clients connect directly."`
+	HTTPHeaderMode AddressSource `name:"http-header-mode" default:"OPTIONAL" enum:"REQUIRED,OPTIONAL,DISABLED" doc:"Whether the header Forwarded or X-Forwarded-For tells the address of the client. Only headers of trusted proxies are believed."`
 }
 
 // ClientUDP is the way for heartbeats of clients that have nothing to say.

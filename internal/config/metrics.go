@@ -16,8 +16,13 @@ type Metrics struct {
 // Networks returns OpenTo in the form that can be asked; a single address is a
 // range of one. Entries that Validate refuses are left out.
 func (m Metrics) Networks() []netip.Prefix {
-	networks := make([]netip.Prefix, 0, len(m.OpenTo))
-	for _, s := range m.OpenTo {
+	return networks(m.OpenTo)
+}
+
+// networks parses addresses and ranges; others are left out.
+func networks(list []string) []netip.Prefix {
+	networks := make([]netip.Prefix, 0, len(list))
+	for _, s := range list {
 		if p, err := parseNetwork(s); err == nil {
 			networks = append(networks, p)
 		}
@@ -27,9 +32,14 @@ func (m Metrics) Networks() []netip.Prefix {
 
 // Validate checks that each entry is an address or a range.
 func (m Metrics) Validate() error {
-	for i, s := range m.OpenTo {
+	return checkNetworks("open-to", m.OpenTo)
+}
+
+// checkNetworks refuses what is neither an address nor a range.
+func checkNetworks(property string, list []string) error {
+	for i, s := range list {
 		if _, err := parseNetwork(s); err != nil {
-			return violation(fmt.Sprintf("open-to[%d]", i), "must be an IP address or a CIDR range such as 10.0.0.0/8")
+			return violation(fmt.Sprintf("%s[%d]", property, i), "must be an IP address or a CIDR range such as 10.0.0.0/8")
 		}
 	}
 	return nil

@@ -23,6 +23,7 @@ type transport struct {
 	settings config.ClientTransport
 	proxy    config.AddressSource
 	forward  config.AddressSource
+	trusted  []netip.Prefix // the proxies that are believed
 	tls      *tls.Config
 }
 
@@ -84,7 +85,7 @@ func (c *connection) serve() bool {
 	}
 	c.stream.limit(maxHandshake)
 	told, err := readProxyHeader(c.stream.reader, t.proxy)
-	if err != nil || told.IsValid() && !c.setRemote(told) {
+	if err != nil || told.IsValid() && t.believes(c.remoteIP(), t.proxy) && !c.setRemote(told) {
 		return false
 	}
 	if t.tls != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -84,7 +85,7 @@ func FuzzAddresses(f *testing.F) {
 			t.Errorf("%q gave %v, %v", text, ip, err)
 		}
 		for _, name := range []string{"Forwarded", "X-Forwarded-For"} {
-			ip, err := forwardedAddress(http.Header{name: {text}}, config.AddressSourceRequired)
+			ip, err := forwardedAddress(http.Header{name: {text}}, config.AddressSourceRequired, func(netip.Addr) bool { return false })
 			if ip.IsValid() == (err != nil) || ip.Is4In6() || ip.Zone() != "" {
 				t.Errorf("%s: %q gave %v, %v", name, text, ip, err)
 			}

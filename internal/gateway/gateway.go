@@ -49,8 +49,10 @@ type Options struct {
 	BlockedUsers *blocklist.List[int64]
 	AutoIPs      *blocklist.AutoBlocker[netip.Addr]
 	AutoUsers    *blocklist.AutoBlocker[int64]
-	Metrics      *metrics.Gateway
-	Logger       *slog.Logger
+	// Client returns the address that stands for the client with an address, for rate limits. It may be nil.
+	Client  func(netip.Addr) netip.Addr
+	Metrics *metrics.Gateway
+	Logger  *slog.Logger
 
 	// Online is called when a session has just been bound to its connection, before the client hears of it, with all
 	// sessions that the user has on this gateway. It is called from the goroutine of the login, which waits for it. It
@@ -71,6 +73,7 @@ type Gateway struct {
 	settings       func() *config.Gateway
 	websocket, tcp transport
 	limiter        *ratelimit.Limiter
+	wrongSignals   *ratelimit.Limiter
 	sessions       *sessions
 	traffic        traffic
 	// offline has an element for each session whose end is being made known.
@@ -108,7 +111,7 @@ const (
 func Start(o Options) (*Gateway, error) {
 	c := o.Settings()
 	g := &Gateway{
-		options: o, settings: o.Settings, limiter: ratelimit.New(time.Now), sessions: newSessions(),
+		options: o, settings: o.Settings, limiter: ratelimit.New(time.Now), wrongSignals: ratelimit.New(time.Now), sessions: newSessions(),
 		connections: map[*connection]struct{}{}, offline: make(chan struct{}, offlineAtOnce), stop: make(chan struct{}),
 	}
 	g.workers = workers{group: &g.group, jobs: make(chan func()), stop: g.stop}
@@ -116,11 +119,14 @@ func Start(o Options) (*Gateway, error) {
 	g.websocket = transport{
 		framing: webSocketFraming, settings: c.WebSocket.ClientTransport, proxy: c.WebSocket.RemoteAddressSource.ProxyProtocolMode,
 		forward: c.WebSocket.RemoteAddressSource.HTTPHeaderMode, tls: tlsConfig(c.WebSocket.SSL, p.WebSocketCertificate, "http/1.1"),
+		trusted: c.WebSocket.RemoteAddressSource.Networks(),
 	}
 	g.tcp = transport{
 		framing: lengthFraming, settings: c.TCP.ClientTransport, proxy: c.TCP.RemoteAddressSource.ProxyProtocolMode,
-		tls: tlsConfig(c.TCP.SSL, p.TCPCertificate),
+		tls: tlsConfig(c.TCP.SSL, p.TCPCertificate), trusted: c.TCP.RemoteAddressSource.Networks(),
 	}
+	g.websocket.warn(o.Logger, "websocket")
+	g.tcp.warn(o.Logger, "tcp")
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	o.Presence.Attach(g)
 	o.BlockedIPs.OnBlocked(g.blockIPs)

@@ -14,10 +14,18 @@ import (
 // take takes one token of an address and reports whether there was one.
 func (g *Gateway) take(ip netip.Addr) bool {
 	c := g.settings().ClientAPI.RateLimiting
-	return g.limiter.Take(ip, ratelimit.Rule{
+	return g.limiter.Take(g.client(ip), ratelimit.Rule{
 		Capacity: int(c.Capacity), InitialTokens: int(c.InitialTokens), TokensPerPeriod: int(c.TokensPerPeriod),
 		RefillInterval: time.Duration(c.RefillIntervalMillis) * time.Millisecond,
 	})
+}
+
+// client returns the address that stands for the client with an address.
+func (g *Gateway) client(ip netip.Addr) netip.Addr {
+	if g.options.Client == nil {
+		return ip
+	}
+	return g.options.Client(ip)
 }
 
 // trigger notes that a client misbehaved. If that gets it blocked, its sessions are closed like those of anybody who is
@@ -35,12 +43,19 @@ func (g *Gateway) blockIPs(ips []netip.Addr) {
 	for _, ip := range ips {
 		blocked[ip.Unmap()] = struct{}{}
 	}
+	isBlocked := func(ip netip.Addr) bool {
+		_, ok := blocked[ip]
+		if client := g.client(ip); !ok && client != ip {
+			_, ok = blocked[client]
+		}
+		return ok
+	}
 	why := CloseReason{Status: wire.ClosedUserBlocked}
-	for _, s := range g.sessions.all(func(s *Session) bool { _, ok := blocked[s.IP]; return ok }) {
+	for _, s := range g.sessions.all(func(s *Session) bool { return isBlocked(s.IP) }) {
 		g.end(s, why)
 	}
 	for _, c := range g.open() {
-		if _, ok := blocked[c.remoteIP()]; ok {
+		if isBlocked(c.remoteIP()) {
 			c.close(why)
 		}
 	}

@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/pires/go-proxyproto"
@@ -28,6 +30,40 @@ func addressOf(addr net.Addr) netip.Addr {
 		return ip.Unmap()
 	}
 	return netip.Addr{}
+}
+
+// believes reports whether a peer is believed that tells the address of a client.
+func (t *transport) believes(peer netip.Addr, mode config.AddressSource) bool {
+	if len(t.trusted) == 0 {
+		return mode == config.AddressSourceRequired
+	}
+	return t.trusts(peer)
+}
+
+// trusts reports whether an address is that of a trusted proxy.
+func (t *transport) trusts(ip netip.Addr) bool {
+	return slices.ContainsFunc(t.trusted, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// warn tells in the log when everybody can claim any address.
+func (t *transport) warn(logger *slog.Logger, name string) {
+	if len(t.trusted) == 0 && t.settings.Enabled && (t.proxy == config.AddressSourceRequired || t.forward == config.AddressSourceRequired) {
+		logger.Warn("every peer is taken for a proxy and can claim any client address; name the proxies in trusted-proxies", "transport", name)
+	}
+}
+
+// forwarded returns the address of the client that the headers of a request from a peer tell. The address is the zero
+// one if they tell none or the peer is not believed.
+func (t *transport) forwarded(h http.Header, peer netip.Addr) (netip.Addr, error) {
+	trusted := t.trusts
+	if len(t.trusted) == 0 {
+		trusted = func(netip.Addr) bool { return true }
+	}
+	ip, err := forwardedAddress(h, t.forward, trusted)
+	if err != nil || !t.believes(peer, t.forward) {
+		return netip.Addr{}, err
+	}
+	return ip, nil
 }
 
 // readProxyHeader reads the header of the PROXY protocol, version 1 or 2, that a proxy puts before everything else. The
@@ -56,35 +92,59 @@ func readProxyHeader(r *bufio.Reader, mode config.AddressSource) (netip.Addr, er
 	return ip.Unmap(), nil
 }
 
-// forwardedAddress returns the address of the client that a proxy tells in the headers of a request: that of the first
-// element of Forwarded, else that of X-Forwarded-For. The address is the zero one if they tell none.
-func forwardedAddress(h http.Header, mode config.AddressSource) (netip.Addr, error) {
+// forwardedAddress returns the address of the client that a proxy tells in the headers of a request: in Forwarded, else
+// in X-Forwarded-For. Each proxy adds the address of its peer at the end, and what stands before may have been made up
+// by the client: the last address counts that is not that of a trusted proxy, or the first one if all are. The address
+// is the zero one if the headers tell none.
+func forwardedAddress(h http.Header, mode config.AddressSource, trusted func(netip.Addr) bool) (netip.Addr, error) {
 	if mode == config.AddressSourceDisabled {
 		return netip.Addr{}, nil
 	}
-	ip := parseForwarded(strings.Join(h.Values("Forwarded"), ","))
-	if !ip.IsValid() {
-		first, _, _ := strings.Cut(strings.Join(h.Values("X-Forwarded-For"), ","), ",")
-		ip = parseNode(first)
+	nodes := parseForwarded(strings.Join(h.Values("Forwarded"), ","))
+	if !slices.ContainsFunc(nodes, netip.Addr.IsValid) {
+		nodes = nil
+		if list := strings.Join(h.Values("X-Forwarded-For"), ","); list != "" {
+			for node := range strings.SplitSeq(list, ",") {
+				nodes = append(nodes, parseNode(node))
+			}
+		}
 	}
+	ip := clientOf(nodes, trusted)
 	if !ip.IsValid() && mode == config.AddressSourceRequired {
 		return ip, errNoForwardHeader
 	}
 	return ip, nil
 }
 
-// parseForwarded reads the first element of the header of RFC 7239.
-func parseForwarded(value string) netip.Addr {
-	element := cutOutsideQuotes(value, ',')
-	for element != "" {
-		pair := cutOutsideQuotes(element, ';')
-		element = strings.TrimPrefix(element[len(pair):], ";")
-		name, node, _ := strings.Cut(pair, "=")
-		if strings.EqualFold(strings.TrimSpace(name), "for") {
-			return parseNode(node)
+// clientOf picks the client from the addresses that proxies added one after another.
+func clientOf(nodes []netip.Addr, trusted func(netip.Addr) bool) netip.Addr {
+	for _, ip := range slices.Backward(nodes) {
+		if !trusted(ip) {
+			return ip
 		}
 	}
+	if len(nodes) > 0 {
+		return nodes[0]
+	}
 	return netip.Addr{}
+}
+
+// parseForwarded reads the addresses in the header of RFC 7239; one that hides itself is the zero one.
+func parseForwarded(value string) (nodes []netip.Addr) {
+	for value != "" {
+		element := cutOutsideQuotes(value, ',')
+		value = strings.TrimPrefix(value[len(element):], ",")
+		for element != "" {
+			pair := cutOutsideQuotes(element, ';')
+			element = strings.TrimPrefix(element[len(pair):], ";")
+			name, node, _ := strings.Cut(pair, "=")
+			if strings.EqualFold(strings.TrimSpace(name), "for") {
+				nodes = append(nodes, parseNode(node))
+				break
+			}
+		}
+	}
+	return nodes
 }
 
 // cutOutsideQuotes returns what stands before the first separator that is not inside quotes.

@@ -3,10 +3,13 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/pires/go-proxyproto"
@@ -17,6 +20,7 @@ import (
 )
 
 func TestForwardedAddress(t *testing.T) {
+	inside := netip.MustParsePrefix("10.0.0.0/8").Contains
 	for _, test := range []struct {
 		forwarded, xff []string
 		want           string
@@ -24,8 +28,12 @@ func TestForwardedAddress(t *testing.T) {
 		{want: "invalid IP"},
 		{forwarded: []string{"for=192.0.2.60;proto=http;by=203.0.113.43"}, want: "192.0.2.60"},
 		{forwarded: []string{`proto=https; For="[2001:db8:cafe::17]:4711"`}, want: "2001:db8:cafe::17"},
-		{forwarded: []string{"for=192.0.2.43, for=198.51.100.17"}, want: "192.0.2.43"},
-		{forwarded: []string{"for=192.0.2.43", "for=198.51.100.17"}, want: "192.0.2.43"},
+		{forwarded: []string{"for=192.0.2.43, for=10.0.0.1"}, want: "192.0.2.43"},
+		{forwarded: []string{"for=192.0.2.43", "for=10.0.0.1"}, want: "192.0.2.43"},
+		{forwarded: []string{"for=192.0.2.43, for=198.51.100.17"}, want: "198.51.100.17"}, // the first one is made up
+		{forwarded: []string{"for=10.0.0.2, for=10.0.0.1"}, want: "10.0.0.2"},
+		{forwarded: []string{"for=192.0.2.43, for=_hidden"}, want: "invalid IP"},
+		{xff: []string{"192.0.2.7, 198.51.100.17, 10.0.0.1"}, want: "198.51.100.17"},
 		{forwarded: []string{`for="192.0.2.43:80"`}, want: "192.0.2.43"},
 		{forwarded: []string{`secret="a,b;for=1.1.1.1\"";for=192.0.2.43`}, want: "192.0.2.43"},
 		{forwarded: []string{"for=_hidden"}, xff: []string{"192.0.2.1"}, want: "192.0.2.1"},
@@ -37,17 +45,17 @@ func TestForwardedAddress(t *testing.T) {
 		{xff: []string{"::ffff:192.0.2.7"}, want: "192.0.2.7"},
 		{xff: []string{"fe80::1%eth0"}, want: "fe80::1"},
 		{xff: []string{"192.0.2.7:1234"}, want: "192.0.2.7"},
-		{xff: []string{"nonsense", "192.0.2.7"}, want: "invalid IP"},
+		{xff: []string{"192.0.2.7", "nonsense"}, want: "invalid IP"},
 	} {
 		h := http.Header{"Forwarded": test.forwarded, "X-Forwarded-For": test.xff}
-		got, err := forwardedAddress(h, config.AddressSourceOptional)
+		got, err := forwardedAddress(h, config.AddressSourceOptional, inside)
 		if err != nil || got.String() != test.want {
 			t.Errorf("%v: got %v, %v, want %s", h, got, err, test.want)
 		}
-		if _, err := forwardedAddress(h, config.AddressSourceRequired); (err == nil) != got.IsValid() {
+		if _, err := forwardedAddress(h, config.AddressSourceRequired, inside); (err == nil) != got.IsValid() {
 			t.Errorf("%v: required: %v", h, err)
 		}
-		if got, err := forwardedAddress(h, config.AddressSourceDisabled); err != nil || got.IsValid() {
+		if got, err := forwardedAddress(h, config.AddressSourceDisabled, inside); err != nil || got.IsValid() {
 			t.Errorf("%v: disabled: %v, %v", h, got, err)
 		}
 	}
@@ -76,6 +84,8 @@ func TestAddressSources(t *testing.T) {
 				g := &c.Gateway
 				g.TCP.RemoteAddressSource.ProxyProtocolMode, g.WebSocket.RemoteAddressSource.ProxyProtocolMode = mode, mode
 				g.WebSocket.RemoteAddressSource.HTTPHeaderMode = config.AddressSourceOptional
+				g.TCP.RemoteAddressSource.TrustedProxies = []string{"127.0.0.1"}
+				g.WebSocket.RemoteAddressSource.TrustedProxies = []string{"127.0.0.1", "192.0.2.0/24"}
 				g.TCP.SSL.Enabled, g.WebSocket.SSL.Enabled = encrypted, encrypted
 			})
 			for name, test := range map[string]struct {
@@ -132,7 +142,9 @@ func TestAddressSources(t *testing.T) {
 // TestBlockedBehindProxy has proxies tell a blocked address.
 func TestBlockedBehindProxy(t *testing.T) {
 	w := newWorld(t)
-	m := w.gateway("g")
+	m := w.gateway("g", func(c *config.Config) {
+		c.Gateway.WebSocket.RemoteAddressSource.TrustedProxies = []string{"127.0.0.0/8"}
+	})
 	bad := netip.MustParseAddr("192.0.2.66")
 	if err := m.options.BlockedIPs.Block(t.Context(), []netip.Addr{bad}, 1e6); err != nil {
 		t.Fatal(err)
@@ -147,4 +159,44 @@ func TestBlockedBehindProxy(t *testing.T) {
 		}
 	}
 	client.LogIn(t, m.ws, 1).Beat()
+}
+
+// TestClaimsOfStrangers has a client that is no proxy claim the address of another one, and misbehave.
+func TestClaimsOfStrangers(t *testing.T) {
+	w := newWorld(t)
+	m := w.gateway("g")
+	victim := netip.MustParseAddr("192.0.2.66")
+	for i, options := range []client.Options{
+		{Preamble: preamble(t, 1, "192.0.2.66:5")},
+		{Header: http.Header{"X-Forwarded-For": {"192.0.2.66"}}},
+		{Header: http.Header{"Forwarded": {"for=192.0.2.66"}}},
+	} {
+		user := int64(100 + i)
+		c, err := client.Dial(t.Context(), m.ws, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Login(t.Context(), &wire.CreateSessionRequest{Version: 1, UserId: user}); err != nil {
+			t.Fatal(err)
+		}
+		if s := m.sessions.find(user, 0); s == nil || s.IP.String() != "127.0.0.1" {
+			t.Errorf("claim %d: the session is %+v", i, s)
+		}
+		c.Close()
+	}
+	for range 20 {
+		raw, err := net.Dial("tcp", strings.TrimPrefix(m.tcp, "tcp://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = raw.Write(append(preamble(t, 1, "192.0.2.66:5"), bytes.Repeat([]byte{0xff}, 64)...))
+		_, _ = io.Copy(io.Discard, raw) // The gateway hangs up.
+		raw.Close()
+	}
+	if m.options.BlockedIPs.BlockedNow(victim) {
+		t.Error("somebody else was blocked")
+	}
+	if !m.options.BlockedIPs.BlockedNow(netip.MustParseAddr("127.0.0.1")) {
+		t.Error("whoever misbehaved was not blocked")
+	}
 }

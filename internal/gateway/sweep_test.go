@@ -5,6 +5,7 @@ package gateway
 import (
 	"context"
 	"encoding/binary"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -67,12 +68,13 @@ func TestConnectTimeout(t *testing.T) {
 		c.Gateway.TCP.SSL.Enabled = true
 	})
 	for _, url := range []string{m.ws, m.tcp} {
-		s := rawConnect(t, url)
-		for {
-			if _, err := s.reader.ReadByte(); err != nil {
-				break // An answer may come before the end.
-			}
+		_, address, _ := strings.Cut(url, "://")
+		conn, err := net.Dial("tcp", strings.TrimSuffix(address, "/"))
+		if err != nil {
+			continue // The gateway was faster.
 		}
+		_, _ = io.Copy(io.Discard, conn) // An answer may come before the end.
+		conn.Close()
 	}
 }
 
@@ -259,4 +261,36 @@ func TestUDP(t *testing.T) {
 	if err := m.options.BlockedIPs.UnblockAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestWrongDatagrams has somebody look for the number of a session by trying.
+func TestWrongDatagrams(t *testing.T) {
+	w := newWorld(t)
+	m := w.gateway("g", func(c *config.Config) { c.Gateway.UDP.Enabled = true })
+	c := client.LogIn(t, m.tcp, 1)
+	id := m.sessions.find(1, wire.DeviceType_DESKTOP).ID
+	from := netip.MustParseAddrPort("127.0.0.1:9")
+	tried := 0
+	for m.wrongSignals.Has(from.Addr(), wrongSignalRule) {
+		if tried++; tried > 1000 {
+			t.Fatal("nobody counts wrong datagrams")
+		}
+		conn, err := net.Dial("udp", strings.TrimPrefix(m.options.Ports.UDPURL("127.0.0.1"), "udp://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = conn.Write(datagram(2, 1, 0, id+int32(tried)))
+		_ = conn.SetReadDeadline(time.Now().Add(patience))
+		if _, err := conn.Read(make([]byte, 2)); err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+	}
+	if tried != wrongSignalRule.Capacity {
+		t.Errorf("%d wrong datagrams were answered, want %d", tried, wrongSignalRule.Capacity)
+	}
+	if m.options.BlockedIPs.BlockedNow(loopback) {
+		t.Error("a datagram, which can bear any address, got an address blocked")
+	}
+	c.Beat()
 }

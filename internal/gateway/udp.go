@@ -7,8 +7,10 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/ratelimit"
 	"example.org/app/internal/wire"
 )
 
@@ -53,12 +55,16 @@ func (g *Gateway) serveUDP() {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil || g.options.BlockedIPs.BlockedNow(from.Addr().Unmap()):
+		case err != nil || g.options.BlockedIPs.BlockedNow(from.Addr().Unmap()) || !g.wrongSignals.Has(g.client(from.Addr().Unmap()), wrongSignalRule):
 			continue
 		}
 		g.traffic.received.Add(uint64(n))
 		var answer []byte
-		if code := g.signalled(buffer[:n], from); code != apierr.OK {
+		code, known := g.signalled(buffer[:n], from)
+		if !known {
+			g.wrongSignals.Take(g.client(from.Addr().Unmap()), wrongSignalRule)
+		}
+		if code != apierr.OK {
 			answer = binary.BigEndian.AppendUint16(nil, uint16(code))
 		}
 		// A lost answer is like a lost datagram.
@@ -67,29 +73,34 @@ func (g *Gateway) serveUDP() {
 	}
 }
 
-// signalled carries out a datagram.
-func (g *Gateway) signalled(b []byte, from netip.AddrPort) apierr.Code {
+// wrongSignalRule bounds how many datagrams of an address may name no session, so that nobody finds one by trying. An
+// address that sends more is not answered over UDP for a while. It is not blocked: whoever sends a datagram can write
+// any address on it, and could get others blocked.
+var wrongSignalRule = ratelimit.Rule{Capacity: 20, InitialTokens: 20, TokensPerPeriod: 1, RefillInterval: 30 * time.Second}
+
+// signalled carries out a datagram, and reports whether it names a session.
+func (g *Gateway) signalled(b []byte, from netip.AddrPort) (code apierr.Code, known bool) {
 	signal, ok := parseSignal(b)
 	if !ok {
-		return apierr.InvalidRequest
+		return apierr.InvalidRequest, false
 	}
 	s := g.sessions.find(signal.userID, signal.device)
 	if s == nil || s.ID != signal.sessionID {
-		return apierr.SendRequestFromNonexistentSession
+		return apierr.SendRequestFromNonexistentSession, false
 	}
 	if signal.kind == signalOffline {
 		g.end(s, CloseReason{Status: wire.ClosedByClient})
-		return apierr.OK
+		return apierr.OK, true
 	}
 	s.mu.Lock()
 	s.udp = from
 	recovering := s.called && s.conn == nil
 	s.mu.Unlock()
 	if recovering {
-		return apierr.SendRequestFromNonexistentSession
+		return apierr.SendRequestFromNonexistentSession, true
 	}
 	s.touch(&s.heartbeat)
-	return apierr.OK
+	return apierr.OK, true
 }
 
 // switchToUDP takes the connection away from a client that has nothing to say. The session stays.

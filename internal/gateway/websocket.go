@@ -46,7 +46,7 @@ func (c *connection) upgrade() bool {
 		c.answer(http.StatusBadRequest, "the request cannot be understood")
 		return false
 	}
-	told, err := forwardedAddress(r.Header, c.transport.forward)
+	told, err := c.transport.forwarded(r.Header, c.remoteIP())
 	switch {
 	case err != nil:
 		c.answer(http.StatusBadRequest, err.Error())

@@ -18,6 +18,20 @@ type Rule struct {
 	RefillInterval  time.Duration // 0 means that a bucket is never filled again
 }
 
+// Client returns the address that stands for a client: an IPv4 address stands for itself, an IPv6 address for the
+// network of its first bits, because one client has all addresses of such a network.
+func Client(addr netip.Addr, ipv6Bits int) netip.Addr {
+	addr = addr.Unmap().WithZone("")
+	if !addr.Is6() || ipv6Bits <= 0 || ipv6Bits >= addr.BitLen() {
+		return addr
+	}
+	network, err := addr.Prefix(ipv6Bits)
+	if err != nil {
+		return addr
+	}
+	return network.Addr()
+}
+
 // A Limiter holds one token bucket for each remote address. Its rules are given
 // with each request, so that a change of the settings counts at once.
 type Limiter struct {
@@ -54,6 +68,15 @@ func New(now func() time.Time) *Limiter {
 
 // Take takes one token for the address and reports whether there was one.
 func (l *Limiter) Take(addr netip.Addr, r Rule) bool {
+	return l.use(addr, r, 1)
+}
+
+// Has reports whether Take would find a token.
+func (l *Limiter) Has(addr netip.Addr, r Rule) bool {
+	return l.use(addr, r, 0)
+}
+
+func (l *Limiter) use(addr netip.Addr, r Rule, tokens int) bool {
 	b := addr.As16()
 	s := &l.shards[(b[15]^b[14]^b[7])%uint8(len(l.shards))]
 	now := l.now()
@@ -74,7 +97,7 @@ func (l *Limiter) Take(addr netip.Addr, r Rule) bool {
 	if bk.tokens <= 0 {
 		return false
 	}
-	bk.tokens--
+	bk.tokens -= tokens
 	return true
 }
 

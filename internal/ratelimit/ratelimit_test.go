@@ -50,3 +50,39 @@ func TestTake(t *testing.T) {
 		}
 	}
 }
+
+func TestClient(t *testing.T) {
+	for _, test := range []struct {
+		addr string
+		bits int
+		want string
+	}{
+		{"192.0.2.1", 64, "192.0.2.1"},
+		{"::ffff:192.0.2.1", 64, "192.0.2.1"},
+		{"2001:db8:1:2:3:4:5:6", 64, "2001:db8:1:2::"},
+		{"2001:db8:1:2:3:4:5:6", 48, "2001:db8:1::"},
+		{"2001:db8:1:2:3:4:5:6", 128, "2001:db8:1:2:3:4:5:6"},
+		{"2001:db8:1:2:3:4:5:6", 0, "2001:db8:1:2:3:4:5:6"},
+		{"fe80::1%eth0", 64, "fe80::"},
+	} {
+		if got := Client(netip.MustParseAddr(test.addr), test.bits); got.String() != test.want {
+			t.Errorf("Client(%s, %d) = %s, want %s", test.addr, test.bits, got, test.want)
+		}
+	}
+	if got := Client(netip.Addr{}, 64); got.IsValid() {
+		t.Errorf("the zero address becomes %s", got)
+	}
+}
+
+func TestHas(t *testing.T) {
+	l := New(time.Now)
+	addr, rule := netip.MustParseAddr("192.0.2.1"), Rule{Capacity: 1, InitialTokens: 1, TokensPerPeriod: 1}
+	for range 3 {
+		if !l.Has(addr, rule) {
+			t.Fatal("looking took a token")
+		}
+	}
+	if !l.Take(addr, rule) || l.Has(addr, rule) {
+		t.Error("the token was not taken")
+	}
+}

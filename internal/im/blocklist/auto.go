@@ -128,6 +128,7 @@ func (b *AutoBlocker[K]) Trigger(key K, cause Cause) bool {
 	if !valid(key) || !b.list.Enabled() {
 		return false
 	}
+	key = b.list.client(key)
 	rule := b.opts.Rule(cause)
 	if !rule.Enabled || len(rule.Levels) == 0 {
 		return b.list.BlockedNow(key)

@@ -32,6 +32,9 @@ type Options struct {
 	// Interval is how often Run looks for changes by other nodes; 0 is DefaultInterval.
 	Interval time.Duration
 	Logger   *slog.Logger
+	// Client returns the address that stands for the client with an address; nil
+	// means the address itself. What is blocked is the client.
+	Client func(netip.Addr) netip.Addr
 	// Clock tells the time; nil is time.Now.
 	Clock func() time.Time
 }
@@ -95,11 +98,49 @@ func (l *List[K]) Enabled() bool { return l.opts.Enabled() }
 
 // Blocked returns until when a client is blocked, and whether it is.
 func (l *List[K]) Blocked(key K) (until time.Time, ok bool) {
+	now := l.now()
 	e, found := l.memory.get(slotOf(key))
-	if !found || !l.opts.Enabled() || e.until <= l.now() {
+	if !found || e.until <= now {
+		client := l.client(key)
+		if client == key {
+			return time.Time{}, false
+		}
+		e, found = l.memory.get(slotOf(client))
+	}
+	if !found || !l.opts.Enabled() || e.until <= now {
 		return time.Time{}, false
 	}
 	return time.UnixMilli(e.until).UTC(), true
+}
+
+// client returns the key that stands for the client with a key.
+func (l *List[K]) client(key K) K {
+	if addr, ok := any(key).(netip.Addr); ok && l.opts.Client != nil && addr.IsValid() {
+		key, _ = any(l.opts.Client(addr)).(K)
+	}
+	return key
+}
+
+// clients returns the keys that stand for the clients with the keys, each once.
+func (l *List[K]) clients(keys []K) []K {
+	list := make([]K, 0, len(keys))
+	seen := make(map[K]bool, len(keys))
+	for _, key := range keys {
+		if c := l.client(key); !seen[c] {
+			seen[c] = true
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// both returns the keys and those that stand for their clients: blocks that are
+// older than the setting are of single addresses.
+func (l *List[K]) both(keys []K) []K {
+	if l.opts.Client == nil {
+		return keys
+	}
+	return append(slices.Clone(keys), slices.DeleteFunc(l.clients(keys), func(c K) bool { return slices.Contains(keys, c) })...)
 }
 
 // BlockedNow reports whether a client is blocked.
@@ -166,6 +207,9 @@ func (l *List[K]) Block(ctx context.Context, keys []K, millis int64) error {
 	if slices.ContainsFunc(keys, func(key K) bool { return !valid(key) }) {
 		return apierr.New(apierr.IllegalArgument, "the zero address cannot be blocked")
 	}
+	if l.opts.Client != nil {
+		keys = l.clients(keys)
+	}
 	end := time.UnixMilli(endAfter(l.now(), millis))
 	return l.change(ctx, func(ctx context.Context, tx store.Tx) error {
 		return l.records.put(ctx, tx, keys, end, false)
@@ -178,7 +222,7 @@ func (l *List[K]) Unblock(ctx context.Context, keys []K) error {
 	if !l.opts.Enabled() || len(keys) == 0 {
 		return nil
 	}
-	now := l.opts.Clock()
+	now, keys := l.opts.Clock(), l.both(keys)
 	return l.change(ctx, func(ctx context.Context, tx store.Tx) error {
 		return l.records.delete(ctx, tx, keys, now)
 	})
@@ -218,6 +262,7 @@ func (l *List[K]) Find(ctx context.Context, keys []K) (found []Entry[K], err err
 	if !l.opts.Enabled() || len(keys) == 0 {
 		return nil, nil
 	}
+	keys = l.both(keys)
 	err = l.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		found, err = l.records.find(ctx, r, keys, l.opts.Clock(), store.Page{})
 		return err
