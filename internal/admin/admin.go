@@ -146,6 +146,7 @@ type call struct {
 	params    map[string]any
 	form      func() // deletes the files of a form; nil without one
 	watched   bool   // whether the Watcher wants to know
+	tried     string // the login name that was refused
 	status    int
 	code      apierr.Code
 }
@@ -203,7 +204,7 @@ func (c *call) process() (result any, err error) {
 	if c.op, err = a.route(c.w, c.r); err != nil {
 		return nil, err
 	}
-	if c.principal, err = a.authorize(c.r, c.op, c.remote, c.settings); err != nil {
+	if c.principal, err = c.authorize(); err != nil {
 		return nil, err
 	}
 	in, err := c.readInput()
@@ -364,7 +365,7 @@ func (c *call) recordEvent(path string, took time.Duration) {
 
 func (c *call) record(err error, took time.Duration) {
 	rec := &Record{
-		Admin: c.principal, Remote: c.remote, RequestID: c.requestID, Time: c.started,
+		Admin: c.principal, LoginName: c.tried, Remote: c.remote, RequestID: c.requestID, Time: c.started,
 		Method: c.r.Method, Path: c.r.URL.Path, Params: c.params,
 		Code: c.code, Status: c.status, Processing: took, Err: err,
 	}
@@ -449,8 +450,13 @@ func (c *call) sendError(err error) {
 		err = c.api.opts.Translate(err)
 	}
 	e := apierr.From(err)
+	if c.hungUp(e) {
+		e = &apierr.Error{Code: e.Code, Status: statusHungUp, Reason: "the caller hung up", Err: e}
+	}
 	c.code, c.status = e.Code, e.HTTP()
-	if e.Code == apierr.ServerInternalError || e.Code == apierr.ServerUnavailable {
+	if c.status == statusHungUp {
+		c.api.opts.Logger.Debug("the caller of an admin request hung up", "requestId", c.requestID, "path", clip(c.r.URL.Path))
+	} else if e.Code == apierr.ServerInternalError || e.Code == apierr.ServerUnavailable {
 		c.api.opts.Logger.Error("admin request failed", "requestId", c.requestID, "method", c.r.Method, "path", clip(c.r.URL.Path), "error", err)
 	}
 	buf := buffers.Get().(*bytes.Buffer)
@@ -464,6 +470,15 @@ func (c *call) sendError(err error) {
 		return
 	}
 	c.writeBody(jsonType, buf.Bytes())
+}
+
+// statusHungUp is the status in records of requests whose callers did not wait
+// for the answer.
+const statusHungUp = 499
+
+// hungUp reports whether a failure only means that the caller is gone.
+func (c *call) hungUp(e *apierr.Error) bool {
+	return (e.Code == apierr.ServerInternalError || e.Code == apierr.ServerUnavailable) && errors.Is(c.r.Context().Err(), context.Canceled)
 }
 
 // sendGzipped sends a body that is stored compressed.

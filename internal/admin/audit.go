@@ -14,7 +14,8 @@ import (
 
 // Record tells of one finished request.
 type Record struct {
-	Admin      *Principal // nil for a caller without credentials
+	Admin      *Principal // nil for a caller without valid credentials
+	LoginName  string     // the name that was refused; "" otherwise
 	Remote     netip.Addr
 	RequestID  string
 	Time       time.Time
@@ -72,6 +73,8 @@ func (l auditLog) Record(ctx context.Context, r *Record) {
 	}
 	attrs := make([]slog.Attr, 0, 13)
 	switch {
+	case r.Admin == nil && r.LoginName != "":
+		attrs = append(attrs, slog.String("triedLoginName", r.LoginName))
 	case r.Admin == nil:
 	case r.Admin.Plugin != "":
 		attrs = append(attrs, slog.String("admin", r.Admin.LoginName))

@@ -5,7 +5,6 @@ package admin
 import (
 	"context"
 	"encoding/base64"
-	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -80,23 +79,25 @@ func unauthorized(format string, args ...any) error {
 
 // authorize finds out who calls and whether they may. It returns nil without
 // error for a caller without credentials that may still call.
-func (a *API) authorize(r *http.Request, op *Operation, remote netip.Addr, s *Settings) (*Principal, error) {
-	if !s.UseAuthentication {
+func (c *call) authorize() (*Principal, error) {
+	r, op := c.r, c.op
+	if !c.settings.UseAuthentication {
 		return rootPrincipal, nil
 	}
-	c, ok := readCredentials(r.Header.Get("Authorization"))
+	credentials, ok := readCredentials(r.Header.Get("Authorization"))
 	if !ok {
-		if op.Access == Public || op.Open != nil && op.Open(remote) {
+		if op.Access == Public || op.Open != nil && op.Open(c.remote) {
 			return nil, nil
 		}
 		return nil, unauthorized("this request needs credentials (HTTP Basic or a bearer token)")
 	}
-	if strings.ContainsFunc(c.LoginName, unicode.IsSpace) || strings.ContainsFunc(c.Password, unicode.IsSpace) {
+	if strings.ContainsFunc(credentials.LoginName, unicode.IsSpace) || strings.ContainsFunc(credentials.Password, unicode.IsSpace) {
 		return nil, illegal("login name and password must not contain white space")
 	}
-	c.Remote = remote
-	p, err := a.opts.Authenticator.Authenticate(r.Context(), c)
+	credentials.Remote = c.remote
+	p, err := c.api.opts.Authenticator.Authenticate(r.Context(), credentials)
 	if err != nil {
+		c.tried = clip(credentials.LoginName)
 		return nil, err
 	}
 	if op.Access == Privileged && !p.Permissions.Has(op.Permission) && !op.asksForSelf(r.URL.RawQuery, p.ID) {

@@ -215,7 +215,7 @@ func (a *App) startAdministrators(ctx context.Context) (err error) {
 	a.administrators, err = administrator.NewDirectory(ctx, administrator.Options{
 		Store: a.store, IDs: a.nodes[a.opts.Roles[0]].IDs(), Logger: a.logger,
 		Hasher:    password.Hasher{Algorithm: password.Algorithm(c.AdminPasswordEncodingAlgorithm), Cost: int(c.BcryptCost)},
-		Lifetimes: a.tokenLifetimes,
+		Lifetimes: a.tokenLifetimes, Client: a.clientAddress,
 	})
 	if err != nil {
 		return err

@@ -187,7 +187,7 @@ func TestClaimsOfStrangers(t *testing.T) {
 	for range 20 {
 		raw, err := net.Dial("tcp", strings.TrimPrefix(m.tcp, "tcp://"))
 		if err != nil {
-			t.Fatal(err)
+			break // The gateway does not even say hello any more.
 		}
 		_, _ = raw.Write(append(preamble(t, 1, "192.0.2.66:5"), bytes.Repeat([]byte{0xff}, 64)...))
 		_, _ = io.Copy(io.Discard, raw) // The gateway hangs up.

@@ -127,7 +127,7 @@ func (a authenticator) Authenticate(ctx context.Context, c admin.Credentials) (p
 	if c.Token != "" {
 		id, err = a.directory.AuthenticateToken(ctx, c.Token, c.Remote)
 	} else {
-		id, err = a.directory.Authenticate(ctx, c.LoginName, c.Password)
+		id, err = a.directory.Authenticate(ctx, c.LoginName, c.Password, c.Remote)
 	}
 	if err != nil {
 		return nil, err

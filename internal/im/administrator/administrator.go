@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,9 @@ type Options struct {
 	// Lifetimes returns the current lifetimes of tokens and sessions; nil means
 	// the usual ones.
 	Lifetimes func() Lifetimes
+	// Client returns the address that stands for the client with an address; nil
+	// means the address itself.
+	Client func(netip.Addr) netip.Addr
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -43,6 +47,8 @@ type Directory struct {
 	loading  sync.Mutex
 	verifier *verifier
 	uses     tokenUses
+	gate     *gate
+	flights  flights
 }
 
 // NewDirectory reads the administrators. Run must be called next, so that
@@ -51,7 +57,7 @@ func NewDirectory(ctx context.Context, opts Options) (*Directory, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	d := &Directory{opts: opts}
+	d := &Directory{opts: opts, gate: newGate()}
 	var err error
 	if d.verifier, err = newVerifier(opts.Hasher); err != nil {
 		return nil, err

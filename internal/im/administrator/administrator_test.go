@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func TestRootIsCreatedOnce(t *testing.T) {
 			t.Fatal("nobody created root")
 		}
 		d := newDirectory(t, db, 4)
-		id, err := d.Authenticate(t.Context(), "app", fmt.Sprintf("password%d", winner))
+		id, err := d.Authenticate(t.Context(), "app", fmt.Sprintf("password%d", winner), netip.Addr{})
 		if err != nil || id.ID != RootID || len(id.Permissions.Missing(permission.All())) > 0 {
 			t.Errorf("root: %+v, %v", id, err)
 		}
@@ -100,7 +101,7 @@ func TestVerificationIsRemembered(t *testing.T) {
 		t.Fatal(err)
 	}
 	login := func(pw string) error {
-		_, err := d.Authenticate(t.Context(), "app", pw)
+		_, err := d.Authenticate(t.Context(), "app", pw, netip.Addr{})
 		return err
 	}
 	// With all slots taken nothing slow can run: only what is remembered passes.
@@ -118,7 +119,7 @@ func TestVerificationIsRemembered(t *testing.T) {
 		defer block()()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := d.Authenticate(ctx, "app", pw)
+		_, err := d.Authenticate(ctx, "app", pw, netip.Addr{})
 		return err == nil
 	}
 	if quick("app") {
@@ -162,13 +163,13 @@ func TestUnknownNamesCostAHash(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.Authenticate(ctx, "nobody", "x"); !errors.Is(err, context.Canceled) {
+	if _, err := d.Authenticate(ctx, "nobody", "x", netip.Addr{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("an unknown name did not wait for a hash: %v", err)
 	}
 	for range cap(d.verifier.slots) {
 		<-d.verifier.slots
 	}
-	if _, err := d.Authenticate(t.Context(), "nobody", "x"); apierr.From(err).Code != apierr.Unauthorized {
+	if _, err := d.Authenticate(t.Context(), "nobody", "x", netip.Addr{}); apierr.From(err).Code != apierr.Unauthorized {
 		t.Errorf("an unknown name: %v", err)
 	}
 }
@@ -180,7 +181,7 @@ func TestOtherNodesSeeChanges(t *testing.T) {
 		if _, err := here.EnsureRoot(t.Context(), "app"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := there.Authenticate(t.Context(), "app", "app"); err != nil {
+		if _, err := there.Authenticate(t.Context(), "app", "app", netip.Addr{}); err != nil {
 			t.Fatalf("an administrator that was just created elsewhere: %v", err)
 		}
 		if _, err := here.CreateRole(t.Context(), By{ID: RootID}, store.AdminRole{ID: 1, Name: "X", Rank: 1, Permissions: []string{"LOG_QUERY"}}); err != nil {
@@ -194,7 +195,7 @@ func TestOtherNodesSeeChanges(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- there.Run(ctx) }()
 		seen := func() bool {
-			_, err := there.Authenticate(t.Context(), "app", "app")
+			_, err := there.Authenticate(t.Context(), "app", "app", netip.Addr{})
 			total, _ := there.FindRoles(RoleFilter{}, 10, 0)
 			return err != nil && total == 2
 		}
@@ -220,7 +221,7 @@ func TestStoreDown(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Authenticate(t.Context(), "app", "app"); err != nil {
+	if _, err := d.Authenticate(t.Context(), "app", "app", netip.Addr{}); err != nil {
 		t.Errorf("with the store closed: %v", err)
 	}
 	if _, err := d.Find(t.Context(), store.AdminFilter{}, 10, 0); !errors.Is(err, store.ErrClosed) {
@@ -240,7 +241,7 @@ func TestConcurrentLogins(t *testing.T) {
 			if i%2 == 1 {
 				pw, want = "wrong", apierr.Unauthorized
 			}
-			_, err := d.Authenticate(t.Context(), "app", pw)
+			_, err := d.Authenticate(t.Context(), "app", pw, netip.Addr{})
 			got := apierr.OK
 			if err != nil {
 				got = apierr.From(err).Code
@@ -277,7 +278,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := d.Authenticate(b.Context(), "app", "app"); err != nil {
+		if _, err := d.Authenticate(b.Context(), "app", "app", netip.Addr{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -10,20 +10,56 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"net/netip"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"example.org/app/internal/apierr"
 	"example.org/app/internal/password"
 )
 
 // Authenticate returns the administrator with these credentials, or an
 // apierr.Unauthorized error. An unknown name costs as much time as a wrong
-// password.
-func (d *Directory) Authenticate(ctx context.Context, loginName, pw string) (*Identity, error) {
+// password. A crowd of callers is refused with apierr.ClientRequestsTooFrequent
+// at once, and an address that failed before has to wait (see gate).
+func (d *Directory) Authenticate(ctx context.Context, loginName, pw string, remote netip.Addr) (*Identity, error) {
+	if d.opts.Client != nil {
+		remote = d.opts.Client(remote)
+	}
 	if acc := d.current.Load().accounts[loginName]; acc != nil && d.verifier.remembers(acc, pw) {
+		d.gate.succeeded(loginName, remote)
 		return &acc.Identity, nil
 	}
+	acc := d.current.Load().accounts[loginName]
+	if acc == nil {
+		return d.check(ctx, loginName, pw, remote)
+	}
+	return d.flights.do(ctx, d.verifier.digest(acc.password, pw), func() (*Identity, error) {
+		return d.check(ctx, loginName, pw, remote)
+	})
+}
+
+// check passes the gate and verifies the password.
+func (d *Directory) check(ctx context.Context, loginName, pw string, remote netip.Addr) (*Identity, error) {
+	leave, err := d.gate.enter(ctx, loginName, remote)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	id, err := d.verify(ctx, loginName, pw)
+	switch {
+	case err == nil:
+		d.gate.succeeded(loginName, remote)
+	case apierr.From(err).Code == apierr.Unauthorized:
+		d.gate.failed(loginName, remote)
+	}
+	return id, err
+}
+
+// verify compares the password with the stored one.
+func (d *Directory) verify(ctx context.Context, loginName, pw string) (*Identity, error) {
 	s, err := d.fresh(ctx)
 	if err != nil {
 		// Administrators must be able to look at a server whose store is down.
@@ -40,6 +76,50 @@ func (d *Directory) Authenticate(ctx context.Context, loginName, pw string) (*Id
 	return &acc.Identity, nil
 }
 
+// flights lets requests that come with the same credentials at the same time
+// share one check, as those of a browser do.
+type flights struct {
+	mu      sync.Mutex
+	running map[[sha256.Size]byte]*flight
+}
+
+type flight struct {
+	done chan struct{}
+	id   *Identity
+	err  error
+}
+
+func (f *flights) do(ctx context.Context, key [sha256.Size]byte, check func() (*Identity, error)) (*Identity, error) {
+	f.mu.Lock()
+	other := f.running[key]
+	if other == nil {
+		own := &flight{done: make(chan struct{})}
+		if f.running == nil {
+			f.running = map[[sha256.Size]byte]*flight{}
+		}
+		f.running[key] = own
+		f.mu.Unlock()
+		defer func() {
+			f.mu.Lock()
+			delete(f.running, key)
+			f.mu.Unlock()
+			close(own.done)
+		}()
+		own.id, own.err = check()
+		return own.id, own.err
+	}
+	f.mu.Unlock()
+	select {
+	case <-other.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if other.id == nil && apierr.From(other.err).Code != apierr.Unauthorized {
+		return check() // The one that checked was refused or gave up.
+	}
+	return other.id, other.err
+}
+
 // verifier checks passwords. A hash is slow on purpose, so a success is
 // remembered for a while, as a keyed digest of stored hash and password: the
 // clear text is not kept, and a new stored hash makes the memory void.
@@ -47,6 +127,7 @@ type verifier struct {
 	digests  sync.Pool // of hash.Hash
 	decoy    []byte    // stored form of a password that nobody has
 	slots    chan struct{}
+	waiting  atomic.Int64 // for a slot
 	now      func() time.Time
 	mu       sync.RWMutex
 	verified map[int64]verification // by id of the administrator
@@ -57,7 +138,7 @@ type verification struct {
 	expires time.Time
 }
 
-// verificationTime is how long a success is remembered.
+// verificationTime is how long a success is remembered after its last use.
 const verificationTime = 10 * time.Minute
 
 func newVerifier(h password.Hasher) (*verifier, error) {
@@ -96,17 +177,33 @@ func (v *verifier) remembers(acc *account, pw string) bool {
 		return false
 	}
 	d := v.digest(acc.password, pw)
-	return hmac.Equal(d[:], known.digest[:])
+	if !hmac.Equal(d[:], known.digest[:]) {
+		return false
+	}
+	if now := v.now(); known.expires.Sub(now) < verificationTime/2 {
+		v.mu.Lock()
+		if latest, ok := v.verified[acc.ID]; ok && latest.digest == known.digest {
+			v.verified[acc.ID] = verification{known.digest, now.Add(verificationTime)}
+		}
+		v.mu.Unlock()
+	}
+	return true
 }
 
 // verify compares the password with the stored hash; acc is nil for an unknown
 // name. Only few comparisons run at a time, so that guessing cannot take all
-// processors.
+// processors, and only few wait.
 func (v *verifier) verify(ctx context.Context, acc *account, pw string) (bool, error) {
+	if v.waiting.Add(1) > maxWaiters {
+		v.waiting.Add(-1)
+		return false, errCrowd
+	}
 	select {
 	case v.slots <- struct{}{}:
+		v.waiting.Add(-1)
 		defer func() { <-v.slots }()
 	case <-ctx.Done():
+		v.waiting.Add(-1)
 		return false, ctx.Err()
 	}
 	stored := v.decoy
