@@ -134,8 +134,7 @@ func TestNumberThatWasTakenIsReplaced(t *testing.T) {
 		old := n.Generator().Number()
 		last := n.Generator().Next()
 		err := db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-			_, err := tx.NewRaw("UPDATE node_number SET holder = 'thief', expires = expires + 3600000 WHERE number = ?", old).Exec(ctx)
-			return err
+			return storetest.Exec(ctx, tx, "UPDATE node_number SET holder = 'thief', expires = expires + 3600000 WHERE number = ?", old)
 		})
 		if err != nil {
 			t.Fatal(err)

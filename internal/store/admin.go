@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uptrace/bun"
+	"example.org/app/internal/store/sqldb"
 )
 
 // An Admin is an administrator. Password is an opaque hash.
@@ -39,150 +39,103 @@ type AdminChange struct {
 	RoleIDs     *[]int64
 }
 
-type adminRow struct {
-	bun.BaseModel    `bun:"table:admin,alias:a"`
-	ID               int64  `bun:"id,pk"`
-	LoginName        string `bun:"login_name"`
-	Password         []byte `bun:"password"`
-	DisplayName      string `bun:"display_name"`
-	RegistrationDate int64  `bun:"registration_date"`
-}
+var admins = newTable("admin", "id login_name password display_name registration_date", func(a *Admin) []any {
+	return []any{&a.ID, &a.LoginName, (*blob)(&a.Password), &a.DisplayName, (*millis)(&a.RegistrationDate)}
+})
 
-type adminRoleMemberRow struct {
-	bun.BaseModel `bun:"table:admin_role_member,alias:m"`
-	AdminID       int64 `bun:"admin_id,pk"`
-	RoleID        int64 `bun:"role_id,pk"`
-}
+// An adminRoleMember is a role of an administrator.
+type adminRoleMember struct{ adminID, roleID int64 }
+
+var adminRoleMembers = newTable("admin_role_member", "admin_id role_id", func(m *adminRoleMember) []any {
+	return []any{&m.adminID, &m.roleID}
+})
 
 // InsertAdmins stores new administrators. An id or a login name that exists is an ErrDuplicateKey.
-func InsertAdmins(ctx context.Context, tx Tx, admins ...Admin) error {
-	if len(admins) == 0 {
+func InsertAdmins(ctx context.Context, tx Tx, list ...Admin) error {
+	if len(list) == 0 {
 		return nil
 	}
-	var rows []adminRow
-	var members []adminRoleMemberRow
-	for _, admin := range admins {
-		rows = append(rows, adminRow{
-			ID:               admin.ID,
-			LoginName:        admin.LoginName,
-			Password:         bytesOf(admin.Password),
-			DisplayName:      admin.DisplayName,
-			RegistrationDate: admin.RegistrationDate.UnixMilli(),
-		})
+	var members []adminRoleMember
+	for _, admin := range list {
 		for _, role := range uniqueSorted(admin.RoleIDs) {
-			members = append(members, adminRoleMemberRow{AdminID: admin.ID, RoleID: role})
+			members = append(members, adminRoleMember{admin.ID, role})
 		}
 	}
-	if err := insertRows(ctx, tx, rows); err != nil {
+	if err := admins.insert(ctx, tx, list...); err != nil {
 		return fmt.Errorf("insert admins: %w", err)
 	}
-	if err := insertRows(ctx, tx, members); err != nil {
+	if err := adminRoleMembers.insert(ctx, tx, members...); err != nil {
 		return fmt.Errorf("insert roles of admins: %w", err)
 	}
 	return BumpRevision(ctx, tx, RevisionAdmin)
 }
 
-// insertRows inserts any number of rows of one table.
-func insertRows[R any](ctx context.Context, tx Tx, rows []R) error {
-	for chunk := range slices.Chunk(rows, insertChunk) {
-		if _, err := tx.NewInsert().Model(&chunk).Returning("NULL").Exec(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f AdminFilter) apply(r Reader, query *bun.SelectQuery) *bun.SelectQuery {
-	if len(f.IDs) > 0 {
-		query = query.Where("?", In(r.Engine(), "a.id", f.IDs))
-	}
-	if len(f.LoginNames) > 0 {
-		query = query.Where("?", In(r.Engine(), "a.login_name", f.LoginNames))
-	}
+func (f AdminFilter) conditions() (c conditions) {
+	anyOf(&c, "t.id", f.IDs)
+	anyOf(&c, "t.login_name", f.LoginNames)
 	if len(f.RoleIDs) > 0 {
-		query = query.Where("a.id IN (SELECT m.admin_id FROM admin_role_member AS m WHERE ?)", In(r.Engine(), "m.role_id", f.RoleIDs))
+		c.when("t.id IN (SELECT m.admin_id FROM admin_role_member AS m WHERE ?)", sqldb.In("m.role_id", f.RoleIDs))
 	}
-	return query
+	return c
 }
 
 // FindAdmins returns the administrators that match the filter, ordered by id. It is one statement, so that the roles
 // belong to the same moment as the rest.
 func FindAdmins(ctx context.Context, r Reader, filter AdminFilter, page Page) ([]Admin, error) {
-	selected := filter.apply(r, r.NewSelect().Model((*adminRow)(nil)))
-	var rows []struct {
-		adminRow
-		RoleID sql.NullInt64 `bun:"role_id"`
-	}
-	err := r.NewSelect().
-		TableExpr("(?) AS a", page.apply(selected, "a.id")).
-		ColumnExpr("a.id, a.login_name, a.password, a.display_name, a.registration_date, m.role_id").
-		Join("LEFT JOIN admin_role_member AS m ON m.admin_id = a.id").
-		OrderExpr("a.id ASC, m.role_id ASC").
-		Scan(ctx, &rows)
+	found := []Admin{}
+	statement := sqldb.New("SELECT "+admins.list("a")+", m.role_id FROM (?) AS a LEFT JOIN admin_role_member AS m ON m.admin_id = a.id ORDER BY a.id, m.role_id",
+		pageOf(admins.selected(filter.conditions()), page, "t.id"))
+	err := sqldb.Query(ctx, r, statement, func(row sqldb.Row) error {
+		admin := Admin{RoleIDs: []int64{}}
+		var role sql.NullInt64
+		if err := row.Scan(append(admins.fields(&admin), &role)...); err != nil {
+			return err
+		}
+		if last := len(found) - 1; last < 0 || found[last].ID != admin.ID {
+			found = append(found, admin)
+		}
+		if role.Valid {
+			last := &found[len(found)-1]
+			last.RoleIDs = append(last.RoleIDs, role.Int64)
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, fmt.Errorf("find admins: %w", translate(err))
+		return nil, fmt.Errorf("find admins: %w", err)
 	}
-	admins := []Admin{}
-	for _, row := range rows {
-		if len(admins) == 0 || admins[len(admins)-1].ID != row.ID {
-			admins = append(admins, Admin{
-				ID:               row.ID,
-				LoginName:        row.LoginName,
-				Password:         bytesOf(row.Password),
-				DisplayName:      row.DisplayName,
-				RegistrationDate: time.UnixMilli(row.RegistrationDate).UTC(),
-				RoleIDs:          []int64{},
-			})
-		}
-		if row.RoleID.Valid {
-			admin := &admins[len(admins)-1]
-			admin.RoleIDs = append(admin.RoleIDs, row.RoleID.Int64)
-		}
-	}
-	return admins, nil
+	return found, nil
 }
 
 // CountAdmins returns how many administrators match the filter.
 func CountAdmins(ctx context.Context, r Reader, filter AdminFilter) (int64, error) {
-	var count int64
-	err := filter.apply(r, r.NewSelect().TableExpr("admin AS a").ColumnExpr("count(*)")).Scan(ctx, &count)
-	if err != nil {
-		return 0, fmt.Errorf("count admins: %w", translate(err))
-	}
-	return count, nil
+	return countRows(ctx, r, admins.name, filter.conditions())
 }
 
 // AnyAdminWithRole reports whether an administrator has one of the roles.
 func AnyAdminWithRole(ctx context.Context, r Reader, roleIDs ...int64) (bool, error) {
-	var count int64
-	some := r.NewSelect().TableExpr("admin_role_member AS m").ColumnExpr("1").Where("?", In(r.Engine(), "m.role_id", roleIDs)).Limit(1)
-	if err := r.NewSelect().TableExpr("(?) AS x", some).ColumnExpr("count(*)").Scan(ctx, &count); err != nil {
-		return false, fmt.Errorf("look for admins with a role: %w", translate(err))
+	found, err := sqldb.List[int64](ctx, r, sqldb.New("SELECT 1 FROM admin_role_member AS m WHERE ? LIMIT 1", sqldb.In("m.role_id", roleIDs)))
+	if err != nil {
+		return false, fmt.Errorf("look for admins with a role: %w", err)
 	}
-	return count > 0, nil
+	return len(found) > 0, nil
 }
 
 // UpdateAdmins changes the administrators with the given ids. Modified counts those that differ afterwards.
 func UpdateAdmins(ctx context.Context, tx Tx, ids []int64, change AdminChange) (UpdateResult, error) {
-	var existing []int64
-	err := tx.NewSelect().TableExpr("admin AS a").Column("a.id").Where("?", In(tx.Engine(), "a.id", ids)).Order("a.id").Scan(ctx, &existing)
+	existing, err := sqldb.List[int64](ctx, tx, sqldb.New("SELECT t.id FROM admin AS t WHERE ? ORDER BY t.id", sqldb.In("t.id", ids)))
 	if err != nil {
-		return UpdateResult{}, fmt.Errorf("find admins to update: %w", translate(err))
+		return UpdateResult{}, fmt.Errorf("find admins to update: %w", err)
 	}
 	if len(existing) == 0 {
 		return UpdateResult{}, nil
 	}
-	fields := fieldChanges{}
-	if change.LoginName != nil {
-		fields.add("login_name", *change.LoginName)
-	}
+	var columns columnChanges
+	setIf(&columns, "login_name", change.LoginName)
 	if change.Password != nil {
-		fields.add("password", bytesOf(*change.Password))
+		columns.set("password", bytesOf(*change.Password))
 	}
-	if change.DisplayName != nil {
-		fields.add("display_name", *change.DisplayName)
-	}
-	modified, err := fields.update(ctx, tx, "admin", existing)
+	setIf(&columns, "display_name", change.DisplayName)
+	modified, err := columns.update(ctx, tx, admins.name, "id", in("t.id", existing))
 	if err == nil && change.RoleIDs != nil {
 		var replaced []int64
 		replaced, err = replaceRoles(ctx, tx, existing, uniqueSorted(*change.RoleIDs))
@@ -206,34 +159,33 @@ func updated(ctx context.Context, tx Tx, matched, modified []int64) (UpdateResul
 }
 
 // replaceRoles gives every admin exactly the wanted roles and returns the admins for which that was a change.
-func replaceRoles(ctx context.Context, tx Tx, admins, wanted []int64) ([]int64, error) {
-	var rows []adminRoleMemberRow
-	err := tx.NewSelect().Model(&rows).Where("?", In(tx.Engine(), "m.admin_id", admins)).Order("m.admin_id", "m.role_id").Scan(ctx)
+func replaceRoles(ctx context.Context, tx Tx, owners, wanted []int64) ([]int64, error) {
+	has, err := adminRoleMembers.find(ctx, tx, in("t.admin_id", owners), Page{}, "t.admin_id", "t.role_id")
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	current := map[int64][]int64{}
-	for _, row := range rows {
-		current[row.AdminID] = append(current[row.AdminID], row.RoleID)
+	for _, member := range has {
+		current[member.adminID] = append(current[member.adminID], member.roleID)
 	}
-	changed := differing(admins, current, wanted)
+	changed := differing(owners, current, wanted)
 	if len(changed) == 0 {
 		return nil, nil
 	}
-	if _, err := tx.NewDelete().TableExpr("admin_role_member AS m").Where("?", In(tx.Engine(), "m.admin_id", changed)).Exec(ctx); err != nil {
+	if _, err := deleteRows(ctx, tx, adminRoleMembers.name, in("t.admin_id", changed)); err != nil {
 		return nil, err
 	}
-	var members []adminRoleMemberRow
+	var members []adminRoleMember
 	for _, admin := range changed {
 		for _, role := range wanted {
-			members = append(members, adminRoleMemberRow{AdminID: admin, RoleID: role})
+			members = append(members, adminRoleMember{admin, role})
 		}
 	}
-	return changed, insertRows(ctx, tx, members)
+	return changed, adminRoleMembers.insert(ctx, tx, members...)
 }
 
 // differing returns the owners whose current set is not the wanted one. Sets are sorted.
-func differing[K Key](owners []int64, current map[int64][]K, wanted []K) []int64 {
+func differing[K sqldb.Key](owners []int64, current map[int64][]K, wanted []K) []int64 {
 	var changed []int64
 	for _, owner := range owners {
 		if !slices.Equal(current[owner], wanted) {
@@ -248,45 +200,11 @@ func DeleteAdmins(ctx context.Context, tx Tx, ids []int64) (int64, error) {
 	return deleteByID(ctx, tx, "admin", ids)
 }
 
+// deleteByID deletes administrators or roles and bumps their revision if there were any.
 func deleteByID(ctx context.Context, tx Tx, table string, ids []int64) (int64, error) {
-	result, err := tx.NewDelete().TableExpr("? AS t", bun.Ident(table)).Where("?", In(tx.Engine(), "t.id", ids)).Exec(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("delete from %q: %w", table, err)
-	}
-	count, err := result.RowsAffected()
+	count, err := deleteRows(ctx, tx, table, in("t.id", ids))
 	if err != nil || count == 0 {
 		return 0, err
 	}
 	return count, BumpRevision(ctx, tx, RevisionAdmin)
-}
-
-// fieldChanges are the columns that an update sets.
-type fieldChanges struct {
-	columns []string
-	values  []any
-}
-
-func (c *fieldChanges) add(column string, value any) {
-	c.columns = append(c.columns, column)
-	c.values = append(c.values, value)
-}
-
-// update sets the columns where one of them differs and returns the ids of those rows.
-func (c *fieldChanges) update(ctx context.Context, tx Tx, table string, ids []int64) ([]int64, error) {
-	if len(c.columns) == 0 {
-		return nil, nil
-	}
-	query := tx.NewUpdate().TableExpr("? AS t", bun.Ident(table)).Where("?", In(tx.Engine(), "t.id", ids)).Returning("id")
-	for i, column := range c.columns {
-		query = query.Set("? = ?", bun.Ident(column), c.values[i])
-	}
-	query = query.WhereGroup(" AND ", func(q *bun.UpdateQuery) *bun.UpdateQuery {
-		for i, column := range c.columns {
-			q = q.WhereOr("? <> ?", bun.Ident("t."+column), c.values[i])
-		}
-		return q
-	})
-	var changed []int64
-	err := query.Scan(ctx, &changed)
-	return changed, translate(err)
 }

@@ -4,13 +4,10 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/schema"
+	"example.org/app/internal/store/sqldb"
 )
 
 // A Blocklist is a table of blocked clients. Every change of it gets a number, which grows with each commit, so that a
@@ -19,12 +16,12 @@ import (
 //   - a row carries the number of the change that wrote it last;
 //   - a lifted block leaves a row that has ended, until Sweep removes it;
 //   - emptying the list is one number, the rows up to which count no more.
-type Blocklist[K Key] struct{ table, array string }
+type Blocklist[K sqldb.Key] struct{ table string }
 
 // The blocklists. The key of an address is its canonical text.
 var (
-	BlockedIPs   = Blocklist[string]{table: "blocked_ip", array: "text[]"}
-	BlockedUsers = Blocklist[int64]{table: "blocked_user", array: "bigint[]"}
+	BlockedIPs   = Blocklist[string]{table: "blocked_ip"}
+	BlockedUsers = Blocklist[int64]{table: "blocked_user"}
 )
 
 // Revision is the name of the revision that every change bumps.
@@ -35,7 +32,7 @@ func (b Blocklist[K]) clearedName() string { return b.table + ".cleared" }
 func (b Blocklist[K]) sweptName() string   { return b.table + ".swept" }
 
 // A Blocked is a row of a blocklist.
-type Blocked[K Key] struct {
+type Blocked[K sqldb.Key] struct {
 	Key K
 	// End is when the block ends; of a block that was lifted it is before 1970.
 	End time.Time
@@ -56,22 +53,26 @@ type BlocklistState struct {
 
 // State returns the numbers as of one moment.
 func (b Blocklist[K]) State(ctx context.Context, r Reader) (BlocklistState, error) {
-	var rows []revisionRow
-	names := []string{b.Revision(), b.clearedName(), b.sweptName()}
-	err := r.NewSelect().TableExpr("revision AS r").Column("r.name", "r.value").Where("?", In(r.Engine(), "r.name", names)).Scan(ctx, &rows)
-	if err != nil {
-		return BlocklistState{}, fmt.Errorf("read the state of %q: %w", b.table, translate(err))
-	}
 	var state BlocklistState
-	for _, row := range rows {
-		switch row.Name {
-		case b.Revision():
-			state.Revision = row.Value
-		case b.clearedName():
-			state.Cleared = row.Value
-		default:
-			state.Swept = row.Value
+	names := []string{b.Revision(), b.clearedName(), b.sweptName()}
+	err := sqldb.Query(ctx, r, sqldb.New("SELECT r.name, r.value FROM revision AS r WHERE ?", sqldb.In("r.name", names)), func(row sqldb.Row) error {
+		var name string
+		var value int64
+		if err := row.Scan(&name, &value); err != nil {
+			return err
 		}
+		switch name {
+		case b.Revision():
+			state.Revision = value
+		case b.clearedName():
+			state.Cleared = value
+		default:
+			state.Swept = value
+		}
+		return nil
+	})
+	if err != nil {
+		return BlocklistState{}, fmt.Errorf("read the state of %q: %w", b.table, err)
 	}
 	return state, nil
 }
@@ -86,31 +87,17 @@ func (b Blocklist[K]) Put(ctx context.Context, tx Tx, keys []K, end time.Time, e
 	if err != nil {
 		return err
 	}
-	condition := bun.SafeQuery("")
+	condition := sqldb.New("")
 	if extend {
-		condition = bun.SafeQuery("WHERE b.end_time < excluded.end_time OR b.change_seq <= ?", b.cleared())
+		condition = sqldb.New("WHERE b.end_time < excluded.end_time OR b.change_seq <= ?", b.cleared())
 	}
-	_, err = tx.NewRaw("INSERT INTO ? AS b (id, end_time, change_seq) SELECT k.value, ?, ? FROM ? WHERE 1 = 1 "+
+	_, err = sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO "+b.table+" AS b (id, end_time, change_seq) SELECT k.value, ?, ? FROM ? WHERE 1 = 1 "+
 		"ON CONFLICT (id) DO UPDATE SET end_time = excluded.end_time, change_seq = excluded.change_seq ?",
-		bun.Ident(b.table), end.UnixMilli(), seq, b.source(tx.Engine(), keys), condition).Exec(ctx)
+		end.UnixMilli(), seq, sqldb.Keys(uniqueSorted(keys)), condition))
 	if err != nil {
 		return fmt.Errorf("insert into %q: %w", b.table, err)
 	}
 	return nil
-}
-
-// source is a table "k" with a column "value" that holds the distinct keys. It is one value, however many there are.
-func (b Blocklist[K]) source(engine Engine, keys []K) schema.QueryAppender {
-	keys = uniqueSorted(keys)
-	if engine == PostgreSQL {
-		return bun.SafeQuery("unnest(CAST(? AS "+b.array+")) AS k (value)", arrayOf(keys))
-	}
-	document, err := json.Marshal(keys)
-	if err != nil {
-		// Numbers and text always have a JSON form.
-		panic(err)
-	}
-	return bun.SafeQuery("json_each(?) AS k", string(document))
 }
 
 // next bumps the revision and returns it.
@@ -119,24 +106,22 @@ func (b Blocklist[K]) next(ctx context.Context, tx Tx) (int64, error) {
 		return 0, err
 	}
 	var seq int64
-	if err := tx.NewSelect().TableExpr("revision").Column("value").Where("name = ?", b.Revision()).Scan(ctx, &seq); err != nil {
-		return 0, fmt.Errorf("read revision %q: %w", b.Revision(), translate(err))
+	if err := sqldb.First(ctx, tx, sqldb.New("SELECT value FROM revision WHERE name = ?", b.Revision()), &seq); err != nil {
+		return 0, fmt.Errorf("read revision %q: %w", b.Revision(), err)
 	}
 	return seq, nil
 }
 
 // cleared is the number of the change that emptied the list last, as an expression.
-func (b Blocklist[K]) cleared() schema.QueryAppender {
-	return bun.SafeQuery("COALESCE((SELECT r.value FROM revision AS r WHERE r.name = ?), 0)", b.clearedName())
+func (b Blocklist[K]) cleared() sqldb.SQL {
+	return sqldb.New("COALESCE((SELECT r.value FROM revision AS r WHERE r.name = ?), 0)", b.clearedName())
 }
 
 // Delete lifts the blocks of the keys at the moment now and returns how many there were.
 func (b Blocklist[K]) Delete(ctx context.Context, tx Tx, keys []K, now time.Time) (int64, error) {
-	var found []K
-	err := tx.NewSelect().TableExpr("? AS b", bun.Ident(b.table)).Column("b.id").Where("?", In(tx.Engine(), "b.id", keys)).
-		Where("b.end_time > 0").Where("b.change_seq > ?", b.cleared()).Scan(ctx, &found)
+	found, err := sqldb.List[K](ctx, tx, sqldb.New("SELECT b.id FROM "+b.table+" AS b WHERE ? AND b.end_time > 0 AND b.change_seq > ?", sqldb.In("b.id", keys), b.cleared()))
 	if err != nil {
-		return 0, fmt.Errorf("find in %q: %w", b.table, translate(err))
+		return 0, fmt.Errorf("find in %q: %w", b.table, err)
 	}
 	if len(found) == 0 {
 		return 0, nil
@@ -145,8 +130,7 @@ func (b Blocklist[K]) Delete(ctx context.Context, tx Tx, keys []K, now time.Time
 	if err != nil {
 		return 0, err
 	}
-	_, err = tx.NewUpdate().TableExpr("? AS b", bun.Ident(b.table)).Set("end_time = ?", -now.UnixMilli()).Set("change_seq = ?", seq).
-		Where("?", In(tx.Engine(), "b.id", found)).Exec(ctx)
+	_, err = sqldb.Exec(ctx, tx, sqldb.New("UPDATE "+b.table+" AS b SET end_time = ?, change_seq = ? WHERE ?", -now.UnixMilli(), seq, sqldb.In("b.id", found)))
 	if err != nil {
 		return 0, fmt.Errorf("delete from %q: %w", b.table, err)
 	}
@@ -164,8 +148,8 @@ func (b Blocklist[K]) Clear(ctx context.Context, tx Tx) error {
 
 // note raises a number that is kept with the revision.
 func (b Blocklist[K]) note(ctx context.Context, tx Tx, name string, value int64) error {
-	_, err := tx.NewInsert().Model(&revisionRow{Name: name, Value: value}).ModelTableExpr("revision AS r").
-		On("CONFLICT (name) DO UPDATE").Set("value = excluded.value").Where("r.value < excluded.value").Exec(ctx)
+	_, err := sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO revision AS r (name, value) VALUES (?, ?) "+
+		"ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE r.value < excluded.value", name, value))
 	if err != nil {
 		return fmt.Errorf("note %q: %w", name, err)
 	}
@@ -173,20 +157,19 @@ func (b Blocklist[K]) note(ctx context.Context, tx Tx, name string, value int64)
 }
 
 // live selects the blocks that last at the moment now; nil keys are all.
-func (b Blocklist[K]) live(r Reader, keys []K, now time.Time) *bun.SelectQuery {
-	query := r.NewSelect().TableExpr("? AS b", bun.Ident(b.table)).
-		Where("b.end_time > ?", now.UnixMilli()).Where("b.change_seq > ?", b.cleared())
+func (b Blocklist[K]) live(keys []K, now time.Time) conditions {
+	c := where("b.end_time > ? AND b.change_seq > ?", now.UnixMilli(), b.cleared())
 	if keys != nil {
-		query = query.Where("?", In(r.Engine(), "b.id", keys))
+		c.and(sqldb.In("b.id", keys))
 	}
-	return query
+	return c
 }
 
 // Find returns the blocks of these keys that last at the moment now, ordered by key; nil keys are all.
 func (b Blocklist[K]) Find(ctx context.Context, r Reader, keys []K, now time.Time, page Page) ([]Blocked[K], error) {
 	found := []Blocked[K]{}
-	query := page.apply(b.live(r, keys, now), "b.id")
-	if err := b.scan(ctx, query, func(row Blocked[K]) { found = append(found, row) }); err != nil {
+	query := pageOf(b.selected(b.live(keys, now)), page, "b.id")
+	if err := b.scan(ctx, r, query, func(row Blocked[K]) { found = append(found, row) }); err != nil {
 		return nil, fmt.Errorf("find in %q: %w", b.table, err)
 	}
 	return found, nil
@@ -195,34 +178,32 @@ func (b Blocklist[K]) Find(ctx context.Context, r Reader, keys []K, now time.Tim
 // Count returns how many blocks last at the moment now.
 func (b Blocklist[K]) Count(ctx context.Context, r Reader, now time.Time) (int64, error) {
 	var count int64
-	if err := b.live(r, nil, now).ColumnExpr("count(*)").Scan(ctx, &count); err != nil {
-		return 0, fmt.Errorf("count %q: %w", b.table, translate(err))
+	if err := sqldb.First(ctx, r, sqldb.New("SELECT count(*) FROM "+b.table+" AS b?", b.live(nil, now).clause()), &count); err != nil {
+		return 0, fmt.Errorf("count %q: %w", b.table, err)
 	}
 	return count, nil
 }
 
+// selected returns a query for the rows of the list, called b, that fulfil conditions.
+func (b Blocklist[K]) selected(c conditions) sqldb.SQL {
+	return sqldb.New("SELECT b.id, b.end_time, b.change_seq FROM "+b.table+" AS b?", c.clause())
+}
+
 // scan hands over the rows of a query one by one.
-func (b Blocklist[K]) scan(ctx context.Context, query *bun.SelectQuery, each func(Blocked[K])) (err error) {
-	rows, err := query.ColumnExpr("b.id, b.end_time, b.change_seq").Rows(ctx)
-	if err != nil {
-		return translate(err)
-	}
-	defer func() { err = translate(errors.Join(err, rows.Close())) }()
-	for rows.Next() {
-		var row Blocked[K]
-		var end int64
-		if err := rows.Scan(&row.Key, &end, &row.Seq); err != nil {
+func (b Blocklist[K]) scan(ctx context.Context, r Reader, query sqldb.SQL, each func(Blocked[K])) error {
+	return sqldb.Query(ctx, r, query, func(row sqldb.Row) error {
+		var found Blocked[K]
+		if err := row.Scan(&found.Key, (*millis)(&found.End), &found.Seq); err != nil {
 			return err
 		}
-		row.End = time.UnixMilli(end).UTC()
-		each(row)
-	}
-	return rows.Err()
+		each(found)
+		return nil
+	})
 }
 
 // A BlocklistPosition is a place in the order in which Changes returns rows: after those of the change Seq, or, if Key
 // is set, after the row with that number and key.
-type BlocklistPosition[K Key] struct {
+type BlocklistPosition[K sqldb.Key] struct {
 	Seq int64
 	Key *K
 }
@@ -230,14 +211,12 @@ type BlocklistPosition[K Key] struct {
 // Changes hands over the rows after a position in the order of their numbers, at most limit of them, and returns how
 // many there were and the position of the last. A row that is written meanwhile moves to the end.
 func (b Blocklist[K]) Changes(ctx context.Context, r Reader, after BlocklistPosition[K], limit int, each func(Blocked[K])) (n int, last BlocklistPosition[K], err error) {
-	query := r.NewSelect().TableExpr("? AS b", bun.Ident(b.table)).OrderExpr("b.change_seq, b.id").Limit(int64(limit))
-	if after.Key == nil {
-		query = query.Where("b.change_seq > ?", after.Seq)
-	} else {
-		query = query.Where("(b.change_seq, b.id) > (?, ?)", after.Seq, *after.Key)
+	c := where("b.change_seq > ?", after.Seq)
+	if after.Key != nil {
+		c = where("(b.change_seq, b.id) > (?, ?)", after.Seq, *after.Key)
 	}
 	last = after
-	err = b.scan(ctx, query, func(row Blocked[K]) {
+	err = b.scan(ctx, r, pageOf(b.selected(c), Page{Limit: limit}, "b.change_seq", "b.id"), func(row Blocked[K]) {
 		n++
 		last = BlocklistPosition[K]{Seq: row.Seq, Key: &row.Key}
 		each(row)
@@ -253,17 +232,15 @@ func (b Blocklist[K]) Changes(ctx context.Context, r Reader, after BlocklistPosi
 func (b Blocklist[K]) Sweep(ctx context.Context, tx Tx, before time.Time, limit int) (int64, error) {
 	var keys []K
 	collect := func(row Blocked[K]) { keys = append(keys, row.Key) }
-	cleared := tx.NewSelect().TableExpr("? AS b", bun.Ident(b.table)).Where("b.change_seq <= ?", b.cleared()).
-		OrderExpr("b.change_seq, b.id").Limit(int64(limit))
-	if err := b.scan(ctx, cleared, collect); err != nil {
+	cleared := pageOf(b.selected(where("b.change_seq <= ?", b.cleared())), Page{Limit: limit}, "b.change_seq", "b.id")
+	if err := b.scan(ctx, tx, cleared, collect); err != nil {
 		return 0, fmt.Errorf("find what to sweep of %q: %w", b.table, err)
 	}
 	if rest := limit - len(keys); rest > 0 {
 		var swept int64
 		end := before.UnixMilli()
-		ended := tx.NewSelect().TableExpr("? AS b", bun.Ident(b.table)).Where("b.end_time BETWEEN ? AND ?", -end, end).
-			Where("b.change_seq > ?", b.cleared()).OrderExpr("b.end_time").Limit(int64(rest))
-		err := b.scan(ctx, ended, func(row Blocked[K]) {
+		ended := pageOf(b.selected(where("b.end_time BETWEEN ? AND ? AND b.change_seq > ?", -end, end, b.cleared())), Page{Limit: rest}, "b.end_time")
+		err := b.scan(ctx, tx, ended, func(row Blocked[K]) {
 			collect(row)
 			swept = max(swept, row.Seq)
 		})
@@ -279,8 +256,7 @@ func (b Blocklist[K]) Sweep(ctx context.Context, tx Tx, before time.Time, limit 
 	if len(keys) == 0 {
 		return 0, nil
 	}
-	_, err := tx.NewDelete().TableExpr("? AS b", bun.Ident(b.table)).Where("?", In(tx.Engine(), "b.id", keys)).Exec(ctx)
-	if err != nil {
+	if _, err := deleteRows(ctx, tx, b.table, in("t.id", keys)); err != nil {
 		return 0, fmt.Errorf("sweep %q: %w", b.table, err)
 	}
 	return int64(len(keys)), nil

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uptrace/bun"
+	"example.org/app/internal/store/sqldb"
 )
 
 // What fills and empties whole databases.
@@ -28,7 +28,7 @@ var bookkeeping = map[string]bool{"user_version": true, "group_version": true, "
 // exceptDefault leaves out the role and the type that every database has.
 func exceptDefault(table string) conditions {
 	if table == "group_type" || table == userRoleTable {
-		return conditions{bun.SafeQuery("t.id <> 0")}
+		return where("t.id <> 0")
 	}
 	return nil
 }
@@ -41,10 +41,9 @@ func FindDomainTableInUse(ctx context.Context, r Reader) (string, error) {
 		if bookkeeping[table] {
 			continue
 		}
-		var found []int
-		query := whereAll(r.NewSelect().TableExpr("? AS t", bun.Ident(table)).ColumnExpr("1"), exceptDefault(table)).Limit(1)
-		if err := query.Scan(ctx, &found); err != nil {
-			return "", fmt.Errorf("look into table %q: %w", table, translate(err))
+		found, err := sqldb.List[int](ctx, r, sqldb.New("SELECT 1 FROM "+table+" AS t? LIMIT 1", exceptDefault(table).clause()))
+		if err != nil {
+			return "", fmt.Errorf("look into table %q: %w", table, err)
 		}
 		if len(found) > 0 {
 			return table, nil
@@ -79,18 +78,18 @@ func ClearDomain(ctx context.Context, db *DB) error {
 
 // clearTable deletes the rows of a table, at most a batch of them where the engine would look at each.
 func clearTable(ctx context.Context, tx Tx, table string) (int64, error) {
-	switch where := exceptDefault(table); {
-	case where != nil:
-		return deleteRows(ctx, tx, table, where)
-	case tx.Engine() == SQLite && table == relationshipTable:
+	statement := "DELETE FROM " + table
+	switch selected := exceptDefault(table); {
+	case selected != nil:
+		return deleteRows(ctx, tx, table, selected)
+	case sqldb.EngineOf(tx) != SQLite:
+		statement = "TRUNCATE " + table + " CASCADE"
+	case table == relationshipTable:
 		// Rows that others may refer to are deleted one by one.
-		return deleteRows(ctx, tx, table, conditions{bun.SafeQuery("t.rowid IN (SELECT rowid FROM relationship LIMIT ?)", clearBatch)})
-	case tx.Engine() == SQLite:
-		// Without a condition SQLite forgets the whole table at once.
-		_, err := tx.NewRaw("DELETE FROM ?", bun.Ident(table)).Exec(ctx)
-		return 0, err
+		return deleteRows(ctx, tx, table, where("t.rowid IN (SELECT rowid FROM relationship LIMIT ?)", clearBatch))
 	}
-	_, err := tx.NewRaw("TRUNCATE ? CASCADE", bun.Ident(table)).Exec(ctx)
+	// Without a condition SQLite forgets the whole table at once.
+	_, err := sqldb.Exec(ctx, tx, sqldb.New(statement))
 	return 0, err
 }
 
@@ -102,11 +101,7 @@ type RelationshipGroupMember struct {
 
 // InsertRelationshipGroupMembers puts related users into groups that they are not in yet. The relationships must exist.
 func InsertRelationshipGroupMembers(ctx context.Context, tx Tx, members ...RelationshipGroupMember) error {
-	rows := make([]relationshipGroupMemberRow, len(members))
-	for i, m := range members {
-		rows[i] = relationshipGroupMemberRow{OwnerID: m.OwnerID, RelatedUserID: m.RelatedUserID, GroupIndex: m.Index}
-	}
-	if err := insertRows(ctx, tx, rows); err != nil {
+	if err := relationshipGroupMembers.insert(ctx, tx, members...); err != nil {
 		return fmt.Errorf("insert members of relationship groups: %w", err)
 	}
 	return nil
@@ -114,14 +109,11 @@ func InsertRelationshipGroupMembers(ctx context.Context, tx Tx, members ...Relat
 
 // InsertGroupVersions is InsertGroupVersion for groups with the given numbers of members.
 func InsertGroupVersions(ctx context.Context, tx Tx, now time.Time, memberCounts map[int64]int32) error {
-	ms := now.UnixMilli()
-	rows := make([]groupVersionRow, 0, len(memberCounts))
+	records := make([]groupVersion, 0, len(memberCounts))
 	for group, members := range memberCounts {
-		rows = append(rows, groupVersionRow{
-			GroupID: group, Info: ms, Members: ms, Blocklist: ms, JoinRequests: ms, Questions: ms, Invitations: ms, MemberCount: members,
-		})
+		records = append(records, groupVersion{group, now, members})
 	}
-	if err := insertRows(ctx, tx, rows); err != nil {
+	if err := groupVersions.insert(ctx, tx, records...); err != nil {
 		return fmt.Errorf("insert group versions: %w", err)
 	}
 	return nil
@@ -129,32 +121,32 @@ func InsertGroupVersions(ctx context.Context, tx Tx, now time.Time, memberCounts
 
 // PutConversations sets the read dates of conversations, which need not exist. Dates that are later stay.
 func PutConversations(ctx context.Context, tx Tx, private map[PrivateConversationKey]time.Time, members map[GroupUserKey]time.Time) error {
-	privateRows := make([]privateConversationRow, 0, len(private))
+	conversations := make([]PrivateConversation, 0, len(private))
 	for key, date := range private {
-		privateRows = append(privateRows, privateConversationRow{OwnerID: key.OwnerID, TargetID: key.TargetID, ReadDate: date.UnixMilli()})
+		conversations = append(conversations, PrivateConversation{key, date})
 	}
-	if _, err := putPrivateReadDates(ctx, tx, privateRows, false); err != nil {
+	if _, err := putReadDates(ctx, tx, privateConversations, conversations, "(owner_id, target_id)", false); err != nil {
 		return err
 	}
-	memberRows := make([]groupConversationRow, 0, len(members))
+	dates := make([]groupReadDate, 0, len(members))
 	for key, date := range members {
-		memberRows = append(memberRows, groupConversationRow{GroupID: key.GroupID, MemberID: key.UserID, ReadDate: date.UnixMilli()})
+		dates = append(dates, groupReadDate{key, date})
 	}
-	_, err := putReadDates(ctx, tx, memberRows, "CONFLICT (group_id, member_id) DO UPDATE", false)
+	_, err := putReadDates(ctx, tx, groupReadDates, dates, "(group_id, member_id)", false)
 	return err
 }
 
 // FindValue returns the value of the cluster with this name, or nil if there is none.
 func FindValue(ctx context.Context, r Reader, name string) ([]byte, error) {
-	var value []byte
-	err := r.NewSelect().TableExpr("cluster_value").Column("value").Where("name = ?", name).Scan(ctx, &value)
-	if err = translate(err); errors.Is(err, ErrNotFound) {
+	var value blob
+	err := sqldb.First(ctx, r, sqldb.New("SELECT value FROM cluster_value WHERE name = ?", name), &value)
+	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find cluster value %q: %w", name, err)
 	}
-	return bytesOf(value), nil
+	return value, nil
 }
 
 // ErrSwapped means that a value is not what the caller took it for.
@@ -170,8 +162,8 @@ func SwapValue(ctx context.Context, tx Tx, name string, old, value []byte) error
 	if (found == nil) != (old == nil) || !bytes.Equal(found, old) {
 		return fmt.Errorf("swap cluster value %q: %w", name, ErrSwapped)
 	}
-	row := valueRow{Name: name, Value: bytesOf(value)}
-	_, err = tx.NewInsert().Model(&row).ModelTableExpr("cluster_value").On("CONFLICT (name) DO UPDATE").Set("value = excluded.value").Exec(ctx)
+	_, err = sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO cluster_value (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+		name, bytesOf(value)))
 	if err != nil {
 		return fmt.Errorf("swap cluster value %q: %w", name, err)
 	}

@@ -6,8 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/schema"
+	"example.org/app/internal/store/sqldb"
 )
 
 // A DateRange selects moments from Start, inclusive, to End, exclusive. A nil bound is none.
@@ -15,7 +14,7 @@ type DateRange struct{ Start, End *time.Time }
 
 // conditions returns what the range asks of a column of milliseconds. A missing date matches no bound. An open end is
 // written as a bound as well: SQLite takes a range of one bound for most of a table and would read through all of it.
-func (d DateRange) conditions(column string) []schema.QueryAppender {
+func (d DateRange) conditions(column string) conditions {
 	if d.Start == nil && d.End == nil {
 		return nil
 	}
@@ -26,7 +25,7 @@ func (d DateRange) conditions(column string) []schema.QueryAppender {
 	if d.End != nil {
 		end = d.End.UnixMilli()
 	}
-	return []schema.QueryAppender{bun.SafeQuery("? >= ?", bun.Ident(column), start), bun.SafeQuery("? < ?", bun.Ident(column), end)}
+	return conditions{sqldb.New(column+" >= ?", start), sqldb.New(column+" < ?", end)}
 }
 
 // datedColumn is a column and the range that a filter asks of it.
@@ -55,12 +54,4 @@ func millisOrNull(t *time.Time) *int64 {
 	}
 	ms := t.UnixMilli()
 	return &ms
-}
-
-func timeOrNil(ms *int64) *time.Time {
-	if ms == nil {
-		return nil
-	}
-	t := time.UnixMilli(*ms).UTC()
-	return &t
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uptrace/bun"
+	"example.org/app/internal/store/sqldb"
 )
 
 // A FriendRequest is the request of one user to become related to another.
@@ -43,47 +43,24 @@ type FriendRequestChange struct {
 
 const friendRequestTable = "friend_request"
 
-type friendRequestRow struct {
-	bun.BaseModel `bun:"table:friend_request,alias:t"`
-	ID            int64         `bun:"id,pk"`
-	RequesterID   int64         `bun:"requester_id"`
-	RecipientID   int64         `bun:"recipient_id"`
-	Content       string        `bun:"content"`
-	Status        RequestStatus `bun:"status"`
-	Reason        *string       `bun:"reason"`
-	CreationDate  int64         `bun:"creation_date"`
-	ResponseDate  *int64        `bun:"response_date"`
-}
+var friendRequests = newTable(friendRequestTable, "id requester_id recipient_id content status reason creation_date response_date", func(r *FriendRequest) []any {
+	return []any{&r.ID, &r.RequesterID, &r.RecipientID, &r.Content, &r.Status, &r.Reason, (*millis)(&r.CreationDate), optionalMillis{&r.ResponseDate}}
+})
 
 // InsertFriendRequests stores new requests. An id that exists is an ErrDuplicateKey.
 func InsertFriendRequests(ctx context.Context, tx Tx, requests ...FriendRequest) error {
-	rows := make([]friendRequestRow, len(requests))
-	for i, request := range requests {
-		rows[i] = friendRequestRow{
-			ID: request.ID, RequesterID: request.RequesterID, RecipientID: request.RecipientID, Content: request.Content,
-			Status: request.Status, Reason: request.Reason, CreationDate: request.CreationDate.UnixMilli(),
-			ResponseDate: millisOrNull(request.ResponseDate),
-		}
-	}
-	if err := insertRows(ctx, tx, rows); err != nil {
+	if err := friendRequests.insert(ctx, tx, requests...); err != nil {
 		return fmt.Errorf("insert friend requests: %w", err)
 	}
 	return nil
 }
 
-func (row friendRequestRow) request() FriendRequest {
-	return FriendRequest{
-		ID: row.ID, RequesterID: row.RequesterID, RecipientID: row.RecipientID, Content: row.Content, Status: row.Status,
-		Reason: row.Reason, CreationDate: time.UnixMilli(row.CreationDate).UTC(), ResponseDate: timeOrNil(row.ResponseDate),
-	}
-}
-
-func (f FriendRequestFilter) conditions(engine Engine) conditions {
+func (f FriendRequestFilter) conditions() conditions {
 	var list conditions
-	anyOf(&list, engine, "t.id", f.IDs)
-	anyOf(&list, engine, "t.requester_id", f.RequesterIDs)
-	anyOf(&list, engine, "t.recipient_id", f.RecipientIDs)
-	list.and(f.Status.conditions(engine)...)
+	anyOf(&list, "t.id", f.IDs)
+	anyOf(&list, "t.requester_id", f.RequesterIDs)
+	anyOf(&list, "t.recipient_id", f.RecipientIDs)
+	list.and(f.Status.conditions()...)
 	list.and(f.Creation.conditions("t.creation_date")...)
 	list.and(f.Response.conditions("t.response_date")...)
 	return list
@@ -96,31 +73,22 @@ func (f FriendRequestFilter) order() []string {
 // FindFriendRequests returns the requests that match the filter, ordered by the date that the filter asks for, if any, and
 // id. Their statuses are the stored ones.
 func FindFriendRequests(ctx context.Context, r Reader, filter FriendRequestFilter, page Page) ([]FriendRequest, error) {
-	var rows []friendRequestRow
-	query := whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine()))
-	if err := pageOf(query, page, filter.order()...).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("find friend requests: %w", translate(err))
+	found, err := friendRequests.find(ctx, r, filter.conditions(), page, filter.order()...)
+	if err != nil {
+		return nil, fmt.Errorf("find friend requests: %w", err)
 	}
-	return friendRequests(rows), nil
-}
-
-func friendRequests(rows []friendRequestRow) []FriendRequest {
-	requests := make([]FriendRequest, len(rows))
-	for i, row := range rows {
-		requests[i] = row.request()
-	}
-	return requests
+	return found, nil
 }
 
 // CountFriendRequests returns how many requests match the filter.
 func CountFriendRequests(ctx context.Context, r Reader, filter FriendRequestFilter) (int64, error) {
-	return countRows(ctx, r, friendRequestTable, filter.conditions(r.Engine()))
+	return countRows(ctx, r, friendRequestTable, filter.conditions())
 }
 
 // UpdateFriendRequests changes the requests with the given ids. Modified counts those that differ afterwards; their ids
 // are returned as well.
 func UpdateFriendRequests(ctx context.Context, tx Tx, ids []int64, change FriendRequestChange) (UpdateResult, []int64, error) {
-	where := conditions{In(tx.Engine(), "t.id", ids)}
+	where := in("t.id", ids)
 	matched, err := countRows(ctx, tx, friendRequestTable, where)
 	if err != nil || matched == 0 {
 		return UpdateResult{}, nil, err
@@ -138,7 +106,7 @@ func UpdateFriendRequests(ctx context.Context, tx Tx, ids []int64, change Friend
 		columns.set("status", int32(*change.Status))
 		columns.set("response_date", millisOrNull(change.ResponseDate))
 	case change.ResponseDate != nil:
-		columns.set("response_date", bun.SafeQuery("CASE WHEN status IN (?, ?, ?) THEN ? ELSE response_date END",
+		columns.set("response_date", sqldb.New("CASE WHEN status IN (?, ?, ?) THEN ? ELSE response_date END",
 			int32(RequestAccepted), int32(RequestDeclined), int32(RequestIgnored), change.ResponseDate.UnixMilli()))
 	}
 	modified, err := columns.update(ctx, tx, friendRequestTable, "id", where)
@@ -150,29 +118,25 @@ func UpdateFriendRequests(ctx context.Context, tx Tx, ids []int64, change Friend
 
 // DeleteFriendRequests deletes the requests with the given ids and returns them.
 func DeleteFriendRequests(ctx context.Context, tx Tx, ids []int64) ([]FriendRequest, error) {
-	return deleteFriendRequests(ctx, tx, conditions{In(tx.Engine(), "t.id", ids)})
+	return deleteFriendRequests(ctx, tx, in("t.id", ids))
 }
 
 // DeleteSomeFriendRequests deletes at most limit requests, whichever they are, and returns them.
 func DeleteSomeFriendRequests(ctx context.Context, tx Tx, limit int) ([]FriendRequest, error) {
-	some := tx.NewSelect().TableExpr("friend_request AS t").Column("t.id").OrderExpr("t.id ASC").Limit(int64(limit))
-	return deleteFriendRequests(ctx, tx, conditions{bun.SafeQuery("t.id IN (?)", some)})
+	return deleteFriendRequests(ctx, tx, where("t.id IN (SELECT s.id FROM friend_request AS s ORDER BY s.id LIMIT ?)", limit))
 }
 
 // DeleteExpiredFriendRequests deletes at most limit requests that have expired, by their stored status or because they
 // are pending and were created before the date, and returns them.
 func DeleteExpiredFriendRequests(ctx context.Context, tx Tx, before time.Time, limit int) ([]FriendRequest, error) {
 	status := StatusFilter{Statuses: []RequestStatus{RequestExpired}, ExpiredBefore: &before}
-	expired := whereAll(tx.NewSelect().TableExpr("friend_request AS t").Column("t.id"), status.conditions(tx.Engine())).Limit(int64(limit))
-	return deleteFriendRequests(ctx, tx, conditions{bun.SafeQuery("t.id IN (?)", expired)})
+	return deleteFriendRequests(ctx, tx, where("t.id IN (SELECT t.id FROM friend_request AS t? LIMIT ?)", status.conditions().clause(), limit))
 }
 
-func deleteFriendRequests(ctx context.Context, tx Tx, where conditions) ([]FriendRequest, error) {
-	var rows []friendRequestRow
-	err := whereAll(tx.NewDelete().TableExpr("friend_request AS t"), where).
-		Returning("id, requester_id, recipient_id, content, status, reason, creation_date, response_date").Scan(ctx, &rows)
+func deleteFriendRequests(ctx context.Context, tx Tx, selected conditions) ([]FriendRequest, error) {
+	gone, err := friendRequests.delete(ctx, tx, selected)
 	if err != nil {
-		return nil, fmt.Errorf("delete friend requests: %w", translate(err))
+		return nil, fmt.Errorf("delete friend requests: %w", err)
 	}
-	return friendRequests(rows), nil
+	return gone, nil
 }

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/uptrace/bun"
 )
 
 // A GroupInvitation asks a user to join a group.
@@ -39,40 +37,26 @@ type GroupInvitationChange struct {
 	Reason       *string
 }
 
-type groupInvitationRow struct {
-	bun.BaseModel `bun:"table:group_invitation,alias:t"`
-	ID            int64   `bun:"id,pk"`
-	GroupID       int64   `bun:"group_id"`
-	InviterID     int64   `bun:"inviter_id"`
-	InviteeID     int64   `bun:"invitee_id"`
-	Content       string  `bun:"content"`
-	Status        int32   `bun:"status"`
-	CreationDate  int64   `bun:"creation_date"`
-	ResponseDate  *int64  `bun:"response_date"`
-	Reason        *string `bun:"reason"`
-}
+var groupInvitations = newTable("group_invitation", "id group_id inviter_id invitee_id content status creation_date response_date reason", func(v *GroupInvitation) []any {
+	return []any{
+		&v.ID, &v.GroupID, &v.InviterID, &v.InviteeID, &v.Content, &v.Status, (*millis)(&v.CreationDate), optionalMillis{&v.ResponseDate}, &v.Reason,
+	}
+})
 
 // InsertGroupInvitations stores new invitations. An id that exists is an ErrDuplicateKey.
 func InsertGroupInvitations(ctx context.Context, tx Tx, invitations ...GroupInvitation) error {
-	rows := make([]groupInvitationRow, len(invitations))
-	for i, v := range invitations {
-		rows[i] = groupInvitationRow{
-			ID: v.ID, GroupID: v.GroupID, InviterID: v.InviterID, InviteeID: v.InviteeID, Content: v.Content, Status: int32(v.Status),
-			CreationDate: v.CreationDate.UnixMilli(), ResponseDate: millisOrNull(v.ResponseDate), Reason: v.Reason,
-		}
-	}
-	if err := insertRows(ctx, tx, rows); err != nil {
+	if err := groupInvitations.insert(ctx, tx, invitations...); err != nil {
 		return fmt.Errorf("insert group invitations: %w", err)
 	}
 	return nil
 }
 
-func (f GroupInvitationFilter) conditions(engine Engine) (c conditions) {
-	anyOf(&c, engine, "t.id", f.IDs)
-	anyOf(&c, engine, "t.group_id", f.GroupIDs)
-	anyOf(&c, engine, "t.inviter_id", f.InviterIDs)
-	anyOf(&c, engine, "t.invitee_id", f.InviteeIDs)
-	c.and(f.Status.conditions(engine)...)
+func (f GroupInvitationFilter) conditions() (c conditions) {
+	anyOf(&c, "t.id", f.IDs)
+	anyOf(&c, "t.group_id", f.GroupIDs)
+	anyOf(&c, "t.inviter_id", f.InviterIDs)
+	anyOf(&c, "t.invitee_id", f.InviteeIDs)
+	c.and(f.Status.conditions()...)
 	c.and(f.CreationDate.conditions("t.creation_date")...)
 	c.and(f.ResponseDate.conditions("t.response_date")...)
 	return c
@@ -82,21 +66,13 @@ func (f GroupInvitationFilter) conditions(engine Engine) (c conditions) {
 // id.
 func FindGroupInvitations(ctx context.Context, r Reader, filter GroupInvitationFilter, page Page) ([]GroupInvitation, error) {
 	order := orderBy([]string{"t.id"}, datedColumn{"t.creation_date", filter.CreationDate}, datedColumn{"t.response_date", filter.ResponseDate})
-	return selectGroupInvitations(ctx, r, filter.conditions(r.Engine()), order, page)
+	return selectGroupInvitations(ctx, r, filter.conditions(), order, page)
 }
 
 func selectGroupInvitations(ctx context.Context, r Reader, c conditions, order []string, page Page) ([]GroupInvitation, error) {
-	var rows []groupInvitationRow
-	if err := pageOf(whereAll(r.NewSelect().Model(&rows), c), page, order...).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("find group invitations: %w", translate(err))
-	}
-	invitations := make([]GroupInvitation, len(rows))
-	for i, row := range rows {
-		invitations[i] = GroupInvitation{
-			ID: row.ID, GroupID: row.GroupID, InviterID: row.InviterID, InviteeID: row.InviteeID, Content: row.Content,
-			Status: RequestStatus(row.Status), CreationDate: time.UnixMilli(row.CreationDate).UTC(),
-			ResponseDate: timeOrNil(row.ResponseDate), Reason: row.Reason,
-		}
+	invitations, err := groupInvitations.find(ctx, r, c, page, order...)
+	if err != nil {
+		return nil, fmt.Errorf("find group invitations: %w", err)
 	}
 	return invitations, nil
 }
@@ -108,7 +84,7 @@ func GroupInvitationsAfter(ctx context.Context, r Reader, after *int64, limit in
 
 // CountGroupInvitations returns how many invitations match the filter.
 func CountGroupInvitations(ctx context.Context, r Reader, filter GroupInvitationFilter) (int64, error) {
-	return countRows(ctx, r, "group_invitation", filter.conditions(r.Engine()))
+	return countRows(ctx, r, "group_invitation", filter.conditions())
 }
 
 // UpdateGroupInvitations changes the invitations with the given ids and returns the ids of those that differ afterwards.
@@ -124,10 +100,10 @@ func UpdateGroupInvitations(ctx context.Context, tx Tx, ids []int64, change Grou
 		c.set("response_date", millisOrNull(*change.ResponseDate))
 	}
 	setIf(&c, "reason", change.Reason)
-	return c.update(ctx, tx, "group_invitation", "id", conditions{In(tx.Engine(), "t.id", ids)})
+	return c.update(ctx, tx, "group_invitation", "id", in("t.id", ids))
 }
 
 // DeleteGroupInvitations deletes the invitations with the given ids and returns how many there were.
 func DeleteGroupInvitations(ctx context.Context, tx Tx, ids []int64) (int64, error) {
-	return deleteRows(ctx, tx, "group_invitation", conditions{In(tx.Engine(), "t.id", ids)})
+	return deleteRows(ctx, tx, "group_invitation", in("t.id", ids))
 }

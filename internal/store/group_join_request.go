@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/uptrace/bun"
 )
 
 // A GroupJoinRequest asks a group to let a user in.
@@ -41,40 +39,26 @@ type GroupJoinRequestChange struct {
 	Reason       *string
 }
 
-type groupJoinRequestRow struct {
-	bun.BaseModel `bun:"table:group_join_request,alias:t"`
-	ID            int64   `bun:"id,pk"`
-	GroupID       int64   `bun:"group_id"`
-	RequesterID   int64   `bun:"requester_id"`
-	ResponderID   *int64  `bun:"responder_id"`
-	Content       string  `bun:"content"`
-	Status        int32   `bun:"status"`
-	CreationDate  int64   `bun:"creation_date"`
-	ResponseDate  *int64  `bun:"response_date"`
-	Reason        *string `bun:"reason"`
-}
+var groupJoinRequests = newTable("group_join_request", "id group_id requester_id responder_id content status creation_date response_date reason", func(v *GroupJoinRequest) []any {
+	return []any{
+		&v.ID, &v.GroupID, &v.RequesterID, &v.ResponderID, &v.Content, &v.Status, (*millis)(&v.CreationDate), optionalMillis{&v.ResponseDate}, &v.Reason,
+	}
+})
 
 // InsertGroupJoinRequests stores new requests. An id that exists is an ErrDuplicateKey.
 func InsertGroupJoinRequests(ctx context.Context, tx Tx, requests ...GroupJoinRequest) error {
-	rows := make([]groupJoinRequestRow, len(requests))
-	for i, v := range requests {
-		rows[i] = groupJoinRequestRow{
-			ID: v.ID, GroupID: v.GroupID, RequesterID: v.RequesterID, ResponderID: v.ResponderID, Content: v.Content, Status: int32(v.Status),
-			CreationDate: v.CreationDate.UnixMilli(), ResponseDate: millisOrNull(v.ResponseDate), Reason: v.Reason,
-		}
-	}
-	if err := insertRows(ctx, tx, rows); err != nil {
+	if err := groupJoinRequests.insert(ctx, tx, requests...); err != nil {
 		return fmt.Errorf("insert group join requests: %w", err)
 	}
 	return nil
 }
 
-func (f GroupJoinRequestFilter) conditions(engine Engine) (c conditions) {
-	anyOf(&c, engine, "t.id", f.IDs)
-	anyOf(&c, engine, "t.group_id", f.GroupIDs)
-	anyOf(&c, engine, "t.requester_id", f.RequesterIDs)
-	anyOf(&c, engine, "t.responder_id", f.ResponderIDs)
-	c.and(f.Status.conditions(engine)...)
+func (f GroupJoinRequestFilter) conditions() (c conditions) {
+	anyOf(&c, "t.id", f.IDs)
+	anyOf(&c, "t.group_id", f.GroupIDs)
+	anyOf(&c, "t.requester_id", f.RequesterIDs)
+	anyOf(&c, "t.responder_id", f.ResponderIDs)
+	c.and(f.Status.conditions()...)
 	c.and(f.CreationDate.conditions("t.creation_date")...)
 	c.and(f.ResponseDate.conditions("t.response_date")...)
 	return c
@@ -84,21 +68,13 @@ func (f GroupJoinRequestFilter) conditions(engine Engine) (c conditions) {
 // id.
 func FindGroupJoinRequests(ctx context.Context, r Reader, filter GroupJoinRequestFilter, page Page) ([]GroupJoinRequest, error) {
 	order := orderBy([]string{"t.id"}, datedColumn{"t.creation_date", filter.CreationDate}, datedColumn{"t.response_date", filter.ResponseDate})
-	return selectGroupJoinRequests(ctx, r, filter.conditions(r.Engine()), order, page)
+	return selectGroupJoinRequests(ctx, r, filter.conditions(), order, page)
 }
 
 func selectGroupJoinRequests(ctx context.Context, r Reader, c conditions, order []string, page Page) ([]GroupJoinRequest, error) {
-	var rows []groupJoinRequestRow
-	if err := pageOf(whereAll(r.NewSelect().Model(&rows), c), page, order...).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("find group join requests: %w", translate(err))
-	}
-	requests := make([]GroupJoinRequest, len(rows))
-	for i, row := range rows {
-		requests[i] = GroupJoinRequest{
-			ID: row.ID, GroupID: row.GroupID, RequesterID: row.RequesterID, ResponderID: row.ResponderID, Content: row.Content,
-			Status: RequestStatus(row.Status), CreationDate: time.UnixMilli(row.CreationDate).UTC(),
-			ResponseDate: timeOrNil(row.ResponseDate), Reason: row.Reason,
-		}
+	requests, err := groupJoinRequests.find(ctx, r, c, page, order...)
+	if err != nil {
+		return nil, fmt.Errorf("find group join requests: %w", err)
 	}
 	return requests, nil
 }
@@ -110,7 +86,7 @@ func GroupJoinRequestsAfter(ctx context.Context, r Reader, after *int64, limit i
 
 // CountGroupJoinRequests returns how many requests match the filter.
 func CountGroupJoinRequests(ctx context.Context, r Reader, filter GroupJoinRequestFilter) (int64, error) {
-	return countRows(ctx, r, "group_join_request", filter.conditions(r.Engine()))
+	return countRows(ctx, r, "group_join_request", filter.conditions())
 }
 
 // UpdateGroupJoinRequests changes the requests with the given ids and returns the ids of those that differ afterwards.
@@ -126,10 +102,10 @@ func UpdateGroupJoinRequests(ctx context.Context, tx Tx, ids []int64, change Gro
 		c.set("response_date", millisOrNull(*change.ResponseDate))
 	}
 	setIf(&c, "reason", change.Reason)
-	return c.update(ctx, tx, "group_join_request", "id", conditions{In(tx.Engine(), "t.id", ids)})
+	return c.update(ctx, tx, "group_join_request", "id", in("t.id", ids))
 }
 
 // DeleteGroupJoinRequests deletes the requests with the given ids and returns how many there were.
 func DeleteGroupJoinRequests(ctx context.Context, tx Tx, ids []int64) (int64, error) {
-	return deleteRows(ctx, tx, "group_join_request", conditions{In(tx.Engine(), "t.id", ids)})
+	return deleteRows(ctx, tx, "group_join_request", in("t.id", ids))
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uptrace/bun"
+	"example.org/app/internal/store/sqldb"
 )
 
 // A GroupMemberRole is the power of a member; the smaller, the more.
@@ -52,42 +52,22 @@ type GroupMemberChange struct {
 	MuteEndDate *time.Time
 }
 
-type groupMemberRow struct {
-	bun.BaseModel `bun:"table:group_member,alias:t"`
-	GroupID       int64   `bun:"group_id,pk"`
-	UserID        int64   `bun:"user_id,pk"`
-	Name          *string `bun:"name"`
-	Role          int32   `bun:"role"`
-	JoinDate      int64   `bun:"join_date"`
-	MuteEndDate   *int64  `bun:"mute_end_date"`
-}
-
-func (row groupMemberRow) member() GroupMember {
-	return GroupMember{
-		GroupUserKey: GroupUserKey{row.GroupID, row.UserID}, Name: row.Name, Role: GroupMemberRole(row.Role),
-		JoinDate: time.UnixMilli(row.JoinDate).UTC(), MuteEndDate: timeOrNil(row.MuteEndDate),
-	}
-}
+var groupMembers = newTable("group_member", "group_id user_id name role join_date mute_end_date", func(m *GroupMember) []any {
+	return []any{&m.GroupID, &m.UserID, &m.Name, &m.Role, (*millis)(&m.JoinDate), optionalMillis{&m.MuteEndDate}}
+})
 
 // InsertGroupMembers stores new memberships. One that exists, and a second owner, is an ErrDuplicateKey.
 func InsertGroupMembers(ctx context.Context, tx Tx, members ...GroupMember) error {
-	rows := make([]groupMemberRow, len(members))
-	for i, m := range members {
-		rows[i] = groupMemberRow{
-			GroupID: m.GroupID, UserID: m.UserID, Name: m.Name, Role: int32(m.Role),
-			JoinDate: m.JoinDate.UnixMilli(), MuteEndDate: millisOrNull(m.MuteEndDate),
-		}
-	}
-	if err := insertRows(ctx, tx, rows); err != nil {
+	if err := groupMembers.insert(ctx, tx, members...); err != nil {
 		return fmt.Errorf("insert group members: %w", err)
 	}
 	return nil
 }
 
-func (f GroupMemberFilter) conditions(engine Engine) (c conditions) {
-	anyOf(&c, engine, "t.group_id", f.GroupIDs)
-	anyOf(&c, engine, "t.user_id", f.UserIDs)
-	anyOf(&c, engine, "t.role", numbers(f.Roles))
+func (f GroupMemberFilter) conditions() (c conditions) {
+	anyOf(&c, "t.group_id", f.GroupIDs)
+	anyOf(&c, "t.user_id", f.UserIDs)
+	anyOf(&c, "t.role", numbers(f.Roles))
 	c.and(f.JoinDate.conditions("t.join_date")...)
 	c.and(f.MuteEndDate.conditions("t.mute_end_date")...)
 	return c
@@ -106,27 +86,22 @@ func numbers[E ~int32](values []E) []int32 {
 // group and user.
 func FindGroupMembers(ctx context.Context, r Reader, filter GroupMemberFilter, page Page) ([]GroupMember, error) {
 	order := orderBy(groupMemberOrder, datedColumn{"t.join_date", filter.JoinDate}, datedColumn{"t.mute_end_date", filter.MuteEndDate})
-	return selectGroupMembers(ctx, r, filter.conditions(r.Engine()), order, page)
+	return selectGroupMembers(ctx, r, filter.conditions(), order, page)
 }
 
 var groupMemberOrder = []string{"t.group_id", "t.user_id"}
 
 func selectGroupMembers(ctx context.Context, r Reader, c conditions, order []string, page Page) ([]GroupMember, error) {
-	var rows []groupMemberRow
-	query := pageOf(whereAll(r.NewSelect().Model(&rows), c), page, order...)
-	if err := query.Scan(ctx); err != nil {
-		return nil, fmt.Errorf("find group members: %w", translate(err))
-	}
-	members := make([]GroupMember, len(rows))
-	for i, row := range rows {
-		members[i] = row.member()
+	members, err := groupMembers.find(ctx, r, c, page, order...)
+	if err != nil {
+		return nil, fmt.Errorf("find group members: %w", err)
 	}
 	return members, nil
 }
 
 // GetGroupMembers returns the memberships with the given keys that exist, ordered by group and user.
 func GetGroupMembers(ctx context.Context, r Reader, keys []GroupUserKey) ([]GroupMember, error) {
-	return selectGroupMembers(ctx, r, conditions{inKeys(r.Engine(), keys)}, groupMemberOrder, Page{})
+	return selectGroupMembers(ctx, r, inKeys(keys), groupMemberOrder, Page{})
 }
 
 // GroupMembersAfter returns memberships behind a key in the order of group and user, at most limit of them: those of
@@ -134,13 +109,13 @@ func GetGroupMembers(ctx context.Context, r Reader, keys []GroupUserKey) ([]Grou
 func GroupMembersAfter(ctx context.Context, r Reader, group *int64, after *GroupUserKey, limit int) ([]GroupMember, error) {
 	var c conditions
 	if group != nil {
-		c.and(bun.SafeQuery("t.group_id = ?", *group))
+		c.when("t.group_id = ?", *group)
 	}
 	switch {
 	case after != nil && group != nil:
-		c.and(bun.SafeQuery("t.user_id > ?", after.UserID))
+		c.when("t.user_id > ?", after.UserID)
 	case after != nil:
-		c.and(bun.SafeQuery("(t.group_id, t.user_id) > (?, ?)", after.GroupID, after.UserID))
+		c.when("(t.group_id, t.user_id) > (?, ?)", after.GroupID, after.UserID)
 	}
 	return selectGroupMembers(ctx, r, c, groupMemberOrder, Page{Limit: limit})
 }
@@ -148,31 +123,29 @@ func GroupMembersAfter(ctx context.Context, r Reader, group *int64, after *Group
 // GroupMemberIDsAfter returns the members of a group whose ids are above a given one, in ascending order, at most limit
 // of them. A nil id stands for the beginning.
 func GroupMemberIDsAfter(ctx context.Context, r Reader, group int64, after *int64, limit int) ([]int64, error) {
-	ids := []int64{}
-	query := r.NewSelect().TableExpr("group_member AS t").Column("t.user_id").Where("t.group_id = ?", group).
-		OrderExpr("t.user_id ASC").Limit(int64(limit))
+	c := where("t.group_id = ?", group)
 	if after != nil {
-		query = query.Where("t.user_id > ?", *after)
+		c.when("t.user_id > ?", *after)
 	}
-	if err := query.Scan(ctx, &ids); err != nil {
-		return nil, fmt.Errorf("find ids of group members: %w", translate(err))
+	ids, err := sqldb.List[int64](ctx, r, pageOf(sqldb.New("SELECT t.user_id FROM group_member AS t?", c.clause()), Page{Limit: limit}, "t.user_id"))
+	if err != nil {
+		return nil, fmt.Errorf("find ids of group members: %w", err)
 	}
 	return ids, nil
 }
 
 // JoinedGroupIDs returns the groups that a user is a member of, in ascending order.
 func JoinedGroupIDs(ctx context.Context, r Reader, user int64) ([]int64, error) {
-	ids := []int64{}
-	err := r.NewSelect().TableExpr("group_member AS t").Column("t.group_id").Where("t.user_id = ?", user).OrderExpr("t.group_id ASC").Scan(ctx, &ids)
+	ids, err := sqldb.List[int64](ctx, r, sqldb.New("SELECT t.group_id FROM group_member AS t WHERE t.user_id = ? ORDER BY t.group_id", user))
 	if err != nil {
-		return nil, fmt.Errorf("find joined groups: %w", translate(err))
+		return nil, fmt.Errorf("find joined groups: %w", err)
 	}
 	return ids, nil
 }
 
 // CountGroupMembers returns how many memberships match the filter.
 func CountGroupMembers(ctx context.Context, r Reader, filter GroupMemberFilter) (int64, error) {
-	return countRows(ctx, r, "group_member", filter.conditions(r.Engine()))
+	return countRows(ctx, r, "group_member", filter.conditions())
 }
 
 // UpdateGroupMembers changes the memberships with the given keys. It returns the group of each membership that differs
@@ -183,20 +156,15 @@ func UpdateGroupMembers(ctx context.Context, tx Tx, keys []GroupUserKey, change 
 	setIf(&c, "role", change.Role)
 	setIf(&c, "join_date", millisOrNull(change.JoinDate))
 	setIf(&c, "mute_end_date", millisOrNull(change.MuteEndDate))
-	return c.update(ctx, tx, "group_member", "group_id", conditions{inKeys(tx.Engine(), keys)})
+	return c.update(ctx, tx, "group_member", "group_id", inKeys(keys))
 }
 
 // DeleteGroupMembers deletes the memberships with the given keys and returns how many there were.
 func DeleteGroupMembers(ctx context.Context, tx Tx, keys []GroupUserKey) (int64, error) {
-	return deleteRows(ctx, tx, "group_member", conditions{inKeys(tx.Engine(), keys)})
+	return deleteRows(ctx, tx, "group_member", inKeys(keys))
 }
 
 // DeleteMembersOfGroups deletes all memberships of groups and returns the user of each.
 func DeleteMembersOfGroups(ctx context.Context, tx Tx, groups []int64) ([]int64, error) {
-	var users []int64
-	query := tx.NewDelete().TableExpr("group_member AS t").Where("?", In(tx.Engine(), "t.group_id", groups)).Returning("user_id")
-	if err := query.Scan(ctx, &users); err != nil {
-		return nil, fmt.Errorf("delete members of groups: %w", translate(err))
-	}
-	return users, nil
+	return deleted(ctx, tx, "group_member", "user_id", in("t.group_id", groups))
 }

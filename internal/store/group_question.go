@@ -4,10 +4,9 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
-	"github.com/uptrace/bun"
+	"example.org/app/internal/store/sqldb"
 )
 
 // A GroupQuestion is a question that a group asks of those who want to join. Any of the answers is right.
@@ -30,37 +29,22 @@ type GroupQuestionChange struct {
 	Score    *int32
 }
 
-type groupQuestionRow struct {
-	bun.BaseModel `bun:"table:group_question,alias:t"`
-	ID            int64  `bun:"id,pk"`
-	GroupID       int64  `bun:"group_id"`
-	Question      string `bun:"question"`
-	Answers       string `bun:"answers"`
-	Score         int32  `bun:"score"`
-}
+var groupQuestions = newTable("group_question", "id group_id question answers score", func(q *GroupQuestion) []any {
+	return []any{&q.ID, &q.GroupID, &q.Question, answers(&q.Answers), &q.Score}
+})
 
-// answersText never fails: every text has a JSON form. Text that is not UTF-8 is refused before it gets here.
-func answersText(answers []string) string {
-	if answers == nil {
-		answers = []string{}
-	}
-	document, err := json.Marshal(answers)
-	if err != nil {
-		panic(err)
-	}
-	return string(document)
+func answers(field *[]string) document[[]string] {
+	return document[[]string]{field, func(list []string) any { return append([]string{}, list...) }}
 }
 
 // InsertGroupQuestions stores new questions. An id that exists is an ErrDuplicateKey.
 func InsertGroupQuestions(ctx context.Context, tx Tx, questions ...GroupQuestion) error {
-	rows := make([]groupQuestionRow, len(questions))
-	for i, q := range questions {
+	for _, q := range questions {
 		if err := checkTexts(q.Answers); err != nil {
 			return fmt.Errorf("insert group questions: %w", err)
 		}
-		rows[i] = groupQuestionRow{ID: q.ID, GroupID: q.GroupID, Question: q.Question, Answers: answersText(q.Answers), Score: q.Score}
 	}
-	if err := insertRows(ctx, tx, rows); err != nil {
+	if err := groupQuestions.insert(ctx, tx, questions...); err != nil {
 		return fmt.Errorf("insert group questions: %w", err)
 	}
 	return nil
@@ -69,35 +53,28 @@ func InsertGroupQuestions(ctx context.Context, tx Tx, questions ...GroupQuestion
 // checkTexts refuses texts that cannot be stored before a JSON document hides that.
 func checkTexts(texts []string) error {
 	for _, text := range texts {
-		if err := checkText(text); err != nil {
+		if err := sqldb.CheckText(text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f GroupQuestionFilter) conditions(engine Engine) (c conditions) {
-	anyOf(&c, engine, "t.id", f.IDs)
-	anyOf(&c, engine, "t.group_id", f.GroupIDs)
+func (f GroupQuestionFilter) conditions() (c conditions) {
+	anyOf(&c, "t.id", f.IDs)
+	anyOf(&c, "t.group_id", f.GroupIDs)
 	return c
 }
 
 // FindGroupQuestions returns the questions that match the filter, ordered by id.
 func FindGroupQuestions(ctx context.Context, r Reader, filter GroupQuestionFilter, page Page) ([]GroupQuestion, error) {
-	return selectGroupQuestions(ctx, r, filter.conditions(r.Engine()), page)
+	return selectGroupQuestions(ctx, r, filter.conditions(), page)
 }
 
 func selectGroupQuestions(ctx context.Context, r Reader, c conditions, page Page) ([]GroupQuestion, error) {
-	var rows []groupQuestionRow
-	if err := page.apply(whereAll(r.NewSelect().Model(&rows), c), "t.id").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("find group questions: %w", translate(err))
-	}
-	questions := make([]GroupQuestion, len(rows))
-	for i, row := range rows {
-		questions[i] = GroupQuestion{ID: row.ID, GroupID: row.GroupID, Question: row.Question, Answers: []string{}, Score: row.Score}
-		if err := json.Unmarshal([]byte(row.Answers), &questions[i].Answers); err != nil {
-			return nil, fmt.Errorf("read the answers of group question %d: %w", row.ID, err)
-		}
+	questions, err := groupQuestions.find(ctx, r, c, page, "t.id")
+	if err != nil {
+		return nil, fmt.Errorf("find group questions: %w", err)
 	}
 	return questions, nil
 }
@@ -110,14 +87,14 @@ func GroupQuestionsAfter(ctx context.Context, r Reader, after *int64, limit int)
 // idAfter is the condition that an id is above a given one; nil is the beginning.
 func idAfter(after *int64) (c conditions) {
 	if after != nil {
-		c.and(bun.SafeQuery("t.id > ?", *after))
+		c.when("t.id > ?", *after)
 	}
 	return c
 }
 
 // CountGroupQuestions returns how many questions match the filter.
 func CountGroupQuestions(ctx context.Context, r Reader, filter GroupQuestionFilter) (int64, error) {
-	return countRows(ctx, r, "group_question", filter.conditions(r.Engine()))
+	return countRows(ctx, r, "group_question", filter.conditions())
 }
 
 // UpdateGroupQuestions changes the questions with the given ids and returns the ids of those that differ afterwards.
@@ -129,13 +106,13 @@ func UpdateGroupQuestions(ctx context.Context, tx Tx, ids []int64, change GroupQ
 		if err := checkTexts(*change.Answers); err != nil {
 			return nil, fmt.Errorf("update group questions: %w", err)
 		}
-		c.set("answers", answersText(*change.Answers))
+		c.setField("answers", answers(change.Answers))
 	}
 	setIf(&c, "score", change.Score)
-	return c.update(ctx, tx, "group_question", "id", conditions{In(tx.Engine(), "t.id", ids)})
+	return c.update(ctx, tx, "group_question", "id", in("t.id", ids))
 }
 
 // DeleteGroupQuestions deletes the questions with the given ids and returns how many there were.
 func DeleteGroupQuestions(ctx context.Context, tx Tx, ids []int64) (int64, error) {
-	return deleteRows(ctx, tx, "group_question", conditions{In(tx.Engine(), "t.id", ids)})
+	return deleteRows(ctx, tx, "group_question", in("t.id", ids))
 }

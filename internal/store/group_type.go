@@ -5,8 +5,6 @@ package store
 import (
 	"context"
 	"fmt"
-
-	"github.com/uptrace/bun"
 )
 
 // A GroupInvitationStrategy says who may bring users into a group and whether these must agree.
@@ -62,18 +60,17 @@ func (s GroupUpdateStrategy) String() string     { return enumName(GroupUpdateSt
 
 // A GroupType is what groups have in common: their size and who may do what.
 type GroupType struct {
-	bun.BaseModel            `bun:"table:group_type,alias:t"`
-	ID                       int64                   `bun:"id,pk"`
-	Name                     string                  `bun:"name"`
-	GroupSizeLimit           int32                   `bun:"group_size_limit"`
-	InvitationStrategy       GroupInvitationStrategy `bun:"invitation_strategy"`
-	JoinStrategy             GroupJoinStrategy       `bun:"join_strategy"`
-	GroupInfoUpdateStrategy  GroupUpdateStrategy     `bun:"group_info_update_strategy"`
-	MemberInfoUpdateStrategy GroupUpdateStrategy     `bun:"member_info_update_strategy"`
-	GuestSpeakable           bool                    `bun:"guest_speakable"`
-	SelfInfoUpdatable        bool                    `bun:"self_info_updatable"`
-	EnableReadReceipt        bool                    `bun:"enable_read_receipt"`
-	MessageEditable          bool                    `bun:"message_editable"`
+	ID                       int64
+	Name                     string
+	GroupSizeLimit           int32
+	InvitationStrategy       GroupInvitationStrategy
+	JoinStrategy             GroupJoinStrategy
+	GroupInfoUpdateStrategy  GroupUpdateStrategy
+	MemberInfoUpdateStrategy GroupUpdateStrategy
+	GuestSpeakable           bool
+	SelfInfoUpdatable        bool
+	EnableReadReceipt        bool
+	MessageEditable          bool
 }
 
 // A GroupTypeChange says what to change. A nil field stays as it is.
@@ -90,9 +87,17 @@ type GroupTypeChange struct {
 	MessageEditable          *bool
 }
 
+var groupTypes = newTable("group_type", "id name group_size_limit invitation_strategy join_strategy group_info_update_strategy "+
+	"member_info_update_strategy guest_speakable self_info_updatable enable_read_receipt message_editable", func(t *GroupType) []any {
+	return []any{
+		&t.ID, &t.Name, &t.GroupSizeLimit, &t.InvitationStrategy, &t.JoinStrategy, &t.GroupInfoUpdateStrategy,
+		&t.MemberInfoUpdateStrategy, &t.GuestSpeakable, &t.SelfInfoUpdatable, &t.EnableReadReceipt, &t.MessageEditable,
+	}
+})
+
 // InsertGroupType stores a new type. An id that exists is an ErrDuplicateKey.
 func InsertGroupType(ctx context.Context, tx Tx, groupType GroupType) error {
-	if _, err := tx.NewInsert().Model(&groupType).Returning("NULL").Exec(ctx); err != nil {
+	if err := groupTypes.insert(ctx, tx, groupType); err != nil {
 		return fmt.Errorf("insert group type: %w", err)
 	}
 	return nil
@@ -100,7 +105,7 @@ func InsertGroupType(ctx context.Context, tx Tx, groupType GroupType) error {
 
 // EnsureGroupType stores a type unless there is one with its id.
 func EnsureGroupType(ctx context.Context, tx Tx, groupType GroupType) error {
-	if _, err := tx.NewInsert().Model(&groupType).On("CONFLICT (id) DO NOTHING").Returning("NULL").Exec(ctx); err != nil {
+	if _, err := groupTypes.put(ctx, tx, []GroupType{groupType}, "(id) DO NOTHING"); err != nil {
 		return fmt.Errorf("ensure group type: %w", err)
 	}
 	return nil
@@ -108,13 +113,13 @@ func EnsureGroupType(ctx context.Context, tx Tx, groupType GroupType) error {
 
 // FindGroupTypes returns types in the order of their ids: those with the given ids, or all if ids is nil.
 func FindGroupTypes(ctx context.Context, r Reader, ids []int64, page Page) ([]GroupType, error) {
-	found := []GroupType{}
-	query := r.NewSelect().Model(&found)
+	var selected conditions
 	if ids != nil {
-		query = query.Where("?", In(r.Engine(), "t.id", ids))
+		selected = in("t.id", ids)
 	}
-	if err := page.apply(query, "t.id").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("find group types: %w", translate(err))
+	found, err := groupTypes.find(ctx, r, selected, page, "t.id")
+	if err != nil {
+		return nil, fmt.Errorf("find group types: %w", err)
 	}
 	return found, nil
 }
@@ -126,7 +131,7 @@ func CountGroupTypes(ctx context.Context, r Reader) (int64, error) {
 
 // UpdateGroupTypes changes the types with the given ids.
 func UpdateGroupTypes(ctx context.Context, tx Tx, ids []int64, change GroupTypeChange) (UpdateResult, error) {
-	selected := conditions{In(tx.Engine(), "t.id", ids)}
+	selected := in("t.id", ids)
 	matched, err := countRows(ctx, tx, "group_type", selected)
 	if err != nil || matched == 0 {
 		return UpdateResult{}, err
@@ -149,5 +154,5 @@ func UpdateGroupTypes(ctx context.Context, tx Tx, ids []int64, change GroupTypeC
 // DeleteGroupTypes deletes the types with the given ids and returns how many there were. Groups keep the ids of deleted
 // types.
 func DeleteGroupTypes(ctx context.Context, tx Tx, ids []int64) (int64, error) {
-	return deleteRows(ctx, tx, "group_type", conditions{In(tx.Engine(), "t.id", ids)})
+	return deleteRows(ctx, tx, "group_type", in("t.id", ids))
 }

@@ -5,9 +5,10 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/uptrace/bun"
+	"example.org/app/internal/store/sqldb"
 )
 
 // A Meeting brings two users, or a user and a group, together.
@@ -44,32 +45,24 @@ type MeetingChange struct {
 	EndDate, CancelDate *time.Time
 }
 
-type meetingRow struct {
-	bun.BaseModel `bun:"table:meeting,alias:t"`
-	ID            int64   `bun:"id,pk"`
-	CreatorID     int64   `bun:"creator_id"`
-	UserID        *int64  `bun:"user_id"`
-	GroupID       *int64  `bun:"group_id"`
-	Name          *string `bun:"name"`
-	Intro         *string `bun:"intro"`
-	Password      *string `bun:"password"`
-	AccessToken   *string `bun:"access_token"`
-	CreationDate  int64   `bun:"creation_date"`
-	StartDate     int64   `bun:"start_date"`
-	EndDate       *int64  `bun:"end_date"`
-	CancelDate    *int64  `bun:"cancel_date"`
-	Pending       bool    `bun:"pending"`
-}
+var meetings = newTable("meeting", "id creator_id user_id group_id name intro password access_token creation_date start_date end_date cancel_date", func(m *Meeting) []any {
+	return []any{
+		&m.ID, &m.CreatorID, &m.UserID, &m.GroupID, &m.Name, &m.Intro, &m.Password, &m.AccessToken, (*millis)(&m.CreationDate),
+		(*millis)(&m.StartDate),
+		optionalMillis{&m.EndDate},
+		optionalMillis{&m.CancelDate},
+	}
+})
+
+// newMeetings are meetings that are pending.
+var newMeetings = newTable(meetings.name, strings.Join(meetings.columns, " ")+" pending", func(m *Meeting) []any {
+	return append(meetings.fields(m), new(true))
+})
 
 // InsertPendingMeeting stores a meeting that is not there for anybody until ConfirmMeeting is called. An id that exists
 // is an ErrDuplicateKey.
 func InsertPendingMeeting(ctx context.Context, tx Tx, m Meeting) error {
-	row := meetingRow{
-		ID: m.ID, CreatorID: m.CreatorID, UserID: m.UserID, GroupID: m.GroupID, Name: m.Name, Intro: m.Intro, Password: m.Password,
-		AccessToken: m.AccessToken, CreationDate: m.CreationDate.UnixMilli(), StartDate: m.StartDate.UnixMilli(),
-		EndDate: millisOrNull(m.EndDate), CancelDate: millisOrNull(m.CancelDate), Pending: true,
-	}
-	if err := insertRows(ctx, tx, []meetingRow{row}); err != nil {
+	if err := newMeetings.insert(ctx, tx, m); err != nil {
 		return fmt.Errorf("insert meeting %d: %w", m.ID, err)
 	}
 	return nil
@@ -81,61 +74,50 @@ func ConfirmMeeting(ctx context.Context, tx Tx, id int64, accessToken *string) (
 	var c columnChanges
 	c.set("pending", false)
 	c.touch("access_token", accessToken)
-	changed, err := c.update(ctx, tx, "meeting", "id", conditions{bun.SafeQuery("t.id = ?", id)})
+	changed, err := c.update(ctx, tx, "meeting", "id", where("t.id = ?", id))
 	return len(changed) > 0, err
 }
 
 // CountPendingMeetings returns how many meetings of a user are pending.
 func CountPendingMeetings(ctx context.Context, r Reader, creatorID int64) (int64, error) {
-	return countRows(ctx, r, "meeting", conditions{bun.SafeQuery("t.creator_id = ?", creatorID), bun.SafeQuery("t.pending")})
+	return countRows(ctx, r, "meeting", where("t.creator_id = ? AND t.pending", creatorID))
 }
 
 // DeletePendingMeetings forgets what was pending before a moment. Nobody will confirm it.
 func DeletePendingMeetings(ctx context.Context, tx Tx, creatorID int64, before time.Time) error {
-	_, err := deleteRows(ctx, tx, "meeting", conditions{
-		bun.SafeQuery("t.creator_id = ?", creatorID), bun.SafeQuery("t.creation_date < ?", before.UnixMilli()), bun.SafeQuery("t.pending"),
-	})
+	_, err := deleteRows(ctx, tx, "meeting", where("t.creator_id = ? AND t.creation_date < ? AND t.pending", creatorID, before.UnixMilli()))
 	return err
 }
 
-func (f MeetingFilter) conditions(engine Engine) (c conditions) {
-	anyOf(&c, engine, "t.id", f.IDs)
-	anyOf(&c, engine, "t.creator_id", f.CreatorIDs)
-	anyOf(&c, engine, "t.user_id", f.UserIDs)
-	anyOf(&c, engine, "t.group_id", f.GroupIDs)
+func (f MeetingFilter) conditions() (c conditions) {
+	anyOf(&c, "t.id", f.IDs)
+	anyOf(&c, "t.creator_id", f.CreatorIDs)
+	anyOf(&c, "t.user_id", f.UserIDs)
+	anyOf(&c, "t.group_id", f.GroupIDs)
 	c.and(f.CreationDate.conditions("t.creation_date")...)
 	switch v := f.For; {
 	case v == nil:
 	case len(v.GroupIDs) == 0: // SQLite uses no index if one of the alternatives is never true.
-		c.and(bun.SafeQuery("(t.creator_id = ? OR t.user_id = ?)", v.UserID, v.UserID))
+		c.when("(t.creator_id = ? OR t.user_id = ?)", v.UserID, v.UserID)
 	default:
-		c.and(bun.SafeQuery("(t.creator_id = ? OR t.user_id = ? OR ?)", v.UserID, v.UserID, In(engine, "t.group_id", v.GroupIDs)))
+		c.when("(t.creator_id = ? OR t.user_id = ? OR ?)", v.UserID, v.UserID, sqldb.In("t.group_id", v.GroupIDs))
 	}
-	c.and(bun.SafeQuery("NOT t.pending"))
+	c.when("NOT t.pending")
 	return c
 }
 
 // FindMeetings returns the meetings that match the filter, ordered by the date of their creation and id.
 func FindMeetings(ctx context.Context, r Reader, filter MeetingFilter, page Page) ([]Meeting, error) {
-	var rows []meetingRow
-	query := whereAll(r.NewSelect().Model(&rows), filter.conditions(r.Engine()))
-	if err := pageOf(query, page, "t.creation_date", "t.id").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("find meetings: %w", translate(err))
+	found, err := meetings.find(ctx, r, filter.conditions(), page, "t.creation_date", "t.id")
+	if err != nil {
+		return nil, fmt.Errorf("find meetings: %w", err)
 	}
-	meetings := make([]Meeting, len(rows))
-	for i, row := range rows {
-		meetings[i] = Meeting{
-			ID: row.ID, CreatorID: row.CreatorID, UserID: row.UserID, GroupID: row.GroupID, Name: row.Name, Intro: row.Intro,
-			Password: row.Password, AccessToken: row.AccessToken, CreationDate: time.UnixMilli(row.CreationDate).UTC(),
-			StartDate: time.UnixMilli(row.StartDate).UTC(), EndDate: timeOrNil(row.EndDate), CancelDate: timeOrNil(row.CancelDate),
-		}
-	}
-	return meetings, nil
+	return found, nil
 }
 
 // CountMeetings returns how many meetings match the filter.
 func CountMeetings(ctx context.Context, r Reader, filter MeetingFilter) (int64, error) {
-	return countRows(ctx, r, "meeting", filter.conditions(r.Engine()))
+	return countRows(ctx, r, "meeting", filter.conditions())
 }
 
 // FindMeeting returns a meeting. One that is not there is an ErrNotFound.
@@ -160,26 +142,23 @@ func UpdateMeeting(ctx context.Context, tx Tx, id int64, change MeetingChange) (
 	}
 	setIf(&c, "end_date", millisOrNull(change.EndDate))
 	setIf(&c, "cancel_date", millisOrNull(change.CancelDate))
-	changed, err := c.update(ctx, tx, "meeting", "id", conditions{bun.SafeQuery("t.id = ?", id), bun.SafeQuery("NOT t.pending")})
+	changed, err := c.update(ctx, tx, "meeting", "id", where("t.id = ? AND NOT t.pending", id))
 	return len(changed) > 0, err
 }
 
 // DeleteMeetings deletes meetings, pending ones included, and returns how many there were.
 func DeleteMeetings(ctx context.Context, tx Tx, ids []int64) (int64, error) {
-	return deleteRows(ctx, tx, "meeting", conditions{In(tx.Engine(), "t.id", ids)})
+	return deleteRows(ctx, tx, "meeting", in("t.id", ids))
 }
 
 // DeleteGroupMeetings deletes the meetings of groups.
 func DeleteGroupMeetings(ctx context.Context, tx Tx, groupIDs []int64) error {
-	_, err := deleteRows(ctx, tx, "meeting", conditions{In(tx.Engine(), "t.group_id", groupIDs)})
+	_, err := deleteRows(ctx, tx, "meeting", in("t.group_id", groupIDs))
 	return err
 }
 
 // DeletePrivateMeetings deletes the meetings that users have with single others, whoever created them.
 func DeletePrivateMeetings(ctx context.Context, tx Tx, userIDs []int64) error {
-	engine := tx.Engine()
-	_, err := deleteRows(ctx, tx, "meeting", conditions{
-		bun.SafeQuery("(? OR ?)", In(engine, "t.creator_id", userIDs), In(engine, "t.user_id", userIDs)), bun.SafeQuery("t.group_id IS NULL"),
-	})
+	_, err := deleteRows(ctx, tx, "meeting", where("(? OR ?) AND t.group_id IS NULL", sqldb.In("t.creator_id", userIDs), sqldb.In("t.user_id", userIDs)))
 	return err
 }

@@ -5,11 +5,9 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/schema"
+	"example.org/app/internal/store/sqldb"
 )
 
 // A MessageFilter selects messages. An empty field is no restriction; all fields must match.
@@ -37,24 +35,24 @@ const (
 	MessagesNewestFirst
 )
 
-func (f MessageFilter) conditions(engine Engine) (c conditions) {
-	anyOf(&c, engine, "t.id", f.IDs)
+func (f MessageFilter) conditions() (c conditions) {
+	anyOf(&c, "t.id", f.IDs)
 	if f.BothDirections && len(f.SenderIDs) > 0 && len(f.TargetIDs) > 0 {
-		c.and(bun.SafeQuery("((? AND ?) OR (? AND ?))",
-			In(engine, "t.sender_id", f.SenderIDs), In(engine, "t.target_id", f.TargetIDs),
-			In(engine, "t.sender_id", f.TargetIDs), In(engine, "t.target_id", f.SenderIDs)))
+		c.when("((? AND ?) OR (? AND ?))",
+			sqldb.In("t.sender_id", f.SenderIDs), sqldb.In("t.target_id", f.TargetIDs),
+			sqldb.In("t.sender_id", f.TargetIDs), sqldb.In("t.target_id", f.SenderIDs))
 	} else {
-		anyOf(&c, engine, "t.sender_id", f.SenderIDs)
-		anyOf(&c, engine, "t.target_id", f.TargetIDs)
+		anyOf(&c, "t.sender_id", f.SenderIDs)
+		anyOf(&c, "t.target_id", f.TargetIDs)
 	}
 	if f.IsGroupMessage != nil {
-		c.and(bun.SafeQuery("t.is_group_message = ?", *f.IsGroupMessage))
+		c.when("t.is_group_message = ?", *f.IsGroupMessage)
 	} else if f.IsSystemMessage != nil {
 		// It says nothing but lets the index of the kinds be used.
-		c.and(bun.SafeQuery("t.is_group_message IN (?, ?)", false, true))
+		c.when("t.is_group_message IN (?, ?)", false, true)
 	}
 	if f.IsSystemMessage != nil {
-		c.and(bun.SafeQuery("t.is_system_message = ?", *f.IsSystemMessage))
+		c.when("t.is_system_message = ?", *f.IsSystemMessage)
 	}
 	for _, date := range []struct {
 		column string
@@ -63,9 +61,9 @@ func (f MessageFilter) conditions(engine Engine) (c conditions) {
 		switch {
 		case date.has == nil:
 		case *date.has:
-			c.and(bun.SafeQuery("? IS NOT NULL", bun.Ident(date.column)))
+			c.when(date.column + " IS NOT NULL")
 		default:
-			c.and(bun.SafeQuery("? IS NULL", bun.Ident(date.column)))
+			c.when(date.column + " IS NULL")
 		}
 	}
 	c.and(f.DeliveryDate.conditions("t.delivery_date")...)
@@ -103,27 +101,19 @@ func (f MessageFilter) kinds() []MessageFilter {
 
 // selected returns a query for the messages that match. The index of the kinds has the messages of each kind in the order
 // of their delivery; those of several kinds are put together one after the other.
-func (f MessageFilter) selected(r Reader, rows *[]messageRow) *bun.SelectQuery {
+func (f MessageFilter) selected() sqldb.SQL {
 	if !f.byKind() {
-		return whereAll(r.NewSelect().Model(rows), f.conditions(r.Engine()))
+		return messages.selected(f.conditions())
 	}
 	kinds := f.kinds()
 	if len(kinds) == 1 {
-		return whereAll(r.NewSelect().Model(rows), kinds[0].conditions(r.Engine()))
+		return messages.selected(kinds[0].conditions())
 	}
-	var parts []schema.QueryAppender
-	for _, kind := range kinds {
-		parts = append(parts, bun.SafeQuery("?", whereAll(r.NewSelect().Model((*messageRow)(nil)), kind.conditions(r.Engine()))))
+	parts := make([]sqldb.SQL, len(kinds))
+	for i, kind := range kinds {
+		parts[i] = messages.selected(kind.conditions())
 	}
-	return r.NewSelect().Model(rows).ModelTableExpr("(?"+strings.Repeat(" UNION ALL ?", len(parts)-1)+") AS t", toAny(parts)...)
-}
-
-func toAny[T any](list []T) []any {
-	values := make([]any, len(list))
-	for i, value := range list {
-		values[i] = value
-	}
-	return values
+	return sqldb.New("SELECT "+messages.list("t")+" FROM (?) AS t", sqldb.Join(parts, " UNION ALL "))
 }
 
 // order returns the columns by which messages in no particular order are ordered.
@@ -137,25 +127,23 @@ func (f MessageFilter) order() []string {
 
 // FindMessages returns the messages that match the filter.
 func FindMessages(ctx context.Context, r Reader, filter MessageFilter, order MessageOrder, page Page) ([]Message, error) {
-	var rows []messageRow
-	query := filter.selected(r, &rows)
+	columns := filter.order()
 	switch order {
 	case MessagesOldestFirst:
-		query = pageOf(query, page, "t.delivery_date", "t.id")
+		columns = []string{"t.delivery_date", "t.id"}
 	case MessagesNewestFirst:
-		query = pageOf(query.OrderExpr("t.delivery_date DESC, t.id DESC"), page)
-	default:
-		query = pageOf(query, page, filter.order()...)
+		columns = []string{"t.delivery_date DESC", "t.id DESC"}
 	}
-	if err := query.Scan(ctx); err != nil {
-		return nil, fmt.Errorf("find messages: %w", translate(err))
+	found, err := messages.read(ctx, r, pageOf(filter.selected(), page, columns...))
+	if err != nil {
+		return nil, fmt.Errorf("find messages: %w", err)
 	}
-	return messages(rows)
+	return found, nil
 }
 
 // CountMessages returns how many messages match the filter.
 func CountMessages(ctx context.Context, r Reader, filter MessageFilter) (int64, error) {
-	return countRows(ctx, r, "message", filter.conditions(r.Engine()))
+	return countRows(ctx, r, "message", filter.conditions())
 }
 
 // CountMessageSenders returns how many different senders the messages have that match the filter.
@@ -170,20 +158,19 @@ func CountMessageTargets(ctx context.Context, r Reader, filter MessageFilter) (i
 
 func countDistinct(ctx context.Context, r Reader, column string, filter MessageFilter) (int64, error) {
 	var count int64
-	query := r.NewSelect().TableExpr("message AS t").ColumnExpr("count(DISTINCT ?)", bun.Ident(column))
-	if err := whereAll(query, filter.conditions(r.Engine())).Scan(ctx, &count); err != nil {
-		return 0, fmt.Errorf("count distinct %q of messages: %w", column, translate(err))
+	err := sqldb.First(ctx, r, sqldb.New("SELECT count(DISTINCT "+column+") FROM message AS t?", filter.conditions().clause()), &count)
+	if err != nil {
+		return 0, fmt.Errorf("count distinct %q of messages: %w", column, err)
 	}
 	return count, nil
 }
 
 // HasPrivateMessage reports whether a user ever sent another one a private message that is still there.
 func HasPrivateMessage(ctx context.Context, r Reader, sender, target int64) (bool, error) {
-	query := r.NewSelect().TableExpr("message AS t").ColumnExpr("1").
-		Where("t.sender_id = ?", sender).Where("t.target_id = ?", target).Where("NOT t.is_group_message").Limit(1)
-	var found []int64
-	if err := query.Scan(ctx, &found); err != nil {
-		return false, fmt.Errorf("look for a private message: %w", translate(err))
+	found, err := sqldb.List[int64](ctx, r, sqldb.New(
+		"SELECT 1 FROM message AS t WHERE t.sender_id = ? AND t.target_id = ? AND NOT t.is_group_message LIMIT 1", sender, target))
+	if err != nil {
+		return false, fmt.Errorf("look for a private message: %w", err)
 	}
 	return len(found) > 0, nil
 }
@@ -191,13 +178,13 @@ func HasPrivateMessage(ctx context.Context, r Reader, sender, target int64) (boo
 // FindMessagesBefore returns messages that were delivered before a date, the oldest first, from behind a given one, at
 // most limit of them.
 func FindMessagesBefore(ctx context.Context, r Reader, date time.Time, after *Message, limit int) ([]Message, error) {
-	var rows []messageRow
-	query := r.NewSelect().Model(&rows).Where("t.delivery_date < ?", date.UnixMilli())
+	c := where("t.delivery_date < ?", date.UnixMilli())
 	if after != nil {
-		query = query.Where("(t.delivery_date, t.id) > (?, ?)", after.DeliveryDate.UnixMilli(), after.ID)
+		c.when("(t.delivery_date, t.id) > (?, ?)", after.DeliveryDate.UnixMilli(), after.ID)
 	}
-	if err := pageOf(query, Page{Limit: limit}, "t.delivery_date", "t.id").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("find old messages: %w", translate(err))
+	found, err := messages.find(ctx, r, c, Page{Limit: limit}, "t.delivery_date", "t.id")
+	if err != nil {
+		return nil, fmt.Errorf("find old messages: %w", err)
 	}
-	return messages(rows)
+	return found, nil
 }

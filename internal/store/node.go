@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uptrace/bun"
+	"example.org/app/internal/store/sqldb"
 )
 
 // ErrFenced means that another leader has taken over since the fencing number was given out.
@@ -22,33 +22,18 @@ type NodeNumber struct {
 	Floor, HighWater time.Time
 }
 
-type nodeNumberRow struct {
-	bun.BaseModel `bun:"table:node_number,alias:n"`
-	Number        int    `bun:"number,pk"`
-	Holder        string `bun:"holder"`
-	Expires       int64  `bun:"expires"`
-	HighWater     int64  `bun:"high_water"`
-}
-
-type leaderFenceRow struct {
-	bun.BaseModel `bun:"table:leader_fence,alias:l"`
-	Name          string `bun:"name,pk"`
-	Value         int64  `bun:"value"`
-	Holder        string `bun:"holder"`
-}
-
 // leaderFence is the name of the one row of its table.
 const leaderFence = "leader"
 
 // clock returns the time of the one clock that all users of the database share: that of the PostgreSQL server, or of
 // the machine that a SQLite file is on.
 func clock(ctx context.Context, r Reader) (int64, error) {
-	if r.Engine() != PostgreSQL {
+	if sqldb.EngineOf(r) != PostgreSQL {
 		return time.Now().UnixMilli(), nil
 	}
 	var now int64
-	err := r.NewSelect().ColumnExpr("(extract(epoch FROM clock_timestamp()) * 1000)::bigint").Scan(ctx, &now)
-	return now, translate(err)
+	err := sqldb.First(ctx, r, sqldb.New("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"), &now)
+	return now, err
 }
 
 // TakenNodeNumbers returns the numbers whose lease has not ended, or ended less than margin ago, in ascending order.
@@ -57,11 +42,9 @@ func TakenNodeNumbers(ctx context.Context, r Reader, margin time.Duration) ([]in
 	if err != nil {
 		return nil, fmt.Errorf("read the database's clock: %w", err)
 	}
-	var taken []int
-	err = r.NewSelect().Model((*nodeNumberRow)(nil)).Column("number").
-		Where("n.expires > ?", now-margin.Milliseconds()).OrderExpr("n.number ASC").Scan(ctx, &taken)
+	taken, err := sqldb.List[int](ctx, r, sqldb.New("SELECT number FROM node_number WHERE expires > ? ORDER BY number", now-margin.Milliseconds()))
 	if err != nil {
-		return nil, fmt.Errorf("read taken node numbers: %w", translate(err))
+		return nil, fmt.Errorf("read taken node numbers: %w", err)
 	}
 	return taken, nil
 }
@@ -77,29 +60,29 @@ func LeaseNodeNumber(ctx context.Context, tx Tx, number int, holder string, now 
 	if err != nil {
 		return NodeNumber{}, false, fmt.Errorf("lease node number %d: %w", number, err)
 	}
-	var rows []nodeNumberRow
-	if err := tx.NewSelect().Model(&rows).Where("n.number = ?", number).Scan(ctx); err != nil {
-		return NodeNumber{}, false, fmt.Errorf("lease node number %d: %w", number, translate(err))
-	}
+	var lastHolder string
+	var expires, lastHighWater int64
+	err = sqldb.First(ctx, tx, sqldb.New("SELECT holder, expires, high_water FROM node_number WHERE number = ?", number), &lastHolder, &expires, &lastHighWater)
 	floor := now.UnixMilli()
-	if len(rows) > 0 {
-		if rows[0].Holder != holder && rows[0].Expires > clockNow-margin.Milliseconds() {
-			return NodeNumber{}, false, nil
-		}
-		floor = max(floor, rows[0].HighWater)
+	switch {
+	case errors.Is(err, ErrNotFound):
+	case err != nil:
+		return NodeNumber{}, false, fmt.Errorf("lease node number %d: %w", number, err)
+	case lastHolder != holder && expires > clockNow-margin.Milliseconds():
+		return NodeNumber{}, false, nil
+	default:
+		floor = max(floor, lastHighWater)
 	}
-	row := nodeNumberRow{
-		Number: number, Holder: holder, Expires: clockNow + lease.Milliseconds(), HighWater: floor + span.Milliseconds(),
-	}
-	_, err = tx.NewInsert().Model(&row).On("CONFLICT (number) DO UPDATE").
-		Set("holder = EXCLUDED.holder").Set("expires = EXCLUDED.expires").Set("high_water = EXCLUDED.high_water").
-		Returning("NULL").Exec(ctx)
+	highWater := floor + span.Milliseconds()
+	_, err = sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO node_number (number, holder, expires, high_water) VALUES (?, ?, ?, ?) ON CONFLICT (number) "+
+		"DO UPDATE SET holder = excluded.holder, expires = excluded.expires, high_water = excluded.high_water",
+		number, holder, clockNow+lease.Milliseconds(), highWater))
 	if err != nil {
 		return NodeNumber{}, false, fmt.Errorf("lease node number %d: %w", number, err)
 	}
 	return NodeNumber{
 		Number: number, Holder: holder,
-		Floor: time.UnixMilli(floor).UTC(), HighWater: time.UnixMilli(row.HighWater).UTC(),
+		Floor: time.UnixMilli(floor).UTC(), HighWater: time.UnixMilli(highWater).UTC(),
 	}, true, nil
 }
 
@@ -111,22 +94,19 @@ func RenewNodeNumber(ctx context.Context, tx Tx, number int, holder string, high
 		return false, fmt.Errorf("renew node number %d: %w", number, err)
 	}
 	mark := highWater.UnixMilli()
-	result, err := tx.NewUpdate().Model((*nodeNumberRow)(nil)).Set("expires = ?", now+lease.Milliseconds()).
-		Set("high_water = CASE WHEN n.high_water > ? THEN n.high_water ELSE ? END", mark, mark).
-		Where("n.number = ?", number).Where("n.holder = ?", holder).Exec(ctx)
+	count, err := sqldb.Exec(ctx, tx, sqldb.New("UPDATE node_number SET expires = ?, high_water = CASE WHEN high_water > ? THEN high_water ELSE ? END "+
+		"WHERE number = ? AND holder = ?", now+lease.Milliseconds(), mark, mark, number, holder))
 	if err != nil {
 		return false, fmt.Errorf("renew node number %d: %w", number, err)
 	}
-	count, err := result.RowsAffected()
-	return count > 0, err
+	return count > 0, nil
 }
 
 // ReleaseNodeNumber ends the lease of the number, so that it is free at once. highWater is above every id that the
 // holder made. A number that somebody else has by now is left alone.
 func ReleaseNodeNumber(ctx context.Context, tx Tx, number int, holder string, highWater time.Time) error {
-	_, err := tx.NewUpdate().Model((*nodeNumberRow)(nil)).Set("expires = 0").Set("holder = ''").
-		Set("high_water = ?", highWater.UnixMilli()).
-		Where("n.number = ?", number).Where("n.holder = ?", holder).Exec(ctx)
+	_, err := sqldb.Exec(ctx, tx, sqldb.New("UPDATE node_number SET expires = 0, holder = '', high_water = ? WHERE number = ? AND holder = ?",
+		highWater.UnixMilli(), number, holder))
 	if err != nil {
 		return fmt.Errorf("release node number %d: %w", number, err)
 	}
@@ -136,14 +116,11 @@ func ReleaseNodeNumber(ctx context.Context, tx Tx, number int, holder string, hi
 // LeaderFence returns the fencing number that was given out last, 0 if there was none, and who got it; the holder is
 // empty when it has resigned.
 func LeaderFence(ctx context.Context, r Reader) (fence int64, holder string, err error) {
-	var rows []leaderFenceRow
-	if err := r.NewSelect().Model(&rows).Where("l.name = ?", leaderFence).Scan(ctx); err != nil {
-		return 0, "", fmt.Errorf("read the leader's fence: %w", translate(err))
+	err = sqldb.First(ctx, r, sqldb.New("SELECT value, holder FROM leader_fence WHERE name = ?", leaderFence), &fence, &holder)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return 0, "", fmt.Errorf("read the leader's fence: %w", err)
 	}
-	if len(rows) == 0 {
-		return 0, "", nil
-	}
-	return rows[0].Value, rows[0].Holder, nil
+	return fence, holder, nil
 }
 
 // TakeLead gives the next fencing number to holder if the last one is still the expected one. Otherwise somebody else
@@ -153,19 +130,17 @@ func TakeLead(ctx context.Context, tx Tx, expected int64, holder string) (fence 
 	if err != nil || last != expected {
 		return 0, false, err
 	}
-	row := leaderFenceRow{Name: leaderFence, Value: last + 1, Holder: holder}
-	_, err = tx.NewInsert().Model(&row).On("CONFLICT (name) DO UPDATE").
-		Set("value = EXCLUDED.value").Set("holder = EXCLUDED.holder").Returning("NULL").Exec(ctx)
+	_, err = sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO leader_fence (name, value, holder) VALUES (?, ?, ?) "+
+		"ON CONFLICT (name) DO UPDATE SET value = excluded.value, holder = excluded.holder", leaderFence, last+1, holder))
 	if err != nil {
 		return 0, false, fmt.Errorf("take the lead: %w", err)
 	}
-	return row.Value, true, nil
+	return last + 1, true, nil
 }
 
 // ReleaseLead notes that the leader with this fencing number has resigned. The number stays used.
 func ReleaseLead(ctx context.Context, tx Tx, fence int64) error {
-	_, err := tx.NewUpdate().Model((*leaderFenceRow)(nil)).Set("holder = ''").
-		Where("l.name = ?", leaderFence).Where("l.value = ?", fence).Exec(ctx)
+	_, err := sqldb.Exec(ctx, tx, sqldb.New("UPDATE leader_fence SET holder = '' WHERE name = ? AND value = ?", leaderFence, fence))
 	if err != nil {
 		return fmt.Errorf("release the lead: %w", err)
 	}

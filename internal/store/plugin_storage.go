@@ -8,37 +8,27 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/uptrace/bun"
+	"example.org/app/internal/store/sqldb"
 )
-
-type pluginStorageRow struct {
-	bun.BaseModel `bun:"table:plugin_storage,alias:p"`
-	PluginID      string `bun:"plugin_id,pk"`
-	Name          string `bun:"name,pk"`
-	Value         []byte `bun:"value"`
-}
 
 // FindPluginValue returns what a plugin keeps under a name. A name that it does not use is an ErrNotFound.
 func FindPluginValue(ctx context.Context, r Reader, pluginID, name string) ([]byte, error) {
-	var rows []pluginStorageRow
-	err := r.NewSelect().Model(&rows).Where("p.plugin_id = ?", pluginID).Where("p.name = ?", name).Scan(ctx)
-	if err == nil && len(rows) == 0 {
-		err = ErrNotFound
-	}
+	var value blob
+	err := sqldb.First(ctx, r, sqldb.New("SELECT value FROM plugin_storage WHERE plugin_id = ? AND name = ?", pluginID, name), &value)
 	if err != nil {
 		return nil, fmt.Errorf("find value %q of plugin %q: %w", name, pluginID, err)
 	}
-	return rows[0].Value, nil
+	return value, nil
 }
 
 // FindPluginNames returns the names that begin with a prefix under which a plugin keeps values, sorted by their bytes.
 func FindPluginNames(ctx context.Context, r Reader, pluginID, prefix string) ([]string, error) {
-	names := []string{}
-	query := r.NewSelect().Model((*pluginStorageRow)(nil)).Column("name").Where("p.plugin_id = ?", pluginID)
+	query := sqldb.New("SELECT name FROM plugin_storage WHERE plugin_id = ?", pluginID)
 	if prefix != "" {
-		query = query.Where("substr(p.name, 1, ?) = ?", utf8.RuneCountInString(prefix), prefix)
+		query = query.And(" AND substr(name, 1, ?) = ?", utf8.RuneCountInString(prefix), prefix)
 	}
-	if err := query.Scan(ctx, &names); err != nil {
+	names, err := sqldb.List[string](ctx, r, query)
+	if err != nil {
 		return nil, fmt.Errorf("find names of plugin %q: %w", pluginID, err)
 	}
 	slices.Sort(names) // Engines differ in how they sort text.
@@ -54,8 +44,8 @@ type PluginStorageSize struct {
 // FindPluginStorageSize returns how much a plugin keeps under other names than one.
 func FindPluginStorageSize(ctx context.Context, r Reader, pluginID, except string) (PluginStorageSize, error) {
 	var size PluginStorageSize
-	err := r.NewSelect().Model((*pluginStorageRow)(nil)).ColumnExpr("count(*), coalesce(sum(length(p.value)), 0)").
-		Where("p.plugin_id = ?", pluginID).Where("p.name <> ?", except).Scan(ctx, &size.Values, &size.Bytes)
+	err := sqldb.First(ctx, r, sqldb.New("SELECT count(*), coalesce(sum(length(value)), 0) FROM plugin_storage WHERE plugin_id = ? AND name <> ?",
+		pluginID, except), &size.Values, &size.Bytes)
 	if err != nil {
 		return size, fmt.Errorf("measure what plugin %q keeps: %w", pluginID, err)
 	}
@@ -64,8 +54,9 @@ func FindPluginStorageSize(ctx context.Context, r Reader, pluginID, except strin
 
 // PutPluginValue keeps a value under a name, in the place of one that is there.
 func PutPluginValue(ctx context.Context, tx Tx, pluginID, name string, value []byte) error {
-	row := pluginStorageRow{PluginID: pluginID, Name: name, Value: bytesOf(value)}
-	if _, err := tx.NewInsert().Model(&row).On("CONFLICT (plugin_id, name) DO UPDATE").Set("value = excluded.value").Exec(ctx); err != nil {
+	_, err := sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO plugin_storage (plugin_id, name, value) VALUES (?, ?, ?) "+
+		"ON CONFLICT (plugin_id, name) DO UPDATE SET value = excluded.value", pluginID, name, bytesOf(value)))
+	if err != nil {
 		return fmt.Errorf("keep value %q of plugin %q: %w", name, pluginID, err)
 	}
 	return nil
@@ -73,10 +64,6 @@ func PutPluginValue(ctx context.Context, tx Tx, pluginID, name string, value []b
 
 // DeletePluginValue forgets a value and reports whether there was one.
 func DeletePluginValue(ctx context.Context, tx Tx, pluginID, name string) (bool, error) {
-	result, err := tx.NewDelete().Model((*pluginStorageRow)(nil)).Where("plugin_id = ?", pluginID).Where("name = ?", name).Exec(ctx)
-	if err != nil {
-		return false, fmt.Errorf("delete value %q of plugin %q: %w", name, pluginID, err)
-	}
-	n, err := result.RowsAffected()
+	n, err := deleteRows(ctx, tx, "plugin_storage", where("t.plugin_id = ? AND t.name = ?", pluginID, name))
 	return n > 0, err
 }

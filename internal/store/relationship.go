@@ -8,8 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/schema"
+	"example.org/app/internal/store/sqldb"
 )
 
 // A RelationshipKey names what one user knows about another.
@@ -54,45 +53,22 @@ type RelationshipChange struct {
 
 const relationshipTable = "relationship"
 
-type relationshipRow struct {
-	bun.BaseModel     `bun:"table:relationship,alias:t"`
-	OwnerID           int64   `bun:"owner_id,pk"`
-	RelatedUserID     int64   `bun:"related_user_id,pk"`
-	Name              *string `bun:"name"`
-	BlockDate         *int64  `bun:"block_date"`
-	EstablishmentDate int64   `bun:"establishment_date"`
-}
-
-func newRelationshipRow(r Relationship) relationshipRow {
-	return relationshipRow{
-		OwnerID: r.OwnerID, RelatedUserID: r.RelatedUserID, Name: r.Name,
-		BlockDate: millisOrNull(r.BlockDate), EstablishmentDate: r.EstablishmentDate.UnixMilli(),
-	}
-}
-
-func (row relationshipRow) relationship() Relationship {
-	return Relationship{
-		RelationshipKey: RelationshipKey{row.OwnerID, row.RelatedUserID}, Name: row.Name,
-		BlockDate: timeOrNil(row.BlockDate), EstablishmentDate: time.UnixMilli(row.EstablishmentDate).UTC(),
-	}
-}
+var relationships = newTable(relationshipTable, "owner_id related_user_id name block_date establishment_date", func(r *Relationship) []any {
+	return []any{&r.OwnerID, &r.RelatedUserID, &r.Name, optionalMillis{&r.BlockDate}, (*millis)(&r.EstablishmentDate)}
+})
 
 // relationshipIn is the condition that a row of a table that is called t belongs to one of the keys.
-func relationshipIn(engine Engine, keys []RelationshipKey) conditions {
-	pairs := make([]Pair, len(keys))
+func relationshipIn(keys []RelationshipKey) conditions {
+	pairs := make([]sqldb.Pair, len(keys))
 	for i, key := range keys {
-		pairs[i] = Pair{key.OwnerID, key.RelatedUserID}
+		pairs[i] = sqldb.Pair{key.OwnerID, key.RelatedUserID}
 	}
-	return conditions{InPairs(engine, [2]string{"t.owner_id", "t.related_user_id"}, pairs)}
+	return conditions{sqldb.InPairs("t.owner_id", "t.related_user_id", pairs)}
 }
 
 // InsertRelationships stores new relationships, which are in no group yet. A key that exists is an ErrDuplicateKey.
-func InsertRelationships(ctx context.Context, tx Tx, relationships ...Relationship) error {
-	rows := make([]relationshipRow, len(relationships))
-	for i, relationship := range relationships {
-		rows[i] = newRelationshipRow(relationship)
-	}
-	if err := insertRows(ctx, tx, rows); err != nil {
+func InsertRelationships(ctx context.Context, tx Tx, list ...Relationship) error {
+	if err := relationships.insert(ctx, tx, list...); err != nil {
 		return fmt.Errorf("insert relationships: %w", err)
 	}
 	return nil
@@ -100,31 +76,29 @@ func InsertRelationships(ctx context.Context, tx Tx, relationships ...Relationsh
 
 // Befriend stores a relationship or, if it exists, removes its block. It reports whether anything changed.
 func Befriend(ctx context.Context, tx Tx, relationship Relationship) (changed bool, err error) {
-	row := newRelationshipRow(relationship)
-	row.BlockDate = nil
-	result, err := tx.NewInsert().Model(&row).On("CONFLICT (owner_id, related_user_id) DO UPDATE").Set("block_date = NULL").
-		Where("t.block_date IS NOT NULL").Returning("NULL").Exec(ctx)
+	relationship.BlockDate = nil
+	count, err := relationships.put(ctx, tx, []Relationship{relationship},
+		"(owner_id, related_user_id) DO UPDATE SET block_date = NULL WHERE t.block_date IS NOT NULL")
 	if err != nil {
 		return false, fmt.Errorf("befriend user %d: %w", relationship.RelatedUserID, err)
 	}
-	count, err := result.RowsAffected()
-	return count > 0, err
+	return count > 0, nil
 }
 
-func (f RelationshipFilter) conditions(engine Engine) conditions {
+func (f RelationshipFilter) conditions() conditions {
 	var list conditions
-	anyOf(&list, engine, "t.owner_id", f.OwnerIDs)
-	anyOf(&list, engine, "t.related_user_id", f.RelatedUserIDs)
+	anyOf(&list, "t.owner_id", f.OwnerIDs)
+	anyOf(&list, "t.related_user_id", f.RelatedUserIDs)
 	switch {
 	case f.byGroup():
-		list.and(bun.SafeQuery("m.group_index = ? AND t.owner_id = m.owner_id AND t.related_user_id = m.related_user_id", f.GroupIndexes[0]))
+		list.when("m.group_index = ? AND t.owner_id = m.owner_id AND t.related_user_id = m.related_user_id", f.GroupIndexes[0])
 	case len(f.GroupIndexes) > 0:
-		list.and(f.groupCondition(engine))
+		list.and(f.groupCondition())
 	}
 	if f.IsBlocked != nil && *f.IsBlocked {
-		list.and(bun.SafeQuery("t.block_date IS NOT NULL"))
+		list.when("t.block_date IS NOT NULL")
 	} else if f.IsBlocked != nil {
-		list.and(bun.SafeQuery("t.block_date IS NULL"))
+		list.when("t.block_date IS NULL")
 	}
 	list.and(f.Establishment.conditions("t.establishment_date")...)
 	return list
@@ -132,13 +106,13 @@ func (f RelationshipFilter) conditions(engine Engine) conditions {
 
 // groupCondition asks for each relationship whether it is in one of the groups if other fields select few of them, and
 // otherwise collects those who are.
-func (f RelationshipFilter) groupCondition(engine Engine) schema.QueryAppender {
-	groups := In(engine, "m.group_index", f.GroupIndexes)
+func (f RelationshipFilter) groupCondition() sqldb.SQL {
+	groups := sqldb.In("m.group_index", f.GroupIndexes)
 	if f.few() {
-		return bun.SafeQuery("EXISTS (SELECT 1 FROM relationship_group_member AS m "+
+		return sqldb.New("EXISTS (SELECT 1 FROM relationship_group_member AS m "+
 			"WHERE m.owner_id = t.owner_id AND m.related_user_id = t.related_user_id AND ?)", groups)
 	}
-	return bun.SafeQuery("(t.owner_id, t.related_user_id) IN (SELECT m.owner_id, m.related_user_id FROM relationship_group_member AS m WHERE ?)", groups)
+	return sqldb.New("(t.owner_id, t.related_user_id) IN (SELECT m.owner_id, m.related_user_id FROM relationship_group_member AS m WHERE ?)", groups)
 }
 
 // few reports whether fields other than the groups lead to the relationships.
@@ -163,56 +137,49 @@ func (f RelationshipFilter) order(table string) []string {
 }
 
 // page returns a query for a page of the relationships that match.
-func (f RelationshipFilter) page(r Reader, page Page) *bun.SelectQuery {
-	query := r.NewSelect().TableExpr(f.from()).ColumnExpr("t.owner_id, t.related_user_id, t.name, t.block_date, t.establishment_date")
+func (f RelationshipFilter) page(page Page) sqldb.SQL {
 	order := f.order("t")
 	if f.byGroup() {
 		order = f.order("m")
 	}
-	return pageOf(whereAll(query, f.conditions(r.Engine())), page, order...)
+	return pageOf(sqldb.New("SELECT "+relationships.list("t")+" FROM "+f.from()+"?", f.conditions().clause()), page, order...)
 }
 
 // FindRelationships returns the relationships that match the filter, ordered by the establishment date, if the filter asks
 // for it, owner and related user.
 func FindRelationships(ctx context.Context, r Reader, filter RelationshipFilter, page Page) ([]Relationship, error) {
-	var rows []relationshipRow
-	if err := filter.page(r, page).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("find relationships: %w", translate(err))
+	found, err := relationships.read(ctx, r, filter.page(page))
+	if err != nil {
+		return nil, fmt.Errorf("find relationships: %w", err)
 	}
-	relationships := make([]Relationship, len(rows))
-	for i, row := range rows {
-		relationships[i] = row.relationship()
-	}
-	return relationships, nil
+	return found, nil
 }
 
 // FindRelationshipsWithGroups is FindRelationships with the groups of each, in one statement.
 func FindRelationshipsWithGroups(ctx context.Context, r Reader, filter RelationshipFilter, page Page) ([]Relationship, error) {
-	var rows []struct {
-		relationshipRow
-		GroupIndex sql.NullInt32 `bun:"group_index"`
-	}
-	query := r.NewSelect().
-		TableExpr("(?) AS t", filter.page(r, page)).
-		ColumnExpr("t.owner_id, t.related_user_id, t.name, t.block_date, t.establishment_date, m.group_index").
-		Join("LEFT JOIN relationship_group_member AS m ON m.owner_id = t.owner_id AND m.related_user_id = t.related_user_id")
-	if err := pageOf(query, Page{}, append(filter.order("t"), "m.group_index")...).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("find relationships with their groups: %w", translate(err))
-	}
-	relationships := []Relationship{}
-	for _, row := range rows {
-		key := RelationshipKey{row.OwnerID, row.RelatedUserID}
-		if len(relationships) == 0 || relationships[len(relationships)-1].RelationshipKey != key {
-			relationship := row.relationship()
-			relationship.GroupIndexes = []int32{}
-			relationships = append(relationships, relationship)
+	found := []Relationship{}
+	statement := sqldb.New("SELECT "+relationships.list("t")+", m.group_index FROM (?) AS t "+
+		"LEFT JOIN relationship_group_member AS m ON m.owner_id = t.owner_id AND m.related_user_id = t.related_user_id", filter.page(page))
+	statement = pageOf(statement, Page{}, append(filter.order("t"), "m.group_index")...)
+	err := sqldb.Query(ctx, r, statement, func(row sqldb.Row) error {
+		relationship := Relationship{GroupIndexes: []int32{}}
+		var index sql.NullInt32
+		if err := row.Scan(append(relationships.fields(&relationship), &index)...); err != nil {
+			return err
 		}
-		if row.GroupIndex.Valid {
-			last := &relationships[len(relationships)-1]
-			last.GroupIndexes = append(last.GroupIndexes, row.GroupIndex.Int32)
+		if last := len(found) - 1; last < 0 || found[last].RelationshipKey != relationship.RelationshipKey {
+			found = append(found, relationship)
 		}
+		if index.Valid {
+			last := &found[len(found)-1]
+			last.GroupIndexes = append(last.GroupIndexes, index.Int32)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find relationships with their groups: %w", err)
 	}
-	return relationships, nil
+	return found, nil
 }
 
 // FindRelationship returns one relationship, or nil if there is none.
@@ -227,21 +194,17 @@ func FindRelationship(ctx context.Context, r Reader, key RelationshipKey) (*Rela
 // KnownUserIDsAfter returns the users whom the owner knows and has not blocked and whose ids are above a given one, in
 // ascending order, at most limit of them. A nil id stands for the beginning, a limit of 0 for none.
 func KnownUserIDsAfter(ctx context.Context, r Reader, owner int64, after *int64, limit int) ([]int64, error) {
-	query := r.NewSelect().TableExpr("relationship AS t").Where("t.owner_id = ?", owner).Where("t.block_date IS NULL")
-	return relatedUserIDsAfter(ctx, query, after, limit)
+	return relatedUserIDsAfter(ctx, r, relationshipTable, where("t.owner_id = ? AND t.block_date IS NULL", owner), after, limit)
 }
 
-func relatedUserIDsAfter(ctx context.Context, query *bun.SelectQuery, after *int64, limit int) ([]int64, error) {
-	ids := []int64{}
-	query = query.Column("t.related_user_id").OrderExpr("t.related_user_id ASC")
-	if limit > 0 {
-		query = query.Limit(int64(limit))
-	}
+func relatedUserIDsAfter(ctx context.Context, r Reader, table string, selected conditions, after *int64, limit int) ([]int64, error) {
 	if after != nil {
-		query = query.Where("t.related_user_id > ?", *after)
+		selected.when("t.related_user_id > ?", *after)
 	}
-	if err := query.Scan(ctx, &ids); err != nil {
-		return nil, fmt.Errorf("find ids of related users: %w", translate(err))
+	query := sqldb.New("SELECT t.related_user_id FROM "+table+" AS t?", selected.clause())
+	ids, err := sqldb.List[int64](ctx, r, pageOf(query, Page{Limit: limit}, "t.related_user_id"))
+	if err != nil {
+		return nil, fmt.Errorf("find ids of related users: %w", err)
 	}
 	return ids, nil
 }
@@ -250,16 +213,16 @@ func relatedUserIDsAfter(ctx context.Context, query *bun.SelectQuery, after *int
 func CountRelationships(ctx context.Context, r Reader, filter RelationshipFilter) (int64, error) {
 	if filter.byGroup() && filter.IsBlocked == nil {
 		// Every member is a related user.
-		return countRows(ctx, r, "relationship_group_member", conditions{bun.SafeQuery("t.group_index = ?", filter.GroupIndexes[0])})
+		return countRows(ctx, r, "relationship_group_member", where("t.group_index = ?", filter.GroupIndexes[0]))
 	}
-	return countFrom(ctx, r, filter.from(), filter.conditions(r.Engine()))
+	return countFrom(ctx, r, filter.from(), filter.conditions())
 }
 
 // UpdateRelationships changes the relationships with the given keys. Modified counts those that differ afterwards; the
 // owners of those are returned as well.
 func UpdateRelationships(ctx context.Context, tx Tx, keys []RelationshipKey, change RelationshipChange) (UpdateResult, []int64, error) {
-	where := relationshipIn(tx.Engine(), keys)
-	matched, err := countRows(ctx, tx, relationshipTable, where)
+	selected := relationshipIn(keys)
+	matched, err := countRows(ctx, tx, relationshipTable, selected)
 	if err != nil || matched == 0 {
 		return UpdateResult{}, nil, err
 	}
@@ -271,7 +234,7 @@ func UpdateRelationships(ctx context.Context, tx Tx, keys []RelationshipKey, cha
 	if change.EstablishmentDate != nil {
 		columns.set("establishment_date", change.EstablishmentDate.UnixMilli())
 	}
-	owners, err := columns.update(ctx, tx, relationshipTable, "owner_id", where)
+	owners, err := columns.update(ctx, tx, relationshipTable, "owner_id", selected)
 	if err != nil {
 		return UpdateResult{}, nil, err
 	}
@@ -281,29 +244,28 @@ func UpdateRelationships(ctx context.Context, tx Tx, keys []RelationshipKey, cha
 // DeleteRelationships deletes the relationships with the given keys and the memberships of those. It returns the keys of
 // what there was.
 func DeleteRelationships(ctx context.Context, tx Tx, keys []RelationshipKey) ([]RelationshipKey, error) {
-	return deleteRelationships(ctx, tx, relationshipIn(tx.Engine(), keys))
+	return deleteRelationships(ctx, tx, relationshipIn(keys))
 }
 
 // DeleteRelationshipsOfUsers deletes the relationships of the users in both directions, with the memberships of those.
 // It returns the keys of what there was.
 func DeleteRelationshipsOfUsers(ctx context.Context, tx Tx, userIDs []int64) ([]RelationshipKey, error) {
-	owned, err := deleteRelationships(ctx, tx, conditions{In(tx.Engine(), "t.owner_id", userIDs)})
+	owned, err := deleteRelationships(ctx, tx, in("t.owner_id", userIDs))
 	if err != nil {
 		return nil, err
 	}
-	others, err := deleteRelationships(ctx, tx, conditions{In(tx.Engine(), "t.related_user_id", userIDs)})
+	others, err := deleteRelationships(ctx, tx, in("t.related_user_id", userIDs))
 	return append(owned, others...), err
 }
 
-func deleteRelationships(ctx context.Context, tx Tx, where conditions) ([]RelationshipKey, error) {
-	var rows []relationshipRow
-	err := whereAll(tx.NewDelete().TableExpr("relationship AS t"), where).Returning("owner_id, related_user_id").Scan(ctx, &rows)
+func deleteRelationships(ctx context.Context, tx Tx, selected conditions) ([]RelationshipKey, error) {
+	gone, err := relationships.delete(ctx, tx, selected)
 	if err != nil {
-		return nil, fmt.Errorf("delete relationships: %w", translate(err))
+		return nil, fmt.Errorf("delete relationships: %w", err)
 	}
-	keys := make([]RelationshipKey, len(rows))
-	for i, row := range rows {
-		keys[i] = RelationshipKey{row.OwnerID, row.RelatedUserID}
+	keys := make([]RelationshipKey, len(gone))
+	for i, relationship := range gone {
+		keys[i] = relationship.RelationshipKey
 	}
 	return keys, nil
 }

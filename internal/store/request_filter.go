@@ -5,7 +5,7 @@ package store
 import (
 	"time"
 
-	"github.com/uptrace/bun"
+	"example.org/app/internal/store/sqldb"
 )
 
 // A StatusFilter selects requests by their status, taking into account that a request that nobody answered in time
@@ -17,7 +17,7 @@ type StatusFilter struct {
 	ExpiredBefore *time.Time
 }
 
-func (f StatusFilter) conditions(engine Engine) (c conditions) {
+func (f StatusFilter) conditions() (c conditions) {
 	if len(f.Statuses) == 0 {
 		return nil
 	}
@@ -35,19 +35,19 @@ func (f StatusFilter) conditions(engine Engine) (c conditions) {
 		}
 	}
 	if f.ExpiredBefore == nil || pending && expired {
-		anyOf(&c, engine, "t.status", numbers(f.Statuses))
+		anyOf(&c, "t.status", numbers(f.Statuses))
 		return c
 	}
 	limit := f.ExpiredBefore.UnixMilli()
 	switch {
 	case pending && len(stored) == 0:
-		c.and(bun.SafeQuery("t.status = ?", RequestPending), bun.SafeQuery("t.creation_date >= ?", limit))
+		c.when("t.status = ? AND t.creation_date >= ?", RequestPending, limit)
 	case pending:
-		c.and(bun.SafeQuery("(? OR (t.status = ? AND t.creation_date >= ?))", In(engine, "t.status", numbers(stored)), RequestPending, limit))
+		c.when("(? OR (t.status = ? AND t.creation_date >= ?))", sqldb.In("t.status", numbers(stored)), RequestPending, limit)
 	case expired:
-		c.and(bun.SafeQuery("(? OR (t.status = ? AND t.creation_date < ?))", In(engine, "t.status", numbers(stored)), RequestPending, limit))
+		c.when("(? OR (t.status = ? AND t.creation_date < ?))", sqldb.In("t.status", numbers(stored)), RequestPending, limit)
 	default:
-		anyOf(&c, engine, "t.status", numbers(stored))
+		anyOf(&c, "t.status", numbers(stored))
 	}
 	return c
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uptrace/bun"
+	"example.org/app/internal/store/sqldb"
 )
 
 // An AdminRole is a named set of permissions that administrators have.
@@ -36,87 +36,73 @@ type AdminRoleChange struct {
 	Permissions *[]string
 }
 
-type adminRoleRow struct {
-	bun.BaseModel `bun:"table:admin_role,alias:r"`
-	ID            int64  `bun:"id,pk"`
-	Name          string `bun:"name"`
-	Rank          int32  `bun:"rank"`
-	CreationDate  int64  `bun:"creation_date"`
+var adminRoles = newTable("admin_role", "id name rank creation_date", func(r *AdminRole) []any {
+	return []any{&r.ID, &r.Name, &r.Rank, (*millis)(&r.CreationDate)}
+})
+
+// An adminRolePermission is a permission of a role.
+type adminRolePermission struct {
+	roleID     int64
+	permission string
 }
 
-type adminRolePermissionRow struct {
-	bun.BaseModel `bun:"table:admin_role_permission,alias:p"`
-	RoleID        int64  `bun:"role_id,pk"`
-	Permission    string `bun:"permission,pk"`
-}
+var adminRolePermissions = newTable("admin_role_permission", "role_id permission", func(p *adminRolePermission) []any {
+	return []any{&p.roleID, &p.permission}
+})
 
 // InsertAdminRoles stores new roles. An id that exists is an ErrDuplicateKey.
 func InsertAdminRoles(ctx context.Context, tx Tx, roles ...AdminRole) error {
 	if len(roles) == 0 {
 		return nil
 	}
-	var rows []adminRoleRow
-	var permissions []adminRolePermissionRow
+	var permissions []adminRolePermission
 	for _, role := range roles {
-		rows = append(rows, adminRoleRow{ID: role.ID, Name: role.Name, Rank: role.Rank, CreationDate: role.CreationDate.UnixMilli()})
 		for _, permission := range uniqueSorted(role.Permissions) {
-			permissions = append(permissions, adminRolePermissionRow{RoleID: role.ID, Permission: permission})
+			permissions = append(permissions, adminRolePermission{role.ID, permission})
 		}
 	}
-	if err := insertRows(ctx, tx, rows); err != nil {
+	if err := adminRoles.insert(ctx, tx, roles...); err != nil {
 		return fmt.Errorf("insert admin roles: %w", err)
 	}
-	if err := insertRows(ctx, tx, permissions); err != nil {
+	if err := adminRolePermissions.insert(ctx, tx, permissions...); err != nil {
 		return fmt.Errorf("insert permissions of admin roles: %w", err)
 	}
 	return BumpRevision(ctx, tx, RevisionAdmin)
 }
 
-func (f AdminRoleFilter) apply(r Reader, query *bun.SelectQuery) *bun.SelectQuery {
-	if len(f.IDs) > 0 {
-		query = query.Where("?", In(r.Engine(), "r.id", f.IDs))
-	}
-	if len(f.Names) > 0 {
-		query = query.Where("?", In(r.Engine(), "r.name", f.Names))
-	}
-	if len(f.Ranks) > 0 {
-		query = query.Where("?", In(r.Engine(), "r.rank", f.Ranks))
-	}
+func (f AdminRoleFilter) conditions() (c conditions) {
+	anyOf(&c, "t.id", f.IDs)
+	anyOf(&c, "t.name", f.Names)
+	anyOf(&c, "t.rank", f.Ranks)
 	if len(f.Permissions) > 0 {
-		query = query.Where("r.id IN (SELECT p.role_id FROM admin_role_permission AS p WHERE ?)", In(r.Engine(), "p.permission", f.Permissions))
+		c.when("t.id IN (SELECT p.role_id FROM admin_role_permission AS p WHERE ?)", sqldb.In("p.permission", f.Permissions))
 	}
-	return query
+	return c
 }
 
 // FindAdminRoles returns the roles that match the filter, ordered by id, in one statement.
 func FindAdminRoles(ctx context.Context, r Reader, filter AdminRoleFilter, page Page) ([]AdminRole, error) {
-	selected := filter.apply(r, r.NewSelect().Model((*adminRoleRow)(nil)))
-	var rows []struct {
-		adminRoleRow
-		Permission sql.NullString `bun:"permission"`
-	}
-	// The permissions are sorted below: the order of text differs between engines and their settings.
-	err := r.NewSelect().
-		TableExpr("(?) AS r", page.apply(selected, "r.id")).
-		ColumnExpr("r.id, r.name, r.rank, r.creation_date, p.permission").
-		Join("LEFT JOIN admin_role_permission AS p ON p.role_id = r.id").
-		OrderExpr("r.id ASC").
-		Scan(ctx, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("find admin roles: %w", translate(err))
-	}
 	roles := []AdminRole{}
-	for _, row := range rows {
-		if len(roles) == 0 || roles[len(roles)-1].ID != row.ID {
-			roles = append(roles, AdminRole{
-				ID: row.ID, Name: row.Name, Rank: row.Rank, Permissions: []string{},
-				CreationDate: time.UnixMilli(row.CreationDate).UTC(),
-			})
+	// The permissions are sorted below: the order of text differs between engines and their settings.
+	statement := sqldb.New("SELECT "+adminRoles.list("r")+", p.permission FROM (?) AS r LEFT JOIN admin_role_permission AS p ON p.role_id = r.id ORDER BY r.id",
+		pageOf(adminRoles.selected(filter.conditions()), page, "t.id"))
+	err := sqldb.Query(ctx, r, statement, func(row sqldb.Row) error {
+		role := AdminRole{Permissions: []string{}}
+		var permission sql.NullString
+		if err := row.Scan(append(adminRoles.fields(&role), &permission)...); err != nil {
+			return err
 		}
-		if row.Permission.Valid {
-			role := &roles[len(roles)-1]
-			role.Permissions = append(role.Permissions, row.Permission.String)
+		if last := len(roles) - 1; last < 0 || roles[last].ID != role.ID {
+			roles = append(roles, role)
 		}
+		if permission.Valid {
+			last := &roles[len(roles)-1]
+			last.Permissions = append(last.Permissions, permission.String)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find admin roles: %w", err)
 	}
 	for i := range roles {
 		roles[i].Permissions = uniqueSorted(roles[i].Permissions)
@@ -126,32 +112,22 @@ func FindAdminRoles(ctx context.Context, r Reader, filter AdminRoleFilter, page 
 
 // CountAdminRoles returns how many roles match the filter.
 func CountAdminRoles(ctx context.Context, r Reader, filter AdminRoleFilter) (int64, error) {
-	var count int64
-	err := filter.apply(r, r.NewSelect().TableExpr("admin_role AS r").ColumnExpr("count(*)")).Scan(ctx, &count)
-	if err != nil {
-		return 0, fmt.Errorf("count admin roles: %w", translate(err))
-	}
-	return count, nil
+	return countRows(ctx, r, adminRoles.name, filter.conditions())
 }
 
 // UpdateAdminRoles changes the roles with the given ids. Modified counts those that differ afterwards.
 func UpdateAdminRoles(ctx context.Context, tx Tx, ids []int64, change AdminRoleChange) (UpdateResult, error) {
-	var existing []int64
-	err := tx.NewSelect().TableExpr("admin_role AS r").Column("r.id").Where("?", In(tx.Engine(), "r.id", ids)).Order("r.id").Scan(ctx, &existing)
+	existing, err := sqldb.List[int64](ctx, tx, sqldb.New("SELECT t.id FROM admin_role AS t WHERE ? ORDER BY t.id", sqldb.In("t.id", ids)))
 	if err != nil {
-		return UpdateResult{}, fmt.Errorf("find admin roles to update: %w", translate(err))
+		return UpdateResult{}, fmt.Errorf("find admin roles to update: %w", err)
 	}
 	if len(existing) == 0 {
 		return UpdateResult{}, nil
 	}
-	fields := fieldChanges{}
-	if change.Name != nil {
-		fields.add("name", *change.Name)
-	}
-	if change.Rank != nil {
-		fields.add("rank", *change.Rank)
-	}
-	modified, err := fields.update(ctx, tx, "admin_role", existing)
+	var columns columnChanges
+	setIf(&columns, "name", change.Name)
+	setIf(&columns, "rank", change.Rank)
+	modified, err := columns.update(ctx, tx, adminRoles.name, "id", in("t.id", existing))
 	if err == nil && change.Permissions != nil {
 		var replaced []int64
 		replaced, err = replacePermissions(ctx, tx, existing, uniqueSorted(*change.Permissions))
@@ -165,14 +141,13 @@ func UpdateAdminRoles(ctx context.Context, tx Tx, ids []int64, change AdminRoleC
 
 // replacePermissions gives every role exactly the wanted permissions and returns the roles for which that was a change.
 func replacePermissions(ctx context.Context, tx Tx, roles []int64, wanted []string) ([]int64, error) {
-	var rows []adminRolePermissionRow
-	err := tx.NewSelect().Model(&rows).Where("?", In(tx.Engine(), "p.role_id", roles)).Scan(ctx)
+	has, err := adminRolePermissions.find(ctx, tx, in("t.role_id", roles), Page{})
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	current := map[int64][]string{}
-	for _, row := range rows {
-		current[row.RoleID] = append(current[row.RoleID], row.Permission)
+	for _, p := range has {
+		current[p.roleID] = append(current[p.roleID], p.permission)
 	}
 	for role, permissions := range current {
 		current[role] = uniqueSorted(permissions)
@@ -181,16 +156,16 @@ func replacePermissions(ctx context.Context, tx Tx, roles []int64, wanted []stri
 	if len(changed) == 0 {
 		return nil, nil
 	}
-	if _, err := tx.NewDelete().TableExpr("admin_role_permission AS p").Where("?", In(tx.Engine(), "p.role_id", changed)).Exec(ctx); err != nil {
+	if _, err := deleteRows(ctx, tx, adminRolePermissions.name, in("t.role_id", changed)); err != nil {
 		return nil, err
 	}
-	var permissions []adminRolePermissionRow
+	var permissions []adminRolePermission
 	for _, role := range changed {
 		for _, permission := range wanted {
-			permissions = append(permissions, adminRolePermissionRow{RoleID: role, Permission: permission})
+			permissions = append(permissions, adminRolePermission{role, permission})
 		}
 	}
-	return changed, insertRows(ctx, tx, permissions)
+	return changed, adminRolePermissions.insert(ctx, tx, permissions...)
 }
 
 // DeleteAdminRoles deletes the roles with the given ids and returns how many there were. Administrators keep the ids

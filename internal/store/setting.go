@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/uptrace/bun"
 )
 
 // RevisionSetting is the revision of the cluster-wide settings.
@@ -24,30 +22,13 @@ type SettingRevision struct {
 	Changes    string
 }
 
-type settingRevisionRow struct {
-	bun.BaseModel `bun:"table:setting_revision,alias:s"`
-	Revision      int64  `bun:"revision,pk"`
-	AdminID       int64  `bun:"admin_id"`
-	ChangeDate    int64  `bun:"change_date"`
-	Action        string `bun:"action"`
-	Overrides     string `bun:"overrides"`
-	Changes       string `bun:"changes"`
-}
-
-func (row settingRevisionRow) revision() SettingRevision {
-	return SettingRevision{
-		Revision: row.Revision, AdminID: row.AdminID, ChangeDate: time.UnixMilli(row.ChangeDate).UTC(), Action: row.Action,
-		Overrides: row.Overrides, Changes: row.Changes,
-	}
-}
+var settingRevisions = newTable("setting_revision", "revision admin_id change_date action overrides changes", func(r *SettingRevision) []any {
+	return []any{&r.Revision, &r.AdminID, (*millis)(&r.ChangeDate), &r.Action, &r.Overrides, &r.Changes}
+})
 
 // InsertSettingRevision stores a change. A revision that exists is an ErrDuplicateKey.
 func InsertSettingRevision(ctx context.Context, tx Tx, r SettingRevision) error {
-	row := settingRevisionRow{
-		Revision: r.Revision, AdminID: r.AdminID, ChangeDate: r.ChangeDate.UnixMilli(), Action: r.Action,
-		Overrides: r.Overrides, Changes: r.Changes,
-	}
-	if _, err := tx.NewInsert().Model(&row).Exec(ctx); err != nil {
+	if err := settingRevisions.insert(ctx, tx, r); err != nil {
 		return fmt.Errorf("insert setting revision %d: %w", r.Revision, err)
 	}
 	return BumpRevision(ctx, tx, RevisionSetting)
@@ -55,47 +36,35 @@ func InsertSettingRevision(ctx context.Context, tx Tx, r SettingRevision) error 
 
 // FindSettingRevisions returns changes, the newest first.
 func FindSettingRevisions(ctx context.Context, r Reader, page Page) ([]SettingRevision, error) {
-	var rows []settingRevisionRow
-	query := r.NewSelect().Model(&rows).OrderExpr("s.revision DESC")
-	if page.Limit > 0 {
-		query = query.Limit(int64(page.Limit)).Offset(int64(max(page.Offset, 0)))
+	if page.Limit <= 0 {
+		page = Page{}
 	}
-	if err := query.Scan(ctx); err != nil {
+	found, err := settingRevisions.find(ctx, r, nil, page, "t.revision DESC")
+	if err != nil {
 		return nil, fmt.Errorf("find setting revisions: %w", err)
-	}
-	found := make([]SettingRevision, len(rows))
-	for i, row := range rows {
-		found[i] = row.revision()
 	}
 	return found, nil
 }
 
 // FindSettingRevision returns one change. One that does not exist is an ErrNotFound.
 func FindSettingRevision(ctx context.Context, r Reader, revision int64) (SettingRevision, error) {
-	var rows []settingRevisionRow
-	err := r.NewSelect().Model(&rows).Where("s.revision = ?", revision).Scan(ctx)
-	if err == nil && len(rows) == 0 {
+	found, err := settingRevisions.find(ctx, r, where("t.revision = ?", revision), Page{})
+	if err == nil && len(found) == 0 {
 		err = ErrNotFound
 	}
 	if err != nil {
 		return SettingRevision{}, fmt.Errorf("find setting revision %d: %w", revision, err)
 	}
-	return rows[0].revision(), nil
+	return found[0], nil
 }
 
 // CountSettingRevisions returns how many changes there are.
 func CountSettingRevisions(ctx context.Context, r Reader) (int64, error) {
-	n, err := r.NewSelect().Model((*settingRevisionRow)(nil)).Count(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("count setting revisions: %w", err)
-	}
-	return int64(n), nil
+	return countRows(ctx, r, settingRevisions.name, nil)
 }
 
 // DeleteSettingRevisions forgets the changes before a revision.
 func DeleteSettingRevisions(ctx context.Context, tx Tx, before int64) error {
-	if _, err := tx.NewDelete().Model((*settingRevisionRow)(nil)).Where("revision < ?", before).Exec(ctx); err != nil {
-		return fmt.Errorf("delete setting revisions before %d: %w", before, err)
-	}
-	return nil
+	_, err := deleteRows(ctx, tx, settingRevisions.name, where("t.revision < ?", before))
+	return err
 }

@@ -1,285 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package store keeps the data of the server in SQL: one schema and one set of functions over two engines, an
-// embedded SQLite file or a PostgreSQL server. It opens and migrates the database, runs transactions, translates the
-// drivers' errors and holds the repositories, which are plain functions over plain structs.
+// embedded SQLite file or a PostgreSQL server. It holds the repositories, which are plain functions over plain structs;
+// package sqldb below it opens the database and runs their statements.
 //
 // It is not the place for rules: who may do what, which values make sense and what follows from a change are decided
 // by the callers. Package storetest holds the suite that both engines must pass.
 package store
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
-	"log/slog"
-	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/uptrace/bun"
-
-	"example.org/app/internal/recording/event"
+	"example.org/app/internal/store/sqldb"
 )
 
-// An Engine is a kind of database.
-type Engine string
+// The database as callers see it. A Reader and a Tx are handed from DB.Read and DB.Write to the functions of this
+// package; nobody else can run statements with them.
+type (
+	DB                = sqldb.DB
+	Engine            = sqldb.Engine
+	Options           = sqldb.Options
+	Pool              = sqldb.Pool
+	Reader            = sqldb.Reader
+	Stats             = sqldb.Stats
+	Tx                = sqldb.Tx
+	WriteFunc         = sqldb.WriteFunc
+	DuplicateKeyError = sqldb.DuplicateKeyError
+	NewerError        = sqldb.NewerError
+)
+
+// A Key is a value that rows can be looked for by.
+type Key interface{ sqldb.Key }
 
 // The engines.
 const (
-	SQLite     Engine = "sqlite"
-	PostgreSQL Engine = "postgresql"
+	SQLite     = sqldb.SQLite
+	PostgreSQL = sqldb.PostgreSQL
 )
 
 // Defaults of the Options that are zero.
 const (
-	DefaultMaxConnections = 16
-	DefaultTimeout        = 10 * time.Second
-	DefaultLockTimeout    = 5 * time.Second
+	DefaultMaxConnections = sqldb.DefaultMaxConnections
+	DefaultTimeout        = sqldb.DefaultTimeout
+	DefaultLockTimeout    = sqldb.DefaultLockTimeout
 )
 
-// Options say which database to open and how long to wait for it.
-type Options struct {
-	// URL is sqlite:path/to/app.db, postgres://user:password@host:port/database or the same with postgresql.
-	// Databases in memory are refused: they would lose what they acknowledged.
-	URL string
-	// MaxConnections is the size of the PostgreSQL pool.
-	MaxConnections int
-	// Timeout bounds one Read, and one run of a Write function with its commit.
-	Timeout time.Duration
-	// LockTimeout bounds the wait for a database that another process has locked and for the migration of another
-	// process.
-	LockTimeout time.Duration
-	// Exclusive names a role that only one process at a time may have on an SQLite file. PostgreSQL, which is made for
-	// several machines, does not care.
-	Exclusive string
-	// Logger gets what an operator should know; nil is silence.
-	Logger *slog.Logger
-}
+// What can go wrong; see package sqldb.
+var (
+	ErrDuplicateKey = sqldb.ErrDuplicateKey
+	ErrForeignKey   = sqldb.ErrForeignKey
+	ErrInvalidValue = sqldb.ErrInvalidValue
+	ErrTimeout      = sqldb.ErrTimeout
+	ErrNotFound     = sqldb.ErrNotFound
+	ErrClosed       = sqldb.ErrClosed
+	ErrUnavailable  = sqldb.ErrUnavailable
+	ErrNested       = sqldb.ErrNested
+)
 
-// A WriteFunc is the body of a transaction. It may run more than once, because a transaction that lost against
-// another one is run again; so it must set what it returns rather than add to it and have no effect outside the
-// transaction. Its context does not end with the caller's, only after Options.Timeout; a function that ignores it and
-// waits for something else holds up every writer of a SQLite database. An error rolls back what the function did, and
-// only that.
-type WriteFunc func(ctx context.Context, tx Tx) error
+// Open connects to the database and brings the schema to the newest version; see sqldb.Open.
+func Open(ctx context.Context, o Options) (*DB, error) { return sqldb.Open(ctx, o) }
 
-// engine is what differs between SQLite and PostgreSQL.
-type engine interface {
-	// write runs fn in a transaction as described on DB.Write.
-	write(ctx context.Context, fn WriteFunc) error
-	// stop refuses new writes, fails those that have not started with ErrClosed and waits for the others.
-	stop()
-	// stats fills in the fields of Stats that are the engine's own.
-	stats(*Stats)
-	// close gives back the connections. It is called once, after stop and after the last read.
-	close() error
-}
+// Guarded reports whether the Write functions of a context run behind a guard; see sqldb.Guarded.
+func Guarded(ctx context.Context) bool { return sqldb.Guarded(ctx) }
 
-// A DB is an open database. It is safe for concurrent use.
-type DB struct {
-	kind     Engine
-	options  Options
-	engine   engine
-	read     *sql.DB
-	queries  queries
-	revision *sql.Stmt
-
-	mu     sync.Mutex
-	closed bool
-	reads  sync.WaitGroup
-}
-
-// Open connects to the database, creates the SQLite file and its folder if they are missing, and brings the schema to
-// the newest version. Several processes may do that at the same time. A database whose schema is newer than this
-// program is refused with a *NewerError. Every error is one line, names the database and holds no password.
-func Open(ctx context.Context, o Options) (*DB, error) {
-	if o.MaxConnections <= 0 {
-		o.MaxConnections = DefaultMaxConnections
-	}
-	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
-	o.LockTimeout = cmp.Or(max(o.LockTimeout, 0), DefaultLockTimeout)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	loc, err := parseURL(o.URL)
-	if err != nil {
-		return nil, err
-	}
-	open := openSQLite
-	if loc.engine == PostgreSQL {
-		open = openPostgres
-	}
-	db, err := open(ctx, loc, o)
-	if err != nil {
-		return nil, loc.failure(translate(err))
-	}
-	o.Logger.InfoContext(ctx, "opened the database", "engine", string(db.kind), "database", loc.name)
-	return db, nil
-}
-
-// newDB assembles a DB over an engine, the pool that its reads use and the one that Revision uses.
-func newDB(ctx context.Context, kind Engine, o Options, builder *bun.DB, read, revisions *sql.DB, e engine) (*DB, error) {
-	statement, err := revisions.PrepareContext(ctx, revisionQuery(kind))
-	if err != nil {
-		return nil, err
-	}
-	return &DB{
-		kind:     kind,
-		options:  o,
-		engine:   e,
-		read:     read,
-		queries:  queries{bun: builder, conn: readConn{db: read}, engine: kind},
-		revision: statement,
-	}, nil
-}
-
-// Close fails the writes that wait with ErrClosed, waits for the reads and writes that run and closes the
-// connections. Later calls of any method return ErrClosed; a second Close does nothing.
-func (db *DB) Close() error {
-	db.mu.Lock()
-	if db.closed {
-		db.mu.Unlock()
-		return nil
-	}
-	db.closed = true
-	db.mu.Unlock()
-	db.engine.stop()
-	db.reads.Wait()
-	err := db.revision.Close()
-	if closeErr := db.engine.close(); closeErr != nil {
-		err = closeErr
-	}
-	return translate(err)
-}
-
-// Engine returns the kind of the database.
-func (db *DB) Engine() Engine { return db.kind }
-
-// Ping checks that the database answers.
-func (db *DB) Ping(ctx context.Context) error {
-	return db.Read(ctx, func(ctx context.Context, r Reader) error {
-		var one int
-		return r.NewSelect().ColumnExpr("1").Scan(ctx, &one)
-	})
-}
-
-// Read runs fn with a Reader. Each query sees everything that was committed before it began; two queries may see
-// different states. The context of fn ends with ctx and at the latest after Options.Timeout.
-func (db *DB) Read(ctx context.Context, fn func(ctx context.Context, r Reader) error) error {
-	if err := db.enter(); err != nil {
-		return err
-	}
-	defer db.reads.Done()
-	ctx, cancel := context.WithTimeout(ctx, db.options.Timeout)
-	defer cancel()
-	q := db.queries
-	if event.On(event.KindSQLTransaction) {
-		p := &probe{start: time.Now()}
-		q.conn = readConn{db.read, p}
-		err := translate(fn(ctx, q))
-		p.record(db.kind, false, err)
-		return err
-	}
-	return translate(fn(ctx, q))
-}
-
-// enter registers a read, so that Close waits for it.
-func (db *DB) enter() error {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if db.closed {
-		return ErrClosed
-	}
-	db.reads.Add(1)
-	return nil
-}
-
-// Write runs fn in a transaction of its own that is serialisable: it behaves as if all of them ran one after the
-// other. When Write returns nil the transaction is committed and on disk. A caller whose ctx ends before fn has
-// started gets the error of ctx, and fn does not run; from then on Write waits for the outcome, so that it is known.
-// A panic in fn rolls back and goes on in the caller's goroutine.
-func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
-	if ctx.Value(writeKey{}) == db {
-		return ErrNested
-	}
-	if err := ctx.Err(); err != nil {
-		return translate(err)
-	}
-	if guard, ok := ctx.Value(guardKey{}).(WriteFunc); ok {
-		guarded := fn
-		fn = func(ctx context.Context, tx Tx) error {
-			if err := guard(ctx, tx); err != nil {
-				return err
-			}
-			return guarded(ctx, tx)
-		}
-	}
-	ctx = context.WithValue(ctx, writeKey{}, db)
-	if event.On(event.KindSQLTransaction) {
-		p := &probe{start: time.Now()}
-		err := translate(db.engine.write(context.WithValue(ctx, probeKey{}, p), fn))
-		p.record(db.kind, true, err)
-		return err
-	}
-	return translate(db.engine.write(ctx, fn))
-}
-
-type guardKey struct{}
-
-// Guarded reports whether the Write functions of a context run behind a guard, and so cannot be joined with those of others.
-func Guarded(ctx context.Context) bool { return ctx.Value(guardKey{}) != nil }
-
-// WithGuard returns a context whose Write functions run behind guard, in the same transaction: when guard fails, nothing
-// is written. Work that somebody else may have taken over is guarded that way without knowing it.
+// WithGuard returns a context whose Write functions run behind guard; see sqldb.WithGuard.
 func WithGuard(ctx context.Context, guard WriteFunc) context.Context {
-	return context.WithValue(ctx, guardKey{}, guard)
+	return sqldb.WithGuard(ctx, guard)
 }
 
-// writeKey marks the contexts of running Write functions.
-type writeKey struct{}
+// RevisionAdmin is the revision of the administrators and their roles.
+const RevisionAdmin = "admin"
 
-// A Pool says how many connections there are.
-type Pool struct {
-	Max, Open, InUse, Idle int
-	// Waited counts how often somebody had to wait for a connection.
-	Waited int64
-}
-
-// Stats are counters since Open and a few current numbers.
-type Stats struct {
-	// Committed and RolledBack count the functions given to Write by their outcome.
-	Committed, RolledBack uint64
-	// Batches counts the commits. Committed divided by Batches is the number of functions that shared one.
-	Batches uint64
-	// Retries counts how often a function was run again.
-	Retries uint64
-	// Queue is the number of Write calls that wait for their function to start.
-	Queue int
-	// Readers is the pool that reads use. On PostgreSQL it is the pool of the writers too.
-	Readers Pool
-}
-
-// counters are the parts of Stats that the engines count.
-type counters struct {
-	committed, rolledBack, batches, retries atomic.Uint64
-	queue                                   atomic.Int64
-}
-
-func (c *counters) stats(s *Stats) {
-	s.Committed = c.committed.Load()
-	s.RolledBack = c.rolledBack.Load()
-	s.Batches = c.batches.Load()
-	s.Retries = c.retries.Load()
-	s.Queue = int(c.queue.Load())
-}
-
-// Stats returns the current counters.
-func (db *DB) Stats() Stats {
-	pool := db.read.Stats()
-	s := Stats{Readers: Pool{
-		Max: pool.MaxOpenConnections, Open: pool.OpenConnections, InUse: pool.InUse, Idle: pool.Idle, Waited: pool.WaitCount,
-	}}
-	db.engine.stats(&s)
-	return s
+// BumpRevision adds one to the named counter in the transaction of a change; see sqldb.BumpRevision.
+func BumpRevision(ctx context.Context, tx Tx, name string) error {
+	return sqldb.BumpRevision(ctx, tx, name)
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uptrace/bun"
+	"example.org/app/internal/store/sqldb"
 )
 
 // A UserVersion names a list of which the devices of a user keep a copy. The date of its last change tells whether a
@@ -42,12 +42,12 @@ func InsertUserVersions(ctx context.Context, tx Tx, date time.Time, userIDs ...i
 	if len(userIDs) == 0 {
 		return 0, nil
 	}
-	result, err := tx.NewRaw("INSERT INTO user_version SELECT k.value, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM ? WHERE 1 = 1 ON CONFLICT (user_id) DO NOTHING",
-		append(slices.Repeat([]any{date.UnixMilli()}, len(UserVersions)), idTable(tx.Engine(), userIDs))...).Exec(ctx)
+	n, err := sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO user_version SELECT k.value, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM ? WHERE 1 = 1 ON CONFLICT (user_id) DO NOTHING",
+		append(slices.Repeat([]any{date.UnixMilli()}, len(UserVersions)), sqldb.Keys(uniqueSorted(userIDs)))...))
 	if err != nil {
 		return 0, fmt.Errorf("insert versions of users: %w", err)
 	}
-	return result.RowsAffected()
+	return n, nil
 }
 
 // BumpUserVersion notes in the transaction of a change that a list of the users has changed at the given date. The new
@@ -59,10 +59,10 @@ func BumpUserVersion(ctx context.Context, tx Tx, kind UserVersion, date time.Tim
 	if !slices.Contains(UserVersions, kind) {
 		return fmt.Errorf("bump the version %q of users: there is no such version", kind)
 	}
-	column := bun.Ident(kind)
-	_, err := tx.NewRaw("INSERT INTO user_version AS v (user_id, ?) SELECT k.value, ? FROM ? WHERE 1 = 1 ON CONFLICT (user_id) DO UPDATE "+
+	column := sqldb.Name(kind)
+	_, err := sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO user_version AS v (user_id, ?) SELECT k.value, ? FROM ? WHERE 1 = 1 ON CONFLICT (user_id) DO UPDATE "+
 		"SET ? = CASE WHEN v.? >= excluded.? THEN v.? + 1 ELSE excluded.? END",
-		column, date.UnixMilli(), idTable(tx.Engine(), userIDs), column, column, column, column, column).Exec(ctx)
+		column, date.UnixMilli(), sqldb.Keys(uniqueSorted(userIDs)), column, column, column, column, column))
 	if err != nil {
 		return fmt.Errorf("bump the version %q of users: %w", kind, err)
 	}
@@ -75,16 +75,16 @@ func FindUserVersion(ctx context.Context, r Reader, kind UserVersion, userID int
 	if !slices.Contains(UserVersions, kind) {
 		return nil, fmt.Errorf("find the version %q of a user: there is no such version", kind)
 	}
-	var date *int64
-	err := r.NewSelect().TableExpr("user_version AS v").ColumnExpr("?", bun.Ident("v."+kind)).Where("v.user_id = ?", userID).Scan(ctx, &date)
-	if err = translate(err); err != nil && !errors.Is(err, ErrNotFound) {
+	var date *time.Time
+	err := sqldb.First(ctx, r, sqldb.New("SELECT v.? FROM user_version AS v WHERE v.user_id = ?", sqldb.Name(kind), userID), optionalMillis{&date})
+	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, fmt.Errorf("find the version %q of user %d: %w", kind, userID, err)
 	}
-	return timeOrNil(date), nil
+	return date, nil
 }
 
 // DeleteUserVersions forgets the versions of the users.
 func DeleteUserVersions(ctx context.Context, tx Tx, userIDs []int64) error {
-	_, err := deleteRows(ctx, tx, "user_version", conditions{In(tx.Engine(), "t.user_id", userIDs)})
+	_, err := deleteRows(ctx, tx, "user_version", in("t.user_id", userIDs))
 	return err
 }

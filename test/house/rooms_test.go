@@ -25,6 +25,8 @@ type room struct {
 	line int
 	// not are the prefixes of packages that it must not import although they are below it.
 	not []string
+	// only are the rooms with which those that may import it begin; none means all.
+	only []string
 }
 
 // readRooms reads the list of rooms: the first fenced block of the document.
@@ -35,14 +37,18 @@ func readRooms(document string) (map[string]room, error) {
 		if line == "" || strings.HasPrefix(line, "```") {
 			continue
 		}
-		names, forbidden, _ := strings.Cut(line, "|")
+		names, rules, _ := strings.Cut(line, "|")
 		r := room{line: i}
-		if forbidden != "" {
-			list, found := strings.CutPrefix(strings.TrimSpace(forbidden), "not ")
-			if !found {
-				return nil, fmt.Errorf("%q: what follows the bar must begin with \"not\"", line)
+		for rule := range strings.SplitSeq(rules, "|") {
+			switch words := strings.Fields(rule); {
+			case rules == "":
+			case len(words) > 1 && words[0] == "not":
+				r.not = words[1:]
+			case len(words) > 1 && words[0] == "only":
+				r.only = words[1:]
+			default:
+				return nil, fmt.Errorf("%q: what follows a bar must begin with \"not\" or \"only\"", line)
 			}
-			r.not = strings.Fields(list)
 		}
 		found := false
 		for _, word := range strings.Fields(names) {
@@ -104,6 +110,8 @@ func checkImport(rooms map[string]room, from string, test bool, imported string)
 		return ""
 	case !known:
 		return "the imported package is not in the list of rooms"
+	case len(there.only) > 0 && !slices.ContainsFunc(there.only, func(only string) bool { return from == only || strings.HasPrefix(from, only+"/") }):
+		return "the list of rooms allows only " + strings.Join(there.only, ", ")
 	case forTests(to):
 		if !test && !forTests(from) {
 			return "only tests may import it"
@@ -163,7 +171,7 @@ func TestImportsPointDown(t *testing.T) {
 
 // TestCheckImport tries the rules on a small list.
 func TestCheckImport(t *testing.T) {
-	rooms, err := readRooms("# Rooms\n\n```\ncmd/            the command\nroles/{a,b}/    the roles | not secrets net/http\nsecrets/        keys\nlow/lowtest/    a suite\nlow/            at the bottom\n```\n")
+	rooms, err := readRooms("# Rooms\n\n```\ncmd/            the command\nroles/{a,b}/    the roles | not secrets net/http\nsecrets/        keys | only cmd low\nlow/lowtest/    a suite\nlow/            at the bottom\n```\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +181,7 @@ func TestCheckImport(t *testing.T) {
 	}{
 		{"cmd", "example.org/app/roles/a", false, true},
 		{"cmd", "fmt", false, true},
+		{"cmd", "example.org/app/secrets", false, true},
 		{"roles/a", "example.org/app/low", false, true},
 		{"roles/a", "example.org/app/roles/a", true, true},
 		{"roles/a", "example.org/app/low/lowtest", true, true},
@@ -186,6 +195,7 @@ func TestCheckImport(t *testing.T) {
 		{"roles/a", "example.org/app/roles/b", false, false},
 		{"roles/a", "example.org/app/secrets", false, false},
 		{"roles/a", "example.org/app/low/lowtest", false, false},
+		{"roles/b", "example.org/app/secrets", true, false},
 		{"roles/b", "net/http", false, false},
 		{"roles/b", "net/http/pprof", false, false},
 		{"cmd", "example.org/app/new", false, false},

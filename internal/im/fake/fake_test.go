@@ -54,8 +54,8 @@ func query(t *testing.T, db *store.DB, text string) []string {
 	t.Helper()
 	var rows []string
 	err := db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		var found []map[string]any
-		if err := tx.NewRaw(text).Scan(ctx, &found); err != nil {
+		found, err := storetest.Rows(ctx, tx, text)
+		if err != nil {
 			return err
 		}
 		rows = nil

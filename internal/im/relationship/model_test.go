@@ -372,12 +372,9 @@ func (f *fixture) lists(all everything) map[string]list {
 	f.t.Helper()
 	lists := map[string]list{}
 	err := f.db.Read(f.t.Context(), func(ctx context.Context, r store.Reader) error {
-		var versions []struct {
-			UserID                                                                                                  int64
-			Relationships, RelationshipGroups, RelationshipGroupMembers, SentFriendRequests, ReceivedFriendRequests *int64
-		}
-		if err := r.NewSelect().TableExpr("user_version").ColumnExpr("user_id, relationships, relationship_groups, relationship_group_members, sent_friend_requests, received_friend_requests").
-			Scan(ctx, &versions); err != nil {
+		versions, err := storetest.Rows(ctx, r, "SELECT user_id, relationships, relationship_groups, relationship_group_members, sent_friend_requests, "+
+			"received_friend_requests FROM user_version")
+		if err != nil {
 			return err
 		}
 		add := func(user int64, kind, content string) {
@@ -402,13 +399,10 @@ func (f *fixture) lists(all everything) map[string]list {
 			add(v.RecipientID, "received_friend_requests", fmt.Sprint(v.ID, v.Status))
 		}
 		for _, v := range versions {
-			for kind, date := range map[string]*int64{
-				"relationships": v.Relationships, "relationship_groups": v.RelationshipGroups, "relationship_group_members": v.RelationshipGroupMembers,
-				"sent_friend_requests": v.SentFriendRequests, "received_friend_requests": v.ReceivedFriendRequests,
-			} {
-				if date != nil {
-					name := fmt.Sprintf("%s of %d", kind, v.UserID)
-					lists[name] = list{lists[name].content, *date}
+			for kind, date := range v {
+				if date, ok := date.(int64); ok && kind != "user_id" {
+					name := fmt.Sprintf("%s of %d", kind, v["user_id"])
+					lists[name] = list{lists[name].content, date}
 				}
 			}
 		}

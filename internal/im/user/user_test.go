@@ -312,7 +312,7 @@ func TestConcurrentLives(t *testing.T) {
 		f.read(func(ctx context.Context, r store.Reader) error {
 			for _, table := range []string{"user_account", "relationship", "relationship_group", "relationship_group_member", "user_version"} {
 				var left int
-				if err := r.NewSelect().TableExpr(table).ColumnExpr("count(*)").Scan(ctx, &left); err != nil || left > 0 {
+				if err := storetest.First(ctx, r, "SELECT count(*) FROM "+table, &left); err != nil || left > 0 {
 					return fmt.Errorf("%d rows of %s are left: %w", left, table, err)
 				}
 			}

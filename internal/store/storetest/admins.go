@@ -197,8 +197,7 @@ func testAdminDelete(t *testing.T, db *store.DB) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	read(t, db, func(ctx context.Context, r store.Reader) error {
-		var left []int64
-		err := r.NewSelect().TableExpr("admin_role_member").Column("admin_id").Scan(ctx, &left)
+		left, err := List[int64](ctx, r, "SELECT admin_id FROM admin_role_member")
 		if diff := cmp.Diff([]int64{2}, left); err == nil && diff != "" {
 			t.Errorf("memberships after the cascade (-want +got):\n%s", diff)
 		}

@@ -185,8 +185,7 @@ func testMeetingPlans(t *testing.T, db *store.DB) {
 	insertMeetings(t, db, meetings...)
 	if db.Engine() == store.PostgreSQL {
 		write(t, db, func(ctx context.Context, tx store.Tx) error {
-			_, err := tx.NewRaw("ANALYZE").Exec(ctx)
-			return err
+			return Exec(ctx, tx, "ANALYZE")
 		})
 	}
 	few, many := []int64{5, 6}, make([]int64, 100)

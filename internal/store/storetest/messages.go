@@ -341,7 +341,6 @@ func testMessagePlans(t *testing.T, db *store.DB) {
 func analyze(t *testing.T, db *store.DB) {
 	t.Helper()
 	write(t, db, func(ctx context.Context, tx store.Tx) error {
-		_, err := tx.NewRaw("ANALYZE").Exec(ctx)
-		return err
+		return Exec(ctx, tx, "ANALYZE")
 	})
 }

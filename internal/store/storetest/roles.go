@@ -136,7 +136,7 @@ func testRoleDelete(t *testing.T, db *store.DB) {
 	}
 	read(t, db, func(ctx context.Context, r store.Reader) error {
 		var left int
-		err := r.NewSelect().TableExpr("admin_role_permission").ColumnExpr("count(*)").Scan(ctx, &left)
+		err := First(ctx, r, "SELECT count(*) FROM admin_role_permission", &left)
 		if err == nil && left != 0 {
 			t.Errorf("%d permissions outlived their role", left)
 		}

@@ -56,7 +56,7 @@ func testFailedStatement(t *testing.T, db *store.DB) {
 	write(t, db, bump("a"))
 	var second error
 	err := db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		_, _ = tx.NewRaw("INSERT INTO revision (name, value) VALUES ('a', 7)").Exec(ctx)
+		_ = Exec(ctx, tx, "INSERT INTO revision (name, value) VALUES ('a', 7)")
 		second = store.BumpRevision(ctx, tx, "b")
 		return nil
 	})
@@ -126,8 +126,7 @@ func testIsolation(t *testing.T, db *store.DB) {
 				if err := bump("twice", i)(ctx, tx); err != nil {
 					return err
 				}
-				_, err := tx.NewRaw("INSERT INTO revision (name, value) VALUES ('taken', 1)").Exec(ctx)
-				return err
+				return Exec(ctx, tx, "INSERT INTO revision (name, value) VALUES ('taken', 1)")
 			},
 			func(ctx context.Context, tx store.Tx) error {
 				if err := bump("panic", i)(ctx, tx); err != nil {
@@ -154,8 +153,7 @@ func testSlowFunction(t *testing.T, db *store.DB) {
 	slow := func(ctx context.Context, tx store.Tx) error {
 		ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
-		_, err := tx.NewRaw(endless).Exec(ctx)
-		return err
+		return Exec(ctx, tx, endless)
 	}
 	results := make([]error, 5)
 	together(t, db, results, bump("a"), bump("b"), slow, bump("c"), bump("a"))
@@ -204,9 +202,7 @@ func testReadTimeout(t *testing.T, db *store.DB) {
 	defer cancel()
 	err := db.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		var count int64
-		return r.NewSelect().
-			TableExpr("(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n) AS n").
-			ColumnExpr("count(*)").Scan(ctx, &count)
+		return First(ctx, r, "SELECT count(*) FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n) AS n", &count)
 	})
 	if !errors.Is(err, store.ErrTimeout) {
 		t.Errorf("error is %v, want a time-out", err)
@@ -247,11 +243,10 @@ func testLostUpdate(t *testing.T, db *store.DB) {
 		for range rounds {
 			err := db.Write(context.Background(), func(ctx context.Context, tx store.Tx) error {
 				var value int64
-				if err := tx.NewSelect().TableExpr("revision").Column("value").Where("name = 'counter'").Scan(ctx, &value); err != nil {
+				if err := First(ctx, tx, "SELECT value FROM revision WHERE name = 'counter'", &value); err != nil {
 					return err
 				}
-				_, err := tx.NewRaw("UPDATE revision SET value = ? WHERE name = 'counter'", value+1).Exec(ctx)
-				return err
+				return Exec(ctx, tx, "UPDATE revision SET value = ? WHERE name = 'counter'", value+1)
 			})
 			if err != nil {
 				t.Errorf("increment: %v", err)

@@ -23,8 +23,7 @@ func testTypedErrors(t *testing.T, db *store.DB) {
 	}
 	raw := func(statement string) store.WriteFunc {
 		return func(ctx context.Context, tx store.Tx) error {
-			_, err := tx.NewRaw(statement).Exec(ctx)
-			return err
+			return Exec(ctx, tx, statement)
 		}
 	}
 	for _, test := range []struct {
@@ -43,7 +42,7 @@ func testTypedErrors(t *testing.T, db *store.DB) {
 		{"missing value", raw("INSERT INTO admin_role (id, name, rank) VALUES (1, 'x', 1)"), store.ErrInvalidValue, ""},
 		{"no rows", func(ctx context.Context, tx store.Tx) error {
 			var id int64
-			return tx.NewSelect().TableExpr("admin").Column("id").Where("id = 99").Scan(ctx, &id)
+			return First(ctx, tx, "SELECT id FROM admin WHERE id = 99", &id)
 		}, store.ErrNotFound, ""},
 	} {
 		err := db.Write(t.Context(), test.fn)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store_test
+package sqldb_test
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"example.org/app/internal/store"
+	"example.org/app/internal/store/sqldb"
 	"example.org/app/internal/store/storetest"
 )
 
@@ -65,7 +65,7 @@ func TestOpenRefusesURLs(t *testing.T) {
 		"postgres://u:secret@h:bad/d", "postgres://u:sec%zzret@h/d", "postgres://u:secret@h/d?sslmode=odd",
 		"postgres://h/d?password=secret&sslmode=odd",
 	} {
-		_, err := store.Open(t.Context(), store.Options{URL: url})
+		_, err := sqldb.Open(t.Context(), sqldb.Options{URL: url})
 		wantOneLine(t, err, "open database")
 		if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "sec%zzret") {
 			t.Errorf("URL %q: the password is in %q", url, err)
@@ -84,13 +84,13 @@ func TestOpenHidesPasswords(t *testing.T) {
 	for _, password := range []string{"hunter2", "p%40ss%3Aword%2F", "a%20b"} {
 		for _, rest := range []string{"@" + address + "/app", "@" + address + "/app?sslmode=disable"} {
 			var log bytes.Buffer
-			_, err := store.Open(t.Context(), store.Options{
+			_, err := sqldb.Open(t.Context(), sqldb.Options{
 				URL:     "postgres://joe:" + password + rest,
 				Logger:  slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 				Timeout: 2 * time.Second,
 			})
 			wantOneLine(t, err, `open database "postgres://joe@`)
-			if !errors.Is(err, store.ErrUnavailable) {
+			if !errors.Is(err, sqldb.ErrUnavailable) {
 				t.Errorf("error is %v, want unavailable", err)
 			}
 			for _, secret := range []string{password, "p@ss:word/", "a b"} {
@@ -107,12 +107,12 @@ func TestOpenTwice(t *testing.T) {
 		t.Run(engine.name, func(t *testing.T) {
 			url := engine.url(t)
 			const openers = 6
-			databases := make([]*store.DB, openers)
+			databases := make([]*sqldb.DB, openers)
 			var group sync.WaitGroup
 			for i := range databases {
 				group.Go(func() {
 					var err error
-					databases[i], err = store.Open(context.Background(), store.Options{URL: url, LockTimeout: time.Minute, MaxConnections: 2})
+					databases[i], err = sqldb.Open(context.Background(), sqldb.Options{URL: url, LockTimeout: time.Minute, MaxConnections: 2})
 					if err != nil {
 						t.Errorf("opener %d: %v", i, err)
 					}
@@ -124,7 +124,7 @@ func TestOpenTwice(t *testing.T) {
 					continue
 				}
 				// They share the database: every one sees what the others wrote.
-				if err := db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return store.BumpRevision(ctx, tx, "a") }); err != nil {
+				if err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Tx) error { return sqldb.BumpRevision(ctx, tx, "a") }); err != nil {
 					t.Error(err)
 				}
 				if value, err := databases[0].Revision(t.Context(), "a"); err != nil || value != int64(i+1) {
@@ -146,7 +146,7 @@ func TestOpenRefusesNewerDatabase(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
 			url := engine.url(t)
-			db, err := store.Open(t.Context(), store.Options{URL: url})
+			db, err := sqldb.Open(t.Context(), sqldb.Options{URL: url})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,9 +157,9 @@ func TestOpenRefusesNewerDatabase(t *testing.T) {
 			if _, err := raw.Exec("INSERT INTO schema_version (version_id, is_applied) VALUES (999, true)"); err != nil {
 				t.Fatal(err)
 			}
-			_, err = store.Open(t.Context(), store.Options{URL: url})
+			_, err = sqldb.Open(t.Context(), sqldb.Options{URL: url})
 			wantOneLine(t, err, "has schema version 999 but this program knows up to", ": start a newer program")
-			newer, ok := errors.AsType[*store.NewerError](err)
+			newer, ok := errors.AsType[*sqldb.NewerError](err)
 			if !ok || newer.Version != 999 || newer.Known < 1 {
 				t.Errorf("error is %#v", newer)
 			}
@@ -170,7 +170,7 @@ func TestOpenRefusesNewerDatabase(t *testing.T) {
 // TestOpenCreatesFolder also checks that special characters in a path are taken literally.
 func TestOpenCreatesFolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "odd ?name#%41&x=1 ü", "app.db")
-	db := storetest.Open(t, store.Options{URL: "sqlite:" + path})
+	db := storetest.Open(t, sqldb.Options{URL: "sqlite:" + path})
 	if err := db.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -201,7 +201,7 @@ func TestOpenBadFiles(t *testing.T) {
 		cases["folder that cannot be made"] = filepath.Join(closed, "sub", "app.db")
 	}
 	for name, path := range cases {
-		_, err := store.Open(t.Context(), store.Options{URL: "sqlite:" + path})
+		_, err := sqldb.Open(t.Context(), sqldb.Options{URL: "sqlite:" + path})
 		if err == nil {
 			t.Errorf("%s: opened", name)
 			continue
@@ -227,9 +227,9 @@ func TestOpenLockedDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	_, err = store.Open(t.Context(), store.Options{URL: url, LockTimeout: 60 * time.Millisecond})
+	_, err = sqldb.Open(t.Context(), sqldb.Options{URL: url, LockTimeout: 60 * time.Millisecond})
 	wantOneLine(t, err, "locked by another process for longer than 60ms", strings.TrimPrefix(url, "sqlite:"))
-	if !errors.Is(err, store.ErrTimeout) {
+	if !errors.Is(err, sqldb.ErrTimeout) {
 		t.Errorf("error is %v, want a time-out", err)
 	}
 	if waited := time.Since(start); waited > 5*time.Second {
@@ -238,7 +238,7 @@ func TestOpenLockedDatabase(t *testing.T) {
 	if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Open(t, store.Options{URL: url})
+	storetest.Open(t, sqldb.Options{URL: url})
 }
 
 // TestOpenWaitsForMigration has somebody else hold the migration lock of an empty database.
@@ -250,16 +250,16 @@ func TestOpenWaitsForMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := conn.ExecContext(t.Context(), "SELECT pg_advisory_lock($1)", store.MigrationLock); err != nil {
+	if _, err := conn.ExecContext(t.Context(), "SELECT pg_advisory_lock($1)", sqldb.MigrationLock); err != nil {
 		t.Fatal(err)
 	}
-	_, err = store.Open(t.Context(), store.Options{URL: url, LockTimeout: 60 * time.Millisecond})
+	_, err = sqldb.Open(t.Context(), sqldb.Options{URL: url, LockTimeout: 60 * time.Millisecond})
 	wantOneLine(t, err, "another process migrates it for longer than 60ms")
-	if !errors.Is(err, store.ErrTimeout) {
+	if !errors.Is(err, sqldb.ErrTimeout) {
 		t.Errorf("error is %v, want a time-out", err)
 	}
-	if _, err := conn.ExecContext(t.Context(), "SELECT pg_advisory_unlock($1)", store.MigrationLock); err != nil {
+	if _, err := conn.ExecContext(t.Context(), "SELECT pg_advisory_unlock($1)", sqldb.MigrationLock); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Open(t, store.Options{URL: url})
+	storetest.Open(t, sqldb.Options{URL: url})
 }

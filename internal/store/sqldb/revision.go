@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package sqldb
 
 import (
 	"context"
@@ -9,19 +9,11 @@ import (
 	"fmt"
 )
 
-// RevisionAdmin is the revision of the administrators and their roles.
-const RevisionAdmin = "admin"
-
-type revisionRow struct {
-	Name  string `bun:"name,pk"`
-	Value int64  `bun:"value"`
-}
-
 // BumpRevision adds one to the named counter in the transaction of a change, so that whoever caches what was changed
 // sees a new number as soon as, and only if, the change is committed.
 func BumpRevision(ctx context.Context, tx Tx, name string) error {
-	_, err := tx.NewInsert().Model(&revisionRow{Name: name, Value: 1}).ModelTableExpr("revision AS r").
-		On("CONFLICT (name) DO UPDATE").Set("value = r.value + 1").Exec(ctx)
+	_, err := Exec(ctx, tx, New("INSERT INTO revision AS r (name, value) VALUES (?, 1) "+
+		"ON CONFLICT (name) DO UPDATE SET value = r.value + 1", name))
 	if err != nil {
 		return fmt.Errorf("bump revision %q: %w", name, err)
 	}
@@ -35,7 +27,7 @@ func revisionQuery(engine Engine) string {
 	return "SELECT value FROM revision WHERE name = ?"
 }
 
-// Revision returns the named counter as last committed; one that was never bumped is 0. It is one prepared statement on
+// Revision returns the named counter as last committed; one that was never bumped is 0. It is one statement on
 // connections that SQLite keeps for it alone: cheap enough to ask before every use of a cache.
 func (db *DB) Revision(ctx context.Context, name string) (int64, error) {
 	if err := db.enter(); err != nil {
@@ -43,9 +35,9 @@ func (db *DB) Revision(ctx context.Context, name string) (int64, error) {
 	}
 	defer db.reads.Done()
 	if err := ctx.Err(); err != nil {
-		return 0, translate(err)
+		return 0, Translate(err)
 	}
-	if err := checkText(name); err != nil {
+	if err := CheckText(name); err != nil {
 		return 0, fmt.Errorf("read revision: %w", err)
 	}
 	if db.kind == SQLite {
@@ -57,9 +49,9 @@ func (db *DB) Revision(ctx context.Context, name string) (int64, error) {
 		defer cancel()
 	}
 	var value int64
-	err := db.revision.QueryRowContext(ctx, name).Scan(&value)
+	err := db.revision.QueryRowContext(ctx, revisionQuery(db.kind), name).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, fmt.Errorf("read revision %q: %w", name, translate(err))
+		return 0, fmt.Errorf("read revision %q: %w", name, Translate(err))
 	}
 	return value, nil
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package sqldb
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -20,13 +19,6 @@ type probe struct {
 	statements  int
 	slowest     string
 	slowestTime time.Duration
-}
-
-type probeKey struct{}
-
-func probeOf(ctx context.Context) *probe {
-	p, _ := ctx.Value(probeKey{}).(*probe)
-	return p
 }
 
 // begin notes that the transaction has its turn or its connection. Only the first time counts.

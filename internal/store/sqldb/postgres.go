@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package sqldb
 
 import (
 	"context"
@@ -15,8 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
 const (
@@ -31,7 +29,6 @@ var errTxAborted = errors.New("a statement failed and the function did not repor
 // postgresEngine is a pool of connections to a server.
 type postgresEngine struct {
 	db      *sql.DB
-	queries queries
 	options Options
 	counters
 
@@ -47,8 +44,6 @@ func openPostgres(ctx context.Context, loc location, o Options) (*DB, error) {
 		// The original error carries the whole URL, so only its text goes on, and failure redacts that.
 		return nil, fmt.Errorf("read the URL: %s", err.Error()) //nolint:errorlint // The chain would hold the password.
 	}
-	// The builder writes values into the text, so that hardly any statement occurs twice: there is nothing to cache.
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.RuntimeParams["standard_conforming_strings"] = "on"
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "app"
@@ -66,10 +61,9 @@ func openPostgres(ctx context.Context, loc location, o Options) (*DB, error) {
 	pool.SetMaxOpenConns(o.MaxConnections)
 	pool.SetMaxIdleConns(o.MaxConnections)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	builder := bun.NewDB(pool, postgresDialect{pgdialect.New()})
-	e := &postgresEngine{db: pool, queries: queries{bun: builder, engine: PostgreSQL}, options: o}
+	e := &postgresEngine{db: pool, options: o}
 	e.closing, e.cancel = context.WithCancel(context.Background())
-	db, err := newDB(ctx, PostgreSQL, o, builder, pool, pool, e)
+	db, err := newDB(ctx, PostgreSQL, o, pool, pool, e, &e.counters)
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
@@ -88,7 +82,7 @@ func (e *postgresEngine) stop() {
 }
 
 // write runs fn in a serialisable transaction and again, after a short random pause, when it lost against another.
-func (e *postgresEngine) write(ctx context.Context, fn WriteFunc) error {
+func (e *postgresEngine) write(ctx context.Context, fn WriteFunc, p *probe) error {
 	e.mu.Lock()
 	if e.closing.Err() != nil {
 		e.mu.Unlock()
@@ -101,7 +95,7 @@ func (e *postgresEngine) write(ctx context.Context, fn WriteFunc) error {
 	defer func() { outcome.Add(1) }()
 	deadline := time.Now().Add(e.options.Timeout + e.options.LockTimeout)
 	for attempt := 1; ; attempt++ {
-		err := e.attempt(ctx, fn)
+		err := e.attempt(ctx, fn, p)
 		if err == nil {
 			outcome = &e.committed
 			return nil
@@ -134,7 +128,7 @@ func (e *postgresEngine) pause(ctx context.Context, attempt int) error {
 }
 
 // attempt runs fn once. The deferred rollback also serves a function that panics.
-func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc) (err error) {
+func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc, p *probe) (err error) {
 	conn, err := e.acquire(ctx)
 	if err != nil {
 		return err
@@ -151,11 +145,9 @@ func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc) (err error) 
 	if _, err := conn.ExecContext(bounded, "BEGIN ISOLATION LEVEL SERIALIZABLE"); err != nil {
 		return err
 	}
-	t := &txConn{conn: conn, ctx: bounded, probe: probeOf(ctx)}
-	t.probe.begin()
-	q := e.queries
-	q.conn = t
-	err = fn(bounded, q)
+	p.begin()
+	t := &txState{ctx: bounded}
+	err = fn(bounded, &session{engine: PostgreSQL, conn: conn, tx: t, counters: &e.counters, probe: p})
 	if first := t.finish(); first != nil && (err == nil || isConflict(first)) {
 		err = first
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package sqldb
 
 import (
 	"context"
@@ -33,7 +33,6 @@ const (
 // thereby hits the caller with its own stack, and the owner only learns that the turn ended badly.
 type writer struct {
 	db      *sql.DB
-	queries queries
 	options Options
 	queue   chan *job
 	// closing is done as soon as Close was called; ended is closed when the owner has returned.
@@ -43,10 +42,8 @@ type writer struct {
 	counters
 
 	// The rest belongs to the owner goroutine, except for the two flags, which the hooks of the connection use.
-	conn       *sql.Conn
-	statements map[string]*sql.Stmt
-	compiled   *statementCache // of the functions
-	late       []*job
+	conn *sql.Conn
+	late []*job
 	// lost is set by the rollback hook: the engine has given up the transaction, by itself or on demand.
 	lost atomic.Bool
 	// committing permits the commit hook to let a commit pass. Without it a statement that runs after the transaction
@@ -65,11 +62,12 @@ const (
 type job struct {
 	ctx    context.Context
 	fn     WriteFunc
+	probe  *probe
 	state  atomic.Int32
 	queued time.Time
 	// turn hands the transaction to the caller, which answers on ran; result ends the call. The caller always
 	// receives from turn while the job is started.
-	turn   chan *txConn
+	turn   chan *session
 	ran    chan outcome
 	result chan error
 	err    error
@@ -81,9 +79,9 @@ type outcome struct {
 	aborted bool
 }
 
-func newWriter(db *sql.DB, q queries, o Options) *writer {
+func newWriter(db *sql.DB, o Options) *writer {
 	w := &writer{
-		db: db, queries: q, options: o,
+		db: db, options: o,
 		queue: make(chan *job, queueSize),
 		ended: make(chan struct{}),
 	}
@@ -92,10 +90,10 @@ func newWriter(db *sql.DB, q queries, o Options) *writer {
 }
 
 // write queues fn, takes its turns and waits for the outcome.
-func (w *writer) write(ctx context.Context, fn WriteFunc) error {
+func (w *writer) write(ctx context.Context, fn WriteFunc, p *probe) error {
 	j := &job{
-		ctx: ctx, fn: fn, queued: time.Now(),
-		turn: make(chan *txConn), ran: make(chan outcome), result: make(chan error, 1),
+		ctx: ctx, fn: fn, probe: p, queued: time.Now(),
+		turn: make(chan *session), ran: make(chan outcome), result: make(chan error, 1),
 	}
 	if w.closing.Err() != nil {
 		return ErrClosed
@@ -112,8 +110,8 @@ func (w *writer) write(ctx context.Context, fn WriteFunc) error {
 		case queue <- j:
 			queue = nil
 			continue
-		case t := <-j.turn:
-			w.take(j, t)
+		case s := <-j.turn:
+			w.take(j, s)
 			continue
 		case err := <-j.result:
 			return err
@@ -135,10 +133,10 @@ func (w *writer) write(ctx context.Context, fn WriteFunc) error {
 
 // take runs the function of a job in the goroutine of its caller. When the function does not return, the deferred
 // call reports that and waits until its changes are rolled back before the panic goes on.
-func (w *writer) take(j *job, t *txConn) {
+func (w *writer) take(j *job, s *session) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(j.ctx), w.options.Timeout)
 	defer cancel()
-	t.ctx = ctx
+	s.tx.ctx = ctx
 	returned := false
 	defer func() {
 		if !returned {
@@ -146,9 +144,7 @@ func (w *writer) take(j *job, t *txConn) {
 			<-j.result
 		}
 	}()
-	q := w.queries
-	q.conn = t
-	err := j.fn(ctx, q)
+	err := j.fn(ctx, s)
 	if err == nil && ctx.Err() != nil {
 		// Without this a function that ignores its context could hold up all others for as long as it likes and
 		// be rewarded with a commit.
@@ -286,9 +282,9 @@ func (w *writer) turn(j *job, first bool) (keep bool, lost error) {
 			return false, err
 		}
 	}
-	t := &txConn{conn: w.conn, lost: w.lost.Load, statements: w.compiled, probe: probeOf(j.ctx)}
-	t.probe.begin()
-	j.turn <- t
+	t := &txState{lost: w.lost.Load}
+	j.probe.begin()
+	j.turn <- &session{engine: SQLite, conn: w.conn, tx: t, counters: &w.counters, probe: j.probe}
 	out := <-j.ran
 	if err := t.finish(); err != nil && out.err == nil {
 		out.err = err
@@ -360,14 +356,14 @@ func (w *writer) begin() error {
 		}
 	}
 	w.lost.Store(false)
-	_, err := w.statements["BEGIN IMMEDIATE"].ExecContext(w.closing)
+	_, err := w.conn.ExecContext(w.closing, "BEGIN IMMEDIATE")
 	if err == nil {
 		return nil
 	}
 	if w.closing.Err() != nil {
 		return ErrClosed
 	}
-	if errors.Is(translate(err), ErrTimeout) {
+	if errors.Is(Translate(err), ErrTimeout) {
 		return fmt.Errorf("%w: the database is locked by another process for longer than %v: %w", ErrTimeout, w.options.LockTimeout, err)
 	}
 	w.disconnect()
@@ -417,7 +413,7 @@ func (w *writer) rollback() {
 }
 
 func (w *writer) exec(statement string) error {
-	_, err := w.statements[statement].ExecContext(context.Background())
+	_, err := w.conn.ExecContext(context.Background(), statement)
 	return err
 }
 
@@ -429,7 +425,7 @@ func (w *writer) connect(ctx context.Context) error {
 	}
 	w.conn = conn
 	err = conn.Raw(func(c any) error {
-		hooks, ok := c.(sqlite.HookRegisterer)
+		hooks, ok := c.(*preparingConn).sqliteConn.(sqlite.HookRegisterer)
 		if !ok {
 			return errors.New("the SQLite driver offers no hooks")
 		}
@@ -442,13 +438,6 @@ func (w *writer) connect(ctx context.Context) error {
 		})
 		return nil
 	})
-	w.compiled = newStatementCache(conn)
-	w.statements = map[string]*sql.Stmt{}
-	for _, text := range []string{"BEGIN IMMEDIATE", "SAVEPOINT w", "RELEASE w", "ROLLBACK TO w", "ROLLBACK", "COMMIT"} {
-		if err == nil {
-			w.statements[text], err = conn.PrepareContext(ctx, text)
-		}
-	}
 	if err != nil {
 		w.disconnect()
 	}
@@ -459,16 +448,10 @@ func (w *writer) disconnect() {
 	if w.conn == nil {
 		return
 	}
-	w.compiled.close()
-	for _, statement := range w.statements {
-		if statement != nil {
-			_ = statement.Close()
-		}
-	}
 	// The error makes the pool close the connection instead of keeping it.
 	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = w.conn.Close()
-	w.conn, w.statements, w.compiled = nil, nil, nil
+	w.conn = nil
 }
 
 func (w *writer) stats(s *Stats) { w.counters.stats(s) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store_test
+package sqldb_test
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"example.org/app/internal/store"
+	"example.org/app/internal/store/sqldb"
 	"example.org/app/internal/store/storetest"
 )
 
-func bump(name string) store.WriteFunc {
-	return func(ctx context.Context, tx store.Tx) error { return store.BumpRevision(ctx, tx, name) }
+func bump(name string) sqldb.WriteFunc {
+	return func(ctx context.Context, tx sqldb.Tx) error { return sqldb.BumpRevision(ctx, tx, name) }
 }
 
-func wantRevision(t *testing.T, db *store.DB, name string, want int64) {
+func wantRevision(t *testing.T, db *sqldb.DB, name string, want int64) {
 	t.Helper()
 	if got, err := db.Revision(t.Context(), name); err != nil || got != want {
 		t.Errorf("revision %q is %d with error %v, want %d", name, got, err, want)
@@ -28,7 +28,7 @@ func wantRevision(t *testing.T, db *store.DB, name string, want int64) {
 }
 
 // awaitQueue waits until so many writes wait.
-func awaitQueue(t *testing.T, db *store.DB, length int) {
+func awaitQueue(t *testing.T, db *sqldb.DB, length int) {
 	t.Helper()
 	for start := time.Now(); db.Stats().Queue != length; runtime.Gosched() {
 		if time.Since(start) > 30*time.Second {
@@ -39,13 +39,13 @@ func awaitQueue(t *testing.T, db *store.DB, length int) {
 }
 
 // holdWriter keeps the writer busy until the returned function is called, which waits for the end.
-func holdWriter(t *testing.T, db *store.DB) (release func()) {
+func holdWriter(t *testing.T, db *sqldb.DB) (release func()) {
 	t.Helper()
 	started, released := make(chan struct{}), make(chan struct{})
 	start := sync.OnceFunc(func() { close(started) })
 	var group sync.WaitGroup
 	group.Go(func() {
-		err := db.Write(context.Background(), func(context.Context, store.Tx) error {
+		err := db.Write(context.Background(), func(context.Context, sqldb.Tx) error {
 			start()
 			<-released
 			return nil
@@ -62,12 +62,12 @@ func holdWriter(t *testing.T, db *store.DB) (release func()) {
 }
 
 func TestSettings(t *testing.T) {
-	db := storetest.Open(t, store.Options{URL: storetest.SQLiteURL(t), LockTimeout: 1234 * time.Millisecond})
-	check := func(ctx context.Context, r store.Reader, want map[string]string) error {
+	db := storetest.Open(t, sqldb.Options{URL: storetest.SQLiteURL(t), LockTimeout: 1234 * time.Millisecond})
+	check := func(ctx context.Context, r sqldb.Reader, want map[string]string) error {
 		for name, value := range want {
 			var got string
 			// The name of the one column differs between settings.
-			if err := r.NewSelect().TableExpr("pragma_"+name).ColumnExpr("*").Scan(ctx, &got); err != nil {
+			if err := storetest.First(ctx, r, "SELECT * FROM pragma_"+name, &got); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			if got != value {
@@ -77,12 +77,12 @@ func TestSettings(t *testing.T) {
 		return nil
 	}
 	common := map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "1234"}
-	err := db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+	err := db.Read(t.Context(), func(ctx context.Context, r sqldb.Reader) error {
 		common["query_only"] = "1"
 		return check(ctx, r, common)
 	})
 	if err == nil {
-		err = db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		err = db.Write(t.Context(), func(ctx context.Context, tx sqldb.Tx) error {
 			common["query_only"] = "0"
 			return check(ctx, tx, common)
 		})
@@ -97,9 +97,9 @@ func TestBytesKeepTheirType(t *testing.T) {
 	if _, err := db.GetOrCreate(t.Context(), "digits", func() []byte { return []byte("12345") }); err != nil {
 		t.Fatal(err)
 	}
-	err := db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+	err := db.Read(t.Context(), func(ctx context.Context, r sqldb.Reader) error {
 		var kind string
-		err := r.NewSelect().TableExpr("cluster_value").ColumnExpr("typeof(value)").Scan(ctx, &kind)
+		err := storetest.First(ctx, r, "SELECT typeof(value) FROM cluster_value", &kind)
 		if kind != "blob" {
 			t.Errorf("bytes are stored as %q", kind)
 		}
@@ -136,7 +136,7 @@ func TestQueueCancel(t *testing.T) {
 	db := storetest.SQLite(t)
 	release := holdWriter(t, db)
 	defer release()
-	ran := func(context.Context, store.Tx) error {
+	ran := func(context.Context, sqldb.Tx) error {
 		t.Error("the function of a caller that went away ran")
 		return nil
 	}
@@ -151,7 +151,7 @@ func TestQueueCancel(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if err := db.Write(ctx, ran); !errors.Is(err, store.ErrTimeout) {
+	if err := db.Write(ctx, ran); !errors.Is(err, sqldb.ErrTimeout) {
 		t.Errorf("past the deadline: %v", err)
 	}
 	awaitQueue(t, db, 0)
@@ -166,32 +166,30 @@ func TestQueueCancel(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) string{"sqlite": storetest.SQLiteURL, "postgresql": storetest.PostgreSQLURL} {
 		t.Run(name, func(t *testing.T) {
-			db := storetest.Open(t, store.Options{URL: open(t), Timeout: 80 * time.Millisecond})
-			for what, fn := range map[string]store.WriteFunc{
-				"statement": func(ctx context.Context, tx store.Tx) error {
-					_, err := tx.NewRaw("INSERT INTO revision (name, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'a', max(i) FROM n").Exec(ctx)
-					return err
+			db := storetest.Open(t, sqldb.Options{URL: open(t), Timeout: 80 * time.Millisecond})
+			for what, fn := range map[string]sqldb.WriteFunc{
+				"statement": func(ctx context.Context, tx sqldb.Tx) error {
+					return storetest.Exec(ctx, tx, "INSERT INTO revision (name, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'a', max(i) FROM n")
 				},
-				"statement with a context of its own": func(_ context.Context, tx store.Tx) error {
-					_, err := tx.NewRaw("INSERT INTO revision (name, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'a', max(i) FROM n").Exec(context.Background())
-					return err
+				"statement with a context of its own": func(_ context.Context, tx sqldb.Tx) error {
+					return storetest.Exec(context.Background(), tx, "INSERT INTO revision (name, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'a', max(i) FROM n")
 				},
-				"waits": func(ctx context.Context, tx store.Tx) error {
-					if err := store.BumpRevision(ctx, tx, "a"); err != nil {
+				"waits": func(ctx context.Context, tx sqldb.Tx) error {
+					if err := sqldb.BumpRevision(ctx, tx, "a"); err != nil {
 						return err
 					}
 					<-ctx.Done()
 					return ctx.Err()
 				},
-				"hides it": func(ctx context.Context, tx store.Tx) error {
-					if err := store.BumpRevision(ctx, tx, "a"); err != nil {
+				"hides it": func(ctx context.Context, tx sqldb.Tx) error {
+					if err := sqldb.BumpRevision(ctx, tx, "a"); err != nil {
 						return err
 					}
 					<-ctx.Done()
 					return nil
 				},
 			} {
-				if err := db.Write(t.Context(), fn); !errors.Is(err, store.ErrTimeout) {
+				if err := db.Write(t.Context(), fn); !errors.Is(err, sqldb.ErrTimeout) {
 					t.Errorf("%s: error %v, want a time-out", what, err)
 				}
 				wantRevision(t, db, "a", 0)
@@ -206,26 +204,25 @@ func TestTimeout(t *testing.T) {
 // TestFullDisk makes the file reach its greatest size in the middle of a batch.
 func TestFullDisk(t *testing.T) {
 	db := storetest.SQLite(t)
-	limit := func(ctx context.Context, tx store.Tx, pages int) error {
-		_, err := tx.NewRaw(fmt.Sprintf("PRAGMA max_page_count = %d", pages)).Exec(ctx)
-		return err
+	limit := func(ctx context.Context, tx sqldb.Tx, pages int) error {
+		return storetest.Exec(ctx, tx, fmt.Sprintf("PRAGMA max_page_count = %d", pages))
 	}
-	small := func(name string) store.WriteFunc {
-		return func(ctx context.Context, tx store.Tx) error {
+	small := func(name string) sqldb.WriteFunc {
+		return func(ctx context.Context, tx sqldb.Tx) error {
 			if err := limit(ctx, tx, 1<<30); err != nil {
 				return err
 			}
-			return store.BumpRevision(ctx, tx, name)
+			return sqldb.BumpRevision(ctx, tx, name)
 		}
 	}
-	big := func(ctx context.Context, tx store.Tx) error {
+	big := func(ctx context.Context, tx sqldb.Tx) error {
 		if err := limit(ctx, tx, 60); err != nil {
 			return err
 		}
-		return store.InsertAdmins(ctx, tx, store.Admin{ID: 1, LoginName: "big", Password: make([]byte, 4<<20)})
+		return storetest.Exec(ctx, tx, "INSERT INTO cluster_value (name, value) VALUES ('big', ?)", make([]byte, 4<<20))
 	}
 	release := holdWriter(t, db)
-	functions := []store.WriteFunc{small("a"), small("b"), big, small("a"), small("c")}
+	functions := []sqldb.WriteFunc{small("a"), small("b"), big, small("a"), small("c")}
 	results := make([]error, len(functions))
 	var group sync.WaitGroup
 	for i, fn := range functions {
@@ -235,7 +232,7 @@ func TestFullDisk(t *testing.T) {
 	release()
 	group.Wait()
 	for i, err := range results {
-		if want := i == 2; errors.Is(err, store.ErrUnavailable) != want || (err == nil) == want {
+		if want := i == 2; errors.Is(err, sqldb.ErrUnavailable) != want || (err == nil) == want {
 			t.Errorf("function %d: %v", i, err)
 		}
 	}
@@ -255,12 +252,12 @@ func TestTransactionControl(t *testing.T) {
 		group.Go(func() { good = db.Write(context.Background(), bump("good "+name)) })
 		awaitQueue(t, db, 1)
 		group.Go(func() {
-			bad = db.Write(context.Background(), func(ctx context.Context, tx store.Tx) error {
-				if err := store.BumpRevision(ctx, tx, "bad "+name); err != nil {
+			bad = db.Write(context.Background(), func(ctx context.Context, tx sqldb.Tx) error {
+				if err := sqldb.BumpRevision(ctx, tx, "bad "+name); err != nil {
 					return err
 				}
-				_, _ = tx.NewRaw(statement).Exec(ctx)
-				_ = store.BumpRevision(ctx, tx, "later "+name)
+				_ = storetest.Exec(ctx, tx, statement)
+				_ = sqldb.BumpRevision(ctx, tx, "later "+name)
 				return nil
 			})
 		})
@@ -282,7 +279,7 @@ func TestTransactionControl(t *testing.T) {
 // TestLockedByAnotherProcess checks that writes give up in time, reads go on, and writes work again afterwards.
 func TestLockedByAnotherProcess(t *testing.T) {
 	url := storetest.SQLiteURL(t)
-	db := storetest.Open(t, store.Options{URL: url, LockTimeout: 60 * time.Millisecond})
+	db := storetest.Open(t, sqldb.Options{URL: url, LockTimeout: 60 * time.Millisecond})
 	conn, err := rawDB(t, "sqlite", url).Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +292,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			err := db.Write(context.Background(), bump("a"))
-			if !errors.Is(err, store.ErrTimeout) || !strings.Contains(err.Error(), "locked by another process") {
+			if !errors.Is(err, sqldb.ErrTimeout) || !strings.Contains(err.Error(), "locked by another process") {
 				t.Errorf("error is %v, want a time-out", err)
 			}
 		})
@@ -314,9 +311,9 @@ func TestLockedByAnotherProcess(t *testing.T) {
 // TestTwoProcesses has two databases on one file write at once.
 func TestTwoProcesses(t *testing.T) {
 	url := storetest.SQLiteURL(t)
-	databases := []*store.DB{
-		storetest.Open(t, store.Options{URL: url, LockTimeout: time.Minute}),
-		storetest.Open(t, store.Options{URL: url, LockTimeout: time.Minute}),
+	databases := []*sqldb.DB{
+		storetest.Open(t, sqldb.Options{URL: url, LockTimeout: time.Minute}),
+		storetest.Open(t, sqldb.Options{URL: url, LockTimeout: time.Minute}),
 	}
 	const writers, rounds = 4, 20
 	var group sync.WaitGroup
@@ -341,16 +338,15 @@ func TestTwoProcesses(t *testing.T) {
 // share one is a matter of time, so that it is tried until they did.
 func TestInterruptedBatch(t *testing.T) {
 	db := storetest.SQLite(t)
-	slow := func(ctx context.Context, tx store.Tx) error {
+	slow := func(ctx context.Context, tx sqldb.Tx) error {
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 		defer cancel()
-		_, err := tx.NewRaw("INSERT INTO revision (name, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'slow', max(i) FROM n").Exec(ctx)
-		return err
+		return storetest.Exec(ctx, tx, "INSERT INTO revision (name, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'slow', max(i) FROM n")
 	}
 	var round int64
 	for round = 1; round <= 50; round++ {
 		release := holdWriter(t, db)
-		functions := []store.WriteFunc{bump("a"), bump("a"), slow, bump("a")}
+		functions := []sqldb.WriteFunc{bump("a"), bump("a"), slow, bump("a")}
 		results := make([]error, len(functions))
 		var group sync.WaitGroup
 		for i, fn := range functions {
@@ -360,7 +356,7 @@ func TestInterruptedBatch(t *testing.T) {
 		release()
 		group.Wait()
 		for i, err := range results {
-			if want := i == 2; errors.Is(err, store.ErrTimeout) != want || (err == nil) == want {
+			if want := i == 2; errors.Is(err, sqldb.ErrTimeout) != want || (err == nil) == want {
 				t.Errorf("function %d: %v", i, err)
 			}
 		}
@@ -378,11 +374,11 @@ func TestStatementsStayRight(t *testing.T) {
 	db := storetest.SQLite(t)
 	ctx := t.Context()
 	for round := range 3 {
-		err := db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		err := db.Write(ctx, func(ctx context.Context, tx sqldb.Tx) error {
 			for n := range 600 {
 				// The number of values makes the statement another one.
 				var sum int
-				if err := tx.NewRaw("SELECT sum(v) FROM (SELECT 0 AS v"+strings.Repeat(" UNION ALL SELECT 1", n%300)+")").Scan(ctx, &sum); err != nil {
+				if err := storetest.First(ctx, tx, "SELECT sum(v) FROM (SELECT 0 AS v"+strings.Repeat(" UNION ALL SELECT 1", n%300)+")", &sum); err != nil {
 					return err
 				}
 				if sum != n%300 {
@@ -394,11 +390,10 @@ func TestStatementsStayRight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		failure := db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-			_, err := tx.NewRaw("INSERT INTO revision (name, value) VALUES ('twice', 1), ('twice', 2)").Exec(ctx)
-			return err
+		failure := db.Write(ctx, func(ctx context.Context, tx sqldb.Tx) error {
+			return storetest.Exec(ctx, tx, "INSERT INTO revision (name, value) VALUES ('twice', 1), ('twice', 2)")
 		})
-		if !errors.Is(failure, store.ErrDuplicateKey) {
+		if !errors.Is(failure, sqldb.ErrDuplicateKey) {
 			t.Errorf("got %v", failure)
 		}
 	}

@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package store
+package sqldb
 
 import (
 	"context"

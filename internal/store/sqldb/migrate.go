@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package sqldb
 
 import (
 	"context"
@@ -139,7 +139,7 @@ func migrateSQLite(ctx context.Context, loc location, o Options) (err error) {
 
 // sqliteLocked explains the driver's "database is locked".
 func sqliteLocked(err error, loc location, o Options) error {
-	if err = translate(err); errors.Is(err, ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+	if err = Translate(err); errors.Is(err, ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: file %q is locked by another process for longer than %v: %w", ErrTimeout, loc.path, o.LockTimeout, err)
 	}
 	return err
@@ -177,7 +177,7 @@ func (l advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock("+strconv.FormatInt(migrationLock, 10)+")"); err != nil {
-		if err = translate(err); errors.Is(err, ErrTimeout) {
+		if err = Translate(err); errors.Is(err, ErrTimeout) {
 			return fmt.Errorf("%w: another process migrates it for longer than %v: %w", ErrTimeout, l.timeout, err)
 		}
 		return err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store_test
+package sqldb_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"example.org/app/internal/store"
+	"example.org/app/internal/store/sqldb"
 	"example.org/app/internal/store/storetest"
 )
 
@@ -24,9 +24,8 @@ func BenchmarkWrite(b *testing.B) {
 			for range writers {
 				group.Go(func() {
 					for id := next.Add(1); id <= int64(b.N); id = next.Add(1) {
-						err := db.Write(context.Background(), func(ctx context.Context, tx store.Tx) error {
-							_, err := tx.NewRaw("INSERT INTO revision (name, value) VALUES (?, ?)", strconv.FormatInt(id, 10), id).Exec(ctx)
-							return err
+						err := db.Write(context.Background(), func(ctx context.Context, tx sqldb.Tx) error {
+							return storetest.Exec(ctx, tx, "INSERT INTO revision (name, value) VALUES (?, ?)", strconv.FormatInt(id, 10), id)
 						})
 						if err != nil {
 							b.Error(err)
@@ -45,7 +44,7 @@ func BenchmarkWrite(b *testing.B) {
 
 // BenchmarkRevision measures what a cache pays to learn that it is up to date.
 func BenchmarkRevision(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgresql": storetest.PostgreSQL} {
+	for name, open := range map[string]func(testing.TB) *sqldb.DB{"sqlite": storetest.SQLite, "postgresql": storetest.PostgreSQL} {
 		b.Run(name, func(b *testing.B) {
 			db := open(b)
 			if err := db.Write(context.Background(), bump("a")); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package sqldb
 
 import (
 	"context"
@@ -65,9 +65,9 @@ func (e *DuplicateKeyError) Unwrap() error { return e.Err }
 // Is makes every DuplicateKeyError an ErrDuplicateKey.
 func (e *DuplicateKeyError) Is(target error) bool { return target == ErrDuplicateKey }
 
-// translate adds the typed error that err stands for. It is the only place that knows the drivers' codes. An error
+// Translate adds the typed error that err stands for. It is the only place that knows the drivers' codes. An error
 // that is typed already, and one that does not come from the database, is returned as it is.
-func translate(err error) error {
+func Translate(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package sqldb
 
 import (
 	"context"
@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
 	"modernc.org/sqlite"
 )
 
@@ -71,14 +69,13 @@ func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error)
 	read.SetMaxIdleConns(readers)
 	revisions.SetMaxOpenConns(revisionConnections)
 	revisions.SetMaxIdleConns(revisionConnections)
-	builder := bun.NewDB(read, sqliteDialect{sqlitedialect.New()})
-	w := newWriter(write, queries{bun: builder, engine: SQLite}, o)
+	w := newWriter(write, o)
 	e := sqliteEngine{writer: w, read: read, revisions: revisions, release: release}
 	// The connection is made before the owner starts so that Open reports what is wrong with it.
 	err = w.connect(ctx)
 	var db *DB
 	if err == nil {
-		db, err = newDB(ctx, SQLite, o, builder, read, revisions, e)
+		db, err = newDB(ctx, SQLite, o, read, revisions, e, &w.counters)
 	}
 	if err != nil {
 		w.disconnect()
@@ -114,7 +111,7 @@ func sqlitePool(loc location, o Options, more url.Values) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(connector), nil
+	return sql.OpenDB(preparingConnector{connector}), nil
 }
 
 // milliseconds rounds up, because zero would mean "no limit" or "no wait".

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// A Row is one row of a result, valid until the function that it is handed to returns.
+type Row interface {
+	Scan(dest ...any) error
+}
+
+// Exec runs a statement and returns how many rows it changed.
+func Exec(ctx context.Context, tx Tx, s SQL) (changed int64, err error) {
+	return tx.session().exec(ctx, s)
+}
+
+// ExecAll runs statements one after the other and returns how many rows they changed together. PostgreSQL gets all of
+// them at once.
+func ExecAll(ctx context.Context, tx Tx, list []SQL) (changed int64, err error) {
+	return tx.session().execAll(ctx, list)
+}
+
+// Query runs a statement and hands each row of its result to scan. An error of scan ends it. No other statement may run
+// until Query returns.
+func Query(ctx context.Context, r Reader, s SQL, scan func(Row) error) error {
+	return r.session().query(ctx, s, scan)
+}
+
+// List runs a statement and returns the one column of its result. The list is never nil.
+func List[T any](ctx context.Context, r Reader, s SQL) ([]T, error) {
+	list := []T{}
+	err := Query(ctx, r, s, func(row Row) error {
+		var value T
+		if err := row.Scan(&value); err != nil {
+			return err
+		}
+		list = append(list, value)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// First runs a statement and reads the first row of its result into dest. Without a row the error is an ErrNotFound.
+func First(ctx context.Context, r Reader, s SQL, dest ...any) error {
+	found := false
+	err := Query(ctx, r, s, func(row Row) error {
+		if found {
+			return nil
+		}
+		found = true
+		return row.Scan(dest...)
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("%w: %w", ErrNotFound, sql.ErrNoRows)
+	}
+	return err
+}
+
+// Explain returns the text of the first statement that find runs, which is not executed, and the plan that the engine
+// makes for it, line by line.
+func Explain(ctx context.Context, tx Tx, find func(ctx context.Context, r Reader) error) (text string, plan []string, err error) {
+	s := *tx.session()
+	s.explain = &explanation{}
+	if err := find(ctx, &s); s.explain.text == "" {
+		return "", nil, fmt.Errorf("explain: no statement was run: %w", err)
+	}
+	e, prefix := s.explain, "EXPLAIN "
+	if s.engine == SQLite {
+		prefix = "EXPLAIN QUERY PLAN "
+	}
+	err = tx.session().queryText(ctx, prefix+e.text, e.values, func(row Row) error {
+		var line string
+		dest := []any{&line}
+		if s.engine == SQLite {
+			dest = []any{new(any), new(any), new(any), &line}
+		}
+		if err := row.Scan(dest...); err != nil {
+			return err
+		}
+		plan = append(plan, line)
+		return nil
+	})
+	return e.text, plan, err
+}

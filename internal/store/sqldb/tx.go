@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// A Reader runs statements that read, by the functions of this package. It belongs to the function that Read or Write
+// handed it to and is of no use after that function has returned.
+type Reader interface {
+	session() *session
+}
+
+// A Tx runs statements inside the transaction of a Write function. It reads what the function itself wrote. The first
+// statement that fails ends the transaction: later statements return the same error, and Write returns it even when
+// the function does not. (PostgreSQL is like that, so SQLite must not be more lenient.) To insert what may exist, say
+// so in the statement: ON CONFLICT.
+type Tx interface {
+	Reader
+	writes()
+}
+
+// EngineOf returns the kind of database that a Reader reads.
+func EngineOf(r Reader) Engine { return r.session().engine }
+
+// conn is what statements run on.
+type conn interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// session is the one implementation of Reader and Tx.
+type session struct {
+	engine   Engine
+	counters *counters
+	conn     conn
+	// tx is the state of the transaction; nil outside of one.
+	tx *txState
+	// probe is told of every statement; it may be nil.
+	probe *probe
+	// explain makes the session note the first statement instead of running it.
+	explain *explanation
+}
+
+// An explanation is the statement that Explain found.
+type explanation struct {
+	text   string
+	values []any
+}
+
+var errExplained = errors.New("the statement was explained, not run")
+
+func (s *session) session() *session { return s }
+func (s *session) writes()           {}
+
+func (s *session) exec(ctx context.Context, statement SQL) (int64, error) {
+	text, values, err := statement.render(s.engine)
+	if err = s.begin(err); err != nil {
+		return 0, err
+	}
+	s.counters.statements.Add(1)
+	defer s.probe.statement(text)()
+	result, err := s.conn.ExecContext(s.bound(ctx), text, values...)
+	if err != nil {
+		return 0, s.note(err)
+	}
+	changed, err := result.RowsAffected()
+	return changed, s.note(err)
+}
+
+func (s *session) execAll(ctx context.Context, list []SQL) (changed int64, err error) {
+	own, pipelined := s.conn.(*sql.Conn)
+	if s.engine != PostgreSQL || len(list) < 2 || !pipelined {
+		for _, statement := range list {
+			n, err := s.exec(ctx, statement)
+			if err != nil {
+				return 0, err
+			}
+			changed += n
+		}
+		return changed, nil
+	}
+	var batch pgx.Batch
+	for _, statement := range list {
+		text, values, err := statement.render(s.engine)
+		if err = s.begin(err); err != nil {
+			return 0, err
+		}
+		batch.Queue(text, values...)
+	}
+	s.counters.statements.Add(uint64(len(list)))
+	// They are on their way together, and together they take as long as it takes.
+	for _, queued := range batch.QueuedQueries {
+		defer s.probe.statement(queued.SQL)()
+	}
+	ctx = s.bound(ctx)
+	err = own.Raw(func(c any) (err error) {
+		results := c.(*stdlib.Conn).Conn().SendBatch(ctx, &batch)
+		defer func() { err = errors.Join(err, results.Close()) }()
+		for range list {
+			tag, err := results.Exec()
+			if err != nil {
+				return err
+			}
+			changed += tag.RowsAffected()
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, s.note(err)
+	}
+	return changed, nil
+}
+
+func (s *session) query(ctx context.Context, statement SQL, scan func(Row) error) error {
+	text, values, err := statement.render(s.engine)
+	if s.explain != nil && err == nil {
+		if s.explain.text == "" {
+			*s.explain = explanation{text, values}
+		}
+		return errExplained
+	}
+	if err = s.begin(err); err != nil {
+		return err
+	}
+	return s.queryText(ctx, text, values, scan)
+}
+
+func (s *session) queryText(ctx context.Context, text string, values []any, scan func(Row) error) (err error) {
+	s.counters.statements.Add(1)
+	defer s.probe.statement(text)()
+	rows, err := s.conn.QueryContext(s.bound(ctx), text, values...)
+	if err != nil {
+		return s.note(err)
+	}
+	defer func() {
+		if closed := rows.Close(); err == nil {
+			err = s.note(closed)
+		}
+	}()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return Translate(err)
+		}
+	}
+	return s.note(rows.Err())
+}
+
+// begin reports why a statement must not run: its values cannot be stored, or the transaction has failed.
+func (s *session) begin(err error) error {
+	if s.tx == nil {
+		return err
+	}
+	return s.tx.begin(err)
+}
+
+// note translates an error of a statement, which ends the transaction.
+func (s *session) note(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = Translate(err)
+	if s.tx != nil {
+		s.tx.fail(err)
+	}
+	return err
+}
+
+// bound returns the context of a statement. One that never ends is replaced by that of the transaction.
+func (s *session) bound(ctx context.Context) context.Context {
+	if s.tx != nil && ctx.Done() == nil {
+		return s.tx.ctx
+	}
+	return ctx
+}
+
+// txState is the state of a transaction for the time of one function call.
+type txState struct {
+	// ctx bounds statements that the function runs with a context that never ends.
+	ctx context.Context
+	// lost reports whether the engine has given up the transaction; nil where the engine itself refuses statements
+	// from then on.
+	lost func() bool
+
+	mu  sync.Mutex
+	err error
+}
+
+var (
+	errTxOver = errors.New("the transaction is over: a Tx must not be used after its function returned")
+	errTxLost = errors.New("the transaction was rolled back by the database")
+)
+
+// finish makes the Tx useless and returns the error of the first statement that failed.
+func (t *txState) finish() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := t.err
+	t.err = errTxOver
+	return err
+}
+
+func (t *txState) begin(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.err != nil:
+	case t.lost != nil && t.lost():
+		// A statement now would be a transaction of its own.
+		t.err = errTxLost
+	default:
+		t.err = err
+	}
+	return t.err
+}
+
+func (t *txState) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+var _ Tx = (*session)(nil)

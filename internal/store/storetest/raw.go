@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"context"
+
+	"example.org/app/internal/store"
+	"example.org/app/internal/store/sqldb"
+)
+
+// Exec runs a statement of a test; question marks stand for the arguments.
+func Exec(ctx context.Context, tx store.Tx, statement string, args ...any) error {
+	_, err := sqldb.Exec(ctx, tx, sqldb.New(statement, args...))
+	return err
+}
+
+// First reads the first row of the result of a statement of a test. Without a row the error is a store.ErrNotFound.
+func First(ctx context.Context, r store.Reader, statement string, dest ...any) error {
+	return sqldb.First(ctx, r, sqldb.New(statement), dest...)
+}
+
+// List returns the one column of the result of a statement of a test.
+func List[T any](ctx context.Context, r store.Reader, statement string) ([]T, error) {
+	return sqldb.List[T](ctx, r, sqldb.New(statement))
+}
+
+// Rows returns the rows of the result of a statement of a test, each as its values by the names of the columns.
+func Rows(ctx context.Context, r store.Reader, statement string) ([]map[string]any, error) {
+	var rows []map[string]any
+	err := sqldb.Query(ctx, r, sqldb.New(statement), func(row sqldb.Row) error {
+		columns, err := row.(interface{ Columns() ([]string, error) }).Columns()
+		if err != nil {
+			return err
+		}
+		values, dest := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			dest[i] = &values[i]
+		}
+		if err := row.Scan(dest...); err != nil {
+			return err
+		}
+		named := make(map[string]any, len(columns))
+		for i, column := range columns {
+			named[column] = values[i]
+		}
+		rows = append(rows, named)
+		return nil
+	})
+	return rows, err
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"example.org/app/internal/store/sqldb"
+)
+
+// A table says once how the fields of a record are stored: fields returns pointers to them, in the order of the columns.
+// What a column holds in another form is a pointer type of field.go.
+type table[R any] struct {
+	name    string
+	columns []string
+	fields  func(record *R) []any
+}
+
+// newTable makes a table with the given columns, which are separated by spaces.
+func newTable[R any](name, columns string, fields func(*R) []any) table[R] {
+	return table[R]{name: name, columns: strings.Fields(columns), fields: fields}
+}
+
+// list returns the names of the columns of a table that is called alias in a statement.
+func (t table[R]) list(alias string) string {
+	return alias + "." + strings.Join(t.columns, ", "+alias+".")
+}
+
+// selected returns a query for all columns of the rows that fulfil the conditions, which call the table t.
+func (t table[R]) selected(where conditions) sqldb.SQL {
+	return sqldb.New("SELECT "+t.list("t")+" FROM "+t.name+" AS t?", where.clause())
+}
+
+// find returns a page of the records that fulfil the conditions, in the order of columns that are unique together.
+func (t table[R]) find(ctx context.Context, r Reader, where conditions, page Page, order ...string) ([]R, error) {
+	return t.read(ctx, r, pageOf(t.selected(where), page, order...))
+}
+
+// read returns the records that a statement results in, which must have all columns.
+func (t table[R]) read(ctx context.Context, r Reader, statement sqldb.SQL) ([]R, error) {
+	records := []R{}
+	err := sqldb.Query(ctx, r, statement, func(row sqldb.Row) error {
+		records = append(records, *new(R))
+		return row.Scan(t.fields(&records[len(records)-1])...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+// delete deletes the records that fulfil the conditions and returns them.
+func (t table[R]) delete(ctx context.Context, tx Tx, selected conditions) ([]R, error) {
+	return t.read(ctx, tx, sqldb.New("DELETE FROM "+t.name+" AS t? RETURNING "+strings.Join(t.columns, ", "), selected.clause()))
+}
+
+// insert inserts records, none of which may exist. Several rows of a statement that fails may be left behind on SQLite:
+// the transaction fails with it, so that the engine need not be able to undo the statement alone.
+func (t table[R]) insert(ctx context.Context, tx Tx, records ...R) error {
+	verb := "INSERT INTO "
+	if sqldb.EngineOf(tx) == SQLite {
+		verb = "INSERT OR FAIL INTO "
+	}
+	_, err := t.insertRows(ctx, tx, verb, records, "")
+	return err
+}
+
+// put inserts records and does with those that exist what conflict says. It returns how many rows were changed.
+func (t table[R]) put(ctx context.Context, tx Tx, records []R, conflict string) (int64, error) {
+	return t.insertRows(ctx, tx, "INSERT INTO ", records, " ON CONFLICT "+conflict)
+}
+
+func (t table[R]) insertRows(ctx context.Context, tx Tx, verb string, records []R, tail string) (int64, error) {
+	head := verb + t.name + " AS t (" + strings.Join(t.columns, ", ") + ") VALUES "
+	row := "(" + sqldb.Repeat("?", len(t.columns), ", ") + ")"
+	var statements []sqldb.SQL
+	for len(records) > 0 {
+		n := sqldb.RowsPerStatement(len(records))
+		args := make([]any, 0, n*len(t.columns))
+		for k := range n {
+			for _, field := range t.fields(&records[k]) {
+				value, err := valueOf(field)
+				if err != nil {
+					return 0, fmt.Errorf("%s: %w", t.name, err)
+				}
+				args = append(args, value)
+			}
+		}
+		statements = append(statements, sqldb.Rows(head, row, n, tail, args))
+		records = records[n:]
+	}
+	return sqldb.ExecAll(ctx, tx, statements)
+}
+
+// valueOf returns what a field holds in the form that is stored.
+func valueOf(field any) (any, error) {
+	switch p := field.(type) {
+	case *int64:
+		return *p, nil
+	case *int32:
+		return *p, nil
+	case *string:
+		return *p, nil
+	case *bool:
+		return *p, nil
+	case *[]byte:
+		return *p, nil
+	case **int64:
+		return orNull(*p), nil
+	case **int32:
+		return orNull(*p), nil
+	case **string:
+		return orNull(*p), nil
+	case driver.Valuer:
+		return p.Value()
+	}
+	return reflect.ValueOf(field).Elem().Interface(), nil
+}
+
+// orNull returns what a pointer points to, or NULL for nil.
+func orNull[T any](value *T) any {
+	if value == nil {
+		return nil
+	}
+	return *value
+}
+
+// conditions are what rows must fulfil, all of them. They serve queries, updates and deletions alike.
+type conditions []sqldb.SQL
+
+// where returns one condition; see sqldb.New.
+func where(text string, args ...any) conditions { return conditions{sqldb.New(text, args...)} }
+
+// and adds conditions.
+func (c *conditions) and(more ...sqldb.SQL) { *c = append(*c, more...) }
+
+// when adds a condition; see sqldb.New.
+func (c *conditions) when(text string, args ...any) { c.and(sqldb.New(text, args...)) }
+
+// clause is the part of a statement that selects the rows, "" for all.
+func (c conditions) clause() sqldb.SQL {
+	if len(c) == 0 {
+		return sqldb.New("")
+	}
+	return sqldb.New(" WHERE ?", sqldb.Join(c, " AND "))
+}
+
+// anyOf adds that a column is one of the keys, if there are keys.
+func anyOf[K sqldb.Key](c *conditions, column string, keys []K) {
+	if len(keys) > 0 {
+		c.and(sqldb.In(column, keys))
+	}
+}
+
+// in returns the condition that a column is one of the keys.
+func in[K sqldb.Key](column string, keys []K) conditions { return conditions{sqldb.In(column, keys)} }
+
+// countRows returns how many rows of a table fulfil the conditions, which call the table t.
+func countRows(ctx context.Context, r Reader, table string, list conditions) (int64, error) {
+	return countFrom(ctx, r, table+" AS t", list)
+}
+
+// countFrom is countRows for any expression of tables.
+func countFrom(ctx context.Context, r Reader, tables string, list conditions) (int64, error) {
+	var count int64
+	statement := sqldb.New("SELECT count(*) FROM "+tables+"?", list.clause())
+	if bounded, ok := r.(boundedReader); ok {
+		statement = sqldb.New("SELECT count(*) FROM (SELECT 1 FROM "+tables+"? LIMIT ?) AS b", list.clause(), bounded.most)
+	}
+	if err := sqldb.First(ctx, r, statement, &count); err != nil {
+		return 0, fmt.Errorf("count rows of %q: %w", tables, err)
+	}
+	return count, nil
+}
+
+// deleteRows deletes the rows of a table that fulfil the conditions and returns how many there were.
+func deleteRows(ctx context.Context, tx Tx, table string, list conditions) (int64, error) {
+	n, err := sqldb.Exec(ctx, tx, sqldb.New("DELETE FROM "+table+" AS t?", list.clause()))
+	if err != nil {
+		return 0, fmt.Errorf("delete from %q: %w", table, err)
+	}
+	return n, nil
+}
+
+// deleted deletes the rows of a table that fulfil the conditions and returns a column of each.
+func deleted(ctx context.Context, tx Tx, table, column string, list conditions) ([]int64, error) {
+	found, err := sqldb.List[int64](ctx, tx, sqldb.New("DELETE FROM "+table+" AS t? RETURNING "+column, list.clause()))
+	if err != nil {
+		return nil, fmt.Errorf("delete from %q: %w", table, err)
+	}
+	return found, nil
+}
+
+// columnChanges are the values that an update gives to columns.
+type columnChanges struct {
+	columns []string
+	values  []any
+	touched int
+	err     error
+}
+
+// set changes a column; rows that have the value already are not modified.
+func (c *columnChanges) set(column string, value any) {
+	c.columns = append(c.columns, column)
+	c.values = append(c.values, value)
+}
+
+// setField changes a column to the value of a field; see table.
+func (c *columnChanges) setField(column string, field any) {
+	value, err := valueOf(field)
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	c.set(column, value)
+}
+
+// touch gives a column a value in those rows that are modified for another reason. It comes after all set.
+func (c *columnChanges) touch(column string, value any) {
+	c.set(column, value)
+	c.touched++
+}
+
+// setIf changes a column if there is a value.
+func setIf[T any](c *columnChanges, column string, value *T) {
+	if value != nil {
+		c.set(column, *value)
+	}
+}
+
+// update changes the rows of a table that fulfil the conditions and differ, and returns the column "returning" of each.
+func (c *columnChanges) update(ctx context.Context, tx Tx, table, returning string, list conditions) ([]int64, error) {
+	if c.err != nil {
+		return nil, fmt.Errorf("update %q: %w", table, c.err)
+	}
+	compared := len(c.columns) - c.touched
+	if compared == 0 {
+		return nil, nil
+	}
+	var set, differs []sqldb.SQL
+	for i, column := range c.columns {
+		set = append(set, sqldb.New(column+" = ?", c.values[i]))
+		if i < compared {
+			differs = append(differs, sqldb.New("t."+column+" IS DISTINCT FROM ?", c.values[i]))
+		}
+	}
+	list = append(slices.Clip(list), sqldb.New("(?)", sqldb.Join(differs, " OR ")))
+	changed, err := sqldb.List[int64](ctx, tx, sqldb.New("UPDATE "+table+" AS t SET ?? RETURNING "+returning, sqldb.Join(set, ", "), list.clause()))
+	if err != nil {
+		return nil, fmt.Errorf("update %q: %w", table, err)
+	}
+	return changed, nil
+}
