@@ -129,8 +129,7 @@ func TestCommands(t *testing.T) {
 		},
 		{name: "missing file", args: []string{"--config", "nothing.yaml"}, code: 1, stderr: "~nothing.yaml"},
 		{
-			name: "missing home", args: []string{"--home", filepath.Join(dir, "nowhere")}, code: 1,
-			stderr: "app: home folder \"" + filepath.Join(dir, "nowhere") + "\" cannot be read: no such file or directory\n",
+			name: "home inside a file", args: []string{"--home", filepath.Join(good, "home")}, code: 1, stderr: "~not a directory",
 		},
 		{name: "home is a file", args: []string{"--home", good}, code: 1, stderr: "~" + good},
 		{
@@ -246,6 +245,18 @@ func TestSignals(t *testing.T) {
 		if !strings.Contains(s.banner, `WARNING: the root account "app" has the default password`) {
 			t.Errorf("no warning in %s", s.banner)
 		}
+	}
+}
+
+func TestHomeIsCreated(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "srv", "app")
+	s := run(t, home)
+	s.Process.Signal(syscall.SIGTERM)
+	if code := s.wait(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, s.stderr.String())
+	}
+	if _, err := os.Stat(filepath.Join(home, "data", "app.db")); err != nil {
+		t.Error(err)
 	}
 }
 

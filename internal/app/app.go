@@ -139,7 +139,7 @@ func (a *App) stop() error {
 // start builds and starts the parts, each after those that it needs.
 func (a *App) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.checkHome, a.startLogs, a.openPorts, a.openConsolePort, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
+		a.openHome, a.startLogs, a.openPorts, a.openConsolePort, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
 		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.buildPlugins, a.startNotifier, a.startDomain, a.buildAdminAPIs,
 		a.startPlugins, a.startDispatcher, a.startJobs, a.startGateway, a.startConsole, a.startAdminAPIs,
 	} {
@@ -151,8 +151,12 @@ func (a *App) start(ctx context.Context) error {
 	return nil
 }
 
-func (a *App) checkHome(context.Context) error {
+// openHome creates the home folder if it is missing.
+func (a *App) openHome(context.Context) error {
 	home := a.opts.Config.Home()
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return fmt.Errorf("home folder %q cannot be created: %w", home, errors.Unwrap(err))
+	}
 	if _, err := os.ReadDir(home); err != nil {
 		return fmt.Errorf("home folder %q cannot be read: %w", home, errors.Unwrap(err))
 	}
