@@ -111,3 +111,8 @@ docs: build ## Write the generated files anew: codes, configuration reference, O
 .PHONY: clean
 clean: ## Remove what was built; data/, log/, plugins/ and the cache of tools stay
 	rm -rf bin .tools $(JAVA_JARS)/*.jar $(JAVA_JARS)/.built $(JAVA_JARS)/.tested sdk/java/target sdk/java/*/target examples/plugins/java/*/target tools/openapi/node_modules $(NODE_MODULES)
+
+# The time of the commit makes the same sources give the same bytes.
+.PHONY: release
+release: build ## Build archives, packages, SBOM and checksums into dist/; TARGETS=linux/amd64 builds fewer
+	$(GO) run ./deploy/release -version '$(VERSION)' -commit '$(COMMIT)' -time "$$(git log -1 --format=%cI)" -targets '$(TARGETS)'

@@ -7,12 +7,15 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"example.org/app/internal/app"
+	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/role"
+	"example.org/app/internal/wire"
 )
 
 // commands is the command line.
@@ -22,6 +25,7 @@ type commands struct {
 	Service serviceCommand `cmd:"" help:"Run app-service, which holds the rules and the data."`
 	Config  configCommand  `cmd:"" help:"Read about properties, or check a configuration."`
 	Fake    fakeCommand    `cmd:"" help:"Fill an empty database with made-up users, groups and messages."`
+	Health  healthCommand  `cmd:"" help:"Ask whether the roles on this machine are ready."`
 	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI 3.0 document of a role."`
 	Plugin  pluginCommand  `cmd:"" help:"Write, check or try a plugin."`
 	Version versionCommand `cmd:"" help:"Print the version."`
@@ -73,6 +77,13 @@ func (versionCommand) Help() string { return "Example:\n  app version" }
 func (versionCommand) Run() error {
 	b := app.Build()
 	fmt.Printf("app %s (commit %s, built %s)\n", b.Version, b.CommitID, b.BuildTime)
+	fmt.Printf("  built with        %s for %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Printf("  client protocol   %d\n", wire.Version)
+	languages := "JavaScript and Java"
+	if _, err := java.Jar(java.HostJar); err != nil {
+		languages = "JavaScript; built without what runs Java plugins"
+	}
+	fmt.Printf("  plugins           %s\n", languages)
 	return nil
 }
 

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command release builds what people install: archives for Linux and macOS, packages for Debian and Red Hat, a list of the
+// parts (SBOM) and checksums, all of one version. make release runs it. What it writes depends on nothing but the sources
+// and the flags: the same commit gives the same bytes.
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A target is a kind of machine.
+type target struct{ os, arch string }
+
+func (t target) String() string { return t.os + "/" + t.arch }
+
+// targets are what releases are built for.
+var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
+
+// A release is what one run builds.
+type release struct {
+	// root is the top of the source tree, out the folder for what is built.
+	root, out string
+	version   string
+	commit    string
+	time      time.Time
+}
+
+func main() {
+	log.SetFlags(0)
+	r := release{}
+	only := flag.String("targets", "", "targets such as linux/amd64,darwin/arm64; empty is all")
+	when := flag.String("time", "", "time of the build, RFC 3339")
+	flag.StringVar(&r.root, "root", ".", "top of the source tree")
+	flag.StringVar(&r.out, "out", "dist", "folder for what is built")
+	flag.StringVar(&r.version, "version", "", "version, for example v1.2.3")
+	flag.StringVar(&r.commit, "commit", "unknown", "commit that is built")
+	flag.Parse()
+	var err error
+	if r.time, err = time.Parse(time.RFC3339, *when); err != nil {
+		log.Fatalf("release: -time %q: %v", *when, err)
+	}
+	chosen, err := choose(*only)
+	if err == nil {
+		err = r.build(context.Background(), chosen)
+	}
+	if err != nil {
+		log.Fatalf("release: %v", err)
+	}
+}
+
+// choose returns the targets that a flag names.
+func choose(names string) ([]target, error) {
+	if names == "" {
+		return targets, nil
+	}
+	var chosen []target
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(targets, func(t target) bool { return t.String() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no target %q; there are %v", name, targets)
+		}
+		chosen = append(chosen, targets[i])
+	}
+	return chosen, nil
+}
+
+// build writes everything for the targets.
+func (r release) build(ctx context.Context, chosen []target) error {
+	if r.version == "" {
+		return errors.New("-version is missing")
+	}
+	if err := r.checkJars(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return err
+	}
+	for _, t := range chosen {
+		log.Printf("build %s", t)
+		binary, err := r.compile(ctx, t)
+		if err != nil {
+			return err
+		}
+		if err := r.pack(t, binary); err != nil {
+			return fmt.Errorf("pack %s: %w", t, err)
+		}
+		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
+			return err
+		}
+	}
+	return r.checksums()
+}
+
+// checkJars refuses to release a binary that cannot run Java plugins.
+func (r release) checkJars() error {
+	if _, err := os.Stat(filepath.Join(r.root, jarFolder, "app-plugin-host.jar")); err != nil {
+		return fmt.Errorf("the jars for Java plugins are not built: make build with a JDK and Maven builds them: %w", err)
+	}
+	return nil
+}
+
+const jarFolder = "internal/plugin/java/jars"
+
+func (r release) compile(ctx context.Context, t target) (string, error) {
+	out, err := filepath.Abs(filepath.Join(r.out, "build-"+t.os+"-"+t.arch, "app"))
+	if err != nil {
+		return "", err
+	}
+	const pkg = "example.org/app/internal/app"
+	flags := fmt.Sprintf("-s -w -X %[1]s.version=%s -X %[1]s.commit=%s -X %[1]s.buildTime=%s", pkg, r.version, r.commit, r.time.UTC().Format(time.RFC3339))
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", out, "./cmd/app")
+	cmd.Dir = r.root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("compile for %s: %w", t, err)
+	}
+	return out, nil
+}
+
+// pack makes what people install of one binary.
+func (r release) pack(t target, binary string) error {
+	files, err := r.files(binary)
+	if err != nil {
+		return err
+	}
+	base := fmt.Sprintf("app_%s_%s_%s", r.number(), t.os, t.arch)
+	if err := r.writeArchive(base, files); err != nil {
+		return err
+	}
+	if err := r.writeSBOM(base, binary); err != nil {
+		return err
+	}
+	if t.os != "linux" {
+		return nil
+	}
+	contents, err := r.packageContents(binary)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.writeDeb(t, contents), r.writeRPM(t, contents))
+}
+
+// number is the version without the v of tags.
+func (r release) number() string { return strings.TrimPrefix(r.version, "v") }
+
+// A file is something that is packed.
+type file struct {
+	// name is the path in the archive, with slashes and without one at the beginning.
+	name string
+	mode fs.FileMode
+	data []byte
+}
+
+// files are the contents of an archive.
+func (r release) files(binary string) ([]file, error) {
+	data, err := os.ReadFile(binary)
+	if err != nil {
+		return nil, err
+	}
+	files := []file{{"app", 0o755, data}}
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md", "docs", "examples/chat", "examples/plugins/js", "deploy/app@.service", "deploy/monitoring"} {
+		more, err := r.read(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	return files, nil
+}
+
+// read reads a file or a folder of the source tree.
+func (r release) read(name string) (files []file, err error) {
+	err = filepath.WalkDir(filepath.Join(r.root, name), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(r.root, path)
+		files = append(files, file{filepath.ToSlash(relative), 0o644, data})
+		return err
+	})
+	return files, err
+}
+
+// checksums writes SHA256SUMS over everything in the folder.
+func (r release) checksums() error {
+	entries, err := os.ReadDir(r.out)
+	if err != nil {
+		return err
+	}
+	var list strings.Builder
+	for _, e := range entries {
+		if e.IsDir() || e.Name() == "SHA256SUMS" {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(r.out, e.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(data), e.Name())
+	}
+	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(list.String()), 0o644)
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.org/app/test/need"
+)
+
+// newRelease packs this test program as if it were the server: packing must not depend on what the binary does.
+func newRelease(t *testing.T) (release, string) {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return release{root: "../..", out: t.TempDir(), version: "v1.2.3-rc.1", commit: "abc", time: time.Unix(1767225600, 0)}, binary
+}
+
+func TestPack(t *testing.T) {
+	r, binary := newRelease(t)
+	for _, target := range []target{{"linux", "amd64"}, {"darwin", "arm64"}} {
+		if err := r.pack(target, binary); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.checksums(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(r.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	want := []string{
+		"SHA256SUMS", "app-1.2.3~rc.1-1.x86_64.rpm", "app_1.2.3-rc.1_darwin_arm64.cdx.json", "app_1.2.3-rc.1_darwin_arm64.tar.gz",
+		"app_1.2.3-rc.1_linux_amd64.cdx.json", "app_1.2.3-rc.1_linux_amd64.tar.gz", "app_1.2.3~rc.1_amd64.deb",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("there are %q, want %q", names, want)
+	}
+	sums, err := os.ReadFile(filepath.Join(r.out, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names[1:] {
+		data, err := os.ReadFile(filepath.Join(r.out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line := fmt.Sprintf("%x  %s\n", sha256.Sum256(data), name); !strings.Contains(string(sums), line) {
+			t.Errorf("SHA256SUMS lacks %s", line)
+		}
+	}
+}
+
+// TestSameSourcesSameBytes packs twice.
+func TestSameSourcesSameBytes(t *testing.T) {
+	var runs [2]string
+	for i := range runs {
+		r, binary := newRelease(t)
+		if err := r.pack(target{"linux", "amd64"}, binary); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.checksums(); err != nil {
+			t.Fatal(err)
+		}
+		sums, err := os.ReadFile(filepath.Join(r.out, "SHA256SUMS"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs[i] = string(sums)
+	}
+	if runs[0] != runs[1] {
+		t.Errorf("the first run gives\n%s\nthe second\n%s", runs[0], runs[1])
+	}
+}
+
+func TestArchive(t *testing.T) {
+	r, binary := newRelease(t)
+	if err := r.pack(target{"darwin", "arm64"}, binary); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(r.out, "app_1.2.3-rc.1_darwin_arm64.tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	unpacked, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modes := map[string]int64{}
+	for archive := tar.NewReader(unpacked); ; {
+		h, err := archive.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		modes[h.Name] = h.Mode
+	}
+	folder := "app_1.2.3-rc.1_darwin_arm64/"
+	for name, mode := range map[string]int64{"app": 0o755, "LICENSE": 0o644, "README.md": 0o644, "docs/deployment.md": 0o644, "examples/chat/index.html": 0o644, "docs/": 0o755} {
+		if modes[folder+name] != mode {
+			t.Errorf("%s has the mode %o", name, modes[folder+name])
+		}
+	}
+}
+
+// TestDeb lets dpkg-deb read the package and unpacks it.
+func TestDeb(t *testing.T) {
+	if _, err := exec.LookPath("dpkg-deb"); err != nil {
+		need.Skip(t, "dpkg-deb", err)
+	}
+	r, binary := newRelease(t)
+	if err := r.pack(target{"linux", "amd64"}, binary); err != nil {
+		t.Fatal(err)
+	}
+	deb := filepath.Join(r.out, "app_1.2.3~rc.1_amd64.deb")
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), "dpkg-deb", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("dpkg-deb %q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	if info := run("--field", deb); !strings.Contains(info, "Version: 1.2.3~rc.1\n") || !strings.Contains(info, "Architecture: amd64\n") {
+		t.Errorf("the package says\n%s", info)
+	}
+	dir := t.TempDir()
+	run("--raw-extract", deb, dir)
+	installed, err := os.ReadFile(filepath.Join(dir, "usr", "bin", "app"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if original, err := os.ReadFile(binary); err != nil || !bytes.Equal(original, installed) {
+		t.Errorf("the binary in the package differs (%v)", err)
+	}
+	for _, name := range []string{"usr/lib/systemd/system/app@.service", "usr/share/doc/app/copyright", "etc/app", "DEBIAN/postinst"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSBOM(t *testing.T) {
+	r, binary := newRelease(t)
+	if err := r.writeSBOM("x", binary); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(r.out, "x.cdx.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list bom
+	if err := json.Unmarshal(data, &list); err != nil {
+		t.Fatal(err)
+	}
+	if list.Format != "CycloneDX" || list.Metadata.Component.Version != "1.2.3-rc.1" {
+		t.Errorf("the list begins with %+v", list.Metadata)
+	}
+	if !slices.ContainsFunc(list.Components, func(c component) bool {
+		return c.Name == "github.com/google/rpmpack" && strings.HasPrefix(c.PURL, "pkg:golang/")
+	}) {
+		t.Errorf("the list lacks a library of this program: %v", list.Components)
+	}
+}
+
+func TestPackageVersion(t *testing.T) {
+	for version, want := range map[string]string{"v1.2.3": "1.2.3", "v1.2.3-4-gabcdef0": "1.2.3+4.gabcdef0", "abcdef0": "0~abcdef0", "v1.0.0-rc.1": "1.0.0~rc.1"} {
+		if got := (release{version: version}).packageVersion(); got != want {
+			t.Errorf("%s becomes %s, want %s", version, got, want)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	if chosen, err := choose("linux/arm64"); err != nil || len(chosen) != 1 {
+		t.Errorf("%v %v", chosen, err)
+	}
+	if _, err := choose("plan9/mips"); err == nil || !strings.Contains(err.Error(), "linux/amd64") {
+		t.Errorf("an unknown target: %v", err)
+	}
+}
