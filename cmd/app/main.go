@@ -24,6 +24,9 @@ type commands struct {
 	Gateway gatewayCommand `cmd:"" help:"Run app-gateway, which holds the users' connections."`
 	Service serviceCommand `cmd:"" help:"Run app-service, which holds the rules and the data."`
 	Config  configCommand  `cmd:"" help:"Read about properties, or check a configuration."`
+	Backup  backupCommand  `cmd:"" help:"Copy the SQLite database to a file, also while the server runs."`
+	Restore restoreCommand `cmd:"" help:"Make a file that app backup wrote the SQLite database."`
+	Migrate migrateCommand `cmd:"" help:"Look at the version of the database's schema, or bring it up to date."`
 	Fake    fakeCommand    `cmd:"" help:"Fill an empty database with made-up users, groups and messages."`
 	Health  healthCommand  `cmd:"" help:"Ask whether the roles on this machine are ready."`
 	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI 3.0 document of a role."`

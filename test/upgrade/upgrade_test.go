@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package upgrade tests that the server starts on databases of earlier versions and finds everything in them. A fixture
+// is kept for every schema that was released; it was filled by that version with
+//
+//	app fake --users 20 --groups 2 --messages 30
+//
+// and is never changed. Add one with each release.
+package upgrade
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/role"
+	"example.org/app/internal/store"
+	chat "example.org/app/test/client"
+)
+
+// unpack unpacks a fixture into a new home folder and returns the path of the database.
+func unpack(t *testing.T, fixture string) string {
+	t.Helper()
+	packed, err := os.Open(fixture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "app.db")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(file, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// count asks the admin interface how many records there are.
+func count(t *testing.T, s *apptest.Server, path string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL(role.Service)+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("app", "app")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var page struct{ Data struct{ Total int } }
+	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return page.Data.Total
+}
+
+func TestUpgrade(t *testing.T) {
+	fixtures, err := filepath.Glob("testdata/schema-*.db.gz")
+	if err != nil || len(fixtures) == 0 {
+		t.Fatal(fixtures, err)
+	}
+	for _, fixture := range fixtures {
+		t.Run(filepath.Base(fixture), func(t *testing.T) {
+			path := unpack(t, fixture)
+			options := store.Options{URL: "sqlite:" + path}
+			before, err := store.Inspect(t.Context(), options, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			version, err := strconv.ParseInt(regexp.MustCompile(`\d+`).FindString(filepath.Base(fixture)), 10, 64)
+			if err != nil || before.Version != version {
+				t.Fatalf("the fixture has the schema version %d", before.Version)
+			}
+			s := apptest.Start(t, role.All, "app.store.url=sqlite:"+path)
+			after, err := store.Inspect(t.Context(), options, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after.Version != after.Known || len(after.Pending) != 0 {
+				t.Errorf("the schema has the version %d after the start, the newest is %d", after.Version, after.Known)
+			}
+			for table, rows := range before.Rows {
+				if after.Rows[table] < rows {
+					t.Errorf("%s had %d rows and has %d", table, rows, after.Rows[table])
+				}
+			}
+			for path, want := range map[string]int{"/users/page": 20, "/groups/page": 2, "/messages/page": 30} {
+				if n := count(t, s, path); n != want {
+					t.Errorf("%s has %d records, want %d", path, n, want)
+				}
+			}
+			// Passwords of users are still known, and the sequence of ids goes on.
+			ann := chat.LogIn(t, s.ClientURLs()[0], 1, chat.WithPassword("123"))
+			if err := ann.Heartbeat(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
