@@ -16,6 +16,8 @@ func TestScenarios(t *testing.T) {
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := []string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(),
+		// The clients claim addresses, as if they came through a proxy.
+		"app.gateway.websocket.remote-address-source.trusted-proxies=127.0.0.0/8",
 		"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
 	}
 	place := &scenario.Place{Service: start(t, "service", "service", set...).url}
