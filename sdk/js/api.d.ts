@@ -2013,7 +2013,7 @@ declare namespace api {
     recipientId?: Int64;
     /** Id of another user who asks, not 0. */
     requesterId?: Int64;
-    /** When the request was answered, not in the future; only kept for answered requests. */
+    /** When the request was answered, not in the future; needs a status, and is now if absent. */
     responseDate?: string;
     /** What became of the request. */
     status?: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";

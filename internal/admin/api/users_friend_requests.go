@@ -158,7 +158,7 @@ type friendRequestUpdate struct {
 	Status       *string     `json:"status,omitempty" enum:"PENDING,ACCEPTED,ACCEPTED_WITHOUT_CONFIRM,DECLINED,IGNORED,EXPIRED,CANCELED" doc:"What became of the request." example:"DECLINED"`
 	Reason       *string     `json:"reason,omitempty" doc:"What the recipient answered." example:"Do I know you?"`
 	CreationDate *admin.Date `json:"creationDate,omitempty" doc:"When the request was sent, not in the future."`
-	ResponseDate *admin.Date `json:"responseDate,omitempty" doc:"When the request was answered, not in the future; only kept for answered requests."`
+	ResponseDate *admin.Date `json:"responseDate,omitempty" doc:"When the request was answered, not in the future; needs a status, and is now if absent."`
 }
 
 type friendRequestUpdateInput struct {

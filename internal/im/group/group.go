@@ -47,7 +47,11 @@ type Options struct {
 }
 
 // Directory knows the groups of the cluster. It keeps nothing in memory.
-type Directory struct{ opts Options }
+type Directory struct {
+	opts         Options
+	invitations  *invitations
+	joinRequests *joinRequests
+}
 
 // New makes a Directory and sees to it that the default type exists.
 func New(ctx context.Context, opts Options) (*Directory, error) {
@@ -55,6 +59,7 @@ func New(ctx context.Context, opts Options) (*Directory, error) {
 		opts.Clock = time.Now
 	}
 	d := &Directory{opts: opts}
+	d.invitations, d.joinRequests = d.newInvitations(), d.newJoinRequests()
 	return d, d.ensureDefaultType(ctx)
 }
 

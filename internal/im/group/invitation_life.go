@@ -9,6 +9,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/check"
+	"example.org/app/internal/im/request"
 	"example.org/app/internal/store"
 )
 
@@ -17,28 +18,11 @@ import (
 // Invite asks a user to join a group on behalf of an inviter, whose role must be
 // one that the type of the group lets invite.
 func (d *Directory) Invite(ctx context.Context, inviter, groupID, invitee int64, content string) (Invitation, error) {
-	now := d.now()
 	if err := check.UserID("inviteeId", invitee); err != nil {
 		return Invitation{}, err
 	}
-	if err := d.checkInvitation(&content, nil, nil, now); err != nil {
-		return Invitation{}, err
-	}
-	id, err := d.opts.IDs.NextContext(ctx)
-	if err != nil {
-		return Invitation{}, err
-	}
-	v := store.GroupInvitation{ID: id, GroupID: groupID, InviterID: inviter, InviteeID: invitee, Content: content, CreationDate: now}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if err := d.mayInvite(ctx, tx, v); err != nil {
-			return err
-		}
-		return d.insertInvitation(ctx, tx, v, now)
-	})
-	if err != nil {
-		return Invitation{}, err
-	}
-	return d.invitation(v), nil
+	v := store.GroupInvitation{GroupID: groupID, InviterID: inviter, InviteeID: invitee, Content: content}
+	return d.invitations.Ask(ctx, v, func(ctx context.Context, tx store.Tx) error { return d.mayInvite(ctx, tx, v) })
 }
 
 func (d *Directory) mayInvite(ctx context.Context, r store.Reader, v store.GroupInvitation) error {
@@ -80,29 +64,19 @@ func (d *Directory) mayInvite(ctx context.Context, r store.Reader, v store.Group
 // RecallInvitation takes back an invitation that is not answered yet on behalf
 // of its sender or of somebody who manages the group, as the settings allow.
 func (d *Directory) RecallInvitation(ctx context.Context, requester, id int64) (Invitation, error) {
-	now, settings := d.now(), d.opts.Settings().Invitation
+	settings := d.opts.Settings().Invitation
 	if !settings.AllowRecallPendingInvitationByOwnerAndManager && !settings.AllowRecallPendingInvitationBySender {
 		return Invitation{}, apierr.New(apierr.RecallingGroupInvitationIsDisabled, "")
 	}
-	var recalled Invitation
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		v, err := d.findInvitation(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		if err := d.mayRecall(ctx, tx, requester, v, settings); err != nil {
-			return err
-		}
-		if v.Status != store.RequestPending {
-			return apierr.New(apierr.RecallNonPendingGroupInvitation, "")
-		}
-		recalled = *v
-		return d.concludeInvitation(ctx, tx, &recalled, store.RequestCanceled, nil, now)
+	return d.invitations.End(ctx, id, request.Ending[store.GroupInvitation]{
+		Status: store.RequestCanceled, NotPending: apierr.RecallNonPendingGroupInvitation,
+		May: func(ctx context.Context, tx store.Tx, v *store.GroupInvitation) error {
+			return d.mayRecall(ctx, tx, requester, v, settings)
+		},
 	})
-	return recalled, err
 }
 
-func (d *Directory) mayRecall(ctx context.Context, r store.Reader, requester int64, v *Invitation, s config.GroupInvitation) error {
+func (d *Directory) mayRecall(ctx context.Context, r store.Reader, requester int64, v *store.GroupInvitation, s config.GroupInvitation) error {
 	if s.AllowRecallPendingInvitationBySender && v != nil && v.InviterID == requester {
 		return nil
 	}
@@ -117,67 +91,28 @@ func (d *Directory) mayRecall(ctx context.Context, r store.Reader, requester int
 	return err
 }
 
-// findInvitation returns an invitation as of now, or nil if there is none.
-func (d *Directory) findInvitation(ctx context.Context, r store.Reader, id int64) (*Invitation, error) {
-	found, err := store.FindGroupInvitations(ctx, r, store.GroupInvitationFilter{IDs: []int64{id}}, store.Page{})
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	v := d.invitation(found[0])
-	return &v, nil
-}
-
-// concludeInvitation stores what became of an invitation.
-func (d *Directory) concludeInvitation(ctx context.Context, tx store.Tx, v *Invitation, status store.RequestStatus, reason *string, now time.Time) error {
-	v.Status, v.Reason, v.ResponseDate = status, reason, responseDate(status, nil, now)
-	c := store.GroupInvitationChange{Status: &v.Status, Reason: v.Reason, ResponseDate: &v.ResponseDate}
-	if _, err := store.UpdateGroupInvitations(ctx, tx, []int64{v.ID}, c); err != nil {
-		return err
-	}
-	return d.invitationsChanged(ctx, tx, now, v.GroupInvitation)
-}
-
 // ReplyToInvitation answers an invitation on behalf of the invitee: with
 // accepted, declined or ignored. Whoever accepts joins the group as a plain
 // member, unless the invitee is in it already; joined reports it.
 func (d *Directory) ReplyToInvitation(ctx context.Context, invitee, id int64, status store.RequestStatus, reason *string) (answered Invitation, joined bool, err error) {
-	now := d.now()
-	if err := checkReply(status, reason, d.opts.Settings().Invitation.MaxResponseReasonLength); err != nil {
+	if err := d.invitations.CheckAnswer(status, reason); err != nil {
 		return Invitation{}, false, err
 	}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		joined = false
-		v, err := d.findInvitation(ctx, tx, id)
-		switch {
-		case err != nil:
+	answered, err = d.invitations.End(ctx, id, request.Ending[store.GroupInvitation]{
+		Status: status, Reason: reason, NotPending: apierr.UpdateNonPendingGroupInvitation,
+		May: func(_ context.Context, _ store.Tx, v *store.GroupInvitation) error {
+			if v == nil || v.InviteeID != invitee {
+				return apierr.New(apierr.NotInviteeToUpdateGroupInvitation, "")
+			}
+			return nil
+		},
+		Then: func(ctx context.Context, tx store.Tx, v *store.GroupInvitation, now time.Time) (err error) {
+			joined = false
+			if status == store.RequestAccepted {
+				joined, err = d.enter(ctx, tx, v.GroupID, invitee, now)
+			}
 			return err
-		case v == nil || v.InviteeID != invitee:
-			return apierr.New(apierr.NotInviteeToUpdateGroupInvitation, "")
-		case v.Status != store.RequestPending:
-			return apierr.New(apierr.UpdateNonPendingGroupInvitation, "")
-		}
-		answered = *v
-		if err := d.concludeInvitation(ctx, tx, &answered, status, reason, now); err != nil {
-			return err
-		}
-		if status == store.RequestAccepted {
-			joined, err = d.enter(ctx, tx, v.GroupID, invitee, now)
-		}
-		return err
+		},
 	})
-	if err != nil {
-		return Invitation{}, false, err
-	}
-	return answered, joined, nil
-}
-
-// checkReply checks the answer to an invitation or a join request.
-func checkReply(status store.RequestStatus, reason *string, limit int32) error {
-	if !status.Answered() {
-		return apierr.New(apierr.IllegalArgument, "responseAction: must be ACCEPT, DECLINE or IGNORE")
-	}
-	if reason == nil {
-		return nil
-	}
-	return check.MaxLength("reason", *reason, limit)
+	return answered, joined && err == nil, err
 }

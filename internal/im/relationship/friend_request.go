@@ -7,9 +7,8 @@ import (
 	"context"
 	"time"
 
-	"example.org/app/internal/apierr"
-	"example.org/app/internal/config"
 	"example.org/app/internal/im/check"
+	"example.org/app/internal/im/request"
 	"example.org/app/internal/store"
 )
 
@@ -22,29 +21,58 @@ type FriendRequest struct {
 	ExpirationDate *time.Time
 }
 
-// lifetime is how long requests can be answered, and 0 for ever.
-func lifetime(s config.FriendRequest) time.Duration {
-	return time.Duration(s.FriendRequestExpireAfterSeconds) * time.Second
+// requests is the book of friend requests.
+type requests = request.Book[store.FriendRequest, FriendRequest, store.FriendRequestFilter, store.FriendRequestChange]
+
+func (d *Directory) newRequests() *requests {
+	return &requests{Kind: request.Kind[store.FriendRequest, FriendRequest, store.FriendRequestFilter, store.FriendRequestChange]{
+		Store: d.opts.Store, IDs: d.opts.IDs, Now: d.now,
+		Settings: func() request.Settings {
+			s := d.opts.Settings().FriendRequest
+			return request.Settings{
+				Lifetime: request.Seconds(s.FriendRequestExpireAfterSeconds), MaxContent: s.MaxContentLength, MaxReason: s.MaxResponseReasonLength,
+			}
+		},
+		Head: func(r *store.FriendRequest) request.Head {
+			return request.Head{ID: &r.ID, Content: &r.Content, Status: &r.Status, Reason: &r.Reason, CreationDate: &r.CreationDate, ResponseDate: &r.ResponseDate}
+		},
+		View: func(r store.FriendRequest, expiration *time.Time) FriendRequest { return FriendRequest{r, expiration} },
+		Select: func(ids []int64, status store.StatusFilter) store.FriendRequestFilter {
+			return store.FriendRequestFilter{IDs: ids, Status: status}
+		},
+		Edit: func(c store.FriendRequestChange) request.Edit {
+			return request.Edit{Content: c.Content, Status: c.Status, CreationDate: c.CreationDate}
+		},
+		Respond: func(c *store.FriendRequestChange, at *time.Time) { c.ResponseDate = at },
+		Conclude: func(r store.FriendRequest) store.FriendRequestChange {
+			return store.FriendRequestChange{Status: &r.Status, Reason: r.Reason, ResponseDate: r.ResponseDate}
+		},
+		After: after,
+		// Nobody asks oneself.
+		Check: func(r store.FriendRequest, c store.FriendRequestChange) error {
+			after := after(r, c)
+			return checkPair("requesterId", after.RequesterID, "recipientId", after.RecipientID)
+		},
+		Changed: requestsChanged,
+		Insert:  store.InsertFriendRequests, Find: store.FindFriendRequests, Count: store.CountFriendRequests,
+		Update: func(ctx context.Context, tx store.Tx, ids []int64, c store.FriendRequestChange) ([]int64, error) {
+			_, modified, err := store.UpdateFriendRequests(ctx, tx, ids, c)
+			return modified, err
+		},
+		Delete: func(ctx context.Context, tx store.Tx, ids []int64) error {
+			_, err := store.DeleteFriendRequests(ctx, tx, ids)
+			return err
+		},
+	}}
 }
 
-// expiredBefore is the date before which a pending request must have been
-// created to have expired, or nil if requests never expire.
-func expiredBefore(now time.Time, s config.FriendRequest) *time.Time {
-	if s.FriendRequestExpireAfterSeconds <= 0 {
-		return nil
+// after is a request with the users that a change gives it.
+func after(r store.FriendRequest, c store.FriendRequestChange) store.FriendRequest {
+	if c.RequesterID != nil {
+		r.RequesterID = *c.RequesterID
 	}
-	return new(now.Add(-lifetime(s)))
-}
-
-func current(request store.FriendRequest, now time.Time, s config.FriendRequest) FriendRequest {
-	r := FriendRequest{FriendRequest: request}
-	limit := expiredBefore(now, s)
-	if limit == nil {
-		return r
-	}
-	r.ExpirationDate = new(request.CreationDate.Add(lifetime(s)))
-	if r.Status == store.RequestPending && request.CreationDate.Before(*limit) {
-		r.Status = store.RequestExpired
+	if c.RecipientID != nil {
+		r.RecipientID = *c.RecipientID
 	}
 	return r
 }
@@ -67,77 +95,24 @@ type RequestCreation struct {
 
 // CreateRequest adds a request.
 func (d *Directory) CreateRequest(ctx context.Context, c RequestCreation) (FriendRequest, error) {
-	now, settings := d.now(), d.opts.Settings().FriendRequest
-	err := cmp.Or(checkPair("requesterId", c.RequesterID, "recipientId", c.RecipientID),
-		checkTexts(settings, &c.Content, c.Reason),
-		check.NotFuture("creationDate", c.CreationDate, now), check.NotFuture("responseDate", c.ResponseDate, now))
-	if err != nil {
+	if err := cmp.Or(checkPair("requesterId", c.RequesterID, "recipientId", c.RecipientID), d.requests.CheckReason(c.Reason)); err != nil {
 		return FriendRequest{}, err
 	}
-	request := store.FriendRequest{
-		RequesterID: c.RequesterID, RecipientID: c.RecipientID, Content: c.Content, Status: c.Status, Reason: c.Reason,
-		CreationDate: now, ResponseDate: responseDate(c.Status, c.ResponseDate, now),
-	}
-	if c.CreationDate != nil {
-		request.CreationDate = *c.CreationDate
-	}
-	if c.ID != nil {
-		request.ID = *c.ID
-	} else if request.ID, err = d.opts.IDs.NextContext(ctx); err != nil {
-		return FriendRequest{}, err
-	}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return insertRequest(ctx, tx, request, now) })
-	if err != nil {
-		return FriendRequest{}, err
-	}
-	return current(request, now, settings), nil
+	return d.requests.Create(ctx, store.FriendRequest{
+		RequesterID: c.RequesterID, RecipientID: c.RecipientID, Content: c.Content, Status: c.Status, Reason: c.Reason, ResponseDate: c.ResponseDate,
+	}, c.ID, c.CreationDate)
 }
 
-func checkTexts(s config.FriendRequest, content, reason *string) error {
-	if content != nil {
-		if err := check.MaxLength("content", *content, s.MaxContentLength); err != nil {
-			return err
-		}
+// requestsChanged notes that those concerned have an old copy.
+func requestsChanged(ctx context.Context, tx store.Tx, now time.Time, changed ...store.FriendRequest) error {
+	var requesters, recipients []int64
+	for _, r := range changed {
+		requesters, recipients = append(requesters, r.RequesterID), append(recipients, r.RecipientID)
 	}
-	if reason != nil {
-		return check.MaxLength("reason", *reason, s.MaxResponseReasonLength)
-	}
-	return nil
-}
-
-// responseDate is the date that goes with a status.
-func responseDate(status store.RequestStatus, date *time.Time, now time.Time) *time.Time {
-	switch {
-	case !status.Answered():
-		return nil
-	case date == nil:
-		return &now
-	default:
-		return date
-	}
-}
-
-func insertRequest(ctx context.Context, tx store.Tx, request store.FriendRequest, now time.Time) error {
-	if err := store.InsertFriendRequests(ctx, tx, request); err != nil {
-		return err
-	}
-	return bumpRequests(ctx, tx, now, []int64{request.RequesterID}, []int64{request.RecipientID})
-}
-
-// bumpRequests notes that requests of these users have changed.
-func bumpRequests(ctx context.Context, tx store.Tx, now time.Time, requesters, recipients []int64) error {
 	if err := store.BumpUserVersion(ctx, tx, store.VersionSentFriendRequests, now, requesters...); err != nil {
 		return err
 	}
 	return store.BumpUserVersion(ctx, tx, store.VersionReceivedFriendRequests, now, recipients...)
-}
-
-func usersOf(requests []store.FriendRequest) (requesters, recipients []int64) {
-	for _, request := range requests {
-		requesters = append(requesters, request.RequesterID)
-		recipients = append(recipients, request.RecipientID)
-	}
-	return requesters, recipients
 }
 
 // RequestFilter selects requests as they stand now. An empty field is no
@@ -148,42 +123,6 @@ type RequestFilter struct {
 	Statuses                        []store.RequestStatus
 	// Expiration is ignored while requests never expire.
 	Creation, Response, Expiration store.DateRange
-}
-
-func (f RequestFilter) at(now time.Time, s config.FriendRequest) (store.FriendRequestFilter, error) {
-	filter := store.FriendRequestFilter{
-		IDs: f.IDs, RequesterIDs: f.RequesterIDs, RecipientIDs: f.RecipientIDs,
-		Status:   store.StatusFilter{Statuses: f.Statuses, ExpiredBefore: expiredBefore(now, s)},
-		Creation: f.Creation, Response: f.Response,
-	}
-	if f.Expiration == (store.DateRange{}) || s.FriendRequestExpireAfterSeconds <= 0 {
-		return filter, nil
-	}
-	// A request expires its lifetime after its creation.
-	if start := f.Expiration.Start; start != nil {
-		filter.Creation.Start = later(filter.Creation.Start, start.Add(-lifetime(s)))
-	}
-	if end := f.Expiration.End; end != nil {
-		filter.Creation.End = earlier(filter.Creation.End, end.Add(-lifetime(s)))
-	}
-	if c := filter.Creation; c.Start != nil && c.End != nil && !c.Start.Before(*c.End) {
-		return filter, apierr.New(apierr.IllegalArgument, "creationDate and expirationDate: no request can be in both ranges while requests expire after %v", lifetime(s))
-	}
-	return filter, nil
-}
-
-func later(a *time.Time, b time.Time) *time.Time {
-	if a != nil && a.After(b) {
-		return a
-	}
-	return &b
-}
-
-func earlier(a *time.Time, b time.Time) *time.Time {
-	if a != nil && a.Before(b) {
-		return a
-	}
-	return &b
 }
 
 // FindRequests returns requests in the order of their ids, or of the first date
@@ -199,59 +138,25 @@ func (d *Directory) FindRequestPage(ctx context.Context, f RequestFilter, limit,
 	return d.findRequests(ctx, f, limit, offset, true)
 }
 
-func (d *Directory) findRequests(ctx context.Context, f RequestFilter, limit, offset int, count bool) (total int64, found []FriendRequest, err error) {
-	now, settings := d.now(), d.opts.Settings().FriendRequest
-	filter, err := f.at(now, settings)
+func (d *Directory) findRequests(ctx context.Context, f RequestFilter, limit, offset int, total bool) (int64, []FriendRequest, error) {
+	creation, err := d.requests.Settings().Lifetime.Creation(f.Creation, f.Expiration)
 	if err != nil {
 		return 0, nil, err
 	}
-	var stored []store.FriendRequest
-	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		page := store.Page{Limit: limit, Offset: offset}
-		if count {
-			if total, err = store.CountFriendRequests(ctx, store.ForTotal(r, page), filter); err != nil || total == 0 {
-				return err
-			}
-		}
-		stored, err = store.FindFriendRequests(ctx, r, filter, page)
-		return err
-	})
-	for _, request := range stored {
-		found = append(found, current(request, now, settings))
-	}
-	return total, found, err
+	return d.requests.Query(ctx, store.FriendRequestFilter{
+		IDs: f.IDs, RequesterIDs: f.RequesterIDs, RecipientIDs: f.RecipientIDs,
+		Status: d.requests.Status(f.Statuses...), Creation: creation, Response: f.Response,
+	}, store.Page{Limit: limit, Offset: offset}, total)
 }
 
-// UpdateRequests changes the requests with these ids, all of them or none. A
-// status takes its response date with it: it is kept, or now, for an answered
-// request and removed otherwise. Nothing else follows from a status.
-func (d *Directory) UpdateRequests(ctx context.Context, requestIDs []int64, c store.FriendRequestChange) (result store.UpdateResult, err error) {
-	now, settings := d.now(), d.opts.Settings().FriendRequest
-	err = cmp.Or(checkUsers(c), checkTexts(settings, c.Content, c.Reason),
-		check.NotFuture("creationDate", c.CreationDate, now), check.NotFuture("responseDate", c.ResponseDate, now))
-	if err != nil || c == (store.FriendRequestChange{}) {
+// UpdateRequests changes the requests with these ids, all of them or none, as request.Book says.
+func (d *Directory) UpdateRequests(ctx context.Context, requestIDs []int64, c store.FriendRequestChange) (store.UpdateResult, error) {
+	if err := cmp.Or(checkUsers(c), d.requests.CheckReason(c.Reason)); err != nil {
 		return store.UpdateResult{}, err
 	}
-	if c.Status != nil {
-		c.ResponseDate = responseDate(*c.Status, c.ResponseDate, now)
-	}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		old, err := store.FindFriendRequests(ctx, tx, store.FriendRequestFilter{IDs: requestIDs}, store.Page{})
-		if err != nil {
-			return err
-		}
-		for _, request := range old {
-			if err := differAfter(request, c); err != nil {
-				return err
-			}
-		}
-		var modified []int64
-		if result, modified, err = store.UpdateFriendRequests(ctx, tx, requestIDs, c); err != nil {
-			return err
-		}
-		return bumpModified(ctx, tx, now, old, modified, c)
-	})
-	return result, err
+	response := c.ResponseDate
+	c.ResponseDate = nil
+	return d.requests.Change(ctx, requestIDs, c, response)
 }
 
 func checkUsers(c store.FriendRequestChange) error {
@@ -265,98 +170,25 @@ func checkUsers(c store.FriendRequestChange) error {
 	return err
 }
 
-// differAfter refuses a change that would make a request one to oneself.
-func differAfter(request store.FriendRequest, c store.FriendRequestChange) error {
-	requester, recipient := request.RequesterID, request.RecipientID
-	if c.RequesterID != nil {
-		requester = *c.RequesterID
-	}
-	if c.RecipientID != nil {
-		recipient = *c.RecipientID
-	}
-	return checkPair("requesterId", requester, "recipientId", recipient)
-}
-
-// bumpModified notes the changes for those who had the modified requests and for
-// those who have them now.
-func bumpModified(ctx context.Context, tx store.Tx, now time.Time, old []store.FriendRequest, modified []int64, c store.FriendRequestChange) error {
-	isModified := make(map[int64]bool, len(modified))
-	for _, id := range modified {
-		isModified[id] = true
-	}
-	var changed []store.FriendRequest
-	for _, request := range old {
-		if isModified[request.ID] {
-			changed = append(changed, request)
-		}
-	}
-	requesters, recipients := usersOf(changed)
-	if len(changed) > 0 && c.RequesterID != nil {
-		requesters = append(requesters, *c.RequesterID)
-	}
-	if len(changed) > 0 && c.RecipientID != nil {
-		recipients = append(recipients, *c.RecipientID)
-	}
-	return bumpRequests(ctx, tx, now, requesters, recipients)
-}
+// deletionBatch bounds how many records one transaction removes when more are
+// removed than the caller named, so that it holds up nobody.
+const deletionBatch = 1000
 
 // DeleteRequests removes the requests with these ids, or all requests if the
 // ids are nil.
 func (d *Directory) DeleteRequests(ctx context.Context, requestIDs []int64) (deleted int64, err error) {
 	if requestIDs == nil {
-		return d.deleteRequests(ctx, func(ctx context.Context, tx store.Tx) ([]store.FriendRequest, error) {
-			return store.DeleteSomeFriendRequests(ctx, tx, deletionBatch)
-		})
+		return d.requests.RemoveAll(ctx)
 	}
-	now := d.now()
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		gone, err := store.DeleteFriendRequests(ctx, tx, requestIDs)
-		if err != nil {
-			return err
-		}
-		deleted = int64(len(gone))
-		requesters, recipients := usersOf(gone)
-		return bumpRequests(ctx, tx, now, requesters, recipients)
-	})
-	return deleted, err
-}
-
-// deletionBatch bounds how many records one transaction removes when more are
-// removed than the caller named, so that it holds up nobody.
-const deletionBatch = 1000
-
-// deleteRequests removes requests, a batch in each transaction, until a batch is
-// not full.
-func (d *Directory) deleteRequests(ctx context.Context, remove func(ctx context.Context, tx store.Tx) ([]store.FriendRequest, error)) (deleted int64, err error) {
-	now := d.now()
-	for {
-		var gone []store.FriendRequest
-		err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
-			if gone, err = remove(ctx, tx); err != nil {
-				return err
-			}
-			requesters, recipients := usersOf(gone)
-			return bumpRequests(ctx, tx, now, requesters, recipients)
-		})
-		if err != nil {
-			return deleted, err
-		}
-		deleted += int64(len(gone))
-		if len(gone) < deletionBatch {
-			return deleted, nil
-		}
-	}
+	return d.requests.Remove(ctx, requestIDs)
 }
 
 // DeleteExpired removes the requests that have expired, if the settings say so,
 // and returns how many there were. One node at a time should call it.
 func (d *Directory) DeleteExpired(ctx context.Context) (deleted int64, err error) {
-	now, settings := d.now(), d.opts.Settings().FriendRequest
-	limit := expiredBefore(now, settings)
-	if limit == nil || !settings.DeleteExpiredRequestsWhenCronTriggered {
+	s := d.opts.Settings().FriendRequest
+	if s.FriendRequestExpireAfterSeconds <= 0 || !s.DeleteExpiredRequestsWhenCronTriggered {
 		return 0, nil
 	}
-	return d.deleteRequests(ctx, func(ctx context.Context, tx store.Tx) ([]store.FriendRequest, error) {
-		return store.DeleteExpiredFriendRequests(ctx, tx, *limit, deletionBatch)
-	})
+	return d.requests.RemoveExpired(ctx)
 }

@@ -58,7 +58,7 @@ func (d *Directory) GroupsOf(ctx context.Context, owner int64, known *time.Time)
 
 // RequestsOf returns the friend requests that a user sent, or those that it got.
 func (d *Directory) RequestsOf(ctx context.Context, userID int64, sent bool, known *time.Time) (requests []FriendRequest, version *time.Time, err error) {
-	now, settings := d.now(), d.opts.Settings().FriendRequest
+	now := d.now()
 	list, f := store.VersionReceivedFriendRequests, store.FriendRequestFilter{RecipientIDs: []int64{userID}}
 	if sent {
 		list, f = store.VersionSentFriendRequests, store.FriendRequestFilter{RequesterIDs: []int64{userID}}
@@ -68,8 +68,8 @@ func (d *Directory) RequestsOf(ctx context.Context, userID int64, sent bool, kno
 			return err
 		}
 		found, err := store.FindFriendRequests(ctx, r, f, store.Page{})
-		for _, request := range found {
-			requests = append(requests, current(request, now, settings))
+		for _, r := range found {
+			requests = append(requests, d.requests.AsOf(r, now))
 		}
 		return err
 	})

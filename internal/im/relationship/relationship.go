@@ -30,14 +30,19 @@ type Options struct {
 }
 
 // Directory knows all relationships of the cluster. It keeps nothing in memory.
-type Directory struct{ opts Options }
+type Directory struct {
+	opts     Options
+	requests *requests
+}
 
 // New returns the directory over a store.
 func New(o Options) *Directory {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return &Directory{o}
+	d := &Directory{opts: o}
+	d.requests = d.newRequests()
+	return d
 }
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }

@@ -71,7 +71,7 @@ public final class FriendRequestUpdate implements JsonObject {
     }
 
     /**
-     * When the request was answered, not in the future; only kept for answered requests.
+     * When the request was answered, not in the future; needs a status, and is now if absent.
      * @param responseDate the value
      * @return this
      */

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package request holds the rules of "somebody asks somebody", whatever is asked: state, expiry, response and selection.
+// Friend requests, invitations to groups and requests to join a group are parameters of it: a Kind says what is special
+// about a noun. Who may ask, answer or recall is decided by the packages of the nouns.
+package request
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/ids"
+	"example.org/app/internal/im/check"
+	"example.org/app/internal/store"
+)
+
+// A Head is what every request has, as pointers into the record of its noun.
+type Head struct {
+	ID           *int64
+	Content      *string
+	Status       *store.RequestStatus
+	Reason       **string
+	CreationDate *time.Time
+	ResponseDate **time.Time
+}
+
+// An Edit is what a change of any noun can set.
+type Edit struct {
+	Content      *string
+	Status       *store.RequestStatus
+	CreationDate *time.Time
+}
+
+// Settings are the rules of a noun that the configuration holds.
+type Settings struct {
+	Lifetime Lifetime
+	// MaxContent and MaxReason bound the texts of who asks and who answers, in characters.
+	MaxContent, MaxReason int32
+}
+
+// A Kind describes a noun: R is its record, V a request as of now, F its filter and C a change of it.
+type Kind[R, V, F any, C comparable] struct {
+	Store    *store.DB
+	IDs      *ids.Generator
+	Now      func() time.Time
+	Settings func() Settings
+
+	Head func(*R) Head
+	// View makes a request as of now: the status of the record is the current one.
+	View func(r R, expiration *time.Time) V
+	// Select makes a filter for the requests with the ids, if there are any, and the status.
+	Select func(ids []int64, status store.StatusFilter) F
+	Edit   func(C) Edit
+	// Respond sets the response date of a change, or removes it if it is nil.
+	Respond func(c *C, at *time.Time)
+	// Conclude returns the change that stores the status, the response date, the reason and the responder of a record.
+	Conclude func(R) C
+	// After returns a record with the users and groups that a change gives it.
+	After func(R, C) R
+	// AnyResponse lets administrators give a new request a response date whatever its status is.
+	AnyResponse bool
+	// Check refuses a change of a record; it may be nil.
+	Check func(R, C) error
+	// Changed notes in the transaction that those concerned have old copies of the records.
+	Changed func(ctx context.Context, tx store.Tx, now time.Time, records ...R) error
+
+	Insert func(ctx context.Context, tx store.Tx, records ...R) error
+	Find   func(ctx context.Context, r store.Reader, f F, p store.Page) ([]R, error)
+	Count  func(ctx context.Context, r store.Reader, f F) (int64, error)
+	Update func(ctx context.Context, tx store.Tx, ids []int64, c C) (modified []int64, err error)
+	Delete func(ctx context.Context, tx store.Tx, ids []int64) error
+}
+
+// A Book keeps the requests of one kind.
+type Book[R, V, F any, C comparable] struct{ Kind[R, V, F, C] }
+
+// batch bounds how many records one transaction removes when more are removed than the caller named, so that it holds up
+// nobody.
+const batch = 1000
+
+// AsOf returns a request as it stands at a moment: one that nobody answered in time has expired, although that is not
+// stored.
+func (b *Book[R, V, F, C]) AsOf(r R, now time.Time) V {
+	l := b.Settings().Lifetime
+	h := b.Head(&r)
+	*h.Status = l.Status(*h.Status, *h.CreationDate, now)
+	return b.View(r, l.End(*h.CreationDate))
+}
+
+// check checks what is said of a request.
+func (b *Book[R, V, F, C]) check(content *string, creation, response *time.Time, now time.Time) error {
+	if content != nil {
+		if err := check.MaxLength("content", *content, b.Settings().MaxContent); err != nil {
+			return err
+		}
+	}
+	if err := check.NotFuture("creationDate", creation, now); err != nil {
+		return err
+	}
+	return check.NotFuture("responseDate", response, now)
+}
+
+// Create stores a request as an administrator describes it: nothing else follows from it. A nil id is made up, a nil
+// creation date is now.
+func (b *Book[R, V, F, C]) Create(ctx context.Context, r R, id *int64, creation *time.Time) (v V, err error) {
+	return b.create(ctx, r, id, creation, nil)
+}
+
+// Ask stores a new request on behalf of who asks, if may does not refuse it inside the transaction.
+func (b *Book[R, V, F, C]) Ask(ctx context.Context, r R, may func(ctx context.Context, tx store.Tx) error) (v V, err error) {
+	return b.create(ctx, r, nil, nil, may)
+}
+
+func (b *Book[R, V, F, C]) create(ctx context.Context, r R, id *int64, creation *time.Time, may func(ctx context.Context, tx store.Tx) error) (v V, err error) {
+	now, h := b.Now(), b.Head(&r)
+	if err := b.check(h.Content, creation, *h.ResponseDate, now); err != nil {
+		return v, err
+	}
+	if !b.AnyResponse {
+		*h.ResponseDate = ResponseDate(*h.Status, *h.ResponseDate, now)
+	}
+	*h.CreationDate = now
+	if creation != nil {
+		*h.CreationDate = *creation
+	}
+	if id != nil {
+		*h.ID = *id
+	} else if *h.ID, err = b.IDs.NextContext(ctx); err != nil {
+		return v, err
+	}
+	err = b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if may != nil {
+			if err := may(ctx, tx); err != nil {
+				return err
+			}
+		}
+		if err := b.Insert(ctx, tx, r); err != nil {
+			return err
+		}
+		return b.Changed(ctx, tx, now, r)
+	})
+	if err != nil {
+		return v, err
+	}
+	return b.AsOf(r, now), nil
+}
+
+// Query returns requests in the order of their ids, or of the first date that the filter asks for. With total it returns
+// how many match, as far as store.ForTotal counts.
+func (b *Book[R, V, F, C]) Query(ctx context.Context, f F, page store.Page, total bool) (count int64, found []V, err error) {
+	var stored []R
+	err = b.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if total {
+			if count, err = b.Count(ctx, store.ForTotal(r, page), f); err != nil || count == 0 {
+				return err
+			}
+		}
+		stored, err = b.Find(ctx, r, f, page)
+		return err
+	})
+	now := b.Now()
+	for _, r := range stored {
+		found = append(found, b.AsOf(r, now))
+	}
+	return count, found, err
+}
+
+// Status returns the selection of requests that have one of the statuses now.
+func (b *Book[R, V, F, C]) Status(statuses ...store.RequestStatus) store.StatusFilter {
+	return store.StatusFilter{Statuses: statuses, ExpiredBefore: b.Settings().Lifetime.ExpiredBefore(b.Now())}
+}
+
+// Change changes the requests with the ids, all of them or none. A response date takes effect only together with a
+// status: an answer has one, which is now if it is not given, and anything else has none. Nothing else follows from a
+// status. A change that sets nothing matches nothing.
+func (b *Book[R, V, F, C]) Change(ctx context.Context, requestIDs []int64, c C, response *time.Time) (result store.UpdateResult, err error) {
+	now, edit := b.Now(), b.Edit(c)
+	if err := b.check(edit.Content, edit.CreationDate, response, now); err != nil {
+		return result, err
+	}
+	if edit.Status != nil {
+		b.Respond(&c, ResponseDate(*edit.Status, response, now))
+	}
+	if c == *new(C) {
+		return result, nil
+	}
+	err = b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		before, err := b.Find(ctx, tx, b.Select(requestIDs, store.StatusFilter{}), store.Page{})
+		if err != nil {
+			return err
+		}
+		for _, r := range before {
+			if b.Check == nil {
+				break
+			}
+			if err := b.Check(r, c); err != nil {
+				return err
+			}
+		}
+		modified, err := b.Update(ctx, tx, requestIDs, c)
+		if err != nil {
+			return err
+		}
+		result = store.UpdateResult{Matched: int64(len(before)), Modified: int64(len(modified))}
+		slices.Sort(modified)
+		var concerned []R
+		for _, r := range before {
+			if _, changed := slices.BinarySearch(modified, *b.Head(&r).ID); changed {
+				concerned = append(concerned, r, b.After(r, c))
+			}
+		}
+		return b.Changed(ctx, tx, now, concerned...)
+	})
+	return result, err
+}
+
+// An Ending says how a pending request ends.
+type Ending[R any] struct {
+	Status store.RequestStatus
+	// Reason is what is said with it; nil leaves what is stored.
+	Reason *string
+	// May refuses the ending; it gets nil if there is no such request.
+	May func(ctx context.Context, tx store.Tx, r *R) error
+	// NotPending is the refusal if the request is not pending any more.
+	NotPending apierr.Code
+	// Then does what follows in the same transaction, and may change the record before it is stored. It may be nil.
+	Then func(ctx context.Context, tx store.Tx, r *R, now time.Time) error
+}
+
+// End gives a pending request its last status.
+func (b *Book[R, V, F, C]) End(ctx context.Context, id int64, e Ending[R]) (ended V, err error) {
+	now := b.Now()
+	err = b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		found, err := b.Find(ctx, tx, b.Select([]int64{id}, store.StatusFilter{}), store.Page{})
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			if err := e.May(ctx, tx, nil); err != nil {
+				return err
+			}
+			return apierr.New(e.NotPending, "")
+		}
+		r := found[0]
+		if err := e.May(ctx, tx, &r); err != nil {
+			return err
+		}
+		h := b.Head(&r)
+		if b.Settings().Lifetime.Status(*h.Status, *h.CreationDate, now) != store.RequestPending {
+			return apierr.New(e.NotPending, "")
+		}
+		*h.Status, *h.ResponseDate = e.Status, ResponseDate(e.Status, nil, now)
+		if e.Reason != nil {
+			*h.Reason = e.Reason
+		}
+		if e.Then != nil {
+			if err := e.Then(ctx, tx, &r, now); err != nil {
+				return err
+			}
+		}
+		if _, err := b.Update(ctx, tx, []int64{id}, b.Conclude(r)); err != nil {
+			return err
+		}
+		ended = b.AsOf(r, now)
+		return b.Changed(ctx, tx, now, r)
+	})
+	if err != nil {
+		return *new(V), err
+	}
+	return ended, nil
+}
+
+// CheckAnswer checks the answer to a request.
+func (b *Book[R, V, F, C]) CheckAnswer(status store.RequestStatus, reason *string) error {
+	if !status.Answered() {
+		return apierr.New(apierr.IllegalArgument, "responseAction: must be ACCEPT, DECLINE or IGNORE")
+	}
+	return b.CheckReason(reason)
+}
+
+// CheckReason checks what is said with an answer.
+func (b *Book[R, V, F, C]) CheckReason(reason *string) error {
+	if reason == nil {
+		return nil
+	}
+	return check.MaxLength("reason", *reason, b.Settings().MaxReason)
+}
+
+// Remove deletes the requests with the ids.
+func (b *Book[R, V, F, C]) Remove(ctx context.Context, requestIDs []int64) (deleted int64, err error) {
+	err = b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		deleted, err = b.remove(ctx, tx, b.Select(requestIDs, store.StatusFilter{}), store.Page{})
+		return err
+	})
+	return deleted, err
+}
+
+// RemoveAll deletes all requests, in several transactions.
+func (b *Book[R, V, F, C]) RemoveAll(ctx context.Context) (int64, error) {
+	return b.removeAll(ctx, store.StatusFilter{})
+}
+
+// RemoveExpired deletes the requests that have expired, in several transactions. One node at a time should call it.
+func (b *Book[R, V, F, C]) RemoveExpired(ctx context.Context) (int64, error) {
+	return b.removeAll(ctx, b.Status(store.RequestExpired))
+}
+
+// removeAll deletes a batch in each transaction, until a batch is not full.
+func (b *Book[R, V, F, C]) removeAll(ctx context.Context, status store.StatusFilter) (deleted int64, err error) {
+	for {
+		var gone int64
+		err := b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+			gone, err = b.remove(ctx, tx, b.Select(nil, status), store.Page{Limit: batch})
+			return err
+		})
+		deleted += gone
+		if err != nil || gone < batch {
+			return deleted, err
+		}
+	}
+}
+
+func (b *Book[R, V, F, C]) remove(ctx context.Context, tx store.Tx, f F, page store.Page) (int64, error) {
+	found, err := b.Find(ctx, tx, f, page)
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	list := make([]int64, len(found))
+	for i := range found {
+		list[i] = *b.Head(&found[i]).ID
+	}
+	if err := b.Delete(ctx, tx, list); err != nil {
+		return 0, err
+	}
+	return int64(len(found)), b.Changed(ctx, tx, b.Now(), found...)
+}
