@@ -136,14 +136,10 @@ func (a *App) stop() error {
 	}
 }
 
-// start builds and starts the parts, each after those that it needs.
+// start builds and starts the parts, each after those that it needs: see graph.go.
 func (a *App) start(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{
-		a.openHome, a.startLogs, a.openPorts, a.openConsolePort, a.openClientPorts, a.startStore, a.startSettings, a.startMetrics, a.startVitals, a.startCluster, a.startNews,
-		a.startPresence, a.fillStore, a.startAdministrators, a.startBlocklists, a.buildPlugins, a.startNotifier, a.startDomain, a.buildAdminAPIs,
-		a.startPlugins, a.startDispatcher, a.startJobs, a.startGateway, a.startConsole, a.startAdminAPIs,
-	} {
-		if err := step(ctx); err != nil {
+	for _, u := range order(process) {
+		if err := u.start(a, ctx); err != nil {
 			return err
 		}
 	}
