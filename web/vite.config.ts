@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 window.onload = () => {
   window.ui = SwaggerUIBundle({
     url: "docs",

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,6 +52,38 @@ func TestEveryFileNamesItsLicence(t *testing.T) {
 			t.Errorf("%s does not begin with its licence", path)
 		}
 	})
+}
+
+// TestOtherSourcesNameTheirLicence does the same for what is not Go. Files of others keep their own licence, which lies
+// beside them; what tests read as data and what is built from other sources needs none.
+func TestOtherSourcesNameTheirLicence(t *testing.T) {
+	command := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard",
+		"*.sql", "*.js", "*.mjs", "*.ts", "*.proto", "*.java")
+	command.Dir = root
+	list, err := command.Output()
+	if err != nil {
+		t.Fatalf("list the sources: %v", err)
+	}
+	for name := range strings.SplitSeq(strings.Trim(string(list), "\x00"), "\x00") {
+		path := filepath.Join(root, name)
+		if strings.Contains(name, "/testdata/") || strings.Contains(name, "/dist/") {
+			continue
+		}
+		if own, err := filepath.Glob(filepath.Join(filepath.Dir(path), "LICENSE*")); err != nil {
+			t.Fatal(err)
+		} else if len(own) > 0 {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		if os.IsNotExist(err) { // It is deleted, and that is not committed yet.
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if head := source[:min(len(source), 200)]; !bytes.Contains(head, []byte("SPDX-License-Identifier: Apache-2.0\n")) {
+			t.Errorf("%s does not begin with its licence", name)
+		}
+	}
 }
 
 // TestEveryPackageIsExplained wants one package comment for each package.

@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+
 -- +goose Up
 -- One text serves both engines. BYTEA is PostgreSQL's name; SQLite gives such a column numeric affinity, which leaves
 -- bytes as they are. BIGINT dates are milliseconds since 1970 in UTC. Unnamed constraints on purpose: PostgreSQL's

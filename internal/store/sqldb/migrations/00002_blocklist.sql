@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+
 -- +goose Up
 -- Clients that may not connect: addresses in their canonical text, and users. end_time is when a block ends, in
 -- milliseconds since 1970. A block that was lifted leaves a row, so that other nodes learn of it: its end_time is the

@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+
 -- +goose Up
 -- A row per node number that was ever used. expires is a moment of the database's clock. high_water is a moment of the
 -- id clock: the holder makes no id at or above it, whoever takes the number next makes none below it.

@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+
 -- +goose Up
 -- Users. An empty password is none. profile_access_strategy is a position in an enumeration. user_defined_attributes is
 -- a JSON object. A user is deleted logically by its deletion_date. role_id has no foreign key: a user may outlive its

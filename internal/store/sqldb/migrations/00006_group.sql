@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+
 -- +goose Up
 -- Enumerations are numbers, the positions that clients know. Dates are milliseconds since 1970; NULL is none.
 --

@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+
 -- +goose Up
 -- Messages, each stored once for all who may read it. target_id is a group or a user, as is_group_message says. sender_ip
 -- has 4 or 16 bytes. records is a list: each record is preceded by its length as a varint. The sender 0 is the server.

@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+
 -- +goose Up
 -- Small values that plugins keep, each plugin in a space of its own. They outlive the plugin: it may come back.
 CREATE TABLE plugin_storage (

@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+
 -- +goose Up
 -- Tokens and sessions of administrators. hash is the SHA-256 digest of the token; the token itself is not stored.
 -- permissions and networks are lists separated by commas; NULL permissions are those of the owner. Dates are
