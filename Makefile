@@ -106,7 +106,7 @@ fresh: ## Run make run and make test in a bare Debian, as root
 docs: build ## Write the generated files anew: codes, configuration reference, OpenAPI golden files, types for plugins
 	$(GO) generate ./...
 	bin/app config doc --format markdown > docs/configuration.md
-	UPDATE_GOLDEN=1 $(GO) test ./internal/app ./test/protocol -run Golden
+	UPDATE_GOLDEN=1 $(GO) test ./internal/app ./internal/wire ./test/protocol -run Golden
 
 .PHONY: clean
 clean: ## Remove what was built; data/, log/, plugins/ and the cache of tools stay

@@ -188,7 +188,7 @@ func (c *connection) hangUp() {
 	c.phase, c.session = closing, nil
 	c.mu.Unlock()
 	if opened && c.transport.framing == webSocketFraming {
-		c.sayFarewell(1000, "")
+		c.sendClose(1000, "")
 		return
 	}
 	c.stream.finish()

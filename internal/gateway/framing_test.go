@@ -49,8 +49,8 @@ func FuzzWebSocketFrames(f *testing.F) {
 					t.Fatalf("a control frame has %d bytes", len(payload))
 				}
 				if o == opClose {
-					_, err := checkFarewell(payload)
-					return errors.Join(err, errFarewell)
+					_, err := checkClose(payload)
+					return errors.Join(err, errCloseFrame)
 				}
 				return nil
 			}}

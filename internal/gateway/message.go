@@ -47,8 +47,8 @@ var (
 	errText        = &violation{1007, "the text is not UTF-8"}
 )
 
-// errFarewell means that the client has closed the WebSocket properly.
-var errFarewell = errors.New("the client closed the WebSocket")
+// errCloseFrame means that the client has closed the WebSocket properly.
+var errCloseFrame = errors.New("the client closed the WebSocket")
 
 // A frameHead is what stands before the payload of a frame.
 type frameHead struct {
@@ -194,7 +194,7 @@ func (c *connection) readMessages() error {
 	for {
 		kind, payload, err := m.read()
 		if broken, ok := errors.AsType[*violation](err); ok {
-			c.sayFarewell(broken.status, broken.reason)
+			c.sendClose(broken.status, broken.reason)
 		}
 		if err != nil {
 			return err
@@ -212,18 +212,18 @@ func (c *connection) control(o opcode, payload []byte) error {
 	case opPing:
 		return c.stream.send(controlFrame(opPong, payload))
 	case opClose:
-		status, err := checkFarewell(payload)
+		status, err := checkClose(payload)
 		if err != nil {
 			return err
 		}
-		c.sayFarewell(status, "")
-		return errFarewell
+		c.sendClose(status, "")
+		return errCloseFrame
 	}
 	return nil
 }
 
-// checkFarewell returns the status of a closing frame; 0 is none.
-func checkFarewell(payload []byte) (uint16, error) {
+// checkClose returns the status of a close frame; 0 is none.
+func checkClose(payload []byte) (uint16, error) {
 	if len(payload) == 0 {
 		return 0, nil
 	}
@@ -240,8 +240,8 @@ func checkFarewell(payload []byte) (uint16, error) {
 	return status, nil
 }
 
-// sayFarewell sends a closing frame; a status of 0 is none. Nothing may be sent after it.
-func (c *connection) sayFarewell(status uint16, reason string) {
+// sendClose sends a close frame; a status of 0 is none. Nothing may be sent after it.
+func (c *connection) sendClose(status uint16, reason string) {
 	var payload []byte
 	if status != 0 {
 		payload = append(binary.BigEndian.AppendUint16(nil, status), reason...)

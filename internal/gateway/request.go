@@ -34,7 +34,7 @@ func (c *connection) receive(payload []byte) {
 		g.trigger(c.remoteIP(), session, blocklist.CorruptedRequest)
 		return
 	}
-	if head.Kind == wire.CreateSession && !g.available() {
+	if head.Kind == wire.KindCreateSession && !g.available() {
 		c.refuse(head.ID, apierr.New(apierr.ServerUnavailable, ""))
 		return
 	}
@@ -47,11 +47,11 @@ func (c *connection) receive(payload []byte) {
 		session.touch(&session.request)
 	}
 	switch {
-	case head.Kind == wire.CreateSession:
+	case head.Kind == wire.KindCreateSession:
 		c.work(head.ID, begin, func() { c.openSession(head.ID, payload) })
 	case session == nil:
 		c.refuse(head.ID, apierr.New(apierr.SendRequestFromNonexistentSession, ""))
-	case head.Kind == wire.DeleteSession:
+	case head.Kind == wire.KindDeleteSession:
 		g.end(session, CloseReason{Status: wire.ClosedByClient})
 	case !session.permissions.Allows(head.Kind):
 		c.refuse(head.ID, apierr.New(apierr.UnauthorizedRequest, "the session may not send requests of the kind %s", head.Kind))

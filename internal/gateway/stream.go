@@ -231,7 +231,7 @@ func (s *stream) finish() {
 	case conn == s.raw:
 		conn.Close()
 	default:
-		// The farewell of an encrypted connection may have to wait for the client.
+		// The close of an encrypted connection may have to wait for the client.
 		s.start(func() { conn.Close() })
 	}
 }

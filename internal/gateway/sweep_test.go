@@ -191,16 +191,16 @@ func TestUDP(t *testing.T) {
 		bytes []byte
 		want  string
 	}{
-		"empty":          {nil, malformed},
-		"short":          {datagram(1, 1, 0, id)[:13], malformed},
-		"long":           {append(datagram(1, 1, 0, id), 0), malformed},
-		"kind":           {datagram(3, 1, 0, id), malformed},
-		"device":         {datagram(1, 1, 6, id), malformed},
-		"other user":     {datagram(1, 2, 0, id), unknown},
-		"other device":   {datagram(1, 1, 2, id), unknown},
-		"other session":  {datagram(1, 1, 0, id+1), unknown},
-		"heartbeat":      {datagram(1, 1, 0, id), ok},
-		"wrong farewell": {datagram(2, 1, 0, id+1), unknown},
+		"empty":         {nil, malformed},
+		"short":         {datagram(1, 1, 0, id)[:13], malformed},
+		"long":          {append(datagram(1, 1, 0, id), 0), malformed},
+		"kind":          {datagram(3, 1, 0, id), malformed},
+		"device":        {datagram(1, 1, 6, id), malformed},
+		"other user":    {datagram(1, 2, 0, id), unknown},
+		"other device":  {datagram(1, 1, 2, id), unknown},
+		"other session": {datagram(1, 1, 0, id+1), unknown},
+		"heartbeat":     {datagram(1, 1, 0, id), ok},
+		"wrong close":   {datagram(2, 1, 0, id+1), unknown},
 	} {
 		if got := ask(test.bytes); got != test.want {
 			t.Errorf("%s: the answer is %x, want %x", name, got, test.want)

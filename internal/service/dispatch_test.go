@@ -99,7 +99,7 @@ func TestDisabledKinds(t *testing.T) {
 func TestKindNames(t *testing.T) {
 	var want []string
 	for _, kind := range wire.Kinds() {
-		if kind != wire.CreateSession && kind != wire.DeleteSession {
+		if kind != wire.KindCreateSession && kind != wire.KindDeleteSession {
 			want = append(want, kind.String())
 		}
 	}

@@ -14,7 +14,7 @@ func (n *Notifier) Flush() {
 	var wg sync.WaitGroup
 	for i := range n.lanes {
 		wg.Add(1)
-		n.send(int64(i), errand{ctx: context.Background(), job: func(l *lane) {
+		n.send(int64(i), task{ctx: context.Background(), job: func(l *lane) {
 			l.settle()
 			wg.Done()
 		}})

@@ -23,7 +23,7 @@ func (d *Dispatcher) createMessage(ctx context.Context, r *Request, body *wire.C
 		SenderID: &r.UserID, SenderIP: r.IP, SenderDevice: r.Device.String(),
 		Text: body.Text, Records: body.GetRecords(), MayBeEmpty: true, BurnAfter: body.BurnAfter,
 		ReferenceID: body.MessageId, PreMessageID: body.PreMessageId, DeliveryDate: date(body.DeliveryDate),
-		Deliver: true, Origin: r.AppRequest,
+		Deliver: true, Origin: origin{r.AppRequest, r.kept},
 	}
 	switch {
 	case body.GroupId != nil:
@@ -44,7 +44,7 @@ func (d *Dispatcher) createMessage(ctx context.Context, r *Request, body *wire.C
 }
 
 func (d *Dispatcher) updateMessage(ctx context.Context, r *Request, body *wire.UpdateMessageRequest) (Answer, error) {
-	e := message.Edit{Text: body.Text, RecallDate: date(body.RecallDate), Origin: r.AppRequest}
+	e := message.Edit{Text: body.Text, RecallDate: date(body.RecallDate), Origin: origin{r.AppRequest, r.kept}}
 	if records := body.GetRecords(); len(records) > 0 {
 		e.Records = &records
 	}
@@ -110,7 +110,7 @@ func (c *Courier) Deliver(ctx context.Context, d message.Delivery) error {
 		flags = c.Settings().MessageUpdated
 	}
 	m := d.Message
-	e := errand{
+	e := task{
 		ctx: ctx, notification: &wire.AppNotification{RequesterId: &m.SenderID, RelayedRequest: relayOf(d)}, requester: m.SenderID,
 	}
 	if m.IsSystemMessage {
@@ -122,7 +122,12 @@ func (c *Courier) Deliver(ctx context.Context, d message.Delivery) error {
 	if device, ok := wire.DeviceType_value[d.SenderDevice]; ok && flags.NotifyRequesterOtherOnlineSessions {
 		e.self, e.device = true, wire.DeviceType(device)
 	}
-	if (e.to != nil || e.self) && (m.IsSystemMessage || !collect(ctx, m.TargetID, e)) {
+	from, _ := d.Origin.(origin)
+	switch {
+	case e.to == nil && !e.self:
+	case from.kept != nil && !m.IsSystemMessage: // Messages of the server itself are not part of what a request tells.
+		from.kept.add(m.TargetID, e)
+	default:
 		c.Notifier.send(m.TargetID, e)
 	}
 	return nil
@@ -132,13 +137,13 @@ func (c *Courier) Deliver(ctx context.Context, d message.Delivery) error {
 // what nobody changes with the request.
 func relayOf(d message.Delivery) *wire.AppRequest {
 	relay := &wire.AppRequest{}
-	origin, ok := d.Origin.(*wire.AppRequest)
-	if ok {
-		relay.RequestId, relay.CustomAttributes = origin.RequestId, origin.CustomAttributes
-		keepUnknown(relay, origin)
+	from, _ := d.Origin.(origin)
+	if request := from.request; request != nil {
+		relay.RequestId, relay.CustomAttributes = request.RequestId, request.CustomAttributes
+		keepUnknown(relay, request)
 	}
 	if d.Event == message.Updated {
-		body := origin.GetUpdateMessageRequest()
+		body := from.request.GetUpdateMessageRequest()
 		if body == nil {
 			body = &wire.UpdateMessageRequest{MessageId: d.Message.ID, Text: d.Edit.Text, RecallDate: millisOrNil(d.Edit.RecallDate)}
 			if d.Edit.Records != nil {
@@ -152,7 +157,7 @@ func relayOf(d message.Delivery) *wire.AppRequest {
 	body := &wire.CreateMessageRequest{
 		MessageId: &m.ID, DeliveryDate: millis(m.DeliveryDate), Text: m.Text, Records: m.Records, BurnAfter: m.BurnAfter, PreMessageId: m.PreMessageID,
 	}
-	if asked := origin.GetCreateMessageRequest(); asked != nil {
+	if asked := from.request.GetCreateMessageRequest(); asked != nil {
 		body.IsSystemMessage, body.GroupId, body.RecipientId, body.CustomAttributes = asked.IsSystemMessage, asked.GroupId, asked.RecipientId, asked.CustomAttributes
 		keepUnknown(body, asked)
 	}

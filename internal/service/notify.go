@@ -95,8 +95,8 @@ type Notifier struct {
 	stopped bool
 }
 
-// errand is a notification on its way.
-type errand struct {
+// task is a notification on its way.
+type task struct {
 	ctx          context.Context
 	notification *wire.AppNotification
 	to           Audience
@@ -120,7 +120,7 @@ func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, cloc
 		l := newLane()
 		n.lanes[i] = l
 		n.wg.Go(func() {
-			for e := range l.errands {
+			for e := range l.tasks {
 				if e.job != nil {
 					e.job(l)
 				} else {
@@ -138,7 +138,7 @@ func (n *Notifier) Stop(ctx context.Context) error {
 	if !n.stopped {
 		n.stopped = true
 		for _, l := range n.lanes {
-			close(l.errands)
+			close(l.tasks)
 		}
 	}
 	n.mu.Unlock()
@@ -157,13 +157,13 @@ func (n *Notifier) Stop(ctx context.Context) error {
 
 // notify tells of a request.
 func (n *Notifier) notify(ctx context.Context, r *Request, note Notification) {
-	if e, ok := newErrand(ctx, r, note); ok {
+	if e, ok := newTask(ctx, r, note); ok {
 		n.send(r.UserID, e)
 	}
 }
 
-// newErrand is what tells of a request; it reports false if there is nobody to tell.
-func newErrand(ctx context.Context, r *Request, note Notification) (e errand, ok bool) {
+// newTask is what tells of a request; it reports false if there is nobody to tell.
+func newTask(ctx context.Context, r *Request, note Notification) (e task, ok bool) {
 	if note.To == nil && !note.Self {
 		return e, false
 	}
@@ -171,21 +171,21 @@ func newErrand(ctx context.Context, r *Request, note Notification) (e errand, ok
 	if relay == nil {
 		relay = r.AppRequest
 	}
-	return errand{
+	return task{
 		ctx: context.WithoutCancel(ctx), notification: &wire.AppNotification{RequesterId: proto.Int64(cmp.Or(note.From, r.UserID)), RelayedRequest: relay},
 		to: note.To, requester: r.UserID, device: r.Device, self: note.Self,
 	}, true
 }
 
-// send puts an errand into the lane of its key. It waits while the lane is full.
-func (n *Notifier) send(key int64, e errand) {
+// send puts a task into the lane of its key. It waits while the lane is full.
+func (n *Notifier) send(key int64, e task) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	if n.stopped {
 		n.logger.WarnContext(e.ctx, "a notification was dropped because the server stops")
 		return
 	}
-	n.laneOf(key).errands <- e
+	n.laneOf(key).tasks <- e
 }
 
 // laneOf returns the lane of a key.
@@ -202,7 +202,7 @@ func (n *Notifier) later(work func()) {
 
 // run carries a notification to the gateways, in the goroutine of the lane. It returns the recipients who are online
 // nowhere, if that was asked for.
-func (n *Notifier) run(l *lane, e errand) (offline []int64) {
+func (n *Notifier) run(l *lane, e task) (offline []int64) {
 	e.notification.Timestamp = n.clock().UnixMilli()
 	payload, err := wire.MarshalOptions.Marshal(e.notification)
 	if err != nil {

@@ -63,58 +63,49 @@ func (d *Dispatcher) handle(ctx context.Context, r *Request) (Answer, bool, erro
 
 // collector keeps the notifications of a request until its result is known, because plugins may change them.
 type collector struct {
-	key     int64
-	errands []errand
+	key   int64
+	tasks []task
 }
 
-type collectorKey struct{}
-
-// collect keeps an errand if the request that it belongs to has a collector. Messages of the server itself are not part
-// of what a request tells.
-func collect(ctx context.Context, key int64, e errand) bool {
-	c, ok := ctx.Value(collectorKey{}).(*collector)
-	if !ok {
-		return false
-	}
-	if len(c.errands) == 0 {
+// add keeps a job that goes to the lane of key.
+func (c *collector) add(key int64, e task) {
+	if len(c.tasks) == 0 {
 		c.key = key
 	}
-	c.errands = append(c.errands, e)
-	return true
+	c.tasks = append(c.tasks, e)
 }
 
-// collecting returns a context whose notifications are kept if plugins want to see them, else nil.
-func (d *Dispatcher) collecting(ctx context.Context, r *Request) (context.Context, *collector) {
-	if !d.has(plugin.BeforeNotify) && !d.has(plugin.AfterNotify) {
-		return ctx, nil
-	}
-	c := &collector{key: r.UserID}
-	return context.WithValue(ctx, collectorKey{}, c), c
+// An origin is what a message comes from: the request of its sender, which recipients get, and where its notification is
+// kept for plugins. Both may be nil.
+type origin struct {
+	request *wire.AppRequest
+	kept    *collector
 }
 
 // tell hands over what was collected. The request was answered with success if answer is not nil; plugins see only
 // those.
-func (d *Dispatcher) tell(ctx context.Context, r *Request, c *collector, answer *Answer) {
+func (d *Dispatcher) tell(ctx context.Context, r *Request, answer *Answer) {
+	c := r.kept
 	if answer == nil {
-		for _, e := range c.errands {
+		for _, e := range c.tasks {
 			d.Notifier.send(c.key, e)
 		}
 		return
 	}
 	for _, n := range answer.Notifications {
-		if e, ok := newErrand(ctx, r, n); ok {
-			c.errands = append(c.errands, e)
+		if e, ok := newTask(ctx, r, n); ok {
+			c.tasks = append(c.tasks, e)
 		}
 	}
 	ctx = context.WithoutCancel(ctx)
-	d.Notifier.send(c.key, errand{ctx: ctx, job: func(l *lane) { d.tellByPlugins(ctx, l, r, c.errands, answer.Data) }})
+	d.Notifier.send(c.key, task{ctx: ctx, job: func(l *lane) { d.tellByPlugins(ctx, l, r, c.tasks, answer.Data) }})
 }
 
 // tellByPlugins tells what plugins leave of the notifications of a request, and lets them know who could not be told. It
 // runs in the goroutine of the lane.
-func (d *Dispatcher) tellByPlugins(ctx context.Context, l *lane, r *Request, errands []errand, response *wire.AppNotification_Data) {
+func (d *Dispatcher) tellByPlugins(ctx context.Context, l *lane, r *Request, tasks []task, response *wire.AppNotification_Data) {
 	result := &plugin.RequestHandlerResult{Code: int32(apierr.OK), Response: response}
-	for _, e := range errands {
+	for _, e := range tasks {
 		recipients, err := e.recipients()
 		if err != nil {
 			d.Logger.ErrorContext(ctx, "could not find out whom to notify", "error", err)
@@ -132,13 +123,13 @@ func (d *Dispatcher) tellByPlugins(ctx context.Context, l *lane, r *Request, err
 		if len(n.Recipients) == 0 && !n.ForwardToRequesterOtherOnlineSessions || n.Notification == nil {
 			continue
 		}
-		e := errand{
+		e := task{
 			ctx: ctx, notification: &wire.AppNotification{RequesterId: proto.Int64(r.UserID), RelayedRequest: n.Notification},
 			to: users(n.Recipients...), requester: r.UserID, device: r.Device, self: n.ForwardToRequesterOtherOnlineSessions,
 			report: d.has(plugin.AfterNotify),
 		}
-		if i < len(errands) {
-			e.notification.RequesterId, e.notification.RequestId = errands[i].notification.RequesterId, errands[i].notification.RequestId
+		if i < len(tasks) {
+			e.notification.RequesterId, e.notification.RequestId = tasks[i].notification.RequesterId, tasks[i].notification.RequestId
 		}
 		offline := d.Notifier.run(l, e)
 		if e.report {
@@ -153,8 +144,8 @@ func (d *Dispatcher) tellByPlugins(ctx context.Context, l *lane, r *Request, err
 	}
 }
 
-// recipients are all users of the errand but the requester.
-func (e errand) recipients() (all []int64, err error) {
+// recipients are all users of the task but the requester.
+func (e task) recipients() (all []int64, err error) {
 	if e.to == nil {
 		return nil, nil
 	}
@@ -175,7 +166,7 @@ func (n *Notifier) NotifyUsers(ctx context.Context, relay *wire.AppRequest, user
 	if len(userIDs) == 0 {
 		return apierr.New(apierr.IllegalArgument, "recipients: somebody must be told")
 	}
-	n.send(userIDs[0], errand{
+	n.send(userIDs[0], task{
 		ctx: context.WithoutCancel(ctx), to: users(userIDs...), requester: noUser,
 		notification: &wire.AppNotification{RequestId: proto.Int64(0), RequesterId: proto.Int64(0), RelayedRequest: relay},
 	})

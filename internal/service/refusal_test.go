@@ -17,27 +17,27 @@ import (
 // refusals are the codes that the protocol gives to each kind of request, beyond those that any kind may get. Each is
 // produced by some test of this package, or stands in impossible.
 var refusals = map[wire.Kind][]apierr.Code{
-	6: {
+	wire.KindUpdateConversation: {
 		apierr.UpdatingReadDateIsDisabled, apierr.UpdatingReadDateIsDisabledByGroup,
 		apierr.UpdatingReadDateOfNonexistentGroupConversation, apierr.NotGroupMemberToUpdateReadDateOfGroupConversation,
 		apierr.MovingReadDateForwardIsDisabled,
 	},
-	7: {apierr.UpdatingTypingStatusIsDisabled, apierr.NotGroupMemberToSendTypingStatus, apierr.NotFriendToSendTypingStatus},
-	8: {
+	wire.KindUpdateTypingStatus: {apierr.UpdatingTypingStatusIsDisabled, apierr.NotGroupMemberToSendTypingStatus, apierr.NotFriendToSendTypingStatus},
+	wire.KindCreateMessage: {
 		apierr.MessageRecipientNotActive, apierr.NotFriendToSendPrivateMessage,
 		apierr.BlockedUserSendPrivateMessage, apierr.BlockedUserSendGroupMessage,
 		apierr.SendMessageToInactiveGroup, apierr.SendMessageToMutedGroup,
 		apierr.SendingMessagesToOneselfIsDisabled, apierr.MutedGroupMemberSendMessage,
 		apierr.NotSpeakableGroupGuestToSendMessage, apierr.NotMessageRecipientOrSenderToForwardMessage,
 	},
-	9: {apierr.NotGroupMemberToQueryGroupMessages},
-	10: {
+	wire.KindQueryMessages: {apierr.NotGroupMemberToQueryGroupMessages},
+	wire.KindUpdateMessage: {
 		apierr.UpdatingMessageBySenderIsDisabled, apierr.NotSenderToUpdateMessage,
 		apierr.UpdateMessageOfNonexistentGroup, apierr.UpdatingGroupMessageBySenderIsDisabled,
 		apierr.RecallingMessageIsDisabled, apierr.NotSenderToRecallMessage,
 		apierr.RecallMessageOfNonexistentGroup, apierr.MessageRecallTimeout,
 	},
-	11: {
+	wire.KindCreateGroupMembers: {
 		apierr.AddUserToGroupRequiringUsersApproval, apierr.AddUserToInactiveGroup,
 		apierr.NotGroupOwnerToAddGroupManager, apierr.AddUserToGroupWithSizeLimitReached,
 		apierr.AddBlockedUserToGroup, apierr.NotGroupOwnerToAddGroupMember,
@@ -45,13 +45,13 @@ var refusals = map[wire.Kind][]apierr.Code{
 		apierr.UserJoinGroupWithoutAcceptingGroupInvitation, apierr.UserJoinGroupWithoutAnsweringGroupQuestion,
 		apierr.UserJoinGroupWithoutSendingGroupJoinRequest,
 	},
-	12: {
+	wire.KindDeleteGroupMembers: {
 		apierr.NotGroupOwnerToTransferGroup, apierr.GroupSuccessorNotGroupMember,
 		apierr.GroupOwnerQuitWithoutSpecifyingSuccessor, apierr.MaxOwnedGroupsReached,
 		apierr.NotGroupOwnerOrManagerToRemoveGroupMember, apierr.NotGroupOwnerToRemoveGroupOwnerOrManager,
 	},
-	13: {apierr.NotGroupMemberToQueryGroupMemberInfo},
-	14: {
+	wire.KindQueryGroupMembers: {apierr.NotGroupMemberToQueryGroupMemberInfo},
+	wire.KindUpdateGroupMember: {
 		apierr.NotGroupOwnerToUpdateGroupMemberRole, apierr.UpdateGroupMemberRoleOfNonexistentGroup,
 		apierr.NotGroupOwnerToUpdateGroupMemberInfo, apierr.NotGroupOwnerOrManagerToUpdateGroupMemberInfo,
 		apierr.NotGroupMemberToUpdateGroupMemberInfo, apierr.UpdateGroupMemberInfoOfNonexistentGroup,
@@ -59,20 +59,20 @@ var refusals = map[wire.Kind][]apierr.Code{
 		apierr.MuteGroupMemberWithRoleEqualToOrHigherThanRequester, apierr.MuteGroupMemberOfNonexistentGroup,
 		apierr.MuteNonexistentGroupMember,
 	},
-	100: {apierr.SearchingUserIsDisabled},
-	101: {apierr.UserLocationRelatedFeaturesAreDisabled},
-	103: {apierr.UserLocationRelatedFeaturesAreDisabled},
-	200: {apierr.CreateExistingFriendRequest, apierr.BlockedUserToSendFriendRequest},
-	202: {apierr.CreateExistingRelationship},
-	203: {apierr.RecallNonPendingFriendRequest, apierr.RecallingFriendRequestIsDisabled, apierr.NotSenderToRecallFriendRequest},
-	210: {apierr.UpdateNonPendingFriendRequest, apierr.NotRecipientToUpdateFriendRequest},
-	300: {
+	wire.KindQueryUserProfiles:   {apierr.SearchingUserIsDisabled},
+	wire.KindQueryNearbyUsers:    {apierr.UserLocationRelatedFeaturesAreDisabled},
+	wire.KindUpdateUserLocation:  {apierr.UserLocationRelatedFeaturesAreDisabled},
+	wire.KindCreateFriendRequest: {apierr.CreateExistingFriendRequest, apierr.BlockedUserToSendFriendRequest},
+	wire.KindCreateRelationship:  {apierr.CreateExistingRelationship},
+	wire.KindDeleteFriendRequest: {apierr.RecallNonPendingFriendRequest, apierr.RecallingFriendRequestIsDisabled, apierr.NotSenderToRecallFriendRequest},
+	wire.KindUpdateFriendRequest: {apierr.UpdateNonPendingFriendRequest, apierr.NotRecipientToUpdateFriendRequest},
+	wire.KindCreateGroup: {
 		apierr.NoPermissionToCreateGroupWithGroupType, apierr.CreateGroupWithNonexistentGroupType,
 		apierr.NotActiveUserToCreateGroup, apierr.MaxOwnedGroupsReached,
 	},
-	301: {apierr.NotGroupOwnerToDeleteGroup},
-	302: {apierr.SearchingGroupIsDisabled},
-	305: {
+	wire.KindDeleteGroup: {apierr.NotGroupOwnerToDeleteGroup},
+	wire.KindQueryGroups: {apierr.SearchingGroupIsDisabled},
+	wire.KindUpdateGroup: {
 		apierr.UpdateInfoOfNonexistentGroup, apierr.NotGroupOwnerToUpdateGroupInfo,
 		apierr.NotGroupOwnerOrManagerToUpdateGroupInfo, apierr.NotGroupMemberToUpdateGroupInfo,
 		apierr.NoPermissionToCreateGroupWithGroupType, apierr.UpdatingGroupTypeIsDisabled,
@@ -80,41 +80,41 @@ var refusals = map[wire.Kind][]apierr.Code{
 		apierr.NotGroupOwnerToTransferGroup, apierr.GroupSuccessorNotGroupMember,
 		apierr.MaxOwnedGroupsReached,
 	},
-	400: {apierr.NotGroupOwnerOrManagerToAddBlockedUser},
-	401: {apierr.NotGroupOwnerOrManagerToRemoveBlockedUser},
-	500: {
+	wire.KindCreateGroupBlockedUser: {apierr.NotGroupOwnerOrManagerToAddBlockedUser},
+	wire.KindDeleteGroupBlockedUser: {apierr.NotGroupOwnerOrManagerToRemoveBlockedUser},
+	wire.KindCheckGroupJoinQuestionsAnswers: {
 		apierr.GroupQuestionAnswererHasBeenBlocked, apierr.GroupMemberAnswerGroupQuestion,
 		apierr.AnswerInactiveGroupQuestion, apierr.AnswerGroupQuestionOfInactiveGroup,
 	},
-	501: {
+	wire.KindCreateGroupInvitation: {
 		apierr.AddUserToInactiveGroup, apierr.SendGroupInvitationToGroupMember,
 		apierr.SendGroupInvitationToBlockedUser, apierr.SendGroupInvitationToGroupNotRequiringUsersApproval,
 		apierr.NotGroupOwnerToSendGroupInvitation, apierr.NotGroupOwnerOrManagerToSendGroupInvitation,
 		apierr.NotGroupMemberToSendGroupInvitation,
 	},
-	502: {
+	wire.KindCreateGroupJoinRequest: {
 		apierr.BlockedUserSendGroupJoinRequest, apierr.GroupMemberSendGroupJoinRequest,
 		apierr.SendGroupJoinRequestToInactiveGroup, apierr.SendGroupJoinRequestToGroupUsingMembershipRequest,
 		apierr.SendGroupJoinRequestToGroupUsingInvitation, apierr.SendGroupJoinRequestToGroupUsingQuestion,
 	},
-	503: {
+	wire.KindCreateGroupJoinQuestions: {
 		apierr.NotGroupOwnerOrManagerToCreateGroupQuestion, apierr.CreateGroupQuestionForInactiveGroup,
 		apierr.CreateGroupQuestionForGroupUsingJoinRequest, apierr.CreateGroupQuestionForGroupUsingInvitation,
 		apierr.CreateGroupQuestionForGroupUsingMembershipRequest,
 	},
-	504: {
+	wire.KindDeleteGroupInvitation: {
 		apierr.RecallingGroupInvitationIsDisabled, apierr.NotGroupOwnerOrManagerToRecallGroupInvitation,
 		apierr.NotGroupOwnerOrManagerOrSenderToRecallGroupInvitation, apierr.RecallNonPendingGroupInvitation,
 	},
-	505: {apierr.NotSenderToRecallGroupJoinRequest, apierr.RecallNonPendingGroupJoinRequest, apierr.RecallingGroupJoinRequestIsDisabled},
-	506: {apierr.NotGroupOwnerOrManagerToDeleteGroupQuestion},
-	507: {apierr.NotGroupOwnerOrManagerToQueryGroupInvitation},
-	508: {apierr.NotGroupOwnerOrManagerToQueryGroupJoinRequest},
-	509: {apierr.NotGroupOwnerOrManagerToQueryGroupQuestionAnswer},
-	510: {apierr.UpdateNonPendingGroupInvitation, apierr.NotInviteeToUpdateGroupInvitation},
-	511: {apierr.NotGroupOwnerOrManagerToUpdateGroupQuestion},
-	512: {apierr.UpdateNonPendingGroupJoinRequest, apierr.NotGroupOwnerOrManagerToUpdateGroupJoinRequest},
-	900: {
+	wire.KindDeleteGroupJoinRequest:   {apierr.NotSenderToRecallGroupJoinRequest, apierr.RecallNonPendingGroupJoinRequest, apierr.RecallingGroupJoinRequestIsDisabled},
+	wire.KindDeleteGroupJoinQuestions: {apierr.NotGroupOwnerOrManagerToDeleteGroupQuestion},
+	wire.KindQueryGroupInvitations:    {apierr.NotGroupOwnerOrManagerToQueryGroupInvitation},
+	wire.KindQueryGroupJoinRequests:   {apierr.NotGroupOwnerOrManagerToQueryGroupJoinRequest},
+	wire.KindQueryGroupJoinQuestions:  {apierr.NotGroupOwnerOrManagerToQueryGroupQuestionAnswer},
+	wire.KindUpdateGroupInvitation:    {apierr.UpdateNonPendingGroupInvitation, apierr.NotInviteeToUpdateGroupInvitation},
+	wire.KindUpdateGroupJoinQuestion:  {apierr.NotGroupOwnerOrManagerToUpdateGroupQuestion},
+	wire.KindUpdateGroupJoinRequest:   {apierr.UpdateNonPendingGroupJoinRequest, apierr.NotGroupOwnerOrManagerToUpdateGroupJoinRequest},
+	wire.KindCreateMeeting: {
 		apierr.ConferenceNotImplemented, apierr.CreateMeetingExceedingMaxActiveMeetingCount,
 		apierr.MessageRecipientNotActive, apierr.NotFriendToSendPrivateMessage,
 		apierr.BlockedUserSendPrivateMessage, apierr.BlockedUserSendGroupMessage,
@@ -122,24 +122,24 @@ var refusals = map[wire.Kind][]apierr.Code{
 		apierr.SendingMessagesToOneselfIsDisabled, apierr.MutedGroupMemberSendMessage,
 		apierr.NotSpeakableGroupGuestToSendMessage,
 	},
-	901: {
+	wire.KindDeleteMeeting: {
 		apierr.ConferenceNotImplemented, apierr.NotCreatorToCancelMeeting,
 		apierr.CancelingMeetingIsDisabled, apierr.CancelNonexistentMeeting,
 	},
-	902: {apierr.ConferenceNotImplemented},
-	903: {apierr.ConferenceNotImplemented, apierr.NotCreatorToUpdateMeetingPassword, apierr.UpdateInfoOfNonexistentMeeting},
-	904: {
+	wire.KindQueryMeetings: {apierr.ConferenceNotImplemented},
+	wire.KindUpdateMeeting: {apierr.ConferenceNotImplemented, apierr.NotCreatorToUpdateMeetingPassword, apierr.UpdateInfoOfNonexistentMeeting},
+	wire.KindUpdateMeetingInvitation: {
 		apierr.ConferenceNotImplemented, apierr.AcceptMeetingInvitationWithWrongPassword,
 		apierr.AcceptMeetingInvitationOfCanceledMeeting, apierr.AcceptMeetingInvitationOfEndedMeeting,
 		apierr.AcceptMeetingInvitationOfExpiredMeeting, apierr.AcceptMeetingInvitationOfPendingMeeting,
 		apierr.AcceptNonexistentMeetingInvitation,
 	},
-	1000: {apierr.StorageNotImplemented},
-	1001: {apierr.StorageNotImplemented},
-	1002: {apierr.StorageNotImplemented},
-	1003: {apierr.StorageNotImplemented},
-	1004: {apierr.StorageNotImplemented},
-	1102: {apierr.NotRelatedUserToUpdatePrivateConversationSetting, apierr.NotGroupMemberToUpdateGroupConversationSetting},
+	wire.KindDeleteResource:              {apierr.StorageNotImplemented},
+	wire.KindQueryResourceDownloadInfo:   {apierr.StorageNotImplemented},
+	wire.KindQueryResourceUploadInfo:     {apierr.StorageNotImplemented},
+	wire.KindQueryMessageAttachmentInfos: {apierr.StorageNotImplemented},
+	wire.KindUpdateMessageAttachmentInfo: {apierr.StorageNotImplemented},
+	wire.KindUpdateConversationSettings:  {apierr.NotRelatedUserToUpdatePrivateConversationSetting, apierr.NotGroupMemberToUpdateGroupConversationSetting},
 }
 
 // impossible are codes that no request of the kind can get, and why.

@@ -89,6 +89,8 @@ type Request struct {
 	Device    wire.DeviceType
 	SessionID int32
 	IP        netip.Addr
+	// kept takes the notifications until plugins have seen them; nil sends them at once.
+	kept *collector
 }
 
 // An Answer is the result of a request that was not refused.
@@ -142,13 +144,15 @@ func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request) *link.Respo
 		return &link.Response{Code: int32(apierr.InvalidRequest), Reason: "the request cannot be decoded", Corrupted: true}
 	}
 	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP}
-	ctx, kept := d.collecting(ctx, r)
+	if d.has(plugin.BeforeNotify) || d.has(plugin.AfterNotify) {
+		r.kept = &collector{key: r.UserID}
+	}
 	answer, err := d.answer(ctx, r)
-	if kept != nil {
+	if r.kept != nil {
 		if err == nil && answer.Code == 0 {
-			d.tell(ctx, r, kept, &answer)
+			d.tell(ctx, r, &answer)
 		} else {
-			d.tell(ctx, r, kept, nil)
+			d.tell(ctx, r, nil)
 		}
 	}
 	if err != nil {
@@ -163,7 +167,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request) *link.Respo
 			return d.refuse(ctx, r, fmt.Errorf("encode the result: %w", err))
 		}
 	}
-	if answer.Code == 0 && kept == nil {
+	if answer.Code == 0 && r.kept == nil {
 		for _, n := range answer.Notifications {
 			d.Notifier.notify(ctx, r, n)
 		}

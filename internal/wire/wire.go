@@ -31,12 +31,6 @@ const HeartbeatID int64 = -100
 // A Kind is the field number of a request in AppRequest, and says what is requested.
 type Kind int32
 
-// The kinds that a gateway handles by itself.
-const (
-	CreateSession Kind = 3
-	DeleteSession Kind = 4
-)
-
 // kindFields has the fields of the oneof in AppRequest. The generated code is not ready before main starts.
 var kindFields = sync.OnceValue(func() map[Kind]protoreflect.FieldDescriptor {
 	fields := (*AppRequest)(nil).ProtoReflect().Descriptor().Oneofs().ByName("kind").Fields()

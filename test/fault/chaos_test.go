@@ -127,7 +127,7 @@ func checkDelivery(clients []*chat.Tester) {
 		client.Request(&wire.CreateMessageRequest{RecipientId: &next, Text: proto.String("all is well")})
 	}
 	for _, client := range clients {
-		client.Relayed(wire.Kind(8))
+		client.Relayed(wire.KindCreateMessage)
 	}
 }
 

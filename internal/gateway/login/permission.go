@@ -26,7 +26,7 @@ var kinds = sync.OnceValue(func() []wire.Kind {
 })
 
 // ofSession reports whether a kind is about the session itself: whoever may log in may log out.
-func ofSession(k wire.Kind) bool { return k == wire.CreateSession || k == wire.DeleteSession }
+func ofSession(k wire.Kind) bool { return k == wire.KindCreateSession || k == wire.KindDeleteSession }
 
 var everything = sync.OnceValue(func() *Permissions {
 	p := new(Permissions)

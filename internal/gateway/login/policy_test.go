@@ -28,7 +28,7 @@ func TestEveryKindIsCovered(t *testing.T) {
 	}
 	for _, k := range wire.Kinds() {
 		want := 1
-		if k == wire.CreateSession || k == wire.DeleteSession {
+		if k == wire.KindCreateSession || k == wire.KindDeleteSession {
 			want = 0
 		}
 		if len(where[k]) != want {
@@ -42,7 +42,7 @@ func TestAll(t *testing.T) {
 		if !All().Allows(k) {
 			t.Errorf("%s is not allowed", k)
 		}
-		if got := new(Permissions).Allows(k); got != (k == wire.CreateSession || k == wire.DeleteSession) {
+		if got := new(Permissions).Allows(k); got != (k == wire.KindCreateSession || k == wire.KindDeleteSession) {
 			t.Errorf("without permissions, %s is allowed: %v", k, got)
 		}
 	}
@@ -99,7 +99,7 @@ func TestPolicy(t *testing.T) {
 			if got := strings.Join(allowed(p), " "); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
-			if !p.Allows(wire.CreateSession) || !p.Allows(wire.DeleteSession) {
+			if !p.Allows(wire.KindCreateSession) || !p.Allows(wire.KindDeleteSession) {
 				t.Error("a session cannot be opened and closed")
 			}
 		})

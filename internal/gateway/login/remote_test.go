@@ -65,7 +65,7 @@ func TestRemoteRequest(t *testing.T) {
 				s.Request.Headers = map[string]config.Secret{"authorization": "Bearer x", "Host": "auth.example.org"}
 			})
 			permissions, err := a.Authenticate(t.Context(), test.request)
-			if err != nil || !permissions.Allows(9) || permissions.Allows(8) || !permissions.Allows(wire.DeleteSession) {
+			if err != nil || !permissions.Allows(wire.KindQueryMessages) || permissions.Allows(wire.KindCreateMessage) || !permissions.Allows(wire.KindDeleteSession) {
 				t.Fatalf("got %v, %v", permissions, err)
 			}
 			if method != test.method || path != "/login?source=chat" || host != "auth.example.org" ||

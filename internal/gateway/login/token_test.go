@@ -126,7 +126,7 @@ func TestTokenAlgorithms(t *testing.T) {
 			if got := codeOf(t, err); got != want {
 				t.Errorf("a key for %s, a token by %s: got %v, %v", configured.method.Alg(), signed.method.Alg(), got, err)
 			}
-			if err == nil && (!permissions.Allows(8) || permissions.Allows(9) || !permissions.Allows(wire.DeleteSession)) {
+			if err == nil && (!permissions.Allows(wire.KindCreateMessage) || permissions.Allows(wire.KindQueryMessages) || !permissions.Allows(wire.KindDeleteSession)) {
 				t.Errorf("%s: permitted is %q", signed.method.Alg(), allowed(permissions))
 			}
 		}

@@ -244,7 +244,7 @@ func (d *Directory) Update(ctx context.Context, groupIDs []int64, c store.GroupC
 		for i, g := range groups {
 			existing[i] = g.ID
 			if c.OwnerID != nil && g.DeletionDate == nil {
-				if err := d.enthrone(ctx, tx, g, *c.OwnerID, now); err != nil {
+				if err := d.transferOwnership(ctx, tx, g, *c.OwnerID, now); err != nil {
 					return err
 				}
 			}

@@ -156,7 +156,7 @@ func (m *model) step(w *world, r *rand.Rand) string {
 			expect(err, 0)
 			g.hand(userID, false)
 		}
-		return fmt.Sprintf("enthrone %d in %d", userID, id)
+		return fmt.Sprintf("transfer to %d in %d", userID, id)
 	default:
 		logically := r.IntN(3) > 0
 		if r.IntN(3) > 0 {

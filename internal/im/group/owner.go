@@ -143,9 +143,9 @@ func (d *Directory) TransferIn(ctx context.Context, tx store.Tx, g store.Group, 
 	return store.BumpGroupVersions(ctx, tx, store.GroupInfo, []int64{g.ID}, now)
 }
 
-// enthrone makes a user the one owner among the members of a group, who joins
+// transferOwnership makes a user the one owner among the members of a group, who joins
 // it if need be. The group itself is left to the caller.
-func (d *Directory) enthrone(ctx context.Context, tx store.Tx, g store.Group, owner int64, now time.Time) error {
+func (d *Directory) transferOwnership(ctx context.Context, tx store.Tx, g store.Group, owner int64, now time.Time) error {
 	if g.OwnerID == owner {
 		return nil
 	}
