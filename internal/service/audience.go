@@ -27,7 +27,7 @@ func (d *Dispatcher) audience(ctx context.Context, next func(ctx context.Context
 				yield(nil, err)
 				return
 			}
-			if len(part) == 0 || !yield(part, nil) {
+			if len(part) == 0 || !yield(part, nil) || len(part) < audienceChunk {
 				return
 			}
 			after = new(part[len(part)-1])

@@ -119,23 +119,6 @@ func InsertGroupVersions(ctx context.Context, tx Tx, now time.Time, memberCounts
 	return nil
 }
 
-// PutConversations sets the read dates of conversations, which need not exist. Dates that are later stay.
-func PutConversations(ctx context.Context, tx Tx, private map[PrivateConversationKey]time.Time, members map[GroupUserKey]time.Time) error {
-	conversations := make([]PrivateConversation, 0, len(private))
-	for key, date := range private {
-		conversations = append(conversations, PrivateConversation{key, date})
-	}
-	if _, err := putReadDates(ctx, tx, privateConversations, conversations, "(owner_id, target_id)", false); err != nil {
-		return err
-	}
-	dates := make([]groupReadDate, 0, len(members))
-	for key, date := range members {
-		dates = append(dates, groupReadDate{key, date})
-	}
-	_, err := putReadDates(ctx, tx, groupReadDates, dates, "(group_id, member_id)", false)
-	return err
-}
-
 // FindValue returns the value of the cluster with this name, or nil if there is none.
 func FindValue(ctx context.Context, r Reader, name string) ([]byte, error) {
 	var value blob

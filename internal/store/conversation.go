@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -117,15 +118,66 @@ func PutGroupReadDates(ctx context.Context, tx Tx, keys []GroupUserKey, date tim
 
 // putReadDates takes records with different keys.
 func putReadDates[R any](ctx context.Context, tx Tx, t table[R], list []R, key string, back bool) (int64, error) {
-	conflict := key + " DO UPDATE SET read_date = excluded.read_date"
-	if !back {
-		conflict += " WHERE t.read_date < excluded.read_date"
+	statements, err := readDateStatements(t, list, key, back)
+	if err != nil {
+		return 0, err
 	}
-	set, err := t.put(ctx, tx, list, conflict)
+	set, err := sqldb.ExecAll(ctx, tx, statements)
 	if err != nil {
 		return 0, fmt.Errorf("set read dates: %w", err)
 	}
 	return set, nil
+}
+
+func readDateStatements[R any](t table[R], list []R, key string, back bool) ([]sqldb.SQL, error) {
+	conflict := key + " DO UPDATE SET read_date = excluded.read_date"
+	if !back {
+		conflict += " WHERE t.read_date < excluded.read_date"
+	}
+	return t.puts(list, conflict)
+}
+
+// ReadDates are up to when users have read conversations.
+type ReadDates struct {
+	Private map[PrivateConversationKey]time.Time
+	Members map[GroupUserKey]time.Time
+}
+
+// statements returns what sets the dates, unless later ones are known. The rows are in the order of their keys, so that
+// transactions that set the same dates wait for each other and do not block each other.
+func (d ReadDates) statements() ([]sqldb.SQL, error) {
+	private := make([]PrivateConversation, 0, len(d.Private))
+	for key, date := range d.Private {
+		private = append(private, PrivateConversation{key, date})
+	}
+	slices.SortFunc(private, func(a, b PrivateConversation) int {
+		return cmp.Or(cmp.Compare(a.OwnerID, b.OwnerID), cmp.Compare(a.TargetID, b.TargetID))
+	})
+	members := make([]groupReadDate, 0, len(d.Members))
+	for key, date := range d.Members {
+		members = append(members, groupReadDate{key, date})
+	}
+	slices.SortFunc(members, func(a, b groupReadDate) int {
+		return cmp.Or(cmp.Compare(a.GroupID, b.GroupID), cmp.Compare(a.UserID, b.UserID))
+	})
+	list, err := readDateStatements(privateConversations, private, "(owner_id, target_id)", false)
+	if err != nil {
+		return nil, err
+	}
+	more, err := readDateStatements(groupReadDates, members, "(group_id, member_id)", false)
+	return append(list, more...), err
+}
+
+// PutConversations sets the read dates of conversations, which need not exist. Dates that are later stay.
+func PutConversations(ctx context.Context, tx Tx, dates ReadDates) error {
+	statements, err := dates.statements()
+	if err != nil {
+		return err
+	}
+	if _, err := sqldb.ExecAll(ctx, tx, statements); err != nil {
+		return fmt.Errorf("set read dates: %w", err)
+	}
+	return nil
 }
 
 // DeletePrivateConversations deletes the private conversations that the filter selects and returns how many there were.

@@ -64,6 +64,19 @@ func CountGroupBlockedUsers(ctx context.Context, r Reader, filter GroupBlockedUs
 	return countRows(ctx, r, "group_blocked_user", filter.conditions())
 }
 
+// FindGroupBlocks returns those of the keys that are blocked.
+func FindGroupBlocks(ctx context.Context, r Reader, keys []GroupUserKey) ([]GroupUserKey, error) {
+	users, err := groupBlockedUsers.find(ctx, r, inKeys(keys), Page{})
+	if err != nil {
+		return nil, fmt.Errorf("find blocked users of groups: %w", err)
+	}
+	blocked := make([]GroupUserKey, len(users))
+	for i, u := range users {
+		blocked[i] = u.GroupUserKey
+	}
+	return blocked, nil
+}
+
 // CountGroupBlocks returns how many of the keys are blocked.
 func CountGroupBlocks(ctx context.Context, r Reader, keys []GroupUserKey) (count int64, err error) {
 	return countRows(ctx, r, "group_blocked_user", inKeys(keys))

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"example.org/app/internal/store/sqldb"
 )
 
 // A Message is what a user or the server wrote to a user or a group. Nobody it refers to need exist.
@@ -93,6 +95,22 @@ var messages = newTable("message", "id conversation_id is_group_message is_syste
 func InsertMessages(ctx context.Context, tx Tx, list ...Message) error {
 	if err := messages.insert(ctx, tx, list...); err != nil {
 		return fmt.Errorf("insert messages: %w", err)
+	}
+	return nil
+}
+
+// SaveMessages is InsertMessages together with the read dates that follow from sending them.
+func SaveMessages(ctx context.Context, tx Tx, list []Message, read ReadDates) error {
+	statements, err := messages.inserts(sqldb.EngineOf(tx), list)
+	if err != nil {
+		return fmt.Errorf("save messages: %w", err)
+	}
+	dates, err := read.statements()
+	if err != nil {
+		return fmt.Errorf("save messages: %w", err)
+	}
+	if _, err := sqldb.ExecAll(ctx, tx, append(statements, dates...)); err != nil {
+		return fmt.Errorf("save messages: %w", err)
 	}
 	return nil
 }

@@ -59,26 +59,44 @@ func (t table[R]) delete(ctx context.Context, tx Tx, selected conditions) ([]R, 
 	return t.read(ctx, tx, sqldb.New("DELETE FROM "+t.name+" AS t? RETURNING "+strings.Join(t.columns, ", "), selected.clause()))
 }
 
-// insert inserts records, none of which may exist. Several rows of a statement that fails may be left behind on SQLite:
-// the transaction fails with it, so that the engine need not be able to undo the statement alone.
+// insert inserts records, none of which may exist.
 func (t table[R]) insert(ctx context.Context, tx Tx, records ...R) error {
+	statements, err := t.inserts(sqldb.EngineOf(tx), records)
+	if err != nil {
+		return err
+	}
+	_, err = sqldb.ExecAll(ctx, tx, statements)
+	return err
+}
+
+// inserts returns the statements of insert. Several rows of a statement that fails may be left behind on SQLite: the
+// transaction fails with it, so that the engine need not be able to undo the statement alone.
+func (t table[R]) inserts(engine Engine, records []R) ([]sqldb.SQL, error) {
 	verb := "INSERT INTO "
-	if sqldb.EngineOf(tx) == SQLite {
+	if engine == SQLite {
 		verb = "INSERT OR FAIL INTO "
 	}
-	_, err := t.insertRows(ctx, tx, verb, records, "")
-	return err
+	return t.statements(verb, records, "")
 }
 
 // put inserts records and does with those that exist what conflict says. It returns how many rows were changed.
 func (t table[R]) put(ctx context.Context, tx Tx, records []R, conflict string) (int64, error) {
-	return t.insertRows(ctx, tx, "INSERT INTO ", records, " ON CONFLICT "+conflict)
+	statements, err := t.puts(records, conflict)
+	if err != nil {
+		return 0, err
+	}
+	return sqldb.ExecAll(ctx, tx, statements)
 }
 
-func (t table[R]) insertRows(ctx context.Context, tx Tx, verb string, records []R, tail string) (int64, error) {
+// puts returns the statements of put.
+func (t table[R]) puts(records []R, conflict string) ([]sqldb.SQL, error) {
+	return t.statements("INSERT INTO ", records, " ON CONFLICT "+conflict)
+}
+
+// statements returns statements that insert records.
+func (t table[R]) statements(verb string, records []R, tail string) (list []sqldb.SQL, err error) {
 	head := verb + t.name + " AS t (" + strings.Join(t.columns, ", ") + ") VALUES "
 	row := "(" + sqldb.Repeat("?", len(t.columns), ", ") + ")"
-	var statements []sqldb.SQL
 	for len(records) > 0 {
 		n := sqldb.RowsPerStatement(len(records))
 		args := make([]any, 0, n*len(t.columns))
@@ -86,15 +104,15 @@ func (t table[R]) insertRows(ctx context.Context, tx Tx, verb string, records []
 			for _, field := range t.fields(&records[k]) {
 				value, err := valueOf(field)
 				if err != nil {
-					return 0, fmt.Errorf("%s: %w", t.name, err)
+					return nil, fmt.Errorf("%s: %w", t.name, err)
 				}
 				args = append(args, value)
 			}
 		}
-		statements = append(statements, sqldb.Rows(head, row, n, tail, args))
+		list = append(list, sqldb.Rows(head, row, n, tail, args))
 		records = records[n:]
 	}
-	return sqldb.ExecAll(ctx, tx, statements)
+	return list, nil
 }
 
 // valueOf returns what a field holds in the form that is stored.

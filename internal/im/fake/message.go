@@ -43,7 +43,7 @@ func (w *world) messages(ctx context.Context, tx store.Tx, first, last int64) er
 	if err := store.InsertMessages(ctx, tx, list...); err != nil {
 		return err
 	}
-	return store.PutConversations(ctx, tx, private, members)
+	return store.PutConversations(ctx, tx, store.ReadDates{Private: private, Members: members})
 }
 
 // message makes a message that its sender may send.

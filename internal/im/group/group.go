@@ -46,9 +46,11 @@ type Options struct {
 	Created, Deleted func(n int)
 }
 
-// Directory knows the groups of the cluster. It keeps nothing in memory.
+// Directory knows the groups of the cluster. It keeps nothing in memory but who is a
+// member of the groups that are written to; see Roster.
 type Directory struct {
 	opts         Options
+	rosters      *rosters
 	invitations  *invitations
 	joinRequests *joinRequests
 }
@@ -58,7 +60,7 @@ func New(ctx context.Context, opts Options) (*Directory, error) {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	d := &Directory{opts: opts}
+	d := &Directory{opts: opts, rosters: newRosters()}
 	d.invitations, d.joinRequests = d.newInvitations(), d.newJoinRequests()
 	return d, d.ensureDefaultType(ctx)
 }

@@ -27,13 +27,70 @@ type Speaker struct {
 
 // Speaker finds out what decides whether a user may send messages to a group.
 func (d *Directory) Speaker(ctx context.Context, r store.Reader, groupID, userID int64) (Speaker, error) {
-	at, err := d.standing(ctx, r, groupID, userID)
-	s := Speaker{Exists: at.exists, Group: at.group, Type: at.kind, Member: at.member, now: d.now()}
-	if err != nil || !s.Exists || s.Member != nil {
-		return s, err
+	key := store.GroupUserKey{GroupID: groupID, UserID: userID}
+	speakers, err := d.Speakers(ctx, r, []store.GroupUserKey{key})
+	return speakers[key], err
+}
+
+// Speakers is Speaker for any number of users of groups, in as many statements as
+// for one.
+func (d *Directory) Speakers(ctx context.Context, r store.Reader, keys []store.GroupUserKey) (map[store.GroupUserKey]Speaker, error) {
+	speakers := make(map[store.GroupUserKey]Speaker, len(keys))
+	groups, err := store.FindGroups(ctx, r, store.GroupFilter{IDs: distinct(convert(keys, groupOf)), Deleted: new(false)}, store.Page{})
+	if err != nil || len(groups) == 0 {
+		return speakers, err
 	}
-	s.Blocked, err = d.IsBlocked(ctx, r, groupID, userID)
-	return s, err
+	types, err := store.FindGroupTypes(ctx, r, distinct(append(convert(groups, typeOf), DefaultTypeID)), store.Page{})
+	if err != nil {
+		return nil, err
+	}
+	members, err := store.GetGroupMembers(ctx, r, keys)
+	if err != nil {
+		return nil, err
+	}
+	typeByID, now := byID(types, func(t store.GroupType) int64 { return t.ID }), d.now()
+	groupByID := byID(groups, func(g store.Group) int64 { return g.ID })
+	memberByKey := byID(members, func(m store.GroupMember) store.GroupUserKey { return m.GroupUserKey })
+	var strangers []store.GroupUserKey
+	for _, key := range keys {
+		g, exists := groupByID[key.GroupID]
+		if !exists {
+			continue
+		}
+		kind, known := typeByID[g.TypeID]
+		if !known {
+			kind = typeByID[DefaultTypeID]
+		}
+		s := Speaker{Exists: true, Group: g, Type: kind, now: now}
+		if m, found := memberByKey[key]; found {
+			s.Member = &m
+		} else {
+			strangers = append(strangers, key)
+		}
+		speakers[key] = s
+	}
+	if len(strangers) == 0 {
+		return speakers, nil
+	}
+	blocked, err := store.FindGroupBlocks(ctx, r, strangers)
+	for _, key := range blocked {
+		s := speakers[key]
+		s.Blocked = true
+		speakers[key] = s
+	}
+	return speakers, err
+}
+
+func groupOf(key store.GroupUserKey) int64 { return key.GroupID }
+func typeOf(g store.Group) int64           { return g.TypeID }
+
+// byID returns records by what tells them apart.
+func byID[K comparable, R any](records []R, id func(R) K) map[K]R {
+	found := make(map[K]R, len(records))
+	for _, record := range records {
+		found[id(record)] = record
+	}
+	return found
 }
 
 // Active reports whether the group exists and is active.

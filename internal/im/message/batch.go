@@ -11,15 +11,21 @@ import (
 	"time"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/im/group"
 	"example.org/app/internal/store"
 )
 
-// maxBatch bounds how many messages are stored by one function of the store.
-const maxBatch = 256
+const (
+	// maxBatch bounds how many messages are stored by one function of the store.
+	maxBatch = 256
+	// postgresLanes is how many batches are stored at the same time on PostgreSQL: while one waits for its commit, others
+	// are checked.
+	postgresLanes = 4
+)
 
-// A batch gathers private messages that are sent at the same time, so that they
-// are checked and stored together. While some are being stored, the next ones
-// gather; a single message is never delayed.
+// A batch gathers messages that are sent at the same time, so that they are checked
+// and stored together, in the order in which they came. While some are being
+// stored, the next ones gather; a single message is never delayed.
 type batch struct {
 	mu      sync.Mutex
 	waiting []*posting
@@ -33,10 +39,12 @@ type posting struct {
 	// begun is set by whoever decides the outcome: the batch that takes the message, or
 	// the sender who gives up before that.
 	begun atomic.Bool
-	// sent and refusal are what one run of the transaction came to.
-	sent    store.Message
-	refusal error
-	result  chan error
+	// sent, isMember and refusal are what one run of the transaction came to. isMember is
+	// whether the sender is a member of the group that the message goes to.
+	sent     store.Message
+	isMember bool
+	refusal  error
+	result   chan error
 }
 
 // errApart tells senders to store their messages alone because those of the batch
@@ -45,20 +53,31 @@ var errApart = errors.New("the messages cannot be stored together")
 
 // mayJoin reports whether a message can be stored together with others.
 func mayJoin(ctx context.Context, c Creation) bool {
-	return !c.IsGroupMessage && !c.IsSystemMessage && c.ReferenceID == nil && c.ID == nil && !store.Guarded(ctx)
+	return !c.IsSystemMessage && c.ReferenceID == nil && c.ID == nil && !store.Guarded(ctx)
 }
 
-// join stores a private message together with those that others send.
+// lane returns the batch that the messages of a conversation go through. Those of a
+// conversation keep their order, and no two lanes write the same read date.
+func (d *Directory) lane(m store.Message) *batch {
+	conversation := uint64(m.TargetID)
+	if !m.IsGroupMessage {
+		conversation ^= uint64(m.SenderID)
+	}
+	// The numbers of ids that follow each other are spread by a large odd factor.
+	return &d.lanes[(conversation*0x9e3779b97f4a7c15)>>32%uint64(len(d.lanes))]
+}
+
+// join stores a message together with those that others send.
 func (d *Directory) join(ctx context.Context, composed store.Message, settings config.Message) (store.Message, error) {
 	p := &posting{composed: composed, settings: settings, result: make(chan error, 1)}
-	b := &d.batch
+	b := d.lane(composed)
 	b.mu.Lock()
 	b.waiting = append(b.waiting, p)
 	first := !b.running
 	b.running = true
 	b.mu.Unlock()
 	if first {
-		go d.runBatches()
+		go d.runBatches(b)
 	}
 	var err error
 	select {
@@ -75,9 +94,8 @@ func (d *Directory) join(ctx context.Context, composed store.Message, settings c
 	return p.sent, err
 }
 
-// runBatches stores what waits until nothing does.
-func (d *Directory) runBatches() {
-	b := &d.batch
+// runBatches stores what waits in a lane until nothing does.
+func (d *Directory) runBatches(b *batch) {
 	for {
 		b.mu.Lock()
 		n := min(len(b.waiting), maxBatch)
@@ -133,7 +151,7 @@ func (d *Directory) saveTogether(ctx context.Context, tx store.Tx, batch []*post
 		return err
 	}
 	kept := make([]store.Message, 0, len(batch))
-	read := map[store.PrivateConversationKey]time.Time{}
+	read := store.ReadDates{Private: map[store.PrivateConversationKey]time.Time{}, Members: map[store.GroupUserKey]time.Time{}}
 	notes := d.notesRead()
 	for _, p := range batch {
 		if p.refusal != nil {
@@ -145,45 +163,73 @@ func (d *Directory) saveTogether(ctx context.Context, tx store.Tx, batch []*post
 		if p.settings.PersistMessage {
 			kept = append(kept, keptOf(p.sent, p.settings))
 		}
-		key := store.PrivateConversationKey{OwnerID: p.sent.SenderID, TargetID: p.sent.TargetID}
-		if notes && read[key].Before(p.sent.DeliveryDate) {
-			read[key] = p.sent.DeliveryDate
+		switch {
+		case !notes:
+		case !p.sent.IsGroupMessage:
+			raise(read.Private, store.PrivateConversationKey{OwnerID: p.sent.SenderID, TargetID: p.sent.TargetID}, p.sent.DeliveryDate)
+		case p.isMember:
+			// Guests of a group have no part in its conversation.
+			raise(read.Members, speakerOf(p.sent), p.sent.DeliveryDate)
 		}
 	}
-	if err := store.InsertMessages(ctx, tx, kept...); err != nil {
-		return err
+	return store.SaveMessages(ctx, tx, kept, read)
+}
+
+// raise sets a date unless there is a later one.
+func raise[K comparable](dates map[K]time.Time, key K, date time.Time) {
+	if dates[key].Before(date) {
+		dates[key] = date
 	}
-	return store.PutConversations(ctx, tx, read, nil)
 }
 
 // checkTogether refuses messages that their senders may not send.
 func (d *Directory) checkTogether(ctx context.Context, r store.Reader, batch []*posting) error {
 	var routes []store.MessageRoute
-	numbers := map[store.MessageRoute]int{}
+	var keys []store.GroupUserKey
+	numbers, asked := map[store.MessageRoute]int{}, map[store.GroupUserKey]bool{}
 	for _, p := range batch {
-		p.sent, p.refusal = p.composed, nil
-		route := routeOf(p.sent)
+		p.sent, p.isMember, p.refusal = p.composed, false, nil
+		route, key := routeOf(p.sent), speakerOf(p.sent)
 		if _, known := numbers[route]; !known && asksRecipient(p) {
 			numbers[route] = len(routes)
 			routes = append(routes, route)
+		}
+		if p.sent.IsGroupMessage && !asked[key] {
+			asked[key] = true
+			keys = append(keys, key)
 		}
 	}
 	recipients, err := store.FindMessageRecipients(ctx, r, routes)
 	if err != nil {
 		return err
 	}
+	var speakers map[store.GroupUserKey]group.Speaker
+	if len(keys) > 0 {
+		if speakers, err = d.opts.Groups.Speakers(ctx, r, keys); err != nil {
+			return err
+		}
+	}
 	for _, p := range batch {
-		if asksRecipient(p) {
+		switch {
+		case p.sent.IsGroupMessage:
+			speaker := speakers[speakerOf(p.sent)]
+			p.isMember, p.refusal = speaker.Member != nil, speaker.MaySend(p.settings.CheckIfTargetActiveAndNotDeleted)
+		case asksRecipient(p):
 			p.refusal = d.mayReach(recipients[numbers[routeOf(p.sent)]], p.settings)
-		} else {
+		default:
 			_, p.refusal = d.maySend(ctx, r, p.sent, p.settings)
 		}
 	}
 	return nil
 }
 
+// speakerOf names who speaks in which group.
+func speakerOf(m store.Message) store.GroupUserKey {
+	return store.GroupUserKey{GroupID: m.TargetID, UserID: m.SenderID}
+}
+
 // asksRecipient reports whether it depends on the recipient alone who may send the
 // message.
 func asksRecipient(p *posting) bool {
-	return p.sent.SenderID != p.sent.TargetID && p.settings.AllowSendMessagesToStranger
+	return !p.sent.IsGroupMessage && p.sent.SenderID != p.sent.TargetID && p.settings.AllowSendMessagesToStranger
 }

@@ -5,6 +5,7 @@ package message
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"example.org/app/internal/store"
 )
@@ -73,25 +74,47 @@ func (d *Directory) recipients(ctx context.Context, m store.Message) iter.Seq2[[
 		}
 	}
 	return func(yield func([]int64, error) bool) {
-		var after *int64
-		for {
-			var members []int64
-			err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
-				members, err = d.opts.Groups.MemberIDs(ctx, r, m.TargetID, after, recipientChunk)
-				return err
-			})
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if len(members) == 0 {
-				return
-			}
-			after = new(members[len(members)-1])
-			if others := without(members, m.SenderID); len(others) > 0 && !yield(others, nil) {
-				return
+		var members []int64
+		ok := false
+		err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+			members, ok, err = d.opts.Groups.Roster(ctx, r, m.TargetID)
+			return err
+		})
+		switch {
+		case err != nil:
+			yield(nil, err)
+		case !ok:
+			d.readRecipients(ctx, m, yield)
+		default:
+			for part := range slices.Chunk(members, recipientChunk) {
+				if others := without(part, m.SenderID); len(others) > 0 && !yield(others, nil) {
+					return
+				}
 			}
 		}
+	}
+}
+
+// readRecipients yields the members of a group that has too many to be kept.
+func (d *Directory) readRecipients(ctx context.Context, m store.Message, yield func([]int64, error) bool) {
+	var after *int64
+	for {
+		var members []int64
+		err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+			members, err = d.opts.Groups.MemberIDs(ctx, r, m.TargetID, after, recipientChunk)
+			return err
+		})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if others := without(members, m.SenderID); len(others) > 0 && !yield(others, nil) {
+			return
+		}
+		if len(members) < recipientChunk {
+			return
+		}
+		after = new(members[len(members)-1])
 	}
 }
 

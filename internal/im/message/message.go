@@ -22,6 +22,11 @@ import (
 type Groups interface {
 	// Speaker finds out what decides whether a user may send messages to a group.
 	Speaker(ctx context.Context, r store.Reader, groupID, userID int64) (group.Speaker, error)
+	// Speakers is Speaker for many users of groups at once.
+	Speakers(ctx context.Context, r store.Reader, keys []store.GroupUserKey) (map[store.GroupUserKey]group.Speaker, error)
+	// Roster returns the members of a group, in ascending order and not to be changed,
+	// or false for a group that has too many to be kept.
+	Roster(ctx context.Context, r store.Reader, groupID int64) (members []int64, ok bool, err error)
 	// Get returns a group that was not deleted.
 	Get(ctx context.Context, r store.Reader, groupID int64) (store.Group, bool, error)
 	// Type returns a type of groups.
@@ -64,8 +69,9 @@ type Options struct {
 // Directory knows all messages of the cluster. It keeps nothing in memory but what
 // is being sent.
 type Directory struct {
-	opts  Options
-	batch batch
+	opts Options
+	// lanes store messages at the same time, those of one conversation in the same one.
+	lanes []batch
 }
 
 // New returns the directory over a store.
@@ -82,7 +88,11 @@ func New(o Options) *Directory {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Directory{opts: o}
+	lanes := 1 // SQLite has one writer.
+	if o.Store != nil && o.Store.Engine() == store.PostgreSQL {
+		lanes = postgresLanes
+	}
+	return &Directory{opts: o, lanes: make([]batch, lanes)}
 }
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package message
+
+import "context"
+
+// SendTogether stores messages as one batch, as if they had come at the same time.
+func (d *Directory) SendTogether(ctx context.Context, creations ...Creation) error {
+	settings := d.opts.Settings()
+	var batch []*posting
+	for _, c := range creations {
+		composed, err := d.compose(ctx, c, settings)
+		if err != nil {
+			return err
+		}
+		batch = append(batch, &posting{composed: composed, settings: settings})
+	}
+	if err := d.sendTogether(batch); err != nil {
+		return err
+	}
+	for _, p := range batch {
+		if p.refusal != nil {
+			return p.refusal
+		}
+	}
+	return nil
+}
