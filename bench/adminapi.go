@@ -107,6 +107,18 @@ type server struct {
 	stop func()
 	// said are the lines that it printed until it was ready.
 	said []string
+	// database is what the processes of its database have used of processors; nil if they are its own.
+	database func() (time.Duration, bool)
+}
+
+// cpuTime returns what the server and its database have used of processors so far.
+func (s *server) cpuTime() (time.Duration, bool) {
+	used, ok := cpuTime(s.pid)
+	if !ok || s.database == nil {
+		return used, ok
+	}
+	more, ok := s.database()
+	return used + more, ok
 }
 
 // start runs a program and waits for the line that says where it listens.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,8 @@ type clientOptions struct {
 	sessions      int // how many are idle
 	duration      time.Duration
 	rounds        int
+	app           string // the server, built if empty
+	postgres      string // the URL of its database; SQLite if empty
 }
 
 // clients measures a server with both roles as clients see it.
@@ -52,11 +55,23 @@ func clients(ctx context.Context, o clientOptions) error {
 		return err
 	}
 	o.sessions = min(o.sessions, int(min(limit.Cur, 1<<20))-spareFiles)
-	app := filepath.Join(dir, "app")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
-		return fmt.Errorf("build the server: %w\n%s", err, out)
+	app := o.app
+	if app == "" {
+		app = filepath.Join(dir, "app")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
+			return fmt.Errorf("build the server: %w\n%s", err, out)
+		}
 	}
-	database := filepath.Join(dir, "data", "app.db")
+	database, cpu := "sqlite:"+filepath.Join(dir, "data", "app.db"), (func() (time.Duration, bool))(nil)
+	if o.postgres != "" {
+		database = o.postgres
+		watch, err := sql.Open("pgx", o.postgres)
+		if err != nil {
+			return err
+		}
+		defer watch.Close()
+		cpu = func() (time.Duration, bool) { return postgresTime(ctx, watch) }
+	}
 	if err := fillClients(ctx, database, max(o.sessions, 2*o.pairs, groupSize)); err != nil {
 		return fmt.Errorf("make the users: %w", err)
 	}
@@ -66,10 +81,11 @@ func clients(ctx context.Context, o clientOptions) error {
 		authentication string
 		measure        func(context.Context, *server, clientOptions) error
 	}{{"PASSWORD", messages}, {"NOOP", idleSessions}} {
-		s, err := startAll(ctx, app, dir, part.authentication)
+		s, err := startAll(ctx, app, dir, part.authentication, "--set=app.store.url="+database)
 		if err != nil {
 			return err
 		}
+		s.database = cpu
 		err = part.measure(ctx, s, o)
 		s.stop()
 		if err != nil {
@@ -95,20 +111,13 @@ func startAll(ctx context.Context, app, dir, authentication string, settings ...
 	return start(ctx, regexp.MustCompile(`gateway +clients +ws://(\S+)`), append(command, settings...)...)
 }
 
-// fillClients makes users and a group.
-func fillClients(ctx context.Context, file string, users int) (err error) {
-	db, err := store.Open(ctx, store.Options{URL: "sqlite:" + file})
+// fillClients makes users and a group in an empty database.
+func fillClients(ctx context.Context, url string, users int) (err error) {
+	db, err := store.Open(ctx, store.Options{URL: url})
 	if err != nil {
 		return err
 	}
-	if err := db.Close(); err != nil {
-		return err
-	}
-	raw, err := sql.Open("sqlite", "file:"+file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, raw.Close()) }()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	fast, err := password.Hasher{Algorithm: password.SaltedSHA256}.Hash(secret)
 	if err != nil {
 		return err
@@ -117,40 +126,82 @@ func fillClients(ctx context.Context, file string, users int) (err error) {
 	if err != nil {
 		return err
 	}
-	now := time.Now().UnixMilli()
-	const series = "(WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ?1) SELECT i FROM s)"
-	for _, statement := range []struct {
-		text string
-		args []any
-	}{
-		{
-			"INSERT INTO user_account SELECT i, CASE WHEN i <= ?1 - ?2 THEN ?3 ELSE ?4 END, 'User ' || i, '', NULL, 0, 0, ?5, NULL, ?5, 1, NULL FROM " + series,
-			[]any{users + slowUsers, slowUsers, fast, slow, now},
-		},
-		{"INSERT INTO user_version SELECT i, ?2, ?2, ?2, ?2, ?2, ?2, ?2, ?2, ?2 FROM " + series, []any{users + slowUsers, now}},
-		{"INSERT INTO im_group VALUES (?1, 0, 1, 1, 'Everybody', NULL, NULL, 0, ?2, NULL, ?2, NULL, 1, NULL)", []any{groupID, now}},
-		{"INSERT INTO group_version VALUES (?1, ?2, ?2, ?2, ?2, ?2, ?2, ?3)", []any{groupID, now, groupSize}},
-		{"INSERT INTO group_member SELECT ?2, i, NULL, CASE WHEN i = 1 THEN 0 ELSE 2 END, ?3, NULL FROM " + series, []any{groupSize, groupID, now}},
-	} {
-		if _, err := raw.ExecContext(ctx, statement.text, statement.args...); err != nil {
-			return fmt.Errorf("%s: %w", statement.text, err)
+	now := time.Now()
+	var ids []int64
+	for id := range int64(users + slowUsers) {
+		ids = append(ids, id+1)
+	}
+	for part := range slices.Chunk(ids, 1000) {
+		err := db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+			var list []store.User
+			for _, id := range part {
+				u := store.User{ID: id, Password: fast, Name: fmt.Sprintf("User %d", id), RegistrationDate: now, LastUpdatedDate: now, IsActive: true}
+				if id > int64(users) {
+					u.Password = slow
+				}
+				list = append(list, u)
+			}
+			if err := store.InsertUsers(ctx, tx, list...); err != nil {
+				return err
+			}
+			_, err := store.InsertUserVersions(ctx, tx, now, part...)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return nil
+	return db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		group := store.Group{ID: groupID, CreatorID: 1, OwnerID: 1, Name: new("Everybody"), CreationDate: now, LastUpdatedDate: now, IsActive: true}
+		if err := store.InsertGroups(ctx, tx, group); err != nil {
+			return err
+		}
+		if err := store.InsertGroupVersion(ctx, tx, groupID, now, groupSize); err != nil {
+			return err
+		}
+		members := []store.GroupMember{{GroupUserKey: store.GroupUserKey{GroupID: groupID, UserID: 1}, Role: store.GroupOwner, JoinDate: now}}
+		for id := int64(2); id <= groupSize; id++ {
+			members = append(members, store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: groupID, UserID: id}, Role: store.GroupRegularMember, JoinDate: now})
+		}
+		return store.InsertGroupMembers(ctx, tx, members...)
+	})
+}
+
+// postgresTime returns what all processes of a PostgreSQL server on this machine have used of processors so far.
+func postgresTime(ctx context.Context, db *sql.DB) (used time.Duration, ok bool) {
+	rows, err := db.QueryContext(ctx, "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+	if err != nil {
+		return 0, false
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var pid int
+		if err := rows.Scan(&pid); err != nil {
+			return 0, false
+		}
+		if process, known := cpuTime(pid); known {
+			used, ok = used+process, true
+		}
+	}
+	return used, ok && rows.Err() == nil
 }
 
 // acknowledged counts the messages that servers acknowledged.
 var acknowledged atomic.Int64
 
 // checkStored demands that everything that was acknowledged is in the database.
-func checkStored(ctx context.Context, file string) (err error) {
-	db, err := sql.Open("sqlite", "file:"+file)
+func checkStored(ctx context.Context, url string) (err error) {
+	db, err := store.Open(ctx, store.Options{URL: url})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var stored int64
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM message").Scan(&stored); err != nil {
+	err = db.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+		stored, err = store.CountMessages(ctx, r, store.MessageFilter{})
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if acked := acknowledged.Load(); stored != acked {

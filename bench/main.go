@@ -35,8 +35,9 @@ func main() {
 	only := flag.String("only", "", "the only part to measure: admin, clients, domain, java, plugins or websockets")
 	sizes := flag.String("users", "10000,1000000", "numbers of users of the databases of the domain part, the smallest first")
 	perUser := flag.Int("messages-per-user", 10, "number of messages for each user there")
-	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the writes of the domain part")
+	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the clients part, instead of SQLite, and for the writes of the domain part")
 	load := clientOptions{}
+	flag.StringVar(&load.app, "app", "", "server that the clients part measures; built from this tree if empty")
 	flag.IntVar(&load.pairs, "pairs", 128, "number of pairs of users of the clients part")
 	flag.IntVar(&load.window, "window", 8, "number of messages of each pair that are on their way there")
 	flag.IntVar(&load.sessions, "sessions", 20_000, "number of idle sessions there, as far as open files are allowed")
@@ -48,7 +49,7 @@ func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
 	o := domainOptions{users: users, messagesPerUser: *perUser, duration: *duration, rounds: *rounds, postgres: *postgres}
-	load.duration, load.rounds = *duration, *rounds
+	load.duration, load.rounds, load.postgres = *duration, *rounds, *postgres
 	parts := []struct {
 		name string
 		run  func() error

@@ -218,7 +218,7 @@ func withoutPlugins(ctx context.Context, app, dir string, o clientOptions) error
 	servers := make([]*server, len(kinds))
 	for i, k := range kinds {
 		home := filepath.Join(dir, "enabled-"+k.enabled)
-		if err := fillClients(ctx, filepath.Join(home, "data", "app.db"), max(2*o.pairs, groupSize)); err != nil {
+		if err := fillClients(ctx, "sqlite:"+filepath.Join(home, "data", "app.db"), max(2*o.pairs, groupSize)); err != nil {
 			return fmt.Errorf("make the users: %w", err)
 		}
 		s, err := startAll(ctx, app, home, "PASSWORD", "--set=app.plugin.enabled="+k.enabled)
@@ -264,7 +264,7 @@ func medianCPU(results []result) result {
 // fails ends the measurement.
 func hotSwap(ctx context.Context, app, dir string, o clientOptions) error {
 	home := filepath.Join(dir, "swap")
-	if err := fillClients(ctx, filepath.Join(home, "data", "app.db"), max(2*o.pairs, groupSize)); err != nil {
+	if err := fillClients(ctx, "sqlite:"+filepath.Join(home, "data", "app.db"), max(2*o.pairs, groupSize)); err != nil {
 		return fmt.Errorf("make the users: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Join(home, "plugins"), 0o755); err != nil {
@@ -315,7 +315,7 @@ func hotSwap(ctx context.Context, app, dir string, o clientOptions) error {
 	table(fmt.Sprintf("Hot swap of a plugin under %d requests/s of clients, for %s", swapRate, duration),
 		[]string{"swaps", "longest swap", "requests", "requests/s", "failed"},
 		[][]string{{fmt.Sprint(swaps), longest.Round(time.Millisecond).String(), fmt.Sprint(acknowledged.Load()), fmt.Sprintf("%.0f", r.rate), "0"}})
-	return checkStored(ctx, filepath.Join(home, "data", "app.db"))
+	return checkStored(ctx, "sqlite:"+filepath.Join(home, "data", "app.db"))
 }
 
 // swap replaces the plugin by another version.

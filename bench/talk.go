@@ -106,7 +106,7 @@ func (p *pair) readAll(from *socket, take func(payload []byte) (bool, error)) {
 // run sends for a while. A message ends when its sender has the acknowledgement and its recipient the message; at most
 // window of each pair are on their way. A rate above 0 paces the senders: they send by the clock.
 func (t *talk) run(s *server, window int, rate float64, duration time.Duration) (result, error) {
-	used, known := cpuTime(s.pid)
+	used, known := s.cpuTime()
 	begin := time.Now()
 	end := begin.Add(duration)
 	failures := make([]error, len(t.pairs))
@@ -137,7 +137,7 @@ func (t *talk) run(s *server, window int, rate float64, duration time.Duration) 
 		return result{}, errors.New("no message arrived")
 	}
 	res := result{rate: float64(len(all)) / took.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100]}
-	if now, ok := cpuTime(s.pid); ok && known {
+	if now, ok := s.cpuTime(); ok && known {
 		res.cpu = (now - used) / time.Duration(len(all))
 	}
 	return res, nil
@@ -244,14 +244,14 @@ func fanOut(s *server, o clientOptions) (result, error) {
 			return ok && delivered.Add(1)%others == 0, nil
 		})
 	}
-	used, known := cpuTime(s.pid)
+	used, known := s.cpuTime()
 	begin := time.Now()
 	if err := sender.run(o.window, begin, 0, begin.Add(o.duration)); err != nil {
 		return result{}, err
 	}
 	n := delivered.Load()
 	res := result{rate: float64(n) / time.Since(begin).Seconds()}
-	if now, ok := cpuTime(s.pid); ok && known && n > 0 {
+	if now, ok := s.cpuTime(); ok && known && n > 0 {
 		res.cpu = (now - used) / time.Duration(n)
 	}
 	return res, nil
