@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -81,7 +82,7 @@ type API struct {
 	ops      []*Operation
 	routes   map[string]map[string]*Operation // path, method
 	limiter  *ratelimit.Limiter
-	document []byte
+	document func() []byte // built by the first who asks
 
 	streams     context.Context
 	stopStreams context.CancelFunc
@@ -114,18 +115,21 @@ func New(opts Options, ops ...*Operation) *API {
 		a.routes[op.Path][op.Method] = op
 		a.ops = append(a.ops, op)
 	}
-	var err error
-	if a.document, err = a.buildDocument(); err != nil {
-		panic(fmt.Sprintf("admin: build the OpenAPI document: %v", err))
-	}
+	a.document = sync.OnceValue(func() []byte {
+		document, err := a.buildDocument()
+		if err != nil {
+			panic(fmt.Sprintf("admin: build the OpenAPI document: %v", err))
+		}
+		return document
+	})
 	return a
 }
 
 // Operations returns the declarations in the order in which they were given.
 func (a *API) Operations() []*Operation { return slices.Clone(a.ops) }
 
-// Document returns the OpenAPI 3.0 description as JSON.
-func (a *API) Document() []byte { return a.document }
+// Document returns the OpenAPI 3.0 description as JSON. It panics when a declaration cannot be described.
+func (a *API) Document() []byte { return a.document() }
 
 // StopStreams ends the answers that would never end by themselves. It is part
 // of the shutdown.

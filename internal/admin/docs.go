@@ -29,7 +29,7 @@ var docsStyle []byte
 func (a *API) documentation() []*Operation {
 	ops := []*Operation{
 		a.docOperation("queryOpenApiDocument", "/openapi/docs", "Get the OpenAPI 3.0 description", jsonType,
-			func() ([]byte, bool, error) { return a.document, false, nil }),
+			func() ([]byte, bool, error) { return a.document(), false, nil }),
 		a.docOperation("queryOpenApiPage", "/openapi/ui", "Get the interactive documentation", "text/html; charset=utf-8",
 			func() ([]byte, bool, error) { return docsPage, false, nil }),
 		a.docOperation("queryOpenApiPageStyle", "/openapi/ui/index.css", "Get the style sheet of the page", "text/css",

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -68,9 +69,9 @@ func (a *App) startConsole(context.Context) error {
 	if err != nil {
 		return err
 	}
-	documents := map[string][]byte{}
+	documents := map[string]func() []byte{}
 	for _, r := range role.All {
-		documents[r.Name()] = OpenAPI(r)
+		documents[r.Name()] = sync.OnceValue(func() []byte { return OpenAPI(r) })
 	}
 	authentication := derived(a.live, func(c *config.Config) *bool {
 		off := !c.Service.AdminAPI.UseAuthentication

@@ -37,8 +37,8 @@ type Options struct {
 	AuthenticationOff func() bool
 	// Node returns a node that takes part in the cluster.
 	Node func(id string) (Node, bool)
-	// Documents are the OpenAPI documents by role.
-	Documents map[string][]byte
+	// Documents return the OpenAPI documents by role. They are called when somebody asks for them.
+	Documents map[string]func() []byte
 	// Protocol is the client protocol as a serialized FileDescriptorSet.
 	Protocol []byte
 	// Typings are the TypeScript declarations for plugins by file name.

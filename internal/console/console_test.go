@@ -80,7 +80,7 @@ func start(t *testing.T, prefix string) *fixture {
 			}
 			return Node{}, false
 		},
-		Documents: map[string][]byte{"service": []byte(`{"openapi":"3.0.3"}`)}, Typings: map[string][]byte{"a.d.ts": []byte("declare const a: 1")},
+		Documents: map[string]func() []byte{"service": func() []byte { return []byte(`{"openapi":"3.0.3"}`) }}, Typings: map[string][]byte{"a.d.ts": []byte("declare const a: 1")},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	server := httptest.NewServer(c.Handler(prefix))

@@ -92,12 +92,12 @@ func (m *mount) forward(w http.ResponseWriter, r *http.Request, address string) 
 // document serves the OpenAPI document of a role, from which the pages are made.
 func (m *mount) document(w http.ResponseWriter, r *http.Request) {
 	role := r.PathValue("role")
-	data, ok := m.opts.Documents[role]
+	document, ok := m.opts.Documents[role]
 	if !ok {
 		problem(w, http.StatusNotFound, "there is no such role")
 		return
 	}
-	m.known(w, r, "application/json", "document "+role, data)
+	m.known(w, r, "application/json", "document "+role, document())
 }
 
 func (m *mount) protocol(w http.ResponseWriter, r *http.Request) {

@@ -61,6 +61,35 @@ func (h Hasher) Hash(password string) ([]byte, error) {
 	return append([]byte(h.Algorithm+":"), sum...), nil
 }
 
+// bcryptEncoding is how bcrypt writes bytes as text.
+var bcryptEncoding = base64.NewEncoding("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789").WithPadding(base64.NoPadding)
+
+const (
+	bcryptSaltSize = 16
+	bcryptSumSize  = 23
+)
+
+// Decoy returns a stored form that no password has. To verify one against it takes as long as against a hash of this
+// hasher, so that whoever tries names does not learn which exist. Unlike a hash it takes no time to make.
+func (h Hasher) Decoy() []byte {
+	random := func(size int) []byte {
+		bytes := make([]byte, size)
+		rand.Read(bytes)
+		return bytes
+	}
+	var sum []byte
+	switch h.Algorithm {
+	case BCrypt:
+		sum = fmt.Appendf(nil, "$2a$%02d$%s%s", max(h.Cost, bcrypt.MinCost), bcryptEncoding.EncodeToString(random(bcryptSaltSize)),
+			bcryptEncoding.EncodeToString(random(bcryptSumSize)))
+	case SaltedSHA256:
+		sum = random(saltSize + sha256.Size)
+	default:
+		sum = []byte(rand.Text())
+	}
+	return append([]byte(h.Algorithm+":"), sum...)
+}
+
 // ErrMismatch says that the password is not the one that was hashed.
 var ErrMismatch = errors.New("password does not match")
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"golang.org/x/crypto/bcrypt"
 )
 
 func TestHashAndVerify(t *testing.T) {
@@ -26,6 +28,32 @@ func TestHashAndVerify(t *testing.T) {
 					t.Errorf("%s: Verify(%q) against %q = %v, want a mismatch", alg, q, p, err)
 				}
 			}
+		}
+	}
+}
+
+// TestDecoy checks that no password has a decoy and that one costs the same work as a hash.
+func TestDecoy(t *testing.T) {
+	for _, alg := range []Algorithm{BCrypt, SaltedSHA256, Noop} {
+		h := Hasher{Algorithm: alg, Cost: 5}
+		decoy, again := h.Decoy(), h.Decoy()
+		if string(decoy) == string(again) {
+			t.Errorf("%s: two decoys are equal", alg)
+		}
+		for _, p := range []string{"", "app", strings.Repeat("長", 32)} {
+			if err := Verify(decoy, p); !errors.Is(err, ErrMismatch) {
+				t.Errorf("%s: Verify(%q) = %v, want a mismatch", alg, p, err)
+			}
+		}
+		stored, err := h.Hash("app")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if alg != Noop && len(decoy) != len(stored) {
+			t.Errorf("%s: a decoy has %d bytes, a hash %d", alg, len(decoy), len(stored))
+		}
+		if cost, err := bcrypt.Cost(decoy[len(alg)+1:]); alg == BCrypt && (err != nil || cost != 5) {
+			t.Errorf("the cost of a decoy is %d with error %v", cost, err)
 		}
 	}
 }

@@ -57,11 +57,7 @@ func NewDirectory(ctx context.Context, opts Options) (*Directory, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	d := &Directory{opts: opts, gate: newGate()}
-	var err error
-	if d.verifier, err = newVerifier(opts.Hasher); err != nil {
-		return nil, err
-	}
+	d := &Directory{opts: opts, gate: newGate(), verifier: newVerifier(opts.Hasher)}
 	if _, err := d.fresh(ctx); err != nil {
 		return nil, err
 	}

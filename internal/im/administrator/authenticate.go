@@ -141,20 +141,16 @@ type verification struct {
 // verificationTime is how long a success is remembered after its last use.
 const verificationTime = 10 * time.Minute
 
-func newVerifier(h password.Hasher) (*verifier, error) {
+func newVerifier(h password.Hasher) *verifier {
 	key := make([]byte, sha256.Size)
 	rand.Read(key)
-	decoy, err := h.Hash(randomLetters(randomPasswordLength))
-	if err != nil {
-		return nil, err
-	}
 	return &verifier{
 		digests:  sync.Pool{New: func() any { return hmac.New(sha256.New, key) }},
-		decoy:    decoy,
+		decoy:    h.Decoy(),
 		slots:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 		now:      time.Now,
 		verified: map[int64]verification{},
-	}, nil
+	}
 }
 
 func (v *verifier) digest(stored []byte, pw string) (d [sha256.Size]byte) {
