@@ -20,18 +20,19 @@ import (
 
 // commands is the command line.
 type commands struct {
-	All     allCommand     `cmd:"" default:"withargs" help:"Run both roles in one process (the default)."`
-	Gateway gatewayCommand `cmd:"" help:"Run app-gateway, which holds the users' connections."`
-	Service serviceCommand `cmd:"" help:"Run app-service, which holds the rules and the data."`
-	Config  configCommand  `cmd:"" help:"Read about properties, or check a configuration."`
-	Backup  backupCommand  `cmd:"" help:"Copy the SQLite database to a file, also while the server runs."`
-	Restore restoreCommand `cmd:"" help:"Make a file that app backup wrote the SQLite database."`
-	Migrate migrateCommand `cmd:"" help:"Look at the version of the database's schema, or bring it up to date."`
-	Fake    fakeCommand    `cmd:"" help:"Fill an empty database with made-up users, groups and messages."`
-	Health  healthCommand  `cmd:"" help:"Ask whether the roles on this machine are ready."`
-	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI 3.0 document of a role."`
-	Plugin  pluginCommand  `cmd:"" help:"Write, check or try a plugin."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	All      allCommand      `cmd:"" default:"withargs" help:"Run both roles in one process (the default)."`
+	Gateway  gatewayCommand  `cmd:"" help:"Run app-gateway, which holds the users' connections."`
+	Service  serviceCommand  `cmd:"" help:"Run app-service, which holds the rules and the data."`
+	Config   configCommand   `cmd:"" help:"Read about properties, or check a configuration."`
+	Backup   backupCommand   `cmd:"" help:"Copy the SQLite database to a file, also while the server runs."`
+	Restore  restoreCommand  `cmd:"" help:"Make a file that app backup wrote the SQLite database."`
+	Migrate  migrateCommand  `cmd:"" help:"Look at the version of the database's schema, or bring it up to date."`
+	Fake     fakeCommand     `cmd:"" help:"Fill an empty database with made-up users, groups and messages."`
+	Health   healthCommand   `cmd:"" help:"Ask whether the roles on this machine are ready."`
+	OpenAPI  openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI 3.0 document of a role."`
+	Plugin   pluginCommand   `cmd:"" help:"Write, check or try a plugin."`
+	Settings settingsCommand `cmd:"" help:"Show or change the settings of a cluster in its database, whether or not it runs."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
 const description = `An instant-messaging server that an operator can administer and a programmer can extend.

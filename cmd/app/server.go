@@ -34,10 +34,16 @@ func (s source) load() (*config.Config, error) {
 	return config.Load(config.Options{Home: home, File: s.Config, Environ: os.Environ(), Set: s.Set})
 }
 
+// roleFlags are the flags of the commands that run roles.
+type roleFlags struct {
+	source
+	IgnoreClusterSettings bool `help:"Run with the file, the environment and --set only: the way in when a setting of the cluster keeps everybody out."`
+}
+
 type (
-	allCommand     struct{ source }
-	gatewayCommand struct{ source }
-	serviceCommand struct{ source }
+	allCommand     struct{ roleFlags }
+	gatewayCommand struct{ roleFlags }
+	serviceCommand struct{ roleFlags }
 )
 
 const serverHelp = `Properties come from defaults, then the file, then the environment, then --set; the last one wins.
@@ -66,12 +72,12 @@ func (c gatewayCommand) Run() error { return c.serve([]role.Role{role.Gateway}) 
 func (c serviceCommand) Run() error { return c.serve([]role.Role{role.Service}) }
 
 // serve runs roles with the configuration of the source.
-func (s source) serve(roles []role.Role) error {
+func (s roleFlags) serve(roles []role.Role) error {
 	c, err := s.load()
 	if err != nil {
 		return err
 	}
-	return serve(app.Options{Roles: roles, Config: c, Ready: announce})
+	return serve(app.Options{Roles: roles, Config: c, Ready: announce, IgnoreClusterSettings: s.IgnoreClusterSettings})
 }
 
 // serve runs a server until a signal. A second signal does not wait.

@@ -57,7 +57,10 @@ type Options struct {
 	Tags          []Tag            // the controllers that operations are filed under
 	Settings      func() *Settings // called for each request
 	Authenticator Authenticator
-	Recorders     []Recorder
+	// LocalOnly reports that everybody knows the password of root, so that only
+	// callers on this machine are let in. It may be nil.
+	LocalOnly func() bool
+	Recorders []Recorder
 	// Watcher is told as well, whatever the settings say of the audit log. It may
 	// be nil.
 	Watcher Watcher
@@ -151,6 +154,7 @@ type call struct {
 	form      func() // deletes the files of a form; nil without one
 	watched   bool   // whether the Watcher wants to know
 	tried     string // the login name that was refused
+	unread    bool   // whether a body was refused and not read
 	status    int
 	code      apierr.Code
 }
@@ -171,6 +175,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.remote = ap.Addr().Unmap().WithZone("")
 	}
 	h := w.Header()
+	h["X-Content-Type-Options"] = noSniff
 	h["X-Request-Id"] = []string{c.requestID}
 	h["Access-Control-Allow-Origin"] = corsAny
 	h["Access-Control-Allow-Methods"] = corsAny
@@ -185,9 +190,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.conn != nil {
 		c.conn.release(w)
 	}
+	if c.unread {
+		c.discardBody()
+	}
 }
 
 var (
+	noSniff     = []string{"nosniff"}
 	corsAny     = []string{"*"}
 	corsHeaders = []string{"Authorization, Content-Type, *"} // Browsers do not let * stand for Authorization.
 	corsMaxAge  = []string{"7200"}
@@ -305,14 +314,13 @@ func (c *call) readInput() (any, error) {
 func (c *call) readBody(dst reflect.Value) error {
 	limit := c.settings.MaxBodyBytes
 	if c.r.ContentLength > limit {
-		c.w.Header().Set("Connection", "close")
-		return bodyTooLarge(limit)
+		return c.refuseBody(limit)
 	}
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
 	if _, err := buf.ReadFrom(http.MaxBytesReader(c.w, c.r.Body, limit)); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return bodyTooLarge(limit)
+			return c.refuseBody(limit)
 		}
 		return illegal("the body could not be read to its end")
 	}
@@ -320,6 +328,32 @@ func (c *call) readBody(dst reflect.Value) error {
 		return nil
 	}
 	return c.op.input.body.decodeBody(buf.Bytes(), dst)
+}
+
+const (
+	// maxDiscarded and discardTimeout bound what is read of a body that was refused.
+	maxDiscarded   = 64 << 20
+	discardTimeout = 10 * time.Second
+)
+
+// refuseBody refuses a body that is too large. Many callers send a body to its
+// end before they read the answer, and would see a broken connection instead of
+// it: the rest is read and thrown away once the answer is sent, within bounds.
+func (c *call) refuseBody(limit int64) error {
+	c.w.Header().Set("Connection", "close")
+	// Otherwise the server would stop reading when it begins to answer.
+	_ = http.NewResponseController(c.w).EnableFullDuplex()
+	c.unread = c.r.Header.Get("Expect") == "" // Whoever waits for permission to send has sent nothing.
+	return bodyTooLarge(limit)
+}
+
+// discardBody reads what is left of a body that was refused.
+func (c *call) discardBody() {
+	rc := http.NewResponseController(c.w)
+	if rc.Flush() != nil || rc.SetReadDeadline(time.Now().Add(discardTimeout)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, c.r.Body, maxDiscarded)
 }
 
 // writeTimeout bounds how long a caller may take to accept an answer, or a

@@ -4,6 +4,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/netip"
 	"reflect"
@@ -95,7 +96,7 @@ func (l auditLog) Record(ctx context.Context, r *Record) {
 		attrs = append(attrs, slog.String("method", r.Method), slog.String("path", clip(r.Path)))
 	}
 	if r.Params != nil {
-		attrs = append(attrs, slog.Any("params", r.Params))
+		attrs = append(attrs, slog.Any("params", boundParams(r.Params)))
 	}
 	attrs = append(
 		attrs,
@@ -112,6 +113,42 @@ func (l auditLog) Record(ctx context.Context, r *Record) {
 	record := slog.NewRecord(time.Now(), slog.LevelInfo, "admin request", 0)
 	record.AddAttrs(attrs...)
 	_ = l.handler.Handle(ctx, record)
+}
+
+// maxParamBytes bounds what the log holds of one parameter.
+const maxParamBytes = 4 << 10
+
+// boundParams replaces parameters that are too large for the log by their size.
+// The body is looked at field by field.
+func boundParams(params map[string]any) map[string]any {
+	bounded := make(map[string]any, len(params))
+	for name, value := range params {
+		if body, ok := value.(map[string]any); ok && name == "body" {
+			bounded[name] = boundParams(body)
+			continue
+		}
+		bounded[name] = value
+		if size := jsonSize(value); size > maxParamBytes {
+			bounded[name] = map[string]any{"bytes": size}
+		}
+	}
+	return bounded
+}
+
+// jsonSize is how much a parameter takes in the log. Numbers and short texts,
+// which nearly all are, cost no encoding.
+func jsonSize(value any) int {
+	switch v := value.(type) {
+	case string:
+		return len(v)
+	case map[string]any, []any:
+		text, err := json.Marshal(v)
+		if err != nil {
+			return 0
+		}
+		return len(text)
+	}
+	return 0
 }
 
 // masked stands for a value that no log may show.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"unicode"
@@ -91,6 +92,9 @@ func (c *call) authorize() (*Principal, error) {
 		}
 		return nil, unauthorized("this request needs credentials (HTTP Basic or a bearer token)")
 	}
+	if c.api.opts.LocalOnly != nil && c.api.opts.LocalOnly() && !c.local() {
+		return nil, errLocalOnly
+	}
 	if strings.ContainsFunc(credentials.LoginName, unicode.IsSpace) || strings.ContainsFunc(credentials.Password, unicode.IsSpace) {
 		return nil, illegal("login name and password must not contain white space")
 	}
@@ -104,6 +108,34 @@ func (c *call) authorize() (*Principal, error) {
 		return p, unauthorized("the permission %s is needed", op.Permission)
 	}
 	return p, nil
+}
+
+// errLocalOnly is the answer to callers from elsewhere while root is open to
+// everybody.
+var errLocalOnly = unauthorized("the root administrator still has the default password, so only callers on the server's own machine are let in: " +
+	"set app.security.password.initial-root-password before the first start, or change the password there with PUT /admins?ids=0")
+
+// local reports whether the caller is on this machine: by its address, and not
+// as a page of another site in a browser or as a proxy for somebody else.
+func (c *call) local() bool {
+	if !c.remote.IsLoopback() {
+		return false
+	}
+	h := c.r.Header
+	if h.Get("Forwarded") != "" || h.Get("X-Forwarded-For") != "" || h.Get("X-Real-Ip") != "" {
+		return false
+	}
+	origin := h.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // asksForSelf reports whether the parameter OwnID holds exactly the id.

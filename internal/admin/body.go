@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -86,6 +87,9 @@ func (s *shape) setObject(v reflect.Value, raw jsontext.Value, path string, dept
 			return illegal("%s: there is no field %q", clip(path), clip(name))
 		}
 		f := s.fields[i]
+		if f.isBlank(value) {
+			return nil
+		}
 		seen[i] = value.Kind() != 'n'
 		return f.setJSON(v.FieldByIndex(f.index), value, join(path, name), depth+1)
 	})
@@ -98,6 +102,24 @@ func (s *shape) setObject(v reflect.Value, raw jsontext.Value, path string, dept
 		}
 	}
 	return nil
+}
+
+// isBlank reports whether a value is an empty text for what is no text. Callers
+// send that for a field that was left empty; it means null.
+func (s *shape) isBlank(raw jsontext.Value) bool {
+	if raw.Kind() != '"' {
+		return false
+	}
+	kind := s.kind
+	if kind == kindList {
+		kind = s.elem.kind
+	}
+	switch kind {
+	case kindInt, kindFloat, kindBool, kindDate:
+		text, _ := scalarText(raw)
+		return strings.TrimSpace(text) == ""
+	}
+	return false
 }
 
 func (s *shape) setList(v reflect.Value, raw jsontext.Value, path string, depth int) error {

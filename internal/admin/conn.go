@@ -5,10 +5,15 @@ package admin
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
+	"time"
+
+	"example.org/app/internal/apierr"
 )
 
 // holdFrom and holdTo are the sizes of a body for which an answer is held back
@@ -76,7 +81,38 @@ func (c *conn) Write(b []byte) (int, error) {
 		return c.held.Write(b)
 	}
 	c.mu.Unlock()
+	if refusal := refusalOf(b); refusal != nil {
+		if _, err := c.Conn.Write(refusal); err != nil {
+			return 0, err
+		}
+		return len(b), nil
+	}
 	return c.Conn.Write(b)
+}
+
+// plainRefusal is how net/http itself answers what never becomes a request; an
+// answer of an API begins otherwise.
+var plainRefusal = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
+
+// refusalOf returns the answer with an envelope in the place of one that
+// net/http wrote for a request that it could not read, or nil for any other.
+// Over TLS such an answer does not come by here.
+func refusalOf(b []byte) []byte {
+	line, text, found := bytes.Cut(b, plainRefusal)
+	status, isStatus := bytes.CutPrefix(line, []byte("HTTP/1.1 "))
+	if !found || !isStatus || len(status) < 3 || status[0] != '4' || bytes.ContainsAny(line, "\r\n") {
+		return nil
+	}
+	reason := "the request cannot be understood: " + string(text)
+	if string(status[:3]) == "431" {
+		reason = fmt.Sprintf("the request line and the headers are larger than %d bytes", maxHeaderBytes)
+	}
+	var body bytes.Buffer
+	if err := (envelope{code: apierr.IllegalArgument, reason: reason}).appendTo(&body, time.Now()); err != nil {
+		return nil
+	}
+	return fmt.Appendf(nil, "%s\r\nContent-Type: %s\r\nContent-Length: %d\r\nX-Request-Id: %s\r\nX-Content-Type-Options: nosniff\r\n"+
+		"Access-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n%s", line, jsonType, body.Len(), rand.Text(), body.Bytes())
 }
 
 // CloseWrite tells the caller that nothing more will come; net/http does so

@@ -56,8 +56,7 @@ func (c *call) readForm() (form Form, discard func(), err error) {
 	}
 	limit := c.settings.MaxBodyBytes
 	if c.r.ContentLength > limit {
-		c.w.Header().Set("Connection", "close")
-		return form, discard, bodyTooLarge(limit)
+		return form, discard, c.refuseBody(limit)
 	}
 	folder, err := os.MkdirTemp("", "app-form-")
 	if err != nil {

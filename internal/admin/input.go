@@ -84,6 +84,9 @@ func newParam(reg huma.Registry, f reflect.StructField, name string) *param {
 		secret:      f.Tag.Get("secret") == "true",
 		defaultText: def, hasDefault: hasDefault,
 	}
+	if p.kind == kindList {
+		p.schema.MaxItems = p.rules.maxItems
+	}
 	return p
 }
 

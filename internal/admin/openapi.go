@@ -37,9 +37,10 @@ func (a *API) buildDocument() ([]byte, error) {
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0", // Downgrade turns it into 3.0.3.
 		Info: &huma.Info{
-			Title: a.opts.Title, Description: a.opts.Description, Version: a.opts.Version,
-			License: &huma.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"},
-			Contact: &huma.Contact{Name: "The operator of this server"},
+			Title: a.opts.Title, Version: a.opts.Version,
+			Description: a.opts.Description + fmt.Sprintf(" A list in a query or a body has at most %d elements unless its description says otherwise.", maxListItems),
+			License:     &huma.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"},
+			Contact:     &huma.Contact{Name: "The operator of this server"},
 		},
 		Servers: []*huma.Server{{URL: "/", Description: "This node"}},
 		Components: &huma.Components{

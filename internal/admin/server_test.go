@@ -4,10 +4,12 @@ package admin
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,5 +134,52 @@ func TestShutdownEndsStreams(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestUnreadableRequests proves that what never becomes a request is answered
+// like any other.
+func TestUnreadableRequests(t *testing.T) {
+	s := serve(t, nil)
+	for name, tt := range map[string]struct{ request, status string }{
+		"headers": {"GET / HTTP/1.1\r\nHost: x\r\nX-Large: " + strings.Repeat("x", maxHeaderBytes+8<<10) + "\r\n\r\n", "431"},
+		"line":    {"GET\r\n\r\n", "400"},
+		"host":    {"GET / HTTP/1.1\r\n\r\n", "400"},
+		"length":  {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", "400"},
+	} {
+		c := dial(t, s)
+		go func() { _, _ = io.WriteString(c, tt.request) }()
+		answer, _ := io.ReadAll(c) // The server hangs up.
+		text := string(answer)
+		if !strings.HasPrefix(text, "HTTP/1.1 "+tt.status) || !strings.Contains(text, `{"code":1102,"reason":"`) ||
+			!strings.Contains(text, "X-Request-Id: ") || !strings.Contains(text, "Access-Control-Allow-Origin: *") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// TestLargeBodyIsAnswered sends a body that is far too large to its end before
+// it reads, as simple callers do.
+func TestLargeBodyIsAnswered(t *testing.T) {
+	s := serve(t, nil)
+	const size = 16 << 20
+	for name, head := range map[string]string{
+		"length":  "Content-Length: " + strconv.Itoa(size) + "\r\n\r\n",
+		"chunked": "Transfer-Encoding: chunked\r\n\r\n" + strconv.FormatInt(size, 16) + "\r\n",
+	} {
+		c := dial(t, s)
+		if _, err := io.WriteString(c, "POST /things HTTP/1.1\r\nHost: x\r\nAuthorization: Basic cm9vdDpyb290\r\n"+head); err != nil {
+			t.Fatal(err)
+		}
+		block := bytes.Repeat([]byte(" "), 64<<10)
+		for range size / len(block) {
+			if _, err := c.Write(block); err != nil {
+				t.Fatalf("%s: the server hung up on the body: %v", name, err)
+			}
+		}
+		line, err := bufio.NewReader(c).ReadString('\n')
+		if err != nil || !strings.HasPrefix(line, "HTTP/1.1 413") {
+			t.Errorf("%s: %q, %v", name, line, err)
+		}
 	}
 }

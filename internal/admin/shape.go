@@ -69,6 +69,10 @@ type rules struct {
 	unique               bool
 }
 
+// maxListItems bounds lists whose declaration names no bound: a statement with
+// more keys takes seconds.
+const maxListItems = 10_000
+
 // noSpacePattern is the pattern of names and passwords.
 const noSpacePattern = `^\S*$`
 
@@ -124,6 +128,10 @@ func shapeOf(reg huma.Registry, t reflect.Type, r rules, where string) *shape {
 		s.kind = kindBytes
 	case t.Kind() == reflect.Slice:
 		s.kind = kindList
+		if s.rules.maxItems == nil {
+			most := maxListItems
+			s.rules.maxItems = &most
+		}
 		s.elem = shapeOf(reg, t.Elem(), r, where)
 	case t.Kind() == reflect.Map:
 		s.kind = kindDictionary

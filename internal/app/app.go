@@ -43,6 +43,8 @@ type Options struct {
 	Config *config.Config
 	// OnlyPlugin is the name of the one file in the folder of plugins that is loaded; "" is all.
 	OnlyPlugin string
+	// IgnoreClusterSettings leaves the configuration as it is, whatever settings the cluster has.
+	IgnoreClusterSettings bool
 	// Ready is called once when everything runs. It may be nil.
 	Ready func(*App)
 }
@@ -215,7 +217,7 @@ func (a *App) startAdministrators(ctx context.Context) (err error) {
 	a.administrators, err = administrator.NewDirectory(ctx, administrator.Options{
 		Store: a.store, IDs: a.nodes[a.opts.Roles[0]].IDs(), Logger: a.logger,
 		Hasher:    password.Hasher{Algorithm: password.Algorithm(c.AdminPasswordEncodingAlgorithm), Cost: int(c.BcryptCost)},
-		Lifetimes: a.tokenLifetimes, Client: a.clientAddress,
+		Lifetimes: a.tokenLifetimes, Client: a.clientAddress, DefaultPassword: config.Default().Security.Password.InitialRootPassword.Reveal(),
 	})
 	if err != nil {
 		return err
@@ -228,6 +230,9 @@ func (a *App) startAdministrators(ctx context.Context) (err error) {
 		if created {
 			a.logger.Info("root administrator created", "loginName", administrator.RootLoginName)
 		}
+	}
+	if a.administrators.RootIsOpen() {
+		a.logger.Warn("root has the default password: only this machine is served until it is changed", "loginName", administrator.RootLoginName)
 	}
 	a.lifecycle.add(part{name: "administrators", run: a.administrators.Run})
 	return nil
@@ -245,7 +250,7 @@ func (a *App) tokenLifetimes() administrator.Lifetimes {
 }
 
 func (a *App) startSettings(ctx context.Context) (err error) {
-	a.settings, err = setting.New(ctx, setting.Options{Store: a.store, Live: a.live, Logger: a.logger})
+	a.settings, err = setting.New(ctx, setting.Options{Store: a.store, Live: a.live, Logger: a.logger, Ignore: a.opts.IgnoreClusterSettings})
 	if err != nil {
 		return err
 	}
@@ -319,7 +324,7 @@ func (a *App) StartTime() time.Duration { return time.Since(a.started) }
 // DefaultRootPassword reports whether anybody who knows the product can log in
 // as root.
 func (a *App) DefaultRootPassword() bool {
-	return a.administrators.RootPasswordIs(config.Default().Security.Password.InitialRootPassword.Reveal())
+	return a.administrators.RootIsOpen()
 }
 
 func logLevel(l config.Level) slog.Level {

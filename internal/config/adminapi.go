@@ -37,6 +37,18 @@ func (a ServiceAdminAPI) Validate() error {
 	return nil
 }
 
+// slowestRefill is the longest interval in which an address must gain a request,
+// so that nobody can lock all administrators out with a setting.
+const slowestRefill = 10_000
+
+// Validate refuses limits that would lock administrators out.
+func (a AdminAPI) Validate() error {
+	if i := a.RateLimiting.RefillIntervalMillis; i < 1 || i > slowestRefill {
+		return violation("rate-limiting.refill-interval-millis", fmt.Sprintf("must be from 1 to %d, so that administrators are not locked out", slowestRefill))
+	}
+	return nil
+}
+
 // AdminHTTP is an HTTP server of the administrative interface.
 type AdminHTTP struct {
 	Host                     string `default:"0.0.0.0" doc:"The address on which the server listens."`

@@ -116,6 +116,8 @@ const (
 	ClusterSettingUpdate Permission = "CLUSTER_SETTING_UPDATE"
 	ClusterSettingQuery  Permission = "CLUSTER_SETTING_QUERY"
 
+	// PluginCreate lets its holder run code in the server, which means control of
+	// the host.
 	PluginCreate Permission = "PLUGIN_CREATE"
 	PluginDelete Permission = "PLUGIN_DELETE"
 	PluginUpdate Permission = "PLUGIN_UPDATE"

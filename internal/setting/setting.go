@@ -38,6 +38,9 @@ type Options struct {
 	Store  *store.DB
 	Live   *config.Live // the configuration that runs on this node; Settings changes it
 	Logger *slog.Logger
+	// Ignore leaves the configuration of this node as it was started: the way in
+	// when a setting keeps everybody out.
+	Ignore bool
 }
 
 // Settings are the cluster-wide settings as one node sees them.
@@ -74,6 +77,13 @@ func (s *Settings) Current() (*config.Config, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.opts.Live.Current(), s.revision
+}
+
+// Overrides returns the settings of the cluster, by path, and their revision.
+func (s *Settings) Overrides() (revision int64, values map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision, maps.Clone(s.overrides)
 }
 
 // Change is what one revision did to one property.
@@ -122,8 +132,11 @@ func (s *Settings) Update(ctx context.Context, r Request) error {
 			return err
 		}
 		before, err := effective(local, current.overrides)
-		if err != nil {
+		if err != nil && action == ActionUpdate {
 			return err
+		}
+		if err != nil {
+			before = local // What is stored fits no node any more, which is a reason to go back.
 		}
 		after, err := effective(local, next)
 		if err != nil {
@@ -315,6 +328,11 @@ func (s *Settings) Refresh(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if counter <= s.seen {
+		return nil
+	}
+	if s.opts.Ignore {
+		s.seen = counter
+		s.opts.Logger.Warn("cluster-wide settings are ignored on this node")
 		return nil
 	}
 	var current stored

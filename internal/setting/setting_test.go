@@ -271,3 +271,33 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		t.Errorf("the next change did not fit either: %d", got)
 	}
 }
+
+// TestIgnoredSettings proves that a node can be started without the settings of
+// its cluster, and that settings that fit no node any more can be taken back.
+func TestIgnoredSettings(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, db *store.DB) {
+		n := newNode(t, db)
+		n.update(t, Request{Values: capacity(7)})
+		live := config.NewLive(config.Default())
+		ignoring, err := New(t.Context(), Options{Store: db, Live: live, Logger: slog.New(slog.DiscardHandler), Ignore: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := live.Current().Service.AdminAPI.RateLimiting.Capacity; got == 7 {
+			t.Error("the settings of the cluster were applied")
+		}
+		err = db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			return insert(ctx, tx, 2, 0, ActionUpdate, map[string]any{"service.adminApi.rateLimiting.refillIntervalMillis": 0}, nil)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := int64(0)
+		if err := ignoring.Update(t.Context(), Request{RevertTo: &first}); err != nil {
+			t.Errorf("settings that fit no node cannot be taken back: %v", err)
+		}
+		if err := ignoring.Update(t.Context(), Request{Values: map[string]any{"service": map[string]any{"adminApi": map[string]any{"rateLimiting": map[string]any{"refillIntervalMillis": 0}}}}}); err == nil {
+			t.Error("a limit that locks everybody out was accepted")
+		}
+	})
+}

@@ -1195,7 +1195,7 @@ declare namespace api {
     plugins: {
       /**
        * Add JavaScript plugins
-       * Loads plugins into this node. They are not started by that. Each script counts by itself, and the answer says what became of it; if none was accepted, the answer is an error.
+       * The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. Each script counts by itself, and the answer says what became of it; if none was accepted, the answer is an error.
        * Permission: `PLUGIN_CREATE`.
        */
       createJs(input: {
@@ -1763,7 +1763,7 @@ declare namespace api {
   interface AdminCreation {
     /** Name to show; absent: the login name. */
     displayName?: string;
-    /** Name to log in with; absent: 16 random letters. */
+    /** Name to log in with: 1 to 64 visible characters without white space or colon; absent: 16 random letters. */
     loginName?: string;
     /** Password; absent: random. */
     password?: string;
@@ -2833,7 +2833,7 @@ declare namespace api {
   interface PartHealth {
     /** Name of the part. */
     name: string;
-    /** Why not. */
+    /** Why not. Callers without credentials are not told what may name addresses. */
     reason?: string;
     /** Whether it can serve; a part that is degraded can, but not as it should. */
     status: "UP" | "DEGRADED" | "DOWN";

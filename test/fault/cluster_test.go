@@ -14,7 +14,7 @@ import (
 
 func TestSettingReachesEveryNode(t *testing.T) {
 	services, gateways, _, _ := newCluster(t)
-	if status, body := services[1].call("PUT", "/cluster/settings", `{"gateway":{"adminApi":{"rateLimiting":{"capacity":1,"initialTokens":1,"refillIntervalMillis":0}}}}`); status != 200 {
+	if status, body := services[1].call("PUT", "/cluster/settings", `{"gateway":{"adminApi":{"rateLimiting":{"capacity":1,"initialTokens":1,"refillIntervalMillis":10000}}}}`); status != 200 {
 		t.Fatalf("change: %d %s", status, body)
 	}
 	for _, s := range services {

@@ -75,7 +75,7 @@ func (h adminHandlers) check(context.Context, *admin.NoInput) (admin.Done, error
 
 // adminCreation is the body of POST /admins.
 type adminCreation struct {
-	LoginName   string  `json:"loginName,omitempty" minLength:"1" maxLength:"32" pattern:"^\\S*$" doc:"Name to log in with; absent: 16 random letters." example:"alice"`
+	LoginName   string  `json:"loginName,omitempty" minLength:"1" maxLength:"64" doc:"Name to log in with: 1 to 64 visible characters without white space or colon; absent: 16 random letters." example:"alice"`
 	Password    string  `json:"password,omitempty" minLength:"1" maxLength:"32" pattern:"^\\S*$" secret:"true" doc:"Password; absent: random." example:"correct-horse"`
 	DisplayName string  `json:"displayName,omitempty" minLength:"1" maxLength:"32" doc:"Name to show; absent: the login name." example:"Alice"`
 	RoleIDs     []int64 `json:"roleIds" uniqueItems:"true" doc:"Ids of the roles; at least one, not 0." example:"[1]"`

@@ -71,7 +71,7 @@ type adminRoleCreation struct {
 	ID          int64    `json:"id" doc:"Id, chosen by the caller; not 0." example:"1"`
 	Name        string   `json:"name" minLength:"1" maxLength:"32" pattern:"^\\S*$" doc:"Name." example:"SUPPORT"`
 	Permissions []string `json:"permissions" uniqueItems:"true" doc:"Permissions or patterns: * stands for any characters, ? for one." example:"[\"USER_*\",\"*_QUERY\"]"`
-	Rank        int32    `json:"rank" doc:"Rank; below the caller's." example:"10"`
+	Rank        int32    `json:"rank" minimum:"0" doc:"Rank; below the caller's." example:"10"`
 }
 
 type adminRoleCreationInput struct{ Body adminRoleCreation }
@@ -133,7 +133,7 @@ func (h adminRoleHandlers) queryPage(_ context.Context, in *adminRolePageQuery) 
 type adminRoleUpdate struct {
 	Name        *string   `json:"name,omitempty" minLength:"1" maxLength:"32" pattern:"^\\S*$" doc:"New name." example:"SUPPORT"`
 	Permissions *[]string `json:"permissions,omitempty" uniqueItems:"true" doc:"New permissions or patterns." example:"[\"USER_*\"]"`
-	Rank        *int32    `json:"rank,omitempty" doc:"New rank." example:"10"`
+	Rank        *int32    `json:"rank,omitempty" minimum:"0" doc:"New rank." example:"10"`
 }
 
 type adminRoleUpdateInput struct {

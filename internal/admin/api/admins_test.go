@@ -67,7 +67,7 @@ func TestAdmins(t *testing.T) {
 			{name: "root role", as: "app", method: "POST", target: "/admins", body: `{"loginName":"x","roleIds":[0]}`, status: 400, want: "~the root role"},
 			{name: "unknown role", as: "manager", method: "POST", target: "/admins", body: `{"loginName":"x","roleIds":[2,77]}`, status: 400, want: "~there is no role 77"},
 			{name: "role of the same rank", as: "manager", method: "POST", target: "/admins", body: `{"loginName":"x","roleIds":[1]}`, status: 401, want: "~not below your rank 10"},
-			{name: "white space", as: "manager", method: "POST", target: "/admins", body: `{"loginName":"a b","roleIds":[2]}`, status: 400, want: "~loginName: must not contain white space"},
+			{name: "white space", as: "manager", method: "POST", target: "/admins", body: `{"loginName":"a b","roleIds":[2]}`, status: 400, want: "~loginName: must be 1 to 64 visible characters without white space"},
 			{name: "long password", as: "manager", method: "POST", target: "/admins", body: `{"password":"` + strings.Repeat("x", 33) + `","roleIds":[2]}`, status: 400, want: "~password: must have at most 32 characters"},
 			{name: "empty display name", as: "manager", method: "POST", target: "/admins", body: `{"displayName":"","roleIds":[2]}`, status: 400, want: "~displayName: must have at least 1"},
 			{name: "without permission", as: "logger", method: "POST", target: "/admins", body: `{"roleIds":[3]}`, status: 401, want: "~ADMIN_CREATE"},

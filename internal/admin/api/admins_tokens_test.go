@@ -226,3 +226,42 @@ func TestAdminSessionsEnd(t *testing.T) {
 		t.Errorf("%d expired tokens were deleted (%v), want the session", n, err)
 	}
 }
+
+func TestRankBelowZero(t *testing.T) {
+	h := newHarness(t, storetest.SQLite(t))
+	expect(t, "new role", h.call("app", "POST", "/admins/roles", `{"id":1,"name":"R","permissions":["LOG_QUERY"],"rank":-1}`), 400, "rank")
+	h.role(1, 1, "LOG_QUERY")
+	expect(t, "role", h.call("app", "PUT", "/admins/roles?ids=1", `{"rank":-5}`), 400, "rank")
+}
+
+// TestRolesAreGivenByThoseWhoHoldThem proves that a rank alone is not enough.
+func TestRolesAreGivenByThoseWhoHoldThem(t *testing.T) {
+	h := newHarness(t, storetest.SQLite(t))
+	h.role(1, 10, "ADMIN_*")
+	h.role(2, 5, "SHUTDOWN")
+	h.role(3, 5, "ADMIN_QUERY")
+	h.account("manager", 1)
+	stopper := h.account("stopper", 2)
+	reader := h.account("reader", 3)
+	expect(t, "give a role", h.call("manager", "POST", "/admins", `{"loginName":"x","password":"x","roleIds":[2]}`), 401, "SHUTDOWN")
+	expect(t, "give a role to another", h.call("manager", "PUT", fmt.Sprintf("/admins?ids=%d", reader), `{"roleIds":[2]}`), 401, "SHUTDOWN")
+	expect(t, "take over an account", h.call("manager", "PUT", fmt.Sprintf("/admins?ids=%d,%d", reader, stopper), `{"password":"mine"}`), 401, "SHUTDOWN")
+	expect(t, "nothing was changed", h.call("reader", "HEAD", "/admins", ""), 200, "")
+	expect(t, "what is held", h.call("manager", "PUT", fmt.Sprintf("/admins?ids=%d", reader), `{"password":"next"}`), 200, "")
+	expect(t, "a display name", h.call("manager", "PUT", fmt.Sprintf("/admins?ids=%d", stopper), `{"displayName":"Stopper"}`), 200, "")
+}
+
+func TestLoginNames(t *testing.T) {
+	h := newHarness(t, storetest.SQLite(t))
+	h.role(1, 1, "LOG_QUERY")
+	for name, status := range map[string]int{
+		"a:b": 400, "a\u0000b": 400, "a\u200bb": 400, "a\u202eb": 400, "a b": 400, strings.Repeat("x", 65): 400,
+		strings.Repeat("y", 64): 200, "ädmin": 200, " trimmed ": 200,
+	} {
+		body, _ := json.Marshal(map[string]any{"loginName": name, "password": "x", "roleIds": []int{1}})
+		if r := h.call("app", "POST", "/admins", string(body)); r.status != status {
+			t.Errorf("%q: %d %s", name, r.status, r.body)
+		}
+	}
+	expect(t, "trimmed", h.call("trimmed:x", "HEAD", "/admins", ""), 200, "")
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -58,7 +59,21 @@ type HealthReport struct {
 type PartHealth struct {
 	Name   string `json:"name" doc:"Name of the part." example:"store"`
 	Status string `json:"status" enum:"UP,DEGRADED,DOWN" doc:"Whether it can serve; a part that is degraded can, but not as it should." example:"UP"`
-	Reason string `json:"reason,omitempty" doc:"Why not." example:"the database cannot be reached"`
+	Reason string `json:"reason,omitempty" doc:"Why not. Callers without credentials are not told what may name addresses." example:"the database cannot be reached"`
+
+	// inside says that the reason was not written for callers.
+	inside bool
+}
+
+// public returns the report for callers without credentials.
+func (r HealthReport) public() HealthReport {
+	r.Parts = slices.Clone(r.Parts)
+	for i := range r.Parts {
+		if r.Parts[i].inside {
+			r.Parts[i].Reason = "it cannot be reached or does not work; administrators are told more"
+		}
+	}
+	return r
 }
 
 const up, degraded, down = "UP", "DEGRADED", "DOWN"
@@ -93,9 +108,11 @@ func (h *Health) Report(ctx context.Context) HealthReport {
 			r.Parts[i] = PartHealth{Name: c.Name, Status: up}
 			if err := c.run(ctx); err != nil {
 				r.Parts[i].Status, r.Parts[i].Reason = down, err.Error()
+				_, told := errors.AsType[*apierr.Error](err)
 				if _, ok := errors.AsType[Degraded](err); ok {
-					r.Parts[i].Status = degraded
+					r.Parts[i].Status, told = degraded, true
 				}
+				r.Parts[i].inside = !told
 			}
 		})
 	}

@@ -54,14 +54,14 @@ func pluginOperations(p Plugins) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "createJsPlugins", Method: http.MethodPost, Path: "/plugins/js", Tag: pluginTag, Permission: permission.PluginCreate,
 			Summary: "Add JavaScript plugins",
-			Description: "Loads plugins into this node. They are not started by that. Each script counts by itself, and the answer says what became of it; " +
+			Description: "The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. Each script counts by itself, and the answer says what became of it; " +
 				"if none was accepted, the answer is an error.",
 			EmptyIsOK: true, Errors: []apierr.Code{apierr.DuplicateResource, apierr.JavaScriptPluginIsDisabled, apierr.SavingJavaScriptPluginIsDisabled},
 		}, h.createScripts),
 		admin.Handle(admin.Operation{
 			ID: "createJavaPlugins", Method: http.MethodPost, Path: "/plugins/java", Tag: pluginTag, Permission: permission.PluginCreate,
 			Summary: "Add Java plugins",
-			Description: "Loads plugins into this node. They are not started by that. Each part of the form is an archive; the name of its field is the name of the file, " +
+			Description: "The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. Each part of the form is an archive; the name of its field is the name of the file, " +
 				"or that of the part if the field's name does not end in `.jar`. Each archive counts by itself, and the answer says what became of it; " +
 				"if none was accepted, the answer is an error.",
 			EmptyIsOK: true, Errors: []apierr.Code{apierr.DuplicateResource, apierr.SavingJavaPluginIsDisabled},

@@ -5,6 +5,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -76,13 +77,16 @@ type healthQuery struct {
 
 func (h *systemHandlers) health(ctx context.Context, in *healthQuery) (HealthReport, error) {
 	r := h.Health.Report(ctx)
+	if admin.Requester(ctx) == nil {
+		r = r.public()
+	}
 	r.livenessOnly = in.Probe == "LIVENESS"
 	return r, nil
 }
 
 func (h *systemHandlers) infos(context.Context, *admin.NoInput) (*admin.Raw, error) {
-	body := fmt.Appendf(nil, `{"build":{"version":%q,"commitId":%q,"buildTime":%q}}`, h.Build.Version, h.Build.CommitID, h.Build.BuildTime)
-	return &admin.Raw{ContentType: "application/json", Body: body}, nil
+	body, err := json.Marshal(Infos{Build: h.Build})
+	return &admin.Raw{ContentType: "application/json", Body: body}, err
 }
 
 func (h *systemHandlers) threads(context.Context, *admin.NoInput) (*admin.Raw, error) {

@@ -4,9 +4,17 @@ package api_test
 
 import (
 	"compress/gzip"
+	"context"
+	"errors"
 	"io"
+	"log/slog"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/api"
 )
 
 func TestSystem(t *testing.T) {
@@ -47,4 +55,32 @@ func TestUnhealthy(t *testing.T) {
 		{name: "liveness", method: "GET", target: "/health?probe=LIVENESS", status: 200, want: `~"liveness":"UP","readiness":"DOWN"`},
 		{name: "unknown probe", method: "GET", target: "/health?probe=X", status: 400, want: "~must be one of LIVENESS, READINESS"},
 	})
+}
+
+// TestHealthHidesAddresses proves that only administrators read reasons that
+// were not written for callers.
+func TestHealthHidesAddresses(t *testing.T) {
+	h := api.NewHealth(api.Check{Name: "store", Do: func(context.Context) error {
+		return errors.New("dial tcp 10.1.2.3:5432: connection refused")
+	}})
+	ops := api.CommonOperations(api.Common{Health: h})
+	var settings admin.Settings
+	a := admin.New(admin.Options{
+		Title: "t", Version: "1", Tags: api.Tags, Logger: slog.New(slog.DiscardHandler),
+		Settings: func() *admin.Settings { return &settings },
+	}, ops...)
+	settings.RateLimit = admin.RateLimit{Capacity: 10, InitialTokens: 10, TokensPerPeriod: 1, RefillInterval: time.Second}
+	ask := func() string {
+		w := httptest.NewRecorder()
+		a.ServeHTTP(w, httptest.NewRequest("GET", "/health", nil))
+		return w.Body.String()
+	}
+	settings.UseAuthentication = true
+	if body := ask(); strings.Contains(body, "10.1.2.3") || !strings.Contains(body, `"store"`) {
+		t.Errorf("without credentials: %s", body)
+	}
+	settings.UseAuthentication = false // Everybody is an administrator.
+	if body := ask(); !strings.Contains(body, "10.1.2.3") {
+		t.Errorf("an administrator: %s", body)
+	}
 }

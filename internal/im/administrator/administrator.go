@@ -12,9 +12,12 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/ids"
@@ -28,6 +31,8 @@ type Options struct {
 	IDs    *ids.Generator
 	Hasher password.Hasher
 	Logger *slog.Logger
+	// DefaultPassword is the password of root that everybody knows.
+	DefaultPassword string
 	// Lifetimes returns the current lifetimes of tokens and sessions; nil means
 	// the usual ones.
 	Lifetimes func() Lifetimes
@@ -81,6 +86,10 @@ const (
 
 // Create adds an administrator on behalf of the requester.
 func (d *Directory) Create(ctx context.Context, by By, c Creation) (store.Admin, error) {
+	c.LoginName = strings.TrimSpace(c.LoginName)
+	if err := checkLoginName(c.LoginName); err != nil {
+		return store.Admin{}, err
+	}
 	a := store.Admin{
 		ID:               d.opts.IDs.Next(),
 		LoginName:        orElse(c.LoginName, func() string { return randomLetters(randomLoginNameLength) }),
@@ -106,6 +115,19 @@ func (d *Directory) Create(ctx context.Context, by By, c Creation) (store.Admin,
 		return store.Admin{}, err
 	}
 	return a, nil
+}
+
+// maxLoginName is counted in characters.
+const maxLoginName = 64
+
+// checkLoginName refuses names that cannot be sent as credentials or that look
+// like others. An empty one is replaced later.
+func checkLoginName(name string) error {
+	bad := func(r rune) bool { return r == ':' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	if utf8.RuneCountInString(name) > maxLoginName || strings.ContainsFunc(name, bad) || !utf8.ValidString(name) {
+		return apierr.New(apierr.IllegalArgument, "loginName: must be 1 to %d visible characters without white space or colon", maxLoginName)
+	}
+	return nil
 }
 
 // Find returns administrators in the order of their ids.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"example.org/app/internal/password"
 	"example.org/app/internal/store"
 )
 
@@ -56,10 +55,4 @@ func (d *Directory) EnsureRoot(ctx context.Context, initialPassword string) (cre
 		return false, fmt.Errorf("create the root administrator: %w", err)
 	}
 	return created, nil
-}
-
-// RootPasswordIs reports whether the root administrator's password is this one.
-func (d *Directory) RootPasswordIs(pw string) bool {
-	acc := d.current.Load().accounts[RootLoginName]
-	return acc != nil && password.Verify(acc.password, pw) == nil
 }

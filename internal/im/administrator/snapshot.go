@@ -3,10 +3,12 @@
 package administrator
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
 
+	"example.org/app/internal/password"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/store"
 )
@@ -17,6 +19,10 @@ type snapshot struct {
 	accounts map[string]*account // by login name
 	roles    []store.AdminRole   // by id, the root role first
 	tokens   map[tokenHash]*token
+	// rootPassword is the stored form of root's password, and rootIsOpen says that
+	// everybody knows it.
+	rootPassword []byte
+	rootIsOpen   bool
 }
 
 type account struct {
@@ -51,11 +57,30 @@ func (d *Directory) fresh(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read administrators: %w", err)
 	}
+	d.judgeRoot(s)
 	d.current.Store(s)
 	d.verifier.keep(s)
 	d.uses.keep(s)
 	return s, nil
 }
+
+// judgeRoot finds out whether root has the password that everybody knows. The
+// comparison is slow, so it is made for a new stored form only.
+func (d *Directory) judgeRoot(s *snapshot) {
+	root := s.accounts[RootLoginName]
+	if root == nil || d.opts.DefaultPassword == "" {
+		return
+	}
+	s.rootPassword = root.password
+	if old := d.current.Load(); old != nil && bytes.Equal(old.rootPassword, root.password) {
+		s.rootIsOpen = old.rootIsOpen
+		return
+	}
+	s.rootIsOpen = password.Verify(root.password, d.opts.DefaultPassword) == nil
+}
+
+// RootIsOpen reports whether root has the password that everybody knows.
+func (d *Directory) RootIsOpen() bool { return d.current.Load().rootIsOpen }
 
 // load reads the revision first: should a change come between, the snapshot is
 // newer than its number says, and the next look loads once more.

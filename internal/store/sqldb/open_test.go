@@ -263,3 +263,29 @@ func TestOpenWaitsForMigration(t *testing.T) {
 	}
 	storetest.Open(t, sqldb.Options{URL: url})
 }
+
+// TestFilesArePrivate proves that nobody but the owner reads the data, whatever the folder allows.
+func TestFilesArePrivate(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "app.db")
+	if err := os.WriteFile(path, nil, 0o644); err != nil { // as an older version would have made it
+		t.Fatal(err)
+	}
+	db, err := sqldb.Open(t.Context(), sqldb.Options{URL: "sqlite:" + path, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the mode %v (%v)", e.Name(), info.Mode(), err)
+		}
+	}
+}

@@ -30,9 +30,25 @@ type sqliteEngine struct {
 	release         func() // gives up the exclusive role, if any
 }
 
+// keepPrivate makes the file readable for its owner only, whatever the folder allows. SQLite gives the files beside it the
+// same mode.
+func keepPrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := file.Chmod(0o600); err != nil && !errors.Is(err, os.ErrPermission) {
+		return errors.Join(err, file.Close())
+	}
+	return file.Close()
+}
+
 func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error) {
 	if err := os.MkdirAll(filepath.Dir(loc.path), 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder: %w", err)
+	}
+	if err := keepPrivate(loc.path); err != nil {
+		return nil, fmt.Errorf("create the file: %w", err)
 	}
 	release := func() {}
 	if o.Exclusive != "" {

@@ -32,7 +32,7 @@ public final class AdminCreation implements JsonObject {
     }
 
     /**
-     * Name to log in with; absent: 16 random letters.
+     * Name to log in with: 1 to 64 visible characters without white space or colon; absent: 16 random letters.
      * @param loginName the value
      * @return this
      */

@@ -16,7 +16,7 @@ public final class PluginsApi {
 
     /**
      * Add JavaScript plugins.
-     * <p>Loads plugins into this node. They are not started by that. Each script counts by itself, and the answer says what became of it; if none was accepted, the answer is an error.
+     * <p>The permission <code>PLUGIN_CREATE</code> means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. Each script counts by itself, and the answer says what became of it; if none was accepted, the answer is an error.
      * Permission: <code>PLUGIN_CREATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"go.yaml.in/yaml/v3"
+
+	"example.org/app/internal/app"
+	"example.org/app/internal/config"
+	"example.org/app/internal/setting"
+)
+
+// settingsCommand works on the settings that administrators changed while the
+// cluster ran. It needs the database only, so that it works when nobody can log
+// in any more.
+type settingsCommand struct {
+	Show  settingsShow  `cmd:"" help:"List the settings of the cluster."`
+	Set   settingsSet   `cmd:"" help:"Change settings of the cluster."`
+	Reset settingsReset `cmd:"" help:"Take back all settings of the cluster: every node runs with its own configuration."`
+}
+
+type settingsShow struct{ source }
+
+type settingsSet struct {
+	source
+	Values []string `arg:"" name:"property=value" help:"What to change, as app.service.admin-api.rate-limiting.capacity=50."`
+}
+
+type settingsReset struct{ source }
+
+// Help implements kong.HelpProvider.
+func (settingsCommand) Help() string {
+	return `Nodes that run apply a change within a second; others at their next start.
+
+Examples:
+  app settings show --home /srv/app
+  app settings set app.service.admin-api.rate-limiting.capacity=50
+  app settings reset`
+}
+
+// with calls fn with the settings in the store of the configuration.
+func (s source) with(fn func(context.Context, *setting.Settings) error) error {
+	c, err := s.load()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return app.WithSettings(ctx, c, fn)
+}
+
+// Run implements the command.
+func (c settingsShow) Run() error {
+	return c.with(func(_ context.Context, s *setting.Settings) error {
+		revision, values := s.Overrides()
+		fmt.Printf("revision %d\n", revision)
+		for _, p := range config.Properties() {
+			value, ok := values[p.JSONPath]
+			if !ok {
+				continue
+			}
+			text, err := json.Marshal(value)
+			if err != nil {
+				return err
+			}
+			fmt.Printf("%s=%s\n", p.Name, text)
+		}
+		return nil
+	})
+}
+
+// Run implements the command.
+func (c settingsSet) Run() error {
+	values := map[string]any{}
+	for _, pair := range c.Values {
+		name, text, ok := strings.Cut(pair, "=")
+		property := findProperty(name)
+		if !ok || property == nil {
+			return fmt.Errorf("%q is not a known property and a value, such as app.service.admin-api.rate-limiting.capacity=50; app config doc lists them", pair)
+		}
+		var value any
+		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+			return fmt.Errorf("value of %s: %w", name, err)
+		}
+		place(values, strings.Split(property.JSONPath, "."), value)
+	}
+	return c.with(func(ctx context.Context, s *setting.Settings) error {
+		if err := s.Update(ctx, setting.Request{Values: values}); err != nil {
+			return err
+		}
+		revision, _ := s.Overrides()
+		fmt.Printf("the settings of the cluster are at revision %d\n", revision)
+		return nil
+	})
+}
+
+// place puts a value into nested maps.
+func place(m map[string]any, path []string, value any) {
+	for _, segment := range path[:len(path)-1] {
+		inner, ok := m[segment].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			m[segment] = inner
+		}
+		m = inner
+	}
+	m[path[len(path)-1]] = value
+}
+
+// findProperty finds a property by its name.
+func findProperty(name string) *config.Property {
+	for _, p := range config.Properties() {
+		if p.Name == name {
+			return &p
+		}
+	}
+	return nil
+}
+
+// Run implements the command.
+func (c settingsReset) Run() error {
+	return c.with(func(ctx context.Context, s *setting.Settings) error {
+		first := int64(0)
+		if err := s.Update(ctx, setting.Request{RevertTo: &first}); err != nil {
+			return err
+		}
+		revision, _ := s.Overrides()
+		fmt.Printf("the cluster has no settings of its own any more (revision %d)\n", revision)
+		return nil
+	})
+}
