@@ -6,9 +6,12 @@ import (
 	"context"
 	"log/slog"
 	"runtime/debug"
+	"runtime/pprof"
+	"strings"
 	"time"
 
 	"example.org/app/internal/plugin/js/engine"
+	"example.org/app/internal/recording/event"
 )
 
 // loop serves calls, timers and ends of operations, one after another, until the module closes or dies.
@@ -67,6 +70,12 @@ func (m *module) direct(c *call) bool {
 // turn runs f, and the jobs that follow from it, in the name of a call, or of nobody.
 func (m *module) turn(c *call, f func()) {
 	m.current, m.limit = c, time.Time{}
+	if event.Profiling() && c != nil && c.extension != nil {
+		// Samples of the processors show the engine; the labels say for whom it works.
+		id, function := m.descriptor.ID, strings.TrimSuffix(strings.Replace(c.label, ".", "#", 1), "()")
+		pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels(event.LabelPlugin, id, event.LabelFunction, id+"/"+function)))
+		defer pprof.SetGoroutineLabels(context.Background())
+	}
 	err := m.engine.Run(m.mustStop, func() {
 		f()
 		m.engine.RunJobs(m.uncaught)

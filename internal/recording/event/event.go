@@ -121,6 +121,26 @@ func (NodeCall) Kind() Kind       { return KindNodeCall }
 func (SessionOpened) Kind() Kind  { return KindSessionOpened }
 func (SessionClosed) Kind() Kind  { return KindSessionClosed }
 
+// Labels of goroutines, by which samples of the CPU profile are attributed to plugins.
+const (
+	// LabelPlugin is the id of the plugin.
+	LabelPlugin = "plugin"
+	// LabelFunction is the class and the function that run, separated by #.
+	LabelFunction = "function"
+)
+
+// profilers counts those who sample the processors.
+var profilers atomic.Int32
+
+// Profiling reports whether somebody samples the processors, so that labels of goroutines are of use.
+func Profiling() bool { return profilers.Load() > 0 }
+
+// BeginProfiling makes Profiling report true until end is called.
+func BeginProfiling() (end func()) {
+	profilers.Add(1)
+	return sync.OnceFunc(func() { profilers.Add(-1) })
+}
+
 // Never is the threshold of a kind that nobody wants.
 const Never = time.Duration(math.MaxInt64)
 
