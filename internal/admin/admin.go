@@ -499,7 +499,7 @@ func (c *call) sendError(err error) {
 	}
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
-	if err := (envelope{code: e.Code, reason: e.Reason}).appendTo(buf, c.api.opts.Now()); err != nil {
+	if err := (envelope{code: e.Code, reason: e.Reason, exception: e.Exception}).appendTo(buf, c.api.opts.Now()); err != nil {
 		buf.Reset()
 		buf.WriteString(`{"code":1200,"reason":"internal server error"}`)
 	}

@@ -31,6 +31,8 @@ type envelope struct {
 	code   apierr.Code
 	reason string
 	data   any
+	// exception is the textual form of an underlying error; it is left out when it is empty.
+	exception string
 }
 
 // appendTo writes the envelope behind what buf holds.
@@ -46,6 +48,12 @@ func (e envelope) appendTo(buf *bytes.Buffer, now time.Time) error {
 	b = append(b, `,"timestamp":"`...)
 	b = Date{now}.appendText(b)
 	b = append(b, '"')
+	if e.exception != "" {
+		b = append(b, `,"exception":`...)
+		if b, err = appendString(b, e.exception); err != nil {
+			return err
+		}
+	}
 	if e.data != nil {
 		b = append(b, `,"data":`...)
 		if b, err = appendJSON(b, e.data); err != nil {

@@ -47,7 +47,9 @@ type Error struct {
 	Code   Code
 	Status int // HTTP status when it differs from the table's, else 0
 	Reason string
-	Err    error
+	// Exception is a textual form of the cause that the caller is told as well; it is mostly empty.
+	Exception string
+	Err       error
 }
 
 // New returns an error with a reason of its own. An empty format means the

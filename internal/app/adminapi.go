@@ -147,7 +147,8 @@ func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 	opts.DocsEnabled = func() bool { return *enabled() }
 	return admin.New(opts, operations(r, api.Common{
 		Build: Build(), Logs: logs.OpenFolder(a.logs.Dir()), Metrics: a.metrics, Health: a.health, Shutdown: a.AskForShutdown,
-		Plugins: api.Plugins{Manager: a.plugins.Manager, Folder: a.plugins.Folder, Settings: a.pluginSettings},
+		Recorder: a.recorder,
+		Plugins:  api.Plugins{Manager: a.plugins.Manager, Folder: a.plugins.Folder, Settings: a.pluginSettings},
 		MetricsOpenTo: func(addr netip.Addr) bool {
 			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })
 		},

@@ -31,6 +31,7 @@ import (
 	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/ratelimit"
+	"example.org/app/internal/recording"
 	"example.org/app/internal/role"
 	"example.org/app/internal/service"
 	"example.org/app/internal/setting"
@@ -74,6 +75,7 @@ type App struct {
 	servers        map[role.Role]*admin.Server
 	apis           map[role.Role]*admin.API
 	plugins        *adapter.Plugins
+	recorder       *recording.Recorder
 	clientPorts    *gateway.Ports
 	console        *console.Console
 	consoleServer  *console.Server

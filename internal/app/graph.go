@@ -15,6 +15,8 @@ type unit struct {
 var (
 	home     = &unit{start: (*App).openHome}
 	logFiles = &unit{needs: units(home), start: (*App).startLogs}
+	// Recordings show how everything that starts after them starts and stops.
+	recordings = &unit{needs: units(logFiles), start: (*App).startRecorder}
 	// A port that is in use is noticed before anything else happens; who connects waits until the process is ready.
 	adminPorts  = &unit{needs: units(logFiles), start: (*App).openPorts}
 	consolePort = &unit{needs: units(logFiles, adminPorts), start: (*App).openConsolePort}
@@ -38,7 +40,7 @@ var (
 	notifier     = &unit{needs: units(logFiles, nodes, online), start: (*App).startNotifier}
 	rules        = &unit{needs: units(logFiles, database, settings, measurements, nodes, online, pluginHolder, notifier), start: (*App).startDomain}
 	operating    = &unit{
-		needs: units(logFiles, database, settings, measurements, machine, nodes, online, administrators, blocklists, pluginHolder, rules),
+		needs: units(logFiles, recordings, database, settings, measurements, machine, nodes, online, administrators, blocklists, pluginHolder, rules),
 		start: (*App).buildAdminAPIs,
 	}
 	// Plugins start when all that they can use is there, and before anybody is answered.

@@ -47,19 +47,20 @@ import (
 // A Config that others can see is never changed: take a Clone, or let
 // [Live.Update] do it.
 type Config struct {
-	Store       Store       `doc:"Where the server keeps its data."`
-	Console     Console     `doc:"The web console."`
-	Cluster     Cluster     `doc:"How nodes find each other and work together."`
-	HealthCheck HealthCheck `doc:"When a node is not fit to take work."`
-	Location    Location    `doc:"Where users are."`
-	IP          IP          `doc:"How the addresses of this machine are found."`
-	Logging     Logging     `doc:"What the server logs and where."`
-	Metrics     Metrics     `doc:"Who may read the metrics."`
-	Plugin      Plugin      `doc:"Programs of others that take part in what the server does."`
-	Security    Security    `doc:"Passwords and how they are stored, and clients that may not connect."`
-	Shutdown    Shutdown    `doc:"How long a stopping server waits for running work."`
-	Gateway     Gateway     `doc:"The role that holds the connections of the users."`
-	Service     Service     `doc:"The role that holds the rules and the data."`
+	Store          Store          `doc:"Where the server keeps its data."`
+	Console        Console        `doc:"The web console."`
+	Cluster        Cluster        `doc:"How nodes find each other and work together."`
+	FlightRecorder FlightRecorder `doc:"Flight recordings, which show what the process does."`
+	HealthCheck    HealthCheck    `doc:"When a node is not fit to take work."`
+	Location       Location       `doc:"Where users are."`
+	IP             IP             `doc:"How the addresses of this machine are found."`
+	Logging        Logging        `doc:"What the server logs and where."`
+	Metrics        Metrics        `doc:"Who may read the metrics."`
+	Plugin         Plugin         `doc:"Programs of others that take part in what the server does."`
+	Security       Security       `doc:"Passwords and how they are stored, and clients that may not connect."`
+	Shutdown       Shutdown       `doc:"How long a stopping server waits for running work."`
+	Gateway        Gateway        `doc:"The role that holds the connections of the users."`
+	Service        Service        `doc:"The role that holds the rules and the data."`
 
 	// home is what @HOME stands for; it outlives Load because Merge resolves
 	// paths as well, once resolved says that Load did.

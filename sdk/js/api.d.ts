@@ -437,6 +437,54 @@ declare namespace api {
         body: ConversationUpdate;
       }): Promise<undefined>;
     };
+    flightRecordings: {
+      /**
+       * Start a flight recording
+       * Starts a recording of this process, at once or after a delay, and returns its id. Recordings that run at the same time share what is collected: what one of them wants, all of them get. Answers 409 when as many recordings run as may, or when their files have as many bytes as they may.
+       * Permission: `FLIGHT_RECORDING_CREATE`.
+       */
+      create(input?: {
+        body?: FlightRecordingCreation;
+      }): Promise<Int64 | undefined>;
+      /**
+       * Delete flight recordings
+       * Closes recordings and removes them with their files.
+       * Permission: `FLIGHT_RECORDING_DELETE`.
+       */
+      delete(input?: {
+        /** IDs of recordings; absent: all, which must be allowed. Example: `1`. */
+        ids?: Int64[];
+      }): Promise<DeleteResult | undefined>;
+      /**
+       * Query flight recordings
+       * Returns the recordings of this node.
+       * Permission: `FLIGHT_RECORDING_QUERY`.
+       */
+      query(input?: {
+        /** IDs of recordings; absent: all. Example: `1`. */
+        ids?: Int64[];
+      }): Promise<FlightRecording[] | undefined>;
+      /**
+       * Download a flight recording
+       * Sends a recording in the format of the JDK Flight Recorder, which `jfr` and JDK Mission Control read. That of a running recording ends now; with `close=true` it is closed first, and its file is kept until it is deleted.
+       * Permission: `FLIGHT_RECORDING_QUERY`.
+       */
+      queryJfr(input: {
+        /** ID of the recording. */
+        id: Int64;
+        /** Whether to close the recording first. */
+        close?: boolean;
+      }): Promise<undefined>;
+      /**
+       * Close flight recordings
+       * Closes running recordings. `app.flight-recorder.closed-recording-retention-period` says how long they are kept: with 0 they are removed at once.
+       * Permission: `FLIGHT_RECORDING_UPDATE`.
+       */
+      update(input?: {
+        /** IDs of recordings; absent: all. Example: `1`. */
+        ids?: Int64[];
+      }): Promise<UpdateResult | undefined>;
+    };
     groups: {
       /**
        * Create a group
@@ -1963,6 +2011,32 @@ declare namespace api {
     in: string;
     /** What went wrong. */
     reason: string;
+  }
+  interface FlightRecording {
+    /** When it stopped or was closed; absent: it has not. */
+    closeDate?: string;
+    /** What whoever made it wrote about it. */
+    description?: string;
+    /** ID of the recording on its node. */
+    id: Int64;
+    /** When it started; absent: it has not. */
+    startDate?: string;
+    /** Where it is in its life. */
+    state: "NEW" | "DELAYED" | "RUNNING" | "STOPPED" | "CLOSED";
+  }
+  interface FlightRecordingCreation {
+    /** Settings of events, such as app.SqlTransaction#threshold, and template, which is default or profile. */
+    customSettings?: { [name: string]: string };
+    /** After how many seconds it starts; 0 or absent: at once. */
+    delaySeconds?: number;
+    /** Free text. */
+    description?: string;
+    /** After how many seconds it stops by itself; 0 or absent: never. */
+    durationSeconds?: number;
+    /** How many seconds back it reaches; 0 or absent: to its start. */
+    maxAgeSeconds?: number;
+    /** How many bytes it may have before its oldest chunks are dropped; 0 or absent: as many as all recordings may have. */
+    maxSizeBytes?: number;
   }
   interface FriendRequest {
     /** What the requester wrote. */

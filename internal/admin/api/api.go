@@ -21,6 +21,7 @@ import (
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/presence"
+	"example.org/app/internal/recording"
 	"example.org/app/internal/setting"
 )
 
@@ -35,6 +36,7 @@ type Common struct {
 	// Shutdown begins to stop the process and returns at once.
 	Shutdown func()
 	Plugins  Plugins
+	Recorder *recording.Recorder
 }
 
 // Service are the parts that only the service role has.
@@ -62,7 +64,7 @@ type Service struct {
 
 // CommonOperations are served by both roles.
 func CommonOperations(c Common) []*admin.Operation {
-	return concat(logOperations(c), metricOperations(c), pluginOperations(c.Plugins), systemOperations(c))
+	return concat(logOperations(c), metricOperations(c), recordingOperations(c.Recorder), pluginOperations(c.Plugins), systemOperations(c))
 }
 
 // ServiceOperations are served by the service role.
@@ -83,6 +85,7 @@ func ServiceOperations(s Service) []*admin.Operation {
 var Tags = []admin.Tag{
 	{Name: logTag, Description: "Log files of this node."},
 	{Name: metricTag, Description: "Metrics of this node."},
+	{Name: recordingTag, Description: "Flight recordings of this node, which show what it does."},
 	{Name: pluginTag, Description: "Plugins of this node."},
 	{Name: adminTag, Description: "Administrators."},
 	{Name: adminRoleTag, Description: "Roles of administrators and the permissions that roles hold."},

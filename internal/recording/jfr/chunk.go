@@ -37,7 +37,7 @@ type Chunk struct {
 // NewChunk begins a chunk. Ticks of its times are nanoseconds since 1970.
 func (s *Schema) NewChunk(start time.Time) *Chunk {
 	c := &Chunk{schema: s, start: start, events: make([]byte, headerSize, 4<<10)}
-	c.pools.init()
+	c.pools.init(lastKey.Load())
 	return c
 }
 
@@ -124,6 +124,9 @@ func (c *Chunk) Finish(end time.Time) []byte {
 	}
 	h = append(h, 0, 0, 0, flags)
 	copy(out, h)
+	for last := lastKey.Load(); c.pools.last > last && !lastKey.CompareAndSwap(last, c.pools.last); {
+		last = lastKey.Load()
+	}
 	c.events = nil
 	return out
 }

@@ -82,13 +82,20 @@ func TestToolsReadWhatIsWritten(t *testing.T) {
 		}
 		file.Write(c.Finish(begin.Add(10 * time.Second)))
 	}
+	// The constants of this chunk have the keys that others had before.
+	c := schema.NewChunk(start.Add(30 * time.Second))
+	for range 1000 {
+		c.Add(sample, start.Add(31*time.Second), 0, jfr.Thread("other"), jfr.Stack([]jfr.Frame{{Class: "last", Method: "Hottest"}}),
+			jfr.Constant(jfr.KindThreadState, "STATE_RUNNABLE"))
+	}
+	file.Write(c.Finish(start.Add(40 * time.Second)))
 	path := filepath.Join(t.TempDir(), "test.jfr")
 	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	events := jfrtest.Check(t, path)
-	if len(events) != 1200 {
-		t.Errorf("%d events, want 1200", len(events))
+	if len(events) != 2200 {
+		t.Errorf("%d events, want 2200", len(events))
 	}
 	if got := events[2*7].Text("path"); got != "/päth/1" {
 		t.Errorf("path %q", got)
@@ -96,7 +103,7 @@ func TestToolsReadWhatIsWritten(t *testing.T) {
 	if got := events[2*7].Duration(); got != 7*time.Millisecond {
 		t.Errorf("duration %v", got)
 	}
-	if out := jfrtest.Tool(t, "view", "hot-methods", path); !strings.Contains(out, "Hot") {
+	if out := jfrtest.Tool(t, "view", "hot-methods", path); !strings.Contains(out, "burn.Hot()") || !strings.Contains(out, "last.Hottest()") {
 		t.Errorf("hot-methods does not show the method:\n%s", out)
 	}
 	if out := jfrtest.Tool(t, "print", "--events", "app.Request", path); !strings.Contains(out, `"/päth/2"`) || !strings.Contains(out, "Store.write()") {

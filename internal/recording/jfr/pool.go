@@ -4,7 +4,13 @@ package jfr
 
 import (
 	"strings"
+	"sync/atomic"
 )
+
+// lastKey is the greatest key of the constants of finished chunks. Readers remember constants of earlier chunks of a file
+// by their keys, so that a key must not mean something else in a later chunk. A chunk that comes later in a file must
+// therefore be begun after the one before it was finished.
+var lastKey atomic.Int64
 
 // pools are the constants that the events of a chunk refer to. Key 0 is null.
 type pools struct {
@@ -12,7 +18,9 @@ type pools struct {
 	methods                                              pool[method]
 	constants                                            [kinds]pool[string]
 	size                                                 int
-	key                                                  []byte // scratch space
+	// base is the key before the first of each pool, last the greatest key so far.
+	base, last int64
+	key        []byte // scratch space
 }
 
 type method struct{ class, name int64 }
@@ -24,26 +32,30 @@ type pool[K comparable] struct {
 }
 
 // intern returns the key of a value. An unknown value gets the next key, and the caller has to encode it.
-func (p *pool[K]) intern(v K) (key int64, fresh bool) {
+func (p *pool[K]) intern(ps *pools, v K) (key int64, fresh bool) {
 	if key, ok := p.keys[v]; ok {
 		return key, false
 	}
 	if p.keys == nil {
 		p.keys = map[K]int64{}
 	}
-	key = int64(len(p.keys) + 1)
+	key = ps.base + int64(len(p.keys)+1)
+	ps.last = max(ps.last, key)
 	p.keys[v] = key
 	return key, true
 }
 
 // The thread group that all threads are in, and the descriptor of all methods.
 const (
-	groupKey   = 1
+	groupKey   = 1 // It means the same in every chunk.
 	groupName  = "main"
 	descriptor = "()V"
 )
 
-func (p *pools) init() { p.symbol(descriptor) }
+func (p *pools) init(base int64) {
+	p.base, p.last = base, base
+	p.symbol(descriptor)
+}
 
 // maxPooledString bounds the strings that are kept once for all events; longer ones are rare and stand in the event.
 const maxPooledString = 256
@@ -52,7 +64,7 @@ func (p *pools) appendText(b []byte, s string) []byte {
 	if len(s) < 4 || len(s) > maxPooledString {
 		return appendString(b, s)
 	}
-	key, fresh := p.strings.intern(s)
+	key, fresh := p.strings.intern(p, s)
 	if fresh {
 		p.begin(&p.strings.encoded, key)
 		p.end(&p.strings.encoded, appendString(p.strings.encoded, s))
@@ -75,7 +87,7 @@ func (p *pools) symbol(s string) int64 {
 	if s == "" {
 		return 0
 	}
-	key, fresh := p.symbols.intern(s)
+	key, fresh := p.symbols.intern(p, s)
 	if fresh {
 		p.begin(&p.symbols.encoded, key)
 		p.end(&p.symbols.encoded, appendString(p.symbols.encoded, s))
@@ -87,7 +99,7 @@ func (p *pools) thread(name string) int64 {
 	if name == "" {
 		return 0
 	}
-	key, fresh := p.threads.intern(name)
+	key, fresh := p.threads.intern(p, name)
 	if fresh {
 		p.begin(&p.threads.encoded, key)
 		b := appendString(p.threads.encoded, name)
@@ -105,7 +117,7 @@ func (p *pools) pkg(class string) int64 {
 	if i < 0 {
 		return 0
 	}
-	key, fresh := p.packages.intern(class[:i])
+	key, fresh := p.packages.intern(p, class[:i])
 	if fresh {
 		name := p.symbol(class[:i])
 		p.begin(&p.packages.encoded, key)
@@ -120,7 +132,7 @@ func (p *pools) class(name string) int64 {
 	if name == "" {
 		return 0
 	}
-	key, fresh := p.classes.intern(name)
+	key, fresh := p.classes.intern(p, name)
 	if fresh {
 		symbol, pkg := p.symbol(name), p.pkg(name)
 		p.begin(&p.classes.encoded, key)
@@ -135,7 +147,7 @@ func (p *pools) class(name string) int64 {
 
 func (p *pools) method(class, name string) int64 {
 	m := method{p.class(class), p.symbol(name)}
-	key, fresh := p.methods.intern(m)
+	key, fresh := p.methods.intern(p, m)
 	if fresh {
 		p.begin(&p.methods.encoded, key)
 		b := appendVarint(p.methods.encoded, m.class)
@@ -152,7 +164,7 @@ func (p *pools) constant(kind Kind, name string) int64 {
 		return 0
 	}
 	pool := &p.constants[kind]
-	key, fresh := pool.intern(name)
+	key, fresh := pool.intern(p, name)
 	if fresh {
 		p.begin(&pool.encoded, key)
 		p.end(&pool.encoded, appendString(pool.encoded, name))
@@ -185,7 +197,7 @@ func (p *pools) stack(frames []Frame) int64 {
 	if key, ok := p.stacks.keys[string(b)]; ok {
 		return key
 	}
-	key, _ := p.stacks.intern(string(b))
+	key, _ := p.stacks.intern(p, string(b))
 	p.begin(&p.stacks.encoded, key)
 	p.end(&p.stacks.encoded, append(p.stacks.encoded, b...))
 	return key

@@ -15,9 +15,10 @@ type Schema struct {
 	metadata []byte
 }
 
-// Ids of the types that are no events. 0 and 1 are those of the metadata and the checkpoint.
+// Ids of the types that are no events. They are greater than those of a JVM, whose chunks may be in the same file: readers
+// take over the constants of a type from one chunk to the next by the id of the type.
 const (
-	idBoolean = iota + 10
+	idBoolean = iota + 10_000
 	idByte
 	idShort
 	idInt
@@ -49,7 +50,7 @@ const (
 	idDataAmount
 	idPercentage
 	idMemoryAddress
-	firstEvent = 100
+	firstEvent = 10_100
 )
 
 // metadataID must differ from the ids that a JVM gives its metadata, which count from 1: readers skip metadata whose id

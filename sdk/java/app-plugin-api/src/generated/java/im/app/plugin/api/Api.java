@@ -82,6 +82,14 @@ public final class Api {
     }
 
     /**
+     * The operations of the group flightRecordings.
+     * @return the operations
+     */
+    public FlightRecordingsApi flightRecordings() {
+        return new FlightRecordingsApi(this);
+    }
+
+    /**
      * The operations of the group groups.
      * @return the operations
      */

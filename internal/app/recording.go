@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"example.org/app/internal/config"
+	"example.org/app/internal/recording"
+)
+
+// startRecorder lets administrators record what the process does.
+func (a *App) startRecorder(context.Context) (err error) {
+	a.recorder, err = recording.Open(recording.Options{
+		Folder: strings.ReplaceAll(a.opts.Config.FlightRecorder.Dir, "@ROLE", a.name()), Logger: a.logger, Facts: a.facts,
+		Limits: func() recording.Limits {
+			c := a.live.Current().FlightRecorder
+			return recording.Limits{
+				MaxTotalBytes: c.MaxTotalBytes, MaxRecordings: int(c.MaxRecordings),
+				Retention: time.Duration(c.ClosedRecordingRetentionPeriod) * time.Second,
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	a.lifecycle.add(part{name: "flight recorder", run: a.recorder.Run})
+	return nil
+}
+
+// facts are the settings in effect, with secrets masked, and which program runs.
+func (a *App) facts() []recording.Fact {
+	facts := []recording.Fact{
+		{Key: "version", Value: version}, {Key: "commit", Value: commit}, {Key: "buildTime", Value: buildTime},
+		{Key: "go.version", Value: runtime.Version()}, {Key: "roles", Value: fmt.Sprint(a.opts.Roles)},
+	}
+	return appendFacts(facts, "app", a.live.Current().Select(func(p config.Property) bool { return !p.Hidden }))
+}
+
+// appendFacts appends the leaves of a tree of settings in order.
+func appendFacts(facts []recording.Fact, path string, value any) []recording.Fact {
+	switch v := value.(type) {
+	case map[string]any:
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			facts = appendFacts(facts, path+"."+name, v[name])
+		}
+		return facts
+	case []any:
+		for i, element := range v {
+			facts = appendFacts(facts, fmt.Sprintf("%s[%d]", path, i), element)
+		}
+		return facts
+	default:
+		return append(facts, recording.Fact{Key: path, Value: fmt.Sprint(v)})
+	}
+}

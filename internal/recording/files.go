@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"example.org/app/internal/recording/jfr"
+)
+
+// files are the folder of one recording: segments of whole chunks, and a description.
+//
+//	<folder>/<id>/recording.json
+//	<folder>/<id>/000001.jfr
+//
+// The Recorder's lock guards everything but pins.
+type files struct {
+	dir      string
+	segments []segment
+	next     int
+	// size counts the bytes of all segments.
+	size int64
+	pins pins
+}
+
+// A segment is a file of chunks. Only the last one grows.
+type segment struct {
+	path       string
+	size       int64
+	start, end time.Time
+}
+
+const (
+	descriptionFile = "recording.json"
+	segmentSuffix   = ".jfr"
+	// maxSegment bounds a segment, so that limits of size and age drop little at a time.
+	maxSegment = 1 << 20
+	// segmentsOfLimit is how many segments a recording with a limit has at least.
+	segmentsOfLimit = 8
+)
+
+// pins keep files that somebody reads from being deleted.
+type pins struct {
+	mu      sync.Mutex
+	readers int
+	// waiting are deleted when nobody reads any more.
+	waiting []string
+}
+
+func (p *pins) take() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.readers++
+}
+
+func (p *pins) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.readers--; p.readers == 0 {
+		for _, path := range p.waiting {
+			_ = os.RemoveAll(path) // What stays is found at the next start.
+		}
+		p.waiting = nil
+	}
+}
+
+// delete deletes a file or a folder, now or when nobody reads any more.
+func (p *pins) delete(path string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.readers > 0 {
+		p.waiting = append(p.waiting, path)
+		return nil
+	}
+	return os.RemoveAll(path)
+}
+
+// create makes the folder.
+func (f *files) create(folder string, id int64) error {
+	f.dir = filepath.Join(folder, strconv.FormatInt(id, 10))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	return os.Mkdir(f.dir, 0o700)
+}
+
+// append writes a chunk. A chunk that cannot be written whole is taken back.
+func (f *files) append(data []byte, now time.Time, spec Spec) error {
+	if len(f.segments) == 0 || f.segments[len(f.segments)-1].complete(now, spec) {
+		f.next++
+		f.segments = append(f.segments, segment{path: filepath.Join(f.dir, fmt.Sprintf("%06d%s", f.next, segmentSuffix)), start: now})
+	}
+	s := &f.segments[len(f.segments)-1]
+	if err := appendFile(s.path, s.size, data); err != nil {
+		if s.size == 0 {
+			f.segments = f.segments[:len(f.segments)-1]
+		}
+		return err
+	}
+	s.size += int64(len(data))
+	s.end = now
+	f.size += int64(len(data))
+	return nil
+}
+
+// appendFile writes data at the end of a file that has a size.
+func appendFile(path string, size int64, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(data, size)
+	if err != nil {
+		if size == 0 {
+			err = errors.Join(err, os.Remove(path))
+		} else {
+			err = errors.Join(err, file.Truncate(size))
+		}
+	}
+	return errors.Join(err, file.Close())
+}
+
+// complete reports whether the next chunk begins another segment.
+func (s *segment) complete(now time.Time, spec Spec) bool {
+	if spec.MaxAge > 0 && now.Sub(s.start) >= spec.MaxAge/segmentsOfLimit {
+		return true
+	}
+	return s.size >= maxSegment || spec.MaxSize > 0 && s.size >= spec.MaxSize/segmentsOfLimit
+}
+
+// prune drops what is too old or too much. The last segment stays.
+func (f *files) prune(now time.Time, spec Spec) {
+	for len(f.segments) > 1 {
+		tooMuch := spec.MaxSize > 0 && f.size > spec.MaxSize
+		tooOld := spec.MaxAge > 0 && now.Sub(f.segments[0].end) > spec.MaxAge
+		if !tooMuch && !tooOld {
+			return
+		}
+		f.dropFirst()
+	}
+}
+
+// dropFirst drops the oldest segment. It reports false if there is none.
+func (f *files) dropFirst() bool {
+	if len(f.segments) == 0 {
+		return false
+	}
+	_ = f.pins.delete(f.segments[0].path) // What stays is found at the next start.
+	f.size -= f.segments[0].size
+	f.segments = f.segments[1:]
+	return true
+}
+
+// delete deletes the folder.
+func (f *files) delete() error {
+	f.size, f.segments = 0, nil
+	return f.pins.delete(f.dir)
+}
+
+// Content is what a recording holds at one moment. Files that it reads are kept until it is closed.
+type Content struct {
+	// Size is how many bytes Read returns.
+	Size   int64
+	pins   *pins
+	empty  []byte // the chunk of a recording without files
+	rest   []segment
+	file   *os.File
+	left   int64
+	closed bool
+}
+
+// content returns what is written now. If nothing is, that is a chunk without events.
+func (f *files) content(now time.Time) *Content {
+	f.pins.take()
+	c := &Content{Size: f.size, pins: &f.pins, rest: slices.Clone(f.segments)}
+	if c.Size == 0 {
+		c.empty = schema.NewChunk(now).Finish(now)
+		c.Size = int64(len(c.empty))
+	}
+	return c
+}
+
+// Read implements io.Reader.
+func (c *Content) Read(b []byte) (int, error) {
+	if len(c.empty) > 0 {
+		n := copy(b, c.empty)
+		c.empty = c.empty[n:]
+		return n, nil
+	}
+	for {
+		if c.file == nil {
+			if len(c.rest) == 0 {
+				return 0, io.EOF
+			}
+			file, err := os.Open(c.rest[0].path)
+			if err != nil {
+				return 0, err
+			}
+			c.file, c.left, c.rest = file, c.rest[0].size, c.rest[1:]
+		}
+		n, err := c.file.Read(b[:min(int64(len(b)), c.left)])
+		c.left -= int64(n)
+		if c.left == 0 {
+			c.file.Close()
+			c.file = nil
+		}
+		if n > 0 {
+			return n, nil
+		}
+		if err != nil && c.left > 0 {
+			return 0, fmt.Errorf("read a flight recording: %w", io.ErrUnexpectedEOF)
+		}
+	}
+}
+
+// Close releases the files.
+func (c *Content) Close() error {
+	if c.closed {
+		return nil
+	}
+	c.closed = true
+	if c.file != nil {
+		c.file.Close()
+	}
+	c.pins.release()
+	return nil
+}
+
+// description is what recording.json holds.
+type description struct {
+	ID      int64     `json:"id"`
+	State   State     `json:"state"`
+	Spec    Spec      `json:"spec"`
+	Created time.Time `json:"created"`
+	Start   time.Time `json:"start"`
+	Stop    time.Time `json:"stop"`
+	Close   time.Time `json:"close"`
+	Keep    bool      `json:"keep"`
+}
+
+// save writes the description, whole or not at all.
+func (f *files) save(rec *recording) error {
+	data, err := json.MarshalIndent(description{
+		ID: rec.id, State: rec.state, Spec: rec.spec, Created: rec.created, Start: rec.start, Stop: rec.stop, Close: rec.close, Keep: rec.keep,
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(f.dir, descriptionFile)
+	if err := os.WriteFile(path+".tmp", data, 0o600); err != nil {
+		return errors.Join(err, removeIfThere(path+".tmp"))
+	}
+	return os.Rename(path+".tmp", path)
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// maxFolders is how many processes may keep their recordings beside each other.
+const maxFolders = 64
+
+// lockFolder makes a folder that no other process uses: the one with the name, or the first with a number behind it.
+func lockFolder(folder string) (*os.File, string, error) {
+	for n := 1; n <= maxFolders; n++ {
+		path := folder
+		if n > 1 {
+			path += "-" + strconv.Itoa(n)
+		}
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, "", err
+		}
+		file, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, "", err
+		}
+		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return file, path, nil
+		}
+		file.Close()
+	}
+	return nil, "", fmt.Errorf("%d other processes use the folder", maxFolders)
+}
+
+// recover finds the recordings of earlier runs. What cannot be one is left alone.
+func (r *Recorder) recover() error {
+	entries, err := os.ReadDir(r.opts.Folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		id, err := strconv.ParseInt(entry.Name(), 10, 64)
+		if err != nil || id <= 0 || !entry.IsDir() {
+			continue
+		}
+		r.lastID = max(r.lastID, id)
+		rec, err := restore(filepath.Join(r.opts.Folder, entry.Name()), id)
+		switch {
+		case err != nil:
+			r.opts.Logger.Warn("a flight recording of an earlier run cannot be read", "recording", id, "error", err)
+		case rec == nil:
+			if err := os.RemoveAll(filepath.Join(r.opts.Folder, entry.Name())); err != nil {
+				r.opts.Logger.Warn("an empty flight recording cannot be deleted", "recording", id, "error", err)
+			}
+		default:
+			r.recordings[id] = rec
+			r.saveOrLog(rec)
+		}
+	}
+	return nil
+}
+
+// restore reads a folder. It returns nil if nothing was recorded.
+func restore(dir string, id int64) (*recording, error) {
+	data, err := os.ReadFile(filepath.Join(dir, descriptionFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil // The process ended before the recording was there.
+	}
+	if err != nil {
+		return nil, err
+	}
+	var d description
+	if err := json.Unmarshal(data, &d); err != nil {
+		return nil, fmt.Errorf("parse %s: %w", descriptionFile, err)
+	}
+	if d.Start.IsZero() {
+		return nil, nil
+	}
+	rec := &recording{
+		files: files{dir: dir}, id: id, spec: d.Spec, state: d.State, created: d.Created,
+		start: d.Start, stop: d.Stop, close: d.Close, keep: d.Keep,
+	}
+	if err := rec.find(); err != nil {
+		return nil, err
+	}
+	if rec.state != Closed && rec.state != Stopped {
+		rec.state = Stopped
+		rec.stop = rec.start
+		if n := len(rec.segments); n > 0 {
+			rec.stop = rec.segments[n-1].end
+		}
+	}
+	return rec, nil
+}
+
+// find finds the segments, and cuts off what a crash left of a chunk.
+func (f *files) find() error {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name, ok := strings.CutSuffix(entry.Name(), segmentSuffix)
+		number, err := strconv.Atoi(name)
+		if !ok || err != nil {
+			continue
+		}
+		s, err := openSegment(filepath.Join(f.dir, entry.Name()))
+		if err != nil {
+			return err
+		}
+		f.next = max(f.next, number)
+		if s.size > 0 {
+			f.segments = append(f.segments, s)
+			f.size += s.size
+		}
+	}
+	return nil
+}
+
+func openSegment(path string) (segment, error) {
+	s := segment{path: path}
+	file, err := os.Open(path)
+	if err != nil {
+		return s, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return s, err
+	}
+	chunks, err := jfr.Scan(file, info.Size())
+	if err != nil {
+		return s, err
+	}
+	if len(chunks) > 0 {
+		last := chunks[len(chunks)-1]
+		s.start, s.end, s.size = chunks[0].Start, last.End, last.Offset+last.Size
+	}
+	switch {
+	case s.size == 0:
+		return s, os.Remove(path)
+	case s.size < info.Size():
+		return s, os.Truncate(path, s.size)
+	}
+	return s, nil
+}
+
+// reasonOf returns what the operating system says, without the names of folders.
+func reasonOf(err error) string {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package recording makes flight recordings of the process: files in the format of the JDK Flight Recorder that show what
+// the Go runtime, the machine and the parts of the server did.
+//
+// Recordings that run at the same time share what is collected, as in a JVM: what one of them wants, all of them get.
+// The package jfr writes the format; the package event is how parts of the server take part. This package knows no HTTP.
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/app/internal/apierr"
+)
+
+// A State is where a recording is in its life.
+type State string
+
+// The states, in the order of a life.
+const (
+	New     State = "NEW"
+	Delayed State = "DELAYED"
+	Running State = "RUNNING"
+	Stopped State = "STOPPED"
+	Closed  State = "CLOSED"
+)
+
+// A Spec says what a recording shall be. Zero values are no limits.
+type Spec struct {
+	Description string        `json:"description,omitempty"`
+	Delay       time.Duration `json:"delay,omitempty"`
+	Duration    time.Duration `json:"duration,omitempty"`
+	MaxAge      time.Duration `json:"maxAge,omitempty"`
+	MaxSize     int64         `json:"maxSize,omitempty"`
+	// Settings are those of events, such as app.SqlTransaction#threshold, and the name of a template.
+	Settings map[string]string `json:"settings,omitempty"`
+}
+
+// Info is what others see of a recording.
+type Info struct {
+	ID          int64
+	State       State
+	Description string
+	// Start is zero if the recording has not started, Close if it has not stopped.
+	Start, Close time.Time
+}
+
+// Limits are what an operator may change while the server runs.
+type Limits struct {
+	// MaxTotalBytes bounds all files together.
+	MaxTotalBytes int64
+	// MaxRecordings bounds how many recordings run or wait for their start at the same time.
+	MaxRecordings int
+	// Retention is how long a closed recording is kept: 0 removes it at once, negative keeps it.
+	Retention time.Duration
+}
+
+// Options are what a Recorder is built from.
+type Options struct {
+	// Folder is where recordings are kept. If another process uses it, one beside it is taken.
+	Folder string
+	Limits func() Limits
+	// Facts returns the settings in effect, without secrets.
+	Facts  func() []Fact
+	Logger *slog.Logger
+}
+
+// chunkTime is how long a chunk is: a crash loses no more.
+const chunkTime = 5 * time.Second
+
+// tickTime is how often the runtime and the machine are looked at.
+const tickTime = time.Second
+
+// A Recorder holds the recordings of a process. It is safe for concurrent use.
+type Recorder struct {
+	opts Options
+	// lock keeps the folder to this process.
+	lock *os.File
+	// wake makes Run look at its work again, full says that the chunk is full.
+	wake, full chan struct{}
+
+	// mu guards everything below. It is held while the files are written, which is short, and while a CPU profile ends,
+	// which takes up to a tenth of a second; events of the parts of the server do not need it.
+	mu         sync.Mutex
+	recordings map[int64]*recording
+	collector  *collector
+	nextChunk  time.Time
+	lastID     int64
+	stopped    bool
+}
+
+// recording is one recording with its files.
+type recording struct {
+	files
+	id       int64
+	spec     Spec
+	settings settings
+	state    State
+	created  time.Time
+	start    time.Time
+	stop     time.Time
+	close    time.Time
+	// keep overrules the retention: somebody wants the file.
+	keep bool
+}
+
+// Open finds the recordings of earlier runs. Those that ran then are stopped now, with all their complete chunks.
+func Open(o Options) (*Recorder, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Facts == nil {
+		o.Facts = func() []Fact { return nil }
+	}
+	lock, folder, err := lockFolder(o.Folder)
+	if err != nil {
+		return nil, fmt.Errorf("open the flight recordings in %q: %w", o.Folder, err)
+	}
+	o.Folder = folder
+	r := &Recorder{opts: o, lock: lock, wake: make(chan struct{}, 1), full: make(chan struct{}, 1), recordings: map[int64]*recording{}}
+	if err := r.recover(); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("open the flight recordings in %q: %w", o.Folder, err)
+	}
+	return r, nil
+}
+
+// Run starts, writes, stops and removes recordings when their time comes, until ctx ends. Then running recordings are
+// stopped; they are there again after the next start.
+func (r *Recorder) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			r.shutdown()
+			return nil
+		case <-timer.C:
+		case <-r.wake:
+		case <-r.full:
+			r.mu.Lock()
+			r.nextChunk = time.Time{}
+			r.mu.Unlock()
+		}
+		timer.Reset(r.tick())
+	}
+}
+
+// tick does what is due and returns when to come back.
+func (r *Recorder) tick() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	wait := time.Minute
+	for _, rec := range r.sorted() {
+		if rec.state == Delayed {
+			if until := rec.created.Add(rec.spec.Delay).Sub(now); until > 0 {
+				wait = min(wait, until)
+			} else {
+				_ = r.begin(rec, now) // It is logged, and the recording is stopped.
+			}
+		}
+	}
+	if r.collector != nil {
+		r.collector.sample(now)
+		now = time.Now()
+		if !now.Before(r.nextChunk) {
+			r.rotate(now)
+		}
+		wait = min(wait, tickTime)
+	}
+	for _, rec := range r.sorted() {
+		switch {
+		case rec.state == Running && rec.spec.Duration > 0:
+			if until := rec.start.Add(rec.spec.Duration).Sub(now); until > 0 {
+				wait = min(wait, until)
+			} else {
+				r.end(rec, now)
+			}
+		case rec.state == Closed && !rec.keep:
+			keep := r.opts.Limits().Retention
+			if keep < 0 {
+				continue
+			}
+			if until := rec.close.Add(keep).Sub(now); until > 0 {
+				wait = min(wait, until)
+			} else {
+				r.remove(rec)
+			}
+		}
+	}
+	return max(wait, time.Millisecond)
+}
+
+// sorted returns the recordings by id.
+func (r *Recorder) sorted() []*recording {
+	list := slices.Collect(maps.Values(r.recordings))
+	slices.SortFunc(list, func(a, b *recording) int { return int(a.id - b.id) })
+	return list
+}
+
+func (r *Recorder) running() (list []*recording) {
+	for _, rec := range r.sorted() {
+		if rec.state == Running {
+			list = append(list, rec)
+		}
+	}
+	return list
+}
+
+// Create makes a recording, which starts at once or after its delay, and returns its id.
+func (r *Recorder) Create(spec Spec) (int64, error) {
+	s, err := parseSettings(spec.Settings)
+	if err != nil {
+		return 0, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	limits := r.opts.Limits()
+	active := 0
+	for _, rec := range r.recordings {
+		if rec.state == Running || rec.state == Delayed {
+			active++
+		}
+	}
+	switch used := r.used(); {
+	case r.stopped:
+		return 0, apierr.New(apierr.ServerUnavailable, "the server stops")
+	case active >= limits.MaxRecordings:
+		return 0, conflict("%d recordings run or wait for their start, which is as many as may: close one, or raise app.flight-recorder.max-recordings", active)
+	case used >= limits.MaxTotalBytes:
+		return 0, conflict("the recordings have %d bytes, and %d are allowed: delete some, or raise app.flight-recorder.max-total-bytes", used, limits.MaxTotalBytes)
+	}
+	rec := &recording{id: r.lastID + 1, spec: spec, settings: s, state: New, created: time.Now()}
+	if err := rec.create(r.opts.Folder, rec.id); err != nil {
+		return 0, storageError(err)
+	}
+	r.lastID = rec.id
+	r.recordings[rec.id] = rec
+	if spec.Delay > 0 {
+		rec.state = Delayed
+		err = rec.save(rec)
+	} else {
+		err = r.begin(rec, rec.created)
+	}
+	if err != nil {
+		r.remove(rec)
+		return 0, storageError(err)
+	}
+	r.poke()
+	return rec.id, nil
+}
+
+// conflict is the refusal of a recording that there is no room for.
+func conflict(format string, args ...any) error {
+	return &apierr.Error{Code: apierr.IllegalArgument, Status: 409, Reason: fmt.Sprintf(format, args...)}
+}
+
+// storageError tells the caller that the files cannot be written, and why.
+func storageError(err error) error {
+	if e, ok := errors.AsType[*apierr.Error](err); ok {
+		return e
+	}
+	return &apierr.Error{Code: apierr.ServerInternalError, Status: 507, Reason: "the recording cannot be written: " + reasonOf(err), Err: err}
+}
+
+func (r *Recorder) poke() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // Run has been told.
+	}
+}
+
+// begin starts a recording. What was collected before belongs to the others.
+func (r *Recorder) begin(rec *recording, now time.Time) error {
+	r.rotate(now)
+	rec.state, rec.start = Running, now
+	if err := rec.save(rec); err != nil {
+		r.opts.Logger.Error("a flight recording cannot be started", "recording", rec.id, "error", err)
+		rec.state, rec.stop = Stopped, now
+		r.configure(now)
+		return err
+	}
+	r.configure(now)
+	r.opts.Logger.Info("flight recording started", "recording", rec.id, "description", rec.spec.Description)
+	return nil
+}
+
+// end stops a recording with what was collected up to now.
+func (r *Recorder) end(rec *recording, now time.Time) {
+	if r.collector != nil {
+		r.collector.sample(now)
+	}
+	r.rotate(now)
+	if rec.state != Running {
+		return // Its files could not be written.
+	}
+	rec.state, rec.stop = Stopped, now
+	r.saveOrLog(rec)
+	r.configure(now)
+	r.opts.Logger.Info("flight recording stopped", "recording", rec.id, "bytes", rec.size)
+}
+
+// configure makes the collector collect what the running recordings want.
+func (r *Recorder) configure(now time.Time) {
+	var all []settings
+	for _, rec := range r.running() {
+		all = append(all, rec.settings)
+	}
+	switch {
+	case len(all) == 0 && r.collector != nil:
+		r.collector.stop(now)
+		r.collector = nil
+	case len(all) > 0 && r.collector == nil:
+		r.collector = newCollector(r.opts.Logger, r.opts.Facts, merge(all), r.full, now)
+		r.nextChunk = now.Add(chunkTime)
+	case len(all) > 0:
+		r.collector.configure(merge(all), now)
+	}
+}
+
+// rotate writes what was collected to the files of the running recordings.
+func (r *Recorder) rotate(now time.Time) {
+	if r.collector == nil {
+		return
+	}
+	r.nextChunk = now.Add(chunkTime)
+	data := r.collector.take(now)
+	for _, rec := range r.running() {
+		r.write(rec, data, now)
+	}
+}
+
+// write appends a chunk to a recording, within the limits. A recording that cannot be written stops with what it has.
+func (r *Recorder) write(rec *recording, data []byte, now time.Time) {
+	limit := r.opts.Limits().MaxTotalBytes
+	for r.used()+int64(len(data)) > limit && rec.dropFirst() {
+		// The end of a recording is worth more than its beginning.
+		continue
+	}
+	var err error
+	if used := r.used(); used+int64(len(data)) > limit {
+		err = fmt.Errorf("the recordings have %d bytes, and %d are allowed", used, limit)
+	} else {
+		err = rec.append(data, now, rec.spec)
+	}
+	if err != nil {
+		rec.state, rec.stop = Stopped, now
+		r.opts.Logger.Error("a flight recording was stopped because it cannot be written", "recording", rec.id, "error", err)
+		r.saveOrLog(rec)
+		r.configure(now)
+		return
+	}
+	rec.prune(now, rec.spec)
+}
+
+func (r *Recorder) saveOrLog(rec *recording) {
+	if err := rec.save(rec); err != nil {
+		r.opts.Logger.Error("the state of a flight recording cannot be saved", "recording", rec.id, "error", err)
+	}
+}
+
+// used returns how many bytes the files of all recordings have.
+func (r *Recorder) used() (bytes int64) {
+	for _, rec := range r.recordings {
+		bytes += rec.size
+	}
+	return bytes
+}
+
+// List returns recordings by id; no ids are all.
+func (r *Recorder) List(ids []int64) []Info {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []Info
+	for _, rec := range r.sorted() {
+		if len(ids) > 0 && !slices.Contains(ids, rec.id) {
+			continue
+		}
+		info := Info{ID: rec.id, State: rec.state, Description: rec.spec.Description, Start: rec.start, Close: rec.stop}
+		if rec.state == Closed {
+			info.Close = rec.close
+		}
+		list = append(list, info)
+	}
+	return list
+}
+
+// Close closes running recordings; no ids are all. The retention says what becomes of them. It returns how many it knows
+// and how many of them ran.
+func (r *Recorder) Close(ids []int64) (matched, closed int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	for _, rec := range r.sorted() {
+		if len(ids) > 0 && !slices.Contains(ids, rec.id) {
+			continue
+		}
+		matched++
+		if rec.state != Running {
+			continue
+		}
+		closed++
+		r.end(rec, now)
+		if r.opts.Limits().Retention == 0 {
+			r.remove(rec)
+		} else {
+			r.markClosed(rec, now)
+		}
+	}
+	r.poke()
+	return matched, closed
+}
+
+func (r *Recorder) markClosed(rec *recording, now time.Time) {
+	rec.state, rec.close = Closed, now
+	r.saveOrLog(rec)
+}
+
+// Delete closes recordings and removes them with their files; no ids are all. Downloads that have begun go on.
+func (r *Recorder) Delete(ids []int64) (deleted int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, rec := range r.sorted() {
+		if len(ids) > 0 && !slices.Contains(ids, rec.id) {
+			continue
+		}
+		deleted++
+		if rec.state == Running {
+			// Nobody will read what was collected since the last chunk, except for the others.
+			r.rotate(time.Now())
+			rec.state = Closed
+			r.configure(time.Now())
+		}
+		r.remove(rec)
+	}
+	return deleted
+}
+
+// remove forgets a recording and deletes its files.
+func (r *Recorder) remove(rec *recording) {
+	rec.state = Closed
+	delete(r.recordings, rec.id)
+	if err := rec.delete(); err != nil {
+		r.opts.Logger.Error("the files of a flight recording cannot be deleted", "recording", rec.id, "error", err)
+	}
+}
+
+// Open returns the content of a recording; that of a running one ends now. If closing is set, the recording is closed
+// first, and its file is kept until it is deleted. The caller must close the result.
+func (r *Recorder) Open(id int64, closing bool) (*Content, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rec := r.recordings[id]
+	if rec == nil {
+		return nil, notFound(id)
+	}
+	now := time.Now()
+	switch rec.state {
+	case New, Delayed:
+		return nil, notStarted(id, rec.state)
+	case Running:
+		if closing {
+			r.end(rec, now)
+		} else {
+			r.collector.sample(now)
+			r.rotate(time.Now())
+		}
+	}
+	if closing && rec.state != Closed {
+		rec.keep = true
+		r.markClosed(rec, now)
+	}
+	return rec.content(now), nil
+}
+
+func notFound(id int64) error {
+	return apierr.New(apierr.ResourceNotFound, "there is no flight recording %d", id)
+}
+
+func notStarted(id int64, state State) error {
+	e := apierr.New(apierr.DumpJFRInIllegalStatus, "the flight recording %d has not started yet", id)
+	e.Exception = fmt.Sprintf("the flight recording %d has the state %s", id, state)
+	return e
+}
+
+// shutdown stops what runs. The files stay.
+func (r *Recorder) shutdown() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped = true
+	for _, rec := range r.running() {
+		r.end(rec, time.Now())
+	}
+	r.lock.Close()
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/recording/event"
+)
+
+// The settings that an event can have. An event has those that its entry in the table names.
+const (
+	settingEnabled    = "enabled"
+	settingThreshold  = "threshold"
+	settingPeriod     = "period"
+	settingStackTrace = "stackTrace"
+)
+
+// The templates.
+const (
+	templateKey     = "template"
+	TemplateDefault = "default"
+	TemplateProfile = "profile"
+)
+
+// An eventSetting says whether and when events of a type are recorded.
+type eventSetting struct {
+	enabled    bool
+	threshold  time.Duration
+	period     time.Duration
+	stackTrace bool
+}
+
+// eventDefault is the entry of an event type in the table of settings.
+type eventDefault struct {
+	name string
+	// settings are those that callers may set, besides enabled.
+	settings []string
+	// def and profile are what the templates say.
+	def, profile eventSetting
+}
+
+func always(period time.Duration) eventSetting { return eventSetting{enabled: true, period: period} }
+
+func above(threshold time.Duration, stackTrace bool) eventSetting {
+	return eventSetting{enabled: true, threshold: threshold, stackTrace: stackTrace}
+}
+
+// eventDefaults is every event type that can be set.
+var eventDefaults = []eventDefault{
+	{typeExecutionSample.Name, []string{settingPeriod}, always(20 * time.Millisecond), always(10 * time.Millisecond)},
+	{typeCPULoad.Name, []string{settingPeriod}, always(time.Second), always(time.Second)},
+	{typeGarbageCollection.Name, []string{settingThreshold}, above(0, false), above(0, false)},
+	{typeGCHeapSummary.Name, nil, always(0), always(0)},
+	{typeMemory.Name, []string{settingPeriod}, always(time.Second), always(time.Second)},
+	{typeGoroutines.Name, []string{settingPeriod}, always(time.Second), always(time.Second)},
+	{typeThreads.Name, []string{settingPeriod}, always(time.Second), always(time.Second)},
+	{typeBlocked.Name, []string{settingThreshold}, above(10*time.Millisecond, true), above(time.Millisecond, true)},
+	{typeContended.Name, []string{settingThreshold}, above(10*time.Millisecond, true), above(time.Millisecond, true)},
+	{typeAllocation.Name, nil, eventSetting{enabled: true, stackTrace: true}, eventSetting{enabled: true, stackTrace: true}},
+	{typeThreadDump.Name, []string{settingPeriod}, eventSetting{period: time.Minute}, always(time.Minute)},
+	{typeOSInformation.Name, []string{settingPeriod}, always(time.Minute), always(time.Minute)},
+	{typePhysicalMemory.Name, []string{settingPeriod}, always(time.Minute), always(time.Minute)},
+	{typeEnvironment.Name, []string{settingPeriod}, always(time.Minute), always(time.Minute)},
+	{typeSystemProperty.Name, []string{settingPeriod}, always(time.Minute), always(time.Minute)},
+	{typeAdminRequest.Name, []string{settingThreshold, settingStackTrace}, above(20*time.Millisecond, false), above(time.Millisecond, false)},
+	{typeClientRequest.Name, []string{settingThreshold, settingStackTrace}, above(20*time.Millisecond, false), above(time.Millisecond, false)},
+	{typePluginCall.Name, []string{settingThreshold, settingStackTrace}, above(20*time.Millisecond, true), above(time.Millisecond, true)},
+	{typeSQLTransaction.Name, []string{settingThreshold, settingStackTrace}, above(20*time.Millisecond, true), above(time.Millisecond, true)},
+	{typeNodeCall.Name, []string{settingThreshold, settingStackTrace}, above(20*time.Millisecond, true), above(time.Millisecond, true)},
+	{typeSessionOpened.Name, []string{settingThreshold}, above(0, false), above(0, false)},
+	{typeSessionClosed.Name, []string{settingThreshold}, above(0, false), above(0, false)},
+}
+
+// kindNames are the event types of the kinds that parts of the server record.
+var kindNames = [event.Kinds]string{
+	event.KindAdminRequest: typeAdminRequest.Name, event.KindClientRequest: typeClientRequest.Name, event.KindPluginCall: typePluginCall.Name,
+	event.KindSQLTransaction: typeSQLTransaction.Name, event.KindNodeCall: typeNodeCall.Name,
+	event.KindSessionOpened: typeSessionOpened.Name, event.KindSessionClosed: typeSessionClosed.Name,
+}
+
+// settings are those of all events of a recording, by their names.
+type settings map[string]eventSetting
+
+// parseSettings reads the custom settings of a recording over those of the template that they name.
+func parseSettings(custom map[string]string) (settings, error) {
+	s := settings{}
+	template := TemplateDefault
+	if t, ok := custom[templateKey]; ok {
+		template = t
+	}
+	for _, d := range eventDefaults {
+		switch template {
+		case TemplateDefault:
+			s[d.name] = d.def
+		case TemplateProfile:
+			s[d.name] = d.profile
+		default:
+			return nil, badSetting(templateKey, "%q is no template; the templates are default and profile", clip(template))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(custom)) {
+		if key == templateKey {
+			continue
+		}
+		if err := s.set(key, custom[key]); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// set applies one setting such as app.SqlTransaction#threshold.
+func (s settings) set(key, value string) error {
+	name, setting, ok := strings.Cut(key, "#")
+	if !ok {
+		return badSetting(key, "a setting is \"template\" or has the form <event>#<setting>")
+	}
+	i := slices.IndexFunc(eventDefaults, func(d eventDefault) bool { return d.name == name })
+	if i < 0 {
+		return badSetting(key, "there is no event %q", clip(name))
+	}
+	known := append([]string{settingEnabled}, eventDefaults[i].settings...)
+	if !slices.Contains(known, setting) {
+		return badSetting(key, "the event %s has the settings %s, but not %q", name, strings.Join(known, ", "), clip(setting))
+	}
+	e := s[name]
+	var err error
+	switch setting {
+	case settingEnabled:
+		e.enabled, err = parseBool(value)
+	case settingStackTrace:
+		e.stackTrace, err = parseBool(value)
+	case settingThreshold:
+		e.threshold, err = parseSpan(value)
+	case settingPeriod:
+		if e.period, err = parseSpan(value); err == nil && e.period < time.Millisecond {
+			err = fmt.Errorf("%q must be at least 1 ms", clip(value))
+		}
+	}
+	if err != nil {
+		return badSetting(key, "%s", err)
+	}
+	s[name] = e
+	return nil
+}
+
+// badSetting names the setting and what is wrong with it.
+func badSetting(key, format string, args ...any) error {
+	return apierr.New(apierr.IllegalArgument, "customSettings: %q: %s", clip(key), fmt.Sprintf(format, args...))
+}
+
+func parseBool(value string) (bool, error) {
+	switch value {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q must be true or false", clip(value))
+}
+
+// units are those of durations in the settings of JFR.
+var units = map[string]time.Duration{
+	"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
+}
+
+// maxSpan bounds durations in settings and recordings, so that sums of them do not overflow.
+const maxSpan = 100 * 365 * 24 * time.Hour
+
+// parseSpan reads a duration such as "20 ms" or "20ms".
+func parseSpan(value string) (time.Duration, error) {
+	text := strings.TrimSpace(value)
+	digits := 0
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
+		digits++
+	}
+	n, err := strconv.ParseInt(text[:digits], 10, 64)
+	unit, ok := units[strings.TrimSpace(text[digits:])]
+	if err != nil || !ok || n > int64(maxSpan/unit) {
+		return 0, fmt.Errorf("%q must be a duration such as 20 ms; the units are ns, us, ms, s, m, h and d", clip(value))
+	}
+	return time.Duration(n) * unit, nil
+}
+
+// merge returns settings that satisfy all recordings: what one of them wants is recorded.
+func merge(all []settings) settings {
+	merged := settings{}
+	for _, s := range all {
+		for name, e := range s {
+			if !e.enabled {
+				continue
+			}
+			m, ok := merged[name]
+			if !ok {
+				merged[name] = e
+				continue
+			}
+			m.threshold, m.period, m.stackTrace = min(m.threshold, e.threshold), min(m.period, e.period), m.stackTrace || e.stackTrace
+			merged[name] = m
+		}
+	}
+	return merged
+}
+
+// thresholds are those of the events that parts of the server record.
+func (s settings) thresholds() (t [event.Kinds]time.Duration) {
+	for k, name := range kindNames {
+		t[k] = event.Never
+		if e, ok := s[name]; ok && e.enabled {
+			t[k] = e.threshold
+		}
+	}
+	return t
+}
+
+// clip shortens what a caller gave before it is shown.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
