@@ -63,6 +63,9 @@ func TestSourcesTypeCheck(t *testing.T) {
 	node(t, nil, "node_modules/typescript/bin/tsc", "--noEmit")
 }
 
+// TestJSON tests how the sources read and write ids of 64 bits.
+func TestJSON(t *testing.T) { node(t, nil, "--test", "json.test.mjs") }
+
 // TestFirstLoad bounds what a browser loads before it shows the first page.
 func TestFirstLoad(t *testing.T) {
 	page, err := fs.ReadFile(dist, "dist/index.html")

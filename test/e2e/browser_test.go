@@ -20,7 +20,10 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 
 // openBrowser starts Chromium with a profile of its own. The context drives one
 // tab and ends with the test.
-func openBrowser(t *testing.T) context.Context {
+func openBrowser(t *testing.T) context.Context { return openBrowserFor(t, 2*time.Minute) }
+
+// openBrowserFor is openBrowser for a test that may take longer.
+func openBrowserFor(t *testing.T, limit time.Duration) context.Context {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)),
@@ -45,7 +48,7 @@ func openBrowser(t *testing.T) context.Context {
 	if err := chromedp.Do(tab, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatalf("start %s: %v", chromium(t), err)
 	}
-	ctx, cancel := context.WithTimeout(tab, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(tab, limit)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -39,10 +39,7 @@ func startConsole(t *testing.T, set ...string) *apptest.Server {
 // openConsole opens the console in a browser of its own.
 func openConsole(t *testing.T, base string) *page {
 	t.Helper()
-	p := &page{t: t, ctx: openBrowser(t), base: base}
-	ctx, cancel := context.WithTimeout(p.ctx, 8*time.Minute)
-	t.Cleanup(cancel)
-	p.ctx = ctx
+	p := &page{t: t, ctx: openBrowserFor(t, 20*time.Minute), base: base} // It bounds a browser that hangs, not a slow machine.
 	p.problems = watch(p.ctx, strings.TrimSuffix(base, "/"))
 	p.open("")
 	return p

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { IconActivity, IconBan, IconBook, IconDashboard, IconHistory, IconKey, IconLink, IconMessage, IconNetwork, IconQuestionMark, IconRecordMail, IconShield, IconUser, IconUserCheck, IconUserPlus, IconUsers, IconUsersGroup, type Icon } from '@tabler/icons-react'
+import { IconActivity, IconApi, IconBan, IconBook, IconChartLine, IconDashboard, IconDeviceMobile, IconFileText, IconHistory, IconKey, IconLink, IconMessage, IconMessages, IconNetwork, IconPlug, IconQuestionMark, IconRecordMail, IconSettings, IconShield, IconTerminal2, IconUser, IconUserCheck, IconUserPlus, IconUsers, IconUsersGroup, type Icon } from '@tabler/icons-react'
 import type { Documents } from './api/document'
 import type { Key } from './i18n'
 import { operationsOf, resources } from './resources'
@@ -30,7 +30,15 @@ const needs = (method: string, path: string) => (d: Documents) => (d.service.fin
 
 const special: PageLink[] = [
   { to: '/', title: 'overview', section: 'cluster', icon: IconDashboard, permission: needs('GET', '/cluster/members') },
+  { to: '/cluster/plugin', title: 'plugins', section: 'cluster', icon: IconPlug, permission: needs('GET', '/plugins') },
+  { to: '/cluster/settings', title: 'settings', section: 'cluster', icon: IconSettings, permission: needs('GET', '/cluster/settings/metadata') },
   { to: '/metrics', title: 'metrics', section: 'cluster', icon: IconActivity },
+  { to: '/logs', title: 'logs', section: 'cluster', icon: IconFileText, permission: needs('GET', '/logs/tail') },
+  { to: '/sessions', title: 'sessions', section: 'people', icon: IconDeviceMobile, permission: needs('GET', '/users/online-infos/sessions') },
+  { to: '/conversations', title: 'conversations', section: 'content', icon: IconMessages, permission: needs('GET', '/conversations') },
+  { to: '/statistics', title: 'statistics', section: 'content', icon: IconChartLine, permission: needs('GET', '/users/count') },
+  { to: '/playground', title: 'playground', section: 'tools', icon: IconTerminal2 },
+  { to: '/api', title: 'apiDocumentation', section: 'tools', icon: IconApi },
 ]
 
 export const pages: PageLink[] = [
@@ -41,7 +49,7 @@ export const pages: PageLink[] = [
   })),
 ]
 
-/** implemented are the special pages that this build has. */
+/** visiblePages are the pages of what this server has. */
 export function visiblePages(d: Documents): PageLink[] {
   return pages.filter((p) => p.present?.(d) ?? true)
 }

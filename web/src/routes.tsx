@@ -20,6 +20,16 @@ const special: Record<string, () => Promise<{ default: React.ComponentType }>> =
   '/': () => import('./pages/Overview'),
   '/nodes/$id': () => import('./pages/NodePage'),
   '/metrics': () => import('./pages/Metrics'),
+  '/cluster/plugin': () => import('./pages/Plugins'),
+  '/cluster/settings': () => import('./pages/Settings'),
+  '/logs': () => import('./pages/Logs'),
+  '/sessions': () => import('./pages/Sessions'),
+  '/conversations': () => import('./pages/Conversations'),
+  '/statistics': () => import('./pages/Statistics'),
+  '/playground': () => import('./pages/Playground'),
+  '/api': () => import('./pages/ApiDocs'),
+  '/users/$id': () => import('./pages/UserPage'),
+  '/groups/$id': () => import('./pages/GroupPage'),
 }
 
 export function createAppRouter(onLanguage: (l: Language) => void) {

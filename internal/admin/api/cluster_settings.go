@@ -123,12 +123,15 @@ type settingMetadata struct {
 	ElementType string   `json:"elementType,omitempty"`
 	Options     []string `json:"options,omitempty"`
 	Description string   `json:"description,omitempty"`
+	Minimum     *int64   `json:"minimum,omitempty"`
+	Maximum     *int64   `json:"maximum,omitempty"`
+	Default     any      `json:"default,omitempty"` // only with values, and not of what is sensitive
 }
 
 func newSettingMetadata(p config.Property) settingMetadata {
 	m := settingMetadata{
 		Global: p.Global, Mutable: p.Mutable, Sensitive: p.Sensitive,
-		Type: p.Type, Options: p.Options, Description: p.Doc,
+		Type: p.Type, Options: p.Options, Description: p.Doc, Minimum: p.Min, Maximum: p.Max,
 	}
 	if element, isList := strings.CutPrefix(p.Type, "list of "); isList {
 		m.Type, m.ElementType = "java.util.List", element
@@ -140,12 +143,13 @@ func newSettingMetadata(p config.Property) settingMetadata {
 
 func (h settingHandlers) metadata(_ context.Context, in *settingMetadataQuery) (admin.Versioned[Settings], error) {
 	c, version := h.config(in.settingQuery)
+	defaults := config.Default()
 	tree := in.tree(func(p config.Property) (any, bool) {
 		m := newSettingMetadata(p)
 		if in.WithValue {
-			m.Value, m.Source = c.Value(p), string(c.Source(p))
+			m.Value, m.Default, m.Source = c.Value(p), defaults.Value(p), string(c.Source(p))
 			if p.Sensitive {
-				m.Value = ""
+				m.Value, m.Default = "", nil
 			}
 		}
 		return m, true

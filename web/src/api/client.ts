@@ -112,7 +112,8 @@ async function read<T>(response: Response): Promise<Answer<T>> {
   let body: { code?: number; reason?: string; data?: unknown } | undefined
   try {
     body = text === '' ? undefined : (parseJson(text) as typeof body)
-  } catch {
+  } catch (e) {
+    if (response.headers.get('Content-Type')?.startsWith('application/json')) throw e
     if (response.ok) return { data: text as T, etag: null, requestId, status: response.status }
   }
   if (!response.ok) {

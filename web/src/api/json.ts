@@ -2,12 +2,13 @@
 
 // JSON whose integers stay exact. JavaScript numbers lose digits beyond 2^53, and ids have 64 bits.
 
-/** Matches a string, which is skipped, or an integer of 16 digits or more. */
-const longInteger = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g
+/** Matches a string or a number as a whole. */
+const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const longInteger = /^-?\d{16,}$/
 
 /** parseJson reads JSON; integers of 16 digits or more become strings of their digits. */
 export function parseJson(text: string): unknown {
-  return JSON.parse(text.replace(longInteger, (m) => (m.startsWith('"') ? m : `"${m}"`)))
+  return JSON.parse(text.replace(token, (m) => (longInteger.test(m) ? `"${m}"` : m)))
 }
 
 /** Int64 is an integer that is written to JSON without quotes, whatever its size. */

@@ -162,7 +162,7 @@ function NodeRow({ member: m, leads, onReading }: { member: Member; leads: boole
       <Table.Td><Group gap={4} wrap="nowrap">{leads && <Tooltip label={t('leader')}><IconCrown size={14} aria-label={t('leader')} /></Tooltip>}<Id value={id} to={`/nodes/${id}`} />{m.name && <Text size="xs" c="dimmed">{m.name}</Text>}</Group></Table.Td>
       <Table.Td>{label(m.nodeType)}</Table.Td>
       <Table.Td>
-        <Group gap={4} wrap="nowrap"><Chip value={bad ? 'DOWN' : 'UP'} />{!m.status.isActive && <Badge size="sm" color="gray" variant="light">{t('inactive')}</Badge>}</Group>
+        <Group gap={4} wrap="nowrap"><Chip value={bad ? 'DOWN' : 'UP'} />{!m.status.isActive && <Badge size="sm" className="chip" color="gray" variant="light">{t('inactive')}</Badge>}</Group>
         {bad && <Text size="xs" c="red" maw={260} style={{ whiteSpace: 'normal' }}>{health.data || (error ? (error as Error).message : t('unhealthy'))}</Text>}
       </Table.Td>
       <Table.Td><Bar used={latest(h, 'system.cpu.usage')} label={t('cpu')} text={t('ofProcess', { value: `${((latest(h, 'process.cpu.usage') ?? 0) * 100).toFixed(1)} %` })} /></Table.Td>

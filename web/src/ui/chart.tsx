@@ -43,7 +43,7 @@ export function Chart({ title, times, series, unit, height = 160, range, bars }:
     plot.current = new uPlot({
       width, height, cursor: { sync: { key: 'page' } },
       axes: [{ stroke, grid }, { stroke, grid, size: 70, values: (_, ticks) => ticks.map((v) => write(unit, v)) }],
-      scales: { x: { time: true } },
+      scales: { x: { time: true }, y: { range: (_, min, max) => (max === min || max === null ? [Math.min(0, min ?? 0), Math.max(max ?? 0, unit === '‱' ? 0.01 : 1)] : [Math.min(0, min), max * 1.05]) } },
       series: [{}, ...series.map((s, i) => ({
         label: s.label || title, stroke: colors[i % colors.length], width: 1.5, spanGaps: true, value: (_: uPlot, v: number) => write(unit, v),
         ...(bars ? { paths: uPlot.paths.bars!({ size: [0.8, 60] }), fill: `${colors[i % colors.length]}55` } : {}),

@@ -231,9 +231,9 @@ export function RecordTable({ record }: { record: Row }) {
   const { label } = useT()
   const flat = Object.entries(record).flatMap(([k, v]) => (k === 'key' && v && typeof v === 'object' ? Object.entries(v as Row) : [[k, v] as const]))
   return (
-    <Table fz="sm" variant="vertical" withTableBorder layout="fixed">
+    <Table fz="sm" variant="vertical" withTableBorder layout="fixed" className="record">
       <Table.Tbody>
-        {flat.map(([k, v]) => <Table.Tr key={k}><Table.Th w={160} scope="row">{label(k)}</Table.Th><Table.Td style={{ overflowWrap: 'anywhere' }}>{typeof v === 'object' && v !== null ? <pre className="wrap">{JSON.stringify(v, null, 2)}</pre> : <Value field={k} value={v} record={record} constant={typeof v === 'string' && /^[A-Z]+(_[A-Z]+)*$/.test(v) && v.length > 2} />}</Table.Td></Table.Tr>)}
+        {flat.map(([k, v]) => <Table.Tr key={k}><Table.Th w={140} scope="row">{label(k)}</Table.Th><Table.Td style={{ overflowWrap: 'anywhere' }}>{typeof v === 'object' && v !== null ? <pre className="wrap">{JSON.stringify(v, null, 2)}</pre> : <Value field={k} value={v} record={record} constant={typeof v === 'string' && /^[A-Z]+(_[A-Z]+)*$/.test(v) && v.length > 2} />}</Table.Td></Table.Tr>)}
       </Table.Tbody>
     </Table>
   )

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { ActionIcon, Alert, AppShell, Burger, Button, Group, Menu, NavLink, ScrollArea, Text, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core'
+import { ActionIcon, Alert, AppShell, Burger, Button, Group, Menu, NavLink, ScrollArea, Text, Tooltip, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconLanguage, IconLogout, IconMoon, IconSearch, IconSun, IconUser } from '@tabler/icons-react'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
@@ -18,7 +18,8 @@ export function Shell({ onLanguage }: { onLanguage: (l: Language) => void }) {
   const { session, logout, documents } = useSession()
   const may = useMay()
   const [opened, { toggle, close }] = useDisclosure(false)
-  const { colorScheme, toggleColorScheme } = useMantineColorScheme()
+  const { setColorScheme } = useMantineColorScheme()
+  const colorScheme = useComputedColorScheme('light')
   const path = useRouterState({ select: (s) => s.location.pathname })
   useEffect(close, [path]) // eslint-disable-line
   const pages = visiblePages(documents)
@@ -34,7 +35,7 @@ export function Shell({ onLanguage }: { onLanguage: (l: Language) => void }) {
             <Text size="xs" c="dimmed" visibleFrom="sm">{session.version}</Text>
           </Group>
           <Group gap={6} wrap="nowrap">
-            <Button variant="default" size="compact-sm" leftSection={<IconSearch size={14} />} onClick={openPalette} aria-label={t('search')}>
+            <Button variant="default" size="compact-sm" leftSection={<IconSearch size={14} />} onClick={openPalette} aria-label={`${t('search')} Ctrl K`}>
               <Text span size="xs" visibleFrom="xs">{t('search')} <Text span size="xs" c="dimmed">Ctrl K</Text></Text>
             </Button>
             <Menu>
@@ -44,9 +45,9 @@ export function Shell({ onLanguage }: { onLanguage: (l: Language) => void }) {
                 <Menu.Item onClick={() => onLanguage('zh-CN')} lang="zh-CN">简体中文</Menu.Item>
               </Menu.Dropdown>
             </Menu>
-            <Tooltip label={t('colorScheme')}><ActionIcon variant="default" aria-label={t('colorScheme')} onClick={toggleColorScheme}>{colorScheme === 'dark' ? <IconSun size={16} /> : <IconMoon size={16} />}</ActionIcon></Tooltip>
+            <Tooltip label={t('colorScheme')}><ActionIcon variant="default" aria-label={t('colorScheme')} onClick={() => setColorScheme(colorScheme === 'dark' ? 'light' : 'dark')}>{colorScheme === 'dark' ? <IconSun size={16} /> : <IconMoon size={16} />}</ActionIcon></Tooltip>
             <Menu>
-              <Menu.Target><Button variant="default" size="compact-sm" leftSection={<IconUser size={14} />} name="account" aria-label={t('account')}><Text span size="xs" visibleFrom="xs">{session.loginName}</Text></Button></Menu.Target>
+              <Menu.Target><Button variant="default" size="compact-sm" leftSection={<IconUser size={14} />} name="account" aria-label={`${session.loginName} – ${t('account')}`}><Text span size="xs" visibleFrom="xs">{session.loginName}</Text></Button></Menu.Target>
               <Menu.Dropdown>
                 <Menu.Label>{session.loginName} · {t('permissionCount', { count: session.permissions.length })}</Menu.Label>
                 <Menu.Item leftSection={<IconLogout size={14} />} onClick={() => void logout()} data-logout>{t('logout')}</Menu.Item>

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { Alert, Badge, Button, Card, Checkbox, Code, FileButton, Group, Modal, ScrollArea, SegmentedControl, Select, Stack, Table, Text, Title } from '@mantine/core'
+import { IconFilePlus, IconPlayerPause, IconPlayerPlay, IconPlayerStop, IconRefresh, IconTrash, IconUpload } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
+import { ApiError, get, send, type Schemas } from '../api/client'
+import { useT, type Key } from '../i18n'
+import { useMay } from '../session'
+import { usePartial } from '../ui/dialogs'
+import { fail, Permitted, Problem, succeed, Waiting } from '../ui/feedback'
+import { bytes, Chip, When } from '../ui/format'
+import { useMembers, type Member } from '../ui/nodes'
+
+const Editor = lazy(() => import('../ui/editor'))
+
+type Plugin = Schemas['PluginRecord']
+type Outcome = Schemas['PluginOutcome']
+
+/** steps are the legal actions in each state of an extension. */
+const steps: Record<string, { status: string; title: Key; icon: typeof IconPlayerPlay }[]> = {
+  LOADED: [{ status: 'STARTED', title: 'start', icon: IconPlayerPlay }],
+  STARTED: [{ status: 'PAUSED', title: 'pause', icon: IconPlayerPause }, { status: 'STOPPED', title: 'stop', icon: IconPlayerStop }],
+  PAUSED: [{ status: 'RESUMED', title: 'resume', icon: IconPlayerPlay }, { status: 'STOPPED', title: 'stop', icon: IconPlayerStop }],
+  STOPPED: [{ status: 'STARTED', title: 'start', icon: IconPlayerPlay }],
+}
+
+function stateOf(p: Plugin): string {
+  if (p.rejected) return 'REJECTED'
+  const states = new Set(p.extensions.map((e) => e.state ?? 'LOADED'))
+  if (states.has('PAUSED')) return 'PAUSED'
+  return states.has('STARTED') ? 'STARTED' : ([...states][0] ?? 'LOADED')
+}
+
+/** fetchPlugins returns the plugins of a node with their details, and the files that it rejected. */
+async function fetchPlugins(node: string): Promise<Plugin[]> {
+  const list = (await get('/plugins', { node, query: { includeRejected: true } })) ?? []
+  const ids = list.filter((p) => !p.rejected).map((p) => p.id)
+  const detailed = ids.length === 0 ? [] : ((await get('/plugins', { node, query: { ids } })) ?? [])
+  return [...detailed, ...list.filter((p) => p.rejected)]
+}
+
+/** Result is what one node said of one upload. */
+interface Result {
+  node: string
+  outcomes: Outcome[]
+  error?: unknown
+}
+
+/** upload sends scripts and archives to nodes, one node after the other. */
+async function upload(nodes: string[], files: { name: string; text?: string; file?: File }[], query: { dryRun?: boolean; replace?: boolean; save?: boolean }, onResult: (r: Result) => void) {
+  for (const node of nodes) {
+    const outcomes: Outcome[] = []
+    let error: unknown
+    try {
+      const scripts = files.filter((f) => f.text !== undefined)
+      if (scripts.length > 0) {
+        outcomes.push(...((await send<Outcome[]>('POST', '/plugins/js', { node, query, body: { scripts: scripts.map((s) => ({ fileName: s.name, code: s.text })) } })).data ?? []))
+      }
+      const jars = files.filter((f) => f.file)
+      if (jars.length > 0) {
+        const form = new FormData()
+        for (const j of jars) form.append(j.name, j.file!, j.name)
+        outcomes.push(...((await send<Outcome[]>('POST', '/plugins/java', { node, query, form })).data ?? []))
+      }
+    } catch (e) {
+      error = e
+    }
+    onResult({ node, outcomes, error })
+  }
+}
+
+/** targets are the nodes that an upload can go to: one, or all of a role. */
+export function useTargets(members: Member[]) {
+  const { t, label } = useT()
+  const types = [...new Set(members.map((m) => m.nodeType))]
+  return {
+    data: [...types.map((x) => ({ value: `role:${x}`, label: t('allNodesOf', { role: label(x) }) })), ...members.map((m) => ({ value: m.key.nodeId, label: `${label(m.nodeType)} · ${m.name || m.key.nodeId}` }))],
+    nodes: (target: string) => (target.startsWith('role:') ? members.filter((m) => m.nodeType === target.slice(5)).map((m) => m.key.nodeId) : [target]),
+  }
+}
+
+export default function Plugins() {
+  const { t, label } = useT()
+  const may = useMay()
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const search = useSearch({ strict: false }) as { node?: string; role?: string }
+  const members = useMembers()
+  const partial = usePartial()
+  const [chosen, setChosen] = useState<string[]>([])
+  const [files, setFiles] = useState<File[] | null>(null)
+  const [editing, setEditing] = useState<{ name: string; code: string } | null>(null)
+  const [over, setOver] = useState(false)
+  const missing = may.call('GET', '/plugins')
+  const create = may.call('POST', '/plugins/js')
+  const nodes = (members.data ?? []).filter((m) => (!search.node || m.key.nodeId === search.node) && (!search.role || m.nodeType === search.role))
+  const targets = useTargets(members.data ?? [])
+  const choose = (list: File[]) => setFiles(list.filter((f) => /\.(jar|zip|js|mjs)$/i.test(f.name)))
+  const act = async (node: string, ids: string[], status: string) => {
+    try {
+      const { data } = await send<Schemas['PluginUpdateResult']>('PUT', '/plugins', { node, query: { ids }, body: { status } })
+      if (!partial(data)) succeed(t('updatedCount', { matched: String(data.matchedCount), modified: String(data.modifiedCount) }))
+    } catch (e) {
+      fail(e, t('requestFailed'))
+    }
+    await client.invalidateQueries({ queryKey: ['plugins'] })
+  }
+  const remove = async (node: string, ids: string[], deleteLocalFiles: boolean) => {
+    try {
+      await send('DELETE', '/plugins', { node, query: { ids, deleteLocalFiles } })
+      succeed(t('deletedCount', { count: ids.length }))
+    } catch (e) {
+      fail(e, t('requestFailed'))
+    }
+    await client.invalidateQueries({ queryKey: ['plugins'] })
+  }
+  const bulk = async (f: (node: string, ids: string[]) => Promise<void>) => {
+    const byNode = Object.groupBy(chosen.map((c) => c.split('\n') as [string, string]), ([node]) => node)
+    for (const [node, list] of Object.entries(byNode)) await f(node, list!.map(([, id]) => id))
+    setChosen([])
+  }
+  const [removing, setRemoving] = useState<{ node: string; ids: string[] }[] | null>(null)
+  const [files_, setDeleteFiles] = useState(true)
+  return (
+    <Stack onDragOver={(e) => { e.preventDefault(); setOver(true) }} onDragLeave={() => setOver(false)} data-plugins
+      onDrop={(e) => { e.preventDefault(); setOver(false); if (!create) choose([...e.dataTransfer.files]) }}>
+      <Group justify="space-between">
+        <Title order={1} size="h3">{t('plugins')}</Title>
+        <Group gap={6}>
+          {(['STARTED', 'PAUSED', 'RESUMED', 'STOPPED'] as const).map((s) => (
+            <Permitted key={s} missing={may.call('PUT', '/plugins')}>{(off) => <Button size="compact-sm" variant="default" disabled={off || chosen.length === 0} onClick={() => void bulk((n, ids) => act(n, ids, s))}>{t(s === 'STARTED' ? 'start' : s === 'PAUSED' ? 'pause' : s === 'RESUMED' ? 'resume' : 'stop')}</Button>}</Permitted>
+          ))}
+          <Permitted missing={may.call('DELETE', '/plugins')}>{(off) => <Button size="compact-sm" variant="default" leftSection={<IconTrash size={14} />} disabled={off || chosen.length === 0} onClick={() => setRemoving(Object.entries(Object.groupBy(chosen.map((c) => c.split('\n') as [string, string]), ([n]) => n)).map(([node, l]) => ({ node, ids: l!.map(([, id]) => id) })))}>{t('remove')}</Button>}</Permitted>
+          <Permitted missing={create}>{(off) => <Button size="compact-sm" variant="default" leftSection={<IconFilePlus size={14} />} disabled={off} name="new-script" onClick={() => setEditing({ name: 'my-plugin.js', code: '' })}>{t('newScript')}</Button>}</Permitted>
+          <Permitted missing={create}>{(off) => <FileButton multiple accept=".jar,.zip,.js,.mjs" onChange={choose} inputProps={{ 'aria-label': t('upload'), name: 'plugin-files' }}>{(props) => <Button {...props} size="compact-sm" leftSection={<IconUpload size={14} />} disabled={off} name="upload">{t('upload')}</Button>}</FileButton>}</Permitted>
+        </Group>
+      </Group>
+      <Group gap="xs">
+        <SegmentedControl size="xs" aria-label={t('role')} value={search.role ?? ''} onChange={(v) => void navigate({ to: '/cluster/plugin', search: { role: v || undefined } as never })} data={[{ value: '', label: t('allNodes') }, ...[...new Set((members.data ?? []).map((m) => m.nodeType))].map((x) => ({ value: x, label: label(x) }))]} />
+        <Select size="xs" w={280} aria-label={t('node')} clearable placeholder={t('node')} data={(members.data ?? []).map((m) => ({ value: m.key.nodeId, label: `${label(m.nodeType)} · ${m.name || m.key.nodeId}` }))} value={search.node ?? null} onChange={(v) => void navigate({ to: '/cluster/plugin', search: { node: v ?? undefined } as never })} />
+      </Group>
+      {!create && <Card withBorder padding="xs" bg={over ? 'var(--mantine-primary-color-light)' : undefined} style={{ borderStyle: 'dashed' }}><Text size="sm" ta="center" c="dimmed">{t('dropPlugins')}</Text></Card>}
+      {missing ? <Problem error={new Error(t('needsPermission', { permission: missing }))} /> : members.data === undefined ? <Waiting /> : nodes.map((m) => (
+        <NodePlugins key={m.key.nodeId} member={m} chosen={chosen} onChoose={setChosen} onAct={act} onRemove={(node, ids) => setRemoving([{ node, ids }])} />
+      ))}
+      {files && files.length > 0 && <UploadDialog files={files} targets={targets} first={search.node ?? `role:${search.role ?? 'SERVICE'}`} onClose={() => { setFiles(null); void client.invalidateQueries({ queryKey: ['plugins'] }) }} />}
+      {editing && (
+        <Modal opened onClose={() => setEditing(null)} title={t('newScript')} size="90%" closeButtonProps={{ 'aria-label': t('close') }}>
+          <Suspense fallback={<Waiting />}>
+            <Editor name={editing.name} code={editing.code} targets={targets} first={search.node ?? `role:${search.role ?? 'SERVICE'}`}
+              run={async (node, name, code, dryRun, save) => {
+                const results: Result[] = []
+                await upload(targets.nodes(node), [{ name, text: code }], { dryRun, replace: true, save: dryRun ? undefined : save }, (r) => results.push(r))
+                if (!dryRun) await client.invalidateQueries({ queryKey: ['plugins'] })
+                return <Results results={results} dryRun={dryRun} />
+              }} />
+          </Suspense>
+        </Modal>
+      )}
+      <Modal opened={removing !== null} onClose={() => setRemoving(null)} title={t('remove')} closeButtonProps={{ 'aria-label': t('close') }}>
+        {removing && (
+          <Stack>
+            <Text>{t('confirmRemovePlugins', { count: removing.reduce((n, r) => n + r.ids.length, 0) })}</Text>
+            <Code block>{removing.map((r) => `${r.node}: ${r.ids.join(', ')}`).join('\n')}</Code>
+            <Checkbox label={t('deleteFiles')} checked={files_} onChange={(e) => setDeleteFiles(e.currentTarget.checked)} />
+            <Group justify="flex-end">
+              <Button variant="default" onClick={() => setRemoving(null)} data-autofocus>{t('cancel')}</Button>
+              <Button color="red" name="confirm-delete" onClick={() => void (async () => { for (const r of removing) await remove(r.node, r.ids, files_); setRemoving(null); setChosen([]) })()}>{t('remove')}</Button>
+            </Group>
+          </Stack>
+        )}
+      </Modal>
+    </Stack>
+  )
+}
+
+interface NodeProps {
+  member: Member
+  chosen: string[]
+  onChoose: (c: string[]) => void
+  onAct: (node: string, ids: string[], status: string) => Promise<void>
+  onRemove: (node: string, ids: string[]) => void
+}
+
+function NodePlugins({ member: m, chosen, onChoose, onAct, onRemove }: NodeProps) {
+  const { t, label } = useT()
+  const may = useMay()
+  const node = m.key.nodeId
+  const plugins = useQuery({ queryKey: ['plugins', node], refetchInterval: 5000, queryFn: () => fetchPlugins(node) })
+  const toggle = (key: string) => onChoose(chosen.includes(key) ? chosen.filter((c) => c !== key) : [...chosen, key])
+  const update = may.call('PUT', '/plugins')
+  return (
+    <Card withBorder padding="sm" data-plugin-node={node}>
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h5">{label(m.nodeType)} · {m.name || node}</Title>
+        <Button size="compact-xs" variant="subtle" leftSection={<IconRefresh size={12} />} onClick={() => void plugins.refetch()}>{t('refresh')}</Button>
+      </Group>
+      <Problem error={plugins.error} retry={() => void plugins.refetch()} />
+      {plugins.isPending && !plugins.error ? <Waiting /> : (plugins.data ?? []).length === 0 && !plugins.error ? <Text size="sm" c="dimmed">{t('noPlugins')}</Text> : (
+        <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': `${t('plugins')} ${node}` }}>
+          <Table fz="sm" verticalSpacing={4}>
+            <Table.Thead><Table.Tr><Table.Th><span className="hidden-text">{t('select')}</span></Table.Th>{[t('plugin'), t('version'), t('state'), t('extensions'), t('calls'), t('errors'), t('lastError'), t('actions')].map((h) => <Table.Th key={h} scope="col">{h}</Table.Th>)}</Table.Tr></Table.Thead>
+            <Table.Tbody>
+              {(plugins.data ?? []).map((p) => {
+                const key = `${node}\n${p.id}`
+                const state = stateOf(p)
+                const sum = (f: (e: Plugin['extensions'][number]) => string | number | undefined) => p.extensions.reduce((n, e) => n + Number(f(e) ?? 0), 0)
+                const failure = p.extensions.map((e) => e.lastError).find(Boolean)
+                const quarantine = p.extensions.map((e) => e.quarantine).find(Boolean)
+                return (
+                  <Table.Tr key={p.id} data-plugin={p.id} data-state={state}>
+                    <Table.Td><Checkbox size="xs" aria-label={`${t('select')} ${p.id}`} checked={chosen.includes(key)} onChange={() => toggle(key)} /></Table.Td>
+                    <Table.Td>
+                      <Text size="sm" fw={600}>{p.id}</Text>
+                      <Text size="xs" c="dimmed">{[p.language && label(p.language), p.provider, p.fileName, p.memory ? bytes(Number(p.memory)) : ''].filter(Boolean).join(' · ')}</Text>
+                      {p.description && <Text size="xs" c="dimmed" maw={300}>{p.description}</Text>}
+                    </Table.Td>
+                    <Table.Td>{p.version}</Table.Td>
+                    <Table.Td><Chip value={state} />{quarantine && <Text size="xs" c="red" maw={260}>{quarantine}</Text>}</Table.Td>
+                    <Table.Td>{p.extensions.map((e) => <Text key={e.extensionClass} size="xs" title={(e.functions ?? e.extensionPointClasses).join('\n')}>{e.extensionClass}: {e.extensionPointClasses.map((c) => c.slice(c.lastIndexOf('.') + 1)).join(', ')}</Text>)}</Table.Td>
+                    <Table.Td>{sum((e) => e.calls).toLocaleString()}</Table.Td>
+                    <Table.Td><Text span inherit c={sum((e) => e.errors) > 0 ? 'red' : undefined}>{sum((e) => e.errors).toLocaleString()}</Text>{sum((e) => e.timeouts) > 0 && <Badge size="xs" className="chip" variant="light" color="yellow" ml={4}>{t('timeouts', { count: sum((e) => e.timeouts) })}</Badge>}</Table.Td>
+                    <Table.Td maw={320}>
+                      {p.rejected && <Text size="xs" c="red" style={{ overflowWrap: 'anywhere' }}>{p.rejected.reason}</Text>}
+                      {failure && <Text size="xs" style={{ overflowWrap: 'anywhere' }}>{failure.in}: {failure.reason} <When date={failure.date} /></Text>}
+                    </Table.Td>
+                    <Table.Td>
+                      <Group gap={4} wrap="nowrap">
+                        {(steps[state] ?? []).map((s) => (
+                          <Permitted key={s.status} missing={update}>{(off) => <Button size="compact-xs" variant="default" leftSection={<s.icon size={12} />} disabled={off} onClick={() => void onAct(node, [p.id], s.status)}>{t(s.title)}</Button>}</Permitted>
+                        ))}
+                        <Permitted missing={may.call('DELETE', '/plugins')}>{(off) => <Button size="compact-xs" variant="default" leftSection={<IconTrash size={12} />} disabled={off} onClick={() => onRemove(node, [p.id])}>{t('remove')}</Button>}</Permitted>
+                      </Group>
+                    </Table.Td>
+                  </Table.Tr>
+                )
+              })}
+            </Table.Tbody>
+          </Table>
+        </ScrollArea>
+      )}
+    </Card>
+  )
+}
+
+export function Results({ results, dryRun }: { results: Result[]; dryRun: boolean }) {
+  const { t } = useT()
+  return (
+    <Stack gap={4} data-results>
+      {results.map((r) => (
+        <Card key={r.node} withBorder padding="xs">
+          <Text size="xs" c="dimmed">{r.node}</Text>
+          <Problem error={r.error} />
+          {r.outcomes.map((o, i) => (
+            <div key={i}>
+              <Group gap="xs"><Badge size="sm" className="chip" variant="light" color={o.problem ? 'red' : 'green'}>{o.problem ? t('refused') : dryRun ? t('wouldLoad') : o.replaced ? t('replaced') : t('loadedMark')}</Badge><Text size="sm">{o.id ?? o.fileName} {o.version}</Text></Group>
+              {o.problem && <Text size="sm" c="red" style={{ whiteSpace: 'pre-wrap' }}>{o.problem.reason} ({o.problem.code})</Text>}
+              {(o.warnings ?? []).map((w) => <Alert key={w} color="yellow" p={6} my={2}><Text size="xs">{w}</Text></Alert>)}
+              {(o.extensions ?? []).map((e) => <Text key={e.extensionClass} size="xs" c="dimmed">{e.extensionClass}: {(e.functions ?? []).join(', ')}</Text>)}
+            </div>
+          ))}
+        </Card>
+      ))}
+    </Stack>
+  )
+}
+
+function UploadDialog({ files, targets, first, onClose }: { files: File[]; targets: ReturnType<typeof useTargets>; first: string; onClose: () => void }) {
+  const { t } = useT()
+  const [picked, setTarget] = useState<string | null>(null)
+  const target = picked ?? (targets.data.some((d) => d.value === first) ? first : (targets.data[0]?.value ?? ''))
+  const [replace, setReplace] = useState(true)
+  const [save, setSave] = useState(true)
+  const [busy, setBusy] = useState(false)
+  const [results, setResults] = useState<Result[]>([])
+  const [checked, setChecked] = useState(false)
+  const [dry, setDry] = useState(true)
+  const [error, setError] = useState<unknown>(null)
+  const run = async (dryRun: boolean) => {
+    setBusy(true)
+    setError(null)
+    setResults([])
+    setDry(dryRun)
+    try {
+      const list = await Promise.all(files.map(async (f) => (/\.m?js$/i.test(f.name) ? { name: f.name, text: await f.text() } : { name: f.name, file: f })))
+      const got: Result[] = []
+      await upload(targets.nodes(target), list, dryRun ? { dryRun: true, replace } : { replace, save: save || undefined }, (r) => { got.push(r); setResults([...got]) })
+      setChecked(dryRun && got.every((r) => !r.error && r.outcomes.every((o) => !o.problem)))
+      if (!dryRun && got.every((r) => !r.error && r.outcomes.every((o) => !o.problem))) succeed(t('done'))
+    } catch (e) {
+      setError(e instanceof ApiError ? e : new Error(String(e)))
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Modal opened onClose={onClose} title={t('upload')} size="lg" closeButtonProps={{ 'aria-label': t('close') }}>
+      <Stack data-upload>
+        <Text size="sm">{files.map((f) => `${f.name} (${bytes(f.size)})`).join(', ')}</Text>
+        <Select label={t('uploadTo')} allowDeselect={false} data={targets.data} value={target} onChange={(v) => { setTarget(v ?? target); setChecked(false) }} />
+        <Checkbox label={t('replaceSame')} checked={replace} onChange={(e) => { setReplace(e.currentTarget.checked); setChecked(false) }} />
+        <Checkbox label={t('keepAfterRestart')} checked={save} onChange={(e) => setSave(e.currentTarget.checked)} />
+        <Problem error={error} />
+        <Results results={results} dryRun={dry} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>{t('close')}</Button>
+          <Button variant="default" loading={busy} disabled={target === ''} name="dry-run" onClick={() => void run(true)}>{t('dryRun')}</Button>
+          <Button loading={busy} disabled={!checked} name="publish" onClick={() => void run(false)}>{t('publish')}</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}

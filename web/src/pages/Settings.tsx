@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { ActionIcon, Alert, Badge, Button, Card, Group, JsonInput, Modal, NumberInput, ScrollArea, Select, Stack, Switch, Table, Tabs, TagsInput, Text, TextInput, Title, Tooltip } from '@mantine/core'
+import { IconArrowBackUp, IconRestore, IconSearch } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { memo, useDeferredValue, useMemo, useState } from 'react'
+import { ApiError, send, type Schemas } from '../api/client'
+import { useT } from '../i18n'
+import { useMay } from '../session'
+import { Permitted, Problem, succeed, Waiting } from '../ui/feedback'
+import { duration, bytes, When } from '../ui/format'
+
+interface Leaf {
+  path: string
+  segments: string[]
+  type: string
+  elementType?: string
+  options?: string[]
+  description?: string
+  value: unknown
+  source: string
+  mutable: boolean
+  global: boolean
+  sensitive: boolean
+  minimum?: number
+  maximum?: number
+  default?: unknown
+}
+
+type Tree = { [name: string]: Tree | Record<string, unknown> }
+
+function leavesOf(tree: Tree, segments: string[] = []): Leaf[] {
+  return Object.entries(tree).flatMap(([name, v]) => {
+    if (v && typeof v === 'object' && typeof (v as Record<string, unknown>).mutable === 'boolean' && typeof (v as Record<string, unknown>).type === 'string') {
+      const at = [...segments, name]
+      return [{ ...(v as unknown as Leaf), path: at.join('.'), segments: at }]
+    }
+    return v && typeof v === 'object' ? leavesOf(v as Tree, [...segments, name]) : []
+  })
+}
+
+/** unitOf is what the name of a setting says of its unit. */
+function unitOf(name: string): string | undefined {
+  const m = /(Millis|Seconds|Minutes|Hours|Days|Bytes|MB|Percentage)$/.exec(name)
+  return m ? { Millis: 'ms', Seconds: 's', Minutes: 'min', Hours: 'h', Days: 'd', Bytes: 'B', MB: 'MB', Percentage: '%' }[m[1]!] : undefined
+}
+
+function hint(name: string, value: unknown): string {
+  if (typeof value !== 'number') return ''
+  if (name.endsWith('Millis')) return value >= 1000 ? duration(value) : ''
+  if (name.endsWith('Seconds')) return value >= 60 ? duration(value * 1000) : ''
+  if (name.endsWith('Bytes')) return value >= 1024 ? bytes(value) : ''
+  return ''
+}
+
+const show = (v: unknown) => (v === undefined || v === '' ? '–' : typeof v === 'object' ? JSON.stringify(v) : String(v))
+const equal = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
+
+/** patchOf makes nested objects of changed settings. */
+export function patchOf(changes: Map<string, unknown>): Record<string, unknown> {
+  const root: Record<string, unknown> = {}
+  for (const [path, value] of changes) {
+    const segments = path.split('.')
+    let group = root
+    for (const s of segments.slice(0, -1)) group = (group[s] ??= {}) as Record<string, unknown>
+    group[segments[segments.length - 1]!] = value
+  }
+  return root
+}
+
+export default function Settings() {
+  const { t } = useT()
+  const search = useSearch({ strict: false }) as { tab?: string; q?: string }
+  const navigate = useNavigate()
+  return (
+    <Stack>
+      <Title order={1} size="h3">{t('settings')}</Title>
+      <Tabs value={search.tab ?? 'values'} onChange={(v) => void navigate({ to: '/cluster/settings', search: { tab: v === 'values' ? undefined : (v ?? undefined) } as never })} keepMounted={false}>
+        <Tabs.List><Tabs.Tab value="values">{t('values')}</Tabs.Tab><Tabs.Tab value="history">{t('history')}</Tabs.Tab></Tabs.List>
+        <Tabs.Panel value="values" pt="sm"><Values /></Tabs.Panel>
+        <Tabs.Panel value="history" pt="sm"><History /></Tabs.Panel>
+      </Tabs>
+    </Stack>
+  )
+}
+
+function Values() {
+  const { t } = useT()
+  const may = useMay()
+  const client = useQueryClient()
+  const search = useSearch({ strict: false }) as { q?: string; changed?: string; mutable?: string }
+  const [text, setText] = useState(search.q ?? '')
+  const wanted = useDeferredValue(text.trim().toLowerCase())
+  const [onlyChanged, setOnlyChanged] = useState(false)
+  const [onlyMutable, setOnlyMutable] = useState(false)
+  const [changes, setChanges] = useState<Map<string, unknown>>(new Map())
+  const [applying, setApplying] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const missing = may.call('GET', '/cluster/settings/metadata')
+  const update = may.call('PUT', '/cluster/settings')
+  const settings = useQuery({
+    queryKey: ['settings'], enabled: !missing,
+    queryFn: async () => {
+      const { data, etag } = await send<Schemas['Settings']>('GET', '/cluster/settings/metadata', { query: { withValue: true } })
+      return { leaves: leavesOf(data.settings as Tree), etag }
+    },
+  })
+  const leaves = settings.data?.leaves ?? []
+  const index = useMemo(() => leaves.map((l) => ({ leaf: l, text: `${l.path} ${l.description ?? ''}`.toLowerCase() })), [leaves])
+  const found = useMemo(() => index.filter((x) => (wanted === '' || wanted.split(/\s+/).every((w) => x.text.includes(w))) && (!onlyMutable || (x.leaf.mutable && x.leaf.global)) && (!onlyChanged || x.leaf.source !== 'default' || changes.has(x.leaf.path))).map((x) => x.leaf), [index, wanted, onlyMutable, onlyChanged, changes])
+  const groups = useMemo(() => Object.entries(Object.groupBy(found, (l) => l.segments.slice(0, Math.min(2, l.segments.length - 1)).join('.'))), [found])
+  const [open, setOpen] = useState<string | null>(null)
+  const change = useMemo(() => (leaf: Leaf, value: unknown) => setChanges((old) => {
+    const next = new Map(old)
+    if (equal(value, leaf.value)) next.delete(leaf.path)
+    else next.set(leaf.path, value)
+    return next
+  }), [])
+  const apply = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await send('PUT', '/cluster/settings', { body: patchOf(changes), headers: settings.data?.etag ? { 'If-Match': settings.data.etag } : {} })
+      succeed(t('settingsApplied', { count: changes.size }))
+      setChanges(new Map())
+      setApplying(false)
+      await client.invalidateQueries()
+    } catch (e) {
+      setError(e)
+      if (e instanceof ApiError && e.status === 412) await settings.refetch()
+    } finally {
+      setBusy(false)
+    }
+  }
+  if (missing) return <Problem error={new Error(t('needsPermission', { permission: missing }))} />
+  const all = wanted !== '' || onlyChanged
+  return (
+    <Stack gap="xs">
+      <Group>
+        <TextInput flex={1} miw={220} leftSection={<IconSearch size={14} />} placeholder={t('searchSettings', { count: leaves.length })} aria-label={t('searchSettings', { count: leaves.length })} name="setting-search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
+        <Switch size="sm" label={t('onlyChangeable')} checked={onlyMutable} onChange={(e) => setOnlyMutable(e.currentTarget.checked)} />
+        <Switch size="sm" label={t('onlyChanged')} checked={onlyChanged} onChange={(e) => setOnlyChanged(e.currentTarget.checked)} />
+        <Button variant="default" disabled={changes.size === 0} onClick={() => setChanges(new Map())}>{t('discard')}</Button>
+        <Permitted missing={update}>{(off) => <Button disabled={off || changes.size === 0} onClick={() => setApplying(true)} name="apply-settings">{t('applyChanges', { count: changes.size })}</Button>}</Permitted>
+      </Group>
+      <Problem error={settings.error} retry={() => void settings.refetch()} />
+      {settings.isPending && !settings.error ? <Waiting /> : <Text size="xs" c="dimmed" data-setting-count>{t('settingsFound', { found: found.length, total: leaves.length })}</Text>}
+      {groups.map(([name, list]) => (
+        <Card key={name} withBorder padding="xs">
+          <Button variant="subtle" size="compact-sm" justify="flex-start" fullWidth aria-expanded={all || open === name} onClick={() => setOpen(open === name ? null : name)} data-setting-group={name}>{name} ({list!.length})</Button>
+          {(all || open === name) && <Stack gap={2} mt={4}>{list!.map((l) => <Row key={l.path} leaf={l} changed={changes.has(l.path)} value={changes.has(l.path) ? changes.get(l.path) : l.value} locked={update !== undefined} onChange={change} />)}</Stack>}
+        </Card>
+      ))}
+      <Modal opened={applying} onClose={() => setApplying(false)} title={t('applyChanges', { count: changes.size })} size="lg" closeButtonProps={{ 'aria-label': t('close') }}>
+        <Stack>
+          <Table fz="sm" withTableBorder>
+            <Table.Thead><Table.Tr><Table.Th>{t('setting')}</Table.Th><Table.Th>{t('before')}</Table.Th><Table.Th>{t('after')}</Table.Th></Table.Tr></Table.Thead>
+            <Table.Tbody>{[...changes].map(([path, v]) => <Table.Tr key={path}><Table.Td style={{ overflowWrap: 'anywhere' }}>{path}</Table.Td><Table.Td>{show(leaves.find((l) => l.path === path)?.value)}</Table.Td><Table.Td>{show(v)}</Table.Td></Table.Tr>)}</Table.Tbody>
+          </Table>
+          {error instanceof ApiError && error.status === 412 && <Alert color="yellow">{t('changedMeanwhile')}</Alert>}
+          <Problem error={error} />
+          <Group justify="flex-end"><Button variant="default" onClick={() => setApplying(false)}>{t('cancel')}</Button><Button loading={busy} onClick={() => void apply()} name="confirm-settings">{t('apply')}</Button></Group>
+        </Stack>
+      </Modal>
+    </Stack>
+  )
+}
+
+/** Row is one setting. It is drawn again only when it changes. */
+const Row = memo(function Row({ leaf, value, changed, locked, onChange }: { leaf: Leaf; value: unknown; changed: boolean; locked: boolean; onChange: (l: Leaf, v: unknown) => void }) {
+  const { t } = useT()
+  const name = leaf.segments[leaf.segments.length - 1]!
+  const editable = leaf.mutable && leaf.global && !leaf.sensitive && !locked
+  const unit = unitOf(name)
+  const range = leaf.minimum !== undefined || leaf.maximum !== undefined ? t('range', { min: leaf.minimum ?? '−∞', max: leaf.maximum ?? '∞' }) : ''
+  return (
+    <Group wrap="nowrap" align="start" gap="sm" py={4} data-setting={leaf.path} className="setting" style={{ borderTop: '1px solid var(--mantine-color-default-border)', flexWrap: 'wrap' }}>
+      <div style={{ flex: '1 1 320px', minWidth: 0 }}>
+        <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>{leaf.path}</Text>
+        <Text size="xs" c="dimmed">{leaf.description} {range}</Text>
+        <Group gap={4}>
+          <Badge size="xs" variant="light" color={leaf.source === 'default' ? 'gray' : 'blue'} className="chip">{t('source')}: {leaf.source || 'default'}</Badge>
+          {!leaf.mutable && <Badge size="xs" variant="light" color="gray" className="chip">{t('atStartOnly')}</Badge>}
+          {leaf.mutable && !leaf.global && <Badge size="xs" variant="light" color="gray" className="chip">{t('perNode')}</Badge>}
+          {changed && <Badge size="xs" color="yellow" variant="light" className="chip">{t('changedMark')}</Badge>}
+          {leaf.default !== undefined && !equal(leaf.default, leaf.value) && <Text size="xs" c="dimmed">{t('defaultValue', { value: show(leaf.default) })}</Text>}
+        </Group>
+      </div>
+      <div style={{ flex: '0 1 320px', minWidth: 200 }}>
+        <Editor leaf={leaf} value={value} disabled={!editable} unit={unit} onChange={(v) => onChange(leaf, v)} />
+        <Text size="xs" c="dimmed">{hint(name, value)}</Text>
+      </div>
+      <Group gap={2}>
+        {changed && <Tooltip label={t('undo')}><ActionIcon variant="subtle" aria-label={`${t('undo')} ${leaf.path}`} onClick={() => onChange(leaf, leaf.value)}><IconArrowBackUp size={16} /></ActionIcon></Tooltip>}
+        {editable && leaf.default !== undefined && !equal(value, leaf.default) && <Tooltip label={t('resetToDefault')}><ActionIcon variant="subtle" aria-label={`${t('resetToDefault')} ${leaf.path}`} onClick={() => onChange(leaf, leaf.default)}><IconRestore size={16} /></ActionIcon></Tooltip>}
+      </Group>
+    </Group>
+  )
+})
+
+function Editor({ leaf, value, disabled, unit, onChange }: { leaf: Leaf; value: unknown; disabled: boolean; unit?: string; onChange: (v: unknown) => void }) {
+  const { t } = useT()
+  const common = { size: 'xs' as const, disabled, 'aria-label': leaf.path, name: leaf.path }
+  if (leaf.sensitive) return <Text size="sm" c="dimmed">{t('secretValue')}</Text>
+  switch (leaf.type) {
+    case 'boolean': return <Switch {...common} size="sm" checked={value === true} onChange={(e) => onChange(e.currentTarget.checked)} />
+    case 'enum': return <Select {...common} data={leaf.options ?? []} allowDeselect={false} value={String(value)} onChange={(v) => onChange(v)} />
+    case 'int': case 'short': return <NumberInput {...common} allowDecimal={false} allowNegative min={leaf.minimum} max={leaf.maximum} clampBehavior="none" rightSection={unit ? <Text size="xs" c="dimmed">{unit}</Text> : undefined} value={value as number} onChange={(v) => { if (typeof v === 'number') onChange(v) }} />
+    case 'long': return <TextInput {...common} inputMode="numeric" rightSection={unit ? <Text size="xs" c="dimmed">{unit}</Text> : undefined} value={String(value ?? '')} onChange={(e) => onChange(/^-?\d{1,15}$/.test(e.currentTarget.value) ? Number(e.currentTarget.value) : e.currentTarget.value)} />
+    case 'float': case 'double': return <NumberInput {...common} value={value as number} onChange={(v) => { if (typeof v === 'number') onChange(v) }} />
+    case 'java.util.List':
+      if (leaf.elementType !== 'object') return <TagsInput {...common} data={leaf.options} value={((value as unknown[] | undefined) ?? []).map(String)} onChange={onChange} acceptValueOnBlur />
+      return <Json {...common} value={value} onChange={onChange} />
+    case 'java.util.Map': return <Json {...common} value={value} onChange={onChange} />
+  }
+  if (typeof value === 'object' && value !== null) return <Json {...common} value={value} onChange={onChange} />
+  return <TextInput {...common} value={String(value ?? '')} onChange={(e) => onChange(e.currentTarget.value)} />
+}
+
+/** Json edits lists of objects and maps; what is not JSON yet is kept as text and not sent. */
+function Json({ value, onChange, ...common }: { value: unknown; onChange: (v: unknown) => void; disabled: boolean; size: 'xs'; name: string; 'aria-label': string }) {
+  const { t } = useT()
+  const [text, setText] = useState<string | null>(null)
+  const shown = text ?? JSON.stringify(value ?? null, null, 1)
+  return <JsonInput {...common} autosize minRows={1} maxRows={10} validationError={t('mustBeJson')} value={shown} onBlur={() => setText(null)} onChange={(v) => {
+    setText(v)
+    try {
+      onChange(JSON.parse(v))
+    } catch {
+      // It is not complete yet.
+    }
+  }} />
+}
+
+function History() {
+  const { t, label } = useT()
+  const may = useMay()
+  const client = useQueryClient()
+  const [revert, setRevert] = useState<Schemas['SettingRevision'] | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const [all, setAll] = useState(false)
+  const update = may.call('PUT', '/cluster/settings')
+  const history = useQuery({ queryKey: ['settings-history-page'], queryFn: async () => (await send<Schemas['PageSettingRevision'] | undefined>('GET', '/cluster/settings/history/page', { query: { page: 0, size: 100 } })).data?.records ?? [] })
+  const go = async (query: { revertTo?: string; reset?: boolean }) => {
+    setError(null)
+    try {
+      await send('PUT', '/cluster/settings', { query, body: {} })
+      succeed(t('done'))
+      setRevert(null)
+      setAll(false)
+      await client.invalidateQueries()
+    } catch (e) {
+      setError(e)
+    }
+  }
+  return (
+    <Stack gap="xs">
+      <Group justify="flex-end"><Permitted missing={update}>{(off) => <Button size="compact-sm" variant="default" disabled={off} onClick={() => setAll(true)}>{t('resetAll')}</Button>}</Permitted></Group>
+      <Problem error={history.error} />
+      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('history') }}><Table withTableBorder fz="sm">
+        <Table.Thead><Table.Tr>{[t('revision'), t('when'), t('who'), t('action'), t('changes'), ''].map((h, i) => <Table.Th key={i}>{h || <span className="hidden-text">{t('actions')}</span>}</Table.Th>)}</Table.Tr></Table.Thead>
+        <Table.Tbody>
+          {(history.data ?? []).map((r) => (
+            <Table.Tr key={String(r.revision)} data-revision={String(r.revision)}>
+              <Table.Td>{String(r.revision)}</Table.Td><Table.Td><When date={r.date} /></Table.Td><Table.Td>{String(r.adminId)}</Table.Td><Table.Td>{label(r.action)}</Table.Td>
+              <Table.Td>{r.changes.slice(0, 20).map((c) => <Text key={c.property} size="xs" style={{ overflowWrap: 'anywhere' }}><b>{c.property}</b>: {show(c.before)} → {show(c.after)}</Text>)}{r.changes.length > 20 && <Text size="xs">… ({r.changes.length})</Text>}</Table.Td>
+              <Table.Td><Permitted missing={update}>{(off) => <Button size="compact-xs" variant="default" disabled={off} name="revert" onClick={() => setRevert(r)}>{t('undoThis')}</Button>}</Permitted></Table.Td>
+            </Table.Tr>
+          ))}
+          {(history.data ?? []).length === 0 && <Table.Tr><Table.Td colSpan={6}><Text ta="center" c="dimmed">{t('noChanges')}</Text></Table.Td></Table.Tr>}
+        </Table.Tbody>
+      </Table></ScrollArea>
+      <Modal opened={revert !== null || all} onClose={() => { setRevert(null); setAll(false) }} title={all ? t('resetAll') : t('undoThis')} closeButtonProps={{ 'aria-label': t('close') }}>
+        <Stack>
+          <Text size="sm">{all ? t('resetAllText') : t('revertText', { revision: Number(revert?.revision ?? 1) - 1 })}</Text>
+          <Problem error={error} />
+          <Group justify="flex-end"><Button variant="default" onClick={() => { setRevert(null); setAll(false) }} data-autofocus>{t('cancel')}</Button><Button color="red" name="confirm-revert" onClick={() => void go(all ? { reset: true } : { revertTo: String(Number(revert!.revision) - 1) })}>{all ? t('resetAll') : t('undoThis')}</Button></Group>
+        </Stack>
+      </Modal>
+    </Stack>
+  )
+}
+
