@@ -105,12 +105,6 @@ func (p *page) click(css string) {
 	p.wait(fmt.Sprintf("(e => e && !e.disabled && !e.hasAttribute('data-disabled') && (e.click(), true))(document.querySelector(%s))", quote(css)))
 }
 
-// clickText clicks the button or link inside of scope whose text is given.
-func (p *page) clickText(scope, text string) {
-	p.t.Helper()
-	p.wait(fmt.Sprintf("(e => e && !e.disabled && (e.click(), true))([...document.querySelectorAll(%s)].find(e => e.innerText.trim() === %s))", quote(scope), quote(text)))
-}
-
 // fill gives an input a value as typing does.
 func (p *page) fill(css, value string) {
 	p.t.Helper()
