@@ -59,27 +59,32 @@ final class FunctionProxy implements InvocationHandler {
         if (owner.gone()) {
             throw new IllegalStateException("the plugin with the function is gone");
         }
-        In in = objects.callFunction(owner, function, method.getName(), args == null ? List.of() : Arrays.asList(args));
-        int outcome = in.u8();
-        if (outcome == 0) {
-            return result(method, in);
-        }
-        if (outcome == ABSENT) {
-            if (method.isDefault()) {
-                return InvocationHandler.invokeDefault(proxy, method, args);
+        long call = owner.begin();
+        try {
+            In in = objects.callFunction(owner, function, method.getName(), args == null ? List.of() : Arrays.asList(args));
+            int outcome = in.u8();
+            if (outcome == 0) {
+                return result(method, in);
             }
-            throw new UnsupportedOperationException("the plugin's object for " + method.getDeclaringClass().getTypeName() + " has no function " + method.getName());
+            if (outcome == ABSENT) {
+                if (method.isDefault()) {
+                    return InvocationHandler.invokeDefault(proxy, method, args);
+                }
+                throw new UnsupportedOperationException("the plugin's object for " + method.getDeclaringClass().getTypeName() + " has no function " + method.getName());
+            }
+            Object thrown = Values.read(in, owner);
+            String message = in.string();
+            String stack = in.string();
+            if (thrown instanceof Throwable t) {
+                throw declared(method, t) ? t : new FunctionException(message, stack, t);
+            }
+            if (thrown instanceof Conversions.FunctionValue f) {
+                throw new FunctionException(message, stack, owner, f.number());
+            }
+            throw new FunctionException(message, stack, null);
+        } finally {
+            owner.end(call);
         }
-        Object thrown = Values.read(in, owner);
-        String message = in.string();
-        String stack = in.string();
-        if (thrown instanceof Throwable t) {
-            throw declared(method, t) ? t : new FunctionException(message, stack, t);
-        }
-        if (thrown instanceof Conversions.FunctionValue f) {
-            throw new FunctionException(message, stack, owner, f.number());
-        }
-        throw new FunctionException(message, stack, null);
     }
 
     private static boolean declared(Method method, Throwable t) {

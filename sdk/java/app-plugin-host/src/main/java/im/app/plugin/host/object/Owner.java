@@ -5,10 +5,12 @@ package im.app.plugin.host.object;
 import im.app.plugin.host.RefusedException;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -32,7 +34,17 @@ final class Owner {
     private final Map<Integer, Object> handles = new ConcurrentHashMap<>();
     private final Set<ProxyReference> proxies = ConcurrentHashMap.newKeySet();
     private final ReferenceQueue<Object> collected = new ReferenceQueue<>();
+    /** The calls of functions that have not read their answers, by the order in which they began. */
+    private final TreeSet<Long> calls = new TreeSet<>();
+    private final ArrayDeque<Release> releases = new ArrayDeque<>();
+    private long begun;
     private volatile boolean gone;
+
+    /**
+     * A release of a handle, and the last call of a function that had begun when it came. The answer of a call that
+     * was running then may name the handle, and be read only after the release was handled.
+     */
+    private record Release(int handle, long call) {}
 
     Owner(int number) {
         this.number = number;
@@ -52,8 +64,29 @@ final class Owner {
         return o;
     }
 
-    void release(int handle) {
-        handles.remove(handle);
+    synchronized void release(int handle) {
+        releases.add(new Release(handle, begun));
+        forget();
+    }
+
+    /** Begins a call of a function. The caller must pass the result to {@link #end}. */
+    synchronized long begin() {
+        calls.add(++begun);
+        return begun;
+    }
+
+    /** Ends a call of a function, whose answer has been read. */
+    synchronized void end(long call) {
+        calls.remove(call);
+        forget();
+    }
+
+    /** Drops the released handles that no answer can name any more. */
+    private void forget() {
+        for (Release r = releases.peek(); r != null && (calls.isEmpty() || calls.first() > r.call); r = releases.peek()) {
+            handles.remove(r.handle);
+            releases.remove();
+        }
     }
 
     int size() {
