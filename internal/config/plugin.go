@@ -20,15 +20,15 @@ type Plugin struct {
 
 // ExtensionPoints has the settings of each extension point.
 type ExtensionPoints struct {
-	AdminActionHandler             ExtensionPoint `doc:"Sees what administrators do."`
+	AdminActionHandler             ExtensionPoint `doc:"Observes the requests of administrators."`
 	UserAuthenticator              ExtensionPoint `doc:"Decides who may log in."`
 	UserOnlineStatusChangeHandler  ExtensionPoint `doc:"Sees sessions begin and end."`
 	NotificationHandler            ExtensionPoint `doc:"Sees what is sent to users."`
-	ClientRequestHandler           ExtensionPoint `doc:"Changes, answers or refuses requests of clients."`
+	ClientRequestHandler           ExtensionPoint `doc:"Changes, answers or rejects client requests."`
 	RequestHandlerResultHandler    ExtensionPoint `doc:"Changes who is told of a request."`
 	ExpiredMessageDeletionNotifier ExtensionPoint `doc:"Sees messages before they are deleted."`
-	StorageServiceProvider         ExtensionPoint `doc:"Keeps pictures and attachments."`
-	ConferenceServiceProvider      ExtensionPoint `doc:"Holds meetings."`
+	StorageServiceProvider         ExtensionPoint `doc:"Stores pictures and attachments."`
+	ConferenceServiceProvider      ExtensionPoint `doc:"Hosts meetings."`
 }
 
 // ExtensionPoint has the settings of one extension point.

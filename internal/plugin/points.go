@@ -55,55 +55,55 @@ func point(p Point) *Point {
 var (
 	AdminActionHandler = point(Point{
 		Name: "AdminActionHandler", Package: commonPackage, Roles: []role.Role{role.Gateway, role.Service},
-		Doc:      "Sees what administrators do.",
+		Doc:      "Observes the requests of administrators.",
 		Methods:  []*Method{HandleAdminAction},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.AdminActionHandler },
 	})
 	UserAuthenticator = point(Point{
 		Name: "UserAuthenticator", Package: gatewayPackage, Roles: []role.Role{role.Gateway},
-		Doc:      "Decides who may log in, before the way of authentication that is configured.",
+		Doc:      "Authenticates users before the configured authentication mechanism does.",
 		Methods:  []*Method{Authenticate},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.UserAuthenticator },
 	})
 	UserOnlineStatusChangeHandler = point(Point{
 		Name: "UserOnlineStatusChangeHandler", Package: gatewayPackage, Roles: []role.Role{role.Gateway},
-		Doc:      "Sees sessions begin and end on this gateway.",
+		Doc:      "Observes sessions that are opened and closed on this gateway.",
 		Methods:  []*Method{GoOnline, GoOffline},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.UserOnlineStatusChangeHandler },
 	})
 	NotificationHandler = point(Point{
 		Name: "NotificationHandler", Package: gatewayPackage, Roles: []role.Role{role.Gateway},
-		Doc:      "Sees what this gateway sends to users.",
+		Doc:      "Observes the notifications that this gateway sends to users.",
 		Methods:  []*Method{HandleNotification},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.NotificationHandler },
 	})
 	ClientRequestHandler = point(Point{
 		Name: "ClientRequestHandler", Package: servicePackage, Roles: []role.Role{role.Service},
-		Doc:      "Changes, answers or refuses requests of clients.",
+		Doc:      "Changes, answers or rejects client requests.",
 		Methods:  []*Method{TransformRequest, HandleRequest},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.ClientRequestHandler },
 	})
 	RequestHandlerResultHandler = point(Point{
 		Name: "RequestHandlerResultHandler", Package: servicePackage, Roles: []role.Role{role.Service},
-		Doc:      "Changes who is told of a request that succeeded, and sees who could not be told.",
+		Doc:      "Changes the notifications of a successful request, and learns which recipients are offline.",
 		Methods:  []*Method{BeforeNotify, AfterNotify},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.RequestHandlerResultHandler },
 	})
 	ExpiredMessageDeletionNotifier = point(Point{
 		Name: "ExpiredMessageDeletionNotifier", Package: servicePackage, Roles: []role.Role{role.Service},
-		Doc:      "Sees the messages that are about to be deleted because they are too old, and may keep some. Only the leader calls it.",
+		Doc:      "Selects which expired messages are deleted. Only the leader node calls it.",
 		Methods:  []*Method{MessagesToDelete},
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.ExpiredMessageDeletionNotifier },
 	})
 	StorageServiceProvider = point(Point{
 		Name: "StorageServiceProvider", Package: servicePackage, Roles: []role.Role{role.Service}, Singleton: true,
-		Doc:      "Keeps pictures and attachments.",
+		Doc:      "Stores pictures and attachments.",
 		Methods:  storageMethods,
 		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.StorageServiceProvider },
 	})
 	ConferenceServiceProvider = point(Point{
 		Name: "ConferenceServiceProvider", Package: servicePackage, Roles: []role.Role{role.Service}, Singleton: true,
-		Doc:       "Holds meetings.",
+		Doc:       "Hosts meetings.",
 		Methods:   []*Method{CreateMeeting, CancelMeeting, CountActiveMeetings, AcceptMeetingInvitation},
 		Listeners: []*Listener{MeetingEnded},
 		settings:  func(s config.ExtensionPoints) config.ExtensionPoint { return s.ConferenceServiceProvider },
@@ -137,62 +137,62 @@ func FindPoint(name string) (*Point, bool) {
 // The methods of the extension points.
 var (
 	HandleAdminAction = method[Void](Simultaneous, Ignore, "handleAdminAction",
-		"Called after every request of an administrator, also after those that were refused.",
-		param[*AdminAction]("adminAction", "What was done, by whom, and how it ended."))
+		"Called after every request of an administrator, including rejected ones.",
+		param[*AdminAction]("adminAction", "The action, who requested it, and its result."))
 
 	Authenticate = method[bool](FirstAnswer, Refuse, "authenticate",
-		"Called when a client logs in. True lets it in, false refuses it, nothing leaves the decision to the next extension and at last to the server.",
-		param[*UserLoginInfo]("userLoginInfo", "What the client says."))
+		"Called when a client logs in. Returns true to accept the login, false to reject it; null leaves the decision to the next extension and, after the last one, to the server.",
+		param[*UserLoginInfo]("userLoginInfo", "The credentials and the device of the client."))
 
-	GoOnline = method[Void](Simultaneous, Ignore, "goOnline", "Called when a session was opened.",
-		param[*UserSessions]("userSessions", "The sessions of the user on this gateway, the new one included."),
+	GoOnline = method[Void](Simultaneous, Ignore, "goOnline", "Called after a session is opened.",
+		param[*UserSessions]("userSessions", "The sessions of the user on this gateway, including the new one."),
 		param[*UserSession]("userSession", "The new session."))
-	GoOffline = method[Void](Simultaneous, Ignore, "goOffline", "Called when a session was closed. The user has left this gateway if no session is left.",
-		param[*UserSessions]("userSessions", "The sessions of the user that are left on this gateway."),
-		param[*CloseReason]("closeReason", "Why the session ended."))
+	GoOffline = method[Void](Simultaneous, Ignore, "goOffline", "Called after a session is closed. If no session remains, the user is no longer connected to this gateway.",
+		param[*UserSessions]("userSessions", "The remaining sessions of the user on this gateway."),
+		param[*CloseReason]("closeReason", "Why the session was closed."))
 
-	HandleNotification = method[Void](Simultaneous, Ignore, "handle", "Called when a notification was written to the sessions of its recipients.",
-		param[*wire.AppNotification]("notification", "What was sent."),
-		param[[]int64]("recipientIds", "For whom this gateway got it."),
-		param[[]int64]("offlineRecipientIds", "Who of them could not be reached here."))
+	HandleNotification = method[Void](Simultaneous, Ignore, "handle", "Called after a notification is written to the sessions of its recipients.",
+		param[*wire.AppNotification]("notification", "The notification."),
+		param[[]int64]("recipientIds", "The recipients for whom this gateway received the notification."),
+		param[[]int64]("offlineRecipientIds", "The recipients who could not be reached on this gateway."))
 
 	TransformRequest = method[*ClientRequest](Pipeline, Refuse, "transform",
-		"Called before a request is looked at. The answer replaces the request; nothing leaves it as it is.",
+		"Called before a request is handled. Returns the replacement; null leaves the request unchanged.",
 		param[*ClientRequest]("clientRequest", "The request."))
 	HandleRequest = method[*RequestHandlerResult](FirstAnswer, Refuse, "handle",
-		"Called instead of the server's own handling of a request, if it answers.",
+		"Called before the server handles a request. Returns the result to send instead; null leaves the request to the next extension and, after the last one, to the server.",
 		param[*ClientRequest]("clientRequest", "The request."))
 
 	BeforeNotify = method[*RequestHandlerResult](Pipeline, Ignore, "beforeNotify",
-		"Called before others are told of a request that succeeded. The notifications of the answer replace those of the result; nothing leaves them as they are.",
+		"Called before the notifications of a successful request are sent. The notifications in the returned result replace those of the request; null leaves them unchanged.",
 		param[*RequestHandlerResult]("result", "The result of the request."),
-		param[int64]("requesterId", "Who made the request."),
-		param[wire.DeviceType]("requesterDevice", "On which kind of device."))
+		param[int64]("requesterId", "The user who made the request."),
+		param[wire.DeviceType]("requesterDevice", "The type of the device of the requester."))
 	AfterNotify = method[*RequestHandlerResult](Pipeline, Ignore, "afterNotify",
-		"Called after others were told, once for each notification. The answer goes to the next extension and nowhere else.",
+		"Called after each notification is sent. The returned result is passed to the next extension only; null passes the result unchanged.",
 		param[*RequestHandlerResult]("result", "The result of the request, with this notification."),
-		param[int64]("requesterId", "Who made the request."),
-		param[wire.DeviceType]("requesterDevice", "On which kind of device."),
-		param[[]int64]("offlineRecipientIds", "The recipients who are online nowhere."))
+		param[int64]("requesterId", "The user who made the request."),
+		param[wire.DeviceType]("requesterDevice", "The type of the device of the requester."),
+		param[[]int64]("offlineRecipientIds", "The recipients who have no session in the cluster."))
 
 	MessagesToDelete = method[[]Message](Pipeline, Refuse, "getMessagesToDelete",
-		"Called with messages that are kept no longer, in parts. Those in the answer are deleted; an empty list keeps all.",
-		param[[]Message]("messages", "Messages that are about to be deleted."))
+		"Called with expired messages, in batches. Returns the messages to delete; null deletes all of them, an empty list none.",
+		param[[]Message]("messages", "The messages that are about to be deleted."))
 
 	CreateMeeting = method[*MeetingAccess](Only, Refuse, "createMeeting",
-		"Called when somebody creates a meeting that begins at once. It is there for others when this has succeeded. The answer lets its creator in; nothing is allowed. A meeting that begins later is announced by nothing but the first acceptMeetingInvitation.",
-		param[int64]("requesterId", "Who creates it."),
+		"Called when a user creates a meeting that starts immediately. Other users can see the meeting after the call succeeds. Returns what the creator needs to enter the meeting, or null if nothing is needed. For a meeting that starts later, the first call is acceptMeetingInvitation.",
+		param[int64]("requesterId", "The user who creates the meeting."),
 		param[*Meeting]("meeting", "The meeting."),
-		param[*CreateMeetingOptions]("options", "Its limits."))
+		param[*CreateMeetingOptions]("options", "The limits of the meeting."))
 	CancelMeeting = method[Void](Only, Refuse, "cancelMeeting",
-		"Called when the creator cancels a meeting, which may not have begun. It is cancelled when this has succeeded. It may be called more than once for a meeting.",
-		param[int64]("requesterId", "Who cancels it."),
+		"Called when the creator cancels a meeting, which may not have started yet. The meeting is cancelled after the call succeeds. May be called more than once for a meeting.",
+		param[int64]("requesterId", "The user who cancels the meeting."),
 		param[int64]("meetingId", "The meeting."))
 	CountActiveMeetings = method[int32](Only, Refuse, "countActiveMeetingsByUserId",
-		"Called before a meeting is created, if users may have only so many at a time. The answer is how many of the user's are under way; with nothing there is no limit.",
-		param[int64]("userId", "Who wants to create one."))
+		"Called before a meeting is created, if the number of active meetings per user is limited. Returns the number of active meetings of the user; null means no limit.",
+		param[int64]("userId", "The user who wants to create a meeting."))
 	AcceptMeetingInvitation = method[*MeetingAccess](Only, Refuse, "acceptMeetingInvitation",
-		"Called when somebody who may enter a meeting does so, its creator included. The answer is what the client gets to enter it.",
-		param[int64]("requesterId", "Who enters."),
+		"Called when a user, including the creator, enters a meeting. Returns what the client needs to enter it.",
+		param[int64]("requesterId", "The user who enters the meeting."),
 		param[int64]("meetingId", "The meeting."))
 )

@@ -26,80 +26,80 @@ type ExtensionPointName =
   | 'im.app.service.infra.plugin.extension.ConferenceServiceProvider';
 
 /**
- * Sees what administrators do.
+ * Observes the requests of administrators.
  * Called on: GATEWAY, SERVICE.
  */
 interface AdminActionHandler {
   /**
-   * Called after every request of an administrator, also after those that were refused.
-   * @param adminAction What was done, by whom, and how it ended.
+   * Called after every request of an administrator, including rejected ones.
+   * @param adminAction The action, who requested it, and its result.
    * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
    */
   handleAdminAction?(adminAction: AdminAction): Answer<void>;
 }
 
 /**
- * Decides who may log in, before the way of authentication that is configured.
+ * Authenticates users before the configured authentication mechanism does.
  * Called on: GATEWAY.
  */
 interface UserAuthenticator {
   /**
-   * Called when a client logs in. True lets it in, false refuses it, nothing leaves the decision to the next extension and at last to the server.
-   * @param userLoginInfo What the client says.
+   * Called when a client logs in. Returns true to accept the login, false to reject it; null leaves the decision to the next extension and, after the last one, to the server.
+   * @param userLoginInfo The credentials and the device of the client.
    * @remarks Extensions are asked one after another until one answers. A failure refuses what was asked for.
    */
   authenticate?(userLoginInfo: UserLoginInfo): Answer<boolean>;
 }
 
 /**
- * Sees sessions begin and end on this gateway.
+ * Observes sessions that are opened and closed on this gateway.
  * Called on: GATEWAY.
  */
 interface UserOnlineStatusChangeHandler {
   /**
-   * Called when a session was opened.
-   * @param userSessions The sessions of the user on this gateway, the new one included.
+   * Called after a session is opened.
+   * @param userSessions The sessions of the user on this gateway, including the new one.
    * @param userSession The new session.
    * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
    */
   goOnline?(userSessions: UserSessions, userSession: UserSession): Answer<void>;
   /**
-   * Called when a session was closed. The user has left this gateway if no session is left.
-   * @param userSessions The sessions of the user that are left on this gateway.
-   * @param closeReason Why the session ended.
+   * Called after a session is closed. If no session remains, the user is no longer connected to this gateway.
+   * @param userSessions The remaining sessions of the user on this gateway.
+   * @param closeReason Why the session was closed.
    * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
    */
   goOffline?(userSessions: UserSessions, closeReason: CloseReason): Answer<void>;
 }
 
 /**
- * Sees what this gateway sends to users.
+ * Observes the notifications that this gateway sends to users.
  * Called on: GATEWAY.
  */
 interface NotificationHandler {
   /**
-   * Called when a notification was written to the sessions of its recipients.
-   * @param notification What was sent.
-   * @param recipientIds For whom this gateway got it.
-   * @param offlineRecipientIds Who of them could not be reached here.
+   * Called after a notification is written to the sessions of its recipients.
+   * @param notification The notification.
+   * @param recipientIds The recipients for whom this gateway received the notification.
+   * @param offlineRecipientIds The recipients who could not be reached on this gateway.
    * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
    */
   handle?(notification: wire.AppNotification, recipientIds: Int64[], offlineRecipientIds: Int64[]): Answer<void>;
 }
 
 /**
- * Changes, answers or refuses requests of clients.
+ * Changes, answers or rejects client requests.
  * Called on: SERVICE.
  */
 interface ClientRequestHandler {
   /**
-   * Called before a request is looked at. The answer replaces the request; nothing leaves it as it is.
+   * Called before a request is handled. Returns the replacement; null leaves the request unchanged.
    * @param clientRequest The request.
    * @remarks Extensions are called one after another; each gets what the one before it answered. A failure refuses what was asked for.
    */
   transform?(clientRequest: ClientRequest): Answer<ClientRequest>;
   /**
-   * Called instead of the server's own handling of a request, if it answers.
+   * Called before the server handles a request. Returns the result to send instead; null leaves the request to the next extension and, after the last one, to the server.
    * @param clientRequest The request.
    * @remarks Extensions are asked one after another until one answers. A failure refuses what was asked for.
    */
@@ -107,44 +107,44 @@ interface ClientRequestHandler {
 }
 
 /**
- * Changes who is told of a request that succeeded, and sees who could not be told.
+ * Changes the notifications of a successful request, and learns which recipients are offline.
  * Called on: SERVICE.
  */
 interface RequestHandlerResultHandler {
   /**
-   * Called before others are told of a request that succeeded. The notifications of the answer replace those of the result; nothing leaves them as they are.
+   * Called before the notifications of a successful request are sent. The notifications in the returned result replace those of the request; null leaves them unchanged.
    * @param result The result of the request.
-   * @param requesterId Who made the request.
-   * @param requesterDevice On which kind of device.
+   * @param requesterId The user who made the request.
+   * @param requesterDevice The type of the device of the requester.
    * @remarks Extensions are called one after another; each gets what the one before it answered. A failure is logged and counted; the server goes on without the extension.
    */
   beforeNotify?(result: RequestHandlerResult, requesterId: Int64, requesterDevice: wire.DeviceType): Answer<RequestHandlerResult>;
   /**
-   * Called after others were told, once for each notification. The answer goes to the next extension and nowhere else.
+   * Called after each notification is sent. The returned result is passed to the next extension only; null passes the result unchanged.
    * @param result The result of the request, with this notification.
-   * @param requesterId Who made the request.
-   * @param requesterDevice On which kind of device.
-   * @param offlineRecipientIds The recipients who are online nowhere.
+   * @param requesterId The user who made the request.
+   * @param requesterDevice The type of the device of the requester.
+   * @param offlineRecipientIds The recipients who have no session in the cluster.
    * @remarks Extensions are called one after another; each gets what the one before it answered. A failure is logged and counted; the server goes on without the extension.
    */
   afterNotify?(result: RequestHandlerResult, requesterId: Int64, requesterDevice: wire.DeviceType, offlineRecipientIds: Int64[]): Answer<RequestHandlerResult>;
 }
 
 /**
- * Sees the messages that are about to be deleted because they are too old, and may keep some. Only the leader calls it.
+ * Selects which expired messages are deleted. Only the leader node calls it.
  * Called on: SERVICE.
  */
 interface ExpiredMessageDeletionNotifier {
   /**
-   * Called with messages that are kept no longer, in parts. Those in the answer are deleted; an empty list keeps all.
-   * @param messages Messages that are about to be deleted.
+   * Called with expired messages, in batches. Returns the messages to delete; null deletes all of them, an empty list none.
+   * @param messages The messages that are about to be deleted.
    * @remarks Extensions are called one after another; each gets what the one before it answered. A failure refuses what was asked for.
    */
   getMessagesToDelete?(messages: Message[]): Answer<Message[]>;
 }
 
 /**
- * Keeps pictures and attachments.
+ * Stores pictures and attachments.
  * Called on: SERVICE. Only one plugin may implement it.
  */
 interface StorageServiceProvider {
@@ -309,34 +309,34 @@ interface StorageServiceProvider {
 }
 
 /**
- * Holds meetings.
+ * Hosts meetings.
  * Called on: SERVICE. Only one plugin may implement it.
  */
 interface ConferenceServiceProvider {
   /**
-   * Called when somebody creates a meeting that begins at once. It is there for others when this has succeeded. The answer lets its creator in; nothing is allowed. A meeting that begins later is announced by nothing but the first acceptMeetingInvitation.
-   * @param requesterId Who creates it.
+   * Called when a user creates a meeting that starts immediately. Other users can see the meeting after the call succeeds. Returns what the creator needs to enter the meeting, or null if nothing is needed. For a meeting that starts later, the first call is acceptMeetingInvitation.
+   * @param requesterId The user who creates the meeting.
    * @param meeting The meeting.
-   * @param options Its limits.
+   * @param options The limits of the meeting.
    * @remarks There is at most one extension. A failure refuses what was asked for.
    */
   createMeeting?(requesterId: Int64, meeting: Meeting, options: CreateMeetingOptions): Answer<MeetingAccess>;
   /**
-   * Called when the creator cancels a meeting, which may not have begun. It is cancelled when this has succeeded. It may be called more than once for a meeting.
-   * @param requesterId Who cancels it.
+   * Called when the creator cancels a meeting, which may not have started yet. The meeting is cancelled after the call succeeds. May be called more than once for a meeting.
+   * @param requesterId The user who cancels the meeting.
    * @param meetingId The meeting.
    * @remarks There is at most one extension. A failure refuses what was asked for.
    */
   cancelMeeting?(requesterId: Int64, meetingId: Int64): Answer<void>;
   /**
-   * Called before a meeting is created, if users may have only so many at a time. The answer is how many of the user's are under way; with nothing there is no limit.
-   * @param userId Who wants to create one.
+   * Called before a meeting is created, if the number of active meetings per user is limited. Returns the number of active meetings of the user; null means no limit.
+   * @param userId The user who wants to create a meeting.
    * @remarks There is at most one extension. A failure refuses what was asked for.
    */
   countActiveMeetingsByUserId?(userId: Int64): Answer<number>;
   /**
-   * Called when somebody who may enter a meeting does so, its creator included. The answer is what the client gets to enter it.
-   * @param requesterId Who enters.
+   * Called when a user, including the creator, enters a meeting. Returns what the client needs to enter it.
+   * @param requesterId The user who enters the meeting.
    * @param meetingId The meeting.
    * @remarks There is at most one extension. A failure refuses what was asked for.
    */

@@ -10,16 +10,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Sees what this gateway sends to users.
+ * Observes the notifications that this gateway sends to users.
  * <p>Called on: GATEWAY. A method that an extension does not override is not called.
  */
 public interface NotificationHandler extends ExtensionPoint {
     /**
-     * Called when a notification was written to the sessions of its recipients.
+     * Called after a notification is written to the sessions of its recipients.
      * <p>Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
-     * @param notification What was sent.
-     * @param recipientIds For whom this gateway got it.
-     * @param offlineRecipientIds Who of them could not be reached here.
+     * @param notification The notification.
+     * @param recipientIds The recipients for whom this gateway received the notification.
+     * @param offlineRecipientIds The recipients who could not be reached on this gateway.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
     default void handle(AppNotification notification, List<Long> recipientIds, List<Long> offlineRecipientIds) throws Exception {
@@ -27,9 +27,9 @@ public interface NotificationHandler extends ExtensionPoint {
 
     /**
      * The same as {@link #handle}, for answers that come later. An extension overrides one of the two.
-     * @param notification What was sent.
-     * @param recipientIds For whom this gateway got it.
-     * @param offlineRecipientIds Who of them could not be reached here.
+     * @param notification The notification.
+     * @param recipientIds The recipients for whom this gateway received the notification.
+     * @param offlineRecipientIds The recipients who could not be reached on this gateway.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */

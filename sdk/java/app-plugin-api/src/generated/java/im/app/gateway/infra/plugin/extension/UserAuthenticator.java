@@ -9,14 +9,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Decides who may log in, before the way of authentication that is configured.
+ * Authenticates users before the configured authentication mechanism does.
  * <p>Called on: GATEWAY. A method that an extension does not override is not called.
  */
 public interface UserAuthenticator extends ExtensionPoint {
     /**
-     * Called when a client logs in. True lets it in, false refuses it, nothing leaves the decision to the next extension and at last to the server.
+     * Called when a client logs in. Returns true to accept the login, false to reject it; null leaves the decision to the next extension and, after the last one, to the server.
      * <p>Extensions are asked one after another until one answers. A failure refuses what was asked for.
-     * @param userLoginInfo What the client says.
+     * @param userLoginInfo The credentials and the device of the client.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
@@ -26,7 +26,7 @@ public interface UserAuthenticator extends ExtensionPoint {
 
     /**
      * The same as {@link #authenticate}, for answers that come later. An extension overrides one of the two.
-     * @param userLoginInfo What the client says.
+     * @param userLoginInfo The credentials and the device of the client.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */

@@ -11,14 +11,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Sees sessions begin and end on this gateway.
+ * Observes sessions that are opened and closed on this gateway.
  * <p>Called on: GATEWAY. A method that an extension does not override is not called.
  */
 public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
     /**
-     * Called when a session was opened.
+     * Called after a session is opened.
      * <p>Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
-     * @param userSessions The sessions of the user on this gateway, the new one included.
+     * @param userSessions The sessions of the user on this gateway, including the new one.
      * @param userSession The new session.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
@@ -27,7 +27,7 @@ public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
 
     /**
      * The same as {@link #goOnline}, for answers that come later. An extension overrides one of the two.
-     * @param userSessions The sessions of the user on this gateway, the new one included.
+     * @param userSessions The sessions of the user on this gateway, including the new one.
      * @param userSession The new session.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
@@ -38,10 +38,10 @@ public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
     }
 
     /**
-     * Called when a session was closed. The user has left this gateway if no session is left.
+     * Called after a session is closed. If no session remains, the user is no longer connected to this gateway.
      * <p>Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
-     * @param userSessions The sessions of the user that are left on this gateway.
-     * @param closeReason Why the session ended.
+     * @param userSessions The remaining sessions of the user on this gateway.
+     * @param closeReason Why the session was closed.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
     default void goOffline(UserSessions userSessions, CloseReason closeReason) throws Exception {
@@ -49,8 +49,8 @@ public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
 
     /**
      * The same as {@link #goOffline}, for answers that come later. An extension overrides one of the two.
-     * @param userSessions The sessions of the user that are left on this gateway.
-     * @param closeReason Why the session ended.
+     * @param userSessions The remaining sessions of the user on this gateway.
+     * @param closeReason Why the session was closed.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */

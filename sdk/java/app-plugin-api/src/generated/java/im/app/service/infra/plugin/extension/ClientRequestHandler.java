@@ -10,12 +10,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Changes, answers or refuses requests of clients.
+ * Changes, answers or rejects client requests.
  * <p>Called on: SERVICE. A method that an extension does not override is not called.
  */
 public interface ClientRequestHandler extends ExtensionPoint {
     /**
-     * Called before a request is looked at. The answer replaces the request; nothing leaves it as it is.
+     * Called before a request is handled. Returns the replacement; null leaves the request unchanged.
      * <p>Extensions are called one after another; each gets what the one before it answered. A failure refuses what was asked for.
      * @param clientRequest The request.
      * @return the answer, or null for nothing
@@ -36,7 +36,7 @@ public interface ClientRequestHandler extends ExtensionPoint {
     }
 
     /**
-     * Called instead of the server's own handling of a request, if it answers.
+     * Called before the server handles a request. Returns the result to send instead; null leaves the request to the next extension and, after the last one, to the server.
      * <p>Extensions are asked one after another until one answers. A failure refuses what was asked for.
      * @param clientRequest The request.
      * @return the answer, or null for nothing

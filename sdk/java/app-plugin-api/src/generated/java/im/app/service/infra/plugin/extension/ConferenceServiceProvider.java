@@ -11,16 +11,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Holds meetings.
+ * Hosts meetings.
  * <p>Called on: SERVICE. Only one plugin may implement it. A method that an extension does not override is not called.
  */
 public interface ConferenceServiceProvider extends ExtensionPoint {
     /**
-     * Called when somebody creates a meeting that begins at once. It is there for others when this has succeeded. The answer lets its creator in; nothing is allowed. A meeting that begins later is announced by nothing but the first acceptMeetingInvitation.
+     * Called when a user creates a meeting that starts immediately. Other users can see the meeting after the call succeeds. Returns what the creator needs to enter the meeting, or null if nothing is needed. For a meeting that starts later, the first call is acceptMeetingInvitation.
      * <p>There is at most one extension. A failure refuses what was asked for.
-     * @param requesterId Who creates it.
+     * @param requesterId The user who creates the meeting.
      * @param meeting The meeting.
-     * @param options Its limits.
+     * @param options The limits of the meeting.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
@@ -30,9 +30,9 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
 
     /**
      * The same as {@link #createMeeting}, for answers that come later. An extension overrides one of the two.
-     * @param requesterId Who creates it.
+     * @param requesterId The user who creates the meeting.
      * @param meeting The meeting.
-     * @param options Its limits.
+     * @param options The limits of the meeting.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
@@ -41,9 +41,9 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
     }
 
     /**
-     * Called when the creator cancels a meeting, which may not have begun. It is cancelled when this has succeeded. It may be called more than once for a meeting.
+     * Called when the creator cancels a meeting, which may not have started yet. The meeting is cancelled after the call succeeds. May be called more than once for a meeting.
      * <p>There is at most one extension. A failure refuses what was asked for.
-     * @param requesterId Who cancels it.
+     * @param requesterId The user who cancels the meeting.
      * @param meetingId The meeting.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
@@ -52,7 +52,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
 
     /**
      * The same as {@link #cancelMeeting}, for answers that come later. An extension overrides one of the two.
-     * @param requesterId Who cancels it.
+     * @param requesterId The user who cancels the meeting.
      * @param meetingId The meeting.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
@@ -63,9 +63,9 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
     }
 
     /**
-     * Called before a meeting is created, if users may have only so many at a time. The answer is how many of the user's are under way; with nothing there is no limit.
+     * Called before a meeting is created, if the number of active meetings per user is limited. Returns the number of active meetings of the user; null means no limit.
      * <p>There is at most one extension. A failure refuses what was asked for.
-     * @param userId Who wants to create one.
+     * @param userId The user who wants to create a meeting.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
@@ -75,7 +75,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
 
     /**
      * The same as {@link #countActiveMeetingsByUserId}, for answers that come later. An extension overrides one of the two.
-     * @param userId Who wants to create one.
+     * @param userId The user who wants to create a meeting.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
@@ -84,9 +84,9 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
     }
 
     /**
-     * Called when somebody who may enter a meeting does so, its creator included. The answer is what the client gets to enter it.
+     * Called when a user, including the creator, enters a meeting. Returns what the client needs to enter it.
      * <p>There is at most one extension. A failure refuses what was asked for.
-     * @param requesterId Who enters.
+     * @param requesterId The user who enters the meeting.
      * @param meetingId The meeting.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
@@ -97,7 +97,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
 
     /**
      * The same as {@link #acceptMeetingInvitation}, for answers that come later. An extension overrides one of the two.
-     * @param requesterId Who enters.
+     * @param requesterId The user who enters the meeting.
      * @param meetingId The meeting.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code

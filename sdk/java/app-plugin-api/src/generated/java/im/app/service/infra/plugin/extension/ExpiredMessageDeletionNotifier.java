@@ -10,14 +10,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Sees the messages that are about to be deleted because they are too old, and may keep some. Only the leader calls it.
+ * Selects which expired messages are deleted. Only the leader node calls it.
  * <p>Called on: SERVICE. A method that an extension does not override is not called.
  */
 public interface ExpiredMessageDeletionNotifier extends ExtensionPoint {
     /**
-     * Called with messages that are kept no longer, in parts. Those in the answer are deleted; an empty list keeps all.
+     * Called with expired messages, in batches. Returns the messages to delete; null deletes all of them, an empty list none.
      * <p>Extensions are called one after another; each gets what the one before it answered. A failure refuses what was asked for.
-     * @param messages Messages that are about to be deleted.
+     * @param messages The messages that are about to be deleted.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
@@ -27,7 +27,7 @@ public interface ExpiredMessageDeletionNotifier extends ExtensionPoint {
 
     /**
      * The same as {@link #getMessagesToDelete}, for answers that come later. An extension overrides one of the two.
-     * @param messages Messages that are about to be deleted.
+     * @param messages The messages that are about to be deleted.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */

@@ -11,16 +11,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Changes who is told of a request that succeeded, and sees who could not be told.
+ * Changes the notifications of a successful request, and learns which recipients are offline.
  * <p>Called on: SERVICE. A method that an extension does not override is not called.
  */
 public interface RequestHandlerResultHandler extends ExtensionPoint {
     /**
-     * Called before others are told of a request that succeeded. The notifications of the answer replace those of the result; nothing leaves them as they are.
+     * Called before the notifications of a successful request are sent. The notifications in the returned result replace those of the request; null leaves them unchanged.
      * <p>Extensions are called one after another; each gets what the one before it answered. A failure is logged and counted; the server goes on without the extension.
      * @param result The result of the request.
-     * @param requesterId Who made the request.
-     * @param requesterDevice On which kind of device.
+     * @param requesterId The user who made the request.
+     * @param requesterDevice The type of the device of the requester.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
@@ -31,8 +31,8 @@ public interface RequestHandlerResultHandler extends ExtensionPoint {
     /**
      * The same as {@link #beforeNotify}, for answers that come later. An extension overrides one of the two.
      * @param result The result of the request.
-     * @param requesterId Who made the request.
-     * @param requesterDevice On which kind of device.
+     * @param requesterId The user who made the request.
+     * @param requesterDevice The type of the device of the requester.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
@@ -41,12 +41,12 @@ public interface RequestHandlerResultHandler extends ExtensionPoint {
     }
 
     /**
-     * Called after others were told, once for each notification. The answer goes to the next extension and nowhere else.
+     * Called after each notification is sent. The returned result is passed to the next extension only; null passes the result unchanged.
      * <p>Extensions are called one after another; each gets what the one before it answered. A failure is logged and counted; the server goes on without the extension.
      * @param result The result of the request, with this notification.
-     * @param requesterId Who made the request.
-     * @param requesterDevice On which kind of device.
-     * @param offlineRecipientIds The recipients who are online nowhere.
+     * @param requesterId The user who made the request.
+     * @param requesterDevice The type of the device of the requester.
+     * @param offlineRecipientIds The recipients who have no session in the cluster.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
@@ -57,9 +57,9 @@ public interface RequestHandlerResultHandler extends ExtensionPoint {
     /**
      * The same as {@link #afterNotify}, for answers that come later. An extension overrides one of the two.
      * @param result The result of the request, with this notification.
-     * @param requesterId Who made the request.
-     * @param requesterDevice On which kind of device.
-     * @param offlineRecipientIds The recipients who are online nowhere.
+     * @param requesterId The user who made the request.
+     * @param requesterDevice The type of the device of the requester.
+     * @param offlineRecipientIds The recipients who have no session in the cluster.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */

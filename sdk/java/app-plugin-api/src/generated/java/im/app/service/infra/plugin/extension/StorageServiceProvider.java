@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Keeps pictures and attachments.
+ * Stores pictures and attachments.
  * <p>Called on: SERVICE. Only one plugin may implement it. A method that an extension does not override is not called.
  */
 public interface StorageServiceProvider extends ExtensionPoint {

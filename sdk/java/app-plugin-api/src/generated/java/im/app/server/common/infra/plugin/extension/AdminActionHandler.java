@@ -9,14 +9,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Sees what administrators do.
+ * Observes the requests of administrators.
  * <p>Called on: GATEWAY, SERVICE. A method that an extension does not override is not called.
  */
 public interface AdminActionHandler extends ExtensionPoint {
     /**
-     * Called after every request of an administrator, also after those that were refused.
+     * Called after every request of an administrator, including rejected ones.
      * <p>Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
-     * @param adminAction What was done, by whom, and how it ended.
+     * @param adminAction The action, who requested it, and its result.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
     default void handleAdminAction(AdminAction adminAction) throws Exception {
@@ -24,7 +24,7 @@ public interface AdminActionHandler extends ExtensionPoint {
 
     /**
      * The same as {@link #handleAdminAction}, for answers that come later. An extension overrides one of the two.
-     * @param adminAction What was done, by whom, and how it ended.
+     * @param adminAction The action, who requested it, and its result.
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
