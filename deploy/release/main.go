@@ -119,9 +119,7 @@ func (r release) compile(ctx context.Context, t target) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const pkg = "example.org/app/internal/app"
-	flags := fmt.Sprintf("-s -w -X %[1]s.version=%s -X %[1]s.commit=%s -X %[1]s.buildTime=%s", pkg, r.version, r.commit, r.time.UTC().Format(time.RFC3339))
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", out, "./cmd/app")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", r.linkerFlags(), "-o", out, "./cmd/app")
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
@@ -129,6 +127,15 @@ func (r release) compile(ctx context.Context, t target) (string, error) {
 		return "", fmt.Errorf("compile for %s: %w", t, err)
 	}
 	return out, nil
+}
+
+// linkerFlags put the version into the binary.
+func (r release) linkerFlags() string {
+	flags := "-s -w"
+	for _, v := range [][2]string{{"version", r.version}, {"commit", r.commit}, {"buildTime", r.time.UTC().Format(time.RFC3339)}} {
+		flags += fmt.Sprintf(" -X example.org/app/internal/app.%s=%s", v[0], v[1])
+	}
+	return flags
 }
 
 // pack makes what people install of one binary.

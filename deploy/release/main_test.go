@@ -194,6 +194,14 @@ func TestPackageVersion(t *testing.T) {
 	}
 }
 
+func TestLinkerFlags(t *testing.T) {
+	r, _ := newRelease(t)
+	const variable = " -X example.org/app/internal/app."
+	if flags := r.linkerFlags(); flags != "-s -w"+variable+"version=v1.2.3-rc.1"+variable+"commit=abc"+variable+"buildTime=2026-01-01T00:00:00Z" {
+		t.Errorf("the flags are %s", flags)
+	}
+}
+
 func TestChoose(t *testing.T) {
 	if chosen, err := choose("linux/arm64"); err != nil || len(chosen) != 1 {
 		t.Errorf("%v %v", chosen, err)
