@@ -36,8 +36,11 @@ func (a *App) startRecorder(context.Context) (err error) {
 // facts are the settings in effect, with secrets masked, and which program runs.
 func (a *App) facts() []recording.Fact {
 	facts := []recording.Fact{
-		{Key: "version", Value: version}, {Key: "commit", Value: commit}, {Key: "buildTime", Value: buildTime},
-		{Key: "go.version", Value: runtime.Version()}, {Key: "roles", Value: fmt.Sprint(a.opts.Roles)},
+		{Key: "version", Value: version},
+		{Key: "commit", Value: commit},
+		{Key: "buildTime", Value: buildTime},
+		{Key: "go.version", Value: runtime.Version()},
+		{Key: "roles", Value: fmt.Sprint(a.opts.Roles)},
 	}
 	return appendFacts(facts, "app", a.live.Current().Select(func(p config.Property) bool { return !p.Hidden }))
 }

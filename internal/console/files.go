@@ -58,7 +58,7 @@ func compress(data []byte) []byte {
 	if err != nil {
 		panic(fmt.Sprintf("console: %v", err)) // The level is one of gzip's own.
 	}
-	zw.Write(data) // Writing into memory cannot fail.
+	_, _ = zw.Write(data) // Writing into memory cannot fail.
 	zw.Close()
 	return b.Bytes()
 }

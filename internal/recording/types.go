@@ -26,7 +26,8 @@ var (
 		Name: "jdk.ExecutionSample", Label: "Method Profiling Sample", Category: categoryProfile,
 		Description: "Sample of the CPU profile of Go. Times are right to the second.",
 		Fields: []jfr.Field{
-			{Name: "sampledThread", Kind: jfr.KindThread, Label: "Thread"}, stackField,
+			{Name: "sampledThread", Kind: jfr.KindThread, Label: "Thread"},
+			stackField,
 			{Name: "state", Kind: jfr.KindThreadState, Label: "Thread State"},
 		},
 	}
@@ -34,7 +35,8 @@ var (
 		Name: "jdk.CPULoad", Label: "CPU Load", Category: categoryOS,
 		Description: "Shares of all processors that the process and the machine used.",
 		Fields: []jfr.Field{
-			{Name: "jvmUser", Kind: jfr.KindPercentage, Label: "Process User"}, {Name: "jvmSystem", Kind: jfr.KindPercentage, Label: "Process System"},
+			{Name: "jvmUser", Kind: jfr.KindPercentage, Label: "Process User"},
+			{Name: "jvmSystem", Kind: jfr.KindPercentage, Label: "Process System"},
 			{Name: "machineTotal", Kind: jfr.KindPercentage, Label: "Machine Total"},
 		},
 	}
@@ -42,8 +44,10 @@ var (
 		Name: "jdk.GarbageCollection", Label: "Garbage Collection", Category: categoryGC, Duration: true,
 		Description: "A garbage collection of Go. Its duration is that of its pauses.",
 		Fields: []jfr.Field{
-			{Name: "gcId", Kind: jfr.KindInt, Label: "GC Identifier"}, {Name: "name", Kind: jfr.KindGCName, Label: "Name"},
-			{Name: "cause", Kind: jfr.KindGCCause, Label: "Cause"}, {Name: "sumOfPauses", Kind: jfr.KindSpan, Label: "Sum of Pauses"},
+			{Name: "gcId", Kind: jfr.KindInt, Label: "GC Identifier"},
+			{Name: "name", Kind: jfr.KindGCName, Label: "Name"},
+			{Name: "cause", Kind: jfr.KindGCCause, Label: "Cause"},
+			{Name: "sumOfPauses", Kind: jfr.KindSpan, Label: "Sum of Pauses"},
 			{Name: "longestPause", Kind: jfr.KindSpan, Label: "Longest Pause"},
 		},
 	}
@@ -60,8 +64,10 @@ var (
 		Name: "jdk.GCHeapSummary", Label: "Heap Summary", Category: []string{"Java Virtual Machine", "GC", "Heap"},
 		Description: "The heap around a garbage collection. Before it is what the last look saw, at most a second earlier.",
 		Fields: []jfr.Field{
-			{Name: "gcId", Kind: jfr.KindInt, Label: "GC Identifier"}, {Name: "when", Kind: jfr.KindGCWhen, Label: "When"},
-			{Name: "heapSpace", Kind: jfr.KindSpace, Label: "Heap Space"}, {Name: "heapUsed", Kind: jfr.KindBytes, Label: "Heap Used"},
+			{Name: "gcId", Kind: jfr.KindInt, Label: "GC Identifier"},
+			{Name: "when", Kind: jfr.KindGCWhen, Label: "When"},
+			{Name: "heapSpace", Kind: jfr.KindSpace, Label: "Heap Space"},
+			{Name: "heapUsed", Kind: jfr.KindBytes, Label: "Heap Used"},
 		},
 	}
 	typeAllocation = &jfr.Type{
@@ -98,9 +104,12 @@ var (
 	typeMemory = &jfr.Type{
 		Name: "go.Memory", Label: "Memory", Category: categoryGo, Description: "Memory that the Go runtime manages.",
 		Fields: []jfr.Field{
-			{Name: "heapObjects", Kind: jfr.KindBytes, Label: "Heap Objects"}, {Name: "heapFree", Kind: jfr.KindBytes, Label: "Heap Free"},
-			{Name: "heapReleased", Kind: jfr.KindBytes, Label: "Heap Released"}, {Name: "stacks", Kind: jfr.KindBytes, Label: "Stacks"},
-			{Name: "total", Kind: jfr.KindBytes, Label: "Total"}, {Name: "goal", Kind: jfr.KindBytes, Label: "Goal of the Next Collection"},
+			{Name: "heapObjects", Kind: jfr.KindBytes, Label: "Heap Objects"},
+			{Name: "heapFree", Kind: jfr.KindBytes, Label: "Heap Free"},
+			{Name: "heapReleased", Kind: jfr.KindBytes, Label: "Heap Released"},
+			{Name: "stacks", Kind: jfr.KindBytes, Label: "Stacks"},
+			{Name: "total", Kind: jfr.KindBytes, Label: "Total"},
+			{Name: "goal", Kind: jfr.KindBytes, Label: "Goal of the Next Collection"},
 		},
 	}
 	typeGoroutines = &jfr.Type{
@@ -128,59 +137,82 @@ var (
 	typeAdminRequest = &jfr.Type{
 		Name: "app.AdminRequest", Label: "Admin Request", Category: categoryApp, Duration: true, Description: "A request of the admin API.",
 		Fields: []jfr.Field{
-			{Name: "operation", Kind: jfr.KindString, Label: "Operation"}, {Name: "method", Kind: jfr.KindString, Label: "Method"},
-			{Name: "path", Kind: jfr.KindString, Label: "Path"}, {Name: "status", Kind: jfr.KindInt, Label: "HTTP Status"},
-			{Name: "code", Kind: jfr.KindInt, Label: "Status Code"}, {Name: "adminId", Kind: jfr.KindLong, Label: "Administrator"},
-			{Name: "requestId", Kind: jfr.KindString, Label: "Request ID"}, stackField,
+			{Name: "operation", Kind: jfr.KindString, Label: "Operation"},
+			{Name: "method", Kind: jfr.KindString, Label: "Method"},
+			{Name: "path", Kind: jfr.KindString, Label: "Path"},
+			{Name: "status", Kind: jfr.KindInt, Label: "HTTP Status"},
+			{Name: "code", Kind: jfr.KindInt, Label: "Status Code"},
+			{Name: "adminId", Kind: jfr.KindLong, Label: "Administrator"},
+			{Name: "requestId", Kind: jfr.KindString, Label: "Request ID"},
+			stackField,
 		},
 	}
 	typeClientRequest = &jfr.Type{
 		Name: "app.ClientRequest", Label: "Client Request", Category: categoryApp, Duration: true,
 		Description: "A request of a client, as the gateway and as the service saw it.",
 		Fields: []jfr.Field{
-			{Name: "request", Kind: jfr.KindString, Label: "Request"}, {Name: "role", Kind: jfr.KindString, Label: "Role"},
-			{Name: "userId", Kind: jfr.KindLong, Label: "User"}, {Name: "device", Kind: jfr.KindString, Label: "Device"},
-			{Name: "requestId", Kind: jfr.KindLong, Label: "Request ID"}, {Name: "code", Kind: jfr.KindInt, Label: "Status Code"},
-			{Name: "size", Kind: jfr.KindBytes, Label: "Size"}, stackField,
+			{Name: "request", Kind: jfr.KindString, Label: "Request"},
+			{Name: "role", Kind: jfr.KindString, Label: "Role"},
+			{Name: "userId", Kind: jfr.KindLong, Label: "User"},
+			{Name: "device", Kind: jfr.KindString, Label: "Device"},
+			{Name: "requestId", Kind: jfr.KindLong, Label: "Request ID"},
+			{Name: "code", Kind: jfr.KindInt, Label: "Status Code"},
+			{Name: "size", Kind: jfr.KindBytes, Label: "Size"},
+			stackField,
 		},
 	}
 	typePluginCall = &jfr.Type{
 		Name: "app.PluginCall", Label: "Plugin Call", Category: categoryApp, Duration: true, Description: "A call of an extension of a plugin.",
 		Fields: []jfr.Field{
-			{Name: "plugin", Kind: jfr.KindString, Label: "Plugin"}, {Name: "version", Kind: jfr.KindString, Label: "Version"},
-			{Name: "extension", Kind: jfr.KindString, Label: "Extension"}, {Name: "point", Kind: jfr.KindString, Label: "Extension Point"},
-			{Name: "method", Kind: jfr.KindString, Label: "Method"}, {Name: "outcome", Kind: jfr.KindString, Label: "Outcome"}, stackField,
+			{Name: "plugin", Kind: jfr.KindString, Label: "Plugin"},
+			{Name: "version", Kind: jfr.KindString, Label: "Version"},
+			{Name: "extension", Kind: jfr.KindString, Label: "Extension"},
+			{Name: "point", Kind: jfr.KindString, Label: "Extension Point"},
+			{Name: "method", Kind: jfr.KindString, Label: "Method"},
+			{Name: "outcome", Kind: jfr.KindString, Label: "Outcome"},
+			stackField,
 		},
 	}
 	typeSQLTransaction = &jfr.Type{
 		Name: "app.SqlTransaction", Label: "SQL Transaction", Category: categoryApp, Duration: true,
 		Description: "A transaction, or a group of queries. Values are taken out of the text of the slowest statement.",
 		Fields: []jfr.Field{
-			{Name: "engine", Kind: jfr.KindString, Label: "Engine"}, {Name: "write", Kind: jfr.KindBoolean, Label: "Writes"},
-			{Name: "statements", Kind: jfr.KindInt, Label: "Statements"}, {Name: "wait", Kind: jfr.KindSpan, Label: "Wait"},
-			{Name: "slowestStatement", Kind: jfr.KindString, Label: "Slowest Statement"}, {Name: "slowestDuration", Kind: jfr.KindSpan, Label: "Slowest Duration"},
-			{Name: "outcome", Kind: jfr.KindString, Label: "Outcome"}, stackField,
+			{Name: "engine", Kind: jfr.KindString, Label: "Engine"},
+			{Name: "write", Kind: jfr.KindBoolean, Label: "Writes"},
+			{Name: "statements", Kind: jfr.KindInt, Label: "Statements"},
+			{Name: "wait", Kind: jfr.KindSpan, Label: "Wait"},
+			{Name: "slowestStatement", Kind: jfr.KindString, Label: "Slowest Statement"},
+			{Name: "slowestDuration", Kind: jfr.KindSpan, Label: "Slowest Duration"},
+			{Name: "outcome", Kind: jfr.KindString, Label: "Outcome"},
+			stackField,
 		},
 	}
 	typeNodeCall = &jfr.Type{
 		Name: "app.NodeCall", Label: "Node Call", Category: categoryApp, Duration: true, Description: "A call of another node, or of one in this process.",
 		Fields: []jfr.Field{
-			{Name: "call", Kind: jfr.KindString, Label: "Call"}, {Name: "subject", Kind: jfr.KindString, Label: "Subject"},
-			{Name: "local", Kind: jfr.KindBoolean, Label: "Local"}, {Name: "outcome", Kind: jfr.KindString, Label: "Outcome"}, stackField,
+			{Name: "call", Kind: jfr.KindString, Label: "Call"},
+			{Name: "subject", Kind: jfr.KindString, Label: "Subject"},
+			{Name: "local", Kind: jfr.KindBoolean, Label: "Local"},
+			{Name: "outcome", Kind: jfr.KindString, Label: "Outcome"},
+			stackField,
 		},
 	}
 	typeSessionOpened = &jfr.Type{
 		Name: "app.SessionOpened", Label: "Session Opened", Category: categoryApp, Duration: true, Description: "A login that succeeded.",
 		Fields: []jfr.Field{
-			{Name: "userId", Kind: jfr.KindLong, Label: "User"}, {Name: "device", Kind: jfr.KindString, Label: "Device"},
-			{Name: "sessionId", Kind: jfr.KindInt, Label: "Session"}, {Name: "webSocket", Kind: jfr.KindBoolean, Label: "WebSocket"},
+			{Name: "userId", Kind: jfr.KindLong, Label: "User"},
+			{Name: "device", Kind: jfr.KindString, Label: "Device"},
+			{Name: "sessionId", Kind: jfr.KindInt, Label: "Session"},
+			{Name: "webSocket", Kind: jfr.KindBoolean, Label: "WebSocket"},
 		},
 	}
 	typeSessionClosed = &jfr.Type{
 		Name: "app.SessionClosed", Label: "Session Closed", Category: categoryApp, Duration: true, Description: "A session, when it ended.",
 		Fields: []jfr.Field{
-			{Name: "userId", Kind: jfr.KindLong, Label: "User"}, {Name: "device", Kind: jfr.KindString, Label: "Device"},
-			{Name: "sessionId", Kind: jfr.KindInt, Label: "Session"}, {Name: "status", Kind: jfr.KindInt, Label: "Close Status"},
+			{Name: "userId", Kind: jfr.KindLong, Label: "User"},
+			{Name: "device", Kind: jfr.KindString, Label: "Device"},
+			{Name: "sessionId", Kind: jfr.KindInt, Label: "Session"},
+			{Name: "status", Kind: jfr.KindInt, Label: "Close Status"},
 		},
 	}
 )

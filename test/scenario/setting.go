@@ -74,7 +74,8 @@ func rateLimited(s *stage) {
 	for _, gateway := range s.Gateways {
 		// The first of two may still have used the only token that the small limit gives.
 		s.eventually("requests are answered at "+gateway.WebSocket, func() bool {
-			return s.loginCode(gateway, id) == int32(apierr.OK) && s.loginCode(gateway, id) == int32(apierr.OK)
+			first, second := s.loginCode(gateway, id), s.loginCode(gateway, id)
+			return first == int32(apierr.OK) && second == int32(apierr.OK)
 		})
 	}
 }

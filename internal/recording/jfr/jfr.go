@@ -78,7 +78,7 @@ type Value struct {
 	frames []Frame
 }
 
-// Boolean, Int and the other functions below make values of the kind of their name.
+// Boolean makes a value of the kind of its name, as the functions below do.
 func Boolean(v bool) Value {
 	if v {
 		return Value{kind: KindBoolean, number: 1}
