@@ -76,7 +76,7 @@ test-quick: $(JAVA_JARS)/.built ## Run the fast tests, in under two minutes
 
 .PHONY: web
 web: web/node_modules ## Build the web console into internal/console/dist
-	cd web && npm run build
+	cd web && $(CURDIR)/scripts/with-tools npm run build
 
 .PHONY: lint
 lint: ## Lint the Go code
