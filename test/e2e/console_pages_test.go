@@ -92,7 +92,7 @@ func TestConsolePages(t *testing.T) {
 
 // TestConsoleActs changes settings, uploads a plugin and logs in as a user.
 func TestConsoleActs(t *testing.T) {
-	server := startConsole(t, "app.plugin.js.allow-save=true")
+	server := startConsole(t)
 	p := openConsole(t, server.ConsoleURL())
 	p.login("app", "app")
 

@@ -272,7 +272,7 @@ function UploadDialog({ files, targets, first, onClose }: { files: File[]; targe
   const [picked, setTarget] = useState<string | null>(null)
   const target = picked ?? (targets.data.some((d) => d.value === first) ? first : (targets.data[0]?.value ?? ''))
   const [replace, setReplace] = useState(true)
-  const [save, setSave] = useState(true)
+  const [save, setSave] = useState(false)
   const [busy, setBusy] = useState(false)
   const [results, setResults] = useState<Result[]>([])
   const [checked, setChecked] = useState(false)
