@@ -192,6 +192,9 @@ func (a *App) startLogs(context.Context) (err error) {
 
 func (a *App) startStore(ctx context.Context) (err error) {
 	c := a.opts.Config.Store
+	if err := a.checkStoreURL(); err != nil {
+		return err
+	}
 	a.store, err = store.Open(ctx, store.Options{
 		URL: c.URL.Reveal(), MaxConnections: int(c.MaxConnections), Logger: a.logger,
 		Timeout:     time.Duration(c.TimeoutMillis) * time.Millisecond,
@@ -202,6 +205,19 @@ func (a *App) startStore(ctx context.Context) (err error) {
 		return err
 	}
 	a.lifecycle.add(part{name: "store", stop: func(context.Context) error { return a.store.Close() }})
+	return nil
+}
+
+// checkStoreURL refuses a gateway that joins others but was not told their database: it would use an empty one of its own.
+func (a *App) checkStoreURL() error {
+	c := a.opts.Config
+	const name = "app.store.url"
+	if a.runs(role.Service) || c.Cluster.NATS.URL == "" {
+		return nil
+	}
+	if c.Source(config.Property{Name: name}) == config.SourceDefault {
+		return fmt.Errorf("%s: is not set: a gateway that joins the nodes at app.cluster.nats.url needs the database that they use", name)
+	}
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// leaderKey and memberKey are the keys of the bucket.
+	// leaderKey and memberKey are keys of the bucket; see also claimKey.
 	leaderKey = "leader"
 	memberKey = "member."
 

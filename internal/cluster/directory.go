@@ -49,6 +49,8 @@ type directory struct {
 	watched time.Time
 	members map[string]sighting
 	lease   *leaseSighting
+	// claim is the identity of the database that the cluster uses.
+	claim string
 	// changed is closed and replaced at each change.
 	changed  chan struct{}
 	watchers map[int]func(MemberEvent)
@@ -168,6 +170,7 @@ func (d *directory) watch(ctx context.Context) (complete bool, err error) {
 	}
 	picture := map[string]sighting{}
 	var found *leaseSighting
+	var store claim
 	for {
 		select {
 		case <-ctx.Done():
@@ -180,7 +183,7 @@ func (d *directory) watch(ctx context.Context) (complete bool, err error) {
 				return complete, errors.New("the watch of the member records ended")
 			case entry == nil:
 				complete = true
-				d.replace(b, picture, found)
+				d.replace(b, picture, found, store)
 			case complete:
 				d.apply(entry)
 			default:
@@ -189,6 +192,8 @@ func (d *directory) watch(ctx context.Context) (complete bool, err error) {
 					if r, ok := decode[record](d, entry); ok {
 						picture[id] = sighting{record: r, revision: entry.Revision(), at: at}
 					}
+				} else if entry.Key() == claimKey {
+					store, _ = decode[claim](d, entry)
 				} else if l, ok := decode[lease](d, entry); ok && entry.Key() == leaderKey {
 					found = &leaseSighting{lease: l, revision: entry.Revision(), at: at}
 				}
@@ -227,13 +232,13 @@ func decode[T any](d *directory, entry jetstream.KeyValueEntry) (value T, ok boo
 }
 
 // replace puts a whole new picture in the place of the old one and has the own nodes assert themselves.
-func (d *directory) replace(b *bucket, picture map[string]sighting, found *leaseSighting) {
+func (d *directory) replace(b *bucket, picture map[string]sighting, found *leaseSighting, store claim) {
 	d.mu.Lock()
 	first := errors.Is(d.err, errUnknown)
 	recovered := d.err != nil && !first
 	d.err, d.bucket, d.watched = nil, b, b.opened
 	old := d.members
-	d.members, d.lease = picture, found
+	d.members, d.lease, d.claim = picture, found, store.Store
 	if first {
 		select {
 		case <-d.ready:
@@ -300,6 +305,19 @@ func (d *directory) apply(entry jetstream.KeyValueEntry) {
 		}
 		d.notify()
 		d.mu.Unlock()
+		return
+	}
+	if entry.Key() == claimKey {
+		c, _ := decode[claim](d, entry)
+		d.mu.Lock()
+		d.claim = c.Store
+		d.notify()
+		d.mu.Unlock()
+		for _, node := range d.cluster.ownNodes() {
+			if node.store != "" && node.store != c.Store {
+				node.wakeHeart()
+			}
+		}
 		return
 	}
 	id, ok := memberID(entry.Key())

@@ -27,6 +27,8 @@ var (
 	ErrClosed = errors.New("the cluster is closed")
 	// ErrDuplicateNode means that another live node has the same id.
 	ErrDuplicateNode = errors.New("another live node has the same id")
+	// ErrOtherStore means that the nodes of the cluster use another database than this one.
+	ErrOtherStore = errors.New("its database is not the one that the cluster uses")
 	// ErrMemberExists means that there is a record with the id already.
 	ErrMemberExists = errors.New("the member exists")
 	// ErrUnknownMember means that there is no record with the id.

@@ -152,6 +152,9 @@ func (n *Node) beatLoop() {
 			n.logger.Warn("the node cannot assert its record", "error", err)
 		}
 		failing = err != nil
+		if err == nil {
+			n.checkClaim(n.loops)
+		}
 	}
 }
 

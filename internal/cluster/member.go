@@ -150,4 +150,6 @@ type record struct {
 	// Beat counts the heartbeats of the incarnation. A record whose Beat does not change belongs to a silent node, no
 	// matter what the clocks say.
 	Beat uint64
+	// Store is the identity of the database that the node uses; "" is none.
+	Store string `json:",omitempty"`
 }

@@ -49,9 +49,11 @@ type Node struct {
 	options     NodeOptions
 	id          string
 	incarnation string
-	logger      *slog.Logger
-	number      *Number
-	election    *election
+	// store is the identity of the node's database; "" is none.
+	store    string
+	logger   *slog.Logger
+	number   *Number
+	election *election
 	// accepting says whether calls to the role come to this node.
 	accepting atomic.Bool
 
@@ -75,6 +77,8 @@ type Node struct {
 	err      error
 	health   func(ctx context.Context) error
 	sick     error
+	// foreign is an ErrOtherStore while the cluster uses another database.
+	foreign  error
 	handlers []*handler
 	topics   []*Subscription
 
@@ -84,6 +88,7 @@ type Node struct {
 
 // Join makes this process a node of the cluster. It refuses an id that another live node has with ErrDuplicateNode;
 // when a node with the id was heard of less than Options.HeartbeatTimeout ago, it waits to learn whether that one lives.
+// A node whose database is not that of the living nodes is refused with ErrOtherStore.
 func (c *Cluster) Join(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.ID == "" {
 		o.ID = strings.ToLower(rand.Text())
@@ -135,10 +140,17 @@ func (n *Node) join(ctx context.Context) error {
 		}
 		n.number = number
 	}
+	var err error
+	if n.store, err = identify(ctx, c.options.Store); err != nil {
+		return err
+	}
 	n.sick = n.examine(ctx)
 	n.record = n.firstRecord()
 	if err := n.register(ctx); err != nil {
 		return err
+	}
+	if err := n.claimStore(ctx); err != nil {
+		return errors.Join(err, n.withdraw(ctx))
 	}
 	if err := c.addNode(n); err != nil {
 		return err
@@ -164,7 +176,7 @@ func (n *Node) join(ctx context.Context) error {
 
 func (n *Node) firstRecord() record {
 	o, now := n.options, time.Now().UTC().Truncate(time.Millisecond)
-	return record{Incarnation: n.incarnation, Member: Member{
+	return record{Incarnation: n.incarnation, Store: n.store, Member: Member{
 		ClusterID: n.cluster.options.ClusterID, NodeID: n.id, Zone: o.Zone, Name: o.Name, Version: o.Version,
 		Type: o.Type, Seed: o.Seed, RegistrationDate: now, LeaderEligible: o.LeaderEligible, Priority: o.Priority,
 		MemberHost: o.MemberHost, MemberPort: o.MemberPort, AdminAPIAddress: o.AdminAPIAddress,
@@ -242,8 +254,11 @@ func wake(channel chan struct{}) {
 // examine runs the health check once.
 func (n *Node) examine(ctx context.Context) (err error) {
 	n.mu.RLock()
-	health := n.health
+	health, foreign := n.health, n.foreign
 	n.mu.RUnlock()
+	if foreign != nil {
+		return foreign
+	}
 	if n.number != nil {
 		if err := n.number.Healthy(); err != nil {
 			return err

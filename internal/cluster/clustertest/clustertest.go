@@ -53,6 +53,8 @@ func Run(t *testing.T, fabric func(t testing.TB) *Fabric, db func(t testing.TB) 
 		{"MemberTakeOver", testMemberTakeOver},
 		{"MemberAdministration", testMemberAdministration},
 		{"MemberHealth", testMemberHealth},
+		{"MemberStore", testMemberStore},
+		{"MemberStoreOutage", testMemberStoreOutage},
 		{"LeaderPriority", testLeaderPriority},
 		{"LeaderElect", testLeaderElect},
 		{"LeaderFence", testLeaderFence},
@@ -62,7 +64,7 @@ func Run(t *testing.T, fabric func(t testing.TB) *Fabric, db func(t testing.TB) 
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := fabric(t)
-			test.run(t, &suite{fabric: f, db: sync.OnceValue(func() *store.DB { return db(t) })})
+			test.run(t, &suite{fabric: f, db: sync.OnceValue(func() *store.DB { return db(t) }), newDB: func() *store.DB { return db(t) }})
 		})
 	}
 }
@@ -71,6 +73,8 @@ func Run(t *testing.T, fabric func(t testing.TB) *Fabric, db func(t testing.TB) 
 type suite struct {
 	fabric *Fabric
 	db     func() *store.DB
+	// newDB opens another database at each call.
+	newDB func() *store.DB
 }
 
 // Fast returns options with times that suit tests.

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.org/app/internal/store"
+)
+
+const (
+	// claimKey is the key of the bucket that says which database the cluster uses.
+	claimKey = "store"
+	// identityName is the name of the value that tells a database from every other.
+	identityName = "cluster.store-identity"
+)
+
+// A claim says which database the cluster uses.
+type claim struct{ Store string }
+
+// identify returns what tells a database from every other one. A copy of a database has the identity of the original.
+func identify(ctx context.Context, db *store.DB) (string, error) {
+	if db == nil {
+		return "", nil
+	}
+	value, err := db.GetOrCreate(ctx, identityName, func() []byte { return []byte(rand.Text()) })
+	return string(value), err
+}
+
+// claimStore makes the node's database that of the cluster, unless the cluster uses another one, which is an
+// ErrOtherStore. The database of nodes that are gone does not count. It is called after the node's record is there, so
+// that of two nodes that claim at the same time at least one sees the record of the other.
+func (n *Node) claimStore(ctx context.Context) error {
+	if n.store == "" {
+		return nil
+	}
+	b, err := n.cluster.directory.current()
+	if err != nil {
+		return err
+	}
+	for range maxConflicts {
+		var found claim
+		revision, _, err := b.get(ctx, claimKey, &found)
+		if err != nil && !errors.Is(err, errAbsent) || err == nil && found.Store == n.store {
+			return err
+		}
+		if err := n.refuseOther(ctx, b, found.Store); err != nil {
+			return err
+		}
+		if revision == 0 {
+			_, err = b.create(ctx, claimKey, claim{n.store}, 0)
+		} else {
+			_, err = b.update(ctx, claimKey, claim{n.store}, 0, revision)
+		}
+		if !errors.Is(err, errConflict) {
+			return err
+		}
+	}
+	return errConflict
+}
+
+// refuseOther returns an ErrOtherStore if a living node uses the database that was claimed. Where none was claimed, a node
+// with another database that has registered before this one is about to claim it.
+func (n *Node) refuseOther(ctx context.Context, b *bucket, claimed string) error {
+	n.mu.RLock()
+	own := n.revision
+	n.mu.RUnlock()
+	user, err := b.anyMember(ctx, func(id string, revision uint64, r record) bool {
+		if claimed == "" {
+			return id != n.id && r.Store != "" && r.Store != n.store && revision < own
+		}
+		return id != n.id && r.Store == claimed
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("find the nodes that use another database: %w", err)
+	case user != "":
+		return fmt.Errorf("%w: node %q uses that one; set app.store.url to the database that the other nodes use", ErrOtherStore, user)
+	}
+	return nil
+}
+
+// anyMember returns the id of a living node that is wanted; "" is none. It reads the bucket itself, because the directory
+// may be behind.
+func (b *bucket) anyMember(ctx context.Context, wanted func(id string, revision uint64, r record) bool) (found string, err error) {
+	now, err := b.now(ctx)
+	if err != nil {
+		return "", err
+	}
+	keys, err := b.kv.ListKeys(ctx)
+	if err != nil {
+		return "", b.failure(err)
+	}
+	defer func() { _ = keys.Stop() }()
+	for key := range keys.Keys() {
+		id, ok := memberID(key)
+		if !ok || found != "" {
+			continue
+		}
+		var r record
+		revision, created, err := b.get(ctx, key, &r)
+		switch {
+		case errors.Is(err, errAbsent):
+		case err != nil:
+			return "", err
+		case r.Incarnation != "" && now.Sub(created) <= b.cluster.options.HeartbeatTimeout && wanted(id, revision, r):
+			found = id
+		}
+	}
+	return found, nil
+}
+
+// checkClaim claims the database again when the bucket does not say that the cluster uses it, such as after NATS came
+// back empty. A node whose database is not that of the cluster is not healthy.
+func (n *Node) checkClaim(ctx context.Context) {
+	if n.store == "" || n.cluster.directory.claimed() == n.store {
+		n.setForeign(nil)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	if err := n.claimStore(ctx); err == nil || errors.Is(err, ErrOtherStore) {
+		n.setForeign(err)
+	}
+}
+
+// setForeign notes that the cluster uses another database, or that it does not.
+func (n *Node) setForeign(err error) {
+	n.mu.Lock()
+	changed := (err == nil) != (n.foreign == nil)
+	n.foreign = err
+	n.mu.Unlock()
+	if changed {
+		n.CheckHealth()
+	}
+}
+
+// claimed returns the identity of the database that the cluster uses, as far as is known.
+func (d *directory) claimed() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.claim
+}
+
+// withdraw removes the record of a node that could not join.
+func (n *Node) withdraw(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	return n.deregister(ctx)
+}
