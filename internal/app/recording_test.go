@@ -10,7 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/recording"
 	"example.org/app/internal/recording/jfr/jfrtest"
 	"example.org/app/internal/role"
 )
@@ -53,6 +56,21 @@ func TestFlightRecordings(t *testing.T) {
 			want(t, s, r, "GET", "/flight-recordings/jfr?id=99", "", 404, `"code":1302`)
 			want(t, s, r, "GET", "/flight-recordings/jfr?id=2", "", 406, `"code":1310`, `"exception":"`)
 			want(t, s, r, "GET", "/flight-recordings/jfr", "", 400, `"code":1102`, "id")
+			for _, kind := range recording.ProfileKinds {
+				path := "/flight-recordings/pprof?kind=" + string(kind)
+				status, data := ask(t, s, r, "GET", path+"&id=1", "")
+				if p, err := profile.ParseData([]byte(data)); status != 200 || err != nil || len(p.SampleType) == 0 {
+					t.Errorf("the %s profile is %d, %v", kind, status, err)
+				}
+				want(t, s, r, "GET", path+"&id=99", "", 404, `"code":1302`)
+				want(t, s, r, "GET", path+"&id=2", "", 406, `"code":1310`, `"exception":"`)
+			}
+			want(t, s, r, "GET", "/flight-recordings/pprof?id=1", "", 400, `"code":1102`, "kind")
+			want(t, s, r, "GET", "/flight-recordings/pprof?id=1&kind=threads", "", 400, `"code":1102`, "kind")
+			want(t, s, r, "GET", "/flight-recordings/pprof?kind=cpu", "", 400, `"code":1102`, "id")
+			want(t, s, r, "GET", "/flight-recordings/trace?id=1", "", 404, `"code":1302`, "go.ExecutionTrace")
+			want(t, s, r, "GET", "/flight-recordings/trace?id=2", "", 406, `"code":1310`, `"exception":"`)
+			want(t, s, r, "GET", "/flight-recordings/trace", "", 400, `"code":1102`, "id")
 			for body, name := range map[string]string{
 				`{"durationSeconds":-1}`:                                      "durationSeconds",
 				`{"maxSizeBytes":-1}`:                                         "maxSizeBytes",

@@ -39,8 +39,11 @@ type collector struct {
 
 	subscription *event.Subscription
 	// unlabel ends the labelling of goroutines; it is nil while none are labelled.
-	unlabel   func()
-	cpu       cpuProfile
+	unlabel func()
+	cpu     cpuProfile
+	// profiles are those of the processors in the chunk.
+	profiles  []*profile.Profile
+	trace     flightTrace
 	frames    frames
 	blocked   delta
 	contended delta
@@ -114,6 +117,11 @@ func (c *collector) configure(s settings, now time.Time) {
 	} else if p, err := c.cpu.stop(); err == nil {
 		c.addSamples(p, now)
 	}
+	if !s[executionTrace].enabled {
+		c.trace.stop()
+	} else if err := c.trace.start(); err != nil {
+		c.logger.Warn("flight recordings have no execution trace", "error", err)
+	}
 	c.deltas(now, false)
 }
 
@@ -135,21 +143,37 @@ func (c *collector) stop(now time.Time) {
 	if c.unlabel != nil {
 		c.unlabel()
 	}
+	c.trace.stop()
 	runtime.SetBlockProfileRate(0)
 	runtime.SetMutexProfileFraction(0)
 }
 
-// take ends the chunk and begins another one.
-func (c *collector) take(now time.Time) []byte {
+// takeCPU returns the CPU profile of the chunk; nil if there is none.
+func (c *collector) takeCPU() ([]byte, error) {
+	p, err := mergeProfiles(c.profiles)
+	c.profiles = c.profiles[:0]
+	if p == nil || err != nil {
+		return nil, err
+	}
+	return encodeProfile(p)
+}
+
+// take ends the chunk and begins another one. It returns the chunk and the CPU profile of its time, which may be nil.
+func (c *collector) take(now time.Time) (data, cpu []byte) {
 	c.deltas(now, true)
+	cpu, err := c.takeCPU()
+	if err != nil {
+		c.logger.Warn("a CPU profile of a flight recording is lost", "error", err)
+	}
 	c.mu.Lock()
-	data, dropped := c.chunk.Finish(now), c.dropped
+	dropped := c.dropped
+	data = c.chunk.Finish(now)
 	c.chunk, c.dropped = schema.NewChunk(now), 0
 	c.mu.Unlock()
 	if dropped > 0 {
 		c.logger.Warn("flight recordings lost events because they came too fast", "events", dropped)
 	}
-	return data
+	return data, cpu
 }
 
 // add adds an event.
@@ -255,7 +279,11 @@ const goroutineThread = "goroutines"
 // over its time.
 func (c *collector) addSamples(p *profile.Profile, since time.Time) {
 	e := c.settings[typeExecutionSample.Name]
-	if p == nil || len(p.Sample) == 0 || !e.enabled {
+	if p == nil || !e.enabled {
+		return
+	}
+	c.profiles = append(c.profiles, p)
+	if len(p.Sample) == 0 {
 		return
 	}
 	var total int64

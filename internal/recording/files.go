@@ -23,15 +23,17 @@ import (
 //
 //	<folder>/<id>/recording.json
 //	<folder>/<id>/000001.jfr
+//	<folder>/<id>/000001.cpu	CPU profiles of the segment
+//	<folder>/<id>/heap.pprof	and other profiles and the trace, when the recording has stopped
 //
 // The Recorder's lock guards everything but pins.
 type files struct {
 	dir      string
 	segments []segment
 	next     int
-	// size counts the bytes of all segments.
-	size int64
-	pins pins
+	// size counts the bytes of all segments, beside those of the other files, without the description.
+	size, beside int64
+	pins         pins
 }
 
 // A segment is a file of chunks. Only the last one grows.
@@ -39,7 +41,11 @@ type segment struct {
 	path       string
 	size       int64
 	start, end time.Time
+	// cpu is the size of the CPU profiles beside it.
+	cpu int64
 }
+
+func (s *segment) cpuPath() string { return strings.TrimSuffix(s.path, segmentSuffix) + ".cpu" }
 
 const (
 	descriptionFile = "recording.json"
@@ -95,8 +101,8 @@ func (f *files) create(folder string, id int64) error {
 	return os.Mkdir(f.dir, 0o700)
 }
 
-// append writes a chunk. A chunk that cannot be written whole is taken back.
-func (f *files) append(data []byte, now time.Time, spec Spec) error {
+// append writes a chunk and its CPU profile, which may be empty. What cannot be written whole is taken back.
+func (f *files) append(data, cpu []byte, now time.Time, spec Spec) error {
 	if len(f.segments) == 0 || f.segments[len(f.segments)-1].complete(now, spec) {
 		f.next++
 		f.segments = append(f.segments, segment{path: filepath.Join(f.dir, fmt.Sprintf("%06d%s", f.next, segmentSuffix)), start: now})
@@ -111,7 +117,7 @@ func (f *files) append(data []byte, now time.Time, spec Spec) error {
 	s.size += int64(len(data))
 	s.end = now
 	f.size += int64(len(data))
-	return nil
+	return f.appendCPU(s, cpu)
 }
 
 // appendFile writes data at the end of a file that has a size.
@@ -156,15 +162,18 @@ func (f *files) dropFirst() bool {
 	if len(f.segments) == 0 {
 		return false
 	}
-	_ = f.pins.delete(f.segments[0].path) // What stays is found at the next start.
-	f.size -= f.segments[0].size
+	first := &f.segments[0]
+	_ = f.pins.delete(first.path) // What stays is found at the next start.
+	_ = removeIfThere(first.cpuPath())
+	f.size -= first.size
+	f.beside -= first.cpu
 	f.segments = f.segments[1:]
 	return true
 }
 
 // delete deletes the folder.
 func (f *files) delete() error {
-	f.size, f.segments = 0, nil
+	f.size, f.beside, f.segments = 0, 0, nil
 	return f.pins.delete(f.dir)
 }
 
@@ -370,6 +379,7 @@ func (f *files) find() error {
 		name, ok := strings.CutSuffix(entry.Name(), segmentSuffix)
 		number, err := strconv.Atoi(name)
 		if !ok || err != nil {
+			f.found(entry)
 			continue
 		}
 		s, err := openSegment(filepath.Join(f.dir, entry.Name()))
@@ -378,11 +388,25 @@ func (f *files) find() error {
 		}
 		f.next = max(f.next, number)
 		if s.size > 0 {
+			if info, err := os.Stat(s.cpuPath()); err == nil {
+				s.cpu = info.Size()
+			}
 			f.segments = append(f.segments, s)
 			f.size += s.size
 		}
 	}
 	return nil
+}
+
+// found counts a file that is no segment, and removes what a crash left of one.
+func (f *files) found(entry os.DirEntry) {
+	if strings.HasSuffix(entry.Name(), ".tmp") {
+		_ = os.Remove(filepath.Join(f.dir, entry.Name())) // It is tried again at the next start.
+		return
+	}
+	if info, err := entry.Info(); err == nil && entry.Name() != descriptionFile {
+		f.beside += info.Size()
+	}
 }
 
 func openSegment(path string) (segment, error) {

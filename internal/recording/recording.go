@@ -18,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"example.org/app/internal/apierr"
 )
 
@@ -110,6 +112,8 @@ type recording struct {
 	close    time.Time
 	// keep overrules the retention: somebody wants the file.
 	keep bool
+	// before is what cumulative profiles counted before the start, negative.
+	before map[ProfileKind]*profile.Profile
 }
 
 // Open finds the recordings of earlier runs. Those that ran then are stopped now, with all their complete chunks.
@@ -290,6 +294,9 @@ func (r *Recorder) begin(rec *recording, now time.Time) error {
 		return err
 	}
 	r.configure(now)
+	if err := rec.rememberProfiles(); err != nil {
+		r.opts.Logger.Warn("a flight recording has no profiles", "recording", rec.id, "error", err)
+	}
 	r.opts.Logger.Info("flight recording started", "recording", rec.id, "description", rec.spec.Description)
 	return nil
 }
@@ -303,10 +310,22 @@ func (r *Recorder) end(rec *recording, now time.Time) {
 	if rec.state != Running {
 		return // Its files could not be written.
 	}
+	r.keep(rec)
 	rec.state, rec.stop = Stopped, now
 	r.saveOrLog(rec)
 	r.configure(now)
 	r.opts.Logger.Info("flight recording stopped", "recording", rec.id, "bytes", rec.size)
+}
+
+// keep writes what a recording has beside its events. A recording without it is still one.
+func (r *Recorder) keep(rec *recording) {
+	err := rec.keepProfiles()
+	if rec.settings[executionTrace].enabled {
+		err = errors.Join(err, rec.writeBeside(traceFile, r.collector.trace.write))
+	}
+	if err != nil {
+		r.opts.Logger.Warn("profiles of a flight recording cannot be kept", "recording", rec.id, "error", err)
+	}
 }
 
 // configure makes the collector collect what the running recordings want.
@@ -333,24 +352,24 @@ func (r *Recorder) rotate(now time.Time) {
 		return
 	}
 	r.nextChunk = now.Add(chunkTime)
-	data := r.collector.take(now)
+	data, cpu := r.collector.take(now)
 	for _, rec := range r.running() {
-		r.write(rec, data, now)
+		r.write(rec, data, cpu, now)
 	}
 }
 
 // write appends a chunk to a recording, within the limits. A recording that cannot be written stops with what it has.
-func (r *Recorder) write(rec *recording, data []byte, now time.Time) {
-	limit := r.opts.Limits().MaxTotalBytes
-	for r.used()+int64(len(data)) > limit && rec.dropFirst() {
+func (r *Recorder) write(rec *recording, data, cpu []byte, now time.Time) {
+	limit, more := r.opts.Limits().MaxTotalBytes, int64(len(data)+len(cpu))
+	for r.used()+more > limit && rec.dropFirst() {
 		// The end of a recording is worth more than its beginning.
 		continue
 	}
 	var err error
-	if used := r.used(); used+int64(len(data)) > limit {
+	if used := r.used(); used+more > limit {
 		err = fmt.Errorf("the recordings have %d bytes, and %d are allowed", used, limit)
 	} else {
-		err = rec.append(data, now, rec.spec)
+		err = rec.append(data, cpu, now, rec.spec)
 	}
 	if err != nil {
 		rec.state, rec.stop = Stopped, now
@@ -371,7 +390,7 @@ func (r *Recorder) saveOrLog(rec *recording) {
 // used returns how many bytes the files of all recordings have.
 func (r *Recorder) used() (bytes int64) {
 	for _, rec := range r.recordings {
-		bytes += rec.size
+		bytes += rec.size + rec.beside
 	}
 	return bytes
 }
@@ -459,27 +478,41 @@ func (r *Recorder) remove(rec *recording) {
 func (r *Recorder) Open(id int64, closing bool) (*Content, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	rec := r.recordings[id]
-	if rec == nil {
-		return nil, notFound(id)
+	rec, err := r.started(id)
+	if err != nil {
+		return nil, err
 	}
 	now := time.Now()
-	switch rec.state {
-	case New, Delayed:
-		return nil, notStarted(id, rec.state)
-	case Running:
-		if closing {
-			r.end(rec, now)
-		} else {
-			r.collector.sample(now)
-			r.rotate(time.Now())
-		}
+	if closing && rec.state == Running {
+		r.end(rec, now)
+	} else {
+		r.upToNow(rec)
 	}
 	if closing && rec.state != Closed {
 		rec.keep = true
 		r.markClosed(rec, now)
 	}
 	return rec.content(now), nil
+}
+
+// started returns a recording that has started.
+func (r *Recorder) started(id int64) (*recording, error) {
+	rec := r.recordings[id]
+	if rec == nil {
+		return nil, notFound(id)
+	}
+	if rec.state == New || rec.state == Delayed {
+		return nil, notStarted(id, rec.state)
+	}
+	return rec, nil
+}
+
+// upToNow completes the files of a running recording.
+func (r *Recorder) upToNow(rec *recording) {
+	if rec.state == Running {
+		r.collector.sample(time.Now())
+		r.rotate(time.Now())
+	}
 }
 
 func notFound(id int64) error {

@@ -76,6 +76,7 @@ var eventDefaults = []eventDefault{
 	{typeNodeCall.Name, []string{settingThreshold, settingStackTrace}, above(20*time.Millisecond, true), above(time.Millisecond, true)},
 	{typeSessionOpened.Name, []string{settingThreshold}, above(0, false), above(0, false)},
 	{typeSessionClosed.Name, []string{settingThreshold}, above(0, false), above(0, false)},
+	{executionTrace, nil, eventSetting{}, eventSetting{enabled: true}},
 }
 
 // kindNames are the event types of the kinds that parts of the server record.

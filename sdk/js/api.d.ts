@@ -476,6 +476,26 @@ declare namespace api {
         close?: boolean;
       }): Promise<undefined>;
       /**
+       * Download a profile of a flight recording
+       * Sends a profile in the format of pprof, which `go tool pprof` reads. `cpu`, `mutex` and `block` hold what happened during the recording; `heap` and `goroutine` are how things were at its end, or are now.
+       * Permission: `FLIGHT_RECORDING_QUERY`.
+       */
+      queryPprof(input: {
+        /** ID of the recording. */
+        id: Int64;
+        /** Which profile. */
+        kind: "cpu" | "heap" | "mutex" | "block" | "goroutine";
+      }): Promise<undefined>;
+      /**
+       * Download the execution trace of a flight recording
+       * Sends the execution trace of the Go runtime, which `go tool trace` reads: the last seconds of the recording, or those up to now. A recording has one if `go.ExecutionTrace` is enabled, as it is in the template `profile`.
+       * Permission: `FLIGHT_RECORDING_QUERY`.
+       */
+      queryTrace(input: {
+        /** ID of the recording. */
+        id: Int64;
+      }): Promise<undefined>;
+      /**
        * Close flight recordings
        * Closes running recordings. `app.flight-recorder.closed-recording-retention-period` says how long they are kept: with 0 they are removed at once.
        * Permission: `FLIGHT_RECORDING_UPDATE`.

@@ -3,8 +3,10 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -51,6 +53,22 @@ func recordingOperations(r *recording.Recorder) []*admin.Operation {
 			Errors: []apierr.Code{apierr.ResourceNotFound, apierr.DumpJFRInIllegalStatus},
 			Media:  &admin.Media{ContentType: "application/octet-stream", Description: "The file `<id>.jfr`."},
 		}, h.download),
+		admin.Handle(admin.Operation{
+			ID: "queryFlightRecordingProfile", Method: http.MethodGet, Path: path + "/pprof", Tag: recordingTag, Permission: permission.FlightRecordingQuery,
+			Summary: "Download a profile of a flight recording",
+			Description: "Sends a profile in the format of pprof, which `go tool pprof` reads. " +
+				"`cpu`, `mutex` and `block` hold what happened during the recording; `heap` and `goroutine` are how things were at its end, or are now.",
+			Errors: []apierr.Code{apierr.ResourceNotFound, apierr.DumpJFRInIllegalStatus},
+			Media:  &admin.Media{ContentType: "application/octet-stream", Description: "The file `<id>.<kind>.pprof`."},
+		}, h.profile),
+		admin.Handle(admin.Operation{
+			ID: "queryFlightRecordingTrace", Method: http.MethodGet, Path: path + "/trace", Tag: recordingTag, Permission: permission.FlightRecordingQuery,
+			Summary: "Download the execution trace of a flight recording",
+			Description: "Sends the execution trace of the Go runtime, which `go tool trace` reads: the last seconds of the recording, or those up to now. " +
+				"A recording has one if `go.ExecutionTrace` is enabled, as it is in the template `profile`.",
+			Errors: []apierr.Code{apierr.ResourceNotFound, apierr.DumpJFRInIllegalStatus},
+			Media:  &admin.Media{ContentType: "application/octet-stream", Description: "The file `<id>.trace`."},
+		}, h.trace),
 	}
 }
 
@@ -131,4 +149,30 @@ func (h recordingHandlers) download(_ context.Context, in *recordingDownload) (*
 		return nil, err
 	}
 	return &admin.Download{Name: fmt.Sprintf("%d.jfr", in.ID), ContentType: "application/octet-stream", Size: content.Size, Content: content}, nil
+}
+
+type recordingProfile struct {
+	ID   int64  `query:"id" required:"true" doc:"ID of the recording." example:"1"`
+	Kind string `query:"kind" required:"true" enum:"cpu,heap,mutex,block,goroutine" doc:"Which profile." example:"cpu"`
+}
+
+func (h recordingHandlers) profile(_ context.Context, in *recordingProfile) (*admin.Download, error) {
+	data, err := h.recorder.Profile(in.ID, recording.ProfileKind(in.Kind))
+	return newRecordingDownload(fmt.Sprintf("%d.%s.pprof", in.ID, in.Kind), data, err)
+}
+
+type recordingTrace struct {
+	ID int64 `query:"id" required:"true" doc:"ID of the recording." example:"1"`
+}
+
+func (h recordingHandlers) trace(_ context.Context, in *recordingTrace) (*admin.Download, error) {
+	data, err := h.recorder.Trace(in.ID)
+	return newRecordingDownload(fmt.Sprintf("%d.trace", in.ID), data, err)
+}
+
+func newRecordingDownload(name string, data []byte, err error) (*admin.Download, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &admin.Download{Name: name, ContentType: "application/octet-stream", Size: int64(len(data)), Content: io.NopCloser(bytes.NewReader(data))}, nil
 }

@@ -95,6 +95,28 @@ public final class FlightRecordingsApi {
     }
 
     /**
+     * Download a profile of a flight recording.
+     * <p>Sends a profile in the format of pprof, which <code>go tool pprof</code> reads. <code>cpu</code>, <code>mutex</code> and <code>block</code> hold what happened during the recording; <code>heap</code> and <code>goroutine</code> are how things were at its end, or are now.
+     * Permission: <code>FLIGHT_RECORDING_QUERY</code>.
+     * @param input the parameters
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public void queryPprof(QueryFlightRecordingProfile input) {
+        api.call("queryFlightRecordingProfile", input.toJson());
+    }
+
+    /**
+     * Download the execution trace of a flight recording.
+     * <p>Sends the execution trace of the Go runtime, which <code>go tool trace</code> reads: the last seconds of the recording, or those up to now. A recording has one if <code>go.ExecutionTrace</code> is enabled, as it is in the template <code>profile</code>.
+     * Permission: <code>FLIGHT_RECORDING_QUERY</code>.
+     * @param input the parameters
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public void queryTrace(QueryFlightRecordingTrace input) {
+        api.call("queryFlightRecordingTrace", input.toJson());
+    }
+
+    /**
      * Close flight recordings.
      * <p>Closes running recordings. <code>app.flight-recorder.closed-recording-retention-period</code> says how long they are kept: with 0 they are removed at once.
      * Permission: <code>FLIGHT_RECORDING_UPDATE</code>.

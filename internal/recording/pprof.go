@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+
+	"github.com/google/pprof/profile"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/recording/jfr"
+)
+
+// A ProfileKind names a profile of Go that a recording has beside its events.
+type ProfileKind string
+
+// The kinds. CPU, Mutex and Block hold what happened during the recording; Heap and Goroutine are how things were at its
+// end, or are now.
+const (
+	CPU       ProfileKind = "cpu"
+	Heap      ProfileKind = "heap"
+	Mutex     ProfileKind = "mutex"
+	Block     ProfileKind = "block"
+	Goroutine ProfileKind = "goroutine"
+)
+
+// ProfileKinds are all kinds.
+var ProfileKinds = []ProfileKind{CPU, Heap, Mutex, Block, Goroutine}
+
+// needs returns the event type that must be enabled for a profile, or nil.
+func (k ProfileKind) needs() *jfr.Type {
+	switch k {
+	case CPU:
+		return typeExecutionSample
+	case Mutex:
+		return typeContended
+	case Block:
+		return typeBlocked
+	default:
+		return nil
+	}
+}
+
+// cumulative reports whether the runtime counts since the start of the process, so that what was counted before the
+// recording must be subtracted.
+func (k ProfileKind) cumulative() bool { return k == Mutex || k == Block }
+
+// fileName is the file of a profile of a recording that has stopped.
+func (k ProfileKind) fileName() string { return string(k) + ".pprof" }
+
+// lookUp returns a profile of the runtime as it is now.
+func lookUp(k ProfileKind) (*profile.Profile, error) {
+	var b bytes.Buffer
+	if err := pprof.Lookup(string(k)).WriteTo(&b, 0); err != nil {
+		return nil, fmt.Errorf("write the %s profile: %w", k, err)
+	}
+	p, err := profile.ParseData(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("parse the %s profile: %w", k, err)
+	}
+	return p, nil
+}
+
+// rememberProfiles notes what cumulative profiles counted before the recording.
+func (rec *recording) rememberProfiles() (err error) {
+	rec.before = map[ProfileKind]*profile.Profile{}
+	for _, k := range ProfileKinds {
+		if k.cumulative() && rec.wants(k) {
+			p, lookUpErr := lookUp(k)
+			err = errors.Join(err, lookUpErr)
+			if p != nil {
+				p.Scale(-1)
+				rec.before[k] = p
+			}
+		}
+	}
+	return err
+}
+
+// wants reports whether the settings of a recording include a profile.
+func (rec *recording) wants(k ProfileKind) bool {
+	t := k.needs()
+	return t == nil || rec.settings[t.Name].enabled
+}
+
+// profileNow returns a profile of a running recording, other than that of the processors.
+func (rec *recording) profileNow(k ProfileKind) (*profile.Profile, error) {
+	p, err := lookUp(k)
+	if err != nil || rec.before[k] == nil {
+		return p, err
+	}
+	if p, err = profile.Merge([]*profile.Profile{p, rec.before[k]}); err != nil {
+		return nil, fmt.Errorf("subtract the %s profile at the start of the recording: %w", k, err)
+	}
+	p.TimeNanos, p.DurationNanos = rec.start.UnixNano(), 0
+	return p, nil
+}
+
+// keepProfiles writes the profiles that a recording has when it stops.
+func (rec *recording) keepProfiles() (err error) {
+	for _, k := range ProfileKinds {
+		if k == CPU || !rec.wants(k) {
+			continue
+		}
+		p, nowErr := rec.profileNow(k)
+		if nowErr == nil {
+			nowErr = rec.writeBeside(k.fileName(), p.Write)
+		}
+		err = errors.Join(err, nowErr)
+	}
+	rec.before = nil
+	return err
+}
+
+// Profile returns a profile of a recording in the format of pprof, that of a running recording ends now.
+func (r *Recorder) Profile(id int64, kind ProfileKind) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rec, err := r.started(id)
+	if err != nil {
+		return nil, err
+	}
+	if kind == CPU {
+		r.upToNow(rec)
+		p, err := rec.cpuProfile()
+		if err != nil {
+			return nil, storageError(err)
+		}
+		if p == nil {
+			return nil, notKept(rec, "the cpu profile", "nothing was sampled, or jdk.ExecutionSample is not enabled")
+		}
+		return encodeProfile(p)
+	}
+	switch t := kind.needs(); {
+	case rec.state != Running:
+		data, err := os.ReadFile(filepath.Join(rec.dir, kind.fileName()))
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, notKept(rec, "the "+string(kind)+" profile", "its event was not enabled, or the server ended before it was written")
+		}
+		if err != nil {
+			return nil, storageError(err)
+		}
+		return data, nil
+	case !rec.wants(kind):
+		return nil, notKept(rec, "the "+string(kind)+" profile", t.Name+" is not enabled")
+	}
+	p, err := rec.profileNow(kind)
+	if err != nil {
+		return nil, err
+	}
+	return encodeProfile(p)
+}
+
+// notKept is the answer to a question for a representation that a recording does not have.
+func notKept(rec *recording, what, why string) error {
+	return apierr.New(apierr.ResourceNotFound, "the flight recording %d does not have %s: %s", rec.id, what, why)
+}
+
+func encodeProfile(p *profile.Profile) ([]byte, error) {
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		return nil, fmt.Errorf("encode a profile: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// mergeProfiles makes one profile of several; nil if there is none.
+func mergeProfiles(list []*profile.Profile) (*profile.Profile, error) {
+	switch len(list) {
+	case 0:
+		return nil, nil
+	case 1:
+		return list[0], nil
+	}
+	p, err := profile.Merge(list)
+	if err != nil {
+		return nil, fmt.Errorf("merge %d CPU profiles: %w", len(list), err)
+	}
+	return p, nil
+}
+
+// Beside each segment is a file of the CPU profiles of its chunks: for each of them its length, four bytes, and a profile.
+const cpuLength = 4
+
+// appendCPU writes the CPU profile of a chunk beside its segment. What cannot be written whole is taken back.
+func (f *files) appendCPU(s *segment, data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	block := append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...)
+	if err := appendFile(s.cpuPath(), s.cpu, block); err != nil {
+		return err
+	}
+	s.cpu += int64(len(block))
+	f.beside += int64(len(block))
+	return nil
+}
+
+// maxMerged bounds how many profiles are in memory at once when they are merged.
+const maxMerged = 64
+
+// cpuProfile merges the CPU profiles of all segments; nil if there is none.
+func (f *files) cpuProfile() (*profile.Profile, error) {
+	var list []*profile.Profile
+	for _, s := range f.segments {
+		if s.cpu == 0 {
+			continue
+		}
+		data, err := os.ReadFile(s.cpuPath())
+		if err != nil {
+			return nil, err
+		}
+		for len(data) >= cpuLength {
+			n := int(binary.BigEndian.Uint32(data))
+			if n > len(data)-cpuLength {
+				break // A crash cut it off.
+			}
+			p, err := profile.ParseData(data[cpuLength : cpuLength+n])
+			if err != nil {
+				return nil, fmt.Errorf("parse a CPU profile: %w", err)
+			}
+			data = data[cpuLength+n:]
+			if list = append(list, p); len(list) < maxMerged {
+				continue
+			}
+			if p, err = mergeProfiles(list); err != nil {
+				return nil, err
+			}
+			list = []*profile.Profile{p}
+		}
+	}
+	return mergeProfiles(list)
+}
+
+// writeBeside writes a file beside the segments, whole or not at all.
+func (f *files) writeBeside(name string, write func(io.Writer) error) error {
+	path := filepath.Join(f.dir, name)
+	file, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	err = write(file)
+	size, sizeErr := file.Seek(0, io.SeekEnd)
+	if err = errors.Join(err, sizeErr, file.Close()); err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", name, err), removeIfThere(path+".tmp"))
+	}
+	f.beside += size
+	return nil
+}
