@@ -196,7 +196,7 @@ func (b *builder) shape(n *node, fl flags) (string, error) {
 		return b.elements(n, "map of ")
 	}
 	n.kind = kindScalar
-	n.secret = n.typ == reflect.TypeFor[Secret]()
+	n.secret, n.url = n.typ == reflect.TypeFor[Secret](), n.typ == reflect.TypeFor[URL]()
 	return scalarWord(n)
 }
 
@@ -205,7 +205,7 @@ func (b *builder) shape(n *node, fl flags) (string, error) {
 func (b *builder) elements(n *node, of string) (string, error) {
 	n.elem.kind = kindScalar
 	n.elem.rules = rules{min: n.rules.min, max: n.rules.max, enum: n.rules.enum, path: n.rules.path}
-	n.elem.secret = n.elem.typ == reflect.TypeFor[Secret]()
+	n.elem.secret, n.elem.url = n.elem.typ == reflect.TypeFor[Secret](), n.elem.typ == reflect.TypeFor[URL]()
 	n.secret = n.elem.secret
 	word, err := scalarWord(n.elem)
 	return of + word, err

@@ -38,7 +38,7 @@ func (i IdentityAccessManagement) Validate() error {
 			return violation("jwt.algorithm", "must have at least one key when the type is JWT")
 		}
 	case LoginHTTP:
-		u, err := url.Parse(i.HTTP.Request.URL)
+		u, err := url.Parse(i.HTTP.Request.URL.Reveal())
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return violation("http.request.url", "must be an absolute http or https address when the type is HTTP")
 		}
@@ -163,7 +163,7 @@ type LoginByHTTP struct {
 
 // HTTPLoginRequest says how the server is asked.
 type HTTPLoginRequest struct {
-	URL           string            `doc:"The address to which the login is sent as JSON."`
+	URL           URL               `doc:"The address to which the login is sent as JSON."`
 	Headers       map[string]Secret `doc:"Header fields to send with it."`
 	HTTPMethod    string            `default:"GET" enum:"POST,GET,PUT,PATCH,DELETE,HEAD" doc:"The method of the request."`
 	TimeoutMillis int32             `default:"30000" min:"1" doc:"How long the server may take."`

@@ -82,6 +82,9 @@ func goInput(v any, depth int) (input, error) {
 	case Secret:
 		in.text = v.Reveal()
 		return in, nil
+	case URL:
+		in.text = v.Reveal()
+		return in, nil
 	}
 	switch rv := reflect.ValueOf(v); rv.Kind() {
 	case reflect.String:

@@ -219,7 +219,7 @@ func (p *patch) assignList(in input, a assignment) *Error {
 	switch {
 	case in.kind == inputMapping && positions(in):
 		return p.assignPositions(in, a)
-	case in.kind == inputText && in.flat && in.text == "":
+	case in.kind == inputText && (in.flat || in.lenient) && strings.TrimSpace(in.text) == "":
 		in.kind = inputSequence
 	case in.kind == inputText && (in.flat || in.lenient) && p.node.elem.kind == kindScalar:
 		for item := range strings.SplitSeq(in.text, ",") {
@@ -301,7 +301,11 @@ func (p *patch) assignMap(in input, a assignment) *Error {
 func (p *patch) refuse(in input, rule string) *Error {
 	e := &Error{Source: in.origin.String(), Property: p.name, Rule: rule}
 	if in.kind == inputText {
-		e.Value = printableValue(in.text, p.node.secret)
+		text := in.text
+		if p.node.url {
+			text = RedactURL(text)
+		}
+		e.Value = printableValue(text, p.node.secret)
 	}
 	return e
 }

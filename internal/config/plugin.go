@@ -119,7 +119,7 @@ func (p PluginProxy) Validate() error {
 
 // NetworkPlugin is a plugin that is downloaded.
 type NetworkPlugin struct {
-	URL           string            `required:"true" doc:"Where the plugin is."`
+	URL           URL               `required:"true" doc:"Where the plugin is."`
 	Type          NetworkPluginType `default:"AUTO" enum:"AUTO,JAVA,JAVA_SCRIPT" doc:"The language of the plugin; AUTO goes by the end of the URL's path, .js or .jar."`
 	UseLocalCache bool              `default:"false" doc:"Whether a copy in the folder of plugins is used instead of downloading it again."`
 	Download      PluginDownload    `doc:"How it is downloaded."`

@@ -69,6 +69,9 @@ func (n *node) parse(v reflect.Value, text string) string {
 		if n.secret && text == mask {
 			return "must not be the mask that is shown instead of a sensitive value"
 		}
+		if n.url && isRedacted(text) {
+			return "must not have the mask that is shown instead of credentials"
+		}
 		v.SetString(text)
 	}
 	return ""

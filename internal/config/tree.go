@@ -51,6 +51,8 @@ type node struct {
 	elem *node
 	// secret says that a sensitive value is at or below this node.
 	secret bool
+	// url says that the value is a URL, of which credentials are not shown.
+	url bool
 	// fallback is the default: a valid value, or invalid for the zero value.
 	fallback reflect.Value
 }
@@ -171,6 +173,8 @@ func (n *node) exportLeaf(v reflect.Value) any {
 	switch {
 	case n.secret:
 		return mask
+	case n.url:
+		return RedactURL(v.String())
 	case v.CanInt():
 		return v.Int()
 	case v.CanFloat():

@@ -77,6 +77,9 @@ func (n *node) printable(v reflect.Value) string {
 	if n.secret {
 		return mask
 	}
+	if n.url {
+		return printableValue(RedactURL(v.String()), false)
+	}
 	return printableValue(fmt.Sprint(v.Interface()), false)
 }
 

@@ -3,9 +3,11 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -185,7 +187,7 @@ func TestNetwork(t *testing.T) {
 	}))
 	defer server.Close()
 	plugin := func(path string) config.NetworkPlugin {
-		return config.NetworkPlugin{URL: server.URL + path, Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 60000}}
+		return config.NetworkPlugin{URL: config.URL(server.URL + path), Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 60000}}
 	}
 	cached, posted, missing := plugin("/cached.js?version=3"), plugin("/download"), plugin("/missing.js")
 	cached.UseLocalCache = true
@@ -232,7 +234,7 @@ func TestNetworkLimits(t *testing.T) {
 	defer close(release)
 	f := w.folder(nil)
 	err := f.LoadNetwork(t.Context(), config.PluginNetwork{Plugins: []config.NetworkPlugin{{
-		URL: server.URL + "/slow.js", Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 50},
+		URL: config.URL(server.URL + "/slow.js"), Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 50},
 	}}})
 	if err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
 		t.Errorf("the error is %v", err)
@@ -272,5 +274,27 @@ func TestProxy(t *testing.T) {
 	err = f.LoadNetwork(t.Context(), c)
 	if err == nil || strings.Contains(err.Error(), "hidden") || strings.Contains(err.Error(), "wrong") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestNetworkTellsNoCredentials fails to download from URLs with a password and a token.
+func TestNetworkTellsNoCredentials(t *testing.T) {
+	var log bytes.Buffer
+	w := newWorld(t)
+	w.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	missing := httptest.NewServer(http.NotFoundHandler())
+	defer missing.Close()
+	f := w.folder(nil)
+	for _, address := range []string{gone.URL, missing.URL} {
+		err := f.LoadNetwork(t.Context(), config.PluginNetwork{Plugins: []config.NetworkPlugin{{
+			URL:  config.URL(strings.Replace(address, "://", "://user:hunter2@", 1) + "/a.js?token=hunter3"),
+			Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 60000},
+		}}})
+		text := fmt.Sprint(err, w.Rejected(), log.String())
+		if err == nil || strings.Contains(text, "hunter") || !strings.Contains(text, "/a.js?token=***") {
+			t.Errorf("told is %s", text)
+		}
 	}
 }

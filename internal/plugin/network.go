@@ -25,7 +25,7 @@ import (
 type remote struct {
 	config.NetworkPlugin
 	language Language
-	// shown is its URL without a password, for messages.
+	// shown is its URL without credentials, for messages.
 	shown string
 	// cache is the name of its copy in the folder.
 	cache string
@@ -35,11 +35,11 @@ type remote struct {
 func remotes(list []config.NetworkPlugin) ([]remote, error) {
 	var all []remote
 	for i, c := range list {
-		u, err := url.Parse(c.URL)
+		u, err := url.Parse(c.URL.Reveal())
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, fmt.Errorf("app.plugin.network.plugins[%d].url = %q: must be an http or https URL", i, c.URL)
+			return nil, fmt.Errorf("app.plugin.network.plugins[%d].url = %q: must be an http or https URL", i, c.URL.String())
 		}
-		r := remote{NetworkPlugin: c, shown: u.Redacted()}
+		r := remote{NetworkPlugin: c, shown: c.URL.String()}
 		name, known := path.Base(u.Path), false
 		r.language, known = languageOf(name)
 		switch {
@@ -155,16 +155,25 @@ func clientOf(p config.PluginProxy) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
+// withoutURL returns the cause of a failed request. The error of the client
+// repeats the URL, which may hold credentials.
+func withoutURL(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
 func download(ctx context.Context, client *http.Client, r remote) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.Download.TimeoutMillis)*time.Millisecond)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, r.Download.HTTPMethod, r.URL, nil)
+	req, err := http.NewRequestWithContext(ctx, r.Download.HTTPMethod, r.URL.Reveal(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("download %s: %w", r.shown, err)
+		return nil, fmt.Errorf("download %s: %w", r.shown, withoutURL(err))
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("download %s: %w", r.shown, err)
+		return nil, fmt.Errorf("download %s: %w", r.shown, withoutURL(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"time"
@@ -81,9 +82,9 @@ func (m *remote) authenticate(ctx context.Context, r *Request) (*Permissions, er
 	if err != nil {
 		return nil, fmt.Errorf("encode a login: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, m.settings.Request.HTTPMethod, m.settings.Request.URL, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, m.settings.Request.HTTPMethod, m.settings.Request.URL.Reveal(), bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("ask for a login: %w", err)
+		return nil, fmt.Errorf("ask for a login at %s: %w", m.settings.Request.URL, withoutURL(err))
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
@@ -95,7 +96,7 @@ func (m *remote) authenticate(ctx context.Context, r *Request) (*Permissions, er
 	}
 	response, err := m.client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask for a login: %w", err)
+		return nil, fmt.Errorf("ask for a login at %s: %w", m.settings.Request.URL, withoutURL(err))
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
@@ -106,6 +107,15 @@ func (m *remote) authenticate(ctx context.Context, r *Request) (*Permissions, er
 		return nil, fmt.Errorf("ask for a login: the answer must not have more than %d bytes", maxAnswer)
 	}
 	return m.judge(response, answer)
+}
+
+// withoutURL returns the cause of a failed request. The error of the client
+// repeats the URL, which may hold credentials.
+func withoutURL(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
 }
 
 // judge compares an answer with the expected one.

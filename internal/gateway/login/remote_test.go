@@ -5,6 +5,7 @@ package login
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -27,7 +28,7 @@ func openRemote(t *testing.T, handler http.HandlerFunc, change func(*config.Logi
 	t.Cleanup(server.Close)
 	return open(t, func(s *config.IdentityAccessManagement) {
 		s.Type = config.LoginHTTP
-		s.HTTP.Request.URL = server.URL + "/login?source=chat"
+		s.HTTP.Request.URL = config.URL(server.URL + "/login?source=chat")
 		if change != nil {
 			change(&s.HTTP)
 		}
@@ -191,9 +192,9 @@ func TestRemoteGone(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	a := open(t, func(s *config.IdentityAccessManagement) {
-		s.Type, s.HTTP.Request.URL = config.LoginHTTP, server.URL
+		s.Type, s.HTTP.Request.URL = config.LoginHTTP, config.URL(server.URL+"/?token=hunter2")
 	})
-	if _, err := a.Authenticate(t.Context(), request(nil)); codeOf(t, err) != apierr.ServerInternalError {
+	if _, err := a.Authenticate(t.Context(), request(nil)); codeOf(t, err) != apierr.ServerInternalError || strings.Contains(fmt.Sprint(err), "hunter2") {
 		t.Errorf("nobody listens: %v", err)
 	}
 }

@@ -40,6 +40,12 @@ func keepPrivate(path string) error {
 	if err := file.Chmod(0o600); err != nil && !errors.Is(err, os.ErrPermission) {
 		return errors.Join(err, file.Close())
 	}
+	for _, beside := range []string{path + "-wal", path + "-shm"} {
+		// They may be left from a time when the file was readable for others.
+		if err := os.Chmod(beside, 0o600); err != nil && !errors.Is(err, os.ErrPermission) && !errors.Is(err, os.ErrNotExist) {
+			return errors.Join(err, file.Close())
+		}
+	}
 	return file.Close()
 }
 
