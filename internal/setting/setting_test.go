@@ -69,6 +69,25 @@ func refused(t *testing.T, err error, code apierr.Code, status int, part string)
 	}
 }
 
+// TestEmptyTextEmptiesAList sends what existing consoles send for a list that
+// was emptied.
+func TestEmptyTextEmptiesAList(t *testing.T) {
+	n := newNode(t, storetest.SQLite(t))
+	list := func(v any) map[string]any {
+		return map[string]any{"service": map[string]any{"clientApi": map[string]any{"disabledEndpoints": v}}}
+	}
+	for _, empty := range []any{"", " ", []any{}} {
+		n.update(t, Request{Values: list([]any{"CREATE_MEETING"})})
+		if got := n.live.Current().Service.ClientAPI.DisabledEndpoints; len(got) != 1 {
+			t.Fatalf("the list is %q", got)
+		}
+		n.update(t, Request{Values: list(empty)})
+		if got := n.live.Current().Service.ClientAPI.DisabledEndpoints; len(got) != 0 {
+			t.Errorf("after %q the list is %q", empty, got)
+		}
+	}
+}
+
 func TestChangesReachEveryNode(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		a, b := newNode(t, db), newNode(t, db, "app.service.admin-api.rate-limiting.capacity=70")
