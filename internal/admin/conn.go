@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -96,7 +97,6 @@ var plainRefusal = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnec
 
 // refusalOf returns the answer with an envelope in the place of one that
 // net/http wrote for a request that it could not read, or nil for any other.
-// Over TLS such an answer does not come by here.
 func refusalOf(b []byte) []byte {
 	line, text, found := bytes.Cut(b, plainRefusal)
 	status, isStatus := bytes.CutPrefix(line, []byte("HTTP/1.1 "))
@@ -111,8 +111,13 @@ func refusalOf(b []byte) []byte {
 	if err := (envelope{code: apierr.IllegalArgument, reason: reason}).appendTo(&body, time.Now()); err != nil {
 		return nil
 	}
+	return refusalWith(line, body.Bytes())
+}
+
+// refusalWith returns an answer with an envelope to what never became a request.
+func refusalWith(line, body []byte) []byte {
 	return fmt.Appendf(nil, "%s\r\nContent-Type: %s\r\nContent-Length: %d\r\nX-Request-Id: %s\r\nX-Content-Type-Options: nosniff\r\n"+
-		"Access-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n%s", line, jsonType, body.Len(), rand.Text(), body.Bytes())
+		"Access-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n%s", line, jsonType, len(body), rand.Text(), body)
 }
 
 // CloseWrite tells the caller that nothing more will come; net/http does so
@@ -136,12 +141,78 @@ func (l holdingListener) Accept() (net.Conn, error) {
 	return &conn{Conn: c}, nil
 }
 
+// encrypted is a connection over TLS that answers in an envelope what net/http
+// refuses. net/http does not know that it is encrypted: the handshake runs with
+// the first read, within the time for headers, and withTLS tells handlers of it.
+type encrypted struct{ *tls.Conn }
+
+// Read implements io.Reader.
+func (c encrypted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil && looksLikeHTTP(plain.RecordHeader) {
+		var body bytes.Buffer
+		refusal := envelope{code: apierr.IllegalArgument, reason: "this port speaks HTTPS, the request is plain HTTP"}
+		if refusal.appendTo(&body, time.Now()) == nil {
+			_, _ = plain.Conn.Write(refusalWith([]byte("HTTP/1.1 400 Bad Request"), body.Bytes()))
+		}
+	}
+	return n, err
+}
+
+// looksLikeHTTP reports whether a caller began with the method of a request.
+func looksLikeHTTP(begin [5]byte) bool {
+	switch string(begin[:]) {
+	case "GET /", "HEAD ", "POST ", "PUT /", "DELET", "OPTIO":
+		return true
+	}
+	return false
+}
+
+// Write implements io.Writer.
+func (c encrypted) Write(b []byte) (int, error) {
+	if refusal := refusalOf(b); refusal != nil {
+		if _, err := c.Conn.Write(refusal); err != nil {
+			return 0, err
+		}
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+// encryptingListener makes each accepted connection an encrypted one.
+type encryptingListener struct {
+	net.Listener
+	config *tls.Config
+}
+
+// Accept implements net.Listener.
+func (l encryptingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return encrypted{tls.Server(c, l.config)}, nil
+}
+
+// tlsKey leads to the connection of a request over TLS.
+type tlsKey struct{}
+
+// withTLS lets a handler see that a request came over TLS.
+func withTLS(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(tlsKey{}).(encrypted); ok && r.TLS == nil {
+			r.TLS = new(c.ConnectionState())
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 type connKey struct{}
 
 // withConn remembers the conn below a connection of the server.
 func withConn(ctx context.Context, c net.Conn) context.Context {
-	if t, ok := c.(*tls.Conn); ok {
-		c = t.NetConn()
+	if t, ok := c.(encrypted); ok {
+		ctx, c = context.WithValue(ctx, tlsKey{}, t), t.NetConn()
 	}
 	if held, ok := c.(*conn); ok {
 		return context.WithValue(ctx, connKey{}, held)

@@ -60,11 +60,11 @@ func Listen(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	listener = holdingListener{listener}
 	if o.Certificate != nil {
-		listener = tls.NewListener(listener, &tls.Config{
+		listener = encryptingListener{listener, &tls.Config{
 			MinVersion:     tls.VersionTLS12,
 			NextProtos:     []string{"http/1.1"},
 			GetCertificate: o.Certificate,
-		})
+		}}
 	}
 	s.listener = listener
 	return s, nil
@@ -92,6 +92,9 @@ func (s *Server) Serve(api *API, mount ...func(http.Handler) http.Handler) error
 	s.http.Handler = api
 	for _, m := range mount {
 		s.http.Handler = m(s.http.Handler)
+	}
+	if s.tls {
+		s.http.Handler = withTLS(s.http.Handler)
 	}
 	s.http.RegisterOnShutdown(api.StopStreams)
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {

@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -140,14 +142,37 @@ func TestShutdownEndsStreams(t *testing.T) {
 // TestUnreadableRequests proves that what never becomes a request is answered
 // like any other.
 func TestUnreadableRequests(t *testing.T) {
-	s := serve(t, nil)
+	t.Run("plain", func(t *testing.T) {
+		s := serve(t, nil)
+		unreadableRequests(t, func(t *testing.T) net.Conn { return dial(t, s) })
+	})
+	t.Run("TLS", func(t *testing.T) {
+		other := httptest.NewTLSServer(nil)
+		defer other.Close()
+		s := serve(t, func(o *ServerOptions) {
+			o.Certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &other.TLS.Certificates[0], nil }
+		})
+		unreadableRequests(t, func(t *testing.T) net.Conn {
+			return tls.Client(dial(t, s), &tls.Config{InsecureSkipVerify: true})
+		})
+		c := dial(t, s)
+		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(c).ReadString('\n'); !strings.HasPrefix(line, "HTTP/1.1 400") {
+			t.Errorf("plain HTTP to a port with TLS: %q, %v", line, err)
+		}
+	})
+}
+
+func unreadableRequests(t *testing.T, dial func(*testing.T) net.Conn) {
 	for name, tt := range map[string]struct{ request, status string }{
 		"headers": {"GET / HTTP/1.1\r\nHost: x\r\nX-Large: " + strings.Repeat("x", maxHeaderBytes+8<<10) + "\r\n\r\n", "431"},
 		"line":    {"GET\r\n\r\n", "400"},
 		"host":    {"GET / HTTP/1.1\r\n\r\n", "400"},
 		"length":  {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", "400"},
 	} {
-		c := dial(t, s)
+		c := dial(t)
 		go func() { _, _ = io.WriteString(c, tt.request) }()
 		answer, _ := io.ReadAll(c) // The server hangs up.
 		text := string(answer)
