@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/role"
@@ -59,7 +62,11 @@ func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin,
 	for _, e := range module.Extensions() {
 		p.members = append(p.members, m.newMember(p, e))
 	}
-	if err := m.suits(p); err != nil {
+	err = m.suits(p)
+	if err == nil {
+		err = m.checkID(p)
+	}
+	if err != nil {
 		m.discard(ctx, p)
 		return nil, apierr.New(apierr.IllegalArgument, "%s: %v", src.Name, err)
 	}
@@ -86,20 +93,65 @@ func (m *Manager) suits(p *Plugin) error {
 	return fmt.Errorf("plugin %q is made for %v, this server is %v", p.ID, p.Servers, m.opts.Roles)
 }
 
+// maxID bounds the id of a plugin, in characters.
+const maxID = 128
+
+// badID says which rule an id breaks, "" if none. A comma would divide it in a query.
+func badID(id string) string {
+	n := utf8.RuneCountInString(id)
+	if n >= 1 && n <= maxID && id == strings.TrimSpace(id) && !strings.ContainsFunc(id, func(r rune) bool {
+		return r == ',' || r == utf8.RuneError || !unicode.IsPrint(r)
+	}) {
+		return ""
+	}
+	return fmt.Sprintf("the id of a plugin must have 1 to %d printable characters, no comma, and no blank at its ends", maxID)
+}
+
+// checkID refuses a new plugin whose id breaks the rules. Files of the folder may be from before there were any: they are
+// loaded, so that they can be removed as others are.
+func (m *Manager) checkID(p *Plugin) error {
+	rule := badID(p.ID)
+	switch {
+	case rule == "":
+		return nil
+	case p.Path == "":
+		return fmt.Errorf("the id is %q, but %s", clip(p.ID), rule)
+	}
+	m.opts.Logger.Warn("a plugin has an id that new ones may not have", "file", p.source.Name, "rule", rule)
+	return nil
+}
+
+// clip shortens what is repeated in a message.
+func clip(s string) string {
+	const most = 64
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most]) + "…"
+}
+
 // admit checks that a plugin gets along with those that are there, apart from one that it replaces.
 func (m *Manager) admit(p, instead *Plugin) error {
 	for _, other := range m.Plugins() {
 		if other == instead {
 			continue
 		}
-		if other.ID == p.ID {
-			return apierr.New(apierr.DuplicateResource, "a plugin with the id %q is loaded already", p.ID)
+		if err := p.getsAlong(other); err != nil {
+			return err
 		}
-		for _, b := range other.members {
-			for _, point := range b.Points() {
-				if point.Singleton && p.implements(point) {
-					return apierr.New(apierr.DuplicateResource, "plugin %q implements %s, and so does %q: only one may", p.ID, point.Name, other.ID)
-				}
+	}
+	return nil
+}
+
+// getsAlong checks that a plugin can be there together with another one.
+func (p *Plugin) getsAlong(other *Plugin) error {
+	if other.ID == p.ID {
+		return apierr.New(apierr.DuplicateResource, "a plugin with the id %q is loaded already", p.ID)
+	}
+	for _, b := range other.members {
+		for _, point := range b.Points() {
+			if point.Singleton && p.implements(point) {
+				return apierr.New(apierr.DuplicateResource, "plugin %q implements %s, and so does %q: only one may", p.ID, point.Name, other.ID)
 			}
 		}
 	}
@@ -113,32 +165,85 @@ func (p *Plugin) implements(point *Point) bool {
 // install loads a plugin, in the place of another version if it may replace. commit is asked last, when nothing else can
 // go wrong; old is nil if there is no other version. It may be nil.
 func (m *Manager) install(ctx context.Context, l Language, src Source, replace bool, commit func(p, old *Plugin) error) (*Plugin, error) {
-	p, err := m.prepare(ctx, l, src)
-	if err != nil {
-		return nil, err
+	installed, errs := m.installAll(ctx, []Source{src}, l, replace, func(candidates []candidate) (int, error) {
+		if commit == nil {
+			return 0, nil
+		}
+		return 0, commit(candidates[0].plugin, candidates[0].old)
+	})
+	if errs != nil {
+		return nil, errs[0]
 	}
-	old := m.predecessor(p, replace)
-	if err = m.admit(p, old); err == nil && old != nil {
-		err = p.follow(ctx, old)
+	return installed[0].plugin, nil
+}
+
+// candidate is a plugin that is to be installed, and the one that it replaces, if any.
+type candidate struct {
+	plugin, old *Plugin
+	followed    bool // Hooks may have run.
+}
+
+// installAll loads plugins of one language, all or none. commit is asked last, when nothing else can go wrong; its
+// error is that of the plugin at the position that it returns. The errors have the positions of the sources; they are
+// nil if all were installed.
+func (m *Manager) installAll(ctx context.Context, sources []Source, l Language, replace bool, commit func([]candidate) (int, error)) ([]candidate, []error) {
+	list, errs := make([]candidate, len(sources)), make([]error, len(sources))
+	failed := false
+	for i, src := range sources {
+		list[i].plugin, errs[i] = m.prepare(ctx, l, src)
+		if errs[i] == nil {
+			errs[i] = m.admitTo(list[:i], list[i].plugin, replace)
+		}
+		failed = failed || errs[i] != nil
 	}
-	followed := old != nil
-	if err == nil {
-		old, err = m.take(p, replace, commit)
+	for i := 0; i < len(list) && !failed; i++ {
+		c := &list[i]
+		if c.old = m.predecessor(c.plugin, replace); c.old != nil {
+			c.followed = true
+			errs[i] = c.plugin.follow(ctx, c.old)
+			failed = errs[i] != nil
+		}
 	}
-	switch {
-	case err != nil && followed:
-		m.retire(ctx, p) // Some of it may have been started.
-		return nil, err
-	case err != nil:
-		m.discard(ctx, p)
-		return nil, err
+	if !failed {
+		at, err := m.takeAll(list, replace, commit)
+		if err != nil {
+			errs[at], failed = err, true
+		}
 	}
-	m.opts.Logger.Info("plugin loaded", "plugin", p.ID, "version", p.Version, "file", src.Name, "replaced", old != nil)
-	if old != nil {
-		m.retire(ctx, old)
-		m.gone(old, p)
+	for i, c := range list {
+		switch {
+		case failed && c.followed:
+			m.retire(ctx, c.plugin) // Some of it may have been started.
+		case failed && c.plugin != nil:
+			m.discard(ctx, c.plugin)
+		case !failed:
+			m.opts.Logger.Info("plugin loaded", "plugin", c.plugin.ID, "version", c.plugin.Version, "file", sources[i].Name, "replaced", c.old != nil)
+			if c.old != nil {
+				m.retire(ctx, c.old)
+				m.gone(c.old, c.plugin)
+			}
+		}
 	}
-	return p, nil
+	if failed {
+		return nil, errs
+	}
+	return list, nil
+}
+
+// admitTo checks that a plugin gets along with those that are there and with those that are to come with it.
+func (m *Manager) admitTo(others []candidate, p *Plugin, replace bool) error {
+	if err := m.admit(p, m.predecessor(p, replace)); err != nil {
+		return err
+	}
+	for _, other := range others {
+		if other.plugin == nil {
+			continue
+		}
+		if err := p.getsAlong(other.plugin); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // predecessor is the plugin that p replaces, nil if there is none or it may not replace.
@@ -150,31 +255,34 @@ func (m *Manager) predecessor(p *Plugin, replace bool) *Plugin {
 	return old
 }
 
-// take lets calls come to a plugin from now on, and returns the one that it replaced. That may be another one than it
-// followed, or none, if others were faster.
-func (m *Manager) take(p *Plugin, replace bool, commit func(p, old *Plugin) error) (old *Plugin, err error) {
+// takeAll lets calls come to the candidates from now on, and notes which plugins they replaced. Those may be others than
+// they followed, or none, if others were faster.
+func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidate) (int, error)) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ctx.Err() != nil {
-		return nil, errStopping()
+		return 0, errStopping()
 	}
-	old = m.predecessor(p, replace)
-	if err := m.admit(p, old); err != nil {
-		return nil, err
-	}
-	if commit != nil {
-		if err := commit(p, old); err != nil {
-			return nil, err
+	for i := range list {
+		c := &list[i]
+		c.old = m.predecessor(c.plugin, replace)
+		if err := m.admit(c.plugin, c.old); err != nil {
+			return i, err
 		}
 	}
-	list := m.Plugins()
-	if i := slices.Index(list, old); i >= 0 {
-		list[i] = p
-	} else {
-		list = append(list, p)
+	if at, err := commit(list); err != nil {
+		return at, err
 	}
-	m.publish(list)
-	return old, nil
+	all := m.Plugins()
+	for _, c := range list {
+		if i := slices.Index(all, c.old); i >= 0 {
+			all[i] = c.plugin
+		} else {
+			all = append(all, c.plugin)
+		}
+	}
+	m.publish(all)
+	return 0, nil
 }
 
 // errStopping refuses what cannot be done any more.

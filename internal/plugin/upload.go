@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -75,8 +76,23 @@ func (u Upload) source() (Source, error) {
 	return Source{Name: name + suffixOf(u.Language), Data: u.Data}, err
 }
 
-// Check says what Add would do, and does nothing. The plugin is there even with an error if it is sound by itself.
-func (f *Folder) Check(ctx context.Context, u Upload) (Added, error) {
+// Check says what AddAll would do with the uploads, and does nothing. The plugin is there even with an error if it is
+// sound by itself. Results and errors have the positions of the uploads.
+func (f *Folder) Check(ctx context.Context, uploads ...Upload) ([]Added, []error) {
+	results, errs := make([]Added, len(uploads)), make([]error, len(uploads))
+	for i, u := range uploads {
+		results[i], errs[i] = f.check(ctx, u)
+		for _, other := range results[:i] {
+			if errs[i] == nil && other.Plugin != nil {
+				errs[i] = results[i].getsAlong(other.Plugin)
+			}
+		}
+		results[i].Replaced = results[i].Replaced && errs[i] == nil
+	}
+	return results, errs
+}
+
+func (f *Folder) check(ctx context.Context, u Upload) (Added, error) {
 	src, err := u.source()
 	if err != nil {
 		return Added{}, err
@@ -89,37 +105,104 @@ func (f *Folder) Check(ctx context.Context, u Upload) (Added, error) {
 	if err == nil && u.Save {
 		_, err = f.target(u, old)
 	}
-	return Added{Plugin: p, Replaced: loaded && u.Replace && err == nil}, err
+	return Added{Plugin: p, Replaced: loaded && u.Replace}, err
 }
 
-// Add loads a plugin, which is not started by that, and saves it if that is wanted, when it was accepted. Whatever
-// fails, nothing of it is left. Errors are *apierr.Error.
+// Add loads a plugin as AddAll does.
 func (f *Folder) Add(ctx context.Context, u Upload) (Added, error) {
-	src, err := u.source()
-	if err != nil {
-		return Added{}, err
+	added, errs := f.AddAll(ctx, u)
+	if errs != nil {
+		return Added{}, errs[0]
 	}
-	replaced := false
-	p, err := f.manager.install(ctx, u.Language, src, u.Replace, func(p, old *Plugin) error {
-		replaced = old != nil
-		if !u.Save {
-			return nil
+	return added[0], nil
+}
+
+// AddAll loads plugins of one language, which are not started by that, and saves them if that is wanted, when all were
+// accepted. Whatever fails, nothing of any of them is left. Errors are *apierr.Error and have the positions of the
+// uploads; they are nil if all were added.
+func (f *Folder) AddAll(ctx context.Context, uploads ...Upload) ([]Added, []error) {
+	sources, errs := make([]Source, len(uploads)), make([]error, len(uploads))
+	failed := false
+	for i, u := range uploads {
+		sources[i], errs[i] = u.source()
+		failed = failed || errs[i] != nil
+	}
+	switch {
+	case len(uploads) == 0:
+		return nil, nil
+	case failed:
+		// The caller is told of the problems of the others as well.
+		for i, u := range uploads {
+			if errs[i] == nil {
+				_, errs[i] = f.check(ctx, u)
+			}
 		}
-		file, err := f.target(u, old)
-		if err != nil {
-			return err
+		return nil, errs
+	}
+	first := uploads[0]
+	list, errs := f.manager.installAll(ctx, sources, first.Language, first.Replace, func(list []candidate) (int, error) {
+		if !first.Save {
+			return 0, nil
 		}
-		f.see(filepath.Base(file.path), u.Data) // Before a watch sees the file.
-		if err := file.write(u.Data); err != nil {
-			return apierr.Wrap(apierr.ServerInternalError, fmt.Errorf("save plugin %q: %w", p.ID, err))
-		}
-		p.Path = file.path
-		return nil
+		return f.save(uploads, list)
 	})
-	if err != nil {
-		return Added{}, err
+	if errs != nil {
+		return nil, errs
 	}
-	return Added{Plugin: p, Replaced: replaced}, nil
+	added := make([]Added, len(list))
+	for i, c := range list {
+		added[i] = Added{Plugin: c.plugin, Replaced: c.old != nil}
+	}
+	return added, nil
+}
+
+// save writes the files of uploads, all or none. Its error is that of the upload at the position that it returns.
+func (f *Folder) save(uploads []Upload, list []candidate) (at int, err error) {
+	var undo []func() error
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, step := range slices.Backward(undo) {
+			err = errors.Join(err, step())
+		}
+	}()
+	paths := make([]string, len(list))
+	for i, c := range list {
+		file, err := f.target(uploads[i], c.old)
+		if err != nil {
+			return i, err
+		}
+		back, err := file.undo()
+		if err == nil {
+			f.see(filepath.Base(file.path), uploads[i].Data) // Before a watch sees the file.
+			err = file.write(uploads[i].Data)
+		}
+		if err != nil {
+			if _, told := errors.AsType[*apierr.Error](err); told {
+				return i, err
+			}
+			return i, apierr.Wrap(apierr.ServerInternalError, fmt.Errorf("save plugin %q: %w", c.plugin.ID, err))
+		}
+		undo = append(undo, back)
+		paths[i] = file.path
+	}
+	for i, c := range list {
+		c.plugin.Path = paths[i]
+	}
+	return 0, nil
+}
+
+// undo returns what makes the file as it is before it is written.
+func (t target) undo() (func() error, error) {
+	before, err := os.ReadFile(t.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return func() error { return os.Remove(t.path) }, nil
+	case err != nil:
+		return nil, err
+	}
+	return func() error { return writeFile(t.path, before) }, nil
 }
 
 // target is a file that a plugin is saved to.

@@ -61,7 +61,8 @@ func TestUpload(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.upload.Language = JavaScript
-			checked, checkErr := f.Check(t.Context(), tt.upload)
+			checks, checkErrs := f.Check(t.Context(), tt.upload)
+			checked, checkErr := checks[0], checkErrs[0]
 			p, err := f.Add(t.Context(), tt.upload)
 			if tt.code == 0 {
 				if err != nil || checkErr != nil || checked.ID != p.ID || checked.Replaced != p.Replaced {
@@ -89,8 +90,8 @@ func TestUpload(t *testing.T) {
 	if _, loaded := w.Find("e"); loaded {
 		t.Error("a plugin that could not be saved is loaded")
 	}
-	if _, err := f.Check(t.Context(), Upload{Language: JavaScript, Name: "d", Data: []byte("e"), Save: true}); apierr.From(err).Reason != `the file "_network_.d.js" exists already` {
-		t.Errorf("the error is %v", err)
+	if _, errs := f.Check(t.Context(), Upload{Language: JavaScript, Name: "d", Data: []byte("e"), Save: true}); apierr.From(errs[0]).Reason != `the file "_network_.d.js" exists already` {
+		t.Errorf("the errors are %v", errs)
 	}
 	if err := f.Delete(t.Context(), "d", true); err != nil {
 		t.Error(err)
@@ -106,6 +107,36 @@ func TestUpload(t *testing.T) {
 	}
 	if got := f.all(t); !slices.Equal(got, []string{"_network_." + hash + ".js", "b.js"}) {
 		t.Errorf("the files are %s", got)
+	}
+}
+
+// TestUploadsAreAddedTogether proves that the file of a replaced plugin is what it was when another upload fails.
+func TestUploadsAreAddedTogether(t *testing.T) {
+	w := newWorld(t)
+	w.scripts("a", "b", "c")
+	w.host.scripts["a2"] = script{id: "a", version: "2", extensions: []functions{adding(2)}}
+	f := w.folder(map[string]string{"a.js": "a", "_network_.taken.js": "nothing"})
+	if err := f.Load(t.Context()); err == nil {
+		t.Fatal("everything is a plugin")
+	}
+	upload := func(name, data string) Upload {
+		return Upload{Language: JavaScript, Name: name, Data: []byte(data), Save: true, Replace: true}
+	}
+	added, errs := f.AddAll(t.Context(), upload("b", "b"), upload("a", "a2"), upload("taken", "c"))
+	if added != nil || errs[0] != nil || errs[1] != nil || apierr.From(errs[2]).Reason != `the file "_network_.taken.js" exists already` {
+		t.Errorf("%v, %v", added, errs)
+	}
+	if data, err := os.ReadFile(filepath.Join(f.dir, "a.js")); err != nil || string(data) != "a" {
+		t.Errorf("the file of the old version holds %q, %v", data, err)
+	}
+	if got := f.all(t); !slices.Equal(got, []string{"_network_.taken.js", "a.js"}) || !slices.Equal(w.ids(), []string{"a"}) || w.host.open != 1 {
+		t.Errorf("the files are %s, loaded are %s, %d modules are open", got, w.ids(), w.host.open)
+	}
+	if added, errs = f.AddAll(t.Context(), upload("b", "b"), upload("a", "a2"), upload("free", "c")); errs != nil || len(added) != 3 || !added[1].Replaced {
+		t.Errorf("%v, %v", added, errs)
+	}
+	if data, err := os.ReadFile(filepath.Join(f.dir, "a.js")); err != nil || string(data) != "a2" || !slices.Equal(w.ids(), []string{"a", "b", "c"}) {
+		t.Errorf("the file of the new version holds %q, %v; loaded are %s", data, err, w.ids())
 	}
 }
 

@@ -1263,7 +1263,7 @@ declare namespace api {
     plugins: {
       /**
        * Add JavaScript plugins
-       * The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. Each script counts by itself, and the answer says what became of it; if none was accepted, the answer is an error.
+       * The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. All scripts are added or none: if one is not accepted, the answer is an error that names the problem of each.
        * Permission: `PLUGIN_CREATE`.
        */
       createJs(input: {
@@ -1299,7 +1299,7 @@ declare namespace api {
       }): Promise<PluginRecord[] | undefined>;
       /**
        * Start, pause, resume or stop plugins
-       * Leads the extensions of the plugins on this node into another state. Each plugin counts by itself: those that changed are counted, and `failures` says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again.
+       * Leads the extensions of the plugins on this node into another state; the same request again changes nothing and succeeds. Each plugin counts by itself: those that changed are counted, and `failures` says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again.
        * Permission: `PLUGIN_UPDATE`.
        */
       update(input: {
@@ -2995,7 +2995,7 @@ declare namespace api {
   interface PluginUpdateResult {
     /** What failed. */
     failures?: UpdateFailure[];
-    /** How many of the plugins are known. */
+    /** How many of the plugins are known; one that already is in the wanted state counts. */
     matchedCount: Int64;
     /** How many of them changed. */
     modifiedCount: Int64;

@@ -42,7 +42,7 @@ func pluginOperations(p Plugins) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "updatePlugins", Method: http.MethodPut, Path: "/plugins", Tag: pluginTag, Permission: permission.PluginUpdate,
 			Summary: "Start, pause, resume or stop plugins",
-			Description: "Leads the extensions of the plugins on this node into another state. Each plugin counts by itself: those that changed are counted, " +
+			Description: "Leads the extensions of the plugins on this node into another state; the same request again changes nothing and succeeds. Each plugin counts by itself: those that changed are counted, " +
 				"and `failures` says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: " +
 				"1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again.",
 		}, h.update),
@@ -54,16 +54,16 @@ func pluginOperations(p Plugins) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "createJsPlugins", Method: http.MethodPost, Path: "/plugins/js", Tag: pluginTag, Permission: permission.PluginCreate,
 			Summary: "Add JavaScript plugins",
-			Description: "The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. Each script counts by itself, and the answer says what became of it; " +
-				"if none was accepted, the answer is an error.",
+			Description: "The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. All scripts are added or none: " +
+				"if one is not accepted, the answer is an error that names the problem of each.",
 			EmptyIsOK: true, Errors: []apierr.Code{apierr.DuplicateResource, apierr.JavaScriptPluginIsDisabled, apierr.SavingJavaScriptPluginIsDisabled},
 		}, h.createScripts),
 		admin.Handle(admin.Operation{
 			ID: "createJavaPlugins", Method: http.MethodPost, Path: "/plugins/java", Tag: pluginTag, Permission: permission.PluginCreate,
 			Summary: "Add Java plugins",
 			Description: "The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. Each part of the form is an archive; the name of its field is the name of the file, " +
-				"or that of the part if the field's name does not end in `.jar`. Each archive counts by itself, and the answer says what became of it; " +
-				"if none was accepted, the answer is an error.",
+				"or that of the part if the field's name does not end in `.jar`. All archives are added or none: " +
+				"if one is not accepted, the answer is an error that names the problem of each.",
 			EmptyIsOK: true, Errors: []apierr.Code{apierr.DuplicateResource, apierr.SavingJavaPluginIsDisabled},
 		}, h.createArchives),
 	}
@@ -207,8 +207,11 @@ type pluginStatus struct {
 
 var hooksOfStatus = map[string]plugin.Hook{"STARTED": plugin.Start, "STOPPED": plugin.Stop, "RESUMED": plugin.Resume, "PAUSED": plugin.Pause}
 
+// statesOfStatus are the states that an update leads to.
+var statesOfStatus = map[string]plugin.State{"STARTED": plugin.Started, "STOPPED": plugin.Stopped, "RESUMED": plugin.Started, "PAUSED": plugin.Paused}
+
 type pluginUpdateResult struct {
-	MatchedCount  int64           `json:"matchedCount" doc:"How many of the plugins are known." example:"1"`
+	MatchedCount  int64           `json:"matchedCount" doc:"How many of the plugins are known; one that already is in the wanted state counts." example:"1"`
 	ModifiedCount int64           `json:"modifiedCount" doc:"How many of them changed." example:"1"`
 	Failures      []updateFailure `json:"failures,omitempty" doc:"What failed."`
 }
@@ -245,8 +248,8 @@ func (h pluginHandlers) update(ctx context.Context, in *pluginUpdate) (pluginUpd
 			result.ModifiedCount++
 		}
 		for _, s := range steps[i] {
-			if s.Err == nil {
-				continue
+			if s.Err == nil || s.Impossible() && s.State == statesOfStatus[in.Body.Status] {
+				continue // It did what was asked for, or is already where it should be.
 			}
 			if !s.Impossible() {
 				code = apierr.ServerInternalError
@@ -278,9 +281,10 @@ func (h pluginHandlers) delete(ctx context.Context, in *pluginDeletion) (admin.N
 	if len(in.IDs) == 0 {
 		return admin.NoContent{}, apierr.New(apierr.IllegalArgument, "parameter \"ids\": is required")
 	}
-	errs := make([]error, len(in.IDs))
+	ids := h.withCommas(in.IDs)
+	errs := make([]error, len(ids))
 	var wg sync.WaitGroup
-	for i, id := range in.IDs {
+	for i, id := range ids {
 		wg.Go(func() { errs[i] = h.Folder.Delete(ctx, id, in.DeleteLocalFiles) })
 	}
 	wg.Wait()
@@ -290,4 +294,16 @@ func (h pluginHandlers) delete(ctx context.Context, in *pluginDeletion) (admin.N
 		}
 	}
 	return admin.NoContent{}, nil
+}
+
+// withCommas adds the ids of loaded plugins that have commas, and that the query therefore came in pieces of. New plugins
+// cannot have such ids, older ones can be removed like that.
+func (h pluginHandlers) withCommas(ids []string) []string {
+	all := "," + strings.Join(ids, ",") + ","
+	for _, p := range h.Manager.Plugins() {
+		if strings.Contains(p.ID, ",") && strings.Contains(all, ","+p.ID+",") {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
 }

@@ -73,15 +73,14 @@ func (h pluginHandlers) createScripts(ctx context.Context, in *scriptCreation) (
 	case in.Save && !s.JavaScript.AllowSave:
 		return nil, apierr.New(apierr.SavingJavaScriptPluginIsDisabled, "saving JavaScript plugins is disabled on this server (app.plugin.js.allow-save)")
 	}
-	outcomes := []pluginOutcome{}
-	for _, s := range in.Body.Scripts {
-		name := ""
+	uploads := make([]plugin.Upload, len(in.Body.Scripts))
+	for i, s := range in.Body.Scripts {
+		uploads[i] = plugin.Upload{Language: plugin.JavaScript, Data: []byte(s.Code)}
 		if s.FileName != nil {
-			name = *s.FileName
+			uploads[i].Name = *s.FileName
 		}
-		outcomes = append(outcomes, h.create(ctx, in.pluginCreation, plugin.Upload{Language: plugin.JavaScript, Name: name, Data: []byte(s.Code)}))
 	}
-	return outcomes, refusal(in.pluginCreation, outcomes)
+	return h.create(ctx, in.pluginCreation, uploads)
 }
 
 func (h pluginHandlers) createArchives(ctx context.Context, in *archiveCreation) ([]pluginOutcome, error) {
@@ -93,15 +92,15 @@ func (h pluginHandlers) createArchives(ctx context.Context, in *archiveCreation)
 	case in.Save && !s.Java.AllowSave:
 		return nil, apierr.New(apierr.SavingJavaPluginIsDisabled, "saving Java plugins is disabled on this server (app.plugin.java.allow-save)")
 	}
-	outcomes := []pluginOutcome{}
-	for _, f := range in.Form.Files {
+	uploads := make([]plugin.Upload, len(in.Form.Files))
+	for i, f := range in.Form.Files {
 		data, err := f.ReadAll()
 		if err != nil {
 			return nil, fmt.Errorf("read the file %q of a form: %w", f.Field, err)
 		}
-		outcomes = append(outcomes, h.create(ctx, in.pluginCreation, plugin.Upload{Language: plugin.Java, Name: archiveName(f), Data: data}))
+		uploads[i] = plugin.Upload{Language: plugin.Java, Name: archiveName(f), Data: data}
 	}
-	return outcomes, refusal(in.pluginCreation, outcomes)
+	return h.create(ctx, in.pluginCreation, uploads)
 }
 
 // archiveName is what an archive is called: by its field, as callers of such servers do, or by its file, as browsers and
@@ -117,19 +116,32 @@ func archiveName(f admin.File) string {
 	return f.Field
 }
 
-// create adds or checks one plugin.
-func (h pluginHandlers) create(ctx context.Context, c pluginCreation, u plugin.Upload) pluginOutcome {
-	u.Save, u.Replace = c.Save, c.Replace
-	out := pluginOutcome{FileName: u.Name}
-	do := h.Folder.Add
+// create adds all plugins or none of them, or checks them.
+func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []plugin.Upload) ([]pluginOutcome, error) {
+	for i := range uploads {
+		uploads[i].Save, uploads[i].Replace = c.Save, c.Replace
+	}
+	do := h.Folder.AddAll
 	if c.DryRun {
 		do = h.Folder.Check
 	}
-	added, err := do(ctx, u)
-	if err != nil {
-		e := apierr.From(err)
-		out.Problem = &pluginProblem{Code: e.Code, Reason: e.Reason}
+	added, errs := do(ctx, uploads...)
+	if !c.DryRun && errs != nil {
+		return nil, refusal(uploads, errs)
 	}
+	outcomes := make([]pluginOutcome, len(uploads))
+	for i, u := range uploads {
+		outcomes[i] = newPluginOutcome(u, added[i])
+		if c.DryRun && errs[i] != nil { // What is wrong is the answer of a dry run.
+			e := apierr.From(errs[i])
+			outcomes[i].Problem = &pluginProblem{Code: e.Code, Reason: e.Reason}
+		}
+	}
+	return outcomes, nil
+}
+
+func newPluginOutcome(u plugin.Upload, added plugin.Added) pluginOutcome {
+	out := pluginOutcome{FileName: u.Name}
 	p := added.Plugin
 	if p == nil {
 		return out
@@ -144,21 +156,31 @@ func (h pluginHandlers) create(ctx context.Context, c pluginCreation, u plugin.U
 	return out
 }
 
-// refusal is the error of a request of which nothing was accepted. A dry run has none: what is wrong is its answer.
-func refusal(c pluginCreation, outcomes []pluginOutcome) error {
-	if c.DryRun || len(outcomes) == 0 {
-		return nil
-	}
-	var reasons []string
-	for i, o := range outcomes {
-		if o.Problem == nil {
-			return nil
+// refusal is the error of uploads of which at least one was not accepted. It names the problem of each. That of a single
+// upload keeps its code, as a caller of one knows what it is about.
+func refusal(uploads []plugin.Upload, errs []error) error {
+	var reasons, exceptions []string
+	single := &apierr.Error{Code: apierr.IllegalArgument}
+	for i, err := range errs {
+		if err == nil {
+			continue
 		}
-		reason := o.Problem.Reason
-		if len(outcomes) > 1 {
+		e := apierr.From(err)
+		reason := e.Reason
+		if len(uploads) == 1 {
+			*single = *e
+		} else if name := uploads[i].Name; name != "" {
+			reason = fmt.Sprintf("plugin %d (%s): %s", i+1, name, reason)
+		} else {
 			reason = fmt.Sprintf("plugin %d: %s", i+1, reason)
 		}
 		reasons = append(reasons, reason)
+		exceptions = append(exceptions, e.Code.Name()+": "+reason)
 	}
-	return apierr.New(outcomes[0].Problem.Code, "%s", strings.Join(reasons, "; "))
+	single.Reason = strings.Join(reasons, "; ")
+	if len(uploads) > 1 {
+		single.Reason += "; none of the plugins was added"
+	}
+	single.Exception = strings.Join(exceptions, "\n")
+	return single
 }

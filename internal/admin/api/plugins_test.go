@@ -181,21 +181,36 @@ func TestPlugins(t *testing.T) {
 		post("bad", "", scripts("broken.js=broken"), 400, `~"code":1102,"reason":"broken.js: line 1: unexpected end"`),
 		post("blank", "", scripts(" "), 400, `~"code":1102,"reason":"the plugin is empty"`),
 		post("no code", "", `{"scripts":[{}]}`, 400, `~scripts[0].code: is required`),
-		post("some", "", scripts("b", "broken", "a"), 200, `~"problem":{"code":1303,`),
-		post("all fail", "", scripts("broken.js=broken", "a"), 400, `~"reason":"plugin 1: broken.js: line 1: unexpected end; plugin 2: a plugin with`),
-		get("after some", "?ids=b,unknown", 200, `~"language":"JAVA_SCRIPT","loadedDate":"DATE","memory":4096`),
+		post("some", "", scripts("b", "broken", "a"), 400, `~"code":1102,"reason":"plugin 2: 0b8a1caec23d75d1154b8d9bef9cec6c03697638.js: line 1: unexpected end; plugin 3: a plugin with the id \"a\" is loaded already; none of the plugins was added"`),
+		get("after some", "?ids=b", 204, ""),
+		post("all fail", "", scripts("broken.js=broken", "a"), 400, `~"reason":"plugin 1 (broken.js): broken.js: line 1: unexpected end; plugin 2: a plugin with`),
+		post("what fails says so in the words of the cause", "", scripts("broken.js=broken", "b"), 400, `~"exception":"ILLEGAL_ARGUMENT: plugin 1 (broken.js): broken.js: line 1: unexpected end"`),
+		post("one twice", "", scripts("b", "b odd"), 400, `~"reason":"plugin 2: a plugin with the id \"b\" is loaded already`),
+		post("one blank", "", scripts("b", " "), 400, `~"reason":"plugin 2: the plugin is empty`),
+		get("after none", "?ids=b", 204, ""),
+		post("dry run of one twice", "?dryRun=true", scripts("b", "b odd"), 200, `~"problem":{"code":1303,`),
+		post("id with a comma", "", scripts("x,y"), 400, `~the id is \"x,y\", but the id of a plugin must have 1 to 128 printable characters, no comma`),
+		post("id with an invisible character", "", scripts("x\u200by"), 400, `~printable characters`),
+		post("long id", "", scripts(strings.Repeat("x", 129)), 400, `~1 to 128 printable characters`),
+		post("several", "", scripts("b", strings.Repeat("x", 128)), 200, `~"id":"b"`),
+		{name: "delete one of several", as: "app", method: "DELETE", target: "/plugins?ids=" + strings.Repeat("x", 128), status: 204},
+		get("after several", "?ids=b,unknown", 200, `~"language":"JAVA_SCRIPT","loadedDate":"DATE","memory":4096`),
 
 		put("start", "a,unknown", "STARTED", 200, updated(1, 1)),
-		put("start again", "a", "STARTED", 400, `~"code":1102,"reason":"plugin \"a\", extension \"Handler\": start is not possible: the extension is STARTED"`),
-		put("start some", "a,b", "STARTED", 200, ok(`{"matchedCount":2,"modifiedCount":1,"failures":[{"id":"a","extension":"Handler","state":"STARTED","reason":"start is not possible: the extension is STARTED"}]}`)),
+		put("start again", "a", "STARTED", 200, updated(1, 0)),
+		put("start some", "a,b", "STARTED", 200, updated(2, 1)),
+		put("resume what runs", "a", "RESUMED", 200, updated(1, 0)),
 		put("nobody", "unknown", "STARTED", 200, updated(0, 0)),
 		put("bad status", "a", "LOADED", 400, `~must be one of STARTED, STOPPED, RESUMED, PAUSED`),
 		{name: "no status", as: "app", method: "PUT", target: "/plugins?ids=a", body: `{}`, status: 200, want: updated(0, 0)},
 		{name: "no ids", as: "app", method: "PUT", target: "/plugins", body: `{"status":"PAUSED"}`, status: 400, want: `~parameter \"ids\": is required`},
 		put("pause", "a", "PAUSED", 200, updated(1, 1)),
 		get("paused", "", 200, ok(`[`+listed("a", true, false)+`,`+listed("b", true, true)+`]`)),
+		put("pause again", "a", "PAUSED", 200, updated(1, 0)),
+		put("start what is paused", "a", "STARTED", 400, `~"code":1102,"reason":"plugin \"a\", extension \"Handler\": start is not possible: the extension is PAUSED"`),
 		put("resume", "a", "RESUMED", 200, updated(1, 1)),
 		put("stop", "a", "STOPPED", 200, updated(1, 1)),
+		put("stop again", "a", "STOPPED", 200, updated(1, 0)),
 		put("start after stop", "a", "STARTED", 400, `~start is not possible: the extension is STOPPED`),
 		get("stopped", "?ids=a", 200, `~"started":false,"running":false,`+handlerClasses+`,"state":"STOPPED"`),
 		post("hooks that fail", "", scripts("f start pause"), 200, `~"id":"f"`),
@@ -214,11 +229,31 @@ func TestPlugins(t *testing.T) {
 		post("save by name", "?save=true", scripts("named=b"), 200, `~"savedAs":"_network_.named.js"`, files("_network_."+hash+".js", "_network_.named.js")),
 		post("save by a name in use", "?save=true", scripts("named=c"), 400, `~"code":1102,"reason":"the file \"_network_.named.js\" exists already"`, files("_network_."+hash+".js", "_network_.named.js")),
 		get("not loaded if not saved", "?ids=c", 204, ""),
+		post("save two by one name", "?save=true", scripts("same=c", "same=d"), 400, `~"reason":"plugin 2 (same): the file \"_network_.same.js\" exists already; none of the plugins was added"`, files("_network_."+hash+".js", "_network_.named.js")),
+		get("neither is loaded", "?ids=c,d", 204, ""),
 		post("bad name", "?save=true", scripts("../x=c"), 400, `~cannot be the name of a file`, files("_network_."+hash+".js", "_network_.named.js")),
 		{name: "delete and keep the file", as: "app", method: "DELETE", target: "/plugins?ids=b", status: 204, after: files("_network_."+hash+".js", "_network_.named.js")},
 		{name: "delete with file", as: "app", method: "DELETE", target: "/plugins?ids=a&deleteLocalFiles=true", status: 204, after: files("_network_.named.js")},
 		{name: "switched off", as: "app", method: "GET", target: "/plugins", status: 204, after: func(h *harness) { h.pluginSettings.Enabled = false }},
 		post("load while switched off", "", scripts("a"), 403, `~"code":1320,`),
+	})
+}
+
+// TestOldPluginIDs removes a plugin of the folder with an id that new ones may not have.
+func TestOldPluginIDs(t *testing.T) {
+	h := newSQLiteHarness(t)
+	for name, code := range map[string]string{"a.js": "a,b", "b.js": "b", "c.js": "a"} {
+		if err := os.WriteFile(filepath.Join(h.pluginFolder.Dir(), name), []byte(code), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.pluginFolder.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.play([]scenario{
+		{name: "listed", as: "app", method: "GET", target: "/plugins", status: 200, want: ok(`[` + listed("a,b", false, false) + `,` + listed("b", false, false) + `,` + listed("a", false, false) + `]`)},
+		{name: "another", as: "app", method: "DELETE", target: "/plugins?ids=b&deleteLocalFiles=true", status: 204, after: files("a.js", "c.js")},
+		{name: "itself", as: "app", method: "DELETE", target: "/plugins?ids=a,b&deleteLocalFiles=true", status: 204, after: files()},
 	})
 }
 

@@ -16,7 +16,7 @@ public final class PluginsApi {
 
     /**
      * Add JavaScript plugins.
-     * <p>The permission <code>PLUGIN_CREATE</code> means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. Each script counts by itself, and the answer says what became of it; if none was accepted, the answer is an error.
+     * <p>The permission <code>PLUGIN_CREATE</code> means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. All scripts are added or none: if one is not accepted, the answer is an error that names the problem of each.
      * Permission: <code>PLUGIN_CREATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -72,7 +72,7 @@ public final class PluginsApi {
 
     /**
      * Start, pause, resume or stop plugins.
-     * <p>Leads the extensions of the plugins on this node into another state. Each plugin counts by itself: those that changed are counted, and <code>failures</code> says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again.
+     * <p>Leads the extensions of the plugins on this node into another state; the same request again changes nothing and succeeds. Each plugin counts by itself: those that changed are counted, and <code>failures</code> says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
