@@ -101,6 +101,9 @@ type Options struct {
 	// NumberLease is how long a node number is leased. It is renewed three times as often.
 	NumberLease time.Duration
 
+	// Clock is the clock of this machine; nil is time.Now.
+	Clock func() time.Time
+
 	// Logger gets what an operator should know; nil is silence.
 	Logger *slog.Logger
 }
@@ -146,6 +149,7 @@ type Cluster struct {
 	conn      *nats.Conn
 	js        jetstream.JetStream
 	directory *directory
+	clock     clock
 	// calls counts the handlers that run.
 	calls atomic.Int64
 
@@ -171,6 +175,9 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 		handlers: map[string][]*handler{},
 	}
 	c.directory = newDirectory(c)
+	if c.clock.wall = o.Clock; c.clock.wall == nil {
+		c.clock.wall = time.Now
+	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if err := c.open(ctx); err != nil {
 		return nil, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
@@ -203,6 +210,7 @@ func (c *Cluster) open(ctx context.Context) error {
 	c.group.Go(c.directory.run)
 	select {
 	case <-c.directory.ready:
+		c.group.Go(c.clockLoop)
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("connect to the cluster: the member records are not available: %w", errors.Join(c.directory.failure(), ctx.Err()))

@@ -151,6 +151,9 @@ func (d *directory) watch(ctx context.Context) (complete bool, err error) {
 		return false, err
 	}
 	now, err := b.now(ctx)
+	if err == nil {
+		err = d.cluster.measureClock(ctx, b)
+	}
 	if err != nil {
 		return false, err
 	}

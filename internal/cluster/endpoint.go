@@ -159,6 +159,7 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 	if err != nil {
 		return nil, callError(ctx, e.Name, err)
 	}
+	c.hear(reply.Header)
 	if err := failureIn(reply); err != nil {
 		return nil, err
 	}

@@ -45,8 +45,12 @@ func parseProtocol(text string) (Protocol, error) {
 // The headers of a message. The spelling is canonical, so that the maps can be used directly.
 const (
 	headerProtocol = "App-Protocol"
-	// headerTimeout is what is left until the deadline, in microseconds: clocks of machines differ.
+	// headerTimeout is what is left until the deadline, in microseconds.
 	headerTimeout = "App-Timeout"
+	// headerDeadline is until when the request may be carried out, by the time of the cluster, and headerTime when the
+	// message was sent, both in microseconds since 1970.
+	headerDeadline = "App-Deadline"
+	headerTime     = "App-Time"
 	// headerFrom is the id of the node that published a message.
 	headerFrom = "App-From"
 	// headerFailed marks a response that is a failure.
@@ -130,10 +134,13 @@ func (f failure) err() error {
 
 // envelope makes the message of a request.
 func (c *Cluster) envelope(subject string, data []byte, left time.Duration) *nats.Msg {
-	return &nats.Msg{Subject: subject, Data: data, Header: nats.Header{
+	left -= slack(left)
+	header := nats.Header{
 		headerProtocol: {c.protocol},
 		headerTimeout:  {strconv.FormatInt(left.Microseconds(), 10)},
-	}}
+	}
+	c.stamp(header, left)
+	return &nats.Msg{Subject: subject, Data: data, Header: header}
 }
 
 // payloadLimit is how large a payload may be: what the options say, or less if the server takes less.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -199,8 +200,11 @@ func (h *handler) serve(msg *nats.Msg) {
 		h.respond(failed(msg.Reply, failureOf(err)))
 		return
 	}
-	timeout := c.timeoutOf(msg.Header)
+	c.hear(msg.Header)
+	timeout := c.remaining(msg.Header)
 	if timeout <= 0 {
+		// Nobody waits any more, and the caller may have said so to somebody.
+		h.respond(failed(msg.Reply, failureOf(ErrTimeout)))
 		return
 	}
 	if err := h.node.enter(); err != nil {
@@ -220,7 +224,7 @@ func (h *handler) serve(msg *nats.Msg) {
 			h.respond(failed(msg.Reply, failureOf(err)))
 			return
 		}
-		h.respond(&nats.Msg{Subject: msg.Reply, Data: data})
+		h.respond(&nats.Msg{Subject: msg.Reply, Data: data, Header: nats.Header{headerTime: {strconv.FormatInt(c.clock.now().UnixMicro(), 10)}}})
 	}()
 }
 

@@ -133,7 +133,7 @@ func (n *Node) join(ctx context.Context) error {
 	}
 	if c.options.Store != nil {
 		number, err := LeaseNumber(ctx, c.options.Store, NumberOptions{
-			Holder: n.id + "/" + n.incarnation, Lease: c.options.NumberLease, Logger: n.logger,
+			Holder: n.id + "/" + n.incarnation, Lease: c.options.NumberLease, Now: c.Now, Logger: n.logger,
 		})
 		if err != nil {
 			return err

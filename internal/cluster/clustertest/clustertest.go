@@ -44,6 +44,7 @@ func Run(t *testing.T, fabric func(t testing.TB) *Fabric, db func(t testing.TB) 
 		{"CallBusy", testCallBusy},
 		{"CallState", testCallState},
 		{"CallDrain", testCallDrain},
+		{"Clock", testClock},
 		{"TopicFanOut", testTopicFanOut},
 		{"TopicOrder", testTopicOrder},
 		{"TopicSlow", testTopicSlow},

@@ -45,7 +45,15 @@ type posting struct {
 	isMember bool
 	refusal  error
 	result   chan error
+	// deadline is when the sender gives up; zero is never.
+	deadline time.Time
 }
+
+// expired reports whether the sender has given up.
+func (p *posting) expired(now time.Time) bool { return !p.deadline.IsZero() && !now.Before(p.deadline) }
+
+// errExpired means that a sender has given up while its message was being stored.
+var errExpired = errors.New("a sender has given up")
 
 // errApart tells senders to store their messages alone because those of the batch
 // could not be stored together: the error of one must not be that of another.
@@ -70,6 +78,7 @@ func (d *Directory) lane(m store.Message) *batch {
 // join stores a message together with those that others send.
 func (d *Directory) join(ctx context.Context, composed store.Message, settings config.Message) (store.Message, error) {
 	p := &posting{composed: composed, settings: settings, result: make(chan error, 1)}
+	p.deadline, _ = ctx.Deadline()
 	b := d.lane(composed)
 	b.mu.Lock()
 	b.waiting = append(b.waiting, p)
@@ -107,9 +116,10 @@ func (d *Directory) runBatches(b *batch) {
 			return
 		}
 		b.mu.Unlock()
-		live := taken[:0]
+		live, now := taken[:0], time.Now()
 		for _, p := range taken {
-			if p.begun.CompareAndSwap(false, true) {
+			// Whoever has given up, or is about to, learns it from its context.
+			if !p.expired(now) && p.begun.CompareAndSwap(false, true) {
 				live = append(live, p)
 			}
 		}
@@ -172,7 +182,17 @@ func (d *Directory) saveTogether(ctx context.Context, tx store.Tx, batch []*post
 			raise(read.Members, speakerOf(p.sent), p.sent.DeliveryDate)
 		}
 	}
-	return store.SaveMessages(ctx, tx, kept, read)
+	if err := store.SaveMessages(ctx, tx, kept, read); err != nil {
+		return err
+	}
+	// In a process that was paused, senders may have given up meanwhile: what they sent must not be stored.
+	now := time.Now()
+	for _, p := range batch {
+		if p.expired(now) {
+			return errExpired
+		}
+	}
+	return nil
 }
 
 // raise sets a date unless there is a later one.

@@ -188,7 +188,8 @@ func (db *DB) enter() error {
 
 // Write runs fn in a transaction of its own that is serialisable: it behaves as if all of them ran one after the
 // other. When Write returns nil the transaction is committed and on disk. A caller whose ctx ends before fn has
-// started gets the error of ctx, and fn does not run; from then on Write waits for the outcome, so that it is known.
+// started gets the error of ctx, and fn does not run; from then on Write waits for the outcome, so that it is known. What
+// fn did is rolled back if the deadline of ctx has passed when it returns.
 // A panic in fn rolls back and goes on in the caller's goroutine.
 func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 	if ctx.Value(writeKey{}) == db {
@@ -206,6 +207,7 @@ func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 			return guarded(ctx, tx)
 		}
 	}
+	fn = inTime(ctx, fn)
 	ctx = context.WithValue(ctx, writeKey{}, db)
 	if !event.On(event.KindSQLTransaction) {
 		return Translate(db.engine.write(ctx, fn, nil))
@@ -214,6 +216,24 @@ func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 	err := Translate(db.engine.write(ctx, fn, p))
 	p.record(db.kind, true, err)
 	return err
+}
+
+// inTime rolls back what a function did that has ended after the deadline of its caller, who may have told somebody that it
+// failed. The clock is asked, because in a process that was paused the timer of a context may fire later.
+func inTime(ctx context.Context, fn WriteFunc) WriteFunc {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return fn
+	}
+	return func(ctx context.Context, tx Tx) error {
+		if err := fn(ctx, tx); err != nil {
+			return err
+		}
+		if !time.Now().Before(deadline) {
+			return context.DeadlineExceeded
+		}
+		return nil
+	}
 }
 
 type guardKey struct{}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// clockSamples is how many measurements are made in a row; the quickest counts.
+	clockSamples = 3
+	// maxClockError bounds the round trip of a measurement that counts.
+	maxClockError = time.Second
+	// maxAhead bounds how far the time that another node tells may be ahead. A node whose clock is wrong by more, because
+	// it could not measure it, does not take the others with it.
+	maxAhead = 10 * time.Second
+)
+
+// A clock tells the time of the cluster: that of the NATS server, which every node measures, and never before a time that
+// another node has told in a message. What one node does after it heard of what another did therefore has a later time,
+// whatever their own clocks say.
+type clock struct {
+	wall func() time.Time
+	// offset is what the server's clock is ahead of the own one, in nanoseconds.
+	offset atomic.Int64
+	// heard is the latest time that another node told, in microseconds since 1970.
+	heard atomic.Int64
+}
+
+// now returns the time of the cluster.
+func (c *clock) now() time.Time {
+	now := c.estimate()
+	if heard := c.heard.Load(); now.UnixMicro() < heard {
+		return time.UnixMicro(heard)
+	}
+	return now
+}
+
+// estimate returns the time of the server by the own clock.
+func (c *clock) estimate() time.Time { return c.wall().Add(time.Duration(c.offset.Load())) }
+
+// hear takes note of the time that another node told.
+func (c *clock) hear(micros int64) {
+	for {
+		heard := c.heard.Load()
+		if micros <= heard || micros > c.estimate().Add(maxAhead).UnixMicro() || c.heard.CompareAndSwap(heard, micros) {
+			return
+		}
+	}
+}
+
+// measure compares the own clock with that of the server.
+func (c *clock) measure(ctx context.Context, server func(context.Context) (time.Time, error)) error {
+	best := maxClockError
+	for range clockSamples {
+		begin, start := c.wall(), time.Now()
+		theirs, err := server(ctx)
+		if err != nil {
+			return err
+		}
+		if trip := time.Since(start); trip < best {
+			best = trip
+			c.offset.Store(int64(theirs.Sub(begin.Add(trip / 2))))
+		}
+	}
+	return nil
+}
+
+// Now returns the time of the cluster, which is the same on all nodes but for the time that a message takes.
+func (c *Cluster) Now() time.Time { return c.clock.now() }
+
+// measureClock brings the clock in line with the server's. The clock of a server in this process is the own one.
+func (c *Cluster) measureClock(ctx context.Context, b *bucket) error {
+	if c.options.URL == "" && c.options.Clock == nil {
+		return nil
+	}
+	return c.clock.measure(ctx, b.now)
+}
+
+// clockLoop measures the clock again and again.
+func (c *Cluster) clockLoop() {
+	ticker := time.NewTicker(c.options.HeartbeatInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		b, err := c.directory.current()
+		if err != nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, operationTimeout)
+		if err := c.measureClock(ctx, b); err != nil && c.ctx.Err() == nil {
+			c.logger.Debug("the clock could not be compared with that of the cluster", "error", err)
+		}
+		cancel()
+	}
+}
+
+// slack is by how much the handler's time ends before the caller's, so that a caller that has given up can rely on it that
+// nothing happens any more, although clocks differ a little.
+func slack(left time.Duration) time.Duration { return min(left/10, 500*time.Millisecond) }
+
+// stamp notes in a header until when, by the time of the cluster, a request may be carried out.
+func (c *Cluster) stamp(header nats.Header, left time.Duration) {
+	now := c.clock.now()
+	header[headerTime] = []string{strconv.FormatInt(now.UnixMicro(), 10)}
+	header[headerDeadline] = []string{strconv.FormatInt(c.clock.estimate().Add(left).UnixMicro(), 10)}
+}
+
+// remaining returns how much time is left for a request; it is not positive for one that came too late.
+func (c *Cluster) remaining(header nats.Header) time.Duration {
+	left := c.timeoutOf(header)
+	if deadline, err := strconv.ParseInt(first(header, headerDeadline), 10, 64); err == nil {
+		left = min(left, time.UnixMicro(deadline).Sub(c.clock.estimate()))
+	}
+	return left
+}
+
+// hear takes note of the time in a header.
+func (c *Cluster) hear(header nats.Header) {
+	if micros, err := strconv.ParseInt(first(header, headerTime), 10, 64); err == nil {
+		c.clock.hear(micros)
+	}
+}

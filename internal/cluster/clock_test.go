@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &clock{wall: func() time.Time { return time.Now().Add(-time.Hour) }}
+		server := func(context.Context) (time.Time, error) {
+			time.Sleep(10 * time.Millisecond)
+			at := time.Now()
+			time.Sleep(10 * time.Millisecond)
+			return at, nil
+		}
+		if err := c.measure(t.Context(), server); err != nil || !c.now().Equal(time.Now()) {
+			t.Errorf("the clock says %v, it is %v: %v", c.now(), time.Now(), err)
+		}
+		// A later time that another node tells is believed, unless it is far off.
+		told := time.Now().Add(3 * time.Second)
+		c.hear(told.UnixMicro())
+		c.hear(time.Now().Add(time.Hour).UnixMicro())
+		c.hear(time.Now().UnixMicro())
+		if !c.now().Equal(told.Truncate(time.Microsecond)) {
+			t.Errorf("the clock says %v after it was told %v", c.now(), told)
+		}
+		if !c.estimate().Equal(time.Now()) {
+			t.Error("deadlines follow what other nodes tell")
+		}
+		time.Sleep(4 * time.Second)
+		if !c.now().Equal(time.Now()) {
+			t.Errorf("the clock says %v, it is %v", c.now(), time.Now())
+		}
+		// A measurement that took too long says nothing.
+		slow := func(context.Context) (time.Time, error) {
+			time.Sleep(2 * time.Second)
+			return time.Now().Add(time.Hour), nil
+		}
+		if err := c.measure(t.Context(), slow); err != nil || !c.now().Equal(time.Now()) {
+			t.Errorf("the clock says %v, it is %v: %v", c.now(), time.Now(), err)
+		}
+	})
+}

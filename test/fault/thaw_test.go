@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+import (
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/store/storetest"
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
+)
+
+// openClients sets what lets clients send as much as they like.
+var openClients = []string{
+	"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
+	"app.gateway.client-api.rate-limiting.tokens-per-period=1000000",
+}
+
+// createUsers makes the users 1 to n with the password "secret".
+func createUsers(t *testing.T, service *process, n int) {
+	t.Helper()
+	for id := 1; id <= n; id++ {
+		if status, body := service.call("POST", "/users", fmt.Sprintf(`{"id":%d,"password":"secret"}`, id)); status != 200 {
+			t.Fatalf("create user %d: %d %s", id, status, body)
+		}
+	}
+}
+
+// TestThawedService pauses the only service for longer than calls may take: what clients were told to have failed is not
+// carried out when the service goes on.
+func TestThawedService(t *testing.T) {
+	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
+	set := append([]string{
+		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(), "app.cluster.rpc.request-timeout-millis=1500",
+	}, openClients...)
+	service := start(t, "service", "service", set...)
+	gateway := start(t, "gateway", "gateway", set...)
+	createUsers(t, service, 2)
+	ann := chat.LogIn(t, gateway.clients[0], 1, chat.WithPassword("secret"))
+	send := func(text string) int32 {
+		return ann.Response(&wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: &text}).GetCode()
+	}
+	eventually(t, "a message is taken", func() bool { return send("before") == 1000 })
+	service.signal(syscall.SIGSTOP)
+	codes := make([]int32, 24)
+	var group sync.WaitGroup
+	for i := range codes {
+		group.Go(func() { codes[i] = send(fmt.Sprintf("failed %d", i)) })
+	}
+	group.Wait()
+	for i, code := range codes {
+		if code == 1000 {
+			t.Fatalf("message %d was acknowledged by a paused service", i)
+		}
+	}
+	service.signal(syscall.SIGCONT)
+	// What the service found when it went on was there before what follows.
+	eventually(t, "a message is taken again", func() bool { return send("after") == 1000 })
+	for range 20 {
+		send("after")
+	}
+	for _, m := range storedMessages(t, db.URL()) {
+		if m.text != "before" && m.text != "after" {
+			t.Errorf("%q is stored, although its sender was told that it failed", m.text)
+		}
+	}
+}
