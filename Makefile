@@ -102,6 +102,15 @@ fresh: ## Run make run and make test in a bare Debian, as root
 	@scripts/need go debootstrap
 	scripts/fresh
 
+# The Javadoc is part of releases and of the website only: it takes longer than all other jars.
+$(JAVA_JARS)/app-plugin-api-javadoc.jar: $(JAVA_JARS)/.built
+	scripts/build-java javadoc
+
+.PHONY: site
+site: $(JAVA_JARS)/app-plugin-api-javadoc.jar ## Write the documentation as web pages into dist/site
+	rm -rf dist/site
+	$(GO) run ./cmd/app docs dist/site
+
 .PHONY: docs
 docs: build ## Write the generated files anew: codes, configuration reference, OpenAPI golden files, types for plugins
 	$(GO) generate ./...
@@ -114,5 +123,5 @@ clean: ## Remove what was built; data/, log/, plugins/ and the cache of tools st
 
 # The time of the commit makes the same sources give the same bytes.
 .PHONY: release
-release: build ## Build archives, packages, SBOM and checksums into dist/; TARGETS=linux/amd64 builds fewer
+release: $(JAVA_JARS)/app-plugin-api-javadoc.jar build ## Build archives, packages, SBOM and checksums into dist/; TARGETS=linux/amd64 builds fewer
 	$(GO) run ./deploy/release -version '$(VERSION)' -commit '$(COMMIT)' -time "$$(git log -1 --format=%cI)" -targets '$(TARGETS)'

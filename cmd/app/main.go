@@ -29,6 +29,7 @@ type commands struct {
 	Migrate  migrateCommand  `cmd:"" help:"Look at the version of the database's schema, or bring it up to date."`
 	Fake     fakeCommand     `cmd:"" help:"Fill an empty database with made-up users, groups and messages."`
 	Health   healthCommand   `cmd:"" help:"Ask whether the roles on this machine are ready."`
+	Docs     docsCommand     `cmd:"" help:"Write the documentation as web pages."`
 	OpenAPI  openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI 3.0 document of a role."`
 	Plugin   pluginCommand   `cmd:"" help:"Write, check or try a plugin."`
 	Settings settingsCommand `cmd:"" help:"Show or change the settings of a cluster in its database, whether or not it runs."`

@@ -80,7 +80,7 @@ func (a *App) startConsole(context.Context) error {
 	a.console = console.New(console.Options{
 		Name: a.nodes[role.Service].ID(), Service: a.apis[role.Service], Authenticator: api.NewAuthenticator(a.administrators),
 		AuthenticationOff: func() bool { return *authentication() }, Node: a.consoleNode,
-		Documents: documents, Protocol: protocol, Typings: typings, Version: version,
+		Documents: documents, Protocol: protocol, Typings: typings, Documentation: Documentation(), Version: version,
 		Logger: a.logger,
 	})
 	if server := a.consoleServer; server != nil {

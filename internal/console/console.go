@@ -43,6 +43,8 @@ type Options struct {
 	Protocol []byte
 	// Typings are the TypeScript declarations for plugins by file name.
 	Typings map[string][]byte
+	// Documentation serves the documentation. It is open to everybody.
+	Documentation http.Handler
 	// Version is shown to administrators.
 	Version string
 	Logger  *slog.Logger
@@ -74,6 +76,7 @@ func (c *Console) Handler(prefix string) http.Handler {
 	mux.HandleFunc("GET /-/typings", m.typings)
 	mux.HandleFunc("/-/api/{node}/{path...}", m.proxy)
 	mux.HandleFunc("GET /-/client/{node}", m.client)
+	mux.Handle("GET /docs/", http.StripPrefix("/docs", c.opts.Documentation))
 	mux.HandleFunc("/", m.file)
 	var handler http.Handler = mux
 	if prefix != "/" {

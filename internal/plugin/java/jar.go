@@ -17,6 +17,8 @@ const (
 	APIJar = "app-plugin-api.jar"
 	// TestJar is what tests of plugins are compiled against.
 	TestJar = "app-plugin-test.jar"
+	// JavadocJar is the documentation of APIJar. Releases carry it; make build leaves it out.
+	JavadocJar = "app-plugin-api-javadoc.jar"
 )
 
 //go:embed jars
