@@ -54,8 +54,10 @@ var (
 
 	webConsole = &unit{needs: units(logFiles, consolePort, adminPorts, nodes, administrators, operating, plugins), start: (*App).startConsole}
 
+	watchdog = &unit{needs: units(recordings, operating), start: (*App).startWatchdog}
+
 	// process is the whole: whoever administers it is answered when everything else runs.
-	process = &unit{needs: units(adminPorts, operating, plugins, news, requests, jobs, clients, webConsole), start: (*App).startAdminAPIs}
+	process = &unit{needs: units(adminPorts, operating, plugins, news, requests, jobs, clients, webConsole, watchdog), start: (*App).startAdminAPIs}
 )
 
 func units(list ...*unit) []*unit { return list }

@@ -23,13 +23,21 @@ func (a *App) startRecorder(context.Context) (err error) {
 			return recording.Limits{
 				MaxTotalBytes: c.MaxTotalBytes, MaxRecordings: int(c.MaxRecordings),
 				Retention: time.Duration(c.ClosedRecordingRetentionPeriod) * time.Second,
+				Continuous: recording.Continuous{
+					Enabled: c.Continuous.Enabled, MaxAge: time.Duration(c.Continuous.MaxAgeSeconds) * time.Second,
+					MaxSize: c.Continuous.MaxSizeBytes, MaxDumps: int(c.Continuous.MaxDumps),
+				},
 			}
 		},
 	})
 	if err != nil {
 		return err
 	}
-	a.lifecycle.add(part{name: "flight recorder", run: a.recorder.Run})
+	cancel := a.live.Subscribe(func(*config.Config, *config.Config) { a.recorder.Look() })
+	a.lifecycle.add(part{name: "flight recorder", run: func(ctx context.Context) error {
+		defer cancel()
+		return a.recorder.Run(ctx)
+	}})
 	return nil
 }
 

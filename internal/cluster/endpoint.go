@@ -157,6 +157,9 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 	}
 	reply, err := c.request(ctx, subject, data)
 	if err != nil {
+		if !errors.Is(ctx.Err(), context.Canceled) {
+			event.Report(event.Incident{Reason: event.NodeCallFailed, Detail: e.Name})
+		}
 		return nil, callError(ctx, e.Name, err)
 	}
 	c.hear(reply.Header)

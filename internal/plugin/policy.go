@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/recording/event"
 )
 
 // consider takes an extension out of service that fails again and again, if the settings say so. One that is dead is
@@ -29,6 +30,7 @@ func (m *Manager) consider(b *member, inARow int64, err error) {
 func (m *Manager) quarantine(b *member, why string) {
 	b.record.quarantine(why)
 	b.logger.Warn("extension cannot run; calls of it fail", "reason", why)
+	event.Report(event.Incident{Reason: event.PluginQuarantined, Detail: b.plugin.ID + " " + b.Class()})
 }
 
 // Quarantine takes the extensions of a plugin out of service that their host cannot run, and keeps the reason: calls of

@@ -33,7 +33,9 @@ type files struct {
 	next     int
 	// size counts the bytes of all segments, beside those of the other files, without the description.
 	size, beside int64
-	pins         pins
+	// sealed says that the last segment must not grow.
+	sealed bool
+	pins   pins
 }
 
 // A segment is a file of chunks. Only the last one grows.
@@ -93,8 +95,8 @@ func (p *pins) delete(path string) error {
 }
 
 // create makes the folder.
-func (f *files) create(folder string, id int64) error {
-	f.dir = filepath.Join(folder, strconv.FormatInt(id, 10))
+func (f *files) create(folder, name string) error {
+	f.dir = filepath.Join(folder, name)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
@@ -103,8 +105,9 @@ func (f *files) create(folder string, id int64) error {
 
 // append writes a chunk and its CPU profile, which may be empty. What cannot be written whole is taken back.
 func (f *files) append(data, cpu []byte, now time.Time, spec Spec) error {
-	if len(f.segments) == 0 || f.segments[len(f.segments)-1].complete(now, spec) {
+	if len(f.segments) == 0 || f.sealed || f.segments[len(f.segments)-1].complete(now, spec) {
 		f.next++
+		f.sealed = false
 		f.segments = append(f.segments, segment{path: filepath.Join(f.dir, fmt.Sprintf("%06d%s", f.next, segmentSuffix)), start: now})
 	}
 	s := &f.segments[len(f.segments)-1]
@@ -256,12 +259,13 @@ type description struct {
 	Stop    time.Time `json:"stop"`
 	Close   time.Time `json:"close"`
 	Keep    bool      `json:"keep"`
+	Dump    bool      `json:"dump,omitempty"`
 }
 
 // save writes the description, whole or not at all.
 func (f *files) save(rec *recording) error {
 	data, err := json.MarshalIndent(description{
-		ID: rec.id, State: rec.state, Spec: rec.spec, Created: rec.created, Start: rec.start, Stop: rec.stop, Close: rec.close, Keep: rec.keep,
+		ID: rec.id, State: rec.state, Spec: rec.spec, Created: rec.created, Start: rec.start, Stop: rec.stop, Close: rec.close, Keep: rec.keep, Dump: rec.dump,
 	}, "", "  ")
 	if err != nil {
 		return err
@@ -333,6 +337,7 @@ func (r *Recorder) recover() error {
 			r.saveOrLog(rec)
 		}
 	}
+	r.recoverBox()
 	return nil
 }
 
@@ -354,7 +359,7 @@ func restore(dir string, id int64) (*recording, error) {
 	}
 	rec := &recording{
 		files: files{dir: dir}, id: id, spec: d.Spec, state: d.State, created: d.Created,
-		start: d.Start, stop: d.Stop, close: d.Close, keep: d.Keep,
+		start: d.Start, stop: d.Stop, close: d.Close, keep: d.Keep, dump: d.Dump,
 	}
 	if err := rec.find(); err != nil {
 		return nil, err

@@ -103,15 +103,15 @@ func (rec *recording) profileNow(k ProfileKind) (*profile.Profile, error) {
 	return p, nil
 }
 
-// keepProfiles writes the profiles that a recording has when it stops.
-func (rec *recording) keepProfiles() (err error) {
+// keepProfiles writes the profiles that a recording has when it stops, as far as they have room.
+func (rec *recording) keepProfiles(room func() int64) (err error) {
 	for _, k := range ProfileKinds {
 		if k == CPU || !rec.wants(k) {
 			continue
 		}
 		p, nowErr := rec.profileNow(k)
 		if nowErr == nil {
-			nowErr = rec.writeBeside(k.fileName(), p.Write)
+			nowErr = rec.writeBeside(k.fileName(), p.Write, room())
 		}
 		err = errors.Join(err, nowErr)
 	}
@@ -239,16 +239,19 @@ func (f *files) cpuProfile() (*profile.Profile, error) {
 	return mergeProfiles(list)
 }
 
-// writeBeside writes a file beside the segments, whole or not at all.
-func (f *files) writeBeside(name string, write func(io.Writer) error) error {
-	path := filepath.Join(f.dir, name)
-	file, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
+// writeBeside writes a file beside the segments, whole or not at all. It fails if there is no room.
+func (f *files) writeBeside(name string, write func(io.Writer) error, room int64) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
 	}
-	err = write(file)
-	size, sizeErr := file.Seek(0, io.SeekEnd)
-	if err = errors.Join(err, sizeErr, file.Close()); err == nil {
+	size := int64(b.Len())
+	if size > room {
+		return fmt.Errorf("write %s: it has %d bytes, and there is room for %d", name, size, room)
+	}
+	path := filepath.Join(f.dir, name)
+	err := os.WriteFile(path+".tmp", b.Bytes(), 0o600)
+	if err == nil {
 		err = os.Rename(path+".tmp", path)
 	}
 	if err != nil {

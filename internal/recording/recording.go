@@ -15,12 +15,14 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/google/pprof/profile"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/recording/event"
 )
 
 // A State is where a recording is in its life.
@@ -62,7 +64,8 @@ type Limits struct {
 	// MaxRecordings bounds how many recordings run or wait for their start at the same time.
 	MaxRecordings int
 	// Retention is how long a closed recording is kept: 0 removes it at once, negative keeps it.
-	Retention time.Duration
+	Retention  time.Duration
+	Continuous Continuous
 }
 
 // Options are what a Recorder is built from.
@@ -88,11 +91,13 @@ type Recorder struct {
 	lock *os.File
 	// wake makes Run look at its work again, full says that the chunk is full.
 	wake, full chan struct{}
+	incidents  chan event.Incident
 
 	// mu guards everything below. It is held while the files are written, which is short, and while a CPU profile ends,
 	// which takes up to a tenth of a second; events of the parts of the server do not need it.
 	mu         sync.Mutex
 	recordings map[int64]*recording
+	box        blackBox
 	collector  *collector
 	nextChunk  time.Time
 	lastID     int64
@@ -112,6 +117,8 @@ type recording struct {
 	close    time.Time
 	// keep overrules the retention: somebody wants the file.
 	keep bool
+	// dump says that it is a black box that was kept.
+	dump bool
 	// before is what cumulative profiles counted before the start, negative.
 	before map[ProfileKind]*profile.Profile
 }
@@ -129,7 +136,10 @@ func Open(o Options) (*Recorder, error) {
 		return nil, fmt.Errorf("open the flight recordings in %q: %w", o.Folder, err)
 	}
 	o.Folder = folder
-	r := &Recorder{opts: o, lock: lock, wake: make(chan struct{}, 1), full: make(chan struct{}, 1), recordings: map[int64]*recording{}}
+	r := &Recorder{
+		opts: o, lock: lock, wake: make(chan struct{}, 1), full: make(chan struct{}, 1), incidents: make(chan event.Incident, maxIncidents),
+		recordings: map[int64]*recording{}, box: blackBox{kept: map[event.Reason]time.Time{}},
+	}
 	if err := r.recover(); err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("open the flight recordings in %q: %w", o.Folder, err)
@@ -140,6 +150,7 @@ func Open(o Options) (*Recorder, error) {
 // Run starts, writes, stops and removes recordings when their time comes, until ctx ends. Then running recordings are
 // stopped; they are there again after the next start.
 func (r *Recorder) Run(ctx context.Context) error {
+	defer event.Watch(r.report)()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -149,6 +160,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		case <-r.wake:
+		case i := <-r.incidents:
+			_, _ = r.Keep(i) // It is logged.
 		case <-r.full:
 			r.mu.Lock()
 			r.nextChunk = time.Time{}
@@ -164,6 +177,7 @@ func (r *Recorder) tick() time.Duration {
 	defer r.mu.Unlock()
 	now := time.Now()
 	wait := time.Minute
+	r.tickBox(now)
 	for _, rec := range r.sorted() {
 		if rec.state == Delayed {
 			if until := rec.created.Add(rec.spec.Delay).Sub(now); until > 0 {
@@ -217,6 +231,9 @@ func (r *Recorder) running() (list []*recording) {
 			list = append(list, rec)
 		}
 	}
+	if r.box.rec != nil && r.box.rec.state == Running {
+		list = append(list, r.box.rec)
+	}
 	return list
 }
 
@@ -244,7 +261,7 @@ func (r *Recorder) Create(spec Spec) (int64, error) {
 		return 0, conflict("the recordings have %d bytes, and %d are allowed: delete some, or raise app.flight-recorder.max-total-bytes", used, limits.MaxTotalBytes)
 	}
 	rec := &recording{id: r.lastID + 1, spec: spec, settings: s, state: New, created: time.Now()}
-	if err := rec.create(r.opts.Folder, rec.id); err != nil {
+	if err := rec.create(r.opts.Folder, strconv.FormatInt(rec.id, 10)); err != nil {
 		return 0, storageError(err)
 	}
 	r.lastID = rec.id
@@ -259,7 +276,7 @@ func (r *Recorder) Create(spec Spec) (int64, error) {
 		r.remove(rec)
 		return 0, storageError(err)
 	}
-	r.poke()
+	r.Look()
 	return rec.id, nil
 }
 
@@ -276,7 +293,8 @@ func storageError(err error) error {
 	return &apierr.Error{Code: apierr.ServerInternalError, Status: 507, Reason: "the recording cannot be written: " + reasonOf(err), Err: err}
 }
 
-func (r *Recorder) poke() {
+// Look makes Run look at its work and at the limits again.
+func (r *Recorder) Look() {
 	select {
 	case r.wake <- struct{}{}:
 	default: // Run has been told.
@@ -319,9 +337,16 @@ func (r *Recorder) end(rec *recording, now time.Time) {
 
 // keep writes what a recording has beside its events. A recording without it is still one.
 func (r *Recorder) keep(rec *recording) {
-	err := rec.keepProfiles()
+	room := func() int64 {
+		left := r.opts.Limits().MaxTotalBytes - r.used()
+		if r.recordings[rec.id] != rec && r.box.rec != rec {
+			left -= rec.size + rec.beside // It is not counted yet.
+		}
+		return left
+	}
+	err := rec.keepProfiles(room)
 	if rec.settings[executionTrace].enabled {
-		err = errors.Join(err, rec.writeBeside(traceFile, r.collector.trace.write))
+		err = errors.Join(err, rec.writeBeside(traceFile, r.collector.trace.write, room()))
 	}
 	if err != nil {
 		r.opts.Logger.Warn("profiles of a flight recording cannot be kept", "recording", rec.id, "error", err)
@@ -392,6 +417,9 @@ func (r *Recorder) used() (bytes int64) {
 	for _, rec := range r.recordings {
 		bytes += rec.size + rec.beside
 	}
+	if r.box.rec != nil {
+		bytes += r.box.rec.size + r.box.rec.beside
+	}
 	return bytes
 }
 
@@ -435,7 +463,7 @@ func (r *Recorder) Close(ids []int64) (matched, closed int) {
 			r.markClosed(rec, now)
 		}
 	}
-	r.poke()
+	r.Look()
 	return matched, closed
 }
 
@@ -530,6 +558,7 @@ func (r *Recorder) shutdown() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stopped = true
+	r.dropBox(time.Now())
 	for _, rec := range r.running() {
 		r.end(rec, time.Now())
 	}

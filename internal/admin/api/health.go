@@ -78,16 +78,19 @@ func (r HealthReport) public() HealthReport {
 
 const up, degraded, down = "UP", "DEGRADED", "DOWN"
 
+// Failing returns the parts that cannot serve.
+func (r HealthReport) Failing() []PartHealth {
+	return slices.DeleteFunc(slices.Clone(r.Parts), func(p PartHealth) bool { return p.Status != down })
+}
+
 // Outcome gives a node that is not ready the code 1201 and so the status 503.
 func (r HealthReport) Outcome() (apierr.Code, string) {
 	if r.Readiness == up || r.livenessOnly {
 		return apierr.OK, apierr.OK.Text()
 	}
 	var reasons []string
-	for _, p := range r.Parts {
-		if p.Status == down {
-			reasons = append(reasons, p.Name+": "+p.Reason)
-		}
+	for _, p := range r.Failing() {
+		reasons = append(reasons, p.Name+": "+p.Reason)
 	}
 	return apierr.ServerUnavailable, "not ready: " + strings.Join(reasons, "; ")
 }

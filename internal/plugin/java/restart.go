@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"example.org/app/internal/recording/event"
 )
 
 // An attempt brings a JVM up, with the plugins that were there. It goes on until it succeeds or gives up.
@@ -194,6 +196,7 @@ func (h *Host) crashed(c crash) (again bool, delay time.Duration, tell func()) {
 	h.restarts++
 	h.last = c.why
 	h.opts.Log.Error("the Java host died", slog.Any("error", c.why), slog.Int("calls", len(c.blamed)))
+	event.Report(event.Incident{Reason: event.JVMDied})
 	known := slices.DeleteFunc(slices.Clone(c.blamed), func(m *module) bool { return !slices.Contains(h.modules, m) })
 	if len(c.blamed) == 0 || len(known) > 0 { // Else it was a plugin that was just being loaded, and is not there.
 		c.blamed = known
