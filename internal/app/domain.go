@@ -64,6 +64,7 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 		HasAccounts:  a.hasAccounts,
 		Deliverer:    &service.Courier{Notifier: a.notifier, Settings: func() config.Notification { return settings().Notification }},
 	})
+	a.lifecycle.add(part{name: "messages", stop: d.messages.Stop})
 	d.meetings = meeting.New(meeting.Options{
 		Store: a.store, Groups: d.groups, Messages: d.messages, Logger: a.logger,
 		Settings: func() config.Conference { return settings().Conference },

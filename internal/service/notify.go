@@ -91,8 +91,15 @@ type Notifier struct {
 	// busy bounds the work that is done later.
 	busy chan struct{}
 
-	mu      sync.RWMutex // Held for writing to close the lanes.
+	// ctx ends when nothing is delivered any more.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu      sync.Mutex // Guards stopped, and that no sender is added afterwards.
 	stopped bool
+	senders sync.WaitGroup
+	// done is closed when everything that was handed over has been dealt with.
+	done chan struct{}
 }
 
 // task is a notification on its way.
@@ -115,7 +122,8 @@ func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, cloc
 	if clock == nil {
 		clock = time.Now
 	}
-	n := &Notifier{node: node, presence: presence, logger: logger, clock: clock, busy: make(chan struct{}, maxLater)}
+	n := &Notifier{node: node, presence: presence, logger: logger, clock: clock, busy: make(chan struct{}, maxLater), done: make(chan struct{})}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
 	for i := range n.lanes {
 		l := newLane()
 		n.lanes[i] = l
@@ -132,27 +140,33 @@ func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, cloc
 	return n
 }
 
-// Stop lets what was handed over arrive, until the context ends.
+// Stop lets what was handed over arrive, until the context ends: then what is left is given up.
 func (n *Notifier) Stop(ctx context.Context) error {
 	n.mu.Lock()
-	if !n.stopped {
-		n.stopped = true
-		for _, l := range n.lanes {
-			close(l.tasks)
-		}
-	}
+	first := !n.stopped
+	n.stopped = true
 	n.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		n.wg.Wait()
-		close(done)
-	}()
+	if first {
+		go n.drain()
+	}
 	select {
-	case <-done:
+	case <-n.done:
 		return nil
 	case <-ctx.Done():
+		n.cancel()
 		return fmt.Errorf("send the last notifications: %w", ctx.Err())
 	}
+}
+
+// drain waits for the last notifications. Those who hand them over may wait for room in a lane.
+func (n *Notifier) drain() {
+	defer close(n.done)
+	defer n.cancel()
+	n.senders.Wait()
+	for _, l := range n.lanes {
+		close(l.tasks)
+	}
+	n.wg.Wait()
 }
 
 // notify tells of a request.
@@ -179,12 +193,17 @@ func newTask(ctx context.Context, r *Request, note Notification) (e task, ok boo
 
 // send puts a task into the lane of its key. It waits while the lane is full.
 func (n *Notifier) send(key int64, e task) {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	if n.stopped {
+	n.mu.Lock()
+	stopped := n.stopped
+	if !stopped {
+		n.senders.Add(1)
+	}
+	n.mu.Unlock()
+	if stopped {
 		n.logger.WarnContext(e.ctx, "a notification was dropped because the server stops")
 		return
 	}
+	defer n.senders.Done()
 	n.laneOf(key).tasks <- e
 }
 
@@ -266,6 +285,7 @@ func missing(ids []int64, places map[string][]int64) (absent []int64) {
 func (n *Notifier) deliver(ctx context.Context, node string, d *link.Delivery) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
+	defer context.AfterFunc(n.ctx, cancel)()
 	if _, err := cluster.CallNode(ctx, n.node, node, link.Deliver, d); err != nil {
 		n.logger.WarnContext(ctx, "could not deliver a notification", "node", node, "recipients", len(d.Recipients), "error", err)
 	}

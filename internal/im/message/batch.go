@@ -30,6 +30,8 @@ type batch struct {
 	mu      sync.Mutex
 	waiting []*posting
 	running bool
+	// closed says that no message joins any more.
+	closed bool
 }
 
 // A posting is a message in a batch.
@@ -80,13 +82,8 @@ func (d *Directory) join(ctx context.Context, composed store.Message, settings c
 	p := &posting{composed: composed, settings: settings, result: make(chan error, 1)}
 	p.deadline, _ = ctx.Deadline()
 	b := d.lane(composed)
-	b.mu.Lock()
-	b.waiting = append(b.waiting, p)
-	first := !b.running
-	b.running = true
-	b.mu.Unlock()
-	if first {
-		go d.runBatches(b)
+	if !d.enqueue(b, p) {
+		return d.sendAlone(ctx, composed, settings)
 	}
 	var err error
 	select {
@@ -101,6 +98,43 @@ func (d *Directory) join(ctx context.Context, composed store.Message, settings c
 		return d.sendAlone(ctx, composed, settings)
 	}
 	return p.sent, err
+}
+
+// enqueue lets a message join a batch. It reports false if the directory stops.
+func (d *Directory) enqueue(b *batch, p *posting) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.waiting = append(b.waiting, p)
+	if !b.running {
+		b.running = true
+		d.runners.Go(func() { d.runBatches(b) })
+	}
+	return true
+}
+
+// Stop waits until the messages that are being stored together are stored, or ctx ends. Messages that are sent
+// afterwards are stored one by one.
+func (d *Directory) Stop(ctx context.Context) error {
+	for i := range d.lanes {
+		b := &d.lanes[i]
+		b.mu.Lock()
+		b.closed = true
+		b.mu.Unlock()
+	}
+	done := make(chan struct{})
+	go func() {
+		d.runners.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("store the last messages: %w", ctx.Err())
+	}
 }
 
 // runBatches stores what waits in a lane until nothing does.

@@ -3,12 +3,16 @@
 package message_test
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/message"
 	"example.org/app/internal/store"
+	"example.org/app/internal/store/storetest"
 )
 
 // TestSendTogether sends messages at the same time, some of which are refused or cannot be stored: each has its own
@@ -43,4 +47,46 @@ func TestSendTogether(t *testing.T) {
 			t.Errorf("%d messages are stored, want %d: %v", len(found), senders/3, err)
 		}
 	})
+}
+
+// TestStopWaitsForBatches proves that the directory waits for the messages that are being stored, not longer than it may,
+// and that those that come later are stored too.
+func TestStopWaitsForBatches(t *testing.T) {
+	w := newWorld(t, storetest.SQLite(t)) // It has one writer, whom the test holds up.
+	w.elsewhere = true
+	send := func() error {
+		_, err := w.messages.Send(t.Context(), message.Creation{SenderID: new(int64(1)), TargetID: 2, Text: new("hello")})
+		return err
+	}
+	stored := make(chan error, 1)
+	err := w.db.Write(t.Context(), func(context.Context, store.Tx) error {
+		go func() { stored <- send() }()
+		for !w.messages.Storing() {
+			time.Sleep(time.Millisecond)
+		}
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := w.messages.Stop(over); !errors.Is(err, context.Canceled) {
+			t.Errorf("stopping ended with %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.messages.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if w.messages.Storing() {
+		t.Error("something is stored after the end")
+	}
+	if err := <-stored; err != nil {
+		t.Error(err)
+	}
+	if err := send(); err != nil {
+		t.Error(err)
+	}
+	if n, err := w.messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != 2 {
+		t.Errorf("%d messages are stored: %v", n, err)
+	}
 }

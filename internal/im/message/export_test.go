@@ -25,3 +25,17 @@ func (d *Directory) SendTogether(ctx context.Context, creations ...Creation) err
 	}
 	return nil
 }
+
+// Storing reports whether messages are being stored together.
+func (d *Directory) Storing() bool {
+	for i := range d.lanes {
+		b := &d.lanes[i]
+		b.mu.Lock()
+		running := b.running
+		b.mu.Unlock()
+		if running {
+			return true
+		}
+	}
+	return false
+}

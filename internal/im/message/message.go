@@ -9,6 +9,7 @@ package message
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"example.org/app/internal/config"
@@ -72,6 +73,8 @@ type Directory struct {
 	opts Options
 	// lanes store messages at the same time, those of one conversation in the same one.
 	lanes []batch
+	// runners store what is in the lanes.
+	runners sync.WaitGroup
 }
 
 // New returns the directory over a store.
