@@ -52,7 +52,10 @@ const (
 	operationTimeout = 5 * time.Second
 	// reconnectMin and reconnectMax bound the back-off between attempts to reconnect.
 	reconnectMin, reconnectMax = 50 * time.Millisecond, 5 * time.Second
-	pingInterval               = 5 * time.Second
+	// pingInterval is how often both ends of a connection to NATS ask whether the other is there; after maxPings without
+	// answer the connection counts as lost.
+	pingInterval = 2 * time.Second
+	maxPings     = 2
 )
 
 // Options say how to reach the other nodes. The zero value is a cluster inside this process alone.
@@ -150,6 +153,8 @@ type Cluster struct {
 	js        jetstream.JetStream
 	directory *directory
 	clock     clock
+	routes    routes
+	probes    sync.Once
 	// calls counts the handlers that run.
 	calls atomic.Int64
 
@@ -230,7 +235,7 @@ func (c *Cluster) dial(ctx context.Context, provider nats.InProcessConnProvider)
 		nats.CustomReconnectDelay(reconnectDelay),
 		nats.Timeout(operationTimeout),
 		nats.PingInterval(pingInterval),
-		nats.MaxPingsOutstanding(2),
+		nats.MaxPingsOutstanding(maxPings),
 		nats.ConnectHandler(func(*nats.Conn) { connected <- struct{}{} }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if c.ctx.Err() == nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -41,6 +42,9 @@ type directory struct {
 	// ready is closed when the first picture is complete.
 	ready chan struct{}
 	again chan struct{}
+
+	// generation counts the changes.
+	generation atomic.Uint64
 
 	mu     sync.Mutex
 	bucket *bucket
@@ -88,6 +92,7 @@ func (d *directory) lose() {
 }
 
 func (d *directory) notify() {
+	d.generation.Add(1)
 	close(d.changed)
 	d.changed = make(chan struct{})
 }

@@ -99,13 +99,94 @@ func Handle[Req, Resp any](n *Node, e Endpoint[Req, Resp], fn func(ctx context.C
 // Call asks one healthy and active node of the endpoint's role. Without deadline in ctx it waits for
 // Options.CallTimeout. A node in this process is asked without the fabric, and without limit of size. Errors are *apierr.Error: those of the
 // handler, or ServerUnavailable around ErrNoNode, ErrTimeout, ErrBusy or ErrProtocol, or ServerInternalError around
-// ErrTooLarge. Only a request that was certainly not delivered is sent a second time. A ctx that was cancelled gives
+// ErrTooLarge. Only a request that was certainly not carried out is sent to another node. A ctx that was cancelled gives
 // its own error.
 func Call[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], req *Req) (*Resp, error) {
+	return CallBy(ctx, n, e, Route{}, req)
+}
+
+// CallBy is Call with a choice of the node.
+func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], route Route, req *Req) (*Resp, error) {
 	if e.Role == "" {
 		return nil, apierr.Wrap(apierr.ServerInternalError, fmt.Errorf("call %q: the endpoint has no role", e.Name))
 	}
-	return call(ctx, n.cluster, e, n.cluster.roleSubject(e.Role, e.Name), true, req)
+	c := n.cluster
+	subject := c.roleSubject(e.Role, e.Name)
+	if route.Key == 0 || c.exclusive {
+		if h := c.localHandler(subject, true); h != nil {
+			return call(ctx, c, e, target{subject: subject, local: h}, req)
+		}
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.options.CallTimeout)
+		defer cancel()
+	}
+	var tried []string
+	var last error
+	for paused := false; ; {
+		p := c.pick(e.Role, route.Key, tried)
+		if p == nil {
+			switch {
+			case last != nil:
+				return nil, last
+			case paused:
+				return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q: %w", e.Name, ErrNoNode))
+			}
+			// A node that has just become active may be unknown.
+			paused = true
+			if err := sleep(ctx, retryPause); err != nil {
+				return nil, callError(ctx, e.Name, err)
+			}
+			continue
+		}
+		resp, err := callPeer(ctx, c, e, p, route, req)
+		switch {
+		case errors.Is(err, ErrNoNode), errors.Is(err, errLost), errors.Is(err, ErrBusy) && route.Key == 0:
+			tried, last = append(tried, p.id), err
+		default:
+			return resp, err
+		}
+	}
+}
+
+// callPeer is one attempt of CallBy.
+func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], p *peer, route Route, req *Req) (*Resp, error) {
+	to := target{subject: c.nodeSubject(p.id, e.Name), role: true}
+	if own := c.localNode(p.id); own != nil {
+		if to.local = c.localHandler(to.subject, false); to.local == nil || !own.accepting.Load() {
+			return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q: %w", e.Name, ErrNoNode))
+		}
+		return call(ctx, c, e, to, req)
+	}
+	attempt := ctx
+	if route.Repeatable {
+		var cancel context.CancelCauseFunc
+		attempt, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer p.breaker.track(cancel)()
+	}
+	resp, err := call(attempt, c, e, to, req)
+	switch {
+	case ctx.Err() == nil && errors.Is(context.Cause(attempt), errLost):
+		return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q on node %q: %w", e.Name, p.id, errLost))
+	case errors.Is(err, ErrTimeout) && ctx.Err() != nil, errors.Is(err, nats.ErrNoResponders):
+		// The next probe that is answered closes the breaker again.
+		c.trip(p, true)
+	}
+	return resp, err
+}
+
+// sleep waits, unless ctx ends before.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // CallNode is Call for the node with the id, which may be inactive or unhealthy.
@@ -117,16 +198,25 @@ func callNode[Req, Resp any](ctx context.Context, c *Cluster, id string, e Endpo
 	if CheckNodeID(id) != nil {
 		return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q on node %q: %w", e.Name, id, ErrNoNode))
 	}
-	return call(ctx, c, e, c.nodeSubject(id, e.Name), false, req)
+	subject := c.nodeSubject(id, e.Name)
+	return call(ctx, c, e, target{subject: subject, local: c.localHandler(subject, false)}, req)
 }
 
-func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], subject string, byRole bool, req *Req) (resp *Resp, err error) {
-	local := false
+// A target is where a call goes.
+type target struct {
+	subject string
+	// local is the handler, if it is in this process.
+	local *handler
+	// role says that the call is one to a role.
+	role bool
+}
+
+func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], to target, req *Req) (resp *Resp, err error) {
 	if event.On(event.KindNodeCall) {
 		begin := time.Now()
 		defer func() {
 			if took := time.Since(begin); event.Wants(event.KindNodeCall, took) {
-				event.Record(event.NodeCall{Span: event.Span{Start: begin, Duration: took}, Call: e.Name, Subject: subject, Local: local, Error: err})
+				event.Record(event.NodeCall{Span: event.Span{Start: begin, Duration: took}, Call: e.Name, Subject: to.subject, Local: to.local != nil, Error: err})
 			}
 		}()
 	}
@@ -135,8 +225,7 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 		ctx, cancel = context.WithTimeout(ctx, c.options.CallTimeout)
 		defer cancel()
 	}
-	if h := c.localHandler(subject, byRole); h != nil {
-		local = true
+	if h := to.local; h != nil {
 		value, err := h.invoke(ctx, req)
 		if err != nil {
 			return nil, err
@@ -155,7 +244,7 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 	if limit := c.payloadLimit(); len(data) > limit {
 		return nil, apierr.Wrap(apierr.ServerInternalError, &SizeError{What: fmt.Sprintf("the request of %q", e.Name), Size: len(data), Limit: limit})
 	}
-	reply, err := c.request(ctx, subject, data)
+	reply, err := c.request(ctx, to, data)
 	if err != nil {
 		if !errors.Is(ctx.Err(), context.Canceled) {
 			event.Report(event.Incident{Reason: event.NodeCallFailed, Detail: e.Name})
@@ -174,18 +263,18 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 }
 
 // request sends a request and waits for the response. It sends it again only when nobody was there to take it.
-func (c *Cluster) request(ctx context.Context, subject string, data []byte) (*nats.Msg, error) {
+func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Msg, error) {
 	for attempt := 0; ; attempt++ {
 		deadline, _ := ctx.Deadline()
-		reply, err := c.conn.RequestMsgWithContext(ctx, c.envelope(subject, data, time.Until(deadline)))
+		msg := c.envelope(to.subject, data, time.Until(deadline))
+		if to.role {
+			msg.Header[headerRole] = []string{"1"}
+		}
+		reply, err := c.conn.RequestMsgWithContext(ctx, msg)
 		if !errors.Is(err, nats.ErrNoResponders) || attempt > 0 {
 			return reply, err
 		}
-		timer := time.NewTimer(retryPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep(ctx, retryPause) != nil {
 			return nil, nats.ErrNoResponders
 		}
 	}

@@ -53,6 +53,8 @@ const (
 	headerTime     = "App-Time"
 	// headerFrom is the id of the node that published a message.
 	headerFrom = "App-From"
+	// headerRole marks a call to a role: a node that takes none refuses it.
+	headerRole = "App-Role"
 	// headerFailed marks a response that is a failure.
 	headerFailed = "App-Failed"
 )

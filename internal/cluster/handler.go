@@ -91,18 +91,23 @@ func (n *Node) switchQueues() (drained []<-chan struct{}) {
 			}
 			h.queue = queue
 		case !accepting && h.queue != nil:
-			done := make(chan struct{})
-			h.queue.SetClosedHandler(func(string) { close(done) })
-			if !n.cluster.conn.IsConnected() || h.queue.Drain() != nil {
-				// There is no connection, so nothing is on its way.
-				_ = h.queue.Unsubscribe()
-			} else {
-				drained = append(drained, done)
-			}
+			drained = n.cluster.drain(h.queue, drained)
 			h.queue = nil
 		}
 	}
 	return drained
+}
+
+// drain ends a subscription after what is on its way was handled, and appends a channel that is closed then.
+func (c *Cluster) drain(sub *nats.Subscription, drained []<-chan struct{}) []<-chan struct{} {
+	done := make(chan struct{})
+	sub.SetClosedHandler(func(string) { close(done) })
+	if !c.conn.IsConnected() || sub.Drain() != nil {
+		// There is no connection, so nothing is on its way.
+		_ = sub.Unsubscribe()
+		return drained
+	}
+	return append(drained, done)
 }
 
 // localHandler returns a handler of this process for the subject. Calls to a role go to nodes that accept them.
@@ -117,7 +122,9 @@ func (c *Cluster) localHandler(subject string, byRole bool) *handler {
 	return nil
 }
 
-func (c *Cluster) removeHandlers(handlers []*handler) {
+// removeHandlers lets a node that has left refuse the calls that are on their way, and none come any more when the
+// channels are closed.
+func (c *Cluster) removeHandlers(handlers []*handler) (drained []<-chan struct{}) {
 	c.mu.Lock()
 	for subject, list := range c.handlers {
 		list = slices.DeleteFunc(slices.Clone(list), func(h *handler) bool { return slices.Contains(handlers, h) })
@@ -129,8 +136,9 @@ func (c *Cluster) removeHandlers(handlers []*handler) {
 	}
 	c.mu.Unlock()
 	for _, h := range handlers {
-		_ = h.named.Unsubscribe()
+		drained = c.drain(h.named, drained)
 	}
+	return drained
 }
 
 // invoke runs the handler for a caller in the same process. The handler gets the deadline of ctx and its end, but not
@@ -205,6 +213,10 @@ func (h *handler) serve(msg *nats.Msg) {
 	if timeout <= 0 {
 		// Nobody waits any more, and the caller may have said so to somebody.
 		h.respond(failed(msg.Reply, failureOf(ErrTimeout)))
+		return
+	}
+	if first(msg.Header, headerRole) != "" && !h.node.accepting.Load() {
+		h.respond(failed(msg.Reply, failureOf(ErrNoNode)))
 		return
 	}
 	if err := h.node.enter(); err != nil {

@@ -165,6 +165,9 @@ func (n *Node) join(ctx context.Context) error {
 		}
 		n.group.Go(n.election.run)
 	}
+	if n.options.Type == role.Gateway {
+		c.startProbes()
+	}
 	n.switchQueues()
 	n.group.Go(n.beatLoop)
 	n.group.Go(n.healthLoop)
@@ -380,7 +383,9 @@ func (n *Node) Leave(ctx context.Context) error {
 	n.closed = true
 	handlers, topics := n.handlers, slices.Clone(n.topics)
 	n.mu.Unlock()
-	n.cluster.removeHandlers(handlers)
+	for _, done := range n.cluster.removeHandlers(handlers) {
+		failures = append(failures, await(ctx, func() { <-done }))
+	}
 	failures = append(failures, await(ctx, n.running.Wait))
 	n.cancel()
 	for _, topic := range topics {

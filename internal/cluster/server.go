@@ -113,7 +113,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	options := &server.Options{
 		ServerName: "app", DontListen: true, NoSigs: true, JetStream: true, JetStreamMaxMemory: memoryLimit,
 		MaxPayload: int32(o.MaxPayload + envelopeRoom), DisableJetStreamBanner: true,
-		Authorization: o.Token,
+		Authorization: o.Token, PingInterval: pingInterval, MaxPingsOut: maxPings,
 	}
 	if o.Listen != "" {
 		if err := o.listen(options); err != nil {

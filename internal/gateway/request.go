@@ -110,7 +110,11 @@ func (c *connection) heartbeat(session *Session) {
 func (c *connection) forward(session *Session, head wire.Head, begin time.Time, payload []byte) {
 	g, id, size := c.gateway, head.ID, len(payload)
 	ip := c.remoteIP()
-	resp, err := cluster.Call(g.ctx, g.options.Node, link.HandleRequest, &link.Request{
+	route := cluster.Route{Repeatable: head.Kind.Query()}
+	if head.Kind == wire.KindCreateMessage {
+		route.Key = wire.ConversationKey(session.UserID, payload)
+	}
+	resp, err := cluster.CallBy(g.ctx, g.options.Node, link.HandleRequest, route, &link.Request{
 		UserID: session.UserID, Device: session.Device, SessionID: session.ID, IP: ip, Payload: payload,
 	})
 	if took := time.Since(begin); event.Wants(event.KindClientRequest, took) {

@@ -14,7 +14,7 @@ import (
 type passwords struct{ node *cluster.Node }
 
 func (p passwords) authenticate(ctx context.Context, r *Request) (*Permissions, error) {
-	verdict, err := cluster.Call(ctx, p.node, link.VerifyPassword, &link.Credentials{UserID: r.UserID, Password: r.Password})
+	verdict, err := cluster.CallBy(ctx, p.node, link.VerifyPassword, cluster.Route{Repeatable: true}, &link.Credentials{UserID: r.UserID, Password: r.Password})
 	if err != nil {
 		return nil, err
 	}

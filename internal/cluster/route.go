@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"hash/fnv"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/role"
+)
+
+// A Route says which node of a role a call goes to.
+type Route struct {
+	// Key chooses the node: calls with the same key go to the same node as long as the healthy nodes are the same, and a
+	// change of the nodes moves few keys. 0 is any node, one in this process before others.
+	Key uint64
+	// Repeatable says that the request may be carried out more than once: it is sent to another node as soon as the first
+	// one does not answer any more.
+	Repeatable bool
+}
+
+// routesAge is after which time the nodes are looked at again although nothing was heard of them: silence is not
+// announced.
+const routesAge = time.Second
+
+// A peer is a node that calls to a role may go to.
+type peer struct {
+	id      string
+	hash    uint64
+	breaker *breaker
+}
+
+// peerList are the peers of a role as they were at a moment.
+type peerList struct {
+	generation uint64
+	built      time.Time
+	peers      []*peer
+}
+
+// routes are the nodes that calls go to.
+type routes struct {
+	services, gateways atomic.Pointer[peerList]
+	// turn spreads calls without key.
+	turn atomic.Uint64
+
+	mu sync.Mutex
+	// breakers are those of the lives of nodes: a node that starts again has a new one.
+	breakers map[string]*breaker
+}
+
+func (r *routes) list(kind role.Role) *atomic.Pointer[peerList] {
+	if kind == role.Service {
+		return &r.services
+	}
+	return &r.gateways
+}
+
+// peers returns the nodes of a role that take calls, by what is known of them.
+func (c *Cluster) peers(kind role.Role) []*peer {
+	list := c.routes.list(kind)
+	generation := c.directory.generation.Load()
+	if known := list.Load(); known != nil && known.generation == generation && time.Since(known.built) < routesAge {
+		return known.peers
+	}
+	fresh := &peerList{generation: generation, built: time.Now()}
+	d := c.directory
+	d.mu.Lock()
+	lives := make(map[string]string, len(d.members))
+	for id, s := range d.members {
+		lives[id] = s.record.Incarnation
+		status := d.member(s).Status
+		if s.record.Member.Type == kind && s.record.Incarnation != "" && status.HasJoined && status.Healthy && status.Active {
+			h := fnv.New64a()
+			_, _ = h.Write([]byte(id))
+			fresh.peers = append(fresh.peers, &peer{id: id, hash: h.Sum64(), breaker: c.routes.breaker(id + "/" + s.record.Incarnation)})
+		}
+	}
+	d.mu.Unlock()
+	c.routes.forget(lives)
+	slices.SortFunc(fresh.peers, func(a, b *peer) int {
+		if a.id < b.id {
+			return -1
+		}
+		return 1
+	})
+	list.Store(fresh)
+	return fresh.peers
+}
+
+// breaker returns the breaker of one life of a node.
+func (r *routes) breaker(life string) *breaker {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.breakers[life]
+	if b == nil {
+		b = &breaker{}
+		if r.breakers == nil {
+			r.breakers = map[string]*breaker{}
+		}
+		r.breakers[life] = b
+	}
+	return b
+}
+
+// forget drops the breakers of nodes that are gone.
+func (r *routes) forget(lives map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.breakers) <= len(lives) {
+		return
+	}
+	current := make(map[string]bool, len(lives))
+	for id, life := range lives {
+		current[id+"/"+life] = true
+	}
+	for life := range r.breakers {
+		if !current[life] {
+			delete(r.breakers, life)
+		}
+	}
+}
+
+// pick returns the node for a call, which is none of those that were tried; nil is none. Nodes that do not answer are
+// chosen only if there is no other.
+func (c *Cluster) pick(kind role.Role, key uint64, tried []string) (chosen *peer) {
+	peers := c.peers(kind)
+	turn := 0
+	if key == 0 && len(peers) > 0 {
+		turn = int(c.routes.turn.Add(1) % uint64(len(peers)))
+	}
+	var best uint64
+	answers := false
+	for i := range peers {
+		p := peers[(i+turn)%len(peers)]
+		if slices.Contains(tried, p.id) {
+			continue
+		}
+		up := !p.breaker.isOpen()
+		weight := uint64(0)
+		if key != 0 {
+			weight = mix(p.hash ^ key)
+		}
+		if chosen == nil || up && !answers || up == answers && weight > best {
+			chosen, best, answers = p, weight, up
+		}
+	}
+	return chosen
+}
+
+// mix spreads the bits of a number (the finalizer of SplitMix64).
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The field numbers of CreateMessageRequest that are read by hand.
+const (
+	fieldGroupID     = 3
+	fieldRecipientID = 4
+)
+
+// queries are the kinds of requests that change nothing.
+var queries = sync.OnceValue(func() map[Kind]bool {
+	all := map[Kind]bool{}
+	for _, k := range Kinds() {
+		all[k] = strings.HasPrefix(k.String(), "QUERY_")
+	}
+	return all
+})
+
+// Query reports whether requests of the kind change nothing, so that they may be carried out more than once.
+func (k Kind) Query() bool { return queries()[k] }
+
+// ConversationKey returns a number that stands for the conversation that an encoded AppRequest of the kind CREATE_MESSAGE
+// of a user goes to, the same for both users of a private conversation. It is 0 for a request that names none.
+func ConversationKey(userID int64, payload []byte) uint64 {
+	body := field(payload, protowire.Number(KindCreateMessage))
+	group, toGroup := number(body, fieldGroupID)
+	if toGroup {
+		return spread(^spread(uint64(group)))
+	}
+	recipient, ok := number(body, fieldRecipientID)
+	if !ok {
+		return 0
+	}
+	return spread(spread(uint64(min(userID, recipient))) ^ uint64(max(userID, recipient)))
+}
+
+// spread spreads the bits of a number (the finalizer of SplitMix64), and never gives 0.
+func spread(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return max(x^x>>31, 1)
+}
+
+// field returns the last field with the number that holds bytes; nil is none.
+func field(message []byte, wanted protowire.Number) (found []byte) {
+	scan(message, func(number protowire.Number, typ protowire.Type, value []byte) {
+		if number == wanted && typ == protowire.BytesType {
+			found, _ = protowire.ConsumeBytes(value)
+		}
+	})
+	return found
+}
+
+// number returns the last field with the number that holds a number.
+func number(message []byte, wanted protowire.Number) (found int64, ok bool) {
+	scan(message, func(number protowire.Number, typ protowire.Type, value []byte) {
+		if number == wanted && typ == protowire.VarintType {
+			n, _ := protowire.ConsumeVarint(value)
+			found, ok = int64(n), true
+		}
+	})
+	return found, ok
+}
+
+// scan calls fn for each field, as far as they can be read.
+func scan(message []byte, fn func(number protowire.Number, typ protowire.Type, value []byte)) {
+	for len(message) > 0 {
+		number, typ, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return
+		}
+		message = message[n:]
+		size := protowire.ConsumeFieldValue(number, typ, message)
+		if size < 0 {
+			return
+		}
+		fn(number, typ, message[:size])
+		message = message[size:]
+	}
+}
