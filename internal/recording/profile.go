@@ -60,6 +60,9 @@ func (f *frames) of(locations []*profile.Location) []jfr.Frame {
 			if line.Function == nil {
 				continue
 			}
+			if len(f.stack) == 0 && strings.HasPrefix(line.Function.Name, "runtime.asyncPreempt") {
+				continue // The scheduler interrupted the function below, whose time it is.
+			}
 			frame := f.name(line.Function.Name)
 			frame.Line = int(line.Line)
 			f.stack = append(f.stack, frame)

@@ -4,6 +4,7 @@ package jfr
 
 import (
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -11,6 +12,33 @@ import (
 // by their keys, so that a key must not mean something else in a later chunk. A chunk that comes later in a file must
 // therefore be begun after the one before it was finished.
 var lastKey atomic.Int64
+
+// stableKeys gives constants of one pool keys that are the same in all chunks of a process. Readers take equal keys of a
+// type for the same thing when they group events, so that a method must not have another key in the next chunk.
+type stableKeys struct {
+	mu   sync.Mutex
+	keys map[string]int64
+	last int64
+}
+
+// maxStable bounds the names that are remembered. Programs have fewer; those that have more get new keys.
+const maxStable = 1 << 16
+
+func (s *stableKeys) of(name string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key, ok := s.keys[name]; ok {
+		return key
+	}
+	if s.keys == nil || len(s.keys) >= maxStable {
+		s.keys = map[string]int64{}
+	}
+	s.last++
+	s.keys[name] = s.last
+	return s.last
+}
+
+var stableThreads, stableClasses, stableMethods, stableConstants stableKeys
 
 // pools are the constants that the events of a chunk refer to. Key 0 is null.
 type pools struct {
@@ -23,7 +51,7 @@ type pools struct {
 	key        []byte // scratch space
 }
 
-type method struct{ class, name int64 }
+type method struct{ class, name string }
 
 // A pool gives each value a key, in the order in which the values come.
 type pool[K comparable] struct {
@@ -41,6 +69,19 @@ func (p *pool[K]) intern(ps *pools, v K) (key int64, fresh bool) {
 	}
 	key = ps.base + int64(len(p.keys)+1)
 	ps.last = max(ps.last, key)
+	p.keys[v] = key
+	return key, true
+}
+
+// internStable is intern with a key that is the same in all chunks. name must stand for the value in all of them.
+func (p *pool[K]) internStable(stable *stableKeys, v K, name string) (key int64, fresh bool) {
+	if key, ok := p.keys[v]; ok {
+		return key, false
+	}
+	if p.keys == nil {
+		p.keys = map[K]int64{}
+	}
+	key = stable.of(name)
 	p.keys[v] = key
 	return key, true
 }
@@ -99,7 +140,7 @@ func (p *pools) thread(name string) int64 {
 	if name == "" {
 		return 0
 	}
-	key, fresh := p.threads.intern(p, name)
+	key, fresh := p.threads.internStable(&stableThreads, name, name)
 	if fresh {
 		p.begin(&p.threads.encoded, key)
 		b := appendString(p.threads.encoded, name)
@@ -132,7 +173,7 @@ func (p *pools) class(name string) int64 {
 	if name == "" {
 		return 0
 	}
-	key, fresh := p.classes.intern(p, name)
+	key, fresh := p.classes.internStable(&stableClasses, name, name)
 	if fresh {
 		symbol, pkg := p.symbol(name), p.pkg(name)
 		p.begin(&p.classes.encoded, key)
@@ -146,12 +187,16 @@ func (p *pools) class(name string) int64 {
 }
 
 func (p *pools) method(class, name string) int64 {
-	m := method{p.class(class), p.symbol(name)}
-	key, fresh := p.methods.intern(p, m)
+	m := method{class, name}
+	if key, ok := p.methods.keys[m]; ok {
+		return key
+	}
+	classKey, nameKey := p.class(class), p.symbol(name)
+	key, fresh := p.methods.internStable(&stableMethods, m, class+"\x00"+name)
 	if fresh {
 		p.begin(&p.methods.encoded, key)
-		b := appendVarint(p.methods.encoded, m.class)
-		b = appendVarint(b, m.name)
+		b := appendVarint(p.methods.encoded, classKey)
+		b = appendVarint(b, nameKey)
 		b = appendVarint(b, p.symbol(descriptor))
 		b = appendVarint(b, 9) // public static
 		p.end(&p.methods.encoded, append(b, boolByte(false)))
@@ -164,7 +209,7 @@ func (p *pools) constant(kind Kind, name string) int64 {
 		return 0
 	}
 	pool := &p.constants[kind]
-	key, fresh := pool.intern(p, name)
+	key, fresh := pool.internStable(&stableConstants, name, name)
 	if fresh {
 		p.begin(&pool.encoded, key)
 		p.end(&pool.encoded, appendString(pool.encoded, name))
