@@ -62,6 +62,7 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 		Sent:         func(n int64) { counters.MessageSent.Add(float64(n)) },
 		BeforeDelete: a.plugins.MessagesToDelete,
 		HasAccounts:  a.hasAccounts,
+		Clock:        a.cluster.Now,
 		Deliverer:    &service.Courier{Notifier: a.notifier, Settings: func() config.Notification { return settings().Notification }},
 	})
 	a.lifecycle.add(part{name: "messages", stop: d.messages.Stop})

@@ -154,6 +154,7 @@ type Cluster struct {
 	directory *directory
 	clock     clock
 	routes    routes
+	replies   replies
 	probes    sync.Once
 	// calls counts the handlers that run.
 	calls atomic.Int64
@@ -205,6 +206,9 @@ func (c *Cluster) open(ctx context.Context) error {
 		c.exclusive = c.options.Listen == ""
 	}
 	if err := c.dial(ctx, provider); err != nil {
+		return err
+	}
+	if err := c.openReplies(); err != nil {
 		return err
 	}
 	js, err := jetstream.New(c.conn)

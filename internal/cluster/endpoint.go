@@ -56,6 +56,15 @@ func (c *Cluster) nodeSubject(id, name string) string { return c.prefix + "node.
 // context that ends at the caller's deadline. An *apierr.Error reaches the caller with code, status and reason;
 // anything else, a panic included, reaches it as an internal error without details and is logged here.
 func Handle[Req, Resp any](n *Node, e Endpoint[Req, Resp], fn func(ctx context.Context, req *Req) (*Resp, error)) error {
+	return HandleInOrder(n, e, nil, fn)
+}
+
+// HandleInOrder is Handle for who needs to know in which order requests arrive. arrive is called for each request, for
+// those of one caller in the order in which they were sent, before fn runs for any that came later. It must return soon:
+// others wait for it. fn gets the context that it returns, and is called for each that arrived.
+func HandleInOrder[Req, Resp any](
+	n *Node, e Endpoint[Req, Resp], arrive func(ctx context.Context, req *Req) context.Context, fn func(ctx context.Context, req *Req) (*Resp, error),
+) error {
 	if !namePattern.MatchString(e.Name) {
 		return fmt.Errorf("handle endpoint %q: the name must be words of letters, digits, \"_\" and \"-\" with dots between them", e.Name)
 	}
@@ -64,6 +73,12 @@ func Handle[Req, Resp any](n *Node, e Endpoint[Req, Resp], fn func(ctx context.C
 	}
 	codec := e.codec()
 	h := &handler{node: n, name: e.Name, role: e.Role, direct: e.Direct}
+	h.arrive = func(ctx context.Context, value any) context.Context {
+		if req, ok := value.(*Req); ok && arrive != nil {
+			return arrive(ctx, req)
+		}
+		return ctx
+	}
 	h.local = func(ctx context.Context, value any) (any, error) {
 		req, ok := value.(*Req)
 		if !ok {
@@ -75,11 +90,14 @@ func Handle[Req, Resp any](n *Node, e Endpoint[Req, Resp], fn func(ctx context.C
 		}
 		return resp, err
 	}
-	h.remote = func(ctx context.Context, data []byte) ([]byte, error) {
+	h.decode = func(data []byte) (any, error) {
 		req := new(Req)
 		if err := codec.Unmarshal(data, req); err != nil {
 			return nil, fmt.Errorf("decode the request: %w", err)
 		}
+		return req, nil
+	}
+	h.remote = func(ctx context.Context, req any) ([]byte, error) {
 		resp, err := h.local(ctx, req)
 		if err != nil {
 			return nil, err
@@ -114,7 +132,7 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 	subject := c.roleSubject(e.Role, e.Name)
 	if route.Key == 0 || c.exclusive {
 		if h := c.localHandler(subject, true); h != nil {
-			return call(ctx, c, e, target{subject: subject, local: h}, req)
+			return call(ctx, c, e, target{subject: subject, local: h, sent: route.Sent}, req)
 		}
 	}
 	if _, ok := ctx.Deadline(); !ok {
@@ -152,7 +170,7 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 
 // callPeer is one attempt of CallBy.
 func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], p *peer, route Route, req *Req) (*Resp, error) {
-	to := target{subject: c.nodeSubject(p.id, e.Name), role: true}
+	to := target{subject: c.nodeSubject(p.id, e.Name), role: true, sent: route.Sent}
 	if own := c.localNode(p.id); own != nil {
 		if to.local = c.localHandler(to.subject, false); to.local == nil || !own.accepting.Load() {
 			return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q: %w", e.Name, ErrNoNode))
@@ -209,6 +227,8 @@ type target struct {
 	local *handler
 	// role says that the call is one to a role.
 	role bool
+	// sent is Route.Sent.
+	sent func()
 }
 
 func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], to target, req *Req) (resp *Resp, err error) {
@@ -226,7 +246,7 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 		defer cancel()
 	}
 	if h := to.local; h != nil {
-		value, err := h.invoke(ctx, req)
+		value, err := h.invoke(ctx, req, to.sent)
 		if err != nil {
 			return nil, err
 		}
@@ -270,7 +290,7 @@ func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Ms
 		if to.role {
 			msg.Header[headerRole] = []string{"1"}
 		}
-		reply, err := c.conn.RequestMsgWithContext(ctx, msg)
+		reply, err := c.exchange(ctx, msg, to.sent)
 		if !errors.Is(err, nats.ErrNoResponders) || attempt > 0 {
 			return reply, err
 		}

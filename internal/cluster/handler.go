@@ -24,9 +24,12 @@ type handler struct {
 	node *Node
 	name string
 	role role.Role
-	// local works on values, remote on bytes.
+	// arrive is told of requests in their order. local works on values, remote makes bytes of the response to what decode
+	// made of bytes.
+	arrive func(ctx context.Context, req any) context.Context
 	local  func(ctx context.Context, req any) (any, error)
-	remote func(ctx context.Context, data []byte) ([]byte, error)
+	decode func(data []byte) (any, error)
+	remote func(ctx context.Context, req any) ([]byte, error)
 
 	// direct is Endpoint.Direct.
 	direct bool
@@ -142,8 +145,8 @@ func (c *Cluster) removeHandlers(handlers []*handler) (drained []<-chan struct{}
 }
 
 // invoke runs the handler for a caller in the same process. The handler gets the deadline of ctx and its end, but not
-// its values, as if it were elsewhere.
-func (h *handler) invoke(ctx context.Context, req any) (any, error) {
+// its values, as if it were elsewhere. sent is called when the request has arrived; it may be nil.
+func (h *handler) invoke(ctx context.Context, req any, sent func()) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, callError(ctx, h.name, err)
 	}
@@ -153,6 +156,10 @@ func (h *handler) invoke(ctx context.Context, req any) (any, error) {
 	deadline, _ := ctx.Deadline()
 	own, cancel := context.WithDeadline(h.node.ctx, deadline)
 	defer cancel()
+	own = h.arrive(own, req)
+	if sent != nil {
+		sent()
+	}
 	if h.direct {
 		defer context.AfterFunc(ctx, cancel)()
 		return h.invokeHere(ctx, own, req)
@@ -223,13 +230,26 @@ func (h *handler) serve(msg *nats.Msg) {
 		h.respond(failed(msg.Reply, failureOf(err)))
 		return
 	}
+	ctx, cancel := context.WithTimeout(h.node.ctx, timeout)
+	var req any
+	err := h.protect(ctx, func() (err error) {
+		if req, err = h.decode(msg.Data); err == nil {
+			ctx = h.arrive(ctx, req)
+		}
+		return err
+	})
+	if err != nil {
+		cancel()
+		h.node.exit()
+		h.respond(failed(msg.Reply, failureOf(err)))
+		return
+	}
 	go func() {
 		defer h.node.exit()
-		ctx, cancel := context.WithTimeout(h.node.ctx, timeout)
 		defer cancel()
 		var data []byte
 		err := h.protect(ctx, func() (err error) {
-			data, err = h.remote(ctx, msg.Data)
+			data, err = h.remote(ctx, req)
 			return err
 		})
 		if err != nil {

@@ -20,6 +20,9 @@ type Route struct {
 	// Repeatable says that the request may be carried out more than once: it is sent to another node as soon as the first
 	// one does not answer any more.
 	Repeatable bool
+	// Sent is called once, when the request was handed over: requests to one node arrive there in the order of these
+	// calls. It is not called for a request that is not handed over. It may be nil.
+	Sent func()
 }
 
 // routesAge is after which time the nodes are looked at again although nothing was heard of them: silence is not

@@ -55,6 +55,8 @@ type connection struct {
 	accepted  time.Time
 	// requests has an element for each request that is being worked on.
 	requests chan struct{}
+	// handed is closed when the last message of the client was handed to a service. It belongs to the goroutine that reads.
+	handed chan struct{}
 
 	mu      sync.Mutex
 	phase   phase

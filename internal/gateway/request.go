@@ -4,6 +4,7 @@ package gateway
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -55,17 +56,36 @@ func (c *connection) receive(payload []byte) {
 		g.end(session, CloseReason{Status: wire.ClosedByClient})
 	case !session.permissions.Allows(head.Kind):
 		c.refuse(head.ID, apierr.New(apierr.UnauthorizedRequest, "the session may not send requests of the kind %s", head.Kind))
+	case head.Kind == wire.KindCreateMessage:
+		c.forwardInOrder(session, head, begin, payload)
 	default:
-		c.work(head.ID, begin, func() { c.forward(session, head, begin, payload) })
+		c.work(head.ID, begin, func() { c.forward(session, head, begin, payload, cluster.Route{Repeatable: head.Kind.Query()}) })
 	}
 }
 
-// work runs a request in another goroutine.
-func (c *connection) work(id int64, begin time.Time, fn func()) {
+// forwardInOrder lets a service answer a request after those before it were handed over, so that they arrive in the order
+// in which the client sent them. It does not wait for their answers.
+func (c *connection) forwardInOrder(session *Session, head wire.Head, begin time.Time, payload []byte) {
+	before, handed := c.handed, make(chan struct{})
+	once := sync.OnceFunc(func() { close(handed) })
+	began := c.work(head.ID, begin, func() {
+		defer once()
+		if before != nil {
+			<-before
+		}
+		c.forward(session, head, begin, payload, cluster.Route{Key: wire.ConversationKey(session.UserID, payload), Sent: once})
+	})
+	if began {
+		c.handed = handed
+	}
+}
+
+// work runs a request in another goroutine. It reports false for one that was refused because the server stops.
+func (c *connection) work(id int64, begin time.Time, fn func()) bool {
 	g := c.gateway
 	if !g.work.begin() {
 		c.refuse(id, apierr.New(apierr.ServerUnavailable, ""))
-		return
+		return false
 	}
 	c.requests <- struct{}{}
 	g.workers.do(func() {
@@ -76,6 +96,7 @@ func (c *connection) work(id int64, begin time.Time, fn func()) {
 		}()
 		fn()
 	})
+	return true
 }
 
 // refuse answers a request that the gateway does not carry out.
@@ -107,15 +128,11 @@ func (c *connection) heartbeat(session *Session) {
 }
 
 // forward lets a service answer a request.
-func (c *connection) forward(session *Session, head wire.Head, begin time.Time, payload []byte) {
+func (c *connection) forward(session *Session, head wire.Head, begin time.Time, payload []byte, route cluster.Route) {
 	g, id, size := c.gateway, head.ID, len(payload)
 	ip := c.remoteIP()
-	route := cluster.Route{Repeatable: head.Kind.Query()}
-	if head.Kind == wire.KindCreateMessage {
-		route.Key = wire.ConversationKey(session.UserID, payload)
-	}
 	resp, err := cluster.CallBy(g.ctx, g.options.Node, link.HandleRequest, route, &link.Request{
-		UserID: session.UserID, Device: session.Device, SessionID: session.ID, IP: ip, Payload: payload,
+		UserID: session.UserID, Device: session.Device, SessionID: session.ID, IP: ip, Payload: payload, Conversation: route.Key,
 	})
 	if took := time.Since(begin); event.Wants(event.KindClientRequest, took) {
 		e := event.ClientRequest{

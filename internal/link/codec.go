@@ -109,7 +109,8 @@ func (r *Request) append(b []byte) []byte {
 	if r.IP.IsValid() {
 		b = appendBytes(b, 4, r.IP.AsSlice())
 	}
-	return appendBytes(b, 5, r.Payload)
+	b = appendBytes(b, 5, r.Payload)
+	return appendNumber(b, 6, int64(r.Conversation))
 }
 
 func (r *Request) set(number protowire.Number, n uint64, data []byte) error {
@@ -128,6 +129,8 @@ func (r *Request) set(number protowire.Number, n uint64, data []byte) error {
 		r.IP = ip
 	case 5:
 		r.Payload = data
+	case 6:
+		r.Conversation = n
 	}
 	return nil
 }

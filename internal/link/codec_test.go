@@ -16,7 +16,7 @@ func TestCodec(t *testing.T) {
 	for name, value := range map[string]encodable{
 		"empty request": &Request{Payload: []byte{}},
 		"request": &Request{
-			UserID: -5, Device: wire.DeviceType_ANDROID, SessionID: 1<<31 - 1, IP: netip.MustParseAddr("2001:db8::1"), Payload: []byte("payload"),
+			UserID: -5, Device: wire.DeviceType_ANDROID, SessionID: 1<<31 - 1, IP: netip.MustParseAddr("2001:db8::1"), Payload: []byte("payload"), Conversation: 1<<64 - 1,
 		},
 		"request over IPv4": &Request{UserID: 1<<63 - 1, IP: netip.MustParseAddr("10.0.0.1"), Payload: []byte{0}},
 		"empty response":    &Response{},

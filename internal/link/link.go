@@ -24,6 +24,9 @@ type Request struct {
 	IP netip.Addr
 	// Payload is the AppRequest as it came.
 	Payload []byte
+	// Conversation stands for the conversation that a new message goes to, see wire.ConversationKey: requests of one
+	// conversation are carried out in the order in which they arrive. 0 is none.
+	Conversation uint64
 }
 
 // A Response is what the gateway answers. Refusals are responses too; an error of the call means that no service

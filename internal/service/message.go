@@ -23,7 +23,7 @@ func (d *Dispatcher) createMessage(ctx context.Context, r *Request, body *wire.C
 		SenderID: &r.UserID, SenderIP: r.IP, SenderDevice: r.Device.String(),
 		Text: body.Text, Records: body.GetRecords(), MayBeEmpty: true, BurnAfter: body.BurnAfter,
 		ReferenceID: body.MessageId, PreMessageID: body.PreMessageId, DeliveryDate: date(body.DeliveryDate),
-		Deliver: true, Origin: origin{r.AppRequest, r.kept},
+		Deliver: true, Origin: origin{r.AppRequest, r.kept}, Turn: turnOf(ctx),
 	}
 	switch {
 	case body.GroupId != nil:
@@ -126,11 +126,19 @@ func (c *Courier) Deliver(ctx context.Context, d message.Delivery) error {
 	switch {
 	case e.to == nil && !e.self:
 	case from.kept != nil && !m.IsSystemMessage: // Messages of the server itself are not part of what a request tells.
-		from.kept.add(m.TargetID, e)
+		from.kept.add(conversationOf(m), e)
 	default:
-		c.Notifier.send(m.TargetID, e)
+		c.Notifier.send(conversationOf(m), e)
 	}
 	return nil
+}
+
+// conversationOf is a number of the conversation of a message, the same in both directions.
+func conversationOf(m store.Message) int64 {
+	if m.IsGroupMessage {
+		return m.TargetID
+	}
+	return m.TargetID ^ m.SenderID
 }
 
 // relayOf is what recipients of a message get: the request of the sender, completed by what the server decided. It shares

@@ -62,6 +62,7 @@ type Options struct {
 type Dispatcher struct {
 	Options
 	handlers map[wire.Kind]handler
+	turns    message.Turns
 }
 
 // New returns a dispatcher. Serve lets it work.
@@ -76,9 +77,26 @@ func New(o Options) *Dispatcher {
 
 // Serve takes the requests that gateways send to the node.
 func (d *Dispatcher) Serve() error {
-	return cluster.Handle(d.Node, link.HandleRequest, func(ctx context.Context, r *link.Request) (*link.Response, error) {
+	return cluster.HandleInOrder(d.Node, link.HandleRequest, d.arrive, func(ctx context.Context, r *link.Request) (*link.Response, error) {
+		defer turnOf(ctx).End()
 		return d.Dispatch(ctx, r), nil
 	})
+}
+
+// arrive notes the place of a new message in its conversation.
+func (d *Dispatcher) arrive(ctx context.Context, r *link.Request) context.Context {
+	if r.Conversation == 0 {
+		return ctx
+	}
+	return context.WithValue(ctx, turnKey{}, d.turns.Take(r.Conversation))
+}
+
+type turnKey struct{}
+
+// turnOf returns the place of the message that is being sent; nil is none.
+func turnOf(ctx context.Context) *message.Turn {
+	turn, _ := ctx.Value(turnKey{}).(*message.Turn)
+	return turn
 }
 
 // A Request is what a client asks.

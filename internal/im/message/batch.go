@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,8 @@ type batch struct {
 	running bool
 	// closed says that no message joins any more.
 	closed bool
+	// latest is the latest date of a message.
+	latest time.Time
 }
 
 // A posting is a message in a batch.
@@ -47,7 +50,8 @@ type posting struct {
 	isMember bool
 	refusal  error
 	result   chan error
-	// deadline is when the sender gives up; zero is never.
+	// ctx is that of the sender, and deadline when the sender gives up; zero is never.
+	ctx      context.Context
 	deadline time.Time
 }
 
@@ -57,14 +61,17 @@ func (p *posting) expired(now time.Time) bool { return !p.deadline.IsZero() && !
 // errExpired means that a sender has given up while its message was being stored.
 var errExpired = errors.New("a sender has given up")
 
-// errApart tells senders to store their messages alone because those of the batch
-// could not be stored together: the error of one must not be that of another.
+// errApart means that the messages of a batch are stored one after the other because
+// they could not be stored together: the error of one must not be that of another.
 var errApart = errors.New("the messages cannot be stored together")
 
 // mayJoin reports whether a message can be stored together with others.
 func mayJoin(ctx context.Context, c Creation) bool {
-	return !c.IsSystemMessage && c.ReferenceID == nil && c.ID == nil && !store.Guarded(ctx)
+	return !c.IsSystemMessage && c.ID == nil && !store.Guarded(ctx)
 }
+
+// alone reports whether a message has its turn among the others but a transaction of its own.
+func (p *posting) alone() bool { return p.composed.ReferenceID != nil }
 
 // lane returns the batch that the messages of a conversation go through. Those of a
 // conversation keep their order, and no two lanes write the same read date.
@@ -77,15 +84,18 @@ func (d *Directory) lane(m store.Message) *batch {
 	return &d.lanes[(conversation*0x9e3779b97f4a7c15)>>32%uint64(len(d.lanes))]
 }
 
-// join stores a message together with those that others send.
-func (d *Directory) join(ctx context.Context, composed store.Message, settings config.Message) (store.Message, error) {
-	p := &posting{composed: composed, settings: settings, result: make(chan error, 1)}
+// join stores a message together with those that others send, after those that joined before.
+func (d *Directory) join(ctx context.Context, composed store.Message, settings config.Message, turn *Turn) (store.Message, error) {
+	p := &posting{composed: composed, settings: settings, result: make(chan error, 1), ctx: ctx}
 	p.deadline, _ = ctx.Deadline()
-	b := d.lane(composed)
-	if !d.enqueue(b, p) {
-		return d.sendAlone(ctx, composed, settings)
+	joined, err := d.enqueue(d.lane(composed), p)
+	turn.pass()
+	switch {
+	case err != nil:
+		return store.Message{}, err
+	case !joined:
+		return d.sendAlone(ctx, p.composed, settings)
 	}
-	var err error
 	select {
 	case err = <-p.result:
 	case <-ctx.Done():
@@ -94,25 +104,26 @@ func (d *Directory) join(ctx context.Context, composed store.Message, settings c
 		}
 		err = <-p.result
 	}
-	if errors.Is(err, errApart) {
-		return d.sendAlone(ctx, composed, settings)
-	}
 	return p.sent, err
 }
 
-// enqueue lets a message join a batch. It reports false if the directory stops.
-func (d *Directory) enqueue(b *batch, p *posting) bool {
+// enqueue lets a message join a batch. Its id and date are given together with its place, so that all of them agree. It
+// reports false if the directory stops.
+func (d *Directory) enqueue(b *batch, p *posting) (joined bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return false
+	if err := d.stamp(p.ctx, &p.composed, p.settings, b.latest); err != nil || b.closed {
+		return false, err
+	}
+	if p.settings.TimeType != config.MessageClientTime {
+		b.latest = p.composed.DeliveryDate
 	}
 	b.waiting = append(b.waiting, p)
 	if !b.running {
 		b.running = true
 		d.runners.Go(func() { d.runBatches(b) })
 	}
-	return true
+	return true, nil
 }
 
 // Stop waits until the messages that are being stored together are stored, or ctx ends. Messages that are sent
@@ -157,18 +168,48 @@ func (d *Directory) runBatches(b *batch) {
 				live = append(live, p)
 			}
 		}
-		if len(live) == 0 {
-			continue
-		}
-		err := d.sendTogether(live)
-		for _, p := range live {
-			if err != nil {
-				p.result <- err
-			} else {
-				p.result <- p.refusal
+		for len(live) > 0 {
+			n := slices.IndexFunc(live, (*posting).alone)
+			switch n {
+			case -1:
+				n = len(live)
+				d.runTogether(live)
+			case 0:
+				n = 1
+				d.runAlone(live[0])
+			default:
+				d.runTogether(live[:n])
 			}
+			live = live[n:]
 		}
 	}
+}
+
+// runTogether stores messages together, or one after the other if that fails.
+func (d *Directory) runTogether(batch []*posting) {
+	err := d.sendTogether(batch)
+	for _, p := range batch {
+		switch {
+		case errors.Is(err, errApart):
+			d.runAlone(p)
+		case err != nil:
+			p.result <- err
+		default:
+			p.result <- p.refusal
+		}
+	}
+}
+
+// runAlone stores a message in a transaction of its own.
+func (d *Directory) runAlone(p *posting) {
+	var err error
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("store a message: panic: %v", value)
+		}
+		p.result <- err
+	}()
+	p.sent, err = d.sendAlone(p.ctx, p.composed, p.settings)
 }
 
 // sendTogether stores messages, all that are not refused or none.

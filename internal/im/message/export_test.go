@@ -9,7 +9,10 @@ func (d *Directory) SendTogether(ctx context.Context, creations ...Creation) err
 	settings := d.opts.Settings()
 	var batch []*posting
 	for _, c := range creations {
-		composed, err := d.compose(ctx, c, settings)
+		composed, err := d.compose(c, settings)
+		if err == nil {
+			composed, err = d.identify(ctx, composed, c, settings)
+		}
 		if err != nil {
 			return err
 		}

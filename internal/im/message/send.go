@@ -46,26 +46,32 @@ type Creation struct {
 	Deliver bool
 	// Origin is what the message was made from. It is handed to the Deliverer as it is.
 	Origin any
+	// Turn is the place of the message in its conversation; nil is any.
+	Turn *Turn
 }
 
 // Send stores a message, as far as the settings say, and delivers it. The result
 // is the message as recipients see it.
 func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error) {
 	settings := d.opts.Settings()
-	composed, err := d.compose(ctx, c, settings)
+	composed, err := d.compose(c, settings)
+	if err == nil {
+		err = c.Turn.enter(ctx)
+	}
 	if err != nil {
 		return store.Message{}, err
 	}
 	var sent store.Message
 	if mayJoin(ctx, c) {
-		sent, err = d.join(ctx, composed, settings)
-	} else {
+		sent, err = d.join(ctx, composed, settings, c.Turn)
+	} else if composed, err = d.identify(ctx, composed, c, settings); err == nil {
 		sent, err = d.sendAlone(ctx, composed, settings)
 	}
 	if err != nil {
 		return store.Message{}, err
 	}
 	d.opts.Sent(1)
+	c.Turn.leave()
 	if c.Deliver {
 		d.deliver(ctx, Delivery{Event: Created, Message: sent, SenderDevice: c.SenderDevice, Origin: c.Origin})
 	}
@@ -96,8 +102,28 @@ func (d *Directory) sendAlone(ctx context.Context, composed store.Message, setti
 	return sent, err
 }
 
-// compose checks what a message is made of, apart from others, and makes it.
-func (d *Directory) compose(ctx context.Context, c Creation, s config.Message) (store.Message, error) {
+// identify gives a message that is not stored together with others its id.
+func (d *Directory) identify(ctx context.Context, m store.Message, c Creation, s config.Message) (store.Message, error) {
+	if c.ID != nil {
+		m.ID = *c.ID
+		return m, nil
+	}
+	return m, d.stamp(ctx, &m, s, time.Time{})
+}
+
+// stamp gives a message its id and, unless it has that of the client, its date, which is not before another one.
+func (d *Directory) stamp(ctx context.Context, m *store.Message, s config.Message, notBefore time.Time) (err error) {
+	if m.ID, err = d.opts.IDs.NextContext(ctx); err != nil || s.TimeType == config.MessageClientTime {
+		return err
+	}
+	if m.DeliveryDate = d.now(); m.DeliveryDate.Before(notBefore) {
+		m.DeliveryDate = notBefore
+	}
+	return nil
+}
+
+// compose checks what a message is made of, apart from others, and makes it but for its id.
+func (d *Directory) compose(c Creation, s config.Message) (store.Message, error) {
 	now := d.now()
 	m := store.Message{
 		IsGroupMessage: c.IsGroupMessage, IsSystemMessage: c.IsSystemMessage, DeliveryDate: now,
@@ -133,12 +159,7 @@ func (d *Directory) compose(ctx context.Context, c Creation, s config.Message) (
 	if s.UseConversationID {
 		m.ConversationID = ConversationID(m)
 	}
-	if c.ID != nil {
-		m.ID = *c.ID
-		return m, nil
-	}
-	m.ID, err = d.opts.IDs.NextContext(ctx)
-	return m, err
+	return m, nil
 }
 
 // checkText refuses a text that is too long; unlike elsewhere, a limit of 0 is

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package message
+
+import (
+	"context"
+	"sync"
+)
+
+// Turns keep the messages of each conversation in the order in which they arrive, while several are being worked on: each
+// takes a turn when it arrives, is stored after those before it, and is delivered after them.
+type Turns struct {
+	mu   sync.Mutex
+	last map[uint64]*Turn
+}
+
+// A Turn is the place of a message in its conversation. It belongs to the goroutine that sends the message. A nil Turn
+// waits for nobody.
+type Turn struct {
+	turns  *Turns
+	key    uint64
+	before *Turn
+	// entered is closed when the next one may be stored, left when the next one may be delivered.
+	entered, left chan struct{}
+	passed        bool
+}
+
+// Take takes the next turn of a conversation. Whoever took it must call End.
+func (s *Turns) Take(conversation uint64) *Turn {
+	t := &Turn{turns: s, key: conversation, entered: make(chan struct{}), left: make(chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.before = s.last[conversation]
+	if s.last == nil {
+		s.last = map[uint64]*Turn{}
+	}
+	s.last[conversation] = t
+	return t
+}
+
+// enter waits until the message may be stored, or ctx ends.
+func (t *Turn) enter(ctx context.Context) error {
+	if t == nil || t.before == nil {
+		return nil
+	}
+	select {
+	case <-t.before.entered:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pass lets the next message be stored after this one.
+func (t *Turn) pass() {
+	if t != nil && !t.passed {
+		t.passed = true
+		close(t.entered)
+	}
+}
+
+// leave waits until the messages before this one were delivered.
+func (t *Turn) leave() {
+	if t != nil && t.before != nil {
+		<-t.before.left
+	}
+}
+
+// End ends the turn: the next message need not wait for this one any more, but still for those before it.
+func (t *Turn) End() {
+	if t == nil {
+		return
+	}
+	t.turns.mu.Lock()
+	if t.turns.last[t.key] == t {
+		delete(t.turns.last, t.key)
+	}
+	t.turns.mu.Unlock()
+	before := t.before
+	t.before = nil
+	if before == nil {
+		t.pass()
+		close(t.left)
+		return
+	}
+	select {
+	case <-before.left: // It was stored before that.
+		t.pass()
+		close(t.left)
+	default:
+		// Whoever sent this message has given up before it was its turn.
+		go func() {
+			<-before.entered
+			t.pass()
+			<-before.left
+			close(t.left)
+		}()
+	}
+}

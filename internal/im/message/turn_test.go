@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package message
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestTurns lets messages go through a conversation in their order, although a later one is quicker and one in the
+// middle gives up.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var turns Turns
+		var entered, left []int
+		send := func(n int, turn *Turn, work, patience time.Duration) {
+			defer turn.End()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			time.Sleep(work)
+			if turn.enter(ctx) != nil {
+				return
+			}
+			entered = append(entered, n)
+			turn.pass()
+			time.Sleep(work)
+			turn.leave()
+			left = append(left, n)
+		}
+		for n, work := range []time.Duration{5 * time.Second, time.Second, 3 * time.Second, 0} {
+			patience := time.Minute
+			if n == 1 {
+				patience = 2 * time.Second
+			}
+			go send(n, turns.Take(7), work, patience)
+		}
+		// Another conversation waits for nobody.
+		other := turns.Take(8)
+		if err := other.enter(t.Context()); err != nil {
+			t.Error(err)
+		}
+		other.leave()
+		other.End()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		want := []int{0, 2, 3}
+		for i, list := range [][]int{entered, left} {
+			if len(list) != len(want) || list[0] != want[0] || list[1] != want[1] || list[2] != want[2] {
+				t.Errorf("the order of step %d is %v, want %v", i, list, want)
+			}
+		}
+		if len(turns.last) != 0 {
+			t.Errorf("%d conversations are remembered", len(turns.last))
+		}
+	})
+}

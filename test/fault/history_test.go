@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
+)
+
+// A sending is a message that a session sent, in the order of sending.
+type sending struct {
+	session, conversation string
+	text                  string
+	acknowledged, failed  bool
+	id                    int64
+}
+
+// A history is what sessions sent, what they were told and what they got. Each message has a text of its own.
+type history struct {
+	mu    sync.Mutex
+	sent  []*sending
+	texts map[string]*sending
+	// got has the messages that each session got, in order, and awaits who must get those of a conversation.
+	got    map[string][]got
+	awaits map[string][]string
+}
+
+// got is a message that a session got.
+type got struct {
+	conversation string
+	id           int64
+	text         string
+}
+
+// figures are what is wrong with a history.
+type figures struct {
+	sent, acknowledged                                        int
+	lost, doubled, inverted, undelivered, late, disagreements int
+}
+
+func newHistory() *history {
+	return &history{texts: map[string]*sending{}, got: map[string][]got{}, awaits: map[string][]string{}}
+}
+
+// send notes a message before it is sent.
+func (h *history) send(session, conversation, text string) *sending {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := &sending{session: session, conversation: conversation, text: text}
+	h.sent = append(h.sent, s)
+	h.texts[text] = s
+	return s
+}
+
+// answer notes what the session was told.
+func (h *history) answer(s *sending, response *wire.AppNotification) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.acknowledged = response.GetCode() == 1000; s.acknowledged {
+		s.id = response.GetData().GetLong()
+	}
+	s.failed = !s.acknowledged
+}
+
+// expect says that a session that stays connected must get what others send to a conversation.
+func (h *history) expect(session, conversation string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.awaits[conversation] = append(h.awaits[conversation], session)
+}
+
+// receive notes everything that a session got so far.
+func (h *history) receive(session string, client *chat.Client) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.got[session] = nil
+	for _, n := range client.Inbox() {
+		m := n.GetRelayedRequest().GetCreateMessageRequest()
+		if s := h.texts[m.GetText()]; m != nil && s != nil {
+			h.got[session] = append(h.got[session], got{s.conversation, m.GetMessageId(), m.GetText()})
+		}
+	}
+}
+
+// complete reports whether everybody got every acknowledged message.
+func (h *history) complete() bool {
+	f := h.figures(nil)
+	return f.undelivered == 0
+}
+
+// figures checks the history against what is stored; nil checks deliveries alone. Ids are the order of a conversation:
+// what one session sent must have rising ids, and every session must get the messages of a conversation by rising ids.
+func (h *history) figures(all []stored) (f figures) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	byText := map[string][]stored{}
+	for _, m := range all {
+		byText[m.text] = append(byText[m.text], m)
+	}
+	type lane struct{ session, conversation string }
+	last := map[lane]int64{}
+	for _, s := range h.sent {
+		f.sent++
+		if s.acknowledged {
+			f.acknowledged++
+		}
+		if all == nil {
+			continue
+		}
+		found := byText[s.text]
+		switch {
+		case len(found) > 1:
+			f.doubled++
+		case len(found) == 0 && s.acknowledged, len(found) == 1 && s.acknowledged && found[0].id != s.id:
+			f.lost++
+		}
+		if len(found) == 0 {
+			continue
+		}
+		if s.failed {
+			f.late++
+		}
+		key := lane{s.session, s.conversation}
+		if found[0].id < last[key] {
+			f.inverted++
+		}
+		last[key] = max(last[key], found[0].id)
+	}
+	for session, list := range h.got {
+		last := map[string]int64{}
+		seen := map[int64]bool{}
+		for _, m := range list {
+			if seen[m.id] {
+				f.doubled++
+			}
+			seen[m.id] = true
+			if m.id < last[m.conversation] {
+				f.disagreements++
+			}
+			last[m.conversation] = max(last[m.conversation], m.id)
+		}
+		for _, s := range h.sent {
+			if s.acknowledged && s.session != session && slices.Contains(h.awaits[s.conversation], session) && !seen[s.id] {
+				f.undelivered++
+			}
+		}
+	}
+	return f
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("%d sent, %d acknowledged, %d lost, %d doubled, %d stored in another order, %d delivered in another order, %d undelivered, %d stored although they failed",
+		f.sent, f.acknowledged, f.lost, f.doubled, f.inverted, f.disagreements, f.undelivered, f.late)
+}
+
+// check fails the test if something was lost, doubled, inverted or not delivered.
+func (h *history) check(t *testing.T, all []stored) figures {
+	t.Helper()
+	slices.SortFunc(all, func(a, b stored) int { return cmp.Compare(a.id, b.id) })
+	f := h.figures(all)
+	t.Log(f)
+	if f.lost+f.doubled+f.inverted+f.disagreements+f.undelivered > 0 {
+		t.Errorf("the history is not that of an ordered conversation: %v", f)
+	}
+	return f
+}
