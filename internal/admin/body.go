@@ -220,10 +220,10 @@ func (s *shape) setScalar(v reflect.Value, raw jsontext.Value) error {
 	case kindEnum:
 		if raw.Kind() == '0' {
 			n, err := strconv.Atoi(text)
-			if err != nil || n < 0 || n >= len(s.rules.enum) {
-				return fmt.Errorf("the position %s must be from 0 to %d", clip(text), len(s.rules.enum)-1)
+			if err != nil || n < 0 || n >= len(s.rules.positions) {
+				return fmt.Errorf("the position %s must be from 0 to %d", clip(text), len(s.rules.positions)-1)
 			}
-			text = s.rules.enum[n]
+			text = s.rules.positions[n]
 		}
 		return s.setEnum(v, text)
 	case kindDate:

@@ -24,6 +24,7 @@ type failure struct {
 	Code      int32  `json:"code" doc:"Business status code." example:"1102"`
 	Reason    string `json:"reason" doc:"What is wrong, for people to read." example:"parameter \"ids\": \"x\" must be an integer of 64 bits"`
 	Timestamp Date   `json:"timestamp" doc:"When the answer was written."`
+	Exception string `json:"exception,omitempty" doc:"The cause in its own words; few operations tell it."`
 }
 
 // The ways to authenticate; either will do.
@@ -88,11 +89,14 @@ func (a *API) buildDocument() ([]byte, error) {
 }
 
 // downgrade finishes what huma's downgrade to OpenAPI 3.0 leaves: 3.0 knows no
-// contentMediaType, and nothing may stand beside a $ref.
+// contentMediaType, has another word for Base64, and nothing may stand beside a $ref.
 func downgrade(node any) {
 	switch n := node.(type) {
 	case map[string]any:
 		delete(n, "contentMediaType")
+		if n["format"] == "base64" {
+			n["format"] = "byte" // what OpenAPI 3.0 calls it
+		}
 		if ref, ok := n["$ref"]; ok && len(n) > 1 {
 			delete(n, "$ref")
 			n["allOf"] = []any{map[string]any{"$ref": ref}}
@@ -234,6 +238,8 @@ func (a *API) describeSuccess(op *Operation, o *huma.Operation) {
 func (a *API) describeMedia(m *Media) *huma.MediaType {
 	mt := &huma.MediaType{Example: m.Example}
 	switch {
+	case m.Null:
+		mt.Schema = &huma.Schema{Type: huma.TypeObject, Nullable: true, Enum: []any{nil}}
 	case m.JSON != nil:
 		mt.Schema = a.registry.Schema(reflect.TypeOf(m.JSON), true, "")
 	case isText(m.ContentType):
@@ -296,12 +302,20 @@ func (a *API) describeFailures(op *Operation, o *huma.Operation) {
 			Description: strings.Join(lines, "\n\n"),
 			Extensions:  map[string]any{"x-codes": list},
 		}
-		if op.Method != http.MethodHead {
+		if reports(op.outType) && status == http.StatusServiceUnavailable {
+			// The answer has the data that a success has.
+			resp.Content = map[string]*huma.MediaType{jsonType: {Schema: a.envelopeSchema(op.outType, op.ID)}}
+		} else if op.Method != http.MethodHead {
 			example := map[string]any{"code": list[0], "reason": list[0].Text(), "timestamp": "2024-03-28T11:43:23.291+00:00"}
 			resp.Content = map[string]*huma.MediaType{jsonType: {Schema: schema, Example: example}}
 		}
 		o.Responses[fmt.Sprint(status)] = resp
 	}
+}
+
+// reports says whether a result decides itself about the code of its answer.
+func reports(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[interface{ Outcome() (apierr.Code, string) }]())
 }
 
 // schemaName names a component after its type.

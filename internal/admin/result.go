@@ -105,6 +105,8 @@ type Media struct {
 	Example     any
 	// JSON is a value of the type that a Raw JSON body has.
 	JSON any
+	// Null says that the body is the JSON literal null.
+	Null bool
 }
 
 // none is implemented by results that are answered with 204 when they hold

@@ -66,6 +66,7 @@ type rules struct {
 	patternText          string
 	noSpace              bool
 	enum                 []string
+	positions            []string // of which a number names one
 	unique               bool
 }
 
@@ -75,6 +76,10 @@ const maxListItems = 10_000
 
 // noSpacePattern is the pattern of names and passwords.
 const noSpacePattern = `^\S*$`
+
+// PositionsKey is the extension of a schema that lists all names of an enum of
+// which only some are allowed: positions count in it.
+const PositionsKey = "x-positions"
 
 func newRules(s *huma.Schema) rules {
 	r := rules{
@@ -101,6 +106,10 @@ func newRules(s *huma.Schema) rules {
 	}
 	for _, e := range leaf.Enum {
 		r.enum = append(r.enum, fmt.Sprint(e))
+	}
+	r.positions = r.enum
+	if all, ok := leaf.Extensions[PositionsKey].([]string); ok {
+		r.positions = all
 	}
 	return r
 }

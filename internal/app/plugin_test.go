@@ -98,6 +98,27 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
+// TestExampleOfAnUpload sends the example of the document.
+func TestExampleOfAnUpload(t *testing.T) {
+	var document struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct{ Example any }
+			}
+		}
+	}
+	if err := json.Unmarshal(app.OpenAPI(role.Service), &document); err != nil {
+		t.Fatal(err)
+	}
+	code := document.Components.Schemas["Script"].Properties["code"].Example
+	body, err := json.Marshal(map[string]any{"scripts": []any{map[string]any{"code": code}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := apptest.Start(t, []role.Role{role.Service})
+	want(t, s, role.Service, "POST", "/plugins/js", string(body), 200, `"id":"hello"`)
+}
+
 func TestPluginsOfAServer(t *testing.T) {
 	actions := make(chan string, 100)
 	webhook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

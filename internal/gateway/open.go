@@ -165,6 +165,7 @@ func (g *Gateway) login(c *connection, r *wire.CreateSessionRequest) (*Session, 
 		Location: r.Location, DeviceDetails: r.DeviceDetails, permissions: permissions, conn: c,
 	}
 	s.touch(&s.request)
+	s.heartbeat.Store(s.LoginDate.UnixMilli()) // Until the first one comes.
 	if err := g.register(s, status, rules); err != nil {
 		return nil, err
 	}

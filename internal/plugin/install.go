@@ -58,7 +58,7 @@ func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin,
 		}
 		return nil, refusal
 	}
-	p := &Plugin{Descriptor: module.Descriptor(), Language: l, Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src}
+	p := &Plugin{Descriptor: module.Descriptor(), Language: l, Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src, roles: m.opts.Roles}
 	for _, e := range module.Extensions() {
 		p.members = append(p.members, m.newMember(p, e))
 	}
@@ -218,6 +218,9 @@ func (m *Manager) installAll(ctx context.Context, sources []Source, l Language, 
 			m.discard(ctx, c.plugin)
 		case !failed:
 			m.opts.Logger.Info("plugin loaded", "plugin", c.plugin.ID, "version", c.plugin.Version, "file", sources[i].Name, "replaced", c.old != nil)
+			for _, warning := range c.plugin.Warnings() {
+				m.opts.Logger.Warn("a plugin was loaded with a warning", "plugin", c.plugin.ID, "version", c.plugin.Version, "warning", warning)
+			}
 			if c.old != nil {
 				m.retire(ctx, c.old)
 				m.gone(c.old, c.plugin)

@@ -66,6 +66,8 @@ type Plugin struct {
 	LoadedAt time.Time
 	module   Module
 	members  []*member
+	// roles are those of the server that loaded it.
+	roles []role.Role
 	// released says that the module is closed although the plugin is still listed.
 	released atomic.Bool
 	// source is what it was loaded from, to load it anew if it dies; dead says that it did.

@@ -3,9 +3,11 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -325,6 +327,24 @@ func TestRejections(t *testing.T) {
 	w.host.scripts["nonsense"] = script{id: "mended"}
 	if err := load("nonsense"); err != nil || len(w.Rejected()) != 3 {
 		t.Errorf("a mended plugin: %v, %+v", err, w.Rejected())
+	}
+}
+
+// TestPointOfAnotherRole warns of an extension that this server never calls, at load and in a check.
+func TestPointOfAnotherRole(t *testing.T) {
+	var log bytes.Buffer
+	w := newWorld(t, role.Service)
+	w.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	w.host.scripts["p"] = script{id: "p", extensions: []functions{{class: "G", points: []*Point{NotificationHandler}}, {class: "B", points: []*Point{AdminActionHandler}}}}
+	const want = "G implements NotificationHandler, which this server never calls: it is called by app-gateway"
+	src := Source{Name: "p.js", Data: []byte("p")}
+	checked, err := w.Check(t.Context(), JavaScript, src, false)
+	if err != nil || !slices.Equal(checked.Warnings(), []string{want}) {
+		t.Errorf("%q, %v", checked.Warnings(), err)
+	}
+	p, err := w.Load(t.Context(), JavaScript, src)
+	if err != nil || !slices.Equal(p.Warnings(), []string{want}) || !strings.Contains(log.String(), want) {
+		t.Errorf("%q, %v, %s", p.Warnings(), err, log.String())
 	}
 }
 

@@ -42,11 +42,16 @@ func (d *Dispatcher) deleteGroupMembers(ctx context.Context, r *Request, body *w
 
 // leaveToSuccessor hands a group over. Somebody is removed by it only if the owner wants to quit.
 func (d *Dispatcher) leaveToSuccessor(ctx context.Context, r *Request, body *wire.DeleteGroupMembersRequest) (Answer, error) {
-	if len(body.GetMemberIds()) > 0 {
-		return Answer{}, apierr.New(apierr.IllegalArgument, "memberIds: nobody can be removed together with naming a successor")
+	quit := body.GetQuitAfterTransfer()
+	if ids := body.GetMemberIds(); len(ids) > 0 {
+		if len(ids) > 1 || ids[0] != r.UserID {
+			return Answer{}, apierr.New(apierr.IllegalArgument, "memberIds: nobody else can be removed together with naming a successor")
+		}
+		// Existing clients name themselves when they leave.
+		quit = quit || body.QuitAfterTransfer == nil
 	}
-	changed, err := d.Groups.HandOver(ctx, r.UserID, body.GetGroupId(), body.GetSuccessorId(), body.GetQuitAfterTransfer())
-	if err != nil || !changed || !body.GetQuitAfterTransfer() {
+	changed, err := d.Groups.HandOver(ctx, r.UserID, body.GetGroupId(), body.GetSuccessorId(), quit)
+	if err != nil || !changed || !quit {
 		return Answer{}, err
 	}
 	return Answer{Notifications: []Notification{d.removed(ctx, r, body.GetGroupId(), r.UserID)}}, nil

@@ -126,6 +126,10 @@ func TestDeleteGroupMembers(t *testing.T) {
 	w.want(apierr.OK, 2, quit)
 	w.wantNotified(2, quit, other(2, 1, 3)...)
 	w.wantMembers(id, 1, 3)
+	w.want(apierr.OK, 3, &wire.DeleteGroupMembersRequest{GroupId: id, MemberIds: []int64{3}, SuccessorId: proto.Int64(1), QuitAfterTransfer: proto.Bool(false)})
+	w.wantMembers(id, 1, 3)
+	w.want(apierr.OK, 1, &wire.DeleteGroupMembersRequest{GroupId: id, MemberIds: []int64{1}, SuccessorId: proto.Int64(3)})
+	w.wantMembers(id, 3)
 }
 
 func TestUpdateGroupMember(t *testing.T) {

@@ -4,6 +4,7 @@ package service_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -11,6 +12,31 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/wire"
 )
+
+// TestStoragePluginWithoutAFunction proves that a client hears which function is missing.
+func TestStoragePluginWithoutAFunction(t *testing.T) {
+	w := newWorld(t)
+	w.plugins("StorageServiceProvider", "deleteUserProfilePicture() {}")
+	w.want(apierr.OK, 1, &wire.DeleteResourceRequest{Type: wire.StorageResourceType_USER_PROFILE_PICTURE})
+	a := w.want(apierr.StorageNotImplemented, 1, &wire.DeleteResourceRequest{Type: wire.StorageResourceType_GROUP_PROFILE_PICTURE, IdNum: proto.Int64(1)})
+	if a.Reason != "the plugin that stores files has no function deleteGroupProfilePicture" {
+		t.Errorf("the reason is %q", a.Reason)
+	}
+}
+
+// TestNULIsNamed proves that a client hears why a text cannot be stored.
+func TestNULIsNamed(t *testing.T) {
+	w := newWorld(t)
+	w.people(1, 2)
+	for _, request := range []proto.Message{
+		&wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: proto.String("a\x00b")},
+		&wire.UpdateUserRequest{Name: proto.String("a\x00b")},
+	} {
+		if a := w.want(apierr.IllegalArgument, 1, request); !strings.Contains(a.Reason, "U+0000") {
+			t.Errorf("%T: the reason is %q", request, a.Reason)
+		}
+	}
+}
 
 // TestPluginKinds requests what only plugins can do, while there is none.
 func TestPluginKinds(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // storageInfo asks the plugin that keeps files how to transfer one.
 func (d *Dispatcher) storageInfo(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
 	if !d.has(m) {
-		return Answer{}, apierr.New(apierr.StorageNotImplemented, "")
+		return Answer{}, d.noStorage(m)
 	}
 	info, ok, err := plugin.Ask[map[string]string](ctx, d.Plugins, m, args...)
 	if err != nil || !ok {
@@ -34,10 +34,18 @@ func (d *Dispatcher) storageInfo(ctx context.Context, m *plugin.Method, args ...
 	}}}, nil
 }
 
+// noStorage says that nobody keeps files, or that the plugin that does so cannot do this.
+func (d *Dispatcher) noStorage(m *plugin.Method) error {
+	if d.Plugins == nil || !d.Plugins.HasAny(plugin.StorageServiceProvider) {
+		return apierr.New(apierr.StorageNotImplemented, "")
+	}
+	return apierr.New(apierr.StorageNotImplemented, "the plugin that stores files has no function %s", m.Name)
+}
+
 // storageRun lets the plugin that keeps files do something.
 func (d *Dispatcher) storageRun(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
 	if !d.has(m) {
-		return Answer{}, apierr.New(apierr.StorageNotImplemented, "")
+		return Answer{}, d.noStorage(m)
 	}
 	_, err := d.Plugins.Run(ctx, m, args...)
 	return Answer{}, err
@@ -46,7 +54,7 @@ func (d *Dispatcher) storageRun(ctx context.Context, m *plugin.Method, args ...a
 // storageList asks the plugin that keeps files what it has.
 func (d *Dispatcher) storageList(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
 	if !d.has(m) {
-		return Answer{}, apierr.New(apierr.StorageNotImplemented, "")
+		return Answer{}, d.noStorage(m)
 	}
 	infos, ok, err := plugin.Ask[[]plugin.StorageResourceInfo](ctx, d.Plugins, m, args...)
 	if err != nil || !ok {

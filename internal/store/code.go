@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/store/sqldb"
 )
 
 // Code gives errors of the store the codes that callers see. Whoever can say something more precise does so itself;
@@ -18,7 +19,11 @@ func Code(err error) error {
 	case errors.Is(err, ErrDuplicateKey):
 		return apierr.Wrap(apierr.RecordContainsDuplicateKey, err)
 	case errors.Is(err, ErrInvalidValue):
-		return apierr.Wrap(apierr.IllegalArgument, err)
+		e := apierr.Wrap(apierr.IllegalArgument, err)
+		if reason, ok := sqldb.TextProblem(err); ok {
+			e.Reason = reason
+		}
+		return e
 	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrTimeout), errors.Is(err, ErrClosed):
 		return apierr.Wrap(apierr.ServerUnavailable, err)
 	default:

@@ -109,8 +109,8 @@ declare const app: {
   };
 };
 
-/** Runs a script from the folder of the plugin or from a URL, in the global scope. */
-declare function load(source: string): unknown;
+/** Runs a script from the folder of the plugin, from a URL or as it is given, in the global scope. Returns its last value. */
+declare function load(source: string | { name: string; script: string }): unknown;
 
 interface FetchOptions {
   method?: string;

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -22,6 +23,8 @@ type sessionsOf struct {
 		DeviceType    string
 		IP            string
 		IsSessionOpen bool
+
+		LoginDate, LastHeartbeatRequestDate time.Time
 	}
 }
 
@@ -45,6 +48,9 @@ func onlineInfos(s *stage) {
 		want := infos[0]
 		if session.DeviceType == android.String() {
 			want = infos[1]
+		}
+		if !session.LastHeartbeatRequestDate.Equal(session.LoginDate) || session.LoginDate.IsZero() {
+			s.Errorf("before the first heartbeat its date is %s, the login was at %s", session.LastHeartbeatRequestDate, session.LoginDate)
 		}
 		if strconv.Itoa(int(session.ID)) != want.GetSessionId() || session.IP != "127.0.0.1" || !session.IsSessionOpen {
 			s.Errorf("the session is %+v, the client was told %v", session, want)

@@ -5,6 +5,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -72,6 +73,17 @@ func (groupMemberRole) Schema(huma.Registry) *huma.Schema {
 	return enumSchema(store.GroupMemberRoleNames)
 }
 
+// givenMemberRole is the power that a member may be given: there is one owner,
+// which is changed otherwise.
+type givenMemberRole string
+
+// Schema implements huma.SchemaProvider.
+func (givenMemberRole) Schema(huma.Registry) *huma.Schema {
+	s := enumSchema(slices.DeleteFunc(slices.Clone(store.GroupMemberRoleNames), func(name string) bool { return name == store.GroupOwner.String() }))
+	s.Extensions = map[string]any{admin.PositionsKey: store.GroupMemberRoleNames}
+	return s
+}
+
 // GroupMember is a member of a group as the interface returns it.
 type GroupMember struct {
 	Key         GroupUserKey    `json:"key" doc:"Group and user."`
@@ -89,7 +101,7 @@ func newGroupMember(m store.GroupMember) GroupMember {
 type groupMemberCreation struct {
 	GroupID     int64           `json:"groupId" doc:"Id of the group." example:"1"`
 	UserID      int64           `json:"userId" doc:"Id of the user, who need not exist." example:"2"`
-	Role        groupMemberRole `json:"role" doc:"What the member may do; not OWNER."`
+	Role        givenMemberRole `json:"role" doc:"What the member may do; not OWNER."`
 	Name        *string         `json:"name,omitempty" doc:"What the group calls the member." example:"Alice"`
 	JoinDate    *admin.Date     `json:"joinDate,omitempty" doc:"When the member joined, not in the future; absent: now."`
 	MuteEndDate *admin.Date     `json:"muteEndDate,omitempty" doc:"Until when the member may not send messages."`

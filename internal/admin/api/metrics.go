@@ -29,7 +29,7 @@ func metricOperations(c Common) []*admin.Operation {
 		admin.Handle(op("queryMetrics", "/metrics", "Query metrics",
 			"Returns metrics with their current values. A meter is returned if it carries all of the given tags.", nil), h.query),
 		admin.Handle(op("queryMetricNames", "/metrics/names", "List the names of the metrics",
-			"Lists the names of all metrics in order.", nil), h.names),
+			"Lists in order the names of the metrics that `GET /metrics` returns now.", nil), h.names),
 		admin.Handle(op("queryMetricsAsCsv", "/metrics/csv", "Download metrics as CSV",
 			"Sends one line for each measurement.",
 			&admin.Media{ContentType: "text/csv", Description: "The file `app-metrics.csv`.", Example: "Name,Tags,Type,Value,Unit\nsystem.cpu.count,,GAUGE,2,"}), h.csv),
@@ -52,7 +52,7 @@ type Metric struct {
 	Description   string              `json:"description,omitempty" doc:"What it measures; on request." example:"Share of the processors in use."`
 	BaseUnit      string              `json:"baseUnit,omitempty" doc:"Unit of the values, if known." example:"bytes"`
 	Measurements  []Measurement       `json:"measurements" doc:"One entry for each combination of tags."`
-	AvailableTags map[string][]string `json:"availableTags,omitempty" doc:"Tags and their values; on request."`
+	AvailableTags map[string][]string `json:"availableTags,omitzero" doc:"Tags and their values; on request."`
 }
 
 // Measurement is what one meter of a metric measured.
@@ -106,7 +106,17 @@ func (in *metricQuery) describe(m metrics.Metric) Metric {
 }
 
 func (h metricHandlers) names(context.Context, *admin.NoInput) ([]string, error) {
-	return h.registry.Names(), nil
+	found, err := h.registry.Snapshot(nil)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, m := range found {
+		if len(m.Meters) > 0 {
+			names = append(names, m.Name)
+		}
+	}
+	return names, nil
 }
 
 type metricCSV struct {

@@ -3,6 +3,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"net/netip"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ func TestMetrics(t *testing.T) {
 		{name: "without permission", as: "logger", method: "GET", target: "/metrics?names=system.cpu.count", status: 200, want: `~{"name":"system.cpu.count","measurements":[{"tags":[],"measurements":{"value":`},
 		{name: "without credentials", method: "GET", target: "/metrics", status: 401, want: `~"code":1300`},
 		{name: "description", as: "app", method: "GET", target: "/metrics?names=jvm.memory.used&returnDescription=true&returnAvailableTags=true", status: 200, want: `~"availableTags":{"area":["heap","nonheap"]}`},
+		{name: "no tags", as: "app", method: "GET", target: "/metrics?names=system.cpu.count&returnAvailableTags=true", status: 200, want: `~"availableTags":{}`},
 		{name: "tags", as: "app", method: "GET", target: "/metrics?names=jvm.memory.used&tags=area:heap", status: 200, want: `~"measurements":[{"tags":["area:heap"],"measurements":{"value":`},
 		{name: "tags without names", as: "app", method: "GET", target: "/metrics?tags=area:heap", status: 400, want: `~\"tags\": needs the parameter \"names\"`},
 		{name: "tag without colon", as: "app", method: "GET", target: "/metrics?names=jvm.memory.used&tags=heap", status: 400, want: `~\"heap\" must have the form key:value`},
@@ -33,6 +35,22 @@ func TestMetrics(t *testing.T) {
 	}
 	if r := h.call("app", "GET", "/metrics/prometheus", ""); r.header.Get("Content-Type") != "text/plain; charset=UTF-8" || !strings.HasSuffix(r.body, "# EOF\n") {
 		t.Errorf("prometheus headers %v", r.header)
+	}
+	var named struct{ Data []string }
+	var returned struct{ Data []struct{ Name string } }
+	if err := json.Unmarshal([]byte(h.call("app", "GET", "/metrics/names", "").body), &named); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(h.call("app", "GET", "/metrics", "").body), &returned); err != nil {
+		t.Fatal(err)
+	}
+	if len(named.Data) == 0 || len(named.Data) != len(returned.Data) {
+		t.Fatalf("%d names, %d metrics", len(named.Data), len(returned.Data))
+	}
+	for i, m := range returned.Data {
+		if named.Data[i] != m.Name {
+			t.Errorf("%q is named, %q returned", named.Data[i], m.Name)
+		}
 	}
 	h.openTo = netip.MustParseAddr("192.0.2.1") // where the requests of a test come from
 	for _, path := range []string{"/metrics", "/metrics/names", "/metrics/prometheus"} {

@@ -30,7 +30,7 @@ type scriptList struct {
 
 type script struct {
 	FileName *string `json:"fileName,omitempty" doc:"Name of the file, for messages and for saving; without it a hash of the code." example:"word-filter"`
-	Code     string  `json:"code" secret:"true" doc:"The plugin, an ECMAScript module." example:"export default class extends AppPlugin {}"`
+	Code     string  `json:"code" secret:"true" doc:"The plugin, an ECMAScript module." example:"export default class extends AppPlugin { getDescriptor() { return { id: 'hello' }; } getExtensions() { return []; } }"`
 }
 
 type archiveCreation struct {

@@ -66,7 +66,7 @@ func systemOperations(c Common) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "shutdown", Method: http.MethodPut, Path: "/shutdown", Tag: systemTag, Permission: permission.Shutdown,
 			Summary: "Stop the process", Description: "Stops the process in order. The answer is sent first; its body is `null`.",
-			Media: &admin.Media{ContentType: "application/json", Description: "The literal `null`.", JSON: map[string]any{}},
+			Media: &admin.Media{ContentType: "application/json", Description: "The literal `null`.", Null: true},
 		}, h.shutdown),
 	}
 }

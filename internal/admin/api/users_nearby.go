@@ -43,8 +43,8 @@ func newNearbyUserInfo(u store.User) *NearbyUserInfo {
 type nearbyUserQuery struct {
 	UserID          int64  `query:"userId" required:"true" doc:"Id of the user around whom to search." example:"1"`
 	DeviceType      string `query:"deviceType" required:"true" enum:"DESKTOP,BROWSER,IOS,ANDROID,OTHERS,UNKNOWN" doc:"Kind of device of the user." example:"DESKTOP"`
-	MaxCount        *int16 `query:"maxCount" doc:"How many to return at most, 1 to app.location.nearby-user-request.max-nearby-user-count; absent: default-max-nearby-user-count."`
-	MaxDistance     *int32 `query:"maxDistance" doc:"How many metres away at most, 1 to app.location.nearby-user-request.max-distance-meters; absent: default-max-distance-meters."`
+	MaxCount        *int16 `query:"maxCount" minimum:"1" doc:"How many to return at most, 1 to app.location.nearby-user-request.max-nearby-user-count; absent: default-max-nearby-user-count."`
+	MaxDistance     *int32 `query:"maxDistance" minimum:"1" doc:"How many metres away at most, 1 to app.location.nearby-user-request.max-distance-meters; absent: default-max-distance-meters."`
 	WithCoordinates bool   `query:"withCoordinates" default:"false" doc:"Whether to return the positions."`
 	WithDistance    bool   `query:"withDistance" default:"false" doc:"Whether to return the distances."`
 	WithUserInfo    bool   `query:"withUserInfo" default:"false" doc:"Whether to return the profiles; users without profile are left out."`

@@ -147,9 +147,6 @@ func (m *module) bind(ctx context.Context, s *session) error {
 	}
 	if m.extensions == nil {
 		m.extensions, m.warnings = extensions, warnings
-		for _, w := range warnings {
-			m.logger().Warn("a plugin was loaded with a warning", slog.String("warning", w))
-		}
 	} else if !slices.EqualFunc(m.extensions, extensions, func(a, b *extension) bool { return a.class == b.class }) {
 		return errors.New("the plugin has other extensions than when it was loaded first")
 	}

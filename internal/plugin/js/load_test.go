@@ -129,6 +129,26 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// TestLoadGivenScript lets a plugin run a script that it has as a text.
+func TestLoadGivenScript(t *testing.T) {
+	h, log := newHost(t, Options{})
+	m := load(t, h, script(`
+app.log.info(load({ name: 'given.js', script: 'var given = 20; given + 1' }), given);
+for (const wrong of [() => load({ name: 'bad.js', script: 'x y' }), () => load({ name: 'a.js' }), () => load({ script: 1, name: 'a.js' }), () => load(5)]) {
+  try { wrong(); app.log.info('nothing was thrown'); } catch (e) { app.log.info(String(e), e.stack ?? ''); }
+}
+`, ""))
+	m.Close(t.Context())
+	for _, want := range []string{`text="21 20"`, "SyntaxError", "bad.js", "load: script must be a string, not undefined", "load: script must be a string, not a number", "load: a path, a URL or an object with name and script is expected, not a number"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is missing in %s", want, log.String())
+		}
+	}
+	if strings.Contains(log.String(), "nothing was thrown") {
+		t.Error(log.String())
+	}
+}
+
 func TestTopLevelAwaitAndGlobals(t *testing.T) {
 	h, log := newHost(t, Options{})
 	m := load(t, h, script(`
@@ -223,7 +243,7 @@ try { load('throws.js'); } catch (e) { app.log.info('J', e.stack); }
 		`text="C Error: load \"link.js\": read a file`,
 		`text="D Error: load \"nowhere.js\": read a file`,
 		`nowhere\": the status is 404"`,
-		`text="F TypeError: load: a path or a URL is expected, not a number"`,
+		`text="F TypeError: load: a path, a URL or an object with name and script is expected, not a number"`,
 		`text="G Error: load \"lib\": it is not a file"`,
 		`text="H SyntaxError: `,
 		` undefined"`,

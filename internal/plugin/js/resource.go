@@ -64,8 +64,11 @@ func (m *module) source(name string) (string, error) {
 // loadScript is the global function load: it runs a script in the global scope and returns its last value.
 func (m *module) loadScript(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	v := argument(args, 0)
+	if engine.IsObject(v) {
+		return m.loadGiven(v)
+	}
 	if !engine.IsString(v) {
-		return engine.Undefined, mismatchf("load: a path or a URL is expected, not %s", m.engine.TypeOf(v))
+		return engine.Undefined, mismatchf("load: a path, a URL or an object with name and script is expected, not %s", m.engine.TypeOf(v))
 	}
 	name := m.text(v)
 	if !isURL(name) {
@@ -75,7 +78,29 @@ func (m *module) loadScript(_ engine.Value, args []engine.Value) (engine.Value, 
 	if err != nil {
 		return engine.Undefined, fmt.Errorf("load %q: %w", shorten(name), err)
 	}
-	r := m.engine.Eval(name, m.debuggable(name, s, false))
+	return m.runScript(name, s)
+}
+
+// loadGiven runs a script that the plugin gives itself, as {name, script}.
+func (m *module) loadGiven(v engine.Value) (engine.Value, error) {
+	var texts [2]string
+	for i, key := range []string{"name", "script"} {
+		p := m.engine.GetName(v, key)
+		if engine.IsFailed(p) {
+			return p, engine.Thrown()
+		}
+		defer m.engine.Free(p)
+		if !engine.IsString(p) {
+			return engine.Undefined, mismatchf("load: %s must be a string, not %s", key, m.engine.TypeOf(p))
+		}
+		texts[i] = m.text(p)
+	}
+	return m.runScript(texts[0], texts[1])
+}
+
+// runScript runs a script in the global scope.
+func (m *module) runScript(name, script string) (engine.Value, error) {
+	r := m.engine.Eval(name, m.debuggable(name, script, false))
 	if engine.IsFailed(r) {
 		return r, engine.Thrown()
 	}

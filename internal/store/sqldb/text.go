@@ -3,7 +3,7 @@
 package sqldb
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,12 +12,25 @@ import (
 // an ErrInvalidValue.
 func CheckText(text string) error {
 	if strings.IndexByte(text, 0) >= 0 {
-		return fmt.Errorf("%w: text must not contain a NUL byte", ErrInvalidValue)
+		return textError("text must not contain the character U+0000")
 	}
 	if !utf8.ValidString(text) {
-		return fmt.Errorf("%w: text must be UTF-8", ErrInvalidValue)
+		return textError("text must be UTF-8")
 	}
 	return nil
+}
+
+// textError is the rule that a text breaks.
+type textError string
+
+func (e textError) Error() string { return ErrInvalidValue.Error() + ": " + string(e) }
+
+func (e textError) Unwrap() error { return ErrInvalidValue }
+
+// TextProblem returns the rule that a refused text breaks, for callers to read.
+func TextProblem(err error) (rule string, ok bool) {
+	e, ok := errors.AsType[textError](err)
+	return string(e), ok
 }
 
 // checkValues applies CheckText to the texts among the values of a statement. The drivers would either store such text
