@@ -84,7 +84,7 @@ func (a *App) buildAdminAPIs(context.Context) error {
 	a.health = api.NewHealth(
 		api.Check{Name: "store", Do: a.store.Ping},
 		api.Check{Name: "cluster", Do: func(context.Context) error { return a.cluster.Healthy() }},
-		api.Check{Name: "machine", Do: a.vitals.check},
+		api.Check{Name: "machine", Do: a.vitals.report},
 		api.Check{Name: "plugins", Do: a.pluginHealth},
 	)
 	for _, r := range a.opts.Roles {
@@ -142,13 +142,13 @@ func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 	opts.LocalOnly = a.administrators.RootIsOpen
 	opts.Recorders = []admin.Recorder{admin.AuditLog(a.logs.Audit().With("role", r.Name()))}
 	opts.Watcher = a.plugins.AdminWatcher()
-	opts.Observe = a.observe
+	opts.Observe = func(method, path string, status int, took time.Duration) { a.observe(r, method, path, status, took) }
 	opts.Logger = logger
 	opts.DocsEnabled = func() bool { return *enabled() }
 	return admin.New(opts, operations(r, api.Common{
 		Build: Build(), Logs: logs.OpenFolder(a.logs.Dir()), Metrics: a.metrics, Health: a.health, Shutdown: a.AskForShutdown,
 		Recorder: a.recorder,
-		Plugins:  api.Plugins{Manager: a.plugins.Manager, Folder: a.plugins.Folder, Settings: a.pluginSettings},
+		Plugins:  api.Plugins{Manager: a.plugins.Manager, Folder: a.plugins.Folder, Settings: a.pluginSettings, ProcessID: a.processID},
 		MetricsOpenTo: func(addr netip.Addr) bool {
 			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })
 		},
@@ -164,11 +164,11 @@ func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 
 // observe counts an answer. Paths that nobody declared share one name, so that
 // callers cannot make up series.
-func (a *App) observe(method, path string, status int, took time.Duration) {
+func (a *App) observe(r role.Role, method, path string, status int, took time.Duration) {
 	if path == "" {
 		method, path = "OTHER", "UNKNOWN"
 	}
-	a.metrics.HTTP().Observe(method, path, status, took)
+	a.metrics.HTTP().Observe(r, method, path, status, took)
 }
 
 // operations are what a role serves.

@@ -7,6 +7,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,6 +56,8 @@ type App struct {
 	opts    Options
 	live    *config.Live
 	started time.Time
+	// processID tells other nodes which members are this process.
+	processID string
 
 	logs           *logs.Logs
 	logger         *slog.Logger
@@ -91,7 +94,7 @@ type App struct {
 // process from starting fits into one line.
 func Run(ctx context.Context, opts Options) (err error) {
 	a := &App{
-		opts: opts, live: config.NewLive(opts.Config), started: time.Now(),
+		opts: opts, live: config.NewLive(opts.Config), started: time.Now(), processID: rand.Text(),
 		servers: map[role.Role]*admin.Server{}, apis: map[role.Role]*admin.API{}, nodes: map[role.Role]*cluster.Node{}, shutdown: make(chan struct{}),
 	}
 	a.lifecycle.failed = make(chan error, 1)

@@ -59,7 +59,7 @@ func (a *App) join(ctx context.Context, r role.Role) error {
 		Zone: c.Cluster.Node.Zone, Name: c.Cluster.Node.Name, Priority: c.Cluster.Node.Priority,
 		LeaderEligible: r == role.Service && c.Cluster.Node.LeaderEligible, Inactive: !c.Cluster.Node.ActiveByDefault,
 		MemberHost: address.host, AdminAPIAddress: address.url, Health: a.checkHealth,
-		WSAddress: ws, TCPAddress: tcp, UDPAddress: udp,
+		WSAddress: ws, TCPAddress: tcp, UDPAddress: udp, ProcessID: a.processID,
 	})
 	if err != nil {
 		return err

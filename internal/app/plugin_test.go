@@ -416,3 +416,33 @@ func TestPluginsOverHTTP(t *testing.T) {
 		t.Errorf("a plugin that is gone said %q", got)
 	}
 }
+
+// TestOneProcessIsShown proves that callers see that two members are one process.
+func TestOneProcessIsShown(t *testing.T) {
+	dir := folderOf(t, map[string]string{"p.js": pluginScript("p", "'AdminActionHandler'", "handleAdminAction() {}")})
+	s := apptest.Start(t, role.All, "app.plugin.dir="+dir)
+	ids := map[string]int{}
+	read := func(r role.Role, target string) {
+		var list struct{ Data []struct{ ProcessID string } }
+		if err := json.Unmarshal([]byte(want(t, s, r, "GET", target, "", 200)), &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range list.Data {
+			ids[one.ProcessID]++
+		}
+	}
+	read(role.Service, "/cluster/members")
+	read(role.Service, "/plugins")
+	read(role.Gateway, "/plugins")
+	if len(ids) != 1 || ids[""] != 0 {
+		t.Errorf("processes: %v", ids)
+	}
+	for _, r := range role.All {
+		body := want(t, s, r, "GET", "/metrics?names=user.online,user.registered,http.server.requests", "", 200)
+		for _, part := range []string{`"tags":["role:GATEWAY"]`, `"tags":["role:SERVICE"]`, `"role:SERVICE","status:200"`} {
+			if !strings.Contains(body, part) {
+				t.Errorf("%s lacks %s", body, part)
+			}
+		}
+	}
+}

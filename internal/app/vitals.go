@@ -4,20 +4,29 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	runtimemetrics "runtime/metrics"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"example.org/app/internal/admin/api"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/cluster"
 	"example.org/app/internal/config"
 	"example.org/app/internal/metrics"
 )
 
-// vitals watches whether the machine leaves this process enough room to work.
+// vitals watches whether the machine leaves this process enough room to work, and whether the process gets its work done.
 type vitals struct {
 	live    *config.Live
 	metrics *metrics.Registry
-	strikes int32 // checks in a row that found too much load
-	state   atomic.Pointer[vitalState]
+	// load and waits are checks in a row that found too much load, and work that waited too long.
+	load, waits int32
+	waiting     waiting
+	state       atomic.Pointer[vitalState]
 }
 
 type vitalState struct{ err error }
@@ -29,8 +38,20 @@ func (a *App) startVitals(context.Context) error {
 	return nil
 }
 
-// check returns what the last look found.
+// check returns what the last look found: a *cluster.Strain if the node works on.
 func (v *vitals) check(context.Context) error { return v.state.Load().err }
+
+// report returns the same for /health, which says degraded of what works on.
+func (v *vitals) report(ctx context.Context) error {
+	err := v.check(ctx)
+	if strain, ok := errors.AsType[*cluster.Strain](err); ok {
+		if !strain.Refuse {
+			return api.Degraded(strain.Reason)
+		}
+		return apierr.New(apierr.ServerUnavailable, "%s", strain.Reason)
+	}
+	return err
+}
 
 func (v *vitals) run(ctx context.Context) error {
 	for {
@@ -45,11 +66,30 @@ func (v *vitals) run(ctx context.Context) error {
 	}
 }
 
-// look compares the machine with the limits.
+// look compares the machine and the process with the limits.
 func (v *vitals) look() {
 	tuneGC()
-	cpu, total, free := v.read("system.cpu.usage"), v.read("system.memory.total"), v.read("system.memory.free")
-	v.state.Store(&vitalState{v.judge(v.live.Current().HealthCheck, cpu, total, free)})
+	err := v.judge(v.live.Current().HealthCheck, reading{
+		cpu: v.read("system.cpu.usage"), total: v.read("system.memory.total"), free: v.read("system.memory.free"), wait: v.waiting.read(),
+	})
+	strain, strained := errors.AsType[*cluster.Strain](err)
+	v.metrics.Node().Strained.Set(flag(strained || err != nil))
+	v.metrics.Node().Refusing.Set(flag(err != nil && (!strained || strain.Refuse)))
+	v.state.Store(&vitalState{err})
+}
+
+func flag(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// reading is what one look found.
+type reading struct {
+	cpu         float64 // share of the processors
+	total, free float64 // bytes of memory
+	wait        time.Duration
 }
 
 func (v *vitals) read(name string) float64 {
@@ -61,19 +101,69 @@ func (v *vitals) read(name string) float64 {
 	return value
 }
 
-func (v *vitals) judge(c config.HealthCheck, cpu, total, free float64) error {
-	if cpu*100 > float64(c.CPU.UnhealthyLoadThresholdPercentage) {
-		v.strikes++
-	} else {
-		v.strikes = 0
-	}
+// judge returns an error for a node that is not fit, and a *cluster.Strain for one that works on.
+func (v *vitals) judge(c config.HealthCheck, r reading) error {
+	v.load = strikes(v.load, r.cpu*100 > float64(c.CPU.UnhealthyLoadThresholdPercentage))
+	limit := time.Duration(c.Overload.MaxWaitMillis) * time.Millisecond
+	v.waits = strikes(v.waits, limit > 0 && r.wait > limit)
 	switch {
-	case v.strikes > c.CPU.Retries:
-		return fmt.Errorf("the processors are used to %.0f %%, more than %d %%", cpu*100, c.CPU.UnhealthyLoadThresholdPercentage)
-	case total > 0 && free < float64(c.Memory.MinFreeSystemMemoryBytes):
-		return fmt.Errorf("%.0f bytes of memory are free, less than %d", free, c.Memory.MinFreeSystemMemoryBytes)
-	case total > 0 && (total-free)/total*100 > float64(c.Memory.MaxAvailableMemoryPercentage):
-		return fmt.Errorf("the memory is used to %.0f %%, more than %d %%", (total-free)/total*100, c.Memory.MaxAvailableMemoryPercentage)
+	case r.total > 0 && r.free < float64(c.Memory.MinFreeSystemMemoryBytes):
+		return fmt.Errorf("%.0f bytes of memory are free, less than %d", r.free, c.Memory.MinFreeSystemMemoryBytes)
+	case r.total > 0 && (r.total-r.free)/r.total*100 > float64(c.Memory.MaxAvailableMemoryPercentage):
+		return fmt.Errorf("the memory is used to %.0f %%, more than %d %%", (r.total-r.free)/r.total*100, c.Memory.MaxAvailableMemoryPercentage)
+	case v.waits > c.Overload.Retries:
+		return &cluster.Strain{Refuse: true, Reason: fmt.Sprintf("work waits %s before it runs, more than %s", r.wait.Round(time.Millisecond), limit)}
+	case v.load > c.CPU.Retries:
+		return &cluster.Strain{
+			Refuse: c.CPU.Refuse, Reason: fmt.Sprintf("the processors are used to %.0f %%, more than %d %%", r.cpu*100, c.CPU.UnhealthyLoadThresholdPercentage),
+		}
 	}
 	return nil
+}
+
+// strikes counts what happens in a row.
+func strikes(before int32, again bool) int32 {
+	if !again {
+		return 0
+	}
+	return min(before, math.MaxInt32-1) + 1
+}
+
+// waiting reads how long goroutines that could run had to wait for a processor of this process.
+type waiting struct{ counts []uint64 }
+
+// waitShare is the share of waits that read leaves out as outliers.
+const waitShare = 0.1
+
+// read returns how long nine of ten waits took at most since the last call.
+func (w *waiting) read() time.Duration {
+	sample := []runtimemetrics.Sample{{Name: "/sched/latencies:seconds"}}
+	runtimemetrics.Read(sample)
+	if sample[0].Value.Kind() != runtimemetrics.KindFloat64Histogram {
+		return 0
+	}
+	h := sample[0].Value.Float64Histogram()
+	wait := percentile(h.Buckets, h.Counts, w.counts)
+	w.counts = slices.Clone(h.Counts)
+	return wait
+}
+
+// percentile returns the lower bound of the bucket in which the share of waits ends that read reports.
+func percentile(buckets []float64, counts, before []uint64) time.Duration {
+	since := func(i int) uint64 {
+		if i < len(before) {
+			return counts[i] - before[i]
+		}
+		return counts[i]
+	}
+	var total, seen uint64
+	for i := range counts {
+		total += since(i)
+	}
+	for i := len(counts) - 1; i >= 0 && total > 0; i-- {
+		if seen += since(i); float64(seen) > float64(total)*waitShare {
+			return time.Duration(max(0, buckets[i]) * float64(time.Second))
+		}
+	}
+	return 0
 }

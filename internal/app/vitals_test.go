@@ -3,9 +3,14 @@
 package app
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"testing"
+	"time"
 
+	"example.org/app/internal/admin/api"
+	"example.org/app/internal/cluster"
 	"example.org/app/internal/config"
 )
 
@@ -21,21 +26,82 @@ func TestVitals(t *testing.T) {
 	c := config.Default().HealthCheck
 	v := &vitals{}
 	const gb = 1 << 30
+	busy, calm := reading{cpu: 0.99, total: 8 * gb, free: 4 * gb}, reading{cpu: 0.5, total: 8 * gb, free: 4 * gb}
 	for i := range c.CPU.Retries {
-		if err := v.judge(c, 0.99, 8*gb, 4*gb); err != nil {
+		if err := v.judge(c, busy); err != nil {
 			t.Fatalf("unhealthy after %d checks: %v", i+1, err)
 		}
 	}
-	if err := v.judge(c, 0.99, 8*gb, 4*gb); err == nil || !strings.Contains(err.Error(), "99 %") {
-		t.Errorf("too much load: %v", err)
+	// By default the load of the machine, which may be that of others, makes the node refuse nothing.
+	if strain, ok := errors.AsType[*cluster.Strain](v.judge(c, busy)); !ok || strain.Refuse || !strings.Contains(strain.Reason, "99 %") {
+		t.Errorf("too much load: %+v", strain)
 	}
-	if err := v.judge(c, 0.5, 8*gb, 4*gb); err != nil {
+	c.CPU.Refuse = true
+	if strain, ok := errors.AsType[*cluster.Strain](v.judge(c, busy)); !ok || !strain.Refuse {
+		t.Errorf("too much load where that is refused: %+v", strain)
+	}
+	if err := v.judge(c, calm); err != nil {
 		t.Errorf("after the load is gone: %v", err)
 	}
-	if err := v.judge(c, 0, 8*gb, gb/100); err == nil || !strings.Contains(err.Error(), "free") {
+	if err := v.judge(c, reading{total: 8 * gb, free: gb / 100}); err == nil || !strings.Contains(err.Error(), "free") {
 		t.Errorf("too little memory: %v", err)
 	}
-	if err := v.judge(c, 0, 100*gb, gb); err == nil || !strings.Contains(err.Error(), "99 %") {
+	if err := v.judge(c, reading{total: 100 * gb, free: gb}); err == nil || !strings.Contains(err.Error(), "99 %") {
 		t.Errorf("too much memory in use: %v", err)
+	}
+	late := calm
+	late.wait = 2 * time.Second
+	for i := range c.Overload.Retries {
+		if err := v.judge(c, late); err != nil {
+			t.Fatalf("overloaded after %d checks: %v", i+1, err)
+		}
+	}
+	if strain, ok := errors.AsType[*cluster.Strain](v.judge(c, late)); !ok || !strain.Refuse || !strings.Contains(strain.Reason, "work waits 2s") {
+		t.Errorf("work that waits: %+v", strain)
+	}
+	c.Overload.MaxWaitMillis = 0
+	if err := v.judge(c, late); err != nil {
+		t.Errorf("without a limit: %v", err)
+	}
+}
+
+func TestWaiting(t *testing.T) {
+	buckets := []float64{math.Inf(-1), 0.001, 0.1, 1, math.Inf(1)}
+	for _, tt := range []struct {
+		counts, before []uint64
+		want           time.Duration
+	}{
+		{[]uint64{0, 0, 0, 0}, nil, 0},
+		{[]uint64{100, 0, 0, 0}, nil, 0},
+		{[]uint64{95, 0, 5, 0}, nil, 0},
+		{[]uint64{80, 0, 20, 0}, nil, 100 * time.Millisecond},
+		{[]uint64{80, 0, 0, 20}, nil, time.Second},
+		{[]uint64{180, 0, 20, 20}, []uint64{80, 0, 20, 20}, 0},
+		{[]uint64{180, 50, 20, 20}, []uint64{180, 0, 20, 20}, time.Millisecond},
+	} {
+		if got := percentile(buckets, tt.counts, tt.before); got != tt.want {
+			t.Errorf("%v after %v: %s, want %s", tt.counts, tt.before, got, tt.want)
+		}
+	}
+	var w waiting
+	w.read()
+	if len(w.counts) == 0 {
+		t.Error("the runtime tells nothing of waits")
+	}
+}
+
+// TestStrainIsReported asks /health of a node that is degraded and of one that refuses.
+func TestStrainIsReported(t *testing.T) {
+	v := &vitals{}
+	for _, refuse := range []bool{false, true} {
+		v.state.Store(&vitalState{&cluster.Strain{Refuse: refuse, Reason: "too much"}})
+		report := api.NewHealth(api.Check{Name: "machine", Do: v.report}).Report(t.Context())
+		want := "DEGRADED"
+		if refuse {
+			want = "DOWN"
+		}
+		if report.Parts[0].Status != want || report.Parts[0].Reason != "too much" || (report.Readiness == "UP") == refuse {
+			t.Errorf("refuse %v: %+v", refuse, report)
+		}
 	}
 }

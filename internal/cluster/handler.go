@@ -79,7 +79,7 @@ func (n *Node) switchQueues() (drained []<-chan struct{}) {
 	n.switching.Lock()
 	defer n.switching.Unlock()
 	n.mu.RLock()
-	accepting := !n.leaving && n.err == nil && n.sick == nil && n.record.Member.Status.Active
+	accepting := !n.leaving && n.err == nil && n.sick == nil && n.record.Member.Status.Active && (n.strain == nil || !n.strain.Refuse)
 	handlers := slices.Clone(n.handlers)
 	n.mu.RUnlock()
 	n.accepting.Store(accepting)

@@ -175,6 +175,8 @@ func (n *Node) beat(ctx context.Context) error {
 		n.record.Beat++
 		n.record.Member.Status.LastHeartbeat = time.Now().UTC().Truncate(time.Millisecond)
 		n.record.Member.Status.Healthy = n.sick == nil
+		n.record.Member.Status.Strained = n.strain != nil
+		n.record.Member.Status.Refusing = n.strain != nil && n.strain.Refuse
 		r, revision := n.record, n.revision
 		n.mu.Unlock()
 		if revision == 0 {

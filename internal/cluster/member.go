@@ -88,14 +88,20 @@ type Member struct {
 	WSAddress        string
 	TCPAddress       string
 	UDPAddress       string
-	Status           Status
+	// ProcessID tells which members are one process; "" of a member that an administrator added.
+	ProcessID string
+	Status    Status
 }
 
 // A Status is what changes about a member while it lives.
 type Status struct {
-	HasJoined     bool
-	Healthy       bool
-	Active        bool
+	HasJoined bool
+	Healthy   bool
+	Active    bool
+	// Strained says that the node works, but not as it should.
+	Strained bool
+	// Refusing says that it is strained and takes no calls to its role.
+	Refusing      bool
 	LastHeartbeat time.Time
 }
 
@@ -104,9 +110,15 @@ func (m *Member) qualified() bool {
 	return m.Type == role.Service && m.LeaderEligible && m.Status.Active && m.Status.Healthy && m.Status.HasJoined
 }
 
-// compareCandidates puts the member first that should rather lead: the higher priority, the older registration, the
-// smaller id.
+// compareCandidates puts the member first that should rather lead: one that is not strained, the higher priority, the
+// older registration, the smaller id. Who leads already goes on.
 func compareCandidates(a, b Member) int {
+	if a.Status.Strained != b.Status.Strained {
+		if b.Status.Strained {
+			return -1
+		}
+		return 1
+	}
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.RegistrationDate.Compare(b.RegistrationDate),
 		strings.Compare(a.NodeID, b.NodeID))
 }

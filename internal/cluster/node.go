@@ -37,6 +37,8 @@ type NodeOptions struct {
 	WSAddress            string
 	TCPAddress           string
 	UDPAddress           string
+	// ProcessID is the same for all nodes of one process, and of no other.
+	ProcessID string
 	// Health is the first function of SetHealth; nil means healthy.
 	Health func(ctx context.Context) error
 	// OnActive is told when an administrator activates or deactivates the node. It is called from one goroutine.
@@ -77,6 +79,7 @@ type Node struct {
 	err      error
 	health   func(ctx context.Context) error
 	sick     error
+	strain   *Strain
 	// foreign is an ErrOtherStore while the cluster uses another database.
 	foreign  error
 	handlers []*handler
@@ -144,7 +147,7 @@ func (n *Node) join(ctx context.Context) error {
 	if n.store, err = identify(ctx, c.options.Store); err != nil {
 		return err
 	}
-	n.sick = n.examine(ctx)
+	n.setHealth(n.examine(ctx))
 	n.record = n.firstRecord()
 	if err := n.register(ctx); err != nil {
 		return err
@@ -183,8 +186,8 @@ func (n *Node) firstRecord() record {
 		ClusterID: n.cluster.options.ClusterID, NodeID: n.id, Zone: o.Zone, Name: o.Name, Version: o.Version,
 		Type: o.Type, Seed: o.Seed, RegistrationDate: now, LeaderEligible: o.LeaderEligible, Priority: o.Priority,
 		MemberHost: o.MemberHost, MemberPort: o.MemberPort, AdminAPIAddress: o.AdminAPIAddress,
-		WSAddress: o.WSAddress, TCPAddress: o.TCPAddress, UDPAddress: o.UDPAddress,
-		Status: Status{HasJoined: true, Healthy: n.sick == nil, Active: !o.Inactive, LastHeartbeat: now},
+		WSAddress: o.WSAddress, TCPAddress: o.TCPAddress, UDPAddress: o.UDPAddress, ProcessID: o.ProcessID,
+		Status: Status{HasJoined: true, Healthy: n.sick == nil, Strained: n.strain != nil, Refusing: n.strain != nil && n.strain.Refuse, Active: !o.Inactive, LastHeartbeat: now},
 	}}
 }
 
@@ -294,14 +297,12 @@ func (n *Node) healthLoop() {
 		if n.loops.Err() != nil {
 			return
 		}
-		n.mu.Lock()
-		changed := (sick == nil) != (n.sick == nil)
-		n.sick = sick
-		n.mu.Unlock()
-		if !changed {
+		if !n.setHealth(sick) {
 			continue
 		}
-		if sick != nil {
+		if strain := n.Strained(); strain != nil {
+			n.logger.Warn("the node is strained", "reason", strain.Reason, "refusing", strain.Refuse)
+		} else if sick != nil {
 			n.logger.Warn("the node is unhealthy", "error", sick)
 		} else {
 			n.logger.Info("the node is healthy again")

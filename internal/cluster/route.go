@@ -31,9 +31,10 @@ const routesAge = time.Second
 
 // A peer is a node that calls to a role may go to.
 type peer struct {
-	id      string
-	hash    uint64
-	breaker *breaker
+	id       string
+	hash     uint64
+	breaker  *breaker
+	strained bool
 }
 
 // peerList are the peers of a role as they were at a moment.
@@ -75,10 +76,10 @@ func (c *Cluster) peers(kind role.Role) []*peer {
 	for id, s := range d.members {
 		lives[id] = s.record.Incarnation
 		status := d.member(s).Status
-		if s.record.Member.Type == kind && s.record.Incarnation != "" && status.HasJoined && status.Healthy && status.Active {
+		if s.record.Member.Type == kind && s.record.Incarnation != "" && status.HasJoined && status.Healthy && status.Active && !status.Refusing {
 			h := fnv.New64a()
 			_, _ = h.Write([]byte(id))
-			fresh.peers = append(fresh.peers, &peer{id: id, hash: h.Sum64(), breaker: c.routes.breaker(id + "/" + s.record.Incarnation)})
+			fresh.peers = append(fresh.peers, &peer{id: id, hash: h.Sum64(), breaker: c.routes.breaker(id + "/" + s.record.Incarnation), strained: status.Strained})
 		}
 	}
 	d.mu.Unlock()
@@ -126,8 +127,8 @@ func (r *routes) forget(lives map[string]string) {
 	}
 }
 
-// pick returns the node for a call, which is none of those that were tried; nil is none. Nodes that do not answer are
-// chosen only if there is no other.
+// pick returns the node for a call, which is none of those that were tried; nil is none. Nodes that are strained, and
+// those that do not answer, are chosen only if there is no other.
 func (c *Cluster) pick(kind role.Role, key uint64, tried []string) (chosen *peer) {
 	peers := c.peers(kind)
 	turn := 0
@@ -135,19 +136,25 @@ func (c *Cluster) pick(kind role.Role, key uint64, tried []string) (chosen *peer
 		turn = int(c.routes.turn.Add(1) % uint64(len(peers)))
 	}
 	var best uint64
-	answers := false
+	rank := -1
 	for i := range peers {
 		p := peers[(i+turn)%len(peers)]
 		if slices.Contains(tried, p.id) {
 			continue
 		}
-		up := !p.breaker.isOpen()
+		own := 2
+		switch {
+		case p.breaker.isOpen():
+			own = 0
+		case p.strained && key == 0: // A key keeps its node.
+			own = 1
+		}
 		weight := uint64(0)
 		if key != 0 {
 			weight = mix(p.hash ^ key)
 		}
-		if chosen == nil || up && !answers || up == answers && weight > best {
-			chosen, best, answers = p, weight, up
+		if own > rank || own == rank && weight > best {
+			chosen, best, rank = p, weight, own
 		}
 	}
 	return chosen

@@ -58,15 +58,23 @@ type RPC struct {
 
 // HealthCheck says when a node is not fit to take work.
 type HealthCheck struct {
-	CheckIntervalSeconds int32        `default:"3" min:"1" doc:"How often the health of the node is checked."`
-	CPU                  CPUHealth    `doc:"The processors."`
-	Memory               MemoryHealth `doc:"The memory."`
+	CheckIntervalSeconds int32          `default:"3" min:"1" doc:"How often the health of the node is checked."`
+	CPU                  CPUHealth      `doc:"The processors of the machine."`
+	Memory               MemoryHealth   `doc:"The memory."`
+	Overload             OverloadHealth `doc:"More work than the process can do."`
 }
 
-// CPUHealth is the load that makes a node unfit.
+// CPUHealth is the load of the machine, by whatever process, that degrades a node.
 type CPUHealth struct {
-	UnhealthyLoadThresholdPercentage int32 `default:"95" min:"1" max:"100" doc:"The load of the processors beyond which the node is not healthy; 100 never is beyond."`
+	UnhealthyLoadThresholdPercentage int32 `default:"95" min:"1" max:"100" doc:"The load of the processors beyond which the node is degraded: it goes on, and other nodes take the work that they can take; 100 never is beyond."`
 	Retries                          int32 `default:"5" min:"0" doc:"How many checks in a row must find too much load."`
+	Refuse                           bool  `default:"false" doc:"Whether a node that is degraded by the load of the processors refuses requests and logins."`
+}
+
+// OverloadHealth is the overload of the process itself, which makes it refuse work.
+type OverloadHealth struct {
+	MaxWaitMillis int32 `default:"1000" min:"0" doc:"How long work may wait in the process before it runs, by nine of ten pieces of work; beyond that the node refuses requests and logins; 0 is no limit."`
+	Retries       int32 `default:"5" min:"0" doc:"How many checks in a row must find that it waits too long."`
 }
 
 // MemoryHealth is the shortage that makes a node unfit.

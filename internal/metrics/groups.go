@@ -5,7 +5,12 @@ package metrics
 import (
 	"strconv"
 	"time"
+
+	"example.org/app/internal/role"
 )
+
+// roleTag tells the roles of one process apart: both show its metrics.
+var roleTag = []string{"role"}
 
 // Service holds what the business rules count.
 type Service struct {
@@ -21,7 +26,7 @@ func (r *Registry) Service() *Service { return r.service }
 
 func newService(r *Registry) *Service {
 	counter := func(name, description string) *Counter {
-		return r.Counter(Declaration{Name: name, Description: description})
+		return r.CounterVec(Declaration{Name: name, Description: description, Tags: roleTag}).With(string(role.Service))
 	}
 	return &Service{
 		UserRegistered: counter("user.registered", "Users registered by this process."),
@@ -46,17 +51,35 @@ type Gateway struct {
 func (r *Registry) Gateway() *Gateway { return r.gateway }
 
 func newGateway(r *Registry) *Gateway {
+	declare := func(name, description string) Declaration {
+		return Declaration{Name: name, Description: description, Tags: roleTag}
+	}
+	gauge := func(name, description string) *Gauge {
+		return r.GaugeVec(declare(name, description)).With(string(role.Gateway))
+	}
+	counter := func(name, description string) *Counter {
+		return r.CounterVec(declare(name, description)).With(string(role.Gateway))
+	}
 	return &Gateway{
-		UserOnline:    r.Gauge(Declaration{Name: "user.online", Description: "Users with a session on this process."}),
-		UserLoggedIn:  r.Counter(Declaration{Name: "user.logged_in", Description: "Successful logins on this process."}),
-		ClientRequest: r.Timer(Declaration{Name: "app.client.request", Description: "Time from the arrival of a client request to its response."}),
-		SessionOpen:   r.Gauge(Declaration{Name: "app.client.sessions", Description: "Sessions on this process; a user may have several."}),
-		ConnectionOpen: r.Gauge(Declaration{
-			Name: "app.client.connections", Description: "Connections of clients to this process, with a session or without.",
-		}),
-		NotificationSent: r.Counter(Declaration{
-			Name: "app.client.notifications", Description: "Notifications that this process wrote to sessions, each session counted.",
-		}),
+		UserOnline:       gauge("user.online", "Users with a session on this process."),
+		UserLoggedIn:     counter("user.logged_in", "Successful logins on this process."),
+		ClientRequest:    r.TimerVec(declare("app.client.request", "Time from the arrival of a client request to its response.")).With(string(role.Gateway)),
+		SessionOpen:      gauge("app.client.sessions", "Sessions on this process; a user may have several."),
+		ConnectionOpen:   gauge("app.client.connections", "Connections of clients to this process, with a session or without."),
+		NotificationSent: counter("app.client.notifications", "Notifications that this process wrote to sessions, each session counted."),
+	}
+}
+
+// Node holds how fit the process is for work.
+type Node struct{ Strained, Refusing *Gauge }
+
+// Node returns the instruments of the fitness for work.
+func (r *Registry) Node() *Node { return r.node }
+
+func newNode(r *Registry) *Node {
+	return &Node{
+		Strained: r.Gauge(Declaration{Name: "app.node.degraded", Description: "1 while this process does not work as it should, 0 otherwise."}),
+		Refusing: r.Gauge(Declaration{Name: "app.node.refusing", Description: "1 while this process refuses requests because of that, 0 otherwise."}),
 	}
 }
 
@@ -83,7 +106,7 @@ func newHTTP(r *Registry) *HTTP {
 	h := &HTTP{requests: r.TimerVec(Declaration{
 		Name:        "http.server.requests",
 		Description: "Duration of requests to the administrative interface.",
-		Tags:        []string{"method", "uri", "status", "outcome"},
+		Tags:        []string{"role", "method", "uri", "status", "outcome"},
 	})}
 	for i := range h.statuses {
 		h.statuses[i] = strconv.Itoa(i)
@@ -91,10 +114,10 @@ func newHTTP(r *Registry) *HTTP {
 	return h
 }
 
-// Observe records one finished request. The uri is the declared path of the operation, never the requested one, or
+// Observe records one finished request to the interface of a role. The uri is the declared path of the operation, never the requested one, or
 // empty when no operation matched; it is published as "UNKNOWN" then. Methods that HTTP does not define are
 // published as "OTHER", so that callers cannot create series at will.
-func (h *HTTP) Observe(method, uri string, status int, d time.Duration) {
+func (h *HTTP) Observe(of role.Role, method, uri string, status int, d time.Duration) {
 	if uri == "" {
 		uri = "UNKNOWN"
 	}
@@ -108,5 +131,5 @@ func (h *HTTP) Observe(method, uri string, status int, d time.Duration) {
 		text = h.statuses[status]
 		outcome = [...]string{"INFORMATIONAL", "SUCCESS", "REDIRECTION", "CLIENT_ERROR", "SERVER_ERROR"}[status/100-1]
 	}
-	h.requests.With(method, uri, text, outcome).Observe(d)
+	h.requests.With(string(of), method, uri, text, outcome).Observe(d)
 }

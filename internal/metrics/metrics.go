@@ -42,6 +42,7 @@ type Registry struct {
 	gateway *Gateway
 	http    *HTTP
 	rpc     *RPC
+	node    *Node
 	plugins *Plugins
 }
 
@@ -86,6 +87,7 @@ func New(info BuildInfo, options ...Option) *Registry {
 	r.gateway = newGateway(r)
 	r.http = newHTTP(r)
 	r.rpc = newRPC(r)
+	r.node = newNode(r)
 	r.plugins = newPlugins(r)
 	return r
 }

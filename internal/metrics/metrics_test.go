@@ -19,6 +19,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"go.uber.org/goleak"
+
+	"example.org/app/internal/role"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -222,8 +224,8 @@ func TestRepresentationsAgree(t *testing.T) {
 	if err := r.RegisterProcess(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	r.HTTP().Observe("GET", "/users", 200, 3*time.Millisecond)
-	r.HTTP().Observe("DELETE", "/users", 404, time.Millisecond)
+	r.HTTP().Observe(role.Service, "GET", "/users", 200, 3*time.Millisecond)
+	r.HTTP().Observe(role.Service, "DELETE", "/users", 404, time.Millisecond)
 	r.Service().MessageSent.Add(7)
 
 	metrics, err := r.Snapshot(nil)
@@ -306,9 +308,9 @@ func hasSample(families map[string]*dto.MetricFamily, f *family, meter Meter, v 
 
 func TestMatchAndAvailableTags(t *testing.T) {
 	r := New(BuildInfo{})
-	r.HTTP().Observe("GET", "/a", 200, 1)
-	r.HTTP().Observe("GET", "/b", 500, 1)
-	r.HTTP().Observe("BREW", "", 99, 1)
+	r.HTTP().Observe(role.Service, "GET", "/a", 200, 1)
+	r.HTTP().Observe(role.Service, "GET", "/b", 500, 1)
+	r.HTTP().Observe(role.Service, "BREW", "", 99, 1)
 	metrics, err := r.Snapshot([]string{"http.server.requests"})
 	if err != nil {
 		t.Fatal(err)
@@ -317,6 +319,7 @@ func TestMatchAndAvailableTags(t *testing.T) {
 	wantTags := map[string][]string{
 		"method": {"GET", "OTHER"}, "uri": {"/a", "/b", "UNKNOWN"},
 		"status": {"200", "500", "UNKNOWN"}, "outcome": {"SERVER_ERROR", "SUCCESS", "UNKNOWN"},
+		"role": {"SERVICE"},
 	}
 	if diff := cmp.Diff(wantTags, m.AvailableTags()); diff != "" {
 		t.Errorf("available tags (-want +got):\n%s", diff)
@@ -456,7 +459,7 @@ func TestConcurrentUse(t *testing.T) {
 	for w := range workers {
 		wg.Go(func() {
 			for i := range rounds {
-				r.HTTP().Observe("GET", fmt.Sprintf("/%d", i%20), 200, time.Duration(i))
+				r.HTTP().Observe(role.Service, "GET", fmt.Sprintf("/%d", i%20), 200, time.Duration(i))
 				r.Service().MessageSent.Inc()
 				r.Gateway().UserOnline.Add(1)
 				if i%50 == 0 {

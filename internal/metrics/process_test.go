@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
+
+	"example.org/app/internal/role"
 )
 
 // dashboardNames are the names that the administrative web page asks for.
@@ -165,7 +167,7 @@ func BenchmarkTimerObserve(b *testing.B) {
 		r := New(BuildInfo{})
 		b.ReportAllocs()
 		for b.Loop() {
-			r.HTTP().Observe("GET", "/users/relationships", 200, time.Millisecond)
+			r.HTTP().Observe(role.Service, "GET", "/users/relationships", 200, time.Millisecond)
 		}
 	})
 	b.Run("tags parallel", func(b *testing.B) {
@@ -173,7 +175,7 @@ func BenchmarkTimerObserve(b *testing.B) {
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				r.HTTP().Observe("GET", "/users/relationships", 200, time.Millisecond)
+				r.HTTP().Observe(role.Service, "GET", "/users/relationships", 200, time.Millisecond)
 			}
 		})
 	})
@@ -188,7 +190,7 @@ func BenchmarkScrape(b *testing.B) {
 				b.Fatal(err)
 			}
 			for _, uri := range []string{"/users", "/groups", "/messages", "/metrics"} {
-				r.HTTP().Observe("GET", uri, 200, time.Millisecond)
+				r.HTTP().Observe(role.Service, "GET", uri, 200, time.Millisecond)
 			}
 			var buf bytes.Buffer
 			for b.Loop() {

@@ -1246,7 +1246,7 @@ declare namespace api {
       }): Promise<undefined>;
       /**
        * List the names of the metrics
-       * Lists the names of all metrics in order.
+       * Lists in order the names of the metrics that `GET /metrics` returns now.
        * Permission: none, but the credentials of an administrator.
        */
       queryNames(): Promise<string[] | undefined>;
@@ -2019,6 +2019,8 @@ declare namespace api {
   interface Failure {
     /** Business status code. */
     code: number;
+    /** The cause in its own words; few operations tell it. */
+    exception?: string;
     /** What is wrong, for people to read. */
     reason: string;
     /** When the answer was written. */
@@ -2340,7 +2342,7 @@ declare namespace api {
     /** What the group calls the member. */
     name?: string;
     /** What the member may do; not OWNER. */
-    role: "OWNER" | "MANAGER" | "MEMBER" | "GUEST" | "ANONYMOUS_GUEST";
+    role: "MANAGER" | "MEMBER" | "GUEST" | "ANONYMOUS_GUEST";
     /** Id of the user, who need not exist. */
     userId: Int64;
   }
@@ -2547,6 +2549,8 @@ declare namespace api {
     nodeVersion: MemberVersion;
     /** The highest number leads. */
     priority: number;
+    /** Id of its process: members with the same one share plugins, metrics and logs. */
+    processId?: string;
     /** When it joined. */
     registrationDate: string;
     /** The same as isSeed. */
@@ -2979,6 +2983,8 @@ declare namespace api {
     loadedDate?: string;
     /** Bytes that it holds, if that is known. */
     memory?: Int64;
+    /** Id of the process that runs it, as that of members (/cluster/members). */
+    processId?: string;
     /** Provider that the plugin states. */
     provider?: string;
     /** Why the file could not be loaded; only of rejected files. */

@@ -73,6 +73,7 @@ type Member struct {
 	WSAddress        string        `json:"wsAddress,omitempty" doc:"Its WebSocket address for clients." example:"ws://10.0.0.5:10510"`
 	TCPAddress       string        `json:"tcpAddress,omitempty" doc:"Its TCP address for clients." example:"10.0.0.5:11510"`
 	UDPAddress       string        `json:"udpAddress,omitempty" doc:"Its UDP address for clients." example:"10.0.0.5:12510"`
+	ProcessID        string        `json:"processId,omitempty" doc:"Id of its process: members with the same one share plugins, metrics and logs." example:"VQ3XJ5"`
 	Status           MemberStatus  `json:"status" doc:"How it is."`
 }
 
@@ -109,7 +110,7 @@ func newMember(m cluster.Member) Member {
 		NodeType:    string(m.Type), IsSeed: m.Seed, Seed: m.Seed, RegistrationDate: admin.NewDate(m.RegistrationDate),
 		IsLeaderEligible: m.LeaderEligible, LeaderEligible: m.LeaderEligible, Priority: m.Priority,
 		MemberHost: m.MemberHost, MemberPort: m.MemberPort, AdminAPIAddress: m.AdminAPIAddress,
-		WSAddress: m.WSAddress, TCPAddress: m.TCPAddress, UDPAddress: m.UDPAddress,
+		WSAddress: m.WSAddress, TCPAddress: m.TCPAddress, UDPAddress: m.UDPAddress, ProcessID: m.ProcessID,
 		Status: MemberStatus{
 			HasJoinedCluster: m.Status.HasJoined, IsHealthy: m.Status.Healthy, Healthy: m.Status.Healthy,
 			IsActive: m.Status.Active, Active: m.Status.Active, LastHeartbeatDate: admin.NewDate(m.Status.LastHeartbeat),

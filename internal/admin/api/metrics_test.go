@@ -25,7 +25,7 @@ func TestMetrics(t *testing.T) {
 		{name: "unknown names", as: "app", method: "GET", target: "/metrics?names=nothing,system.cpu.count", status: 200, want: `~"data":[{"name":"system.cpu.count"`},
 		{name: "only unknown names", as: "app", method: "GET", target: "/metrics?names=nothing", status: 204},
 		{name: "names", as: "app", method: "GET", target: "/metrics/names", status: 200, want: `~"system.cpu.count","system.cpu.usage",`},
-		{name: "csv", as: "app", method: "GET", target: "/metrics/csv?names=user.registered", status: 200, want: "Name,Tags,Type,Value,Unit\nuser.registered,,COUNTER,0,"},
+		{name: "csv", as: "app", method: "GET", target: "/metrics/csv?names=user.registered", status: 200, want: "Name,Tags,Type,Value,Unit\nuser.registered,role:SERVICE,COUNTER,0,"},
 		{name: "csv without names", as: "app", method: "GET", target: "/metrics/csv", status: 400, want: `~parameter \"names\": is required`},
 		{name: "prometheus", as: "app", method: "GET", target: "/metrics/prometheus?names=system_cpu_count", status: 200, want: "~\nsystem_cpu_count "},
 	})

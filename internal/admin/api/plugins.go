@@ -26,6 +26,8 @@ type Plugins struct {
 	Folder  *plugin.Folder
 	// Settings returns the current settings.
 	Settings func() config.Plugin
+	// ProcessID is that of the members that share the plugins; "" is not shown.
+	ProcessID string
 }
 
 type pluginHandlers struct{ Plugins }
@@ -80,6 +82,7 @@ type pluginRecord struct {
 	Rejected *rejectionRecord `json:"rejected,omitempty" doc:"Why the file could not be loaded; only of rejected files."`
 
 	Language   string      `json:"language,omitempty" enum:"JAVA,JAVA_SCRIPT" doc:"Language. Only with ids, like what follows."`
+	ProcessID  string      `json:"processId,omitempty" doc:"Id of the process that runs it, as that of members (/cluster/members)." example:"VQ3XJ5"`
 	FileName   string      `json:"fileName,omitempty" doc:"Name of the file in the folder of plugins, if it is in one."`
 	LoadedDate *admin.Date `json:"loadedDate,omitempty" doc:"When it was loaded."`
 	Memory     *int64      `json:"memory,omitempty" doc:"Bytes that it holds, if that is known."`
@@ -124,7 +127,9 @@ func (h pluginHandlers) query(_ context.Context, in *pluginQuery) ([]pluginRecor
 	var list []pluginRecord
 	for _, p := range h.Manager.Plugins() {
 		if wanted(p.ID) {
-			list = append(list, newPluginRecord(p, len(in.IDs) > 0))
+			r := newPluginRecord(p, len(in.IDs) > 0)
+			r.ProcessID = h.ProcessID
+			list = append(list, r)
 		}
 	}
 	if !in.IncludeRejected {

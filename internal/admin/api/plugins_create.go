@@ -30,7 +30,7 @@ type scriptList struct {
 
 type script struct {
 	FileName *string `json:"fileName,omitempty" doc:"Name of the file, for messages and for saving; without it a hash of the code." example:"word-filter"`
-	Code     string  `json:"code" secret:"true" doc:"The plugin, an ECMAScript module." example:"export default class extends AppPlugin { getDescriptor() { return { id: 'hello' }; } getExtensions() { return []; } }"`
+	Code     string  `json:"code" secret:"true" doc:"The plugin, an ECMAScript module." example:"class Hello extends AppExtension { getExtensionPoints() { return ['AdminActionHandler']; } handleAdminAction({ action }) { app.log.info(action); } } export default class extends AppPlugin { getDescriptor() { return { id: 'hello' }; } getExtensions() { return [Hello]; } }"`
 }
 
 type archiveCreation struct {

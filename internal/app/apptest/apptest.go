@@ -29,7 +29,7 @@ func Start(t testing.TB, roles []role.Role, set ...string) *Server {
 		"app.gateway.websocket.port=0", "app.gateway.tcp.port=0", "app.gateway.websocket.host=127.0.0.1", "app.gateway.tcp.host=127.0.0.1",
 		"app.console.port=0", "app.console.host=127.0.0.1",
 		"app.logging.console.enabled=false", "app.security.password.bcrypt-cost=4",
-		"app.health-check.cpu.unhealthy-load-threshold-percentage=100", // Tests load the machine.
+		"app.health-check.cpu.unhealthy-load-threshold-percentage=100", "app.health-check.overload.max-wait-millis=0", // Tests load the machine.
 	}, set...)})
 	if err != nil {
 		t.Fatal(err)

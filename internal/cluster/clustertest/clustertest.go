@@ -54,6 +54,7 @@ func Run(t *testing.T, fabric func(t testing.TB) *Fabric, db func(t testing.TB) 
 		{"MemberTakeOver", testMemberTakeOver},
 		{"MemberAdministration", testMemberAdministration},
 		{"MemberHealth", testMemberHealth},
+		{"Strain", testStrain},
 		{"MemberStore", testMemberStore},
 		{"MemberStoreOutage", testMemberStoreOutage},
 		{"LeaderPriority", testLeaderPriority},

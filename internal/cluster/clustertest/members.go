@@ -195,6 +195,77 @@ func testMemberAdministration(t *testing.T, s *suite) {
 	}
 }
 
+// testStrain proves that a strained node goes on leading and taking calls, and that others that are not strained take them
+// instead while there are such.
+func testStrain(t *testing.T, s *suite) {
+	observer := Join(t, s.connect(t, nil), cluster.NodeOptions{ID: "caller", Type: role.Gateway})
+	type answer struct{ Node string }
+	endpoint := cluster.Endpoint[struct{}, answer]{Name: "who", Role: role.Service}
+	var strain atomic.Pointer[cluster.Strain]
+	join := func(id string, health func(context.Context) error) *cluster.Node {
+		n := Join(t, s.connect(t, nil), cluster.NodeOptions{ID: id, Type: role.Service, Health: health})
+		err := cluster.Handle(n, endpoint, func(context.Context, *struct{}) (*answer, error) { return &answer{id}, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	n := join("strained", func(context.Context) error {
+		if strain := strain.Load(); strain != nil {
+			return strain
+		}
+		return nil
+	})
+	asked := func() (string, error) {
+		got, err := cluster.Call(t.Context(), observer, endpoint, &struct{}{})
+		if err != nil {
+			return "", err
+		}
+		return got.Node, nil
+	}
+	shown := func(want bool) func() bool {
+		return func() bool {
+			m, ok := observer.Cluster().Member("strained")
+			return ok && m.Status.Strained == want && m.Status.Healthy
+		}
+	}
+	Await(t, observer.Cluster(), "a node without strain", shown(false))
+	strain.Store(&cluster.Strain{Reason: "too much load"})
+	Await(t, observer.Cluster(), "a strained node", shown(true))
+	if !n.Accepting() || n.Healthy() != nil {
+		t.Errorf("accepting %v, healthy %v", n.Accepting(), n.Healthy())
+	}
+	if got, err := asked(); err != nil || got != "strained" {
+		t.Errorf("the only node answers %q, %v", got, err)
+	}
+	other := join("other", nil)
+	// Both may take calls until the strained one knows of the other.
+	Await(t, observer.Cluster(), "calls go to the other node only", func() bool {
+		for range 20 {
+			if got, err := asked(); err != nil || got != "other" {
+				return false
+			}
+		}
+		return true
+	})
+	if err := other.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := asked(); err != nil || got != "strained" {
+		t.Errorf("without the other node %q answers, %v", got, err)
+	}
+	strain.Store(&cluster.Strain{Reason: "overload", Refuse: true})
+	Await(t, observer.Cluster(), "a node that refuses", func() bool { return !n.Accepting() })
+	if n.Healthy() != nil {
+		t.Errorf("healthy %v", n.Healthy())
+	}
+	strain.Store(nil)
+	Await(t, observer.Cluster(), "a node that has recovered", func() bool { return n.Accepting() && shown(false)() })
+	if got, err := asked(); err != nil || got != "strained" {
+		t.Errorf("after that %q answers, %v", got, err)
+	}
+}
+
 func testMemberHealth(t *testing.T, s *suite) {
 	observer := s.connect(t, nil)
 	var sick atomic.Bool

@@ -370,7 +370,7 @@ func (a *admin) typ(f *file, s typings.Schema, boxed bool) (string, error) {
 		switch s.Format {
 		case "date-time":
 			return f.use("java.time", "Instant"), nil
-		case "base64":
+		case "byte":
 			return "byte[]", nil
 		}
 		return "String", nil

@@ -123,7 +123,7 @@ func (s Schema) plain() string {
 	case "number":
 		return "number"
 	case "string":
-		if s.Format == "base64" {
+		if s.Format == "byte" {
 			return "Base64"
 		}
 		return "string"

@@ -61,7 +61,7 @@ public final class GroupMemberCreation implements JsonObject {
     }
 
     /**
-     * What the member may do; not OWNER. One of OWNER, MANAGER, MEMBER, GUEST, ANONYMOUS_GUEST. Must be set.
+     * What the member may do; not OWNER. One of MANAGER, MEMBER, GUEST, ANONYMOUS_GUEST. Must be set.
      * @param role the value
      * @return this
      */

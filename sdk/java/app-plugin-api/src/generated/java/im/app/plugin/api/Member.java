@@ -18,6 +18,7 @@ import java.time.Instant;
  * @param nodeType Its role. One of AI_SERVING, GATEWAY, SERVICE, MOCK.
  * @param nodeVersion The program that it runs.
  * @param priority The highest number leads.
+ * @param processId Id of its process: members with the same one share plugins, metrics and logs.
  * @param registrationDate When it joined.
  * @param seed The same as isSeed.
  * @param status How it is.
@@ -26,5 +27,5 @@ import java.time.Instant;
  * @param wsAddress Its WebSocket address for clients.
  * @param zone Where it stands.
  */
-public record Member(String adminApiAddress, boolean isLeaderEligible, boolean isSeed, MemberKey key, boolean leaderEligible, String memberHost, int memberPort, String name, String nodeType, MemberVersion nodeVersion, int priority, Instant registrationDate, boolean seed, MemberStatus status, String tcpAddress, String udpAddress, String wsAddress, String zone) {
+public record Member(String adminApiAddress, boolean isLeaderEligible, boolean isSeed, MemberKey key, boolean leaderEligible, String memberHost, int memberPort, String name, String nodeType, MemberVersion nodeVersion, int priority, String processId, Instant registrationDate, boolean seed, MemberStatus status, String tcpAddress, String udpAddress, String wsAddress, String zone) {
 }

@@ -50,7 +50,7 @@ public final class MetricsApi {
 
     /**
      * List the names of the metrics.
-     * <p>Lists the names of all metrics in order.
+     * <p>Lists in order the names of the metrics that <code>GET /metrics</code> returns now.
      * Permission: none, but the credentials of an administrator.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses

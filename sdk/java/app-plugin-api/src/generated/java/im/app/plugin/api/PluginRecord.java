@@ -16,12 +16,13 @@ import java.util.List;
  * @param license License that the plugin states.
  * @param loadedDate When it was loaded.
  * @param memory Bytes that it holds, if that is known.
+ * @param processId Id of the process that runs it, as that of members (/cluster/members).
  * @param provider Provider that the plugin states.
  * @param rejected Why the file could not be loaded; only of rejected files.
  * @param renewals How often it died and was loaded anew.
  * @param version Version that the plugin states.
  */
-public record PluginRecord(String description, List<ExtensionRecord> extensions, String fileName, String id, String language, String license, Instant loadedDate, Long memory, String provider, RejectionRecord rejected, Integer renewals, String version) {
+public record PluginRecord(String description, List<ExtensionRecord> extensions, String fileName, String id, String language, String license, Instant loadedDate, Long memory, String processId, String provider, RejectionRecord rejected, Integer renewals, String version) {
     /** Lists and maps that are null are empty. */
     public PluginRecord {
         extensions = extensions == null ? List.of() : extensions;
