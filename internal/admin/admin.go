@@ -47,6 +47,8 @@ type Settings struct {
 	AllowDeleteWithoutFilter bool
 	DefaultRecords           int // size of a list when the caller names none
 	MaxRecords               int // size of a list at most
+	// TotalBudget is how long the records of a page are counted.
+	TotalBudget time.Duration
 }
 
 // Options are what an API is built from.
@@ -71,6 +73,9 @@ type Options struct {
 	// Translate gives errors of other packages their business codes before they
 	// are sent. It may be nil.
 	Translate func(error) error
+	// Totals bounds the counting of what pages are parts of; nil leaves it to the
+	// operations.
+	Totals Totals
 	// DocsEnabled says whether the documentation is served; nil means always.
 	DocsEnabled func() bool
 	// Now is the clock; nil means time.Now.
@@ -225,7 +230,9 @@ func (c *call) process() (result any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.op.run(WithRequester(c.r.Context(), c.principal), in)
+	ctx, complete := c.settings.withTotals(WithRequester(c.r.Context(), c.principal), c.op.input, reflect.ValueOf(in).Elem(), a.opts.Totals)
+	result, err = c.op.run(ctx, in)
+	return complete(result), err
 }
 
 // route finds the operation. Paths are compared literally.

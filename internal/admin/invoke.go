@@ -197,11 +197,12 @@ func (a *API) Invoke(ctx context.Context, by *Principal, operation string, input
 		return nil, err
 	}
 	rec.Params = params
-	out, err := op.run(WithRequester(ctx, by), in)
+	counting, complete := settings.withTotals(WithRequester(ctx, by), op.input, reflect.ValueOf(in).Elem(), a.opts.Totals)
+	out, err := op.run(counting, in)
 	if err != nil {
 		return nil, err
 	}
-	return encodeResult(out)
+	return encodeResult(complete(out))
 }
 
 // operation finds an operation by its id.

@@ -35,8 +35,9 @@ type optional interface {
 // Page is one page of a collection. A page of an empty collection is answered
 // with 204.
 type Page[T any] struct {
-	Total   int64 `json:"total" doc:"How many records match the filters." example:"1"`
-	Records []T   `json:"records" doc:"The records of this page."`
+	Total        int64 `json:"total" doc:"How many records match the filters." example:"1"`
+	Records      []T   `json:"records" doc:"The records of this page."`
+	TotalIsExact *bool `json:"totalIsExact,omitempty" doc:"Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact." example:"false"`
 }
 
 // NewPage returns a page; records may be nil.
@@ -48,6 +49,12 @@ func NewPage[T any](total int64, records []T) Page[T] {
 }
 
 func (p Page[T]) none() bool { return p.Total <= 0 }
+
+// bounded returns the page with the note that its total is a lower bound.
+func (p Page[T]) bounded() any {
+	p.TotalIsExact = new(bool)
+	return p
+}
 
 // Versioned is a result with a version, which is sent as its ETag.
 type Versioned[T any] struct {

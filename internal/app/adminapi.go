@@ -47,6 +47,7 @@ func settingsOf(c *config.Config, r role.Role) *admin.Settings {
 		AuditParams:    common.Log.LogRequestParams,
 		DefaultRecords: int(service.DefaultAvailableRecordsPerRequest),
 		MaxRecords:     int(service.MaxAvailableRecordsPerRequest),
+		TotalBudget:    time.Duration(service.TotalBudgetMillis) * time.Millisecond,
 	}
 	s.AllowDeleteWithoutFilter = r == role.Service && service.AllowDeleteWithoutFilter
 	return s
@@ -188,7 +189,14 @@ func apiOptions(r role.Role) admin.Options {
 		Version:     version,
 		Tags:        api.Tags,
 		Translate:   store.Code,
+		Totals:      countTotals,
 	}
+}
+
+// countTotals bounds the counting of what pages are parts of.
+func countTotals(ctx context.Context, budget time.Duration, exact bool) (context.Context, func() bool) {
+	t := &store.Totals{Budget: budget, Exact: exact}
+	return store.WithTotals(ctx, t), t.Bounded
 }
 
 var roleDescriptions = map[role.Role]string{

@@ -23,6 +23,7 @@ type ServiceAdminAPI struct {
 	AllowDeleteWithoutFilter          bool  `default:"false" mutable:"true" global:"true" doc:"Whether a delete call without any filter may delete everything."`
 	MaxAvailableRecordsPerRequest     int32 `default:"1000" min:"1" mutable:"true" global:"true" doc:"The largest number of records that one query returns."`
 	DefaultAvailableRecordsPerRequest int32 `default:"10" min:"1" mutable:"true" global:"true" doc:"The number of records that a query returns that does not ask for a size."`
+	TotalBudgetMillis                 int32 `default:"100" min:"0" mutable:"true" global:"true" doc:"How long the records that a page is a part of are counted for its total; when that is over, total is a lower bound and totalIsExact is false."`
 	MaxHourDifferencePerCountRequest  int32 `default:"24" min:"0" mutable:"true" global:"true" doc:"How many hours one statistics query may count separately."`
 	MaxDayDifferencePerCountRequest   int32 `default:"31" min:"0" mutable:"true" global:"true" doc:"How many days one statistics query may count separately."`
 	MaxMonthDifferencePerCountRequest int32 `default:"12" min:"0" mutable:"true" global:"true" doc:"How many months one statistics query may count separately."`

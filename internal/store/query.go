@@ -3,9 +3,12 @@
 package store
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"example.org/app/internal/store/sqldb"
 )
@@ -52,6 +55,46 @@ func ForTotal(r Reader, page Page) Reader {
 type boundedReader struct {
 	Reader
 	most int64
+}
+
+// Totals say how far the totals of pages are counted in a context, and note what became of it.
+type Totals struct {
+	// Budget is how long a count may take beyond CountLimit rows; when it is spent, the total is a lower bound.
+	Budget time.Duration
+	// Exact makes every count go to its end, however long that takes.
+	Exact bool
+
+	bounded atomic.Bool
+}
+
+// Bounded reports whether a total is a lower bound.
+func (t *Totals) Bounded() bool { return t.bounded.Load() }
+
+type totalsKey struct{}
+
+// WithTotals returns a context in which totals of pages are counted like that. In others they end at CountLimit.
+func WithTotals(ctx context.Context, t *Totals) context.Context {
+	return context.WithValue(ctx, totalsKey{}, t)
+}
+
+// countOn counts to the end, as far as the totals of the context allow; found is the lower bound that is known.
+func countOn(ctx context.Context, found int64, count func(context.Context) (int64, error)) (int64, error) {
+	t, _ := ctx.Value(totalsKey{}).(*Totals)
+	switch {
+	case t == nil:
+		return found, nil
+	case t.Exact:
+		return count(ctx)
+	case t.Budget > 0:
+		limited, cancel := context.WithTimeout(ctx, t.Budget)
+		defer cancel()
+		total, err := count(limited)
+		if err == nil || limited.Err() == nil || ctx.Err() != nil {
+			return total, err
+		}
+	}
+	t.bounded.Store(true)
+	return found, nil
 }
 
 // uniqueSorted returns the distinct values in order and leaves the argument as it is.

@@ -185,15 +185,22 @@ func countRows(ctx context.Context, r Reader, table string, list conditions) (in
 
 // countFrom is countRows for any expression of tables.
 func countFrom(ctx context.Context, r Reader, tables string, list conditions) (int64, error) {
-	var count int64
-	statement := sqldb.New("SELECT count(*) FROM "+tables+"?", list.clause())
-	if bounded, ok := r.(boundedReader); ok {
-		statement = sqldb.New("SELECT count(*) FROM (SELECT 1 FROM "+tables+"? LIMIT ?) AS b", list.clause(), bounded.most)
+	count := func(ctx context.Context, statement sqldb.SQL) (n int64, err error) {
+		if err := sqldb.First(ctx, r, statement, &n); err != nil {
+			return 0, fmt.Errorf("count rows of %q: %w", tables, err)
+		}
+		return n, nil
 	}
-	if err := sqldb.First(ctx, r, statement, &count); err != nil {
-		return 0, fmt.Errorf("count rows of %q: %w", tables, err)
+	all := sqldb.New("SELECT count(*) FROM "+tables+"?", list.clause())
+	bounded, ok := r.(boundedReader)
+	if !ok {
+		return count(ctx, all)
 	}
-	return count, nil
+	n, err := count(ctx, sqldb.New("SELECT count(*) FROM (SELECT 1 FROM "+tables+"? LIMIT ?) AS b", list.clause(), bounded.most))
+	if err != nil || n < bounded.most {
+		return n, err
+	}
+	return countOn(ctx, n, func(ctx context.Context) (int64, error) { return count(ctx, all) })
 }
 
 // deleteRows deletes the rows of a table that fulfil the conditions and returns how many there were.

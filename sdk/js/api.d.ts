@@ -107,6 +107,8 @@ declare namespace api {
         roleIds?: Int64[];
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageAdmin | undefined>;
@@ -149,6 +151,8 @@ declare namespace api {
         ranks?: number[];
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageAdminRole | undefined>;
@@ -181,6 +185,8 @@ declare namespace api {
         kinds?: ("TOKEN" | "SESSION")[];
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageAdminToken | undefined>;
@@ -242,6 +248,8 @@ declare namespace api {
       queryPage(input?: {
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageBlockedIP | undefined>;
@@ -283,6 +291,8 @@ declare namespace api {
       queryPage(input?: {
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageBlockedUser | undefined>;
@@ -366,6 +376,8 @@ declare namespace api {
       queryHistoryPage(input?: {
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageSettingRevision | undefined>;
@@ -585,7 +597,7 @@ declare namespace api {
       }): Promise<GroupStatistics | undefined>;
       /**
        * Query groups by page
-       * Returns a page of groups and how many match. `total` is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+       * Returns a page of groups and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
        * Permission: `GROUP_QUERY`.
        */
       queryPage(input?: {
@@ -619,6 +631,8 @@ declare namespace api {
         muteEndDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageGroup | undefined>;
@@ -673,7 +687,7 @@ declare namespace api {
       }): Promise<GroupBlockedUser[] | undefined>;
       /**
        * Query blocked users of groups by page
-       * Returns a page of blocked users and how many match. `total` is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+       * Returns a page of blocked users and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
        * Permission: `GROUP_BLOCKLIST_QUERY`.
        */
       queryPage(input?: {
@@ -689,6 +703,8 @@ declare namespace api {
         blockDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageGroupBlockedUser | undefined>;
@@ -754,7 +770,7 @@ declare namespace api {
       }): Promise<GroupInvitation[] | undefined>;
       /**
        * Query invitations to groups by page
-       * Returns a page of invitations and how many match. `total` is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+       * Returns a page of invitations and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
        * Permission: `GROUP_INVITATION_QUERY`.
        */
       queryPage(input?: {
@@ -782,6 +798,8 @@ declare namespace api {
         expirationDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageGroupInvitation | undefined>;
@@ -847,7 +865,7 @@ declare namespace api {
       }): Promise<GroupJoinRequest[] | undefined>;
       /**
        * Query requests to join groups by page
-       * Returns a page of join requests and how many match. `total` is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+       * Returns a page of join requests and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
        * Permission: `GROUP_JOIN_REQUEST_QUERY`.
        */
       queryPage(input?: {
@@ -875,6 +893,8 @@ declare namespace api {
         expirationDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageGroupJoinRequest | undefined>;
@@ -932,7 +952,7 @@ declare namespace api {
       }): Promise<GroupMember[] | undefined>;
       /**
        * Query members of groups by page
-       * Returns a page of members and how many match. `total` is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+       * Returns a page of members and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
        * Permission: `GROUP_MEMBER_QUERY`.
        */
       queryPage(input?: {
@@ -952,6 +972,8 @@ declare namespace api {
         muteEndDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageGroupMember | undefined>;
@@ -999,7 +1021,7 @@ declare namespace api {
       }): Promise<GroupQuestion[] | undefined>;
       /**
        * Query questions of groups by page
-       * Returns a page of questions and how many match. `total` is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+       * Returns a page of questions and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
        * Permission: `GROUP_QUESTION_QUERY`.
        */
       queryPage(input?: {
@@ -1009,6 +1031,8 @@ declare namespace api {
         groupIds?: Int64[];
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageGroupQuestion | undefined>;
@@ -1058,6 +1082,8 @@ declare namespace api {
       queryPage(input?: {
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageGroupType | undefined>;
@@ -1175,7 +1201,7 @@ declare namespace api {
       }): Promise<MessageCounts | undefined>;
       /**
        * Query messages by page
-       * Returns a page of messages and how many match. `total` is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+       * Returns a page of messages and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
        * Permission: `MESSAGE_QUERY`.
        */
       queryPage(input?: {
@@ -1205,6 +1231,8 @@ declare namespace api {
         ascending?: boolean;
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageMessage | undefined>;
@@ -1422,7 +1450,7 @@ declare namespace api {
       }): Promise<UserStatistics | undefined>;
       /**
        * Query users by page
-       * Returns a page of users and how many match. `total` is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+       * Returns a page of users and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
        * Permission: `USER_QUERY`.
        */
       queryPage(input?: {
@@ -1440,6 +1468,8 @@ declare namespace api {
         isActive?: boolean;
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageUser | undefined>;
@@ -1574,7 +1604,7 @@ declare namespace api {
       }): Promise<UserRelationship[] | undefined>;
       /**
        * Query relationships by page
-       * Returns a page of relationships and how many match. `total` is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+       * Returns a page of relationships and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
        * Permission: `USER_RELATIONSHIP_QUERY`.
        */
       queryPage(input?: {
@@ -1594,6 +1624,8 @@ declare namespace api {
         withGroupIndexes?: boolean;
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageUserRelationship | undefined>;
@@ -1657,7 +1689,7 @@ declare namespace api {
       }): Promise<FriendRequest[] | undefined>;
       /**
        * Query friend requests by page
-       * Returns a page of friend requests and how many match. `total` is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+       * Returns a page of friend requests and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
        * Permission: `USER_FRIEND_REQUEST_QUERY`.
        */
       queryPage(input?: {
@@ -1683,6 +1715,8 @@ declare namespace api {
         expirationDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageFriendRequest | undefined>;
@@ -1736,7 +1770,7 @@ declare namespace api {
       }): Promise<UserRelationshipGroup[] | undefined>;
       /**
        * Query relationship groups by page
-       * Returns a page of relationship groups and how many match. `total` is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+       * Returns a page of relationship groups and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
        * Permission: `USER_RELATIONSHIP_GROUP_QUERY`.
        */
       queryPage(input?: {
@@ -1752,6 +1786,8 @@ declare namespace api {
         creationDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageUserRelationshipGroup | undefined>;
@@ -1801,6 +1837,8 @@ declare namespace api {
       queryPage(input?: {
         /** Number of the page; the first is 0. */
         page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
       }): Promise<PageUserRole | undefined>;
@@ -2819,114 +2857,152 @@ declare namespace api {
     records: Admin[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageAdminRole {
     /** The records of this page. */
     records: AdminRole[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageAdminToken {
     /** The records of this page. */
     records: AdminToken[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageBlockedIP {
     /** The records of this page. */
     records: BlockedIP[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageBlockedUser {
     /** The records of this page. */
     records: BlockedUser[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageFriendRequest {
     /** The records of this page. */
     records: FriendRequest[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageGroup {
     /** The records of this page. */
     records: Group[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageGroupBlockedUser {
     /** The records of this page. */
     records: GroupBlockedUser[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageGroupInvitation {
     /** The records of this page. */
     records: GroupInvitation[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageGroupJoinRequest {
     /** The records of this page. */
     records: GroupJoinRequest[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageGroupMember {
     /** The records of this page. */
     records: GroupMember[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageGroupQuestion {
     /** The records of this page. */
     records: GroupQuestion[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageGroupType {
     /** The records of this page. */
     records: GroupType[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageMessage {
     /** The records of this page. */
     records: Message[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageSettingRevision {
     /** The records of this page. */
     records: SettingRevision[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageUser {
     /** The records of this page. */
     records: User[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageUserRelationship {
     /** The records of this page. */
     records: UserRelationship[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageUserRelationshipGroup {
     /** The records of this page. */
     records: UserRelationshipGroup[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PageUserRole {
     /** The records of this page. */
     records: UserRole[];
     /** How many records match the filters. */
     total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
   }
   interface PartHealth {
     /** Name of the part. */

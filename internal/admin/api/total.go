@@ -10,5 +10,5 @@ import (
 
 // boundedTotal ends the descriptions of operations that return pages of what may
 // be very much.
-var boundedTotal = fmt.Sprintf(" `total` is exact unless more than %[1]d records follow the beginning of the page; "+
-	"then it is the number of records before the page plus %[1]d, so that there is always a next page to ask for.", store.CountLimit)
+var boundedTotal = fmt.Sprintf(" `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; "+
+	"otherwise it is the number of records before the page plus %d, and `totalIsExact` is false. With `exactTotal=true` it is always exact.", store.CountLimit)

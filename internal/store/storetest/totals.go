@@ -42,6 +42,28 @@ func testTotals(t *testing.T, db *store.DB) {
 			return err
 		})
 	}
+	for _, test := range []struct {
+		totals  *store.Totals
+		offset  int
+		want    int64
+		bounded bool
+	}{
+		{&store.Totals{Budget: time.Hour}, 0, store.CountLimit + more, false},
+		{&store.Totals{Exact: true}, 0, store.CountLimit + more, false},
+		{&store.Totals{Exact: true, Budget: 1}, 0, store.CountLimit + more, false},
+		{&store.Totals{Budget: 1}, 0, store.CountLimit, true},
+		{&store.Totals{}, 10, store.CountLimit + 10, true},
+		{&store.Totals{}, 1_000_000, store.CountLimit + more, false},
+	} {
+		read(t, db, func(ctx context.Context, r store.Reader) error {
+			totals := test.totals
+			got, err := store.CountGroupBlockedUsers(store.WithTotals(ctx, totals), store.ForTotal(r, store.Page{Limit: 10, Offset: test.offset}), store.GroupBlockedUserFilter{})
+			if err == nil && (got != test.want || totals.Bounded() != test.bounded) {
+				t.Errorf("%s, exact %v, offset %d: got %d, bounded %v", totals.Budget, totals.Exact, test.offset, got, totals.Bounded())
+			}
+			return err
+		})
+	}
 	read(t, db, func(ctx context.Context, r store.Reader) error {
 		got, err := store.CountGroupBlockedUsers(ctx, r, store.GroupBlockedUserFilter{})
 		if err == nil && got != store.CountLimit+more {

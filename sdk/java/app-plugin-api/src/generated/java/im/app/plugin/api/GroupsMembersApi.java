@@ -74,7 +74,7 @@ public final class GroupsMembersApi {
 
     /**
      * Query members of groups by page.
-     * <p>Returns a page of members and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+     * <p>Returns a page of members and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -86,7 +86,7 @@ public final class GroupsMembersApi {
 
     /**
      * Query members of groups by page.
-     * <p>Returns a page of members and how many match. <code>total</code> is exact unless more than 10000 records follow the beginning of the page; then it is the number of records before the page plus 10000, so that there is always a next page to ask for.
+     * <p>Returns a page of members and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses

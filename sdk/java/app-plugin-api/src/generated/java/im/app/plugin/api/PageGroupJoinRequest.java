@@ -9,8 +9,9 @@ import java.util.List;
  * In JSON the object PageGroupJoinRequest.
  * @param records The records of this page.
  * @param total How many records match the filters.
+ * @param totalIsExact Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact.
  */
-public record PageGroupJoinRequest(List<GroupJoinRequest> records, long total) {
+public record PageGroupJoinRequest(List<GroupJoinRequest> records, long total, Boolean totalIsExact) {
     /** Lists and maps that are null are empty. */
     public PageGroupJoinRequest {
         records = records == null ? List.of() : records;

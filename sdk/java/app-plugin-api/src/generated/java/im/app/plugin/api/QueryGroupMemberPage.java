@@ -133,6 +133,16 @@ public final class QueryGroupMemberPage implements JsonObject {
     }
 
     /**
+     * Whether to count all records for the total, however long that takes.
+     * @param exactTotal the value
+     * @return this
+     */
+    public QueryGroupMemberPage exactTotal(Boolean exactTotal) {
+        values.put("exactTotal", exactTotal);
+        return this;
+    }
+
+    /**
      * How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: <code>10</code>.
      * @param size the value
      * @return this
