@@ -25,7 +25,7 @@ func (a *App) pluginSettings() config.Plugin { return a.live.Current().Plugin }
 func (a *App) buildPlugins(ctx context.Context) (err error) {
 	a.plugins, err = adapter.New(ctx, adapter.Options{
 		Roles: a.opts.Roles, Config: a.opts.Config, Settings: a.pluginSettings, Only: a.opts.OnlyPlugin,
-		Server: a.pluginServer(), Presence: a.presence, Metrics: a.metrics, Logger: a.logger,
+		Server: a.pluginServer(), Presence: a.presence, Metrics: a.metrics, Recorder: a.recorder, Logger: a.logger,
 		// Plugins are trusted to stop the server.
 		Exit: a.AskForShutdown,
 	})

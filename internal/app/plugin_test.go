@@ -91,7 +91,7 @@ func want(t *testing.T, s *apptest.Server, r role.Role, method, target, body str
 // eventually waits for a condition that another goroutine brings about.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}

@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/pprof/profile"
 
 	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/plugin/java/javatest"
 	"example.org/app/internal/recording"
 	"example.org/app/internal/recording/jfr/jfrtest"
 	"example.org/app/internal/role"
@@ -144,27 +146,169 @@ func TestFlightRecordingsShowWhichPluginBurns(t *testing.T) {
 	want(t, s, role.Service, "POST", "/flight-recordings", `{"customSettings":{"app.PluginCall#threshold":"50 ms"}}`, 200, `"data":1`)
 	path := filepath.Join(t.TempDir(), "1.jfr")
 	eventually(t, "the samples of the plugin", func() bool {
-		_, data := ask(t, s, role.Service, "GET", "/flight-recordings/jfr?id=1", "")
-		events, err := jfrtest.Parse([]byte(data))
-		if err != nil {
-			t.Fatal(err)
+		for range 5 { // What the test itself does is in the recording too.
+			want(t, s, role.Service, "GET", "/users", "", 204)
 		}
+		_, data := ask(t, s, role.Service, "GET", "/flight-recordings/jfr?id=1", "")
 		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var samples, calls int
-		for _, e := range events {
-			thread, _ := e.Fields["sampledThread"].(map[string]any)
-			if e.Type == "jdk.ExecutionSample" && thread["javaName"] == "plugin burner" {
-				samples++
-			}
-			if e.Type == "app.PluginCall" && e.Text("plugin") == "burner" && e.Text("point") == "AdminActionHandler" && e.Text("outcome") == "ok" {
-				calls++
+		return strings.Contains(firstRow(jfrtest.Tool(t, "view", "hot-methods", path)), "handleAdminAction")
+	})
+	var samples, calls int
+	for _, e := range jfrtest.Check(t, path) {
+		thread, _ := e.Fields["sampledThread"].(map[string]any)
+		if e.Type == "jdk.ExecutionSample" && thread["javaName"] == "plugin burner" {
+			samples++
+		}
+		if e.Type == "app.PluginCall" && e.Text("plugin") == "burner" && e.Text("point") == "AdminActionHandler" && e.Text("outcome") == "ok" {
+			calls++
+		}
+	}
+	if samples == 0 || calls == 0 {
+		t.Errorf("there are %d samples and %d calls of the plugin", samples, calls)
+	}
+}
+
+// burningPlugin is a Java plugin whose extension keeps a processor busy, and knows a secret.
+const burningPlugin = `
+package burning;
+import im.app.plugin.*;
+import im.app.plugin.model.*;
+import im.app.server.common.infra.plugin.extension.AdminActionHandler;
+import java.util.*;
+
+public class Burning extends AppPlugin {
+    @Override
+    public Collection<Class<? extends AppExtension>> getExtensions() {
+        return List.of(Burner.class);
+    }
+
+    public static class Burner extends AppExtension implements AdminActionHandler {
+        @PropertiesPrefix("burning")
+        public record Settings(String password) {}
+
+        private String password;
+        private long sum;
+
+        @Override
+        public void start() {
+            password = loadProperties(Settings.class).password();
+            System.setProperty("burning.password", password);
+        }
+
+        @Override
+        public void handleAdminAction(AdminAction action) {
+            burn();
+        }
+
+        private void burn() {
+            for (long end = System.nanoTime() + 500_000_000L; System.nanoTime() < end;) {
+                for (int i = 0; i < 1_000_000; i++) {
+                    sum = sum * 31 + i;
+                }
+            }
+            try {
+                throw new IllegalStateException(password);
+            } catch (IllegalStateException e) {
+                sum++;
+            }
+        }
+    }
+}`
+
+// saveRecording downloads a recording into a file.
+func saveRecording(t *testing.T, s *apptest.Server, query string) (path string, data []byte) {
+	t.Helper()
+	status, body := ask(t, s, role.Service, "GET", "/flight-recordings/jfr?"+query, "")
+	if status != 200 {
+		t.Fatalf("the download is %d %s", status, body)
+	}
+	path = filepath.Join(t.TempDir(), "recording.jfr")
+	if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, []byte(body)
+}
+
+// ofJVM returns the events of a type that a JVM recorded, which knows more of garbage collections than Go.
+func ofJVM(t *testing.T, data []byte) (count int) {
+	t.Helper()
+	events, err := jfrtest.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Type == "jdk.ActiveRecording" {
+			count++
+		}
+	}
+	return count
+}
+
+func TestTheJVMTakesPartInRecordings(t *testing.T) {
+	const secret = "pl4nt3dS3cr3t"
+	t.Setenv("EXAMPLE_PASSWORD", secret)
+	s := apptest.Start(t, role.All, "burning.password="+secret, "app.plugin.call-timeout-millis=60000")
+	jar := javatest.Jar(t, javatest.Plugin{
+		ID: "burning", Version: "1", Class: "burning.Burning", Sources: map[string]string{"burning/Burning.java": burningPlugin},
+	})
+	// The recording is there before the JVM.
+	want(t, s, role.Service, "POST", "/flight-recordings", `{"customSettings":{"template":"profile"}}`, 200, `"data":1`)
+	wantForm(t, s, "/plugins/java", 200, `"id":"burning"`, "burning.jar", jar)
+	want(t, s, role.Service, "PUT", "/plugins?ids=burning", `{"status":"STARTED"}`, 200)
+	var path string
+	var data []byte
+	eventually(t, "the samples of the plugin", func() bool {
+		want(t, s, role.Service, "GET", "/users", "", 204)
+		path, data = saveRecording(t, s, "id=1")
+		return strings.Contains(firstRow(jfrtest.Tool(t, "view", "hot-methods", path)), "burning.Burning$Burner.burn")
+	})
+	for _, e := range jfrtest.Check(t, path) {
+		switch e.Type {
+		case "jdk.JVMInformation", "jdk.SystemProcess", "jdk.JavaExceptionThrow", "jdk.JavaErrorThrow", "jdk.ProcessStart":
+			t.Errorf("the recording has the event %s", e.Type)
+		case "jdk.InitialEnvironmentVariable":
+			if v := e.Text("value"); e.Text("key") == "EXAMPLE_PASSWORD" && v != "***" {
+				t.Errorf("the recording shows %q", v)
 			}
 		}
-		return samples >= 10 && calls > 0
-	})
-	if out := jfrtest.Tool(t, "view", "hot-methods", path); !strings.Contains(out, "handleAdminAction") {
-		t.Errorf("the plugin is not among the hot methods:\n%s", out)
 	}
+	if strings.Contains(string(data), secret) {
+		t.Error("the recording has the secret")
+	}
+
+	// A JVM that dies takes nothing with it but what was not taken yet, and its successor takes part too.
+	before := ofJVM(t, data)
+	if err := syscall.Kill(javaProcess(t), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the part of the next JVM", func() bool {
+		path, data = saveRecording(t, s, "id=1")
+		return ofJVM(t, data) > before
+	})
+	jfrtest.Check(t, path)
+	path, data = saveRecording(t, s, "id=1&close=true")
+	jfrtest.Check(t, path)
+	if ofJVM(t, data) <= before {
+		t.Error("the closed recording lacks the part of the JVM")
+	}
+
+	// Without a plugin the JVM ends, and what it recorded is in the file.
+	want(t, s, role.Service, "POST", "/flight-recordings", "", 200, `"data":2`)
+	eventually(t, "the part of the JVM", func() bool {
+		_, data = saveRecording(t, s, "id=2")
+		return ofJVM(t, data) > 0
+	})
+	want(t, s, role.Service, "DELETE", "/plugins?ids=burning", "", 204)
+	path, _ = saveRecording(t, s, "id=2&close=true")
+	jfrtest.Check(t, path)
+}
+
+// firstRow returns the first row of a table that jfr view prints.
+func firstRow(out string) string {
+	_, rows, _ := strings.Cut(out, "\n---")
+	_, rows, _ = strings.Cut(rows, "\n")
+	row, _, _ := strings.Cut(rows, "\n")
+	return row
 }

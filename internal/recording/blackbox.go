@@ -115,6 +115,9 @@ func (r *Recorder) report(i event.Incident) {
 // Keep keeps a copy of the black box as a recording whose description says why, and returns its id. It returns 0 if there
 // is no black box, or if it was kept for the same reason less than a minute ago.
 func (r *Recorder) Keep(i event.Incident) (int64, error) {
+	if i.Reason != event.JVMDied {
+		r.takeJVM()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
@@ -209,23 +212,35 @@ func (r *Recorder) makeRoom(bytes int64) error {
 // begin a new segment, so that those that were taken never change.
 func (f *files) take(from *files) error {
 	from.sealed = true
+	f.next = from.next
 	for _, s := range from.segments {
-		own := s
-		own.path = filepath.Join(f.dir, filepath.Base(s.path))
-		if err := linkOrCopy(s.path, own.path, s.size); err != nil {
+		own, err := f.link(s)
+		if err != nil {
 			return err
 		}
-		if s.cpu > 0 {
-			if err := linkOrCopy(s.cpuPath(), own.cpuPath(), s.cpu); err != nil {
-				return err
-			}
-		}
 		f.segments = append(f.segments, own)
-		f.size += own.size
-		f.beside += own.cpu
 	}
-	f.next = from.next
+	for _, s := range from.jvm {
+		own, err := f.link(s)
+		if err != nil {
+			return err
+		}
+		f.jvm = append(f.jvm, own)
+	}
 	return nil
+}
+
+// link gives a segment of other files a second name, and counts it.
+func (f *files) link(s segment) (segment, error) {
+	own := s
+	own.path = filepath.Join(f.dir, filepath.Base(s.path))
+	err := linkOrCopy(s.path, own.path, s.size)
+	if err == nil && s.cpu > 0 {
+		err = linkOrCopy(s.cpuPath(), own.cpuPath(), s.cpu)
+	}
+	f.size += own.size
+	f.beside += own.cpu
+	return own, err
 }
 
 // linkOrCopy gives a file a second name, or copies its first bytes.
@@ -272,8 +287,10 @@ func (r *Recorder) adoptBox(dir string, rec *recording) error {
 		return err
 	}
 	rec.dir = path
-	for i := range rec.segments {
-		rec.segments[i].path = filepath.Join(path, filepath.Base(rec.segments[i].path))
+	for _, list := range [][]segment{rec.segments, rec.jvm} {
+		for i := range list {
+			list[i].path = filepath.Join(path, filepath.Base(list[i].path))
+		}
 	}
 	rec.spec.Description = "black box: the server ended without stopping it"
 	rec.start = cmp.Or(rec.segments[0].start, rec.start)

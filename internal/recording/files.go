@@ -24,13 +24,15 @@ import (
 //	<folder>/<id>/recording.json
 //	<folder>/<id>/000001.jfr
 //	<folder>/<id>/000001.cpu	CPU profiles of the segment
+//	<folder>/<id>/000002.jvm	chunks of the JVM
 //	<folder>/<id>/heap.pprof	and other profiles and the trace, when the recording has stopped
 //
 // The Recorder's lock guards everything but pins.
 type files struct {
-	dir      string
-	segments []segment
-	next     int
+	dir string
+	// segments are those of this process, jvm those of the JVM.
+	segments, jvm []segment
+	next          int
 	// size counts the bytes of all segments, beside those of the other files, without the description.
 	size, beside int64
 	// sealed says that the last segment must not grow.
@@ -47,7 +49,7 @@ type segment struct {
 	cpu int64
 }
 
-func (s *segment) cpuPath() string { return strings.TrimSuffix(s.path, segmentSuffix) + ".cpu" }
+func (s *segment) cpuPath() string { return strings.TrimSuffix(s.path, filepath.Ext(s.path)) + ".cpu" }
 
 const (
 	descriptionFile = "recording.json"
@@ -150,9 +152,9 @@ func (s *segment) complete(now time.Time, spec Spec) bool {
 
 // prune drops what is too old or too much. The last segment stays.
 func (f *files) prune(now time.Time, spec Spec) {
-	for len(f.segments) > 1 {
+	for len(f.segments)+len(f.jvm) > 1 {
 		tooMuch := spec.MaxSize > 0 && f.size > spec.MaxSize
-		tooOld := spec.MaxAge > 0 && now.Sub(f.segments[0].end) > spec.MaxAge
+		tooOld := spec.MaxAge > 0 && now.Sub((*f.oldest())[0].end) > spec.MaxAge
 		if !tooMuch && !tooOld {
 			return
 		}
@@ -160,23 +162,35 @@ func (f *files) prune(now time.Time, spec Spec) {
 	}
 }
 
+// oldest returns the segments of which the first is the oldest of all; nil if there are none.
+func (f *files) oldest() *[]segment {
+	switch {
+	case len(f.segments)+len(f.jvm) == 0:
+		return nil
+	case len(f.segments) == 0 || len(f.jvm) > 0 && f.jvm[0].end.Before(f.segments[0].end):
+		return &f.jvm
+	}
+	return &f.segments
+}
+
 // dropFirst drops the oldest segment. It reports false if there is none.
 func (f *files) dropFirst() bool {
-	if len(f.segments) == 0 {
+	list := f.oldest()
+	if list == nil {
 		return false
 	}
-	first := &f.segments[0]
+	first := (*list)[0]
 	_ = f.pins.delete(first.path) // What stays is found at the next start.
 	_ = removeIfThere(first.cpuPath())
 	f.size -= first.size
 	f.beside -= first.cpu
-	f.segments = f.segments[1:]
+	*list = (*list)[1:]
 	return true
 }
 
 // delete deletes the folder.
 func (f *files) delete() error {
-	f.size, f.beside, f.segments = 0, 0, nil
+	f.size, f.beside, f.segments, f.jvm = 0, 0, nil, nil
 	return f.pins.delete(f.dir)
 }
 
@@ -195,7 +209,7 @@ type Content struct {
 // content returns what is written now. If nothing is, that is a chunk without events.
 func (f *files) content(now time.Time) *Content {
 	f.pins.take()
-	c := &Content{Size: f.size, pins: &f.pins, rest: slices.Clone(f.segments)}
+	c := &Content{Size: f.size, pins: &f.pins, rest: slices.Concat(f.segments, f.jvm)}
 	if c.Size == 0 {
 		c.empty = schema.NewChunk(now).Finish(now)
 		c.Size = int64(len(c.empty))
@@ -381,9 +395,9 @@ func (f *files) find() error {
 		return err
 	}
 	for _, entry := range entries {
-		name, ok := strings.CutSuffix(entry.Name(), segmentSuffix)
-		number, err := strconv.Atoi(name)
-		if !ok || err != nil {
+		extension := filepath.Ext(entry.Name())
+		number, err := strconv.Atoi(strings.TrimSuffix(entry.Name(), extension))
+		if extension != segmentSuffix && extension != jvmSuffix || err != nil {
 			f.found(entry)
 			continue
 		}
@@ -392,7 +406,10 @@ func (f *files) find() error {
 			return err
 		}
 		f.next = max(f.next, number)
-		if s.size > 0 {
+		if s.size > 0 && extension == jvmSuffix {
+			f.jvm = append(f.jvm, s)
+			f.size += s.size
+		} else if s.size > 0 {
 			if info, err := os.Stat(s.cpuPath()); err == nil {
 				s.cpu = info.Size()
 			}

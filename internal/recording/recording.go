@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -102,6 +103,11 @@ type Recorder struct {
 	nextChunk  time.Time
 	lastID     int64
 	stopped    bool
+	source     Source
+
+	// joint makes accompany look at its work again; joined says that the JVM records.
+	joint  chan struct{}
+	joined atomic.Bool
 }
 
 // recording is one recording with its files.
@@ -137,7 +143,7 @@ func Open(o Options) (*Recorder, error) {
 	}
 	o.Folder = folder
 	r := &Recorder{
-		opts: o, lock: lock, wake: make(chan struct{}, 1), full: make(chan struct{}, 1), incidents: make(chan event.Incident, maxIncidents),
+		opts: o, lock: lock, joint: make(chan struct{}, 1), wake: make(chan struct{}, 1), full: make(chan struct{}, 1), incidents: make(chan event.Incident, maxIncidents),
 		recordings: map[int64]*recording{}, box: blackBox{kept: map[event.Reason]time.Time{}},
 	}
 	if err := r.recover(); err != nil {
@@ -151,6 +157,9 @@ func Open(o Options) (*Recorder, error) {
 // stopped; they are there again after the next start.
 func (r *Recorder) Run(ctx context.Context) error {
 	defer event.Watch(r.report)()
+	var joint sync.WaitGroup
+	defer joint.Wait()
+	joint.Go(func() { r.accompany(ctx) })
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -173,6 +182,9 @@ func (r *Recorder) Run(ctx context.Context) error {
 
 // tick does what is due and returns when to come back.
 func (r *Recorder) tick() time.Duration {
+	if r.endIsDue() {
+		r.takeJVM()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
@@ -216,6 +228,15 @@ func (r *Recorder) tick() time.Duration {
 		}
 	}
 	return max(wait, time.Millisecond)
+}
+
+// endIsDue reports whether a recording is about to stop.
+func (r *Recorder) endIsDue() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.running(), func(rec *recording) bool {
+		return rec.spec.Duration > 0 && time.Since(rec.start) >= rec.spec.Duration
+	})
 }
 
 // sorted returns the recordings by id.
@@ -369,6 +390,7 @@ func (r *Recorder) configure(now time.Time) {
 	case len(all) > 0:
 		r.collector.configure(merge(all), now)
 	}
+	r.wakeJoint()
 }
 
 // rotate writes what was collected to the files of the running recordings.
@@ -379,13 +401,14 @@ func (r *Recorder) rotate(now time.Time) {
 	r.nextChunk = now.Add(chunkTime)
 	data, cpu := r.collector.take(now)
 	for _, rec := range r.running() {
-		r.write(rec, data, cpu, now)
+		r.write(rec, int64(len(data)+len(cpu)), now, func() error { return rec.append(data, cpu, now, rec.spec) })
 	}
 }
 
-// write appends a chunk to a recording, within the limits. A recording that cannot be written stops with what it has.
-func (r *Recorder) write(rec *recording, data, cpu []byte, now time.Time) {
-	limit, more := r.opts.Limits().MaxTotalBytes, int64(len(data)+len(cpu))
+// write adds so many bytes to a recording by put, within the limits. A recording that cannot be written stops with what
+// it has.
+func (r *Recorder) write(rec *recording, more int64, now time.Time, put func() error) {
+	limit := r.opts.Limits().MaxTotalBytes
 	for r.used()+more > limit && rec.dropFirst() {
 		// The end of a recording is worth more than its beginning.
 		continue
@@ -394,7 +417,7 @@ func (r *Recorder) write(rec *recording, data, cpu []byte, now time.Time) {
 	if used := r.used(); used+more > limit {
 		err = fmt.Errorf("the recordings have %d bytes, and %d are allowed", used, limit)
 	} else {
-		err = rec.append(data, cpu, now, rec.spec)
+		err = put()
 	}
 	if err != nil {
 		rec.state, rec.stop = Stopped, now
@@ -444,6 +467,7 @@ func (r *Recorder) List(ids []int64) []Info {
 // Close closes running recordings; no ids are all. The retention says what becomes of them. It returns how many it knows
 // and how many of them ran.
 func (r *Recorder) Close(ids []int64) (matched, closed int) {
+	r.takeJVM()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
@@ -504,6 +528,9 @@ func (r *Recorder) remove(rec *recording) {
 // Open returns the content of a recording; that of a running one ends now. If closing is set, the recording is closed
 // first, and its file is kept until it is deleted. The caller must close the result.
 func (r *Recorder) Open(id int64, closing bool) (*Content, error) {
+	if list := r.List([]int64{id}); len(list) == 1 && list[0].State == Running {
+		r.takeJVM()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rec, err := r.started(id)

@@ -21,6 +21,7 @@ import (
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js/inspector"
 	"example.org/app/internal/presence"
+	"example.org/app/internal/recording"
 	"example.org/app/internal/role"
 )
 
@@ -44,6 +45,8 @@ type Options struct {
 	Server   plugin.Server
 	Presence *presence.Directory
 	Metrics  *metrics.Registry
+	// Recorder is whose recordings the JVM takes part in; nil is none.
+	Recorder *recording.Recorder
 	Logger   *slog.Logger
 	// Exit is called when a plugin asks to end the server.
 	Exit func()

@@ -17,7 +17,7 @@ import (
 
 // newJavaHost runs plugins in Java. Nothing is started before the first of them comes.
 func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
-	host, err := java.New(java.Options{
+	opts := java.Options{
 		Home: c.Home, MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),
 		Strict: c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
 		Debug:  java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},
@@ -26,9 +26,16 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 		Broken:      func(id, class, why string, again bool) { p.Quarantine(id, class, why, again) },
 		// Plugins are trusted to stop the server.
 		Exit: func(string, int) { p.opts.Exit() },
-	})
+	}
+	if p.opts.Recorder != nil {
+		opts.Chunks = p.opts.Recorder.Accept
+	}
+	host, err := java.New(opts)
 	if err != nil {
 		return nil, err
+	}
+	if p.opts.Recorder != nil {
+		p.opts.Recorder.Join(host)
 	}
 	p.opts.Metrics.RegisterJava(func() metrics.JavaReading {
 		s := host.Stats()

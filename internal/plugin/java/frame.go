@@ -41,6 +41,7 @@ const (
 	kindExit
 	kindObject
 	kindFunction
+	kindRecord
 )
 
 // beginFrame appends the head of a frame to a buffer; endFrame completes it.

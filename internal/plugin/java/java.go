@@ -50,6 +50,8 @@ type Options struct {
 	// Exit is told that a plugin ended the JVM by System.exit, by which it means the server. It must not block. The id is
 	// empty if it is not known which plugin it was. If Exit is nil, that is a crash like any other.
 	Exit func(pluginID string, status int)
+	// Chunks gets a file of chunks that the JVM recorded, and removes it. It must not call the host.
+	Chunks func(path string)
 	// Crashes is how many crashes within CrashWindow are too many; 0 are 5 within a minute.
 	Crashes     int
 	CrashWindow time.Duration
@@ -84,6 +86,8 @@ type Host struct {
 	hooks  sync.RWMutex
 	// objects are those that plugins in other languages use.
 	objects objects
+	// recordMu lets only one request for recordings be on its way.
+	recordMu sync.Mutex
 
 	mu       sync.Mutex
 	modules  []*module
@@ -116,6 +120,9 @@ func New(opts Options) (*Host, error) {
 	}
 	if opts.Broken == nil {
 		opts.Broken = func(string, string, string, bool) {}
+	}
+	if opts.Chunks == nil {
+		opts.Chunks = func(path string) { _ = os.Remove(path) }
 	}
 	if opts.Crashes == 0 {
 		opts.Crashes = 5

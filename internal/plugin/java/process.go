@@ -50,7 +50,7 @@ func (h *Host) flags(dir string) []string {
 		"-XX:+UseSerialGC", "-Xms8m", "-XX:NewSize=8m", "-Xmx" + strconv.FormatInt(h.opts.MaxHeap, 10), "-Xss512k",
 		"-XX:MaxMetaspaceSize=128m", "-XX:ReservedCodeCacheSize=48m",
 		"-Xrs", "-XX:+ExitOnOutOfMemoryError", "-XX:ErrorFile=" + filepath.Join(dir, "hs_err_%p.log"), "-XX:-CreateCoredumpOnCrash", "-XX:-UsePerfData",
-		"-Xlog:disable", "-Xlog:all=warning:stderr",
+		"-Xlog:disable", "-Xlog:all=warning:stderr", "-XX:FlightRecorderOptions:repository=" + filepath.Join(dir, "recordings"),
 		"-Dfile.encoding=UTF-8", "-Djava.awt.headless=true",
 	}
 	if d := h.opts.Debug; d.Port != 0 {

@@ -43,6 +43,9 @@ type session struct {
 	// blamed are the modules that it worked for when it ended; gone, which the host guards, says that it did.
 	blamed []*module
 	gone   bool
+	// recording is what the JVM records, which recordMu of the host guards; taken counts its files.
+	recording *recordingSettings
+	taken     int
 
 	mu sync.Mutex
 	// modules are those that were loaded in this session, by their numbers.
@@ -272,6 +275,7 @@ func (c *conn) suspects() []*module {
 
 // stop ends the JVM in an orderly way.
 func (s *session) stop(ctx context.Context) {
+	s.host.takeLast(ctx, s)
 	s.stopping.Store(true)
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()

@@ -41,6 +41,8 @@ public final class Host {
     private final JavaObjects objects;
     private final Threads threads = new Threads(calls);
     private final Watchdog watchdog;
+    private final Object recordLock = new Object();
+    private volatile Recordings recordings;
     private volatile int pendingLimit = DEFAULT_PENDING;
     private volatile Node node;
     private volatile boolean stopping;
@@ -155,11 +157,22 @@ public final class Host {
                 case Frame.DUMP -> start(f.id(), "dump", null, false, out -> out.string(threads.dump()));
                 case Frame.STATS -> start(f.id(), "stats", null, false, out -> Stats.write(in.bool(), modules, calls, objects, out));
                 case Frame.OBJECT -> object(f.id(), in);
+                case Frame.RECORD -> start(f.id(), "record", null, false, out -> record(in));
                 default -> throw new RefusedException("this host does not know frames of the kind " + f.kind());
             }
         } catch (RefusedException | ProtocolException e) {
             refuse(f.id(), e);
         }
+    }
+
+    /** A Java without flight recordings fails here and nowhere else. */
+    private void record(In in) throws Exception {
+        synchronized (recordLock) {
+            if (recordings == null) {
+                recordings = new Recordings();
+            }
+        }
+        recordings.handle(in);
     }
 
     private void refuse(long id, Exception e) {

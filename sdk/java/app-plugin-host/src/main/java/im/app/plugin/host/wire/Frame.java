@@ -53,4 +53,6 @@ public record Frame(int kind, long id, In body) {
     public static final int OBJECT = 16;
     /** An object of Java calls a function of the server. */
     public static final int FUNCTION = 17;
+    /** The server wants the JVM to record what it does. */
+    public static final int RECORD = 18;
 }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// recordingSettings is what the JVM shall record.
+type recordingSettings struct {
+	// template is the name of a configuration of the JDK.
+	template string
+	// events are settings over it, such as jdk.ExecutionSample#period.
+	events map[string]string
+}
+
+func (s *recordingSettings) equal(other *recordingSettings) bool {
+	if s == nil || other == nil {
+		return s == other
+	}
+	return s.template == other.template && maps.Equal(s.events, other.events)
+}
+
+// What is asked of the JVM.
+const (
+	recordStop byte = iota
+	recordStart
+	recordTake
+)
+
+// recordTime bounds one request; a JVM takes a moment when it records for the first time.
+const recordTime = 30 * time.Second
+
+// Record makes the JVM record, by a template and settings of events over it. Without a JVM it does nothing: whoever
+// records calls it again from time to time, so that a JVM that comes up later records too.
+func (h *Host) Record(ctx context.Context, template string, events map[string]string) error {
+	return h.record(ctx, &recordingSettings{template, maps.Clone(events)})
+}
+
+// StopRecording ends what Record began. What was not taken is lost.
+func (h *Host) StopRecording(ctx context.Context) error { return h.record(ctx, nil) }
+
+func (h *Host) record(ctx context.Context, want *recordingSettings) error {
+	h.recordMu.Lock()
+	defer h.recordMu.Unlock()
+	s := h.running()
+	if s == nil || want.equal(s.recording) {
+		return nil
+	}
+	err := s.record(ctx, func(b []byte) []byte {
+		if want == nil {
+			return append(b, recordStop)
+		}
+		b = appendString(append(b, recordStart), want.template)
+		b = appendCount(b, len(want.events))
+		for _, name := range slices.Sorted(maps.Keys(want.events)) {
+			b = appendString(appendString(b, name), want.events[name])
+		}
+		return b
+	})
+	if err != nil && !errors.Is(err, errEnded) && !errors.Is(err, errUnsent) {
+		err = fmt.Errorf("let the Java host record: %w", err)
+	} else if err != nil {
+		return nil // Its successor is told.
+	}
+	// A JVM that cannot record is not asked again for the same.
+	s.recording = want
+	return err
+}
+
+// TakeRecording passes on what the JVM has recorded since the last time. A JVM that is not there, or dies, has nothing.
+func (h *Host) TakeRecording(ctx context.Context) error {
+	h.recordMu.Lock()
+	defer h.recordMu.Unlock()
+	s := h.running()
+	if s == nil {
+		return nil
+	}
+	return h.take(ctx, s)
+}
+
+// takeLast takes what a JVM has recorded that is about to end.
+func (h *Host) takeLast(ctx context.Context, s *session) {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	h.recordMu.Lock()
+	defer h.recordMu.Unlock()
+	if err := h.take(ctx, s); err != nil {
+		h.opts.Log.Warn("the last part of what the Java host recorded is lost", slog.Any("error", err))
+	}
+}
+
+func (h *Host) take(ctx context.Context, s *session) error {
+	if s.recording == nil {
+		return nil
+	}
+	s.taken++
+	path := filepath.Join(s.dir, fmt.Sprintf("recording-%d-%d.jfr", s.cmd.Process.Pid, s.taken))
+	err := s.record(ctx, func(b []byte) []byte { return appendString(append(b, recordTake), path) })
+	switch {
+	case errors.Is(err, errEnded), errors.Is(err, errUnsent):
+		return nil
+	case err != nil:
+		return fmt.Errorf("take what the Java host recorded: %w", err)
+	}
+	h.opts.Chunks(path)
+	return nil
+}
+
+// running returns the session, or nil if there is none.
+func (h *Host) running() *session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.current
+}
+
+func (s *session) record(ctx context.Context, write func(b []byte) []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, recordTime)
+	defer cancel()
+	a, err := s.request(ctx, kindRecord, nil, func(b []byte) ([]byte, error) { return write(b), nil })
+	if err != nil {
+		return err
+	}
+	a.free()
+	return nil
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"example.org/app/internal/recording/jfr"
+)
+
+// A Source is a JVM that records while recordings of this process run. Its chunks are part of their files. It passes
+// them to Accept. A JVM that is not there does nothing, and loses only its own part when it dies.
+type Source interface {
+	// Record makes the JVM record. It is called again and again, so that a JVM that comes up later records too.
+	Record(ctx context.Context, template string, events map[string]string) error
+	// TakeRecording passes on what was recorded since the last time.
+	TakeRecording(ctx context.Context) error
+	// StopRecording ends what Record began.
+	StopRecording(ctx context.Context) error
+}
+
+const (
+	// takeTime is how often the chunks of the JVM are taken. Each has all of its metadata, so that it is not more often.
+	takeTime = 30 * time.Second
+	// takeLimit bounds how long a caller waits for the chunks of the JVM.
+	takeLimit = 10 * time.Second
+	// maxTaken bounds what is taken at once.
+	maxTaken = 64 << 20
+)
+
+// Join lets a JVM take part in all recordings. It must be called before a recording is made.
+func (r *Recorder) Join(s Source) {
+	r.mu.Lock()
+	r.source = s
+	r.mu.Unlock()
+	r.wakeJoint()
+}
+
+func (r *Recorder) wakeJoint() {
+	select {
+	case r.joint <- struct{}{}:
+	default: // It has been told.
+	}
+}
+
+// accompany makes the JVM record what the running recordings want, and takes its chunks from time to time.
+func (r *Recorder) accompany(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	taken := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-r.joint:
+		}
+		r.mu.Lock()
+		source, template, events := r.source, "", map[string]string(nil)
+		if running := r.running(); len(running) > 0 {
+			template, events = jvmSettings(running)
+		}
+		r.mu.Unlock()
+		was := r.joined.Load()
+		switch {
+		case source == nil || template == "" && !was:
+			continue
+		case template == "":
+			r.joined.Store(false)
+			r.complain("stop", source.StopRecording(ctx))
+			continue
+		}
+		r.complain("start", source.Record(ctx, template, events))
+		r.joined.Store(true)
+		if !was {
+			taken = time.Now()
+		}
+		if time.Since(taken) >= takeTime {
+			r.takeJVM()
+			taken = time.Now()
+		}
+		timer.Reset(tickTime)
+	}
+}
+
+// complain logs what the JVM could not do.
+func (r *Recorder) complain(attempt string, err error) {
+	if err != nil {
+		r.opts.Logger.Warn("flight recordings lack a part of the JVM", "attempt", attempt, "error", err)
+	}
+}
+
+// takeJVM completes the part of the JVM. It is called without the lock, because a JVM may take its time.
+func (r *Recorder) takeJVM() {
+	r.mu.Lock()
+	source := r.source
+	r.mu.Unlock()
+	if source == nil || !r.joined.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), takeLimit)
+	defer cancel()
+	r.complain("take", source.TakeRecording(ctx))
+}
+
+// sharedEvents are the event types that the settings of recordings set for the JVM too.
+var sharedEvents = []*jfr.Type{
+	typeExecutionSample, typeCPULoad, typeGarbageCollection, typeGCHeapSummary, typeAllocation, typeThreadDump, typeOSInformation, typePhysicalMemory,
+}
+
+// jvmSettings are what a JVM shall record for recordings.
+func jvmSettings(running []*recording) (template string, events map[string]string) {
+	template = TemplateDefault
+	all := make([]settings, 0, len(running))
+	for _, rec := range running {
+		all = append(all, rec.settings)
+		if rec.spec.Settings[templateKey] == TemplateProfile {
+			template = TemplateProfile
+		}
+	}
+	merged := merge(all)
+	events = map[string]string{}
+	for _, t := range sharedEvents {
+		e, ok := merged[t.Name]
+		events[t.Name+"#"+settingEnabled] = fmt.Sprint(ok)
+		if !ok {
+			continue
+		}
+		if e.period > 0 {
+			events[t.Name+"#"+settingPeriod] = fmt.Sprintf("%d ms", e.period.Milliseconds())
+		}
+		if t.Duration {
+			events[t.Name+"#"+settingThreshold] = fmt.Sprintf("%d ns", e.threshold.Nanoseconds())
+		}
+	}
+	return template, events
+}
+
+// Accept makes the chunks in a file part of the running recordings, and removes the file.
+func (r *Recorder) Accept(path string) {
+	data, err := readChunks(path)
+	if err != nil {
+		r.opts.Logger.Warn("a part of what the JVM recorded is lost", "error", err)
+	}
+	if err := removeIfThere(path); err != nil {
+		r.opts.Logger.Warn("what the JVM recorded cannot be deleted", "error", err)
+	}
+	if len(data) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	for _, rec := range r.running() {
+		r.write(rec, int64(len(data)), now, func() error { return rec.appendJVM(data, now) })
+	}
+}
+
+// readChunks reads the complete chunks of a file.
+func readChunks(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxTaken {
+		return nil, fmt.Errorf("it has %d bytes, and %d are allowed", info.Size(), maxTaken)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	chunks, err := jfr.Scan(bytes.NewReader(data), int64(len(data)))
+	if err != nil || len(chunks) == 0 {
+		return nil, err
+	}
+	last := chunks[len(chunks)-1]
+	return data[:last.Offset+last.Size], nil
+}
+
+// jvmSuffix names the segments of the JVM.
+const jvmSuffix = ".jvm"
+
+// appendJVM writes chunks of the JVM, which are a segment of their own. Readers see them after those of this process:
+// between those they would keep readers from seeing that a method of one chunk is that of the next.
+func (f *files) appendJVM(data []byte, now time.Time) error {
+	f.next++
+	s := segment{path: filepath.Join(f.dir, fmt.Sprintf("%06d%s", f.next, jvmSuffix)), start: now, end: now, size: int64(len(data))}
+	if err := appendFile(s.path, 0, data); err != nil {
+		return err
+	}
+	f.jvm = append(f.jvm, s)
+	f.size += s.size
+	f.sealed = true // The numbers of segments are in the order of time.
+	return nil
+}

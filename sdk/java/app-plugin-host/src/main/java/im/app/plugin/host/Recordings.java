@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.host;
+
+import im.app.plugin.host.wire.In;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.text.ParseException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import jdk.jfr.Configuration;
+import jdk.jfr.Recording;
+
+/** Records what the JVM does while the server has a flight recording. */
+final class Recordings {
+    private static final int STOP = 0;
+    private static final int START = 1;
+    private static final int TAKE = 2;
+
+    /**
+     * Events that may show secrets: the environment, properties, arguments, other processes, and the texts of exceptions.
+     * No setting enables them.
+     */
+    private static final List<String> SECRET = List.of(
+            "jdk.InitialEnvironmentVariable",
+            "jdk.InitialSystemProperty",
+            "jdk.InitialSecurityProperty",
+            "jdk.SecurityPropertyModification",
+            "jdk.JVMInformation",
+            "jdk.StringFlag",
+            "jdk.StringFlagChanged",
+            "jdk.SystemProcess",
+            "jdk.ProcessStart",
+            "jdk.JavaExceptionThrow",
+            "jdk.JavaErrorThrow");
+
+    private Map<String, String> settings;
+    private Recording current;
+
+    /** Carries out RECORD. */
+    synchronized void handle(In in) throws IOException, ParseException {
+        int action = in.u8();
+        switch (action) {
+            case START -> start(in);
+            case TAKE -> take(Path.of(in.string()));
+            case STOP -> stop();
+            default -> throw new IllegalArgumentException("the server wants " + action + " of recordings, which this host does not know");
+        }
+    }
+
+    private void start(In in) throws IOException, ParseException {
+        Map<String, String> wanted = new HashMap<>(Configuration.getConfiguration(in.string()).getSettings());
+        for (int n = in.count(); n > 0; n--) {
+            String name = in.string();
+            wanted.put(name, in.string());
+        }
+        for (String name : SECRET) {
+            wanted.put(name + "#enabled", "false");
+        }
+        settings = wanted;
+        if (current == null) {
+            current = begin();
+        } else {
+            current.setSettings(wanted);
+        }
+    }
+
+    private Recording begin() {
+        Recording r = new Recording(settings);
+        r.setName("server");
+        r.start();
+        return r;
+    }
+
+    /** Writes what was recorded since the last time to a file, and goes on. */
+    private void take(Path path) throws IOException {
+        if (current == null) {
+            throw new IllegalStateException("the Java host does not record");
+        }
+        Recording done = current;
+        // The next one begins before this one ends, so that nothing between them is lost.
+        current = begin();
+        try (done) {
+            done.stop();
+            done.dump(path);
+        }
+    }
+
+    private void stop() {
+        if (current != null) {
+            current.close();
+            current = null;
+        }
+    }
+}
