@@ -100,7 +100,13 @@ chaos: ## Kill gateways and services under clients for a minute
 .PHONY: fresh
 fresh: ## Run make run and make test in a bare Debian, as root
 	@scripts/need go debootstrap
-	scripts/fresh
+	scripts/fresh source
+
+.PHONY: fresh-release
+fresh-release: ## Install what make release built, and the steps of the container image, in a bare Debian, as root
+	@scripts/need debootstrap
+	scripts/fresh release
+	scripts/fresh image
 
 # The Javadoc is part of releases and of the website only: it takes longer than all other jars.
 $(JAVA_JARS)/app-plugin-api-javadoc.jar: $(JAVA_JARS)/.built
