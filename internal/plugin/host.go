@@ -42,6 +42,14 @@ type Module interface {
 	Close(ctx context.Context) error
 }
 
+// A Mortal is a module that can die by itself.
+type Mortal interface {
+	// Died is closed when the module can run nothing any more. Calls then fail with ErrDead in the chain of their error.
+	Died() <-chan struct{}
+	// Err is why, nil if it lives.
+	Err() error
+}
+
 // A Retirer is a module that can hold calls back, as for a debugger.
 type Retirer interface {
 	// Retire tells that the module goes away: it must not hold anything back any more. Calls that have not begun fail

@@ -58,7 +58,10 @@ func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin,
 		}
 		return nil, refusal
 	}
-	p := &Plugin{Descriptor: module.Descriptor(), Language: l, Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src, roles: m.opts.Roles}
+	p := &Plugin{
+		Descriptor: module.Descriptor(), Language: l, Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src,
+		roles: m.opts.Roles, left: make(chan struct{}),
+	}
 	for _, e := range module.Extensions() {
 		p.members = append(p.members, m.newMember(p, e))
 	}
@@ -285,7 +288,26 @@ func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidat
 		}
 	}
 	m.publish(all)
+	for _, c := range list {
+		m.attend(c.plugin)
+	}
 	return 0, nil
+}
+
+// attend loads a plugin anew when it dies, even if nobody calls it.
+func (m *Manager) attend(p *Plugin) {
+	mortal, ok := p.module.(Mortal)
+	if !ok {
+		return
+	}
+	m.tellers.Go(func() {
+		select {
+		case <-mortal.Died():
+			m.revive(p, mortal.Err())
+		case <-p.left:
+		case <-m.ctx.Done():
+		}
+	})
 }
 
 // errStopping refuses what cannot be done any more.

@@ -73,6 +73,9 @@ type Plugin struct {
 	// source is what it was loaded from, to load it anew if it dies; dead says that it did.
 	source Source
 	dead   atomic.Bool
+	// left is closed when the plugin goes away.
+	left    chan struct{}
+	leaving sync.Once
 	// renewals is how often it died and was loaded anew before.
 	renewals int
 }
@@ -150,6 +153,7 @@ const drainTimeout = 30 * time.Second
 // retire ends a plugin that is no longer in the list: calls finish, extensions stop, everything is freed.
 func (m *Manager) retire(ctx context.Context, p *Plugin) {
 	ctx = context.WithoutCancel(ctx)
+	p.leaving.Do(func() { close(p.left) })
 	if r, ok := p.module.(Retirer); ok {
 		r.Retire()
 	}

@@ -82,12 +82,19 @@ func (m *module) do(c *call) (bool, error) {
 		if c.abandon() {
 			return false, c.ctx.Err()
 		}
-		<-c.done
+		// The engine reads the result at present, which can run code of the plugin too.
+		select {
+		case <-c.done:
+		case <-m.stuck:
+			return false, m.gone()
+		}
 	case <-m.stopped:
 		if c.abandon() {
 			return false, m.gone()
 		}
 		<-c.done
+	case <-m.stuck:
+		return false, m.gone() // The engine does not come back to the call.
 	}
 	signals.Put(c.done)
 	return c.ok, c.err
@@ -114,9 +121,17 @@ func (m *module) begin(c *call) {
 		return
 	}
 	m.turn(c, func() { m.invoke(c) })
-	if d := m.dead.Load(); d != nil {
-		m.answer(c, false, d)
+	if m.dead.Load() != nil {
+		m.answer(c, false, m.ending(c))
 	}
+}
+
+// ending is why a call of a module that died has no answer: its time was over before, or the module is dead.
+func (m *module) ending(c *call) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	return m.gone()
 }
 
 // sweep forgets calls that nobody waits for, whose functions may never answer.

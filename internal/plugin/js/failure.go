@@ -50,6 +50,7 @@ var frame = regexp.MustCompile(`^\s*at (?:(.*) \()?(.+:\d+(?::\d+)?)\)?$`)
 // exception is an exception as the author of the plugin reads it.
 func (m *module) exception(x *engine.Exception) *plugin.Exception {
 	r := &plugin.Exception{Message: x.Message}
+	m.exhausted = m.exhausted || strings.Contains(x.Message, "out of memory")
 	trace := x.Stack
 	if m.debug != nil {
 		trace = m.debug.Original(trace)

@@ -171,7 +171,7 @@ func (b *bridge) flush() {
 
 // limits is how long a call of Java may take: as long as the call of the plugin, or as long as a turn.
 func (b *bridge) limits() (context.Context, context.CancelFunc) {
-	if c := b.current; c != nil && !c.over() {
+	if c := b.current.Load(); c != nil && !c.over() {
 		return c.ctx, func() {}
 	}
 	if b.limit.IsZero() {

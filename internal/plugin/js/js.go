@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/plugin"
@@ -39,6 +40,9 @@ type Options struct {
 	// TurnLimit is how long code of a plugin may run at a time when no call with a time limit waits for it, as in
 	// timers; 0 is 5 seconds.
 	TurnLimit time.Duration
+	// StuckLimit is how long an engine may work on after the time of its call is over before it is given up; 0 is half a
+	// second.
+	StuckLimit time.Duration
 	// HTTP sends the requests of fetch and load; nil is a client of the host's own.
 	HTTP *http.Client
 	// ResponseLimit is how many bytes the body of a response may have; 0 is 8 MiB.
@@ -60,6 +64,13 @@ var ErrBusy = errors.New("too many calls of the plugin are waiting")
 // A Host runs JavaScript plugins.
 type Host struct {
 	opts Options
+	// watcher is the goroutine that sees to it that turns end; wake makes it look, unless watching says that it does.
+	// ended is closed with the host.
+	watcher  sync.WaitGroup
+	watching atomic.Bool
+	wake     chan struct{}
+	ended    chan struct{}
+	endOnce  sync.Once
 
 	mu      sync.Mutex
 	modules map[*module]struct{}
@@ -83,13 +94,16 @@ func New(opts Options) (*Host, error) {
 	if opts.TurnLimit == 0 {
 		opts.TurnLimit = 5 * time.Second
 	}
+	if opts.StuckLimit == 0 {
+		opts.StuckLimit = 500 * time.Millisecond
+	}
 	if opts.ResponseLimit == 0 {
 		opts.ResponseLimit = 8 << 20
 	}
 	if opts.HTTP == nil {
 		opts.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
-	h := &Host{opts: opts, modules: map[*module]struct{}{}}
+	h := &Host{opts: opts, modules: map[*module]struct{}{}, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	for _, p := range opts.Points {
 		for _, m := range p.Methods {
 			if _, err := planOf(m); err != nil {
@@ -102,6 +116,7 @@ func New(opts Options) (*Host, error) {
 			}
 		}
 	}
+	h.watcher.Go(h.watch)
 	return h, nil
 }
 
@@ -133,17 +148,32 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 
 	loaded := make(chan error, 1)
 	go m.run(ctx, src, loaded)
-	if err := <-loaded; err != nil {
-		<-m.ended
-		return nil, err
+	select {
+	case err := <-loaded:
+		if err != nil {
+			<-m.ended
+			return nil, err
+		}
+		return m, nil
+	case <-m.stuck:
+		return nil, m.refuse("", "loading took too long: %v", m.dead.Load().cause)
 	}
-	return m, nil
 }
 
 func (h *Host) forget(m *module) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	delete(h.modules, m)
-	h.mu.Unlock()
+	h.finish()
+}
+
+// finish ends the watcher when there is nothing left to watch. The caller holds the lock.
+func (h *Host) finish() (over bool) {
+	if !h.closed || len(h.modules) > 0 {
+		return false
+	}
+	h.endOnce.Do(func() { close(h.ended) })
+	return true
 }
 
 // Close closes the modules that are left and the connections of the host.
@@ -158,6 +188,12 @@ func (h *Host) Close(ctx context.Context) error {
 	var errs []error
 	for _, m := range left {
 		errs = append(errs, m.Close(ctx))
+	}
+	h.mu.Lock()
+	over := h.finish()
+	h.mu.Unlock()
+	if over { // Otherwise the watcher ends with the last engine, which is stuck.
+		h.watcher.Wait()
 	}
 	h.opts.HTTP.CloseIdleConnections()
 	return errors.Join(errs...)

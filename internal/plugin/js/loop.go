@@ -4,6 +4,7 @@ package js
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"runtime/debug"
 	"runtime/pprof"
@@ -30,6 +31,7 @@ func (m *module) loop() {
 		case <-m.javaCalls:
 			m.own(m.serveJava)
 		case <-m.wake:
+		case <-m.died:
 		case <-m.closing:
 			return
 		}
@@ -46,9 +48,10 @@ func (m *module) own(f func()) {
 }
 
 // direct runs a call on the goroutine of its caller, if the engine is free and nobody waits for it: handing a call over
-// to another goroutine can cost more than the call. It reports false if the call must wait in the queue.
+// to another goroutine can cost as much as the call. It reports false if the call must wait in the queue, as all do that a
+// debugger may hold.
 func (m *module) direct(c *call) bool {
-	if len(m.queue) > 0 || !m.owner.TryLock() {
+	if m.debug != nil || len(m.queue) > 0 || !m.owner.TryLock() {
 		return false
 	}
 	defer m.owner.Unlock()
@@ -58,7 +61,7 @@ func (m *module) direct(c *call) bool {
 	// A fault in the engine costs the plugin, not the server.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	m.begin(c)
-	if !m.timers.armed && len(m.timers.list) > 0 || m.dead.Load() != nil {
+	if !m.timers.armed && len(m.timers.list) > 0 {
 		select {
 		case m.wake <- struct{}{}:
 		default:
@@ -69,7 +72,8 @@ func (m *module) direct(c *call) bool {
 
 // turn runs f, and the jobs that follow from it, in the name of a call, or of nobody.
 func (m *module) turn(c *call, f func()) {
-	m.current, m.limit = c, time.Time{}
+	m.limit = time.Time{}
+	outer := m.enter(c)
 	if event.Profiling() && c != nil && c.extension != nil {
 		// Samples of the processors show the engine; the labels say for whom it works.
 		id, function := m.descriptor.ID, strings.TrimSuffix(strings.Replace(c.label, ".", "#", 1), "()")
@@ -80,7 +84,7 @@ func (m *module) turn(c *call, f func()) {
 		f()
 		m.engine.RunJobs(m.uncaught)
 	})
-	m.current = nil
+	m.leave(outer)
 	if err == nil {
 		if m.debug != nil {
 			m.debug.Turn()
@@ -92,13 +96,19 @@ func (m *module) turn(c *call, f func()) {
 	}
 	m.memory.Store(m.engine.Memory())
 	if err != nil {
-		m.log.Error("the engine of a plugin failed", slog.Any("error", err))
-		d := &deadError{err}
-		m.dead.Store(d)
+		if errors.Is(err, engine.ErrBroken) {
+			<-m.died // Whoever broke the engine off says why.
+		} else {
+			m.die(err)
+		}
 		if c := m.answering; c != nil {
-			c.finish(false, d)
+			c.finish(false, m.ending(c))
 		}
 		return
+	}
+	if m.exhausted {
+		m.exhausted = false
+		m.checkMemory()
 	}
 	if len(m.unhandled) > 0 {
 		m.reportUnhandled()
@@ -110,7 +120,7 @@ func (m *module) mustStop() bool {
 	if m.stopping.Load() {
 		return true
 	}
-	if c := m.current; c != nil {
+	if c := m.current.Load(); c != nil {
 		switch c.state.Load() {
 		case abandoned:
 			return true

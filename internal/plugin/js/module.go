@@ -18,8 +18,8 @@ import (
 	"example.org/app/internal/plugin/js/inspector"
 )
 
-// A module is a plugin with its engine, which belongs to whoever holds owner: the goroutine of run, or a caller that
-// found the engine free, whose call then needs no other goroutine.
+// A module is a plugin with its engine, which belongs to whoever holds owner: the goroutine of run, a caller that found
+// the engine free, or a debugger.
 type module struct {
 	host       *Host
 	descriptor plugin.Descriptor
@@ -38,12 +38,21 @@ type module struct {
 	ctx            context.Context
 	cancel         context.CancelFunc
 
-	// owner guards everything below. wake tells the goroutine of run that a caller has left something to do.
+	// current is the call that the present turn belongs to. turns counts the beginnings and the ends of turns.
+	current atomic.Pointer[call]
+	turns   atomic.Int64
+	// watched belongs to the watcher of the host, under the lock of the host.
+	watched watched
+	// died is closed when the module is dead, stuck if moreover its engine does not come back.
+	died, stuck chan struct{}
+	diedOnce    sync.Once
+	stuckOnce   sync.Once
+
+	// owner guards everything below.
 	owner sync.Mutex
-	wake  chan struct{}
 	shut  bool
-	// javaCalls tells the goroutine of run that Java calls functions.
-	javaCalls chan struct{}
+	// wake tells the goroutine of run to look at its timers, javaCalls that Java calls functions.
+	wake, javaCalls chan struct{}
 
 	name   string
 	folder *os.Root
@@ -55,9 +64,11 @@ type module struct {
 	watch, adopt                       engine.Value
 	appPlugin, appExtension, appErrors engine.Value
 
-	// current is the call that the present turn belongs to; limit ends turns that belong to none.
-	current *call
-	limit   time.Time
+	// limit ends turns that belong to no call. exhausted says that the present one found no memory.
+	limit     time.Time
+	exhausted bool
+	// inside is how many turns are in progress, one inside the other.
+	inside int
 	// answering is the call whose result is read at present.
 	answering *call
 	// awaiting are the calls whose function has not answered yet.
@@ -99,6 +110,8 @@ func newModule(h *Host, src plugin.Source) *module {
 		queue:      make(chan *call, h.opts.QueueLength),
 		posts:      make(chan *operation),
 		closing:    make(chan struct{}),
+		died:       make(chan struct{}),
+		stuck:      make(chan struct{}),
 		wake:       make(chan struct{}, 1),
 		javaCalls:  make(chan struct{}, 1),
 		stopped:    make(chan struct{}),
@@ -243,12 +256,14 @@ func (m *module) Warnings() []string { return m.warnings }
 // Memory is how many bytes the engine holds.
 func (m *module) Memory() int64 { return m.memory.Load() }
 
-// Close ends the module.
+// Close ends the module. It does not wait for an engine that is stuck.
 func (m *module) Close(ctx context.Context) error {
 	m.stopping.Store(true)
 	m.closeOnce.Do(func() { close(m.closing) })
 	select {
 	case <-m.ended:
+		return nil
+	case <-m.stuck:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -35,7 +35,7 @@ func (m *module) async(f func(ctx context.Context) (value func() (engine.Value, 
 	if engine.IsFailed(promise) {
 		return promise, engine.Thrown()
 	}
-	op := &operation{owner: m.current, resolve: resolve, reject: reject}
+	op := &operation{owner: m.current.Load(), resolve: resolve, reject: reject}
 	m.operations[op] = struct{}{}
 	m.helpers.Go(func() {
 		op.value, op.err = f(m.ctx)

@@ -115,7 +115,7 @@ func isURL(name string) bool {
 func (m *module) read(name string) (string, error) {
 	if isURL(name) {
 		ctx := m.ctx
-		if c := m.current; c != nil && c.ctx != nil {
+		if c := m.current.Load(); c != nil && c.ctx != nil {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(c.ctx)
 			defer cancel()

@@ -100,7 +100,7 @@ func (m *module) setTimer(_ engine.Value, args []engine.Value) (engine.Value, er
 	repeat, _ := engine.AsBool(args[2])
 	wait := time.Duration(min(ms, 1<<31) * float64(time.Millisecond))
 	m.timers.next++
-	t := &timer{id: m.timers.next, owner: m.current, fn: m.engine.Dup(args[0]), when: time.Now().Add(wait)}
+	t := &timer{id: m.timers.next, owner: m.current.Load(), fn: m.engine.Dup(args[0]), when: time.Now().Add(wait)}
 	if repeat {
 		t.every = max(wait, minInterval)
 	}

@@ -11,6 +11,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -62,6 +63,12 @@ type Engine struct {
 	memory atomic.Int64
 	broken error
 
+	// guard keeps the memory of the engine in place while another goroutine looks at it; it guards running, condemned
+	// and the end of the engine.
+	guard     sync.Mutex
+	condemned bool
+	arena     *arena
+
 	// limit is that of the memory, and floor how much of it was held when Relieve last looked or collected.
 	limit, floor int64
 }
@@ -79,18 +86,21 @@ func findContext(tls *libc.TLS, ctx uintptr) *Engine { return find(lib.XJS_GetRu
 // New makes an engine.
 func New(limits Limits) (*Engine, error) {
 	tls := libc.NewTLS()
-	rt := lib.XJS_NewRuntime(tls)
+	a := newArena()
+	rt := a.newRuntime(tls)
 	if rt == 0 {
 		tls.Close()
+		a.close()
 		return nil, errors.New("create a JavaScript runtime: out of memory")
 	}
 	ctx := lib.XJS_NewContext(tls, rt)
 	if ctx == 0 {
 		lib.XJS_FreeRuntime(tls, rt)
 		tls.Close()
+		a.close()
 		return nil, errors.New("create a JavaScript context: out of memory")
 	}
-	e := &Engine{tls: tls, rt: rt, ctx: ctx, handles: map[uintptr]any{}, limit: limits.Memory}
+	e := &Engine{tls: tls, rt: rt, ctx: ctx, handles: map[uintptr]any{}, limit: limits.Memory, arena: a}
 	engines.Store(rt, e)
 	if limits.Memory > 0 {
 		lib.XJS_SetMemoryLimit(tls, rt, lib.Tsize_t(limits.Memory))
@@ -112,9 +122,11 @@ func New(limits Limits) (*Engine, error) {
 	return e, nil
 }
 
-// Close frees everything and returns how many objects were left that nobody freed, which is a mistake of the owner. The
-// memory of an engine that is broken cannot be freed: what it points to is unknown.
+// Close frees everything and returns how many objects were left that nobody freed, which is a mistake of the owner. What
+// an engine that is broken points to is unknown; its memory is freed as a whole.
 func (e *Engine) Close() (left int) {
+	e.guard.Lock()
+	defer e.guard.Unlock()
 	if e.tls == nil {
 		return 0
 	}
@@ -131,6 +143,7 @@ func (e *Engine) Close() (left int) {
 	}
 	engines.Delete(e.rt)
 	tls.Close()
+	e.arena.close()
 	e.tls = nil
 	e.memory.Store(0)
 	return left
@@ -185,22 +198,94 @@ func (e *Engine) Run(interrupt func() bool, f func()) (err error) {
 		f()
 		return nil
 	}
+	e.guard.Lock()
 	e.running, e.interrupt, e.interrupted = true, interrupt, false
+	e.guard.Unlock()
 	sp := e.tls.StackSlots()
 	done := false
 	defer func() {
+		e.guard.Lock()
+		defer e.guard.Unlock()
 		e.running, e.interrupt = false, nil
-		if done && e.frame() == 0 && e.tls.StackSlots() == sp {
+		if done && !e.condemned && e.frame() == 0 && e.tls.StackSlots() == sp {
 			e.publish()
+			return
+		}
+		if e.condemned {
+			_ = recover() // It is what Break did.
+			e.broken = ErrBroken
+			err = e.broken
 			return
 		}
 		e.broken = fmt.Errorf("the JavaScript engine failed: %v", recover())
 		err = e.broken
 	}()
 	f()
+	// What an interruption or a want of memory threw where nothing could be done about it is nobody's any more. It would
+	// hold everything that it refers to until the next exception.
+	if (*lib.TJSRuntime)(pointer(e.rt)).Fcurrent_exception.Ftag != lib.EJS_TAG_UNINITIALIZED {
+		e.Drop()
+	}
 	done = true
 	return nil
 }
+
+// Hurry makes the code that runs ask at its next opportunity whether it must end, which it else does only now and then.
+// It may be called from any goroutine.
+func (e *Engine) Hurry() {
+	e.guard.Lock()
+	defer e.guard.Unlock()
+	if e.tls != nil && e.running {
+		atomic.StoreInt32(&(*lib.TJSContext)(pointer(e.ctx)).Finterrupt_counter, 0)
+	}
+}
+
+// ErrBroken is the reason of an engine that Break ended.
+var ErrBroken = errors.New("the JavaScript engine was stopped inside a function of its own that never looks at the time")
+
+// Break ends a run that does not ask whether it must end, as in a search through an object with an enormous length. It
+// takes away what every look-up of a property reads, and the large blocks of memory, so that the next access faults,
+// which ends the run; the engine is broken then. It does nothing and returns false if nothing runs, or if still says that
+// the run to be ended is over. It may be called from any goroutine.
+func (e *Engine) Break(still func() bool) bool {
+	e.guard.Lock()
+	defer e.guard.Unlock()
+	if e.tls == nil || !e.running || !still() {
+		return false
+	}
+	e.condemned = true
+	e.dropShapes()
+	e.arena.seize()
+	return true
+}
+
+// dropShapes takes the shapes of all objects away. The engine may change the list of objects meanwhile, so that the walk
+// can lead anywhere inside its memory, or outside: then it faults, which is as well.
+func (e *Engine) dropShapes() {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { _ = recover() }()
+	rt, ctx := (*lib.TJSRuntime)(pointer(e.rt)), (*lib.TJSContext)(pointer(e.ctx))
+	for i := range uintptr(rt.Fclass_count) {
+		if proto := (*Value)(pointer(ctx.Fclass_proto + i*uintptr(valueSize))); IsObject(*proto) {
+			atomic.StoreUintptr(&(*lib.TJSObject)(pointer(uintptr(proto.Fu.Fuint641))).Fshape, 0)
+		}
+	}
+	head := uintptr(unsafe.Pointer(&rt.Fgc_obj_list))
+	link := rt.Fgc_obj_list.Fnext
+	for n := 0; link != head && n < maxWalk; n++ {
+		// The list links the headers, which objects begin with; the kind of one is in the word before it.
+		if kind := *(*uint8)(pointer(link - kindOffset)) & 0x7f; kind == lib.EJS_GC_OBJ_TYPE_JS_OBJECT {
+			atomic.StoreUintptr(&(*lib.TJSObject)(pointer(link)).Fshape, 0)
+		}
+		link = (*lib.Tlist_head)(pointer(link)).Fnext
+	}
+}
+
+// kindOffset is how far the kind of an object is before its header.
+const kindOffset = 5
+
+// maxWalk bounds the walk through objects whose list changes.
+const maxWalk = 1 << 22
 
 // Interrupted reports whether code was interrupted since the present Run began.
 func (e *Engine) Interrupted() bool { return e.interrupted }

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"example.org/app/internal/plugin"
+)
+
+// enter notes that a turn begins in the name of a call, or of nobody, and returns the call of the turn that this one is
+// inside of, as when Java calls back.
+func (m *module) enter(c *call) (outer *call) {
+	outer = m.current.Swap(c)
+	if m.inside++; m.inside == 1 {
+		m.turns.Add(1)
+		m.host.attend()
+	}
+	return outer
+}
+
+// leave ends what enter began.
+func (m *module) leave(outer *call) {
+	if m.inside--; m.inside == 0 {
+		m.turns.Add(1)
+	}
+	m.current.Store(outer)
+}
+
+// watchInterval is how often the host looks at turns that run, and watchIdle how often it looks in vain before it waits
+// for the next turn.
+const (
+	watchInterval = 10 * time.Millisecond
+	watchIdle     = 100
+)
+
+// attend makes the host watch turns, if it does not.
+func (h *Host) attend() {
+	if h.watching.Load() {
+		return
+	}
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// watch sees to it that turns end when their time is over. Callers run the engine themselves where they can, so that
+// nobody else could answer them.
+func (h *Host) watch() {
+	for {
+		select {
+		case <-h.ended:
+			return
+		case <-h.wake:
+		}
+		h.watching.Store(true)
+		ticker := time.NewTicker(watchInterval)
+		for idle := 0; idle < watchIdle || h.resume(); idle++ {
+			select {
+			case <-h.ended:
+				ticker.Stop()
+				return
+			case <-ticker.C:
+			}
+			if h.look() {
+				idle = 0
+			}
+		}
+		ticker.Stop()
+	}
+}
+
+// resume reports whether a turn began while the host was about to stop watching.
+func (h *Host) resume() bool {
+	h.watching.Store(false)
+	if !h.look() {
+		return false
+	}
+	h.watching.Store(true)
+	return true
+}
+
+// look looks at every module once, and reports whether one had a turn since the last look.
+func (h *Host) look() (busy bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for m := range h.modules {
+		turn := m.turns.Load()
+		if turn != m.watched.turn {
+			m.watched = watched{turn: turn, since: time.Now()}
+			busy = true
+		} else if turn%2 == 1 {
+			m.hasten()
+			busy = true
+		}
+	}
+	return busy
+}
+
+// watched is what the host knows of the turn that it saw last in a module.
+type watched struct {
+	turn  int64
+	since time.Time
+	// late is how often it saw the turn after its time was over, and spent what the process had used of the processors
+	// when it saw it so first.
+	late  int
+	spent time.Duration
+}
+
+// overdue reports whether the turn that the host watches should have ended.
+func (m *module) overdue() bool {
+	if m.stopping.Load() {
+		return true
+	}
+	if c := m.current.Load(); c != nil {
+		switch c.state.Load() {
+		case abandoned:
+			return true
+		case finished:
+		default:
+			return c.ctx.Err() != nil
+		}
+	}
+	return time.Since(m.watched.since) > m.host.opts.TurnLimit
+}
+
+// hasten ends the present turn when its time is over. Code of a plugin asks only now and then whether it must end, which
+// can take long when memory is short: it is made to ask at once. Some functions of the engine never ask: if the turn
+// goes on for the stuck limit, the engine is broken off, and the module is dead. The limit is counted in looks and in time
+// of the processors, so that a process that gets none does not take its plugins for stuck; one that works on nothing is
+// given up later. A debugger may hold a turn as long as it likes.
+func (m *module) hasten() {
+	if m.host.opts.Inspector != nil || !m.overdue() {
+		return
+	}
+	m.engine.Hurry()
+	w, limit := &m.watched, m.host.opts.StuckLimit
+	if w.late++; w.late == 1 {
+		w.spent = processTime()
+	}
+	looks := max(1, int(limit/watchInterval))
+	if w.late >= 10*looks || w.late >= looks && processTime()-w.spent >= limit {
+		m.abandon()
+	}
+}
+
+// abandon gives up an engine that does not come back from a turn.
+func (m *module) abandon() {
+	what := "code that no call waits for"
+	if c := m.current.Load(); c != nil {
+		what = c.label
+	}
+	if !m.engine.Break(func() bool { return m.turns.Load() == m.watched.turn }) {
+		return
+	}
+	m.die(fmt.Errorf("%s runs in a function of the engine that never looks at the time", what))
+	m.stuckOnce.Do(func() { close(m.stuck) })
+}
+
+// die notes why the module can run nothing any more. The first reason counts.
+func (m *module) die(cause error) {
+	m.diedOnce.Do(func() {
+		m.log.Error("a plugin died", slog.Any("error", cause))
+		m.dead.Store(&deadError{cause})
+		close(m.died)
+	})
+}
+
+// Died is closed when the module can run nothing any more.
+func (m *module) Died() <-chan struct{} { return m.died }
+
+// Err returns why the module died, nil if it did not.
+func (m *module) Err() error {
+	if d := m.dead.Load(); d != nil {
+		return d
+	}
+	return nil
+}
+
+// errMemory is the death of a plugin that holds so much memory that its functions find none.
+var errMemory = errors.New("the plugin has used up its memory")
+
+// checkMemory ends a module whose memory was exhausted and is not free again: every call would fail from now on.
+func (m *module) checkMemory() {
+	limit := m.host.opts.MemoryLimit
+	m.engine.Collect()
+	if held := m.engine.Memory(); held > limit/4*3 {
+		m.die(fmt.Errorf("%w: it holds %d of %d bytes", errMemory, held, limit))
+	}
+}
+
+var _ plugin.Mortal = (*module)(nil)
