@@ -169,7 +169,7 @@ func newTranslator(e *engine.Engine) *translator {
 	return &translator{Engine: e, fields: map[codec]map[engine.Atom]int{}, shapes: map[uint64]bool{}}
 }
 
-// atom returns the atom of a name.
+// atom returns the atom of a name, 0 with an exception that is pending if there is no memory for it.
 func (t *translator) atom(n int) engine.Atom {
 	if n < len(t.atoms) && t.atoms[n] != 0 {
 		return t.atoms[n]
@@ -204,8 +204,14 @@ func (t *translator) known(s shape, obj engine.Value) {
 	_, _ = t.Each(obj, func(a engine.Atom, _ engine.Value) error {
 		atoms = append(atoms, a)
 		template := t.Object()
+		if engine.IsFailed(template) {
+			t.Drop()
+			return engine.Thrown()
+		}
 		for _, a := range atoms {
-			t.Define(template, a, engine.Undefined)
+			if !t.Define(template, a, engine.Undefined) {
+				t.Drop()
+			}
 		}
 		t.templates = append(t.templates, template)
 		return nil

@@ -269,16 +269,20 @@ func (c *structCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 	return obj
 }
 
-// table is the fields by atom.
+// table is the fields by atom, nil if there is no memory for the atoms.
 func (c *structCodec) table(t *translator) map[engine.Atom]int {
-	m := t.fields[c]
-	if m == nil {
-		m = make(map[engine.Atom]int, len(c.fields))
-		for i := range c.fields {
-			m[t.atom(c.fields[i].name)] = i
-		}
-		t.fields[c] = m
+	if m := t.fields[c]; m != nil {
+		return m
 	}
+	m := make(map[engine.Atom]int, len(c.fields))
+	for i := range c.fields {
+		a := t.atom(c.fields[i].name)
+		if a == 0 {
+			return nil
+		}
+		m[a] = i
+	}
+	t.fields[c] = m
 	return m
 }
 
@@ -291,6 +295,9 @@ func (c *structCodec) from(t *translator, v engine.Value, p unsafe.Pointer) erro
 	}
 	defer t.leave()
 	table := c.table(t)
+	if table == nil {
+		return engine.Thrown()
+	}
 	ok, err := t.Each(v, func(a engine.Atom, item engine.Value) error {
 		if engine.IsNothing(item) {
 			return nil

@@ -163,16 +163,20 @@ func (c *messageCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 	return obj
 }
 
+// table is the fields by atom, nil if there is no memory for the atoms.
 func (c *messageCodec) table(t *translator) map[engine.Atom]int {
-	m := t.fields[c]
-	if m == nil {
-		m = make(map[engine.Atom]int, 2*len(c.fields))
-		for i := range c.fields {
-			m[t.atom(c.fields[i].alias)] = i
-			m[t.atom(c.fields[i].name)] = i
-		}
-		t.fields[c] = m
+	if m := t.fields[c]; m != nil {
+		return m
 	}
+	m := make(map[engine.Atom]int, 2*len(c.fields))
+	for i := range c.fields {
+		alias, name := t.atom(c.fields[i].alias), t.atom(c.fields[i].name)
+		if alias == 0 || name == 0 {
+			return nil
+		}
+		m[alias], m[name] = i, i
+	}
+	t.fields[c] = m
 	return m
 }
 
@@ -186,6 +190,9 @@ func (c *messageCodec) from(t *translator, v engine.Value, p unsafe.Pointer) err
 	defer t.leave()
 	m := reflect.New(c.typ).UnsafePointer()
 	table := c.table(t)
+	if table == nil {
+		return engine.Thrown()
+	}
 	ok, err := t.Each(v, func(a engine.Atom, item engine.Value) error {
 		if engine.IsNothing(item) {
 			return nil

@@ -61,7 +61,8 @@ func (e *Engine) IsPromise(v Value) bool { return e.isClass(v, lib.EJS_CLASS_PRO
 // Global is the global object.
 func (e *Engine) Global() Value { return lib.XJS_GetGlobalObject(e.tls, e.ctx) }
 
-// Atom makes the name of a property; the caller frees it.
+// Atom makes the name of a property; the caller frees it. It is 0, with an exception that is pending, if there is no
+// memory for it.
 func (e *Engine) Atom(name string) Atom {
 	return lib.XJS_NewAtomLen(e.tls, e.ctx, e.copy(name), lib.Tsize_t(len(name)))
 }
@@ -84,7 +85,12 @@ func (e *Engine) AtomText(a Atom) string {
 }
 
 // AtomString is the string that an atom stands for, which the engine holds only once.
-func (e *Engine) AtomString(a Atom) Value { return lib.XJS_AtomToString(e.tls, e.ctx, a) }
+func (e *Engine) AtomString(a Atom) Value {
+	if a == 0 {
+		return Failed
+	}
+	return lib.XJS_AtomToString(e.tls, e.ctx, a)
+}
 
 // Object makes an empty object.
 func (e *Engine) Object() Value { return lib.XJS_NewObject(e.tls, e.ctx) }
@@ -94,6 +100,9 @@ func (e *Engine) Array() Value { return lib.XJS_NewArray(e.tls, e.ctx) }
 
 // Get reads a property.
 func (e *Engine) Get(v Value, a Atom) Value {
+	if a == 0 {
+		return Failed
+	}
 	return lib.XJS_GetPropertyInternal(e.tls, e.ctx, v, a, v, 0)
 }
 
@@ -106,6 +115,10 @@ func (e *Engine) GetName(v Value, name string) Value {
 
 // Define adds a plain property; it takes v.
 func (e *Engine) Define(obj Value, a Atom, v Value) bool {
+	if a == 0 {
+		e.Free(v)
+		return false
+	}
 	return lib.XJS_DefinePropertyValue(e.tls, e.ctx, obj, a, v, lib.MJS_PROP_C_W_E) >= 0
 }
 
