@@ -150,6 +150,11 @@ func (a *App) start(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// announce says that everything runs.
+func (a *App) announce(context.Context) error {
 	a.logger.Info("ready", "roles", role.Names(a.opts.Roles), "version", version, "millis", time.Since(a.started).Milliseconds())
 	return nil
 }

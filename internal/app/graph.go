@@ -43,21 +43,23 @@ var (
 		needs: units(logFiles, recordings, database, settings, measurements, machine, nodes, online, administrators, blocklists, pluginHolder, rules),
 		start: (*App).buildAdminAPIs,
 	}
-	// Plugins start when all that they can use is there, and before anybody is answered.
-	plugins = &unit{needs: units(pluginHolder, operating, rules, notifier), start: (*App).startPlugins}
-
-	requests = &unit{needs: units(logFiles, database, settings, nodes, online, rules, notifier, plugins), start: (*App).startDispatcher}
-	jobs     = &unit{needs: units(logFiles, nodes, administrators, blocklists, rules, plugins), start: (*App).startJobs}
-	clients  = &unit{
-		needs: units(logFiles, clientPorts, settings, measurements, nodes, online, blocklists, plugins, requests), start: (*App).startGateway,
-	}
-
+	// Plugins start when all that they can use is there. Administrators are answered meanwhile; clients wait until the
+	// plugins are up, or for some time.
+	plugins    = &unit{needs: units(pluginHolder, operating, rules, notifier), start: (*App).startPlugins}
 	webConsole = &unit{needs: units(logFiles, consolePort, adminPorts, nodes, administrators, operating, plugins), start: (*App).startConsole}
+	admins     = &unit{needs: units(adminPorts, operating, plugins, news, webConsole), start: (*App).startAdminAPIs}
+	pluginsUp  = &unit{needs: units(plugins, admins), start: (*App).awaitPlugins}
+
+	requests = &unit{needs: units(logFiles, database, settings, nodes, online, rules, notifier, pluginsUp), start: (*App).startDispatcher}
+	jobs     = &unit{needs: units(logFiles, nodes, administrators, blocklists, rules, pluginsUp), start: (*App).startJobs}
+	clients  = &unit{
+		needs: units(logFiles, clientPorts, settings, measurements, nodes, online, blocklists, pluginsUp, requests), start: (*App).startGateway,
+	}
 
 	watchdog = &unit{needs: units(recordings, operating), start: (*App).startWatchdog}
 
-	// process is the whole: whoever administers it is answered when everything else runs.
-	process = &unit{needs: units(adminPorts, operating, plugins, news, requests, jobs, clients, webConsole, watchdog), start: (*App).startAdminAPIs}
+	// process is the whole.
+	process = &unit{needs: units(logFiles, admins, requests, jobs, clients, watchdog), start: (*App).announce}
 )
 
 func units(list ...*unit) []*unit { return list }

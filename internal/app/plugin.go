@@ -3,9 +3,12 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"example.org/app/internal/admin"
@@ -36,19 +39,45 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 	return nil
 }
 
-// startPlugins loads the plugins and starts them, when all that they can use is there and before anybody is answered.
-func (a *App) startPlugins(ctx context.Context) error {
-	if err := a.plugins.Start(ctx); err != nil {
-		return err
-	}
+// startPlugins lets the plugins load and start, when all that they can use is there.
+func (a *App) startPlugins(context.Context) error {
+	a.lifecycle.add(part{name: "start of plugins", run: a.plugins.Start})
 	a.lifecycle.add(part{name: "watch of plugins", run: a.plugins.Watch})
 	return nil
 }
 
-// pluginHealth says which extensions should run and cannot. The node serves all the same.
+// awaitPlugins waits for the plugins before clients are served, as long as the configuration says. The admin interface
+// answers meanwhile.
+func (a *App) awaitPlugins(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	up := make(chan error, 1)
+	go func() { up <- a.plugins.Wait(ctx) }()
+	select {
+	case err := <-up:
+		return err
+	case <-a.shutdown:
+		cancel()
+		return <-up
+	}
+}
+
+// pluginHealth says which plugins should run and do not. The node is not ready while it waits for them; then it serves
+// all the same.
 func (a *App) pluginHealth(context.Context) error {
+	files, waiting := a.plugins.Loading()
+	what := ""
+	if len(files) > 0 {
+		what = "not up: " + strings.Join(files, ", ")
+	}
+	if waiting {
+		return fmt.Errorf("plugins are starting; %s", cmp.Or(what, "all are up"))
+	}
 	if list := a.plugins.Unavailable(); list != "" {
-		return api.Degraded(list)
+		what = strings.Trim(what+"; "+list, "; ")
+	}
+	if what != "" {
+		return api.Degraded(what)
 	}
 	return nil
 }

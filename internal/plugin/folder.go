@@ -48,11 +48,17 @@ type Folder struct {
 	mu sync.Mutex
 	// seen has the hash of what was last tried of each file.
 	seen map[string][sha256.Size]byte
+	// loading are the files that the server still loads or starts.
+	loading []string
+
+	// listed is closed when Load has noted which files there are: until then all of them would be new to Watch.
+	listed   chan struct{}
+	listOnce sync.Once
 }
 
 // NewFolder returns the folder, which need not exist before something is loaded from it or saved in it.
 func NewFolder(m *Manager, dir string) *Folder {
-	return &Folder{manager: m, dir: dir, logger: m.opts.Logger, seen: make(map[string][sha256.Size]byte)}
+	return &Folder{manager: m, dir: dir, logger: m.opts.Logger, seen: make(map[string][sha256.Size]byte), listed: make(chan struct{})}
 }
 
 // OpenFolder returns the folder, which is made if there is none.
@@ -156,37 +162,130 @@ func (f *Folder) read(name string) (Source, error) {
 	return src, err
 }
 
-// Load loads every plugin of the folder. The error joins those of single files, each an *apierr.Error; the rest is
-// loaded all the same.
-func (f *Folder) Load(ctx context.Context) error {
+// Load loads every plugin of the folder, all at the same time, and each takes its place by the name of its file. The error
+// joins those of single files, each an *apierr.Error; the rest is loaded all the same. Each plugin is started as soon as
+// it is loaded if start says so.
+func (f *Folder) Load(ctx context.Context, start bool) error {
+	defer f.Listed()
 	names, err := f.files()
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, name := range names {
+	b := f.newBatch(folderRank, len(names))
+	errs := make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
 		src, err := f.read(name)
 		if err != nil {
 			f.manager.reject(src, apierr.New(apierr.IllegalArgument, "%v", err))
-			errs = append(errs, fmt.Errorf("read plugin %q: %w", name, err))
+			errs[i] = fmt.Errorf("read plugin %q: %w", name, err)
+			b.done(i)
 			continue
 		}
 		f.see(name, src.Data)
 		l, _ := languageOf(name)
-		_, err = f.manager.Load(ctx, l, src)
-		if f.noted(src, err) != nil {
-			errs = append(errs, err)
+		wg.Go(func() {
+			errs[i] = f.load(ctx, l, b.place(i, src), start, f.noted, func() { b.done(i) })
+		})
+	}
+	f.Listed()
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Listed tells Watch that the files are known that were there when the server started, or that they will not be loaded.
+func (f *Folder) Listed() { f.listOnce.Do(func() { close(f.listed) }) }
+
+// load loads a plugin when the server starts, and starts it if start says so. note takes the outcome of loading, and placed
+// is called when the place of the plugin is known.
+func (f *Folder) load(ctx context.Context, l Language, src Source, start bool, note func(Source, error) error, placed func()) error {
+	defer f.begin(src.Name)()
+	p, err := f.manager.Load(ctx, l, src)
+	placed()
+	if err = note(src, err); err != nil || p == nil || !start {
+		return err
+	}
+	return f.manager.boot(ctx, p)
+}
+
+// begin notes that a file is being loaded and started, until the returned function is called.
+func (f *Folder) begin(name string) (end func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.loading = append(f.loading, name)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.loading = slices.DeleteFunc(f.loading, func(other string) bool { return other == name })
+	}
+}
+
+// Loading returns the files that the server still loads or starts.
+func (f *Folder) Loading() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(slices.Values(f.loading))
+}
+
+// The ranks of the first plugins of the network and of the folder.
+const (
+	networkRank = 1
+	folderRank  = 1 << 20
+)
+
+// placeTime is at most how long a plugin that is loaded waits for those before it: of two with the same id the first
+// counts. It is a part of the time that the server waits for its plugins.
+const placeTime = 10 * time.Second
+
+// A batch are plugins that are loaded at the same time and keep their order.
+type batch struct {
+	rank   int
+	wait   time.Duration
+	placed []chan struct{}
+}
+
+func (f *Folder) newBatch(rank, n int) *batch {
+	b := &batch{rank: rank, placed: make([]chan struct{}, n)}
+	b.wait = min(placeTime, time.Duration(f.manager.opts.Settings().StartTimeoutMillis)*time.Millisecond/4)
+	for i := range b.placed {
+		b.placed[i] = make(chan struct{})
+	}
+	return b
+}
+
+// done tells that the ith plugin has its place, or gets none.
+func (b *batch) done(i int) { close(b.placed[i]) }
+
+// place gives the ith plugin its place.
+func (b *batch) place(i int, src Source) Source {
+	src.rank = b.rank + i
+	src.turn = func(ctx context.Context) {
+		timer := time.NewTimer(b.wait)
+		defer timer.Stop()
+		for _, before := range b.placed[:i] {
+			select {
+			case <-before:
+			case <-timer.C:
+				return
+			case <-ctx.Done():
+				return
+			}
 		}
 	}
-	return errors.Join(errs...)
+	return src
 }
 
 // settle is how long the folder must be quiet before it is read, because files are seldom written at once.
 const settle = 200 * time.Millisecond
 
 // Watch follows changes of the folder until the context ends: new plugins are loaded and started, changed ones
-// replaced, and those whose file is gone removed.
+// replaced, and those whose file is gone removed. It begins when the files are listed.
 func (f *Folder) Watch(ctx context.Context) error {
+	select {
+	case <-f.listed:
+	case <-ctx.Done():
+		return nil
+	}
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return fmt.Errorf("watch the folder of plugins: %w", err)

@@ -67,7 +67,7 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Leave("_network_.b.js")
-	err := f.Load(t.Context())
+	err := f.Load(t.Context(), false)
 	if err == nil || !strings.Contains(err.Error(), "broken.js: line 1: this is not a plugin") {
 		t.Errorf("the error is %v", err)
 	}
@@ -89,7 +89,7 @@ func TestFolderWithLibraries(t *testing.T) {
 	w.scripts("a")
 	w.host.scripts["library"] = script{err: fmt.Errorf("without descriptor: %w", ErrNoPlugin)}
 	f := w.folder(map[string]string{"a.js": "a", "library.js": "library"})
-	if err := f.Load(t.Context()); err != nil {
+	if err := f.Load(t.Context(), false); err != nil {
 		t.Error(err)
 	}
 	f.seen = map[string][32]byte{}
@@ -126,7 +126,7 @@ func TestWatch(t *testing.T) {
 	w.host.scripts["a2"] = script{id: "a", version: "2", extensions: []functions{adding(2)}}
 	w.host.scripts["other"] = script{id: "other", version: "1", extensions: []functions{adding(5)}}
 	f := w.folder(map[string]string{"a.js": "a"})
-	if err := f.Load(t.Context()); err != nil {
+	if err := f.Load(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	p, _ := w.Find("a")
@@ -194,7 +194,7 @@ func TestNetwork(t *testing.T) {
 	posted.Type, posted.Download.HTTPMethod = config.NetworkPluginJavaScript, "POST"
 	f := w.folder(map[string]string{"_network_.a.js": "old copy"})
 	load := func(list ...config.NetworkPlugin) error {
-		return f.LoadNetwork(t.Context(), config.PluginNetwork{Plugins: list})
+		return loadNetwork(t, f, config.PluginNetwork{Plugins: list})
 	}
 	err := load(plugin("/a.js"), cached, posted, plugin("/moved.js"), missing)
 	if err == nil || !strings.Contains(err.Error(), "missing.js: the answer is 404") {
@@ -203,7 +203,7 @@ func TestNetwork(t *testing.T) {
 	if !slices.Equal(w.ids(), []string{"a", "c", "cached", "d"}) || len(w.Rejected()) != 1 {
 		t.Errorf("loaded are %v, rejected %v", w.ids(), w.Rejected())
 	}
-	if err := f.Load(t.Context()); err != nil {
+	if err := f.Load(t.Context(), false); err != nil {
 		t.Errorf("the folder loads what came from the network: %v", err)
 	}
 	if _, err := w.Remove(t.Context(), "cached"); err != nil {
@@ -233,7 +233,7 @@ func TestNetworkLimits(t *testing.T) {
 	defer server.Close()
 	defer close(release)
 	f := w.folder(nil)
-	err := f.LoadNetwork(t.Context(), config.PluginNetwork{Plugins: []config.NetworkPlugin{{
+	err := loadNetwork(t, f, config.PluginNetwork{Plugins: []config.NetworkPlugin{{
 		URL: config.URL(server.URL + "/slow.js"), Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 50},
 	}}})
 	if err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
@@ -267,11 +267,11 @@ func TestProxy(t *testing.T) {
 		}},
 	}
 	f := w.folder(nil)
-	if err := f.LoadNetwork(t.Context(), c); err != nil {
+	if err := loadNetwork(t, f, c); err != nil {
 		t.Fatal(err)
 	}
 	c.Proxy.Password = "wrong"
-	err = f.LoadNetwork(t.Context(), c)
+	err = loadNetwork(t, f, c)
 	if err == nil || strings.Contains(err.Error(), "hidden") || strings.Contains(err.Error(), "wrong") {
 		t.Errorf("the error is %v", err)
 	}
@@ -288,7 +288,7 @@ func TestNetworkTellsNoCredentials(t *testing.T) {
 	defer missing.Close()
 	f := w.folder(nil)
 	for _, address := range []string{gone.URL, missing.URL} {
-		err := f.LoadNetwork(t.Context(), config.PluginNetwork{Plugins: []config.NetworkPlugin{{
+		err := loadNetwork(t, f, config.PluginNetwork{Plugins: []config.NetworkPlugin{{
 			URL:  config.URL(strings.Replace(address, "://", "://user:hunter2@", 1) + "/a.js?token=hunter3"),
 			Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 60000},
 		}}})
@@ -297,4 +297,9 @@ func TestNetworkTellsNoCredentials(t *testing.T) {
 			t.Errorf("told is %s", text)
 		}
 	}
+}
+
+// loadNetwork loads the plugins of the network as a server does.
+func loadNetwork(t *testing.T, f *Folder, c config.PluginNetwork) error {
+	return errors.Join(f.LeaveNetwork(c), f.LoadNetwork(t.Context(), c, false))
 }

@@ -30,6 +30,11 @@ type Source struct {
 	Path string
 	// Data is the whole plugin.
 	Data []byte
+
+	// rank is the place of the plugin among others; 0 is after those that are there. turn, if it is not nil, waits until
+	// those before it are loaded, or for some time.
+	rank int
+	turn func(ctx context.Context)
 }
 
 // A Module is a plugin that a host has loaded.

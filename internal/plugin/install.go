@@ -194,6 +194,9 @@ func (m *Manager) installAll(ctx context.Context, sources []Source, l Language, 
 	failed := false
 	for i, src := range sources {
 		list[i].plugin, errs[i] = m.prepare(ctx, l, src)
+		if errs[i] == nil && src.turn != nil {
+			src.turn(ctx)
+		}
 		if errs[i] == nil {
 			errs[i] = m.admitTo(list[:i], list[i].plugin, replace)
 		}
@@ -282,11 +285,16 @@ func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidat
 	all := m.Plugins()
 	for _, c := range list {
 		if i := slices.Index(all, c.old); i >= 0 {
-			all[i] = c.plugin
-		} else {
-			all = append(all, c.plugin)
+			all[i], c.plugin.rank = c.plugin, c.old.rank
+			continue
 		}
+		if c.plugin.rank = c.plugin.source.rank; c.plugin.rank == 0 {
+			c.plugin.rank = m.nextRank
+			m.nextRank++
+		}
+		all = append(all, c.plugin)
 	}
+	slices.SortStableFunc(all, func(a, b *Plugin) int { return a.rank - b.rank })
 	m.publish(all)
 	for _, c := range list {
 		m.attend(c.plugin)
@@ -381,7 +389,7 @@ func (m *Manager) revive(p *Plugin, err error) {
 func (m *Manager) renew(p *Plugin) bool {
 	gone := apierr.New(apierr.DuplicateResource, "plugin %q was replaced or removed meanwhile", p.ID)
 	src := p.source
-	src.Path = p.Path
+	src.Path, src.turn = p.Path, nil
 	_, err := m.install(m.ctx, p.Language, src, true, func(next, old *Plugin) error {
 		if old != p {
 			return gone

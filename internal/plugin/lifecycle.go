@@ -60,6 +60,9 @@ type life struct {
 
 	mu    sync.Mutex
 	state State
+	// running is the hook that runs, nil if none does; ending says that only Stop runs from now on.
+	running *limited
+	ending  bool
 	// turns are the hooks that wait; the first one is running.
 	turns []*turn
 }
@@ -133,6 +136,17 @@ func (l *life) take(t *turn) {
 	// Whoever asked may go away; the hook is not cut short by that.
 	ctx := withLimit(context.WithoutCancel(t.ctx), l.timeout())
 	defer ctx.cancel()
+	l.mu.Lock()
+	if l.ending && t.hook != Stop {
+		l.mu.Unlock()
+		t.err = errRetired
+		return
+	}
+	l.running = nil
+	if t.hook != Stop {
+		l.running = ctx
+	}
+	l.mu.Unlock()
 	run := func() error { return l.run(ctx, t.hook) }
 	if t.before == step.to {
 		run = func() error { return l.recover(ctx) }
@@ -150,4 +164,15 @@ func (l *life) take(t *turn) {
 	l.state = step.to
 	l.mu.Unlock()
 	l.changed(t.before, step.to)
+}
+
+// end cancels the hook that runs and those that wait, apart from Stop: the extension goes away.
+func (l *life) end() {
+	l.mu.Lock()
+	running := l.running
+	l.ending, l.running = true, nil
+	l.mu.Unlock()
+	if running != nil {
+		running.cancel()
+	}
 }

@@ -46,6 +46,8 @@ type Manager struct {
 	listMu   sync.RWMutex
 	list     []*Plugin
 	rejected []Rejected
+	// nextRank is that of the next plugin that has no place of its own.
+	nextRank int
 
 	// ctx ends when the manager is closed, and with it every load that is in progress.
 	ctx    context.Context
@@ -70,6 +72,8 @@ type Plugin struct {
 	roles []role.Role
 	// released says that the module is closed although the plugin is still listed.
 	released atomic.Bool
+	// rank is its place in the list.
+	rank int
 	// source is what it was loaded from, to load it anew if it dies; dead says that it did.
 	source Source
 	dead   atomic.Bool
@@ -80,9 +84,12 @@ type Plugin struct {
 	renewals int
 }
 
+// firstRank is the rank of the first plugin that is loaded after those that the server starts with.
+const firstRank = 1 << 30
+
 // NewManager returns a manager without plugins.
 func NewManager(o Options) *Manager {
-	m := &Manager{opts: o}
+	m := &Manager{opts: o, nextRank: firstRank}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.table.Store(&map[*Point][]*member{})
 	return m
@@ -162,6 +169,7 @@ func (m *Manager) retire(ctx context.Context, p *Plugin) {
 	var wg sync.WaitGroup
 	for _, b := range p.members {
 		wg.Go(func() {
+			b.life.end()
 			b.calls.close(drain)
 			_, _ = b.life.Do(ctx, Stop) // Whatever its hook does, it is stopped.
 		})
@@ -298,6 +306,19 @@ func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
 		m.release(ctx, p)
 	}
 	return steps
+}
+
+// boot starts a plugin when the server starts. Calls of it fail until it has started.
+func (m *Manager) boot(ctx context.Context, p *Plugin) (err error) {
+	for _, b := range p.members {
+		b.record.quarantine("it has not started yet")
+	}
+	for _, s := range m.Do(ctx, p, Start) {
+		if s.Err != nil {
+			err = errors.Join(err, fmt.Errorf("start extension %q of plugin %q: %w", s.Extension, p.ID, s.Err))
+		}
+	}
+	return err
 }
 
 // release frees a plugin that is still listed when all of its extensions are stopped, which they are for good.

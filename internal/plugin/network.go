@@ -65,34 +65,55 @@ func remotes(list []config.NetworkPlugin) ([]remote, error) {
 }
 
 // LoadNetwork loads the configured plugins of the network: from the copy in the folder if they may, else by a download,
-// all at the same time. It must be called before the folder is loaded, which then passes over the copies. The error
+// all at the same time. Leave must have been called for them before the folder is loaded, which then passes over the
+// copies. Each plugin is started as soon as it is loaded if start says so. The error
 // joins those of single plugins; ErrConfiguration is among them if the configuration makes no sense.
-func (f *Folder) LoadNetwork(ctx context.Context, c config.PluginNetwork) error {
+func (f *Folder) LoadNetwork(ctx context.Context, c config.PluginNetwork, start bool) error {
 	list, err := remotes(c.Plugins)
 	if err != nil {
 		return errors.Join(ErrConfiguration, err)
 	}
 	client := clientOf(c.Proxy)
 	defer client.CloseIdleConnections()
-	sources, errs := make([]Source, len(list)), make([]error, len(list))
+	errs := make([]error, len(list))
+	b := f.newBatch(networkRank, len(list))
 	var wg sync.WaitGroup
 	for i, r := range list {
-		f.Leave(r.cache)
-		wg.Go(func() { sources[i], errs[i] = f.obtain(ctx, client, r) })
+		wg.Go(func() {
+			src, err := f.obtain(ctx, client, r)
+			if err != nil {
+				b.done(i)
+				errs[i] = f.settled(src, apierr.New(apierr.IllegalArgument, "%v", err))
+				return
+			}
+			errs[i] = f.load(ctx, r.language, b.place(i, src), start, f.settled, func() { b.done(i) })
+		})
 	}
 	wg.Wait()
-	for i, r := range list {
-		if errs[i] != nil {
-			errs[i] = f.noted(sources[i], apierr.New(apierr.IllegalArgument, "%v", errs[i]))
-			continue
-		}
-		if _, errs[i] = f.manager.Load(ctx, r.language, sources[i]); errs[i] != nil {
-			f.manager.reject(sources[i], errs[i])
-		} else {
-			f.manager.forgive(sources[i])
-		}
-	}
 	return errors.Join(errs...)
+}
+
+// settled keeps the reason if a plugin of the network was not accepted, and forgets an older one if it was.
+func (f *Folder) settled(src Source, err error) error {
+	if err != nil {
+		f.manager.reject(src, err)
+	} else {
+		f.manager.forgive(src)
+	}
+	return err
+}
+
+// LeaveNetwork makes the folder pass over the copies of plugins of the network. The error is ErrConfiguration if the
+// configuration makes no sense.
+func (f *Folder) LeaveNetwork(c config.PluginNetwork) error {
+	list, err := remotes(c.Plugins)
+	if err != nil {
+		return errors.Join(ErrConfiguration, err)
+	}
+	for _, r := range list {
+		f.Leave(r.cache)
+	}
+	return nil
 }
 
 // ErrConfiguration is a configuration of plugins that cannot be followed.

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"example.org/app/internal/apierr"
@@ -16,11 +17,11 @@ type Rejected struct {
 	At         time.Time
 }
 
-// Rejected returns the files that could not be loaded, each with the newest reason.
+// Rejected returns the files that could not be loaded, by their names, each with the newest reason.
 func (m *Manager) Rejected() []Rejected {
 	m.listMu.RLock()
 	defer m.listMu.RUnlock()
-	return slices.Clone(m.rejected)
+	return slices.SortedStableFunc(slices.Values(m.rejected), func(a, b Rejected) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // reject keeps why a file was not loaded.

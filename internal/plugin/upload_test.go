@@ -35,7 +35,7 @@ func TestUpload(t *testing.T) {
 		Start: func(context.Context) error { return errors.New("no database") },
 	}}}}
 	f := w.folder(map[string]string{"b.js": "b"})
-	if err := f.Load(t.Context()); err != nil {
+	if err := f.Load(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	b, _ := w.Find("b")
@@ -116,7 +116,7 @@ func TestUploadsAreAddedTogether(t *testing.T) {
 	w.scripts("a", "b", "c")
 	w.host.scripts["a2"] = script{id: "a", version: "2", extensions: []functions{adding(2)}}
 	f := w.folder(map[string]string{"a.js": "a", "_network_.taken.js": "nothing"})
-	if err := f.Load(t.Context()); err == nil {
+	if err := f.Load(t.Context(), false); err == nil {
 		t.Fatal("everything is a plugin")
 	}
 	upload := func(name, data string) Upload {

@@ -247,7 +247,7 @@ func TestOldPluginIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := h.pluginFolder.Load(t.Context()); err != nil {
+	if err := h.pluginFolder.Load(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	h.play([]scenario{
@@ -265,7 +265,7 @@ func TestRejectedPlugins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := h.pluginFolder.Load(t.Context()); err == nil {
+	if err := h.pluginFolder.Load(t.Context(), false); err == nil {
 		t.Error("everything was accepted")
 	}
 	bad := `{"id":"bad.js","extensions":[],"rejected":{"reason":"bad.js: line 1: unexpected end","file":"bad.js","date":"DATE"}}`

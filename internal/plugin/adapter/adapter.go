@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/admin"
@@ -32,6 +33,13 @@ type Plugins struct {
 
 	opts      Options
 	debuggers *inspector.Server
+
+	// starting is what loads and starts plugins; isUp is closed when that has ended, and failure is set then. waited says
+	// that the server does not wait for it any more.
+	starting sync.WaitGroup
+	isUp     chan struct{}
+	failure  error
+	waited   atomic.Bool
 }
 
 // Options say how plugins are joined to a process.
@@ -54,7 +62,7 @@ type Options struct {
 
 // New makes what holds plugins. Nothing is loaded before Start, so that the parts which call plugins can be built.
 func New(ctx context.Context, o Options) (*Plugins, error) {
-	p := &Plugins{opts: o}
+	p := &Plugins{opts: o, isUp: make(chan struct{})}
 	c := o.Config.Plugin
 	opts := plugin.Options{
 		Roles: o.Roles, Settings: o.Settings, Logger: o.Logger,
@@ -90,6 +98,7 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 // Close stops and unloads all plugins. Whoever calls plugins must have stopped before.
 func (p *Plugins) Close(ctx context.Context) error {
 	err := p.Manager.Close(ctx)
+	p.starting.Wait() // What it waits for has ended with the manager.
 	if p.debuggers != nil {
 		err = errors.Join(err, p.debuggers.Close(ctx))
 	}
@@ -105,8 +114,15 @@ func (p *Plugins) readings() (list []metrics.PluginReading) {
 	return list
 }
 
-// Start loads the plugins and starts them, when all that they can use is there and before anybody is answered.
+// Start loads the plugins and starts them, each on its own, when all that they can use is there. The error is what must
+// stop the server. It returns when ctx ends, even if a plugin goes on; Close ends it then.
 func (p *Plugins) Start(ctx context.Context) error {
+	p.failure = p.start(ctx)
+	close(p.isUp)
+	return p.failure
+}
+
+func (p *Plugins) start(ctx context.Context) error {
 	c := p.opts.Config.Plugin
 	if !c.Enabled {
 		return nil
@@ -114,22 +130,57 @@ func (p *Plugins) Start(ctx context.Context) error {
 	if roots := p.opts.Config.ForeignRoots(); len(roots) > 0 {
 		p.opts.Logger.Info("properties for plugins", "roots", roots)
 	}
-	err := p.load(ctx, c)
-	if errors.Is(err, plugin.ErrConfiguration) || err != nil && c.AbortOnFailure {
-		return fmt.Errorf("load plugins: %w", err)
-	}
-	if err := p.startAll(ctx); err != nil && c.AbortOnFailure {
-		return err
+	done := make(chan error, 1)
+	p.starting.Go(func() { done <- p.load(ctx, c) })
+	select {
+	case err := <-done:
+		if errors.Is(err, plugin.ErrConfiguration) || err != nil && c.AbortOnFailure && ctx.Err() == nil {
+			return fmt.Errorf("load plugins: %w", err)
+		}
+	case <-ctx.Done():
 	}
 	return nil
 }
 
-// load loads from the network first, so that the folder passes over the copies of those plugins.
+// load loads and starts the plugins of the network and of the folder, which passes over the copies of the former.
 func (p *Plugins) load(ctx context.Context, c config.Plugin) error {
+	defer p.Folder.Listed()
 	if err := p.Folder.Make(); err != nil {
 		return errors.Join(plugin.ErrConfiguration, err)
 	}
-	return errors.Join(p.Folder.LoadNetwork(ctx, c.Network), p.Folder.Load(ctx))
+	if err := p.Folder.LeaveNetwork(c.Network); err != nil {
+		return err
+	}
+	errs := make([]error, 2)
+	var wg sync.WaitGroup
+	wg.Go(func() { errs[0] = p.Folder.LoadNetwork(ctx, c.Network, true) })
+	wg.Go(func() { errs[1] = p.Folder.Load(ctx, true) })
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Wait waits until all plugins are loaded and started or could not be, at most as long as the configuration says. From
+// then on the server serves clients. The error is that of Start.
+func (p *Plugins) Wait(ctx context.Context) error {
+	timer := time.NewTimer(time.Duration(p.opts.Config.Plugin.StartTimeoutMillis) * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-p.isUp:
+		if p.failure != nil {
+			return p.failure
+		}
+	case <-timer.C:
+		p.opts.Logger.Warn("the server serves clients although plugins are not up", "files", p.Folder.Loading())
+	case <-ctx.Done():
+	}
+	p.waited.Store(true)
+	return nil
+}
+
+// Loading returns the files that are still loaded or started, and whether the server waits for them before it serves
+// clients.
+func (p *Plugins) Loading() (files []string, waiting bool) {
+	return p.Folder.Loading(), !p.waited.Load()
 }
 
 // Watch follows changes of the folder until ctx ends, if the configuration says so.
@@ -141,24 +192,6 @@ func (p *Plugins) Watch(ctx context.Context) error {
 		p.opts.Logger.Error("changes of plugins will not be noticed", "error", err)
 	}
 	return nil
-}
-
-// startAll starts everything that is loaded, all at the same time. The error names what could not be started.
-func (p *Plugins) startAll(ctx context.Context) error {
-	list := p.Manager.Plugins()
-	errs := make([]error, len(list))
-	var wg sync.WaitGroup
-	for i, loaded := range list {
-		wg.Go(func() {
-			for _, s := range p.Manager.Do(ctx, loaded, plugin.Start) {
-				if s.Err != nil {
-					errs[i] = errors.Join(errs[i], fmt.Errorf("start extension %q of plugin %q: %w", s.Extension, loaded.ID, s.Err))
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }
 
 // Report says what became of the plugins at the start.

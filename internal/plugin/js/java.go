@@ -171,8 +171,8 @@ func (b *bridge) flush() {
 
 // limits is how long a call of Java may take: as long as the call of the plugin, or as long as a turn.
 func (b *bridge) limits() (context.Context, context.CancelFunc) {
-	if c := b.current.Load(); c != nil && !c.over() {
-		return c.ctx, func() {}
+	if c := b.current.Load(); c != nil && c.state.Load() != finished {
+		return c.ctx, func() {} // That of a call that was given up has ended.
 	}
 	if b.limit.IsZero() {
 		b.limit = time.Now().Add(b.host.opts.TurnLimit)

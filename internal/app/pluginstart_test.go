@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app_test
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/role"
+)
+
+// TestServerStartsWhateverItsPluginsDo starts a server with plugins that never come up. It is ready when its patience is
+// over, says which plugins are not, and lets nothing pass that those which are loaded might refuse. It stops with them.
+func TestServerStartsWhateverItsPluginsDo(t *testing.T) {
+	dir := folderOf(t, map[string]string{
+		"await.js": "await new Promise(() => {});",
+		"loop.js":  "for (;;) {}",
+		"hang.js":  pluginScript("hang", "'AdminActionHandler'", `start() { return new Promise(() => {}); } handleAdminAction() {}`),
+		"good.js":  pluginScript("good", "'AdminActionHandler'", `handleAdminAction() {}`),
+		"fails.js": pluginScript("fails", "'UserAuthenticator'", `start() { throw new Error('no database'); } authenticate() { return true; }`),
+	})
+	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.start-timeout-millis=2000",
+		"app.plugin.load-timeout-millis=3600000", "app.plugin.hook-timeout-millis=3600000")
+	eventually(t, "the report of what is not up", func() bool {
+		status, answer := ask(t, s, role.Service, "GET", "/health", "")
+		if status != 200 || !strings.Contains(answer, `"name":"plugins","status":"DEGRADED"`) {
+			t.Fatal(status, answer)
+		}
+		for _, part := range []string{`"not up: await.js, hang.js, loop.js; `, `plugin \"hang\": it has not started yet`, `plugin \"fails\": start failed`, "no database"} {
+			if !strings.Contains(answer, part) {
+				return false
+			}
+		}
+		return true
+	})
+	want(t, s, role.Gateway, "GET", "/plugins?ids=fails&ids=good", "", 200, `"quarantine":"start failed`, `"id":"good"`, `"running":true`)
+}
+
+// TestDebuggedPluginHoldsUpNobody proves that a server whose plugin waits for a debugger in its start serves and stops.
+func TestDebuggedPluginHoldsUpNobody(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	dir := folderOf(t, map[string]string{
+		"seen.js": pluginScript("seen", "'AdminActionHandler'", `start() {} stop() {} handleAdminAction() {}`),
+	})
+	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.js.debug.enabled=true", "app.plugin.start-timeout-millis=1000",
+		"app.plugin.js.debug.inspect-host=127.0.0.1", fmt.Sprint("app.plugin.js.debug.inspect-port=", port))
+	want(t, s, role.Service, "GET", "/health", "", 200, `"name":"plugins","status":"DEGRADED"`, "not up: seen.js")
+	eventually(t, "the plugin that waits", func() bool {
+		status, answer := ask(t, s, role.Service, "GET", "/plugins", "")
+		return status == 200 && strings.Contains(answer, `"id":"seen"`) && strings.Contains(answer, `"quarantine":"it has not started yet"`)
+	})
+}
