@@ -228,8 +228,7 @@ func (m *Manager) installAll(ctx context.Context, sources []Source, l Language, 
 				m.opts.Logger.Warn("a plugin was loaded with a warning", "plugin", c.plugin.ID, "version", c.plugin.Version, "warning", warning)
 			}
 			if c.old != nil {
-				m.retire(ctx, c.old)
-				m.gone(c.old, c.plugin)
+				m.dismiss(ctx, c.old, func() { m.gone(c.old, c.plugin) })
 			}
 		}
 	}

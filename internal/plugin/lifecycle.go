@@ -166,6 +166,13 @@ func (l *life) take(t *turn) {
 	l.changed(t.before, step.to)
 }
 
+// busy reports whether a hook runs.
+func (l *life) busy() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.turns) > 0
+}
+
 // end cancels the hook that runs and those that wait, apart from Stop: the extension goes away.
 func (l *life) end() {
 	l.mu.Lock()

@@ -178,6 +178,19 @@ func (m *Manager) retire(ctx context.Context, p *Plugin) {
 	m.discard(ctx, p)
 }
 
+// dismiss retires a plugin and tells of what is gone with it. A plugin that does that to itself does not wait.
+func (m *Manager) dismiss(ctx context.Context, p *Plugin, gone func()) {
+	if p.isCaller(ctx) {
+		m.tellers.Go(func() {
+			m.retire(ctx, p)
+			gone()
+		})
+		return
+	}
+	m.retire(ctx, p)
+	gone()
+}
+
 // gone tells of the extensions of a plugin that have no successor.
 func (m *Manager) gone(p, next *Plugin) {
 	if m.opts.Gone == nil {
@@ -200,8 +213,7 @@ func (m *Manager) Remove(ctx context.Context, id string) (*Plugin, error) {
 	}
 	m.publish(slices.DeleteFunc(m.Plugins(), func(other *Plugin) bool { return other == p }))
 	m.mu.Unlock()
-	m.retire(ctx, p)
-	m.gone(p, nil)
+	m.dismiss(ctx, p, func() { m.gone(p, nil) })
 	m.opts.Logger.Info("plugin removed", "plugin", p.ID, "version", p.Version)
 	return p, nil
 }
@@ -294,6 +306,10 @@ func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
 	var wg sync.WaitGroup
 	for i, b := range p.members {
 		wg.Go(func() {
+			if p.isCaller(ctx) && b.life.busy() {
+				steps[i] = Step{Extension: b.Class(), State: b.life.State(), Err: errOwnHook}
+				return
+			}
 			changed, err := b.life.Do(ctx, h)
 			if h == Start && err != nil && b.life.State() == Loaded {
 				m.startFailed(b, err)
@@ -307,6 +323,9 @@ func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
 	}
 	return steps
 }
+
+// errOwnHook refuses a hook that would wait for the one that asks for it.
+var errOwnHook = apierr.New(apierr.IllegalArgument, "the plugin cannot change its own state while a hook of it runs")
 
 // boot starts a plugin when the server starts. Calls of it fail until it has started.
 func (m *Manager) boot(ctx context.Context, p *Plugin) (err error) {
@@ -331,7 +350,7 @@ func (m *Manager) release(ctx context.Context, p *Plugin) {
 	m.publish(m.Plugins()) // Without the extensions of this one.
 	m.mu.Unlock()
 	if first {
-		m.retire(ctx, p)
+		m.dismiss(ctx, p, func() {})
 	}
 }
 

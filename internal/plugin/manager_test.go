@@ -589,3 +589,50 @@ func TestHostThatLoadsForever(t *testing.T) {
 		}
 	})
 }
+
+// TestPluginsThatEndThemselves proves that a plugin which removes, replaces or stops itself is answered at once, and is
+// gone when its call has ended.
+func TestPluginsThatEndThemselves(t *testing.T) {
+	for name, end := range map[string]func(ctx context.Context, w *world, p *Plugin) error{
+		"remove": func(ctx context.Context, w *world, p *Plugin) error {
+			_, err := w.Remove(ctx, p.ID)
+			return err
+		},
+		"stop": func(ctx context.Context, w *world, p *Plugin) error { return w.Do(ctx, p, Stop)[0].Err },
+		"replace": func(ctx context.Context, w *world, _ *Plugin) error {
+			_, err := w.Replace(ctx, JavaScript, Source{Name: "next.js", Data: []byte("next")})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.host.scripts["next"] = script{id: "self", version: "2", extensions: []functions{adding(1)}}
+				var p *Plugin
+				p = w.add("self", transforms(func(ctx context.Context, _ *ClientRequest) (any, error) {
+					return nil, end(WithCaller(ctx, "self"), w, p)
+				}))
+				begin := time.Now()
+				if _, err := w.transform(1); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+				if took := time.Since(begin); took != 0 {
+					t.Errorf("it took %s", took)
+				}
+				if got, want := w.host.open, map[string]int{"replace": 1}[name]; got != want {
+					t.Errorf("%d modules are open, want %d", got, want)
+				}
+			})
+		})
+	}
+	// A hook cannot wait for another one of its own extension.
+	w := newWorld(t)
+	f := adding(1)
+	var p *Plugin
+	f.hooks = map[Hook]func(context.Context) error{Pause: func(ctx context.Context) error { return w.Do(WithCaller(ctx, "self"), p, Stop)[0].Err }}
+	p = w.add("self", f)
+	if step := w.Do(t.Context(), p, Pause)[0]; !errors.Is(step.Err, errOwnHook) || step.State != Paused {
+		t.Errorf("the hook ended with %+v", step)
+	}
+}
