@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/plugintest"
@@ -17,13 +18,14 @@ func TestSuite(t *testing.T) {
 	l := plugintest.Language{
 		Suffix: ".js",
 		NewHost: func(t testing.TB, server plugin.Server) plugin.Host {
-			h, err := New(Options{Points: plugin.Points, Server: server})
+			h, err := New(Options{Points: plugin.Points, Server: server, StuckLimit: time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return h
 		},
 		Fixture: fixture,
+		Corpus:  corpus,
 	}
 	if raceDetector { // It makes the engine some fifty times slower.
 		l.Rounds = 15

@@ -28,6 +28,8 @@ type Language struct {
 	NewHost func(t testing.TB, server plugin.Server) plugin.Host
 	// Fixture returns the bytes of a fixture.
 	Fixture func(t testing.TB, f Fixture) []byte
+	// Corpus returns bad plugins; nil is none.
+	Corpus func(t testing.TB) []Bad
 	// Rounds is how often a plugin is loaded, used and unloaded in a row; 0 is 300.
 	Rounds int
 }
@@ -75,6 +77,7 @@ func Run(t *testing.T, l Language) {
 		{"RemoveDuringCalls", testRemoveDuringCalls},
 		{"HostClosesModules", testHostClosesModules},
 		{"Rounds", testRounds},
+		{"Corpus", testCorpus},
 		{"Node", testNode},
 		{"Config", testConfig},
 		{"API", testAPI},

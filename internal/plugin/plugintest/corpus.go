@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/plugin"
+)
+
+// A Bad is a plugin that does what no plugin should. It has the id suite-bad and, if it can be loaded, an extension that
+// implements ClientRequestHandler, whose transform is called.
+type Bad struct {
+	// Kind says what it does.
+	Kind string
+	Data []byte
+}
+
+// testCorpus adds bad plugins, one after the other, in each way in which plugins come: as a new one, and in the place of
+// the one before while that is called. Meanwhile somebody tries all the time what a filter refuses. Whatever happens, the
+// filter lets nothing pass, every operation ends, and other plugins work.
+func testCorpus(t *testing.T, w *world) {
+	if w.Corpus == nil {
+		t.Skip("this language has no bad plugins")
+	}
+	m := w.manager()
+	guard := w.start(m, Acts)
+	w.set(func(s *config.Plugin) { s.CallTimeoutMillis, s.HookTimeoutMillis, s.LoadTimeoutMillis = 300, 300, 3000 })
+	stop, tries := w.knock(m)
+	corpus := w.Corpus(t)
+	for _, replace := range []bool{false, true} {
+		for _, bad := range corpus {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				w.suffer(m, bad, replace)
+			}()
+			receive(t, "the end of what was done with "+bad.Kind, done)
+		}
+		if _, err := m.Remove(t.Context(), "suite-bad"); err != nil && apierr.From(err).Code != apierr.ResourceNotFound {
+			t.Error(err)
+		}
+	}
+	stop()
+	t.Logf("%d bad plugins, %d attempts to pass the filter", len(corpus), tries.Load())
+	w.set(func(s *config.Plugin) { s.CallTimeoutMillis = int32(limit.Milliseconds()) })
+	if steps := m.Do(t.Context(), guard, plugin.Pause); steps[0].State != plugin.Paused {
+		t.Errorf("the filter cannot be paused: %+v", steps[0])
+	}
+	await(t, "the filter at work", func() bool {
+		m.Do(t.Context(), guard, plugin.Resume)
+		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command("refuse", 0))
+		return apierr.From(err).Code == apierr.MessageIsIllegal
+	})
+}
+
+// knock tries all the time what the filter refuses, until stop is called.
+func (w *world) knock(m *plugin.Manager) (stop func(), tries *atomic.Int64) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	tries = new(atomic.Int64)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](w.t.Context(), m, plugin.HandleRequest, command("refuse", 0)); err == nil {
+				w.t.Error("what the filter refuses was let through")
+			}
+			tries.Add(1)
+			select {
+			case <-ctx.Done():
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}, tries
+}
+
+// suffer lets a bad plugin do what it does. What it answers does not matter.
+func (w *world) suffer(m *plugin.Manager, bad Bad, replace bool) {
+	src := plugin.Source{Name: "bad" + w.Suffix, Data: bad.Data}
+	load := m.Load
+	if replace {
+		load = m.Replace
+	}
+	ctx := context.WithoutCancel(w.t.Context())
+	p, err := load(ctx, w.host.Language(), src)
+	if err == nil {
+		m.Do(ctx, p, plugin.Start)
+	}
+	for range 2 {
+		_, _ = plugin.Pass(ctx, m, plugin.TransformRequest, command("?", 0))
+	}
+	if !replace && err == nil {
+		if _, err := m.Remove(ctx, p.ID); err != nil {
+			w.t.Errorf("%s cannot be removed: %v", bad.Kind, err)
+		}
+	}
+}
