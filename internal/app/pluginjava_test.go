@@ -127,7 +127,9 @@ func TestJavaPlugins(t *testing.T) {
 	wantForm(t, s, "/plugins/java", 400, "evil.jar: the file is not a jar", "evil.jar", []byte("no archive"))
 	wantForm(t, s, "/plugins/java?dryRun=true", 200, `"id":"suffix","version":"1"`, "suffix.jar", javaPlugin(t, 1))
 	want(t, s, role.Service, "GET", "/plugins", "", 204)
-	wantForm(t, s, "/plugins/java?save=true", 200, `"savedAs":"_network_.suffix.jar"`, "suffix.jar", javaPlugin(t, 1), "evil.jar", []byte("no archive"))
+	wantForm(t, s, "/plugins/java?save=true", 400, "none of the plugins was added", "suffix.jar", javaPlugin(t, 1), "evil.jar", []byte("no archive"))
+	want(t, s, role.Service, "GET", "/plugins", "", 204)
+	wantForm(t, s, "/plugins/java?save=true", 200, `"savedAs":"_network_.suffix.jar"`, "suffix.jar", javaPlugin(t, 1))
 	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 1 {
 		t.Errorf("the folder has %v", files)
 	}
