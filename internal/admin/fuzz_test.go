@@ -17,7 +17,7 @@ import (
 
 func FuzzParseQuery(f *testing.F) {
 	for _, seed := range []string{
-		"", "ids=1,2", "ids=1&ids=2", "ids[]=1", "ids[0]=1&ids[1]=2", "keys[0].ownerId=1&keys[0].name=a", "a=%zz", "a=%2", "a=%ff", "=&&=", "a[", "a[]b", "a[0]x", "a[-1]=1", "a[99999999999]=1", "since=2024-01-01T00:00:00%2B08:00",
+		"", "ids=1,2", "ids=1&ids=2", "ids[]=1", "ids[0]=1&ids[1]=2", "keys[0].ownerId=1&keys[0].name=a", `keys=[{"ownerId":1}]`, "a=%zz", "a=%2", "a=%ff", "=&&=", "a[", "a[]b", "a[0]x", "a[-1]=1", "a[99999999999]=1", "since=2024-01-01T00:00:00%2B08:00",
 	} {
 		f.Add(seed)
 	}

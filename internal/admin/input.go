@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"example.org/app/internal/apierr"
 )
 
 // input is the compiled input type of one operation: a struct whose fields
@@ -126,7 +129,7 @@ func (p *param) selects(field reflect.Value) bool {
 func (p *param) decode(q *queryParam, dst reflect.Value) (given bool, err error) {
 	switch {
 	case q == nil:
-	case p.kind == kindList && p.elem.kind == kindObject:
+	case p.isObjects():
 		given, err = p.decodeObjects(q, dst)
 	case p.kind == kindList:
 		given, err = p.decodeList(q, dst)
@@ -187,9 +190,14 @@ func (p *param) decodeList(q *queryParam, dst reflect.Value) (bool, error) {
 	return true, nil
 }
 
+// isObjects reports whether the parameter is a list of objects.
+func (p *param) isObjects() bool { return p.kind == kindList && p.elem.kind == kindObject }
+
+// decodeObjects reads objects that are given field by field, or as JSON: an
+// array, or one object. Generated clients and documentation pages send JSON.
 func (p *param) decodeObjects(q *queryParam, dst reflect.Value) (bool, error) {
 	if len(q.values) > 0 {
-		return false, fmt.Errorf("must be given as %s[0].field", p.name)
+		return p.decodeJSON(q, dst)
 	}
 	list := reflect.MakeSlice(p.typ, 0, len(q.objects))
 	for _, o := range q.objects {
@@ -203,6 +211,37 @@ func (p *param) decodeObjects(q *queryParam, dst reflect.Value) (bool, error) {
 		return false, err
 	}
 	dst.Set(list)
+	p.dedupe(dst)
+	return true, nil
+}
+
+// decodeJSON reads objects from JSON texts.
+func (p *param) decodeJSON(q *queryParam, dst reflect.Value) (bool, error) {
+	if len(q.objects) > 0 {
+		return false, fmt.Errorf("is given as JSON and as %s[0].field", p.name)
+	}
+	all := reflect.MakeSlice(p.typ, 0, 1)
+	for _, text := range q.values {
+		if text == "" {
+			continue
+		}
+		raw := jsontext.Value(text)
+		if kind := raw.Kind(); !raw.IsValid() || kind != '[' && kind != '{' {
+			return false, fmt.Errorf("must be given as %s[0].field or as a JSON array of objects", p.name)
+		}
+		list := reflect.New(p.typ).Elem()
+		if err := p.setJSON(list, raw, p.name, 0); err != nil {
+			return false, fmt.Errorf("%s", apierr.From(err).Reason)
+		}
+		all = reflect.AppendSlice(all, list)
+	}
+	if all.Len() == 0 {
+		return false, nil
+	}
+	if err := p.rules.checkCount(all.Len()); err != nil {
+		return false, err
+	}
+	dst.Set(all)
 	p.dedupe(dst)
 	return true, nil
 }

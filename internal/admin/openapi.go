@@ -94,6 +94,9 @@ func downgrade(node any) {
 	switch n := node.(type) {
 	case map[string]any:
 		delete(n, "contentMediaType")
+		if n[jsonParam] == true {
+			asContent(n)
+		}
 		if n["format"] == "base64" {
 			n["format"] = "byte" // what OpenAPI 3.0 calls it
 		}
@@ -181,11 +184,31 @@ func describeParam(p *param) *huma.Param {
 		hp.Description += " Example: `" + exampleText(examples[0]) + "`."
 		p.schema.Examples = nil
 	}
-	if p.kind == kindList {
+	if p.isObjects() {
+		hp.Extensions = map[string]any{jsonParam: true}
+	} else if p.kind == kindList {
 		explode := false
 		hp.Style, hp.Explode = "form", &explode
 	}
 	return hp
+}
+
+// jsonParam marks a parameter whose value is JSON, until asContent has made it
+// one: huma knows no content of parameters.
+const jsonParam = "x-json"
+
+// asContent turns a marked parameter into one with JSON as its content. One that
+// is optional has an empty list as its example, because documentation pages fill
+// in examples.
+func asContent(param map[string]any) {
+	media := map[string]any{"schema": param["schema"]}
+	if param["required"] != true {
+		media["example"] = []any{}
+	}
+	param["content"] = map[string]any{jsonType: media}
+	for _, key := range []string{jsonParam, "schema", "style", "explode"} {
+		delete(param, key)
+	}
 }
 
 // exampleText is an example as it stands in a query string.

@@ -26,6 +26,7 @@ func TestDocumentationPage(t *testing.T) {
 		want           string
 	}{
 		{role.Service, "AdminController", "queryAdmins", `"loginName": "app"`},
+		{role.Service, "GroupBlocklistController", "deleteGroupBlockedUsers", `"deletedCount": 0`}, // The page fills in composite keys.
 		{role.Gateway, "SystemController", "queryInfos", `"version": "dev"`},
 	} {
 		t.Run(string(tt.role), func(t *testing.T) {

@@ -48,6 +48,7 @@ type Parameter struct {
 	Name, In, Description string
 	Required              bool
 	Schema                Schema
+	Content               content
 }
 
 // A Body is the body of a request.
@@ -108,6 +109,9 @@ func (op Operation) Inputs() []Parameter {
 	var list []Parameter
 	for _, p := range op.Parameters {
 		if p.In == "query" || p.In == "path" {
+			if json, ok := p.Content["application/json"]; ok {
+				p.Schema = json.Schema
+			}
 			list = append(list, p)
 		}
 	}
