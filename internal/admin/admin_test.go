@@ -306,10 +306,14 @@ func TestScenarios(t *testing.T) {
 			"objects", "GET", "/things?keys[0].ownerId=1&keys[1].ownerId=3&keys[0].name=a", "", "root", 200,
 			ok(`{"flag":true,"keys":[{"ownerId":1,"name":"a"},{"ownerId":3}],"limit":10,"offset":0}`),
 		},
-		{"objects as JSON", "GET", "/things?keys=%5B%7B%22ownerId%22:1,%22name%22:%22a%22%7D,%7B%22ownerId%22:%223%22%7D%5D", "", "root", 200,
-			ok(`{"flag":true,"keys":[{"ownerId":1,"name":"a"},{"ownerId":3}],"limit":10,"offset":0}`)},
-		{"objects as JSON, one by one", "GET", "/things?keys={\"ownerId\":1,\"name\":\"a\"}&keys={\"ownerId\":3}", "", "root", 200,
-			ok(`{"flag":true,"keys":[{"ownerId":1,"name":"a"},{"ownerId":3}],"limit":10,"offset":0}`)},
+		{
+			"objects as JSON", "GET", "/things?keys=%5B%7B%22ownerId%22:1,%22name%22:%22a%22%7D,%7B%22ownerId%22:%223%22%7D%5D", "", "root", 200,
+			ok(`{"flag":true,"keys":[{"ownerId":1,"name":"a"},{"ownerId":3}],"limit":10,"offset":0}`),
+		},
+		{
+			"objects as JSON, one by one", "GET", "/things?keys={\"ownerId\":1,\"name\":\"a\"}&keys={\"ownerId\":3}", "", "root", 200,
+			ok(`{"flag":true,"keys":[{"ownerId":1,"name":"a"},{"ownerId":3}],"limit":10,"offset":0}`),
+		},
 		{"no object as JSON", "GET", "/things?keys=[]", "", "root", 200, `~`},
 		{"objects as JSON and by field", "GET", "/things?keys=[]&keys[0].ownerId=1", "", "root", 400, `~is given as JSON and as keys[0].field`},
 		{"object as JSON with an unknown field", "GET", "/things?keys=[{\"x\":1}]", "", "root", 400, `~keys[0]: there is no field \"x\"`},

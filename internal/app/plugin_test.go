@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -415,6 +416,41 @@ func TestPluginsOverHTTP(t *testing.T) {
 	if got := say(); got != "hi" {
 		t.Errorf("a plugin that is gone said %q", got)
 	}
+}
+
+// TestDryRunChangesNothing checks a plugin that tries to reach out while it is loaded.
+func TestDryRunChangesNothing(t *testing.T) {
+	var requests atomic.Int32
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		_, _ = io.WriteString(w, "1")
+	}))
+	defer web.Close()
+	code := fmt.Sprintf(`
+const tried = [];
+const attempt = async (what, f) => { try { await f(); tried.push(what + ' worked'); } catch (e) { tried.push(what + ' failed'); } };
+await attempt('fetch', () => fetch(%[1]q));
+await attempt('load', () => load(%[1]q));
+await attempt('storage', () => app.storage.set('a', 1));
+await attempt('api', () => app.api.users.create({ body: { id: '4711' } }));
+await attempt('java', () => Java.type('java.lang.System').setProperty('a', 'b'));
+class E extends AppExtension { getExtensionPoints() { return ['AdminActionHandler']; } }
+export default class extends AppPlugin {
+  getDescriptor() { return { id: 'reaching', description: tried.join(', ') }; }
+  getExtensions() { return [E]; }
+}`, web.URL+"/x.js")
+	body, err := json.Marshal(map[string]any{"scripts": []any{map[string]any{"code": code}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := apptest.Start(t, []role.Role{role.Service})
+	want(t, s, role.Service, "POST", "/plugins/js?dryRun=true", string(body), 200,
+		"fetch failed, load failed, storage failed, api failed, java failed", `"warnings":["E names AdminActionHandler but has none of its functions`)
+	want(t, s, role.Service, "GET", "/users?ids=4711", "", 204)
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+	want(t, s, role.Service, "POST", "/plugins/js", string(body), 200, "fetch worked, load worked")
 }
 
 // TestOneProcessIsShown proves that callers see that two members are one process.

@@ -30,8 +30,18 @@ func (m *Manager) Replace(ctx context.Context, l Language, src Source) (*Plugin,
 
 // Check loads a plugin as Load and Replace do, runs no hook, and forgets it again. What it returns cannot be called. It
 // is there even with an error if the plugin itself is sound and only does not get along with others.
-func (m *Manager) Check(ctx context.Context, l Language, src Source, replace bool) (*Plugin, error) {
-	p, err := m.prepare(ctx, l, src)
+func (m *Manager) Check(ctx context.Context, l Language, src Source, replace bool) (_ *Plugin, err error) {
+	host, err := m.host(l)
+	if err != nil {
+		return nil, err
+	}
+	if m.opts.DryHost != nil {
+		if host, err = m.opts.DryHost(l); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, host.Close(context.WithoutCancel(ctx))) }()
+	}
+	p, err := m.prepareIn(ctx, host, src)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +57,10 @@ func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin,
 	if err != nil {
 		return nil, err
 	}
+	return m.prepareIn(ctx, host, src)
+}
+
+func (m *Manager) prepareIn(ctx context.Context, host Host, src Source) (*Plugin, error) {
 	module, err := m.load(ctx, host, src)
 	if err != nil {
 		if _, ok := errors.AsType[*apierr.Error](err); ok {
@@ -59,7 +73,7 @@ func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin,
 		return nil, refusal
 	}
 	p := &Plugin{
-		Descriptor: module.Descriptor(), Language: l, Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src,
+		Descriptor: module.Descriptor(), Language: host.Language(), Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src,
 		roles: m.opts.Roles, left: make(chan struct{}),
 	}
 	for _, e := range module.Extensions() {

@@ -24,6 +24,9 @@ type Options struct {
 	Roles []role.Role
 	// Hosts run the plugins, one for each language.
 	Hosts []Host
+	// DryHost returns a host for one Check, which closes it: plugins that are only checked must change nothing. If it is
+	// nil, the host of the language is used.
+	DryHost func(l Language) (Host, error)
 	// Settings returns the current settings.
 	Settings func() config.Plugin
 	// Observe is told of every call of an extension: how long it took and how it ended (ok, refused, error, timeout). It may be nil.

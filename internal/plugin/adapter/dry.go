@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"example.org/app/internal/config"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/js"
+)
+
+// dryHost returns a host for a dry run. What is loaded in it reaches nothing: no storage and no operation of the server,
+// no network from JavaScript, and no class of Java but in a JVM of its own, which ends with the host.
+func (p *Plugins) dryHost(l plugin.Language) (plugin.Host, error) {
+	c, server := p.opts.Settings(), dryServer{p.opts.Server}
+	if l == plugin.Java {
+		return java.New(java.Options{
+			Home: c.Java.Home, MaxHeap: c.Java.MaxHeap, Strict: c.Java.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
+			Server: server, Log: p.opts.Logger,
+		})
+	}
+	return js.New(js.Options{
+		Points: plugin.Points, Log: p.opts.Logger, MemoryLimit: c.JavaScript.MemoryLimit, StackSize: c.JavaScript.StackSize,
+		Server: server, HTTP: &http.Client{Transport: noNetwork{}},
+	})
+}
+
+var errDryRun = errors.New("a plugin in a dry run cannot do that")
+
+// noNetwork refuses every request.
+type noNetwork struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errDryRun }
+
+// dryServer is what a plugin sees of the server in a dry run: its names and its configuration, and nothing that acts.
+type dryServer struct{ plugin.Server }
+
+// Storage implements plugin.Server.
+func (dryServer) Storage() plugin.Storage { return nil }
+
+// Call implements plugin.Server.
+func (dryServer) Call(context.Context, plugin.Descriptor, string, json.RawMessage) (json.RawMessage, error) {
+	return nil, errDryRun
+}
+
+// Notify implements plugin.Server.
+func (dryServer) Notify(context.Context, plugin.Descriptor, plugin.Notification) error {
+	return errDryRun
+}
+
+// MeetingEnded implements plugin.Server.
+func (dryServer) MeetingEnded(context.Context, plugin.Descriptor, int64, time.Time) error {
+	return errDryRun
+}
+
+var _ plugin.Server = dryServer{}
