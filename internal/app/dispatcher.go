@@ -28,6 +28,8 @@ func (a *App) startDispatcher(context.Context) error {
 	if err := service.ServePasswords(a.nodes[role.Service], a.domain.users); err != nil {
 		return err
 	}
+	// Requests end before what they need, such as the notifier, which delivers what they have begun.
+	a.lifecycle.add(part{name: "requests", stop: a.nodes[role.Service].Retire})
 	return service.New(service.Options{
 		Node: a.nodes[role.Service], Store: a.store, Users: a.domain.users, Relationships: a.domain.relationships, Groups: a.domain.groups,
 		Conversations: a.domain.conversations, Messages: a.domain.messages, Meetings: a.domain.meetings,

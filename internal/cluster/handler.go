@@ -79,7 +79,7 @@ func (n *Node) switchQueues() (drained []<-chan struct{}) {
 	n.switching.Lock()
 	defer n.switching.Unlock()
 	n.mu.RLock()
-	accepting := !n.leaving && n.err == nil && n.sick == nil && n.record.Member.Status.Active && (n.strain == nil || !n.strain.Refuse)
+	accepting := !n.leaving && !n.retired && n.err == nil && n.sick == nil && n.record.Member.Status.Active && (n.strain == nil || !n.strain.Refuse)
 	handlers := slices.Clone(n.handlers)
 	n.mu.RUnlock()
 	n.accepting.Store(accepting)
@@ -144,13 +144,32 @@ func (c *Cluster) removeHandlers(handlers []*handler) (drained []<-chan struct{}
 	return drained
 }
 
+// enter registers a call; it fails when the node takes none.
+func (h *handler) enter() error {
+	if err := h.node.enter(); err != nil || h.role == "" {
+		return err
+	}
+	if err := h.node.serve(); err != nil {
+		h.node.exit()
+		return err
+	}
+	return nil
+}
+
+func (h *handler) exit() {
+	if h.role != "" {
+		h.node.serving.Done()
+	}
+	h.node.exit()
+}
+
 // invoke runs the handler for a caller in the same process. The handler gets the deadline of ctx and its end, but not
 // its values, as if it were elsewhere. sent is called when the request has arrived; it may be nil.
 func (h *handler) invoke(ctx context.Context, req any, sent func()) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, callError(ctx, h.name, err)
 	}
-	if err := h.node.enter(); err != nil {
+	if err := h.enter(); err != nil {
 		return nil, failureOf(err).err()
 	}
 	deadline, _ := ctx.Deadline()
@@ -170,7 +189,7 @@ func (h *handler) invoke(ctx context.Context, req any, sent func()) (any, error)
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		defer h.node.exit()
+		defer h.exit()
 		var out outcome
 		out.err = h.protect(own, func() (err error) {
 			out.value, err = h.local(own, req)
@@ -191,7 +210,7 @@ func (h *handler) invoke(ctx context.Context, req any, sent func()) (any, error)
 
 // invokeHere runs the handler with the context own, which ends with ctx, in the goroutine of the caller.
 func (h *handler) invokeHere(ctx, own context.Context, req any) (value any, err error) {
-	defer h.node.exit()
+	defer h.exit()
 	err = h.protect(own, func() (err error) {
 		value, err = h.local(own, req)
 		return err
@@ -226,7 +245,7 @@ func (h *handler) serve(msg *nats.Msg) {
 		h.respond(failed(msg.Reply, failureOf(ErrNoNode)))
 		return
 	}
-	if err := h.node.enter(); err != nil {
+	if err := h.enter(); err != nil {
 		h.respond(failed(msg.Reply, failureOf(err)))
 		return
 	}
@@ -240,12 +259,12 @@ func (h *handler) serve(msg *nats.Msg) {
 	})
 	if err != nil {
 		cancel()
-		h.node.exit()
+		h.exit()
 		h.respond(failed(msg.Reply, failureOf(err)))
 		return
 	}
 	go func() {
-		defer h.node.exit()
+		defer h.exit()
 		defer cancel()
 		var data []byte
 		err := h.protect(ctx, func() (err error) {

@@ -65,8 +65,9 @@ type Node struct {
 	loops       context.Context
 	cancelLoops context.CancelFunc
 	group       sync.WaitGroup
-	// running are the handlers; nobody is added once closed is set.
-	running sync.WaitGroup
+	// running are the handlers; nobody is added once closed is set. serving are those of calls to the role; nobody is added
+	// once retired is set.
+	running, serving sync.WaitGroup
 
 	heart, state, check chan struct{}
 	lost                chan struct{}
@@ -75,11 +76,13 @@ type Node struct {
 	record   record
 	revision uint64
 	leaving  bool
-	closed   bool
-	err      error
-	health   func(ctx context.Context) error
-	sick     error
-	strain   *Strain
+	// retired says that no calls to the role are taken any more.
+	retired bool
+	closed  bool
+	err     error
+	health  func(ctx context.Context) error
+	sick    error
+	strain  *Strain
 	// foreign is an ErrOtherStore while the cluster uses another database.
 	foreign  error
 	handlers []*handler
@@ -356,6 +359,31 @@ func (n *Node) enter() error {
 	}
 	n.running.Add(1)
 	return nil
+}
+
+// serve registers a running handler of a call to the role; it fails once the node takes none.
+func (n *Node) serve() error {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if n.retired {
+		return ErrNoNode
+	}
+	n.serving.Add(1)
+	return nil
+}
+
+// Retire takes no more calls to the role, and waits for those that run until ctx ends. Named nodes can still call this
+// one, and it them: what the handlers have begun can be finished before the node leaves.
+func (n *Node) Retire(ctx context.Context) error {
+	n.mu.Lock()
+	n.retired = true
+	n.mu.Unlock()
+	for _, done := range n.switchQueues() {
+		if err := await(ctx, func() { <-done }); err != nil {
+			return err
+		}
+	}
+	return await(ctx, n.serving.Wait)
 }
 
 func (n *Node) exit() {

@@ -8,7 +8,7 @@ const (
 	// laneLength is how many notifications may wait in a lane before those who make more have to wait.
 	laneLength = 1024
 	// maxBehind is how many calls of a lane may wait for gateways that do not answer.
-	maxBehind = 1024
+	maxBehind = 16_384
 	// stall is how long a lane waits for a gateway before it goes on with what is for others.
 	stall = 100 * time.Millisecond
 )

@@ -91,6 +91,10 @@ type Notifier struct {
 	// busy bounds the work that is done later.
 	busy chan struct{}
 
+	outletsMu sync.Mutex
+	// outlets are the ways to the gateways.
+	outlets map[string]*outlet
+
 	// ctx ends when nothing is delivered any more.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -122,7 +126,7 @@ func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, cloc
 	if clock == nil {
 		clock = time.Now
 	}
-	n := &Notifier{node: node, presence: presence, logger: logger, clock: clock, busy: make(chan struct{}, maxLater), done: make(chan struct{})}
+	n := &Notifier{node: node, presence: presence, logger: logger, clock: clock, busy: make(chan struct{}, maxLater), done: make(chan struct{}), outlets: map[string]*outlet{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	for i := range n.lanes {
 		l := newLane()
@@ -254,10 +258,18 @@ func (n *Notifier) run(l *lane, e task) (offline []int64) {
 	}
 	calls := make(map[string]<-chan struct{}, len(places))
 	for node, ids := range places {
-		life := n.node.Cluster().Life(node)
+		o := n.outlet(node)
 		for part := range slices.Chunk(ids, maxRecipients) {
 			delivery := &link.Delivery{Notification: payload, Recipients: part, Except: except}
-			if done, fresh := l.call(node, life, n.wg.Go, func() { n.deliver(e.ctx, node, delivery) }); fresh || calls[node] != nil {
+			if !o.begin() {
+				n.miss(o, delivery)
+				continue
+			}
+			deliver := func() {
+				defer o.end()
+				n.deliver(e.ctx, o, delivery)
+			}
+			if done, fresh := l.call(node, o.life, n.wg.Go, deliver); fresh || calls[node] != nil {
 				calls[node] = done
 			}
 		}
@@ -280,15 +292,6 @@ func missing(ids []int64, places map[string][]int64) (absent []int64) {
 		}
 	}
 	return absent
-}
-
-func (n *Notifier) deliver(ctx context.Context, node string, d *link.Delivery) {
-	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
-	defer cancel()
-	defer context.AfterFunc(n.ctx, cancel)()
-	if _, err := cluster.CallNode(ctx, n.node, node, link.Deliver, d); err != nil {
-		n.logger.WarnContext(ctx, "could not deliver a notification", "node", node, "recipients", len(d.Recipients), "error", err)
-	}
 }
 
 // withoutUser returns the ids but one, sharing them if it is not among them.

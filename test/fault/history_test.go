@@ -88,6 +88,13 @@ func (h *history) receive(session string, client *chat.Client) {
 	}
 }
 
+// forget drops what a session got that was told to connect again.
+func (h *history) forget(session string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.got, session)
+}
+
 // complete reports whether everybody got every acknowledged message.
 func (h *history) complete() bool {
 	f := h.figures(nil)

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/link"
+	"example.org/app/internal/wire"
+)
+
+const (
+	// maxOutlet is how many deliveries may be on their way to one gateway. A gateway that does not answer cannot fill a lane
+	// with them.
+	maxOutlet = maxBehind / 4
+	// outletPatience is how long a lane waits for a gateway with so many before it goes on without.
+	outletPatience = time.Second
+	// maxMissed is how many users are remembered who missed something; if there are more, all users of the gateway are
+	// told.
+	maxMissed = 100_000
+	// retryMin and retryMax bound the pause between two attempts to reach a gateway.
+	retryMin, retryMax = 50 * time.Millisecond, time.Second
+)
+
+// An outlet is the way to one life of a gateway. Whoever misses something because the gateway could not be reached is told
+// to connect again, and then asks for what is new: nobody stays connected without knowing that something is missing.
+type outlet struct {
+	node, life string
+	// slots has an element for each delivery on its way.
+	slots chan struct{}
+
+	mu sync.Mutex
+	// full is since when there was no room; zero is not.
+	full time.Time
+	// missed are the users who missed something; everybody stands for all users of the gateway.
+	missed    map[int64]struct{}
+	everybody bool
+	// others are users whose other devices missed something, with the device that did not.
+	others  map[link.Session]struct{}
+	healing bool
+	// down says that the last delivery failed.
+	down bool
+}
+
+// outlet returns the way to one life of a gateway.
+func (n *Notifier) outlet(node string) *outlet {
+	life := n.node.Cluster().Life(node)
+	n.outletsMu.Lock()
+	defer n.outletsMu.Unlock()
+	o := n.outlets[node]
+	// While NATS has come back empty nobody knows which life the gateway has: it is the one that it had.
+	if o == nil || life != "" && o.life != life {
+		o = &outlet{node: node, life: life, slots: make(chan struct{}, maxOutlet), missed: map[int64]struct{}{}, others: map[link.Session]struct{}{}}
+		n.outlets[node] = o
+	}
+	return o
+}
+
+// begin takes a slot. It reports false if there is none for too long.
+func (o *outlet) begin() bool {
+	select {
+	case o.slots <- struct{}{}:
+		return true
+	default:
+	}
+	o.mu.Lock()
+	if o.full.IsZero() {
+		o.full = time.Now()
+	}
+	left := outletPatience - time.Since(o.full)
+	o.mu.Unlock()
+	if left <= 0 {
+		return false
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case o.slots <- struct{}{}:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// end gives the slot back.
+func (o *outlet) end() {
+	<-o.slots
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.full = time.Time{}
+}
+
+// miss notes the users who missed a notification and reports whether somebody must begin to tell them.
+func (o *outlet) miss(users []int64, except *link.Session) (begin bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, id := range users {
+		if except != nil && except.UserID == id {
+			o.others[*except] = struct{}{}
+		} else {
+			o.missed[id] = struct{}{}
+		}
+	}
+	if len(o.missed)+len(o.others) > maxMissed {
+		o.everybody = true
+		clear(o.missed)
+		clear(o.others)
+	}
+	begin = !o.healing
+	o.healing = true
+	return begin
+}
+
+// take returns what sessions have to be closed, and nothing when there is nobody any more who has to be told.
+func (o *outlet) take() (all []*link.Disconnection) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	const status = wire.ClosedServerUnavailable
+	if o.everybody {
+		all = append(all, &link.Disconnection{All: true, Status: status})
+	}
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(o.missed)), maxRecipients) {
+		all = append(all, &link.Disconnection{UserIDs: ids, Status: status})
+	}
+	byDevice := map[wire.DeviceType][]int64{}
+	for s := range o.others {
+		byDevice[s.Device] = append(byDevice[s.Device], s.UserID)
+	}
+	for device, ids := range byDevice {
+		all = append(all, &link.Disconnection{UserIDs: ids, Devices: devicesBut(device), Status: status})
+	}
+	clear(o.missed)
+	clear(o.others)
+	o.everybody = false
+	o.healing = len(all) > 0
+	return all
+}
+
+// devicesBut returns all types of devices but one.
+func devicesBut(one wire.DeviceType) (others []wire.DeviceType) {
+	for device := range wire.DeviceType_name {
+		if other := wire.DeviceType(device); other != one {
+			others = append(others, other)
+		}
+	}
+	return others
+}
+
+// note notes how a delivery ended and reports whether that is news.
+func (o *outlet) note(err error) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	changed := o.down != (err != nil)
+	o.down = err != nil
+	return changed
+}
+
+// gone reports whether the life of the gateway has certainly ended, and its sessions with it.
+func (n *Notifier) gone(o *outlet) bool {
+	alive, certain := n.node.Cluster().Alive(o.node, o.life)
+	return !alive && certain
+}
+
+// deliver hands a notification to a gateway. What certainly did not arrive is sent again.
+func (n *Notifier) deliver(ctx context.Context, o *outlet, d *link.Delivery) {
+	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
+	defer cancel()
+	defer context.AfterFunc(n.ctx, cancel)()
+	for wait := retryMin; ; wait = min(2*wait, retryMax) {
+		_, err := cluster.CallNode(ctx, n.node, o.node, link.Deliver, d)
+		switch changed := o.note(err); {
+		case changed && err != nil:
+			n.logger.WarnContext(ctx, "cannot deliver to a gateway; users who miss something are told to connect again", "node", o.node, "error", err)
+		case changed:
+			n.logger.InfoContext(ctx, "the gateway takes deliveries again", "node", o.node)
+		}
+		if err == nil || n.gone(o) {
+			return
+		}
+		if !errors.Is(err, cluster.ErrNoNode) || !pauseFor(ctx, wait) {
+			n.miss(o, d)
+			return
+		}
+	}
+}
+
+// miss has users told that they missed a notification. It is called by a goroutine that the notifier waits for.
+func (n *Notifier) miss(o *outlet, d *link.Delivery) {
+	if o.miss(d.Recipients, d.Except) {
+		n.wg.Go(func() { n.heal(o) })
+	}
+}
+
+// heal tells the users of a gateway that they missed something, until everybody knows.
+func (n *Notifier) heal(o *outlet) {
+	sessions := 0
+	for all := o.take(); len(all) > 0; all = o.take() {
+		for _, d := range all {
+			closed, ok := n.disconnect(o, d)
+			if !ok {
+				return
+			}
+			sessions += closed
+		}
+	}
+	if sessions > 0 {
+		n.logger.Info("told users who missed something to connect again", "node", o.node, "sessions", sessions)
+	}
+}
+
+// disconnect has sessions closed. It reports false if the gateway is gone or the notifier stops.
+func (n *Notifier) disconnect(o *outlet, d *link.Disconnection) (closed int, ok bool) {
+	for wait := retryMin; ; wait = min(2*wait, retryMax) {
+		ctx, cancel := context.WithTimeout(n.ctx, deliveryTimeout)
+		result, err := cluster.CallNode(ctx, n.node, o.node, link.Disconnect, d)
+		cancel()
+		if err == nil {
+			return result.Sessions, true
+		}
+		if n.gone(o) || !pauseFor(n.ctx, wait) {
+			return 0, false
+		}
+	}
+}
+
+// pauseFor waits. It reports false if ctx ends before.
+func pauseFor(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
