@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,10 @@ import (
 const (
 	// clockSamples is how many measurements are made in a row; the quickest counts.
 	clockSamples = 3
+	// clockInterval is how often the clock is measured, and maxClockAge how long a measurement counts although later ones
+	// took longer.
+	clockInterval = 10 * time.Second
+	maxClockAge   = time.Minute
 	// maxClockError bounds the round trip of a measurement that counts.
 	maxClockError = time.Second
 	// maxAhead bounds how far the time that another node tells may be ahead. A node whose clock is wrong by more, because
@@ -30,6 +35,11 @@ type clock struct {
 	offset atomic.Int64
 	// heard is the latest time that another node told, in microseconds since 1970.
 	heard atomic.Int64
+
+	mu sync.Mutex
+	// trip is how long the measurement took that counts, which was made at measured.
+	trip     time.Duration
+	measured time.Time
 }
 
 // now returns the time of the cluster.
@@ -54,9 +64,10 @@ func (c *clock) hear(micros int64) {
 	}
 }
 
-// measure compares the own clock with that of the server.
+// measure compares the own clock with that of the server. On a busy machine a measurement may be worse than an earlier one,
+// which then counts for a while.
 func (c *clock) measure(ctx context.Context, server func(context.Context) (time.Time, error)) error {
-	best := maxClockError
+	best, offset := maxClockError, time.Duration(0)
 	for range clockSamples {
 		begin, start := c.wall(), time.Now()
 		theirs, err := server(ctx)
@@ -64,9 +75,14 @@ func (c *clock) measure(ctx context.Context, server func(context.Context) (time.
 			return err
 		}
 		if trip := time.Since(start); trip < best {
-			best = trip
-			c.offset.Store(int64(theirs.Sub(begin.Add(trip / 2))))
+			best, offset = trip, theirs.Sub(begin.Add(trip/2))
 		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if best < maxClockError && (best <= 2*c.trip || c.measured.IsZero() || time.Since(c.measured) > maxClockAge) {
+		c.offset.Store(int64(offset))
+		c.trip, c.measured = best, time.Now()
 	}
 	return nil
 }
@@ -84,7 +100,7 @@ func (c *Cluster) measureClock(ctx context.Context, b *bucket) error {
 
 // clockLoop measures the clock again and again.
 func (c *Cluster) clockLoop() {
-	ticker := time.NewTicker(c.options.HeartbeatInterval)
+	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for {
 		select {

@@ -36,6 +36,22 @@ func TestClock(t *testing.T) {
 		if !c.now().Equal(time.Now()) {
 			t.Errorf("the clock says %v, it is %v", c.now(), time.Now())
 		}
+		// One that is worse than the last does not count, until that is old.
+		worse := func(context.Context) (time.Time, error) {
+			time.Sleep(100 * time.Millisecond)
+			return time.Now().Add(10 * time.Second), nil
+		}
+		if err := c.measure(t.Context(), worse); err != nil || !c.now().Equal(time.Now()) {
+			t.Errorf("the clock says %v, it is %v: %v", c.now(), time.Now(), err)
+		}
+		time.Sleep(maxClockAge)
+		if err := c.measure(t.Context(), worse); err != nil || c.now().Before(time.Now().Add(9*time.Second)) {
+			t.Errorf("the clock says %v, it is %v: %v", c.now(), time.Now(), err)
+		}
+		time.Sleep(maxClockAge)
+		if err := c.measure(t.Context(), server); err != nil || !c.now().Equal(time.Now()) {
+			t.Errorf("the clock says %v, it is %v: %v", c.now(), time.Now(), err)
+		}
 		// A measurement that took too long says nothing.
 		slow := func(context.Context) (time.Time, error) {
 			time.Sleep(2 * time.Second)
