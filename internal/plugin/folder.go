@@ -106,13 +106,13 @@ func (f *Folder) forget(names []string) (gone []string) {
 func (f *Folder) noted(src Source, err error) error {
 	if errors.Is(err, ErrNoPlugin) {
 		f.logger.Info("a file in the folder of plugins is none and is passed over", "file", src.Name)
-		f.manager.forgive(src)
+		f.manager.forgetRejection(src)
 		return nil
 	}
 	if err != nil {
 		f.manager.reject(src, err)
 	} else {
-		f.manager.forgive(src)
+		f.manager.forgetRejection(src)
 	}
 	return err
 }
@@ -340,7 +340,7 @@ func (f *Folder) sync(ctx context.Context) {
 // removed forgets the plugin of a file that is gone.
 func (f *Folder) removed(ctx context.Context, name string) {
 	path := filepath.Join(f.dir, name)
-	f.manager.forgive(Source{Name: name, Path: path})
+	f.manager.forgetRejection(Source{Name: name, Path: path})
 	for _, p := range f.manager.Plugins() {
 		if p.Path == path {
 			if _, err := f.manager.Remove(ctx, p.ID); err != nil {

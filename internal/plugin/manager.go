@@ -58,8 +58,8 @@ type Manager struct {
 	loads  sync.WaitGroup
 
 	tellers sync.WaitGroup
-	// bereft are the methods that had extensions when the manager was closed; nil before.
-	bereft atomic.Pointer[map[*Method]bool]
+	// refusing are the methods that had extensions when the manager was closed; nil before.
+	refusing atomic.Pointer[map[*Method]bool]
 }
 
 // A Plugin is loaded.
@@ -221,22 +221,22 @@ func (m *Manager) Remove(ctx context.Context, id string) (*Plugin, error) {
 	return p, nil
 }
 
-// mourn notes what plugins took part in, so that nothing passes them by while the server stops.
-func (m *Manager) mourn() {
-	bereft := make(map[*Method]bool)
+// markStopping records the methods that have extensions: once those have stopped, calls of the methods are refused.
+func (m *Manager) markStopping() {
+	refusing := make(map[*Method]bool)
 	for point, members := range *m.table.Load() {
 		for _, method := range point.Methods {
 			if slices.ContainsFunc(members, func(b *member) bool { return b.takesPart(method) }) {
-				bereft[method] = true
+				refusing[method] = true
 			}
 		}
 	}
-	m.bereft.CompareAndSwap(nil, &bereft)
+	m.refusing.CompareAndSwap(nil, &refusing)
 }
 
-// stopping refuses a call that an extension might have refused, had it not been stopped with the server.
+// stopping returns an error for a method that fails closed and whose extensions have stopped with the server.
 func (m *Manager) stopping(method *Method) error {
-	if bereft := m.bereft.Load(); bereft != nil && (*bereft)[method] && method.Failure == Refuse {
+	if refusing := m.refusing.Load(); refusing != nil && (*refusing)[method] && method.Failure == Refuse {
 		return apierr.New(apierr.ServerUnavailable, "the server stops")
 	}
 	return nil
@@ -248,7 +248,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	m.cancel()
 	list := m.Plugins()
-	m.mourn()
+	m.markStopping()
 	m.publish(nil)
 	m.mu.Unlock()
 	var wg sync.WaitGroup

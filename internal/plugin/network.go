@@ -98,7 +98,7 @@ func (f *Folder) settled(src Source, err error) error {
 	if err != nil {
 		f.manager.reject(src, err)
 	} else {
-		f.manager.forgive(src)
+		f.manager.forgetRejection(src)
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func (m *Manager) Rejected() []Rejected {
 func (m *Manager) reject(src Source, err error) {
 	reason := apierr.From(err).Reason
 	m.opts.Logger.Warn("plugin rejected", "file", src.Name, "reason", reason)
-	m.forgive(src)
+	m.forgetRejection(src)
 	m.listMu.Lock()
 	defer m.listMu.Unlock()
 	if m.rejected = append(m.rejected, Rejected{Name: src.Name, Path: src.Path, Reason: reason, At: time.Now().UTC().Truncate(time.Millisecond)}); len(m.rejected) > maxRejected {
@@ -39,8 +39,8 @@ func (m *Manager) reject(src Source, err error) {
 // maxRejected bounds how many rejections are kept.
 const maxRejected = 100
 
-// forgive forgets that a file was rejected.
-func (m *Manager) forgive(src Source) {
+// forgetRejection forgets that a file was rejected.
+func (m *Manager) forgetRejection(src Source) {
 	m.listMu.Lock()
 	defer m.listMu.Unlock()
 	m.rejected = slices.DeleteFunc(slices.Clone(m.rejected), func(r Rejected) bool { return r.Name == src.Name && r.Path == src.Path })
