@@ -162,6 +162,9 @@ func TestConsole(t *testing.T) {
 			p := openConsole(t, at.url)
 			p.login("app", "app")
 			p.wait("document.querySelectorAll('tr[data-node]').length === 2")
+			if got := eval[string](p, "document.querySelector('header a[target=_blank]').href"); got != at.url+"docs/" {
+				t.Errorf("the documentation is at %q, want %sdocs/", got, at.url)
+			}
 
 			p.open("users")
 			p.waitText("[data-total]", " records")

@@ -206,6 +206,7 @@ export const en = {
   revision: 'Revision',
   role: 'Role',
   saveChanges: 'Save {count} change(s)',
+  documentation: 'Documentation',
   search: 'Search',
   searchSettings: 'Search {count} settings',
   secretValue: 'secret',

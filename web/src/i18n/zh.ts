@@ -208,6 +208,7 @@ export const zh: Dictionary = {
   revision: '版本',
   role: '角色',
   saveChanges: '保存 {count} 处更改',
+  documentation: '文档',
   search: '搜索',
   searchSettings: '搜索 {count} 项设置',
   secretValue: '机密',

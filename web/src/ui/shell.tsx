@@ -2,7 +2,7 @@
 
 import { ActionIcon, Alert, AppShell, Burger, Button, Group, Menu, NavLink, ScrollArea, Text, Tooltip, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconLanguage, IconLogout, IconMoon, IconSearch, IconSun, IconUser } from '@tabler/icons-react'
+import { IconBook, IconLanguage, IconLogout, IconMoon, IconSearch, IconSun, IconUser } from '@tabler/icons-react'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useEffect } from 'react'
@@ -38,6 +38,7 @@ export function Shell({ onLanguage }: { onLanguage: (l: Language) => void }) {
             <Button variant="default" size="compact-sm" leftSection={<IconSearch size={14} />} onClick={openPalette} aria-label={`${t('search')} Ctrl K`}>
               <Text span size="xs" visibleFrom="xs">{t('search')} <Text span size="xs" c="dimmed">Ctrl K</Text></Text>
             </Button>
+            <Tooltip label={t('documentation')}><ActionIcon component="a" href="docs/" target="_blank" variant="default" aria-label={t('documentation')}><IconBook size={16} /></ActionIcon></Tooltip>
             <Menu>
               <Menu.Target><ActionIcon variant="default" aria-label={t('language')}><IconLanguage size={16} /></ActionIcon></Menu.Target>
               <Menu.Dropdown>
