@@ -3,12 +3,17 @@
 package main
 
 import (
+	"database/sql"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	_ "modernc.org/sqlite" // opens the database as another program would
 
 	"example.org/app/internal/recording/jfr/jfrtest"
 )
@@ -57,6 +62,84 @@ func TestQuitKeepsTheBlackBox(t *testing.T) {
 	if events := s.checkRecording("1"); len(events) == 0 {
 		t.Error("the recording is empty")
 	}
+	s.Process.Signal(syscall.SIGTERM)
+	s.wait()
+}
+
+// post sends a request as root and wants success.
+func (s *server) post(path, body string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.service+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.SetBasicAuth("app", "app")
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if answer, _ := io.ReadAll(resp.Body); resp.StatusCode != 200 {
+		s.t.Fatalf("POST %s: %d %s", path, resp.StatusCode, answer)
+	}
+}
+
+// slowTrigger makes each new user slow.
+const slowTrigger = `CREATE TRIGGER slow BEFORE INSERT ON user_account BEGIN
+	SELECT count(*) FROM (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 300000) SELECT x FROM c);
+END`
+
+// slowUser returns the transaction of a new user.
+func slowUser(events []jfrtest.Event) *jfrtest.Event {
+	for _, e := range events {
+		if e.Type == "app.SqlTransaction" && strings.Contains(e.Text("slowestStatement"), "user_account") && strings.HasPrefix(strings.ToUpper(e.Text("slowestStatement")), "INSERT") {
+			return &e
+		}
+	}
+	return nil
+}
+
+// TestASlowStatementIsFoundAfterAKill plants a slow statement in the database of a server, records it, and kills the server.
+func TestASlowStatementIsFoundAfterAKill(t *testing.T) {
+	home := t.TempDir()
+	s := run(t, home)
+	s.Process.Signal(syscall.SIGTERM)
+	if code := s.wait(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(home, "data", "app.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), slowTrigger); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s = run(t, home)
+	s.post("/flight-recordings", `{"description":"slow users","customSettings":{"app.SqlTransaction#threshold":"20 ms"}}`)
+	s.post("/users", `{"id":7,"password":"123456"}`)
+	check := func(when string) {
+		t.Helper()
+		e := slowUser(s.checkRecording("1"))
+		if e == nil {
+			t.Fatalf("%s: the transaction is not in the recording", when)
+		}
+		slowest := time.Duration(e.Number("slowestDuration"))
+		if e.Text("engine") != "sqlite" || slowest < 20*time.Millisecond || slowest > e.Duration() {
+			t.Errorf("%s: the transaction took %v, its slowest statement %v: %v", when, e.Duration(), slowest, e.Fields)
+		}
+	}
+	check("running")
+	s.Process.Kill()
+	s.wait()
+	s = run(t, home)
+	if status, list := s.get("/flight-recordings", "app"); status != 200 || !strings.Contains(list, `"id":1,"state":"STOPPED"`) || !strings.Contains(list, `"description":"slow users"`) {
+		t.Errorf("after a kill the recordings are %d %s", status, list)
+	}
+	check("killed")
 	s.Process.Signal(syscall.SIGTERM)
 	s.wait()
 }
