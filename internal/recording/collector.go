@@ -93,6 +93,7 @@ func (c *collector) configure(s settings, now time.Time) {
 		}
 	}
 	c.stacks.Store(stacks)
+	s.allow()
 	previous := c.subscription
 	c.subscription = event.Subscribe(s.thresholds(), c.record)
 	if previous != nil {
@@ -210,6 +211,7 @@ func (c *collector) due(t *jfr.Type, now time.Time) bool {
 
 // sample records what the runtime and the machine say. It is called about once a second.
 func (c *collector) sample(now time.Time) {
+	c.settings.allow()
 	if c.cpu.running {
 		since := c.cpu.since
 		p, err := c.cpu.stop()

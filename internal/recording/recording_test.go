@@ -311,6 +311,8 @@ func TestRefusals(t *testing.T) {
 		"app.ClientRequest#threshold":  "-1 ms",
 		"jdk.CPULoad#period":           "",
 		"app.AdminRequest#stackTrace":  "1",
+		"app.AdminRequest#throttle":    "0/s",
+		"app.NodeCall#throttle":        "fast",
 		"#":                            "",
 		strings.Repeat("x", 300) + "#": "x",
 	} {
@@ -340,11 +342,34 @@ func TestCustomSettingsWinOverTheTemplate(t *testing.T) {
 			t.Errorf("%q: %v, %v", custom, s["app.SqlTransaction"].threshold, err)
 		}
 	}
-	a, _ := parseSettings(map[string]string{"app.NodeCall#enabled": "false", "app.PluginCall#threshold": "1 s"})
-	b, _ := parseSettings(map[string]string{"app.PluginCall#threshold": "2 s", "app.NodeCall#threshold": "9 s"})
+	a, _ := parseSettings(map[string]string{"app.NodeCall#enabled": "false", "app.PluginCall#threshold": "1 s", "app.ClientRequest#throttle": "off"})
+	b, _ := parseSettings(map[string]string{"app.PluginCall#threshold": "2 s", "app.NodeCall#threshold": "9 s", "app.PluginCall#throttle": "7 /s", "app.AdminRequest#throttle": "7000/s"})
 	m := merge([]settings{a, b})
 	if m["app.PluginCall"].threshold != time.Second || m["app.NodeCall"].threshold != 9*time.Second {
 		t.Errorf("merged to %v and %v", m["app.PluginCall"], m["app.NodeCall"])
+	}
+	if m["app.PluginCall"].throttle != throttleDefault || m["app.ClientRequest"].throttle != 0 || m["app.AdminRequest"].throttle != 7000 {
+		t.Errorf("merged to %v, %v and %v", m["app.PluginCall"], m["app.ClientRequest"], m["app.AdminRequest"])
+	}
+}
+
+func TestEventsAreThrottled(t *testing.T) {
+	f := start(t, t.TempDir(), roomy)
+	f.create(t, Spec{Settings: map[string]string{"app.NodeCall#throttle": "3/s", "app.PluginCall#throttle": "off"}})
+	f.mu.Lock() // Nothing is granted anew meanwhile.
+	defer f.mu.Unlock()
+	f.collector.settings.allow()
+	var calls, all int
+	for range 1000 {
+		if event.Wants(event.KindNodeCall, time.Second) {
+			calls++
+		}
+		if event.Wants(event.KindPluginCall, time.Second) {
+			all++
+		}
+	}
+	if calls != 3 || all != 1000 {
+		t.Errorf("%d and %d events are wanted", calls, all)
 	}
 }
 

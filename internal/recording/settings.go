@@ -5,6 +5,7 @@ package recording
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ const (
 	settingThreshold  = "threshold"
 	settingPeriod     = "period"
 	settingStackTrace = "stackTrace"
+	settingThrottle   = "throttle"
 )
 
 // The templates.
@@ -35,7 +37,15 @@ type eventSetting struct {
 	threshold  time.Duration
 	period     time.Duration
 	stackTrace bool
+	// throttle is how many events are recorded in a second at most; 0 is all.
+	throttle int64
 }
+
+// Throttles of the templates for events that come as often as requests do.
+const (
+	throttleDefault = 100
+	throttleProfile = 300
+)
 
 // eventDefault is the entry of an event type in the table of settings.
 type eventDefault struct {
@@ -47,6 +57,13 @@ type eventDefault struct {
 }
 
 func always(period time.Duration) eventSetting { return eventSetting{enabled: true, period: period} }
+
+// request is the entry of an event that comes as often as requests do.
+func request(name string, stackTrace bool) eventDefault {
+	def, profile := above(20*time.Millisecond, stackTrace), above(time.Millisecond, stackTrace)
+	def.throttle, profile.throttle = throttleDefault, throttleProfile
+	return eventDefault{name, []string{settingThreshold, settingStackTrace, settingThrottle}, def, profile}
+}
 
 func above(threshold time.Duration, stackTrace bool) eventSetting {
 	return eventSetting{enabled: true, threshold: threshold, stackTrace: stackTrace}
@@ -69,11 +86,11 @@ var eventDefaults = []eventDefault{
 	{typePhysicalMemory.Name, []string{settingPeriod}, always(time.Minute), always(time.Minute)},
 	{typeEnvironment.Name, []string{settingPeriod}, always(time.Minute), always(time.Minute)},
 	{typeSystemProperty.Name, []string{settingPeriod}, always(time.Minute), always(time.Minute)},
-	{typeAdminRequest.Name, []string{settingThreshold, settingStackTrace}, above(20*time.Millisecond, false), above(time.Millisecond, false)},
-	{typeClientRequest.Name, []string{settingThreshold, settingStackTrace}, above(20*time.Millisecond, false), above(time.Millisecond, false)},
-	{typePluginCall.Name, []string{settingThreshold, settingStackTrace}, above(20*time.Millisecond, true), above(time.Millisecond, true)},
-	{typeSQLTransaction.Name, []string{settingThreshold, settingStackTrace}, above(20*time.Millisecond, true), above(time.Millisecond, true)},
-	{typeNodeCall.Name, []string{settingThreshold, settingStackTrace}, above(20*time.Millisecond, true), above(time.Millisecond, true)},
+	request(typeAdminRequest.Name, false),
+	request(typeClientRequest.Name, false),
+	request(typePluginCall.Name, true),
+	request(typeSQLTransaction.Name, true),
+	request(typeNodeCall.Name, true),
 	{typeSessionOpened.Name, []string{settingThreshold}, above(0, false), above(0, false)},
 	{typeSessionClosed.Name, []string{settingThreshold}, above(0, false), above(0, false)},
 	{executionTrace, nil, eventSetting{}, eventSetting{enabled: true}},
@@ -138,6 +155,8 @@ func (s settings) set(key, value string) error {
 		e.enabled, err = parseBool(value)
 	case settingStackTrace:
 		e.stackTrace, err = parseBool(value)
+	case settingThrottle:
+		e.throttle, err = parseThrottle(value)
 	case settingThreshold:
 		e.threshold, err = parseSpan(value)
 	case settingPeriod:
@@ -165,6 +184,19 @@ func parseBool(value string) (bool, error) {
 		return false, nil
 	}
 	return false, fmt.Errorf("%q must be true or false", clip(value))
+}
+
+// parseThrottle reads a rate such as "100/s"; "off" is no limit.
+func parseThrottle(value string) (int64, error) {
+	if value == "off" {
+		return 0, nil
+	}
+	digits, ok := strings.CutSuffix(strings.ReplaceAll(value, " ", ""), "/s")
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if !ok || err != nil || n < 1 {
+		return 0, fmt.Errorf("%q must be off or a rate such as 100/s", clip(value))
+	}
+	return n, nil
 }
 
 // units are those of durations in the settings of JFR.
@@ -203,6 +235,11 @@ func merge(all []settings) settings {
 				merged[name] = e
 				continue
 			}
+			if m.throttle == 0 || e.throttle == 0 {
+				m.throttle = 0 // One of them wants all.
+			} else {
+				m.throttle = max(m.throttle, e.throttle)
+			}
 			m.threshold, m.period, m.stackTrace = min(m.threshold, e.threshold), min(m.period, e.period), m.stackTrace || e.stackTrace
 			merged[name] = m
 		}
@@ -219,6 +256,17 @@ func (s settings) thresholds() (t [event.Kinds]time.Duration) {
 		}
 	}
 	return t
+}
+
+// allow grants the events of the next second.
+func (s settings) allow() {
+	for k, name := range kindNames {
+		n := s[name].throttle
+		if n == 0 {
+			n = math.MaxInt64
+		}
+		event.Allow(event.Kind(k), n)
+	}
 }
 
 // clip shortens what a caller gave before it is shown.

@@ -155,6 +155,8 @@ var (
 	wanted atomic.Uint32
 	// least has the lowest threshold of each kind.
 	least [Kinds]atomic.Int64
+	// granted is how many events of each kind may still be recorded.
+	granted [Kinds]atomic.Int64
 
 	mu            sync.Mutex
 	subscriptions []*Subscription
@@ -166,8 +168,15 @@ var (
 // a count, asks before it begins.
 func On(k Kind) bool { return wanted.Load()&(1<<k) != 0 }
 
-// Wants reports whether somebody wants an event of a kind that took as long as d.
-func Wants(k Kind, d time.Duration) bool { return On(k) && int64(d) >= least[k].Load() }
+// Wants reports whether somebody wants an event of a kind that took as long as d. Each time it does, the event counts
+// against what [Allow] granted.
+func Wants(k Kind, d time.Duration) bool {
+	return On(k) && int64(d) >= least[k].Load() && granted[k].Load() > 0 && granted[k].Add(-1) >= 0
+}
+
+// Allow grants events of a kind until it is called again. Whoever subscribes calls it once a second, so that a server
+// where everything is slow does not become slower by recording all of it.
+func Allow(k Kind, events int64) { granted[k].Store(events) }
 
 // Record hands an event to those who want it. They are called in this goroutine.
 func Record(e Event) {

@@ -24,6 +24,8 @@ func TestSubscriptionsComeAndGo(t *testing.T) {
 	}
 	a := Subscribe(thresholds(map[Kind]time.Duration{KindNodeCall: time.Second}), func(Event) { first++ })
 	b := Subscribe(thresholds(map[Kind]time.Duration{KindNodeCall: time.Millisecond, KindPluginCall: 0}), func(Event) { second++ })
+	Allow(KindNodeCall, 2)
+	Allow(KindPluginCall, 1)
 	for _, test := range []struct {
 		kind Kind
 		took time.Duration
@@ -32,6 +34,7 @@ func TestSubscriptionsComeAndGo(t *testing.T) {
 		{KindNodeCall, time.Microsecond, false},
 		{KindNodeCall, time.Millisecond, true},
 		{KindPluginCall, 0, true},
+		{KindPluginCall, 0, false}, // No more are granted.
 		{KindAdminRequest, time.Hour, false},
 	} {
 		if got := Wants(test.kind, test.took); got != test.want {
