@@ -5,6 +5,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -58,6 +59,9 @@ func main() {
 		fail(fmt.Errorf("%w; see app --help", err), exitUsage)
 	}
 	if err := ctx.Run(); err != nil {
+		if e, ok := errors.AsType[*app.ExitError](err); ok {
+			fail(err, e.Status)
+		}
 		fail(err, exitFailure)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/admin"
@@ -86,6 +87,7 @@ type App struct {
 
 	shutdown  chan struct{}
 	asked     sync.Once
+	status    atomic.Int32 // What a plugin ended the server with.
 	lifecycle lifecycle
 }
 
@@ -105,7 +107,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 		}
 		err = a.wait(ctx)
 	}
-	if a.logger != nil && err == nil {
+	if _, exits := errors.AsType[*ExitError](err); a.logger != nil && (err == nil || exits) {
 		a.logger.Info("stopping")
 	}
 	return errors.Join(err, a.stop())
@@ -117,6 +119,9 @@ func (a *App) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-a.shutdown:
+		if n := a.status.Load(); n != 0 {
+			return &ExitError{int(n)}
+		}
 		return nil
 	case err := <-a.lifecycle.failed:
 		return err
@@ -125,6 +130,19 @@ func (a *App) wait(ctx context.Context) error {
 
 // AskForShutdown makes Run stop everything and return. It returns at once.
 func (a *App) AskForShutdown() { a.asked.Do(func() { close(a.shutdown) }) }
+
+// exit makes Run stop everything and return an error with the status, unless that is 0. It returns at once.
+func (a *App) exit(status int) {
+	a.status.CompareAndSwap(0, int32(status))
+	a.AskForShutdown()
+}
+
+// An ExitError is the end of a server that a plugin stopped with a status.
+type ExitError struct{ Status int }
+
+func (e *ExitError) Error() string {
+	return fmt.Sprintf("a plugin stopped the server with status %d", e.Status)
+}
 
 // stop stops the parts within the configured time.
 func (a *App) stop() error {

@@ -18,7 +18,7 @@ import (
 // given are the fields that an App has from the beginning, and late are those that a unit hands to others who use them
 // only when everything runs.
 var (
-	given = []string{"opts", "processID", "live", "started", "shutdown", "asked", "lifecycle"}
+	given = []string{"opts", "processID", "live", "started", "shutdown", "asked", "lifecycle", "status"}
 	late  = map[string][]string{"buildPlugins": {"apis", "notifier", "domain"}}
 )
 

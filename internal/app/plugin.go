@@ -30,7 +30,7 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 		Roles: a.opts.Roles, Config: a.opts.Config, Settings: a.pluginSettings, Only: a.opts.OnlyPlugin,
 		Server: a.pluginServer(), Presence: a.presence, Metrics: a.metrics, Recorder: a.recorder, Logger: a.logger,
 		// Plugins are trusted to stop the server.
-		Exit: a.AskForShutdown,
+		Exit: a.exit,
 	})
 	if err != nil {
 		return err

@@ -61,6 +61,7 @@ type JavaPlugins struct {
 	MaxHeap                    int64                      `default:"67108864" min:"16777216" doc:"How many bytes the heap may have that all Java plugins share."`
 	MaxPendingCalls            int32                      `default:"10000" min:"1" doc:"How many calls of Java plugins may be on their way at once; more are refused."`
 	DuplicateClassLoadStrategy DuplicateClassLoadStrategy `default:"PARENT_FIRST" enum:"PARENT_FIRST,THROW_EXCEPTION" doc:"What it means that a plugin has a class which the server has as well: PARENT_FIRST uses that of the server, THROW_EXCEPTION refuses the class."`
+	AllowExit                  bool                       `default:"true" doc:"Whether a plugin may stop the server by System.exit, with its status as that of the server. Otherwise that throws a SecurityException in the plugin."`
 	Debug                      JavaDebug                  `doc:"Debugging of plugins by debuggers for Java."`
 }
 

@@ -57,7 +57,7 @@ type Options struct {
 	Recorder *recording.Recorder
 	Logger   *slog.Logger
 	// Exit is called when a plugin asks to end the server.
-	Exit func()
+	Exit func(status int)
 }
 
 // New makes what holds plugins. Nothing is loaded before Start, so that the parts which call plugins can be built.

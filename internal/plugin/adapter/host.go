@@ -25,7 +25,8 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 		HookTimeout: func() time.Duration { return time.Duration(p.opts.Settings().HookTimeoutMillis) * time.Millisecond },
 		Broken:      func(id, class, why string, again bool) { p.Quarantine(id, class, why, again) },
 		// Plugins are trusted to stop the server.
-		Exit: func(string, int) { p.opts.Exit() },
+		Exit:       func(_ string, status int) { p.opts.Exit(status) },
+		RefuseExit: !c.AllowExit,
 	}
 	if p.opts.Recorder != nil {
 		opts.Chunks = p.opts.Recorder.Accept

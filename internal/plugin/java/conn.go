@@ -384,6 +384,22 @@ func (c *conn) flush() {
 	}
 }
 
+// fail fails the requests of a module that wait.
+func (c *conn) fail(m *module, why error) {
+	c.pendingMu.Lock()
+	var list []*request
+	for id, q := range c.pending {
+		if q.module == m {
+			delete(c.pending, id)
+			list = append(list, q)
+		}
+	}
+	c.pendingMu.Unlock()
+	for _, q := range list {
+		q.deliver(answer{err: why})
+	}
+}
+
 // end fails everything that waits. What the other end cannot have seen fails with errUnsent.
 func (c *conn) end(why error) {
 	c.w.Close()

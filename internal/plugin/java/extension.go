@@ -196,6 +196,9 @@ func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any,
 		if b := x.broken.Load(); b != nil {
 			return false, b.why
 		}
+		if err := x.module.leaving.Load(); err != nil {
+			return false, *err
+		}
 		b, err := x.module.bound()
 		if err != nil {
 			return false, err

@@ -214,12 +214,13 @@ func TestDeaths(t *testing.T) {
 	m := w.load("deadly", faults(t, "deadly"))
 	for what, want := range map[string]string{"crash": "SIGSEGV", "memory": "OutOfMemoryError", "halt": "exit status 9", "exit": "exit status 7"} {
 		restarts := w.Stats().Restarts
-		if _, err := tell(t.Context(), m, what); err == nil {
+		_, err := tell(t.Context(), m, what)
+		if err == nil {
 			t.Errorf("%s: it is survived", what)
 		}
 		w.says(m, "echo", "echo")
 		if w.Stats().Restarts != restarts+1 {
-			t.Errorf("%s: the JVM was not started again", what)
+			t.Errorf("%s: the JVM was not started again after %v", what, err)
 		}
 		if !w.log.has("the Java host died", want) {
 			t.Errorf("%s: the log lacks %s", what, want)
@@ -233,6 +234,7 @@ func TestExit(t *testing.T) {
 	w := newWorld(t, func(o *java.Options) {
 		o.Exit = func(id string, status int) { exits <- fmt.Sprint(id, " ", status) }
 	})
+	other := w.load("other", faults(t, "other"))
 	m := w.load("leaver", faults(t, "leaver"))
 	if _, err := tell(t.Context(), m, "exit"); err == nil {
 		t.Error("the call succeeds")
@@ -240,8 +242,52 @@ func TestExit(t *testing.T) {
 	if got := <-exits; got != "leaver 7" {
 		t.Errorf("the server hears %q", got)
 	}
+	// The other plugin is stopped in order.
+	w.says(other, "echo", "echo")
+	for _, m := range []plugin.Module{other, m} {
+		if err := m.Extensions()[0].Hook(t.Context(), plugin.Stop); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, id := range []string{"leaver", "other"} {
+		if got := w.server.get(id, "hooks"); got != "start stop" {
+			t.Errorf("the hooks of %s are %q", id, got)
+		}
+	}
 	if _, err := tell(t.Context(), m, "echo"); err == nil || !strings.Contains(err.Error(), `plugin "leaver" stops the server by System.exit(7)`) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestExitRefused lets a plugin that may not stop the server know that.
+func TestExitRefused(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) {
+		o.RefuseExit = true
+		o.Exit = func(string, int) { t.Error("the server stops") }
+	})
+	m := w.load("leaver", faults(t, "leaver"))
+	if _, err := tell(t.Context(), m, "exit"); err == nil || !strings.Contains(err.Error(), "java.lang.SecurityException: System.exit(7) is refused: the property app.plugin.java.allow-exit is false") {
+		t.Errorf("the error is %v", err)
+	}
+	w.says(m, "echo", "echo")
+	if n := w.Stats().Restarts; n != 0 {
+		t.Errorf("the JVM was started %d times more", n)
+	}
+}
+
+// TestWantOfMemoryCostsACall proves that an OutOfMemoryError that leaves enough memory costs its call, not the JVM.
+func TestWantOfMemoryCostsACall(t *testing.T) {
+	w := newWorld(t, nil)
+	m := w.load("greedy", faults(t, "greedy"))
+	for _, what := range []string{"array", "array-of-heap", "repeat", "thrown", "direct", "memory-let-go"} {
+		if _, err := tell(t.Context(), m, what); err == nil || !strings.Contains(err.Error(), "java.lang.OutOfMemoryError") {
+			t.Errorf("%s: the error is %v", what, err)
+		}
+		w.says(m, "echo", "echo")
+	}
+	w.says(m, "array-caught", "caught")
+	if n := w.Stats().Restarts; n != 0 {
+		t.Errorf("the JVM was started %d times more", n)
 	}
 }
 

@@ -49,7 +49,10 @@ type Options struct {
 	Broken func(pluginID, class, why string, again bool)
 	// Exit is told that a plugin ended the JVM by System.exit, by which it means the server. It must not block. The id is
 	// empty if it is not known which plugin it was. If Exit is nil, that is a crash like any other.
+	// The JVM ends when the host is closed.
 	Exit func(pluginID string, status int)
+	// RefuseExit lets System.exit throw an exception in plugins.
+	RefuseExit bool
 	// Chunks gets a file of chunks that the JVM recorded, and removes it. It must not call the host.
 	Chunks func(path string)
 	// Crashes is how many crashes within CrashWindow are too many; 0 are 5 within a minute.

@@ -26,6 +26,8 @@ type module struct {
 	// binding is where the plugin is at present. benched is why it is nowhere, and does not come back by itself.
 	binding atomic.Pointer[binding]
 	benched atomic.Pointer[benched]
+	// leaving is why calls fail once the plugin has called System.exit.
+	leaving atomic.Pointer[error]
 	retired chan struct{}
 	retire  sync.Once
 

@@ -43,15 +43,21 @@ const maxTail = 12
 const mainClass = "im.app.plugin.host.Main"
 
 // flags are those that were measured to be good for a small JVM with many virtual threads: it starts fast, holds little
-// memory, and ends rather than linger when it is out of memory.
+// memory. The host ends it when it is out of memory: the JVM would also end for an array that is larger than any.
 func (h *Host) flags(dir string) []string {
 	list := []string{
 		"-XX:+IgnoreUnrecognizedVMOptions",
-		"-XX:+UseSerialGC", "-Xms8m", "-XX:NewSize=8m", "-Xmx" + strconv.FormatInt(h.opts.MaxHeap, 10), "-Xss512k",
+		"-XX:+UseSerialGC", "-Xms12m", "-XX:NewSize=8m", "-Xmx" + strconv.FormatInt(h.opts.MaxHeap, 10), "-Xss512k",
 		"-XX:MaxMetaspaceSize=128m", "-XX:ReservedCodeCacheSize=48m",
-		"-Xrs", "-XX:+ExitOnOutOfMemoryError", "-XX:ErrorFile=" + filepath.Join(dir, "hs_err_%p.log"), "-XX:-CreateCoredumpOnCrash", "-XX:-UsePerfData",
+		"-Xrs", "-XX:ErrorFile=" + filepath.Join(dir, "hs_err_%p.log"), "-XX:-CreateCoredumpOnCrash", "-XX:-UsePerfData",
 		"-Xlog:disable", "-Xlog:all=warning:stderr", "-XX:FlightRecorderOptions:repository=" + filepath.Join(dir, "recordings"),
 		"-Dfile.encoding=UTF-8", "-Djava.awt.headless=true",
+	}
+	if h.opts.Exit != nil {
+		list = append(list, "-Dapp.plugin.host.orderly=true")
+	}
+	if h.opts.RefuseExit {
+		list = append(list, "-Dapp.plugin.host.refuse-exit=true")
 	}
 	if d := h.opts.Debug; d.Port != 0 {
 		suspend := "n"

@@ -159,22 +159,41 @@ func (h *Host) returning() []*module {
 	return slices.DeleteFunc(slices.Clone(h.modules), func(m *module) bool { return m.benched.Load() != nil })
 }
 
+// leaving takes note that a plugin called System.exit. The JVM goes on until the server, which is told, has stopped all
+// plugins; the calls of the one that wants to leave fail.
+func (h *Host) leaving(s *session, e *exit) {
+	if h.opts.Exit == nil {
+		return
+	}
+	id := ""
+	if e.module != nil {
+		id = e.module.descriptor.ID
+		e.module.leaving.Store(new(e.error()))
+		s.conn.fail(e.module, e.error())
+	}
+	h.opts.Log.Warn("a plugin stops the server by System.exit", slog.String("plugin", id), slog.Int("status", e.status))
+	h.opts.Exit(id, e.status)
+}
+
+// error is what calls fail with that cannot be answered any more.
+func (e *exit) error() error {
+	who := "a plugin"
+	if e.module != nil {
+		who = fmt.Sprintf("plugin %q", e.module.descriptor.ID)
+	}
+	return fmt.Errorf("%s stops the server by System.exit(%d)", who, e.status)
+}
+
 // died takes note that a JVM ended by itself.
 func (h *Host) died(s *session) {
 	h.mu.Lock()
 	s.gone = true
 	if e := s.exit.Load(); e != nil && h.opts.Exit != nil {
-		id, who := "", "a plugin"
-		if e.module != nil {
-			id, who = e.module.descriptor.ID, fmt.Sprintf("plugin %q", e.module.descriptor.ID)
-		}
-		h.exited = fmt.Errorf("%s stops the server by System.exit(%d)", who, e.status)
+		h.exited = e.error()
 		if h.current == s {
 			h.current = nil
 		}
 		h.mu.Unlock()
-		h.opts.Log.Warn("a plugin stops the server by System.exit", slog.String("plugin", id), slog.Int("status", e.status))
-		h.opts.Exit(id, e.status)
 		return
 	}
 	if h.current != s {

@@ -252,8 +252,8 @@ func (s *session) handle(k kind, id uint64, body []byte) {
 	case kindExit:
 		e := &exit{status: int(r.int())}
 		e.module = s.module(r.uint())
-		if r.err == nil {
-			s.exit.Store(e)
+		if r.err == nil && s.exit.CompareAndSwap(nil, e) {
+			s.host.leaving(s, e)
 		}
 	default:
 		s.log.Warn("the Java host sent something unknown", slog.Int("kind", int(k)))

@@ -12,6 +12,8 @@ import java.util.concurrent.CountDownLatch;
 
 /** Does what the address of the client says. */
 public class Faults extends AppExtension implements ClientRequestHandler {
+    private static final List<byte[]> HELD = new ArrayList<>();
+
     private final Object left = new Object();
     private final Object right = new Object();
     private int calls;
@@ -85,10 +87,35 @@ public class Faults extends AppExtension implements ClientRequestHandler {
                 return deeper(1) + "";
             }
             case "memory" -> {
+                while (true) {
+                    HELD.add(new byte[1 << 16]);
+                }
+            }
+            case "memory-let-go" -> {
                 List<byte[]> all = new ArrayList<>();
                 while (true) {
                     all.add(new byte[1 << 20]);
                 }
+            }
+            case "array" -> {
+                return "" + new int[Integer.MAX_VALUE].length;
+            }
+            case "array-of-heap" -> {
+                return "" + new long[1 << 28].length;
+            }
+            case "array-caught" -> {
+                try {
+                    return "" + new int[Integer.MAX_VALUE].length;
+                } catch (OutOfMemoryError e) {
+                    return "caught";
+                }
+            }
+            case "repeat" -> {
+                return "xy".repeat(Integer.MAX_VALUE).substring(1, 2);
+            }
+            case "thrown" -> throw new OutOfMemoryError("Java heap space");
+            case "direct" -> {
+                return "" + java.nio.ByteBuffer.allocateDirect(Integer.MAX_VALUE).limit();
             }
             case "deadlock" -> deadlock();
             case "exit" -> System.exit(7);

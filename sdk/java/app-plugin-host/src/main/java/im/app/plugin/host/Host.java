@@ -7,6 +7,8 @@ import im.app.plugin.host.generated.Dispatch;
 import im.app.plugin.host.load.PluginClasses;
 import im.app.plugin.host.load.PluginLoader;
 import im.app.plugin.host.log.Log;
+import im.app.plugin.host.log.Memory;
+import im.app.plugin.host.log.Redirect;
 import im.app.plugin.host.object.JavaObjects;
 import im.app.plugin.host.wire.Frame;
 import im.app.plugin.host.wire.FrameReader;
@@ -19,6 +21,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntConsumer;
 
 /**
@@ -95,6 +98,13 @@ public final class Host {
 
     Node node() {
         return node;
+    }
+
+    /** Waits until the server has ended the process. It never returns. */
+    void awaitEnd() {
+        while (true) {
+            LockSupport.park(this);
+        }
     }
 
     /** Reports whether the server has asked the host to end. */
@@ -301,6 +311,8 @@ public final class Host {
             writer.send(kind, r.id, out);
         } catch (IOException e) {
             // The server is gone, which the reader notices.
+        } catch (OutOfMemoryError e) {
+            Redirect.noMemory(e); // Without its answer the call would never end.
         }
         if (stopping && "stop".equals(r.what) && r.loader == null) {
             writer.flush(FLUSH);
@@ -324,9 +336,10 @@ public final class Host {
         return out;
     }
 
+    /** Ends the process if there is no memory left. A call that only wanted too much fails. */
     private void haltWithoutMemory(Throwable e) {
-        if (e instanceof OutOfMemoryError) {
-            halt.accept(3);
+        if (e instanceof OutOfMemoryError o && Memory.exhausted(o)) {
+            Redirect.noMemory(o);
         }
     }
 }

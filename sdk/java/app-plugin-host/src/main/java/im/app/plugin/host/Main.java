@@ -59,9 +59,17 @@ public final class Main {
         Runtime.getRuntime().halt(status);
     }
 
+    /**
+     * Tells the server that a plugin ends the process. With the system property {@code app.plugin.host.orderly} the process
+     * goes on until the server ends it, so that other plugins can be stopped.
+     */
     private static void notice(Host host) {
-        if (!host.stopping()) {
-            host.sendExit(ExitNotice.status(), ExitNotice.module());
+        if (host.stopping()) {
+            return;
+        }
+        host.sendExit(ExitNotice.status(), ExitNotice.module());
+        if (Boolean.getBoolean("app.plugin.host.orderly")) {
+            host.awaitEnd();
         }
     }
 }

@@ -82,7 +82,11 @@ final class Watchdog {
                 asleep = false;
             }
             LockSupport.parkNanos(TICK);
-            tick();
+            try {
+                tick();
+            } catch (Error e) {
+                // Memory is short, or was when a class was needed: the next look may succeed.
+            }
         }
     }
 

@@ -144,6 +144,7 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
             throw new ClassNotFoundException(name + ": read " + entry.getName() + " of " + fileName, e);
         }
         checkVersion(name, bytes);
+        bytes = ExitRewriter.rewrite(bytes);
         try {
             bytes = MonitorRewriter.rewrite(bytes);
         } catch (MonitorRewriter.Unsuitable e) {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"example.org/app/internal/plugin/java/javatest"
+)
+
+// leaver is a plugin that ends the server when an administrator does something, and leaves a file when it is stopped.
+const leaver = `
+package leaver;
+import im.app.plugin.*;
+import im.app.plugin.model.*;
+import im.app.server.common.infra.plugin.extension.AdminActionHandler;
+import java.nio.file.*;
+import java.util.*;
+
+public class Leaver extends AppPlugin {
+    @Override
+    public Collection<Class<? extends AppExtension>> getExtensions() {
+        return List.of(Watcher.class);
+    }
+
+    public static class Watcher extends AppExtension implements AdminActionHandler {
+        @PropertiesPrefix("leaver")
+        public record Settings(String file) {}
+
+        @Override
+        public void handleAdminAction(AdminAction action) {
+            System.exit(7);
+        }
+
+        @Override
+        public void stop() throws Exception {
+            Files.writeString(Path.of(loadProperties(Settings.class).file()), "stopped");
+        }
+    }
+}`
+
+// TestExitOfAPlugin proves that System.exit of a plugin stops the server in order and gives it its status.
+func TestExitOfAPlugin(t *testing.T) {
+	jar := javatest.Jar(t, javatest.Plugin{ID: "leaver", Version: "1", Class: "leaver.Leaver", Sources: map[string]string{"leaver/Leaver.java": leaver}})
+	home := t.TempDir()
+	file := filepath.Join(home, "stopped")
+	if err := os.MkdirAll(filepath.Join(home, "plugins"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "plugins", "leaver.jar"), jar, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := run(t, home, "--set", "leaver.file="+file)
+	s.get("/admins", "app")
+	if code := s.wait(); code != 7 {
+		t.Errorf("exit code %d\n%s", code, s.stderr.String())
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("the plugin was not stopped: %v", err)
+	}
+}
