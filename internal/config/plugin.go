@@ -59,6 +59,7 @@ type JavaPlugins struct {
 	AllowSave                  bool                       `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
 	Home                       string                     `doc:"The folder of the Java that runs plugins, 21 or newer. Empty looks in JAVA_HOME, in PATH and in the usual folders."`
 	MaxHeap                    int64                      `default:"67108864" min:"16777216" doc:"How many bytes the heap may have that all Java plugins share."`
+	JVMOptions                 string                     `doc:"Further options of the JVM that runs Java plugins, separated by spaces, such as -XX:MaxMetaspaceSize=256m. They come after those of the server and so count more."`
 	MaxPendingCalls            int32                      `default:"10000" min:"1" doc:"How many calls of Java plugins may be on their way at once; more are refused."`
 	DuplicateClassLoadStrategy DuplicateClassLoadStrategy `default:"PARENT_FIRST" enum:"PARENT_FIRST,THROW_EXCEPTION" doc:"What it means that a plugin has a class which the server has as well: PARENT_FIRST uses that of the server, THROW_EXCEPTION refuses the class."`
 	AllowExit                  bool                       `default:"true" doc:"Whether a plugin may stop the server by System.exit, with its status as that of the server. Otherwise that throws a SecurityException in the plugin."`

@@ -4,6 +4,7 @@ package adapter
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"example.org/app/internal/config"
@@ -20,6 +21,7 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	opts := java.Options{
 		Home: c.Home, MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),
 		Strict: c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
+		Flags:  strings.Fields(c.JVMOptions),
 		Debug:  java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},
 		Server: p.opts.Server, Log: p.opts.Logger,
 		HookTimeout: func() time.Duration { return time.Duration(p.opts.Settings().HookTimeoutMillis) * time.Millisecond },

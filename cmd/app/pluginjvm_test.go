@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"example.org/app/internal/plugin/java/javatest"
@@ -59,5 +60,21 @@ func TestExitOfAPlugin(t *testing.T) {
 	}
 	if _, err := os.Stat(file); err != nil {
 		t.Errorf("the plugin was not stopped: %v", err)
+	}
+}
+
+// TestJVMOptions proves that the JVM gets the options of the administrator, and that a wrong one is named.
+func TestJVMOptions(t *testing.T) {
+	jar := filepath.Join(t.TempDir(), "leaver.jar")
+	data := javatest.Jar(t, javatest.Plugin{ID: "leaver", Version: "1", Class: "leaver.Leaver", Sources: map[string]string{"leaver/Leaver.java": leaver}})
+	if err := os.WriteFile(jar, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := output(t, "plugin", "check", jar, "--set", "app.plugin.java.jvm-options=-Xmx48m -Dsome=thing"); code != 0 {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	code, out, errs := output(t, "plugin", "check", jar, "--set", "app.plugin.java.jvm-options=-Xmx48m -agentlib:nowhere")
+	if !strings.Contains(out+errs, "nowhere") {
+		t.Errorf("%d %s %s", code, out, errs)
 	}
 }
