@@ -55,8 +55,7 @@ public final class Host {
      *
      * @param in what the server says
      * @param out what the server gets
-     * @param halt ends the process at once with a status; it is called when the server wants that and when there is no
-     *     memory left
+     * @param halt ends the process at once with a status, when the server wants that
      */
     public Host(InputStream in, OutputStream out, IntConsumer halt) {
         reader = new FrameReader(in);

@@ -271,9 +271,10 @@ class HostTest {
     }
 
     @Test
-    void withoutMemoryTheProcessEnds() {
-        server.startCall(handler, "ClientRequestHandler.transform", request("memory"));
-        assertEquals(3, TestServer.await(server.halted));
+    void onlyTheCallFailsThatThrowsAnOutOfMemoryErrorWhileThereIsMemory() {
+        assertEquals("java.lang.OutOfMemoryError: none left", failing("memory").getMessage().lines().findFirst().orElse(""));
+        assertEquals("ABC", call("abc").clientIp());
+        assertFalse(server.halted.isDone());
     }
 
     @Test
