@@ -32,7 +32,9 @@ type files struct {
 	dir string
 	// segments are those of this process, jvm those of the JVM.
 	segments, jvm []segment
-	next          int
+	// process is the id of the JVM that wrote the last of jvm.
+	process int
+	next    int
 	// size counts the bytes of all segments, beside those of the other files, without the description.
 	size, beside int64
 	// sealed says that the last segment must not grow.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"example.org/app/internal/recording/jfr"
@@ -141,8 +142,9 @@ func jvmSettings(running []*recording) (template string, events map[string]strin
 	return template, events
 }
 
-// Accept makes the chunks in a file part of the running recordings, and removes the file.
-func (r *Recorder) Accept(path string) {
+// Accept makes the chunks in a file part of the running recordings, and removes the file. process is the process id of
+// the JVM that wrote it.
+func (r *Recorder) Accept(path string, process int) {
 	data, err := readChunks(path)
 	if err != nil {
 		r.opts.Logger.Warn("a part of what the JVM recorded is lost", "error", err)
@@ -157,7 +159,11 @@ func (r *Recorder) Accept(path string) {
 	defer r.mu.Unlock()
 	now := time.Now()
 	for _, rec := range r.running() {
-		r.write(rec, int64(len(data)), now, func() error { return rec.appendJVM(data, now) })
+		part := data
+		if len(rec.jvm) > 0 && rec.process != process {
+			part = slices.Concat(schema.NewChunk(now).Finish(now), data)
+		}
+		r.write(rec, int64(len(part)), now, func() error { return rec.appendJVM(part, process, now) })
 	}
 }
 
@@ -186,14 +192,16 @@ func readChunks(path string) ([]byte, error) {
 const jvmSuffix = ".jvm"
 
 // appendJVM writes chunks of the JVM, which are a segment of their own. Readers see them after those of this process:
-// between those they would keep readers from seeing that a method of one chunk is that of the next.
-func (f *files) appendJVM(data []byte, now time.Time) error {
+// between those they would keep readers from seeing that a method of one chunk is that of the next. A chunk without
+// constants must separate those of two JVMs: readers take a constant for that of the chunk before if its key is the
+// same, and every JVM counts its keys from the beginning.
+func (f *files) appendJVM(data []byte, process int, now time.Time) error {
 	f.next++
 	s := segment{path: filepath.Join(f.dir, fmt.Sprintf("%06d%s", f.next, jvmSuffix)), start: now, end: now, size: int64(len(data))}
 	if err := appendFile(s.path, 0, data); err != nil {
 		return err
 	}
-	f.jvm = append(f.jvm, s)
+	f.jvm, f.process = append(f.jvm, s), process
 	f.size += s.size
 	f.sealed = true // The numbers of segments are in the order of time.
 	return nil

@@ -3,6 +3,7 @@
 package recording
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -16,6 +17,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/recording/event"
+	"example.org/app/internal/recording/jfr"
 	"example.org/app/internal/recording/jfr/jfrtest"
 )
 
@@ -555,6 +557,30 @@ func TestSplitName(t *testing.T) {
 	} {
 		if class, method := splitName(name); class != want[0] || method != want[1] {
 			t.Errorf("%s is %s and %s", name, class, method)
+		}
+	}
+}
+
+// TestJVMsAreSeparated wants a chunk without constants between the chunks of two JVMs, and none between those of one.
+func TestJVMsAreSeparated(t *testing.T) {
+	f := start(t, t.TempDir(), roomy)
+	id := f.create(t, Spec{})
+	for i, tt := range []struct{ process, chunks int }{{1, 1}, {1, 1}, {2, 2}, {2, 1}, {1, 2}} {
+		path := filepath.Join(t.TempDir(), "part.jfr")
+		if err := os.WriteFile(path, schema.NewChunk(time.Now()).Finish(time.Now()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f.Accept(path, tt.process)
+		f.mu.Lock()
+		last := f.recordings[id].jvm[i]
+		f.mu.Unlock()
+		data, err := os.ReadFile(last.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks, err := jfr.Scan(bytes.NewReader(data), int64(len(data)))
+		if err != nil || len(chunks) != tt.chunks {
+			t.Errorf("part %d of process %d has %d chunks, want %d: %v", i, tt.process, len(chunks), tt.chunks, err)
 		}
 	}
 }

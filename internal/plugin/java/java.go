@@ -53,8 +53,8 @@ type Options struct {
 	Exit func(pluginID string, status int)
 	// RefuseExit lets System.exit throw an exception in plugins.
 	RefuseExit bool
-	// Chunks gets a file of chunks that the JVM recorded, and removes it. It must not call the host.
-	Chunks func(path string)
+	// Chunks gets a file of chunks that the JVM with a process id recorded, and removes it. It must not call the host.
+	Chunks func(path string, process int)
 	// Crashes is how many crashes within CrashWindow are too many; 0 are 5 within a minute.
 	Crashes     int
 	CrashWindow time.Duration
@@ -125,7 +125,7 @@ func New(opts Options) (*Host, error) {
 		opts.Broken = func(string, string, string, bool) {}
 	}
 	if opts.Chunks == nil {
-		opts.Chunks = func(path string) { _ = os.Remove(path) }
+		opts.Chunks = func(path string, _ int) { _ = os.Remove(path) }
 	}
 	if opts.Crashes == 0 {
 		opts.Crashes = 5

@@ -102,7 +102,8 @@ func (h *Host) take(ctx context.Context, s *session) error {
 		return nil
 	}
 	s.taken++
-	path := filepath.Join(s.dir, fmt.Sprintf("recording-%d-%d.jfr", s.cmd.Process.Pid, s.taken))
+	process := s.cmd.Process.Pid
+	path := filepath.Join(s.dir, fmt.Sprintf("recording-%d-%d.jfr", process, s.taken))
 	err := s.record(ctx, func(b []byte) []byte { return appendString(append(b, recordTake), path) })
 	switch {
 	case errors.Is(err, errEnded), errors.Is(err, errUnsent):
@@ -110,7 +111,7 @@ func (h *Host) take(ctx context.Context, s *session) error {
 	case err != nil:
 		return fmt.Errorf("take what the Java host recorded: %w", err)
 	}
-	h.opts.Chunks(path)
+	h.opts.Chunks(path, process)
 	return nil
 }
 
