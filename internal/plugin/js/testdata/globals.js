@@ -50,11 +50,12 @@ const checks = {
   // timers
   async order() {
     const seen = [];
-    setTimeout(() => seen.push('b'), 2);
+    // The first one is due last, also if setting the others takes a while.
+    const last = new Promise((resolve) => setTimeout(() => resolve(seen.push('b')), 1000));
     setTimeout((x) => seen.push(x), 1, 'a');
     const id = setTimeout(() => seen.push('never'), 1);
     clearTimeout(id);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await last;
     equal(seen, ['a', 'b']);
   },
   async interval() {
