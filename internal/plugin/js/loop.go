@@ -115,19 +115,28 @@ func (m *module) turn(c *call, f func()) {
 	}
 }
 
-// mustStop is asked while code of the plugin runs.
-func (m *module) mustStop() bool {
+// callOver reports whether the present turn must end, because the module stops or because of the call that it works for.
+// known is false if it works for no call, or for one that has its answer: then the turn limit decides.
+func (m *module) callOver() (over, known bool) {
 	if m.stopping.Load() {
-		return true
+		return true, true
 	}
 	if c := m.current.Load(); c != nil {
 		switch c.state.Load() {
 		case abandoned:
-			return true
+			return true, true
 		case finished:
 		default:
-			return c.ctx.Err() != nil
+			return c.ctx.Err() != nil, true
 		}
+	}
+	return false, false
+}
+
+// mustStop is asked while code of the plugin runs.
+func (m *module) mustStop() bool {
+	if over, known := m.callOver(); known {
+		return over
 	}
 	now := time.Now()
 	if m.limit.IsZero() {

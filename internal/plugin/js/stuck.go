@@ -113,17 +113,8 @@ type watched struct {
 
 // overdue reports whether the turn that the host watches should have ended.
 func (m *module) overdue() bool {
-	if m.stopping.Load() {
-		return true
-	}
-	if c := m.current.Load(); c != nil {
-		switch c.state.Load() {
-		case abandoned:
-			return true
-		case finished:
-		default:
-			return c.ctx.Err() != nil
-		}
+	if over, known := m.callOver(); known {
+		return over
 	}
 	return time.Since(m.watched.since) > m.host.opts.TurnLimit
 }
