@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,29 +125,34 @@ func TestPluginDev(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines, seen := bufio.NewScanner(stdout), ""
+	// The log is written beside the terminal's lines, so what belongs to one save appears in any order.
+	lines, seen := bufio.NewScanner(stdout), []string{}
+	since := 0
 	wait := func(parts ...string) {
 		t.Helper()
+		shown := func(line string) bool {
+			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) })
+		}
+		if slices.ContainsFunc(seen[since:], shown) {
+			return
+		}
 		for lines.Scan() {
-			seen += lines.Text() + "\n"
-			missing := false
-			for _, part := range parts {
-				missing = missing || !strings.Contains(lines.Text(), part)
-			}
-			if !missing {
+			seen = append(seen, lines.Text())
+			if shown(lines.Text()) {
 				return
 			}
 		}
-		t.Fatalf("the terminal never shows %q but\n%s", parts, seen)
+		t.Fatalf("the terminal never shows %q but\n%s", parts, strings.Join(seen, "\n"))
 	}
 	save := func(replace ...string) {
 		t.Helper()
+		since = len(seen)
 		if err := os.WriteFile(file, []byte(strings.NewReplacer(replace...).Replace(string(code))), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wait("swapped is ready")
 	wait("Save " + file)
+	wait("swapped is ready")
 	save("is ready", "is better now", "0.1", "0.2")
 	wait("swapped is better now")
 	save("class Swapped extends", "class Swapped pretends")
@@ -160,7 +166,7 @@ func TestPluginDev(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if strings.Contains(seen, "nobody asked") {
+	if strings.Contains(strings.Join(seen, "\n"), "nobody asked") {
 		t.Error("another plugin of the folder was loaded")
 	}
 }
