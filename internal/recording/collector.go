@@ -47,7 +47,8 @@ type collector struct {
 	frames    frames
 	blocked   delta
 	contended delta
-	allocated delta
+	allocated allocations
+	symbols   symbols
 	// last is when events with a period were last recorded.
 	last map[string]time.Time
 	load cpuTimes
@@ -71,7 +72,7 @@ type Fact struct{ Key, Value string }
 func newCollector(logger *slog.Logger, facts func() []Fact, s settings, full chan<- struct{}, now time.Time) *collector {
 	c := &collector{
 		logger: logger, facts: facts, full: full, last: map[string]time.Time{}, chunk: schema.NewChunk(now),
-		blocked: delta{name: "block"}, contended: delta{name: "mutex"}, allocated: delta{name: "allocs"},
+		blocked: delta{name: "block"}, contended: delta{name: "mutex"},
 	}
 	c.load = readCPU()
 	var gc debug.GCStats
@@ -87,8 +88,8 @@ func (c *collector) configure(s settings, now time.Time) {
 	c.settings = s
 	clear(c.last)
 	var stacks uint32
-	for k, name := range kindNames {
-		if s[name].stackTrace {
+	for k, own := range ownTypes {
+		if s[own.Name].stackTrace {
 			stacks |= 1 << k
 		}
 	}
@@ -99,7 +100,7 @@ func (c *collector) configure(s settings, now time.Time) {
 	if previous != nil {
 		previous.Cancel()
 	}
-	runtime.SetBlockProfileRate(profileRate(s[typeBlocked.Name]))
+	runtime.SetBlockProfileRate(blockRate(s[typeBlocked.Name]))
 	fraction := 0
 	if e := s[typeContended.Name]; e.enabled {
 		fraction = 100
@@ -126,12 +127,14 @@ func (c *collector) configure(s settings, now time.Time) {
 	c.deltas(now, false)
 }
 
-// profileRate is the rate of the block profile: waits of that many nanoseconds are sampled once on average.
-func profileRate(e eventSetting) int {
+// blockRate is the rate of the block profile in nanoseconds: one wait is sampled for so much time of waiting on average, and
+// each that is as long. Goroutines of a busy server wait all the time, so a rate near the threshold would cost more than
+// all the rest: what waits as long as the threshold in total is sampled with a probability of a hundredth.
+func blockRate(e eventSetting) int {
 	if !e.enabled {
 		return 0
 	}
-	return int(max(min(e.threshold, time.Second), 100*time.Microsecond) / 10)
+	return int(min(max(100*e.threshold, time.Millisecond), time.Second))
 }
 
 // stop ends the collection. The chunk can still be taken.
@@ -178,7 +181,7 @@ func (c *collector) take(now time.Time) (data, cpu []byte) {
 }
 
 // add adds an event.
-func (c *collector) add(t *jfr.Type, start time.Time, took time.Duration, values ...jfr.Value) {
+func (c *collector) add(t *eventType, start time.Time, took time.Duration, values ...jfr.Value) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	size := c.chunk.Size()
@@ -186,7 +189,7 @@ func (c *collector) add(t *jfr.Type, start time.Time, took time.Duration, values
 		c.dropped++
 		return
 	}
-	c.chunk.Add(t, start, took, values...)
+	c.chunk.Add(&t.Type, start, took, values...)
 	if size <= maxChunk/2 && c.chunk.Size() > maxChunk/2 {
 		select {
 		case c.full <- struct{}{}:
@@ -196,7 +199,7 @@ func (c *collector) add(t *jfr.Type, start time.Time, took time.Duration, values
 }
 
 // due reports whether an event with a period is to be recorded now.
-func (c *collector) due(t *jfr.Type, now time.Time) bool {
+func (c *collector) due(t *eventType, now time.Time) bool {
 	e := c.settings[t.Name]
 	if !e.enabled {
 		return false
@@ -348,7 +351,7 @@ func (c *collector) collections() {
 
 // deltas records what the cumulative profiles counted since the last look; without record it only remembers it.
 func (c *collector) deltas(now time.Time, record bool) {
-	waits := func(d *delta, t *jfr.Type) {
+	waits := func(d *delta, t *eventType) {
 		e := c.settings[t.Name]
 		if !e.enabled {
 			d.seen = nil
@@ -375,14 +378,11 @@ func (c *collector) deltas(now time.Time, record bool) {
 	if !record && c.allocated.seen != nil {
 		return
 	}
-	err := c.allocated.change([2]string{"alloc_space", "alloc_objects"}, func(locations []*profile.Location, grown [2]int64) {
+	c.allocated.change(&c.symbols, func(stack []jfr.Frame, bytes int64) {
 		if record {
-			c.add(typeAllocation, now, 0, jfr.Thread(goroutineThread), jfr.Stack(c.frames.of(locations)), jfr.Class("go/Object"), jfr.Bytes(grown[0]))
+			c.add(typeAllocation, now, 0, jfr.Thread(goroutineThread), jfr.Stack(stack), jfr.Class("go/Object"), jfr.Bytes(bytes))
 		}
 	})
-	if err != nil {
-		c.logger.Warn("a profile of a flight recording cannot be read", "error", err)
-	}
 }
 
 // maxThreadDump bounds a dump of all goroutines.

@@ -110,7 +110,7 @@ func (r *Recorder) takeJVM() {
 }
 
 // sharedEvents are the event types that the settings of recordings set for the JVM too.
-var sharedEvents = []*jfr.Type{
+var sharedEvents = []*eventType{
 	typeExecutionSample, typeCPULoad, typeGarbageCollection, typeGCHeapSummary, typeAllocation, typeThreadDump, typeOSInformation, typePhysicalMemory,
 }
 

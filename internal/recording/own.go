@@ -4,38 +4,108 @@ package recording
 
 import (
 	"errors"
-	"runtime"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
+	"time"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/recording/event"
 	"example.org/app/internal/recording/jfr"
 )
 
-// record adds an event of a part of the server. It runs in the goroutine of that part.
-func (c *collector) record(e event.Event) {
-	// The settings are those of the subscription; events below their threshold may come in between.
-	switch e := e.(type) {
-	case event.AdminRequest:
-		c.add(typeAdminRequest, e.Start, e.Duration, jfr.String(e.Operation), jfr.String(e.Method), jfr.String(e.Path),
-			jfr.Int(int32(e.Status)), jfr.Int(e.Code), jfr.Long(e.AdminID), jfr.String(e.RequestID), c.stack(e.Kind()))
-	case event.ClientRequest:
-		c.add(typeClientRequest, e.Start, e.Duration, jfr.String(e.Request), jfr.String(e.Role), jfr.Long(e.UserID), jfr.String(e.Device),
-			jfr.Long(e.RequestID), jfr.Int(e.Code), jfr.Bytes(int64(e.Bytes)), c.stack(e.Kind()))
-	case event.PluginCall:
-		c.add(typePluginCall, e.Start, e.Duration, jfr.String(e.Plugin), jfr.String(e.Version), jfr.String(e.Extension),
-			jfr.String(e.Point), jfr.String(e.Method), jfr.String(e.Outcome), c.stack(e.Kind()))
-	case event.SQLTransaction:
-		c.add(typeSQLTransaction, e.Start, e.Duration, jfr.String(e.Engine), jfr.Boolean(e.Write), jfr.Int(int32(e.Statements)), jfr.Span(e.Wait),
-			jfr.String(withoutValues(e.Slowest)), jfr.Span(e.SlowestTime), jfr.String(outcome(e.Error)), c.stack(e.Kind()))
-	case event.NodeCall:
-		c.add(typeNodeCall, e.Start, e.Duration, jfr.String(e.Call), jfr.String(e.Subject), jfr.Boolean(e.Local), jfr.String(outcome(e.Error)), c.stack(e.Kind()))
-	case event.SessionOpened:
-		c.add(typeSessionOpened, e.Start, e.Duration, jfr.Long(e.UserID), jfr.String(e.Device), jfr.Int(e.SessionID), jfr.Boolean(e.WebSocket))
-	case event.SessionClosed:
-		c.add(typeSessionClosed, e.Start, e.Duration, jfr.Long(e.UserID), jfr.String(e.Device), jfr.Int(e.SessionID), jfr.Int(e.Status))
+// ownType is the type of events that parts of the server record.
+type ownType struct {
+	*eventType
+	// read returns the value of each field of an event.
+	read []func(reflect.Value) jfr.Value
+	// hasStack says that the last field is the stack of the part that recorded the event.
+	hasStack bool
+}
+
+// own declares a type whose fields are those of a struct of the package event, and the stack if that can be set.
+func own(e event.Event, t eventType) ownType {
+	o := ownType{eventType: &t, hasStack: slices.Contains(t.settings, settingStackTrace)}
+	t.Category, t.Duration = categoryApp, true
+	for i, f := range reflect.VisibleFields(reflect.TypeOf(e)) {
+		tag, ok := f.Tag.Lookup("jfr")
+		if !ok {
+			continue // It is the Span, or a field of it.
+		}
+		name, option, _ := strings.Cut(tag, ",")
+		kind, read := readerOf(f.Type, option)
+		if read == nil || len(f.Index) != 1 {
+			panic(fmt.Sprintf("event %q: field %d, %s, cannot be recorded", t.Name, i, f.Name)) // Every test finds it.
+		}
+		index := f.Index[0]
+		t.Fields = append(t.Fields, jfr.Field{Name: name, Kind: kind, Label: f.Tag.Get("label")})
+		o.read = append(o.read, func(v reflect.Value) jfr.Value { return read(v.Field(index)) })
+	}
+	if o.hasStack {
+		t.Fields = append(t.Fields, stackField)
+	}
+	return o
+}
+
+var (
+	spanType  = reflect.TypeFor[time.Duration]()
+	errorType = reflect.TypeFor[error]()
+)
+
+// readerOf returns how a field of an event is recorded; nil if it cannot be.
+func readerOf(t reflect.Type, option string) (jfr.Kind, func(reflect.Value) jfr.Value) {
+	switch {
+	case t == errorType:
+		return jfr.KindString, func(v reflect.Value) jfr.Value {
+			err, _ := v.Interface().(error)
+			return jfr.String(outcome(err))
+		}
+	case t == spanType:
+		return jfr.KindSpan, func(v reflect.Value) jfr.Value { return jfr.Span(time.Duration(v.Int())) }
+	case option == "sql":
+		return jfr.KindString, func(v reflect.Value) jfr.Value { return jfr.String(withoutValues(v.String())) }
+	case option == "bytes":
+		return jfr.KindBytes, func(v reflect.Value) jfr.Value { return jfr.Bytes(v.Int()) }
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return jfr.KindString, func(v reflect.Value) jfr.Value { return jfr.String(v.String()) }
+	case reflect.Bool:
+		return jfr.KindBoolean, func(v reflect.Value) jfr.Value { return jfr.Boolean(v.Bool()) }
+	case reflect.Int, reflect.Int32:
+		return jfr.KindInt, func(v reflect.Value) jfr.Value { return jfr.Int(int32(v.Int())) }
+	case reflect.Int64:
+		return jfr.KindLong, func(v reflect.Value) jfr.Value { return jfr.Long(v.Int()) }
+	default:
+		return 0, nil
 	}
 }
+
+// record adds an event of a part of the server. It runs in the goroutine of that part. Events below the threshold may
+// come while the settings change.
+func (c *collector) record(e event.Event) {
+	t := ownTypes[e.Kind()]
+	var values [maxOwnFields]jfr.Value
+	n := 0
+	for v := reflect.ValueOf(e); n < len(t.read); n++ {
+		values[n] = t.read[n](v)
+	}
+	var s stack
+	if t.hasStack {
+		if c.stacks.Load()&(1<<e.Kind()) != 0 {
+			const skipped = 2 // record and event.Record
+			s.capture(skipped)
+		}
+		values[n] = jfr.Stack(c.symbols.frames(s.counters[:s.depth]))
+		n++
+	}
+	when := e.When()
+	c.add(t.eventType, when.Start, when.Duration, values[:n]...)
+}
+
+// maxOwnFields bounds the fields of the types below.
+const maxOwnFields = 12
 
 // outcome says how something ended, without the text of an error, which may hold what users wrote.
 func outcome(err error) string {
@@ -46,28 +116,6 @@ func outcome(err error) string {
 		return e.Code.Name()
 	}
 	return "error"
-}
-
-// stack returns the stack of the part that recorded the event, if the settings want it.
-func (c *collector) stack(k event.Kind) jfr.Value {
-	if c.stacks.Load()&(1<<k) == 0 {
-		return jfr.Stack(nil)
-	}
-	var pcs [64]uintptr
-	// Skipped are Callers, this function, record, and event.Record.
-	n := runtime.Callers(4, pcs[:])
-	stack := make([]jfr.Frame, 0, n)
-	list := runtime.CallersFrames(pcs[:n])
-	for {
-		f, more := list.Next()
-		if f.Function != "" {
-			class, method := splitName(f.Function)
-			stack = append(stack, jfr.Frame{Class: class, Method: method, Line: f.Line})
-		}
-		if !more {
-			return jfr.Stack(stack)
-		}
-	}
 }
 
 // maxStatement bounds the text of a statement in an event.

@@ -15,7 +15,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"example.org/app/internal/apierr"
-	"example.org/app/internal/recording/jfr"
 )
 
 // A ProfileKind names a profile of Go that a recording has beside its events.
@@ -35,7 +34,7 @@ const (
 var ProfileKinds = []ProfileKind{CPU, Heap, Mutex, Block, Goroutine}
 
 // needs returns the event type that must be enabled for a profile, or nil.
-func (k ProfileKind) needs() *jfr.Type {
+func (k ProfileKind) needs() *eventType {
 	switch k {
 	case CPU:
 		return typeExecutionSample

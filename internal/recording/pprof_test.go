@@ -60,14 +60,14 @@ func contend(stop *atomic.Bool) {
 
 func TestGoToolsReadProfilesAndTraces(t *testing.T) {
 	f := start(t, t.TempDir(), roomy)
-	id := f.create(t, Spec{Settings: map[string]string{"template": "profile"}})
+	id := f.create(t, Spec{Settings: map[string]string{"template": "profile", "go.ExecutionTrace#enabled": "true"}})
 	var stop atomic.Bool
 	var busy sync.WaitGroup
 	busy.Go(func() { t.Log("burned to", burnForTheProfile(&stop)) })
 	busy.Go(func() { contend(&stop) })
 	shows := map[ProfileKind]string{CPU: "burnForTheProfile", Mutex: "contend", Block: "contend", Goroutine: "contend", Heap: "recording"}
 	eventually(t, "the profiles", func() bool {
-		for kind, want := range map[ProfileKind]string{CPU: "burnForTheProfile", Mutex: "contend"} {
+		for kind, want := range map[ProfileKind]string{CPU: "burnForTheProfile", Mutex: "contend", Block: "contend"} {
 			if p, err := profile.ParseData(f.profile(t, id, kind)); err != nil || !strings.Contains(p.String(), want) {
 				return false
 			}

@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/recording/event"
 )
 
-// The settings that an event can have. An event has those that its entry in the table names.
+// The settings that an event can have. An event has those that its type names.
 const (
 	settingEnabled    = "enabled"
 	settingThreshold  = "threshold"
@@ -47,61 +47,55 @@ const (
 	throttleProfile = 300
 )
 
-// eventDefault is the entry of an event type in the table of settings.
-type eventDefault struct {
-	name string
+// defaults are the settings of a type of events: which there are, and what the templates say.
+type defaults struct {
 	// settings are those that callers may set, besides enabled.
 	settings []string
-	// def and profile are what the templates say.
+	// def and profile are those of the templates.
 	def, profile eventSetting
 }
 
-func always(period time.Duration) eventSetting { return eventSetting{enabled: true, period: period} }
-
-// request is the entry of an event that comes as often as requests do.
-func request(name string, stackTrace bool) eventDefault {
-	def, profile := above(20*time.Millisecond, stackTrace), above(time.Millisecond, stackTrace)
-	def.throttle, profile.throttle = throttleDefault, throttleProfile
-	return eventDefault{name, []string{settingThreshold, settingStackTrace, settingThrottle}, def, profile}
+// every is for events that come after each period of time.
+func every(def, profile time.Duration) defaults {
+	return defaults{[]string{settingPeriod}, eventSetting{enabled: true, period: def}, eventSetting{enabled: true, period: profile}}
 }
 
-func above(threshold time.Duration, stackTrace bool) eventSetting {
-	return eventSetting{enabled: true, threshold: threshold, stackTrace: stackTrace}
+// longerThan is for events of what took at least as long.
+func longerThan(def, profile time.Duration) defaults {
+	return defaults{[]string{settingThreshold}, eventSetting{enabled: true, threshold: def}, eventSetting{enabled: true, threshold: profile}}
 }
 
-// eventDefaults is every event type that can be set.
-var eventDefaults = []eventDefault{
-	{typeExecutionSample.Name, []string{settingPeriod}, always(20 * time.Millisecond), always(10 * time.Millisecond)},
-	{typeCPULoad.Name, []string{settingPeriod}, always(time.Second), always(time.Second)},
-	{typeGarbageCollection.Name, []string{settingThreshold}, above(0, false), above(0, false)},
-	{typeGCHeapSummary.Name, nil, always(0), always(0)},
-	{typeMemory.Name, []string{settingPeriod}, always(time.Second), always(time.Second)},
-	{typeGoroutines.Name, []string{settingPeriod}, always(time.Second), always(time.Second)},
-	{typeThreads.Name, []string{settingPeriod}, always(time.Second), always(time.Second)},
-	{typeBlocked.Name, []string{settingThreshold}, above(10*time.Millisecond, true), above(time.Millisecond, true)},
-	{typeContended.Name, []string{settingThreshold}, above(10*time.Millisecond, true), above(time.Millisecond, true)},
-	{typeAllocation.Name, nil, eventSetting{enabled: true, stackTrace: true}, eventSetting{enabled: true, stackTrace: true}},
-	{typeThreadDump.Name, []string{settingPeriod}, eventSetting{period: time.Minute}, always(time.Minute)},
-	{typeOSInformation.Name, []string{settingPeriod}, always(time.Minute), always(time.Minute)},
-	{typePhysicalMemory.Name, []string{settingPeriod}, always(time.Minute), always(time.Minute)},
-	{typeEnvironment.Name, []string{settingPeriod}, always(time.Minute), always(time.Minute)},
-	{typeSystemProperty.Name, []string{settingPeriod}, always(time.Minute), always(time.Minute)},
-	request(typeAdminRequest.Name, false),
-	request(typeClientRequest.Name, false),
-	request(typePluginCall.Name, true),
-	request(typeSQLTransaction.Name, true),
-	request(typeNodeCall.Name, true),
-	{typeSessionOpened.Name, []string{settingThreshold}, above(0, false), above(0, false)},
-	{typeSessionClosed.Name, []string{settingThreshold}, above(0, false), above(0, false)},
-	{executionTrace, nil, eventSetting{}, eventSetting{enabled: true}},
+// enabledIn is for what can only be enabled.
+func enabledIn(def, profile bool) defaults {
+	return defaults{nil, eventSetting{enabled: def}, eventSetting{enabled: profile}}
 }
 
-// kindNames are the event types of the kinds that parts of the server record.
-var kindNames = [event.Kinds]string{
-	event.KindAdminRequest: typeAdminRequest.Name, event.KindClientRequest: typeClientRequest.Name, event.KindPluginCall: typePluginCall.Name,
-	event.KindSQLTransaction: typeSQLTransaction.Name, event.KindNodeCall: typeNodeCall.Name,
-	event.KindSessionOpened: typeSessionOpened.Name, event.KindSessionClosed: typeSessionClosed.Name,
+// onlyInProfile disables the events in the template default.
+func (d defaults) onlyInProfile() defaults {
+	d.def.enabled = false
+	return d
 }
+
+// asOftenAsRequests is for events that may come with each request, so that a server where everything is slow does not
+// become slower by recording all of it.
+func asOftenAsRequests(stackTrace bool) defaults {
+	d := longerThan(20*time.Millisecond, time.Millisecond)
+	d.settings = append(d.settings, settingStackTrace, settingThrottle)
+	d.def.stackTrace, d.profile.stackTrace = stackTrace, stackTrace
+	d.def.throttle, d.profile.throttle = throttleDefault, throttleProfile
+	return d
+}
+
+// settable are the settings of everything that can be set, by name.
+var settable = func() map[string]defaults {
+	all := map[string]defaults{executionTrace: enabledIn(false, false)}
+	for _, t := range eventTypes {
+		if !t.auxiliary {
+			all[t.Name] = t.defaults
+		}
+	}
+	return all
+}()
 
 // settings are those of all events of a recording, by their names.
 type settings map[string]eventSetting
@@ -113,12 +107,12 @@ func parseSettings(custom map[string]string) (settings, error) {
 	if t, ok := custom[templateKey]; ok {
 		template = t
 	}
-	for _, d := range eventDefaults {
+	for name, d := range settable {
 		switch template {
 		case TemplateDefault:
-			s[d.name] = d.def
+			s[name] = d.def
 		case TemplateProfile:
-			s[d.name] = d.profile
+			s[name] = d.profile
 		default:
 			return nil, badSetting(templateKey, "%q is no template; the templates are default and profile", clip(template))
 		}
@@ -140,11 +134,11 @@ func (s settings) set(key, value string) error {
 	if !ok {
 		return badSetting(key, "a setting is \"template\" or has the form <event>#<setting>")
 	}
-	i := slices.IndexFunc(eventDefaults, func(d eventDefault) bool { return d.name == name })
-	if i < 0 {
+	d, ok := settable[name]
+	if !ok {
 		return badSetting(key, "there is no event %q", clip(name))
 	}
-	known := append([]string{settingEnabled}, eventDefaults[i].settings...)
+	known := append([]string{settingEnabled}, d.settings...)
 	if !slices.Contains(known, setting) {
 		return badSetting(key, "the event %s has the settings %s, but not %q", name, strings.Join(known, ", "), clip(setting))
 	}
@@ -249,9 +243,9 @@ func merge(all []settings) settings {
 
 // thresholds are those of the events that parts of the server record.
 func (s settings) thresholds() (t [event.Kinds]time.Duration) {
-	for k, name := range kindNames {
+	for k, own := range ownTypes {
 		t[k] = event.Never
-		if e, ok := s[name]; ok && e.enabled {
+		if e, ok := s[own.Name]; ok && e.enabled {
 			t[k] = e.threshold
 		}
 	}
@@ -260,8 +254,8 @@ func (s settings) thresholds() (t [event.Kinds]time.Duration) {
 
 // allow grants the events of the next second.
 func (s settings) allow() {
-	for k, name := range kindNames {
-		n := s[name].throttle
+	for k, own := range ownTypes {
+		n := s[own.Name].throttle
 		if n == 0 {
 			n = math.MaxInt64
 		}

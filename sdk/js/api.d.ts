@@ -500,7 +500,7 @@ declare namespace api {
       }): Promise<undefined>;
       /**
        * Download the execution trace of a flight recording
-       * Sends the execution trace of the Go runtime, which `go tool trace` reads: the last seconds of the recording, or those up to now. A recording has one if `go.ExecutionTrace` is enabled, as it is in the template `profile`.
+       * Sends the execution trace of the Go runtime, which `go tool trace` reads: the last seconds of the recording, or those up to now. A recording has one if its `customSettings` have `go.ExecutionTrace#enabled`.
        * Permission: `FLIGHT_RECORDING_QUERY`.
        */
       queryTrace(input: {

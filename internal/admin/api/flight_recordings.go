@@ -65,7 +65,7 @@ func recordingOperations(r *recording.Recorder) []*admin.Operation {
 			ID: "queryFlightRecordingTrace", Method: http.MethodGet, Path: path + "/trace", Tag: recordingTag, Permission: permission.FlightRecordingQuery,
 			Summary: "Download the execution trace of a flight recording",
 			Description: "Sends the execution trace of the Go runtime, which `go tool trace` reads: the last seconds of the recording, or those up to now. " +
-				"A recording has one if `go.ExecutionTrace` is enabled, as it is in the template `profile`.",
+				"A recording has one if its `customSettings` have `go.ExecutionTrace#enabled`.",
 			Errors: []apierr.Code{apierr.ResourceNotFound, apierr.DumpJFRInIllegalStatus},
 			Media:  &admin.Media{ContentType: "application/octet-stream", Description: "The file `<id>.trace`."},
 		}, h.trace),

@@ -28,8 +28,12 @@ const (
 	Kinds // how many there are
 )
 
-// An Event is a value of one of the types below.
-type Event interface{ Kind() Kind }
+// An Event is a value of one of the types below. The tags of their fields are how recordings show them: jfr is the name of
+// the field, with a unit or what to do with the value behind a comma, and label is what readers of the recording see.
+type Event interface {
+	Kind() Kind
+	When() Span
+}
 
 // Span is when something happened.
 type Span struct {
@@ -37,80 +41,90 @@ type Span struct {
 	Duration time.Duration
 }
 
+// When implements Event.
+func (s Span) When() Span { return s }
+
 // AdminRequest is a request of the admin API. It holds no parameters: those may be secret.
 type AdminRequest struct {
 	Span
 	// Operation is the id of the operation, "" if none matched.
-	Operation, Method, Path string
-	RequestID               string
-	AdminID                 int64
-	Status                  int
-	Code                    int32
+	Operation string `jfr:"operation" label:"Operation"`
+	Method    string `jfr:"method" label:"Method"`
+	Path      string `jfr:"path" label:"Path"`
+	Status    int    `jfr:"status" label:"HTTP Status"`
+	Code      int32  `jfr:"code" label:"Status Code"`
+	AdminID   int64  `jfr:"adminId" label:"Administrator"`
+	RequestID string `jfr:"requestId" label:"Request ID"`
 }
 
 // ClientRequest is a request of a client, as one role saw it.
 type ClientRequest struct {
 	Span
+	Request string `jfr:"request" label:"Request"`
 	// Role is "gateway" or "service".
-	Role, Request string
-	RequestID     int64
-	UserID        int64
-	Device        string
-	Code          int32
+	Role      string `jfr:"role" label:"Role"`
+	UserID    int64  `jfr:"userId" label:"User"`
+	Device    string `jfr:"device" label:"Device"`
+	RequestID int64  `jfr:"requestId" label:"Request ID"`
+	Code      int32  `jfr:"code" label:"Status Code"`
 	// Bytes is the size of the request.
-	Bytes int
+	Bytes int `jfr:"size,bytes" label:"Size"`
 }
 
 // PluginCall is a call of an extension.
 type PluginCall struct {
 	Span
-	Plugin, Version, Extension string
-	Point, Method              string
+	Plugin    string `jfr:"plugin" label:"Plugin"`
+	Version   string `jfr:"version" label:"Version"`
+	Extension string `jfr:"extension" label:"Extension"`
+	Point     string `jfr:"point" label:"Extension Point"`
+	Method    string `jfr:"method" label:"Method"`
 	// Outcome is ok, refused, error or timeout.
-	Outcome string
+	Outcome string `jfr:"outcome" label:"Outcome"`
 }
 
 // SQLTransaction is a transaction, or a group of queries that only read.
 type SQLTransaction struct {
 	Span
-	Engine string
-	Write  bool
+	Engine string `jfr:"engine" label:"Engine"`
+	Write  bool   `jfr:"write" label:"Writes"`
 	// Statements counts the statements, with those of attempts that were repeated.
-	Statements int
+	Statements int `jfr:"statements" label:"Statements"`
 	// Wait is how long the transaction waited for its turn or its connection.
-	Wait time.Duration
+	Wait time.Duration `jfr:"wait" label:"Wait"`
 	// Slowest is the text of the statement that took longest, SlowestTime how long. Values may stand in the text: whoever
 	// shows it must take them out.
-	Slowest     string
-	SlowestTime time.Duration
+	Slowest     string        `jfr:"slowestStatement,sql" label:"Slowest Statement"`
+	SlowestTime time.Duration `jfr:"slowestDuration" label:"Slowest Duration"`
 	// Error is nil if the transaction was committed.
-	Error error
+	Error error `jfr:"outcome" label:"Outcome"`
 }
 
 // NodeCall is a call of another node, or of one in the same process.
 type NodeCall struct {
 	Span
-	Call, Subject string
-	Local         bool
-	Error         error
+	Call    string `jfr:"call" label:"Call"`
+	Subject string `jfr:"subject" label:"Subject"`
+	Local   bool   `jfr:"local" label:"Local"`
+	Error   error  `jfr:"outcome" label:"Outcome"`
 }
 
 // SessionOpened is a login that succeeded.
 type SessionOpened struct {
 	Span
-	UserID    int64
-	Device    string
-	SessionID int32
-	WebSocket bool
+	UserID    int64  `jfr:"userId" label:"User"`
+	Device    string `jfr:"device" label:"Device"`
+	SessionID int32  `jfr:"sessionId" label:"Session"`
+	WebSocket bool   `jfr:"webSocket" label:"WebSocket"`
 }
 
 // SessionClosed is the end of a session. Its duration is that of the session.
 type SessionClosed struct {
 	Span
-	UserID    int64
-	Device    string
-	SessionID int32
-	Status    int32
+	UserID    int64  `jfr:"userId" label:"User"`
+	Device    string `jfr:"device" label:"Device"`
+	SessionID int32  `jfr:"sessionId" label:"Session"`
+	Status    int32  `jfr:"status" label:"Close Status"`
 }
 
 func (AdminRequest) Kind() Kind   { return KindAdminRequest }

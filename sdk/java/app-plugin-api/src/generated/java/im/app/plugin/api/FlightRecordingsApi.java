@@ -107,7 +107,7 @@ public final class FlightRecordingsApi {
 
     /**
      * Download the execution trace of a flight recording.
-     * <p>Sends the execution trace of the Go runtime, which <code>go tool trace</code> reads: the last seconds of the recording, or those up to now. A recording has one if <code>go.ExecutionTrace</code> is enabled, as it is in the template <code>profile</code>.
+     * <p>Sends the execution trace of the Go runtime, which <code>go tool trace</code> reads: the last seconds of the recording, or those up to now. A recording has one if its <code>customSettings</code> have <code>go.ExecutionTrace#enabled</code>.
      * Permission: <code>FLIGHT_RECORDING_QUERY</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses

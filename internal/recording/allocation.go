@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+
+	"example.org/app/internal/recording/jfr"
+)
+
+// allocations remembers how many bytes each stack had allocated at the last look. The memory profile of a server that has
+// run for long has thousands of stacks, of which few grow: it is read as the runtime keeps it, and only what grew gets names.
+type allocations struct {
+	// seen is by the hash of the stack; nil before the first look.
+	seen map[uint64]float64
+}
+
+// change calls visit for each stack that allocated since the last look. The first look only remembers.
+func (a *allocations) change(names *symbols, visit func(stack []jfr.Frame, bytes int64)) {
+	records := memoryProfile()
+	now := make(map[uint64]float64, len(records))
+	for i := range records {
+		r := &records[i]
+		now[hashStack(r.Stack())] += allocatedBytes(r.AllocObjects, r.AllocBytes)
+	}
+	before := a.seen
+	a.seen = now
+	if before == nil {
+		return
+	}
+	for i := range records {
+		// Records of objects of different sizes can have the same stack, which is visited once.
+		key := hashStack(records[i].Stack())
+		grown := now[key] - before[key]
+		if grown < 1 {
+			continue
+		}
+		before[key] = now[key]
+		visit(withoutRuntime(names.frames(records[i].Stack())), int64(grown))
+	}
+}
+
+// memoryProfile returns the memory profile of Go.
+func memoryProfile() []runtime.MemProfileRecord {
+	n, _ := runtime.MemProfile(nil, true)
+	for {
+		// More stacks may come meanwhile.
+		records := make([]runtime.MemProfileRecord, n+50)
+		var ok bool
+		if n, ok = runtime.MemProfile(records, true); ok {
+			return records[:n]
+		}
+	}
+}
+
+// allocatedBytes estimates how many bytes were allocated from those that were sampled: the runtime samples one object in
+// so many bytes, so that large ones are likelier to be sampled.
+func allocatedBytes(objects, bytes int64) float64 {
+	rate := float64(runtime.MemProfileRate)
+	if objects == 0 || bytes == 0 || rate <= 1 {
+		return float64(bytes)
+	}
+	size := float64(bytes) / float64(objects)
+	return float64(bytes) / (1 - math.Exp(-size/rate))
+}
+
+// withoutRuntime cuts off the innermost functions of the Go runtime, unless nothing else is left.
+func withoutRuntime(frames []jfr.Frame) []jfr.Frame {
+	i := slices.IndexFunc(frames, func(f jfr.Frame) bool {
+		return f.Class != "runtime" && !strings.HasPrefix(f.Class, "runtime/") && !strings.HasPrefix(f.Class, "internal/runtime/")
+	})
+	return frames[max(i, 0):]
+}
