@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,8 +20,11 @@ import (
 // recordingKinds are what the rounds differ in: the template of the recording that runs, "" is none.
 var recordingKinds = []struct{ name, template string }{{"no recording", ""}, {"template default", "default"}, {"template profile", "profile"}}
 
+// recordingWarmUp is how long messages are sent before each measurement.
+const recordingWarmUp = 500 * time.Millisecond
+
 // benchRecordings measures what a flight recording costs: the same private messages on one server, in turns without and
-// with one.
+// with one. Each is compared with what ran without one in the same round.
 func benchRecordings(ctx context.Context, o clientOptions) error {
 	fmt.Println("\n## Flight recordings")
 	dir, err := os.MkdirTemp("", "app-bench")
@@ -52,29 +56,47 @@ func benchRecordings(ctx context.Context, o clientOptions) error {
 	defer talk.close()
 	results := make([][]result, len(recordingKinds))
 	bytes := make([]int64, len(recordingKinds))
+	ratios := make([][]float64, len(recordingKinds))
 	for round := range 2*o.rounds + 1 {
-		for i, k := range recordingKinds {
-			r, size, err := recorder.during(ctx, k.template, func() (result, error) { return talk.run(s, o.window, 0, o.duration) })
+		row := make([]result, len(recordingKinds))
+		for turn := range recordingKinds {
+			// Each round begins with another one, so that what the machine does besides does not always meet the same.
+			i := (round + turn) % len(recordingKinds)
+			k := recordingKinds[i]
+			r, size, err := recorder.during(ctx, k.template, func() (result, error) {
+				// What happens once, at the start of a recording, is not what it costs to leave it on.
+				if r, err := talk.run(s, o.window, 0, recordingWarmUp); err != nil {
+					return r, err
+				}
+				return talk.run(s, o.window, 0, o.duration)
+			})
 			if err != nil {
 				return err
 			}
-			if round > 0 { // The first one warms up.
+			if row[i] = r; round > 0 { // The first one warms up.
 				results[i] = append(results[i], r)
 				bytes[i] += size
 			}
 		}
+		for i := range row {
+			if round > 0 {
+				ratios[i] = append(ratios[i], float64(row[i].cpu)/float64(row[0].cpu))
+			}
+		}
 	}
 	var rows [][]string
-	base := medianCPU(results[0])
 	for i, k := range recordingKinds {
 		m := medianCPU(results[i])
-		minutes := (time.Duration(len(results[i])) * o.duration).Minutes()
+		slices.Sort(ratios[i])
+		quarter := len(ratios[i]) / 4
+		minutes := (time.Duration(len(results[i])) * (recordingWarmUp + o.duration)).Minutes()
 		rows = append(rows, []string{
-			k.name, fmt.Sprintf("%.0f", m.rate), micros(m.cpu), fmt.Sprintf("%.3f", float64(m.cpu)/float64(base.cpu)),
+			k.name, fmt.Sprintf("%.0f", m.rate), micros(m.cpu), fmt.Sprintf("%.3f", ratios[i][len(ratios[i])/2]),
+			fmt.Sprintf("%.3f to %.3f", ratios[i][quarter], ratios[i][len(ratios[i])-1-quarter]),
 			fmt.Sprintf("%.2f", float64(bytes[i])/minutes/1e6),
 		})
 	}
-	table("Private messages while a recording runs", []string{"server", "messages/s", "CPU per message", "ratio of CPU", "file, MB/min"}, rows)
+	table("Private messages while a recording runs", []string{"server", "messages/s", "CPU per message", "ratio of CPU, median of the rounds", "half of the rounds", "file, MB/min"}, rows)
 	return nil
 }
 
