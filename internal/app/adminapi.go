@@ -154,7 +154,7 @@ func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })
 		},
 	}, api.Gateway{Presence: a.presence}, api.Service{
-		Presence: a.presence, NearbyLimits: a.nearbyLimits,
+		Presence: a.presence, NearbyLimits: a.nearbyLimits, DetailsLifetime: a.detailsLifetime,
 		Administrators: a.administrators, Cluster: a.cluster, Settings: a.settings,
 		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers,
 		Users: a.domain.users, Relationships: a.domain.relationships, Groups: a.domain.groups,

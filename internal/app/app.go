@@ -206,7 +206,7 @@ func (a *App) startLogs(context.Context) (err error) {
 			Enabled: c.File.Enabled, Level: logLevel(c.File.Level), Path: named(c.File.FilePath),
 			MaxFiles: int(c.File.MaxFiles), MaxSizeMB: int(c.File.MaxFileSizeMB), Compress: c.File.Compression.Enabled,
 		},
-		AuditPath: named(c.Audit.FilePath),
+		AuditPath: named(c.Audit.FilePath), ClientPath: named(c.Client.FilePath),
 	})
 	if err != nil {
 		return err

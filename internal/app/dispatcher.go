@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/requestlog"
 	"example.org/app/internal/role"
 	"example.org/app/internal/service"
 )
@@ -35,6 +36,9 @@ func (a *App) startDispatcher(context.Context) error {
 		Conversations: a.domain.conversations, Messages: a.domain.messages, Meetings: a.domain.meetings,
 		Notifier: a.notifier, Presence: a.presence,
 		Settings: func() config.Service { return a.live.Current().Service }, NearbyLimits: a.nearbyLimits,
+		Requests: requestlog.New(a.logs.Client().With("role", role.Service.Name()), derived(a.live, func(c *config.Config) *requestlog.Rates {
+			return requestlog.RatesOf(c.Service.ClientAPI.Logging)
+		})),
 		Plugins: a.plugins.Manager, Logger: a.logger.With("role", role.Service.Name()),
 	}).Serve()
 }

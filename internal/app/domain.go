@@ -113,6 +113,7 @@ func (a *App) startJobs(context.Context) error {
 		job{"sweep of blocked addresses", "30 * * * * *", a.blockedIPs.Sweep},
 		job{"clean-up of expired tokens of administrators", "0 20 * * * *", a.administrators.DeleteExpiredTokens},
 		job{"sweep of blocked users", "45 * * * * *", a.blockedUsers.Sweep},
+		job{"count of online users", a.opts.Config.Service.Statistics.OnlineUsersNumberLoggingCron, a.onlineUsersLog()},
 	)
 	for _, j := range jobs {
 		stop, err := node.Schedule(j.name, j.cron, func(ctx context.Context, _ cluster.Fence) error {

@@ -15,6 +15,7 @@ import (
 	"example.org/app/internal/gateway/login"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/metrics"
+	"example.org/app/internal/requestlog"
 	"example.org/app/internal/role"
 )
 
@@ -109,6 +110,9 @@ func (a *App) startGateway(ctx context.Context) error {
 		Presence: a.presence, Authenticator: authenticator,
 		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers, AutoIPs: autoIPs, AutoUsers: autoUsers,
 		Client: a.clientAddress, Metrics: a.metrics.Gateway(), Logger: logger,
+		Requests: requestlog.New(a.logs.Client().With("role", role.Gateway.Name()), derived(a.live, func(c *config.Config) *requestlog.Rates {
+			return requestlog.GatewayRatesOf(c.Gateway.ClientAPI.Logging)
+		})),
 		Online: a.plugins.SessionOpened, Offline: a.plugins.SessionClosed, Notified: a.plugins.Notified,
 	})
 	if err != nil {

@@ -51,7 +51,7 @@ var (
 	pluginsUp  = &unit{needs: units(plugins, admins), start: (*App).awaitPlugins}
 
 	requests = &unit{needs: units(logFiles, database, settings, nodes, online, rules, notifier, pluginsUp), start: (*App).startDispatcher}
-	jobs     = &unit{needs: units(logFiles, nodes, administrators, blocklists, rules, pluginsUp), start: (*App).startJobs}
+	jobs     = &unit{needs: units(logFiles, settings, nodes, online, administrators, blocklists, rules, pluginsUp), start: (*App).startJobs}
 	clients  = &unit{
 		needs: units(logFiles, clientPorts, settings, measurements, nodes, online, blocklists, pluginsUp, requests), start: (*App).startGateway,
 	}

@@ -4,6 +4,8 @@ package app
 
 import (
 	"context"
+	"sync/atomic"
+	"time"
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/link"
@@ -43,6 +45,26 @@ func (a *App) presenceNode() *cluster.Node {
 // disconnectUsers closes the sessions of users who were deleted or deactivated.
 func (a *App) disconnectUsers(userIDs []int64) {
 	a.disconnector.Later(link.Disconnection{UserIDs: userIDs, Status: wire.ClosedUserDeletedInactive})
+}
+
+// detailsLifetime is how long after a login the details of the device are kept.
+func (a *App) detailsLifetime() time.Duration {
+	return time.Duration(a.live.Current().Gateway.Session.DeviceDetails.ExpireAfterSeconds) * time.Second
+}
+
+// onlineUsersLog returns the job that logs how many users are online. While nobody is it says so once.
+func (a *App) onlineUsersLog() func(context.Context) (int64, error) {
+	var logged atomic.Int64
+	return func(context.Context) (int64, error) {
+		if !a.live.Current().Service.Statistics.LogOnlineUsersNumber {
+			return 0, nil
+		}
+		users, _ := a.presence.Count()
+		if before := logged.Swap(int64(users)); users != 0 || before != 0 {
+			a.logger.Info("online users", "users", users)
+		}
+		return 0, nil
+	}
 }
 
 // nearbyLimits bound a search for users nearby.

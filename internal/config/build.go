@@ -298,6 +298,8 @@ func readRules(r *rules, f reflect.StructField) error {
 	}
 	if list, ok := f.Tag.Lookup("enum"); ok {
 		r.enum = strings.Split(list, ",")
+	} else if o, ok := optionsOf(f.Type); ok {
+		r.enum = o
 	}
 	if err := boolTag(f, "required", &r.required); err != nil {
 		return err
@@ -317,4 +319,16 @@ func boolTag(f reflect.StructField, tag string, target *bool) error {
 	}
 	*target = v
 	return nil
+}
+
+// optionsOf returns the allowed values that a type, or that of its elements, supplies itself.
+func optionsOf(t reflect.Type) ([]string, bool) {
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	o, ok := reflect.Zero(t).Interface().(interface{ Options() []string })
+	if !ok {
+		return nil, false
+	}
+	return o.Options(), true
 }

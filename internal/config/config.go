@@ -19,7 +19,8 @@
 //	          structs are written as a YAML flow sequence
 //	doc       one sentence for the reader of the documentation
 //	min, max  the bounds of a number, or of each number of a list
-//	enum      the allowed values, separated by commas
+//	enum      the allowed values, separated by commas; a type with a method
+//	          Options() []string supplies them itself
 //	required  "true": the value must not be empty
 //	minlen    the least number of characters, or of elements of a list
 //	maxlen    the greatest number of characters, or of elements of a list
@@ -84,6 +85,7 @@ type Service struct {
 	Group        Group            `mutable:"true" global:"true" doc:"The rules about groups."`
 	Message      Message          `mutable:"true" global:"true" doc:"The rules about messages."`
 	Notification Notification     `mutable:"true" global:"true" doc:"Who is told of what users do."`
+	Statistics   Statistics       `doc:"What is counted and logged from time to time."`
 	User         User             `mutable:"true" global:"true" doc:"The rules about users and what they know of each other."`
 }
 

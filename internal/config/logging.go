@@ -30,6 +30,7 @@ type Logging struct {
 	Console ConsoleLog `doc:"The log on the standard error stream."`
 	File    FileLog    `doc:"The log in files."`
 	Audit   AuditLog   `doc:"The record of administrative calls."`
+	Client  ClientLog  `doc:"The log of requests of clients."`
 }
 
 // ConsoleLog is the log on the standard error stream.
@@ -57,4 +58,9 @@ type LogCompression struct {
 // AuditLog is the record of administrative calls.
 type AuditLog struct {
 	FilePath string `default:"@HOME/log/@ROLE-admin-api.log" path:"true" required:"true" doc:"The file that records administrative calls; @HOME and @ROLE as in the path of the log file."`
+}
+
+// ClientLog is the log of requests of clients.
+type ClientLog struct {
+	FilePath string `default:"@HOME/log/@ROLE-client-api.log" path:"true" required:"true" doc:"The file with the requests of clients that app.gateway.client-api.logging and app.service.client-api.logging choose; @HOME and @ROLE as in the path of the log file. It is created with the first of them."`
 }

@@ -76,7 +76,7 @@ func (g *Gateway) Activity(userID int64, device wire.DeviceType, sessionID int32
 	if s == nil || s.ID != sessionID {
 		return a, false
 	}
-	return presence.Activity{LastHeartbeat: moment(s.heartbeat.Load()), LastRequest: moment(s.request.Load())}, true
+	return presence.Activity{LastHeartbeat: moment(s.shown.Load()), LastRequest: moment(s.request.Load())}, true
 }
 
 // moment returns a time in milliseconds; never is the zero time.

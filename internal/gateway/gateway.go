@@ -27,6 +27,7 @@ import (
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/ratelimit"
+	"example.org/app/internal/requestlog"
 	"example.org/app/internal/wire"
 )
 
@@ -53,6 +54,8 @@ type Options struct {
 	Client  func(netip.Addr) netip.Addr
 	Metrics *metrics.Gateway
 	Logger  *slog.Logger
+	// Requests logs the requests that were answered. It may be nil.
+	Requests *requestlog.Log
 
 	// Online is called when a session has just been bound to its connection, before the client hears of it, with all
 	// sessions that the user has on this gateway. It is called from the goroutine of the login, which waits for it. It

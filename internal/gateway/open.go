@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/apierr"
@@ -35,16 +36,16 @@ var errBlocked = errors.New("the user is blocked")
 
 // openSession decides about a login and answers it. The checks come in the order that the protocol fixes, because the
 // first one that fails is what the client hears.
-func (c *connection) openSession(id int64, payload []byte) {
-	g, begin := c.gateway, time.Now()
+func (c *connection) openSession(in *arrival, payload []byte) {
+	g, id, begin := c.gateway, in.head.ID, time.Now()
 	r, err := decodeLogin(payload)
 	if err != nil {
-		c.refuse(id, apierr.New(apierr.InvalidRequest, "the login cannot be decoded"))
+		c.refuseRequest(in, apierr.New(apierr.InvalidRequest, "the login cannot be decoded"))
 		g.trigger(c.remoteIP(), nil, blocklist.CorruptedRequest)
 		return
 	}
 	if !c.beginLogin() {
-		c.refuse(id, apierr.New(apierr.CreateExistingSession, ""))
+		c.refuseRequest(in, apierr.New(apierr.CreateExistingSession, ""))
 		return
 	}
 	s, err := g.login(c, r)
@@ -59,7 +60,7 @@ func (c *connection) openSession(id int64, payload []byte) {
 			g.end(s, CloseReason{Status: wire.ClosedUnknownError})
 		}
 	case late:
-		c.refuse(id, apierr.New(apierr.LoginTimeout, ""))
+		c.refuseRequest(in, apierr.New(apierr.LoginTimeout, ""))
 		why := CloseReason{Status: wire.ClosedLoginTimeout}
 		if err == nil {
 			g.end(s, why)
@@ -68,7 +69,7 @@ func (c *connection) openSession(id int64, payload []byte) {
 	case errors.Is(err, errBlocked):
 		c.drop()
 	case err != nil:
-		c.refuse(id, apierr.From(err))
+		c.refuseRequest(in, apierr.From(err))
 	default:
 		if took := time.Since(begin); event.Wants(event.KindSessionOpened, took) {
 			event.Record(event.SessionOpened{
@@ -76,7 +77,9 @@ func (c *connection) openSession(id int64, payload []byte) {
 				WebSocket: c.transport.framing == webSocketFraming,
 			})
 		}
+		in.session = s
 		c.welcome(id, s)
+		c.log(in, int32(apierr.OK), 0)
 	}
 }
 
@@ -119,7 +122,10 @@ func (c *connection) welcome(id int64, s *Session) {
 	g := c.gateway
 	if settings := g.settings(); settings.Session.NotifyClientsOfSessionInfoAfterConnected {
 		c.notify(&wire.AppNotification{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserSession{
-			UserSession: &wire.UserSession{SessionId: strconv.Itoa(int(s.ID)), ServerId: settings.ServiceDiscovery.Identity},
+			UserSession: &wire.UserSession{
+				SessionId: strconv.Itoa(int(s.ID)), ServerId: settings.ServiceDiscovery.Identity,
+				HeartbeatIntervalSeconds: settings.Session.ToldHeartbeatInterval(),
+			},
 		}}})
 	}
 	g.options.Metrics.UserLoggedIn.Inc()
@@ -165,7 +171,9 @@ func (g *Gateway) login(c *connection, r *wire.CreateSessionRequest) (*Session, 
 		Location: r.Location, DeviceDetails: r.DeviceDetails, permissions: permissions, conn: c,
 	}
 	s.touch(&s.request)
-	s.heartbeat.Store(s.LoginDate.UnixMilli()) // Until the first one comes.
+	for _, at := range []*atomic.Int64{&s.heartbeat, &s.shown} {
+		at.Store(s.LoginDate.UnixMilli()) // Until the first one comes.
+	}
 	if err := g.register(s, status, rules); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/link"
 	"example.org/app/internal/recording/event"
+	"example.org/app/internal/requestlog"
 	"example.org/app/internal/wire"
 )
 
@@ -35,12 +36,13 @@ func (c *connection) receive(payload []byte) {
 		g.trigger(c.remoteIP(), session, blocklist.CorruptedRequest)
 		return
 	}
+	in := &arrival{head: head, session: session, begin: begin, size: len(payload)}
 	if head.Kind == wire.KindCreateSession && !g.available() {
-		c.refuse(head.ID, apierr.New(apierr.ServerUnavailable, ""))
+		c.refuseRequest(in, apierr.New(apierr.ServerUnavailable, ""))
 		return
 	}
 	if ip := c.remoteIP(); !g.take(ip) {
-		c.refuse(head.ID, apierr.New(apierr.ClientRequestsTooFrequent, ""))
+		c.refuseRequest(in, apierr.New(apierr.ClientRequestsTooFrequent, ""))
 		g.trigger(ip, session, blocklist.FrequentRequest)
 		return
 	}
@@ -49,31 +51,32 @@ func (c *connection) receive(payload []byte) {
 	}
 	switch {
 	case head.Kind == wire.KindCreateSession:
-		c.work(head.ID, begin, func() { c.openSession(head.ID, payload) })
+		c.work(in, func() { c.openSession(in, payload) })
 	case session == nil:
-		c.refuse(head.ID, apierr.New(apierr.SendRequestFromNonexistentSession, ""))
+		c.refuseRequest(in, apierr.New(apierr.SendRequestFromNonexistentSession, ""))
 	case head.Kind == wire.KindDeleteSession:
 		g.end(session, CloseReason{Status: wire.ClosedByClient})
+		c.log(in, int32(apierr.OK), 0)
 	case !session.permissions.Allows(head.Kind):
-		c.refuse(head.ID, apierr.New(apierr.UnauthorizedRequest, "the session may not send requests of the kind %s", head.Kind))
+		c.refuseRequest(in, apierr.New(apierr.UnauthorizedRequest, "the session may not send requests of the kind %s", head.Kind))
 	case head.Kind == wire.KindCreateMessage:
-		c.forwardInOrder(session, head, begin, payload)
+		c.forwardInOrder(in, payload)
 	default:
-		c.work(head.ID, begin, func() { c.forward(session, head, begin, payload, cluster.Route{Repeatable: head.Kind.Query()}) })
+		c.work(in, func() { c.forward(in, payload, cluster.Route{Repeatable: head.Kind.Query()}) })
 	}
 }
 
 // forwardInOrder lets a service answer a request after those before it were handed over, so that they arrive in the order
 // in which the client sent them. It does not wait for their answers.
-func (c *connection) forwardInOrder(session *Session, head wire.Head, begin time.Time, payload []byte) {
+func (c *connection) forwardInOrder(in *arrival, payload []byte) {
 	before, handed := c.handed, make(chan struct{})
 	once := sync.OnceFunc(func() { close(handed) })
-	began := c.work(head.ID, begin, func() {
+	began := c.work(in, func() {
 		defer once()
 		if before != nil {
 			<-before
 		}
-		c.forward(session, head, begin, payload, cluster.Route{Key: wire.ConversationKey(session.UserID, payload), Sent: once})
+		c.forward(in, payload, cluster.Route{Key: wire.ConversationKey(in.session.UserID, payload), Sent: once})
 	})
 	if began {
 		c.handed = handed
@@ -81,10 +84,10 @@ func (c *connection) forwardInOrder(session *Session, head wire.Head, begin time
 }
 
 // work runs a request in another goroutine. It reports false for one that was refused because the server stops.
-func (c *connection) work(id int64, begin time.Time, fn func()) bool {
+func (c *connection) work(in *arrival, fn func()) bool {
 	g := c.gateway
 	if !g.work.begin() {
-		c.refuse(id, apierr.New(apierr.ServerUnavailable, ""))
+		c.refuseRequest(in, apierr.New(apierr.ServerUnavailable, ""))
 		return false
 	}
 	c.requests <- struct{}{}
@@ -92,11 +95,41 @@ func (c *connection) work(id int64, begin time.Time, fn func()) bool {
 		defer func() {
 			<-c.requests
 			g.work.done()
-			g.options.Metrics.ClientRequest.Since(begin)
+			g.options.Metrics.ClientRequest.Since(in.begin)
 		}()
 		fn()
 	})
 	return true
+}
+
+// An arrival is a request with what the gateway knows of it. A heartbeat has no head.
+type arrival struct {
+	head wire.Head
+	// session is nil before the login.
+	session *Session
+	begin   time.Time
+	size    int
+}
+
+// log logs a request that was answered, if the settings want it.
+func (c *connection) log(in *arrival, code int32, responseSize int) {
+	requests := c.gateway.options.Requests
+	if !requests.Wants(in.head.Kind) {
+		return
+	}
+	e := requestlog.Entry{
+		Kind: in.head.Kind, RequestID: in.head.ID, IP: c.remoteIP(), Size: in.size, ResponseSize: responseSize, Code: code, Begin: in.begin,
+	}
+	if s := in.session; s != nil {
+		e.UserID, e.SessionID, e.Device = s.UserID, s.ID, s.Device
+	}
+	requests.Write(e)
+}
+
+// refuseRequest answers and logs a request that the gateway does not carry out.
+func (c *connection) refuseRequest(in *arrival, e *apierr.Error) {
+	c.refuse(in.head.ID, e)
+	c.log(in, int32(e.Code), 0)
 }
 
 // refuse answers a request that the gateway does not carry out.
@@ -114,8 +147,9 @@ func (g *Gateway) reasonOf(e *apierr.Error) string {
 
 // heartbeat answers an empty payload.
 func (c *connection) heartbeat(session *Session) {
+	begin := time.Now()
 	if session != nil {
-		session.touch(&session.heartbeat)
+		session.beat(c.gateway.minHeartbeatInterval())
 	}
 	switch {
 	case !c.gateway.available():
@@ -124,20 +158,26 @@ func (c *connection) heartbeat(session *Session) {
 		c.refuse(wire.HeartbeatID, apierr.New(apierr.UpdateHeartbeatOfNonexistentSession, ""))
 	default:
 		_ = c.stream.send(empties[c.transport.framing])
+		c.log(&arrival{session: session, begin: begin}, int32(apierr.OK), 0)
 	}
 }
 
+// minHeartbeatInterval is how old a heartbeat that others see must be before they see a new one.
+func (g *Gateway) minHeartbeatInterval() time.Duration {
+	return time.Duration(g.settings().Session.MinHeartbeatIntervalSeconds) * time.Second
+}
+
 // forward lets a service answer a request.
-func (c *connection) forward(session *Session, head wire.Head, begin time.Time, payload []byte, route cluster.Route) {
-	g, id, size := c.gateway, head.ID, len(payload)
+func (c *connection) forward(in *arrival, payload []byte, route cluster.Route) {
+	g, session, id := c.gateway, in.session, in.head.ID
 	ip := c.remoteIP()
 	resp, err := cluster.CallBy(g.ctx, g.options.Node, link.HandleRequest, route, &link.Request{
 		UserID: session.UserID, Device: session.Device, SessionID: session.ID, IP: ip, Payload: payload, Conversation: route.Key,
 	})
-	if took := time.Since(begin); event.Wants(event.KindClientRequest, took) {
+	if took := time.Since(in.begin); event.Wants(event.KindClientRequest, took) {
 		e := event.ClientRequest{
-			Span: event.Span{Start: begin, Duration: took}, Role: "gateway", Request: head.Kind.String(), RequestID: id,
-			UserID: session.UserID, Device: session.Device.String(), Bytes: size,
+			Span: event.Span{Start: in.begin, Duration: took}, Role: "gateway", Request: in.head.Kind.String(), RequestID: id,
+			UserID: session.UserID, Device: session.Device.String(), Bytes: in.size,
 		}
 		if err != nil {
 			e.Code = int32(apierr.From(err).Code)
@@ -148,11 +188,12 @@ func (c *connection) forward(session *Session, head wire.Head, begin time.Time, 
 	}
 	switch {
 	case errors.Is(err, cluster.ErrTimeout):
-		c.refuse(id, apierr.New(apierr.ServerInternalError, "no service answered in time"))
+		c.refuseRequest(in, apierr.New(apierr.ServerInternalError, "no service answered in time"))
 	case err != nil:
-		c.refuse(id, apierr.From(err))
+		c.refuseRequest(in, apierr.From(err))
 	default:
 		c.respond(id, resp.Code, resp.Reason, resp.Data)
+		c.log(in, resp.Code, len(resp.Data))
 		if resp.Corrupted {
 			g.trigger(ip, session, blocklist.CorruptedRequest)
 		}

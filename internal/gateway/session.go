@@ -37,8 +37,8 @@ type Session struct {
 	DeviceDetails map[string]string
 
 	permissions *login.Permissions
-	// heartbeat and request are when the client was last heard of, in milliseconds.
-	heartbeat, request atomic.Int64
+	// heartbeat and request are when the client was last heard of, in milliseconds; shown is the heartbeat that others see.
+	heartbeat, request, shown atomic.Int64
 
 	mu sync.Mutex
 	// conn is nil when the session lives on heartbeats over UDP.
@@ -63,6 +63,16 @@ func newSessionID() int32 {
 
 // touch notes that the client was heard of.
 func (s *Session) touch(at *atomic.Int64) { at.Store(time.Now().UnixMilli()) }
+
+// beat notes a heartbeat. Others see it if the last one that they saw is old enough, and the first one in any case.
+func (s *Session) beat(interval time.Duration) {
+	now := time.Now()
+	s.heartbeat.Store(now.UnixMilli())
+	shown := s.shown.Load()
+	if first := shown == s.LoginDate.UnixMilli(); first || now.Sub(time.UnixMilli(shown)) >= interval {
+		s.shown.Store(now.UnixMilli())
+	}
+}
 
 // active returns when the client was last heard of.
 func (s *Session) active() time.Time {

@@ -99,7 +99,7 @@ func (g *Gateway) signalled(b []byte, from netip.AddrPort) (code apierr.Code, kn
 	if recovering {
 		return apierr.SendRequestFromNonexistentSession, true
 	}
-	s.touch(&s.heartbeat)
+	s.beat(g.minHeartbeatInterval())
 	return apierr.OK, true
 }
 

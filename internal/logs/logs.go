@@ -40,6 +40,9 @@ type Options struct {
 	File    File
 	// AuditPath is the audit log's file; without it audit records are discarded. Rotation follows File.
 	AuditPath string
+	// ClientPath is the file with requests of clients, which is created with the first record; without it they are
+	// discarded. Rotation follows File.
+	ClientPath string
 	// Stderr is where the console records and the report of a failing log file go; nil means os.Stderr.
 	Stderr io.Writer
 }
@@ -73,6 +76,7 @@ type File struct {
 type Logs struct {
 	logger  *slog.Logger
 	audit   *slog.Logger
+	client  *slog.Logger
 	dir     string
 	spools  []*spool
 	packers []*packer
@@ -120,6 +124,10 @@ func Open(o Options) (*Logs, error) {
 		}
 		l.audit = slog.New(newHandler(s, slog.LevelInfo, true))
 	}
+	l.client = slog.New(slog.DiscardHandler)
+	if o.ClientPath != "" {
+		l.client = slog.New(newHandler(l.spool(o, o.ClientPath), slog.LevelInfo, true))
+	}
 	return l, nil
 }
 
@@ -128,6 +136,9 @@ func (l *Logs) Logger() *slog.Logger { return l.logger }
 
 // Audit returns the logger of administrative actions. It writes to its own file and never to the console.
 func (l *Logs) Audit() *slog.Logger { return l.audit }
+
+// Client returns the logger of requests of clients. It writes to its own file and never to the console.
+func (l *Logs) Client() *slog.Logger { return l.client }
 
 // Dir returns the log folder, or the empty string when no file is configured.
 func (l *Logs) Dir() string { return l.dir }
@@ -190,6 +201,11 @@ func (l *Logs) openFile(o Options, path string) (*spool, error) {
 	if err := f.Close(); err != nil {
 		return nil, fmt.Errorf("open log file %q: %w", path, err)
 	}
+	return l.spool(o, path), nil
+}
+
+// spool starts the writer of a file, which is created with the first record if it is missing.
+func (l *Logs) spool(o Options, path string) *spool {
 	stderr := slog.New(slog.NewTextHandler(o.Stderr, nil))
 	s := newSpool(&timberjack.Logger{
 		Filename:    path,
@@ -203,7 +219,7 @@ func (l *Logs) openFile(o Options, path string) (*spool, error) {
 	if o.File.Compress {
 		l.packers = append(l.packers, newPacker(path, stderr))
 	}
-	return s, nil
+	return s
 }
 
 func orDefault(n, fallback int) int {

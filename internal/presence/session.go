@@ -34,6 +34,14 @@ type Session struct {
 	excludes devices
 }
 
+// KeptDetails returns the details, or nil if they are older than a lifetime; 0 is without limit.
+func (s *Session) KeptDetails(now time.Time, lifetime time.Duration) map[string]string {
+	if lifetime > 0 && now.Sub(s.LoginDate) >= lifetime {
+		return nil
+	}
+	return s.Details
+}
+
 // devices is a set of device types.
 type devices uint64
 

@@ -32,6 +32,7 @@ import (
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/recording/event"
+	"example.org/app/internal/requestlog"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
@@ -54,6 +55,8 @@ type Options struct {
 	Settings     func() config.Service
 	NearbyLimits func() presence.NearbyLimits
 	Logger       *slog.Logger
+	// Requests logs the requests that were answered. It may be nil.
+	Requests *requestlog.Log
 	// Clock is time.Now if it is nil.
 	Clock func() time.Time
 }
@@ -141,13 +144,20 @@ func long(n int64, notifications ...Notification) Answer {
 
 // Dispatch answers a request and hands over the notifications. Refusals are answers too.
 func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request) *link.Response {
-	if !event.On(event.KindClientRequest) {
+	head, _ := wire.ParseHead(in.Payload) // What cannot be parsed has no kind.
+	logged := head.Kind != 0 && d.Requests.Wants(head.Kind)
+	if !logged && !event.On(event.KindClientRequest) {
 		return d.dispatch(ctx, in)
 	}
 	begin := time.Now()
 	out := d.dispatch(ctx, in)
+	if logged {
+		d.Requests.Write(requestlog.Entry{
+			Kind: head.Kind, RequestID: head.ID, UserID: in.UserID, SessionID: in.SessionID, Device: in.Device, IP: in.IP,
+			Size: len(in.Payload), ResponseSize: len(out.Data), Code: out.Code, Begin: begin,
+		})
+	}
 	if took := time.Since(begin); event.Wants(event.KindClientRequest, took) {
-		head, _ := wire.ParseHead(in.Payload) // What cannot be parsed has no kind.
 		event.Record(event.ClientRequest{
 			Span: event.Span{Start: begin, Duration: took}, Role: "service", Request: head.Kind.String(), RequestID: head.ID,
 			UserID: in.UserID, Device: in.Device.String(), Code: out.Code, Bytes: len(in.Payload),

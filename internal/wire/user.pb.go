@@ -690,8 +690,10 @@ type UserSession struct {
 	SessionId        string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	ServerId         string                 `protobuf:"bytes,2,opt,name=server_id,json=serverId,proto3" json:"server_id,omitempty"`
 	CustomAttributes []*Value               `protobuf:"bytes,15,rep,name=custom_attributes,json=customAttributes,proto3" json:"custom_attributes,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// heartbeat_interval_seconds is how often the server asks for a heartbeat when nothing else is sent; 0 leaves it to the client.
+	HeartbeatIntervalSeconds int32 `protobuf:"varint,100,opt,name=heartbeat_interval_seconds,json=heartbeatIntervalSeconds,proto3" json:"heartbeat_interval_seconds,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *UserSession) Reset() {
@@ -743,6 +745,13 @@ func (x *UserSession) GetCustomAttributes() []*Value {
 		return x.CustomAttributes
 	}
 	return nil
+}
+
+func (x *UserSession) GetHeartbeatIntervalSeconds() int32 {
+	if x != nil {
+		return x.HeartbeatIntervalSeconds
+	}
+	return 0
 }
 
 // UserSettings are the settings that a user keeps on the server.
@@ -1656,12 +1665,13 @@ const file_user_proto_rawDesc = "" +
 	"\fdevice_types\x18\x03 \x03(\x0e2\x18.im.app.proto.DeviceTypeR\vdeviceTypes\x12@\n" +
 	"\x11custom_attributes\x18\x0f \x03(\v2\x13.im.app.proto.ValueR\x10customAttributes\"P\n" +
 	"\x12UserOnlineStatuses\x12:\n" +
-	"\bstatuses\x18\x01 \x03(\v2\x1e.im.app.proto.UserOnlineStatusR\bstatuses\"\x8b\x01\n" +
+	"\bstatuses\x18\x01 \x03(\v2\x1e.im.app.proto.UserOnlineStatusR\bstatuses\"\xc9\x01\n" +
 	"\vUserSession\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n" +
 	"\tserver_id\x18\x02 \x01(\tR\bserverId\x12@\n" +
-	"\x11custom_attributes\x18\x0f \x03(\v2\x13.im.app.proto.ValueR\x10customAttributes\"\xaf\x02\n" +
+	"\x11custom_attributes\x18\x0f \x03(\v2\x13.im.app.proto.ValueR\x10customAttributes\x12<\n" +
+	"\x1aheartbeat_interval_seconds\x18d \x01(\x05R\x18heartbeatIntervalSeconds\"\xaf\x02\n" +
 	"\fUserSettings\x12D\n" +
 	"\bsettings\x18\x01 \x03(\v2(.im.app.proto.UserSettings.SettingsEntryR\bsettings\x12/\n" +
 	"\x11last_updated_date\x18\x02 \x01(\x03H\x00R\x0flastUpdatedDate\x88\x01\x01\x12@\n" +

@@ -546,6 +546,13 @@ func (m *UserSession) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.HeartbeatIntervalSeconds != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.HeartbeatIntervalSeconds))
+		i--
+		dAtA[i] = 0x6
+		i--
+		dAtA[i] = 0xa0
+	}
 	if len(m.CustomAttributes) > 0 {
 		for iNdEx := len(m.CustomAttributes) - 1; iNdEx >= 0; iNdEx-- {
 			size, err := m.CustomAttributes[iNdEx].MarshalToSizedBufferVT(dAtA[:i])
@@ -1713,6 +1720,9 @@ func (m *UserSession) SizeVT() (n int) {
 			l = e.SizeVT()
 			n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
 		}
+	}
+	if m.HeartbeatIntervalSeconds != 0 {
+		n += 2 + protohelpers.SizeOfVarint(uint64(m.HeartbeatIntervalSeconds))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -3571,6 +3581,25 @@ func (m *UserSession) UnmarshalVT(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 100:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field HeartbeatIntervalSeconds", wireType)
+			}
+			m.HeartbeatIntervalSeconds = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.HeartbeatIntervalSeconds |= int32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

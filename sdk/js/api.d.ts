@@ -3333,7 +3333,7 @@ declare namespace api {
     ownedGroupLimitForEachGroupType?: number;
   }
   interface UserSession {
-    /** What the client tells of the device. */
+    /** What the client told of the device, as far as it is configured to be kept and has not expired. */
     deviceDetails: { [name: string]: string };
     /** Kind of device. */
     deviceType: "DESKTOP" | "BROWSER" | "IOS" | "ANDROID" | "OTHERS" | "UNKNOWN";

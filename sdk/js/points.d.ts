@@ -1147,6 +1147,7 @@ declare namespace wire {
     sessionId?: string;
     serverId?: string;
     customAttributes?: Value[];
+    heartbeatIntervalSeconds?: number;
   }
   interface UserSettings {
     settings?: { [name: string]: Value };

@@ -116,9 +116,14 @@ func (s *stage) loginFrom(ip string, userID int64) *chat.Tester {
 // loginCode tries to open a session of a user, and closes it at once.
 func (s *stage) loginCode(at Gateway, userID int64) int32 {
 	s.Helper()
+	return s.loginCodeWith(at, userID, secret)
+}
+
+// loginCodeWith is loginCode with a password.
+func (s *stage) loginCodeWith(at Gateway, userID int64, password string) int32 {
+	s.Helper()
 	c := chat.Connect(s, at.WebSocket)
 	defer c.Close()
-	password := secret
 	return c.Response(&wire.CreateSessionRequest{Version: wire.Version, UserId: userID, Password: &password}).GetCode()
 }
 

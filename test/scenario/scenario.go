@@ -24,6 +24,9 @@ func Run(t *testing.T, place *Place) {
 		{"KindDisabled", kindDisabled},
 		{"RateLimited", rateLimited},
 		{"GatewayDeactivated", gatewayDeactivated},
+		{"HeartbeatIntervals", heartbeatIntervals},
+		{"DeviceDetailsExpire", deviceDetailsExpire},
+		{"RequestsLogged", requestsLogged},
 	} {
 		t.Run(scenario.name, func(t *testing.T) { scenario.play(&stage{place, t}) })
 	}

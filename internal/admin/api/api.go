@@ -8,6 +8,7 @@ package api
 import (
 	"context"
 	"net/netip"
+	"time"
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/cluster"
@@ -54,6 +55,8 @@ type Service struct {
 	Presence       *presence.Directory
 	// NearbyLimits returns the current limits of searches for users nearby.
 	NearbyLimits func() presence.NearbyLimits
+	// DetailsLifetime returns how long after a login the details of the device are shown; 0 is without limit. It may be nil.
+	DetailsLifetime func() time.Duration
 	// StatisticsLimits returns the current limits of statistics queries.
 	StatisticsLimits func() StatisticsLimits
 	// MessageStatistics may be nil; statistics then say nothing of messages.

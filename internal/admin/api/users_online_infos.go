@@ -24,10 +24,11 @@ type userOnlineInfoHandlers struct {
 	presence *presence.Directory
 	users    *user.Directory
 	limits   func() presence.NearbyLimits
+	lifetime func() time.Duration
 }
 
 func userOnlineInfoOperations(s Service) []*admin.Operation {
-	h := userOnlineInfoHandlers{s.Presence, s.Users, s.NearbyLimits}
+	h := userOnlineInfoHandlers{s.Presence, s.Users, s.NearbyLimits, s.DetailsLifetime}
 	const path = "/users/online-infos"
 	return []*admin.Operation{
 		admin.Handle(admin.Operation{
@@ -153,7 +154,7 @@ type UserSession struct {
 	ID                       int32             `json:"id" doc:"Id of the session." example:"123456789"`
 	Version                  int32             `json:"version" doc:"Version of the client protocol." example:"1"`
 	DeviceType               string            `json:"deviceType" enum:"DESKTOP,BROWSER,IOS,ANDROID,OTHERS,UNKNOWN" doc:"Kind of device." example:"DESKTOP"`
-	DeviceDetails            map[string]string `json:"deviceDetails" doc:"What the client tells of the device."`
+	DeviceDetails            map[string]string `json:"deviceDetails" doc:"What the client told of the device, as far as it is configured to be kept and has not expired."`
 	LoginDate                admin.Date        `json:"loginDate" doc:"When the session began."`
 	LoginLocation            *UserLocation     `json:"loginLocation,omitempty" doc:"Where the client was when the session began."`
 	LastHeartbeatRequestDate admin.Date        `json:"lastHeartbeatRequestDate" doc:"When the last heartbeat came."`
@@ -180,12 +181,17 @@ func (h userOnlineInfoHandlers) sessions(ctx context.Context, in *onlineInfoQuer
 		all = append(all, e.Sessions...)
 	}
 	activities := h.presence.Activities(ctx, all)
+	lifetime, now := time.Duration(0), time.Now()
+	if h.lifetime != nil {
+		lifetime = h.lifetime()
+	}
 	return convert(entries, func(e presence.Entry) UserSessions {
 		return UserSessions{UserID: e.UserID, Status: e.Status.String(), Sessions: convert(e.Sessions, func(s presence.Session) UserSession {
 			a, ok := activities[s.Key()]
 			if !ok {
 				a = presence.Activity{LastHeartbeat: s.LoginDate, LastRequest: s.LoginDate}
 			}
+			s.Details = s.KeptDetails(now, lifetime)
 			return newUserSession(s, a)
 		})}
 	}), nil

@@ -8,7 +8,7 @@ import java.util.Map;
 
 /**
  * In JSON the object UserSession.
- * @param deviceDetails What the client tells of the device.
+ * @param deviceDetails What the client told of the device, as far as it is configured to be kept and has not expired.
  * @param deviceType Kind of device. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
  * @param id Id of the session.
  * @param ip Address of the client.

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package requestlog logs requests of clients, those that the settings choose. It does not know where the lines go.
+//
+// A kind in ExcludedRequestTypes is never logged. Else a kind in IncludedRequests is logged at the rate given there.
+// Else a kind in one of ExcludedRequestCategories is not logged. Else the first of IncludedRequestCategories that it
+// belongs to gives the rate, and a kind in none of them is not logged.
+package requestlog
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"time"
+
+	"example.org/app/internal/config"
+	"example.org/app/internal/wire"
+)
+
+// Rates are the shares of requests that are logged, from 0 to 1.
+type Rates struct {
+	kinds     map[wire.Kind]float64
+	heartbeat float64
+}
+
+// RatesOf translates the settings of a service.
+func RatesOf(c config.RequestLogging) *Rates {
+	r := &Rates{kinds: map[wire.Kind]float64{}}
+	for _, k := range wire.Kinds() {
+		if rate := rateOf(k, c); rate > 0 {
+			r.kinds[k] = rate
+		}
+	}
+	return r
+}
+
+// GatewayRatesOf translates the settings of a gateway.
+func GatewayRatesOf(c config.GatewayRequestLogging) *Rates {
+	r := RatesOf(c.RequestLogging)
+	r.heartbeat = c.HeartbeatSampleRate
+	return r
+}
+
+func rateOf(k wire.Kind, c config.RequestLogging) float64 {
+	if slices.Contains(c.ExcludedRequestTypes, config.RequestType(k.String())) {
+		return 0
+	}
+	for _, r := range c.IncludedRequests {
+		if r.Type == config.RequestType(k.String()) {
+			return r.SampleRate
+		}
+	}
+	in := func(category config.RequestCategory) bool { return k.In(wire.Category(category)) }
+	if slices.ContainsFunc(c.ExcludedRequestCategories, in) {
+		return 0
+	}
+	for _, r := range c.IncludedRequestCategories {
+		if in(r.Category) {
+			return r.SampleRate
+		}
+	}
+	return 0
+}
+
+// An Entry is what is logged of a request.
+type Entry struct {
+	// Kind is 0 for a heartbeat.
+	Kind      wire.Kind
+	RequestID int64
+	// UserID, SessionID and Device are those of the session; there is none before the login.
+	UserID    int64
+	SessionID int32
+	Device    wire.DeviceType
+	IP        netip.Addr
+	// Size is that of the request in bytes, ResponseSize that of the data in the response.
+	Size, ResponseSize int
+	Code               int32
+	Begin              time.Time
+}
+
+// A Log writes lines about requests. A nil Log writes none.
+type Log struct {
+	logger *slog.Logger
+	rates  func() *Rates
+}
+
+// New returns a log that asks for the rates with each request.
+func New(logger *slog.Logger, rates func() *Rates) *Log { return &Log{logger, rates} }
+
+// Wants decides whether a request of the kind is logged; 0 is a heartbeat. A caller that is told true logs it.
+func (l *Log) Wants(k wire.Kind) bool {
+	if l == nil {
+		return false
+	}
+	r := l.rates()
+	rate := r.heartbeat
+	if k != 0 {
+		rate = r.kinds[k]
+	}
+	return rate > 0 && (rate >= 1 || rand.Float64() < rate)
+}
+
+// Write logs a request that has just been answered.
+func (l *Log) Write(e Entry) {
+	kind := "HEARTBEAT"
+	if e.Kind != 0 {
+		kind = e.Kind.String()
+	}
+	l.logger.LogAttrs(context.Background(), slog.LevelInfo, "client request",
+		slog.String("type", kind), slog.Int64("requestId", e.RequestID), slog.Int64("userId", e.UserID), slog.Int64("sessionId", int64(e.SessionID)),
+		slog.String("deviceType", e.Device.String()), slog.String("ip", e.IP.String()), slog.Time("begin", e.Begin),
+		slog.Int("size", e.Size), slog.Int64("code", int64(e.Code)), slog.Int("responseSize", e.ResponseSize),
+		slog.Float64("millis", float64(time.Since(e.Begin).Microseconds())/1000),
+	)
+}
