@@ -92,6 +92,9 @@ func (versionCommand) Run() error {
 	if _, err := java.Jar(java.HostJar); err != nil {
 		languages = "JavaScript; built without what runs Java plugins"
 	}
+	if java.Unsupported != "" {
+		languages = "JavaScript; " + java.Unsupported
+	}
 	fmt.Printf("  plugins           %s\n", languages)
 	return nil
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"fmt"
@@ -13,13 +14,38 @@ import (
 	"time"
 )
 
-// writeArchive writes base.tar.gz with one folder of the same name in it.
-func (r release) writeArchive(base string, files []file) error {
-	data, err := tarball(files, base, r.time)
+// writeArchive writes base.tar.gz, or base.zip for Windows, with one folder of the same name in it.
+func (r release) writeArchive(t target, base string, files []file) error {
+	pack, suffix := tarball, ".tar.gz"
+	if t.os == "windows" {
+		pack, suffix = zipped, ".zip"
+	}
+	data, err := pack(files, base, r.time)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.out, base+".tar.gz"), data, 0o644)
+	return os.WriteFile(filepath.Join(r.out, base+suffix), data, 0o644)
+}
+
+// zipped packs files below a folder as a ZIP archive.
+func zipped(files []file, folder string, at time.Time) ([]byte, error) {
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	for _, f := range files {
+		header := &zip.FileHeader{Name: path.Join(folder, f.name), Method: zip.Deflate, Modified: at.UTC()}
+		header.SetMode(f.mode)
+		w, err := archive.CreateHeader(header)
+		if err != nil {
+			return nil, fmt.Errorf("pack %s: %w", f.name, err)
+		}
+		if _, err := w.Write(f.data); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", f.name, err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 // tarball packs files below a folder. Owner and times do not depend on where it runs.

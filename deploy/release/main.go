@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release builds what people install: archives for Linux and macOS, packages for Debian and Red Hat, a list of the
+// Command release builds what people install: archives for Linux, macOS and Windows, packages for Debian and Red Hat, a list of the
 // parts (SBOM) and checksums, all of one version. make release runs it. What it writes depends on nothing but the sources
 // and the flags: the same commit gives the same bytes.
 package main
@@ -26,8 +26,16 @@ type target struct{ os, arch string }
 
 func (t target) String() string { return t.os + "/" + t.arch }
 
+// program is what the binary is called there.
+func (t target) program() string {
+	if t.os == "windows" {
+		return "app.exe"
+	}
+	return "app"
+}
+
 // targets are what releases are built for.
-var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
+var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"}}
 
 // A release is what one run builds.
 type release struct {
@@ -115,7 +123,7 @@ func (r release) checkJars() error {
 const jarFolder = "internal/plugin/java/jars"
 
 func (r release) compile(ctx context.Context, t target) (string, error) {
-	out, err := filepath.Abs(filepath.Join(r.out, "build-"+t.os+"-"+t.arch, "app"))
+	out, err := filepath.Abs(filepath.Join(r.out, "build-"+t.os+"-"+t.arch, t.program()))
 	if err != nil {
 		return "", err
 	}
@@ -140,12 +148,12 @@ func (r release) linkerFlags() string {
 
 // pack makes what people install of one binary.
 func (r release) pack(t target, binary string) error {
-	files, err := r.files(binary)
+	files, err := r.files(t, binary)
 	if err != nil {
 		return err
 	}
 	base := fmt.Sprintf("app_%s_%s_%s", r.number(), t.os, t.arch)
-	if err := r.writeArchive(base, files); err != nil {
+	if err := r.writeArchive(t, base, files); err != nil {
 		return err
 	}
 	if err := r.writeSBOM(base, binary); err != nil {
@@ -173,12 +181,12 @@ type file struct {
 }
 
 // files are the contents of an archive.
-func (r release) files(binary string) ([]file, error) {
+func (r release) files(t target, binary string) ([]file, error) {
 	data, err := os.ReadFile(binary)
 	if err != nil {
 		return nil, err
 	}
-	files := []file{{"app", 0o755, data}}
+	files := []file{{t.program(), 0o755, data}}
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md", "docs", "examples/chat", "examples/plugins/js", "deploy/app@.service", "deploy/monitoring"} {
 		more, err := r.read(name)
 		if err != nil {

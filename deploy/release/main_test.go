@@ -4,12 +4,14 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +35,7 @@ func newRelease(t *testing.T) (release, string) {
 
 func TestPack(t *testing.T) {
 	r, binary := newRelease(t)
-	for _, target := range []target{{"linux", "amd64"}, {"darwin", "arm64"}} {
+	for _, target := range []target{{"linux", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}} {
 		if err := r.pack(target, binary); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +53,8 @@ func TestPack(t *testing.T) {
 	}
 	want := []string{
 		"SHA256SUMS", "app-1.2.3~rc.1-1.x86_64.rpm", "app_1.2.3-rc.1_darwin_arm64.cdx.json", "app_1.2.3-rc.1_darwin_arm64.tar.gz",
-		"app_1.2.3-rc.1_linux_amd64.cdx.json", "app_1.2.3-rc.1_linux_amd64.tar.gz", "app_1.2.3~rc.1_amd64.deb",
+		"app_1.2.3-rc.1_linux_amd64.cdx.json", "app_1.2.3-rc.1_linux_amd64.tar.gz", "app_1.2.3-rc.1_windows_amd64.cdx.json",
+		"app_1.2.3-rc.1_windows_amd64.zip", "app_1.2.3~rc.1_amd64.deb",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("there are %q, want %q", names, want)
@@ -122,6 +125,32 @@ func TestArchive(t *testing.T) {
 	for name, mode := range map[string]int64{"app": 0o755, "LICENSE": 0o644, "README.md": 0o644, "docs/deployment.md": 0o644, "examples/chat/index.html": 0o644, "docs/": 0o755} {
 		if modes[folder+name] != mode {
 			t.Errorf("%s has the mode %o", name, modes[folder+name])
+		}
+	}
+}
+
+func TestZip(t *testing.T) {
+	r, binary := newRelease(t)
+	if err := r.pack(target{"windows", "arm64"}, binary); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := zip.OpenReader(filepath.Join(r.out, "app_1.2.3-rc.1_windows_arm64.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	want, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const folder = "app_1.2.3-rc.1_windows_arm64/"
+	got, err := fs.ReadFile(archive, folder+"app.exe")
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("app.exe has %d bytes, want %d: %v", len(got), len(want), err)
+	}
+	for _, name := range []string{"LICENSE", "README.md", "docs/deployment.md", "examples/chat/index.html"} {
+		if _, err := fs.Stat(archive, folder+name); err != nil {
+			t.Error(err)
 		}
 	}
 }

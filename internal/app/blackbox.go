@@ -70,5 +70,9 @@ func (a *App) awaitQuit(ctx context.Context) error {
 	case <-time.After(quitTime): // What makes the process hang may hold the recorder too.
 	}
 	signal.Reset(syscall.SIGQUIT)
-	return syscall.Kill(os.Getpid(), syscall.SIGQUIT)
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	return self.Signal(syscall.SIGQUIT)
 }

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -25,6 +24,7 @@ import (
 
 	"example.org/app/internal/recording/event"
 	"example.org/app/internal/recording/jfr"
+	"example.org/app/internal/rusage"
 )
 
 // maxChunk bounds the memory of a chunk. A chunk that reaches it ends early; what comes before it has ended is dropped.
@@ -407,10 +407,8 @@ type cpuTimes struct {
 
 func readCPU() cpuTimes {
 	t := cpuTimes{at: time.Now()}
-	var usage syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) == nil {
-		t.user, t.system = time.Duration(usage.Utime.Nano()).Seconds(), time.Duration(usage.Stime.Nano()).Seconds()
-	}
+	user, system := rusage.Times()
+	t.user, t.system = user.Seconds(), system.Seconds()
 	if all, err := cpu.Times(false); err == nil && len(all) == 1 {
 		m := all[0]
 		t.idle = m.Idle + m.Iowait

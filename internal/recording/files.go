@@ -13,8 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"example.org/app/internal/recording/jfr"
 )
@@ -304,7 +305,7 @@ func removeIfThere(path string) error {
 const maxFolders = 64
 
 // lockFolder makes a folder that no other process uses: the one with the name, or the first with a number behind it.
-func lockFolder(folder string) (*os.File, string, error) {
+func lockFolder(folder string) (*flock.Flock, string, error) {
 	for n := 1; n <= maxFolders; n++ {
 		path := folder
 		if n > 1 {
@@ -313,14 +314,14 @@ func lockFolder(folder string) (*os.File, string, error) {
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			return nil, "", err
 		}
-		file, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+		lock := flock.New(filepath.Join(path, "lock"))
+		locked, err := lock.TryLock()
 		if err != nil {
 			return nil, "", err
 		}
-		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
-			return file, path, nil
+		if locked {
+			return lock, path, nil
 		}
-		file.Close()
 	}
 	return nil, "", fmt.Errorf("%d other processes use the folder", maxFolders)
 }

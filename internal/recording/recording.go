@@ -13,13 +13,13 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/google/pprof/profile"
 
 	"example.org/app/internal/apierr"
@@ -89,7 +89,7 @@ const tickTime = time.Second
 type Recorder struct {
 	opts Options
 	// lock keeps the folder to this process.
-	lock *os.File
+	lock *flock.Flock
 	// wake makes Run look at its work again, full says that the chunk is full.
 	wake, full chan struct{}
 	incidents  chan event.Incident

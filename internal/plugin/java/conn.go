@@ -106,7 +106,7 @@ func newConn(r, w *os.File, maxPending int) (*conn, error) {
 	c := &conn{r: r, w: w, raw: raw, max: maxPending, pending: make(map[uint64]*request), wake: make(chan struct{}, 1), quit: make(chan struct{})}
 	c.attempt = func(fd uintptr) bool {
 		for c.written < len(c.out) {
-			n, err := syscall.Write(int(fd), c.out[c.written:])
+			n, err := syscall.Write(handle(fd), c.out[c.written:])
 			switch {
 			case n > 0:
 				c.written += n

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/gofrs/flock"
 )
 
 // folderPattern names the folders in which hosts keep copies of jars.
@@ -16,7 +17,7 @@ const folderPattern = "app-java-"
 // they are used. It is locked as long as its process lives, so that others know which ones were left behind.
 type folder struct {
 	path string
-	lock *os.File
+	lock *flock.Flock
 }
 
 // openFolder makes a folder in a parent, and removes those that servers left there which were killed.
@@ -36,16 +37,13 @@ func openFolder(parent string) (_ *folder, err error) {
 	return nil, fmt.Errorf("make a folder for the Java host: %w", err)
 }
 
-func lockFolder(path string) (*os.File, error) {
-	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
+func lockFolder(path string) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(path, "lock"))
+	locked, err := lock.TryLock()
+	if err == nil && !locked {
+		err = fmt.Errorf("another process uses the folder %q", path)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		lock.Close()
-		return nil, err
-	}
-	return lock, nil
+	return lock, err
 }
 
 // removeLeft removes the folders that nobody holds.

@@ -49,6 +49,9 @@ var usualFolders = []string{
 // Find returns the Java that runs plugins: the one in home if that is given, and no other; else that of JAVA_HOME or of
 // PATH if it is new enough, else the newest in the usual folders. The error says what was found and where.
 func Find(ctx context.Context, home string) (Runtime, error) {
+	if Unsupported != "" {
+		return Runtime{}, fmt.Errorf("%w: %s", ErrNoJava, Unsupported)
+	}
 	if home != "" {
 		r, err := inspect(ctx, home)
 		switch {

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -102,7 +101,7 @@ func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err erro
 	p.cmd.ExtraFiles = []*os.File{theirR, theirW}
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW
 	// A signal from the terminal is for the server, which ends the JVM in an orderly way.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.SysProcAttr = ownGroup()
 	if h.opts.Debug.Port != 0 {
 		// One that a debugger holds does not see that the pipe of a server that was killed is closed.
 		dieWithServer(p.cmd.SysProcAttr)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/rusage"
 )
 
 // enter notes that a turn begins in the name of a call, or of nobody, and returns the call of the turn that this one is
@@ -131,10 +132,10 @@ func (m *module) hasten() {
 	m.engine.Hurry()
 	w, limit := &m.watched, m.host.opts.StuckLimit
 	if w.late++; w.late == 1 {
-		w.spent = processTime()
+		w.spent = rusage.Total()
 	}
 	looks := max(1, int(limit/watchInterval))
-	if w.late >= 10*looks || w.late >= looks && processTime()-w.spent >= limit {
+	if w.late >= 10*looks || w.late >= looks && rusage.Total()-w.spent >= limit {
 		m.abandon()
 	}
 }
