@@ -200,13 +200,27 @@ func (f *files) delete() error {
 // Content is what a recording holds at one moment. Files that it reads are kept until it is closed.
 type Content struct {
 	// Size is how many bytes Read returns.
-	Size   int64
-	pins   *pins
-	empty  []byte // the chunk of a recording without files
+	Size int64
+	// pins are nil if the files cannot go away.
+	pins *pins
+	// head comes before the files.
+	head   []byte
 	rest   []segment
 	file   *os.File
 	left   int64
 	closed bool
+}
+
+// memoryContent is what has no file.
+func memoryContent(data []byte) *Content { return &Content{Size: int64(len(data)), head: data} }
+
+// fileContent is a whole file, which Close closes.
+func fileContent(file *os.File) (*Content, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &Content{Size: info.Size(), file: file, left: info.Size()}, nil
 }
 
 // content returns what is written now. If nothing is, that is a chunk without events.
@@ -214,17 +228,17 @@ func (f *files) content(now time.Time) *Content {
 	f.pins.take()
 	c := &Content{Size: f.size, pins: &f.pins, rest: slices.Concat(f.segments, f.jvm)}
 	if c.Size == 0 {
-		c.empty = schema.NewChunk(now).Finish(now)
-		c.Size = int64(len(c.empty))
+		c.head = schema.NewChunk(now).Finish(now)
+		c.Size = int64(len(c.head))
 	}
 	return c
 }
 
 // Read implements io.Reader.
 func (c *Content) Read(b []byte) (int, error) {
-	if len(c.empty) > 0 {
-		n := copy(b, c.empty)
-		c.empty = c.empty[n:]
+	if len(c.head) > 0 {
+		n := copy(b, c.head)
+		c.head = c.head[n:]
 		return n, nil
 	}
 	for {
@@ -238,7 +252,10 @@ func (c *Content) Read(b []byte) (int, error) {
 			}
 			c.file, c.left, c.rest = file, c.rest[0].size, c.rest[1:]
 		}
-		n, err := c.file.Read(b[:min(int64(len(b)), c.left)])
+		n, err := 0, error(nil)
+		if c.left > 0 {
+			n, err = c.file.Read(b[:min(int64(len(b)), c.left)])
+		}
 		c.left -= int64(n)
 		if c.left == 0 {
 			c.file.Close()
@@ -262,7 +279,9 @@ func (c *Content) Close() error {
 	if c.file != nil {
 		c.file.Close()
 	}
-	c.pins.release()
+	if c.pins != nil {
+		c.pins.release()
+	}
 	return nil
 }
 

@@ -5,10 +5,11 @@ package recording
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"example.org/app/internal/recording/jfr"
@@ -30,7 +31,7 @@ const (
 	takeTime = 30 * time.Second
 	// takeLimit bounds how long a caller waits for the chunks of the JVM.
 	takeLimit = 10 * time.Second
-	// maxTaken bounds what is taken at once.
+	// maxTaken bounds what is taken at once: more would push everything else out of the recordings.
 	maxTaken = 64 << 20
 )
 
@@ -143,49 +144,49 @@ func jvmSettings(running []*recording) (template string, events map[string]strin
 }
 
 // Accept makes the chunks in a file part of the running recordings, and removes the file. process is the process id of
-// the JVM that wrote it.
+// the JVM that wrote it. The chunks go from file to file: a JVM can record more than this process should hold in memory.
 func (r *Recorder) Accept(path string, process int) {
-	data, err := readChunks(path)
-	if err != nil {
+	if err := r.accept(path, process); err != nil {
 		r.opts.Logger.Warn("a part of what the JVM recorded is lost", "error", err)
 	}
 	if err := removeIfThere(path); err != nil {
 		r.opts.Logger.Warn("what the JVM recorded cannot be deleted", "error", err)
 	}
-	if len(data) == 0 {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := time.Now()
-	for _, rec := range r.running() {
-		part := data
-		if len(rec.jvm) > 0 && rec.process != process {
-			part = slices.Concat(schema.NewChunk(now).Finish(now), data)
-		}
-		r.write(rec, int64(len(part)), now, func() error { return rec.appendJVM(part, process, now) })
-	}
 }
 
-// readChunks reads the complete chunks of a file.
-func readChunks(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+func (r *Recorder) accept(path string, process int) error {
+	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if info.Size() > maxTaken {
-		return nil, fmt.Errorf("it has %d bytes, and %d are allowed", info.Size(), maxTaken)
-	}
-	data, err := os.ReadFile(path)
+	defer file.Close()
+	info, err := file.Stat()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	chunks, err := jfr.Scan(bytes.NewReader(data), int64(len(data)))
+	chunks, err := jfr.Scan(file, info.Size())
 	if err != nil || len(chunks) == 0 {
-		return nil, err
+		return err
 	}
 	last := chunks[len(chunks)-1]
-	return data[:last.Offset+last.Size], nil
+	size := last.Offset + last.Size
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if most := min(maxTaken, r.opts.Limits().MaxTotalBytes/2); size > most {
+		return fmt.Errorf("it has %d bytes, and %d are allowed at once", size, most)
+	}
+	now := time.Now()
+	for _, rec := range r.running() {
+		var separator []byte
+		if len(rec.jvm) > 0 && rec.process != process {
+			separator = schema.NewChunk(now).Finish(now)
+		}
+		r.write(rec, int64(len(separator))+size, now, func() error {
+			part := io.MultiReader(bytes.NewReader(separator), io.NewSectionReader(file, 0, size))
+			return rec.appendJVM(part, int64(len(separator))+size, process, now)
+		})
+	}
+	return nil
 }
 
 // jvmSuffix names the segments of the JVM.
@@ -195,11 +196,18 @@ const jvmSuffix = ".jvm"
 // between those they would keep readers from seeing that a method of one chunk is that of the next. A chunk without
 // constants must separate those of two JVMs: readers take a constant for that of the chunk before if its key is the
 // same, and every JVM counts its keys from the beginning.
-func (f *files) appendJVM(data []byte, process int, now time.Time) error {
+func (f *files) appendJVM(chunks io.Reader, size int64, process int, now time.Time) error {
 	f.next++
-	s := segment{path: filepath.Join(f.dir, fmt.Sprintf("%06d%s", f.next, jvmSuffix)), start: now, end: now, size: int64(len(data))}
-	if err := appendFile(s.path, 0, data); err != nil {
+	s := segment{path: filepath.Join(f.dir, fmt.Sprintf("%06d%s", f.next, jvmSuffix)), start: now, end: now, size: size}
+	_, err := writeFile(s.path, func(w io.Writer) error {
+		n, err := io.Copy(w, chunks)
+		if err == nil && n != size {
+			err = io.ErrUnexpectedEOF
+		}
 		return err
+	}, size)
+	if err != nil {
+		return errors.Join(err, removeIfThere(s.path))
 	}
 	f.jvm, f.process = append(f.jvm, s), process
 	f.size += s.size

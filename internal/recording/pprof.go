@@ -118,8 +118,9 @@ func (rec *recording) keepProfiles(room func() int64) (err error) {
 	return err
 }
 
-// Profile returns a profile of a recording in the format of pprof, that of a running recording ends now.
-func (r *Recorder) Profile(id int64, kind ProfileKind) ([]byte, error) {
+// Profile returns a profile of a recording in the format of pprof, that of a running recording ends now. The caller must
+// close the result.
+func (r *Recorder) Profile(id int64, kind ProfileKind) (*Content, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rec, err := r.started(id)
@@ -135,18 +136,18 @@ func (r *Recorder) Profile(id int64, kind ProfileKind) ([]byte, error) {
 		if p == nil {
 			return nil, notKept(rec, "the cpu profile", "nothing was sampled, or jdk.ExecutionSample is not enabled")
 		}
-		return encodeProfile(p)
+		return profileContent(p)
 	}
 	switch t := kind.needs(); {
 	case rec.state != Running:
-		data, err := os.ReadFile(filepath.Join(rec.dir, kind.fileName()))
+		content, err := rec.openBeside(kind.fileName())
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, notKept(rec, "the "+string(kind)+" profile", "its event was not enabled, or the server ended before it was written")
 		}
 		if err != nil {
 			return nil, storageError(err)
 		}
-		return data, nil
+		return content, nil
 	case !rec.wants(kind):
 		return nil, notKept(rec, "the "+string(kind)+" profile", t.Name+" is not enabled")
 	}
@@ -154,7 +155,15 @@ func (r *Recorder) Profile(id int64, kind ProfileKind) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encodeProfile(p)
+	return profileContent(p)
+}
+
+func profileContent(p *profile.Profile) (*Content, error) {
+	data, err := encodeProfile(p)
+	if err != nil {
+		return nil, err
+	}
+	return memoryContent(data), nil
 }
 
 // notKept is the answer to a question for a representation that a recording does not have.
@@ -240,16 +249,8 @@ func (f *files) cpuProfile() (*profile.Profile, error) {
 
 // writeBeside writes a file beside the segments, whole or not at all. It fails if there is no room.
 func (f *files) writeBeside(name string, write func(io.Writer) error, room int64) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	size := int64(b.Len())
-	if size > room {
-		return fmt.Errorf("write %s: it has %d bytes, and there is room for %d", name, size, room)
-	}
 	path := filepath.Join(f.dir, name)
-	err := os.WriteFile(path+".tmp", b.Bytes(), 0o600)
+	size, err := writeFile(path+".tmp", write, room)
 	if err == nil {
 		err = os.Rename(path+".tmp", path)
 	}
@@ -258,4 +259,39 @@ func (f *files) writeBeside(name string, write func(io.Writer) error, room int64
 	}
 	f.beside += size
 	return nil
+}
+
+// writeFile makes a file of what write writes, if that is not more than room, and returns its size.
+func writeFile(path string, write func(io.Writer) error, room int64) (size int64, err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	w := &boundedWriter{file: file, room: room}
+	err = write(w)
+	return w.size, errors.Join(err, file.Close())
+}
+
+// boundedWriter fails when there is no more room.
+type boundedWriter struct {
+	file       *os.File
+	size, room int64
+}
+
+func (w *boundedWriter) Write(b []byte) (int, error) {
+	if w.size+int64(len(b)) > w.room {
+		return 0, fmt.Errorf("it has more than %d bytes, for which there is room", w.room)
+	}
+	n, err := w.file.Write(b)
+	w.size += int64(n)
+	return n, err
+}
+
+// openBeside returns a file beside the segments. What somebody reads stays readable when it is deleted.
+func (f *files) openBeside(name string) (*Content, error) {
+	file, err := os.Open(filepath.Join(f.dir, name))
+	if err != nil {
+		return nil, err
+	}
+	return fileContent(file)
 }

@@ -35,11 +35,11 @@ func goTool(t *testing.T, data []byte, args ...string) string {
 
 func (f *fixture) profile(t *testing.T, id int64, kind ProfileKind) []byte {
 	t.Helper()
-	data, err := f.Profile(id, kind)
+	content, err := f.Profile(id, kind)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
+	return readAll(t, content)
 }
 
 // contend lets goroutines wait for each other until stop is set, for a lock that this function holds.
@@ -84,11 +84,11 @@ func TestGoToolsReadProfilesAndTraces(t *testing.T) {
 				t.Errorf("%s: pprof shows nothing of the %s profile:\n%s", when, kind, out)
 			}
 		}
-		data, err := f.Trace(id)
+		content, err := f.Trace(id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out := goTool(t, data, "trace", "-d=parsed"); !strings.Contains(out, "burnForTheProfile") || !strings.Contains(out, "StateTransition") {
+		if out := goTool(t, readAll(t, content), "trace", "-d=parsed"); !strings.Contains(out, "burnForTheProfile") || !strings.Contains(out, "StateTransition") {
 			t.Errorf("%s: the trace does not show the goroutine that burns:\n%.2000s", when, out)
 		}
 	}

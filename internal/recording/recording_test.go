@@ -70,6 +70,12 @@ func (f *fixture) read(t *testing.T, id int64, closing bool) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return readAll(t, c)
+}
+
+// readAll reads a content and closes it.
+func readAll(t *testing.T, c *Content) []byte {
+	t.Helper()
 	defer c.Close()
 	data, err := io.ReadAll(c)
 	if err != nil || int64(len(data)) != c.Size {

@@ -3,12 +3,10 @@
 package recording
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/trace"
 	"time"
 )
@@ -54,8 +52,8 @@ func (f *flightTrace) write(w io.Writer) error {
 }
 
 // Trace returns the execution trace of a recording, which go tool trace reads: the last seconds up to its end, or up to
-// now.
-func (r *Recorder) Trace(id int64) ([]byte, error) {
+// now. The caller must close the result.
+func (r *Recorder) Trace(id int64) (*Content, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rec, err := r.started(id)
@@ -64,21 +62,40 @@ func (r *Recorder) Trace(id int64) ([]byte, error) {
 	}
 	const what = "an execution trace"
 	if rec.state != Running {
-		data, err := os.ReadFile(filepath.Join(rec.dir, traceFile))
+		content, err := rec.openBeside(traceFile)
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, notKept(rec, what, executionTrace+" was not enabled, or the server ended before it was written")
 		}
 		if err != nil {
 			return nil, storageError(err)
 		}
-		return data, nil
+		return content, nil
 	}
 	if !rec.settings[executionTrace].enabled {
 		return nil, notKept(rec, what, executionTrace+" is not enabled")
 	}
-	var b bytes.Buffer
-	if err := r.collector.trace.write(&b); err != nil {
-		return nil, notKept(rec, what, err.Error())
+	if r.collector.trace.recorder == nil {
+		return nil, notKept(rec, what, "something else in the process traces")
 	}
-	return b.Bytes(), nil
+	content, err := r.traceNow(rec)
+	if err != nil {
+		return nil, storageError(err)
+	}
+	return content, nil
+}
+
+// traceNow returns the trace of a running recording. It is in a file without a name, not in memory.
+func (r *Recorder) traceNow(rec *recording) (*Content, error) {
+	file, err := os.CreateTemp(rec.dir, "trace-*.tmp")
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(r.collector.trace.write(file), os.Remove(file.Name()))
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return fileContent(file)
 }

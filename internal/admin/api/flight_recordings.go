@@ -3,10 +3,8 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -145,10 +143,7 @@ type recordingDownload struct {
 
 func (h recordingHandlers) download(_ context.Context, in *recordingDownload) (*admin.Download, error) {
 	content, err := h.recorder.Open(in.ID, in.Close)
-	if err != nil {
-		return nil, err
-	}
-	return &admin.Download{Name: fmt.Sprintf("%d.jfr", in.ID), ContentType: "application/octet-stream", Size: content.Size, Content: content}, nil
+	return newRecordingDownload(fmt.Sprintf("%d.jfr", in.ID), content, err)
 }
 
 type recordingProfile struct {
@@ -157,8 +152,8 @@ type recordingProfile struct {
 }
 
 func (h recordingHandlers) profile(_ context.Context, in *recordingProfile) (*admin.Download, error) {
-	data, err := h.recorder.Profile(in.ID, recording.ProfileKind(in.Kind))
-	return newRecordingDownload(fmt.Sprintf("%d.%s.pprof", in.ID, in.Kind), data, err)
+	content, err := h.recorder.Profile(in.ID, recording.ProfileKind(in.Kind))
+	return newRecordingDownload(fmt.Sprintf("%d.%s.pprof", in.ID, in.Kind), content, err)
 }
 
 type recordingTrace struct {
@@ -166,13 +161,13 @@ type recordingTrace struct {
 }
 
 func (h recordingHandlers) trace(_ context.Context, in *recordingTrace) (*admin.Download, error) {
-	data, err := h.recorder.Trace(in.ID)
-	return newRecordingDownload(fmt.Sprintf("%d.trace", in.ID), data, err)
+	content, err := h.recorder.Trace(in.ID)
+	return newRecordingDownload(fmt.Sprintf("%d.trace", in.ID), content, err)
 }
 
-func newRecordingDownload(name string, data []byte, err error) (*admin.Download, error) {
+func newRecordingDownload(name string, content *recording.Content, err error) (*admin.Download, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &admin.Download{Name: name, ContentType: "application/octet-stream", Size: int64(len(data)), Content: io.NopCloser(bytes.NewReader(data))}, nil
+	return &admin.Download{Name: name, ContentType: "application/octet-stream", Size: content.Size, Content: content}, nil
 }
