@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,16 +116,20 @@ func (d *devTools) click(e element) {
 	d.do(chromedp.MouseClickXY(e.X, e.Y))
 }
 
-// TestDevTools opens the DevTools of Chromium on a plugin, by the address that the server tells, sees the source, sets a
+// TestDevTools opens the DevTools of Chromium on a plugin, by the link that the server logs, sees the source, sets a
 // breakpoint and stops there.
 func TestDevTools(t *testing.T) {
-	s, port := startDebugged(t)
+	s, port, log := startDebugged(t)
+	link := loggedLink(t, log)
 	var list []struct {
 		DevtoolsFrontendURL string `json:"devtoolsFrontendUrl"`
 	}
-	getJSON(t, "http://127.0.0.1:"+port+"/json/list", &list)
+	getJSON(t, "http://localhost:"+port+"/json/list", &list)
+	if len(list) != 1 || list[0].DevtoolsFrontendURL != link {
+		t.Errorf("the log has the link %s, the list has %v", link, list)
+	}
 	d := &devTools{t, openBrowser(t)}
-	d.do(chromedp.Navigate(list[0].DevtoolsFrontendURL))
+	d.do(chromedp.Navigate(link))
 	d.click(d.await("[role=tab]", "Sources"))
 	d.openFile("guard.js")
 	d.await(".cm-line", "this.#seen++")
@@ -152,6 +158,22 @@ func TestDevTools(t *testing.T) {
 	d.do(chromedp.KeyEvent(kb.F8))
 	if _, ok := d.until(false, ".cm-executionLine", "", patience); !ok {
 		d.fail("the plugin does not go on")
+	}
+}
+
+var debugLink = regexp.MustCompile(`a plugin waits for a debugger.*(devtools://[^"\s]+)`)
+
+// loggedLink is the link to the debugger that a log has. The log is written beside what is logged.
+func loggedLink(t *testing.T, log string) string {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		text, err := os.ReadFile(log)
+		if found := debugLink.FindSubmatch(text); found != nil {
+			return string(found[1])
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the log has no link to the debugger: %s, %v", text, err)
+		}
 	}
 }
 

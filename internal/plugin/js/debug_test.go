@@ -70,6 +70,12 @@ func TestDebugAttach(t *testing.T) {
 			t.Error(list)
 		}
 	}
+	load(t, h, plugin.Source{Name: "another.js", Data: []byte(strings.Replace(debugged, "debugged", "another", 1))})
+	var list []map[string]string
+	getJSON(t, "http://"+strings.Replace(s.Addr(), "127.0.0.1", "localhost", 1)+"/json/list", &list)
+	if len(list) != 2 || list[0]["title"] != "another.js" || list[1]["webSocketDebuggerUrl"] != m.debug.Address() {
+		t.Errorf("two plugins: %v", list)
+	}
 	done := begin[int32](t.Context(), m, count, int64(5))
 	c := attach(t, m.debug.Address())
 	script := c.enable()

@@ -12,7 +12,8 @@ test('a plugin is debugged while the server calls it', async () => {
   assert.match(target.url, /\/guard\.js$/);
   assert.equal((await CDP.Version({ host, port }))['Protocol-Version'], '1.3');
 
-  const client = await CDP({ target: target.webSocketDebuggerUrl, local: true });
+  // As with Node.js: the first target, and the protocol that the server describes.
+  const client = await CDP({ host, port });
   const { Debugger, Runtime } = client;
   try {
     const parsed = new Promise((resolve) => Debugger.scriptParsed(resolve));

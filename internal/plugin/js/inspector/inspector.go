@@ -57,8 +57,7 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for debuggers of plugins: %w", err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	s := &Server{opts: opts, addr: net.JoinHostPort(opts.Host, strconv.Itoa(port)), served: make(chan struct{})}
+	s := &Server{opts: opts, addr: advertised(l.Addr().(*net.TCPAddr)), served: make(chan struct{})}
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		defer close(s.served)
@@ -69,7 +68,21 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Addr is the host and the port.
+// advertised is where debuggers on this machine reach a listener. It is an address and no name: DevTools refuse to
+// connect to localhost.
+func advertised(a *net.TCPAddr) string {
+	ip, _ := netip.AddrFromSlice(a.IP)
+	switch ip = ip.Unmap(); {
+	case !ip.IsUnspecified():
+	case ip.Is4():
+		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	default:
+		ip = netip.IPv6Loopback()
+	}
+	return netip.AddrPortFrom(ip, uint16(a.Port)).String()
+}
+
+// Addr is the address and the port.
 func (s *Server) Addr() string { return s.addr }
 
 // Close ends all sessions and the server. The plugins are closed before.
@@ -111,11 +124,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch strings.TrimSuffix(r.URL.Path, "/") {
 	case "/json/version":
 		answer(w, map[string]string{"Browser": "app plugins", "Protocol-Version": "1.3"})
+	case "/json/protocol":
+		answer(w, protocol())
 	case "/json", "/json/list":
+		host := r.Host
+		if h, _, err := net.SplitHostPort(host); err == nil && strings.EqualFold(h, "localhost") {
+			host = s.addr
+		}
 		list := []map[string]string{}
 		for _, t := range s.list() {
-			list = append(list, t.info(r.Host))
+			list = append(list, t.info(host))
 		}
+		// Tools that do not ask which plugin is meant take the first.
+		slices.SortStableFunc(list, func(a, b map[string]string) int { return strings.Compare(a["title"], b["title"]) })
 		answer(w, list)
 	default:
 		for _, t := range s.list() {

@@ -4,7 +4,9 @@ package inspector
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -138,6 +140,17 @@ func TestForeignPages(t *testing.T) {
 		res.Body.Close()
 		if res.StatusCode != c.status {
 			t.Errorf("host %s, origin %s: %d", c.host, c.origin, res.StatusCode)
+		}
+	}
+}
+
+func TestAdvertised(t *testing.T) {
+	for listens, want := range map[string]string{
+		"127.0.0.1:1": "127.0.0.1:1", "0.0.0.0:2": "127.0.0.1:2", "[::]:3": "[::1]:3", "[::ffff:10.0.0.1]:4": "10.0.0.1:4", "[fe80::1]:5": "[fe80::1]:5",
+	} {
+		a := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(listens))
+		if got := advertised(a); got != want {
+			t.Errorf("a listener at %s is told as %s, want %s", listens, got, want)
 		}
 	}
 }
