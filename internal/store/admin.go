@@ -67,6 +67,9 @@ func InsertAdmins(ctx context.Context, tx Tx, list ...Admin) error {
 	if err := adminRoleMembers.insert(ctx, tx, members...); err != nil {
 		return fmt.Errorf("insert roles of admins: %w", err)
 	}
+	for _, admin := range list {
+		journalOf(tx).setOf(admins.name, admin.ID, nil, uniqueSorted(admin.RoleIDs))
+	}
 	return BumpRevision(ctx, tx, RevisionAdmin)
 }
 
@@ -177,6 +180,7 @@ func replaceRoles(ctx context.Context, tx Tx, owners, wanted []int64) ([]int64, 
 	}
 	var members []adminRoleMember
 	for _, admin := range changed {
+		journalOf(tx).setOf(admins.name, admin, current[admin], wanted)
 		for _, role := range wanted {
 			members = append(members, adminRoleMember{admin, role})
 		}

@@ -97,7 +97,19 @@ func (b Blocklist[K]) Put(ctx context.Context, tx Tx, keys []K, end time.Time, e
 	if err != nil {
 		return fmt.Errorf("insert into %q: %w", b.table, err)
 	}
+	b.noteBlocks(tx, ActionCreate, keys, map[string]any{"blockEndTime": end.UTC().Format(journalDate)})
 	return nil
+}
+
+// noteBlocks tells the journal what happened to blocks.
+func (b Blocklist[K]) noteBlocks(tx Tx, action string, keys []K, after map[string]any) {
+	j := journalOf(tx)
+	if j == nil {
+		return
+	}
+	for _, key := range keys {
+		j.note(Change{Record: camelCase(b.table), Action: action, Key: map[string]any{"id": key}, After: after})
+	}
 }
 
 // next bumps the revision and returns it.
@@ -134,6 +146,7 @@ func (b Blocklist[K]) Delete(ctx context.Context, tx Tx, keys []K, now time.Time
 	if err != nil {
 		return 0, fmt.Errorf("delete from %q: %w", b.table, err)
 	}
+	b.noteBlocks(tx, ActionDelete, found, nil)
 	return int64(len(found)), nil
 }
 
@@ -143,6 +156,7 @@ func (b Blocklist[K]) Clear(ctx context.Context, tx Tx) error {
 	if err != nil {
 		return err
 	}
+	journalOf(tx).note(Change{Record: camelCase(b.table), Action: ActionDelete, Key: map[string]any{"id": "*"}})
 	return b.note(ctx, tx, b.clearedName(), seq)
 }
 

@@ -126,6 +126,9 @@ func putReadDates[R any](ctx context.Context, tx Tx, t table[R], list []R, key s
 	if err != nil {
 		return 0, fmt.Errorf("set read dates: %w", err)
 	}
+	if set > 0 {
+		t.created(tx, list)
+	}
 	return set, nil
 }
 

@@ -81,6 +81,25 @@ func (l *list) Scan(source any) error {
 
 func (l *list) Value() (driver.Value, error) { return strings.Join(*l, ","), nil }
 
+// auditTargets is a list that is stored with a comma before, between and after its elements, so that one can be found.
+type auditTargets []string
+
+func (l *auditTargets) Scan(source any) error {
+	data, err := bytesFrom(source)
+	*l = auditTargets{}
+	if text := strings.Trim(string(data), ","); text != "" {
+		*l = strings.Split(text, ",")
+	}
+	return err
+}
+
+func (l *auditTargets) Value() (driver.Value, error) {
+	if len(*l) == 0 {
+		return "", nil
+	}
+	return "," + strings.Join(*l, ",") + ",", nil
+}
+
 // optionalList is a list that is stored as NULL if it is nil.
 type optionalList struct{ field *[]string }
 
@@ -251,3 +270,5 @@ func (d document[T]) Value() (driver.Value, error) {
 	}
 	return string(text), nil
 }
+
+func (d document[T]) journalValue() any { return d.form(*d.field) }

@@ -112,6 +112,7 @@ func SaveMessages(ctx context.Context, tx Tx, list []Message, read ReadDates) er
 	if _, err := sqldb.ExecAll(ctx, tx, append(statements, dates...)); err != nil {
 		return fmt.Errorf("save messages: %w", err)
 	}
+	messages.created(tx, list)
 	return nil
 }
 

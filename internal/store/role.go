@@ -67,6 +67,9 @@ func InsertAdminRoles(ctx context.Context, tx Tx, roles ...AdminRole) error {
 	if err := adminRolePermissions.insert(ctx, tx, permissions...); err != nil {
 		return fmt.Errorf("insert permissions of admin roles: %w", err)
 	}
+	for _, role := range roles {
+		journalOf(tx).setOf(adminRoles.name, role.ID, nil, uniqueSorted(role.Permissions))
+	}
 	return BumpRevision(ctx, tx, RevisionAdmin)
 }
 
@@ -161,6 +164,7 @@ func replacePermissions(ctx context.Context, tx Tx, roles []int64, wanted []stri
 	}
 	var permissions []adminRolePermission
 	for _, role := range changed {
+		journalOf(tx).setOf(adminRoles.name, role, current[role], wanted)
 		for _, permission := range wanted {
 			permissions = append(permissions, adminRolePermission{role, permission})
 		}

@@ -4,15 +4,17 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
 // RevisionSetting is the revision of the cluster-wide settings.
 const RevisionSetting = "setting"
 
-// A SettingRevision is one change of the cluster-wide settings. Overrides and Changes are JSON texts that the store
-// does not look into.
+// A SettingRevision is one change of the cluster-wide settings. Overrides is a JSON text that the store does not look
+// into; Changes is a JSON list of objects with property, before and after.
 type SettingRevision struct {
 	Revision   int64
 	AdminID    int64
@@ -31,7 +33,32 @@ func InsertSettingRevision(ctx context.Context, tx Tx, r SettingRevision) error 
 	if err := settingRevisions.insert(ctx, tx, r); err != nil {
 		return fmt.Errorf("insert setting revision %d: %w", r.Revision, err)
 	}
+	if j := journalOf(tx); j != nil {
+		c, err := r.change()
+		if err != nil {
+			return err
+		}
+		j.note(c)
+	}
 	return BumpRevision(ctx, tx, RevisionSetting)
+}
+
+// change is the revision as a journal shows it.
+func (r SettingRevision) change() (Change, error) {
+	c := Change{Record: "setting", Action: ActionUpdate, Key: map[string]any{"revision": r.Revision}, Before: map[string]any{}, After: map[string]any{}}
+	var list []struct {
+		Property      string
+		Before, After any
+	}
+	decoder := json.NewDecoder(strings.NewReader(r.Changes))
+	decoder.UseNumber()
+	if err := decoder.Decode(&list); err != nil {
+		return c, fmt.Errorf("read the changes of setting revision %d: %w", r.Revision, err)
+	}
+	for _, p := range list {
+		c.Before[p.Property], c.After[p.Property] = cutJSON(p.Before), cutJSON(p.After)
+	}
+	return c, nil
 }
 
 // FindSettingRevisions returns changes, the newest first.

@@ -23,7 +23,11 @@ type table[R any] struct {
 
 // newTable makes a table with the given columns, which are separated by spaces.
 func newTable[R any](name, columns string, fields func(*R) []any) table[R] {
-	return table[R]{name: name, columns: strings.Fields(columns), fields: fields}
+	t := table[R]{name: name, columns: strings.Fields(columns), fields: fields}
+	if _, told := journalRules[name]; told && journalTables[name] == nil {
+		journalTables[name] = t
+	}
+	return t
 }
 
 // list returns the names of the columns of a table that is called alias in a statement.
@@ -56,7 +60,11 @@ func (t table[R]) read(ctx context.Context, r Reader, statement sqldb.SQL) ([]R,
 
 // delete deletes the records that fulfil the conditions and returns them.
 func (t table[R]) delete(ctx context.Context, tx Tx, selected conditions) ([]R, error) {
-	return t.read(ctx, tx, sqldb.New("DELETE FROM "+t.name+" AS t? RETURNING "+strings.Join(t.columns, ", "), selected.clause()))
+	gone, err := t.read(ctx, tx, sqldb.New("DELETE FROM "+t.name+" AS t? RETURNING "+strings.Join(t.columns, ", "), selected.clause()))
+	if j := journalOf(tx); j != nil && err == nil {
+		j.deleted(t.name, t.imagesOf(gone[:min(len(gone), max(j.room(), 0))]), int64(len(gone)))
+	}
+	return gone, err
 }
 
 // insert inserts records, none of which may exist.
@@ -65,7 +73,9 @@ func (t table[R]) insert(ctx context.Context, tx Tx, records ...R) error {
 	if err != nil {
 		return err
 	}
-	_, err = sqldb.ExecAll(ctx, tx, statements)
+	if _, err = sqldb.ExecAll(ctx, tx, statements); err == nil {
+		t.created(tx, records)
+	}
 	return err
 }
 
@@ -85,7 +95,11 @@ func (t table[R]) put(ctx context.Context, tx Tx, records []R, conflict string) 
 	if err != nil {
 		return 0, err
 	}
-	return sqldb.ExecAll(ctx, tx, statements)
+	changed, err := sqldb.ExecAll(ctx, tx, statements)
+	if err == nil && changed > 0 {
+		t.created(tx, records)
+	}
+	return changed, err
 }
 
 // puts returns the statements of put.
@@ -205,19 +219,34 @@ func countFrom(ctx context.Context, r Reader, tables string, list conditions) (i
 
 // deleteRows deletes the rows of a table that fulfil the conditions and returns how many there were.
 func deleteRows(ctx context.Context, tx Tx, table string, list conditions) (int64, error) {
+	j := journalOf(tx)
+	gone, err := j.before(ctx, tx, table, list)
+	if err == nil {
+		err = readSets(ctx, tx, gone)
+	}
+	if err != nil {
+		return 0, err
+	}
 	n, err := sqldb.Exec(ctx, tx, sqldb.New("DELETE FROM "+table+" AS t?", list.clause()))
 	if err != nil {
 		return 0, fmt.Errorf("delete from %q: %w", table, err)
 	}
+	j.deleted(table, gone, n)
 	return n, nil
 }
 
 // deleted deletes the rows of a table that fulfil the conditions and returns a column of each.
 func deleted(ctx context.Context, tx Tx, table, column string, list conditions) ([]int64, error) {
+	j := journalOf(tx)
+	gone, err := j.before(ctx, tx, table, list)
+	if err != nil {
+		return nil, err
+	}
 	found, err := sqldb.List[int64](ctx, tx, sqldb.New("DELETE FROM "+table+" AS t? RETURNING "+column, list.clause()))
 	if err != nil {
 		return nil, fmt.Errorf("delete from %q: %w", table, err)
 	}
+	j.deleted(table, gone, int64(len(found)))
 	return found, nil
 }
 
@@ -274,9 +303,15 @@ func (c *columnChanges) update(ctx context.Context, tx Tx, table, returning stri
 		}
 	}
 	list = append(slices.Clip(list), sqldb.New("(?)", sqldb.Join(differs, " OR ")))
+	j := journalOf(tx)
+	was, err := j.before(ctx, tx, table, list)
+	if err != nil {
+		return nil, err
+	}
 	changed, err := sqldb.List[int64](ctx, tx, sqldb.New("UPDATE "+table+" AS t SET ?? RETURNING "+returning, sqldb.Join(set, ", "), list.clause()))
 	if err != nil {
 		return nil, fmt.Errorf("update %q: %w", table, err)
 	}
+	j.updated(table, was, c, len(changed))
 	return changed, nil
 }

@@ -207,13 +207,14 @@ func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 			return guarded(ctx, tx)
 		}
 	}
+	fn, committed := journaling(ctx, fn)
 	fn = inTime(ctx, fn)
 	ctx = context.WithValue(ctx, writeKey{}, db)
 	if !event.On(event.KindSQLTransaction) {
-		return Translate(db.engine.write(ctx, fn, nil))
+		return committed(Translate(db.engine.write(ctx, fn, nil)))
 	}
 	p := &probe{start: time.Now()}
-	err := Translate(db.engine.write(ctx, fn, p))
+	err := committed(Translate(db.engine.write(ctx, fn, p)))
 	p.record(db.kind, true, err)
 	return err
 }
@@ -238,8 +239,11 @@ func inTime(ctx context.Context, fn WriteFunc) WriteFunc {
 
 type guardKey struct{}
 
-// Guarded reports whether the Write functions of a context run behind a guard, and so cannot be joined with those of others.
-func Guarded(ctx context.Context) bool { return ctx.Value(guardKey{}) != nil }
+// Guarded reports whether the Write functions of a context run behind a guard or keep a journal, and so cannot be joined
+// with those of others.
+func Guarded(ctx context.Context) bool {
+	return ctx.Value(guardKey{}) != nil || ctx.Value(journalKey{}) != nil
+}
 
 // WithGuard returns a context whose Write functions run behind guard, in the same transaction: when guard fails, nothing
 // is written. Work that somebody else may have taken over is guarded that way without knowing it.

@@ -45,6 +45,8 @@ type session struct {
 	tx *txState
 	// probe is told of every statement; it may be nil.
 	probe *probe
+	// journal is told of what changes; it may be nil.
+	journal Journal
 	// explain makes the session note the first statement instead of running it.
 	explain *explanation
 }

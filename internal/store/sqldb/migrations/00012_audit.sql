@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+-- +goose Up
+-- What administrators, tokens and plugins changed or were refused. A row is written in the transaction of the change
+-- and has no sequence yet. Later it is sealed: it gets the next sequence and a hash over itself and the hash before it.
+-- target_ids is a list with a comma before, between and after its elements; params and changes are JSON. NULL is none.
+CREATE TABLE audit (
+    id BIGINT NOT NULL PRIMARY KEY,
+    sequence BIGINT UNIQUE,
+    hash BYTEA,
+    record_date BIGINT NOT NULL,
+    outcome TEXT NOT NULL,
+    admin_id BIGINT,
+    login_name TEXT NOT NULL,
+    token_id BIGINT,
+    plugin_id TEXT NOT NULL,
+    plugin_version TEXT NOT NULL,
+    on_behalf_of TEXT NOT NULL,
+    ip BYTEA,
+    node_id TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    target_ids TEXT NOT NULL,
+    params TEXT,
+    changes TEXT,
+    omitted_changes BIGINT NOT NULL,
+    code INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    reason TEXT NOT NULL
+);
+
+CREATE INDEX audit_record_date_idx ON audit (record_date, id);
+CREATE INDEX audit_unsealed_idx ON audit (id) WHERE sequence IS NULL;
+
+-- The ends of the chain of sealed rows: the last one, and the last one that was removed because of its age.
+CREATE TABLE audit_chain (
+    id INTEGER NOT NULL PRIMARY KEY,
+    sequence BIGINT NOT NULL,
+    hash BYTEA NOT NULL,
+    removed_sequence BIGINT NOT NULL,
+    removed_hash BYTEA NOT NULL
+);
+
+-- +goose Down
+DROP TABLE audit_chain;
+DROP TABLE audit;
