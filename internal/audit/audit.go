@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package audit keeps the audit trail: a row for every write of an administrator, a token, a plugin or the command line,
+// whether it was done or refused. The row of a change of the store is written in the transaction of the change. Rows are
+// sealed into a hash chain, so that a row that was removed or changed later is found. What a write is and who may read
+// the trail is decided elsewhere.
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/store"
+)
+
+// The outcomes of a write.
+const (
+	// Done means that the write took effect, or that there was nothing to do.
+	Done = "DONE"
+	// Refused means that the caller was told why not: a status of 4xx.
+	Refused = "REFUSED"
+	// Failed means that the server could not.
+	Failed = "FAILED"
+)
+
+// Outcomes are the outcomes of a write.
+var Outcomes = []string{Done, Refused, Failed}
+
+// Options are what a Trail is built from.
+type Options struct {
+	Store *store.DB
+	// NextID returns a new id.
+	NextID func() int64
+	NodeID string
+	Logger *slog.Logger
+	// MaxChangeBytes bounds the parameters and the changes of a row.
+	MaxChangeBytes int
+	// MaxRefusedPerMinute bounds the rows of refused writes; what is beyond is counted.
+	MaxRefusedPerMinute int
+	// Retention is how long rows are kept; 0 means for ever.
+	Retention time.Duration
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// A Trail writes the rows of one process.
+type Trail struct {
+	opts    Options
+	refused *refusals
+}
+
+// New makes a trail. Run must be called next.
+func New(opts Options) *Trail {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	t := &Trail{opts: opts}
+	t.refused = newRefusals(t)
+	return t
+}
+
+// An Act is a write that begins.
+type Act struct {
+	Date time.Time
+	// AdminID is nil if nobody logged in; LoginName is then the name that was tried.
+	AdminID   *int64
+	LoginName string
+	TokenID   *int64
+	// PluginID and PluginVersion are those of the plugin that acts; OnBehalfOf says on whose request.
+	PluginID, PluginVersion, OnBehalfOf string
+	Remote                              netip.Addr
+	RequestID                           string
+	Operation                           string
+	// Params are the parameters of the operation, with secrets masked.
+	Params map[string]any
+}
+
+// An Entry is a write on its way.
+type Entry struct {
+	trail *Trail
+	act   Act
+	rows  atomic.Int32 // that are committed
+
+	mu    sync.Mutex
+	notes []store.Change
+}
+
+type entryKey struct{}
+
+// Note adds what an operation changed outside the database to the row of its write. Without a trail it does nothing.
+func Note(ctx context.Context, changes ...store.Change) {
+	e, ok := ctx.Value(entryKey{}).(*Entry)
+	if !ok {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.notes = append(e.notes, changes...)
+}
+
+// Begin returns a context whose transactions write their rows in the name of the act. End must be called next.
+func (t *Trail) Begin(ctx context.Context, act Act) (context.Context, *Entry) {
+	e := &Entry{trail: t, act: act}
+	ctx = context.WithValue(ctx, entryKey{}, e)
+	return store.WithJournal(ctx, e.write, func() { e.rows.Add(1) }), e
+}
+
+// write stores the row of a transaction.
+func (e *Entry) write(ctx context.Context, tx store.Tx, changes []store.Change, omitted int64) error {
+	r := e.record(Done)
+	r.Code, r.Status = codeOK, statusOK
+	r.TargetIDs = boundTargets(append(queryTargets(e.act.Params), changeTargets(changes)...))
+	text, dropped, err := boundChanges(changes, e.trail.opts.MaxChangeBytes)
+	if err != nil {
+		return err
+	}
+	r.Changes, r.OmittedChanges = &text, omitted+int64(dropped)
+	return store.InsertAuditRecords(ctx, tx, r)
+}
+
+const (
+	codeOK   = 1000
+	statusOK = 200
+)
+
+// A Result says how a write ended.
+type Result struct {
+	Code, Status int32
+	// Reason is what the caller was told; "" if it was done.
+	Reason string
+}
+
+// End notes how the write ended. If it was done and no transaction has written a row, the row is stored before End
+// returns; the row of a write that was not done is stored soon after.
+func (e *Entry) End(ctx context.Context, result Result) {
+	t := e.trail
+	outcome := Done
+	switch {
+	case result.Status >= 500:
+		outcome = Failed
+	case result.Status >= 400:
+		outcome = Refused
+	case e.rows.Load() > 0 && len(e.taken()) == 0:
+		return
+	}
+	r := e.record(outcome)
+	r.Code, r.Status, r.Reason = result.Code, result.Status, cut(result.Reason, maxReason)
+	targets := queryTargets(e.act.Params)
+	if body, ok := e.act.Params[bodyParam].(map[string]any); ok {
+		targets = append(targets, idsOf(body)...)
+	}
+	notes := e.taken()
+	r.TargetIDs = boundTargets(append(targets, changeTargets(notes)...))
+	r.Params = boundParams(e.act.Params, t.opts.MaxChangeBytes)
+	if len(notes) > 0 {
+		text, dropped, err := boundChanges(notes, t.opts.MaxChangeBytes)
+		if err != nil {
+			t.opts.Logger.Error("a change is missing in the audit trail", "operation", r.Operation, "requestId", r.RequestID, "error", err)
+		}
+		r.Changes, r.OmittedChanges = &text, int64(dropped)
+	}
+	if outcome != Done {
+		t.refused.add(r)
+		return
+	}
+	if err := t.insert(context.WithoutCancel(ctx), r); err != nil {
+		t.opts.Logger.Error("a change is missing in the audit trail", "operation", r.Operation, "requestId", r.RequestID, "error", err)
+	}
+}
+
+// taken are the changes that were noted.
+func (e *Entry) taken() []store.Change {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.notes
+}
+
+// record is a row of the act.
+func (e *Entry) record(outcome string) store.AuditRecord {
+	a := &e.act
+	return store.AuditRecord{
+		ID: e.trail.opts.NextID(), Date: a.Date, Outcome: outcome, AdminID: a.AdminID, LoginName: cut(a.LoginName, maxName), TokenID: a.TokenID,
+		PluginID: a.PluginID, PluginVersion: a.PluginVersion, OnBehalfOf: a.OnBehalfOf,
+		IP: a.Remote, NodeID: e.trail.opts.NodeID, RequestID: a.RequestID, Operation: a.Operation,
+	}
+}
+
+// insertTimeout bounds how long the answer to a caller waits for a row.
+const insertTimeout = 10 * time.Second
+
+func (t *Trail) insert(ctx context.Context, records ...store.AuditRecord) error {
+	ctx, cancel := context.WithTimeout(ctx, insertTimeout)
+	defer cancel()
+	return t.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.InsertAuditRecords(ctx, tx, records...) })
+}
+
+// Run stores the rows of refused writes until ctx ends, and those that are left then.
+func (t *Trail) Run(ctx context.Context) error { return t.refused.run(ctx) }
+
+// Find returns records, the newest first.
+func (t *Trail) Find(ctx context.Context, filter store.AuditFilter, page store.Page) (found []store.AuditRecord, err error) {
+	err = t.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		found, err = store.FindAuditRecords(ctx, r, filter, page)
+		return err
+	})
+	return found, err
+}
+
+// FindPage returns a page of records and how many match.
+func (t *Trail) FindPage(ctx context.Context, filter store.AuditFilter, page store.Page) (total int64, found []store.AuditRecord, err error) {
+	err = t.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if total, err = store.CountAuditRecords(ctx, store.ForTotal(r, page), filter); err != nil {
+			return err
+		}
+		found, err = store.FindAuditRecords(ctx, r, filter, page)
+		return err
+	})
+	return total, found, err
+}
+
+const (
+	// bodyParam is the parameter that holds the body.
+	bodyParam = "body"
+	// maxTargets bounds the ids of a row, maxTarget the length of each.
+	maxTargets = 100
+	maxTarget  = 128
+	maxReason  = 1 << 10
+	maxName    = 256
+)
+
+// queryTargets are the ids among the parameters of a query.
+func queryTargets(params map[string]any) []string {
+	own := make(map[string]any, len(params))
+	for name, value := range params {
+		if name != bodyParam && name != "files" {
+			own[name] = value
+		}
+	}
+	return idsOf(own)
+}
+
+// idsOf returns the values of the members whose names say that they are ids, in the order of the names.
+func idsOf(values map[string]any) (ids []string) {
+	for _, name := range sortedKeys(values) {
+		switch value := values[name].(type) {
+		case []any:
+			for _, element := range value {
+				if object, ok := element.(map[string]any); ok {
+					ids = append(ids, idsOf(object)...)
+				} else if isID(name) {
+					ids = appendID(ids, element)
+				}
+			}
+		case map[string]any:
+			ids = append(ids, idsOf(value)...)
+		default:
+			if isID(name) {
+				ids = appendID(ids, value)
+			}
+		}
+		if len(ids) > maxTargets {
+			break
+		}
+	}
+	return ids
+}
+
+func isID(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasSuffix(name, "id") || strings.HasSuffix(name, "ids")
+}
+
+func appendID(ids []string, value any) []string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ids
+	}
+	id := strings.Trim(string(text), `"`)
+	if id == "" || id == "null" || len(id) > maxTarget || strings.Contains(id, ",") {
+		return ids
+	}
+	return append(ids, id)
+}
+
+// changeTargets are the keys of changed records.
+func changeTargets(changes []store.Change) (ids []string) {
+	for _, c := range changes {
+		for _, name := range sortedKeys(c.Key) {
+			ids = appendID(ids, c.Key[name])
+		}
+	}
+	return ids
+}
+
+// boundTargets leaves out what stands twice and what is too much.
+func boundTargets(ids []string) []string {
+	seen := map[string]bool{}
+	ids = slices.DeleteFunc(ids, func(id string) bool {
+		twice := seen[id]
+		seen[id] = true
+		return twice
+	})
+	return ids[:min(len(ids), maxTargets)]
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

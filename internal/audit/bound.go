@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"example.org/app/internal/store"
+)
+
+// boundChanges encodes changes as JSON of at most limit bytes. What does not fit is left out and counted; of a single
+// change that does not fit alone only the key and the sizes stay.
+func boundChanges(changes []store.Change, limit int) (text string, dropped int, err error) {
+	list := []byte{'['}
+	for i, c := range changes {
+		encoded, err := json.Marshal(c)
+		if err == nil && len(encoded) > limit && i == 0 {
+			c.Before, c.After = sizeOf(c.Before), sizeOf(c.After)
+			encoded, err = json.Marshal(c)
+		}
+		if err != nil {
+			return "", 0, fmt.Errorf("encode a change of %q: %w", c.Record, err)
+		}
+		if i > 0 {
+			if len(list)+len(encoded)+2 > limit {
+				dropped = len(changes) - i
+				break
+			}
+			list = append(list, ',')
+		}
+		list = append(list, encoded...)
+	}
+	return string(append(list, ']')), dropped, nil
+}
+
+// sizeOf tells values by their size.
+func sizeOf(values map[string]any) map[string]any {
+	if values == nil {
+		return nil
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		return map[string]any{"bytes": 0}
+	}
+	return map[string]any{"bytes": len(text)}
+}
+
+// boundParams encodes parameters as JSON of at most limit bytes: those that are too large are told by their size. It
+// returns nil if there are none.
+func boundParams(params map[string]any, limit int) *string {
+	if len(params) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(params)
+	if err == nil && len(text) > limit {
+		small := map[string]any{}
+		for name, value := range params {
+			small[name] = boundValue(value, limit/8)
+		}
+		text, err = json.Marshal(small)
+	}
+	if err != nil || len(text) > limit {
+		text = fmt.Appendf(nil, `{"bytes":%d}`, len(text))
+	}
+	bounded := string(text)
+	return &bounded
+}
+
+// boundValue tells a value that is too large by its size; an object is looked at member by member.
+func boundValue(value any, limit int) any {
+	text, err := json.Marshal(value)
+	if err == nil && len(text) <= limit {
+		return value
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return map[string]any{"bytes": len(text)}
+	}
+	small := map[string]any{}
+	for name, member := range object {
+		if inner, err := json.Marshal(member); err != nil || len(inner) > limit/4 {
+			member = map[string]any{"bytes": len(inner)}
+		}
+		small[name] = member
+	}
+	return small
+}
+
+// cut bounds a text.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
+}
