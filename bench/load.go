@@ -26,6 +26,12 @@ type result struct {
 // each, for a while. The client does little and allocates nothing for an
 // answer, so that it leaves the processors to the server.
 func load(s *server, request string, connections int, duration time.Duration) result {
+	out := []byte(request)
+	return loadEach(s, func(int, int) []byte { return out }, connections, duration)
+}
+
+// loadEach is load with a request for each connection and each of its rounds.
+func loadEach(s *server, request func(connection, n int) []byte, connections int, duration time.Duration) result {
 	var wg sync.WaitGroup
 	times := make([][]time.Duration, connections)
 	used, known := cpuTime(s.pid)
@@ -39,8 +45,8 @@ func load(s *server, request string, connections int, duration time.Duration) re
 			}
 			defer conn.Close()
 			r := bufio.NewReaderSize(conn, 64<<10)
-			out := []byte(request)
-			for {
+			for n := 0; ; n++ {
+				out := request(i, n)
 				sent := time.Now()
 				if sent.After(end) {
 					return

@@ -32,7 +32,7 @@ func main() {
 	runtime.GOMAXPROCS(1)
 	duration := flag.Duration("duration", 3*time.Second, "length of one round")
 	rounds := flag.Int("rounds", 3, "rounds of each server, taken in turns")
-	only := flag.String("only", "", "the only part to measure: admin, clients, domain, java, plugins, recordings or websockets")
+	only := flag.String("only", "", "the only part to measure: admin, audit, clients, domain, java, plugins, recordings or websockets")
 	sizes := flag.String("users", "10000,1000000", "numbers of users of the databases of the domain part, the smallest first")
 	perUser := flag.Int("messages-per-user", 10, "number of messages for each user there")
 	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the clients part, instead of SQLite, and for the writes of the domain part")
@@ -55,6 +55,7 @@ func main() {
 		run  func() error
 	}{
 		{"admin", func() error { return adminAPI(ctx, *duration, *rounds) }},
+		{"audit", func() error { return benchAudit(ctx, *duration, *rounds) }},
 		{"clients", func() error { return clients(ctx, load) }},
 		{"websockets", func() error { return webSockets(ctx, *duration, *rounds) }},
 		{"plugins", func() error { return plugins(ctx, load) }},

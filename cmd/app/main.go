@@ -25,6 +25,7 @@ type commands struct {
 	Gateway  gatewayCommand  `cmd:"" help:"Run app-gateway, which holds the users' connections."`
 	Service  serviceCommand  `cmd:"" help:"Run app-service, which holds the rules and the data."`
 	Config   configCommand   `cmd:"" help:"Read about properties, or check a configuration."`
+	Audit    auditCommand    `cmd:"" help:"Check the audit trail in the database of a cluster, whether or not it runs."`
 	Backup   backupCommand   `cmd:"" help:"Copy the SQLite database to a file, also while the server runs."`
 	Restore  restoreCommand  `cmd:"" help:"Make a file that app backup wrote the SQLite database."`
 	Migrate  migrateCommand  `cmd:"" help:"Look at the version of the database's schema, or bring it up to date."`

@@ -46,20 +46,21 @@ Examples:
   app settings reset`
 }
 
-// with calls fn with the settings in the store of the configuration.
-func (s source) with(fn func(context.Context, *setting.Settings) error) error {
+// with calls fn with the settings in the store of the configuration. An
+// operation that is not empty is what fn does in the audit trail.
+func (s source) with(operation string, fn func(context.Context, *setting.Settings) error) error {
 	c, err := s.load()
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return app.WithSettings(ctx, c, fn)
+	return app.WithSettings(ctx, c, operation, fn)
 }
 
 // Run implements the command.
 func (c settingsShow) Run() error {
-	return c.with(func(_ context.Context, s *setting.Settings) error {
+	return c.with("", func(_ context.Context, s *setting.Settings) error {
 		revision, values := s.Overrides()
 		fmt.Printf("revision %d\n", revision)
 		for _, p := range config.Properties() {
@@ -92,7 +93,7 @@ func (c settingsSet) Run() error {
 		}
 		place(values, strings.Split(property.JSONPath, "."), value)
 	}
-	return c.with(func(ctx context.Context, s *setting.Settings) error {
+	return c.with("updateSettings", func(ctx context.Context, s *setting.Settings) error {
 		if err := s.Update(ctx, setting.Request{Values: values}); err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func findProperty(name string) *config.Property {
 
 // Run implements the command.
 func (c settingsReset) Run() error {
-	return c.with(func(ctx context.Context, s *setting.Settings) error {
+	return c.with("updateSettings", func(ctx context.Context, s *setting.Settings) error {
 		first := int64(0)
 		if err := s.Update(ctx, setting.Request{RevertTo: &first}); err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 func TestSettingsCommand(t *testing.T) {
 	s := source{Home: t.TempDir()}
 	overrides := func() (text string) {
-		err := s.with(func(_ context.Context, settings *setting.Settings) error {
+		err := s.with("", func(_ context.Context, settings *setting.Settings) error {
 			_, values := settings.Overrides()
 			text = fmt.Sprint(values)
 			return nil

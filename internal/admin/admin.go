@@ -63,6 +63,8 @@ type Options struct {
 	// callers on this machine are let in. It may be nil.
 	LocalOnly func() bool
 	Recorders []Recorder
+	// Trail keeps the writes. It may be nil.
+	Trail Trail
 	// Watcher is told as well, whatever the settings say of the audit log. It may
 	// be nil.
 	Watcher Watcher
@@ -159,6 +161,7 @@ type call struct {
 	form      func() // deletes the files of a form; nil without one
 	watched   bool   // whether the Watcher wants to know
 	tried     string // the login name that was refused
+	trail     endAct // ends the row of a write; nil before it has begun
 	unread    bool   // whether a body was refused and not read
 	status    int
 	code      apierr.Code
@@ -191,6 +194,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	result, err := c.process()
+	c.endTrail(result, err)
 	c.respond(result, err)
 	if c.conn != nil {
 		c.conn.release(w)
@@ -230,7 +234,7 @@ func (c *call) process() (result any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, complete := c.settings.withTotals(WithRequester(c.r.Context(), c.principal), c.op.input, reflect.ValueOf(in).Elem(), a.opts.Totals)
+	ctx, complete := c.settings.withTotals(c.beginTrail(WithRequester(c.r.Context(), c.principal)), c.op.input, reflect.ValueOf(in).Elem(), a.opts.Totals)
 	result, err = c.op.run(ctx, in)
 	return complete(result), err
 }
@@ -308,7 +312,7 @@ func (c *call) readInput() (any, error) {
 		v.FieldByIndex(op.input.formIndex).Set(reflect.ValueOf(form))
 	}
 	op.input.resolvePaging(v, c.settings)
-	if c.watched || c.settings.Audit && c.settings.AuditParams {
+	if c.watched || c.settings.Audit && c.settings.AuditParams || c.api.opts.Trail != nil && op.writes() {
 		c.params = op.input.describe(v)
 	}
 	if op.Method == http.MethodDelete && !selected && !c.settings.AllowDeleteWithoutFilter {
@@ -409,15 +413,21 @@ func (c *call) recordEvent(path string, took time.Duration) {
 }
 
 func (c *call) record(err error, took time.Duration) {
+	rec := c.newRecord(c.op)
+	rec.Code, rec.Status, rec.Processing, rec.Err = c.code, c.status, took, err
+	c.api.tell(c.r.Context(), rec, c.settings, c.watched)
+}
+
+// newRecord is the record of the request as far as it got. op may be nil.
+func (c *call) newRecord(op *Operation) *Record {
 	rec := &Record{
 		Admin: c.principal, LoginName: c.tried, Remote: c.remote, RequestID: c.requestID, Time: c.started,
 		Method: c.r.Method, Path: c.r.URL.Path, Params: c.params,
-		Code: c.code, Status: c.status, Processing: took, Err: err,
 	}
-	if c.op != nil {
-		rec.Action = c.op.ID
+	if op != nil {
+		rec.Action = op.ID
 	}
-	c.api.tell(c.r.Context(), rec, c.settings, c.watched)
+	return rec
 }
 
 // send sends the result of an operation. Its error is for the record; the

@@ -27,9 +27,12 @@ type Principal struct {
 	// Token is the token or session that the request came with; nil means a
 	// password. Permissions are those that remain with it.
 	Token *Token
-	// Plugin is the id of the plugin that acts in the place of an administrator;
-	// it is empty for administrators.
-	Plugin string
+	// Plugin is the id of the plugin that acts in the place of an administrator,
+	// and PluginVersion its version; they are empty for administrators.
+	Plugin, PluginVersion string
+	// OnBehalfOf says on whose request the plugin acts; it is empty if it acts by
+	// itself.
+	OnBehalfOf string
 }
 
 // Token tells which token a request came with.

@@ -151,8 +151,11 @@ func (op *Operation) resultType() reflect.Type {
 
 // ByPlugin is the principal of a plugin, which may do everything: a plugin runs
 // inside the process anyway.
-func ByPlugin(id string) *Principal {
-	return &Principal{ID: RootID, LoginName: "plugin:" + id, Permissions: rootPrincipal.Permissions, Plugin: id}
+func ByPlugin(id, version, onBehalfOf string) *Principal {
+	return &Principal{
+		ID: RootID, LoginName: "plugin:" + id, Permissions: rootPrincipal.Permissions,
+		Plugin: id, PluginVersion: version, OnBehalfOf: onBehalfOf,
+	}
 }
 
 // Invoke carries out an operation for code inside the process: by the same
@@ -167,6 +170,7 @@ func (a *API) Invoke(ctx context.Context, by *Principal, operation string, input
 	}
 	settings := a.opts.Settings()
 	rec := &Record{Admin: by, RequestID: rand.Text(), Time: a.opts.Now(), Action: op.ID, Method: op.Method, Path: op.Path}
+	var trail endAct
 	watched := by.Plugin == "" && a.opts.Watcher != nil && a.opts.Watcher.Wants()
 	defer func() {
 		if p := recover(); p != nil {
@@ -183,6 +187,12 @@ func (a *API) Invoke(ctx context.Context, by *Principal, operation string, input
 			}
 			rec.Code, rec.Status, err = e.Code, e.HTTP(), e
 		}
+		if op.writes() {
+			if trail == nil {
+				_, trail = a.beginAct(ctx, rec)
+			}
+			trail(ctx, rec.Code, rec.Status, err)
+		}
 		rec.Processing = a.opts.Now().Sub(rec.Time)
 		a.tell(ctx, rec, settings, watched)
 	}()
@@ -197,6 +207,9 @@ func (a *API) Invoke(ctx context.Context, by *Principal, operation string, input
 		return nil, err
 	}
 	rec.Params = params
+	if op.writes() {
+		ctx, trail = a.beginAct(ctx, rec)
+	}
 	counting, complete := settings.withTotals(WithRequester(ctx, by), op.input, reflect.ValueOf(in).Elem(), a.opts.Totals)
 	out, err := op.run(counting, in)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestInvoke(t *testing.T) {
 		{"panic", "panic", `{}`, `!` + apierr.ServerInternalError.Text()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := ta.Invoke(t.Context(), ByPlugin("p"), tt.operation, []byte(tt.input))
+			got, err := ta.Invoke(t.Context(), ByPlugin("p", "1.0", ""), tt.operation, []byte(tt.input))
 			if part, fails := strings.CutPrefix(tt.want, "!"); fails {
 				e, ok := errors.AsType[*apierr.Error](err)
 				if !ok || !strings.Contains(e.Reason, part) {
@@ -97,7 +97,7 @@ func TestWatcher(t *testing.T) {
 	w.wants = false
 	call()
 	w.wants = true
-	if _, err := ta.Invoke(context.Background(), ByPlugin("p"), "echo", nil); err != nil {
+	if _, err := ta.Invoke(context.Background(), ByPlugin("p", "1.0", ""), "echo", nil); err != nil {
 		t.Error(err)
 	}
 	if len(w.records) != 2 || w.records[0].Params["kind"] != "RED" {

@@ -142,6 +142,7 @@ func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 	opts.Authenticator = api.NewAuthenticator(a.administrators)
 	opts.LocalOnly = a.administrators.RootIsOpen
 	opts.Recorders = []admin.Recorder{admin.AuditLog(a.logs.Audit().With("role", r.Name()))}
+	opts.Trail = a.trail()
 	opts.Watcher = a.plugins.AdminWatcher()
 	opts.Observe = func(method, path string, status int, took time.Duration) { a.observe(r, method, path, status, took) }
 	opts.Logger = logger
@@ -155,7 +156,7 @@ func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 		},
 	}, api.Gateway{Presence: a.presence}, api.Service{
 		Presence: a.presence, NearbyLimits: a.nearbyLimits, DetailsLifetime: a.detailsLifetime,
-		Administrators: a.administrators, Cluster: a.cluster, Settings: a.settings,
+		Administrators: a.administrators, Audit: a.audit, Cluster: a.cluster, Settings: a.settings,
 		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers,
 		Users: a.domain.users, Relationships: a.domain.relationships, Groups: a.domain.groups,
 		Conversations: a.domain.conversations, Messages: a.domain.messages,

@@ -21,6 +21,7 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
+	"example.org/app/internal/audit"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/config"
 	"example.org/app/internal/console"
@@ -69,6 +70,7 @@ type App struct {
 	metrics        *metrics.Registry
 	settings       *setting.Settings
 	administrators *administrator.Directory
+	audit          *audit.Trail
 	blockedIPs     *blocklist.List[netip.Addr]
 	blockedUsers   *blocklist.List[int64]
 	presence       *presence.Directory

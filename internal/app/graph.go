@@ -33,6 +33,7 @@ var (
 	// Made-up data has administrators of its own.
 	madeUp         = &unit{needs: units(logFiles, database, settings), start: (*App).fillStore}
 	administrators = &unit{needs: units(logFiles, database, nodes, madeUp), start: (*App).startAdministrators}
+	auditTrail     = &unit{needs: units(logFiles, database, nodes), start: (*App).startAudit}
 	blocklists     = &unit{needs: units(logFiles, database, settings), start: (*App).startBlocklists}
 
 	// Plugins are held before they are started: who calls them must be there when they start.
@@ -40,7 +41,7 @@ var (
 	notifier     = &unit{needs: units(logFiles, nodes, online), start: (*App).startNotifier}
 	rules        = &unit{needs: units(logFiles, database, settings, measurements, nodes, online, pluginHolder, notifier), start: (*App).startDomain}
 	operating    = &unit{
-		needs: units(logFiles, recordings, database, settings, measurements, machine, nodes, online, administrators, blocklists, pluginHolder, rules),
+		needs: units(logFiles, recordings, database, settings, measurements, machine, nodes, online, administrators, auditTrail, blocklists, pluginHolder, rules),
 		start: (*App).buildAdminAPIs,
 	}
 	// Plugins start when all that they can use is there. Administrators are answered meanwhile; clients wait until the
@@ -51,7 +52,7 @@ var (
 	pluginsUp  = &unit{needs: units(plugins, admins), start: (*App).awaitPlugins}
 
 	requests = &unit{needs: units(logFiles, database, settings, nodes, online, rules, notifier, pluginsUp), start: (*App).startDispatcher}
-	jobs     = &unit{needs: units(logFiles, settings, nodes, online, administrators, blocklists, rules, pluginsUp), start: (*App).startJobs}
+	jobs     = &unit{needs: units(logFiles, settings, nodes, online, administrators, auditTrail, blocklists, rules, pluginsUp), start: (*App).startJobs}
 	clients  = &unit{
 		needs: units(logFiles, clientPorts, settings, measurements, nodes, online, blocklists, pluginsUp, requests), start: (*App).startGateway,
 	}

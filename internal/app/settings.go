@@ -6,29 +6,26 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"example.org/app/internal/config"
 	"example.org/app/internal/setting"
-	"example.org/app/internal/store"
 )
 
 // WithSettings opens the store of a configuration and calls fn with the settings
-// of its cluster. Nodes that run meanwhile apply a change within a second.
-func WithSettings(ctx context.Context, c *config.Config, fn func(context.Context, *setting.Settings) error) (err error) {
-	logger := slog.New(slog.DiscardHandler)
-	db, err := store.Open(ctx, store.Options{
-		URL: c.Store.URL.Reveal(), MaxConnections: int(c.Store.MaxConnections), Logger: logger,
-		Timeout:     time.Duration(c.Store.TimeoutMillis) * time.Millisecond,
-		LockTimeout: time.Duration(c.Store.LockTimeoutMillis) * time.Millisecond,
-	})
+// of its cluster. Nodes that run meanwhile apply a change within a second. An
+// operation that is not empty is what fn does in the audit trail.
+func WithSettings(ctx context.Context, c *config.Config, operation string, fn func(context.Context, *setting.Settings) error) (err error) {
+	db, err := openStore(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	settings, err := setting.New(ctx, setting.Options{Store: db, Live: config.NewLive(c), Logger: logger})
+	settings, err := setting.New(ctx, setting.Options{Store: db, Live: config.NewLive(c), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
-	return fn(ctx, settings)
+	if operation == "" || !c.Audit.Enabled {
+		return fn(ctx, settings)
+	}
+	return byCommand(ctx, db, c.Audit, operation, func(ctx context.Context) error { return fn(ctx, settings) })
 }

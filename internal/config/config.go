@@ -48,6 +48,7 @@ import (
 // A Config that others can see is never changed: take a Clone, or let
 // [Live.Update] do it.
 type Config struct {
+	Audit          Audit          `doc:"The audit trail, which tells who changed what."`
 	Store          Store          `doc:"Where the server keeps its data."`
 	Console        Console        `doc:"The web console."`
 	Cluster        Cluster        `doc:"How nodes find each other and work together."`

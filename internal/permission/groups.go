@@ -99,6 +99,9 @@ const (
 
 	AdminPermissionQuery Permission = "ADMIN_PERMISSION_QUERY"
 
+	// AuditQuery shows what others changed, with the values before and after.
+	AuditQuery Permission = "AUDIT_QUERY"
+
 	ClientBlocklistCreate Permission = "CLIENT_BLOCKLIST_CREATE"
 	ClientBlocklistDelete Permission = "CLIENT_BLOCKLIST_DELETE"
 	ClientBlocklistQuery  Permission = "CLIENT_BLOCKLIST_QUERY"
@@ -155,6 +158,7 @@ var Groups = []Group{
 	{"ADMIN", []Permission{AdminCreate, AdminDelete, AdminUpdate, AdminQuery}},
 	{"ADMIN_ROLE", []Permission{AdminRoleCreate, AdminRoleDelete, AdminRoleUpdate, AdminRoleQuery}},
 	{"ADMIN_PERMISSION", []Permission{AdminPermissionQuery}},
+	{"AUDIT", []Permission{AuditQuery}},
 	{"CLIENT_BLOCKLIST", []Permission{ClientBlocklistCreate, ClientBlocklistDelete, ClientBlocklistQuery}},
 	{"CLIENT_REQUEST", []Permission{ClientRequestCreate}},
 	{"CLUSTER_MEMBER", []Permission{ClusterMemberCreate, ClusterMemberDelete, ClusterMemberUpdate, ClusterMemberQuery}},

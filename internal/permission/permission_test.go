@@ -8,8 +8,8 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	if len(all) != 95 || len(Groups) != 30 {
-		t.Errorf("%d permissions in %d groups, want 95 in 30", len(all), len(Groups))
+	if len(all) != 96 || len(Groups) != 31 {
+		t.Errorf("%d permissions in %d groups, want 96 in 31", len(all), len(Groups))
 	}
 	if len(index) != len(all) {
 		t.Error("a permission stands twice")
@@ -25,8 +25,8 @@ func TestExpand(t *testing.T) {
 		want     int
 	}{
 		{nil, 0},
-		{[]string{"*"}, 95},
-		{[]string{"**"}, 95},
+		{[]string{"*"}, 96},
+		{[]string{"**"}, 96},
 		{[]string{""}, 0},
 		{[]string{"SHUTDOWN"}, 1},
 		{[]string{"shutdown"}, 0},

@@ -2,7 +2,10 @@
 
 package plugin
 
-import "context"
+import (
+	"context"
+	"strconv"
+)
 
 type callerKey struct{}
 
@@ -16,4 +19,39 @@ func WithCaller(ctx context.Context, id string) context.Context {
 func (p *Plugin) isCaller(ctx context.Context) bool {
 	id, _ := ctx.Value(callerKey{}).(string)
 	return id != "" && id == p.ID
+}
+
+type behalfKey struct{}
+
+// behalf is somebody on whose request plugins are called.
+type behalf struct {
+	kind string
+	id   int64
+}
+
+// ForUser marks calls of plugins as made because of a request of a user.
+func ForUser(ctx context.Context, id int64) context.Context {
+	return context.WithValue(ctx, behalfKey{}, behalf{"user", id})
+}
+
+// ForAdmin marks calls of plugins as made because of a request of an administrator.
+func ForAdmin(ctx context.Context, id int64) context.Context {
+	return context.WithValue(ctx, behalfKey{}, behalf{"admin", id})
+}
+
+// SameBehalf returns ctx on behalf of those for whom a call is made.
+func SameBehalf(ctx, call context.Context) context.Context {
+	if b, ok := call.Value(behalfKey{}).(behalf); ok {
+		return context.WithValue(ctx, behalfKey{}, b)
+	}
+	return ctx
+}
+
+// OnBehalfOf returns on whose request something is done with a context: "user 12" or "admin 3"; "" if that is not known.
+func OnBehalfOf(ctx context.Context) string {
+	b, ok := ctx.Value(behalfKey{}).(behalf)
+	if !ok {
+		return ""
+	}
+	return b.kind + " " + strconv.FormatInt(b.id, 10)
 }

@@ -36,7 +36,7 @@ func (c Conference) access(ctx context.Context, m *plugin.Method, args ...any) (
 	if !ok {
 		return "", notImplemented(m)
 	}
-	access, ok, err := plugin.Ask[*plugin.MeetingAccess](ctx, plugins, m, args...)
+	access, ok, err := plugin.Ask[*plugin.MeetingAccess](forRequester(ctx, args), plugins, m, args...)
 	if err != nil || !ok || access == nil {
 		return "", err
 	}
@@ -63,7 +63,7 @@ func (c Conference) Cancel(ctx context.Context, requesterID, meetingID int64) er
 	if !ok {
 		return notImplemented(plugin.CancelMeeting)
 	}
-	_, err := plugins.Run(ctx, plugin.CancelMeeting, requesterID, meetingID)
+	_, err := plugins.Run(plugin.ForUser(ctx, requesterID), plugin.CancelMeeting, requesterID, meetingID)
 	return err
 }
 
@@ -73,7 +73,7 @@ func (c Conference) CountActive(ctx context.Context, userID int64) (n int32, kno
 	if !ok {
 		return 0, false, nil
 	}
-	return plugin.Ask[int32](ctx, plugins, plugin.CountActiveMeetings, userID)
+	return plugin.Ask[int32](plugin.ForUser(ctx, userID), plugins, plugin.CountActiveMeetings, userID)
 }
 
 // Accept implements meeting.Provider.

@@ -25,9 +25,15 @@ func clientRequest(r *Request) *plugin.ClientRequest {
 	return out
 }
 
+// forRequester marks a call as made for the user who is its first argument.
+func forRequester(ctx context.Context, args []any) context.Context {
+	id, _ := args[0].(int64)
+	return plugin.ForUser(ctx, id)
+}
+
 // transform lets plugins change a request. Who made it, and which request of the client's it answers, stays.
 func (d *Dispatcher) transform(ctx context.Context, r *Request) error {
-	changed, err := plugin.Pass(ctx, d.Plugins, plugin.TransformRequest, clientRequest(r))
+	changed, err := plugin.Pass(plugin.ForUser(ctx, r.UserID), d.Plugins, plugin.TransformRequest, clientRequest(r))
 	if err != nil {
 		return err
 	}
@@ -44,7 +50,7 @@ func (d *Dispatcher) transform(ctx context.Context, r *Request) error {
 
 // handle lets plugins answer a request instead of the server, and reports whether one did.
 func (d *Dispatcher) handle(ctx context.Context, r *Request) (Answer, bool, error) {
-	result, ok, err := plugin.Ask[*plugin.RequestHandlerResult](ctx, d.Plugins, plugin.HandleRequest, clientRequest(r))
+	result, ok, err := plugin.Ask[*plugin.RequestHandlerResult](plugin.ForUser(ctx, r.UserID), d.Plugins, plugin.HandleRequest, clientRequest(r))
 	if err != nil || !ok {
 		return Answer{}, false, err
 	}
@@ -104,6 +110,7 @@ func (d *Dispatcher) tell(ctx context.Context, r *Request, answer *Answer) {
 // tellByPlugins tells what plugins leave of the notifications of a request, and lets them know who could not be told. It
 // runs in the goroutine of the lane.
 func (d *Dispatcher) tellByPlugins(ctx context.Context, l *lane, r *Request, tasks []task, response *wire.AppNotification_Data) {
+	ctx = plugin.ForUser(ctx, r.UserID)
 	result := &plugin.RequestHandlerResult{Code: int32(apierr.OK), Response: response}
 	for _, e := range tasks {
 		recipients, err := e.recipients()

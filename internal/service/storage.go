@@ -21,7 +21,7 @@ func (d *Dispatcher) storageInfo(ctx context.Context, m *plugin.Method, args ...
 	if !d.has(m) {
 		return Answer{}, d.noStorage(m)
 	}
-	info, ok, err := plugin.Ask[map[string]string](ctx, d.Plugins, m, args...)
+	info, ok, err := plugin.Ask[map[string]string](forRequester(ctx, args), d.Plugins, m, args...)
 	if err != nil || !ok {
 		return noContent, err
 	}
@@ -47,7 +47,7 @@ func (d *Dispatcher) storageRun(ctx context.Context, m *plugin.Method, args ...a
 	if !d.has(m) {
 		return Answer{}, d.noStorage(m)
 	}
-	_, err := d.Plugins.Run(ctx, m, args...)
+	_, err := d.Plugins.Run(forRequester(ctx, args), m, args...)
 	return Answer{}, err
 }
 
@@ -56,7 +56,7 @@ func (d *Dispatcher) storageList(ctx context.Context, m *plugin.Method, args ...
 	if !d.has(m) {
 		return Answer{}, d.noStorage(m)
 	}
-	infos, ok, err := plugin.Ask[[]plugin.StorageResourceInfo](ctx, d.Plugins, m, args...)
+	infos, ok, err := plugin.Ask[[]plugin.StorageResourceInfo](forRequester(ctx, args), d.Plugins, m, args...)
 	if err != nil || !ok {
 		return noContent, err
 	}

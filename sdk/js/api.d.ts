@@ -129,7 +129,7 @@ declare namespace api {
         /** Names of roles. Example: `SUPPORT`. */
         names?: string[];
         /** Permissions; a role matches that holds any of them. The root role matches if all are listed. */
-        includedPermissions?: ("FLIGHT_RECORDING_CREATE" | "FLIGHT_RECORDING_DELETE" | "FLIGHT_RECORDING_UPDATE" | "FLIGHT_RECORDING_QUERY" | "USER_CREATE" | "USER_DELETE" | "USER_UPDATE" | "USER_QUERY" | "USER_RELATIONSHIP_CREATE" | "USER_RELATIONSHIP_DELETE" | "USER_RELATIONSHIP_UPDATE" | "USER_RELATIONSHIP_QUERY" | "USER_RELATIONSHIP_GROUP_CREATE" | "USER_RELATIONSHIP_GROUP_DELETE" | "USER_RELATIONSHIP_GROUP_UPDATE" | "USER_RELATIONSHIP_GROUP_QUERY" | "USER_FRIEND_REQUEST_CREATE" | "USER_FRIEND_REQUEST_DELETE" | "USER_FRIEND_REQUEST_UPDATE" | "USER_FRIEND_REQUEST_QUERY" | "USER_ROLE_CREATE" | "USER_ROLE_DELETE" | "USER_ROLE_UPDATE" | "USER_ROLE_QUERY" | "USER_ONLINE_INFO_UPDATE" | "USER_ONLINE_INFO_QUERY" | "GROUP_CREATE" | "GROUP_DELETE" | "GROUP_UPDATE" | "GROUP_QUERY" | "GROUP_BLOCKLIST_CREATE" | "GROUP_BLOCKLIST_DELETE" | "GROUP_BLOCKLIST_UPDATE" | "GROUP_BLOCKLIST_QUERY" | "GROUP_INVITATION_CREATE" | "GROUP_INVITATION_DELETE" | "GROUP_INVITATION_UPDATE" | "GROUP_INVITATION_QUERY" | "GROUP_QUESTION_CREATE" | "GROUP_QUESTION_DELETE" | "GROUP_QUESTION_UPDATE" | "GROUP_QUESTION_QUERY" | "GROUP_JOIN_REQUEST_CREATE" | "GROUP_JOIN_REQUEST_DELETE" | "GROUP_JOIN_REQUEST_UPDATE" | "GROUP_JOIN_REQUEST_QUERY" | "GROUP_MEMBER_UPDATE" | "GROUP_MEMBER_CREATE" | "GROUP_MEMBER_DELETE" | "GROUP_MEMBER_QUERY" | "GROUP_TYPE_CREATE" | "GROUP_TYPE_DELETE" | "GROUP_TYPE_UPDATE" | "GROUP_TYPE_QUERY" | "CONVERSATION_QUERY" | "CONVERSATION_DELETE" | "CONVERSATION_UPDATE" | "MESSAGE_CREATE" | "MESSAGE_DELETE" | "MESSAGE_UPDATE" | "MESSAGE_QUERY" | "SESSION_DELETE" | "STATISTICS_USER_QUERY" | "STATISTICS_GROUP_QUERY" | "STATISTICS_MESSAGE_QUERY" | "ADMIN_CREATE" | "ADMIN_DELETE" | "ADMIN_UPDATE" | "ADMIN_QUERY" | "ADMIN_ROLE_CREATE" | "ADMIN_ROLE_DELETE" | "ADMIN_ROLE_UPDATE" | "ADMIN_ROLE_QUERY" | "ADMIN_PERMISSION_QUERY" | "CLIENT_BLOCKLIST_CREATE" | "CLIENT_BLOCKLIST_DELETE" | "CLIENT_BLOCKLIST_QUERY" | "CLIENT_REQUEST_CREATE" | "CLUSTER_MEMBER_CREATE" | "CLUSTER_MEMBER_DELETE" | "CLUSTER_MEMBER_UPDATE" | "CLUSTER_MEMBER_QUERY" | "CLUSTER_LEADER_UPDATE" | "CLUSTER_LEADER_QUERY" | "CLUSTER_SETTING_UPDATE" | "CLUSTER_SETTING_QUERY" | "PLUGIN_CREATE" | "PLUGIN_DELETE" | "PLUGIN_UPDATE" | "PLUGIN_QUERY" | "LOG_QUERY" | "SHUTDOWN" | "NODE_INFO_QUERY" | "NODE_THREAD_DUMP_QUERY" | "NODE_HEAP_DUMP_QUERY")[];
+        includedPermissions?: ("FLIGHT_RECORDING_CREATE" | "FLIGHT_RECORDING_DELETE" | "FLIGHT_RECORDING_UPDATE" | "FLIGHT_RECORDING_QUERY" | "USER_CREATE" | "USER_DELETE" | "USER_UPDATE" | "USER_QUERY" | "USER_RELATIONSHIP_CREATE" | "USER_RELATIONSHIP_DELETE" | "USER_RELATIONSHIP_UPDATE" | "USER_RELATIONSHIP_QUERY" | "USER_RELATIONSHIP_GROUP_CREATE" | "USER_RELATIONSHIP_GROUP_DELETE" | "USER_RELATIONSHIP_GROUP_UPDATE" | "USER_RELATIONSHIP_GROUP_QUERY" | "USER_FRIEND_REQUEST_CREATE" | "USER_FRIEND_REQUEST_DELETE" | "USER_FRIEND_REQUEST_UPDATE" | "USER_FRIEND_REQUEST_QUERY" | "USER_ROLE_CREATE" | "USER_ROLE_DELETE" | "USER_ROLE_UPDATE" | "USER_ROLE_QUERY" | "USER_ONLINE_INFO_UPDATE" | "USER_ONLINE_INFO_QUERY" | "GROUP_CREATE" | "GROUP_DELETE" | "GROUP_UPDATE" | "GROUP_QUERY" | "GROUP_BLOCKLIST_CREATE" | "GROUP_BLOCKLIST_DELETE" | "GROUP_BLOCKLIST_UPDATE" | "GROUP_BLOCKLIST_QUERY" | "GROUP_INVITATION_CREATE" | "GROUP_INVITATION_DELETE" | "GROUP_INVITATION_UPDATE" | "GROUP_INVITATION_QUERY" | "GROUP_QUESTION_CREATE" | "GROUP_QUESTION_DELETE" | "GROUP_QUESTION_UPDATE" | "GROUP_QUESTION_QUERY" | "GROUP_JOIN_REQUEST_CREATE" | "GROUP_JOIN_REQUEST_DELETE" | "GROUP_JOIN_REQUEST_UPDATE" | "GROUP_JOIN_REQUEST_QUERY" | "GROUP_MEMBER_UPDATE" | "GROUP_MEMBER_CREATE" | "GROUP_MEMBER_DELETE" | "GROUP_MEMBER_QUERY" | "GROUP_TYPE_CREATE" | "GROUP_TYPE_DELETE" | "GROUP_TYPE_UPDATE" | "GROUP_TYPE_QUERY" | "CONVERSATION_QUERY" | "CONVERSATION_DELETE" | "CONVERSATION_UPDATE" | "MESSAGE_CREATE" | "MESSAGE_DELETE" | "MESSAGE_UPDATE" | "MESSAGE_QUERY" | "SESSION_DELETE" | "STATISTICS_USER_QUERY" | "STATISTICS_GROUP_QUERY" | "STATISTICS_MESSAGE_QUERY" | "ADMIN_CREATE" | "ADMIN_DELETE" | "ADMIN_UPDATE" | "ADMIN_QUERY" | "ADMIN_ROLE_CREATE" | "ADMIN_ROLE_DELETE" | "ADMIN_ROLE_UPDATE" | "ADMIN_ROLE_QUERY" | "ADMIN_PERMISSION_QUERY" | "AUDIT_QUERY" | "CLIENT_BLOCKLIST_CREATE" | "CLIENT_BLOCKLIST_DELETE" | "CLIENT_BLOCKLIST_QUERY" | "CLIENT_REQUEST_CREATE" | "CLUSTER_MEMBER_CREATE" | "CLUSTER_MEMBER_DELETE" | "CLUSTER_MEMBER_UPDATE" | "CLUSTER_MEMBER_QUERY" | "CLUSTER_LEADER_UPDATE" | "CLUSTER_LEADER_QUERY" | "CLUSTER_SETTING_UPDATE" | "CLUSTER_SETTING_QUERY" | "PLUGIN_CREATE" | "PLUGIN_DELETE" | "PLUGIN_UPDATE" | "PLUGIN_QUERY" | "LOG_QUERY" | "SHUTDOWN" | "NODE_INFO_QUERY" | "NODE_THREAD_DUMP_QUERY" | "NODE_HEAP_DUMP_QUERY")[];
         /** Ranks. Example: `10`. */
         ranks?: number[];
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
@@ -146,7 +146,7 @@ declare namespace api {
         /** Names of roles. Example: `SUPPORT`. */
         names?: string[];
         /** Permissions; a role matches that holds any of them. The root role matches if all are listed. */
-        includedPermissions?: ("FLIGHT_RECORDING_CREATE" | "FLIGHT_RECORDING_DELETE" | "FLIGHT_RECORDING_UPDATE" | "FLIGHT_RECORDING_QUERY" | "USER_CREATE" | "USER_DELETE" | "USER_UPDATE" | "USER_QUERY" | "USER_RELATIONSHIP_CREATE" | "USER_RELATIONSHIP_DELETE" | "USER_RELATIONSHIP_UPDATE" | "USER_RELATIONSHIP_QUERY" | "USER_RELATIONSHIP_GROUP_CREATE" | "USER_RELATIONSHIP_GROUP_DELETE" | "USER_RELATIONSHIP_GROUP_UPDATE" | "USER_RELATIONSHIP_GROUP_QUERY" | "USER_FRIEND_REQUEST_CREATE" | "USER_FRIEND_REQUEST_DELETE" | "USER_FRIEND_REQUEST_UPDATE" | "USER_FRIEND_REQUEST_QUERY" | "USER_ROLE_CREATE" | "USER_ROLE_DELETE" | "USER_ROLE_UPDATE" | "USER_ROLE_QUERY" | "USER_ONLINE_INFO_UPDATE" | "USER_ONLINE_INFO_QUERY" | "GROUP_CREATE" | "GROUP_DELETE" | "GROUP_UPDATE" | "GROUP_QUERY" | "GROUP_BLOCKLIST_CREATE" | "GROUP_BLOCKLIST_DELETE" | "GROUP_BLOCKLIST_UPDATE" | "GROUP_BLOCKLIST_QUERY" | "GROUP_INVITATION_CREATE" | "GROUP_INVITATION_DELETE" | "GROUP_INVITATION_UPDATE" | "GROUP_INVITATION_QUERY" | "GROUP_QUESTION_CREATE" | "GROUP_QUESTION_DELETE" | "GROUP_QUESTION_UPDATE" | "GROUP_QUESTION_QUERY" | "GROUP_JOIN_REQUEST_CREATE" | "GROUP_JOIN_REQUEST_DELETE" | "GROUP_JOIN_REQUEST_UPDATE" | "GROUP_JOIN_REQUEST_QUERY" | "GROUP_MEMBER_UPDATE" | "GROUP_MEMBER_CREATE" | "GROUP_MEMBER_DELETE" | "GROUP_MEMBER_QUERY" | "GROUP_TYPE_CREATE" | "GROUP_TYPE_DELETE" | "GROUP_TYPE_UPDATE" | "GROUP_TYPE_QUERY" | "CONVERSATION_QUERY" | "CONVERSATION_DELETE" | "CONVERSATION_UPDATE" | "MESSAGE_CREATE" | "MESSAGE_DELETE" | "MESSAGE_UPDATE" | "MESSAGE_QUERY" | "SESSION_DELETE" | "STATISTICS_USER_QUERY" | "STATISTICS_GROUP_QUERY" | "STATISTICS_MESSAGE_QUERY" | "ADMIN_CREATE" | "ADMIN_DELETE" | "ADMIN_UPDATE" | "ADMIN_QUERY" | "ADMIN_ROLE_CREATE" | "ADMIN_ROLE_DELETE" | "ADMIN_ROLE_UPDATE" | "ADMIN_ROLE_QUERY" | "ADMIN_PERMISSION_QUERY" | "CLIENT_BLOCKLIST_CREATE" | "CLIENT_BLOCKLIST_DELETE" | "CLIENT_BLOCKLIST_QUERY" | "CLIENT_REQUEST_CREATE" | "CLUSTER_MEMBER_CREATE" | "CLUSTER_MEMBER_DELETE" | "CLUSTER_MEMBER_UPDATE" | "CLUSTER_MEMBER_QUERY" | "CLUSTER_LEADER_UPDATE" | "CLUSTER_LEADER_QUERY" | "CLUSTER_SETTING_UPDATE" | "CLUSTER_SETTING_QUERY" | "PLUGIN_CREATE" | "PLUGIN_DELETE" | "PLUGIN_UPDATE" | "PLUGIN_QUERY" | "LOG_QUERY" | "SHUTDOWN" | "NODE_INFO_QUERY" | "NODE_THREAD_DUMP_QUERY" | "NODE_HEAP_DUMP_QUERY")[];
+        includedPermissions?: ("FLIGHT_RECORDING_CREATE" | "FLIGHT_RECORDING_DELETE" | "FLIGHT_RECORDING_UPDATE" | "FLIGHT_RECORDING_QUERY" | "USER_CREATE" | "USER_DELETE" | "USER_UPDATE" | "USER_QUERY" | "USER_RELATIONSHIP_CREATE" | "USER_RELATIONSHIP_DELETE" | "USER_RELATIONSHIP_UPDATE" | "USER_RELATIONSHIP_QUERY" | "USER_RELATIONSHIP_GROUP_CREATE" | "USER_RELATIONSHIP_GROUP_DELETE" | "USER_RELATIONSHIP_GROUP_UPDATE" | "USER_RELATIONSHIP_GROUP_QUERY" | "USER_FRIEND_REQUEST_CREATE" | "USER_FRIEND_REQUEST_DELETE" | "USER_FRIEND_REQUEST_UPDATE" | "USER_FRIEND_REQUEST_QUERY" | "USER_ROLE_CREATE" | "USER_ROLE_DELETE" | "USER_ROLE_UPDATE" | "USER_ROLE_QUERY" | "USER_ONLINE_INFO_UPDATE" | "USER_ONLINE_INFO_QUERY" | "GROUP_CREATE" | "GROUP_DELETE" | "GROUP_UPDATE" | "GROUP_QUERY" | "GROUP_BLOCKLIST_CREATE" | "GROUP_BLOCKLIST_DELETE" | "GROUP_BLOCKLIST_UPDATE" | "GROUP_BLOCKLIST_QUERY" | "GROUP_INVITATION_CREATE" | "GROUP_INVITATION_DELETE" | "GROUP_INVITATION_UPDATE" | "GROUP_INVITATION_QUERY" | "GROUP_QUESTION_CREATE" | "GROUP_QUESTION_DELETE" | "GROUP_QUESTION_UPDATE" | "GROUP_QUESTION_QUERY" | "GROUP_JOIN_REQUEST_CREATE" | "GROUP_JOIN_REQUEST_DELETE" | "GROUP_JOIN_REQUEST_UPDATE" | "GROUP_JOIN_REQUEST_QUERY" | "GROUP_MEMBER_UPDATE" | "GROUP_MEMBER_CREATE" | "GROUP_MEMBER_DELETE" | "GROUP_MEMBER_QUERY" | "GROUP_TYPE_CREATE" | "GROUP_TYPE_DELETE" | "GROUP_TYPE_UPDATE" | "GROUP_TYPE_QUERY" | "CONVERSATION_QUERY" | "CONVERSATION_DELETE" | "CONVERSATION_UPDATE" | "MESSAGE_CREATE" | "MESSAGE_DELETE" | "MESSAGE_UPDATE" | "MESSAGE_QUERY" | "SESSION_DELETE" | "STATISTICS_USER_QUERY" | "STATISTICS_GROUP_QUERY" | "STATISTICS_MESSAGE_QUERY" | "ADMIN_CREATE" | "ADMIN_DELETE" | "ADMIN_UPDATE" | "ADMIN_QUERY" | "ADMIN_ROLE_CREATE" | "ADMIN_ROLE_DELETE" | "ADMIN_ROLE_UPDATE" | "ADMIN_ROLE_QUERY" | "ADMIN_PERMISSION_QUERY" | "AUDIT_QUERY" | "CLIENT_BLOCKLIST_CREATE" | "CLIENT_BLOCKLIST_DELETE" | "CLIENT_BLOCKLIST_QUERY" | "CLIENT_REQUEST_CREATE" | "CLUSTER_MEMBER_CREATE" | "CLUSTER_MEMBER_DELETE" | "CLUSTER_MEMBER_UPDATE" | "CLUSTER_MEMBER_QUERY" | "CLUSTER_LEADER_UPDATE" | "CLUSTER_LEADER_QUERY" | "CLUSTER_SETTING_UPDATE" | "CLUSTER_SETTING_QUERY" | "PLUGIN_CREATE" | "PLUGIN_DELETE" | "PLUGIN_UPDATE" | "PLUGIN_QUERY" | "LOG_QUERY" | "SHUTDOWN" | "NODE_INFO_QUERY" | "NODE_THREAD_DUMP_QUERY" | "NODE_HEAP_DUMP_QUERY")[];
         /** Ranks. Example: `10`. */
         ranks?: number[];
         /** Number of the page; the first is 0. */
@@ -210,6 +210,105 @@ declare namespace api {
         ids: Int64[];
         body: AdminRoleUpdate;
       }): Promise<UpdateResult | undefined>;
+    };
+    audit: {
+      /**
+       * Query the audit trail
+       * Returns what administrators, tokens, plugins and the command line changed or were refused, the newest first. A request that needs several transactions has a record for each.
+       * Permission: `AUDIT_QUERY`.
+       */
+      query(input?: {
+        /** Ids of records. Example: `1`. */
+        ids?: Int64[];
+        /** Earliest date. Example: `2024-03-28T11:43:23.291+00:00`. */
+        dateStart?: string;
+        /** Date before which the records are. Example: `2024-03-28T11:43:23.291+00:00`. */
+        dateEnd?: string;
+        /** Outcomes. */
+        outcomes?: ("DONE" | "REFUSED" | "FAILED")[];
+        /** Ids of administrators. Example: `0`. */
+        adminIds?: Int64[];
+        /** Login names, also those that were tried. Example: `app`. */
+        loginNames?: string[];
+        /** Ids of tokens and sessions. Example: `1`. */
+        tokenIds?: Int64[];
+        /** Ids of plugins. Example: `example.org.word-filter`. */
+        pluginIds?: string[];
+        /** Ids of requests. Example: `JBSWY3DPEHPK3PXP`. */
+        requestIds?: string[];
+        /** Ids of operations. Example: `updateUsers`. */
+        operations?: string[];
+        /** An id that the request named or changed. Example: `12`. */
+        targetId?: string;
+        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        size?: number;
+      }): Promise<AuditRecord[] | undefined>;
+      /**
+       * Download the audit trail as CSV
+       * Sends one line for each record, the newest first, as many as `size` says.
+       * Permission: `AUDIT_QUERY`.
+       */
+      queryCsv(input?: {
+        /** Ids of records. Example: `1`. */
+        ids?: Int64[];
+        /** Earliest date. Example: `2024-03-28T11:43:23.291+00:00`. */
+        dateStart?: string;
+        /** Date before which the records are. Example: `2024-03-28T11:43:23.291+00:00`. */
+        dateEnd?: string;
+        /** Outcomes. */
+        outcomes?: ("DONE" | "REFUSED" | "FAILED")[];
+        /** Ids of administrators. Example: `0`. */
+        adminIds?: Int64[];
+        /** Login names, also those that were tried. Example: `app`. */
+        loginNames?: string[];
+        /** Ids of tokens and sessions. Example: `1`. */
+        tokenIds?: Int64[];
+        /** Ids of plugins. Example: `example.org.word-filter`. */
+        pluginIds?: string[];
+        /** Ids of requests. Example: `JBSWY3DPEHPK3PXP`. */
+        requestIds?: string[];
+        /** Ids of operations. Example: `updateUsers`. */
+        operations?: string[];
+        /** An id that the request named or changed. Example: `12`. */
+        targetId?: string;
+        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        size?: number;
+      }): Promise<undefined>;
+      /**
+       * Query the audit trail by page
+       * Returns a page of what `GET /audit` returns, and how many match.
+       * Permission: `AUDIT_QUERY`.
+       */
+      queryPage(input?: {
+        /** Ids of records. Example: `1`. */
+        ids?: Int64[];
+        /** Earliest date. Example: `2024-03-28T11:43:23.291+00:00`. */
+        dateStart?: string;
+        /** Date before which the records are. Example: `2024-03-28T11:43:23.291+00:00`. */
+        dateEnd?: string;
+        /** Outcomes. */
+        outcomes?: ("DONE" | "REFUSED" | "FAILED")[];
+        /** Ids of administrators. Example: `0`. */
+        adminIds?: Int64[];
+        /** Login names, also those that were tried. Example: `app`. */
+        loginNames?: string[];
+        /** Ids of tokens and sessions. Example: `1`. */
+        tokenIds?: Int64[];
+        /** Ids of plugins. Example: `example.org.word-filter`. */
+        pluginIds?: string[];
+        /** Ids of requests. Example: `JBSWY3DPEHPK3PXP`. */
+        requestIds?: string[];
+        /** Ids of operations. Example: `updateUsers`. */
+        operations?: string[];
+        /** An id that the request named or changed. Example: `12`. */
+        targetId?: string;
+        /** Number of the page; the first is 0. */
+        page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
+        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        size?: number;
+      }): Promise<PageAuditRecord | undefined>;
     };
     blockedClientsIps: {
       /**
@@ -1966,6 +2065,64 @@ declare namespace api {
     /** New roles. */
     roleIds?: Int64[];
   }
+  interface AuditChange {
+    /** What happened to it. */
+    action: "CREATE" | "UPDATE" | "DELETE";
+    /** Values after the change, with secrets masked. */
+    after?: { [name: string]: JsonValue };
+    /** Values before the change, with secrets masked. */
+    before?: { [name: string]: JsonValue };
+    /** What identifies the record. */
+    key?: { [name: string]: JsonValue };
+    /** Kind of the record. */
+    record: string;
+  }
+  interface AuditRecord {
+    /** Id of the administrator; absent for plugins and callers without valid credentials. */
+    adminId?: Int64;
+    /** What changed in the database. */
+    changes?: AuditChange[];
+    /** Status code of the answer. */
+    code: number;
+    /** When the request came. */
+    date: string;
+    /** Hash of the record and all before it, in hexadecimal; absent while it is not sealed. */
+    hash?: string;
+    /** Id. */
+    id: Int64;
+    /** Address of the caller. */
+    ip?: string;
+    /** Login name of the administrator, or the one that was tried. */
+    loginName?: string;
+    /** Node that served the request. */
+    nodeId: string;
+    /** How many more changes there were. */
+    omittedChanges?: Int64;
+    /** On whose request the plugin acted, if that is known. */
+    onBehalfOf?: string;
+    /** Id of the operation. */
+    operation: string;
+    /** Whether it was done, the caller was refused, or the server failed. */
+    outcome: "DONE" | "REFUSED" | "FAILED";
+    /** Parameters of the request, with secrets masked; absent if the changes tell all. */
+    params?: JsonValue;
+    /** Id of the plugin that acted. */
+    pluginId?: string;
+    /** Version of the plugin. */
+    pluginVersion?: string;
+    /** Why it was not done. */
+    reason?: string;
+    /** Id of the request, as in the header X-Request-Id. */
+    requestId?: string;
+    /** Place in the chain; absent while the record is not sealed. */
+    sequence?: Int64;
+    /** HTTP status of the answer. */
+    status: number;
+    /** Ids that the request named or changed. */
+    targetIds: string[];
+    /** Id of the token or session that the request came with. */
+    tokenId?: Int64;
+  }
   interface BlockedIP {
     /** When the block ends. */
     blockEndTime: string;
@@ -2871,6 +3028,14 @@ declare namespace api {
   interface PageAdminToken {
     /** The records of this page. */
     records: AdminToken[];
+    /** How many records match the filters. */
+    total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
+  }
+  interface PageAuditRecord {
+    /** The records of this page. */
+    records: AuditRecord[];
     /** How many records match the filters. */
     total: Int64;
     /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/audit"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
@@ -43,6 +44,7 @@ type Common struct {
 // Service are the parts that only the service role has.
 type Service struct {
 	Administrators *administrator.Directory
+	Audit          *audit.Trail
 	BlockedIPs     *blocklist.List[netip.Addr]
 	BlockedUsers   *blocklist.List[int64]
 	Cluster        *cluster.Cluster
@@ -73,7 +75,7 @@ func CommonOperations(c Common) []*admin.Operation {
 // ServiceOperations are served by the service role.
 func ServiceOperations(s Service) []*admin.Operation {
 	return concat(
-		adminOperations(s.Administrators), adminRoleOperations(s.Administrators), adminTokenOperations(s.Administrators),
+		adminOperations(s.Administrators), adminRoleOperations(s.Administrators), adminTokenOperations(s.Administrators), auditOperations(s.Audit),
 		memberOperations(s.Cluster), settingOperations(s.Settings),
 		blockedIPOperations(s.BlockedIPs), blockedUserOperations(s.BlockedUsers),
 		userOperations(s), userOnlineInfoOperations(s), userRoleOperations(s.Users),
@@ -93,6 +95,7 @@ var Tags = []admin.Tag{
 	{Name: adminTag, Description: "Administrators."},
 	{Name: adminRoleTag, Description: "Roles of administrators and the permissions that roles hold."},
 	{Name: adminTokenTag, Description: "Tokens and sessions of administrators."},
+	{Name: auditTag, Description: "What administrators, tokens and plugins changed or were refused."},
 	{Name: memberTag, Description: "The nodes of the cluster and their leader."},
 	{Name: settingTag, Description: "Settings of the cluster and of this node."},
 	{Name: ipBlocklistTag, Description: "IP addresses that may not connect."},

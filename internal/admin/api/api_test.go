@@ -19,6 +19,7 @@ import (
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/audit"
 	"example.org/app/internal/ids"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
@@ -44,6 +45,7 @@ func onBothEngines(t *testing.T, test func(*testing.T, *harness)) {
 type harness struct {
 	t         *testing.T
 	db        *store.DB
+	trail     *audit.Trail
 	directory *administrator.Directory
 	service   *admin.API
 	gateway   *admin.API
@@ -125,10 +127,11 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 		},
 		Settings: func() *admin.Settings { return h.settings }, Authenticator: api.NewAuthenticator(h.directory),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Trail:  h.openTrail(generator),
 	}
 	h.gateway = admin.New(opts, append(api.CommonOperations(common), api.GatewayOperations(api.Gateway{Presence: h.gate.presence})...)...)
 	h.service = admin.New(opts, append(api.CommonOperations(common), api.ServiceOperations(api.Service{
-		Administrators: h.directory, BlockedIPs: h.blockedIPs, BlockedUsers: h.blockedUsers, Cluster: h.newCluster(), Settings: h.newSettings(),
+		Administrators: h.directory, Audit: h.trail, BlockedIPs: h.blockedIPs, BlockedUsers: h.blockedUsers, Cluster: h.newCluster(), Settings: h.newSettings(),
 		Users: h.users, Relationships: h.relationships, StatisticsLimits: func() api.StatisticsLimits { return h.limits }, MessageStatistics: h,
 		Conversations: h.conversations, Messages: h.messages,
 		Groups: h.groups, GroupMessageStatistics: h,

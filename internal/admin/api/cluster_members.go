@@ -9,9 +9,11 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/audit"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/role"
+	"example.org/app/internal/store"
 )
 
 const memberTag = "MemberController"
@@ -181,13 +183,34 @@ type memberUpdateInput struct {
 
 func (h memberHandlers) update(ctx context.Context, in *memberUpdateInput) (admin.Maybe, error) {
 	b := in.Body
+	before, _ := h.cluster.Member(in.ID)
 	err := h.cluster.UpdateMember(ctx, in.ID, cluster.MemberChange{
 		Zone: b.Zone, Name: b.Name, Seed: b.IsSeed, LeaderEligible: b.IsLeaderEligible, Active: b.IsActive, Priority: b.Priority,
 	})
 	if errors.Is(err, cluster.ErrUnknownMember) {
 		return admin.Maybe{}, nil
 	}
+	if err == nil {
+		audit.Note(ctx, b.change(in.ID, before))
+	}
 	return admin.Maybe{Done: true}, err
+}
+
+// change is the update of a member as the audit trail shows it.
+func (b memberUpdate) change(id string, before cluster.Member) store.Change {
+	c := store.Change{Record: "member", Action: store.ActionUpdate, Key: map[string]any{"id": id}, Before: map[string]any{}, After: map[string]any{}}
+	note := func(name string, given bool, before, after any) {
+		if given {
+			c.Before[name], c.After[name] = before, after
+		}
+	}
+	note("zone", b.Zone != nil, before.Zone, b.Zone)
+	note("name", b.Name != nil, before.Name, b.Name)
+	note("isSeed", b.IsSeed != nil, before.Seed, b.IsSeed)
+	note("isLeaderEligible", b.IsLeaderEligible != nil, before.LeaderEligible, b.IsLeaderEligible)
+	note("isActive", b.IsActive != nil, before.Status.Active, b.IsActive)
+	note("priority", b.Priority != nil, before.Priority, b.Priority)
+	return c
 }
 
 type memberDeletion struct {

@@ -5,6 +5,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -13,9 +14,11 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/audit"
 	"example.org/app/internal/config"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/store"
 )
 
 const pluginTag = "PluginController"
@@ -240,12 +243,20 @@ func (h pluginHandlers) update(ctx context.Context, in *pluginUpdate) (pluginUpd
 			found = append(found, p)
 		}
 	}
+	ctx = plugin.ForAdmin(ctx, admin.Requester(ctx).ID)
 	steps := make([][]plugin.Step, len(found))
+	before := make([]map[string]any, len(found))
 	var wg sync.WaitGroup
 	for i, p := range found {
+		before[i] = extensionStates(p)
 		wg.Go(func() { steps[i] = h.Manager.Do(ctx, p, hook) })
 	}
 	wg.Wait()
+	for i, p := range found {
+		if after := extensionStates(p); !maps.Equal(before[i], after) {
+			audit.Note(ctx, store.Change{Record: auditedPlugin, Action: store.ActionUpdate, Key: map[string]any{"id": p.ID}, Before: before[i], After: after})
+		}
+	}
 	code := apierr.IllegalArgument
 	for i, p := range found {
 		result.MatchedCount++
@@ -268,6 +279,18 @@ func (h pluginHandlers) update(ctx context.Context, in *pluginUpdate) (pluginUpd
 	return result, apierr.New(code, "%s", result.failures())
 }
 
+// auditedPlugin is what plugins are called in the audit trail.
+const auditedPlugin = "plugin"
+
+// extensionStates are the states of the extensions of a plugin, by their classes.
+func extensionStates(p *plugin.Plugin) map[string]any {
+	states := map[string]any{}
+	for _, e := range p.Extensions() {
+		states[e.Class] = string(e.State)
+	}
+	return states
+}
+
 // failures says in one sentence what failed.
 func (r pluginUpdateResult) failures() string {
 	var parts []string
@@ -287,10 +310,19 @@ func (h pluginHandlers) delete(ctx context.Context, in *pluginDeletion) (admin.N
 		return admin.NoContent{}, apierr.New(apierr.IllegalArgument, "parameter \"ids\": is required")
 	}
 	ids := h.withCommas(in.IDs)
+	ctx = plugin.ForAdmin(ctx, admin.Requester(ctx).ID)
 	errs := make([]error, len(ids))
 	var wg sync.WaitGroup
 	for i, id := range ids {
-		wg.Go(func() { errs[i] = h.Folder.Delete(ctx, id, in.DeleteLocalFiles) })
+		p, known := h.Manager.Find(id)
+		wg.Go(func() {
+			errs[i] = h.Folder.Delete(ctx, id, in.DeleteLocalFiles)
+			if known && errs[i] == nil {
+				audit.Note(ctx, store.Change{
+					Record: auditedPlugin, Action: store.ActionDelete, Key: map[string]any{"id": id}, Before: map[string]any{"version": p.Version, "file": baseName(p.Path)},
+				})
+			}
+		})
 	}
 	wg.Wait()
 	for _, err := range errs {

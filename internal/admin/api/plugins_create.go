@@ -10,7 +10,9 @@ import (
 
 	"example.org/app/internal/admin"
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/audit"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/store"
 )
 
 type pluginCreation struct {
@@ -125,19 +127,34 @@ func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []
 	if c.DryRun {
 		do = h.Folder.Check
 	}
-	added, errs := do(ctx, uploads...)
+	added, errs := do(plugin.ForAdmin(ctx, admin.Requester(ctx).ID), uploads...)
 	if !c.DryRun && errs != nil {
 		return nil, refusal(uploads, errs)
 	}
 	outcomes := make([]pluginOutcome, len(uploads))
 	for i, u := range uploads {
 		outcomes[i] = newPluginOutcome(u, added[i])
+		if !c.DryRun {
+			noteUpload(ctx, outcomes[i])
+		}
 		if c.DryRun && errs[i] != nil { // What is wrong is the answer of a dry run.
 			e := apierr.From(errs[i])
 			outcomes[i].Problem = &pluginProblem{Code: e.Code, Reason: e.Reason}
 		}
 	}
 	return outcomes, nil
+}
+
+// noteUpload tells the audit trail of a new plugin.
+func noteUpload(ctx context.Context, o pluginOutcome) {
+	change := store.Change{
+		Record: auditedPlugin, Action: store.ActionCreate, Key: map[string]any{"id": o.ID},
+		After: map[string]any{"version": o.Version, "file": o.FileName, "savedAs": o.SavedAs},
+	}
+	if o.Replaced {
+		change.Action = store.ActionUpdate
+	}
+	audit.Note(ctx, change)
 }
 
 func newPluginOutcome(u plugin.Upload, added plugin.Added) pluginOutcome {

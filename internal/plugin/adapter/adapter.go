@@ -246,6 +246,7 @@ func (w adminWatcher) Record(ctx context.Context, r *admin.Record) {
 	}
 	if r.Admin != nil {
 		action.AdminID = &r.Admin.ID
+		ctx = plugin.ForAdmin(ctx, r.Admin.ID)
 	}
 	if action.Params == nil {
 		action.Params = map[string]any{}

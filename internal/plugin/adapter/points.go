@@ -22,7 +22,7 @@ func (p *Plugins) Authenticate(ctx context.Context, r *login.Request) (login.Opi
 	if !p.Manager.Has(plugin.Authenticate) {
 		return login.NoOpinion, nil
 	}
-	accepted, answered, err := plugin.Ask[bool](ctx, p.Manager, plugin.Authenticate, &plugin.UserLoginInfo{
+	accepted, answered, err := plugin.Ask[bool](plugin.ForUser(ctx, r.UserID), p.Manager, plugin.Authenticate, &plugin.UserLoginInfo{
 		Version: r.Version, UserID: r.UserID, Password: r.Password, LoggingInDeviceType: r.Device, DeviceDetails: r.DeviceDetails,
 		UserStatus: r.UserStatus, Location: locationOf(r.Location), IP: r.IP.String(),
 	})
@@ -71,7 +71,7 @@ func (p *Plugins) sessionsOf(userID int64, all []*gateway.Session) *plugin.UserS
 func (p *Plugins) SessionOpened(s *gateway.Session, all []*gateway.Session) {
 	if p.Manager.Has(plugin.GoOnline) {
 		opened := sessionOf(s)
-		p.Manager.Tell(context.Background(), plugin.GoOnline, p.sessionsOf(s.UserID, all), &opened)
+		p.Manager.Tell(plugin.ForUser(context.Background(), s.UserID), plugin.GoOnline, p.sessionsOf(s.UserID, all), &opened)
 	}
 }
 
@@ -85,7 +85,7 @@ func (p *Plugins) SessionClosed(s *gateway.Session, left []*gateway.Session, why
 		code := int32(why.Code)
 		reason.Code = &code
 	}
-	p.Manager.Tell(context.Background(), plugin.GoOffline, p.sessionsOf(s.UserID, left), reason)
+	p.Manager.Tell(plugin.ForUser(context.Background(), s.UserID), plugin.GoOffline, p.sessionsOf(s.UserID, left), reason)
 }
 
 // Notified tells plugins what this gateway sent.

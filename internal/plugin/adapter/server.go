@@ -37,7 +37,7 @@ func (s *Server) Operations() []plugin.Operation { return s.Functions }
 
 // Call implements plugin.Server.
 func (s *Server) Call(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error) {
-	return s.Invoke(plugin.WithCaller(ctx, by.ID), admin.ByPlugin(by.ID), operation, input)
+	return s.Invoke(plugin.WithCaller(ctx, by.ID), admin.ByPlugin(by.ID, by.Version, plugin.OnBehalfOf(ctx)), operation, input)
 }
 
 // Config implements plugin.Server.

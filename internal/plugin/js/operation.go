@@ -5,6 +5,7 @@ package js
 import (
 	"context"
 
+	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js/engine"
 )
 
@@ -37,8 +38,12 @@ func (m *module) async(f func(ctx context.Context) (value func() (engine.Value, 
 	}
 	op := &operation{owner: m.current.Load(), resolve: resolve, reject: reject}
 	m.operations[op] = struct{}{}
+	ctx := m.ctx
+	if op.owner != nil {
+		ctx = plugin.SameBehalf(ctx, op.owner.ctx)
+	}
 	m.helpers.Go(func() {
-		op.value, op.err = f(m.ctx)
+		op.value, op.err = f(ctx)
 		select {
 		case m.posts <- op:
 		case <-m.closing:

@@ -42,6 +42,14 @@ public final class Api {
     }
 
     /**
+     * The operations of the group audit.
+     * @return the operations
+     */
+    public AuditApi audit() {
+        return new AuditApi(this);
+    }
+
+    /**
      * The operations of the group blockedClientsIps.
      * @return the operations
      */

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os/user"
+	"time"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/api"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/audit"
+	"example.org/app/internal/config"
+	"example.org/app/internal/store"
+)
+
+// auditOptions are what the configuration says of the audit trail.
+func auditOptions(c config.Audit, db *store.DB) audit.Options {
+	return audit.Options{
+		Store: db, MaxChangeBytes: int(c.MaxChangeBytes), MaxRefusedPerMinute: int(c.MaxRefusedPerMinute),
+		Retention: time.Duration(c.RetentionDays) * 24 * time.Hour,
+	}
+}
+
+// startAudit opens the audit trail. It can be read even if it is switched off.
+func (a *App) startAudit(context.Context) error {
+	node := a.nodes[a.opts.Roles[0]]
+	o := auditOptions(a.opts.Config.Audit, a.store)
+	o.NextID, o.NodeID, o.Logger = node.IDs().Next, node.ID(), a.logger
+	a.audit = audit.New(o)
+	a.lifecycle.add(part{name: "audit trail", run: a.audit.Run})
+	return nil
+}
+
+// trail keeps the writes of the admin interface, if that is switched on.
+func (a *App) trail() admin.Trail {
+	if !a.opts.Config.Audit.Enabled {
+		return nil
+	}
+	return api.NewTrail(a.audit)
+}
+
+// sealAudit adds new rows to the chain. It happens every second, so that it is not worth a line in the log.
+func (a *App) sealAudit(ctx context.Context) (int64, error) {
+	_, err := a.audit.Seal(ctx)
+	return 0, err
+}
+
+// VerifyAudit checks the audit trail in the store of a configuration. Nodes may run meanwhile.
+func VerifyAudit(ctx context.Context, c *config.Config, through *audit.Head) (report audit.Report, err error) {
+	db, err := openStore(ctx, c)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return audit.Verify(ctx, db, through)
+}
+
+// byCommand has what fn does in the audit trail, as done by the user of the operating system.
+func byCommand(ctx context.Context, db *store.DB, c config.Audit, operation string, fn func(context.Context) error) error {
+	o := auditOptions(c, db)
+	// Nodes number their ids; a command is no node, and takes one that nobody else has.
+	o.NextID, o.NodeID = rand.Int64, "command line"
+	trail := audit.New(o)
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	work, entry := trail.Begin(ctx, audit.Act{Date: time.Now(), LoginName: name, Operation: operation})
+	err := fn(work)
+	result := audit.Result{Code: int32(apierr.OK), Status: http.StatusOK}
+	if err != nil {
+		e := apierr.From(store.Code(err))
+		result = audit.Result{Code: int32(e.Code), Status: int32(e.HTTP()), Reason: e.Reason}
+	}
+	entry.End(ctx, result)
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	return errors.Join(err, trail.Run(over)) // It stores the row of a refusal and returns.
+}
+
+// openStore opens the store of a configuration beside the nodes that may run.
+func openStore(ctx context.Context, c *config.Config) (*store.DB, error) {
+	return store.Open(ctx, store.Options{
+		URL: c.Store.URL.Reveal(), MaxConnections: int(c.Store.MaxConnections), Logger: slog.New(slog.DiscardHandler),
+		Timeout:     time.Duration(c.Store.TimeoutMillis) * time.Millisecond,
+		LockTimeout: time.Duration(c.Store.LockTimeoutMillis) * time.Millisecond,
+	})
+}
