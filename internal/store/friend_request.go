@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"example.org/app/internal/store/sqldb"
 )
 
 // A FriendRequest is the request of one user to become related to another.
@@ -101,13 +99,9 @@ func UpdateFriendRequests(ctx context.Context, tx Tx, ids []int64, change Friend
 	if change.CreationDate != nil {
 		columns.set("creation_date", change.CreationDate.UnixMilli())
 	}
-	switch {
-	case change.Status != nil:
+	if change.Status != nil {
 		columns.set("status", int32(*change.Status))
 		columns.set("response_date", millisOrNull(change.ResponseDate))
-	case change.ResponseDate != nil:
-		columns.set("response_date", sqldb.New("CASE WHEN status IN (?, ?, ?) THEN ? ELSE response_date END",
-			int32(RequestAccepted), int32(RequestDeclined), int32(RequestIgnored), change.ResponseDate.UnixMilli()))
 	}
 	modified, err := columns.update(ctx, tx, friendRequestTable, "id", where)
 	if err != nil {
@@ -118,23 +112,7 @@ func UpdateFriendRequests(ctx context.Context, tx Tx, ids []int64, change Friend
 
 // DeleteFriendRequests deletes the requests with the given ids and returns them.
 func DeleteFriendRequests(ctx context.Context, tx Tx, ids []int64) ([]FriendRequest, error) {
-	return deleteFriendRequests(ctx, tx, in("t.id", ids))
-}
-
-// DeleteSomeFriendRequests deletes at most limit requests, whichever they are, and returns them.
-func DeleteSomeFriendRequests(ctx context.Context, tx Tx, limit int) ([]FriendRequest, error) {
-	return deleteFriendRequests(ctx, tx, where("t.id IN (SELECT s.id FROM friend_request AS s ORDER BY s.id LIMIT ?)", limit))
-}
-
-// DeleteExpiredFriendRequests deletes at most limit requests that have expired, by their stored status or because they
-// are pending and were created before the date, and returns them.
-func DeleteExpiredFriendRequests(ctx context.Context, tx Tx, before time.Time, limit int) ([]FriendRequest, error) {
-	status := StatusFilter{Statuses: []RequestStatus{RequestExpired}, ExpiredBefore: &before}
-	return deleteFriendRequests(ctx, tx, where("t.id IN (SELECT t.id FROM friend_request AS t? LIMIT ?)", status.conditions().clause(), limit))
-}
-
-func deleteFriendRequests(ctx context.Context, tx Tx, selected conditions) ([]FriendRequest, error) {
-	gone, err := friendRequests.delete(ctx, tx, selected)
+	gone, err := friendRequests.delete(ctx, tx, in("t.id", ids))
 	if err != nil {
 		return nil, fmt.Errorf("delete friend requests: %w", err)
 	}

@@ -77,11 +77,6 @@ func selectGroupInvitations(ctx context.Context, r Reader, c conditions, order [
 	return invitations, nil
 }
 
-// GroupInvitationsAfter returns the invitations with an id above a given one, at most limit of them.
-func GroupInvitationsAfter(ctx context.Context, r Reader, after *int64, limit int) ([]GroupInvitation, error) {
-	return selectGroupInvitations(ctx, r, idAfter(after), []string{"t.id"}, Page{Limit: limit})
-}
-
 // CountGroupInvitations returns how many invitations match the filter.
 func CountGroupInvitations(ctx context.Context, r Reader, filter GroupInvitationFilter) (int64, error) {
 	return countRows(ctx, r, "group_invitation", filter.conditions())

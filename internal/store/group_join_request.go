@@ -79,11 +79,6 @@ func selectGroupJoinRequests(ctx context.Context, r Reader, c conditions, order 
 	return requests, nil
 }
 
-// GroupJoinRequestsAfter returns the requests with an id above a given one, at most limit of them.
-func GroupJoinRequestsAfter(ctx context.Context, r Reader, after *int64, limit int) ([]GroupJoinRequest, error) {
-	return selectGroupJoinRequests(ctx, r, idAfter(after), []string{"t.id"}, Page{Limit: limit})
-}
-
 // CountGroupJoinRequests returns how many requests match the filter.
 func CountGroupJoinRequests(ctx context.Context, r Reader, filter GroupJoinRequestFilter) (int64, error) {
 	return countRows(ctx, r, "group_join_request", filter.conditions())

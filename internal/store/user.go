@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"example.org/app/internal/store/sqldb"
 )
 
 // A ProfileAccessStrategy says who may see the profile of a user. Its value is the position in the enumeration that
@@ -112,16 +110,6 @@ func FindUsers(ctx context.Context, r Reader, filter UserFilter, page Page) ([]U
 // CountUsers returns how many users match the filter.
 func CountUsers(ctx context.Context, r Reader, filter UserFilter) (int64, error) {
 	return countRows(ctx, r, userTable, filter.conditions())
-}
-
-// FindActiveUserIDs returns those of the ids whose users exist, are active and are not deleted, in ascending order.
-func FindActiveUserIDs(ctx context.Context, r Reader, ids []int64) ([]int64, error) {
-	found, err := sqldb.List[int64](ctx, r, sqldb.New(
-		"SELECT t.id FROM user_account AS t WHERE ? AND t.is_active AND t.deletion_date IS NULL ORDER BY t.id", sqldb.In("t.id", ids)))
-	if err != nil {
-		return nil, fmt.Errorf("find active users: %w", err)
-	}
-	return found, nil
 }
 
 // UpdateUsers changes the users with the given ids. Modified counts those that differ afterwards; those are updated at

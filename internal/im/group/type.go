@@ -131,11 +131,6 @@ func (d *Directory) Type(ctx context.Context, r store.Reader, typeID int64) (sto
 // InvitationNeedsApproval reports whether those who are invited must agree.
 func InvitationNeedsApproval(s store.GroupInvitationStrategy) bool { return s < store.InviteAll }
 
-// MayInvite reports whether a member with this role may invite others.
-func MayInvite(s store.GroupInvitationStrategy, role store.GroupMemberRole) bool {
-	return MayUpdate(store.GroupUpdateStrategy(s%store.InviteAll), role)
-}
-
 // MayUpdate reports whether a member with this role may change what a strategy
 // protects.
 func MayUpdate(s store.GroupUpdateStrategy, role store.GroupMemberRole) bool {

@@ -24,15 +24,6 @@ func Knows(ctx context.Context, r store.Reader, owner, other int64) (bool, error
 	return found != nil && found.BlockDate == nil, err
 }
 
-// AreFriends reports whether each of the two knows the other.
-func AreFriends(ctx context.Context, r store.Reader, a, b int64) (bool, error) {
-	known, err := Knows(ctx, r, a, b)
-	if err != nil || !known {
-		return false, err
-	}
-	return Knows(ctx, r, b, a)
-}
-
 // EnsureDefaultGroups gives the owners who have no default group one.
 func EnsureDefaultGroups(ctx context.Context, tx store.Tx, now time.Time, owners ...int64) error {
 	created, err := store.EnsureDefaultRelationshipGroups(ctx, tx, now, owners...)

@@ -312,10 +312,3 @@ func (d *Directory) erase(ctx context.Context, tx store.Tx, userIDs []int64, now
 	// The versions go last, because what goes before them changes lists.
 	return deleted, store.DeleteUserVersions(ctx, tx, userIDs)
 }
-
-// IsActive reports whether the user exists, is active and is not deleted. It is
-// for other nouns, inside transactions of their own.
-func IsActive(ctx context.Context, r store.Reader, userID int64) (bool, error) {
-	found, err := store.FindActiveUserIDs(ctx, r, []int64{userID})
-	return len(found) > 0, err
-}

@@ -96,27 +96,6 @@ func TestPasswords(t *testing.T) {
 	})
 }
 
-func TestIsActive(t *testing.T) {
-	onBothEngines(t, func(t *testing.T, db *store.DB) {
-		f := newFixture(t, db, nil)
-		f.create(Creation{ID: new(int64(1))})
-		f.create(Creation{ID: new(int64(2)), IsActive: new(false)})
-		f.create(Creation{ID: new(int64(3))})
-		if _, err := f.Delete(t.Context(), []int64{3}, new(true)); err != nil {
-			t.Fatal(err)
-		}
-		for id, want := range map[int64]bool{1: true, 2: false, 3: false, 4: false} {
-			f.read(func(ctx context.Context, r store.Reader) error {
-				got, err := IsActive(ctx, r, id)
-				if got != want {
-					t.Errorf("user %d is active: %v", id, got)
-				}
-				return err
-			})
-		}
-	})
-}
-
 func TestGroupRole(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		f := newFixture(t, db, nil)

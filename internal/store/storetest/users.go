@@ -76,13 +76,6 @@ func testUsers(t *testing.T, db *store.DB) {
 	} {
 		wantIDs(t, test.filter, findUsers(t, db, test.filter, store.Page{}), func(u store.User) int64 { return u.ID }, test.want...)
 	}
-	read(t, db, func(ctx context.Context, r store.Reader) error {
-		active, err := store.FindActiveUserIDs(ctx, r, []int64{math.MinInt64, 1, 2, math.MaxInt64})
-		if diff := cmp.Diff([]int64{math.MaxInt64}, active); diff != "" {
-			t.Errorf("active (-want +got):\n%s", diff)
-		}
-		return err
-	})
 }
 
 func testUserChanges(t *testing.T, db *store.DB) {
