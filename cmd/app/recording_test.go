@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	_ "modernc.org/sqlite" // opens the database as another program would
 
+	"example.org/app/internal/plugin/java/javatest"
 	"example.org/app/internal/recording/jfr/jfrtest"
 )
 
@@ -89,6 +91,11 @@ const slowTrigger = `CREATE TRIGGER slow BEFORE INSERT ON user_account BEGIN
 	SELECT count(*) FROM (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 300000) SELECT x FROM c);
 END`
 
+// hasJVM reports whether a JVM took part in a recording.
+func hasJVM(events []jfrtest.Event) bool {
+	return slices.ContainsFunc(events, func(e jfrtest.Event) bool { return e.Type == "jdk.ActiveRecording" })
+}
+
 // slowUser returns the transaction of a new user.
 func slowUser(events []jfrtest.Event) *jfrtest.Event {
 	for _, e := range events {
@@ -99,9 +106,37 @@ func slowUser(events []jfrtest.Event) *jfrtest.Event {
 	return nil
 }
 
-// TestASlowStatementIsFoundAfterAKill plants a slow statement in the database of a server, records it, and kills the server.
+// idle is a Java plugin that does nothing, so that there is a JVM.
+const idle = `
+package idle;
+import im.app.plugin.*;
+import im.app.plugin.model.*;
+import im.app.server.common.infra.plugin.extension.AdminActionHandler;
+import java.util.*;
+
+public class Idle extends AppPlugin {
+    @Override
+    public Collection<Class<? extends AppExtension>> getExtensions() {
+        return List.of(Nothing.class);
+    }
+
+    public static class Nothing extends AppExtension implements AdminActionHandler {
+        @Override
+        public void handleAdminAction(AdminAction action) {}
+    }
+}`
+
+// TestASlowStatementIsFoundAfterAKill plants a slow statement in the database of a server with a JVM, records it, and kills
+// the server.
 func TestASlowStatementIsFoundAfterAKill(t *testing.T) {
 	home := t.TempDir()
+	jar := javatest.Jar(t, javatest.Plugin{ID: "idle", Version: "1", Class: "idle.Idle", Sources: map[string]string{"idle/Idle.java": idle}})
+	if err := os.MkdirAll(filepath.Join(home, "plugins"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "plugins", "idle.jar"), jar, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s := run(t, home)
 	s.Process.Signal(syscall.SIGTERM)
 	if code := s.wait(); code != 0 {
@@ -121,9 +156,23 @@ func TestASlowStatementIsFoundAfterAKill(t *testing.T) {
 	s = run(t, home)
 	s.post("/flight-recordings", `{"description":"slow users","customSettings":{"app.SqlTransaction#threshold":"20 ms"}}`)
 	s.post("/users", `{"id":7,"password":"123456"}`)
+	for limit := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		status, data := s.get("/flight-recordings/jfr?id=1", "app")
+		events, err := jfrtest.Parse([]byte(data))
+		if status != 200 || err != nil || time.Now().After(limit) {
+			t.Fatalf("the recording has no part of the JVM: %d %v", status, err)
+		}
+		if hasJVM(events) {
+			break
+		}
+	}
 	check := func(when string) {
 		t.Helper()
-		e := slowUser(s.checkRecording("1"))
+		events := s.checkRecording("1")
+		if !hasJVM(events) {
+			t.Errorf("%s: the part of the JVM is not in the recording", when)
+		}
+		e := slowUser(events)
 		if e == nil {
 			t.Fatalf("%s: the transaction is not in the recording", when)
 		}

@@ -111,8 +111,11 @@ func TestToolsReadWhatIsWritten(t *testing.T) {
 			t.Errorf("hot-methods does not show %s:\n%s", row, out)
 		}
 	}
-	if out := jfrtest.Tool(t, "print", "--events", "app.Request", path); !strings.Contains(out, `"/päth/2"`) || !strings.Contains(out, "Store.write()") {
-		t.Errorf("print does not show the request:\n%.2000s", out)
+	out = jfrtest.Tool(t, "print", "--events", "app.Request", path)
+	for _, part := range []string{`"/päth/2"`, "Store.write()", "load = 25.00%", "size = 199 bytes", "wait = 199 ms", "duration = 199 ms"} {
+		if !strings.Contains(out, part) {
+			t.Errorf("print does not show %s:\n%.2000s", part, out)
+		}
 	}
 }
 

@@ -50,6 +50,7 @@ const (
 	idDataAmount
 	idPercentage
 	idMemoryAddress
+	idContentType
 	firstEvent = 10_100
 )
 
@@ -251,11 +252,16 @@ func builtin() []*element {
 	structure("jdk.jfr.Label", idLabel, annotationType, field("value", idString))
 	structure("jdk.jfr.Description", idDescription, annotationType, field("value", idString))
 	structure("jdk.jfr.Category", idCategory, annotationType, field("value", idString, array))
-	structure("jdk.jfr.Timestamp", idTimestamp, annotationType, field("value", idString))
-	structure("jdk.jfr.Timespan", idTimespan, annotationType, field("value", idString))
-	structure("jdk.jfr.DataAmount", idDataAmount, annotationType, field("value", idString))
-	structure("jdk.jfr.Percentage", idPercentage, annotationType)
-	structure("jdk.jfr.MemoryAddress", idMemoryAddress, annotationType)
+	structure("jdk.jfr.ContentType", idContentType, annotationType)
+	// Readers show the value of a field with a unit if its annotation is a content type.
+	contentType := func(name string, id int, fields ...*element) {
+		structure(name, id, annotationType, append([]*element{annotation(idContentType)}, fields...)...)
+	}
+	contentType("jdk.jfr.Timestamp", idTimestamp, field("value", idString))
+	contentType("jdk.jfr.Timespan", idTimespan, field("value", idString))
+	contentType("jdk.jfr.DataAmount", idDataAmount, field("value", idString))
+	contentType("jdk.jfr.Percentage", idPercentage)
+	contentType("jdk.jfr.MemoryAddress", idMemoryAddress)
 	return all
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,15 +32,35 @@ var jdk = sync.OnceValue(func() string {
 	return ""
 })
 
-// Tool runs the jfr command of a JDK and returns what it prints. The test fails if the command does, and is skipped if
-// there is no JDK.
-func Tool(t testing.TB, args ...string) string {
+// Path returns the path of the jfr command of a JDK. The test is skipped if there is none.
+func Path(t testing.TB) string {
 	t.Helper()
 	home := jdk()
 	if home == "" {
 		t.Skip("no JDK of version 21 or newer was found")
 	}
-	cmd := exec.Command(filepath.Join(home, "bin", "jfr"), args...)
+	return filepath.Join(home, "bin", "jfr")
+}
+
+// RecordJVM lets a JVM record itself, and returns the file.
+func RecordJVM(t testing.TB) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "jvm.jfr")
+	cmd := exec.Command(filepath.Join(filepath.Dir(Path(t)), "java"), "-XX:+UseSerialGC", "-XX:StartFlightRecording:filename="+file, "-version")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("let a JVM record: %v\n%s", err, out)
+	}
+	return file
+}
+
+// quick makes the command start with less work. Its answers are the same.
+var quick = []string{"-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1"}
+
+// Tool runs the jfr command of a JDK and returns what it prints. The test fails if the command does, and is skipped if
+// there is no JDK.
+func Tool(t testing.TB, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(Path(t), append(slices.Clone(quick), args...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
