@@ -40,6 +40,8 @@ type Token struct {
 	ID   int64
 	Name string
 	Kind string // opaque here
+	// Roles are those that the token gives instead of its owner's; opaque here.
+	Roles []int64
 }
 
 // Credentials are what a caller proves its identity with: a token, or a login

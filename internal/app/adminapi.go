@@ -139,7 +139,7 @@ func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 	})
 	opts := apiOptions(r)
 	opts.Settings = derived(a.live, func(c *config.Config) *admin.Settings { return settingsOf(c, r) })
-	opts.Authenticator = api.NewAuthenticator(a.administrators)
+	opts.Authenticator = a.authenticator()
 	opts.LocalOnly = a.administrators.RootIsOpen
 	opts.Recorders = []admin.Recorder{admin.AuditLog(a.logs.Audit().With("role", r.Name()))}
 	opts.Trail = a.trail()

@@ -30,6 +30,7 @@ import (
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
+	"example.org/app/internal/oidc"
 	"example.org/app/internal/password"
 	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/presence"
@@ -71,6 +72,7 @@ type App struct {
 	settings       *setting.Settings
 	administrators *administrator.Directory
 	audit          *audit.Trail
+	provider       *oidc.Provider // Nil without single sign-on.
 	blockedIPs     *blocklist.List[netip.Addr]
 	blockedUsers   *blocklist.List[int64]
 	presence       *presence.Directory
@@ -260,6 +262,7 @@ func (a *App) exclusive() string {
 
 func (a *App) startAdministrators(ctx context.Context) (err error) {
 	c := a.opts.Config.Security.Password
+	a.startProvider()
 	a.administrators, err = administrator.NewDirectory(ctx, administrator.Options{
 		Store: a.store, IDs: a.nodes[a.opts.Roles[0]].IDs(), Logger: a.logger,
 		Hasher:    password.Hasher{Algorithm: password.Algorithm(c.AdminPasswordEncodingAlgorithm), Cost: int(c.BcryptCost)},
@@ -291,6 +294,7 @@ func (a *App) tokenLifetimes() administrator.Lifetimes {
 		Token:    time.Duration(c.AdminToken.LifetimeMillis) * time.Millisecond,
 		MaxToken: time.Duration(c.AdminToken.MaxLifetimeMillis) * time.Millisecond,
 		Session:  time.Duration(c.AdminSession.LifetimeMillis) * time.Millisecond,
+		SignOn:   time.Duration(a.opts.Config.Security.OIDC.SessionLifetimeMillis) * time.Millisecond,
 		Idle:     time.Duration(c.AdminSession.IdleTimeoutMillis) * time.Millisecond,
 	}
 }

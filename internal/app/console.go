@@ -16,7 +16,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"example.org/app/internal/admin/api"
 	"example.org/app/internal/certificate"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/config"
@@ -78,8 +77,9 @@ func (a *App) startConsole(context.Context) error {
 		return &off
 	})
 	a.console = console.New(console.Options{
-		Name: a.nodes[role.Service].ID(), Service: a.apis[role.Service], Authenticator: api.NewAuthenticator(a.administrators),
+		Name: a.nodes[role.Service].ID(), Service: a.apis[role.Service], Authenticator: a.authenticator(),
 		AuthenticationOff: func() bool { return *authentication() }, Node: a.consoleNode,
+		SignOn:    a.consoleSignOn(),
 		Documents: documents, Protocol: protocol, Typings: typings, Documentation: Documentation(), Version: version,
 		Logger: a.logger,
 	})

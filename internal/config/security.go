@@ -23,6 +23,7 @@ type Security struct {
 	Password     Password     `doc:"How passwords are stored."`
 	AdminToken   AdminToken   `mutable:"true" global:"true" doc:"Tokens that administrators make for programs."`
 	AdminSession AdminSession `mutable:"true" global:"true" doc:"Sessions of administrators, which a login with a password begins."`
+	OIDC         OIDC         `name:"oidc" doc:"Single sign-on of administrators through an OpenID Connect provider."`
 	Blocklist    Blocklists   `doc:"Clients that may not connect."`
 	// IPv6ClientPrefixLength is how many bits of an IPv6 address tell clients apart.
 	IPv6ClientPrefixLength int32 `name:"ipv6-client-prefix-length" default:"64" min:"1" max:"128" mutable:"true" global:"true" doc:"How many leading bits of an IPv6 address tell clients apart: rate limits and blocks count all addresses of such a network as one client; 128 counts each address."`

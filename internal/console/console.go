@@ -33,6 +33,8 @@ type Options struct {
 	Service http.Handler
 	// Authenticator knows the administrators.
 	Authenticator admin.Authenticator
+	// SignOn logs administrators in at an identity provider. It may be nil.
+	SignOn SignOn
 	// AuthenticationOff reports whether everybody may do everything.
 	AuthenticationOff func() bool
 	// Node returns a node that takes part in the cluster.
@@ -71,6 +73,9 @@ func (c *Console) Handler(prefix string) http.Handler {
 	mux.HandleFunc("GET /-/session", m.session)
 	mux.HandleFunc("POST /-/session", m.login)
 	mux.HandleFunc("DELETE /-/session", m.logout)
+	mux.HandleFunc("GET /-/sign-on", m.signOnOptions)
+	mux.HandleFunc("GET /-/sign-on/begin", m.beginSignOn)
+	mux.HandleFunc("GET /-/sign-on/callback", m.finishSignOn)
 	mux.HandleFunc("GET /-/documents/{role}", m.document)
 	mux.HandleFunc("GET /-/protocol", m.protocol)
 	mux.HandleFunc("GET /-/typings", m.typings)

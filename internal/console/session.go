@@ -32,11 +32,28 @@ func (m *mount) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte(c.LoginName+":"+c.Password))
-	answer := m.ask(r, http.MethodPost, sessionPath, basic)
+	token, status, refused := m.begin(r, basic)
+	if token == "" {
+		writeJSON(w, status, refused)
+		return
+	}
+	m.setCookie(w, r, token, 0)
+	m.describe(w, r, token)
+}
+
+// refusal is the part of an envelope that says why.
+type refusal struct {
+	Code   int    `json:"code"`
+	Reason string `json:"reason"`
+}
+
+// begin begins a session at the admin interface and ends the one that the
+// browser had. Without a token it returns the HTTP status and the reason.
+func (m *mount) begin(r *http.Request, authorization string) (token string, status int, why refusal) {
+	answer := m.ask(r, http.MethodPost, sessionPath, authorization)
 	var body struct {
-		Code   int    `json:"code"`
-		Reason string `json:"reason"`
-		Data   struct {
+		refusal
+		Data struct {
 			Token string `json:"token"`
 		} `json:"data"`
 	}
@@ -44,14 +61,12 @@ func (m *mount) login(w http.ResponseWriter, r *http.Request) {
 		if body.Reason == "" {
 			body.Reason = "the administrative interface did not answer as expected"
 		}
-		writeJSON(w, max(answer.status, http.StatusBadRequest), map[string]any{"code": body.Code, "reason": body.Reason})
-		return
+		return "", max(answer.status, http.StatusBadRequest), body.refusal
 	}
 	if old, ok := m.token(r); ok {
 		m.ask(r, http.MethodDelete, sessionPath+"?current=true", bearer(old))
 	}
-	m.setCookie(w, r, body.Data.Token, 0)
-	m.describe(w, r, body.Data.Token)
+	return body.Data.Token, answer.status, refusal{}
 }
 
 func bearer(token string) string { return "Bearer " + token }

@@ -126,16 +126,29 @@ func concat(groups ...[]*admin.Operation) (ops []*admin.Operation) {
 	return ops
 }
 
-// NewAuthenticator lets the administrators of the directory in.
-func NewAuthenticator(d *administrator.Directory) admin.Authenticator { return authenticator{d} }
+// NewAuthenticator lets the administrators of the directory in, and those whose
+// tokens external accepts. It is asked about tokens that are not the directory's,
+// may be nil, and reports false for what is none of its tokens.
+func NewAuthenticator(d *administrator.Directory, external func(ctx context.Context, token string) (*administrator.Identity, bool, error)) admin.Authenticator {
+	return authenticator{d, external}
+}
 
-type authenticator struct{ directory *administrator.Directory }
+type authenticator struct {
+	directory *administrator.Directory
+	external  func(ctx context.Context, token string) (*administrator.Identity, bool, error)
+}
 
 func (a authenticator) Authenticate(ctx context.Context, c admin.Credentials) (p *admin.Principal, err error) {
 	var id *administrator.Identity
-	if c.Token != "" {
+	known := false
+	if c.Token != "" && a.external != nil {
+		id, known, err = a.external(ctx, c.Token)
+	}
+	switch {
+	case known:
+	case c.Token != "":
 		id, err = a.directory.AuthenticateToken(ctx, c.Token, c.Remote)
-	} else {
+	default:
 		id, err = a.directory.Authenticate(ctx, c.LoginName, c.Password, c.Remote)
 	}
 	if err != nil {
@@ -143,7 +156,7 @@ func (a authenticator) Authenticate(ctx context.Context, c admin.Credentials) (p
 	}
 	p = &admin.Principal{ID: id.ID, LoginName: id.LoginName, Permissions: id.Permissions}
 	if t := id.Token; t != nil {
-		p.Token = &admin.Token{ID: t.ID, Name: t.Name, Kind: string(t.Kind)}
+		p.Token = &admin.Token{ID: t.ID, Name: t.Name, Kind: string(t.Kind), Roles: t.Roles}
 	}
 	return p, nil
 }
@@ -154,7 +167,7 @@ func requester(ctx context.Context) administrator.By {
 	by := administrator.By{ID: p.ID}
 	if p.Token != nil {
 		by.Limit = &p.Permissions
-		by.Token = &administrator.TokenInfo{ID: p.Token.ID, Name: p.Token.Name, Kind: administrator.TokenKind(p.Token.Kind)}
+		by.Token = &administrator.TokenInfo{ID: p.Token.ID, Name: p.Token.Name, Kind: administrator.TokenKind(p.Token.Kind), Roles: p.Token.Roles}
 	}
 	return by
 }

@@ -125,7 +125,7 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 			t := &store.Totals{Budget: budget, Exact: exact}
 			return store.WithTotals(ctx, t), t.Bounded
 		},
-		Settings: func() *admin.Settings { return h.settings }, Authenticator: api.NewAuthenticator(h.directory),
+		Settings: func() *admin.Settings { return h.settings }, Authenticator: api.NewAuthenticator(h.directory, nil),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Trail:  h.openTrail(generator),
 	}

@@ -214,7 +214,7 @@ func TestUsersNearbyOff(t *testing.T) {
 func (h *harness) onlineInfos(d *presence.Directory) *admin.API {
 	return admin.New(admin.Options{
 		Title: "test", Version: "1.2.3", Tags: api.Tags, Translate: store.Code,
-		Settings: func() *admin.Settings { return h.settings }, Authenticator: api.NewAuthenticator(h.directory),
+		Settings: func() *admin.Settings { return h.settings }, Authenticator: api.NewAuthenticator(h.directory, nil),
 	}, api.ServiceOperations(api.Service{
 		Users: h.users, Presence: d, NearbyLimits: func() presence.NearbyLimits { return h.nearbyLimits },
 	})...)

@@ -54,6 +54,7 @@ type Directory struct {
 	uses     tokenUses
 	gate     *gate
 	flights  flights
+	tickets  tickets
 }
 
 // NewDirectory reads the administrators. Run must be called next, so that

@@ -19,6 +19,8 @@ type requester struct {
 	id          int64
 	rank        int32
 	permissions permission.Set
+	// external says that an identity provider knows the administrator.
+	external bool
 }
 
 func unauthorized(format string, args ...any) error {
@@ -43,14 +45,18 @@ func loadRequester(ctx context.Context, r store.Reader, by By) (requester, error
 	if len(admins) == 0 {
 		return requester{}, unauthorized("the administrator who makes the request does not exist any more")
 	}
-	roles, err := findRoles(ctx, r, admins[0].RoleIDs)
+	roleIDs := admins[0].RoleIDs
+	if by.Token != nil && by.Token.Roles != nil {
+		roleIDs = by.Token.Roles
+	}
+	roles, err := findRoles(ctx, r, roleIDs)
 	if err != nil {
 		return requester{}, err
 	}
 	if len(roles) == 0 {
 		return requester{}, unauthorized("the administrator who makes the request has no role")
 	}
-	req := requester{id: by.ID, rank: effectiveRank(roles)}
+	req := requester{id: by.ID, rank: effectiveRank(roles), external: isExternal(admins[0].LoginName)}
 	for _, role := range roles {
 		req.permissions = req.permissions.Union(permissionSet(role))
 	}

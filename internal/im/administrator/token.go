@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,6 +46,8 @@ type Lifetimes struct {
 	Token, MaxToken time.Duration
 	// Session is the lifetime of a session, and Idle how long it may be unused.
 	Session, Idle time.Duration
+	// SignOn bounds the sessions of those whom an identity provider logs in; 0 means that Session does.
+	SignOn time.Duration
 }
 
 // defaultLifetimes hold for a Directory that is told none.
@@ -55,6 +58,8 @@ type TokenInfo struct {
 	ID   int64
 	Name string
 	Kind TokenKind
+	// Roles replace those of the account for a token of the identity provider; nil means the account's.
+	Roles []int64
 }
 
 type tokenHash [sha256.Size]byte
@@ -110,6 +115,9 @@ func setOf(names []string) permission.Set {
 // AuthenticateToken returns the administrator whose token or session this is,
 // or an apierr.Unauthorized error.
 func (d *Directory) AuthenticateToken(ctx context.Context, text string, remote netip.Addr) (*Identity, error) {
+	if strings.HasPrefix(text, ticketPrefix) {
+		return d.tickets.take(text, d.opts.Now())
+	}
 	hash := tokenHash(sha256.Sum256([]byte(text)))
 	t := d.current.Load().tokens[hash]
 	if t == nil {
@@ -204,6 +212,9 @@ func (d *Directory) CreateToken(ctx context.Context, by By, c TokenCreation) (t 
 		if err != nil {
 			return err
 		}
+		if err := r.mayHaveTokens(); err != nil {
+			return err
+		}
 		if t.Permissions == nil {
 			t.Permissions = r.permissions.Names()
 		} else if err := r.holds(t.Permissions); err != nil {
@@ -249,13 +260,18 @@ func newToken(prefix string) (text string, hash []byte) {
 // CreateSession logs an administrator in who has proved who it is with a
 // password. The oldest session ends if there are too many.
 func (d *Directory) CreateSession(ctx context.Context, by By) (t store.AdminToken, text string, err error) {
+	now, lifetime := d.opts.Now().UTC().Truncate(time.Millisecond), d.lifetimes().Session
 	if by.Token != nil {
-		return t, "", unauthorized("log in with login name and password")
+		if by.Token.Kind != TokenOfTicket {
+			return t, "", unauthorized("log in with login name and password")
+		}
+		if most := d.lifetimes().SignOn; most > 0 {
+			lifetime = min(lifetime, most)
+		}
 	}
-	now := d.opts.Now().UTC().Truncate(time.Millisecond)
 	t = store.AdminToken{
 		ID: d.opts.IDs.Next(), OwnerID: by.ID, Kind: string(TokenOfSession), Networks: []string{},
-		CreationDate: now, ExpirationDate: now.Add(d.lifetimes().Session),
+		CreationDate: now, ExpirationDate: now.Add(lifetime),
 	}
 	text, t.Hash = newToken(sessionPrefix)
 	err = d.change(ctx, func(ctx context.Context, tx store.Tx) error {

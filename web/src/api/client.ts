@@ -161,6 +161,10 @@ export const session = {
   find: () => own<Session | undefined>('GET', 'session'),
   open: (loginName: string, password: string) => own<Session>('POST', 'session', { loginName, password }),
   close: () => own<void>('DELETE', 'session'),
+  /** signOn tells which identity provider there is, if any. */
+  signOn: () => own<{ name: string } | undefined>('GET', 'sign-on'),
+  /** signOnURL begins a login at the identity provider, which ends at the page that is open now. */
+  signOnURL: () => `${base}-/sign-on/begin?to=${encodeURIComponent(location.pathname.slice(base.length - 1) + location.search)}`,
 }
 
 export const document_ = (role: string) => own<unknown>('GET', `documents/${role}`)

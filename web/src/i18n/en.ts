@@ -223,6 +223,7 @@ export const en = {
   settingsFound: '{found} of {total} settings',
   settingsHistory: 'All changes',
   shown: '{count} records shown',
+  signOnWith: 'Sign in with {name}',
   source: 'source',
   start: 'Start',
   state: 'State',

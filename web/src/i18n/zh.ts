@@ -225,6 +225,7 @@ export const zh: Dictionary = {
   settingsFound: '{found} / {total} 项设置',
   settingsHistory: '全部更改',
   shown: '显示 {count} 条记录',
+  signOnWith: '使用 {name} 登录',
   source: '来源',
   start: '启动',
   state: '状态',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { Button, Center, Paper, PasswordInput, Stack, TextInput, Title } from '@mantine/core'
-import { useState } from 'react'
+import { Button, Center, Divider, Paper, PasswordInput, Stack, TextInput, Title } from '@mantine/core'
+import { useEffect, useState } from 'react'
 import { session, type Session } from '../api/client'
 import { useT } from '../i18n'
 import { Problem } from '../ui/feedback'
@@ -12,6 +12,11 @@ export function Login({ onLogin }: { onLogin: (s: Session) => void }) {
   const [password, setPassword] = useState('')
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
+  const [provider, setProvider] = useState<string>()
+  useEffect(() => {
+    // Without an answer the form alone is shown.
+    session.signOn().then((found) => setProvider(found?.name), () => undefined)
+  }, [])
   const submit = async () => {
     setBusy(true)
     setError(null)
@@ -32,6 +37,8 @@ export function Login({ onLogin }: { onLogin: (s: Session) => void }) {
             <PasswordInput label={t('password')} name="password" autoComplete="current-password" required value={password} onChange={(e) => setPassword(e.currentTarget.value)} />
             <Problem error={error} />
             <Button type="submit" loading={busy}>{t('login')}</Button>
+            {provider && <Divider />}
+            {provider && <Button component="a" href={session.signOnURL()} variant="default">{t('signOnWith', { name: provider })}</Button>}
           </Stack>
         </form>
       </Paper>

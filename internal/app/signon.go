@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/api"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/console"
+	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/oidc"
+)
+
+// startProvider prepares single sign-on. The provider is not contacted: a server starts without it.
+func (a *App) startProvider() {
+	c := a.opts.Config.Security.OIDC
+	if c.Issuer == "" {
+		return
+	}
+	a.provider = oidc.New(oidc.Options{
+		Issuer: c.Issuer, ClientID: c.ClientID, ClientSecret: c.ClientSecret.Reveal(), Scopes: c.Scopes, Audiences: c.Audiences,
+		RolesClaim: c.RolesClaim, NameClaim: c.NameClaim,
+		Skew: time.Duration(c.ClockSkewMillis) * time.Millisecond, Timeout: time.Duration(c.TimeoutMillis) * time.Millisecond,
+	})
+	a.lifecycle.add(part{name: "identity provider", stop: func(context.Context) error {
+		a.provider.Close()
+		return nil
+	}})
+}
+
+// authenticator lets administrators in.
+func (a *App) authenticator() admin.Authenticator {
+	if a.provider == nil {
+		return api.NewAuthenticator(a.administrators, nil)
+	}
+	return api.NewAuthenticator(a.administrators, func(ctx context.Context, token string) (*administrator.Identity, bool, error) {
+		if !oidc.IsJWT(token) {
+			return nil, false, nil
+		}
+		person, err := a.provider.Verify(ctx, token)
+		if err != nil {
+			return nil, true, a.signOnError(ctx, err)
+		}
+		id, err := a.administrators.AuthenticateExternal(ctx, a.externalOf(person))
+		return id, true, forbidden(err)
+	})
+}
+
+// externalOf gives a person the roles that its claims are mapped to.
+func (a *App) externalOf(p *oidc.Person) administrator.External {
+	e := administrator.External{Issuer: p.Issuer, Subject: p.Subject, DisplayName: p.Name}
+	for _, m := range a.opts.Config.Security.OIDC.RoleMapping {
+		if slices.Contains(p.Roles, m.ClaimValue) {
+			e.RoleIDs = append(e.RoleIDs, m.RoleIDs...)
+		}
+	}
+	return e
+}
+
+// signOnError is what a caller is told.
+func (a *App) signOnError(ctx context.Context, err error) error {
+	if errors.Is(err, oidc.ErrUnavailable) {
+		if ctx.Err() == nil {
+			a.logger.WarnContext(ctx, "the identity provider cannot be used", "issuer", a.opts.Config.Security.OIDC.Issuer, "error", err)
+		}
+		return &apierr.Error{
+			Code: apierr.ServerUnavailable, Status: http.StatusServiceUnavailable, Err: err,
+			Reason: "the identity provider cannot be reached; administrators with a password of this server can still log in",
+		}
+	}
+	return &apierr.Error{Code: apierr.Unauthorized, Reason: "the identity provider's token or login is not accepted: " + err.Error(), Err: err}
+}
+
+// signOn runs logins of the console at the provider.
+type signOn struct{ app *App }
+
+// consoleSignOn returns nil without single sign-on.
+func (a *App) consoleSignOn() console.SignOn {
+	if a.provider == nil {
+		return nil
+	}
+	return signOn{a}
+}
+
+// Name implements console.SignOn.
+func (s signOn) Name() string { return s.app.opts.Config.Security.OIDC.Name }
+
+// RedirectURL implements console.SignOn.
+func (s signOn) RedirectURL() string { return s.app.opts.Config.Security.OIDC.RedirectURL }
+
+// Begin implements console.SignOn.
+func (s signOn) Begin(ctx context.Context, redirect string) (string, oidc.Attempt, error) {
+	address, attempt, err := s.app.provider.Begin(ctx, redirect)
+	if err != nil {
+		err = s.app.signOnError(ctx, err)
+	}
+	return address, attempt, err
+}
+
+// Finish implements console.SignOn.
+func (s signOn) Finish(ctx context.Context, redirect string, a oidc.Attempt, state, code string) (string, error) {
+	person, err := s.app.provider.Finish(ctx, redirect, a, state, code)
+	if err != nil {
+		return "", s.app.signOnError(ctx, err)
+	}
+	ticket, err := s.app.administrators.SignOn(ctx, s.app.externalOf(person))
+	return ticket, forbidden(err)
+}
+
+// forbidden tells somebody who is known but has no role from somebody who is not known.
+func forbidden(err error) error {
+	if !errors.Is(err, administrator.ErrNoRole) {
+		return err
+	}
+	refused := *apierr.From(err)
+	refused.Status = http.StatusForbidden
+	return &refused
+}
+
+var _ console.SignOn = signOn{}
