@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,7 +37,7 @@ var Outcomes = []string{Done, Refused, Failed}
 // Options are what a Trail is built from.
 type Options struct {
 	Store *store.DB
-	// NextID returns a new id.
+	// NextID returns a new id of package ids.
 	NextID func() int64
 	NodeID string
 	Logger *slog.Logger
@@ -125,7 +126,7 @@ func (e *Entry) write(ctx context.Context, tx store.Tx, changes []store.Change, 
 		return err
 	}
 	r.Changes, r.OmittedChanges = &text, omitted+int64(dropped)
-	return store.InsertAuditRecords(ctx, tx, r)
+	return store.InsertLastAuditRecord(ctx, tx, r)
 }
 
 const (
@@ -239,14 +240,13 @@ const (
 )
 
 // queryTargets are the ids among the parameters of a query.
-func queryTargets(params map[string]any) []string {
-	own := make(map[string]any, len(params))
-	for name, value := range params {
+func queryTargets(params map[string]any) (ids []string) {
+	for _, name := range sortedKeys(params) {
 		if name != bodyParam && name != "files" {
-			own[name] = value
+			ids = append(ids, idsOf(map[string]any{name: params[name]})...)
 		}
 	}
-	return idsOf(own)
+	return ids
 }
 
 // idsOf returns the values of the members whose names say that they are ids, in the order of the names.
@@ -281,11 +281,19 @@ func isID(name string) bool {
 }
 
 func appendID(ids []string, value any) []string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return ids
+	id := ""
+	switch v := value.(type) {
+	case int64:
+		id = strconv.FormatInt(v, 10)
+	case string:
+		id = v
+	default:
+		text, err := json.Marshal(value)
+		if err != nil {
+			return ids
+		}
+		id = strings.Trim(string(text), `"`)
 	}
-	id := strings.Trim(string(text), `"`)
 	if id == "" || id == "null" || len(id) > maxTarget || strings.Contains(id, ",") {
 		return ids
 	}

@@ -189,6 +189,11 @@ func Time(id int64) time.Time {
 	return time.UnixMilli(id>>(nodeBits+sequenceBits) + epoch).UTC()
 }
 
+// First returns the least id of a moment: ids that are made before it are smaller. It is 0 for times before there were ids.
+func First(at time.Time) int64 {
+	return max(at.UnixMilli()-epoch, 0) << (nodeBits + sequenceBits)
+}
+
 // Node returns the number of the node that made id.
 func Node(id int64) int {
 	return int(id >> sequenceBits & MaxNode)

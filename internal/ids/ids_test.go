@@ -243,3 +243,14 @@ func BenchmarkNext(b *testing.B) {
 		})
 	})
 }
+
+func TestFirst(t *testing.T) {
+	at := time.Date(2026, 11, 15, 1, 2, 3, 4e6, time.UTC)
+	g, err := ids.NewWithClock(ids.MaxNode, func() time.Time { return at })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := g.Next(); ids.First(at) > id || ids.First(at.Add(time.Millisecond)) <= id || !ids.Time(ids.First(at)).Equal(at) || ids.First(time.Time{}) != 0 {
+		t.Errorf("the id %d is not between %d and %d", id, ids.First(at), ids.First(at.Add(time.Millisecond)))
+	}
+}

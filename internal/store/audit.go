@@ -10,11 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"example.org/app/internal/ids"
 	"example.org/app/internal/store/sqldb"
 )
 
 // An AuditRecord is a row of the audit trail. Params and Changes are JSON texts that the store does not look into.
 type AuditRecord struct {
+	// ID is one of package ids: dates are found by it.
 	ID int64
 	// Sequence and Hash are those of a sealed record; nil before.
 	Sequence *int64
@@ -59,6 +61,18 @@ func InsertAuditRecords(ctx context.Context, tx Tx, records ...AuditRecord) erro
 	return nil
 }
 
+// InsertLastAuditRecord is InsertAuditRecords for one record, as the last thing that a transaction does.
+func InsertLastAuditRecord(ctx context.Context, tx Tx, record AuditRecord) error {
+	statements, err := auditRecords.inserts(sqldb.EngineOf(tx), []AuditRecord{record})
+	if err == nil {
+		err = sqldb.ExecLast(ctx, tx, statements)
+	}
+	if err != nil {
+		return fmt.Errorf("insert an audit record: %w", err)
+	}
+	return nil
+}
+
 // An AuditFilter selects records, by the rules of AdminFilter.
 type AuditFilter struct {
 	IDs        []int64
@@ -78,6 +92,12 @@ type AuditFilter struct {
 func (f AuditFilter) conditions() (c conditions) {
 	anyOf(&c, "t.id", f.IDs)
 	c.and(f.Dates.conditions("t.record_date")...)
+	if f.Dates.Start != nil {
+		c.when("t.id >= ?", ids.First(f.Dates.Start.Add(-auditDelay)))
+	}
+	if f.Dates.End != nil {
+		c.when("t.id < ?", ids.First(f.Dates.End.Add(auditDelay)))
+	}
 	anyOf(&c, "t.outcome", f.Outcomes)
 	anyOf(&c, "t.admin_id", f.AdminIDs)
 	anyOf(&c, "t.token_id", f.TokenIDs)
@@ -92,9 +112,12 @@ func (f AuditFilter) conditions() (c conditions) {
 	return c
 }
 
+// auditDelay bounds how far the date of a record, when a request came, is from the time of its id.
+const auditDelay = time.Hour
+
 // FindAuditRecords returns the records that match the filter, the newest first.
 func FindAuditRecords(ctx context.Context, r Reader, filter AuditFilter, page Page) ([]AuditRecord, error) {
-	found, err := auditRecords.find(ctx, r, filter.conditions(), page, "t.record_date DESC", "t.id DESC")
+	found, err := auditRecords.find(ctx, r, filter.conditions(), page, "t.id DESC")
 	if err != nil {
 		return nil, fmt.Errorf("find audit records: %w", err)
 	}

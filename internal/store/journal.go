@@ -143,6 +143,9 @@ var journalTables = map[string]journalTable{}
 // A journalTable reads rows for a journal.
 type journalTable interface {
 	images(ctx context.Context, tx Tx, where conditions) ([]image, error)
+	// updating runs a statement that changes columns of the rows which fulfil the conditions, whose rows go to scan. It
+	// returns the images of before, with the keys and those columns only.
+	updating(ctx context.Context, tx Tx, where conditions, columns []string, update sqldb.SQL, scan func(sqldb.Row) error) ([]image, error)
 }
 
 // An image is a row as it is at a moment.
@@ -161,6 +164,28 @@ func (t table[R]) images(ctx context.Context, tx Tx, where conditions) ([]image,
 		return nil, err
 	}
 	return t.imagesOf(found), nil
+}
+
+func (t table[R]) updating(ctx context.Context, tx Tx, where conditions, columns []string, update sqldb.SQL, scan func(sqldb.Row) error) ([]image, error) {
+	rule := journalRules[t.name]
+	var places []int
+	var names []string
+	for i, column := range t.columns {
+		if i < max(rule.keys, 1) || slices.Contains(columns, column) {
+			places, names = append(places, i), append(names, column)
+		}
+	}
+	before := sqldb.New("SELECT t."+strings.Join(names, ", t.")+" FROM "+t.name+" AS t? LIMIT "+journalLimit, where.clause())
+	var list []image
+	err := sqldb.QueryBoth(ctx, tx, before, func(row sqldb.Row) error {
+		all, some := t.fields(new(R)), make([]any, len(places))
+		for i, place := range places {
+			some[i] = all[place]
+		}
+		list = append(list, image{rule: rule, columns: names, fields: some})
+		return row.Scan(some...)
+	}, update, scan)
+	return list, err
 }
 
 func (t table[R]) imagesOf(records []R) []image {
@@ -283,7 +308,8 @@ func (j *journal) updated(table string, was []image, c *columnChanges, changed i
 	if j == nil || !ok {
 		return
 	}
-	for _, m := range was {
+	noted := max(j.room(), 0)
+	for _, m := range was[:min(len(was), noted)] {
 		entry := Change{Record: rule.record, Action: ActionUpdate, Key: m.key(), Before: map[string]any{}, After: map[string]any{}}
 		for i, column := range c.columns[:len(c.columns)-c.touched] {
 			at := slices.Index(m.columns, column)
@@ -298,7 +324,7 @@ func (j *journal) updated(table string, was []image, c *columnChanges, changed i
 		}
 		j.note(entry)
 	}
-	j.omitted += int64(changed - len(was))
+	j.omitted += int64(changed - min(len(was), noted))
 }
 
 // setOf notes the set of a row that was created, or whose set was replaced.

@@ -303,12 +303,20 @@ func (c *columnChanges) update(ctx context.Context, tx Tx, table, returning stri
 		}
 	}
 	list = append(slices.Clip(list), sqldb.New("(?)", sqldb.Join(differs, " OR ")))
-	j := journalOf(tx)
-	was, err := j.before(ctx, tx, table, list)
-	if err != nil {
-		return nil, err
+	changed := []int64{}
+	scan := func(row sqldb.Row) error {
+		changed = append(changed, 0)
+		return row.Scan(&changed[len(changed)-1])
 	}
-	changed, err := sqldb.List[int64](ctx, tx, sqldb.New("UPDATE "+table+" AS t SET ?? RETURNING "+returning, sqldb.Join(set, ", "), list.clause()))
+	statement := sqldb.New("UPDATE "+table+" AS t SET ?? RETURNING "+returning, sqldb.Join(set, ", "), list.clause())
+	j := journalOf(tx)
+	var was []image
+	var err error
+	if t := journalTables[table]; t != nil && j != nil && j.room() > 0 {
+		was, err = t.updating(ctx, tx, list, c.columns[:compared], statement, scan)
+	} else {
+		err = sqldb.Query(ctx, tx, statement, scan)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("update %q: %w", table, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -147,7 +148,8 @@ func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc, p *probe) (e
 	}
 	p.begin()
 	t := &txState{ctx: bounded}
-	err = fn(bounded, &session{engine: PostgreSQL, conn: conn, tx: t, counters: &e.counters, probe: p})
+	s := &session{engine: PostgreSQL, conn: conn, tx: t, counters: &e.counters, probe: p}
+	err = fn(bounded, s)
 	if first := t.finish(); first != nil && (err == nil || isConflict(first)) {
 		err = first
 	}
@@ -155,7 +157,7 @@ func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc, p *probe) (e
 		err = fmt.Errorf("%w: the transaction took longer than %v", ErrTimeout, e.options.Timeout)
 	}
 	if err == nil {
-		err = e.commit(ctx, conn)
+		err = e.commit(ctx, conn, &s.last)
 	}
 	if err != nil {
 		return err
@@ -181,13 +183,13 @@ func (e *postgresEngine) acquire(ctx context.Context) (*sql.Conn, error) {
 }
 
 // commit has a time limit of its own: a function that used up nearly all of its time must not leave the outcome of
-// its commit unknown. PostgreSQL answers the commit of a failed transaction with a rollback and no error.
-func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn) error {
+// its commit unknown. PostgreSQL answers the commit of a failed transaction with a rollback and no error. The last
+// statements travel with it.
+func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn, last *pgx.Batch) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.options.Timeout)
 	defer cancel()
 	err := conn.Raw(func(c any) error {
-		server := c.(*stdlib.Conn).Conn()
-		tag, err := server.Exec(ctx, "COMMIT")
+		tag, err := commitWith(ctx, c.(*stdlib.Conn).Conn(), last)
 		if err == nil && tag.String() != "COMMIT" {
 			err = errTxAborted
 		}
@@ -197,6 +199,23 @@ func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn) error {
 		return fmt.Errorf("%w: no answer to the commit, its outcome is unknown: %w", ErrUnavailable, err)
 	}
 	return err
+}
+
+// commitWith runs the last statements and commits, in one round trip. If a statement fails the commit is not carried out.
+func commitWith(ctx context.Context, server *pgx.Conn, last *pgx.Batch) (tag pgconn.CommandTag, err error) {
+	if last.Len() == 0 {
+		return server.Exec(ctx, "COMMIT")
+	}
+	n := last.Len()
+	last.Queue("COMMIT")
+	results := server.SendBatch(ctx, last)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	for range n {
+		if _, err := results.Exec(); err != nil {
+			return tag, err
+		}
+	}
+	return results.Exec()
 }
 
 // rollback ends the transaction, whatever state it is in. A connection that cannot is closed, which does the same.

@@ -24,6 +24,15 @@ func ExecAll(ctx context.Context, tx Tx, list []SQL) (changed int64, err error) 
 	return tx.session().execAll(ctx, list)
 }
 
+// ExecLast runs statements that nothing follows in the transaction. PostgreSQL gets them together with the commit, whose
+// error is theirs then.
+func ExecLast(ctx context.Context, tx Tx, list []SQL) error { return tx.session().execLast(ctx, list) }
+
+// QueryBoth is Query for two statements, which PostgreSQL gets at once.
+func QueryBoth(ctx context.Context, tx Tx, first SQL, scanFirst func(Row) error, second SQL, scanSecond func(Row) error) error {
+	return tx.session().queryBoth(ctx, first, scanFirst, second, scanSecond)
+}
+
 // Query runs a statement and hands each row of its result to scan. An error of scan ends it. No other statement may run
 // until Query returns.
 func Query(ctx context.Context, r Reader, s SQL, scan func(Row) error) error {

@@ -47,6 +47,8 @@ type session struct {
 	probe *probe
 	// journal is told of what changes; it may be nil.
 	journal Journal
+	// last are statements that are sent together with the commit.
+	last pgx.Batch
 	// explain makes the session note the first statement instead of running it.
 	explain *explanation
 }
@@ -119,6 +121,70 @@ func (s *session) execAll(ctx context.Context, list []SQL) (changed int64, err e
 		return 0, s.note(err)
 	}
 	return changed, nil
+}
+
+// execLast runs statements as the last ones of the transaction.
+func (s *session) execLast(ctx context.Context, list []SQL) error {
+	if s.engine != PostgreSQL {
+		_, err := s.execAll(ctx, list)
+		return err
+	}
+	for _, statement := range list {
+		text, values, err := statement.render(s.engine)
+		if err = s.begin(err); err != nil {
+			return err
+		}
+		s.last.Queue(text, values...)
+	}
+	s.counters.statements.Add(uint64(len(list)))
+	return nil
+}
+
+// queryBoth runs two statements, which PostgreSQL gets at once.
+func (s *session) queryBoth(ctx context.Context, first SQL, scanFirst func(Row) error, second SQL, scanSecond func(Row) error) error {
+	own, pipelined := s.conn.(*sql.Conn)
+	if s.engine != PostgreSQL || !pipelined || s.explain != nil {
+		if err := s.query(ctx, first, scanFirst); err != nil {
+			return err
+		}
+		return s.query(ctx, second, scanSecond)
+	}
+	var batch pgx.Batch
+	for _, statement := range []SQL{first, second} {
+		text, values, err := statement.render(s.engine)
+		if err = s.begin(err); err != nil {
+			return err
+		}
+		batch.Queue(text, values...)
+	}
+	s.counters.statements.Add(2)
+	for _, queued := range batch.QueuedQueries {
+		defer s.probe.statement(queued.SQL)()
+	}
+	ctx = s.bound(ctx)
+	var unread error
+	err := own.Raw(func(c any) (err error) {
+		results := c.(*stdlib.Conn).Conn().SendBatch(ctx, &batch)
+		defer func() { err = errors.Join(err, results.Close()) }()
+		for _, scan := range []func(Row) error{scanFirst, scanSecond} {
+			rows, err := results.Query()
+			if err != nil {
+				return err
+			}
+			for unread == nil && rows.Next() {
+				unread = scan(rows)
+			}
+			rows.Close()
+			if err := rows.Err(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return s.note(err)
+	}
+	return Translate(unread)
 }
 
 func (s *session) query(ctx context.Context, statement SQL, scan func(Row) error) error {
