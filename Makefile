@@ -52,7 +52,7 @@ test: setup unit openapi-lint ## Set up what is needed, then test everything
 # Without a JDK the tests of Java plugins are skipped, and the last lines name them. APP_TEST_REQUIRE=java makes that an error.
 .PHONY: setup
 setup: ## Find or install what the tests need
-	@scripts/need go cc postgresql chromium node slapd
+	@scripts/need go cc curl postgresql chromium node slapd
 	@scripts/need --optional jdk maven
 
 NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger test/e2e/provider sdk/js web)
