@@ -78,18 +78,20 @@ func WithTotals(ctx context.Context, t *Totals) context.Context {
 }
 
 // countOn counts to the end, as far as the totals of the context allow; found is the lower bound that is known.
-func countOn(ctx context.Context, found int64, count func(context.Context) (int64, error)) (int64, error) {
+func countOn(ctx context.Context, r Reader, found int64, count func(context.Context, Reader) (int64, error)) (int64, error) {
 	t, _ := ctx.Value(totalsKey{}).(*Totals)
 	switch {
 	case t == nil:
 		return found, nil
 	case t.Exact:
-		return count(ctx)
+		return count(ctx, r)
 	case t.Budget > 0:
-		limited, cancel := context.WithTimeout(ctx, t.Budget)
-		defer cancel()
-		total, err := count(limited)
-		if err == nil || limited.Err() == nil || ctx.Err() != nil {
+		var total int64
+		ended, err := sqldb.Within(ctx, r, t.Budget, func(ctx context.Context, r Reader) (err error) {
+			total, err = count(ctx, r)
+			return err
+		})
+		if ended || err != nil {
 			return total, err
 		}
 	}

@@ -199,7 +199,7 @@ func countRows(ctx context.Context, r Reader, table string, list conditions) (in
 
 // countFrom is countRows for any expression of tables.
 func countFrom(ctx context.Context, r Reader, tables string, list conditions) (int64, error) {
-	count := func(ctx context.Context, statement sqldb.SQL) (n int64, err error) {
+	count := func(ctx context.Context, r Reader, statement sqldb.SQL) (n int64, err error) {
 		if err := sqldb.First(ctx, r, statement, &n); err != nil {
 			return 0, fmt.Errorf("count rows of %q: %w", tables, err)
 		}
@@ -208,13 +208,13 @@ func countFrom(ctx context.Context, r Reader, tables string, list conditions) (i
 	all := sqldb.New("SELECT count(*) FROM "+tables+"?", list.clause())
 	bounded, ok := r.(boundedReader)
 	if !ok {
-		return count(ctx, all)
+		return count(ctx, r, all)
 	}
-	n, err := count(ctx, sqldb.New("SELECT count(*) FROM (SELECT 1 FROM "+tables+"? LIMIT ?) AS b", list.clause(), bounded.most))
+	n, err := count(ctx, r, sqldb.New("SELECT count(*) FROM (SELECT 1 FROM "+tables+"? LIMIT ?) AS b", list.clause(), bounded.most))
 	if err != nil || n < bounded.most {
 		return n, err
 	}
-	return countOn(ctx, n, func(ctx context.Context) (int64, error) { return count(ctx, all) })
+	return countOn(ctx, r, n, func(ctx context.Context, r Reader) (int64, error) { return count(ctx, r, all) })
 }
 
 // deleteRows deletes the rows of a table that fulfil the conditions and returns how many there were.

@@ -99,6 +99,55 @@ func TestRowLock(t *testing.T) {
 	}
 }
 
+// TestWithin checks that reads which take too long end in the database too, and leave their connection to others.
+func TestWithin(t *testing.T) {
+	url := storetest.PostgreSQLURL(t)
+	db := storetest.Open(t, sqldb.Options{URL: url, MaxConnections: 1})
+	backend := func() (pid int64) {
+		t.Helper()
+		if err := db.Read(t.Context(), func(ctx context.Context, r sqldb.Reader) error {
+			return sqldb.First(ctx, r, sqldb.New("SELECT pg_backend_pid()"), &pid)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return pid
+	}
+	within := func(ctx context.Context, limit time.Duration, statement string) (ended bool, n int64, err error) {
+		err = db.Read(ctx, func(ctx context.Context, r sqldb.Reader) (err error) {
+			ended, err = sqldb.Within(ctx, r, limit, func(ctx context.Context, r sqldb.Reader) error {
+				return sqldb.First(ctx, r, sqldb.New(statement), &n)
+			})
+			return err
+		})
+		return ended, n, err
+	}
+	first := backend()
+	for range 3 {
+		if ended, _, err := within(t.Context(), 20*time.Millisecond, "SELECT 1 FROM pg_sleep(600)"); ended || err != nil {
+			t.Errorf("ended %v, error %v", ended, err)
+		}
+	}
+	if ended, n, err := within(t.Context(), time.Minute, "SELECT 7"); !ended || n != 7 || err != nil {
+		t.Errorf("ended %v with %d, error %v", ended, n, err)
+	}
+	if ended, _, err := within(t.Context(), time.Minute, "SELECT 1 / 0"); !ended || err == nil {
+		t.Errorf("ended %v, error %v", ended, err)
+	}
+	if last := backend(); last != first {
+		t.Errorf("the connection of backend %d was replaced by that of %d", first, last)
+	}
+	var busy int
+	if err := rawDB(t, "pgx", url).QueryRowContext(t.Context(),
+		"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()").Scan(&busy); err != nil || busy != 0 {
+		t.Errorf("%d statements still run: %v", busy, err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := within(gone, time.Minute, "SELECT 1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller who has gone gets %v", err)
+	}
+}
+
 // TestPoolWait checks that a caller which waits for a connection can go away.
 func TestPoolWait(t *testing.T) {
 	db := storetest.Open(t, sqldb.Options{URL: storetest.PostgreSQLURL(t), MaxConnections: 1})

@@ -5,7 +5,12 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // A Row is one row of a result, valid until the function that it is handed to returns.
@@ -70,6 +75,40 @@ func First(ctx context.Context, r Reader, s SQL, dest ...any) error {
 		err = fmt.Errorf("%w: %w", ErrNotFound, sql.ErrNoRows)
 	}
 	return err
+}
+
+// Within runs reads that take no longer than limit, and reports whether they came to their end. PostgreSQL itself ends the
+// statement that takes longer: one that is cancelled from here costs its connection, and may go on without it. Inside of
+// a transaction, which that would end, nothing is run.
+func Within(ctx context.Context, r Reader, limit time.Duration, fn func(ctx context.Context, r Reader) error) (ended bool, err error) {
+	s := *r.session()
+	if s.engine == SQLite {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		if err := fn(limited, r); err == nil || limited.Err() == nil || ctx.Err() != nil {
+			return true, err
+		}
+		return false, nil
+	}
+	pool, ok := s.conn.(*sql.DB)
+	if !ok || limit < time.Millisecond { // PostgreSQL counts in milliseconds.
+		return false, nil
+	}
+	tx, err := pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "SET LOCAL statement_timeout = "+strconv.FormatInt(milliseconds(limit), 10)); err != nil {
+		return false, err
+	}
+	s.conn = tx
+	err = fn(ctx, &s)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == "57014" {
+		return false, nil
+	}
+	return true, err
 }
 
 // Explain returns the text of the first statement that find runs, which is not executed, and the plan that the engine
