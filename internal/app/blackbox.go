@@ -16,7 +16,10 @@ import (
 // startWatchdog tells the black box of what goes wrong with the process as a whole.
 func (a *App) startWatchdog(context.Context) error {
 	a.lifecycle.add(part{name: "watchdog", run: a.watch})
-	a.lifecycle.add(part{name: "SIGQUIT", run: a.awaitQuit})
+	// From now on, not only when the goroutine runs.
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGQUIT)
+	a.lifecycle.add(part{name: "SIGQUIT", run: func(ctx context.Context) error { return a.awaitQuit(ctx, quit) }})
 	return nil
 }
 
@@ -51,9 +54,7 @@ const quitTime = 10 * time.Second
 
 // awaitQuit keeps the black box on SIGQUIT, and then lets the signal do what it does in every Go program: print the stacks
 // of all goroutines and end the process.
-func (a *App) awaitQuit(ctx context.Context) error {
-	quit := make(chan os.Signal, 1)
-	signal.Notify(quit, syscall.SIGQUIT)
+func (a *App) awaitQuit(ctx context.Context, quit chan os.Signal) error {
 	defer signal.Stop(quit)
 	select {
 	case <-ctx.Done():
