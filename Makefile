@@ -72,7 +72,7 @@ unit: $(JAVA_JARS)/.tested $(NODE_MODULES) ## Run the Go tests of both storage e
 .PHONY: test-quick
 test-quick: $(JAVA_JARS)/.built ## Run the fast tests, in under two minutes
 	@scripts/need go postgresql
-	scripts/with-tools $(GOTESTSUM) -- -short $$($(GO) list $(PACKAGES) | grep -vE '/test/(e2e|fault)$$|/plugin/java$$|/cmd/app$$')
+	scripts/with-tools $(GOTESTSUM) -- -short $$($(GO) list $(PACKAGES) | grep -vE '/test/(e2e|fault)$$|/plugins?/java$$|/cmd/app$$')
 
 %/node_modules: %/package-lock.json
 	@scripts/need node
