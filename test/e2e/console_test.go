@@ -37,10 +37,10 @@ func startConsole(t *testing.T, set ...string) *apptest.Server {
 }
 
 // openConsole opens the console in a browser of its own.
-func openConsole(t *testing.T, base string) *page {
+func openConsole(t *testing.T, base string, others ...string) *page {
 	t.Helper()
 	p := &page{t: t, ctx: openBrowserFor(t, 20*time.Minute), base: base} // It bounds a browser that hangs, not a slow machine.
-	p.problems = watch(p.ctx, strings.TrimSuffix(base, "/"))
+	p.problems = watch(p.ctx, append(others, strings.TrimSuffix(base, "/"))...)
 	p.open("")
 	return p
 }
@@ -139,6 +139,14 @@ func (p *page) shoot(name string) {
 	}
 }
 
+// noHack fails the test if text of somebody was run as a script.
+func (p *page) noHack() {
+	p.t.Helper()
+	if eval[bool](p, "'hacked' in window") {
+		p.t.Errorf("%s ran text as a script", eval[string](p, "location.href"))
+	}
+}
+
 // clean fails the test if the page had problems.
 func (p *page) clean() {
 	p.t.Helper()
@@ -150,66 +158,101 @@ func (p *page) clean() {
 // hack runs if it is taken for HTML.
 const hack = `<img src=x onerror="window.hacked=1">`
 
-// TestConsole logs in, creates, finds, changes and deletes a user, keeps the
-// session over a reload and ends it.
+// console is the server that all parts of TestConsole share, and the browser
+// that shows it.
+type console struct {
+	*page
+	server *apptest.Server
+}
+
+// TestConsole drives the console. Its parts share a server and a browser, which
+// take longer to start than most of them run. Each leaves what others need.
 func TestConsole(t *testing.T) {
 	server := startConsole(t)
-	for _, at := range []struct{ name, url, id string }{
-		{"own port", server.ConsoleURL(), "9007199254740993"}, // 2^53 + 1
-		{"admin port", server.URL(role.Service) + "/console/", "9007199254740995"},
-	} {
-		t.Run(at.name, func(t *testing.T) {
-			p := openConsole(t, at.url)
-			p.login("app", "app")
-			p.wait("document.querySelectorAll('tr[data-node]').length === 2")
-			if got := eval[string](p, "document.querySelector('header a[target=_blank]').href"); got != at.url+"docs/" {
-				t.Errorf("the documentation is at %q, want %sdocs/", got, at.url)
-			}
-
-			p.open("users")
-			p.waitText("[data-total]", " records")
-			total, id := eval[float64](p, "parseInt(document.querySelector('[data-total]').innerText)"), at.id
-			p.click("button[name=create]")
-			p.fill("[data-dialog=createUser] input[name=id]", id)
-			p.fill("[data-dialog=createUser] input[name=name]", "<b>Ann</b>")
-			p.fill("[data-dialog=createUser] textarea[name=intro]", hack)
-			p.click("[data-dialog=createUser] button[type=submit]")
-			p.waitText("[data-total]", fmt.Sprintf("%.0f records", total+1))
-
-			p.open("users?ids=" + id)
-			p.waitText("[data-row]", "<b>Ann</b>")
-			p.waitText("[data-row]", hack)
-			p.waitText("[data-row]", id)
-			p.click("[data-row='" + id + "'] input[type=checkbox]")
-			p.click("button[name=update]")
-			p.wait("document.querySelector('[data-dialog=updateUsers] input[name=name]').value.startsWith('<b>')")
-			p.fill("[data-dialog=updateUsers] input[name=name]", "Ann")
-			p.waitText("[data-changes]", "Ann")
-			p.click("[data-dialog=updateUsers] button[type=submit]")
-			p.waitText("[data-row]", "Ann")
-			p.shoot("console-users")
-
-			if eval[bool](p, "'hacked' in window") {
-				t.Error("text of a user was run as a script")
-			}
-			p.open("users?ids=" + id) // A reload keeps the session.
-			p.click("[data-row='" + id + "'] input[type=checkbox]")
-			p.click("button[name=delete]")
-			p.waitText("[data-dialog=deleteUsers]", "Delete 1 record(s)?")
-			p.click("button[name=confirm-delete]")
-			p.wait("!document.querySelector('[data-dialog=deleteUsers]')")
-
-			p.click("button[name=account]")
-			p.click("[data-logout]")
-			p.wait("document.querySelector('input[name=loginName]')")
-			status := eval[float64](p, fmt.Sprintf("(() => { const x = new XMLHttpRequest(); x.open('HEAD', %s, false); x.send(); return x.status })()", quote(strings.TrimSuffix(at.url, "/")+"/icon.svg")))
-			if status != 200 {
-				t.Errorf("the files are gone after logging out: %v", status)
-			}
-			if n := eval[float64](p, "(() => { const x = new XMLHttpRequest(); x.open('GET', document.baseURI + '-/session', false); x.send(); return x.status })()"); n != 204 {
-				t.Errorf("the session survived logging out: %v", n)
-			}
-			p.clean()
+	c := &console{server: server, page: openConsole(t, server.ConsoleURL(), server.URL(role.Service))}
+	part := func(name string, run func(c *console, t *testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			c.t = t
+			run(c, t)
 		})
+		c.t = t
 	}
+	part("admin port", consoleAdminPort)
+	c.base = server.ConsoleURL()
+	c.open("")
+	c.login("app", "app")
+	part("users", consoleUsers)
+	part("settings", consoleSettings)
+	part("plugin", consolePlugin)
+	part("recordings", consoleRecordings)
+	part("playground", consolePlayground)
+	part("pages", consolePages)
+	part("query only", consoleQueryOnly)
+	part("logout", consoleLogout)
+	c.clean()
+}
+
+// consoleAdminPort uses the console without a port of its own.
+func consoleAdminPort(c *console, t *testing.T) {
+	c.base = c.server.URL(role.Service) + "/console/"
+	c.open("")
+	c.login("app", "app")
+	c.wait("document.querySelectorAll('tr[data-node]').length === 2")
+	if got := eval[string](c.page, "document.querySelector('header a[target=_blank]').href"); got != c.base+"docs/" {
+		t.Errorf("the documentation is at %q, want %sdocs/", got, c.base)
+	}
+	c.open("users?size=10")
+	c.waitText("[data-total]", " records")
+	consoleLogout(c, t)
+}
+
+// consoleLogout ends the session, here and on the server.
+func consoleLogout(c *console, t *testing.T) {
+	c.click("button[name=account]")
+	c.click("[data-logout]")
+	c.wait("document.querySelector('input[name=loginName]')")
+	for _, x := range []struct {
+		path string
+		want float64
+	}{{"icon.svg", 200}, {"-/session", 204}} {
+		if got := eval[float64](c.page, fmt.Sprintf("(() => { const x = new XMLHttpRequest(); x.open('GET', document.baseURI + %s, false); x.send(); return x.status })()", quote(x.path))); got != x.want {
+			t.Errorf("%s answers %v after logging out, want %v", x.path, got, x.want)
+		}
+	}
+}
+
+// consoleUsers creates, finds, changes and deletes a user whose id is no
+// JavaScript number, and keeps the session over reloads.
+func consoleUsers(c *console, t *testing.T) {
+	const id = "9007199254740993" // 2^53 + 1
+	c.wait("document.querySelectorAll('tr[data-node]').length === 2")
+	c.open("users")
+	c.waitText("[data-total]", " records")
+	total := eval[float64](c.page, "parseInt(document.querySelector('[data-total]').innerText)")
+	c.click("button[name=create]")
+	c.fill("[data-dialog=createUser] input[name=id]", id)
+	c.fill("[data-dialog=createUser] input[name=name]", "<b>Ann</b>")
+	c.fill("[data-dialog=createUser] textarea[name=intro]", hack)
+	c.click("[data-dialog=createUser] button[type=submit]")
+	c.waitText("[data-total]", fmt.Sprintf("%.0f records", total+1))
+
+	c.open("users?ids=" + id)
+	c.waitText("[data-row]", "<b>Ann</b>")
+	c.waitText("[data-row]", hack)
+	c.waitText("[data-row]", id)
+	c.click("[data-row='" + id + "'] input[type=checkbox]")
+	c.click("button[name=update]")
+	c.wait("document.querySelector('[data-dialog=updateUsers] input[name=name]').value.startsWith('<b>')")
+	c.fill("[data-dialog=updateUsers] input[name=name]", "Ann")
+	c.waitText("[data-changes]", "Ann")
+	c.click("[data-dialog=updateUsers] button[type=submit]")
+	c.waitText("[data-row]", "Ann")
+	c.shoot("console-users")
+	c.noHack()
+	c.open("users?ids=" + id)
+	c.click("[data-row='" + id + "'] input[type=checkbox]")
+	c.click("button[name=delete]")
+	c.waitText("[data-dialog=deleteUsers]", "Delete 1 record(s)?")
+	c.click("button[name=confirm-delete]")
+	c.wait("!document.querySelector('[data-dialog=deleteUsers]')")
 }

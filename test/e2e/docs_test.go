@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,7 +94,7 @@ func text(t *testing.T, ctx context.Context, css string) string {
 }
 
 // watch collects what a page must not do: ask another host, or log an error.
-func watch(ctx context.Context, own string) (problems func() []string) {
+func watch(ctx context.Context, own ...string) (problems func() []string) {
 	var mu sync.Mutex
 	var list []string
 	add := func(s string) {
@@ -107,7 +108,9 @@ func watch(ctx context.Context, own string) (problems func() []string) {
 			if err != nil {
 				return // The browser is closed.
 			}
-			if u := e.Request.URL; !strings.HasPrefix(u, own+"/") && !strings.HasPrefix(u, "data:") {
+			u := e.Request.URL
+			inside := func(host string) bool { return strings.HasPrefix(u, host+"/") }
+			if !slices.ContainsFunc(own, inside) && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:") {
 				add("request to " + u)
 			}
 		}

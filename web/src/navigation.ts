@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { IconActivity, IconApi, IconBan, IconBook, IconChartLine, IconDashboard, IconDeviceMobile, IconFileText, IconHistory, IconKey, IconLink, IconMessage, IconMessages, IconNetwork, IconPlug, IconQuestionMark, IconRecordMail, IconSettings, IconShield, IconTerminal2, IconUser, IconUserCheck, IconUserPlus, IconUsers, IconUsersGroup, type Icon } from '@tabler/icons-react'
+import { IconActivity, IconApi, IconBan, IconBook, IconChartLine, IconDashboard, IconDeviceMobile, IconFileText, IconHistory, IconKey, IconLink, IconMessage, IconMessages, IconNetwork, IconPlug, IconQuestionMark, IconPlayerRecord, IconRecordMail, IconSettings, IconShield, IconTerminal2, IconUser, IconUserCheck, IconUserPlus, IconUsers, IconUsersGroup, type Icon } from '@tabler/icons-react'
 import type { Documents } from './api/document'
 import type { Key } from './i18n'
 import { operationsOf, resources } from './resources'
@@ -34,6 +34,7 @@ const special: PageLink[] = [
   { to: '/cluster/settings', title: 'settings', section: 'cluster', icon: IconSettings, permission: needs('GET', '/cluster/settings/metadata') },
   { to: '/metrics', title: 'metrics', section: 'cluster', icon: IconActivity },
   { to: '/logs', title: 'logs', section: 'cluster', icon: IconFileText, permission: needs('GET', '/logs/tail') },
+  { to: '/recordings', title: 'recordings', section: 'cluster', icon: IconPlayerRecord, permission: needs('GET', '/flight-recordings') },
   { to: '/sessions', title: 'sessions', section: 'people', icon: IconDeviceMobile, permission: needs('GET', '/users/online-infos/sessions') },
   { to: '/conversations', title: 'conversations', section: 'content', icon: IconMessages, permission: needs('GET', '/conversations') },
   { to: '/statistics', title: 'statistics', section: 'content', icon: IconChartLine, permission: needs('GET', '/users/count') },

@@ -22,6 +22,7 @@ const special: Record<string, () => Promise<{ default: React.ComponentType }>> =
   '/metrics': () => import('./pages/Metrics'),
   '/cluster/plugin': () => import('./pages/Plugins'),
   '/cluster/settings': () => import('./pages/Settings'),
+  '/recordings': () => import('./pages/Recordings'),
   '/logs': () => import('./pages/Logs'),
   '/sessions': () => import('./pages/Sessions'),
   '/conversations': () => import('./pages/Conversations'),

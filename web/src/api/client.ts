@@ -87,6 +87,13 @@ export async function send<T>(method: string, path: string, o: Options = {}): Pr
   }
 }
 
+/** download fetches a file whole before it is saved: a refusal is an error here, not a file with an error in it. */
+export async function download(path: string, o: Options = {}): Promise<Blob> {
+  const response = await reach(url(path, o.node, o.query), { credentials: 'same-origin', headers: o.headers, signal: o.signal })
+  if (response.ok) return response.blob()
+  return (await read<Blob>(response)).data
+}
+
 async function reach(address: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(address, init)

@@ -9,7 +9,7 @@ import { ApiError, send, type Schemas } from '../api/client'
 import { useT } from '../i18n'
 import { useMay } from '../session'
 import { Permitted, Problem, succeed, Waiting } from '../ui/feedback'
-import { duration, bytes, When } from '../ui/format'
+import { hint, unitOf, When } from '../ui/format'
 
 interface Leaf {
   path: string
@@ -38,20 +38,6 @@ function leavesOf(tree: Tree, segments: string[] = []): Leaf[] {
     }
     return v && typeof v === 'object' ? leavesOf(v as Tree, [...segments, name]) : []
   })
-}
-
-/** unitOf is what the name of a setting says of its unit. */
-function unitOf(name: string): string | undefined {
-  const m = /(Millis|Seconds|Minutes|Hours|Days|Bytes|MB|Percentage)$/.exec(name)
-  return m ? { Millis: 'ms', Seconds: 's', Minutes: 'min', Hours: 'h', Days: 'd', Bytes: 'B', MB: 'MB', Percentage: '%' }[m[1]!] : undefined
-}
-
-function hint(name: string, value: unknown): string {
-  if (typeof value !== 'number') return ''
-  if (name.endsWith('Millis')) return value >= 1000 ? duration(value) : ''
-  if (name.endsWith('Seconds')) return value >= 60 ? duration(value * 1000) : ''
-  if (name.endsWith('Bytes')) return value >= 1024 ? bytes(value) : ''
-  return ''
 }
 
 const show = (v: unknown) => (v === undefined || v === '' ? '–' : typeof v === 'object' ? JSON.stringify(v) : String(v))

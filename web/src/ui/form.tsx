@@ -5,6 +5,7 @@ import { Int64 } from '../api/json'
 import type { Document, Schema } from '../api/document'
 import { useT } from '../i18n'
 import { byWeight } from '../resources'
+import { hint, unitOf } from './format'
 
 export type Values = Record<string, unknown>
 
@@ -61,7 +62,7 @@ export function Field({ document: d, name, schema, value, required, error, chang
           error={error ?? (value !== undefined && value !== null && !(value instanceof Int64) && !/^-?\d+$/.test(String(value)) ? t('mustBeInteger') : undefined)}
           onChange={(e) => onChange(e.currentTarget.value.trim() === '' ? undefined : e.currentTarget.value.trim())} />
       }
-      return <NumberInput {...common} allowDecimal={false} min={s.minimum} max={s.maximum} value={(value as number | undefined) ?? ''} onChange={(v) => onChange(v === '' ? undefined : v)} />
+      return <NumberInput {...common} description={[s.description, hint(name, value)].filter(Boolean).join(' ')} allowDecimal={false} min={s.minimum} max={s.maximum} rightSection={unitOf(name) ? <Text size="xs" c="dimmed">{unitOf(name)}</Text> : undefined} value={(value as number | undefined) ?? ''} onChange={(v) => onChange(v === '' ? undefined : v)} />
     case 'number':
       return <NumberInput {...common} min={s.minimum} max={s.maximum} value={(value as number | undefined) ?? ''} onChange={(v) => onChange(v === '' ? undefined : v)} />
     case 'array': {

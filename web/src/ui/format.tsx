@@ -118,3 +118,18 @@ export function duration(ms: number): string {
   }
   return parts.join(' ') || '0 ms'
 }
+
+/** unitOf is what the name of a setting or field says of its unit. */
+export function unitOf(name: string): string | undefined {
+  const m = /(Millis|Seconds|Minutes|Hours|Days|Bytes|MB|Percentage)$/.exec(name)
+  return m ? { Millis: 'ms', Seconds: 's', Minutes: 'min', Hours: 'h', Days: 'd', Bytes: 'B', MB: 'MB', Percentage: '%' }[m[1]!] : undefined
+}
+
+/** hint writes a large value in a larger unit. */
+export function hint(name: string, value: unknown): string {
+  if (typeof value !== 'number') return ''
+  if (name.endsWith('Millis')) return value >= 1000 ? duration(value) : ''
+  if (name.endsWith('Seconds')) return value >= 60 ? duration(value * 1000) : ''
+  if (name.endsWith('Bytes')) return value >= 1024 ? bytes(value) : ''
+  return ''
+}

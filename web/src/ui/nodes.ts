@@ -2,6 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { get, type Schemas } from '../api/client'
+import { useT } from '../i18n'
 import { useMay } from '../session'
 
 export type Member = Schemas['Member']
@@ -13,4 +14,29 @@ export function useMembers() {
     queryKey: ['members'], enabled: !may.call('GET', '/cluster/members'), refetchInterval: 5000,
     queryFn: async () => ((await get('/cluster/members')) ?? []).filter((m) => m.status.hasJoinedCluster).sort((a, b) => (a.nodeType + a.key.nodeId).localeCompare(b.nodeType + b.key.nodeId)),
   })
+}
+
+/** Process is a server process: the nodes that run in it share plugins, recordings, metrics and logs. */
+export interface Process {
+  /** node is the member that requests about the process go to. */
+  node: string
+  members: Member[]
+}
+
+/** processesOf groups members by the process that they run in. */
+export function processesOf(members: Member[]): Process[] {
+  const found = new Map<string, Process>()
+  for (const m of members) {
+    const id = m.processId ?? m.key.nodeId
+    const p = found.get(id)
+    if (p) p.members.push(m)
+    else found.set(id, { node: m.key.nodeId, members: [m] })
+  }
+  return [...found.values()]
+}
+
+/** useProcessName returns a function that names a process by its roles and nodes. */
+export function useProcessName() {
+  const { label } = useT()
+  return (p: Process) => p.members.map((m) => `${label(m.nodeType)} · ${m.name || m.key.nodeId}`).join(', ')
 }

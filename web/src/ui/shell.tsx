@@ -46,7 +46,7 @@ export function Shell({ onLanguage }: { onLanguage: (l: Language) => void }) {
                 <Menu.Item onClick={() => onLanguage('zh-CN')} lang="zh-CN">简体中文</Menu.Item>
               </Menu.Dropdown>
             </Menu>
-            <Tooltip label={t('colorScheme')}><ActionIcon variant="default" aria-label={t('colorScheme')} onClick={() => setColorScheme(colorScheme === 'dark' ? 'light' : 'dark')}>{colorScheme === 'dark' ? <IconSun size={16} /> : <IconMoon size={16} />}</ActionIcon></Tooltip>
+            <Tooltip label={t('colorScheme')}><ActionIcon variant="default" aria-label={t('colorScheme')} data-color-scheme onClick={() => setColorScheme(colorScheme === 'dark' ? 'light' : 'dark')}>{colorScheme === 'dark' ? <IconSun size={16} /> : <IconMoon size={16} />}</ActionIcon></Tooltip>
             <Menu>
               <Menu.Target><Button variant="default" size="compact-sm" leftSection={<IconUser size={14} />} name="account" aria-label={`${session.loginName} – ${t('account')}`}><Text span size="xs" visibleFrom="xs">{session.loginName}</Text></Button></Menu.Target>
               <Menu.Dropdown>

@@ -1,1 +1,0 @@
-import{d as e}from"./i18n-BoxjZiM4.js";import{I as t,n}from"./session-i-bWk4AN.js";function r(){let r=n();return t({queryKey:[`members`],enabled:!r.call(`GET`,`/cluster/members`),refetchInterval:5e3,queryFn:async()=>(await e(`/cluster/members`)??[]).filter(e=>e.status.hasJoinedCluster).sort((e,t)=>(e.nodeType+e.key.nodeId).localeCompare(t.nodeType+t.key.nodeId))})}export{r as t};
