@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,14 +18,15 @@ import (
 	"time"
 )
 
-// recordingKinds are what the rounds differ in: the template of the recording that runs, "" is none.
-var recordingKinds = []struct{ name, template string }{{"no recording", ""}, {"template default", "default"}, {"template profile", "profile"}}
+// recordingTemplates are what the rounds differ in: the template of the recording that runs.
+var recordingTemplates = []string{"default", "profile"}
 
 // recordingWarmUp is how long messages are sent before each measurement.
 const recordingWarmUp = 500 * time.Millisecond
 
 // benchRecordings measures what a flight recording costs: the same private messages on one server, in turns without and
-// with one. Each is compared with what ran without one in the same round.
+// with one. Each is compared with what ran without one right before and right after it, so that what else the machine does
+// meets both.
 func benchRecordings(ctx context.Context, o clientOptions) error {
 	fmt.Println("\n## Flight recordings")
 	dir, err := os.MkdirTemp("", "app-bench")
@@ -54,50 +56,76 @@ func benchRecordings(ctx context.Context, o clientOptions) error {
 		return err
 	}
 	defer talk.close()
-	results := make([][]result, len(recordingKinds))
-	bytes := make([]int64, len(recordingKinds))
-	ratios := make([][]float64, len(recordingKinds))
+	before, _, err := measureRecording(ctx, s, talk, o, recorder, "")
+	if err != nil {
+		return err
+	}
+	var without []result
+	kinds := make([]recordingCost, len(recordingTemplates))
 	for round := range 2*o.rounds + 1 {
-		row := make([]result, len(recordingKinds))
-		for turn := range recordingKinds {
-			// Each round begins with another one, so that what the machine does besides does not always meet the same.
-			i := (round + turn) % len(recordingKinds)
-			k := recordingKinds[i]
-			r, size, err := recorder.during(ctx, k.template, func() (result, error) {
-				// What happens once, at the start of a recording, is not what it costs to leave it on.
-				if r, err := talk.run(s, o.window, 0, recordingWarmUp); err != nil {
-					return r, err
-				}
-				return talk.run(s, o.window, 0, o.duration)
-			})
+		for i, template := range recordingTemplates {
+			with, size, err := measureRecording(ctx, s, talk, o, recorder, template)
 			if err != nil {
 				return err
 			}
-			if row[i] = r; round > 0 { // The first one warms up.
-				results[i] = append(results[i], r)
-				bytes[i] += size
+			after, _, err := measureRecording(ctx, s, talk, o, recorder, "")
+			if err != nil {
+				return err
 			}
-		}
-		for i := range row {
-			if round > 0 {
-				ratios[i] = append(ratios[i], float64(row[i].cpu)/float64(row[0].cpu))
+			if round > 0 { // The first one warms up.
+				without = append(without, after)
+				kinds[i].add(before, with, after, size)
 			}
+			before = after
 		}
 	}
-	var rows [][]string
-	for i, k := range recordingKinds {
-		m := medianCPU(results[i])
-		slices.Sort(ratios[i])
-		quarter := len(ratios[i]) / 4
-		minutes := (time.Duration(len(results[i])) * (recordingWarmUp + o.duration)).Minutes()
-		rows = append(rows, []string{
-			k.name, fmt.Sprintf("%.0f", m.rate), micros(m.cpu), fmt.Sprintf("%.3f", ratios[i][len(ratios[i])/2]),
-			fmt.Sprintf("%.3f to %.3f", ratios[i][quarter], ratios[i][len(ratios[i])-1-quarter]),
-			fmt.Sprintf("%.2f", float64(bytes[i])/minutes/1e6),
-		})
+	m := medianCPU(without)
+	rows := [][]string{{"no recording", fmt.Sprintf("%.0f", m.rate), micros(m.cpu), "1.000", "", ""}}
+	for i, template := range recordingTemplates {
+		rows = append(rows, kinds[i].row("template "+template, recordingWarmUp+o.duration))
 	}
-	table("Private messages while a recording runs", []string{"server", "messages/s", "CPU per message", "ratio of CPU, median of the rounds", "half of the rounds", "file, MB/min"}, rows)
+	table("Private messages while a recording runs", []string{"server", "messages/s", "CPU per message", "ratio of CPU, median of the rounds", "95 % interval of the median", "file, MB/min"}, rows)
 	return nil
+}
+
+// measureRecording sends messages while a recording with a template runs, "" is none, and returns the size of its file.
+func measureRecording(ctx context.Context, s *server, t *talk, o clientOptions, c recorderClient, template string) (result, int64, error) {
+	return c.during(ctx, template, func() (result, error) {
+		// What happens once, at the start of a recording, is not what it costs to leave it on.
+		if r, err := t.run(s, o.window, 0, recordingWarmUp); err != nil {
+			return r, err
+		}
+		return t.run(s, o.window, 0, o.duration)
+	})
+}
+
+// recordingCost is what recordings with one template cost.
+type recordingCost struct {
+	results []result
+	// ratios are those of the CPU per message to the mean of what was measured right before and right after.
+	ratios []float64
+	bytes  int64
+}
+
+func (c *recordingCost) add(before, with, after result, size int64) {
+	c.results = append(c.results, with)
+	c.ratios = append(c.ratios, 2*float64(with.cpu)/float64(before.cpu+after.cpu))
+	c.bytes += size
+}
+
+// row describes the cost. duration is that of each recording.
+func (c *recordingCost) row(name string, duration time.Duration) []string {
+	m := medianCPU(c.results)
+	slices.Sort(c.ratios)
+	n := len(c.ratios)
+	// The number of rounds below the true median has a binomial distribution, whatever that of the ratios is.
+	margin := int(math.Ceil(0.98*math.Sqrt(float64(n)))) + 1
+	low, high := max(n/2-margin, 0), min((n-1)/2+margin, n-1)
+	minutes := (time.Duration(n) * duration).Minutes()
+	return []string{
+		name, fmt.Sprintf("%.0f", m.rate), micros(m.cpu), fmt.Sprintf("%.3f", (c.ratios[n/2]+c.ratios[(n-1)/2])/2),
+		fmt.Sprintf("%.3f to %.3f", c.ratios[low], c.ratios[high]), fmt.Sprintf("%.2f", float64(c.bytes)/minutes/1e6),
+	}
 }
 
 // recorderClient starts and ends recordings of a server.

@@ -56,6 +56,8 @@ type collector struct {
 	// heapBefore is the heap at the last look.
 	heapBefore int64
 	thin       int
+	// blockRate is the rate of the block profile, as [runtime.SetBlockProfileRate] has it; waitTurn counts the seconds.
+	blockRate, waitTurn int
 	// stacks has a bit for each kind of events that are recorded with their stack.
 	stacks atomic.Uint32
 
@@ -100,7 +102,8 @@ func (c *collector) configure(s settings, now time.Time) {
 	if previous != nil {
 		previous.Cancel()
 	}
-	runtime.SetBlockProfileRate(blockRate(s[typeBlocked.Name]))
+	c.waitTurn = 0
+	c.sampleWaits()
 	fraction := 0
 	if e := s[typeContended.Name]; e.enabled {
 		fraction = 100
@@ -127,14 +130,42 @@ func (c *collector) configure(s settings, now time.Time) {
 	c.deltas(now, false)
 }
 
+// waitTurns is in one of how many seconds waits are sampled with a setting. While they are, each wait reads the clock twice,
+// which a recording that is left on should not cost all the time.
+func waitTurns(e eventSetting) int {
+	if e.threshold < 10*time.Millisecond {
+		return 1
+	}
+	return 5
+}
+
+// sampleWaits sets how many waits of goroutines are sampled in the next second.
+func (c *collector) sampleWaits() {
+	e, rate := c.settings[typeBlocked.Name], 0
+	if c.waitTurn%waitTurns(e) == 0 {
+		rate = blockRate(e, runtime.NumGoroutine())
+	}
+	c.waitTurn++
+	if rate != c.blockRate {
+		c.blockRate = rate
+		runtime.SetBlockProfileRate(rate)
+	}
+}
+
 // blockRate is the rate of the block profile in nanoseconds: one wait is sampled for so much time of waiting on average, and
 // each that is as long. Goroutines of a busy server wait all the time, so a rate near the threshold would cost more than
-// all the rest: what waits as long as the threshold in total is sampled with a probability of a hundredth.
-func blockRate(e eventSetting) int {
+// all the rest: what waits as long as the threshold in total is sampled with a probability of a hundredth. Many goroutines
+// that wait are sampled a thousand times a second together. The runtime scales what it samples by the rate.
+func blockRate(e eventSetting, goroutines int) int {
 	if !e.enabled {
 		return 0
 	}
-	return int(min(max(100*e.threshold, time.Millisecond), time.Second))
+	rate := min(max(100*e.threshold, time.Millisecond), time.Second)
+	// In powers of two, so that the rate does not change with each goroutine.
+	for rate < time.Duration(goroutines)*time.Millisecond {
+		rate *= 2
+	}
+	return int(rate)
 }
 
 // stop ends the collection. The chunk can still be taken.
@@ -215,6 +246,7 @@ func (c *collector) due(t *eventType, now time.Time) bool {
 // sample records what the runtime and the machine say. It is called about once a second.
 func (c *collector) sample(now time.Time) {
 	c.settings.allow()
+	c.sampleWaits()
 	if c.cpu.running {
 		since := c.cpu.since
 		p, err := c.cpu.stop()
@@ -351,7 +383,7 @@ func (c *collector) collections() {
 
 // deltas records what the cumulative profiles counted since the last look; without record it only remembers it.
 func (c *collector) deltas(now time.Time, record bool) {
-	waits := func(d *delta, t *eventType) {
+	waits := func(d *delta, t *eventType, turns int) {
 		e := c.settings[t.Name]
 		if !e.enabled {
 			d.seen = nil
@@ -361,16 +393,16 @@ func (c *collector) deltas(now time.Time, record bool) {
 			return // What was counted so far is recorded with the chunk.
 		}
 		err := d.change([2]string{"delay", "contentions"}, func(locations []*profile.Location, grown [2]int64) {
-			if delay := time.Duration(grown[0]); record && delay >= e.threshold {
-				c.add(t, now, 0, jfr.Span(delay), jfr.Long(grown[1]), jfr.Stack(c.frames.of(locations)))
+			if delay := time.Duration(grown[0] * int64(turns)); record && delay >= e.threshold {
+				c.add(t, now, 0, jfr.Span(delay), jfr.Long(grown[1]*int64(turns)), jfr.Stack(c.frames.of(locations)))
 			}
 		})
 		if err != nil {
 			c.logger.Warn("a profile of a flight recording cannot be read", "error", err)
 		}
 	}
-	waits(&c.blocked, typeBlocked)
-	waits(&c.contended, typeContended)
+	waits(&c.blocked, typeBlocked, waitTurns(c.settings[typeBlocked.Name]))
+	waits(&c.contended, typeContended, 1)
 	if !c.settings[typeAllocation.Name].enabled {
 		c.allocated.seen = nil
 		return

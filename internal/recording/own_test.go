@@ -62,3 +62,24 @@ func BenchmarkRecord(b *testing.B) {
 		})
 	}
 }
+
+func TestBlockRate(t *testing.T) {
+	on := eventSetting{enabled: true, threshold: time.Millisecond}
+	for _, test := range []struct {
+		setting    eventSetting
+		goroutines int
+		want       time.Duration
+	}{
+		{eventSetting{threshold: time.Millisecond}, 10, 0},
+		{on, 10, 100 * time.Millisecond},
+		{on, 100, 100 * time.Millisecond},
+		{on, 101, 200 * time.Millisecond},
+		{on, 10_000, 12_800 * time.Millisecond},
+		{eventSetting{enabled: true}, 1, time.Millisecond},
+		{eventSetting{enabled: true, threshold: time.Minute}, 1, time.Second},
+	} {
+		if got := time.Duration(blockRate(test.setting, test.goroutines)); got != test.want {
+			t.Errorf("%+v with %d goroutines: %v, want %v", test.setting, test.goroutines, got, test.want)
+		}
+	}
+}
