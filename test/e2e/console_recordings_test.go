@@ -55,6 +55,7 @@ func consoleRecordings(c *console, t *testing.T) {
 	c.fill(form+"[name='customSettings.value.0']", "soon")
 	c.click(form + "[name=confirm-start]")
 	c.waitText(form+"[role=alert]", "app.SqlTransaction#threshold")
+	c.refused("400 (Bad Request)")
 	c.fill(form+"[name='customSettings.value.0']", "1 ms")
 	c.click(form + "[name='customSettings.add']")
 	c.fill(form+"[name='customSettings.key.1']", "go.ExecutionTrace#enabled")
