@@ -197,6 +197,7 @@ func TestConsole(t *testing.T) {
 	part("settings", consoleSettings)
 	part("plugin", consolePlugin)
 	part("recordings", consoleRecordings)
+	part("audit", consoleAudit)
 	part("playground", consolePlayground)
 	part("pages", consolePages)
 	part("query only", consoleQueryOnly)

@@ -16,6 +16,10 @@ export interface Resource {
   key?: (record: Record<string, unknown>) => string
   /** hidden columns at first sight. */
   hidden?: string[]
+  /** first are the columns that come first, if not those that people look for usually. */
+  first?: string[]
+  /** until is the parameter that keeps newer records out of an export. */
+  until?: string
 }
 
 export const resources: Resource[] = [
@@ -37,7 +41,7 @@ export const resources: Resource[] = [
   { name: 'admins', path: '/admins', title: 'administrators', section: 'access' },
   { name: 'admin-roles', path: '/admins/roles', title: 'adminRoles', section: 'access' },
   { name: 'tokens', path: '/admins/tokens', title: 'tokens', section: 'access' },
-  { name: 'audit', path: '/audit', title: 'auditLog', section: 'access' },
+  { name: 'audit', path: '/audit', title: 'auditLog', section: 'access', first: ['date', 'outcome', 'loginName', 'operation', 'changes', 'targetIds', 'ip', 'reason'], until: 'dateEnd', hidden: ['id', 'sequence', 'hash', 'params', 'tokenId', 'adminId', 'pluginId', 'pluginVersion', 'onBehalfOf', 'nodeId', 'requestId', 'omittedChanges', 'code', 'status'] },
   { name: 'members', path: '/cluster/members', title: 'members', section: 'cluster', key: (r) => String((r.key as { nodeId: string }).nodeId), hidden: ['seed', 'leaderEligible', 'key.clusterId', 'memberPort', 'nodeVersion', 'udpAddress', 'tcpAddress'] },
 ]
 
@@ -73,7 +77,7 @@ function selectorOf(d: Document, op: Operation | undefined): Operations['selecto
 }
 
 /** columnsOf lists the fields of a record; those of a key are columns of their own. */
-export function columnsOf(d: Document, item: Schema): { name: string; path: string[]; schema: Schema }[] {
+export function columnsOf(d: Document, item: Schema, first: string[] = []): { name: string; path: string[]; schema: Schema }[] {
   const all = Object.entries(item.properties ?? {}).flatMap(([name, schema]) => {
     const s = d.resolve(schema)
     if ((name === 'key' || name === 'status') && s.properties) {
@@ -81,7 +85,8 @@ export function columnsOf(d: Document, item: Schema): { name: string; path: stri
     }
     return [{ name, path: [name], schema: s }]
   })
-  return byWeight(all, (c) => (c.path[0] === 'key' && c.name !== 'clusterId' ? 'id' : c.name))
+  const place = (c: { name: string }) => (first.includes(c.name) ? first.indexOf(c.name) : first.length)
+  return byWeight(all, (c) => (c.path[0] === 'key' && c.name !== 'clusterId' ? 'id' : c.name)).sort((a, b) => place(a) - place(b))
 }
 
 /** weight orders fields as people read them: who, what, then the rest, dates last. */

@@ -55,6 +55,7 @@ export default function GroupPage() {
         { name: 'blocked-users', title: 'groupBlockedUsers', resource: 'group-blocked-users', fixed: of, preset },
         { name: 'invitations', title: 'groupInvitations', resource: 'group-invitations', fixed: of, preset },
         { name: 'join-requests', title: 'groupJoinRequests', resource: 'group-join-requests', fixed: of, preset },
+        { name: 'audit', title: 'auditLog', resource: 'audit', fixed: (x) => ({ targetId: x }) },
       ]} />}
       {dialog === 'edit' && g && <WriteDialog document={documents.service} operation={ops.update!} title={`${t('edit')}: ${g.name ?? id}`} selection={{ ids: [id] }} count={1} initial={g as Record<string, unknown>} onClose={() => setDialog(null)} onDone={() => void done()} />}
       {dialog === 'delete' && g && <DeleteDialog document={documents.service} operation={ops.remove!} title={t('delete')} selection={{ ids: [id] }} count={1} names={[`${id}  ${g.name ?? ''}`]} onClose={() => setDialog(null)} onDone={() => void done().then(() => navigate({ to: '/groups' }))} />}

@@ -9,6 +9,7 @@ import { ApiError, get, url, type Schemas } from '../api/client'
 import { useT } from '../i18n'
 import { latest, useMetrics } from '../metrics'
 import { useMay } from '../session'
+import { ChangeSummary, Who } from '../ui/audit'
 import { Problem, Waiting } from '../ui/feedback'
 import { bytes, Chip, duration, Id, When } from '../ui/format'
 import { useMembers, type Member } from '../ui/nodes'
@@ -32,6 +33,7 @@ export default function Overview() {
   const online = useQuery({ queryKey: ['online'], enabled: !may.call('GET', '/users/online-infos/count'), refetchInterval: 5000, queryFn: () => get('/users/online-infos/count') })
   const leader = useQuery({ queryKey: ['leader'], enabled: !may.call('GET', '/cluster/members/leader'), refetchInterval: 5000, queryFn: async () => (await get('/cluster/members/leader'))?.key.nodeId ?? null })
   const history = useQuery({ queryKey: ['settings-history'], enabled: !may.call('GET', '/cluster/settings/history'), refetchInterval: 15000, queryFn: async () => (await get('/cluster/settings/history', { query: { size: 5 } })) ?? [] })
+  const changes = useQuery({ queryKey: ['latest-changes'], enabled: !may.call('GET', '/audit'), refetchInterval: 10_000, queryFn: async () => (await get('/audit', { query: { outcomes: ['DONE'], size: 8 } })) ?? [] })
   const plugins = useQuery({
     queryKey: ['plugin-trouble', members.data?.map((m) => m.key.nodeId)], enabled: members.data !== undefined && !may.call('GET', '/plugins'), refetchInterval: 10000,
     queryFn: async () => {
@@ -89,7 +91,7 @@ export default function Overview() {
           </Table>
         </ScrollArea>
       ) : !missing && <Waiting />}
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <SimpleGrid cols={{ base: 1, md: 2, xl: 3 }}>
         <Card withBorder padding="sm">
           <Title order={2} size="h5" mb="xs">{t('pluginsInTrouble')}</Title>
           {(plugins.data ?? []).length === 0 ? <Text size="sm" c="dimmed">{t('none')}</Text> : plugins.data!.map((p) => (
@@ -98,8 +100,15 @@ export default function Overview() {
         </Card>
         <Card withBorder padding="sm">
           <Title order={2} size="h5" mb="xs">{t('lastChanges')}</Title>
+          {(changes.data ?? []).length === 0 ? <Text size="sm" c="dimmed">{t('none')}</Text> : changes.data!.map((r) => (
+            <Text key={String(r.id)} size="sm" data-latest={r.operation} style={{ overflowWrap: 'anywhere' }}><When date={r.date} /> · <Who record={r} /> · <Link className="link" to="/audit" search={{ ids: String(r.id) } as never}>{r.operation}</Link> <ChangeSummary record={r} /></Text>
+          ))}
+          <Text size="sm" mt={4}><Link className="link" to="/audit">{t('auditLog')}</Link></Text>
+        </Card>
+        <Card withBorder padding="sm">
+          <Title order={2} size="h5" mb="xs">{t('lastSettings')}</Title>
           {(history.data ?? []).length === 0 ? <Text size="sm" c="dimmed">{t('none')}</Text> : history.data!.map((r: Schemas['SettingRevision']) => (
-            <Text key={String(r.revision)} size="sm"><When date={r.date} /> · {t('administrator')} {String(r.adminId)} · {r.changes.map((c) => c.property).slice(0, 3).join(', ') || r.action}</Text>
+            <Text key={String(r.revision)} size="sm" style={{ overflowWrap: 'anywhere' }}><When date={r.date} /> · {t('administrator')} {String(r.adminId)} · {r.changes.map((c) => c.property).slice(0, 3).join(', ') || r.action}</Text>
           ))}
           <Text size="sm" mt={4}><Link className="link" to="/cluster/settings" search={{ tab: 'history' } as never}>{t('settingsHistory')}</Link></Text>
         </Card>

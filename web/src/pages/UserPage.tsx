@@ -33,6 +33,7 @@ const tabs: Tab[] = [
   { name: 'memberships', title: 'memberships', resource: 'group-members', fixed: (id) => ({ userIds: [id] }), preset: (id) => ({ userId: id }) },
   { name: 'messages', title: 'messagesSent', resource: 'messages', fixed: (id) => ({ senderIds: [id] }), preset: (id) => ({ senderId: id }) },
   { name: 'received', title: 'messagesReceived', resource: 'messages', fixed: (id) => ({ targetIds: [id], areGroupMessages: false }), preset: (id) => ({ targetId: id }) },
+  { name: 'audit', title: 'auditLog', resource: 'audit', fixed: (id) => ({ targetId: id }) },
 ]
 
 /** RecordTabs are the lists of what belongs to one record. Tab, filters and page stand in the address bar. */

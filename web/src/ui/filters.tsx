@@ -44,11 +44,13 @@ interface Props {
   parameters: Parameter[]
   search: Search
   fixed?: Query
+  /** suggestions are values that the document does not list. */
+  suggestions?: Record<string, string[]>
   onApply: (search: Search) => void
 }
 
 /** Filters has an input for every parameter of a query. */
-export function Filters({ document: d, parameters, search, fixed, onApply }: Props) {
+export function Filters({ document: d, parameters, search, fixed, suggestions, onApply }: Props) {
   const { t, label } = useT()
   const filters = filtersOf(parameters).filter((p) => !(fixed && p.name in fixed))
   const [draft, setDraft] = useState<Search>(search)
@@ -87,7 +89,7 @@ export function Filters({ document: d, parameters, search, fixed, onApply }: Pro
               }
               if (s.type === 'array') {
                 const fields = Object.keys(item.properties ?? {})
-                return <TagsInput {...common} placeholder={fields.length > 0 ? fields.join(':') : undefined} splitChars={[',', ' ']} clearable acceptValueOnBlur value={draft[p.name]?.split(',') ?? []} onChange={(v) => set(p.name, v.join(','))} />
+                return <TagsInput {...common} data={suggestions?.[p.name]} limit={50} placeholder={fields.length > 0 ? fields.join(':') : undefined} splitChars={[',', ' ']} clearable acceptValueOnBlur value={draft[p.name]?.split(',') ?? []} onChange={(v) => set(p.name, v.join(','))} />
               }
               if (s.format === 'date-time') return <TextInput {...common} type="datetime-local" step={1} value={toLocal(draft[p.name])} onChange={(e) => set(p.name, fromLocal(e.currentTarget.value))} />
               if (s.type === 'integer' && s.format !== 'int64') return <NumberInput {...common} allowDecimal={false} min={s.minimum} max={s.maximum} value={draft[p.name] ?? ''} onChange={(v) => set(p.name, String(v))} />

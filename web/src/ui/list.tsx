@@ -4,7 +4,7 @@ import { ActionIcon, Button, Checkbox, Drawer, Group, Menu, Progress, ScrollArea
 import { IconChevronLeft, IconChevronRight, IconColumns, IconDownload, IconEdit, IconEye, IconPlus, IconRefresh, IconTrash } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { flexRender, getCoreRowModel, useReactTable, type ColumnDef, type VisibilityState } from '@tanstack/react-table'
+import { flexRender, getCoreRowModel, useReactTable, type CellContext, type ColumnDef, type HeaderContext, type VisibilityState } from '@tanstack/react-table'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { send, type Query } from '../api/client'
 import { useT } from '../i18n'
@@ -14,6 +14,7 @@ import { DeleteDialog, WriteDialog } from './dialogs'
 import { fail, Permitted, Problem, Waiting } from './feedback'
 import { Filters, toQuery, type Search } from './filters'
 import { Id, Value, When } from './format'
+import { views } from './views'
 
 type Row = Record<string, unknown>
 
@@ -51,7 +52,8 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
   const client = useQueryClient()
   const d = documents.service
   const ops = useMemo(() => operationsOf(d, resource.path), [d, resource.path])
-  const columns = useMemo(() => (ops ? columnsOf(d, ops.item) : []), [d, ops])
+  const view = views[resource.name]
+  const columns = useMemo(() => (ops ? columnsOf(d, ops.item, resource.first) : []), [d, ops]) // eslint-disable-line
   const [selected, setSelected] = useState<Record<string, boolean>>({})
   const [dialog, setDialog] = useState<'create' | 'update' | 'delete' | null>(null)
   const [detail, setDetail] = useState<Row | null>(null)
@@ -84,16 +86,18 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
     return String(r.id ?? JSON.stringify(r.key ?? r))
   }
   const definitions: ColumnDef<Row>[] = [
-    {
+    ...(ops?.update || ops?.remove ? [{
       id: '_select', enableHiding: false,
-      header: ({ table }) => <Checkbox size="xs" aria-label={t('selectAll')} checked={table.getIsAllRowsSelected()} indeterminate={table.getIsSomeRowsSelected()} onChange={table.getToggleAllRowsSelectedHandler()} />,
-      cell: ({ row }) => <Checkbox size="xs" aria-label={`${t('select')} ${row.id}`} checked={row.getIsSelected()} onChange={row.getToggleSelectedHandler()} />,
-    },
+      header: ({ table }: HeaderContext<Row, unknown>) => <Checkbox size="xs" aria-label={t('selectAll')} checked={table.getIsAllRowsSelected()} indeterminate={table.getIsSomeRowsSelected()} onChange={table.getToggleAllRowsSelectedHandler()} />,
+      cell: ({ row }: CellContext<Row, unknown>) => <Checkbox size="xs" aria-label={`${t('select')} ${row.id}`} checked={row.getIsSelected()} onChange={row.getToggleSelectedHandler()} />,
+    }] : []),
     ...columns.map((c): ColumnDef<Row> => ({
       id: c.path.join('.'), header: label(c.name),
       accessorFn: (r) => valueAt(r, c.path),
       cell: ({ row, getValue }) => {
         const v = getValue()
+        const own = view?.cells?.[c.path.join('.')]
+        if (own) return own(row.original)
         if (c.path.join('.') === 'id' && resource.page) return <Id value={v as string} to={resource.page(row.original)} />
         if (resource.name === 'blocked-users' && c.name === 'id') return <Id value={v as string} to={`/users/${String(v)}`} />
         if (c.schema.format === 'date-time') return <When date={v as string} />
@@ -127,16 +131,17 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
   }
   const title = t(resource.title)
   const run = async () => {
-    stop.current = new AbortController()
+    const signal = (stop.current = new AbortController()).signal
+    // What is written while the export runs would move records from page to page.
+    const bound: Query = ops.list.parameters.some((p) => p.name === resource.until) && !search[resource.until!] ? { [resource.until!]: new Date().toISOString() } : {}
     try {
       setProgress(0)
-      await exportCsv(title, columns.map((c) => ({ title: c.path.join('.'), path: c.path })), async (n) => {
-        if (stop.current?.signal.aborted) return []
-        const got = await fetchPage(ops.list.path, ops.paged, ops.paged ? { ...filter, page: n, size: 1000 } : { ...filter, size: 1000 })
-        return got.records
+      await exportCsv(title, columns.map((c) => ({ title: c.path.join('.'), path: c.path })), keyOf, async (n) => {
+        signal.throwIfAborted()
+        return (await fetchPage(ops.list.path, ops.paged, { ...filter, ...bound, ...(ops.paged ? { page: n } : {}), size: 1000 })).records
       }, ops.paged, (n) => setProgress(n))
     } catch (e) {
-      fail(e, t('exportFailed'))
+      if (!signal.aborted) fail(e, t('exportFailed'))
     } finally {
       setProgress(null)
     }
@@ -162,7 +167,7 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
               {(off) => <Button size="compact-sm" leftSection={<IconPlus size={14} />} disabled={off} onClick={() => setDialog('create')} name="create">{t('create')}</Button>}
             </Permitted>
           )}
-          <Tooltip label={t('exportCsv')}><ActionIcon variant="default" size="md" aria-label={t('exportCsv')} disabled={missing !== undefined} onClick={() => void run()}><IconDownload size={16} /></ActionIcon></Tooltip>
+          <Tooltip label={t('exportCsv')}><ActionIcon variant="default" size="md" aria-label={t('exportCsv')} name="export" disabled={missing !== undefined} onClick={() => void run()}><IconDownload size={16} /></ActionIcon></Tooltip>
           <Menu closeOnItemClick={false}>
             <Menu.Target><ActionIcon variant="default" size="md" aria-label={t('columns')}><IconColumns size={16} /></ActionIcon></Menu.Target>
             <Menu.Dropdown mah={400} style={{ overflow: 'auto' }}>
@@ -179,7 +184,7 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
       )}
       {missing ? <Problem error={new Error(t('needsPermission', { permission: missing }))} /> : (
         <>
-          <Filters document={d} parameters={ops.list.parameters} search={search} fixed={fixed} onApply={(s) => onSearch({ ...search, ...s, page: undefined })} />
+          <Filters document={d} parameters={ops.list.parameters} search={search} fixed={fixed} suggestions={view?.suggestions?.(d)} onApply={(s) => onSearch({ ...search, ...s, page: undefined })} />
           <Problem error={result.error} retry={() => void result.refetch()} />
           {result.isPending && !result.error ? <Waiting /> : (
             <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': title, role: 'region' }}>
@@ -218,8 +223,8 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
       {dialog === 'create' && ops.create && <WriteDialog document={d} operation={ops.create} title={`${t('create')}: ${title}`} preset={preset} onClose={() => setDialog(null)} onDone={() => void refresh()} />}
       {dialog === 'update' && ops.update && <WriteDialog document={d} operation={ops.update} title={`${t('edit')}: ${title}`} selection={ops.selector?.name === 'id' || ops.update.parameters.some((p) => p.name === 'id') ? { id: keyOf(chosen[0]!) } : selection()} count={chosen.length} initial={one} onClose={() => setDialog(null)} onDone={() => void refresh()} />}
       {dialog === 'delete' && ops.remove && <DeleteDialog document={d} operation={ops.remove} title={`${t('delete')}: ${title}`} selection={selection()} count={chosen.length} names={chosen.map((r) => `${keyOf(r)}${typeof r.name === 'string' ? `  ${r.name}` : ''}`)} onClose={() => setDialog(null)} onDone={() => void refresh()} />}
-      <Drawer opened={detail !== null} onClose={() => setDetail(null)} position="right" title={t('details')} closeButtonProps={{ 'aria-label': t('close') }}>
-        {detail && <RecordTable record={detail} />}
+      <Drawer opened={detail !== null} onClose={() => setDetail(null)} position="right" size={view?.detail ? 'lg' : 'md'} title={t('details')} closeButtonProps={{ 'aria-label': t('close') }}>
+        {detail && (view?.detail ? view.detail(detail) : <RecordTable record={detail} />)}
         {detail && resource.page && <Button component={Link} to={resource.page(detail)} mt="md" size="compact-sm">{t('open')}</Button>}
       </Drawer>
     </Stack>
@@ -246,15 +251,19 @@ export function csvCell(v: unknown): string {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-async function exportCsv(name: string, columns: { title: string; path: string[] }[], fetchRows: (page: number) => Promise<Row[]>, paged: boolean, onProgress: (n: number) => void) {
+/** exportCsv writes all pages of a list into one file. A record that moved to the next page while the export ran is written once. */
+async function exportCsv(name: string, columns: { title: string; path: string[] }[], keyOf: (r: Row) => string, fetchRows: (page: number) => Promise<Row[]>, paged: boolean, onProgress: (n: number) => void) {
   const parts: BlobPart[] = ['\uFEFF', columns.map((c) => csvCell(c.title)).join(',') + '\r\n']
   let count = 0
+  let before = new Set<string>()
   for (let page = 0; ; page++) {
-    const rows = await fetchRows(page)
+    const found = await fetchRows(page)
+    const rows = found.filter((r) => !before.has(keyOf(r)))
+    before = new Set(found.map(keyOf))
     parts.push(new Blob([rows.map((r) => columns.map((c) => csvCell(valueAt(r, c.path))).join(',') + '\r\n').join('')]))
     count += rows.length
     onProgress(count)
-    if (rows.length === 0 || !paged) break
+    if (found.length === 0 || !paged) break
   }
   save(new Blob(parts, { type: 'text/csv;charset=utf-8' }), `${name}.csv`)
 }

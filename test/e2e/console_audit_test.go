@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/csv"
+	"fmt"
+	"strings"
+	"testing"
+
+	"example.org/app/internal/role"
+)
+
+// consoleAudit finds a change in the audit log, sees the values before and
+// after it, and exports what the filter matches.
+func consoleAudit(c *console, t *testing.T) {
+	service := c.server.URL(role.Service)
+	const target = 31
+	before := fmt.Sprintf("<i>before</i> %s", hack)
+	send(t, "PUT", fmt.Sprintf("%s/users?ids=%d", service, target), fmt.Sprintf(`{"name":"first","intro":%s}`, quote(before)))
+	send(t, "PUT", fmt.Sprintf("%s/users?ids=%d", service, target), `{"intro":"after"}`)
+	for i := range 30 {
+		send(t, "PUT", fmt.Sprintf("%s/users?ids=%d", service, target), fmt.Sprintf(`{"name":"name %d"}`, i))
+	}
+
+	c.open("")
+	c.waitText("[data-latest=updateUsers]", fmt.Sprintf("Update User %d: Name", target))
+	c.open(fmt.Sprintf("audit?targetId=%d&operations=updateUsers&size=50", target))
+	c.waitText("[data-total]", "32 records")
+	c.click("tbody tr:nth-child(31) button[aria-label^=Details]")
+	c.waitText("[data-audit] [data-field=intro] .removed", before)
+	c.waitText("[data-audit] [data-field=intro] .added", "after")
+	c.shoot("console-audit-detail")
+	c.noHack()
+
+	// The export has every page of what the filter matches, not one page.
+	send(t, "PUT", service+"/cluster/settings", `{"service":{"adminApi":{"maxAvailableRecordsPerRequest":12}}}`)
+	saved := c.downloads()
+	c.open(fmt.Sprintf("audit?targetId=%d&operations=updateUsers", target))
+	c.waitText("[data-total]", "32 records")
+	c.click("button[name=export]")
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(saved("Audit log.csv")), "\ufeff"))).ReadAll()
+	if err != nil || len(rows) != 33 {
+		t.Errorf("the export has %d lines, want 33 (%v)", len(rows), err)
+	}
+	send(t, "PUT", service+"/cluster/settings", `{"service":{"adminApi":{"maxAvailableRecordsPerRequest":1000}}}`)
+}
