@@ -76,8 +76,7 @@ func consolePlayground(c *console, t *testing.T) {
 func consoleQueryOnly(c *console, t *testing.T) {
 	send(t, "POST", c.server.URL(role.Service)+"/admins/roles", `{"id":5,"name":"ONLY_QUERY","permissions":["USER_QUERY","CLUSTER_MEMBER_QUERY"],"rank":1}`)
 	send(t, "POST", c.server.URL(role.Service)+"/admins", `{"loginName":"viewer","password":"viewerviewer","roleIds":[5]}`)
-	c.click("button[name=account]")
-	c.click("[data-logout]")
+	c.logout()
 	c.login("viewer", "viewerviewer")
 	c.open("users")
 	c.waitText("[data-total]", "records")

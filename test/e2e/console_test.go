@@ -64,6 +64,14 @@ func (p *page) login(name, password string) {
 	p.wait("document.querySelector('header')")
 }
 
+// logout logs out with the menu.
+func (p *page) logout() {
+	p.t.Helper()
+	p.click("button[name=account]")
+	p.click("[data-logout]")
+	p.wait("document.querySelector('input[name=loginName]')")
+}
+
 // eval runs an expression in the page.
 func eval[T any](p *page, js string) T {
 	p.t.Helper()
@@ -198,6 +206,8 @@ func TestConsole(t *testing.T) {
 	part("plugin", consolePlugin)
 	part("recordings", consoleRecordings)
 	part("audit", consoleAudit)
+	part("roles", consoleRoles)
+	part("tokens", consoleTokens)
 	part("playground", consolePlayground)
 	part("pages", consolePages)
 	part("query only", consoleQueryOnly)
@@ -221,9 +231,7 @@ func consoleAdminPort(c *console, t *testing.T) {
 
 // consoleLogout ends the session, here and on the server.
 func consoleLogout(c *console, t *testing.T) {
-	c.click("button[name=account]")
-	c.click("[data-logout]")
-	c.wait("document.querySelector('input[name=loginName]')")
+	c.logout()
 	for _, x := range []struct {
 		path string
 		want float64

@@ -6,7 +6,7 @@ import { ApiError, send, type Query } from '../api/client'
 import { parameterSchema, type Document, type Operation } from '../api/document'
 import { useT } from '../i18n'
 import { Problem, succeed, warn } from './feedback'
-import { encode, Field, fieldOf, same, SchemaForm, type Values } from './form'
+import { encode, Field, fieldOf, same, SchemaForm, type Inputs, type Values } from './form'
 import { Value } from './format'
 
 interface DialogProps {
@@ -20,6 +20,8 @@ interface DialogProps {
   /** initial are the values of the one record that is changed. */
   initial?: Values
   preset?: Values
+  /** inputs replace those that are made from the schema. */
+  inputs?: Inputs
   onClose: () => void
   onDone: (result: unknown) => void
 }
@@ -39,7 +41,7 @@ export function usePartial() {
 }
 
 /** WriteDialog creates or changes records with a form made from the schema of the body. Only changed fields are sent. */
-export function WriteDialog({ document: d, operation, node, title, selection, count, initial, preset, onClose, onDone }: DialogProps) {
+export function WriteDialog({ document: d, operation, node, title, selection, count, initial, preset, inputs, onClose, onDone }: DialogProps) {
   const { t, label } = useT()
   const partial = usePartial()
   const schema = d.resolve(operation.body)
@@ -75,7 +77,7 @@ export function WriteDialog({ document: d, operation, node, title, selection, co
       <form onSubmit={(e) => { e.preventDefault(); void submit() }} data-dialog={operation.operationId}>
         <Stack>
           {count !== undefined && count > 1 && <Alert color="blue" p="xs">{t('changesRecords', { count })}</Alert>}
-          <SchemaForm document={d} schema={schema} values={values} initial={creating ? undefined : (initial ?? {})} onChange={setValues}
+          <SchemaForm document={d} schema={schema} values={values} inputs={inputs} initial={creating ? undefined : (initial ?? {})} onChange={setValues}
             errors={field && error instanceof ApiError ? { [field]: error.reason } : undefined} />
           {options.map((p) => <Field key={p.name} document={d} name={p.name} schema={{ ...parameterSchema(d, p), description: p.description }} value={parameters[p.name]} onChange={(v) => setParameters({ ...parameters, [p.name]: v })} />)}
           {!creating && changed.length > 0 && initial && (

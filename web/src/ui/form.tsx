@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { JsonInput, NumberInput, PasswordInput, Select, SegmentedControl, Stack, TagsInput, Text, TextInput, Textarea, Input } from '@mantine/core'
+import type { ReactNode } from 'react'
 import { Int64 } from '../api/json'
 import type { Document, Schema } from '../api/document'
 import { useT } from '../i18n'
@@ -23,19 +24,22 @@ export function fromLocal(text: string): string | undefined {
   return Number.isNaN(d.getTime()) ? undefined : d.toISOString()
 }
 
-interface FieldProps {
-  document: Document
+/** FieldProps are what an input for one value needs. undefined is "not given". */
+export interface FieldProps {
   name: string
-  schema: Schema
   value: unknown
+  description?: string
   required?: boolean
   error?: string
   changed?: boolean
   onChange: (value: unknown) => void
 }
 
-/** Field is the input for one value, chosen by its schema. undefined is "not given". */
-export function Field({ document: d, name, schema, value, required, error, changed, onChange }: FieldProps) {
+/** Inputs are the fields that a collection draws itself. */
+export type Inputs = Record<string, (p: FieldProps) => ReactNode>
+
+/** Field is the input for one value, chosen by its schema. */
+export function Field({ document: d, name, schema, value, required, error, changed, onChange }: FieldProps & { document: Document; schema: Schema }) {
   const { t, label } = useT()
   const s = d.resolve(schema)
   const common = {
@@ -130,11 +134,12 @@ interface FormProps {
   initial?: Values
   errors?: Record<string, string>
   hide?: string[]
+  inputs?: Inputs
   onChange: (values: Values) => void
 }
 
 /** SchemaForm has an input for every property of a schema. */
-export function SchemaForm({ document: d, schema, values, initial, errors, hide, onChange }: FormProps) {
+export function SchemaForm({ document: d, schema, values, initial, errors, hide, inputs, onChange }: FormProps) {
   const { t } = useT()
   const s = d.resolve(schema)
   const names = byWeight(Object.keys(s.properties ?? {}).filter((n) => !hide?.includes(n)), (n) => n)
@@ -143,10 +148,12 @@ export function SchemaForm({ document: d, schema, values, initial, errors, hide,
   if (names.length === 0) return <Text c="dimmed" size="sm">{t('nothingToFill')}</Text>
   return (
     <Stack gap="sm">
-      {names.map((n) => (
-        <Field key={n} document={d} name={n} schema={s.properties![n]!} required={required(n)} error={errors?.[n]} value={values[n]}
-          changed={initial !== undefined && !same(values[n], initial[n])} onChange={(v) => onChange({ ...values, [n]: v })} />
-      ))}
+      {names.map((n) => {
+        const Own = inputs?.[n]
+        const schemaOf = s.properties![n]!
+        const props = { name: n, description: d.resolve(schemaOf).description, required: required(n), error: errors?.[n], value: values[n], changed: initial !== undefined && !same(values[n], initial[n]), onChange: (v: unknown) => onChange({ ...values, [n]: v }) }
+        return Own ? <Own key={n} {...props} /> : <Field key={n} document={d} schema={schemaOf} {...props} />
+      })}
     </Stack>
   )
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { ActionIcon, Button, Checkbox, Drawer, Group, Menu, Progress, ScrollArea, Select, Stack, Table, Text, Title, Tooltip } from '@mantine/core'
+import { ActionIcon, Button, Checkbox, Drawer, Group, Menu, Modal, Progress, ScrollArea, Select, Stack, Table, Text, Title, Tooltip } from '@mantine/core'
 import { IconChevronLeft, IconChevronRight, IconColumns, IconDownload, IconEdit, IconEye, IconPlus, IconRefresh, IconTrash } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -56,6 +56,7 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
   const columns = useMemo(() => (ops ? columnsOf(d, ops.item, resource.first) : []), [d, ops]) // eslint-disable-line
   const [selected, setSelected] = useState<Record<string, boolean>>({})
   const [dialog, setDialog] = useState<'create' | 'update' | 'delete' | null>(null)
+  const [created, setCreated] = useState<unknown>(null)
   const [detail, setDetail] = useState<Row | null>(null)
   const [progress, setProgress] = useState<number | null>(null)
   const stop = useRef<AbortController | null>(null)
@@ -220,8 +221,9 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
           </Group>
         </>
       )}
-      {dialog === 'create' && ops.create && <WriteDialog document={d} operation={ops.create} title={`${t('create')}: ${title}`} preset={preset} onClose={() => setDialog(null)} onDone={() => void refresh()} />}
-      {dialog === 'update' && ops.update && <WriteDialog document={d} operation={ops.update} title={`${t('edit')}: ${title}`} selection={ops.selector?.name === 'id' || ops.update.parameters.some((p) => p.name === 'id') ? { id: keyOf(chosen[0]!) } : selection()} count={chosen.length} initial={one} onClose={() => setDialog(null)} onDone={() => void refresh()} />}
+      {dialog === 'create' && ops.create && <WriteDialog document={d} operation={ops.create} title={`${t('create')}: ${title}`} preset={preset} inputs={view?.inputs} onClose={() => setDialog(null)} onDone={(result) => { if (view?.created) setCreated(result); void refresh() }} />}
+      {created !== null && view?.created && <Modal opened onClose={() => setCreated(null)} title={title} size="lg" closeButtonProps={{ 'aria-label': t('close') }} closeOnClickOutside={false}>{view.created(created)}</Modal>}
+      {dialog === 'update' && ops.update && <WriteDialog document={d} operation={ops.update} title={`${t('edit')}: ${title}`} selection={ops.selector?.name === 'id' || ops.update.parameters.some((p) => p.name === 'id') ? { id: keyOf(chosen[0]!) } : selection()} count={chosen.length} initial={one} inputs={view?.inputs} onClose={() => setDialog(null)} onDone={() => void refresh()} />}
       {dialog === 'delete' && ops.remove && <DeleteDialog document={d} operation={ops.remove} title={`${t('delete')}: ${title}`} selection={selection()} count={chosen.length} names={chosen.map((r) => `${keyOf(r)}${typeof r.name === 'string' ? `  ${r.name}` : ''}`)} onClose={() => setDialog(null)} onDone={() => void refresh()} />}
       <Drawer opened={detail !== null} onClose={() => setDetail(null)} position="right" size={view?.detail ? 'lg' : 'md'} title={t('details')} closeButtonProps={{ 'aria-label': t('close') }}>
         {detail && (view?.detail ? view.detail(detail) : <RecordTable record={detail} />)}
