@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package bundle makes one script of a plugin in JavaScript that consists of several files, uses packages of npm, or is
+// written in TypeScript. Types are removed, not checked.
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// Options say what is made of what.
+type Options struct {
+	// Entry is the file that exports the plugin.
+	Entry string
+	// Output is the script, to which the names in its source map are relative. It is not written.
+	Output string
+	// Absolute makes the names in the source map absolute, for a script that does not stay where Output is.
+	Absolute bool
+	// Minify removes what the engine does not need, except names.
+	Minify bool
+}
+
+// A Result is a script and the warnings about its sources.
+type Result struct {
+	Script   []byte
+	Warnings []string
+}
+
+// Build makes the script. Its source map is in it.
+func Build(o Options) (*Result, error) {
+	built, err := o.options()
+	if err != nil {
+		return nil, err
+	}
+	return resultOf(api.Build(*built))
+}
+
+// Watch makes the script now and whenever one of its sources changes, until ctx ends, and tells done each time.
+func Watch(ctx context.Context, o Options, done func(*Result, error)) error {
+	built, err := o.options()
+	if err != nil {
+		return err
+	}
+	built.Plugins = []api.Plugin{{Name: "watch", Setup: func(b api.PluginBuild) {
+		b.OnEnd(func(r *api.BuildResult) (api.OnEndResult, error) {
+			done(resultOf(*r))
+			return api.OnEndResult{}, nil
+		})
+	}}}
+	builder, failed := api.Context(*built)
+	if failed != nil {
+		return messages(failed.Errors)
+	}
+	defer builder.Dispose()
+	if err := builder.Watch(api.WatchOptions{}); err != nil {
+		return fmt.Errorf("watch %q: %w", o.Entry, err)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// options are those of esbuild.
+func (o Options) options() (*api.BuildOptions, error) {
+	entry, err := filepath.Abs(o.Entry)
+	if err != nil {
+		return nil, fmt.Errorf("bundle %q: %w", o.Entry, err)
+	}
+	if _, err := os.Stat(entry); err != nil {
+		return nil, fmt.Errorf("bundle: %w", err)
+	}
+	output, err := filepath.Abs(o.Output)
+	if err != nil {
+		return nil, fmt.Errorf("bundle %q: %w", o.Entry, err)
+	}
+	b := &api.BuildOptions{
+		EntryPoints: []string{entry}, Outfile: output, AbsWorkingDir: filepath.Dir(entry),
+		Bundle: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8,
+		// Packages for browsers and for Node.js both have code that needs neither.
+		Platform: api.PlatformNeutral, MainFields: []string{"module", "main"},
+		Sourcemap: api.SourceMapInline, SourcesContent: api.SourcesContentInclude,
+		// Extensions are known by the names of their classes.
+		KeepNames: o.Minify, MinifyWhitespace: o.Minify, MinifyIdentifiers: o.Minify, MinifySyntax: o.Minify,
+		LogLevel: api.LogLevelSilent,
+	}
+	if o.Absolute {
+		b.SourceRoot = (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Dir(output))}).String()
+	}
+	return b, nil
+}
+
+func resultOf(r api.BuildResult) (*Result, error) {
+	if len(r.Errors) > 0 {
+		return nil, messages(r.Errors)
+	}
+	if len(r.OutputFiles) != 1 {
+		return nil, fmt.Errorf("bundle: %d files came out of it, not one", len(r.OutputFiles))
+	}
+	result := &Result{Script: r.OutputFiles[0].Contents}
+	for _, m := range r.Warnings {
+		result.Warnings = append(result.Warnings, message(m))
+	}
+	return result, nil
+}
+
+// messages are problems as one error.
+func messages(list []api.Message) error {
+	var all []error
+	for _, m := range list {
+		all = append(all, errors.New(message(m)))
+	}
+	return errors.Join(all...)
+}
+
+// message is a problem with its place, and what helps.
+func message(m api.Message) string {
+	var b strings.Builder
+	if l := m.Location; l != nil {
+		fmt.Fprintf(&b, "%s:%d:%d: ", l.File, l.Line, l.Column+1)
+	}
+	b.WriteString(m.Text)
+	if strings.Contains(m.Text, "Could not resolve") {
+		b.WriteString("; packages are looked for in node_modules, and those of Node.js itself cannot be used in a plugin")
+	}
+	return b.String()
+}
