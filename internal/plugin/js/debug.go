@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"example.org/app/internal/plugin"
@@ -52,16 +53,29 @@ func (m *module) Retire() {
 	}
 }
 
-// debuggable returns the code that runs for a source: itself, or the one that can be debugged.
-func (m *module) debuggable(name, source string, isModule bool) string {
+// runnable returns the code that runs for a script: itself without its source map, or code that can be debugged. path is
+// where the script lies, "" if it is not in a file.
+func (m *module) runnable(name, path, script string, isModule bool) string {
+	code, reference := m.withoutMap(name, script)
 	if m.debug == nil {
-		return source
+		return code
 	}
-	path := ""
-	if m.folder != nil && !isURL(name) {
-		path = filepath.Join(m.folder.Name(), filepath.FromSlash(name))
+	s := inspector.Script{Name: name, URL: m.scriptURL(name, path), Source: script, Code: code, Module: isModule}
+	if found := m.maps[name]; found != nil {
+		s.Map = found.data
+		if strings.HasPrefix(reference, "data:") {
+			s.MapURL = reference
+		}
 	}
-	return m.debug.Instrument(name, m.scriptURL(name, path), source, isModule)
+	return m.debug.Instrument(s)
+}
+
+// pathOf is where a script in the folder of the plugin lies.
+func (m *module) pathOf(name string) string {
+	if m.folder == nil || isURL(name) {
+		return ""
+	}
+	return filepath.Join(m.folder.Name(), filepath.FromSlash(name))
 }
 
 // scriptURL is the name of a script for debuggers, which open files by it.

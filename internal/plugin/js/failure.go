@@ -51,10 +51,7 @@ var frame = regexp.MustCompile(`^\s*at (?:(.*) \()?(.+:\d+(?::\d+)?)\)?$`)
 func (m *module) exception(x *engine.Exception) *plugin.Exception {
 	r := &plugin.Exception{Message: x.Message}
 	m.exhausted = m.exhausted || strings.Contains(x.Message, "out of memory")
-	trace := x.Stack
-	if m.debug != nil {
-		trace = m.debug.Original(trace)
-	}
+	trace := m.authored(x.Stack)
 	var stack []string
 	for line := range strings.SplitSeq(trace, "\n") {
 		if strings.Contains(line, preludeName) || strings.TrimSpace(line) == "" {
@@ -118,10 +115,15 @@ func (m *module) position(f engine.Value) string {
 			s += ":" + strconv.Itoa(int(n))
 		}
 	}
+	return m.authored(s)
+}
+
+// authored translates the places in a text, as a stack trace has them, from the code that runs to what its author wrote.
+func (m *module) authored(text string) string {
 	if m.debug != nil {
-		s = m.debug.Original(s)
+		text = m.debug.Original(text)
 	}
-	return s
+	return m.sourced(text)
 }
 
 // nameOf is the name of a class.

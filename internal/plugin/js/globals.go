@@ -136,7 +136,7 @@ func (m *module) write(_ engine.Value, args []engine.Value) (engine.Value, error
 		} else if m.java != nil && m.java.objectOf(v) != nil {
 			b.WriteString(m.text(v))
 		} else {
-			b.WriteString(m.engine.Inspect(v, maxLine))
+			b.WriteString(m.authored(m.engine.Inspect(v, maxLine)))
 		}
 		if b.Len() > maxLine {
 			break

@@ -70,9 +70,8 @@ func (m *module) prepare(src plugin.Source) (string, error) {
 	m.original = text
 	if m.host.opts.Inspector != nil {
 		m.inspect()
-		text = m.debug.Instrument(m.name, m.scriptURL(m.name, src.Path), text, true)
 	}
-	return text, nil
+	return m.runnable(m.name, src.Path, text, true), nil
 }
 
 // evaluate runs the source of the plugin, and waits for what it awaits, and returns its exports.
@@ -458,7 +457,7 @@ func (m *module) find(texts ...string) string {
 		if i := strings.Index(m.original, text); i >= 0 && text != "" {
 			line := strings.Count(m.original[:i], "\n") + 1
 			column := utf8.RuneCountInString(m.original[strings.LastIndex(m.original[:i], "\n")+1:i]) + 1
-			return fmt.Sprintf("%s:%d:%d", m.name, line, column)
+			return m.sourced(fmt.Sprintf("%s:%d:%d", m.name, line, column))
 		}
 	}
 	return m.name

@@ -85,6 +85,8 @@ type module struct {
 	loaded   bool
 	original string
 	imports  map[string]string
+	// maps are those of the scripts that have one, by name.
+	maps map[string]*sourceMap
 
 	// debug is what debuggers attach to, in debug mode only.
 	debug *inspector.Target

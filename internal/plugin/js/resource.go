@@ -58,7 +58,7 @@ func (m *module) source(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("import %q: %w", shorten(name), err)
 	}
-	return m.debuggable(name, s, true), nil
+	return m.runnable(name, m.pathOf(name), s, true), nil
 }
 
 // loadScript is the global function load: it runs a script in the global scope and returns its last value.
@@ -100,7 +100,7 @@ func (m *module) loadGiven(v engine.Value) (engine.Value, error) {
 
 // runScript runs a script in the global scope.
 func (m *module) runScript(name, script string) (engine.Value, error) {
-	r := m.engine.Eval(name, m.debuggable(name, script, false))
+	r := m.engine.Eval(name, m.runnable(name, m.pathOf(name), script, false))
 	if engine.IsFailed(r) {
 		return r, engine.Thrown()
 	}

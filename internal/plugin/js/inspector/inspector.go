@@ -144,6 +144,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 				s.attach(w, r, t)
 				return
 			}
+			id, ok := strings.CutPrefix(r.URL.Path, "/"+t.id+mapPath)
+			if data := t.sourceMap(id); ok && data != nil {
+				w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+				w.Write(data)
+				return
+			}
 		}
 		http.Error(w, "there is no such plugin", http.StatusNotFound)
 	}

@@ -93,7 +93,7 @@ func TestInstrumentation(t *testing.T) {
 				if err := target.Install(); err != nil {
 					t.Fatal(err)
 				}
-				target.Instrument("program.js", "program.js", source, false)
+				target.Instrument(Script{Name: "program.js", URL: "program.js", Source: source, Code: source})
 				// Somebody looks at each statement.
 				target.active.Store(true)
 				return target

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -188,23 +189,41 @@ type script struct {
 	lines  []string
 	probes []*probe
 	scopes []*scope
+	// mapURL is where debuggers get the source map, "" if there is none; sourceMap is the map if it is got from here.
+	mapURL    string
+	sourceMap []byte
 }
 
-// Instrument returns the code that runs in place of a source, which debuggers see as it is. A source that cannot be
+// A Script is a source of a plugin.
+type Script struct {
+	// Name is how the engine knows the script, URL how debuggers do.
+	Name, URL string
+	// Source is what debuggers see, Code what runs: the same without a source map.
+	Source, Code string
+	Module       bool
+	// Map is the source map, nil if there is none. MapURL is where debuggers get it, "" if from here.
+	Map    []byte
+	MapURL string
+}
+
+// Instrument returns the code that runs in place of a script, which debuggers see as it is. Code that cannot be
 // parsed is returned as it is, so that the engine says what is wrong with it.
-func (t *Target) Instrument(name, url, source string, module bool) string {
+func (t *Target) Instrument(s Script) string {
 	t.mu.Lock()
 	first := len(t.probes)
 	t.mu.Unlock()
-	r, err := t.server.instrumenter.instrument(source, module, first)
+	r, err := t.server.instrumenter.instrument(s.Code, s.Module, first)
 	if err != nil {
-		t.server.opts.Log.Warn("a script cannot be debugged", "script", name, "error", err)
-		return source
+		t.server.opts.Log.Warn("a script cannot be debugged", "script", s.Name, "error", err)
+		return s.Code
 	}
 	t.mu.Lock()
 	sc := &script{
-		id: strconv.Itoa(len(t.scripts) + 1), name: name, url: url, source: source, module: module,
-		lines: strings.Split(r.Code, "\n"), probes: r.Probes, scopes: r.Scopes,
+		id: strconv.Itoa(len(t.scripts) + 1), name: s.Name, url: s.URL, source: s.Source, module: s.Module,
+		lines: strings.Split(r.Code, "\n"), probes: r.Probes, scopes: r.Scopes, mapURL: s.MapURL,
+	}
+	if s.Map != nil && s.MapURL == "" {
+		sc.sourceMap, sc.mapURL = s.Map, t.mapURL(sc)
 	}
 	for i, p := range r.Probes {
 		p.id, p.script = first+i, sc
@@ -221,11 +240,30 @@ func (t *Target) Instrument(name, url, source string, module bool) string {
 	return r.Code
 }
 
+// mapURL is where this server has the source map of a script.
+func (t *Target) mapURL(s *script) string {
+	return (&url.URL{Scheme: "http", Host: t.server.addr, Path: "/" + t.id + mapPath + s.id}).String()
+}
+
+// mapPath stands between the id of a plugin and that of a script in the path of a source map.
+const mapPath = "/map/"
+
+// sourceMap returns the source map of a script, nil if it has none here.
+func (t *Target) sourceMap(id string) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sc, err := t.script(id)
+	if err != nil {
+		return nil
+	}
+	return sc.sourceMap
+}
+
 func (s *script) event() map[string]any {
 	lines := strings.Split(s.source, "\n")
 	return map[string]any{
 		"scriptId": s.id, "url": s.url, "startLine": 0, "startColumn": 0, "endLine": len(lines) - 1,
 		"endColumn": utf16Len(lines[len(lines)-1]), "executionContextId": contextID, "hash": s.hash(), "isModule": s.module,
-		"length": utf16Len(s.source), "scriptLanguage": "JavaScript", "hasSourceURL": false, "sourceMapURL": "", "isLiveEdit": false,
+		"length": utf16Len(s.source), "scriptLanguage": "JavaScript", "hasSourceURL": false, "sourceMapURL": s.mapURL, "isLiveEdit": false,
 	}
 }
