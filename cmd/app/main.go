@@ -54,6 +54,7 @@ func main() {
 		kong.Name("app"),
 		kong.Description(description),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Help(printHelp),
 	)
 	ctx, err := parser.Parse(os.Args[1:])
 	if err != nil {

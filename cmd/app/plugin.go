@@ -30,10 +30,14 @@ type pluginCommand struct {
 	New   pluginNewCommand   `cmd:"" help:"Begin a plugin: a folder with a small one that works, and types for the editor."`
 	Check pluginCheckCommand `cmd:"" help:"Load a plugin as a server does, and say what it is or what is wrong with it."`
 	Dev   pluginDevCommand   `cmd:"" help:"Run a server with a plugin that is swapped whenever its file is saved."`
+	Build pluginBuildCommand `cmd:"" help:"Make one script of a plugin in TypeScript, or of one that uses other files and packages."`
 }
 
 //go:embed plugin.js.txt
 var pluginTemplate string
+
+//go:embed plugin.ts.txt
+var typedTemplate string
 
 const jsConfig = `{
   "compilerOptions": {
@@ -53,6 +57,7 @@ const jsConfig = `{
 
 type pluginNewCommand struct {
 	JS   string `name:"js" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in JavaScript: small letters, digits and dashes."`
+	TS   string `name:"ts" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in TypeScript: small letters, digits and dashes."`
 	Java string `name:"java" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in Java: small letters, digits and dashes."`
 	Dir  string `default:"." placeholder:"DIR" help:"Folder in which the folder of the plugin is made (default: the current one)."`
 }
@@ -60,10 +65,12 @@ type pluginNewCommand struct {
 // Help implements kong.HelpProvider.
 func (pluginNewCommand) Help() string {
 	return `In JavaScript, makes the folder NAME with NAME.js, jsconfig.json and types/. Editors that know TypeScript then complete and check the plugin.
+In TypeScript, makes the same with NAME.ts and tsconfig.json.
 In Java, makes the folder NAME with a Maven project: mvn package makes target/NAME.jar of it.
 
 Examples:
   app plugin new --js word-filter
+  app plugin new --ts word-filter
   app plugin new --java word-filter
   app plugin new --js word-filter --dir plugins-of-mine`
 }
@@ -72,7 +79,7 @@ var pluginName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // Run implements the command.
 func (c pluginNewCommand) Run() error {
-	name := c.JS + c.Java
+	name := c.JS + c.TS + c.Java
 	if !pluginName.MatchString(name) || name == c.Java && name == "app" {
 		return fmt.Errorf("%q cannot be the name of a plugin: it must be words of small letters and digits, with dashes between them", name)
 	}
@@ -93,15 +100,20 @@ func (c pluginNewCommand) Run() error {
 	if c.Java != "" {
 		return newJavaPlugin(dir, name, class)
 	}
-	return newScript(dir, name, class)
-}
-
-// newScript fills the folder of a plugin in JavaScript.
-func newScript(dir, name, class string) error {
-	files := map[string]string{
+	if c.TS != "" {
+		return newScript(dir, name+".ts", map[string]string{
+			name + ".ts":    strings.NewReplacer("NAME", name, "CLASS", class).Replace(typedTemplate),
+			"tsconfig.json": strings.ReplaceAll(jsConfig, "*.js", "*.ts"),
+		})
+	}
+	return newScript(dir, name+".js", map[string]string{
 		name + ".js":    strings.NewReplacer("NAME", name, "CLASS", class).Replace(pluginTemplate),
 		"jsconfig.json": jsConfig,
-	}
+	})
+}
+
+// newScript fills the folder of a plugin in JavaScript or TypeScript with its files and the types.
+func newScript(dir, name string, files map[string]string) error {
 	types, err := fs.Glob(sdk.Types, "*.d.ts")
 	if err != nil {
 		return err
@@ -121,13 +133,13 @@ func newScript(dir, name, class string) error {
 			return fmt.Errorf("write the plugin: %w", err)
 		}
 	}
-	file := filepath.Join(dir, name+".js")
+	file := filepath.Join(dir, name)
 	fmt.Printf("%s is a plugin that works. Next:\n\n  app plugin check %[1]s\n  app plugin dev %[1]s\n", file)
 	return nil
 }
 
 type pluginCheckCommand struct {
-	File string   `arg:"" help:"The plugin, a file that ends in .js or .jar."`
+	File string   `arg:"" help:"The plugin, a file that ends in .js, .ts or .jar."`
 	Role string   `default:"all" enum:"all,service,gateway" help:"The server that it is for: all, service or gateway."`
 	Home string   `default:"." env:"APP_HOME" placeholder:"DIR" help:"Home folder, for the configuration (default: the current one)."`
 	Set  []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property as the server would; may be repeated."`
@@ -159,7 +171,16 @@ func (c pluginCheckCommand) Run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	options := app.PluginCheck(roles, configuration, c.File, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	file := c.File
+	if isTyped(c.File) {
+		remove, script, err := bundled(c.File)
+		if err != nil {
+			return err
+		}
+		defer remove()
+		file = script
+	}
+	options := app.PluginCheck(roles, configuration, file, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if isJar(c.File) {
 		// That a host comes and goes is of no interest here.
 		options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -180,9 +201,11 @@ func (c pluginCheckCommand) Run() error {
 
 func isJar(file string) bool { return strings.HasSuffix(file, ".jar") }
 
+func isTyped(file string) bool { return strings.HasSuffix(file, ".ts") }
+
 func isPlugin(file string) error {
-	if !strings.HasSuffix(file, ".js") && !isJar(file) {
-		return fmt.Errorf("%q is not a plugin: its name must end in .js or .jar", file)
+	if !strings.HasSuffix(file, ".js") && !isTyped(file) && !isJar(file) {
+		return fmt.Errorf("%q is not a plugin: its name must end in .js, .ts or .jar", file)
 	}
 	return nil
 }
@@ -238,7 +261,7 @@ func printPoint(w io.Writer, point *plugin.Point, methods []*plugin.Method) {
 }
 
 type pluginDevCommand struct {
-	File   string   `arg:"" help:"The plugin, a file that ends in .js or .jar."`
+	File   string   `arg:"" help:"The plugin, a file that ends in .js, .ts or .jar."`
 	Home   string   `placeholder:"DIR" help:"Home folder, which keeps the data (default: a new one that is removed at the end)."`
 	Config string   `placeholder:"FILE" help:"Configuration file instead of config/application.yaml."`
 	Set    []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property; may be repeated."`
@@ -247,9 +270,11 @@ type pluginDevCommand struct {
 // Help implements kong.HelpProvider.
 func (pluginDevCommand) Help() string {
 	return `Runs both roles with this plugin alone, and its log here. When the file is saved, the new version takes the place of the old one without a
-call lost; one that cannot be loaded is reported, and the old one goes on.
+call lost; one that cannot be loaded is reported, and the old one goes on. A plugin in TypeScript is bundled first, and again when a file
+that it imports is saved; its types are not checked.
 
 Examples:
+  app plugin dev word-filter.ts
   app plugin dev word-filter.js --set word-filter.words[0]=darn
   app plugin dev word-filter.js --home . --set app.logging.console.level=DEBUG`
 }
@@ -272,6 +297,14 @@ func (c pluginDevCommand) Run() (err error) {
 			return fmt.Errorf("make a home folder: %w", err)
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	}
+	if isTyped(path) {
+		script, stop, err := bundleOnSave(path)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		path = script
 	}
 	set := append([]string{"app.plugin.enabled=true", "app.plugin.watch-dir=true", "app.plugin.dir=" + filepath.Dir(path)}, c.Set...)
 	configuration, err := source{Home: home, Config: c.Config, Set: set}.load()

@@ -27,17 +27,17 @@ func output(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 // newPlugin lets the program begin a plugin and returns its file.
-func newPlugin(t *testing.T, name string) string {
+func newPlugin(t *testing.T, language, name string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if code, out, errs := output(t, "plugin", "new", "--js", name, "--dir", dir); code != 0 || !strings.Contains(out, "app plugin check "+dir) {
+	if code, out, errs := output(t, "plugin", "new", "--"+language, name, "--dir", dir); code != 0 || !strings.Contains(out, "app plugin check "+dir) {
 		t.Fatalf("%d %s %s", code, out, errs)
 	}
-	return filepath.Join(dir, name, name+".js")
+	return filepath.Join(dir, name, name+"."+language)
 }
 
 func TestPluginNew(t *testing.T) {
-	file := newPlugin(t, "two-words")
+	file := newPlugin(t, "js", "two-words")
 	for _, name := range []string{"jsconfig.json", "types/index.d.ts", "types/points.d.ts", "types/api.d.ts", "types/codes.d.ts", "types/java.d.ts"} {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(file), name)); err != nil {
 			t.Error(err)
@@ -80,6 +80,8 @@ func TestPluginCheck(t *testing.T) {
 		stdout, stderr string
 	}{
 		{"help of new", []string{"new", "--help"}, 0, "app plugin new --js word-filter", ""},
+		{"usage of new", []string{"new", "--help"}, 0, "app plugin new (--js NAME | --ts NAME | --java NAME) [flags]", ""},
+		{"help of build", []string{"build", "--help"}, 0, "app plugin build src/main.ts -o plugins/word-filter.js", ""},
 		{"help of check", []string{"check", "--help"}, 0, "app plugin check login.js --role gateway", ""},
 		{"help of dev", []string{"dev", "--help"}, 0, "app plugin dev word-filter.js --home .", ""},
 		{"nothing of a point", []string{"check", write("lazy.js", script("UserAuthenticator", ""))}, 0, "WARNING: E names UserAuthenticator but has none of its functions", ""},
@@ -90,7 +92,7 @@ func TestPluginCheck(t *testing.T) {
 		{"its properties", []string{"check", "--set", "greet.word=hello", write("config.js", "if (app.config('greet').word !== 'hello') throw new Error('no word');\n"+script("ClientRequestHandler", ""))}, 0, "id           p", ""},
 		{"acts while it is loaded", []string{"check", write("early.js", "await app.api.users.query();\n"+script("ClientRequestHandler", ""))}, 1, "", "cannot be used while the plugin is loaded"},
 		{"uses Java while it is loaded", []string{"check", write("java.js", "if (new (Java.type('java.util.ArrayList'))([1]).size() !== 1) throw new Error('no list');\n"+script("ClientRequestHandler", ""))}, 0, "id           p", "the Java host is up"},
-		{"not a plugin", []string{"check", write("p.txt", "")}, 1, "", "its name must end in .js or .jar"},
+		{"not a plugin", []string{"check", write("p.txt", "")}, 1, "", "its name must end in .js, .ts or .jar"},
 		{"no file", []string{"check", filepath.Join(dir, "none.js")}, 1, "", "no such file"},
 		{"dev without a file", []string{"dev", filepath.Join(dir, "none.js")}, 1, "", "no such file"},
 	} {
@@ -108,7 +110,17 @@ func TestPluginCheck(t *testing.T) {
 
 // TestPluginDev saves a plugin again and again while a server runs it.
 func TestPluginDev(t *testing.T) {
-	file := newPlugin(t, "swapped")
+	t.Run("JavaScript", func(t *testing.T) {
+		developPlugin(t, newPlugin(t, "js", "swapped"), "class Swapped extends", "class Swapped pretends")
+	})
+	t.Run("TypeScript", func(t *testing.T) {
+		developPlugin(t, newPlugin(t, "ts", "swapped"), "class Swapped extends", "class Swapped pretends")
+	})
+}
+
+// developPlugin works on a plugin as its author does. Replacing broken by mistake breaks it.
+func developPlugin(t *testing.T, file, broken, mistake string) {
+	t.Helper()
 	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "other.js"), []byte("throw new Error('nobody asked for this one')"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +167,8 @@ func TestPluginDev(t *testing.T) {
 	wait("swapped is ready")
 	save("is ready", "is better now", "0.1", "0.2")
 	wait("swapped is better now")
-	save("class Swapped extends", "class Swapped pretends")
-	wait("swapped.js", "SyntaxError")
+	save(broken, mistake)
+	wait(filepath.Base(file)+":", "")
 	save("is ready", "is mended", "0.1", "0.3")
 	wait("swapped is mended")
 	cmd.Process.Signal(syscall.SIGTERM)
@@ -168,5 +180,50 @@ func TestPluginDev(t *testing.T) {
 	}
 	if strings.Contains(strings.Join(seen, "\n"), "nobody asked") {
 		t.Error("another plugin of the folder was loaded")
+	}
+}
+
+// TestPluginBuild makes scripts of plugins in TypeScript, and wants nothing to be written where that fails.
+func TestPluginBuild(t *testing.T) {
+	file := newPlugin(t, "ts", "typed")
+	dir := filepath.Dir(file)
+	if code, out, errs := output(t, "plugin", "check", file); code != 0 || errs != "" || !strings.Contains(out, "extension Typed\n") {
+		t.Errorf("check: %d %s %s", code, out, errs)
+	}
+	script := filepath.Join(dir, "dist", "typed.js")
+	if code, out, errs := output(t, "plugin", "build", file); code != 0 || errs != "" || !strings.HasPrefix(out, script+" has ") {
+		t.Fatalf("build: %d %s %s", code, out, errs)
+	}
+	small := filepath.Join(dir, "out", "small.js")
+	if code, out, errs := output(t, "plugin", "build", file, "--minify", "-o", small); code != 0 || errs != "" {
+		t.Fatalf("build: %d %s %s", code, out, errs)
+	}
+	for _, script := range []string{script, small} {
+		if code, out, errs := output(t, "plugin", "check", script); code != 0 || errs != "" || !strings.Contains(out, "extension Typed\n") {
+			t.Errorf("check %s: %d %s %s", script, code, out, errs)
+		}
+	}
+	before, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := filepath.Join(dir, "typed.ts")
+	if err := os.WriteFile(bad, []byte("export default class {\n  x: = 1\n}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"build", "check", "dev"} {
+		if code, _, errs := output(t, "plugin", command, bad); code != 1 || !strings.Contains(errs, "typed.ts:2:6: ") {
+			t.Errorf("%s: %d %s", command, code, errs)
+		}
+	}
+	if code, _, errs := output(t, "plugin", "build", script, "-o", script); code != 1 || !strings.Contains(errs, "would take the place of the source") {
+		t.Errorf("over itself: %d %s", code, errs)
+	}
+	if after, err := os.ReadFile(script); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the script of before has changed: %v", err)
+	}
+	entries, err := os.ReadDir(filepath.Dir(script))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("beside the script: %v %v", entries, err)
 	}
 }

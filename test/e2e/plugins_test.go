@@ -56,8 +56,19 @@ func (s *terminal) wait(t *testing.T, expression string) string {
 
 // TestPluginTutorial runs every command of the first chapter of the documentation of plugins.
 func TestPluginTutorial(t *testing.T) {
-	dir := runTutorial(t, "Five minutes", 12)
-	if out, err := exec.CommandContext(t.Context(), "node", "../../sdk/js/node_modules/typescript/bin/tsc", "--project", filepath.Join(dir, "my-plugin", "jsconfig.json")).CombinedOutput(); err != nil {
+	checkTypes(t, filepath.Join(runTutorial(t, "Five minutes", 12), "my-plugin", "jsconfig.json"))
+}
+
+// TestTypeScriptTutorial does so with the chapter for TypeScript.
+func TestTypeScriptTutorial(t *testing.T) {
+	checkTypes(t, filepath.Join(runTutorial(t, "TypeScript and packages", 4), "my-plugin", "tsconfig.json"))
+}
+
+// checkTypes runs the compiler of TypeScript on a project.
+func checkTypes(t *testing.T, project string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "node", "../../sdk/js/node_modules/typescript/bin/tsc", "--project", project).CombinedOutput()
+	if err != nil {
 		t.Errorf("the types refuse the new plugin: %v\n%s", err, out)
 	}
 }
@@ -155,6 +166,8 @@ func checkTutorial(t *testing.T, line, out string, screen *terminal) {
 	switch {
 	case strings.Contains(line, "plugin new"):
 		want = "a plugin that works"
+	case strings.Contains(line, "plugin build"):
+		want = "my-plugin.js has "
 	case strings.Contains(line, "plugin check"):
 		want = "ClientRequestHandler: transform (without handle)"
 	case strings.Contains(line, "/prometheus"):

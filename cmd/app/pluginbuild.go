@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"example.org/app/internal/plugin/bundle"
+)
+
+type pluginBuildCommand struct {
+	File   string `arg:"" help:"The file that exports the plugin: .ts, .js or .mjs."`
+	Output string `short:"o" placeholder:"FILE" help:"The script that is made (default: the name of the file with .js, in the folder dist beside it)."`
+	Minify bool   `help:"Make the script small. Names stay."`
+}
+
+// Help implements kong.HelpProvider.
+func (pluginBuildCommand) Help() string {
+	return `Makes one script that a server loads: types are removed, what is imported from other files and from node_modules is put into it. Packages that
+need Node.js itself cannot be used. The source map is in the script, so that stack traces and debuggers show the sources.
+Types are not checked: npx tsc --project . does that.
+
+Examples:
+  app plugin build word-filter.ts
+  app plugin build src/main.ts -o plugins/word-filter.js --minify`
+}
+
+// Run implements the command.
+func (c pluginBuildCommand) Run() error {
+	output := c.Output
+	if output == "" {
+		output = filepath.Join(filepath.Dir(c.File), "dist", scriptName(c.File))
+	}
+	if same, err := sameFile(c.File, output); err != nil || same {
+		return errors.Join(err, fmt.Errorf("build %q: the output would take the place of the source", c.File))
+	}
+	r, err := bundle.Build(bundle.Options{Entry: c.File, Output: output, Minify: c.Minify})
+	if err != nil {
+		return err
+	}
+	warn(r.Warnings)
+	if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
+		return fmt.Errorf("write the script: %w", err)
+	}
+	if err := replaceFile(output, r.Script); err != nil {
+		return err
+	}
+	fmt.Printf("%s has %d bytes\n", output, len(r.Script))
+	return nil
+}
+
+// scriptName is the name of the script that is made of a file.
+func scriptName(file string) string {
+	name := filepath.Base(file)
+	return strings.TrimSuffix(name, filepath.Ext(name)) + ".js"
+}
+
+func sameFile(a, b string) (bool, error) {
+	first, err := filepath.Abs(a)
+	if err != nil {
+		return false, err
+	}
+	second, err := filepath.Abs(b)
+	return first == second, err
+}
+
+func warn(warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintln(os.Stderr, "WARNING:", w)
+	}
+}
+
+// replaceFile writes a file so that whoever watches it never sees half of it.
+func replaceFile(path string, data []byte) error {
+	temporary := path + ".tmp"
+	if err := os.WriteFile(temporary, data, 0o644); err != nil {
+		return fmt.Errorf("write the script: %w", err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("write the script: %w", err)
+	}
+	return nil
+}
+
+// bundled makes the script of a plugin in a folder that remove removes.
+func bundled(file string) (remove func(), script string, err error) {
+	dir, err := os.MkdirTemp("", "app-plugin-")
+	if err != nil {
+		return nil, "", fmt.Errorf("make a folder for the script: %w", err)
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	r, err := bundle.Build(watched(file))
+	if err == nil {
+		warn(r.Warnings)
+		script = filepath.Join(dir, scriptName(file))
+		err = replaceFile(script, r.Script)
+	}
+	if err != nil {
+		remove()
+		return nil, "", err
+	}
+	return remove, script, nil
+}
+
+// watched says how a plugin is bundled whose script lies elsewhere.
+func watched(file string) bundle.Options {
+	return bundle.Options{Entry: file, Output: filepath.Join(filepath.Dir(file), scriptName(file)), Absolute: true}
+}
+
+// bundleOnSave makes the script of a plugin now, and again whenever one of its sources is saved, until stop is called. One
+// that cannot be made is reported, and the script stays as it is.
+func bundleOnSave(file string) (script string, stop func(), err error) {
+	remove, script, err := bundled(file)
+	if err != nil {
+		return "", nil, err
+	}
+	written, err := os.ReadFile(script)
+	if err != nil {
+		remove()
+		return "", nil, fmt.Errorf("read the script: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := bundle.Watch(ctx, watched(file), func(r *bundle.Result, err error) {
+			if err == nil && !bytes.Equal(r.Script, written) {
+				written = r.Script
+				warn(r.Warnings)
+				err = replaceFile(script, r.Script)
+			}
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "%s cannot be bundled, and what runs goes on:\n%v\n", file, err)
+			}
+		})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	return script, func() {
+		cancel()
+		<-ended
+		remove()
+	}, nil
+}
