@@ -57,11 +57,11 @@ func (c auditVerify) Run() error {
 	}
 	fmt.Printf("the audit trail is whole: %d rows", report.Sealed)
 	if report.Removed > 0 {
-		fmt.Printf(" after row %d, which was removed with those before it because of its age", report.Removed)
+		fmt.Printf(" after seal %d, which was removed with those before it because of its age", report.Removed)
 	}
 	fmt.Println()
 	if report.Unsealed > 0 {
-		fmt.Printf("%d rows are newer than the last sealing and were not checked\n", report.Unsealed)
+		fmt.Printf("%d rows are not sealed yet and were not checked\n", report.Unsealed)
 	}
 	fmt.Printf("head %s\n", report.Head)
 	return nil

@@ -46,12 +46,6 @@ func (a *App) trail() admin.Trail {
 	return api.NewTrail(a.audit)
 }
 
-// sealAudit adds new rows to the chain. It happens every second, so that it is not worth a line in the log.
-func (a *App) sealAudit(ctx context.Context) (int64, error) {
-	_, err := a.audit.Seal(ctx)
-	return 0, err
-}
-
 // VerifyAudit checks the audit trail in the store of a configuration. Nodes may run meanwhile.
 func VerifyAudit(ctx context.Context, c *config.Config, through *audit.Head) (report audit.Report, err error) {
 	db, err := openStore(ctx, c)

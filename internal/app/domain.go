@@ -114,7 +114,7 @@ func (a *App) startJobs(context.Context) error {
 		job{"clean-up of expired tokens of administrators", "0 20 * * * *", a.administrators.DeleteExpiredTokens},
 		job{"sweep of blocked users", "45 * * * * *", a.blockedUsers.Sweep},
 		job{"count of online users", a.opts.Config.Service.Statistics.OnlineUsersNumberLoggingCron, a.onlineUsersLog()},
-		job{"sealing of the audit trail", "* * * * * *", a.sealAudit},
+		job{"search for rows of the audit trail without a seal", "15 * * * * *", a.audit.SealMissed},
 		job{"clean-up of the audit trail", "0 40 * * * *", a.audit.Remove},
 	)
 	for _, j := range jobs {

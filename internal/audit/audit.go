@@ -55,6 +55,7 @@ type Options struct {
 type Trail struct {
 	opts    Options
 	refused *refusals
+	pending pending
 }
 
 // New makes a trail. Run must be called next.
@@ -113,20 +114,27 @@ func Note(ctx context.Context, changes ...store.Change) {
 func (t *Trail) Begin(ctx context.Context, act Act) (context.Context, *Entry) {
 	e := &Entry{trail: t, act: act}
 	ctx = context.WithValue(ctx, entryKey{}, e)
-	return store.WithJournal(ctx, e.write, func() { e.rows.Add(1) }), e
+	return store.WithJournal(ctx, e.write), e
 }
 
 // write stores the row of a transaction.
-func (e *Entry) write(ctx context.Context, tx store.Tx, changes []store.Change, omitted int64) error {
+func (e *Entry) write(_ context.Context, tx store.Tx, changes []store.Change, omitted int64) (committed func(), err error) {
 	r := e.record(Done)
 	r.Code, r.Status = codeOK, statusOK
 	r.TargetIDs = boundTargets(append(queryTargets(e.act.Params), changeTargets(changes)...))
 	text, dropped, err := boundChanges(changes, e.trail.opts.MaxChangeBytes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Changes, r.OmittedChanges = &text, omitted+int64(dropped)
-	return store.InsertLastAuditRecord(ctx, tx, r)
+	if err := store.InsertLastAuditRecord(tx, &r); err != nil {
+		return nil, err
+	}
+	entry := entryOf(&r)
+	return func() {
+		e.rows.Add(1)
+		e.trail.pending.add(entry)
+	}, nil
 }
 
 const (
@@ -191,8 +199,8 @@ func (e *Entry) record(outcome string) store.AuditRecord {
 	a := &e.act
 	return store.AuditRecord{
 		ID: e.trail.opts.NextID(), Date: a.Date, Outcome: outcome, AdminID: a.AdminID, LoginName: cut(a.LoginName, maxName), TokenID: a.TokenID,
-		PluginID: a.PluginID, PluginVersion: a.PluginVersion, OnBehalfOf: a.OnBehalfOf,
-		IP: a.Remote, NodeID: e.trail.opts.NodeID, RequestID: a.RequestID, Operation: a.Operation,
+		PluginID: a.PluginID, IP: a.Remote, RequestID: a.RequestID, Operation: a.Operation,
+		AuditDetails: store.AuditDetails{NodeID: e.trail.opts.NodeID, PluginVersion: a.PluginVersion, OnBehalfOf: a.OnBehalfOf},
 	}
 }
 
@@ -202,11 +210,28 @@ const insertTimeout = 10 * time.Second
 func (t *Trail) insert(ctx context.Context, records ...store.AuditRecord) error {
 	ctx, cancel := context.WithTimeout(ctx, insertTimeout)
 	defer cancel()
-	return t.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.InsertAuditRecords(ctx, tx, records...) })
+	err := t.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.InsertAuditRecords(ctx, tx, records...) })
+	for i := range records {
+		if err == nil {
+			t.pending.add(entryOf(&records[i]))
+		}
+	}
+	return err
 }
 
-// Run stores the rows of refused writes until ctx ends, and those that are left then.
-func (t *Trail) Run(ctx context.Context) error { return t.refused.run(ctx) }
+// Run stores the rows of refused writes and seals rows until ctx ends, and those that are left then.
+func (t *Trail) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	group.Go(func() { t.refused.run(ctx) })
+	group.Go(func() { t.runSeals(ctx) })
+	group.Wait()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), insertTimeout)
+	defer cancel()
+	if _, err := t.Seal(last); err != nil {
+		t.opts.Logger.Warn("rows of the audit trail are not sealed; another node or the next start does that", "error", err)
+	}
+	return nil
+}
 
 // Find returns records, the newest first.
 func (t *Trail) Find(ctx context.Context, filter store.AuditFilter, page store.Page) (found []store.AuditRecord, err error) {
@@ -243,7 +268,7 @@ const (
 func queryTargets(params map[string]any) (ids []string) {
 	for _, name := range sortedKeys(params) {
 		if name != bodyParam && name != "files" {
-			ids = append(ids, idsOf(map[string]any{name: params[name]})...)
+			ids = appendIDs(ids, name, params[name])
 		}
 	}
 	return ids
@@ -252,24 +277,29 @@ func queryTargets(params map[string]any) (ids []string) {
 // idsOf returns the values of the members whose names say that they are ids, in the order of the names.
 func idsOf(values map[string]any) (ids []string) {
 	for _, name := range sortedKeys(values) {
-		switch value := values[name].(type) {
-		case []any:
-			for _, element := range value {
-				if object, ok := element.(map[string]any); ok {
-					ids = append(ids, idsOf(object)...)
-				} else if isID(name) {
-					ids = appendID(ids, element)
-				}
-			}
-		case map[string]any:
-			ids = append(ids, idsOf(value)...)
-		default:
-			if isID(name) {
-				ids = appendID(ids, value)
+		if ids = appendIDs(ids, name, values[name]); len(ids) > maxTargets {
+			break
+		}
+	}
+	return ids
+}
+
+// appendIDs appends the ids of one member.
+func appendIDs(ids []string, name string, value any) []string {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			if object, ok := element.(map[string]any); ok {
+				ids = append(ids, idsOf(object)...)
+			} else if isID(name) {
+				ids = appendID(ids, element)
 			}
 		}
-		if len(ids) > maxTargets {
-			break
+	case map[string]any:
+		ids = append(ids, idsOf(value)...)
+	default:
+		if isID(name) {
+			ids = appendID(ids, value)
 		}
 	}
 	return ids
@@ -303,8 +333,8 @@ func appendID(ids []string, value any) []string {
 // changeTargets are the keys of changed records.
 func changeTargets(changes []store.Change) (ids []string) {
 	for _, c := range changes {
-		for _, name := range sortedKeys(c.Key) {
-			ids = appendID(ids, c.Key[name])
+		for _, key := range c.Key {
+			ids = appendID(ids, key.Value)
 		}
 	}
 	return ids
@@ -312,13 +342,13 @@ func changeTargets(changes []store.Change) (ids []string) {
 
 // boundTargets leaves out what stands twice and what is too much.
 func boundTargets(ids []string) []string {
-	seen := map[string]bool{}
-	ids = slices.DeleteFunc(ids, func(id string) bool {
-		twice := seen[id]
-		seen[id] = true
-		return twice
-	})
-	return ids[:min(len(ids), maxTargets)]
+	kept := ids[:0]
+	for _, id := range ids {
+		if len(kept) < maxTargets && !slices.Contains(kept, id) {
+			kept = append(kept, id)
+		}
+	}
+	return kept
 }
 
 func sortedKeys(m map[string]any) []string {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"example.org/app/internal/audit"
+	"example.org/app/internal/ids"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )
@@ -81,7 +82,7 @@ func mustCreate(t *testing.T, trail *audit.Trail, db *store.DB, from, to int64, 
 	}
 }
 
-func seal(t *testing.T, trail *audit.Trail, want int64) {
+func seal(t *testing.T, trail *audit.Trail, want int) {
 	t.Helper()
 	if n, err := trail.Seal(t.Context()); err != nil || n != want {
 		t.Fatalf("sealed %d rows, want %d: %v", n, want, err)
@@ -133,6 +134,58 @@ func TestRollback(t *testing.T) {
 	})
 }
 
+// TestRowThatCannotBeStored checks that a row which fails takes its change with it, and nobody else's that shares the commit.
+func TestRowThatCannotBeStored(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, db *store.DB) {
+		trail := newTrail(db)
+		mustCreate(t, trail, db, 1, 1, time.Now())
+		taken := rows(t, trail)[0].ID
+		bad := newTrail(db, func(o *audit.Options) { o.NextID = func() int64 { return taken } })
+		held, release := make(chan struct{}), make(chan struct{})
+		var group sync.WaitGroup
+		group.Go(func() {
+			var once sync.Once
+			err := db.Write(t.Context(), func(context.Context, store.Tx) error {
+				once.Do(func() { close(held) })
+				<-release
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		<-held
+		errs := make([]error, 8)
+		for i := range errs {
+			group.Go(func() {
+				of := trail
+				if i == 3 {
+					of = bad
+				}
+				errs[i] = createUser(t.Context(), of, db, int64(10+i), time.Now())
+			})
+		}
+		close(release)
+		group.Wait()
+		for i, err := range errs {
+			if (err != nil) != (i == 3) || i == 3 && !errors.Is(err, store.ErrDuplicateKey) {
+				t.Errorf("write %d: %v", i, err)
+			}
+		}
+		var users int
+		err := db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+			return storetest.First(ctx, r, "SELECT count(*) FROM user_account", &users)
+		})
+		if n := len(rows(t, trail)); err != nil || users != 8 || n != 8 {
+			t.Errorf("%d users and %d rows: %v", users, n, err)
+		}
+		seal(t, trail, 8)
+		if report, err := audit.Verify(t.Context(), db, nil); err != nil || report.Sealed != 8 {
+			t.Errorf("%+v, %v", report, err)
+		}
+	})
+}
+
 // TestTampering changes the trail behind its back.
 func TestTampering(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
@@ -144,7 +197,7 @@ func TestTampering(t *testing.T) {
 		}
 		seal(t, trail, 10)
 		seal(t, trail, 0)
-		if report, err = audit.Verify(t.Context(), db, nil); err != nil || report.Sealed != 10 || report.Unsealed != 0 || report.Head.Sequence != 10 {
+		if report, err = audit.Verify(t.Context(), db, nil); err != nil || report.Sealed != 10 || report.Unsealed != 0 || report.Head.Sequence != 1 {
 			t.Fatalf("%+v, %v", report, err)
 		}
 		kept, err := audit.ParseHead(report.Head.String())
@@ -153,66 +206,130 @@ func TestTampering(t *testing.T) {
 		}
 		mustCreate(t, trail, db, 11, 12, time.Now())
 		seal(t, trail, 2)
+		mustCreate(t, trail, db, 13, 13, time.Now())
+		seal(t, trail, 1)
 		if _, err := audit.Verify(t.Context(), db, &kept); err != nil {
 			t.Fatal(err)
+		}
+		id := map[string]int64{} // of the row of each user
+		for _, r := range rows(t, trail) {
+			id[r.TargetIDs[0]] = r.ID
 		}
 		// Each is undone by its second half.
 		for _, c := range []struct {
 			name         string
-			change, undo []string
+			change, undo string
 			sequence     int64
+			row          string
 		}{
-			{
-				"changed",
-				[]string{"UPDATE audit SET login_name = 'eve' WHERE sequence = 4"},
-				[]string{"UPDATE audit SET login_name = 'app' WHERE sequence = 4"},
-				4,
-			},
-			{"another outcome", []string{"UPDATE audit SET outcome = 'REFUSED' WHERE sequence = 1"}, []string{"UPDATE audit SET outcome = 'DONE' WHERE sequence = 1"}, 1},
-			{"changed values", []string{"UPDATE audit SET changes = '[]' || changes WHERE sequence = 12"}, []string{"UPDATE audit SET changes = substr(changes, 3) WHERE sequence = 12"}, 12},
-			{"another date", []string{"UPDATE audit SET record_date = record_date + 1 WHERE sequence = 7"}, []string{"UPDATE audit SET record_date = record_date - 1 WHERE sequence = 7"}, 7},
-			{
-				"swapped",
-				[]string{"UPDATE audit SET sequence = -1 WHERE sequence = 5", "UPDATE audit SET sequence = 5 WHERE sequence = 6", "UPDATE audit SET sequence = 6 WHERE sequence = -1"},
-				[]string{"UPDATE audit SET sequence = -1 WHERE sequence = 5", "UPDATE audit SET sequence = 5 WHERE sequence = 6", "UPDATE audit SET sequence = 6 WHERE sequence = -1"},
-				5,
-			},
-			{"taken out", []string{"UPDATE audit SET sequence = NULL WHERE sequence = 3"}, []string{"UPDATE audit SET sequence = 3 WHERE sequence IS NULL"}, 3},
-			{"cut off", []string{"UPDATE audit SET sequence = NULL WHERE sequence = 12"}, []string{"UPDATE audit SET sequence = 12 WHERE sequence IS NULL"}, 12},
-			{"the end forgotten", []string{"UPDATE audit_chain SET sequence = 11"}, []string{"UPDATE audit_chain SET sequence = 12"}, 13},
+			{"login name", "UPDATE audit SET login_name = 'eve' WHERE target_ids = ',4,'", "UPDATE audit SET login_name = 'app' WHERE target_ids = ',4,'", 1, "4"},
+			{"outcome", "UPDATE audit SET outcome = 'REFUSED' WHERE target_ids = ',1,'", "UPDATE audit SET outcome = 'DONE' WHERE target_ids = ',1,'", 1, "1"},
+			{"administrator", "UPDATE audit SET admin_id = NULL WHERE target_ids = ',2,'", "UPDATE audit SET admin_id = 0 WHERE target_ids = ',2,'", 1, "2"},
+			{"details", "UPDATE audit SET details = ' ' || details WHERE target_ids = ',12,'", "UPDATE audit SET details = substr(details, 2) WHERE target_ids = ',12,'", 2, "12"},
+			{"unreadable details", "UPDATE audit SET details = 'x' || details WHERE target_ids = ',12,'", "UPDATE audit SET details = substr(details, 2) WHERE target_ids = ',12,'", 2, "12"},
+			{"date", "UPDATE audit SET record_date = record_date + 1 WHERE target_ids = ',7,'", "UPDATE audit SET record_date = record_date - 1 WHERE target_ids = ',7,'", 1, "7"},
+			{"id", "UPDATE audit SET id = -id WHERE target_ids = ',5,'", "UPDATE audit SET id = -id WHERE target_ids = ',5,'", 1, "5"},
+			{"end of the chain", "UPDATE audit_chain SET sequence = 2", "UPDATE audit_chain SET sequence = 3", 4, ""},
+			{"number of a seal", "UPDATE audit_seal SET sequence = 4 WHERE sequence = 3", "UPDATE audit_seal SET sequence = 3 WHERE sequence = 4", 3, ""},
+			{"date of a seal", "UPDATE audit_seal SET last_date = last_date - 1 WHERE sequence = 2", "UPDATE audit_seal SET last_date = last_date + 1 WHERE sequence = 2", 2, ""},
 		} {
-			for _, s := range c.change {
-				exec1(t, db, s)
-			}
+			exec1(t, db, c.change)
 			_, err := audit.Verify(t.Context(), db, nil)
-			var broken *audit.BrokenError
-			if !errors.As(err, &broken) || broken.Sequence != c.sequence {
-				t.Errorf("%s: %v, want a break at %d", c.name, err, c.sequence)
+			broken, ok := errors.AsType[*audit.BrokenError](err)
+			if !ok || broken.Sequence != c.sequence || broken.ID != id[c.row] {
+				t.Errorf("%s: %v, want a break at seal %d, row %d", c.name, err, c.sequence, id[c.row])
 			}
-			for _, s := range c.undo {
-				exec1(t, db, s)
-			}
+			rows(t, trail) // They can be read all the same.
+			exec1(t, db, c.undo)
 			if _, err := audit.Verify(t.Context(), db, &kept); err != nil {
 				t.Fatalf("after %s: %v", c.name, err)
 			}
 		}
-		exec1(t, db, "DELETE FROM audit WHERE sequence = 8")
+		exec1(t, db, "DELETE FROM audit WHERE target_ids = ',8,'")
 		_, err = audit.Verify(t.Context(), db, nil)
-		if broken, ok := errors.AsType[*audit.BrokenError](err); !ok || broken.Sequence != 8 {
+		if broken, ok := errors.AsType[*audit.BrokenError](err); !ok || broken.Sequence != 1 || broken.ID != id["8"] {
 			t.Errorf("removed: %v", err)
 		}
 		// Whoever seals the rest anew is found by what somebody kept.
-		exec1(t, db, "UPDATE audit SET sequence = NULL, hash = NULL")
+		exec1(t, db, "DELETE FROM audit_seal")
 		exec1(t, db, "DELETE FROM audit_chain")
-		seal(t, trail, 11)
+		if n, err := trail.SealMissed(t.Context()); err != nil || n != 12 {
+			t.Fatalf("sealed %d rows: %v", n, err)
+		}
 		if _, err := audit.Verify(t.Context(), db, nil); err != nil {
 			t.Fatal(err)
 		}
 		_, err = audit.Verify(t.Context(), db, &kept)
-		if broken, ok := errors.AsType[*audit.BrokenError](err); !ok || broken.Sequence != 10 {
+		if broken, ok := errors.AsType[*audit.BrokenError](err); !ok || broken.Sequence != 1 {
 			t.Errorf("sealed anew: %v", err)
 		}
 	})
+}
+
+// TestChangedBeforeTheSeal changes a row that is committed and not sealed yet.
+func TestChangedBeforeTheSeal(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, db *store.DB) {
+		trail := newTrail(db)
+		mustCreate(t, trail, db, 1, 3, time.Now())
+		exec1(t, db, "UPDATE audit SET operation = 'nothing' WHERE target_ids = ',2,'")
+		seal(t, trail, 3)
+		_, err := audit.Verify(t.Context(), db, nil)
+		if broken, ok := errors.AsType[*audit.BrokenError](err); !ok || broken.Sequence != 1 || broken.ID == 0 {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestMissedRows seals rows whose process ended before it did, and none twice.
+func TestMissedRows(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, db *store.DB) {
+		lost, alive, leader := newTrail(db), newTrail(db), newTrail(db)
+		mustCreate(t, lost, db, 1, 3, time.Now())
+		mustCreate(t, alive, db, 4, 6, time.Now())
+		seal(t, alive, 3)
+		mustCreate(t, alive, db, 7, 8, time.Now()) // They are sealed by the leader and must not be again.
+		if n, err := leader.SealMissed(t.Context()); err != nil || n != 5 {
+			t.Errorf("sealed %d rows: %v", n, err)
+		}
+		if n, err := leader.SealMissed(t.Context()); err != nil || n != 0 {
+			t.Errorf("sealed %d rows again: %v", n, err)
+		}
+		mustCreate(t, alive, db, 9, 9, time.Now())
+		seal(t, alive, 1)
+		report, err := audit.Verify(t.Context(), db, nil)
+		if err != nil || report.Sealed != 9 || report.Unsealed != 0 || report.Head.Sequence != 3 {
+			t.Errorf("%+v, %v", report, err)
+		}
+		// A node whose clock is late has ids that were searched for already.
+		late := newTrail(db, func(o *audit.Options) { o.NextID = func() int64 { return 1 - lastID.Add(1) } })
+		mustCreate(t, late, db, 10, 10, time.Now())
+		if n, err := leader.SealMissed(t.Context()); err != nil || n != 0 {
+			t.Errorf("sealed %d rows: %v", n, err)
+		}
+		seal(t, late, 1)
+		if report, err := audit.Verify(t.Context(), db, nil); err != nil || report.Sealed != 10 || report.Unsealed != 0 {
+			t.Errorf("%+v, %v", report, err)
+		}
+	})
+}
+
+// TestYoungRowsAreNotMissed checks that the rows of the last minutes are left to their processes.
+func TestYoungRowsAreNotMissed(t *testing.T) {
+	db := storetest.SQLite(t)
+	generator, err := ids.New(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	trail := newTrail(db, func(o *audit.Options) { o.NextID, o.Now = generator.Next, func() time.Time { return now } })
+	mustCreate(t, trail, db, 1, 2, now)
+	if n, err := trail.SealMissed(t.Context()); err != nil || n != 0 {
+		t.Errorf("sealed %d rows: %v", n, err)
+	}
+	now = now.Add(time.Hour)
+	if n, err := trail.SealMissed(t.Context()); err != nil || n != 2 {
+		t.Errorf("sealed %d rows: %v", n, err)
+	}
 }
 
 // TestRetention removes old rows, and the rest still is a chain.
@@ -229,22 +346,24 @@ func TestRetention(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustCreate(t, trail, db, 6, 8, now)
+		// A seal stays whole for as long as one of its rows does.
+		mustCreate(t, trail, db, 6, 6, now.Add(-48*time.Hour))
+		mustCreate(t, trail, db, 7, 8, now)
 		seal(t, trail, 3)
 		if n, err := trail.Remove(t.Context()); err != nil || n != 5 {
 			t.Errorf("%d rows were removed: %v", n, err)
 		}
 		report, err := audit.Verify(t.Context(), db, nil)
-		if err != nil || report.Sealed != 3 || report.Removed != 5 || report.Head.Sequence != 8 {
+		if err != nil || report.Sealed != 3 || report.Removed != 1 || report.Head.Sequence != 2 {
 			t.Errorf("%+v, %v", report, err)
 		}
 		if _, err := audit.Verify(t.Context(), db, &old.Head); err != nil {
-			t.Errorf("the head of the last removed row: %v", err)
+			t.Errorf("the head of the last removed seal: %v", err)
 		}
 		if n, err := trail.Remove(t.Context()); err != nil || n != 0 {
 			t.Errorf("%d rows were removed: %v", n, err)
 		}
-		exec1(t, db, "DELETE FROM audit WHERE sequence = 6")
+		exec1(t, db, "DELETE FROM audit WHERE target_ids = ',6,'")
 		if _, err := audit.Verify(t.Context(), db, nil); err == nil {
 			t.Error("a row after the removed ones is missing, and nobody noticed")
 		}
@@ -270,14 +389,17 @@ func TestTwoNodes(t *testing.T) {
 				})
 			}
 			sealers.Go(func() {
-				for {
+				for last := false; ; {
 					if _, err := trail.Seal(t.Context()); err != nil {
 						t.Error(err)
 						return
 					}
+					if last {
+						return
+					}
 					select {
 					case <-stop:
-						return
+						last = true
 					default:
 					}
 				}
@@ -286,9 +408,6 @@ func TestTwoNodes(t *testing.T) {
 		group.Wait()
 		close(stop)
 		sealers.Wait()
-		if _, err := newTrail(db).Seal(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		report, err := audit.Verify(t.Context(), db, nil)
 		if err != nil || report.Sealed != 6*each || report.Unsealed != 0 {
 			t.Errorf("%+v, %v", report, err)
@@ -458,7 +577,7 @@ func TestKill(t *testing.T) {
 	if all := len(rows(t, trail)); err != nil || users < 300 || matched != users || all != users {
 		t.Errorf("%d users, %d with a row, %d rows: %v", users, matched, all, err)
 	}
-	if _, err := trail.Seal(t.Context()); err != nil {
+	if _, err := trail.SealMissed(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if report, err := audit.Verify(t.Context(), db, nil); err != nil || report.Sealed != int64(users) {

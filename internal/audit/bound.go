@@ -13,38 +13,41 @@ import (
 // boundChanges encodes changes as JSON of at most limit bytes. What does not fit is left out and counted; of a single
 // change that does not fit alone only the key and the sizes stay.
 func boundChanges(changes []store.Change, limit int) (text string, dropped int, err error) {
-	list := []byte{'['}
-	for i, c := range changes {
-		encoded, err := json.Marshal(c)
-		if err == nil && len(encoded) > limit && i == 0 {
-			c.Before, c.After = sizeOf(c.Before), sizeOf(c.After)
-			encoded, err = json.Marshal(c)
-		}
-		if err != nil {
-			return "", 0, fmt.Errorf("encode a change of %q: %w", c.Record, err)
-		}
+	var space [1024]byte
+	list := append(space[:0], '[')
+	for i := range changes {
+		c := &changes[i]
+		whole := len(list)
 		if i > 0 {
-			if len(list)+len(encoded)+2 > limit {
-				dropped = len(changes) - i
-				break
-			}
 			list = append(list, ',')
 		}
-		list = append(list, encoded...)
+		if list, err = c.AppendJSON(list); err != nil {
+			return "", 0, fmt.Errorf("encode a change of %q: %w", c.Record, err)
+		}
+		switch {
+		case i == 0 && len(list)-whole > limit:
+			small := *c
+			small.Before, small.After = sizeOf(c.Before), sizeOf(c.After)
+			if list, err = small.AppendJSON(list[:whole]); err != nil {
+				return "", 0, fmt.Errorf("encode a change of %q: %w", c.Record, err)
+			}
+		case i > 0 && len(list)+1 > limit:
+			return string(append(list[:whole], ']')), len(changes) - i, nil
+		}
 	}
-	return string(append(list, ']')), dropped, nil
+	return string(append(list, ']')), 0, nil
 }
 
 // sizeOf tells values by their size.
-func sizeOf(values map[string]any) map[string]any {
-	if values == nil {
+func sizeOf(values store.Values) store.Values {
+	if len(values) == 0 {
 		return nil
 	}
 	text, err := json.Marshal(values)
 	if err != nil {
-		return map[string]any{"bytes": 0}
+		text = nil
 	}
-	return map[string]any{"bytes": len(text)}
+	return store.Values{{Name: "bytes", Value: int64(len(text))}}
 }
 
 // boundParams encodes parameters as JSON of at most limit bytes: those that are too large are told by their size. It

@@ -12,86 +12,124 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
+	"example.org/app/internal/ids"
 	"example.org/app/internal/store"
 )
 
 const (
-	// sealBatch is how many rows are sealed in one transaction, removeBatch how many are removed.
-	sealBatch   = 500
-	removeBatch = 5000
-	verifyBatch = 1000
+	// sealInterval is how often the rows of this process are sealed.
+	sealInterval = time.Second
+	// maxPending bounds the rows that wait for their seal in memory. SealMissed finds those beyond.
+	maxPending = 100_000
+	// missedAfter is how old a row without a seal is before SealMissed takes it for one that its process has lost.
+	missedAfter = 2 * time.Minute
+	searchBatch = 5000
+	removeBatch = 50
+	verifyBatch = 50
 )
 
-// hashOf is the hash of a record in the chain: over the hash before it and all columns, each with its length.
-func hashOf(before []byte, r *store.AuditRecord) []byte {
-	var b []byte
-	add := func(data []byte) { b = append(binary.AppendUvarint(b, uint64(len(data))), data...) }
-	number := func(n int64) { b = binary.BigEndian.AppendUint64(b, uint64(n)) }
-	optional := func(n *int64) {
-		if n == nil {
-			b = append(b, 0)
-			return
-		}
-		b = append(b, 1)
-		number(*n)
-	}
-	text := func(s *string) {
-		if s == nil {
-			b = append(b, 0)
-			return
-		}
-		b = append(b, 1)
-		add([]byte(*s))
-	}
-	b = append(b, 1) // The version of this form.
-	add(before)
-	optional(r.Sequence)
-	number(r.ID)
-	number(r.Date.UnixMilli())
-	add([]byte(r.Outcome))
-	optional(r.AdminID)
-	add([]byte(r.LoginName))
-	optional(r.TokenID)
-	add([]byte(r.PluginID))
-	add([]byte(r.PluginVersion))
-	add([]byte(r.OnBehalfOf))
-	add(r.IP.AsSlice())
-	add([]byte(r.NodeID))
-	add([]byte(r.RequestID))
-	add([]byte(r.Operation))
-	add([]byte(strings.Join(r.TargetIDs, ",")))
-	text(r.Params)
-	text(r.Changes)
-	number(r.OmittedChanges)
-	number(int64(r.Code))
-	number(int64(r.Status))
-	add([]byte(r.Reason))
-	sum := sha256.Sum256(b)
+// hashOf is the hash of a seal in the chain: over the hash before it and all columns.
+func hashOf(before []byte, s *store.AuditSeal) []byte {
+	b := make([]byte, 0, 128+len(s.Entries)*(8+sha256.Size))
+	b = append(b, 2) // The version of this form.
+	b = append(binary.AppendUvarint(b, uint64(len(before))), before...)
+	b = binary.BigEndian.AppendUint64(b, uint64(s.Sequence))
+	b = binary.BigEndian.AppendUint64(b, uint64(s.LastID))
+	b = binary.BigEndian.AppendUint64(b, uint64(s.LastDate.UnixMilli()))
+	sum := sha256.Sum256(store.AppendAuditEntries(b, s.Entries))
 	return sum[:]
 }
 
-// Seal appends rows that are not part of the chain yet to it, and returns how many. Two that seal at the same time do so
-// one after the other.
-func (t *Trail) Seal(ctx context.Context) (sealed int64, err error) {
-	for {
-		waiting := int64(0)
-		err := t.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
-			waiting, err = store.CountUnsealedAuditRecords(ctx, r)
+// pending are the rows of this process that are committed and have no seal yet. Their digests are from before they were
+// written, so that a row that was changed since is found.
+type pending struct {
+	mu      sync.Mutex
+	entries []store.AuditEntry
+}
+
+func (p *pending) add(entries ...store.AuditEntry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.entries = append(p.entries, entries[:min(len(entries), maxPending-len(p.entries))]...)
+}
+
+func (p *pending) take() []store.AuditEntry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	taken := p.entries
+	p.entries = nil
+	return taken
+}
+
+// entryOf stands for a row that was stored.
+func entryOf(r *store.AuditRecord) store.AuditEntry {
+	return store.AuditEntry{ID: r.ID, Date: r.Date, Digest: r.Digest()}
+}
+
+// Seal appends the rows of this process that are not part of the chain yet to it, and returns how many. Two that seal at the
+// same time do so one after the other.
+func (t *Trail) Seal(ctx context.Context) (sealed int, err error) {
+	entries := t.pending.take()
+	if len(entries) == 0 {
+		return 0, nil
+	}
+	err = t.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+		sealed, err = store.SealAuditEntries(ctx, tx, entries, hashOf)
+		return err
+	})
+	if err != nil {
+		t.pending.add(entries...)
+		return 0, err
+	}
+	return sealed, nil
+}
+
+// SealMissed appends rows to the chain whose process ended before it could, and returns how many. One node does it for all.
+func (t *Trail) SealMissed(ctx context.Context) (sealed int64, err error) {
+	through := ids.First(t.opts.Now().Add(-missedAfter))
+	for more := true; more && err == nil; {
+		waiting := false
+		err = t.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+			chain, err := store.FindAuditChain(ctx, r)
+			if err != nil {
+				return err
+			}
+			found, err := store.FindAuditIDs(ctx, r, chain.SearchedID, through, 1)
+			waiting = len(found) > 0
 			return err
 		})
-		if err != nil || waiting == 0 {
-			return sealed, err
+		if err != nil || !waiting {
+			break
 		}
 		n := 0
 		err = t.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
-			n, err = store.SealAuditRecords(ctx, tx, sealBatch, hashOf)
+			n, more, err = store.SealMissedAuditRecords(ctx, tx, through, searchBatch, hashOf)
 			return err
 		})
 		sealed += int64(n)
-		if err != nil || n < sealBatch {
-			return sealed, err
+	}
+	return sealed, err
+}
+
+// runSeals seals until ctx ends, and what is left then.
+func (t *Trail) runSeals(ctx context.Context) {
+	ticker := time.NewTicker(sealInterval)
+	defer ticker.Stop()
+	failing := false
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
 		}
+		_, err := t.Seal(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			t.opts.Logger.Warn("rows of the audit trail cannot be sealed and wait", "error", err)
+		}
+		failing = err != nil
 	}
 }
 
@@ -102,13 +140,13 @@ func (t *Trail) Remove(ctx context.Context) (removed int64, err error) {
 	}
 	before := t.opts.Now().Add(-t.opts.Retention)
 	for {
-		n := int64(0)
+		seals, records := 0, int64(0)
 		err := t.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
-			n, err = store.RemoveAuditRecords(ctx, tx, before, removeBatch)
+			seals, records, err = store.RemoveAuditRecords(ctx, tx, before, removeBatch)
 			return err
 		})
-		removed += n
-		if err != nil || n < removeBatch {
+		removed += records
+		if err != nil || seals < removeBatch {
 			return removed, err
 		}
 	}
@@ -130,7 +168,7 @@ func ParseHead(text string) (Head, error) {
 	sequence, hash, _ := strings.Cut(text, ":")
 	n, err := strconv.ParseInt(sequence, 10, 64)
 	if err != nil || n < 0 {
-		return Head{}, fmt.Errorf("head %q: must be a sequence, a colon and a hash, as app audit verify prints it", text)
+		return Head{}, fmt.Errorf("head %q: must be a number, a colon and a hash, as app audit verify prints it", text)
 	}
 	b, err := hex.DecodeString(hash)
 	if err != nil {
@@ -143,27 +181,27 @@ func ParseHead(text string) (Head, error) {
 type Report struct {
 	// Sealed is how many rows of the chain were checked, Unsealed how many rows are not part of it yet.
 	Sealed, Unsealed int64
-	// Removed is the sequence of the last row that was removed because of its age; 0 if none was.
+	// Removed is the sequence of the last seal that was removed because of the age of its rows; 0 if none was.
 	Removed int64
 	Head    Head
 }
 
-// A BrokenError is the first row of the chain that is not as it was sealed.
+// A BrokenError is the first place of the chain that is not as it was sealed.
 type BrokenError struct {
-	// Sequence is the place in the chain, ID the id of the row; 0 if there is none.
+	// Sequence is the seal, ID the id of the row; 0 if it is the seal itself.
 	Sequence, ID int64
 	Reason       string
 }
 
 func (e *BrokenError) Error() string {
 	if e.ID == 0 {
-		return fmt.Sprintf("the audit trail is broken at sequence %d: %s", e.Sequence, e.Reason)
+		return fmt.Sprintf("the audit trail is broken at seal %d: %s", e.Sequence, e.Reason)
 	}
-	return fmt.Sprintf("the audit trail is broken at sequence %d (id %d): %s", e.Sequence, e.ID, e.Reason)
+	return fmt.Sprintf("the audit trail is broken at seal %d, row %d: %s", e.Sequence, e.ID, e.Reason)
 }
 
-// Verify checks the chain from its beginning to its end. A row that was removed, changed or moved after it was sealed is
-// a *BrokenError. With a head, the chain must lead through it.
+// Verify checks the chain from its beginning to its end. A row that was removed or changed after it was written is a
+// *BrokenError. With a head, the chain must lead through it.
 func Verify(ctx context.Context, db *store.DB, through *Head) (Report, error) {
 	for {
 		report, err := verify(ctx, db, through)
@@ -189,30 +227,33 @@ func verify(ctx context.Context, db *store.DB, through *Head) (report Report, er
 	at := Head{chain.RemovedSequence, chain.RemovedHash}
 	report.Removed = at.Sequence
 	if through != nil && through.Sequence < at.Sequence {
-		return report, fmt.Errorf("row %d of the audit trail was removed because of its age: the head cannot be compared", through.Sequence)
+		return report, fmt.Errorf("seal %d of the audit trail was removed because of its age: the head cannot be compared", through.Sequence)
 	}
 	if err := through.check(at); err != nil {
 		return report, err
 	}
 	for {
-		var rows []store.AuditRecord
+		var seals []store.AuditSeal
 		err := db.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
-			rows, err = store.FindSealedAuditRecords(ctx, r, at.Sequence, verifyBatch)
+			seals, err = store.FindAuditSeals(ctx, r, at.Sequence, verifyBatch)
 			return err
 		})
 		if err != nil {
 			return report, err
 		}
-		for i := range rows {
-			if at, err = at.next(&rows[i]); err != nil {
+		for i := range seals {
+			if at, err = at.next(&seals[i]); err != nil {
 				return report, err
 			}
 			if err := through.check(at); err != nil {
 				return report, err
 			}
-			report.Sealed++
+			if err := verifyRows(ctx, db, &seals[i]); err != nil {
+				return report, err
+			}
+			report.Sealed += int64(len(seals[i].Entries))
 		}
-		if len(rows) > 0 {
+		if len(seals) > 0 {
 			continue
 		}
 		// Rows may have been sealed or removed since the ends were read.
@@ -230,17 +271,46 @@ func verify(ctx context.Context, db *store.DB, through *Head) (report Report, er
 	report.Head = at
 	switch {
 	case chain.Sequence != at.Sequence:
-		return report, &BrokenError{Sequence: at.Sequence + 1, Reason: fmt.Sprintf("the chain ends before it, but should go to %d: rows are missing", chain.Sequence)}
+		return report, &BrokenError{Sequence: at.Sequence + 1, Reason: fmt.Sprintf("the chain ends before it, but should go to %d: seals are missing", chain.Sequence)}
 	case !bytes.Equal(chain.Hash, at.Hash):
-		return report, &BrokenError{Sequence: at.Sequence, Reason: "it is the last row, but not the one that was sealed last"}
+		return report, &BrokenError{Sequence: at.Sequence, Reason: "it is the last seal, but not the one that was made last"}
 	case through != nil && through.Sequence > at.Sequence:
-		return report, &BrokenError{Sequence: at.Sequence + 1, Reason: fmt.Sprintf("the chain ends before it, but there was a row %d: rows are missing", through.Sequence)}
+		return report, &BrokenError{Sequence: at.Sequence + 1, Reason: fmt.Sprintf("the chain ends before it, but there was a seal %d: seals are missing", through.Sequence)}
 	}
-	err = db.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
-		report.Unsealed, err = store.CountUnsealedAuditRecords(ctx, r)
+	err = db.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		all, err := store.CountAuditRecords(ctx, r, store.AuditFilter{})
+		report.Unsealed = max(0, all-report.Sealed)
 		return err
 	})
 	return report, err
+}
+
+// verifyRows checks that the rows of a seal are there and as they were.
+func verifyRows(ctx context.Context, db *store.DB, seal *store.AuditSeal) error {
+	wanted := make([]int64, len(seal.Entries))
+	for i := range seal.Entries {
+		wanted[i] = seal.Entries[i].ID
+	}
+	var rows []store.AuditRecord
+	err := db.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+		rows, err = store.FindAuditRecords(ctx, r, store.AuditFilter{IDs: wanted}, store.Page{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range seal.Entries {
+		entry := &seal.Entries[i]
+		at := len(rows) - 1 // The newest comes first.
+		if at < 0 || rows[at].ID != entry.ID {
+			return &BrokenError{Sequence: seal.Sequence, ID: entry.ID, Reason: "the row is missing"}
+		}
+		if rows[at].Digest() != entry.Digest {
+			return &BrokenError{Sequence: seal.Sequence, ID: entry.ID, Reason: "the row is not as it was sealed"}
+		}
+		rows = rows[:at]
+	}
+	return nil
 }
 
 func findChain(ctx context.Context, db *store.DB) (chain store.AuditChain, err error) {
@@ -251,15 +321,15 @@ func findChain(ctx context.Context, db *store.DB) (chain store.AuditChain, err e
 	return chain, err
 }
 
-// next is the place of the row after this one. It fails if the row is not the one that was sealed.
-func (h Head) next(r *store.AuditRecord) (Head, error) {
+// next is the place of the seal after this one. It fails if the seal is not the one that was made.
+func (h Head) next(s *store.AuditSeal) (Head, error) {
 	sequence := h.Sequence + 1
-	if *r.Sequence != sequence {
-		return h, &BrokenError{Sequence: sequence, Reason: fmt.Sprintf("the row is missing; the next one is %d", *r.Sequence)}
+	if s.Sequence != sequence {
+		return h, &BrokenError{Sequence: sequence, Reason: fmt.Sprintf("the seal is missing; the next one is %d", s.Sequence)}
 	}
-	hash := hashOf(h.Hash, r)
-	if !bytes.Equal(hash, r.Hash) {
-		return h, &BrokenError{Sequence: sequence, ID: r.ID, Reason: "the row is not as it was sealed, or does not follow the one before it"}
+	hash := hashOf(h.Hash, s)
+	if !bytes.Equal(hash, s.Hash) {
+		return h, &BrokenError{Sequence: sequence, Reason: "the seal is not as it was made, or does not follow the one before it"}
 	}
 	return Head{sequence, hash}, nil
 }

@@ -116,8 +116,8 @@ func (r *refusals) summary(now time.Time) store.AuditRecord {
 	}
 	text := string(params)
 	return store.AuditRecord{
-		ID: r.trail.opts.NextID(), Date: now, Outcome: Refused, NodeID: r.trail.opts.NodeID, Operation: OperationSummary, Params: &text,
-		Reason: "writes that were refused and are too many to be listed",
+		ID: r.trail.opts.NextID(), Date: now, Outcome: Refused, Operation: OperationSummary,
+		AuditDetails: store.AuditDetails{NodeID: r.trail.opts.NodeID, Params: &text, Reason: "writes that were refused and are too many to be listed"},
 	}
 }
 
@@ -144,7 +144,7 @@ func (r *refusals) back(rows []store.AuditRecord) {
 }
 
 // run stores rows until ctx ends, and what is left then.
-func (r *refusals) run(ctx context.Context) error {
+func (r *refusals) run(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	failing := false
@@ -152,7 +152,7 @@ func (r *refusals) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			r.drain()
-			return nil
+			return
 		case <-r.wake:
 		case <-ticker.C:
 		}

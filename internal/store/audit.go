@@ -4,9 +4,13 @@ package store
 
 import (
 	"context"
-	"errors"
+	"crypto/sha256"
+	"database/sql/driver"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,43 +21,157 @@ import (
 // An AuditRecord is a row of the audit trail. Params and Changes are JSON texts that the store does not look into.
 type AuditRecord struct {
 	// ID is one of package ids: dates are found by it.
-	ID int64
-	// Sequence and Hash are those of a sealed record; nil before.
-	Sequence *int64
-	Hash     []byte
-	Date     time.Time
-	Outcome  string
+	ID      int64
+	Date    time.Time
+	Outcome string
 	// AdminID is nil if nobody logged in; LoginName is then the name that was tried.
-	AdminID       *int64
-	LoginName     string
-	TokenID       *int64
-	PluginID      string
-	PluginVersion string
-	OnBehalfOf    string
-	IP            netip.Addr
-	NodeID        string
-	RequestID     string
-	Operation     string
+	AdminID   *int64
+	LoginName string
+	TokenID   *int64
+	PluginID  string
+	IP        netip.Addr
+	RequestID string
+	Operation string
 	// TargetIDs have no commas in them.
-	TargetIDs      []string
-	Params         *string
-	Changes        *string
-	OmittedChanges int64
+	TargetIDs []string
+	AuditDetails
+	// details is the column that holds AuditDetails, as it was stored.
+	details string
+}
+
+// AuditDetails are the parts of a record that nobody searches by.
+type AuditDetails struct {
+	NodeID         string
+	PluginVersion  string
+	OnBehalfOf     string
 	Code           int32
 	Status         int32
 	Reason         string
+	Params         *string
+	Changes        *string
+	OmittedChanges int64
 }
 
-var auditRecords = newTable("audit", "id sequence hash record_date outcome admin_id login_name token_id plugin_id plugin_version "+
-	"on_behalf_of ip node_id request_id operation target_ids params changes omitted_changes code status reason", func(r *AuditRecord) []any {
-	return []any{
-		&r.ID, &r.Sequence, (*optionalBytes)(&r.Hash), (*millis)(&r.Date), &r.Outcome, &r.AdminID, &r.LoginName, &r.TokenID, &r.PluginID,
-		&r.PluginVersion, &r.OnBehalfOf, (*address)(&r.IP), &r.NodeID, &r.RequestID, &r.Operation, (*auditTargets)(&r.TargetIDs),
-		&r.Params, &r.Changes, &r.OmittedChanges, &r.Code, &r.Status, &r.Reason,
-	}
-})
+var auditRecords = newTable("audit", "id record_date outcome admin_id login_name token_id plugin_id ip request_id operation target_ids details",
+	func(r *AuditRecord) []any {
+		return []any{
+			&r.ID, (*millis)(&r.Date), &r.Outcome, &r.AdminID, &r.LoginName, &r.TokenID, &r.PluginID, (*address)(&r.IP),
+			&r.RequestID, &r.Operation, (*auditTargets)(&r.TargetIDs), (*auditDetails)(r),
+		}
+	})
 
-// InsertAuditRecords stores new records, which are not sealed.
+// auditDetails is the column of the details of a record.
+type auditDetails AuditRecord
+
+// storedDetails is the form of the details in their column. Those that are empty are left out.
+type storedDetails struct {
+	Node       string          `json:"node,omitempty"`
+	Version    string          `json:"version,omitempty"`
+	OnBehalfOf string          `json:"onBehalfOf,omitempty"`
+	Code       int32           `json:"code"`
+	Status     int32           `json:"status"`
+	Reason     string          `json:"reason,omitempty"`
+	Omitted    int64           `json:"omitted,omitempty"`
+	Params     json.RawMessage `json:"params,omitempty"`
+	Changes    json.RawMessage `json:"changes,omitempty"`
+}
+
+// Scan implements sql.Scanner. Details that somebody made unreadable are left out: app audit verify tells of them.
+func (r *auditDetails) Scan(source any) error {
+	text, err := bytesFrom(source)
+	if err != nil {
+		return err
+	}
+	r.details = string(text)
+	var d storedDetails
+	if json.Unmarshal(text, &d) != nil {
+		r.AuditDetails = AuditDetails{}
+		return nil
+	}
+	r.AuditDetails = AuditDetails{
+		NodeID: d.Node, PluginVersion: d.Version, OnBehalfOf: d.OnBehalfOf, Code: d.Code, Status: d.Status, Reason: d.Reason,
+		Params: jsonText(d.Params), Changes: jsonText(d.Changes), OmittedChanges: d.Omitted,
+	}
+	return nil
+}
+
+// jsonText is a JSON text, which may itself be in a string; nil is none.
+func jsonText(raw json.RawMessage) *string {
+	var text *string
+	if len(raw) > 0 && raw[0] != '{' && raw[0] != '[' {
+		if json.Unmarshal(raw, &text) == nil {
+			return text
+		}
+	}
+	if len(raw) == 0 {
+		return nil
+	}
+	return new(string(raw))
+}
+
+// Value implements driver.Valuer.
+func (r *auditDetails) Value() (driver.Value, error) {
+	d := &r.AuditDetails
+	var space [1024]byte
+	b := space[:0]
+	text := func(name, value string) {
+		if value != "" {
+			b = appendJSONText(append(append(b, name...), ':'), value)
+			b = append(b, ',')
+		}
+	}
+	raw := func(name string, value *string) {
+		if value != nil {
+			b = append(append(append(append(b, name...), ':'), *value...), ',')
+		}
+	}
+	b = append(b, '{')
+	text(`"node"`, d.NodeID)
+	text(`"version"`, d.PluginVersion)
+	text(`"onBehalfOf"`, d.OnBehalfOf)
+	text(`"reason"`, d.Reason)
+	raw(`"params"`, d.Params)
+	raw(`"changes"`, d.Changes)
+	if d.OmittedChanges != 0 {
+		b = append(strconv.AppendInt(append(b, `"omitted":`...), d.OmittedChanges, 10), ',')
+	}
+	b = strconv.AppendInt(append(b, `"code":`...), int64(d.Code), 10)
+	b = strconv.AppendInt(append(b, `,"status":`...), int64(d.Status), 10)
+	r.details = string(append(b, '}'))
+	return r.details, nil
+}
+
+// Digest returns a hash of all columns as they are stored, each with its length. The record must have been stored or read.
+func (r *AuditRecord) Digest() [sha256.Size]byte {
+	var space [1024]byte
+	b := space[:0]
+	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+	number := func(n int64) { b = binary.BigEndian.AppendUint64(b, uint64(n)) }
+	optional := func(n *int64) {
+		if n == nil {
+			b = append(b, 0)
+			return
+		}
+		b = append(b, 1)
+		number(*n)
+	}
+	b = append(b, 2) // The version of this form.
+	number(r.ID)
+	number(r.Date.UnixMilli())
+	text(r.Outcome)
+	optional(r.AdminID)
+	text(r.LoginName)
+	optional(r.TokenID)
+	text(r.PluginID)
+	text(string(addrBytes(r.IP)))
+	text(r.RequestID)
+	text(r.Operation)
+	text(strings.Join(r.TargetIDs, ","))
+	text(r.details)
+	return sha256.Sum256(b)
+}
+
+// InsertAuditRecords stores new records.
 func InsertAuditRecords(ctx context.Context, tx Tx, records ...AuditRecord) error {
 	if err := auditRecords.insert(ctx, tx, records...); err != nil {
 		return fmt.Errorf("insert audit records: %w", err)
@@ -61,11 +179,16 @@ func InsertAuditRecords(ctx context.Context, tx Tx, records ...AuditRecord) erro
 	return nil
 }
 
+var (
+	auditHead = "INSERT INTO audit (" + strings.Join(auditRecords.columns, ", ") + ") VALUES "
+	auditRow  = "(" + sqldb.Repeat("?", len(auditRecords.columns), ", ") + ")"
+)
+
 // InsertLastAuditRecord is InsertAuditRecords for one record, as the last thing that a transaction does.
-func InsertLastAuditRecord(ctx context.Context, tx Tx, record AuditRecord) error {
-	statements, err := auditRecords.inserts(sqldb.EngineOf(tx), []AuditRecord{record})
+func InsertLastAuditRecord(tx Tx, record *AuditRecord) error {
+	args, err := auditRecords.values(nil, record)
 	if err == nil {
-		err = sqldb.ExecLast(ctx, tx, statements)
+		err = sqldb.InsertLast(tx, auditHead, auditRow, args)
 	}
 	if err != nil {
 		return fmt.Errorf("insert an audit record: %w", err)
@@ -129,136 +252,11 @@ func CountAuditRecords(ctx context.Context, r Reader, filter AuditFilter) (int64
 	return countRows(ctx, r, auditRecords.name, filter.conditions())
 }
 
-// An AuditChain is what is known of the ends of the chain of sealed records.
-type AuditChain struct {
-	// Sequence and Hash are those of the last sealed record; 0 and none before the first.
-	Sequence int64
-	Hash     []byte
-	// RemovedSequence and RemovedHash are those of the last record that was removed because of its age.
-	RemovedSequence int64
-	RemovedHash     []byte
-}
-
-var auditChains = newTable("audit_chain", "sequence hash removed_sequence removed_hash", func(c *AuditChain) []any {
-	return []any{&c.Sequence, (*blob)(&c.Hash), &c.RemovedSequence, (*blob)(&c.RemovedHash)}
-})
-
-// FindAuditChain returns the ends of the chain.
-func FindAuditChain(ctx context.Context, r Reader) (AuditChain, error) {
-	found, err := auditChains.find(ctx, r, where("t.id = 1"), Page{})
+// FindAuditIDs returns the ids of records after one id and up to another in their order, at most limit of them.
+func FindAuditIDs(ctx context.Context, r Reader, after, through int64, limit int) ([]int64, error) {
+	found, err := sqldb.List[int64](ctx, r, sqldb.New("SELECT t.id FROM audit AS t WHERE t.id > ? AND t.id <= ? ORDER BY t.id LIMIT ?", after, through, limit))
 	if err != nil {
-		return AuditChain{}, fmt.Errorf("find the ends of the audit chain: %w", err)
-	}
-	if len(found) == 0 {
-		return AuditChain{}, nil
-	}
-	return found[0], nil
-}
-
-func putAuditChain(ctx context.Context, tx Tx, c AuditChain) error {
-	_, err := sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO audit_chain (id, sequence, hash, removed_sequence, removed_hash) VALUES (1, ?, ?, ?, ?) "+
-		"ON CONFLICT (id) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash, "+
-		"removed_sequence = excluded.removed_sequence, removed_hash = excluded.removed_hash",
-		c.Sequence, bytesOf(c.Hash), c.RemovedSequence, bytesOf(c.RemovedHash)))
-	if err != nil {
-		return fmt.Errorf("store the ends of the audit chain: %w", err)
-	}
-	return nil
-}
-
-// SealAuditRecords appends records that are not sealed yet to the chain, at most limit of them, and returns how many.
-// hash returns the hash of a record, which has its sequence, after the one before it.
-func SealAuditRecords(ctx context.Context, tx Tx, limit int, hash func(before []byte, r *AuditRecord) []byte) (int, error) {
-	found, err := auditRecords.find(ctx, tx, where("t.sequence IS NULL"), Page{Limit: limit}, "t.id")
-	if err != nil || len(found) == 0 {
-		return 0, err
-	}
-	chain, err := FindAuditChain(ctx, tx)
-	if err != nil {
-		return 0, err
-	}
-	for i := range found {
-		r := &found[i]
-		chain.Sequence++
-		r.Sequence = new(chain.Sequence)
-		r.Hash = hash(chain.Hash, r)
-		chain.Hash = r.Hash
-	}
-	if _, err := sqldb.ExecAll(ctx, tx, sealStatements(sqldb.EngineOf(tx), found)); err != nil {
-		return 0, fmt.Errorf("seal audit records: %w", err)
-	}
-	return len(found), putAuditChain(ctx, tx, chain)
-}
-
-// sealStatements returns what gives records their sequence and hash: many small statements, which PostgreSQL gets at once,
-// or a few for many rows.
-func sealStatements(engine Engine, list []AuditRecord) (statements []sqldb.SQL) {
-	for len(list) > 0 {
-		n := 1
-		if engine == SQLite {
-			n = sqldb.RowsPerStatement(len(list))
-		}
-		args := make([]any, 0, 3*n)
-		for _, r := range list[:n] {
-			args = append(args, *r.Sequence, r.Hash, r.ID)
-		}
-		list = list[n:]
-		if engine == SQLite {
-			statements = append(statements, sqldb.Rows("UPDATE audit SET sequence = v.column1, hash = v.column2 FROM (VALUES ", "(?, ?, ?)", n, ") AS v WHERE id = v.column3", args))
-		} else {
-			statements = append(statements, sqldb.New("UPDATE audit SET sequence = ?, hash = ? WHERE id = ?", args...))
-		}
-	}
-	return statements
-}
-
-// FindSealedAuditRecords returns sealed records after a sequence in the order of the chain, at most limit of them.
-func FindSealedAuditRecords(ctx context.Context, r Reader, after int64, limit int) ([]AuditRecord, error) {
-	found, err := auditRecords.find(ctx, r, where("t.sequence > ?", after), Page{Limit: limit}, "t.sequence")
-	if err != nil {
-		return nil, fmt.Errorf("find sealed audit records: %w", err)
+		return nil, fmt.Errorf("find ids of audit records: %w", err)
 	}
 	return found, nil
-}
-
-// CountUnsealedAuditRecords returns how many records are not sealed yet.
-func CountUnsealedAuditRecords(ctx context.Context, r Reader) (int64, error) {
-	return countRows(ctx, r, auditRecords.name, where("t.sequence IS NULL"))
-}
-
-// RemoveAuditRecords removes the oldest part of the chain: records up to the first one that is not before a moment, at
-// most limit of them. It returns how many.
-func RemoveAuditRecords(ctx context.Context, tx Tx, before time.Time, limit int) (int64, error) {
-	chain, err := FindAuditChain(ctx, tx)
-	if err != nil {
-		return 0, err
-	}
-	last := chain.RemovedSequence + int64(limit)
-	var young int64
-	err = sqldb.First(ctx, tx, sqldb.New("SELECT t.sequence FROM audit AS t WHERE t.sequence > ? AND t.sequence <= ? AND t.record_date >= ? ORDER BY t.sequence LIMIT 1",
-		chain.RemovedSequence, last, before.UnixMilli()), &young)
-	switch {
-	case err == nil:
-		last = young - 1
-	case !errors.Is(err, ErrNotFound):
-		return 0, fmt.Errorf("find audit records to remove: %w", err)
-	}
-	last = min(last, chain.Sequence)
-	if last <= chain.RemovedSequence {
-		return 0, nil
-	}
-	var hash []byte
-	err = sqldb.First(ctx, tx, sqldb.New("SELECT t.hash FROM audit AS t WHERE t.sequence = ?", last), &hash)
-	if errors.Is(err, ErrNotFound) {
-		return 0, fmt.Errorf("remove audit records: record %d of the chain is missing", last)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("find audit records to remove: %w", err)
-	}
-	n, err := deleteRows(ctx, tx, auditRecords.name, where("t.sequence <= ?", last))
-	if err != nil {
-		return 0, err
-	}
-	chain.RemovedSequence, chain.RemovedHash = last, hash
-	return n, putAuditChain(ctx, tx, chain)
 }

@@ -97,18 +97,18 @@ func (b Blocklist[K]) Put(ctx context.Context, tx Tx, keys []K, end time.Time, e
 	if err != nil {
 		return fmt.Errorf("insert into %q: %w", b.table, err)
 	}
-	b.noteBlocks(tx, ActionCreate, keys, map[string]any{"blockEndTime": end.UTC().Format(journalDate)})
+	b.noteBlocks(tx, ActionCreate, keys, Values{{"blockEndTime", end.UTC().Format(journalDate)}})
 	return nil
 }
 
 // noteBlocks tells the journal what happened to blocks.
-func (b Blocklist[K]) noteBlocks(tx Tx, action string, keys []K, after map[string]any) {
+func (b Blocklist[K]) noteBlocks(tx Tx, action string, keys []K, after Values) {
 	j := journalOf(tx)
 	if j == nil {
 		return
 	}
 	for _, key := range keys {
-		j.note(Change{Record: camelCase(b.table), Action: action, Key: map[string]any{"id": key}, After: after})
+		j.note(Change{Record: camelCase(b.table), Action: action, Key: Values{{"id", key}}, After: after})
 	}
 }
 
@@ -156,7 +156,7 @@ func (b Blocklist[K]) Clear(ctx context.Context, tx Tx) error {
 	if err != nil {
 		return err
 	}
-	journalOf(tx).note(Change{Record: camelCase(b.table), Action: ActionDelete, Key: map[string]any{"id": "*"}})
+	journalOf(tx).note(Change{Record: camelCase(b.table), Action: ActionDelete, Key: Values{{"id", "*"}}})
 	return b.note(ctx, tx, b.clearedName(), seq)
 }
 

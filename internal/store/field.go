@@ -4,7 +4,9 @@ package store
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"database/sql/driver"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -98,6 +100,31 @@ func (l *auditTargets) Value() (driver.Value, error) {
 		return "", nil
 	}
 	return "," + strings.Join(*l, ",") + ",", nil
+}
+
+// auditEntries are the entries of a seal, without their dates.
+type auditEntries []AuditEntry
+
+func (l *auditEntries) Scan(source any) error {
+	data, err := bytesFrom(source)
+	if err != nil {
+		return err
+	}
+	const size = 8 + sha256.Size
+	if len(data)%size != 0 {
+		// Somebody changed them. Without any, the hash of the seal does not fit.
+		*l = nil
+		return nil
+	}
+	*l = make(auditEntries, 0, len(data)/size)
+	for ; len(data) > 0; data = data[size:] {
+		*l = append(*l, AuditEntry{ID: int64(binary.BigEndian.Uint64(data)), Digest: [sha256.Size]byte(data[8:size])})
+	}
+	return nil
+}
+
+func (l *auditEntries) Value() (driver.Value, error) {
+	return AppendAuditEntries(make([]byte, 0, len(*l)*(8+sha256.Size)), *l), nil
 }
 
 // optionalList is a list that is stored as NULL if it is nil.

@@ -87,10 +87,6 @@ func CountFriendRequests(ctx context.Context, r Reader, filter FriendRequestFilt
 // are returned as well.
 func UpdateFriendRequests(ctx context.Context, tx Tx, ids []int64, change FriendRequestChange) (UpdateResult, []int64, error) {
 	where := in("t.id", ids)
-	matched, err := countRows(ctx, tx, friendRequestTable, where)
-	if err != nil || matched == 0 {
-		return UpdateResult{}, nil, err
-	}
 	var columns columnChanges
 	setIf(&columns, "requester_id", change.RequesterID)
 	setIf(&columns, "recipient_id", change.RecipientID)
@@ -103,11 +99,7 @@ func UpdateFriendRequests(ctx context.Context, tx Tx, ids []int64, change Friend
 		columns.set("status", int32(*change.Status))
 		columns.set("response_date", millisOrNull(change.ResponseDate))
 	}
-	modified, err := columns.update(ctx, tx, friendRequestTable, "id", where)
-	if err != nil {
-		return UpdateResult{}, nil, err
-	}
-	return UpdateResult{Matched: matched, Modified: int64(len(modified))}, modified, nil
+	return columns.updateMatched(ctx, tx, friendRequestTable, "id", where)
 }
 
 // DeleteFriendRequests deletes the requests with the given ids and returns them.

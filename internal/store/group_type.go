@@ -132,10 +132,6 @@ func CountGroupTypes(ctx context.Context, r Reader) (int64, error) {
 // UpdateGroupTypes changes the types with the given ids.
 func UpdateGroupTypes(ctx context.Context, tx Tx, ids []int64, change GroupTypeChange) (UpdateResult, error) {
 	selected := in("t.id", ids)
-	matched, err := countRows(ctx, tx, "group_type", selected)
-	if err != nil || matched == 0 {
-		return UpdateResult{}, err
-	}
 	var c columnChanges
 	setIf(&c, "name", change.Name)
 	setIf(&c, "group_size_limit", change.GroupSizeLimit)
@@ -147,8 +143,8 @@ func UpdateGroupTypes(ctx context.Context, tx Tx, ids []int64, change GroupTypeC
 	setIf(&c, "self_info_updatable", change.SelfInfoUpdatable)
 	setIf(&c, "enable_read_receipt", change.EnableReadReceipt)
 	setIf(&c, "message_editable", change.MessageEditable)
-	modified, err := c.update(ctx, tx, "group_type", "id", selected)
-	return UpdateResult{Matched: matched, Modified: int64(len(modified))}, err
+	result, _, err := c.updateMatched(ctx, tx, "group_type", "id", selected)
+	return result, err
 }
 
 // DeleteGroupTypes deletes the types with the given ids and returns how many there were. Groups keep the ids of deleted

@@ -29,11 +29,11 @@ const (
 // A Change is what a transaction did to one record. Values have the form of the admin interface: dates are texts,
 // enumerations are names, bytes are numbers of bytes. Secrets are masked and long texts cut.
 type Change struct {
-	Record string         `json:"record"`
-	Action string         `json:"action"`
-	Key    map[string]any `json:"key,omitempty"`
-	Before map[string]any `json:"before,omitempty"`
-	After  map[string]any `json:"after,omitempty"`
+	Record string `json:"record"`
+	Action string `json:"action"`
+	Key    Values `json:"key,omitempty"`
+	Before Values `json:"before,omitempty"`
+	After  Values `json:"after,omitempty"`
 }
 
 const (
@@ -48,15 +48,18 @@ const (
 // journalLimit is maxJournalChanges as text.
 var journalLimit = strconv.Itoa(maxJournalChanges)
 
-// WithJournal returns a context whose Write functions note what they change. write gets the changes at the end of each
-// function that made some, in its transaction, and how many more there were; committed is called when that is committed.
-func WithJournal(ctx context.Context, write func(ctx context.Context, tx Tx, changes []Change, omitted int64) error, committed func()) context.Context {
-	return sqldb.WithJournal(ctx, func() sqldb.Journal { return &journal{write: write, committed: committed} })
+// A JournalFunc gets the changes of a Write function that made some at its end, in its transaction, and how many more there
+// were. The function that it returns is called when they are committed.
+type JournalFunc func(ctx context.Context, tx Tx, changes []Change, omitted int64) (committed func(), err error)
+
+// WithJournal returns a context whose Write functions note what they change, for write.
+func WithJournal(ctx context.Context, write JournalFunc) context.Context {
+	return sqldb.WithJournal(ctx, func() sqldb.Journal { return &journal{write: write} })
 }
 
 // journal collects the changes of one run of a Write function.
 type journal struct {
-	write     func(context.Context, Tx, []Change, int64) error
+	write     JournalFunc
 	committed func()
 	changes   []Change
 	omitted   int64
@@ -67,12 +70,14 @@ func (j *journal) Close(ctx context.Context, tx sqldb.Tx) error {
 	if len(j.changes) == 0 && j.omitted == 0 {
 		return nil
 	}
-	return j.write(ctx, tx, j.changes, j.omitted)
+	var err error
+	j.committed, err = j.write(ctx, tx, j.changes, j.omitted)
+	return err
 }
 
 // Committed implements sqldb.Journal.
 func (j *journal) Committed() {
-	if len(j.changes) > 0 || j.omitted > 0 {
+	if j.committed != nil {
 		j.committed()
 	}
 }
@@ -143,9 +148,10 @@ var journalTables = map[string]journalTable{}
 // A journalTable reads rows for a journal.
 type journalTable interface {
 	images(ctx context.Context, tx Tx, where conditions) ([]image, error)
-	// updating runs a statement that changes columns of the rows which fulfil the conditions, whose rows go to scan. It
-	// returns the images of before, with the keys and those columns only.
-	updating(ctx context.Context, tx Tx, where conditions, columns []string, update sqldb.SQL, scan func(sqldb.Row) error) ([]image, error)
+	// updating runs a statement that changes columns of those rows which fulfil the conditions and differ; its result goes to
+	// scan. It returns the images of before, with the keys and those columns only, and how many rows fulfil the conditions,
+	// as far as it looked at them.
+	updating(ctx context.Context, tx Tx, where conditions, columns []string, differ, update sqldb.SQL, scan func(sqldb.Row) error) ([]image, int64, error)
 }
 
 // An image is a row as it is at a moment.
@@ -166,7 +172,7 @@ func (t table[R]) images(ctx context.Context, tx Tx, where conditions) ([]image,
 	return t.imagesOf(found), nil
 }
 
-func (t table[R]) updating(ctx context.Context, tx Tx, where conditions, columns []string, update sqldb.SQL, scan func(sqldb.Row) error) ([]image, error) {
+func (t table[R]) updating(ctx context.Context, tx Tx, where conditions, columns []string, differ, update sqldb.SQL, scan func(sqldb.Row) error) ([]image, int64, error) {
 	rule := journalRules[t.name]
 	var places []int
 	var names []string
@@ -175,17 +181,24 @@ func (t table[R]) updating(ctx context.Context, tx Tx, where conditions, columns
 			places, names = append(places, i), append(names, column)
 		}
 	}
-	before := sqldb.New("SELECT t."+strings.Join(names, ", t.")+" FROM "+t.name+" AS t? LIMIT "+journalLimit, where.clause())
+	before := sqldb.New("SELECT ?, t."+strings.Join(names, ", t.")+" FROM "+t.name+" AS t? LIMIT "+journalLimit, differ, where.clause())
 	var list []image
+	seen := int64(0)
 	err := sqldb.QueryBoth(ctx, tx, before, func(row sqldb.Row) error {
-		all, some := t.fields(new(R)), make([]any, len(places))
+		var differs bool
+		all, some := t.fields(new(R)), make([]any, len(places)+1)
+		some[0] = &differs
 		for i, place := range places {
-			some[i] = all[place]
+			some[i+1] = all[place]
 		}
-		list = append(list, image{rule: rule, columns: names, fields: some})
-		return row.Scan(some...)
+		seen++
+		if err := row.Scan(some...); err != nil || !differs {
+			return err
+		}
+		list = append(list, image{rule: rule, columns: names, fields: some[1:]})
+		return nil
 	}, update, scan)
-	return list, err
+	return list, seen, err
 }
 
 func (t table[R]) imagesOf(records []R) []image {
@@ -200,11 +213,11 @@ func (t table[R]) imagesOf(records []R) []image {
 func (m image) isKey(i int) bool { return i < max(m.rule.keys, 1) }
 
 // key is what identifies the row.
-func (m image) key() map[string]any {
-	key := map[string]any{}
+func (m image) key() Values {
+	key := make(Values, 0, max(m.rule.keys, 1))
 	for i, column := range m.columns {
 		if m.isKey(i) {
-			key[camelCase(column)] = journalValue(m.fields[i])
+			key = append(key, Value{properties[column], journalValue(m.fields[i])})
 		}
 	}
 	return key
@@ -219,14 +232,14 @@ func (m image) shown(column string, value any) any {
 }
 
 // values are the columns that are not part of the key and not null.
-func (m image) values() map[string]any {
-	values := map[string]any{}
+func (m image) values() Values {
+	values := make(Values, 0, len(m.columns))
 	for i, column := range m.columns {
 		if m.isKey(i) || slices.Contains(m.rule.hidden, column) {
 			continue
 		}
 		if v := journalValue(m.fields[i]); v != nil {
-			values[camelCase(column)] = m.shown(column, v)
+			values = append(values, Value{properties[column], m.shown(column, v)})
 		}
 	}
 	return values
@@ -268,7 +281,7 @@ func (j *journal) deleted(table string, gone []image, n int64) {
 	for _, m := range gone {
 		values := m.values()
 		if m.set != nil {
-			values[rule.set.name] = m.set
+			values.Set(rule.set.name, m.set)
 		}
 		j.note(Change{Record: rule.record, Action: ActionDelete, Key: m.key(), Before: values})
 	}
@@ -310,7 +323,7 @@ func (j *journal) updated(table string, was []image, c *columnChanges, changed i
 	}
 	noted := max(j.room(), 0)
 	for _, m := range was[:min(len(was), noted)] {
-		entry := Change{Record: rule.record, Action: ActionUpdate, Key: m.key(), Before: map[string]any{}, After: map[string]any{}}
+		entry := Change{Record: rule.record, Action: ActionUpdate, Key: m.key()}
 		for i, column := range c.columns[:len(c.columns)-c.touched] {
 			at := slices.Index(m.columns, column)
 			if at < 0 || slices.Contains(rule.hidden, column) {
@@ -319,7 +332,9 @@ func (j *journal) updated(table string, was []image, c *columnChanges, changed i
 			before := journalValue(m.fields[at])
 			after := journalValue(assigned(m.fields[at], c.values[i]))
 			if !sameJSON(before, after) || slices.Contains(rule.masked, column) {
-				entry.Before[camelCase(column)], entry.After[camelCase(column)] = m.shown(column, before), m.shown(column, after)
+				name := properties[column]
+				entry.Before = append(entry.Before, Value{name, m.shown(column, before)})
+				entry.After = append(entry.After, Value{name, m.shown(column, after)})
 			}
 		}
 		j.note(entry)
@@ -335,18 +350,18 @@ func (j *journal) setOf(table string, id int64, before, after any) {
 	rule := journalRules[table]
 	for i := range j.changes {
 		c := &j.changes[i]
-		if c.Record != rule.record || c.Key["id"] != id || c.Action == ActionDelete {
+		if c.Record != rule.record || c.Key.Get("id") != id || c.Action == ActionDelete {
 			continue
 		}
 		if c.Action == ActionUpdate {
-			c.Before[rule.set.name] = before
+			c.Before.Set(rule.set.name, before)
 		}
-		c.After[rule.set.name] = after
+		c.After.Set(rule.set.name, after)
 		return
 	}
 	j.note(Change{
-		Record: rule.record, Action: ActionUpdate, Key: map[string]any{"id": id},
-		Before: map[string]any{rule.set.name: before}, After: map[string]any{rule.set.name: after},
+		Record: rule.record, Action: ActionUpdate, Key: Values{{"id", id}},
+		Before: Values{{rule.set.name, before}}, After: Values{{rule.set.name, after}},
 	})
 }
 
@@ -478,6 +493,9 @@ func cutText(text string) string {
 	}
 	return fmt.Sprintf("%s… (%d bytes)", text[:end], len(text))
 }
+
+// properties are the columns of all tables with their names as properties.
+var properties = map[string]string{}
 
 // camelCase turns the name of a column into that of a property.
 func camelCase(column string) string {

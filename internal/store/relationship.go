@@ -222,10 +222,6 @@ func CountRelationships(ctx context.Context, r Reader, filter RelationshipFilter
 // owners of those are returned as well.
 func UpdateRelationships(ctx context.Context, tx Tx, keys []RelationshipKey, change RelationshipChange) (UpdateResult, []int64, error) {
 	selected := relationshipIn(keys)
-	matched, err := countRows(ctx, tx, relationshipTable, selected)
-	if err != nil || matched == 0 {
-		return UpdateResult{}, nil, err
-	}
 	var columns columnChanges
 	setIf(&columns, "name", change.Name)
 	if change.Unblock || change.BlockDate != nil {
@@ -234,11 +230,8 @@ func UpdateRelationships(ctx context.Context, tx Tx, keys []RelationshipKey, cha
 	if change.EstablishmentDate != nil {
 		columns.set("establishment_date", change.EstablishmentDate.UnixMilli())
 	}
-	owners, err := columns.update(ctx, tx, relationshipTable, "owner_id", selected)
-	if err != nil {
-		return UpdateResult{}, nil, err
-	}
-	return UpdateResult{Matched: matched, Modified: int64(len(owners))}, uniqueSorted(owners), nil
+	result, owners, err := columns.updateMatched(ctx, tx, relationshipTable, "owner_id", selected)
+	return result, uniqueSorted(owners), err
 }
 
 // DeleteRelationships deletes the relationships with the given keys and the memberships of those. It returns the keys of

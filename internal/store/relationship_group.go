@@ -111,20 +111,13 @@ func CountRelationshipGroups(ctx context.Context, r Reader, filter RelationshipG
 // owners of those are returned as well.
 func UpdateRelationshipGroups(ctx context.Context, tx Tx, keys []RelationshipGroupKey, change RelationshipGroupChange) (UpdateResult, []int64, error) {
 	selected := relationshipGroupIn(keys)
-	matched, err := countRows(ctx, tx, relationshipGroupTable, selected)
-	if err != nil || matched == 0 {
-		return UpdateResult{}, nil, err
-	}
 	var columns columnChanges
 	setIf(&columns, "name", change.Name)
 	if change.CreationDate != nil {
 		columns.set("creation_date", change.CreationDate.UnixMilli())
 	}
-	owners, err := columns.update(ctx, tx, relationshipGroupTable, "owner_id", selected)
-	if err != nil {
-		return UpdateResult{}, nil, err
-	}
-	return UpdateResult{Matched: matched, Modified: int64(len(owners))}, uniqueSorted(owners), nil
+	result, owners, err := columns.updateMatched(ctx, tx, relationshipGroupTable, "owner_id", selected)
+	return result, uniqueSorted(owners), err
 }
 
 // DeleteRelationshipGroups deletes the groups with the given keys and returns the keys of what there was. Their members

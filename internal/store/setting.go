@@ -45,7 +45,7 @@ func InsertSettingRevision(ctx context.Context, tx Tx, r SettingRevision) error 
 
 // change is the revision as a journal shows it.
 func (r SettingRevision) change() (Change, error) {
-	c := Change{Record: "setting", Action: ActionUpdate, Key: map[string]any{"revision": r.Revision}, Before: map[string]any{}, After: map[string]any{}}
+	c := Change{Record: "setting", Action: ActionUpdate, Key: Values{{"revision", r.Revision}}}
 	var list []struct {
 		Property      string
 		Before, After any
@@ -56,7 +56,8 @@ func (r SettingRevision) change() (Change, error) {
 		return c, fmt.Errorf("read the changes of setting revision %d: %w", r.Revision, err)
 	}
 	for _, p := range list {
-		c.Before[p.Property], c.After[p.Property] = cutJSON(p.Before), cutJSON(p.After)
+		c.Before.Set(p.Property, cutJSON(p.Before))
+		c.After.Set(p.Property, cutJSON(p.After))
 	}
 	return c, nil
 }

@@ -24,6 +24,9 @@ type table[R any] struct {
 // newTable makes a table with the given columns, which are separated by spaces.
 func newTable[R any](name, columns string, fields func(*R) []any) table[R] {
 	t := table[R]{name: name, columns: strings.Fields(columns), fields: fields}
+	for _, column := range t.columns {
+		properties[column] = camelCase(column)
+	}
 	if _, told := journalRules[name]; told && journalTables[name] == nil {
 		journalTables[name] = t
 	}
@@ -115,18 +118,28 @@ func (t table[R]) statements(verb string, records []R, tail string) (list []sqld
 		n := sqldb.RowsPerStatement(len(records))
 		args := make([]any, 0, n*len(t.columns))
 		for k := range n {
-			for _, field := range t.fields(&records[k]) {
-				value, err := valueOf(field)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", t.name, err)
-				}
-				args = append(args, value)
+			if args, err = t.values(args, &records[k]); err != nil {
+				return nil, err
 			}
 		}
 		list = append(list, sqldb.Rows(head, row, n, tail, args))
 		records = records[n:]
 	}
 	return list, nil
+}
+
+// values appends the values of the columns of a record.
+func (t table[R]) values(args []any, record *R) ([]any, error) {
+	fields := t.fields(record)
+	args = slices.Grow(args, len(fields))
+	for _, field := range fields {
+		value, err := valueOf(field)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.name, err)
+		}
+		args = append(args, value)
+	}
+	return args, nil
 }
 
 // valueOf returns what a field holds in the form that is stored.
@@ -288,12 +301,34 @@ func setIf[T any](c *columnChanges, column string, value *T) {
 
 // update changes the rows of a table that fulfil the conditions and differ, and returns the column "returning" of each.
 func (c *columnChanges) update(ctx context.Context, tx Tx, table, returning string, list conditions) ([]int64, error) {
+	_, changed, err := c.run(ctx, tx, table, returning, list, false)
+	return changed, err
+}
+
+// updateMatched is update that also counts the rows that fulfil the conditions.
+func (c *columnChanges) updateMatched(ctx context.Context, tx Tx, table, returning string, list conditions) (UpdateResult, []int64, error) {
+	matched, changed, err := c.run(ctx, tx, table, returning, list, true)
+	if err != nil {
+		return UpdateResult{}, nil, err
+	}
+	return UpdateResult{Matched: matched, Modified: int64(len(changed))}, changed, nil
+}
+
+func (c *columnChanges) run(ctx context.Context, tx Tx, table, returning string, list conditions, count bool) (matched int64, changed []int64, err error) {
 	if c.err != nil {
-		return nil, fmt.Errorf("update %q: %w", table, c.err)
+		return 0, nil, fmt.Errorf("update %q: %w", table, c.err)
 	}
 	compared := len(c.columns) - c.touched
+	j := journalOf(tx)
+	t := journalTables[table]
+	told := t != nil && j != nil && j.room() > 0 && compared > 0
+	if count && !told {
+		if matched, err = countRows(ctx, tx, table, list); err != nil || matched == 0 {
+			return 0, nil, err
+		}
+	}
 	if compared == 0 {
-		return nil, nil
+		return matched, nil, nil
 	}
 	var set, differs []sqldb.SQL
 	for i, column := range c.columns {
@@ -302,24 +337,30 @@ func (c *columnChanges) update(ctx context.Context, tx Tx, table, returning stri
 			differs = append(differs, sqldb.New("t."+column+" IS DISTINCT FROM ?", c.values[i]))
 		}
 	}
-	list = append(slices.Clip(list), sqldb.New("(?)", sqldb.Join(differs, " OR ")))
-	changed := []int64{}
+	different := sqldb.New("(?)", sqldb.Join(differs, " OR "))
+	changing := append(slices.Clip(list), different)
+	changed = []int64{}
 	scan := func(row sqldb.Row) error {
 		changed = append(changed, 0)
 		return row.Scan(&changed[len(changed)-1])
 	}
-	statement := sqldb.New("UPDATE "+table+" AS t SET ?? RETURNING "+returning, sqldb.Join(set, ", "), list.clause())
-	j := journalOf(tx)
+	statement := sqldb.New("UPDATE "+table+" AS t SET ?? RETURNING "+returning, sqldb.Join(set, ", "), changing.clause())
 	var was []image
-	var err error
-	if t := journalTables[table]; t != nil && j != nil && j.room() > 0 {
-		was, err = t.updating(ctx, tx, list, c.columns[:compared], statement, scan)
-	} else {
+	switch {
+	case !told:
 		err = sqldb.Query(ctx, tx, statement, scan)
+	case count:
+		// What is read for the journal counts as well, unless there is more.
+		was, matched, err = t.updating(ctx, tx, list, c.columns[:compared], different, statement, scan)
+		if err == nil && matched == maxJournalChanges {
+			matched, err = countRows(ctx, tx, table, list)
+		}
+	default:
+		was, _, err = t.updating(ctx, tx, changing, c.columns[:compared], sqldb.New("TRUE"), statement, scan)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("update %q: %w", table, err)
+		return 0, nil, fmt.Errorf("update %q: %w", table, err)
 	}
 	j.updated(table, was, c, len(changed))
-	return changed, nil
+	return matched, changed, nil
 }

@@ -116,10 +116,6 @@ func CountUsers(ctx context.Context, r Reader, filter UserFilter) (int64, error)
 // the given date.
 func UpdateUsers(ctx context.Context, tx Tx, ids []int64, change UserChange, date time.Time) (UpdateResult, error) {
 	where := in("t.id", ids)
-	matched, err := countRows(ctx, tx, userTable, where)
-	if err != nil || matched == 0 {
-		return UpdateResult{}, err
-	}
 	var columns columnChanges
 	if change.Password != nil {
 		columns.set("password", bytesOf(*change.Password))
@@ -137,11 +133,8 @@ func UpdateUsers(ctx context.Context, tx Tx, ids []int64, change UserChange, dat
 		columns.setField("user_defined_attributes", (*attributes)(change.UserDefinedAttributes))
 	}
 	columns.touch("last_updated_date", date.UnixMilli())
-	modified, err := columns.update(ctx, tx, userTable, "id", where)
-	if err != nil {
-		return UpdateResult{}, err
-	}
-	return UpdateResult{Matched: matched, Modified: int64(len(modified))}, nil
+	result, _, err := columns.updateMatched(ctx, tx, userTable, "id", where)
+	return result, err
 }
 
 // MarkUsersDeleted deletes the users with the given ids logically and returns how many got another deletion date.

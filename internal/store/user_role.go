@@ -92,10 +92,6 @@ func CountUserRoles(ctx context.Context, r Reader) (int64, error) {
 // UpdateUserRoles changes the roles with the given ids. Modified counts those that differ afterwards.
 func UpdateUserRoles(ctx context.Context, tx Tx, ids []int64, change UserRoleChange) (UpdateResult, error) {
 	where := in("t.id", ids)
-	matched, err := countRows(ctx, tx, userRoleTable, where)
-	if err != nil || matched == 0 {
-		return UpdateResult{}, err
-	}
 	var columns columnChanges
 	setIf(&columns, "name", change.Name)
 	if change.CreatableGroupTypeIDs != nil {
@@ -106,11 +102,8 @@ func UpdateUserRoles(ctx context.Context, tx Tx, ids []int64, change UserRoleCha
 	if change.GroupTypeIDToLimit != nil {
 		columns.setField("group_type_id_to_limit", typeLimits(change.GroupTypeIDToLimit))
 	}
-	modified, err := columns.update(ctx, tx, userRoleTable, "id", where)
-	if err != nil {
-		return UpdateResult{}, err
-	}
-	return UpdateResult{Matched: matched, Modified: int64(len(modified))}, nil
+	result, _, err := columns.updateMatched(ctx, tx, userRoleTable, "id", where)
+	return result, err
 }
 
 // DeleteUserRoles deletes the roles with the given ids and returns how many there were. Users keep the ids of deleted

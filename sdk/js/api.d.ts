@@ -2086,8 +2086,6 @@ declare namespace api {
     code: number;
     /** When the request came. */
     date: string;
-    /** Hash of the record and all before it, in hexadecimal; absent while it is not sealed. */
-    hash?: string;
     /** Id. */
     id: Int64;
     /** Address of the caller. */
@@ -2114,8 +2112,6 @@ declare namespace api {
     reason?: string;
     /** Id of the request, as in the header X-Request-Id. */
     requestId?: string;
-    /** Place in the chain; absent while the record is not sealed. */
-    sequence?: Int64;
     /** HTTP status of the answer. */
     status: number;
     /** Ids that the request named or changed. */

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -75,8 +74,6 @@ func auditOperations(t *audit.Trail) []*admin.Operation {
 // AuditRecord is a record of the audit trail as the interface returns it.
 type AuditRecord struct {
 	ID             int64         `json:"id" doc:"Id." example:"1234567890123456789"`
-	Sequence       *int64        `json:"sequence,omitempty" doc:"Place in the chain; absent while the record is not sealed." example:"42"`
-	Hash           string        `json:"hash,omitempty" doc:"Hash of the record and all before it, in hexadecimal; absent while it is not sealed." example:"9f86d081884c7d65"`
 	Date           admin.Date    `json:"date" doc:"When the request came."`
 	Outcome        string        `json:"outcome" enum:"DONE,REFUSED,FAILED" doc:"Whether it was done, the caller was refused, or the server failed." example:"DONE"`
 	AdminID        *int64        `json:"adminId,omitempty" doc:"Id of the administrator; absent for plugins and callers without valid credentials." example:"0"`
@@ -109,7 +106,7 @@ type AuditChange struct {
 
 func newAuditRecord(r store.AuditRecord) AuditRecord {
 	out := AuditRecord{
-		ID: r.ID, Sequence: r.Sequence, Hash: hex.EncodeToString(r.Hash), Date: admin.NewDate(r.Date), Outcome: r.Outcome,
+		ID: r.ID, Date: admin.NewDate(r.Date), Outcome: r.Outcome,
 		AdminID: r.AdminID, LoginName: r.LoginName, TokenID: r.TokenID, PluginID: r.PluginID, PluginVersion: r.PluginVersion, OnBehalfOf: r.OnBehalfOf,
 		NodeID: r.NodeID, RequestID: r.RequestID, Operation: r.Operation, TargetIDs: r.TargetIDs, OmittedChanges: r.OmittedChanges,
 		Code: r.Code, Status: r.Status, Reason: r.Reason,
@@ -192,8 +189,8 @@ func (h auditHandlers) queryPage(ctx context.Context, in *auditPageQuery) (admin
 
 // auditColumns are the columns of the CSV form.
 var auditColumns = []string{
-	"id", "sequence", "date", "outcome", "operation", "adminId", "loginName", "tokenId", "pluginId", "pluginVersion", "onBehalfOf",
-	"ip", "nodeId", "requestId", "targetIds", "params", "changes", "omittedChanges", "code", "status", "reason", "hash",
+	"id", "date", "outcome", "operation", "adminId", "loginName", "tokenId", "pluginId", "pluginVersion", "onBehalfOf",
+	"ip", "nodeId", "requestId", "targetIds", "params", "changes", "omittedChanges", "code", "status", "reason",
 }
 
 func (h auditHandlers) csv(ctx context.Context, in *auditQuery) (*admin.Download, error) {
@@ -236,10 +233,10 @@ func auditLine(r store.AuditRecord) []string {
 		ip = r.IP.String()
 	}
 	line := []string{
-		strconv.FormatInt(r.ID, 10), number(r.Sequence), r.Date.UTC().Format("2006-01-02T15:04:05.000Z"), r.Outcome, r.Operation,
+		strconv.FormatInt(r.ID, 10), r.Date.UTC().Format("2006-01-02T15:04:05.000Z"), r.Outcome, r.Operation,
 		number(r.AdminID), r.LoginName, number(r.TokenID), r.PluginID, r.PluginVersion, r.OnBehalfOf,
 		ip, r.NodeID, r.RequestID, strings.Join(r.TargetIDs, " "), text(r.Params), text(r.Changes), strconv.FormatInt(r.OmittedChanges, 10),
-		strconv.Itoa(int(r.Code)), strconv.Itoa(int(r.Status)), r.Reason, hex.EncodeToString(r.Hash),
+		strconv.Itoa(int(r.Code)), strconv.Itoa(int(r.Status)), r.Reason,
 	}
 	for i, cell := range line {
 		// A spreadsheet would run a cell that begins like a formula, and callers choose names and parameters.

@@ -198,10 +198,11 @@ func (h memberHandlers) update(ctx context.Context, in *memberUpdateInput) (admi
 
 // change is the update of a member as the audit trail shows it.
 func (b memberUpdate) change(id string, before cluster.Member) store.Change {
-	c := store.Change{Record: "member", Action: store.ActionUpdate, Key: map[string]any{"id": id}, Before: map[string]any{}, After: map[string]any{}}
+	c := store.Change{Record: "member", Action: store.ActionUpdate, Key: store.Values{{Name: "id", Value: id}}}
 	note := func(name string, given bool, before, after any) {
 		if given {
-			c.Before[name], c.After[name] = before, after
+			c.Before.Set(name, before)
+			c.After.Set(name, after)
 		}
 	}
 	note("zone", b.Zone != nil, before.Zone, b.Zone)

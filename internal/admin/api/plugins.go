@@ -254,7 +254,7 @@ func (h pluginHandlers) update(ctx context.Context, in *pluginUpdate) (pluginUpd
 	wg.Wait()
 	for i, p := range found {
 		if after := extensionStates(p); !maps.Equal(before[i], after) {
-			audit.Note(ctx, store.Change{Record: auditedPlugin, Action: store.ActionUpdate, Key: map[string]any{"id": p.ID}, Before: before[i], After: after})
+			audit.Note(ctx, store.Change{Record: auditedPlugin, Action: store.ActionUpdate, Key: store.Values{{Name: "id", Value: p.ID}}, Before: store.ValuesOf(before[i]), After: store.ValuesOf(after)})
 		}
 	}
 	code := apierr.IllegalArgument
@@ -319,7 +319,8 @@ func (h pluginHandlers) delete(ctx context.Context, in *pluginDeletion) (admin.N
 			errs[i] = h.Folder.Delete(ctx, id, in.DeleteLocalFiles)
 			if known && errs[i] == nil {
 				audit.Note(ctx, store.Change{
-					Record: auditedPlugin, Action: store.ActionDelete, Key: map[string]any{"id": id}, Before: map[string]any{"version": p.Version, "file": baseName(p.Path)},
+					Record: auditedPlugin, Action: store.ActionDelete, Key: store.Values{{Name: "id", Value: id}},
+					Before: store.Values{{Name: "version", Value: p.Version}, {Name: "file", Value: baseName(p.Path)}},
 				})
 			}
 		})

@@ -148,8 +148,8 @@ func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []
 // noteUpload tells the audit trail of a new plugin.
 func noteUpload(ctx context.Context, o pluginOutcome) {
 	change := store.Change{
-		Record: auditedPlugin, Action: store.ActionCreate, Key: map[string]any{"id": o.ID},
-		After: map[string]any{"version": o.Version, "file": o.FileName, "savedAs": o.SavedAs},
+		Record: auditedPlugin, Action: store.ActionCreate, Key: store.Values{{Name: "id", Value: o.ID}},
+		After: store.Values{{Name: "version", Value: o.Version}, {Name: "file", Value: o.FileName}, {Name: "savedAs", Value: o.SavedAs}},
 	}
 	if o.Replaced {
 		change.Action = store.ActionUpdate

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +43,32 @@ func (e *NewerError) Error() string {
 		e.Database, e.Version, e.Known)
 }
 
+// engineFiles are the migrations of one engine. Most are for both; a name that ends in ".sqlite.sql" or ".postgres.sql" says
+// that the file is for one of them.
+type engineFiles struct {
+	fs.FS
+	engine Engine
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (f engineFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(f.FS, name)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !isFor(f.engine, e.Name()) }), err
+}
+
+// engineSuffixes are how the names of migrations for one engine end.
+var engineSuffixes = map[Engine]string{SQLite: ".sqlite.sql", PostgreSQL: ".postgres.sql"}
+
+// isFor reports whether the file of a migration is for an engine.
+func isFor(engine Engine, name string) bool {
+	for other, suffix := range engineSuffixes {
+		if other != engine && strings.HasSuffix(name, suffix) {
+			return false
+		}
+	}
+	return true
+}
+
 // migrator brings one database to the newest version.
 type migrator struct {
 	provider *goose.Provider
@@ -53,6 +81,7 @@ func newMigrator(dialect goose.Dialect, db *sql.DB, loc location, o Options, mor
 	if err != nil {
 		return migrator{}, err
 	}
+	files = engineFiles{files, loc.engine}
 	more = append(more, goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	provider, err := goose.NewProvider(dialect, db, files, more...)
 	return migrator{provider: provider, loc: loc, options: o}, err

@@ -157,7 +157,7 @@ func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc, p *probe) (e
 		err = fmt.Errorf("%w: the transaction took longer than %v", ErrTimeout, e.options.Timeout)
 	}
 	if err == nil {
-		err = e.commit(ctx, conn, &s.last)
+		err = e.commit(ctx, conn, s.last)
 	}
 	if err != nil {
 		return err
@@ -184,10 +184,11 @@ func (e *postgresEngine) acquire(ctx context.Context) (*sql.Conn, error) {
 
 // commit has a time limit of its own: a function that used up nearly all of its time must not leave the outcome of
 // its commit unknown. PostgreSQL answers the commit of a failed transaction with a rollback and no error. The last
-// statements travel with it.
-func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn, last *pgx.Batch) error {
+// rows travel with it.
+func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn, last []lastRow) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.options.Timeout)
 	defer cancel()
+	e.statements.Add(uint64(len(last)))
 	err := conn.Raw(func(c any) error {
 		tag, err := commitWith(ctx, c.(*stdlib.Conn).Conn(), last)
 		if err == nil && tag.String() != "COMMIT" {
@@ -201,16 +202,19 @@ func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn, last *pgx.B
 	return err
 }
 
-// commitWith runs the last statements and commits, in one round trip. If a statement fails the commit is not carried out.
-func commitWith(ctx context.Context, server *pgx.Conn, last *pgx.Batch) (tag pgconn.CommandTag, err error) {
-	if last.Len() == 0 {
+// commitWith inserts the last rows and commits, in one round trip. If one cannot be inserted the commit is not carried out.
+func commitWith(ctx context.Context, server *pgx.Conn, last []lastRow) (tag pgconn.CommandTag, err error) {
+	if len(last) == 0 {
 		return server.Exec(ctx, "COMMIT")
 	}
-	n := last.Len()
-	last.Queue("COMMIT")
-	results := server.SendBatch(ctx, last)
+	var batch pgx.Batch
+	for _, r := range last {
+		batch.Queue(Rows(r.head, r.row, 1, "", r.args).fixedText(PostgreSQL), r.args...)
+	}
+	batch.Queue("COMMIT")
+	results := server.SendBatch(ctx, &batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
-	for range n {
+	for range last {
 		if _, err := results.Exec(); err != nil {
 			return tag, err
 		}

@@ -29,9 +29,12 @@ func ExecAll(ctx context.Context, tx Tx, list []SQL) (changed int64, err error) 
 	return tx.session().execAll(ctx, list)
 }
 
-// ExecLast runs statements that nothing follows in the transaction. PostgreSQL gets them together with the commit, whose
-// error is theirs then.
-func ExecLast(ctx context.Context, tx Tx, list []SQL) error { return tx.session().execLast(ctx, list) }
+// InsertLast inserts a row after everything else that the function does, right before the commit, whose error is its error
+// then. The statement is head and row, the text of its values, which are int64, string, []byte that is not empty or nil. PostgreSQL gets it together with the commit; on SQLite the
+// rows of all functions that share a commit are inserted by a few statements.
+func InsertLast(tx Tx, head, row string, args []any) error {
+	return tx.session().insertLast(lastRow{head, row, args})
+}
 
 // QueryBoth is Query for two statements, which PostgreSQL gets at once.
 func QueryBoth(ctx context.Context, tx Tx, first SQL, scanFirst func(Row) error, second SQL, scanSecond func(Row) error) error {

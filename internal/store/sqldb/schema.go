@@ -51,7 +51,7 @@ func Inspect(ctx context.Context, o Options, rows bool) (s Schema, err error) {
 	if s.Version, err = currentVersion(ctx, db, versionTableQuery(loc.engine)); err != nil {
 		return s, err
 	}
-	if s.Known, s.Pending, err = pendingMigrations(s.Version); err != nil || !rows || s.Version == 0 {
+	if s.Known, s.Pending, err = pendingMigrations(loc.engine, s.Version); err != nil || !rows || s.Version == 0 {
 		return s, err
 	}
 	s.Rows, err = countRows(ctx, db, loc.engine)
@@ -81,15 +81,19 @@ func versionTableQuery(e Engine) string {
 	return "SELECT count(*) WHERE to_regclass('" + versionTable + "') IS NOT NULL"
 }
 
-// pendingMigrations returns the newest version and the names of the migrations after a version.
-func pendingMigrations(version int64) (known int64, pending []string, err error) {
+// pendingMigrations returns the newest version of an engine and the names of the migrations after a version.
+func pendingMigrations(engine Engine, version int64) (known int64, pending []string, err error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
 		return 0, nil, err
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		name = strings.TrimSuffix(strings.TrimPrefix(name, "migrations/"), ".sql")
+		if !isFor(engine, name) {
+			continue
+		}
+		name = strings.TrimPrefix(name, "migrations/")
+		name = strings.TrimSuffix(strings.TrimSuffix(name, engineSuffixes[engine]), ".sql")
 		var number int64
 		if _, err := fmt.Sscanf(name, "%d_", &number); err != nil {
 			return 0, nil, fmt.Errorf("migration %q: %w", name, err)

@@ -47,8 +47,8 @@ type session struct {
 	probe *probe
 	// journal is told of what changes; it may be nil.
 	journal Journal
-	// last are statements that are sent together with the commit.
-	last pgx.Batch
+	// last are the rows that are inserted right before the commit.
+	last []lastRow
 	// explain makes the session note the first statement instead of running it.
 	explain *explanation
 }
@@ -123,20 +123,17 @@ func (s *session) execAll(ctx context.Context, list []SQL) (changed int64, err e
 	return changed, nil
 }
 
-// execLast runs statements as the last ones of the transaction.
-func (s *session) execLast(ctx context.Context, list []SQL) error {
-	if s.engine != PostgreSQL {
-		_, err := s.execAll(ctx, list)
+// A lastRow is a row for InsertLast.
+type lastRow struct {
+	head, row string
+	args      []any
+}
+
+func (s *session) insertLast(r lastRow) error {
+	if err := s.begin(checkValues(r.args)); err != nil {
 		return err
 	}
-	for _, statement := range list {
-		text, values, err := statement.render(s.engine)
-		if err = s.begin(err); err != nil {
-			return err
-		}
-		s.last.Queue(text, values...)
-	}
-	s.counters.statements.Add(uint64(len(list)))
+	s.last = append(s.last, r)
 	return nil
 }
 

@@ -44,6 +44,10 @@ type writer struct {
 	// The rest belongs to the owner goroutine, except for the two flags, which the hooks of the connection use.
 	conn *sql.Conn
 	late []*job
+	// last are the rows that the functions of the transaction insert before the commit.
+	last []lastRow
+	// values is where those of a statement are put together.
+	values []driver.NamedValue
 	// lost is set by the rollback hook: the engine has given up the transaction, by itself or on demand.
 	lost atomic.Bool
 	// committing permits the commit hook to let a commit pass. Without it a statement that runs after the transaction
@@ -284,7 +288,8 @@ func (w *writer) turn(j *job, first bool) (keep bool, lost error) {
 	}
 	t := &txState{lost: w.lost.Load}
 	j.probe.begin()
-	j.turn <- &session{engine: SQLite, conn: w.conn, tx: t, counters: &w.counters, probe: j.probe}
+	s := &session{engine: SQLite, conn: w.conn, tx: t, counters: &w.counters, probe: j.probe}
+	j.turn <- s
 	out := <-j.ran
 	if err := t.finish(); err != nil && out.err == nil {
 		out.err = err
@@ -322,7 +327,9 @@ func (w *writer) turn(j *job, first bool) (keep bool, lost error) {
 		w.finish(j, nil)
 		return false, nil
 	}
-	j.err = out.err
+	if j.err = out.err; j.err == nil {
+		w.last = append(w.last, s.last...)
+	}
 	return true, nil
 }
 
@@ -356,6 +363,7 @@ func (w *writer) begin() error {
 		}
 	}
 	w.lost.Store(false)
+	w.last = nil
 	_, err := w.conn.ExecContext(w.closing, "BEGIN IMMEDIATE")
 	if err == nil {
 		return nil
@@ -381,9 +389,12 @@ func (w *writer) commit(members []*job) error {
 	if good == 0 {
 		w.rollback()
 	} else {
-		w.committing.Store(true)
-		err := w.exec("COMMIT")
-		w.committing.Store(false)
+		err := w.insertLast()
+		if err == nil {
+			w.committing.Store(true)
+			err = w.exec("COMMIT")
+			w.committing.Store(false)
+		}
 		if err != nil {
 			w.rollback()
 			return err
@@ -398,6 +409,36 @@ func (w *writer) commit(members []*job) error {
 		j.result <- j.err
 	}
 	return nil
+}
+
+// insertLast inserts the rows that were kept for the end, several in one statement. The driver gets them directly: their
+// values have the types that it takes.
+func (w *writer) insertLast() error {
+	if len(w.last) == 0 {
+		return nil
+	}
+	return w.conn.Raw(func(c any) error {
+		conn := c.(*preparingConn)
+		for rows := w.last; len(rows) > 0; {
+			same := 1
+			for same < len(rows) && rows[same].head == rows[0].head && rows[same].row == rows[0].row {
+				same++
+			}
+			n := RowsPerStatement(same)
+			w.values = w.values[:0]
+			for _, r := range rows[:n] {
+				for _, value := range r.args {
+					w.values = append(w.values, driver.NamedValue{Ordinal: len(w.values) + 1, Value: value})
+				}
+			}
+			if _, err := conn.ExecContext(context.Background(), Rows(rows[0].head, rows[0].row, n, "", nil).text, w.values); err != nil {
+				return err
+			}
+			w.statements.Add(1)
+			rows = rows[n:]
+		}
+		return nil
+	})
 }
 
 // rollback ends the transaction if the engine has not ended it already. A connection that cannot even do that is

@@ -12,7 +12,6 @@ import java.util.List;
  * @param changes What changed in the database.
  * @param code Status code of the answer.
  * @param date When the request came.
- * @param hash Hash of the record and all before it, in hexadecimal; absent while it is not sealed.
  * @param id Id.
  * @param ip Address of the caller.
  * @param loginName Login name of the administrator, or the one that was tried.
@@ -26,12 +25,11 @@ import java.util.List;
  * @param pluginVersion Version of the plugin.
  * @param reason Why it was not done.
  * @param requestId Id of the request, as in the header X-Request-Id.
- * @param sequence Place in the chain; absent while the record is not sealed.
  * @param status HTTP status of the answer.
  * @param targetIds Ids that the request named or changed.
  * @param tokenId Id of the token or session that the request came with.
  */
-public record AuditRecord(Long adminId, List<AuditChange> changes, int code, Instant date, String hash, long id, String ip, String loginName, String nodeId, Long omittedChanges, String onBehalfOf, String operation, String outcome, Object params, String pluginId, String pluginVersion, String reason, String requestId, Long sequence, int status, List<String> targetIds, Long tokenId) {
+public record AuditRecord(Long adminId, List<AuditChange> changes, int code, Instant date, long id, String ip, String loginName, String nodeId, Long omittedChanges, String onBehalfOf, String operation, String outcome, Object params, String pluginId, String pluginVersion, String reason, String requestId, int status, List<String> targetIds, Long tokenId) {
     /** Lists and maps that are null are empty. */
     public AuditRecord {
         changes = changes == null ? List.of() : changes;

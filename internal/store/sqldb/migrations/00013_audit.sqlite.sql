@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+-- +goose Up
+-- What a row of the audit trail costs is what every write of an administrator costs more. So a row is written once and
+-- never changed, has no index but its key, and one column for what nobody searches: details is a JSON object. Rows are
+-- sealed in blocks: records is the id, 8 bytes, and the digest, 32 bytes, of each row; hash is over the block and the
+-- hash before it. The key must be INTEGER here: then it is SQLite's own row number, and no index at all.
+-- Rows of before are kept and sealed anew, params and changes as texts within details; their sequence and hash are not kept.
+CREATE TABLE audit_new (
+    id INTEGER NOT NULL PRIMARY KEY,
+    record_date BIGINT NOT NULL,
+    outcome TEXT NOT NULL,
+    admin_id BIGINT,
+    login_name TEXT NOT NULL,
+    token_id BIGINT,
+    plugin_id TEXT NOT NULL,
+    ip BYTEA,
+    request_id TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    target_ids TEXT NOT NULL,
+    details TEXT NOT NULL
+);
+
+INSERT INTO audit_new
+SELECT id, record_date, outcome, admin_id, login_name, token_id, plugin_id, ip, request_id, operation, target_ids,
+    json_object('node', node_id, 'version', plugin_version, 'onBehalfOf', on_behalf_of, 'code', code, 'status', status,
+        'reason', reason, 'omitted', omitted_changes, 'params', params, 'changes', changes)
+FROM audit;
+
+DROP TABLE audit;
+ALTER TABLE audit_new RENAME TO audit;
+
+CREATE TABLE audit_seal (
+    sequence BIGINT NOT NULL PRIMARY KEY,
+    last_id BIGINT NOT NULL,
+    last_date BIGINT NOT NULL,
+    records BYTEA NOT NULL,
+    hash BYTEA NOT NULL
+);
+
+CREATE INDEX audit_seal_last_id_idx ON audit_seal (last_id);
+
+-- Rows with ids up to searched_id were looked for in the seals.
+DROP TABLE audit_chain;
+CREATE TABLE audit_chain (
+    id INTEGER NOT NULL PRIMARY KEY,
+    sequence BIGINT NOT NULL,
+    hash BYTEA NOT NULL,
+    removed_sequence BIGINT NOT NULL,
+    removed_hash BYTEA NOT NULL,
+    searched_id BIGINT NOT NULL
+);
