@@ -139,6 +139,8 @@ var journalRules = map[string]journalRule{
 	"group_conversation":        {record: "groupConversation", keys: 2},
 	"conversation_setting":      {record: "conversationSetting", keys: 3},
 	"message":                   {record: "message", hidden: []string{"conversation_id"}},
+	"cluster_plugin":            {record: "plugin"},
+	"plugin_version":            {record: "pluginVersion", keys: 2},
 	"meeting":                   {record: "meeting", masked: []string{"password", "access_token"}},
 }
 

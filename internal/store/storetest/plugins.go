@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"example.org/app/internal/store"
 )
@@ -66,4 +68,102 @@ func testPluginStorage(t *testing.T, db *store.DB) {
 			t.Fatal(err)
 		}
 	}
+}
+
+func testClusterPlugins(t *testing.T, db *store.DB) {
+	ctx := t.Context()
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	write := func(want error, fn store.WriteFunc) {
+		t.Helper()
+		if err := db.Write(ctx, fn); !errors.Is(err, want) || want == nil && err != nil {
+			t.Fatalf("the error is %v, want %v", err, want)
+		}
+	}
+	version := func(number int64) store.PluginVersion {
+		return store.PluginVersion{
+			PluginID: "a", Number: number, Version: "1.0", Language: "JAVA", FileName: "a.jar", Digest: "d", Size: 5, Servers: []string{"SERVICE"}, AdminID: 7, UploadDate: now,
+		}
+	}
+	insert := func(p store.ClusterPlugin) store.WriteFunc {
+		return func(ctx context.Context, tx store.Tx) error { return store.InsertClusterPlugin(ctx, tx, p) }
+	}
+	a := store.ClusterPlugin{ID: "a", Number: 2, Status: "LOADED", Revision: 1, AdminID: 7, ChangeDate: now}
+	write(nil, insert(a))
+	write(store.ErrDuplicateKey, insert(a))
+	write(nil, insert(store.ClusterPlugin{ID: "b", Number: 1, Status: "LOADED", Revision: 1, ChangeDate: now}))
+	write(store.ErrForeignKey, func(ctx context.Context, tx store.Tx) error { return store.InsertPluginVersion(ctx, tx, version(1)) })
+	write(nil, func(ctx context.Context, tx store.Tx) error {
+		return errors.Join(
+			store.PutPluginFile(ctx, tx, "d", 5, now), store.PutPluginFile(ctx, tx, "d", 5, now),
+			store.PutPluginChunk(ctx, tx, "d", 0, []byte("xxx")), store.PutPluginChunk(ctx, tx, "d", 0, []byte{0, 1, 0xff}), store.PutPluginChunk(ctx, tx, "d", 1, []byte("yy")),
+			store.InsertPluginVersion(ctx, tx, version(1)), store.InsertPluginVersion(ctx, tx, version(2)), store.InsertPluginVersion(ctx, tx, version(3)),
+		)
+	})
+	write(store.ErrDuplicateKey, func(ctx context.Context, tx store.Tx) error { return store.InsertPluginVersion(ctx, tx, version(3)) })
+	for _, want := range []bool{true, false} {
+		write(nil, func(ctx context.Context, tx store.Tx) error {
+			next := a
+			next.Status, next.Revision = "STARTED", 2
+			changed, err := store.UpdateClusterPlugin(ctx, tx, next)
+			if changed != want {
+				t.Errorf("changed %v, want %v", changed, want)
+			}
+			return err
+		})
+	}
+	err := db.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		a.Place, a.Status, a.Revision = 1, "STARTED", 2
+		if found, err := store.FindClusterPlugins(ctx, r); err != nil || len(found) != 2 || found[0] != a || found[1].Place != 2 {
+			t.Errorf("plugins %+v, %v", found, err)
+		}
+		if found, err := store.FindPluginVersions(ctx, r, "a", "x"); err != nil || len(found) != 3 || !reflect.DeepEqual(found[0], version(3)) {
+			t.Errorf("versions %+v, %v", found, err)
+		}
+		if found, err := store.FindActivePluginVersions(ctx, r); err != nil || len(found) != 1 || found[0].Number != 2 {
+			t.Errorf("active versions %+v, %v", found, err)
+		}
+		if data, err := store.FindPluginChunk(ctx, r, "d", 0); err != nil || !bytes.Equal(data, []byte{0, 1, 0xff}) {
+			t.Errorf("chunk %v, %v", data, err)
+		}
+		if _, err := store.FindPluginChunk(ctx, r, "d", 2); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("no chunk: %v", err)
+		}
+		if size, err := store.FindPluginFileSize(ctx, r, "d"); err != nil || size != 5 {
+			t.Errorf("size %d, %v", size, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(want int64, fn func(context.Context, store.Tx) (int64, error)) {
+		t.Helper()
+		write(nil, func(ctx context.Context, tx store.Tx) error {
+			n, err := fn(ctx, tx)
+			if n != want {
+				t.Errorf("%d rows, want %d", n, want)
+			}
+			return err
+		})
+	}
+	count(1, func(ctx context.Context, tx store.Tx) (int64, error) {
+		return store.DeletePluginVersions(ctx, tx, "a", 1, 2, 9)
+	}) // 2 is active.
+	count(0, func(ctx context.Context, tx store.Tx) (int64, error) { return store.DeletePluginVersions(ctx, tx, "a") })
+	count(0, func(ctx context.Context, tx store.Tx) (int64, error) {
+		return store.DeletePluginFiles(ctx, tx, now.Add(time.Hour))
+	})
+	for _, want := range []bool{true, false} {
+		write(nil, func(ctx context.Context, tx store.Tx) error {
+			found, err := store.DeleteClusterPlugin(ctx, tx, "a")
+			if found != want {
+				t.Errorf("found %v, want %v", found, want)
+			}
+			return err
+		})
+	}
+	count(0, func(ctx context.Context, tx store.Tx) (int64, error) { return store.DeletePluginFiles(ctx, tx, now) })
+	count(1, func(ctx context.Context, tx store.Tx) (int64, error) {
+		return store.DeletePluginFiles(ctx, tx, now.Add(time.Hour))
+	})
 }

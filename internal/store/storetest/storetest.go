@@ -84,6 +84,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"ClusterValue", testClusterValue},
 		{"SettingRevisions", testSettingRevisions},
 		{"PluginStorage", testPluginStorage},
+		{"ClusterPlugins", testClusterPlugins},
 		{"NodeNumber", testNodeNumber},
 		{"NodeNumberMargin", testNodeNumberMargin},
 		{"NodeNumberRace", testNodeNumberRace},
