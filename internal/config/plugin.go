@@ -17,6 +17,13 @@ type Plugin struct {
 	JavaScript         JavaScriptPlugins `name:"js" doc:"Plugins in JavaScript."`
 	Java               JavaPlugins       `doc:"Plugins in Java."`
 	Network            PluginNetwork     `doc:"Plugins that are downloaded at the start of the server."`
+	Cluster            ClusterPlugins    `doc:"Plugins that all nodes of the cluster load from the database."`
+}
+
+// ClusterPlugins says what a node does with the plugins of the cluster.
+type ClusterPlugins struct {
+	Enabled     bool  `default:"true" doc:"Whether this node loads the plugins of the cluster."`
+	MaxVersions int32 `default:"20" min:"1" max:"1000" mutable:"true" doc:"How many versions of a plugin of the cluster are kept. An upload beyond that is refused until old versions are deleted (DELETE /plugins/versions)."`
 }
 
 // ExtensionPoints has the settings of each extension point.

@@ -15,9 +15,15 @@ func WithCaller(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, callerKey{}, id)
 }
 
+// Caller returns the id of the plugin that does what is done with a context; "" if it is none.
+func Caller(ctx context.Context) string {
+	id, _ := ctx.Value(callerKey{}).(string)
+	return id
+}
+
 // isCaller reports whether a plugin does what is done with a context.
 func (p *Plugin) isCaller(ctx context.Context) bool {
-	id, _ := ctx.Value(callerKey{}).(string)
+	id := Caller(ctx)
 	return id != "" && id == p.ID
 }
 

@@ -205,7 +205,7 @@ func (f *Folder) load(ctx context.Context, l Language, src Source, start bool, n
 	if err = note(src, err); err != nil || p == nil || !start {
 		return err
 	}
-	return f.manager.boot(ctx, p)
+	return f.manager.Boot(ctx, p)
 }
 
 // begin notes that a file is being loaded and started, until the returned function is called.

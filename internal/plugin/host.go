@@ -30,6 +30,8 @@ type Source struct {
 	Path string
 	// Data is the whole plugin.
 	Data []byte
+	// Shared is what the cluster knows of the plugin; nil for one of this node alone.
+	Shared *Shared
 
 	// rank is the place of the plugin among others; 0 is after those that are there. turn, if it is not nil, waits until
 	// those before it are loaded, or for some time.

@@ -41,11 +41,22 @@ func (m *Manager) Check(ctx context.Context, l Language, src Source, replace boo
 		}
 		defer func() { err = errors.Join(err, host.Close(context.WithoutCancel(ctx))) }()
 	}
-	p, err := m.prepareIn(ctx, host, src)
+	return m.examine(ctx, host, src, replace)
+}
+
+// examine loads a plugin and forgets it again. One of the cluster may be for other roles.
+func (m *Manager) examine(ctx context.Context, host Host, src Source, replace bool) (p *Plugin, err error) {
+	if src.Shared == nil {
+		p, err = m.prepareFor(ctx, host, src)
+	} else {
+		p, err = m.prepareIn(ctx, host, src)
+	}
 	if err != nil {
 		return nil, err
 	}
-	err = m.admit(p, m.predecessor(p, replace))
+	if m.Fits(p.Servers) {
+		err = m.admit(p, m.predecessor(p, replace))
+	}
 	p.released.Store(true)
 	m.discard(ctx, p)
 	return p, err
@@ -57,9 +68,20 @@ func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin,
 	if err != nil {
 		return nil, err
 	}
-	return m.prepareIn(ctx, host, src)
+	return m.prepareFor(ctx, host, src)
 }
 
+// prepareFor is prepareIn for plugins that this process is to run.
+func (m *Manager) prepareFor(ctx context.Context, host Host, src Source) (*Plugin, error) {
+	p, err := m.prepareIn(ctx, host, src)
+	if err == nil && !m.Fits(p.Servers) {
+		m.discard(ctx, p)
+		return nil, apierr.New(apierr.IllegalArgument, "%s: plugin %q is made for %v, this server is %v", src.Name, p.ID, p.Servers, m.opts.Roles)
+	}
+	return p, err
+}
+
+// prepareIn lets a host load a plugin and checks what depends on it alone.
 func (m *Manager) prepareIn(ctx context.Context, host Host, src Source) (*Plugin, error) {
 	module, err := m.load(ctx, host, src)
 	if err != nil {
@@ -74,16 +96,12 @@ func (m *Manager) prepareIn(ctx context.Context, host Host, src Source) (*Plugin
 	}
 	p := &Plugin{
 		Descriptor: module.Descriptor(), Language: host.Language(), Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src,
-		roles: m.opts.Roles, left: make(chan struct{}),
+		roles: m.opts.Roles, left: make(chan struct{}), Digest: Digest(src.Data),
 	}
 	for _, e := range module.Extensions() {
 		p.members = append(p.members, m.newMember(p, e))
 	}
-	err = m.suits(p)
-	if err == nil {
-		err = m.checkID(p)
-	}
-	if err != nil {
+	if err := m.checkID(p); err != nil {
 		m.discard(ctx, p)
 		return nil, apierr.New(apierr.IllegalArgument, "%s: %v", src.Name, err)
 	}
@@ -102,12 +120,9 @@ func (m *Manager) newMember(p *Plugin, e Extension) *member {
 	return b
 }
 
-// suits checks that a plugin is made for this server.
-func (m *Manager) suits(p *Plugin) error {
-	if len(p.Servers) == 0 || slices.ContainsFunc(p.Servers, func(r role.Role) bool { return slices.Contains(m.opts.Roles, r) }) {
-		return nil
-	}
-	return fmt.Errorf("plugin %q is made for %v, this server is %v", p.ID, p.Servers, m.opts.Roles)
+// Fits reports whether a plugin that is made for roles is for this process; no roles are all.
+func (m *Manager) Fits(servers []role.Role) bool {
+	return len(servers) == 0 || slices.ContainsFunc(servers, func(r role.Role) bool { return slices.Contains(m.opts.Roles, r) })
 }
 
 // maxID bounds the id of a plugin, in characters.
@@ -149,9 +164,15 @@ func clip(s string) string {
 
 // admit checks that a plugin gets along with those that are there, apart from one that it replaces.
 func (m *Manager) admit(p, instead *Plugin) error {
+	if instead != nil && instead.Shared() != nil && p.isUpload() {
+		return apierr.New(apierr.DuplicateResource, "plugin %q is one of the whole cluster: add its new version with scope=CLUSTER", p.ID)
+	}
 	for _, other := range m.Plugins() {
 		if other == instead {
 			continue
+		}
+		if other.ID == p.ID && p.Shared() != nil {
+			return apierr.New(apierr.DuplicateResource, "this node has a plugin %q of its own: remove it before the cluster has one", p.ID)
 		}
 		if err := p.getsAlong(other); err != nil {
 			return err
@@ -268,13 +289,19 @@ func (m *Manager) admitTo(others []candidate, p *Plugin, replace bool) error {
 	return nil
 }
 
-// predecessor is the plugin that p replaces, nil if there is none or it may not replace.
+// predecessor is the plugin that p replaces, nil if there is none or it may not replace. What a node has of its own takes
+// the place of what the cluster gave it, never the other way round.
 func (m *Manager) predecessor(p *Plugin, replace bool) *Plugin {
-	if !replace {
+	old, ok := m.Find(p.ID)
+	switch {
+	case !ok:
 		return nil
+	case p.Shared() != nil && old.Shared() == nil:
+		return nil
+	case replace, old.Shared() != nil && p.Shared() == nil && !p.isUpload():
+		return old
 	}
-	old, _ := m.Find(p.ID)
-	return old
+	return nil
 }
 
 // takeAll lets calls come to the candidates from now on, and notes which plugins they replaced. Those may be others than
@@ -301,7 +328,7 @@ func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidat
 			all[i], c.plugin.rank = c.plugin, c.old.rank
 			continue
 		}
-		if c.plugin.rank = c.plugin.source.rank; c.plugin.rank == 0 {
+		if c.plugin.rank = c.plugin.source.place(); c.plugin.rank == 0 {
 			c.plugin.rank = m.nextRank
 			m.nextRank++
 		}

@@ -69,8 +69,10 @@ type Plugin struct {
 	// Path is its file; it is empty if it is in none.
 	Path     string
 	LoadedAt time.Time
-	module   Module
-	members  []*member
+	// Digest is the SHA-256 digest of its bytes in hexadecimal.
+	Digest  string
+	module  Module
+	members []*member
 	// roles are those of the server that loaded it.
 	roles []role.Role
 	// released says that the module is closed although the plugin is still listed.
@@ -208,9 +210,14 @@ func (m *Manager) gone(p, next *Plugin) {
 
 // Remove takes a plugin out of service, stops it and frees it.
 func (m *Manager) Remove(ctx context.Context, id string) (*Plugin, error) {
+	return m.remove(ctx, id, func(*Plugin) bool { return true })
+}
+
+// remove is Remove if the plugin that has the id is a wanted one.
+func (m *Manager) remove(ctx context.Context, id string, wanted func(*Plugin) bool) (*Plugin, error) {
 	m.mu.Lock()
 	p, ok := m.Find(id)
-	if !ok {
+	if !ok || !wanted(p) {
 		m.mu.Unlock()
 		return nil, apierr.New(apierr.ResourceNotFound, "there is no plugin %q", id)
 	}
@@ -330,8 +337,8 @@ func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
 // errOwnHook refuses a hook that would wait for the one that asks for it.
 var errOwnHook = apierr.New(apierr.IllegalArgument, "the plugin cannot change its own state while a hook of it runs")
 
-// boot starts a plugin when the server starts. Calls of it fail until it has started.
-func (m *Manager) boot(ctx context.Context, p *Plugin) (err error) {
+// Boot starts a plugin when the server starts. Calls of it fail until it has started.
+func (m *Manager) Boot(ctx context.Context, p *Plugin) (err error) {
 	for _, b := range p.members {
 		b.record.quarantine("it has not started yet")
 	}

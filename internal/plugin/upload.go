@@ -67,8 +67,8 @@ func suffixOf(l Language) string {
 	return ""
 }
 
-// source is the upload as hosts see it.
-func (u Upload) source() (Source, error) {
+// Source is the upload as hosts see it.
+func (u Upload) Source() (Source, error) {
 	name, _, err := u.stem()
 	if len(bytes.TrimSpace(u.Data)) == 0 {
 		err = apierr.New(apierr.IllegalArgument, "the plugin is empty")
@@ -93,7 +93,7 @@ func (f *Folder) Check(ctx context.Context, uploads ...Upload) ([]Added, []error
 }
 
 func (f *Folder) check(ctx context.Context, u Upload) (Added, error) {
-	src, err := u.source()
+	src, err := u.Source()
 	if err != nil {
 		return Added{}, err
 	}
@@ -124,7 +124,7 @@ func (f *Folder) AddAll(ctx context.Context, uploads ...Upload) ([]Added, []erro
 	sources, errs := make([]Source, len(uploads)), make([]error, len(uploads))
 	failed := false
 	for i, u := range uploads {
-		sources[i], errs[i] = u.source()
+		sources[i], errs[i] = u.Source()
 		failed = failed || errs[i] != nil
 	}
 	switch {

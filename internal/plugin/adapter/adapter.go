@@ -30,6 +30,8 @@ import (
 type Plugins struct {
 	*plugin.Manager
 	Folder *plugin.Folder
+	// Cluster has the plugins of the cluster. It is set before Start; nil is none.
+	Cluster Cluster
 
 	opts      Options
 	debuggers *inspector.Server
@@ -40,6 +42,14 @@ type Plugins struct {
 	isUp     chan struct{}
 	failure  error
 	waited   atomic.Bool
+}
+
+// A Cluster has the plugins that all nodes load.
+type Cluster interface {
+	// Start loads and starts them. The error joins those of single plugins.
+	Start(ctx context.Context) error
+	// Loading returns the plugins that are still loaded or started.
+	Loading() []string
 }
 
 // Options say how plugins are joined to a process.
@@ -143,7 +153,8 @@ func (p *Plugins) start(ctx context.Context) error {
 	return nil
 }
 
-// load loads and starts the plugins of the network and of the folder, which passes over the copies of the former.
+// load loads and starts the plugins of the network, of the folder, which passes over the copies of the former, and of the
+// cluster.
 func (p *Plugins) load(ctx context.Context, c config.Plugin) error {
 	defer p.Folder.Listed()
 	if err := p.Folder.Make(); err != nil {
@@ -152,10 +163,13 @@ func (p *Plugins) load(ctx context.Context, c config.Plugin) error {
 	if err := p.Folder.LeaveNetwork(c.Network); err != nil {
 		return err
 	}
-	errs := make([]error, 2)
+	errs := make([]error, 3)
 	var wg sync.WaitGroup
 	wg.Go(func() { errs[0] = p.Folder.LoadNetwork(ctx, c.Network, true) })
 	wg.Go(func() { errs[1] = p.Folder.Load(ctx, true) })
+	if p.Cluster != nil {
+		wg.Go(func() { errs[2] = p.Cluster.Start(ctx) })
+	}
 	wg.Wait()
 	return errors.Join(errs...)
 }
@@ -171,17 +185,23 @@ func (p *Plugins) Wait(ctx context.Context) error {
 			return p.failure
 		}
 	case <-timer.C:
-		p.opts.Logger.Warn("the server serves clients although plugins are not up", "files", p.Folder.Loading())
+		p.opts.Logger.Warn("the server serves clients although plugins are not up", "files", p.loading())
 	case <-ctx.Done():
 	}
 	p.waited.Store(true)
 	return nil
 }
 
-// Loading returns the files that are still loaded or started, and whether the server waits for them before it serves
-// clients.
-func (p *Plugins) Loading() (files []string, waiting bool) {
-	return p.Folder.Loading(), !p.waited.Load()
+// Loading returns the files and the plugins of the cluster that are still loaded or started, and whether the server waits
+// for them before it serves clients.
+func (p *Plugins) Loading() (files []string, waiting bool) { return p.loading(), !p.waited.Load() }
+
+func (p *Plugins) loading() []string {
+	names := p.Folder.Loading()
+	if p.Cluster != nil {
+		names = append(names, p.Cluster.Loading()...)
+	}
+	return names
 }
 
 // Watch follows changes of the folder until ctx ends, if the configuration says so.

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package catalog keeps the plugins of the whole cluster: their files and versions in SQL, which version is active, and
+// the state that all nodes bring it into. A Catalog also lets its own process follow: it loads, replaces, starts and
+// removes plugins until they are as the database says. It knows nothing of messages between nodes; whoever builds it
+// tells other nodes of a change and asks them for their states.
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
+	"example.org/app/internal/store"
+)
+
+// Options are what a Catalog is built from.
+type Options struct {
+	Store   *store.DB
+	Manager *plugin.Manager
+	// Enabled says whether this process loads plugins of the cluster.
+	Enabled bool
+	// Settings returns the current settings.
+	Settings func() config.Plugin
+	Logger   *slog.Logger
+	// Changed tells other nodes of a change that was made here. It may be nil.
+	Changed func()
+	// Retry is how long a node waits after the nth attempt to load a plugin that failed; nil is with back-off, at most a
+	// minute.
+	Retry func(n int) time.Duration
+}
+
+// A Catalog has the plugins of the cluster as one process sees them.
+type Catalog struct {
+	opts Options
+	// ctx ends with Stop, which waits for workers.
+	ctx     context.Context
+	cancel  context.CancelFunc
+	workers sync.WaitGroup
+
+	mu sync.Mutex
+	// seen is the counter of the store that entries belong to; -1 before the first read.
+	seen    int64
+	entries map[string]*entry
+	// booting says that the server starts: calls of plugins that are not up yet fail.
+	booting bool
+	// moved is closed and replaced when an entry changes.
+	moved chan struct{}
+}
+
+// A Plugin is a plugin of the cluster with its active version.
+type Plugin struct {
+	store.ClusterPlugin
+	Active store.PluginVersion
+}
+
+// servers are the roles that the plugin is for.
+func (p *Plugin) servers() (roles []role.Role) {
+	for _, name := range p.Active.Servers {
+		roles = append(roles, role.Role(name))
+	}
+	return roles
+}
+
+// New returns a catalog. Start or Refresh must be called next.
+func New(o Options) *Catalog {
+	c := &Catalog{opts: o, seen: -1, entries: map[string]*entry{}, moved: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// Find returns the plugins of the cluster with the ids, in their order; without ids it is all.
+func (c *Catalog) Find(ctx context.Context, ids ...string) (list []Plugin, err error) {
+	err = c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		list, err = find(ctx, r)
+		return err
+	})
+	if len(ids) > 0 {
+		list = slices.DeleteFunc(list, func(p Plugin) bool { return !slices.Contains(ids, p.ID) })
+	}
+	return list, err
+}
+
+// Known returns the plugins of the cluster as this process knows them, in their order, after a short look whether there
+// is something new: it works while the store does not.
+func (c *Catalog) Known(ctx context.Context) (list []Plugin) {
+	ctx, cancel := context.WithTimeout(ctx, knownTimeout)
+	defer cancel()
+	if err := c.Refresh(ctx); err != nil {
+		c.opts.Logger.Debug("plugins of the cluster are shown as they were", "error", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		if e.want != nil {
+			list = append(list, *e.want)
+		}
+	}
+	slices.SortFunc(list, func(a, b Plugin) int { return cmp.Compare(a.Place, b.Place) })
+	return list
+}
+
+// knownTimeout bounds the look of Known.
+const knownTimeout = time.Second
+
+// find reads all plugins with their active versions.
+func find(ctx context.Context, r store.Reader) ([]Plugin, error) {
+	plugins, err := store.FindClusterPlugins(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	versions, err := store.FindActivePluginVersions(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Plugin, 0, len(plugins))
+	for _, p := range plugins {
+		i := slices.IndexFunc(versions, func(v store.PluginVersion) bool { return v.PluginID == p.ID && v.Number == p.Number })
+		if i >= 0 { // Another statement of the same read may have seen a newer state.
+			list = append(list, Plugin{p, versions[i]})
+		}
+	}
+	return list, nil
+}
+
+// Versions returns the versions of the plugins with the ids, each plugin's newest first; without ids it is those of all.
+func (c *Catalog) Versions(ctx context.Context, ids ...string) (list []store.PluginVersion, err error) {
+	err = c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		list, err = store.FindPluginVersions(ctx, r, ids...)
+		return err
+	})
+	return list, err
+}
+
+// current returns a plugin in a transaction. One that does not exist is ResourceNotFound.
+func current(ctx context.Context, tx store.Tx, id string) (store.ClusterPlugin, error) {
+	found, err := store.FindClusterPlugins(ctx, tx, id)
+	if err == nil && len(found) == 0 {
+		err = apierr.New(apierr.ResourceNotFound, "the cluster has no plugin %q", id)
+	}
+	if err != nil {
+		return store.ClusterPlugin{}, err
+	}
+	return found[0], nil
+}
+
+// A Change is asked for by an administrator.
+type Change struct {
+	AdminID int64
+	// IfRevision refuses the change when the plugin is at another revision.
+	IfRevision *int64
+}
+
+// preconditionFailed is the HTTP status of a change that somebody else's change overtook.
+const preconditionFailed = 412
+
+// check refuses a change that was meant for another revision.
+func (c Change) check(p store.ClusterPlugin) error {
+	if c.IfRevision == nil || *c.IfRevision == p.Revision {
+		return nil
+	}
+	return &apierr.Error{
+		Code: apierr.IllegalArgument, Status: preconditionFailed,
+		Reason: fmt.Sprintf("plugin %q is at revision %d, not %d: somebody changed it meanwhile", p.ID, p.Revision, *c.IfRevision),
+	}
+}
+
+// apply stamps a plugin with the change and stores it.
+func (c Change) apply(ctx context.Context, tx store.Tx, p store.ClusterPlugin) (changed bool, err error) {
+	p.Revision, p.AdminID, p.ChangeDate = p.Revision+1, c.AdminID, time.Now()
+	return store.UpdateClusterPlugin(ctx, tx, p)
+}
+
+// Activate makes a version the active one. It reports whether another one was active before, and returns when this
+// process follows, or cannot.
+func (c *Catalog) Activate(ctx context.Context, id string, number int64, by Change) (changed bool, err error) {
+	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
+		p, err := current(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if err := by.check(p); err != nil {
+			return err
+		}
+		versions, err := store.FindPluginVersions(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(versions, func(v store.PluginVersion) bool { return v.Number == number }) {
+			return apierr.New(apierr.ResourceNotFound, "plugin %q has no version %d", id, number)
+		}
+		p.Number = number
+		changed, err = by.apply(ctx, tx, p)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	c.follow(ctx, id)
+	return changed, nil
+}
+
+// steps has the status that a hook leads to from each status. Unlike a single extension, a plugin of the cluster can be
+// started again after it was stopped: nodes load it anew.
+var steps = map[plugin.Hook]map[plugin.State]plugin.State{
+	plugin.Start:  {plugin.Loaded: plugin.Started, plugin.Started: plugin.Started, plugin.Stopped: plugin.Started},
+	plugin.Pause:  {plugin.Started: plugin.Paused, plugin.Paused: plugin.Paused},
+	plugin.Resume: {plugin.Paused: plugin.Started, plugin.Started: plugin.Started},
+	plugin.Stop:   {plugin.Loaded: plugin.Stopped, plugin.Started: plugin.Stopped, plugin.Paused: plugin.Stopped, plugin.Stopped: plugin.Stopped},
+}
+
+// Do leads a plugin into another state on all nodes. It reports whether it was in another one before, and returns when
+// this process follows, or cannot.
+func (c *Catalog) Do(ctx context.Context, id string, h plugin.Hook, by Change) (changed bool, err error) {
+	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
+		p, err := current(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if err := by.check(p); err != nil {
+			return err
+		}
+		next, ok := steps[h][plugin.State(p.Status)]
+		if !ok {
+			return apierr.New(apierr.IllegalArgument, "plugin %q: %s is not possible: the plugin is %s in the cluster", id, h, p.Status)
+		}
+		p.Status = string(next)
+		changed, err = by.apply(ctx, tx, p)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	c.follow(ctx, id)
+	return changed, nil
+}
+
+// Remove removes a plugin with all of its versions from all nodes. It returns when this process has removed it.
+func (c *Catalog) Remove(ctx context.Context, id string) error {
+	err := c.write(ctx, func(ctx context.Context, tx store.Tx) error {
+		found, err := store.DeleteClusterPlugin(ctx, tx, id)
+		if err == nil && !found {
+			err = apierr.New(apierr.ResourceNotFound, "the cluster has no plugin %q", id)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.follow(ctx, id)
+	return nil
+}
+
+// RemoveVersions forgets versions of a plugin and returns how many there were. The active one is refused.
+func (c *Catalog) RemoveVersions(ctx context.Context, id string, numbers ...int64) (n int64, err error) {
+	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
+		p, err := current(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(numbers, p.Number) {
+			return apierr.New(apierr.IllegalArgument, "version %d of plugin %q is active: activate another one first", p.Number, id)
+		}
+		n, err = store.DeletePluginVersions(ctx, tx, id, numbers...)
+		return err
+	})
+	return n, err
+}
+
+// write runs a change in a transaction that other nodes notice.
+func (c *Catalog) write(ctx context.Context, fn store.WriteFunc) error {
+	return c.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		// First, so that changes of two administrators come one after the other.
+		if err := store.BumpRevision(ctx, tx, store.RevisionPlugin); err != nil {
+			return err
+		}
+		return fn(ctx, tx)
+	})
+}
+
+// follow tells other nodes of a change and waits until this process follows, or cannot.
+func (c *Catalog) follow(ctx context.Context, ids ...string) {
+	if c.opts.Changed != nil {
+		c.opts.Changed()
+	}
+	if err := c.Refresh(ctx); err != nil {
+		c.opts.Logger.Warn("plugins of the cluster could not be read again after a change", "error", err)
+		return
+	}
+	c.settle(ctx, ids...)
+}
+
+// cleanAge is how old a file must be that no version refers to before it is deleted: an upload may be under way.
+const cleanAge = 24 * time.Hour
+
+// Clean deletes files that no version refers to and returns how many there were.
+func (c *Catalog) Clean(ctx context.Context) (n int64, err error) {
+	err = c.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		n, err = store.DeletePluginFiles(ctx, tx, time.Now().Add(-cleanAge))
+		return err
+	})
+	return n, err
+}
+
+// Stop ends what the process does for plugins of the cluster and waits for it until ctx ends. The plugins stay.
+func (c *Catalog) Stop(ctx context.Context) error {
+	c.mu.Lock()
+	c.cancel() // No worker begins from now on.
+	c.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		c.workers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for plugins of the cluster: %w", errors.Join(ctx.Err()))
+	}
+}

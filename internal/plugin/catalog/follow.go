@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/store"
+)
+
+// An entry is a plugin of the cluster as this process follows it.
+type entry struct {
+	// want is what the store says; nil means that the plugin was removed.
+	want *Plugin
+	// busy says that a worker brings the process in line.
+	busy bool
+	// tried is the counter of the store that the process is in line with, or could not be brought in line with.
+	tried int64
+	// failure is why the last attempt failed, "" if it did not; attempts counts failures in a row, and next is when to try
+	// again.
+	failure  string
+	attempts int
+	next     time.Time
+}
+
+// An action brings the process in line with an entry.
+type action int
+
+const (
+	none action = iota
+	remove
+	load
+	lead
+)
+
+// Refresh reads what changed and begins to follow. It costs one cheap read when there is nothing new.
+func (c *Catalog) Refresh(ctx context.Context) error {
+	counter, err := c.opts.Store.Revision(ctx, store.RevisionPlugin)
+	if err != nil {
+		return fmt.Errorf("read plugins of the cluster: %w", err)
+	}
+	c.mu.Lock()
+	isNew := counter > c.seen
+	c.mu.Unlock()
+	if isNew {
+		list, err := c.Find(ctx)
+		if err != nil {
+			return fmt.Errorf("read plugins of the cluster: %w", err)
+		}
+		c.accept(counter, list)
+	}
+	c.reconcile()
+	return nil
+}
+
+// accept notes what the store says.
+func (c *Catalog) accept(counter int64, list []Plugin) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if counter <= c.seen {
+		return // Somebody else was faster.
+	}
+	c.seen = counter
+	for _, e := range c.entries {
+		e.want = nil
+		e.attempts, e.next = 0, time.Time{} // What failed may have been mended.
+	}
+	for _, p := range list {
+		e := c.entries[p.ID]
+		if e == nil {
+			e = &entry{tried: -1}
+			c.entries[p.ID] = e
+		}
+		e.want = &p
+	}
+}
+
+// reconcile starts workers for the entries that the process is not in line with.
+func (c *Catalog) reconcile() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return
+	}
+	for id, e := range c.entries {
+		if e.busy || time.Now().Before(e.next) {
+			continue
+		}
+		what := c.due(id, e.want)
+		switch {
+		case what != none:
+			e.busy = true
+			want, counter := e.want, c.seen
+			c.workers.Go(func() { c.work(id, what, want, counter) })
+		case e.want == nil:
+			delete(c.entries, id)
+		default:
+			e.tried, e.failure, e.attempts = c.seen, "", 0
+		}
+	}
+	c.move()
+}
+
+// move tells those who wait that entries changed. The lock is held.
+func (c *Catalog) move() {
+	close(c.moved)
+	c.moved = make(chan struct{})
+}
+
+// due says what is to be done for an entry.
+func (c *Catalog) due(id string, want *Plugin) action {
+	p, loaded := c.opts.Manager.Find(id)
+	shared := loaded && p.Shared() != nil
+	switch {
+	case want == nil || !c.loads(want):
+		if shared {
+			return remove
+		}
+		return none
+	case loaded && !shared:
+		return none // What the node has of its own counts.
+	case !shared || !want.is(p):
+		return load
+	case want.Status == string(plugin.Started) && slices.ContainsFunc(p.Extensions(), func(e plugin.ExtensionInfo) bool { return e.State == plugin.Stopped }):
+		return load
+	case !inState(p, plugin.State(want.Status)):
+		return lead
+	}
+	return none
+}
+
+// loads reports whether this process loads the plugin.
+func (c *Catalog) loads(p *Plugin) bool { return c.opts.Enabled && c.opts.Manager.Fits(p.servers()) }
+
+// is reports whether a plugin that is loaded is the active version.
+func (p *Plugin) is(loaded *plugin.Plugin) bool {
+	s := loaded.Shared()
+	return s != nil && s.Number == p.Active.Number && s.UploadDate.Equal(p.Active.UploadDate) && loaded.Digest == p.Active.Digest
+}
+
+// inState reports whether the extensions of a plugin are where they should be. One that cannot run although it should is
+// looked after by the manager.
+func inState(p *plugin.Plugin, want plugin.State) bool {
+	if want == plugin.Loaded {
+		return true // It came with a state that is further.
+	}
+	return !slices.ContainsFunc(p.Extensions(), func(e plugin.ExtensionInfo) bool {
+		return e.State != want && (e.Quarantine == "" || want == plugin.Stopped)
+	})
+}
+
+// work brings the process in line with one entry.
+func (c *Catalog) work(id string, what action, want *Plugin, counter int64) {
+	err := c.do(c.ctx, id, what, want)
+	c.note(id, counter, err)
+	c.reconcile() // The store may have changed meanwhile.
+}
+
+// note keeps how the work for an entry ended.
+func (c *Catalog) note(id string, counter int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[id]
+	e.busy, e.tried, e.failure = false, counter, ""
+	if err != nil && c.ctx.Err() == nil {
+		refusal, told := errors.AsType[*apierr.Error](err)
+		if e.failure = err.Error(); told {
+			e.failure = refusal.Reason
+		}
+		if e.attempts == 0 {
+			c.opts.Logger.Error("a plugin of the cluster could not be brought into line", "plugin", id, "error", err)
+		}
+		e.next = time.Now().Add(c.pause(e.attempts, told))
+		e.attempts++
+	}
+	c.move()
+}
+
+// pause is how long to wait after the nth failure. What failed because of the store is tried again soon.
+func (c *Catalog) pause(n int, refused bool) time.Duration {
+	switch {
+	case c.opts.Retry != nil:
+		return c.opts.Retry(n)
+	case !refused:
+		return pollInterval
+	}
+	return min(time.Second<<min(n, 10), time.Minute)
+}
+
+// do carries out an action. Replacing a plugin loses no call: see plugin.Manager.Replace.
+func (c *Catalog) do(ctx context.Context, id string, what action, want *Plugin) error {
+	m := c.opts.Manager
+	switch what {
+	case remove:
+		if err := m.Withdraw(ctx, id); err != nil && apierr.From(err).Code != apierr.ResourceNotFound {
+			return err
+		}
+		return nil
+	case lead:
+		p, ok := m.Find(id)
+		if !ok || p.Shared() == nil {
+			return nil // Somebody else was faster.
+		}
+		return c.lead(ctx, p, plugin.State(want.Status))
+	}
+	data, err := c.fetch(ctx, want.Active)
+	if err != nil {
+		return err
+	}
+	if want.Status == string(plugin.Loaded) && c.isAhead(id) {
+		// The plugin was removed and added again, and the node missed that.
+		if err := c.do(ctx, id, remove, nil); err != nil {
+			return err
+		}
+	}
+	p, err := m.Replace(ctx, plugin.Language(want.Active.Language), plugin.Source{
+		Name: want.Active.FileName, Data: data,
+		Shared: &plugin.Shared{Number: want.Active.Number, Place: want.Place, UploadDate: want.Active.UploadDate},
+	})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	booting := c.booting
+	c.mu.Unlock()
+	if booting && want.Status == string(plugin.Started) {
+		return m.Boot(ctx, p)
+	}
+	return c.lead(ctx, p, plugin.State(want.Status))
+}
+
+// isAhead reports whether the node has a plugin of the cluster whose extensions were started.
+func (c *Catalog) isAhead(id string) bool {
+	p, ok := c.opts.Manager.Find(id)
+	return ok && p.Shared() != nil && slices.ContainsFunc(p.Extensions(), func(e plugin.ExtensionInfo) bool { return e.State != plugin.Loaded })
+}
+
+// hooks lead to a state from any other that a plugin of the cluster can be in.
+var hooks = map[plugin.State][]plugin.Hook{
+	plugin.Started: {plugin.Start, plugin.Resume},
+	plugin.Paused:  {plugin.Start, plugin.Pause},
+	plugin.Stopped: {plugin.Stop},
+}
+
+// lead brings the extensions of a plugin into a state.
+func (c *Catalog) lead(ctx context.Context, p *plugin.Plugin, state plugin.State) (err error) {
+	if inState(p, state) {
+		return nil
+	}
+	for _, h := range hooks[state] {
+		for _, s := range c.opts.Manager.Do(ctx, p, h) {
+			if s.Err != nil && !s.Impossible() {
+				err = errors.Join(err, apierr.New(apierr.IllegalArgument, "%s of extension %q failed: %v", h, s.Extension, s.Err))
+			}
+		}
+	}
+	switch {
+	case inState(p, state):
+		return nil // The manager tries again what could not be started.
+	case err == nil:
+		return apierr.New(apierr.IllegalArgument, "an extension of plugin %q cannot become %s", p.ID, state)
+	}
+	return err
+}
+
+// settle waits until the process follows what the store says of plugins, or could not.
+func (c *Catalog) settle(ctx context.Context, ids ...string) {
+	c.mu.Lock()
+	counter := c.seen
+	c.mu.Unlock()
+	for {
+		c.mu.Lock()
+		moved := c.moved
+		waits := slices.ContainsFunc(ids, func(id string) bool {
+			e := c.entries[id]
+			return e != nil && id != plugin.Caller(ctx) && (e.tried < counter || e.busy && e.failure == "")
+		})
+		c.mu.Unlock()
+		if !waits {
+			return
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// Start loads the plugins of the cluster when the server starts, and starts those that are started. The error joins
+// those of single plugins.
+func (c *Catalog) Start(ctx context.Context) error {
+	c.mu.Lock()
+	c.booting = true
+	c.mu.Unlock()
+	for {
+		err := c.Refresh(ctx)
+		if err == nil {
+			break
+		}
+		c.opts.Logger.Warn("the server waits for the plugins of the cluster", "error", err)
+		select {
+		case <-time.After(pollInterval):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	ids := c.ids()
+	c.settle(ctx, ids...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.booting = false
+	var errs []error
+	for _, id := range ids {
+		if e := c.entries[id]; e != nil && e.failure != "" {
+			errs = append(errs, apierr.New(apierr.IllegalArgument, "plugin %q of the cluster: %s", id, e.failure))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ids are the plugins that the process knows of.
+func (c *Catalog) ids() (ids []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id := range c.entries {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Loading returns the plugins that the process still loads or starts.
+func (c *Catalog) Loading() (ids []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, e := range c.entries {
+		if e.busy {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// pollInterval bounds how long a change made by another node stays unseen when nobody tells of it.
+const pollInterval = time.Second
+
+// Run follows changes made by other nodes until ctx ends.
+func (c *Catalog) Run(ctx context.Context) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		err := c.Refresh(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && !failing:
+			c.opts.Logger.Warn("plugins of the cluster cannot be read, what is loaded stays", "error", err)
+		case err == nil && failing:
+			c.opts.Logger.Info("plugins of the cluster can be read again")
+		}
+		failing = err != nil
+	}
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
+)
+
+// The states of a plugin of the cluster on a node, in addition to those of extensions.
+const (
+	// Loading means that the node has not finished loading or starting the active version.
+	Loading = "LOADING"
+	// Failed means that the node could not load or start the active version; what it had before may go on.
+	Failed = "FAILED"
+	// Conflict means that the node has a plugin of its own with the same id, which counts.
+	Conflict = "CONFLICT"
+	// Disabled means that the node loads no plugins of the cluster.
+	Disabled = "DISABLED"
+	// Unknown means that the node did not answer.
+	Unknown = "UNKNOWN"
+)
+
+// States are the states of a plugin of the cluster on a node.
+var States = []string{
+	string(plugin.Loaded), string(plugin.Started), string(plugin.Paused), string(plugin.Stopped), Loading, Failed, Conflict, Disabled, Unknown,
+}
+
+// A State is that of a plugin of the cluster on a node.
+type State struct {
+	PluginID string `json:"pluginId"`
+	State    string `json:"state"`
+	// Reason is why the node could not load or start the active version, "" if it could.
+	Reason string `json:"reason,omitempty"`
+	// Number, Version and Digest are those of the version that the node runs; 0 and "" if it runs none of the cluster.
+	Number  int64  `json:"number,omitempty"`
+	Version string `json:"version,omitempty"`
+	Digest  string `json:"digest,omitempty"`
+}
+
+// States returns how far the process is with the plugins of the cluster that are for it, by their ids.
+func (c *Catalog) States() []State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := []State{}
+	for id, e := range c.entries {
+		if e.want != nil && c.opts.Manager.Fits(e.want.servers()) {
+			list = append(list, c.stateOf(id, e))
+		}
+	}
+	slices.SortFunc(list, func(a, b State) int { return cmp.Compare(a.PluginID, b.PluginID) })
+	return list
+}
+
+func (c *Catalog) stateOf(id string, e *entry) State {
+	s := State{PluginID: id}
+	p, loaded := c.opts.Manager.Find(id)
+	if loaded && p.Shared() != nil {
+		s.Number, s.Version, s.Digest = p.Shared().Number, p.Version, p.Digest
+	}
+	switch {
+	case !c.opts.Enabled:
+		s.State, s.Reason = Disabled, "this node loads no plugins of the cluster (app.plugin.enabled, app.plugin.cluster.enabled)"
+	case loaded && p.Shared() == nil:
+		s.State, s.Reason = Conflict, "the node has a plugin of its own with the same id"
+		if p.Path != "" {
+			s.Reason += fmt.Sprintf(", from the file %q", filepath.Base(p.Path))
+		}
+	case e.failure != "":
+		s.State, s.Reason = Failed, e.failure
+	case !loaded || !e.want.is(p) || e.busy:
+		s.State = Loading
+	default:
+		s.State, s.Reason = summary(p)
+	}
+	return s
+}
+
+// summary is the state of the extension that is least far, and why extensions cannot run.
+func summary(p *plugin.Plugin) (state, reason string) {
+	order := []plugin.State{plugin.Stopped, plugin.Loaded, plugin.Paused, plugin.Started}
+	least := len(order) - 1
+	var reasons []string
+	for _, e := range p.Extensions() {
+		least = min(least, slices.Index(order, e.State))
+		if e.Quarantine != "" {
+			reasons = append(reasons, fmt.Sprintf("extension %q: %s", e.Class, e.Quarantine))
+		}
+	}
+	if len(reasons) > 0 {
+		return Failed, strings.Join(reasons, "; ")
+	}
+	return string(order[least]), ""
+}
+
+// NodeStates are the states of the plugins of the cluster on one node.
+type NodeStates struct {
+	NodeID string
+	Role   role.Role
+	// States has one state for each plugin that is for the node.
+	States []State
+	// Err is why the node did not answer; nil if it did.
+	Err error
+}
+
+// Of returns the state of a plugin on the node, and whether the plugin is for the node.
+func (n NodeStates) Of(p Plugin) (State, bool) {
+	if servers := p.servers(); len(servers) > 0 && !slices.Contains(servers, n.Role) {
+		return State{}, false
+	}
+	if n.Err != nil {
+		return State{PluginID: p.ID, State: Unknown, Reason: n.Err.Error()}, true
+	}
+	if i := slices.IndexFunc(n.States, func(s State) bool { return s.PluginID == p.ID }); i >= 0 {
+		return n.States[i], true
+	}
+	return State{PluginID: p.ID, State: Loading}, true
+}
