@@ -150,7 +150,10 @@ func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 	return admin.New(opts, operations(r, api.Common{
 		Build: Build(), Logs: logs.OpenFolder(a.logs.Dir()), Metrics: a.metrics, Health: a.health, Shutdown: a.AskForShutdown,
 		Recorder: a.recorder,
-		Plugins:  api.Plugins{Manager: a.plugins.Manager, Folder: a.plugins.Folder, Settings: a.pluginSettings, ProcessID: a.processID},
+		Plugins: api.Plugins{
+			Manager: a.plugins.Manager, Folder: a.plugins.Folder, Settings: a.pluginSettings, ProcessID: a.processID,
+			Catalog: a.catalog, States: a.pluginStates,
+		},
 		MetricsOpenTo: func(addr netip.Addr) bool {
 			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })
 		},

@@ -33,6 +33,7 @@ import (
 	"example.org/app/internal/oidc"
 	"example.org/app/internal/password"
 	"example.org/app/internal/plugin/adapter"
+	"example.org/app/internal/plugin/catalog"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/ratelimit"
 	"example.org/app/internal/recording"
@@ -83,6 +84,7 @@ type App struct {
 	servers        map[role.Role]*admin.Server
 	apis           map[role.Role]*admin.API
 	plugins        *adapter.Plugins
+	catalog        *catalog.Catalog
 	recorder       *recording.Recorder
 	clientPorts    *gateway.Ports
 	console        *console.Console

@@ -110,18 +110,23 @@ func (a *App) checkHealth(ctx context.Context) error {
 // The payload names it.
 const topicChanged = "changed"
 
-const changedSettings = "settings"
+// What changes.
+const (
+	changedSettings = "settings"
+	changedPlugins  = "plugins"
+)
 
-// startNews tells other nodes of changes and listens to theirs. They would see
-// them within a second anyway; this makes it milliseconds.
+// startNews listens to the changes of other nodes. They would be seen within a
+// second anyway; this makes it milliseconds.
 func (a *App) startNews(context.Context) error {
-	node := a.nodes[a.opts.Roles[0]]
-	sub, err := node.Subscribe(topicChanged, func(ctx context.Context, m cluster.Message) {
-		if string(m.Payload) != changedSettings {
+	refresh := map[string]func(context.Context) error{changedSettings: a.settings.Refresh, changedPlugins: a.catalog.Refresh}
+	sub, err := a.nodes[a.opts.Roles[0]].Subscribe(topicChanged, func(ctx context.Context, m cluster.Message) {
+		what := string(m.Payload)
+		if refresh[what] == nil {
 			return // A newer program may tell of more.
 		}
-		if err := a.settings.Refresh(ctx); err != nil {
-			a.logger.Warn("settings could not be read again", "error", err)
+		if err := refresh[what](ctx); err != nil {
+			a.logger.Warn("what another node changed could not be read", "what", what, "error", err)
 		}
 	})
 	if err != nil {
@@ -131,12 +136,15 @@ func (a *App) startNews(context.Context) error {
 		sub.Unsubscribe()
 		return nil
 	}})
-	a.settings.OnChange(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if err := node.Publish(ctx, topicChanged, []byte(changedSettings)); err != nil {
-			a.logger.Warn("other nodes could not be told of a change", "error", err)
-		}
-	})
+	a.settings.OnChange(func() { a.tell(changedSettings) })
 	return nil
+}
+
+// tell tells other nodes of a change.
+func (a *App) tell(what string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := a.nodes[a.opts.Roles[0]].Publish(ctx, topicChanged, []byte(what)); err != nil {
+		a.logger.Warn("other nodes could not be told of a change", "what", what, "error", err)
+	}
 }

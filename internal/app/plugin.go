@@ -36,13 +36,14 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 		return err
 	}
 	a.lifecycle.add(part{name: "plugins", stop: a.plugins.Close})
-	return nil
+	return a.buildCatalog()
 }
 
 // startPlugins lets the plugins load and start, when all that they can use is there.
 func (a *App) startPlugins(context.Context) error {
 	a.lifecycle.add(part{name: "start of plugins", run: a.plugins.Start})
 	a.lifecycle.add(part{name: "watch of plugins", run: a.plugins.Watch})
+	a.lifecycle.add(part{name: "plugins of the cluster", run: a.catalog.Run, stop: a.catalog.Stop})
 	return nil
 }
 

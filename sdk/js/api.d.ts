@@ -1390,7 +1390,7 @@ declare namespace api {
     plugins: {
       /**
        * Add JavaScript plugins
-       * The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. All scripts are added or none: if one is not accepted, the answer is an error that names the problem of each.
+       * The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node, or with `scope=CLUSTER` into all nodes that they are made for. They are not started by that. All scripts are added or none: if one is not accepted, the answer is an error that names the problem of each.
        * Permission: `PLUGIN_CREATE`.
        */
       createJs(input: {
@@ -1400,11 +1400,13 @@ declare namespace api {
         dryRun?: boolean;
         /** Whether a plugin may take the place of one with the same id. It gets its state, and no call is lost. */
         replace?: boolean;
+        /** NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes that they are made for load them, now and when they start. */
+        scope?: "NODE" | "CLUSTER";
         body: ScriptList;
       }): Promise<PluginOutcome[] | undefined>;
       /**
        * Remove plugins
-       * Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted.
+       * Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted. A plugin of the cluster is removed from all nodes, with all of its versions.
        * Permission: `PLUGIN_DELETE`.
        */
       delete(input?: {
@@ -1414,8 +1416,19 @@ declare namespace api {
         deleteLocalFiles?: boolean;
       }): Promise<undefined>;
       /**
+       * Delete versions of a plugin of the cluster
+       * Forgets versions of a plugin. Unknown numbers are skipped; the active version is refused.
+       * Permission: `PLUGIN_DELETE`.
+       */
+      deleteVersions(input: {
+        /** Id of the plugin. */
+        id: string;
+        /** Numbers of versions; unknown ones are skipped. */
+        numbers: Int64[];
+      }): Promise<DeleteResult | undefined>;
+      /**
        * List plugins
-       * Lists the plugins of this node and their extensions. Unknown ids are skipped. With `ids` the answer tells more of each. With `includeRejected=true` files that could not be loaded are listed as well, each with the name of the file as its id and the reason.
+       * Lists the plugins of this node and their extensions, and those of the cluster with the state on each node. Unknown ids are skipped. With `ids` the answer tells more of each. With `includeRejected=true` files that could not be loaded are listed as well, each with the name of the file as its id and the reason.
        * Permission: `PLUGIN_QUERY`.
        */
       query(input?: {
@@ -1425,8 +1438,17 @@ declare namespace api {
         includeRejected?: boolean;
       }): Promise<PluginRecord[] | undefined>;
       /**
+       * List versions of plugins of the cluster
+       * Lists the versions that the database has of the plugins of the cluster, each plugin's newest first. Unknown ids are skipped.
+       * Permission: `PLUGIN_QUERY`.
+       */
+      queryVersions(input?: {
+        /** Ids of plugins; none is all. Example: `word-filter`. */
+        ids?: string[];
+      }): Promise<VersionRecord[] | undefined>;
+      /**
        * Start, pause, resume or stop plugins
-       * Leads the extensions of the plugins on this node into another state; the same request again changes nothing and succeeds. Each plugin counts by itself: those that changed are counted, and `failures` says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again.
+       * Leads the extensions of the plugins on this node into another state, those of a plugin of the cluster on all nodes; the same request again changes nothing and succeeds. Each plugin counts by itself: those that changed are counted, and `failures` says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again, but a plugin of the cluster can: it is loaded anew. `failures` of a plugin of the cluster are those of this node.
        * Permission: `PLUGIN_UPDATE`.
        */
       update(input: {
@@ -1434,6 +1456,16 @@ declare namespace api {
         ids: string[];
         body: PluginStatus;
       }): Promise<PluginUpdateResult | undefined>;
+      /**
+       * Activate a version of a plugin of the cluster
+       * Lets a version that was uploaded before take the place of the active one on all nodes, in its state, without a call lost. A node that cannot load or start it keeps the version that it has and says why. This node has finished when the answer comes; others may need a moment.
+       * Permission: `PLUGIN_UPDATE`.
+       */
+      updateVersions(input: {
+        /** Id of the plugin. */
+        id: string;
+        body: ActiveVersion;
+      }): Promise<ClusterRecord | undefined>;
     };
     sessions: {
       /**
@@ -1953,6 +1985,10 @@ declare namespace api {
       }): Promise<UpdateResult | undefined>;
     };
   }
+  interface ActiveVersion {
+    /** Number of the version. */
+    number: Int64;
+  }
   interface Admin {
     /** Name to show. */
     displayName: string;
@@ -2150,6 +2186,24 @@ declare namespace api {
     commitId: string;
     /** Version of the program. */
     version: string;
+  }
+  interface ClusterRecord {
+    /** Who changed it last. */
+    adminId: Int64;
+    /** When it was changed last. */
+    changeDate: string;
+    /** SHA-256 digest of its file. */
+    digest: string;
+    /** State on each node that the plugin is made for. */
+    nodes: NodeStateRecord[];
+    /** Number of the active version. */
+    number: Int64;
+    /** Revision of the plugin, for If-Match; it grows with every change. */
+    revision: Int64;
+    /** State that all nodes bring the plugin into. */
+    status: "LOADED" | "STARTED" | "PAUSED" | "STOPPED";
+    /** Version that it states. */
+    version?: string;
   }
   interface ConversationUpdate {
     /** Up to when the conversations have been read, not in the future; absent: now. */
@@ -2999,6 +3053,20 @@ declare namespace api {
     /** The token. It is shown once. */
     token: string;
   }
+  interface NodeStateRecord {
+    /** SHA-256 digest of its file. */
+    digest?: string;
+    /** Id of the node. */
+    nodeId: string;
+    /** Number of the version that the node runs; missing if it runs none of the cluster. */
+    number?: Int64;
+    /** Why the node could not load or start the active version; missing if it could. */
+    reason?: string;
+    /** State: that of its extensions; LOADING if the node has not finished; FAILED if it could not load or start the active version; CONFLICT if it has a plugin of its own with the id, which counts; DISABLED if it loads no plugins of the cluster; UNKNOWN if it did not answer. */
+    state: "LOADED" | "STARTED" | "PAUSED" | "STOPPED" | "LOADING" | "FAILED" | "CONFLICT" | "DISABLED" | "UNKNOWN";
+    /** Version that this one states. */
+    version?: string;
+  }
   interface OnlineUserCount {
     /** How many users each gateway has. */
     nodeIdToUserCount?: { [name: string]: number };
@@ -3176,6 +3244,8 @@ declare namespace api {
   interface PluginOutcome {
     /** What the plugin says of itself. */
     description?: string;
+    /** SHA-256 digest of the file; only with scope=CLUSTER, like what follows. */
+    digest?: string;
     /** Extensions. */
     extensions?: ExtensionOutcome[];
     /** Name of the file as it was given. */
@@ -3184,6 +3254,10 @@ declare namespace api {
     id?: string;
     /** License that the plugin states. */
     license?: string;
+    /** How far the nodes are. This one has finished; others may still be loading the plugin. */
+    nodes?: NodeStateRecord[];
+    /** Number of the version, which is active. */
+    number?: Int64;
     /** Why it was not accepted; it is missing if it was. */
     problem?: PluginProblem;
     /** Provider that the plugin states. */
@@ -3204,8 +3278,12 @@ declare namespace api {
     reason: string;
   }
   interface PluginRecord {
+    /** What the cluster knows of the plugin with the id. A plugin of this node alone has it if it keeps one of the cluster out. */
+    cluster?: ClusterRecord;
     /** What the plugin says of itself. */
     description?: string;
+    /** SHA-256 digest of its file; missing if it is not loaded on this node. */
+    digest?: string;
     /** Extensions. */
     extensions: ExtensionRecord[];
     /** Name of the file in the folder of plugins, if it is in one. */
@@ -3228,6 +3306,8 @@ declare namespace api {
     rejected?: RejectionRecord;
     /** How often it died and was loaded anew. */
     renewals?: number;
+    /** Whether it is a plugin of this node alone or of the cluster. */
+    scope?: "NODE" | "CLUSTER";
     /** Version that the plugin states. */
     version?: string;
   }
@@ -3568,5 +3648,29 @@ declare namespace api {
     registrationDate?: string;
     /** Id of the new user role. */
     roleId?: Int64;
+  }
+  interface VersionRecord {
+    /** Whether all nodes run this version. */
+    active: boolean;
+    /** Who uploaded it. */
+    adminId: Int64;
+    /** SHA-256 digest of the file. */
+    digest: string;
+    /** Name of the file as it was given. */
+    fileName: string;
+    /** Language. */
+    language: "JAVA" | "JAVA_SCRIPT";
+    /** Number of the version; the versions of a plugin are counted from 1. */
+    number: Int64;
+    /** Id of the plugin. */
+    pluginId: string;
+    /** Roles that it is made for; none is every role. */
+    servers: string[];
+    /** How many bytes the file has. */
+    size: Int64;
+    /** When it was uploaded. */
+    uploadDate: string;
+    /** Version that the plugin states. */
+    version?: string;
   }
 }

@@ -18,6 +18,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/catalog"
 	"example.org/app/internal/store"
 )
 
@@ -31,47 +32,53 @@ type Plugins struct {
 	Settings func() config.Plugin
 	// ProcessID is that of the members that share the plugins; "" is not shown.
 	ProcessID string
+	// Catalog has the plugins of the cluster, and States asks all nodes how far they are with them.
+	Catalog *catalog.Catalog
+	States  func(context.Context) []catalog.NodeStates
 }
 
 type pluginHandlers struct{ Plugins }
 
 func pluginOperations(p Plugins) []*admin.Operation {
 	h := pluginHandlers{p}
-	return []*admin.Operation{
+	return append([]*admin.Operation{
 		admin.Handle(admin.Operation{
 			ID: "queryPlugins", Method: http.MethodGet, Path: "/plugins", Tag: pluginTag, Permission: permission.PluginQuery,
 			Summary: "List plugins",
-			Description: "Lists the plugins of this node and their extensions. Unknown ids are skipped. With `ids` the answer tells more of each. " +
+			Description: "Lists the plugins of this node and their extensions, and those of the cluster with the state on each node. Unknown ids are skipped. With `ids` the answer tells more of each. " +
 				"With `includeRejected=true` files that could not be loaded are listed as well, each with the name of the file as its id and the reason.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "updatePlugins", Method: http.MethodPut, Path: "/plugins", Tag: pluginTag, Permission: permission.PluginUpdate,
 			Summary: "Start, pause, resume or stop plugins",
-			Description: "Leads the extensions of the plugins on this node into another state; the same request again changes nothing and succeeds. Each plugin counts by itself: those that changed are counted, " +
+			Description: "Leads the extensions of the plugins on this node into another state, those of a plugin of the cluster on all nodes; the same request again changes nothing and succeeds. Each plugin counts by itself: those that changed are counted, " +
 				"and `failures` says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: " +
-				"1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again.",
+				"1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again, but a plugin of the cluster can: it is loaded anew. " +
+				"`failures` of a plugin of the cluster are those of this node.",
+			Errors: []apierr.Code{apierr.ResourceNotFound},
 		}, h.update),
 		admin.Handle(admin.Operation{
 			ID: "deletePlugins", Method: http.MethodDelete, Path: "/plugins", Tag: pluginTag, Permission: permission.PluginDelete,
-			Summary:     "Remove plugins",
-			Description: "Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted.",
+			Summary: "Remove plugins",
+			Description: "Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted. " +
+				"A plugin of the cluster is removed from all nodes, with all of its versions.",
 		}, h.delete),
 		admin.Handle(admin.Operation{
 			ID: "createJsPlugins", Method: http.MethodPost, Path: "/plugins/js", Tag: pluginTag, Permission: permission.PluginCreate,
 			Summary: "Add JavaScript plugins",
-			Description: "The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. All scripts are added or none: " +
+			Description: "The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node, or with `scope=CLUSTER` into all nodes that they are made for. They are not started by that. All scripts are added or none: " +
 				"if one is not accepted, the answer is an error that names the problem of each.",
 			EmptyIsOK: true, Errors: []apierr.Code{apierr.DuplicateResource, apierr.JavaScriptPluginIsDisabled, apierr.SavingJavaScriptPluginIsDisabled},
 		}, h.createScripts),
 		admin.Handle(admin.Operation{
 			ID: "createJavaPlugins", Method: http.MethodPost, Path: "/plugins/java", Tag: pluginTag, Permission: permission.PluginCreate,
 			Summary: "Add Java plugins",
-			Description: "The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. Each part of the form is an archive; the name of its field is the name of the file, " +
+			Description: "The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node, or with `scope=CLUSTER` into all nodes that they are made for. They are not started by that. Each part of the form is an archive; the name of its field is the name of the file, " +
 				"or that of the part if the field's name does not end in `.jar`. All archives are added or none: " +
 				"if one is not accepted, the answer is an error that names the problem of each.",
 			EmptyIsOK: true, Errors: []apierr.Code{apierr.DuplicateResource, apierr.SavingJavaPluginIsDisabled},
 		}, h.createArchives),
-	}
+	}, versionOperations(h)...)
 }
 
 type pluginRecord struct {
@@ -81,6 +88,9 @@ type pluginRecord struct {
 	License     string            `json:"license,omitempty" doc:"License that the plugin states."`
 	Description string            `json:"description,omitempty" doc:"What the plugin says of itself."`
 	Extensions  []extensionRecord `json:"extensions" doc:"Extensions."`
+	Scope       string            `json:"scope,omitempty" enum:"NODE,CLUSTER" doc:"Whether it is a plugin of this node alone or of the cluster."`
+	Digest      string            `json:"digest,omitempty" doc:"SHA-256 digest of its file; missing if it is not loaded on this node."`
+	Cluster     *clusterRecord    `json:"cluster,omitempty" doc:"What the cluster knows of the plugin with the id. A plugin of this node alone has it if it keeps one of the cluster out."`
 
 	Rejected *rejectionRecord `json:"rejected,omitempty" doc:"Why the file could not be loaded; only of rejected files."`
 
@@ -125,7 +135,7 @@ type pluginQuery struct {
 	IncludeRejected bool     `query:"includeRejected" default:"false" doc:"Whether to list files that could not be loaded."`
 }
 
-func (h pluginHandlers) query(_ context.Context, in *pluginQuery) ([]pluginRecord, error) {
+func (h pluginHandlers) query(ctx context.Context, in *pluginQuery) ([]pluginRecord, error) {
 	wanted := func(id string) bool { return len(in.IDs) == 0 || slices.Contains(in.IDs, id) }
 	var list []pluginRecord
 	for _, p := range h.Manager.Plugins() {
@@ -135,6 +145,7 @@ func (h pluginHandlers) query(_ context.Context, in *pluginQuery) ([]pluginRecor
 			list = append(list, r)
 		}
 	}
+	list = h.withCluster(ctx, list, wanted)
 	if !in.IncludeRejected {
 		return list, nil
 	}
@@ -156,7 +167,10 @@ func baseName(path string) string {
 }
 
 func newPluginRecord(p *plugin.Plugin, detailed bool) pluginRecord {
-	r := pluginRecord{ID: p.ID, Version: p.Version, Provider: p.Provider, License: p.License, Description: p.Description, Extensions: []extensionRecord{}}
+	r := pluginRecord{ID: p.ID, Version: p.Version, Provider: p.Provider, License: p.License, Description: p.Description, Extensions: []extensionRecord{}, Scope: scopeNode, Digest: p.Digest}
+	if p.Shared() != nil {
+		r.Scope = scopeCluster
+	}
 	for _, e := range p.Extensions() {
 		er := newExtensionRecord(e)
 		if detailed {
@@ -205,8 +219,9 @@ func functionNames(e plugin.ExtensionInfo) (names []string) {
 }
 
 type pluginUpdate struct {
-	IDs  []string `query:"ids" required:"true" uniqueItems:"true" doc:"Ids of plugins; unknown ones are skipped." example:"word-filter"`
-	Body pluginStatus
+	IDs     []string `query:"ids" required:"true" uniqueItems:"true" doc:"Ids of plugins; unknown ones are skipped." example:"word-filter"`
+	IfMatch string   `header:"If-Match" doc:"Revision of the plugin of the cluster that the change is meant for; with one id only." example:"\"3\""`
+	Body    pluginStatus
 }
 
 type pluginStatus struct {
@@ -237,10 +252,20 @@ func (h pluginHandlers) update(ctx context.Context, in *pluginUpdate) (pluginUpd
 	if !ok {
 		return result, nil
 	}
+	change, err := newChange(ctx, in.IfMatch, len(in.IDs))
+	if err != nil {
+		return result, err
+	}
 	var found []*plugin.Plugin
+	code := apierr.IllegalArgument
 	for _, id := range in.IDs {
-		if p, ok := h.Manager.Find(id); ok {
+		p, ok := h.Manager.Find(id)
+		if ok && p.Shared() == nil {
 			found = append(found, p)
+			continue
+		}
+		if err := h.lead(ctx, id, hook, change, &result, &code); err != nil {
+			return result, err
 		}
 	}
 	ctx = plugin.ForAdmin(ctx, admin.Requester(ctx).ID)
@@ -257,7 +282,6 @@ func (h pluginHandlers) update(ctx context.Context, in *pluginUpdate) (pluginUpd
 			audit.Note(ctx, store.Change{Record: auditedPlugin, Action: store.ActionUpdate, Key: store.Values{{Name: "id", Value: p.ID}}, Before: store.ValuesOf(before[i]), After: store.ValuesOf(after)})
 		}
 	}
-	code := apierr.IllegalArgument
 	for i, p := range found {
 		result.MatchedCount++
 		if slices.ContainsFunc(steps[i], func(s plugin.Step) bool { return s.Changed }) {
@@ -315,6 +339,10 @@ func (h pluginHandlers) delete(ctx context.Context, in *pluginDeletion) (admin.N
 	var wg sync.WaitGroup
 	for i, id := range ids {
 		p, known := h.Manager.Find(id)
+		if !known || p.Shared() != nil {
+			wg.Go(func() { errs[i] = h.Catalog.Remove(ctx, id) })
+			continue
+		}
 		wg.Go(func() {
 			errs[i] = h.Folder.Delete(ctx, id, in.DeleteLocalFiles)
 			if known && errs[i] == nil {

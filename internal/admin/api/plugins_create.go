@@ -19,6 +19,9 @@ type pluginCreation struct {
 	Save    bool `query:"save" default:"false" doc:"Whether to keep the plugins in the folder of plugins, so that they are there after the next start."`
 	DryRun  bool `query:"dryRun" default:"false" doc:"Whether to load and check only: the answer says what each plugin is and what is wrong with it, and nothing is kept."`
 	Replace bool `query:"replace" default:"false" doc:"Whether a plugin may take the place of one with the same id. It gets its state, and no call is lost."`
+
+	Scope   string `query:"scope" default:"NODE" enum:"NODE,CLUSTER" doc:"NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes that they are made for load them, now and when they start."`
+	IfMatch string `header:"If-Match" doc:"Revision of the plugin of the cluster that is replaced; with one plugin only." example:"\"3\""`
 }
 
 type scriptCreation struct {
@@ -52,6 +55,9 @@ type pluginOutcome struct {
 	Replaced    bool               `json:"replaced,omitempty" doc:"Whether it took the place of another version."`
 	SavedAs     string             `json:"savedAs,omitempty" doc:"Name of its file in the folder of plugins."`
 	Warnings    []string           `json:"warnings,omitempty" doc:"What its author should know though it can be loaded, as an extension point that it names and has no function of."`
+	Digest      string             `json:"digest,omitempty" doc:"SHA-256 digest of the file; only with scope=CLUSTER, like what follows."`
+	Number      int64              `json:"number,omitempty" doc:"Number of the version, which is active."`
+	Nodes       []nodeStateRecord  `json:"nodes,omitempty" doc:"How far the nodes are. This one has finished; others may still be loading the plugin."`
 	Problem     *pluginProblem     `json:"problem,omitempty" doc:"Why it was not accepted; it is missing if it was."`
 }
 
@@ -120,6 +126,9 @@ func archiveName(f admin.File) string {
 
 // create adds all plugins or none of them, or checks them.
 func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []plugin.Upload) ([]pluginOutcome, error) {
+	if c.Scope == scopeCluster {
+		return h.publish(ctx, c, uploads)
+	}
 	for i := range uploads {
 		uploads[i].Save, uploads[i].Replace = c.Save, c.Replace
 	}

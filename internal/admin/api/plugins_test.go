@@ -21,6 +21,7 @@ import (
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/catalog"
 	"example.org/app/internal/role"
 )
 
@@ -30,6 +31,7 @@ type pluginHarness struct {
 	pluginFolder   *plugin.Folder
 	pluginSettings config.Plugin
 	pluginModules  atomic.Int32
+	catalog        *catalog.Catalog
 }
 
 func (h *harness) openPlugins() api.Plugins {
@@ -48,7 +50,18 @@ func (h *harness) openPlugins() api.Plugins {
 			h.t.Errorf("%d modules are open, %v", h.pluginModules.Load(), err)
 		}
 	})
-	return api.Plugins{Manager: h.plugins, Folder: h.pluginFolder, Settings: settings}
+	h.catalog = catalog.New(catalog.Options{Store: h.db, Manager: h.plugins, Enabled: true, Settings: settings, Logger: slog.New(slog.DiscardHandler)})
+	h.t.Cleanup(func() {
+		if err := h.catalog.Stop(context.Background()); err != nil {
+			h.t.Error(err)
+		}
+	})
+	return api.Plugins{Manager: h.plugins, Folder: h.pluginFolder, Settings: settings, Catalog: h.catalog, States: func(context.Context) []catalog.NodeStates {
+		return []catalog.NodeStates{
+			{NodeID: "node1", Role: role.Service, States: h.catalog.States()},
+			{NodeID: "node2", Role: role.Gateway, Err: errors.New("the node did not answer")},
+		}
+	}}
 }
 
 // lineHost runs plugins of one line: the id, the hooks that fail, and odd for one that has a warning.
@@ -111,7 +124,7 @@ const handlerClasses = `"extensionPointClasses":["im.app.service.infra.plugin.ex
 
 // listed is a plugin in the list.
 func listed(id string, started, running bool) string {
-	return fmt.Sprintf(`{"id":%q,"version":"1.0","provider":"us","extensions":[{"extensionClass":"Handler","started":%v,"running":%v,%s}]}`, id, started, running, handlerClasses)
+	return fmt.Sprintf(`{"id":%q,"version":"1.0","provider":"us","extensions":[{"extensionClass":"Handler","started":%v,"running":%v,%s}],"scope":"NODE","digest":"DIGEST"}`, id, started, running, handlerClasses)
 }
 
 // created is the answer for a plugin that was accepted.

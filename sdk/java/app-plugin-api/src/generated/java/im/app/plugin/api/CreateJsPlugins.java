@@ -50,6 +50,16 @@ public final class CreateJsPlugins implements JsonObject {
     }
 
     /**
+     * NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes that they are made for load them, now and when they start. One of NODE, CLUSTER.
+     * @param scope the value
+     * @return this
+     */
+    public CreateJsPlugins scope(String scope) {
+        values.put("scope", scope);
+        return this;
+    }
+
+    /**
      * What is created or changed. Must be set.
      * @param body the value
      * @return this

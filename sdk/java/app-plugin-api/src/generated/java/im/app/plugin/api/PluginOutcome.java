@@ -8,10 +8,13 @@ import java.util.List;
 /**
  * In JSON the object PluginOutcome.
  * @param description What the plugin says of itself.
+ * @param digest SHA-256 digest of the file; only with scope=CLUSTER, like what follows.
  * @param extensions Extensions.
  * @param fileName Name of the file as it was given.
  * @param id Id of the plugin, if it is one.
  * @param license License that the plugin states.
+ * @param nodes How far the nodes are. This one has finished; others may still be loading the plugin.
+ * @param number Number of the version, which is active.
  * @param problem Why it was not accepted; it is missing if it was.
  * @param provider Provider that the plugin states.
  * @param replaced Whether it took the place of another version.
@@ -19,10 +22,11 @@ import java.util.List;
  * @param version Version that the plugin states.
  * @param warnings What its author should know though it can be loaded, as an extension point that it names and has no function of.
  */
-public record PluginOutcome(String description, List<ExtensionOutcome> extensions, String fileName, String id, String license, PluginProblem problem, String provider, Boolean replaced, String savedAs, String version, List<String> warnings) {
+public record PluginOutcome(String description, String digest, List<ExtensionOutcome> extensions, String fileName, String id, String license, List<NodeStateRecord> nodes, Long number, PluginProblem problem, String provider, Boolean replaced, String savedAs, String version, List<String> warnings) {
     /** Lists and maps that are null are empty. */
     public PluginOutcome {
         extensions = extensions == null ? List.of() : extensions;
+        nodes = nodes == null ? List.of() : nodes;
         warnings = warnings == null ? List.of() : warnings;
     }
 }

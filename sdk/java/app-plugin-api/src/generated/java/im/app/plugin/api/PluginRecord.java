@@ -8,7 +8,9 @@ import java.util.List;
 
 /**
  * In JSON the object PluginRecord.
+ * @param cluster What the cluster knows of the plugin with the id. A plugin of this node alone has it if it keeps one of the cluster out.
  * @param description What the plugin says of itself.
+ * @param digest SHA-256 digest of its file; missing if it is not loaded on this node.
  * @param extensions Extensions.
  * @param fileName Name of the file in the folder of plugins, if it is in one.
  * @param id Id of the plugin; of a rejected file its name.
@@ -20,9 +22,10 @@ import java.util.List;
  * @param provider Provider that the plugin states.
  * @param rejected Why the file could not be loaded; only of rejected files.
  * @param renewals How often it died and was loaded anew.
+ * @param scope Whether it is a plugin of this node alone or of the cluster. One of NODE, CLUSTER.
  * @param version Version that the plugin states.
  */
-public record PluginRecord(String description, List<ExtensionRecord> extensions, String fileName, String id, String language, String license, Instant loadedDate, Long memory, String processId, String provider, RejectionRecord rejected, Integer renewals, String version) {
+public record PluginRecord(ClusterRecord cluster, String description, String digest, List<ExtensionRecord> extensions, String fileName, String id, String language, String license, Instant loadedDate, Long memory, String processId, String provider, RejectionRecord rejected, Integer renewals, String scope, String version) {
     /** Lists and maps that are null are empty. */
     public PluginRecord {
         extensions = extensions == null ? List.of() : extensions;

@@ -16,7 +16,7 @@ public final class PluginsApi {
 
     /**
      * Add JavaScript plugins.
-     * <p>The permission <code>PLUGIN_CREATE</code> means control of the host: a plugin is code that runs in the server. Loads plugins into this node. They are not started by that. All scripts are added or none: if one is not accepted, the answer is an error that names the problem of each.
+     * <p>The permission <code>PLUGIN_CREATE</code> means control of the host: a plugin is code that runs in the server. Loads plugins into this node, or with <code>scope=CLUSTER</code> into all nodes that they are made for. They are not started by that. All scripts are added or none: if one is not accepted, the answer is an error that names the problem of each.
      * Permission: <code>PLUGIN_CREATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -28,7 +28,7 @@ public final class PluginsApi {
 
     /**
      * Remove plugins.
-     * <p>Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted.
+     * <p>Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted. A plugin of the cluster is removed from all nodes, with all of its versions.
      * Permission: <code>PLUGIN_DELETE</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses
@@ -39,7 +39,7 @@ public final class PluginsApi {
 
     /**
      * Remove plugins.
-     * <p>Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted.
+     * <p>Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted. A plugin of the cluster is removed from all nodes, with all of its versions.
      * Permission: <code>PLUGIN_DELETE</code>.
      * @throws im.app.plugin.AppException if the server refuses
      */
@@ -48,8 +48,20 @@ public final class PluginsApi {
     }
 
     /**
+     * Delete versions of a plugin of the cluster.
+     * <p>Forgets versions of a plugin. Unknown numbers are skipped; the active version is refused.
+     * Permission: <code>PLUGIN_DELETE</code>.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public DeleteResult deleteVersions(DeletePluginVersions input) {
+        return Json.convert(api.call("deletePluginVersions", input.toJson()), DeleteResult.class);
+    }
+
+    /**
      * List plugins.
-     * <p>Lists the plugins of this node and their extensions. Unknown ids are skipped. With <code>ids</code> the answer tells more of each. With <code>includeRejected=true</code> files that could not be loaded are listed as well, each with the name of the file as its id and the reason.
+     * <p>Lists the plugins of this node and their extensions, and those of the cluster with the state on each node. Unknown ids are skipped. With <code>ids</code> the answer tells more of each. With <code>includeRejected=true</code> files that could not be loaded are listed as well, each with the name of the file as its id and the reason.
      * Permission: <code>PLUGIN_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -61,7 +73,7 @@ public final class PluginsApi {
 
     /**
      * List plugins.
-     * <p>Lists the plugins of this node and their extensions. Unknown ids are skipped. With <code>ids</code> the answer tells more of each. With <code>includeRejected=true</code> files that could not be loaded are listed as well, each with the name of the file as its id and the reason.
+     * <p>Lists the plugins of this node and their extensions, and those of the cluster with the state on each node. Unknown ids are skipped. With <code>ids</code> the answer tells more of each. With <code>includeRejected=true</code> files that could not be loaded are listed as well, each with the name of the file as its id and the reason.
      * Permission: <code>PLUGIN_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -71,8 +83,31 @@ public final class PluginsApi {
     }
 
     /**
+     * List versions of plugins of the cluster.
+     * <p>Lists the versions that the database has of the plugins of the cluster, each plugin's newest first. Unknown ids are skipped.
+     * Permission: <code>PLUGIN_QUERY</code>.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public List<VersionRecord> queryVersions(QueryPluginVersions input) {
+        return Json.convertList(api.call("queryPluginVersions", input.toJson()), VersionRecord.class);
+    }
+
+    /**
+     * List versions of plugins of the cluster.
+     * <p>Lists the versions that the database has of the plugins of the cluster, each plugin's newest first. Unknown ids are skipped.
+     * Permission: <code>PLUGIN_QUERY</code>.
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public List<VersionRecord> queryVersions() {
+        return Json.convertList(api.call("queryPluginVersions", java.util.Map.of()), VersionRecord.class);
+    }
+
+    /**
      * Start, pause, resume or stop plugins.
-     * <p>Leads the extensions of the plugins on this node into another state; the same request again changes nothing and succeeds. Each plugin counts by itself: those that changed are counted, and <code>failures</code> says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again.
+     * <p>Leads the extensions of the plugins on this node into another state, those of a plugin of the cluster on all nodes; the same request again changes nothing and succeeds. Each plugin counts by itself: those that changed are counted, and <code>failures</code> says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again, but a plugin of the cluster can: it is loaded anew. <code>failures</code> of a plugin of the cluster are those of this node.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -80,5 +115,17 @@ public final class PluginsApi {
      */
     public PluginUpdateResult update(UpdatePlugins input) {
         return Json.convert(api.call("updatePlugins", input.toJson()), PluginUpdateResult.class);
+    }
+
+    /**
+     * Activate a version of a plugin of the cluster.
+     * <p>Lets a version that was uploaded before take the place of the active one on all nodes, in its state, without a call lost. A node that cannot load or start it keeps the version that it has and says why. This node has finished when the answer comes; others may need a moment.
+     * Permission: <code>PLUGIN_UPDATE</code>.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public ClusterRecord updateVersions(UpdatePluginVersion input) {
+        return Json.convert(api.call("updatePluginVersion", input.toJson()), ClusterRecord.class);
     }
 }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// clusterPart is what the list says of a plugin of the cluster that this node has in a state.
+func clusterPart(number int, status string, revision int, state string) string {
+	return fmt.Sprintf(`"scope":"CLUSTER","digest":"DIGEST","cluster":{"number":%d,"version":"1.0","digest":"DIGEST","status":%q,"revision":%d,"adminId":0,"changeDate":"DATE",`+
+		`"nodes":[{"nodeId":"node1","state":%q,"number":%d,"version":"1.0","digest":"DIGEST"},{"nodeId":"node2","state":"UNKNOWN","reason":"the node did not answer"}]}`,
+		number, status, revision, state, number)
+}
+
+// TestClusterPlugins adds, replaces, starts and removes plugins of the cluster, in the words of callers.
+func TestClusterPlugins(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, h *harness) {
+		post := func(name, query, body string, status int, want string) scenario {
+			return scenario{name: name, as: "app", method: "POST", target: "/plugins/js?scope=CLUSTER" + query, body: body, status: status, want: want}
+		}
+		put := func(name, status string, code int, want string) scenario {
+			return scenario{name: name, as: "app", method: "PUT", target: "/plugins?ids=a", body: fmt.Sprintf(`{"status":%q}`, status), status: code, want: want}
+		}
+		get := func(name, want string) scenario {
+			return scenario{name: name, as: "app", method: "GET", target: "/plugins", status: 200, want: want}
+		}
+		h.pluginSettings.Cluster.MaxVersions = 2
+		h.play([]scenario{
+			post("dry run", "&dryRun=true", scripts("a", "broken"), 200, `~"digest":"DIGEST"},{"problem":{"code":1102,`),
+			{name: "dry run keeps nothing", as: "app", method: "GET", target: "/plugins", status: 204},
+			post("save", "&save=true", scripts("a"), 403, `~"code":1322`),
+			post("bad", "", scripts("broken"), 400, `~unexpected end`),
+			post("all or none", "", scripts("a", "broken"), 400, `~none of the plugins was added`),
+			post("twice", "", scripts("a", "a x"), 400, `~the plugin \"a\" is uploaded twice`),
+			{name: "still nothing", as: "app", method: "GET", target: "/plugins", status: 204},
+			post("unknown scope", "X", scripts("a"), 400, `~scope`),
+			post("add", "", scripts("a.js=a"), 200, ok(`[`+created("a", `"fileName":"a.js",`,
+				`,"digest":"DIGEST","number":1,"nodes":[{"nodeId":"node1","state":"LOADED","number":1,"version":"1.0","digest":"DIGEST"},{"nodeId":"node2","state":"UNKNOWN","reason":"the node did not answer"}]`)+`]`)),
+			get("listed", `~`+clusterPart(1, "LOADED", 1, "LOADED")),
+			post("again", "", scripts("a"), 409, `~"code":1303,"reason":"the cluster has a plugin with the id \"a\" already"`),
+			{name: "to this node", as: "app", method: "POST", target: "/plugins/js", body: scripts("a"), status: 409, want: `~is loaded already`},
+			{name: "instead of it on this node", as: "app", method: "POST", target: "/plugins/js?replace=true", body: scripts("a y"), status: 409, want: `~add its new version with scope=CLUSTER`},
+			put("pause what is not started", "PAUSED", 400, `~pause is not possible: the plugin is LOADED in the cluster`),
+			put("start", "STARTED", 200, updated(1, 1)),
+			put("start again", "STARTED", 200, updated(1, 0)),
+			get("started", `~`+clusterPart(1, "STARTED", 2, "STARTED")),
+			post("a new version", "&replace=true", scripts("a 2"), 200, `~"replaced":true,"digest":"DIGEST","number":2,"nodes":[{"nodeId":"node1","state":"STARTED","number":2`),
+			post("too many", "&replace=true", scripts("a 3"), 400, `~plugin \"a\" has 2 versions, and at most 2 are kept (app.plugin.cluster.max-versions): delete old ones`),
+			post("the first again", "&replace=true", scripts("a"), 200, `~"number":1,"nodes":[{"nodeId":"node1","state":"STARTED","number":1`),
+			post("the same again", "&replace=true", scripts("a"), 200, `~"number":1,`),
+			get("it changed once", `~`+clusterPart(1, "STARTED", 4, "STARTED")),
+			{name: "versions", as: "app", method: "GET", target: "/plugins/versions?ids=a,x", status: 200, want: ok(
+				`[{"pluginId":"a","number":2,"version":"1.0","active":false,"language":"JAVA_SCRIPT","fileName":"58c5c35417c9301a3a6328beee74773d319b82c0.js","digest":"DIGEST","size":3,"servers":[],"adminId":0,"uploadDate":"DATE"},` +
+					`{"pluginId":"a","number":1,"version":"1.0","active":true,"language":"JAVA_SCRIPT","fileName":"a.js","digest":"DIGEST","size":1,"servers":[],"adminId":0,"uploadDate":"DATE"}]`)},
+			{name: "no such version", as: "app", method: "PUT", target: "/plugins/versions?id=a", body: `{"number":3}`, status: 404, want: `~plugin \"a\" has no version 3`},
+			{name: "no such plugin", as: "app", method: "PUT", target: "/plugins/versions?id=x", body: `{"number":1}`, status: 404, want: `~the cluster has no plugin \"x\"`},
+			{name: "no version at all", as: "app", method: "PUT", target: "/plugins/versions?id=a", body: `{}`, status: 400, want: `~number: is required`},
+			{name: "activate", as: "app", method: "PUT", target: "/plugins/versions?id=a", body: `{"number":2}`, status: 200, want: `~"number":2,"version":"1.0","digest":"DIGEST","status":"STARTED","revision":5`},
+			{name: "delete the active one", as: "app", method: "DELETE", target: "/plugins/versions?id=a&numbers=2", status: 400, want: `~version 2 of plugin \"a\" is active`},
+			{name: "delete versions", as: "app", method: "DELETE", target: "/plugins/versions?id=a&numbers=1,7", status: 200, want: deleted(1)},
+			post("room again", "&replace=true", scripts("a 3"), 200, `~"number":3`),
+			put("pause", "PAUSED", 200, updated(1, 1)),
+			get("paused", `~`+clusterPart(3, "PAUSED", 7, "PAUSED")),
+			put("resume", "RESUMED", 200, updated(1, 1)),
+			put("stop", "STOPPED", 200, updated(1, 1)),
+			get("stopped", `~`+clusterPart(3, "STOPPED", 9, "STOPPED")),
+			put("start what was stopped", "STARTED", 200, updated(1, 1)),
+			get("started anew", `~`+clusterPart(3, "STARTED", 10, "STARTED")),
+			{name: "delete", as: "app", method: "DELETE", target: "/plugins?ids=a,x", status: 204},
+			{name: "gone", as: "app", method: "GET", target: "/plugins", status: 204},
+			{name: "versions are gone", as: "app", method: "GET", target: "/plugins/versions", status: 204},
+			post("a plugin that cannot start", "", scripts("bad start"), 200, `~"state":"LOADED"`),
+			{name: "says why", as: "app", method: "PUT", target: "/plugins?ids=bad", body: `{"status":"STARTED"}`, status: 200, want: `~"modifiedCount":1,"failures":[{"id":"bad","extension":"Handler","state":"LOADED","reason":"start failed: it does not want to"}]`},
+			get("and so does the list", `~"state":"FAILED","reason":"extension \"Handler\": start failed: it does not want to"`),
+		})
+	})
+}
+
+// TestClusterPluginIfMatch lets administrators change a plugin at the same time.
+func TestClusterPluginIfMatch(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, h *harness) {
+		h.must("app", "POST", "/plugins/js?scope=CLUSTER", scripts("a"))
+		send := func(method, target, body, ifMatch string) int {
+			r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+			r.SetBasicAuth("app", "app")
+			if ifMatch != "" {
+				r.Header.Set("If-Match", ifMatch)
+			}
+			w := httptest.NewRecorder()
+			h.service.ServeHTTP(w, r)
+			return w.Code
+		}
+		for _, step := range []struct {
+			method, target, body, ifMatch string
+			status                        int
+		}{
+			{"POST", "/plugins/js?scope=CLUSTER&replace=true", scripts("a 2"), `"7"`, 412},
+			{"POST", "/plugins/js?scope=CLUSTER&replace=true", scripts("a 2"), `x`, 400},
+			{"POST", "/plugins/js?scope=CLUSTER&replace=true", scripts("a 2", "b"), `"1"`, 400},
+			{"POST", "/plugins/js?scope=CLUSTER&replace=true", scripts("a 2"), `"1"`, 200},
+			{"PUT", "/plugins/versions?id=a", `{"number":1}`, `"1"`, 412},
+			{"PUT", "/plugins/versions?id=a", `{"number":1}`, `"2"`, 200},
+			{"PUT", "/plugins?ids=a", `{"status":"STARTED"}`, `"2"`, 412},
+			{"PUT", "/plugins?ids=a", `{"status":"STARTED"}`, `W/"3"`, 200},
+			{"POST", "/plugins/js?scope=CLUSTER&replace=true", scripts("new"), `"1"`, 412},
+		} {
+			if got := send(step.method, step.target, step.body, step.ifMatch); got != step.status {
+				t.Errorf("%s %s with %s: %d, want %d", step.method, step.target, step.ifMatch, got, step.status)
+			}
+		}
+		// Of many with the same revision one succeeds.
+		var wg sync.WaitGroup
+		codes := make([]int, 6)
+		for i := range codes {
+			wg.Go(func() {
+				codes[i] = send("POST", "/plugins/js?scope=CLUSTER&replace=true", scripts(fmt.Sprintf("a of %d", i)), `"4"`)
+			})
+		}
+		wg.Wait()
+		won := 0
+		for _, code := range codes {
+			switch code {
+			case 200:
+				won++
+			case 412:
+			default:
+				t.Errorf("status %d", code)
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d of %d succeeded: %v", won, len(codes), codes)
+		}
+		// Without a revision the same new id can be added once.
+		for i := range codes {
+			wg.Go(func() { codes[i] = send("POST", "/plugins/js?scope=CLUSTER", scripts(fmt.Sprintf("b of %d", i)), "") })
+		}
+		wg.Wait()
+		if n := strings.Count(fmt.Sprint(codes), "200"); n != 1 || strings.Count(fmt.Sprint(codes), "409") != len(codes)-1 {
+			t.Errorf("statuses %v", codes)
+		}
+		var list struct {
+			Data []struct {
+				ID, Digest string
+				Cluster    struct{ Digest string }
+			}
+		}
+		if err := json.Unmarshal([]byte(h.must("app", "GET", "/plugins", "").body), &list); err != nil || len(list.Data) != 2 {
+			t.Fatalf("%v, %+v", err, list)
+		}
+		for _, p := range list.Data {
+			if p.Digest == "" || p.Digest != p.Cluster.Digest {
+				t.Errorf("plugin %s: this node runs %s, the cluster wants %s", p.ID, p.Digest, p.Cluster.Digest)
+			}
+		}
+	})
+}

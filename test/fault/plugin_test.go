@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/plugin/java/javatest"
+	"example.org/app/internal/store"
+	"example.org/app/internal/store/storetest"
+)
+
+// uploader waits longer than others: a jar may have to wait for a Java.
+var uploader = &http.Client{Timeout: 5 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// uploadScript adds a script to the cluster.
+func (p *process) uploadScript(query, code string) (int, string) {
+	p.t.Helper()
+	body, err := json.Marshal(map[string]any{"scripts": []any{map[string]string{"code": code}}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.upload("/plugins/js?scope=CLUSTER"+query, "application/json", body)
+}
+
+// uploadJar adds a jar to the cluster.
+func (p *process) uploadJar(query string, jar []byte) (int, string) {
+	p.t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	part, err := w.CreateFormFile("plugin.jar", "plugin.jar")
+	if err == nil {
+		_, err = part.Write(jar)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.upload("/plugins/java?scope=CLUSTER"+query, w.FormDataContentType(), b.Bytes())
+}
+
+func (p *process) upload(path, contentType string, body []byte) (int, string) {
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url+path, bytes.NewReader(body))
+	if err != nil {
+		p.t.Error(err)
+		return 0, ""
+	}
+	req.SetBasicAuth("app", "app")
+	req.Header.Set("Content-Type", contentType)
+	resp, err := uploader.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	answer, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(answer)
+}
+
+// states returns how far all nodes are with a plugin of the cluster, as the process is told: state, number and reason by
+// the id of the node.
+func (p *process) states(id string) map[string]string {
+	_, body := p.call("GET", "/plugins?ids="+id, "")
+	var e struct {
+		Data []struct {
+			Cluster struct {
+				Nodes []struct {
+					NodeID, State, Reason string
+					Number                int
+				}
+			}
+		}
+	}
+	states := map[string]string{}
+	if json.Unmarshal([]byte(body), &e) != nil || len(e.Data) == 0 {
+		return states
+	}
+	for _, n := range e.Data[0].Cluster.Nodes {
+		states[n.NodeID] = strings.TrimSpace(fmt.Sprintf("%s %d %s", n.State, n.Number, n.Reason))
+	}
+	return states
+}
+
+// follow waits until a process hears that a plugin of the cluster has states on nodes. Others may have others.
+func (p *process) follow(id string, want map[string]string) time.Duration {
+	p.t.Helper()
+	var got map[string]string
+	begin := time.Now()
+	for {
+		got = p.states(id)
+		maps.DeleteFunc(got, func(node, _ string) bool { return want[node] == "" })
+		if maps.Equal(got, want) {
+			return time.Since(begin)
+		}
+		if time.Since(begin) > patience {
+			p.t.Fatalf("%s: plugin %q has the states %v, want %v", p.name, id, got, want)
+		}
+	}
+}
+
+// on makes a state for each node.
+func on(state string, nodes ...string) map[string]string {
+	states := map[string]string{}
+	for _, n := range nodes {
+		states[n] = state
+	}
+	return states
+}
+
+// script is a version of a plugin for services.
+func script(id string, version int, start string) string {
+	return fmt.Sprintf(`
+class Watch extends AppExtension {
+  getExtensionPoints() { return ['AdminActionHandler']; }
+  start() { %[3]s }
+  handleAdminAction() {}
+}
+export default class extends AppPlugin {
+  getDescriptor() { return {id: %[1]q, version: '%[2]d', 'compatible-servers': ['SERVICE']}; }
+  getExtensions() { return [Watch]; }
+}`, id, version, start)
+}
+
+// jarSource is a plugin that does nothing.
+const jarSource = `
+package quiet;
+import im.app.plugin.*;
+import im.app.plugin.model.*;
+import im.app.server.common.infra.plugin.extension.AdminActionHandler;
+import java.util.*;
+
+public class Quiet extends AppPlugin {
+    @Override
+    public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(Watch.class); }
+
+    public static class Watch extends AppExtension implements AdminActionHandler {
+        @Override
+        public void handleAdminAction(AdminAction action) { }
+    }
+}`
+
+// quietJar is a jar of some megabytes, which is stored in chunks.
+func quietJar(t *testing.T, version string) []byte {
+	t.Helper()
+	noise := make([]byte, 3<<20)
+	random := rand.New(rand.NewPCG(1, uint64(len(version))))
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	return javatest.Jar(t, javatest.Plugin{
+		ID: "quiet", Version: version, Class: "quiet.Quiet", Sources: map[string]string{"quiet/Quiet.java": jarSource}, Files: map[string]string{"noise": string(noise)},
+	})
+}
+
+// must checks the status of an answer.
+func must(t *testing.T, what string, status int, body string) {
+	t.Helper()
+	if status < 200 || status > 299 {
+		t.Fatalf("%s: %d %s", what, status, body)
+	}
+}
+
+// TestClusterPlugins brings plugins of both languages to all nodes while nodes die and come, and while the store and the
+// fabric are away.
+func TestClusterPlugins(t *testing.T) {
+	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
+	set := []string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL()}
+	one, two := start(t, "service", "service-1", set...), start(t, "service", "service-2", set...)
+	gate := start(t, "gateway", "gateway-1", set...)
+
+	// A gateway takes a plugin for services.
+	status, body := gate.uploadScript("", script("watch", 1, ""))
+	must(t, "upload to a gateway", status, body)
+	t.Logf("loaded by two services after %v", gate.follow("watch", on("LOADED 1", "service-1", "service-2")))
+	if states := gate.states("watch"); len(states) != 2 {
+		t.Errorf("a plugin for services has the states %v", states)
+	}
+	status, body = gate.call("PUT", "/plugins?ids=watch", `{"status":"STARTED"}`)
+	must(t, "start", status, body)
+	t.Logf("started by two services after %v", two.follow("watch", on("STARTED 1", "service-1", "service-2")))
+
+	// A node is killed in the middle of an upload, which counts as a whole or not at all.
+	first := quietJar(t, "1")
+	data, err := store.Open(t.Context(), store.Options{URL: db.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uploaded := make(chan int, 1)
+	go func() {
+		status, _ := two.uploadJar("", first)
+		uploaded <- status
+	}()
+	eventually(t, "a part of the file is stored", func() bool {
+		return len(rowsOf(t, data, "SELECT digest FROM plugin_chunk WHERE number = 1 LIMIT 1")) > 0
+	})
+	two.signal(syscall.SIGKILL)
+	t.Logf("the upload to the node that was killed ended with %d", <-uploaded)
+	status, body = one.uploadJar("&replace=true", first)
+	must(t, "upload of the jar", status, body)
+	if err := data.Close(); err != nil {
+		t.Fatal(err)
+	}
+	status, body = one.call("PUT", "/plugins?ids=quiet", `{"status":"STARTED"}`)
+	must(t, "start", status, body)
+	if state := one.states("quiet")["service-2"]; !strings.HasPrefix(state, "UNKNOWN 0 the node did not answer") {
+		t.Errorf("the node that was killed is %q", state)
+	}
+	t.Logf("a jar of %d bytes started by the rest after %v", len(first), gate.follow("quiet", on("STARTED 1", "service-1", "gateway-1")))
+
+	// A new node has everything before it is ready.
+	three := start(t, "service", "service-3", set...)
+	for _, id := range []string{"watch", "quiet"} {
+		if got := three.states(id)["service-3"]; got != "STARTED 1" {
+			t.Errorf("plugin %q on a new node that is ready is %q", id, got)
+		}
+	}
+
+	// One node cannot start the new version: it keeps the old one and says why.
+	status, body = one.uploadScript("&replace=true", script("watch", 2, `if (app.node.id === 'service-3') throw new Error('not on this node');`))
+	must(t, "upload of a version that fails on one node", status, body)
+	eventually(t, "the node says why", func() bool {
+		states := gate.states("watch")
+		return states["service-1"] == "STARTED 2" &&
+			strings.HasPrefix(states["service-3"], `FAILED 1 start of extension "Watch" failed: Error: not on this node (`)
+	})
+
+	// Roll back by hand.
+	status, body = three.call("PUT", "/plugins/versions?id=watch", `{"number":1}`)
+	must(t, "activate", status, body)
+	t.Logf("rolled back after %v", gate.follow("watch", on("STARTED 1", "service-1", "service-3")))
+
+	// Nobody can be told: nodes look for themselves.
+	nats.Stop(t)
+	status, body = one.uploadScript("&replace=true", script("watch", 3, ""))
+	must(t, "upload without the fabric", status, body)
+	took := eventually(t, "the other node notices", func() bool { return three.states("watch")["service-3"] == "STARTED 3" })
+	t.Logf("noticed without the fabric after %v", took)
+	nats.Start(t, true)
+	gate.follow("watch", on("STARTED 3", "service-1", "service-3"))
+
+	// Without the store nothing is added, and what runs goes on.
+	db.Stop(t)
+	if status, body := one.uploadScript("&replace=true", script("watch", 4, "")); status < 500 {
+		t.Errorf("upload without the store: %d %s", status, body)
+	}
+	eventually(t, "the plugin is listed without the store", func() bool { return strings.HasPrefix(one.states("watch")["service-1"], "STARTED 3") })
+	db.Start(t)
+	eventually(t, "the store is back", func() bool {
+		status, body = one.uploadScript("&replace=true", script("watch", 4, ""))
+		return status == 200
+	})
+	gate.follow("watch", on("STARTED 4", "service-1", "service-3"))
+
+	// Removal reaches all.
+	status, body = gate.call("DELETE", "/plugins?ids=watch,quiet", "")
+	must(t, "delete", status, body)
+	for _, p := range []*process{one, three, gate} {
+		eventually(t, p.name+" has no plugins", func() bool {
+			status, _ := p.call("GET", "/plugins", "")
+			return status == http.StatusNoContent
+		})
+	}
+}
+
+// rowsOf runs a query.
+func rowsOf(t *testing.T, db *store.DB, query string) (rows []map[string]any) {
+	t.Helper()
+	err := db.Read(t.Context(), func(ctx context.Context, r store.Reader) (err error) {
+		rows, err = storetest.Rows(ctx, r, query)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
