@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -26,33 +25,6 @@ func consoleSettings(c *console, t *testing.T) {
 	if n := c.server.Config().Current().Service.AdminAPI.DefaultAvailableRecordsPerRequest; n != 10 {
 		t.Errorf("the setting is %d after going back", n)
 	}
-}
-
-// consolePlugin uploads a plugin by drag and drop.
-func consolePlugin(c *console, _ *testing.T) {
-	c.open("cluster/plugin?role=SERVICE")
-	c.wait("document.querySelector('[name=plugin-files]')")
-	const code = `class E extends AppExtension {
-		getExtensionPoints() { return ['AdminActionHandler']; }
-		handleAdminAction() {}
-	}
-	export default class extends AppPlugin {
-		getDescriptor() { return { id: 'e2e-plugin', version: '1', description: '<img src=x onerror="window.hacked=1">' }; }
-		getExtensions() { return [E]; }
-	}`
-	c.wait(fmt.Sprintf(`(() => {
-		const files = new DataTransfer()
-		files.items.add(new File([%s], 'e2e.js', { type: 'text/javascript' }))
-		document.querySelector('[data-plugins]').dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: files }))
-		return true
-	})()`, quote(code)))
-	c.click("[data-upload] [name=dry-run]")
-	c.waitText("[data-results]", "would load")
-	c.click("[data-upload] [name=publish]")
-	c.waitText("[data-results]", "e2e-plugin")
-	c.open("cluster/plugin?role=SERVICE")
-	c.waitText("[data-plugin=e2e-plugin]", hack)
-	c.noHack()
 }
 
 // consolePlayground logs in as a user and sends a message.

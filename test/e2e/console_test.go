@@ -204,6 +204,8 @@ func TestConsole(t *testing.T) {
 	part("users", consoleUsers)
 	part("settings", consoleSettings)
 	part("plugin", consolePlugin)
+	part("editor", consoleEditor)
+	part("jar", consoleJar)
 	part("recordings", consoleRecordings)
 	part("audit", consoleAudit)
 	part("roles", consoleRoles)

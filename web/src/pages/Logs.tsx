@@ -1,84 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { Button, Group, Select, Stack, Text, TextInput, Title, useComputedColorScheme } from '@mantine/core'
+import { Button, Group, Select, Stack, Text, TextInput, Title } from '@mantine/core'
 import { IconDownload, IconPlayerPause, IconPlayerPlay, IconTrash } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
-import { get, url } from '../api/client'
+import { useDeferredValue, useMemo, useState } from 'react'
+import { url } from '../api/client'
 import { useT } from '../i18n'
 import { useMay } from '../session'
 import { Problem } from '../ui/feedback'
+import { levels, LogView, useLogPaths, useTail } from '../ui/log'
 import { NodePicker, useNode } from './Metrics'
-
-interface Line {
-  n: number
-  level: string
-  text: string
-}
-
-const levels = ['DEBUG', 'INFO', 'WARN', 'ERROR']
-
-/** maxLines bounds the memory of the page. */
-const maxLines = 20_000
-
-/** parseLine finds the level of a line in any of the formats of the server. */
-export function parseLine(n: number, text: string): Line {
-  const m = /"level":"(\w+)"|\blevel=(\w+)|^\S+\s+(DEBUG|INFO|WARN|ERROR)\b/.exec(text)
-  return { n, text, level: (m?.[1] ?? m?.[2] ?? m?.[3] ?? 'INFO').toUpperCase() }
-}
-
-/** useTail follows a log file. Lines are collected and shown in batches, so that a busy log does not freeze the page. */
-export function useTail(node: string | undefined, path: string | undefined, paused: boolean) {
-  const [lines, setLines] = useState<Line[]>([])
-  const [lost, setLost] = useState(false)
-  const waiting = useRef<Line[]>([])
-  const held = useRef(paused)
-  held.current = paused
-  useEffect(() => {
-    setLines([])
-    waiting.current = []
-    if (!node || !path) return
-    let n = 0
-    const source = new EventSource(url('/logs/tail', node, { path, lines: 500, follow: true }))
-    source.onopen = () => { setLost(false); waiting.current = []; setLines([]) }
-    source.onmessage = (e) => {
-      waiting.current.push(parseLine(n++, String(e.data)))
-      if (waiting.current.length > maxLines) waiting.current.splice(0, waiting.current.length - maxLines)
-    }
-    source.onerror = () => setLost(true) // The browser connects again by itself.
-    const timer = setInterval(() => {
-      if (held.current || waiting.current.length === 0) return
-      const batch = waiting.current
-      waiting.current = []
-      setLines((old) => (old.length + batch.length > maxLines ? [...old, ...batch].slice(-maxLines) : [...old, ...batch]))
-    }, 200)
-    return () => { source.close(); clearInterval(timer) }
-  }, [node, path])
-  return { lines, lost, clear: () => setLines([]) }
-}
-
-export function LogView({ lines, height = '65vh' }: { lines: Line[]; height?: string }) {
-  const { t } = useT()
-  const scroll = useRef<HTMLDivElement>(null)
-  const stick = useRef(true)
-  useComputedColorScheme('light')
-  const rows = useVirtualizer({ count: lines.length, getScrollElement: () => scroll.current, estimateSize: () => 18, overscan: 30 })
-  useEffect(() => {
-    if (stick.current && lines.length > 0) rows.scrollToIndex(lines.length - 1)
-  }, [lines.length]) // eslint-disable-line
-  return (
-    <div ref={scroll} role="log" aria-label={t('logs')} tabIndex={0} style={{ height, overflow: 'auto', border: '1px solid var(--mantine-color-default-border)' }}
-      onScroll={(e) => { const el = e.currentTarget; stick.current = el.scrollHeight - el.scrollTop - el.clientHeight < 40 }}>
-      <div style={{ height: rows.getTotalSize(), position: 'relative', minWidth: 'max-content' }}>
-        {rows.getVirtualItems().map((r) => (
-          <div key={r.key} className="logline" data-level={lines[r.index]!.level} style={{ position: 'absolute', top: 0, transform: `translateY(${r.start}px)`, height: 18 }}>{lines[r.index]!.text}</div>
-        ))}
-      </div>
-    </div>
-  )
-}
 
 export default function Logs() {
   const { t } = useT()
@@ -87,8 +18,8 @@ export default function Logs() {
   const search = useSearch({ strict: false }) as { node?: string; path?: string; level?: string; text?: string }
   const node = useNode()
   const missing = may.call('GET', '/logs/tail')
-  const paths = useQuery({ queryKey: ['log-paths', node], enabled: node !== undefined && !missing, queryFn: async () => ((await get('/logs/paths', { node })) ?? []) as string[] })
-  const path = search.path ?? paths.data?.find((p) => /^app[^/]*\.log$/.test(p)) ?? paths.data?.[0]
+  const { paths, first } = useLogPaths(node)
+  const path = search.path ?? first
   const [paused, setPaused] = useState(false)
   const { lines, lost, clear } = useTail(missing ? undefined : node, path, paused)
   const set = (s: Record<string, string | undefined>) => void navigate({ to: '.', search: { ...search, ...s } as never, replace: true })

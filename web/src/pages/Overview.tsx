@@ -12,7 +12,7 @@ import { useMay } from '../session'
 import { ChangeSummary, Who } from '../ui/audit'
 import { Problem, Waiting } from '../ui/feedback'
 import { bytes, Chip, duration, Id, When } from '../ui/format'
-import { useMembers, type Member } from '../ui/nodes'
+import { processesOf, useMembers, type Member } from '../ui/nodes'
 
 /** names are the metrics that the overview shows of each node. */
 const names = ['process.cpu.usage', 'system.cpu.usage', 'system.memory.free', 'system.memory.total', 'disk.free', 'disk.total', 'process.uptime', 'process.start.time', 'go.memory.heap.used', 'message.sent', 'app.client.request', 'app.client.sessions', 'http.server.requests']
@@ -38,8 +38,7 @@ export default function Overview() {
     queryKey: ['plugin-trouble', members.data?.map((m) => m.key.nodeId)], enabled: members.data !== undefined && !may.call('GET', '/plugins'), refetchInterval: 10000,
     queryFn: async () => {
       const trouble: { node: string; id: string; reason: string }[] = []
-      await Promise.all(members.data!.map(async (m) => {
-        const node = m.key.nodeId
+      await Promise.all(processesOf(members.data!).map(async ({ node }) => {
         try {
           const list = (await get('/plugins', { node, query: { includeRejected: true } })) ?? []
           const ids = list.filter((p) => !p.rejected).map((p) => p.id)

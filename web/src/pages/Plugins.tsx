@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { Alert, Badge, Button, Card, Checkbox, Code, FileButton, Group, Modal, ScrollArea, SegmentedControl, Select, Stack, Table, Text, Title } from '@mantine/core'
+import { Alert, Badge, Button, Card, Checkbox, Code, Drawer, FileButton, Group, Modal, ScrollArea, SegmentedControl, Select, Stack, Table, Text, Title } from '@mantine/core'
 import { IconFilePlus, IconPlayerPause, IconPlayerPlay, IconPlayerStop, IconRefresh, IconTrash, IconUpload } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
@@ -11,19 +11,34 @@ import { useMay } from '../session'
 import { usePartial } from '../ui/dialogs'
 import { fail, Permitted, Problem, succeed, Waiting } from '../ui/feedback'
 import { bytes, Chip, When } from '../ui/format'
-import { useMembers, type Member } from '../ui/nodes'
+import { processesOf, useMembers, useProcessName, type Member, type Process } from '../ui/nodes'
 
 const Editor = lazy(() => import('../ui/editor'))
+const PluginDetails = lazy(async () => ({ default: (await import('../ui/plugin')).PluginDetails }))
 
 type Plugin = Schemas['PluginRecord']
 type Outcome = Schemas['PluginOutcome']
 
-/** steps are the legal actions in each state of an extension. */
-const steps: Record<string, { status: string; title: Key; icon: typeof IconPlayerPlay }[]> = {
-  LOADED: [{ status: 'STARTED', title: 'start', icon: IconPlayerPlay }],
-  STARTED: [{ status: 'PAUSED', title: 'pause', icon: IconPlayerPause }, { status: 'STOPPED', title: 'stop', icon: IconPlayerStop }],
-  PAUSED: [{ status: 'RESUMED', title: 'resume', icon: IconPlayerPlay }, { status: 'STOPPED', title: 'stop', icon: IconPlayerStop }],
-  STOPPED: [{ status: 'STARTED', title: 'start', icon: IconPlayerPlay }],
+interface Step {
+  status: string
+  title: Key
+  icon: typeof IconPlayerPlay
+}
+
+const start: Step = { status: 'STARTED', title: 'start', icon: IconPlayerPlay }
+const pause: Step = { status: 'PAUSED', title: 'pause', icon: IconPlayerPause }
+const resume: Step = { status: 'RESUMED', title: 'resume', icon: IconPlayerPlay }
+const stop: Step = { status: 'STOPPED', title: 'stop', icon: IconPlayerStop }
+const all = [start, pause, resume, stop]
+
+/** steps are the legal actions in each state of an extension. What is stopped stays stopped until it is replaced. */
+const steps: Record<string, Step[]> = { LOADED: [start, stop], STARTED: [pause, stop], PAUSED: [resume, stop], STOPPED: [] }
+
+/** stepsOf are the legal actions on a plugin. One that is out of service can be started again. */
+function stepsOf(p: Plugin): Step[] {
+  if (p.rejected) return []
+  const state = stateOf(p)
+  return state === 'STARTED' && p.extensions.some((e) => e.quarantine) ? [start, ...steps.STARTED!] : (steps[state] ?? [])
 }
 
 function stateOf(p: Plugin): string {
@@ -48,8 +63,8 @@ interface Result {
   error?: unknown
 }
 
-/** upload sends scripts and archives to nodes, one node after the other. */
-async function upload(nodes: string[], files: { name: string; text?: string; file?: File }[], query: { dryRun?: boolean; replace?: boolean; save?: boolean }, onResult: (r: Result) => void) {
+/** upload sends scripts and archives to nodes, one node after the other, and starts what is new there. */
+async function upload(nodes: string[], files: { name: string; text?: string; file?: File }[], query: { dryRun?: boolean; replace?: boolean; save?: boolean }, starts: boolean, onResult: (r: Result) => void) {
   for (const node of nodes) {
     const outcomes: Outcome[] = []
     let error: unknown
@@ -64,6 +79,12 @@ async function upload(nodes: string[], files: { name: string; text?: string; fil
         for (const j of jars) form.append(j.name, j.file!, j.name)
         outcomes.push(...((await send<Outcome[]>('POST', '/plugins/java', { node, query, form })).data ?? []))
       }
+      // A plugin that replaces another has its state.
+      const fresh = outcomes.filter((o) => o.id && !o.problem && !o.replaced).map((o) => o.id!)
+      if (starts && !query.dryRun && fresh.length > 0) {
+        const { data } = await send<Schemas['PluginUpdateResult']>('PUT', '/plugins', { node, query: { ids: fresh }, body: { status: 'STARTED' } })
+        if (data.failures && data.failures.length > 0) error = new Error(data.failures.map((f) => `${f.id}: ${f.reason}`).join('; '))
+      }
     } catch (e) {
       error = e
     }
@@ -71,13 +92,15 @@ async function upload(nodes: string[], files: { name: string; text?: string; fil
   }
 }
 
-/** targets are the nodes that an upload can go to: one, or all of a role. */
+/** useTargets returns what an upload can go to: one process, or all of a role. */
 export function useTargets(members: Member[]) {
   const { t, label } = useT()
+  const nameOf = useProcessName()
+  const processes = processesOf(members)
   const types = [...new Set(members.map((m) => m.nodeType))]
   return {
-    data: [...types.map((x) => ({ value: `role:${x}`, label: t('allNodesOf', { role: label(x) }) })), ...members.map((m) => ({ value: m.key.nodeId, label: `${label(m.nodeType)} · ${m.name || m.key.nodeId}` }))],
-    nodes: (target: string) => (target.startsWith('role:') ? members.filter((m) => m.nodeType === target.slice(5)).map((m) => m.key.nodeId) : [target]),
+    data: [...types.map((x) => ({ value: `role:${x}`, label: t('allNodesOf', { role: label(x) }) })), ...processes.map((p) => ({ value: p.node, label: nameOf(p) }))],
+    nodes: (target: string) => (target.startsWith('role:') ? processes.filter((p) => p.members.some((m) => m.nodeType === target.slice(5))).map((p) => p.node) : [target]),
   }
 }
 
@@ -95,7 +118,10 @@ export default function Plugins() {
   const [over, setOver] = useState(false)
   const missing = may.call('GET', '/plugins')
   const create = may.call('POST', '/plugins/js')
-  const nodes = (members.data ?? []).filter((m) => (!search.node || m.key.nodeId === search.node) && (!search.role || m.nodeType === search.role))
+  const nameOf = useProcessName()
+  const processes = processesOf(members.data ?? [])
+  const shown = processes.filter((p) => (!search.node || p.members.some((m) => m.key.nodeId === search.node)) && (!search.role || p.members.some((m) => m.nodeType === search.role)))
+  const here = processes.find((p) => p.members.some((m) => m.key.nodeId === search.node))?.node
   const targets = useTargets(members.data ?? [])
   const choose = (list: File[]) => setFiles(list.filter((f) => /\.(jar|zip|js|mjs)$/i.test(f.name)))
   const act = async (node: string, ids: string[], status: string) => {
@@ -121,6 +147,12 @@ export default function Plugins() {
     for (const [node, list] of Object.entries(byNode)) await f(node, list!.map(([, id]) => id))
     setChosen([])
   }
+  /** legal reports whether an action is possible on everything that is chosen. */
+  const legal = (s: Step) => chosen.length > 0 && chosen.every((c) => {
+    const [node, id] = c.split('\n')
+    const p = client.getQueryData<Plugin[]>(['plugins', node])?.find((x) => x.id === id)
+    return p !== undefined && stepsOf(p).includes(s)
+  })
   const [removing, setRemoving] = useState<{ node: string; ids: string[] }[] | null>(null)
   const [files_, setDeleteFiles] = useState(true)
   return (
@@ -129,8 +161,8 @@ export default function Plugins() {
       <Group justify="space-between">
         <Title order={1} size="h3">{t('plugins')}</Title>
         <Group gap={6}>
-          {(['STARTED', 'PAUSED', 'RESUMED', 'STOPPED'] as const).map((s) => (
-            <Permitted key={s} missing={may.call('PUT', '/plugins')}>{(off) => <Button size="compact-sm" variant="default" disabled={off || chosen.length === 0} onClick={() => void bulk((n, ids) => act(n, ids, s))}>{t(s === 'STARTED' ? 'start' : s === 'PAUSED' ? 'pause' : s === 'RESUMED' ? 'resume' : 'stop')}</Button>}</Permitted>
+          {all.map((s) => (
+            <Permitted key={s.status} missing={may.call('PUT', '/plugins')}>{(off) => <Button size="compact-sm" variant="default" disabled={off || !legal(s)} onClick={() => void bulk((n, ids) => act(n, ids, s.status))}>{t(s.title)}</Button>}</Permitted>
           ))}
           <Permitted missing={may.call('DELETE', '/plugins')}>{(off) => <Button size="compact-sm" variant="default" leftSection={<IconTrash size={14} />} disabled={off || chosen.length === 0} onClick={() => setRemoving(Object.entries(Object.groupBy(chosen.map((c) => c.split('\n') as [string, string]), ([n]) => n)).map(([node, l]) => ({ node, ids: l!.map(([, id]) => id) })))}>{t('remove')}</Button>}</Permitted>
           <Permitted missing={create}>{(off) => <Button size="compact-sm" variant="default" leftSection={<IconFilePlus size={14} />} disabled={off} name="new-script" onClick={() => setEditing({ name: 'my-plugin.js', code: '' })}>{t('newScript')}</Button>}</Permitted>
@@ -139,20 +171,20 @@ export default function Plugins() {
       </Group>
       <Group gap="xs">
         <SegmentedControl size="xs" aria-label={t('role')} value={search.role ?? ''} onChange={(v) => void navigate({ to: '/cluster/plugin', search: { role: v || undefined } as never })} data={[{ value: '', label: t('allNodes') }, ...[...new Set((members.data ?? []).map((m) => m.nodeType))].map((x) => ({ value: x, label: label(x) }))]} />
-        <Select size="xs" w={280} aria-label={t('node')} clearable placeholder={t('node')} data={(members.data ?? []).map((m) => ({ value: m.key.nodeId, label: `${label(m.nodeType)} · ${m.name || m.key.nodeId}` }))} value={search.node ?? null} onChange={(v) => void navigate({ to: '/cluster/plugin', search: { node: v ?? undefined } as never })} />
+        <Select size="xs" w={280} aria-label={t('node')} clearable placeholder={t('node')} data={processes.map((p) => ({ value: p.node, label: nameOf(p) }))} value={here ?? null} onChange={(v) => void navigate({ to: '/cluster/plugin', search: { node: v ?? undefined } as never })} />
       </Group>
       {!create && <Card withBorder padding="xs" bg={over ? 'var(--mantine-primary-color-light)' : undefined} style={{ borderStyle: 'dashed' }}><Text size="sm" ta="center" c="dimmed">{t('dropPlugins')}</Text></Card>}
-      {missing ? <Problem error={new Error(t('needsPermission', { permission: missing }))} /> : members.data === undefined ? <Waiting /> : nodes.map((m) => (
-        <NodePlugins key={m.key.nodeId} member={m} chosen={chosen} onChoose={setChosen} onAct={act} onRemove={(node, ids) => setRemoving([{ node, ids }])} />
+      {missing ? <Problem error={new Error(t('needsPermission', { permission: missing }))} /> : members.data === undefined ? <Waiting /> : shown.map((p) => (
+        <ProcessPlugins key={p.node} process={p} chosen={chosen} onChoose={setChosen} onAct={act} onRemove={(node, ids) => setRemoving([{ node, ids }])} />
       ))}
-      {files && files.length > 0 && <UploadDialog files={files} targets={targets} first={search.node ?? `role:${search.role ?? 'SERVICE'}`} onClose={() => { setFiles(null); void client.invalidateQueries({ queryKey: ['plugins'] }) }} />}
+      {files && files.length > 0 && <UploadDialog files={files} targets={targets} first={here ?? `role:${search.role ?? 'SERVICE'}`} onClose={() => { setFiles(null); void client.invalidateQueries({ queryKey: ['plugins'] }) }} />}
       {editing && (
         <Modal opened onClose={() => setEditing(null)} title={t('newScript')} size="90%" closeButtonProps={{ 'aria-label': t('close') }}>
           <Suspense fallback={<Waiting />}>
-            <Editor name={editing.name} code={editing.code} targets={targets} first={search.node ?? `role:${search.role ?? 'SERVICE'}`}
-              run={async (node, name, code, dryRun, save) => {
+            <Editor name={editing.name} code={editing.code} targets={targets} mayStart={!may.call('PUT', '/plugins')} first={here ?? `role:${search.role ?? 'SERVICE'}`}
+              run={async (node, name, code, dryRun, save, starts) => {
                 const results: Result[] = []
-                await upload(targets.nodes(node), [{ name, text: code }], { dryRun, replace: true, save: dryRun ? undefined : save }, (r) => results.push(r))
+                await upload(targets.nodes(node), [{ name, text: code }], { dryRun, replace: true, save: dryRun ? undefined : save || undefined }, starts, (r) => results.push(r))
                 if (!dryRun) await client.invalidateQueries({ queryKey: ['plugins'] })
                 return <Results results={results} dryRun={dryRun} />
               }} />
@@ -176,25 +208,28 @@ export default function Plugins() {
   )
 }
 
-interface NodeProps {
-  member: Member
+interface ProcessProps {
+  process: Process
   chosen: string[]
   onChoose: (c: string[]) => void
   onAct: (node: string, ids: string[], status: string) => Promise<void>
   onRemove: (node: string, ids: string[]) => void
 }
 
-function NodePlugins({ member: m, chosen, onChoose, onAct, onRemove }: NodeProps) {
+function ProcessPlugins({ process, chosen, onChoose, onAct, onRemove }: ProcessProps) {
   const { t, label } = useT()
   const may = useMay()
-  const node = m.key.nodeId
+  const { node } = process
+  const nameOf = useProcessName()
+  const [open, setOpen] = useState<string | null>(null)
   const plugins = useQuery({ queryKey: ['plugins', node], refetchInterval: 5000, queryFn: () => fetchPlugins(node) })
   const toggle = (key: string) => onChoose(chosen.includes(key) ? chosen.filter((c) => c !== key) : [...chosen, key])
   const update = may.call('PUT', '/plugins')
+  const opened = plugins.data?.find((p) => p.id === open)
   return (
     <Card withBorder padding="sm" data-plugin-node={node}>
       <Group justify="space-between" mb="xs">
-        <Title order={2} size="h5">{label(m.nodeType)} · {m.name || node}</Title>
+        <Title order={2} size="h5" style={{ overflowWrap: 'anywhere' }}>{nameOf(process)}</Title>
         <Button size="compact-xs" variant="subtle" leftSection={<IconRefresh size={12} />} onClick={() => void plugins.refetch()}>{t('refresh')}</Button>
       </Group>
       <Problem error={plugins.error} retry={() => void plugins.refetch()} />
@@ -228,7 +263,8 @@ function NodePlugins({ member: m, chosen, onChoose, onAct, onRemove }: NodeProps
                     </Table.Td>
                     <Table.Td>
                       <Group gap={4} wrap="nowrap">
-                        {(steps[state] ?? []).map((s) => (
+                        {!p.rejected && <Button size="compact-xs" variant="default" name="plugin-details" onClick={() => setOpen(p.id)}>{t('details')}</Button>}
+                        {stepsOf(p).map((s) => (
                           <Permitted key={s.status} missing={update}>{(off) => <Button size="compact-xs" variant="default" leftSection={<s.icon size={12} />} disabled={off} onClick={() => void onAct(node, [p.id], s.status)}>{t(s.title)}</Button>}</Permitted>
                         ))}
                         <Permitted missing={may.call('DELETE', '/plugins')}>{(off) => <Button size="compact-xs" variant="default" leftSection={<IconTrash size={12} />} disabled={off} onClick={() => onRemove(node, [p.id])}>{t('remove')}</Button>}</Permitted>
@@ -241,6 +277,9 @@ function NodePlugins({ member: m, chosen, onChoose, onAct, onRemove }: NodeProps
           </Table>
         </ScrollArea>
       )}
+      <Drawer opened={opened !== undefined} onClose={() => setOpen(null)} position="right" size="xl" title={`${t('plugin')} ${open ?? ''}`} closeButtonProps={{ 'aria-label': t('close') }}>
+        {opened && <Suspense fallback={<Waiting />}><PluginDetails node={node} plugin={opened} /></Suspense>}
+      </Drawer>
     </Card>
   )
 }
@@ -273,6 +312,8 @@ function UploadDialog({ files, targets, first, onClose }: { files: File[]; targe
   const target = picked ?? (targets.data.some((d) => d.value === first) ? first : (targets.data[0]?.value ?? ''))
   const [replace, setReplace] = useState(true)
   const [save, setSave] = useState(false)
+  const [startNew, setStartNew] = useState(true)
+  const update = useMay().call('PUT', '/plugins')
   const [busy, setBusy] = useState(false)
   const [results, setResults] = useState<Result[]>([])
   const [checked, setChecked] = useState(false)
@@ -286,7 +327,7 @@ function UploadDialog({ files, targets, first, onClose }: { files: File[]; targe
     try {
       const list = await Promise.all(files.map(async (f) => (/\.m?js$/i.test(f.name) ? { name: f.name, text: await f.text() } : { name: f.name, file: f })))
       const got: Result[] = []
-      await upload(targets.nodes(target), list, dryRun ? { dryRun: true, replace } : { replace, save: save || undefined }, (r) => { got.push(r); setResults([...got]) })
+      await upload(targets.nodes(target), list, dryRun ? { dryRun: true, replace } : { replace, save: save || undefined }, startNew && !update, (r) => { got.push(r); setResults([...got]) })
       setChecked(dryRun && got.every((r) => !r.error && r.outcomes.every((o) => !o.problem)))
       if (!dryRun && got.every((r) => !r.error && r.outcomes.every((o) => !o.problem))) succeed(t('done'))
     } catch (e) {
@@ -302,6 +343,7 @@ function UploadDialog({ files, targets, first, onClose }: { files: File[]; targe
         <Select label={t('uploadTo')} allowDeselect={false} data={targets.data} value={target} onChange={(v) => { setTarget(v ?? target); setChecked(false) }} />
         <Checkbox label={t('replaceSame')} checked={replace} onChange={(e) => { setReplace(e.currentTarget.checked); setChecked(false) }} />
         <Checkbox label={t('keepAfterRestart')} checked={save} onChange={(e) => setSave(e.currentTarget.checked)} />
+        <Checkbox label={t('startAtOnce')} disabled={update !== undefined} title={update && t('needsPermission', { permission: update })} checked={startNew && !update} onChange={(e) => setStartNew(e.currentTarget.checked)} />
         <Problem error={error} />
         <Results results={results} dryRun={dry} />
         <Group justify="flex-end">

@@ -66,11 +66,15 @@ interface Props {
   code: string
   targets: { data: { value: string; label: string }[] }
   first: string
-  run: (target: string, name: string, code: string, dryRun: boolean, save: boolean) => Promise<ReactNode>
+  mayStart: boolean
+  run: (target: string, name: string, code: string, dryRun: boolean, save: boolean, start: boolean) => Promise<ReactNode>
 }
 
+/** draft is where a script that is not published yet waits while the page is elsewhere. */
+const draft = 'console.script'
+
 /** Editor writes plugins in JavaScript: completion from the server's own typings, a dry run on save, then publishing. */
-export default function Editor({ name: initial, code, targets, first, run }: Props) {
+export default function Editor({ name: initial, code, targets, first, mayStart, run }: Props) {
   const { t } = useT()
   const scheme = useComputedColorScheme('light')
   const host = useRef<HTMLDivElement>(null)
@@ -78,14 +82,15 @@ export default function Editor({ name: initial, code, targets, first, run }: Pro
   const [name, setName] = useState(initial)
   const [picked, setTarget] = useState<string | null>(null)
   const target = picked ?? (targets.data.some((d) => d.value === first) ? first : (targets.data[0]?.value ?? ''))
-  const [save, setSave] = useState(true)
+  const [save, setSave] = useState(false)
+  const [start, setStart] = useState(mayStart)
   const [busy, setBusy] = useState(false)
   const [result, setResult] = useState<ReactNode>(null)
   const [debug, setDebug] = useState(false)
   const submit = useRef<(dryRun: boolean) => void>(() => undefined)
   submit.current = (dryRun) => {
     setBusy(true)
-    run(target, name, view.current?.state.doc.toString() ?? '', dryRun, save).then(setResult).finally(() => setBusy(false))
+    run(target, name, view.current?.state.doc.toString() ?? '', dryRun, save, start).then(setResult).finally(() => setBusy(false))
   }
   useEffect(() => {
     const declared = typings().then(declarations).catch(() => ({ globals: [], members: [] }))
@@ -100,10 +105,11 @@ export default function Editor({ name: initial, code, targets, first, run }: Pro
     view.current = new EditorView({
       parent: host.current!,
       state: EditorState.create({
-        doc: view.current?.state.doc.toString() ?? (code || template),
+        doc: view.current?.state.doc.toString() ?? (code || sessionStorage.getItem(draft) || template),
         extensions: [
           EditorView.cspNonce.of(nonce), basicSetup, javascript(), javascriptLanguage.data.of({ autocomplete: complete }), autocompletion(),
           keymap.of([{ key: 'Mod-s', preventDefault: true, run: () => { submit.current(true); return true } }]),
+          EditorView.updateListener.of((u) => { if (u.docChanged) sessionStorage.setItem(draft, u.state.doc.toString()) }),
           EditorView.contentAttributes.of({ 'aria-label': t('code') }),
           scheme === 'dark' ? oneDark : [], EditorView.theme({ '&': { height: '100%' }, '.cm-scroller': { overflow: 'auto' } }, { dark: scheme === 'dark' }),
         ],
@@ -119,8 +125,12 @@ export default function Editor({ name: initial, code, targets, first, run }: Pro
       </SimpleGrid>
       <div ref={host} className="editor" data-editor />
       <Group justify="space-between">
-        <Checkbox label={t('keepAfterRestart')} checked={save} onChange={(e) => setSave(e.currentTarget.checked)} />
+        <Group>
+          <Checkbox label={t('keepAfterRestart')} checked={save} onChange={(e) => setSave(e.currentTarget.checked)} />
+          <Checkbox label={t('startAtOnce')} disabled={!mayStart} checked={start} onChange={(e) => setStart(e.currentTarget.checked)} />
+        </Group>
         <Group gap={6}>
+          <Button variant="default" name="from-template" onClick={() => view.current?.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: template } })}>{t('fromTemplate')}</Button>
           <Button variant="default" onClick={() => setDebug(!debug)}>{t('debug')}</Button>
           <Button variant="default" loading={busy} name="dry-run" onClick={() => submit.current(true)}>{t('dryRun')} (Ctrl S)</Button>
           <Button loading={busy} name="publish" onClick={() => submit.current(false)}>{t('publish')}</Button>

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/base64"
+	"fmt"
+	"testing"
+
+	"example.org/app/internal/plugin/java/javatest"
+)
+
+// drop drops a file on the page of plugins.
+func (p *page) drop(name string, data []byte) {
+	p.t.Helper()
+	p.wait(fmt.Sprintf(`(page => {
+		if (!page) return false
+		const files = new DataTransfer()
+		files.items.add(new File([Uint8Array.from(atob(%s), c => c.charCodeAt(0))], %s))
+		page.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: files }))
+		return true
+	})(document.querySelector('[data-plugins]'))`, quote(base64.StdEncoding.EncodeToString(data)), quote(name)))
+}
+
+// publish uploads what was dropped, after a dry run.
+func (p *page) publish(id string) {
+	p.t.Helper()
+	p.click("[data-upload] [name=dry-run]")
+	p.waitText("[data-results]", "would load")
+	p.click("[data-upload] [name=publish]")
+	p.waitText("[data-results]", "loaded")
+	p.waitText("[data-results]", id)
+	p.open("cluster/plugin?role=SERVICE")
+}
+
+// consolePlugin uploads a plugin by drag and drop, follows its log, pauses
+// it and stops it.
+func consolePlugin(c *console, t *testing.T) {
+	c.open("cluster/plugin?role=SERVICE")
+	c.wait("document.querySelector('[data-plugin-node]')")
+	if n := eval[float64](c.page, "document.querySelectorAll('[data-plugin-node]').length"); n != 1 {
+		t.Errorf("the nodes of one process are shown as %v", n)
+	}
+	c.drop("broken.js", []byte("class {"))
+	c.click("[data-upload] [name=dry-run]")
+	c.waitText("[data-results]", "broken.js")
+	c.refused("400 (Bad Request)")
+	c.wait("document.querySelector('[data-upload] [name=publish]').disabled")
+	c.open("cluster/plugin?role=SERVICE")
+	c.drop("e2e.js", []byte(`class E extends AppExtension {
+		getExtensionPoints() { return ['AdminActionHandler']; }
+		start() { app.log.info('started <img src=x onerror="window.hacked=1">'); }
+		handleAdminAction(action) { app.log.info('saw an action'); }
+	}
+	export default class extends AppPlugin {
+		getDescriptor() { return { id: 'e2e-plugin', version: '1', description: '<img src=x onerror="window.hacked=1">' }; }
+		getExtensions() { return [E]; }
+	}`))
+	c.publish("e2e-plugin")
+	c.waitText("[data-plugin=e2e-plugin]", hack)
+	c.click("[data-plugin=e2e-plugin] [name=plugin-details]")
+	c.waitText("[data-plugin-details] .logline", "started")
+	c.waitText("[data-plugin-details] .logline", "saw an action") // The requests of the page are actions.
+	c.waitText("[data-timings]", "AdminActionHandler.handleAdminAction")
+	c.shoot("console-plugin-details")
+	c.noHack()
+
+	c.open("cluster/plugin?role=SERVICE")
+	for _, step := range []struct{ action, state string }{{"Pause", "PAUSED"}, {"Resume", "STARTED"}, {"Stop", "STOPPED"}} {
+		c.wait(fmt.Sprintf("(b => b && (b.click(), true))([...document.querySelectorAll('[data-plugin=e2e-plugin] button')].find(b => b.innerText === %s))", quote(step.action)))
+		c.wait("document.querySelector('[data-plugin=e2e-plugin][data-state=" + step.state + "]')")
+	}
+	// What is stopped can only be replaced or removed.
+	if got := eval[string](c.page, "[...document.querySelectorAll('[data-plugin=e2e-plugin] button')].map(b => b.innerText).join()"); got != "Details,Remove" {
+		t.Errorf("the actions on a stopped plugin are %s", got)
+	}
+	c.click("[data-plugin=e2e-plugin] input[type=checkbox]")
+	c.wait("[...document.querySelectorAll('[data-plugins] button')].filter(b => ['Start', 'Pause', 'Resume', 'Stop'].includes(b.innerText)).every(b => b.disabled)")
+}
+
+// consoleEditor writes a plugin in the editor, which knows the typings, tries
+// it and publishes it.
+func consoleEditor(c *console, _ *testing.T) {
+	c.open("cluster/plugin?role=SERVICE")
+	c.click("[name=new-script]")
+	c.wait("document.querySelector('[data-editor] .cm-content')")
+	c.fill("[name=script-name]", "edited.js")
+	c.click("[name=dry-run]")
+	c.waitText("[data-results]", "would load")
+	c.click("[name=publish]")
+	c.waitText("[data-results]", "loaded")
+	c.open("cluster/plugin?role=SERVICE")
+	c.wait("document.querySelector('[data-plugin=my-plugin][data-state=STARTED]')")
+	c.removePlugin("my-plugin")
+}
+
+// removePlugin removes a plugin with its button.
+func (p *page) removePlugin(id string) {
+	p.t.Helper()
+	p.wait(fmt.Sprintf("(b => b && (b.click(), true))([...document.querySelectorAll('[data-plugin=%s] button')].find(b => b.innerText === 'Remove'))", id))
+	p.click("[name=confirm-delete]")
+	p.wait("document.querySelector('[data-plugin-node]') && !document.querySelector('[data-plugin=" + id + "]')")
+}
+
+// consoleJar uploads a plugin in Java.
+func consoleJar(c *console, t *testing.T) {
+	jar := javatest.Jar(t, javatest.Plugin{ID: "e2e-jar", Version: "1", Class: "e2e.Quiet", Sources: map[string]string{"e2e/Quiet.java": `
+package e2e;
+import im.app.plugin.*;
+import im.app.plugin.model.*;
+import im.app.service.infra.plugin.extension.ClientRequestHandler;
+import java.util.*;
+
+public class Quiet extends AppPlugin {
+    @Override
+    public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(Handler.class); }
+
+    public static class Handler extends AppExtension implements ClientRequestHandler {
+        @Override
+        public void start() { logger().info("the jar runs"); }
+
+        @Override
+        public ClientRequest transform(ClientRequest request) { return null; }
+    }
+}`}})
+	c.open("cluster/plugin?role=SERVICE")
+	c.drop("e2e.jar", jar)
+	c.publish("e2e-jar")
+	c.waitText("[data-plugin=e2e-jar]", "Java")
+	c.click("[data-plugin=e2e-jar] [name=plugin-details]")
+	c.waitText("[data-plugin-details] .logline", "the jar runs")
+	c.open("cluster/plugin?role=SERVICE")
+	c.removePlugin("e2e-jar")
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { Group, ScrollArea, Stack, Table, Text, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { ApiError, get, type Schemas } from '../api/client'
+import { useT } from '../i18n'
+import { useMay } from '../session'
+import { write } from './chart'
+import { Problem } from './feedback'
+import { Chip, When } from './format'
+import { RecordTable } from './list'
+import { LogView, useLogPaths, useTail } from './log'
+
+type Plugin = Schemas['PluginRecord']
+
+/** Timing is how long the calls of one function took. */
+interface Timing {
+  name: string
+  calls: number
+  failed: number
+  seconds: number
+  max: number
+}
+
+/** timingsOf sums the measurements of plugin.calls by extension, point and method. */
+export function timingsOf(metrics: Schemas['Metric'][]): Timing[] {
+  const found = new Map<string, Timing>()
+  for (const s of metrics.flatMap((m) => m.measurements ?? [])) {
+    const tags = Object.fromEntries((s.tags ?? []).map((x) => [x.slice(0, x.indexOf(':')), x.slice(x.indexOf(':') + 1)]))
+    const v = s.measurements as Record<string, number | string>
+    const name = `${tags.extension}: ${tags.point}.${tags.method}`
+    const sum = found.get(name) ?? { name, calls: 0, failed: 0, seconds: 0, max: 0 }
+    sum.calls += Number(v.count)
+    if (tags.outcome === 'error' || tags.outcome === 'timeout') sum.failed += Number(v.count)
+    sum.seconds += Number(v.total)
+    sum.max = Math.max(sum.max, Number(v.max))
+    found.set(name, sum)
+  }
+  return [...found.values()].sort((a, b) => b.seconds - a.seconds)
+}
+
+/** PluginDetails shows the extensions of a plugin, how long its calls take, and its log lines as they come. */
+export function PluginDetails({ node, plugin: p }: { node: string; plugin: Plugin }) {
+  const { t, label } = useT()
+  const may = useMay()
+  const timings = useQuery({
+    queryKey: ['plugin-calls', node, p.id], enabled: !may.call('GET', '/metrics'), refetchInterval: 3000,
+    queryFn: async () => {
+      try {
+        return timingsOf(((await get('/metrics', { node, query: { names: ['plugin.calls'], tags: [`plugin:${p.id}`] } })) ?? []) as Schemas['Metric'][])
+      } catch (e) {
+        if (e instanceof ApiError && e.status < 500 && e.status > 0) return [] // No plugin was called yet, so there is no such metric.
+        throw e
+      }
+    },
+  })
+  const noLogs = may.call('GET', '/logs/tail')
+  const { first } = useLogPaths(node)
+  const { lines, lost } = useTail(noLogs ? undefined : node, first, false)
+  const own = useMemo(() => lines.filter((l) => l.plugin === p.id), [lines, p.id])
+  return (
+    <Stack data-plugin-details={p.id}>
+      <RecordTable record={{ id: p.id, version: p.version, provider: p.provider, license: p.license, description: p.description, fileName: p.fileName, loadedDate: p.loadedDate, renewals: p.renewals }} />
+      <Title order={3} size="h6">{t('extensions')}</Title>
+      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('extensions') }}>
+        <Table fz="xs" withTableBorder>
+          <Table.Thead><Table.Tr>{[label('extensionClass'), t('state'), t('calls'), t('errors'), label('timeouts'), label('queueLength'), t('lastError')].map((h) => <Table.Th key={h} scope="col">{h}</Table.Th>)}</Table.Tr></Table.Thead>
+          <Table.Tbody>
+            {p.extensions.map((e) => (
+              <Table.Tr key={e.extensionClass}>
+                <Table.Td><Text size="xs" fw={600}>{e.extensionClass}</Text><Text size="xs" c="dimmed">{(e.functions ?? e.extensionPointClasses).join(', ')}</Text></Table.Td>
+                <Table.Td><Chip value={e.state ?? 'LOADED'} /></Table.Td><Table.Td>{String(e.calls ?? 0)}</Table.Td><Table.Td>{String(e.errors ?? 0)}</Table.Td><Table.Td>{String(e.timeouts ?? 0)}</Table.Td><Table.Td>{String(e.queueLength ?? 0)}</Table.Td>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>{e.quarantine ?? (e.lastError ? <>{e.lastError.in}: {e.lastError.reason} <When date={e.lastError.date} /></> : '–')}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </ScrollArea>
+      <Title order={3} size="h6">{t('timeOfCalls')}</Title>
+      {(timings.data ?? []).length === 0 ? <Text size="sm" c="dimmed">{t('noCalls')}</Text> : (
+        <Table fz="xs" withTableBorder data-timings>
+          <Table.Thead><Table.Tr>{[t('function'), t('calls'), t('errors'), t('meanTime'), t('maxTime')].map((h) => <Table.Th key={h} scope="col">{h}</Table.Th>)}</Table.Tr></Table.Thead>
+          <Table.Tbody>{timings.data!.map((x) => <Table.Tr key={x.name}><Table.Td style={{ overflowWrap: 'anywhere' }}>{x.name}</Table.Td><Table.Td>{x.calls.toLocaleString()}</Table.Td><Table.Td>{x.failed.toLocaleString()}</Table.Td><Table.Td>{write('seconds', x.calls > 0 ? x.seconds / x.calls : null)}</Table.Td><Table.Td>{write('seconds', x.max)}</Table.Td></Table.Tr>)}</Table.Tbody>
+        </Table>
+      )}
+      <Group justify="space-between"><Title order={3} size="h6">{t('logs')}</Title>{lost && <Text size="xs" c="red" role="status">{t('reconnecting')}</Text>}</Group>
+      {noLogs ? <Problem error={new Error(t('needsPermission', { permission: noLogs }))} /> : <LogView lines={own} height="32vh" />}
+    </Stack>
+  )
+}
