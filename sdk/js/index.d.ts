@@ -115,9 +115,11 @@ declare function load(source: string | { name: string; script: string }): unknow
 interface FetchOptions {
   method?: string;
   headers?: Headers | Record<string, string> | Iterable<readonly [string, string]>;
-  body?: string | ArrayBuffer | ArrayBufferView | URLSearchParams | null;
+  body?: string | ArrayBuffer | ArrayBufferView | Blob | FormData | URLSearchParams | null;
   /** In milliseconds. */
   timeout?: number;
+  /** Ends the request when it is aborted. */
+  signal?: AbortSignal | null;
   redirect?: 'follow' | 'manual' | 'error';
 }
 
@@ -134,6 +136,7 @@ interface FetchResponse {
   json(): Promise<JsonValue>;
   bytes(): Promise<Uint8Array>;
   arrayBuffer(): Promise<ArrayBuffer>;
+  blob(): Promise<Blob>;
 }
 
 declare function fetch(url: string | URL, options?: FetchOptions): Promise<FetchResponse>;
@@ -216,8 +219,125 @@ declare const crypto: {
   hmac(algorithm: HashAlgorithm, key: string | ArrayBuffer | ArrayBufferView, data: string | ArrayBuffer | ArrayBufferView): Uint8Array;
   hmac(algorithm: HashAlgorithm, key: string | ArrayBuffer | ArrayBufferView, data: string | ArrayBuffer | ArrayBufferView, encoding: 'hex' | 'base64'): string;
   timingSafeEqual(a: string | ArrayBuffer | ArrayBufferView, b: string | ArrayBuffer | ArrayBufferView): boolean;
-  readonly subtle: { digest(algorithm: HashAlgorithm | { name: HashAlgorithm }, data: ArrayBuffer | ArrayBufferView): Promise<ArrayBuffer> };
+  readonly subtle: SubtleCrypto;
 };
+
+type BinaryData = ArrayBuffer | ArrayBufferView;
+type SubtleHash = 'SHA-1' | 'SHA-256' | 'SHA-384' | 'SHA-512';
+type HashIdentifier = SubtleHash | { name: SubtleHash };
+type KeyUsage = 'sign' | 'verify' | 'encrypt' | 'decrypt' | 'deriveBits' | 'deriveKey' | 'wrapKey' | 'unwrapKey';
+type NamedCurve = 'P-256' | 'P-384' | 'P-521';
+type RsaName = 'RSASSA-PKCS1-v1_5' | 'RSA-PSS' | 'RSA-OAEP';
+/** What a key is for, where it is made or imported. */
+type KeyAlgorithm = 'AES-GCM' | 'AES-CBC' | 'PBKDF2' | 'HKDF' | 'Ed25519'
+  | { name: 'HMAC'; hash: HashIdentifier; length?: number }
+  | { name: 'AES-GCM' | 'AES-CBC'; length?: 128 | 192 | 256 }
+  | { name: 'PBKDF2' | 'HKDF' | 'Ed25519' }
+  | { name: RsaName; hash: HashIdentifier; modulusLength?: number; publicExponent?: Uint8Array }
+  | { name: 'ECDSA' | 'ECDH'; namedCurve: NamedCurve };
+type SignAlgorithm = 'HMAC' | 'RSASSA-PKCS1-v1_5' | 'Ed25519' | { name: 'HMAC' | 'RSASSA-PKCS1-v1_5' | 'Ed25519' }
+  | { name: 'RSA-PSS'; saltLength: number } | { name: 'ECDSA'; hash: HashIdentifier };
+type CipherAlgorithm = { name: 'AES-GCM'; iv: BinaryData; additionalData?: BinaryData; tagLength?: 128 } | { name: 'AES-CBC'; iv: BinaryData }
+  | { name: 'RSA-OAEP'; label?: BinaryData };
+type DeriveAlgorithm = { name: 'PBKDF2'; hash: HashIdentifier; salt: BinaryData; iterations: number }
+  | { name: 'HKDF'; hash: HashIdentifier; salt: BinaryData; info: BinaryData } | { name: 'ECDH'; public: CryptoKey };
+interface JsonWebKey { kty?: string; [member: string]: unknown }
+
+declare class CryptoKey {
+  private constructor();
+  readonly type: 'secret' | 'private' | 'public';
+  readonly extractable: boolean;
+  readonly algorithm: { readonly name: string; readonly hash?: { readonly name: string }; readonly length?: number; readonly namedCurve?: string };
+  readonly usages: readonly KeyUsage[];
+}
+
+/** Keys and what is done with them, as in browsers. Operations run beside the plugin. */
+interface SubtleCrypto {
+  digest(algorithm: HashIdentifier, data: BinaryData): Promise<ArrayBuffer>;
+  generateKey(algorithm: { name: RsaName | 'ECDSA' | 'ECDH' | 'Ed25519' } & Exclude<KeyAlgorithm, string> | 'Ed25519', extractable: boolean, usages: Iterable<KeyUsage>): Promise<{ privateKey: CryptoKey; publicKey: CryptoKey }>;
+  generateKey(algorithm: { name: 'HMAC' | 'AES-GCM' | 'AES-CBC' } & Exclude<KeyAlgorithm, string>, extractable: boolean, usages: Iterable<KeyUsage>): Promise<CryptoKey>;
+  importKey(format: 'jwk', key: JsonWebKey, algorithm: KeyAlgorithm, extractable: boolean, usages: Iterable<KeyUsage>): Promise<CryptoKey>;
+  importKey(format: 'raw' | 'pkcs8' | 'spki', key: BinaryData, algorithm: KeyAlgorithm, extractable: boolean, usages: Iterable<KeyUsage>): Promise<CryptoKey>;
+  exportKey(format: 'jwk', key: CryptoKey): Promise<JsonWebKey>;
+  exportKey(format: 'raw' | 'pkcs8' | 'spki', key: CryptoKey): Promise<ArrayBuffer>;
+  sign(algorithm: SignAlgorithm, key: CryptoKey, data: BinaryData): Promise<ArrayBuffer>;
+  verify(algorithm: SignAlgorithm, key: CryptoKey, signature: BinaryData, data: BinaryData): Promise<boolean>;
+  encrypt(algorithm: CipherAlgorithm, key: CryptoKey, data: BinaryData): Promise<ArrayBuffer>;
+  decrypt(algorithm: CipherAlgorithm, key: CryptoKey, data: BinaryData): Promise<ArrayBuffer>;
+  /** In bits, a multiple of 8. */
+  deriveBits(algorithm: DeriveAlgorithm, key: CryptoKey, length: number): Promise<ArrayBuffer>;
+  deriveKey(algorithm: DeriveAlgorithm, key: CryptoKey, type: KeyAlgorithm, extractable: boolean, usages: Iterable<KeyUsage>): Promise<CryptoKey>;
+}
+
+declare class DOMException extends Error {
+  constructor(message?: string, name?: string);
+  readonly name: string;
+  readonly code: number;
+}
+
+declare class Event {
+  constructor(type: string, options?: { cancelable?: boolean });
+  readonly type: string;
+  readonly target: EventTarget | null;
+  readonly currentTarget: EventTarget | null;
+  readonly cancelable: boolean;
+  readonly defaultPrevented: boolean;
+  preventDefault(): void;
+}
+
+type EventListener = ((event: Event) => void) | { handleEvent(event: Event): void };
+
+declare class EventTarget {
+  addEventListener(type: string, listener: EventListener | null, options?: { once?: boolean }): void;
+  removeEventListener(type: string, listener: EventListener | null): void;
+  dispatchEvent(event: Event): boolean;
+}
+
+declare class AbortSignal extends EventTarget {
+  private constructor();
+  static abort(reason?: unknown): AbortSignal;
+  static timeout(milliseconds: number): AbortSignal;
+  static any(signals: Iterable<AbortSignal>): AbortSignal;
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  onabort: ((event: Event) => void) | null;
+  throwIfAborted(): void;
+}
+
+declare class AbortController {
+  readonly signal: AbortSignal;
+  abort(reason?: unknown): void;
+}
+
+declare class Blob {
+  constructor(parts?: Iterable<string | BinaryData | Blob>, options?: { type?: string });
+  readonly size: number;
+  readonly type: string;
+  slice(start?: number, end?: number, type?: string): Blob;
+  text(): Promise<string>;
+  bytes(): Promise<Uint8Array>;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+declare class File extends Blob {
+  constructor(parts: Iterable<string | BinaryData | Blob>, name: string, options?: { type?: string; lastModified?: number });
+  readonly name: string;
+  readonly lastModified: number;
+}
+
+declare class FormData {
+  append(name: string, value: string | Blob, fileName?: string): void;
+  set(name: string, value: string | Blob, fileName?: string): void;
+  delete(name: string): void;
+  get(name: string): string | File | null;
+  getAll(name: string): (string | File)[];
+  has(name: string): boolean;
+  forEach(f: (value: string | File, name: string, form: FormData) => void, self?: unknown): void;
+  entries(): IterableIterator<[string, string | File]>;
+  keys(): IterableIterator<string>;
+  values(): IterableIterator<string | File>;
+  [Symbol.iterator](): IterableIterator<[string, string | File]>;
+}
 
 declare function structuredClone<T>(value: T): T;
 declare function queueMicrotask(f: () => void): void;
@@ -228,7 +348,19 @@ declare function clearInterval(id?: number): void;
 
 declare const console: Log & {
   log(...args: unknown[]): void;
+  /** With the stack, at the level debug. */
   trace(...args: unknown[]): void;
-  dir(...args: unknown[]): void;
+  dir(value: unknown): void;
+  dirxml(...args: unknown[]): void;
   assert(condition: unknown, ...args: unknown[]): void;
+  count(label?: string): void;
+  countReset(label?: string): void;
+  time(label?: string): void;
+  timeLog(label?: string, ...args: unknown[]): void;
+  timeEnd(label?: string): void;
+  group(...args: unknown[]): void;
+  groupCollapsed(...args: unknown[]): void;
+  groupEnd(): void;
+  /** One line of the log for each row. */
+  table(data: unknown, columns?: Iterable<string>): void;
 };

@@ -35,7 +35,21 @@ type request struct {
 	redirect    string
 }
 
-// fetch sends a request: URL, method, headers, body, timeout in milliseconds, what to do with redirects.
+// errAborted is the end of a request that the plugin does not want any more. It sees the reason that it gave itself.
+var errAborted = errors.New("the request was aborted")
+
+// abortFetch ends a request by its id. It may have ended.
+func (m *module) abortFetch(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	id, _ := engine.AsNumber(argument(args, 0))
+	if abort := m.aborts[id]; abort != nil {
+		delete(m.aborts, id)
+		abort()
+	}
+	return engine.Undefined, nil
+}
+
+// fetch sends a request: URL, method, headers, body, timeout in milliseconds, what to do with redirects, and an id above 0 for
+// one that can be aborted.
 func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	r := request{url: m.text(args[0]), method: m.text(args[1]), redirect: m.text(args[5])}
 	ms, _ := engine.AsNumber(args[4])
@@ -53,7 +67,18 @@ func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error
 	if !engine.IsUndefined(args[3]) {
 		r.body = m.content(args[3])
 	}
+	aborted, abort := context.WithCancel(context.Background())
+	if id, _ := engine.AsNumber(argument(args, 6)); id > 0 {
+		if m.aborts == nil {
+			m.aborts = map[float64]context.CancelFunc{}
+		}
+		m.aborts[id] = abort
+	}
 	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+		defer abort()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(aborted, func() { cancel(errAborted) })()
 		res, err := m.host.send(ctx, r)
 		if err != nil {
 			return nil, fmt.Errorf("fetch %s %s: %w", r.method, shorten(r.url), err)

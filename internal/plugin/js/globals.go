@@ -24,7 +24,10 @@ type bytecode struct {
 	code []byte
 }
 
-var compiled bytecode
+//go:embed web.js
+var webPrelude string
+
+var compiled, compiledWeb bytecode
 
 // of compiles a source the first time.
 func (b *bytecode) of(e *engine.Engine, source string) ([]byte, bool) {
@@ -100,7 +103,13 @@ func (m *module) basics() map[string]engine.Func {
 		"code":       m.statusCode,
 		"load":       m.loadScript,
 		"fetch":      m.fetch,
+		"abort":      m.abortFetch,
 		"java":       m.javaGlobal,
+		"web":        m.webGlobals,
+		"subtle":     m.subtle,
+		"inspect": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+			return m.value(m.engine.String(engine.OneLine(m.engine.Inspect(argument(args, 0), maxLine), maxLine)))
+		},
 		"answered": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			id, _ := engine.AsNumber(args[0])
 			ok, _ := engine.AsBool(args[1])
@@ -108,6 +117,19 @@ func (m *module) basics() map[string]engine.Func {
 			return engine.Undefined, nil
 		},
 	}
+}
+
+// webGlobals returns the function that makes the globals of the web platform.
+func (m *module) webGlobals(engine.Value, []engine.Value) (engine.Value, error) {
+	code, ok := compiledWeb.of(m.engine, webPrelude)
+	if !ok {
+		return engine.Failed, engine.Thrown()
+	}
+	f := m.engine.RunBytecode(code)
+	if engine.IsFailed(f) {
+		return f, engine.Thrown()
+	}
+	return f, nil
 }
 
 // maxLine is how many bytes of a line that a plugin writes are kept.
@@ -136,13 +158,13 @@ func (m *module) write(_ engine.Value, args []engine.Value) (engine.Value, error
 		} else if m.java != nil && m.java.objectOf(v) != nil {
 			b.WriteString(m.text(v))
 		} else {
-			b.WriteString(m.authored(m.engine.Inspect(v, maxLine)))
+			b.WriteString(m.engine.Inspect(v, maxLine))
 		}
 		if b.Len() > maxLine {
 			break
 		}
 	}
-	m.log.Log(m.ctx, level, "plugin says", slog.String("text", engine.OneLine(b.String(), maxLine)))
+	m.log.Log(m.ctx, level, "plugin says", slog.String("text", engine.OneLine(m.authored(b.String()), maxLine)))
 	return engine.Undefined, nil
 }
 

@@ -3,6 +3,7 @@
 package js
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -26,6 +27,22 @@ func TestGlobals(t *testing.T) {
 			w.Header().Add("X-Twice", "2")
 			w.Header().Set("X-Type", r.Header.Get("Content-Type"))
 			w.Write(body)
+		case "/form":
+			if err := r.ParseMultipartForm(1 << 20); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			answer := map[string][]string{"a": r.MultipartForm.Value["a"]}
+			for _, h := range r.MultipartForm.File["f"] {
+				f, err := h.Open()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				data, _ := io.ReadAll(f)
+				answer["f"] = []string{strings.ReplaceAll(h.Filename, "%22", `"`), h.Header.Get("Content-Type"), string(data)}
+			}
+			_ = json.NewEncoder(w).Encode(answer)
 		case "/json":
 			w.Write([]byte(`{"a":[1,2]}`))
 		case "/empty":
@@ -83,6 +100,11 @@ app.log.warn({ a: 1, b: { c: [1, 'two', null, undefined] }, d: new Date(0), e: n
 app.log.info('several', 1, true, null, undefined, 10n, Symbol('s'), 'lines\nand\r\nmore');
 app.log.debug();
 console.log('from console'); console.error('bad'); console.assert(1 === 2, 'sums');
+console.count(); console.count(); console.count('x'); console.countReset(); console.count();
+console.time('t'); console.timeLog('t', 'more'); console.timeEnd('t'); console.timeEnd('t');
+console.group('outer'); console.group(); console.warn('inner', 1); console.groupEnd(); console.groupEnd(); console.groupEnd(); console.log('after');
+console.table([{ a: 1, b: 'two' }, { a: null }, 7]); console.table(new Map([['k', 'v']])); console.table('text'); console.table([{ a: 1, b: 2 }], ['b']);
+console.trace('here');
 app.log.info('x'.repeat(10000));
 app.log.info({ s: 'y'.repeat(10000), a: new Array(100000).fill(1) });
 const self = {}; self.self = self; app.log.info(self);
@@ -99,6 +121,10 @@ queueMicrotask(() => { throw new Error('thrown in a microtask'); });
 		`text="several 1 true null undefined 10n Symbol(s) lines and more"`,
 		`level=DEBUG msg="plugin says" file=test.js text=""`,
 		`text="from console"`, `level=ERROR msg="plugin says" file=test.js text=bad`, `text="assertion failed: sums"`,
+		`text="default: 1"`, `text="default: 2"`, `text="x: 1"`, `text="t: `, ` ms more"`, `level=WARN msg="plugin says" file=test.js text="there is no timer 't'"`,
+		`text=outer`, `level=WARN msg="plugin says" file=test.js text="    inner 1"`, `text=after`,
+		`text="(index) | a    | b   | Values"`, `text="0       | 1    | two |       "`, `text="1       | null |     |       "`, `text="2       |      |     | 7     "`,
+		`text="k       | v     "`, `text=text`, `text="0       | 2"`, `level=DEBUG msg="plugin says" file=test.js text="Trace: here     at <anonymous> (test.js:`,
 		`a promise of a plugin was rejected and nobody listened`, `Error: nobody listens (test.js:`,
 		`Error: thrown in a timer (test.js:`, `Error: thrown in a microtask (test.js:`,
 	} {

@@ -66,6 +66,7 @@ func TestBadShapes(t *testing.T) {
 		{"unknown point", parts("", "", "getExtensionPoints() { return ['Foo']; }", ""), `names "Foo", which is not an extension point; there are: AdminActionHandler, ClientRequestHandler`, "bad.js:3:"},
 		{"no function", parts("", "", "getExtensionPoints() { return ['UserAuthenticator']; } authenticate = 5;", ""), "authenticate of X must be a function, not a number", "bad.js:2:"},
 		{"require", "const fs = require('fs');", "ReferenceError: 'require' is not defined: Node.js modules cannot be used in a plugin", "bad.js:1:"},
+		{"Intl", "new Intl.NumberFormat('de');", "'Intl' is not defined: texts cannot be made for a locale", "bad.js:1:"},
 		{"process", "\nprocess.exit(1)", "'process' is not defined: Node.js modules cannot be used", "bad.js:2:"},
 		{"node import", "import fs from 'fs';", `import "fs": Node.js modules and packages cannot be used in a plugin`, "bad.js:1"},
 		{"node prefix", "\nimport fs from 'node:fs';", `import "node:fs": Node.js modules`, "bad.js:2"},

@@ -85,6 +85,8 @@ type module struct {
 	loaded   bool
 	original string
 	imports  map[string]string
+	// aborts end the requests that the plugin can abort, by their ids.
+	aborts map[float64]context.CancelFunc
 	// maps are those of the scripts that have one, by name.
 	maps map[string]*sourceMap
 

@@ -5,7 +5,7 @@
 (function (host) {
   'use strict';
   const { Promise, Error, TypeError, RangeError, SyntaxError, EvalError, ReferenceError, URIError, Object, Array, Map, Set, Date,
-    RegExp, Symbol, Reflect, String, Number, Boolean, BigInt, ArrayBuffer, DataView, Uint8Array, JSON } = globalThis;
+    RegExp, Symbol, Reflect, String, Number, Boolean, BigInt, ArrayBuffer, DataView, Uint8Array, JSON, Math } = globalThis;
   const then = Promise.prototype.then;
   const isArray = Array.isArray;
 
@@ -47,9 +47,39 @@
   // Logging.
 
   const log = (level) => (...args) => host.log(level, ...args);
+  let indent = '';
+  const say = (level) => (...args) => (indent ? host.log(level, indent + (args.length && typeof args[0] === 'string' ? args.shift() : ''), ...args) : host.log(level, ...args));
+  const counts = new Map(), clocks = new Map();
+  const label = (l) => (l === undefined ? 'default' : String(l));
+  const elapsed = (l, ...args) => {
+    if (!clocks.has(label(l))) say('warn')(`there is no timer '${label(l)}'`);
+    else say('info')(`${label(l)}: ${Date.now() - clocks.get(label(l))} ms`, ...args);
+  };
+  const group = (...args) => { if (args.length) say('info')(...args); indent += '  '; };
+  const cell = (v) => (typeof v === 'string' ? v : host.inspect(v));
+  // One line of the log for each line of the table.
+  const table = (data, columns) => {
+    if (typeof data !== 'object' || data === null) { say('info')(data); return; }
+    const rows = data instanceof Map || data instanceof Set ? [...data.entries()] : Object.entries(data);
+    const isRow = (v) => typeof v === 'object' && v !== null;
+    const names = columns ? [...columns].map(String) : [...new Set(rows.flatMap(([, v]) => (isRow(v) ? Object.keys(v) : [])))];
+    const values = rows.some(([, v]) => !isRow(v));
+    const lines = [['(index)', ...names, ...(values ? ['Values'] : [])],
+      ...rows.map(([k, v]) => [cell(k), ...names.map((n) => (isRow(v) && n in v ? cell(v[n]) : '')), ...(values ? [isRow(v) ? '' : cell(v)] : [])])];
+    const widths = lines[0].map((_, i) => Math.max(...lines.map((l) => l[i].length)));
+    for (const l of lines) say('info')(l.map((c, i) => c.padEnd(widths[i])).join(' | '));
+  };
   const console = {
-    log: log('info'), info: log('info'), warn: log('warn'), error: log('error'), debug: log('debug'), trace: log('debug'), dir: log('info'),
-    assert: (ok, ...args) => { if (!ok) host.log('error', 'assertion failed:', ...args); },
+    log: say('info'), info: say('info'), warn: say('warn'), error: say('error'), debug: say('debug'), dir: (v) => say('info')(v), dirxml: say('info'),
+    assert: (ok, ...args) => { if (!ok) say('error')('assertion failed:', ...args); },
+    trace: (...args) => say('debug')('Trace:', ...args, new Error().stack.split('\n').filter((l) => !l.includes('<prelude>')).join('\n')),
+    count: (l) => { const k = label(l); counts.set(k, (counts.get(k) ?? 0) + 1); say('info')(`${k}: ${counts.get(k)}`); },
+    countReset: (l) => { counts.delete(label(l)); },
+    time: (l) => { clocks.set(label(l), Date.now()); },
+    timeLog: elapsed,
+    timeEnd: (l) => { elapsed(l); clocks.delete(label(l)); },
+    group, groupCollapsed: group, groupEnd: () => { indent = indent.slice(2); },
+    table,
   };
 
   // Timers.
@@ -190,6 +220,11 @@
     enumerable: true, configurable: true,
   }));
 
+  // What few plugins use is made when it is asked for.
+
+  let web;
+  const loadWeb = () => (web ??= host.web()(host, bytes));
+
   // Requests.
 
   class Headers {
@@ -235,8 +270,10 @@
     }
     async bytes() { return this.#body.slice(); }
     async arrayBuffer() { return this.#body.slice().buffer; }
+    async blob() { return new (loadWeb().Blob)([this.#body], { type: this.headers.get('content-type') ?? '' }); }
   }
 
+  let requests = 0;
   async function fetch(input, options = {}) {
     if (input === undefined || input === null) throw new TypeError('fetch: the first parameter must be a URL');
     if (typeof options !== 'object' || options === null) throw new TypeError('fetch: the options must be an object');
@@ -246,14 +283,32 @@
     else if (body instanceof URLSearchParams) {
       body = body.toString();
       if (!headers.has('content-type')) headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8');
+    } else if (web && (body instanceof web.Blob || body instanceof web.FormData)) {
+      const [data, type] = web.body(body);
+      body = data;
+      if (type && !headers.has('content-type')) headers.set('content-type', type);
     } else if (typeof body !== 'string' && !(body instanceof ArrayBuffer) && !ArrayBuffer.isView(body)) {
-      throw new TypeError('fetch: the body must be a string, a Uint8Array or URLSearchParams; use JSON.stringify for an object');
+      throw new TypeError('fetch: the body must be a string, a Uint8Array, a Blob, FormData or URLSearchParams; use JSON.stringify for an object');
     }
     const timeout = options.timeout ?? 300000;
     if (typeof timeout !== 'number' || !(timeout > 0)) throw new TypeError('fetch: the timeout must be a number of milliseconds above 0');
-    const raw = await host.fetch(String(input), String(options.method ?? 'GET').toUpperCase(), Object.entries(headers), body, timeout,
-      String(options.redirect ?? 'follow'));
-    return new Response(raw);
+    const send = (id) => host.fetch(String(input), String(options.method ?? 'GET').toUpperCase(), Object.entries(headers), body, timeout,
+      String(options.redirect ?? 'follow'), id);
+    const signal = options.signal;
+    if (signal === undefined || signal === null) return new Response(await send(0));
+    if (!web || !(signal instanceof web.AbortSignal)) throw new TypeError('fetch: the signal must be an AbortSignal');
+    signal.throwIfAborted();
+    const id = ++requests, stop = () => host.abort(id);
+    signal.addEventListener('abort', stop);
+    try {
+      return new Response(await send(id));
+    } catch (e) {
+      signal.throwIfAborted();
+      throw e;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      stop();
+    }
   }
 
   // Cryptography.
@@ -269,7 +324,7 @@
     hash: (name, data, encoding) => encoded((e) => host.hash(algorithm(name), bytes(data, 'the data'), e), encoding),
     hmac: (name, key, data, encoding) => encoded((e) => host.hmac(algorithm(name), bytes(key, 'the key'), bytes(data, 'the data'), e), encoding),
     timingSafeEqual: (a, b) => host.equal(bytes(a, 'the first parameter'), bytes(b, 'the second parameter')),
-    subtle: { digest: async (name, data) => host.hash(algorithm(name), bytes(data, 'the data'), '').buffer },
+    get subtle() { return loadWeb().subtle; },
   };
 
   // Copies.
@@ -355,12 +410,14 @@
     TextEncoder, TextDecoder, atob, btoa, URL, URLSearchParams, crypto: Object.freeze(crypto), structuredClone, self: globalThis,
   });
 
-  // Whoever does not use Java does not pay for it.
-  Object.defineProperty(globalThis, 'Java', {
-    get() { const v = host.java(); define(globalThis, { Java: v }); return v; },
-    set(v) { define(globalThis, { Java: v }); },
+  // Whoever does not use something does not pay for it.
+  const lazy = (name, make) => Object.defineProperty(globalThis, name, {
+    get() { const v = make(); define(globalThis, { [name]: v }); return v; },
+    set(v) { define(globalThis, { [name]: v }); },
     configurable: true, enumerable: false,
   });
+  lazy('Java', () => host.java());
+  for (const name of ['DOMException', 'Event', 'EventTarget', 'AbortController', 'AbortSignal', 'Blob', 'File', 'FormData', 'CryptoKey']) lazy(name, () => loadWeb()[name]);
 
   return {
     AppPlugin, AppExtension, AppError,

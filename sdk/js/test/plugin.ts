@@ -24,6 +24,19 @@ class Everything extends AppExtension implements ClientRequestHandler, UserAuthe
     for (const item of Java.to([1, 2], 'java.util.List') as JavaCollection<number>) app.log.info('item', item.toFixed());
     // @ts-expect-error The name of a class is a string.
     Java.type(7);
+    const form = new FormData();
+    form.append('file', new Blob(['text'], { type: 'text/plain' }), 'a.txt');
+    const sent = await fetch('https://example.org', { method: 'POST', body: form, signal: AbortSignal.any([AbortSignal.timeout(1000), new AbortController().signal]) });
+    console.table([{ size: (await sent.blob()).size }]);
+    const secret = await crypto.subtle.importKey('raw', new Uint8Array(32), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+    const mac: ArrayBuffer = await crypto.subtle.sign('HMAC', secret, new TextEncoder().encode('data'));
+    const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
+    const jwk: JsonWebKey = await crypto.subtle.exportKey('jwk', pair.publicKey);
+    app.log.info('keys', mac.byteLength, jwk.kty);
+    // @ts-expect-error The hash is missing.
+    await crypto.subtle.importKey('raw', new Uint8Array(32), { name: 'HMAC' }, false, ['sign']);
+    // @ts-expect-error A signal is made by a controller.
+    new AbortSignal();
     // @ts-expect-error Ids are strings.
     await app.api.users.query({ ids: [1] });
     // @ts-expect-error There is no such parameter.

@@ -10,6 +10,10 @@ const throws = async (f, text) => {
   throw new Error(`did not throw ${text}`);
 };
 
+const utf8 = (s) => new TextEncoder().encode(s);
+const hex = (b) => [...new Uint8Array(b)].map((x) => x.toString(16).padStart(2, '0')).join('');
+const unhex = (s) => Uint8Array.from(s.match(/../g), (x) => parseInt(x, 16));
+
 const checks = {
   // fetch
   async echo() {
@@ -128,6 +132,155 @@ const checks = {
     const key = crypto.hmac('SHA-256', crypto.hmac('SHA-256', region, 'iam'), 'aws4_request', 'hex');
     equal(key, 'c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9');
   },
+  async subtleHMAC() {
+    const key = await crypto.subtle.importKey('raw', utf8('Jefe'), { name: 'hmac', hash: 'SHA-256' }, true, ['sign', 'verify']);
+    const mac = await crypto.subtle.sign('HMAC', key, utf8('what do ya want for nothing?'));
+    equal([hex(mac), key.algorithm, key.type, key.usages, key.extractable],
+      ['5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843', { name: 'HMAC', hash: { name: 'SHA-256' }, length: 32 }, 'secret', ['sign', 'verify'], true]);
+    equal([await crypto.subtle.verify('HMAC', key, mac, utf8('what do ya want for nothing?')), await crypto.subtle.verify('HMAC', key, mac, utf8('else'))], [true, false]);
+    const jwk = await crypto.subtle.exportKey('jwk', key);
+    equal([jwk.kty, jwk.k, jwk.ext, hex(await crypto.subtle.exportKey('raw', key))], ['oct', 'SmVmZQ', true, '4a656665']);
+    const again = await crypto.subtle.importKey('jwk', jwk, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+    equal(hex(await crypto.subtle.sign('HMAC', again, utf8('what do ya want for nothing?'))), hex(mac));
+    await throws(() => crypto.subtle.exportKey('raw', again), 'InvalidAccessError');
+    await throws(() => crypto.subtle.verify('HMAC', again, mac, mac), 'InvalidAccessError');
+  },
+  async subtleGCM() {
+    const key = await crypto.subtle.importKey('raw', new Uint8Array(16), 'AES-GCM', false, ['encrypt', 'decrypt']), iv = new Uint8Array(12);
+    const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv }, key, new Uint8Array(16));
+    equal(hex(sealed), '0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf');
+    equal(hex(await crypto.subtle.decrypt({ name: 'AES-GCM', iv }, key, sealed)), '00'.repeat(16));
+    await throws(() => crypto.subtle.decrypt({ name: 'AES-GCM', iv, additionalData: utf8('x') }, key, sealed), 'OperationError');
+    await throws(() => crypto.subtle.encrypt({ name: 'AES-GCM', iv: new Uint8Array(0) }, key, sealed), 'OperationError');
+    await throws(() => crypto.subtle.importKey('raw', new Uint8Array(17), 'AES-GCM', false, ['encrypt']), 'DataError');
+    const made = await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, true, ['encrypt']);
+    equal((await crypto.subtle.exportKey('raw', made)).byteLength, 32);
+  },
+  async subtleCBC() {
+    const key = await crypto.subtle.importKey('raw', unhex('2b7e151628aed2a6abf7158809cf4f3c'), 'AES-CBC', false, ['encrypt', 'decrypt']);
+    const iv = unhex('000102030405060708090a0b0c0d0e0f'), plain = unhex('6bc1bee22e409f96e93d7e117393172a');
+    const sealed = await crypto.subtle.encrypt({ name: 'AES-CBC', iv }, key, plain);
+    equal([hex(sealed).slice(0, 32), sealed.byteLength, hex(await crypto.subtle.decrypt({ name: 'AES-CBC', iv }, key, sealed))],
+      ['7649abac8119b246cee98e9b12e9197d', 32, hex(plain)]);
+    await throws(() => crypto.subtle.decrypt({ name: 'AES-CBC', iv }, key, new Uint8Array(15)), 'OperationError: the data cannot be decrypted');
+  },
+  async subtleDerive() {
+    const password = await crypto.subtle.importKey('raw', utf8('password'), 'PBKDF2', false, ['deriveBits', 'deriveKey']);
+    const o = { name: 'PBKDF2', hash: 'SHA-256', salt: utf8('salt'), iterations: 4096 };
+    equal(hex(await crypto.subtle.deriveBits(o, password, 256)), 'c5e478d59288c841aa530db6845c4c8d962893a001ce4e11a4963873aa98134a');
+    const key = await crypto.subtle.deriveKey(o, password, { name: 'AES-GCM', length: 128 }, true, ['encrypt']);
+    equal(hex(await crypto.subtle.exportKey('raw', key)), 'c5e478d59288c841aa530db6845c4c8d');
+    await throws(() => crypto.subtle.deriveBits({ ...o, iterations: 1e9 }, password, 256), 'iterations must be from 1 to 10000000');
+    const ikm = await crypto.subtle.importKey('raw', unhex('0b'.repeat(22)), 'HKDF', false, ['deriveBits']);
+    const hkdf = { name: 'HKDF', hash: 'SHA-256', salt: unhex('000102030405060708090a0b0c'), info: unhex('f0f1f2f3f4f5f6f7f8f9') };
+    equal(hex(await crypto.subtle.deriveBits(hkdf, ikm, 336)), '3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865');
+  },
+  async subtleECDSA() {
+    // The example of RFC 7515, appendix A.3.
+    const url = (s) => Uint8Array.from(atob(s.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));
+    const jwk = { kty: 'EC', crv: 'P-256', x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU', y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0' };
+    const key = await crypto.subtle.importKey('jwk', jwk, { name: 'ECDSA', namedCurve: 'P-256' }, true, ['verify']), a = { name: 'ECDSA', hash: 'SHA-256' };
+    const signed = utf8('eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ');
+    const signature = url('DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q');
+    equal([await crypto.subtle.verify(a, key, signature, signed), await crypto.subtle.verify(a, key, new Uint8Array(64), signed), await crypto.subtle.verify(a, key, new Uint8Array(3), signed)], [true, false, false]);
+    const raw = await crypto.subtle.exportKey('raw', key);
+    equal([raw.byteLength, (await crypto.subtle.importKey('raw', raw, { name: 'ECDSA', namedCurve: 'P-256' }, true, ['verify'])).type], [65, 'public']);
+    await throws(() => crypto.subtle.importKey('jwk', jwk, { name: 'ECDSA', namedCurve: 'P-384' }, true, ['verify']), 'DataError');
+    await throws(() => crypto.subtle.importKey('jwk', jwk, { name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign']), 'SyntaxError');
+  },
+  async subtlePairs() {
+    const data = utf8('signed');
+    for (const [a, use] of [
+      [{ name: 'ECDSA', namedCurve: 'P-384' }, { name: 'ECDSA', hash: 'SHA-384' }], [{ name: 'Ed25519' }, 'Ed25519'],
+      [{ name: 'RSA-PSS', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }, { name: 'RSA-PSS', saltLength: 32 }],
+    ]) {
+      const pair = await crypto.subtle.generateKey(a, true, ['sign', 'verify']);
+      equal([pair.privateKey.usages, pair.publicKey.usages], [['sign'], ['verify']]);
+      const pkcs8 = await crypto.subtle.exportKey('pkcs8', pair.privateKey), spki = await crypto.subtle.exportKey('spki', pair.publicKey);
+      const key = await crypto.subtle.importKey('pkcs8', pkcs8, a, false, ['sign']), other = await crypto.subtle.importKey('spki', spki, a, false, ['verify']);
+      const signature = await crypto.subtle.sign(use, key, data);
+      equal([await crypto.subtle.verify(use, other, signature, data), await crypto.subtle.verify(use, other, signature, utf8('else'))], [true, false]);
+      const jwk = await crypto.subtle.exportKey('jwk', pair.privateKey);
+      const third = await crypto.subtle.importKey('jwk', jwk, a, false, ['sign']);
+      equal(await crypto.subtle.verify(use, pair.publicKey, await crypto.subtle.sign(use, third, data), data), true);
+    }
+    const one = await crypto.subtle.generateKey({ name: 'ECDH', namedCurve: 'P-256' }, false, ['deriveBits']);
+    const two = await crypto.subtle.generateKey({ name: 'ECDH', namedCurve: 'P-256' }, false, ['deriveBits']);
+    equal(hex(await crypto.subtle.deriveBits({ name: 'ECDH', public: two.publicKey }, one.privateKey, 256)),
+      hex(await crypto.subtle.deriveBits({ name: 'ECDH', public: one.publicKey }, two.privateKey, 256)));
+  },
+  async subtleRSA() {
+    const a = { name: 'RSA-OAEP', modulusLength: 2048, hash: 'SHA-256' };
+    const { privateKey, publicKey } = await crypto.subtle.generateKey(a, false, ['encrypt', 'decrypt']);
+    const sealed = await crypto.subtle.encrypt({ name: 'RSA-OAEP', label: utf8('l') }, publicKey, utf8('secret'));
+    equal(hex(await crypto.subtle.decrypt({ name: 'RSA-OAEP', label: utf8('l') }, privateKey, sealed)), hex(utf8('secret')));
+    await throws(() => crypto.subtle.decrypt({ name: 'RSA-OAEP' }, privateKey, sealed), 'OperationError: the data cannot be decrypted');
+    await throws(() => crypto.subtle.generateKey({ ...a, modulusLength: 65536 }, false, ['encrypt']), 'modulusLength must be from 2048 to 4096');
+    await throws(() => crypto.subtle.importKey('pkcs8', new Uint8Array(5), a, false, ['decrypt']), 'DataError');
+    await throws(() => crypto.subtle.importKey('jwk', { kty: 'RSA', n: 'AQAB', e: 'AQAB' }, { name: 'ECDSA', namedCurve: 'P-256' }, false, []), 'DataError');
+  },
+  async subtleBad() {
+    await throws(() => crypto.subtle.generateKey('ROT13', true, ['encrypt']), 'NotSupportedError');
+    await throws(() => crypto.subtle.generateKey({ name: 'AES-GCM', length: 100 }, true, ['encrypt']), 'OperationError');
+    await throws(() => crypto.subtle.generateKey({ name: 'AES-GCM', length: 128 }, true, []), 'SyntaxError');
+    await throws(() => crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-1' }, true, ['sign']), 'NotSupportedError');
+    await throws(() => crypto.subtle.sign('HMAC', {}, utf8('x')), 'the key must be a CryptoKey');
+    await throws(() => new CryptoKey(), 'keys are made by crypto.subtle');
+    await throws(() => crypto.subtle.digest('SHA-3', utf8('x')), 'NotSupportedError');
+  },
+
+  // abort
+  async abortFetch() {
+    const c = new AbortController(), begun = fetch(`${server}/slow`, { signal: c.signal });
+    setTimeout(() => c.abort(), 1);
+    await throws(() => begun, 'AbortError: the operation was aborted');
+    await throws(() => fetch(`${server}/json`, { signal: c.signal }), 'AbortError');
+    equal([c.signal.aborted, c.signal.reason.name, c.signal.reason.code, c.signal.reason instanceof DOMException, c.signal.reason instanceof Error], [true, 'AbortError', 20, true, true]);
+  },
+  async abortTimeout() { await throws(() => fetch(`${server}/slow`, { signal: AbortSignal.timeout(5) }), 'TimeoutError: the time of 5 ms is over'); },
+  async abortAny() {
+    const c = new AbortController();
+    const s = AbortSignal.any([c.signal, AbortSignal.timeout(60000)]);
+    let seen = 0;
+    s.onabort = () => { seen++; };
+    s.addEventListener('abort', { handleEvent: () => { seen += 10; } });
+    s.addEventListener('abort', () => { seen += 100; }, { once: true });
+    c.abort('because');
+    c.abort('again');
+    equal([s.aborted, s.reason, seen, AbortSignal.any([AbortSignal.abort(1)]).reason], [true, 'because', 111, 1]);
+    await throws(() => s.throwIfAborted(), 'because');
+  },
+  async notAborted() { const c = new AbortController(); equal((await fetch(`${server}/json`, { signal: c.signal })).status, 200); c.abort(); },
+  async badSignal() { await throws(() => fetch(server, { signal: {} }), 'the signal must be an AbortSignal'); },
+  events() {
+    const t = new EventTarget(), seen = [], f = (e) => { seen.push([e.type, e.target === t]); e.preventDefault(); };
+    t.addEventListener('x', f); t.addEventListener('x', f);
+    const first = t.dispatchEvent(new Event('x', { cancelable: true }));
+    t.removeEventListener('x', f);
+    equal([first, t.dispatchEvent(new Event('x')), seen], [false, true, [['x', true]]]);
+  },
+
+  // files and forms
+  async blob() {
+    const b = new Blob(['hé', new Uint8Array([33]), new Blob(['!'])], { type: 'Text/Plain' });
+    equal([b.size, b.type, await b.text(), [...await b.slice(1, 3).bytes()], (await b.arrayBuffer()).byteLength], [5, 'text/plain', 'hé!!', [195, 169], 5]);
+    const f = new File([b], 'a.txt', { lastModified: 5 });
+    equal([f.name, f.lastModified, f instanceof Blob, f.size], ['a.txt', 5, true, 5]);
+    await throws(() => new Blob('text'), 'the parts must be an array');
+    await throws(() => new File([]), 'a File has a name');
+  },
+  async blobBody() {
+    const r = await fetch(`${server}/echo`, { method: 'POST', body: new Blob(['b'], { type: 'x/y' }) });
+    equal([r.data, r.headers['x-type'], (await r.blob()).size], ['b', 'x/y', 1]);
+  },
+  async formData() {
+    const f = new FormData();
+    f.append('a', 'x\ny'); f.append('a', 2); f.set('f', new Blob(['\u0000bytes'], { type: 'a/b' }), 'na"me'); f.append('gone', ''); f.delete('gone');
+    equal([f.getAll('a'), f.get('none'), f.has('f'), [...f.keys()], f.get('f').name], [['x\ny', '2'], null, true, ['a', 'a', 'f'], 'na"me']);
+    const r = await fetch(`${server}/form`, { method: 'POST', body: f });
+    equal(await r.json(), { a: ['x\r\ny', '2'], f: ['na"me', 'a/b', '\u0000bytes'] });
+  },
+
   async subtle() { equal(new Uint8Array(await crypto.subtle.digest('SHA-512', new Uint8Array(0))).length, 64); },
   equalBytes() { equal([crypto.timingSafeEqual('a', new Uint8Array([97])), crypto.timingSafeEqual('a', 'b')], [true, false]); },
   hashBad() { return throws(() => crypto.hash('rot13', ''), 'is not one of SHA-256'); },
