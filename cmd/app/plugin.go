@@ -31,6 +31,8 @@ type pluginCommand struct {
 	Check pluginCheckCommand `cmd:"" help:"Load a plugin as a server does, and say what it is or what is wrong with it."`
 	Dev   pluginDevCommand   `cmd:"" help:"Run a server with a plugin that is swapped whenever its file is saved."`
 	Build pluginBuildCommand `cmd:"" help:"Make one script of a plugin in TypeScript, or of one that uses other files and packages."`
+
+	Publish pluginPublishCommand `cmd:"" help:"Upload a plugin to a cluster and follow until all nodes have it."`
 }
 
 //go:embed plugin.js.txt

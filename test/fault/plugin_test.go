@@ -12,6 +12,9 @@ import (
 	"math/rand/v2"
 	"mime/multipart"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -264,6 +267,25 @@ func TestClusterPlugins(t *testing.T) {
 		return status == 200
 	})
 	gate.follow("watch", on("STARTED 4", "service-1", "service-3"))
+
+	// The command follows until all nodes have the next version.
+	status, body = one.call("POST", "/admins/tokens", `{"name":"publish"}`)
+	must(t, "create a token", status, body)
+	var token struct{ Data struct{ Token string } }
+	if err := json.Unmarshal([]byte(body), &token); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "quiet.jar")
+	if err := os.WriteFile(file, quietJar(t, "two"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	publish := exec.CommandContext(t.Context(), binary, "plugin", "publish", file, "--url", gate.url)
+	publish.Env = []string{"PATH=" + os.Getenv("PATH"), "APP_TOKEN=" + token.Data.Token}
+	out, err := publish.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "quiet two is version 2 of the cluster") || !strings.Contains(string(out), " nodes have it") {
+		t.Errorf("publish: %v\n%s", err, out)
+	}
+	gate.follow("quiet", on("STARTED 2", "service-1", "service-3", "gateway-1"))
 
 	// Removal reaches all.
 	status, body = gate.call("DELETE", "/plugins?ids=watch,quiet", "")

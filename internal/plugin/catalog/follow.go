@@ -67,8 +67,9 @@ func (c *Catalog) accept(counter int64, list []Plugin) {
 		return // Somebody else was faster.
 	}
 	c.seen = counter
-	for _, e := range c.entries {
-		e.want = nil
+	before := map[string]*Plugin{}
+	for id, e := range c.entries {
+		before[id], e.want = e.want, nil
 		e.attempts, e.next = 0, time.Time{} // What failed may have been mended.
 	}
 	for _, p := range list {
@@ -76,6 +77,9 @@ func (c *Catalog) accept(counter int64, list []Plugin) {
 		if e == nil {
 			e = &entry{tried: -1}
 			c.entries[p.ID] = e
+		}
+		if old := before[p.ID]; old == nil || old.Revision != p.Revision || !old.Active.UploadDate.Equal(p.Active.UploadDate) {
+			e.failure = "" // That was another version.
 		}
 		e.want = &p
 	}
