@@ -92,6 +92,10 @@ lint: ## Lint the Go code
 openapi-lint: build tools/openapi/node_modules ## Lint the OpenAPI documents of both roles
 	scripts/with-tools scripts/lint-openapi
 
+.PHONY: campaign
+campaign: ## Attack the admin interface for longer than make test does, and print what was counted
+	APP_CAMPAIGN=long $(GO) test -count=1 -v ./test/campaign
+
 .PHONY: bench
 bench: $(JAVA_JARS)/.built ## Run the benchmarks
 	$(GO) run ./bench

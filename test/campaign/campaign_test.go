@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package campaign attacks the admin interface of a running server, as strangers and as administrators with few
+// permissions: every operation with and without its permission, attempts to get more permissions, nonsense in queries and
+// bodies, and clients that are slow. It prints what it counted. With APP_CAMPAIGN=long it does more of each; make campaign
+// does that.
+package campaign
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/role"
+)
+
+// long reports whether there is time for more.
+func long() bool { return os.Getenv("APP_CAMPAIGN") == "long" }
+
+// A target is a server under attack.
+type target struct {
+	*apptest.Server
+	t *testing.T
+	// operations are those of both roles, as their documents describe them.
+	operations []operation
+}
+
+type operation struct {
+	role         role.Role
+	method, path string
+	// permission is "" for operations that need none, public says that they need no credentials either.
+	permission string
+	public     bool
+	parameters []string
+	hasBody    bool
+}
+
+func start(t *testing.T, set ...string) *target {
+	t.Helper()
+	unlimited := []string{"app.service.admin-api.rate-limiting", "app.gateway.admin-api.rate-limiting"}
+	for _, prefix := range unlimited {
+		set = append(set, prefix+".capacity=2000000000", prefix+".initial-tokens=2000000000")
+	}
+	s := &target{Server: apptest.Start(t, role.All, set...), t: t}
+	for _, r := range role.All {
+		s.operations = append(s.operations, s.read(r)...)
+	}
+	return s
+}
+
+// read returns the operations that the document of a role describes.
+func (s *target) read(r role.Role) (list []operation) {
+	var document struct {
+		Paths map[string]map[string]struct {
+			Permission  string `json:"x-permission"`
+			Security    []any
+			Parameters  []struct{ Name, In string }
+			RequestBody any
+		}
+	}
+	a := s.call(r, http.MethodGet, "/openapi/docs", "", "")
+	if err := json.Unmarshal([]byte(a.body), &document); err != nil || len(document.Paths) == 0 {
+		s.t.Fatalf("the document of %s cannot be read: %v", r, err)
+	}
+	for path, methods := range document.Paths {
+		for method, o := range methods {
+			op := operation{role: r, method: strings.ToUpper(method), path: path, permission: o.Permission, public: len(o.Security) == 0, hasBody: o.RequestBody != nil}
+			for _, p := range o.Parameters {
+				if p.In == "query" {
+					op.parameters = append(op.parameters, p.Name)
+				}
+			}
+			list = append(list, op)
+		}
+	}
+	slices.SortFunc(list, func(a, b operation) int { return strings.Compare(a.path+a.method, b.path+b.method) })
+	return list
+}
+
+// An answer is what the server said.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// call sends a request; credentials are the value of the header Authorization, or a login name and a password.
+func (s *target) call(r role.Role, method, path, credentials, body string) answer {
+	s.t.Helper()
+	a, err := s.try(r, method, path, credentials, body)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return a
+}
+
+func (s *target) try(r role.Role, method, path, credentials, body string) (answer, error) {
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.URL(r)+path, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	if name, password, ok := strings.Cut(credentials, ":"); ok {
+		request.SetBasicAuth(name, password)
+	} else if credentials != "" {
+		request.Header.Set("Authorization", credentials)
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Header, string(text)}, err
+}
+
+const root = "app:app"
+
+// must sends a request of root that succeeds, and reads its data.
+func (s *target) must(method, path, body string, data any) {
+	s.t.Helper()
+	a := s.call(role.Service, method, path, root, body)
+	if a.status != http.StatusOK {
+		s.t.Fatalf("%s %s: %d %s", method, path, a.status, a.body)
+	}
+	if data != nil {
+		if err := json.Unmarshal([]byte(a.body), &struct{ Data any }{data}); err != nil {
+			s.t.Fatalf("%s %s: %v", method, path, err)
+		}
+	}
+}
+
+// administrator makes an account with a role of its own that has the permissions.
+func (s *target) administrator(name string, id, rank int, permissions ...string) (credentials string) {
+	s.t.Helper()
+	list, err := json.Marshal(permissions)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.must(http.MethodPost, "/admins/roles", fmt.Sprintf(`{"id":%d,"name":%q,"permissions":%s,"rank":%d}`, id, name, list, rank), nil)
+	s.must(http.MethodPost, "/admins", fmt.Sprintf(`{"loginName":%q,"password":%q,"displayName":%q,"roleIds":[%d]}`, name, name, name, id), nil)
+	return name + ":" + name
+}
+
+// healthy checks that both roles still serve.
+func (s *target) healthy() {
+	s.t.Helper()
+	for _, r := range role.All {
+		if a := s.call(r, http.MethodGet, "/health", "", ""); a.status != http.StatusOK {
+			s.t.Errorf("%s is not healthy any more: %d %s", r, a.status, a.body)
+		}
+	}
+}
