@@ -4,12 +4,15 @@ package app_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime/multipart"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -58,6 +61,7 @@ public class Suffix extends AppPlugin {
                 case "exit" -> System.exit(0);
                 case "refuse" -> throw new AppException(5010, "not this");
                 case "count" -> { return request.editRequest(r -> r.getCreateMessageRequestBuilder().setText("users: " + api().users().query().size())); }
+                case "create" -> api().users().create(new im.app.plugin.api.UserCreation().id(4711L).name("made"));
                 default -> { }
             }
             return request.editRequest(r -> r.getCreateMessageRequestBuilder().setText(r.getCreateMessageRequest().getText() + " VERSION" + text));
@@ -157,6 +161,9 @@ func TestJavaPlugins(t *testing.T) {
 	wantForm(t, s, "/plugins/java?replace=true", 200, `"replaced":true`, "suffix.jar", javaPlugin(t, 3))
 	say("hi", "hi 3*")
 	say("count", "users: 2")
+	say("create", "create 3*")
+	want(t, s, role.Service, "GET", "/audit?pluginIds=suffix", "", 200,
+		`"loginName":"plugin:suffix","pluginId":"suffix","pluginVersion":"3","onBehalfOf":"user 5"`, `"operation":"createUser","targetIds":["4711"]`)
 	try("refuse", 5010)
 	want(t, s, role.Gateway, "GET", "/plugins?ids=suffix", "", 200, `"language":"JAVA"`, `"state":"STARTED"`, `"extensionClass":"suffix.Suffix$Appender"`, `"ClientRequestHandler.transform"`)
 	want(t, s, role.Gateway, "GET", "/metrics?names=plugin.java.up,plugin.java.resident", "", 200, "plugin.java.up", "plugin.java.resident")
@@ -223,4 +230,73 @@ func javaProcess(t *testing.T) int {
 	}
 	t.Fatal("there is no JVM")
 	return 0
+}
+
+// construction is a plugin that writes down in which process it is made.
+const construction = `
+package made;
+import im.app.plugin.*;
+import im.app.service.infra.plugin.extension.ClientRequestHandler;
+import java.io.*;
+import java.nio.file.*;
+import java.util.*;
+
+public class Made extends AppPlugin {
+    static { note("class"); }
+    public Made() { note("plugin"); }
+
+    static void note(String what) {
+        try {
+            Files.writeString(Path.of("FILE"), what + " " + ProcessHandle.current().pid() + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(Handler.class); }
+
+    public static class Handler extends AppExtension implements ClientRequestHandler {
+        public Handler() { note("extension"); }
+    }
+}`
+
+// TestDryRunOfJarHasItsOwnJVM checks that nothing of a jar runs in the JVM of the other plugins during a dry run, and that the
+// one it runs in ends.
+func TestDryRunOfJarHasItsOwnJVM(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "made")
+	jar := javatest.Jar(t, javatest.Plugin{ID: "made", Version: "1", Class: "made.Made", Sources: map[string]string{"made/Made.java": strings.ReplaceAll(construction, "FILE", file)}})
+	s := apptest.Start(t, []role.Role{role.Service}, "app.plugin.java.allow-save=true")
+	wantForm(t, s, "/plugins/java", 200, `"id":"suffix"`, "suffix.jar", javaPlugin(t, 1))
+	jvm := javaProcess(t)
+	production := strconv.Itoa(jvm)
+	processes := func() []string {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pids []string
+		for line := range strings.Lines(string(data)) {
+			pids = append(pids, strings.Fields(line)[1])
+		}
+		return pids
+	}
+	wantForm(t, s, "/plugins/java?dryRun=true", 200, `"id":"made","version":"1"`, "made.jar", jar)
+	dry := processes()
+	if len(dry) == 0 || slices.Contains(dry, production) {
+		t.Fatalf("the dry run made objects in the processes %v, the JVM of the plugins is %s", dry, production)
+	}
+	for _, pid := range dry {
+		eventually(t, "the end of the JVM of the dry run", func() bool {
+			_, err := os.Stat("/proc/" + pid)
+			return errors.Is(err, fs.ErrNotExist)
+		})
+	}
+	if javaProcess(t) != jvm {
+		t.Error("the JVM of the plugins is another one after the dry run")
+	}
+	wantForm(t, s, "/plugins/java", 200, `"id":"made"`, "made.jar", jar)
+	if all := processes(); !slices.Contains(all[len(dry):], production) {
+		t.Errorf("without a dry run objects are made in the processes %v, not in %s", all[len(dry):], production)
+	}
 }
