@@ -68,6 +68,7 @@ func (s *session) reply(id uint64, body []byte, err error) {
 // answer does what a plugin asks for.
 func (s *session) answer(r *in) (out []byte, err error) {
 	m, what := s.module(r.uint()), r.byte()
+	ctx := s.conn.behalf(s.ctx, uint64(r.int()))
 	server := s.host.opts.Server
 	if server == nil {
 		return nil, errors.New("there is no server")
@@ -80,17 +81,17 @@ func (s *session) answer(r *in) (out []byte, err error) {
 	}
 	switch by := m.descriptor.Descriptor; what {
 	case askAPI:
-		return answerAPI(s.ctx, server, by, r)
+		return answerAPI(ctx, server, by, r)
 	case askNotify:
-		return nil, answerNotify(s.ctx, server, by, r)
+		return nil, answerNotify(ctx, server, by, r)
 	case askMeetingEnded:
-		return nil, answerMeetingEnded(s.ctx, server, by, r)
+		return nil, answerMeetingEnded(ctx, server, by, r)
 	case askGet, askSet, askDelete, askKeys:
 		storage := server.Storage()
 		if storage == nil {
 			return nil, errors.New("there is no storage on this server")
 		}
-		return answerStorage(s.ctx, storage, by.ID, what, r)
+		return answerStorage(ctx, storage, by.ID, what, r)
 	}
 	return nil, fmt.Errorf("the plugin asks for %d, which the server does not know", what)
 }

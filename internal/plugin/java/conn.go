@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"example.org/app/internal/plugin"
 )
 
 // ErrBusy is the error of a call that was not made because too many are on their way.
@@ -178,6 +180,16 @@ func (c *conn) take(id uint64) *request {
 	q := c.pending[id]
 	delete(c.pending, id)
 	return q
+}
+
+// behalf returns ctx on behalf of those for whom a request that is on its way is made.
+func (c *conn) behalf(ctx context.Context, id uint64) context.Context {
+	c.pendingMu.Lock()
+	defer c.pendingMu.Unlock()
+	if q := c.pending[id]; q != nil {
+		return plugin.SameBehalf(ctx, q.ctx)
+	}
+	return ctx
 }
 
 // requests are those that ended, and to which nobody will send an answer any more.

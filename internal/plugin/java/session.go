@@ -166,7 +166,7 @@ func (s *session) requestLate(ctx context.Context, k kind, m *module, write func
 	}
 	wait := ctx
 	if late != nil {
-		wait = context.Background()
+		wait = plugin.SameBehalf(context.Background(), ctx)
 	}
 	q, err := s.conn.begin(wait, m)
 	if err != nil {

@@ -81,6 +81,7 @@ func Run(t *testing.T, l Language) {
 		{"Node", testNode},
 		{"Config", testConfig},
 		{"API", testAPI},
+		{"Behalf", testBehalf},
 		{"Notify", testNotify},
 		{"MeetingEnded", testMeetingEnded},
 		{"Storage", testStorage},

@@ -33,6 +33,7 @@ type server struct {
 	mu            sync.Mutex
 	properties    map[string]any
 	callers       []plugin.Descriptor
+	behalf        []string // on whose request they called
 	notifications []plugin.Notification
 }
 
@@ -61,6 +62,7 @@ func (s *server) Operations() []plugin.Operation {
 func (s *server) Call(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error) {
 	s.mu.Lock()
 	s.callers = append(s.callers, by)
+	s.behalf = append(s.behalf, plugin.OnBehalfOf(ctx))
 	s.mu.Unlock()
 	var in usersInput
 	if err := json.Unmarshal(input, &in); err != nil || operation != "queryUsers" {

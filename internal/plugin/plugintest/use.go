@@ -3,6 +3,7 @@
 package plugintest
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -37,6 +38,22 @@ func testAPI(t *testing.T, w *world) {
 	defer w.server.mu.Unlock()
 	if len(w.server.callers) != 4 || slices.ContainsFunc(w.server.callers, func(d plugin.Descriptor) bool { return d.ID != "suite-uses" || d.Version != "1" }) {
 		t.Errorf("the callers are %+v", w.server.callers)
+	}
+}
+
+// testBehalf checks that what a plugin does is known to be done on the request of whom it was called for.
+func testBehalf(t *testing.T, w *world) {
+	x := w.load(Uses).Extensions()[0]
+	for _, ctx := range []context.Context{plugin.ForUser(t.Context(), 12), plugin.ForAdmin(t.Context(), 3), t.Context()} {
+		var r *plugin.RequestHandlerResult
+		if ok, err := x.Call(ctx, plugin.HandleRequest, []any{command("api", 6)}, &r); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	w.server.mu.Lock()
+	defer w.server.mu.Unlock()
+	if want := []string{"user 12", "admin 3", ""}; !slices.Equal(w.server.behalf, want) {
+		t.Errorf("the server was called on behalf of %q, want %q", w.server.behalf, want)
 	}
 }
 

@@ -26,6 +26,9 @@ final class Calls {
         }
     }
 
+    /** The request that a thread works on. Threads that a plugin starts work on none: they may serve many. */
+    private static final ThreadLocal<Running> CURRENT = new ThreadLocal<>();
+
     private final ConcurrentHashMap<Long, Running> running = new ConcurrentHashMap<>();
     private final LongAdder progress = new LongAdder();
 
@@ -34,9 +37,16 @@ final class Calls {
         return running.putIfAbsent(r.id, r) == null;
     }
 
-    /** Tells that a request has got a processor. */
-    void begun() {
+    /** Tells that a request has got a processor, in its thread, which works on nothing else. */
+    void begun(Running r) {
+        CURRENT.set(r);
         progress.increment();
+    }
+
+    /** The number of the request that this thread works on; 0 for none. */
+    static long current() {
+        Running r = CURRENT.get();
+        return r == null ? 0 : r.id;
     }
 
     /** Forgets a request, which is over but for its answer. */

@@ -46,6 +46,7 @@ final class Context implements ExtensionContext {
         Out out = new Out();
         out.number(extension.module.number);
         out.u8(what);
+        out.zigzag(Calls.current()); // It tells the server on whose request the plugin acts.
         return out;
     }
 

@@ -284,7 +284,7 @@ public final class Host {
     }
 
     private void run(Calls.Running r, boolean counted, Work work) {
-        calls.begun();
+        calls.begun(r);
         int kind = Frame.RESULT;
         Out out = new Out();
         try {

@@ -253,6 +253,7 @@ class HostTest {
         };
         Sent call = server.startCall(handler, "ClientRequestHandler.transform", request("ask"));
         TestServer.await(asked);
+        assertEquals(List.of(call.id()), List.copyOf(server.askedFor));
         server.send(Frame.CANCEL, call.id(), new Out());
         assertTrue(assertThrows(HostError.class, call::get).getMessage().startsWith("java.util.concurrent.CancellationException: the call was cancelled"));
         answered.complete(null);

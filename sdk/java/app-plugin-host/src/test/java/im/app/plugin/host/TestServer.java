@@ -18,9 +18,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -68,6 +70,9 @@ final class TestServer implements AutoCloseable {
     final CompletableFuture<Integer> halted = new CompletableFuture<>();
     final CompletableFuture<Void> ended = new CompletableFuture<>();
     volatile Answer answer = (what, in, out) -> {};
+
+    /** The requests in which plugins asked something, 0 for none. */
+    final Queue<Long> askedFor = new ConcurrentLinkedQueue<>();
     /** Answers FUNCTION frames. */
     volatile Answer functions = (module, in, out) -> {};
     private final AtomicLong ids = new AtomicLong();
@@ -140,7 +145,9 @@ final class TestServer implements AutoCloseable {
             if (f.kind() == Frame.FUNCTION) {
                 functions.write(module, in, out);
             } else {
-                answer.write(in.u8(), in, out);
+                int what = in.u8();
+                askedFor.add(in.zigzag());
+                answer.write(what, in, out);
             }
         } catch (HostError | IllegalStateException e) {
             kind = Frame.ERROR;
@@ -201,7 +208,7 @@ final class TestServer implements AutoCloseable {
 
     In hello(int pendingLimit) {
         return request(Frame.HELLO, out -> {
-            out.u32(1);
+            out.u32(Frame.VERSION);
             out.string(Dispatch.FINGERPRINT);
             out.string("node-1");
             out.string("service");

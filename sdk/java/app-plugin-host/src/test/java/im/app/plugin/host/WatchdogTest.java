@@ -80,7 +80,7 @@ class WatchdogTest {
         calls.add(new Calls.Running(1, "work", null));
         scheduler.queued = 100;
         for (int i = 0; i < 50; i++) {
-            calls.begun();
+            calls.begun(null);
             watchdog.tick();
         }
         assertEquals(2, scheduler.parallelism);

@@ -78,7 +78,9 @@ final class FakeServer {
     /** Answers what a plugin asks. */
     void ask(In in, Out out) {
         in.number();
-        switch (in.u8()) {
+        int what = in.u8();
+        in.zigzag(); // The call in which the plugin asks. There is nobody whose request it is.
+        switch (what) {
             case 0 -> call(in.string(), Json.object(in.string()), out);
             case 1 -> out.string(Json.write(properties.below(in.string())));
             case 2 -> tell(Dispatch.readNotification(in));

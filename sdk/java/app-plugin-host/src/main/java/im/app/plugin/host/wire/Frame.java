@@ -17,7 +17,7 @@ public record Frame(int kind, long id, In body) {
     public static final int LIMIT = 16 << 20;
 
     /** The version of the protocol that this host speaks. */
-    public static final int VERSION = 1;
+    public static final int VERSION = 2;
 
     /** The server introduces itself. */
     public static final int HELLO = 1;
