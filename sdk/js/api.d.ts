@@ -2237,14 +2237,14 @@ declare namespace api {
   }
   interface ExtensionRecord {
     /** How often it was called. */
-    calls?: Int64;
+    calls: Int64;
     /** How many calls failed. */
-    errors?: Int64;
+    errors: Int64;
     /** Name of its class. */
     extensionClass: string;
     /** Names of the extension points that it implements. */
     extensionPointClasses: string[];
-    /** Functions that the server calls. */
+    /** Functions that the server calls. Only with ids, like what follows. */
     functions?: string[];
     /** The last failure. */
     lastError?: FailureRecord;
@@ -2256,8 +2256,8 @@ declare namespace api {
     running: boolean;
     /** Whether it was started and not stopped. */
     started: boolean;
-    /** State. Only with ids, like what follows. */
-    state?: "LOADED" | "STARTED" | "PAUSED" | "STOPPED";
+    /** State. */
+    state: "LOADED" | "STARTED" | "PAUSED" | "STOPPED";
     /** How many calls took too long. */
     timeouts?: Int64;
   }

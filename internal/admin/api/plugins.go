@@ -109,10 +109,11 @@ type extensionRecord struct {
 	ExtensionPointClasses []string `json:"extensionPointClasses" doc:"Names of the extension points that it implements."`
 	Quarantine            string   `json:"quarantine,omitempty" doc:"Why it cannot run although it should: what its extension points may refuse is refused meanwhile. It is missing if it can run, or need not."`
 
-	State       string         `json:"state,omitempty" enum:"LOADED,STARTED,PAUSED,STOPPED" doc:"State. Only with ids, like what follows."`
-	Functions   []string       `json:"functions,omitempty" doc:"Functions that the server calls."`
-	Calls       *int64         `json:"calls,omitempty" doc:"How often it was called."`
-	Errors      *int64         `json:"errors,omitempty" doc:"How many calls failed."`
+	State  string `json:"state" enum:"LOADED,STARTED,PAUSED,STOPPED" doc:"State."`
+	Calls  int64  `json:"calls" doc:"How often it was called."`
+	Errors int64  `json:"errors" doc:"How many calls failed."`
+
+	Functions   []string       `json:"functions,omitempty" doc:"Functions that the server calls. Only with ids, like what follows."`
 	Timeouts    *int64         `json:"timeouts,omitempty" doc:"How many calls took too long."`
 	QueueLength *int32         `json:"queueLength,omitempty" doc:"How many calls are running or waiting."`
 	LastError   *failureRecord `json:"lastError,omitempty" doc:"The last failure."`
@@ -193,7 +194,7 @@ func newPluginRecord(p *plugin.Plugin, detailed bool) pluginRecord {
 func newExtensionRecord(e plugin.ExtensionInfo) extensionRecord {
 	r := extensionRecord{
 		ExtensionClass: e.Class, Started: e.State == plugin.Started || e.State == plugin.Paused, Running: e.State == plugin.Started && e.Quarantine == "",
-		ExtensionPointClasses: []string{}, Quarantine: e.Quarantine,
+		ExtensionPointClasses: []string{}, Quarantine: e.Quarantine, State: string(e.State), Calls: e.Calls, Errors: e.Errors,
 	}
 	for _, p := range e.Points {
 		r.ExtensionPointClasses = append(r.ExtensionPointClasses, p.FullName())
@@ -204,8 +205,7 @@ func newExtensionRecord(e plugin.ExtensionInfo) extensionRecord {
 // detail adds what only those are told who ask for single plugins.
 func (r *extensionRecord) detail(e plugin.ExtensionInfo) {
 	queue := int32(e.Queue)
-	r.State, r.Functions = string(e.State), functionNames(e)
-	r.Calls, r.Errors, r.Timeouts, r.QueueLength = &e.Calls, &e.Errors, &e.Timeouts, &queue
+	r.Functions, r.Timeouts, r.QueueLength = functionNames(e), &e.Timeouts, &queue
 	if f := e.LastFailure; f != nil {
 		r.LastError = &failureRecord{In: f.In, Reason: f.Error, Date: admin.Date{Time: f.At}}
 	}

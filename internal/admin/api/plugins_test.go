@@ -124,7 +124,11 @@ const handlerClasses = `"extensionPointClasses":["im.app.service.infra.plugin.ex
 
 // listed is a plugin in the list.
 func listed(id string, started, running bool) string {
-	return fmt.Sprintf(`{"id":%q,"version":"1.0","provider":"us","extensions":[{"extensionClass":"Handler","started":%v,"running":%v,%s}],"scope":"NODE","digest":"DIGEST"}`, id, started, running, handlerClasses)
+	state := "LOADED"
+	if started {
+		state = map[bool]string{true: "STARTED", false: "PAUSED"}[running]
+	}
+	return fmt.Sprintf(`{"id":%q,"version":"1.0","provider":"us","extensions":[{"extensionClass":"Handler","started":%v,"running":%v,%s,"state":%q,"calls":0,"errors":0}],"scope":"NODE","digest":"DIGEST"}`, id, started, running, handlerClasses, state)
 }
 
 // created is the answer for a plugin that was accepted.
@@ -228,7 +232,7 @@ func TestPlugins(t *testing.T) {
 		get("stopped", "?ids=a", 200, `~"started":false,"running":false,`+handlerClasses+`,"state":"STOPPED"`),
 		post("hooks that fail", "", scripts("f start pause"), 200, `~"id":"f"`),
 		put("start fails", "f", "STARTED", 500, `~"code":1200,"reason":"plugin \"f\", extension \"Handler\": it does not want to"`),
-		get("failure is kept", "?ids=f", 200, `~"state":"LOADED","functions":["ClientRequestHandler.handle"],"calls":0,"errors":0,"timeouts":0,"queueLength":0,"lastError":{"in":"start","reason":"it does not want to","date":"DATE"}`),
+		get("failure is kept", "?ids=f", 200, `~"state":"LOADED","calls":0,"errors":0,"functions":["ClientRequestHandler.handle"],"timeouts":0,"queueLength":0,"lastError":{"in":"start","reason":"it does not want to","date":"DATE"}`),
 		post("replace", "?replace=true", scripts("b pause"), 200, `~"replaced":true`),
 		get("replaced in its state", "?ids=b", 200, `~"state":"STARTED"`),
 		put("pause fails, but pauses", "b", "PAUSED", 200, ok(`{"matchedCount":1,"modifiedCount":1,"failures":[{"id":"b","extension":"Handler","state":"PAUSED","reason":"it does not want to"}]}`)),

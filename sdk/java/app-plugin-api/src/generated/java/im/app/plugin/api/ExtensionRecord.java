@@ -11,16 +11,16 @@ import java.util.List;
  * @param errors How many calls failed.
  * @param extensionClass Name of its class.
  * @param extensionPointClasses Names of the extension points that it implements.
- * @param functions Functions that the server calls.
+ * @param functions Functions that the server calls. Only with ids, like what follows.
  * @param lastError The last failure.
  * @param quarantine Why it cannot run although it should: what its extension points may refuse is refused meanwhile. It is missing if it can run, or need not.
  * @param queueLength How many calls are running or waiting.
  * @param running Whether it is started, not paused, and can run.
  * @param started Whether it was started and not stopped.
- * @param state State. Only with ids, like what follows. One of LOADED, STARTED, PAUSED, STOPPED.
+ * @param state State. One of LOADED, STARTED, PAUSED, STOPPED.
  * @param timeouts How many calls took too long.
  */
-public record ExtensionRecord(Long calls, Long errors, String extensionClass, List<String> extensionPointClasses, List<String> functions, FailureRecord lastError, String quarantine, Integer queueLength, boolean running, boolean started, String state, Long timeouts) {
+public record ExtensionRecord(long calls, long errors, String extensionClass, List<String> extensionPointClasses, List<String> functions, FailureRecord lastError, String quarantine, Integer queueLength, boolean running, boolean started, String state, Long timeouts) {
     /** Lists and maps that are null are empty. */
     public ExtensionRecord {
         extensionPointClasses = extensionPointClasses == null ? List.of() : extensionPointClasses;
