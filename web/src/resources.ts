@@ -41,7 +41,7 @@ export const resources: Resource[] = [
   { name: 'admins', path: '/admins', title: 'administrators', section: 'access' },
   { name: 'admin-roles', path: '/admins/roles', title: 'adminRoles', section: 'access' },
   { name: 'tokens', path: '/admins/tokens', title: 'tokens', section: 'access' },
-  { name: 'audit', path: '/audit', title: 'auditLog', section: 'access', first: ['date', 'outcome', 'loginName', 'operation', 'changes', 'targetIds', 'ip', 'reason'], until: 'dateEnd', hidden: ['id', 'sequence', 'hash', 'params', 'tokenId', 'adminId', 'pluginId', 'pluginVersion', 'onBehalfOf', 'nodeId', 'requestId', 'omittedChanges', 'code', 'status'] },
+  { name: 'audit', path: '/audit', title: 'auditLog', section: 'access', first: ['date', 'outcome', 'loginName', 'operation', 'changes', 'targetIds', 'ip', 'reason'], until: 'dateEnd', hidden: ['id', 'sequence', 'params', 'tokenId', 'adminId', 'pluginId', 'pluginVersion', 'onBehalfOf', 'nodeId', 'requestId', 'omittedChanges', 'code', 'status'] },
   { name: 'members', path: '/cluster/members', title: 'members', section: 'cluster', key: (r) => String((r.key as { nodeId: string }).nodeId), hidden: ['seed', 'leaderEligible', 'key.clusterId', 'memberPort', 'nodeVersion', 'udpAddress', 'tcpAddress'] },
 ]
 

@@ -9,6 +9,6 @@ export default function ResourcePage() {
   const path = useRouterState({ select: (s) => s.location.pathname }).replace(/^\/+|\/+$/g, '')
   const search = useSearch({ strict: false }) as Search
   const navigate = useNavigate()
-  const resource = resources.find((r) => path.endsWith(r.name)) ?? resources[0]!
+  const resource = resources.find((r) => r.name === path.slice(path.lastIndexOf('/') + 1)) ?? resources[0]!
   return <ResourceList key={resource.name} resource={resource} search={search} onSearch={(s) => void navigate({ to: `/${resource.name}`, search: s as never })} />
 }

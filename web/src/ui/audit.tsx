@@ -55,7 +55,6 @@ export function AuditDetail({ record: r }: { record: AuditRecord }) {
     [label('tokenId'), r.tokenId && <Id value={r.tokenId} />],
     [label('pluginVersion'), r.pluginVersion],
     [label('targetIds'), r.targetIds.join(', ')],
-    [label('hash'), r.hash && <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{r.hash}</Code>],
   ]
   return (
     <Stack gap="sm" data-audit={String(r.id)}>
