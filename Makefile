@@ -55,7 +55,7 @@ setup: ## Find or install what the tests need
 	@scripts/need go cc curl postgresql chromium node slapd
 	@scripts/need --optional jdk maven
 
-NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger test/e2e/provider sdk/js web)
+NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger test/e2e/generated test/e2e/provider sdk/js web)
 
 # The race detector watches Go code. SQLite and the JavaScript engine are C translated to Go, run by one goroutine at a time;
 # watched, they would take most of the tests' time. Packages that instantiate generic types of sync cannot be left out:
