@@ -21,7 +21,7 @@ type ClientAPI struct {
 	MaxRequestSizeBytes        int32                 `default:"16384" min:"1" max:"16777216" doc:"The largest request of a client; a larger one ends the connection."`
 	ReturnReasonForServerError bool                  `default:"false" doc:"Whether clients are told why the server failed."`
 	RateLimiting               RateLimiting          `mutable:"true" global:"true" defaults:"tokens-per-period=1" doc:"How many requests an address may send."`
-	Logging                    GatewayRequestLogging `mutable:"true" global:"true" doc:"Which requests of clients the gateway logs. None is by default."`
+	Logging                    GatewayRequestLogging `mutable:"true" global:"true" doc:"Which requests of clients and notifications to them the gateway logs. None is by default."`
 }
 
 // LoginStrategy says which kinds of devices of a user exclude each other.

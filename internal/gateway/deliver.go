@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"example.org/app/internal/link"
+	"example.org/app/internal/requestlog"
 )
 
 // deliver writes a notification to the sessions of its recipients. The frame is made once for all of them, and nobody
@@ -30,6 +31,9 @@ func (g *Gateway) deliver(_ context.Context, d *link.Delivery) (*link.Delivered,
 		}
 	}
 	g.options.Metrics.NotificationSent.Add(float64(result.Sessions))
+	g.options.Requests.WriteNotification(requestlog.Notification{
+		Payload: d.Notification, Recipients: len(d.Recipients), Missed: len(result.Missed), Sessions: result.Sessions,
+	})
 	if g.options.Notified != nil {
 		g.options.Notified(d, result.Missed)
 	}

@@ -25,6 +25,7 @@ import (
 	"example.org/app/internal/link"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/presence"
+	"example.org/app/internal/requestlog"
 	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
@@ -114,6 +115,13 @@ type member struct {
 	directory *presence.Directory
 	ws, tcp   string
 	events    *journal
+	lines     journal // of the log of requests
+}
+
+// Write adds a line of a log.
+func (e *journal) Write(line []byte) (int, error) {
+	e.add(strings.TrimSuffix(string(line), "\n"))
+	return len(line), nil
 }
 
 // journal remembers what the functions of the options were told.
@@ -174,6 +182,7 @@ func (w *world) gatewayOn(o cluster.Options, id string, set ...func(*config.Conf
 		t.Fatal(err)
 	}
 	t.Cleanup(authenticator.Close)
+	rates := requestlog.GatewayRatesOf(g.ClientAPI.Logging)
 	m := &member{live: live, directory: directory, events: &journal{}}
 	options := Options{
 		Node: node, Ports: ports, Settings: func() *config.Gateway { return &live.Current().Gateway },
@@ -184,6 +193,7 @@ func (w *world) gatewayOn(o cluster.Options, id string, set ...func(*config.Conf
 		Offline: func(s *Session, left []*Session, why CloseReason) {
 			m.events.add("offline", strconv.FormatInt(s.UserID, 10), s.Device.String(), strconv.Itoa(len(left)), strconv.Itoa(int(why.Status)))
 		},
+		Requests: requestlog.New(slog.New(slog.NewTextHandler(&m.lines, nil)), func() *requestlog.Rates { return rates }),
 		Notified: func(d *link.Delivery, missed []int64) {
 			m.events.add("notified", strconv.Itoa(len(d.Recipients)), strconv.Itoa(len(missed)))
 		},

@@ -4,7 +4,13 @@ package gateway
 
 import (
 	"context"
+	"net"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -14,6 +20,67 @@ import (
 	"example.org/app/internal/wire"
 	"example.org/app/test/client"
 )
+
+// TestRequestLog checks that what the settings choose is in the log, also heartbeats over UDP and notifications.
+func TestRequestLog(t *testing.T) {
+	w := newWorld(t)
+	m := w.gateway("g", func(c *config.Config) {
+		c.Gateway.UDP.Enabled = true
+		l := &c.Gateway.ClientAPI.Logging
+		l.HeartbeatSampleRate = 1
+		l.IncludedRequestCategories = []config.LoggedCategory{{Category: "ALL", SampleRate: 1}}
+		l.ExcludedRequestTypes = []config.RequestType{"CREATE_MESSAGE"}
+		l.IncludedNotifications = []config.LoggedRequest{{Type: "CREATE_MESSAGE", SampleRate: 1}}
+	})
+	without := w.gateway("without", func(c *config.Config) {
+		l := &c.Gateway.ClientAPI.Logging
+		l.IncludedNotificationCategories = []config.LoggedCategory{{Category: "ALL", SampleRate: 1}}
+		l.ExcludedNotificationTypes = []config.RequestType{"CREATE_MESSAGE"}
+	})
+	c := client.LogIn(t, m.tcp, 1)
+	id := m.sessions.find(1, wire.DeviceType_DESKTOP).ID
+	c.Beat()
+	conn, err := net.Dial("udp", strings.TrimPrefix(m.options.Ports.UDPURL("127.0.0.1"), "udp://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	// Datagrams may be lost. The answer to a heartbeat is empty.
+	for answered := false; !answered; {
+		if _, err := conn.Write(datagram(1, 1, 0, id)); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := conn.Read(make([]byte, 16))
+		answered = err == nil
+	}
+	if d := w.deliver(m, "hello", nil, 1, 2); d.Sessions != 1 {
+		t.Errorf("delivered %+v", d)
+	}
+	w.deliver(without, "hello", nil, 1)
+	session := " userId=1 sessionId=" + strconv.Itoa(int(id)) + " deviceType=DESKTOP ip=127.0.0.1 "
+	for _, want := range []string{
+		`msg="client request" type=CREATE_SESSION `,
+		`msg="client request" type=HEARTBEAT requestId=0` + session + "begin=", // over TCP, which counts no bytes
+		`size=14 code=1000 `, // over UDP
+		`msg="client notification" type=CREATE_MESSAGE requesterId=9 size=`,
+		`recipients=2 missed=1 sessions=1`,
+	} {
+		// Some lines are written after the answer was sent.
+		for start := time.Now(); !slices.ContainsFunc(m.lines.all(), func(line string) bool { return strings.Contains(line, want) }); runtime.Gosched() {
+			if time.Since(start) > patience {
+				t.Fatalf("the log lacks %q:\n%s", want, strings.Join(m.lines.all(), "\n"))
+			}
+		}
+	}
+	for _, line := range append(m.lines.all(), without.lines.all()...) {
+		if strings.Contains(line, "type=CREATE_MESSAGE") && !strings.Contains(line, "recipients=2") {
+			t.Errorf("the log has %q", line)
+		}
+	}
+}
 
 // invalid are payloads without proper head.
 var invalid = map[string][]byte{

@@ -11,6 +11,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/ratelimit"
+	"example.org/app/internal/requestlog"
 	"example.org/app/internal/wire"
 )
 
@@ -80,6 +81,7 @@ var wrongSignalRule = ratelimit.Rule{Capacity: 20, InitialTokens: 20, TokensPerP
 
 // signalled carries out a datagram, and reports whether it names a session.
 func (g *Gateway) signalled(b []byte, from netip.AddrPort) (code apierr.Code, known bool) {
+	begin := time.Now()
 	signal, ok := parseSignal(b)
 	if !ok {
 		return apierr.InvalidRequest, false
@@ -96,11 +98,17 @@ func (g *Gateway) signalled(b []byte, from netip.AddrPort) (code apierr.Code, kn
 	s.udp = from
 	recovering := s.called && s.conn == nil
 	s.mu.Unlock()
-	if recovering {
-		return apierr.SendRequestFromNonexistentSession, true
+	code = apierr.SendRequestFromNonexistentSession
+	if !recovering {
+		s.beat(g.minHeartbeatInterval())
+		code = apierr.OK
 	}
-	s.beat(g.minHeartbeatInterval())
-	return apierr.OK, true
+	if g.options.Requests.Wants(0) {
+		g.options.Requests.Write(requestlog.Entry{
+			UserID: s.UserID, SessionID: s.ID, Device: s.Device, IP: from.Addr().Unmap(), Size: len(b), Code: int32(code), Begin: begin,
+		})
+	}
+	return code, true
 }
 
 // switchToUDP takes the connection away from a client that has nothing to say. The session stays.

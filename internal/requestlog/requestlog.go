@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package requestlog logs requests of clients, those that the settings choose. It does not know where the lines go.
+// Package requestlog logs requests of clients, and notifications to them, those that the settings choose. It does not know where
+// the lines go. For notifications, which relay requests, there are lists of the same kinds.
 //
 // A kind in ExcludedRequestTypes is never logged. Else a kind in IncludedRequests is logged at the rate given there.
 // Else a kind in one of ExcludedRequestCategories is not logged. Else the first of IncludedRequestCategories that it
@@ -15,48 +16,65 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"example.org/app/internal/config"
 	"example.org/app/internal/wire"
 )
 
 // Rates are the shares of requests that are logged, from 0 to 1.
 type Rates struct {
-	kinds     map[wire.Kind]float64
-	heartbeat float64
+	kinds, notifications map[wire.Kind]float64
+	heartbeat            float64
 }
 
 // RatesOf translates the settings of a service.
 func RatesOf(c config.RequestLogging) *Rates {
-	r := &Rates{kinds: map[wire.Kind]float64{}}
-	for _, k := range wire.Kinds() {
-		if rate := rateOf(k, c); rate > 0 {
-			r.kinds[k] = rate
-		}
-	}
-	return r
+	return &Rates{kinds: ratesOf(lists{c.IncludedRequestCategories, c.IncludedRequests, c.ExcludedRequestCategories, c.ExcludedRequestTypes})}
 }
 
 // GatewayRatesOf translates the settings of a gateway.
 func GatewayRatesOf(c config.GatewayRequestLogging) *Rates {
 	r := RatesOf(c.RequestLogging)
 	r.heartbeat = c.HeartbeatSampleRate
+	n := c.NotificationLogging
+	r.notifications = ratesOf(lists{n.IncludedNotificationCategories, n.IncludedNotifications, n.ExcludedNotificationCategories, n.ExcludedNotificationTypes})
 	return r
 }
 
-func rateOf(k wire.Kind, c config.RequestLogging) float64 {
-	if slices.Contains(c.ExcludedRequestTypes, config.RequestType(k.String())) {
+// lists choose kinds.
+type lists struct {
+	includedCategories []config.LoggedCategory
+	included           []config.LoggedRequest
+	excludedCategories []config.RequestCategory
+	excluded           []config.RequestType
+}
+
+// ratesOf returns the kinds that the lists choose, with their rates.
+func ratesOf(c lists) map[wire.Kind]float64 {
+	rates := map[wire.Kind]float64{}
+	for _, k := range wire.Kinds() {
+		if rate := c.rateOf(k); rate > 0 {
+			rates[k] = rate
+		}
+	}
+	return rates
+}
+
+func (c lists) rateOf(k wire.Kind) float64 {
+	if slices.Contains(c.excluded, config.RequestType(k.String())) {
 		return 0
 	}
-	for _, r := range c.IncludedRequests {
+	for _, r := range c.included {
 		if r.Type == config.RequestType(k.String()) {
 			return r.SampleRate
 		}
 	}
 	in := func(category config.RequestCategory) bool { return k.In(wire.Category(category)) }
-	if slices.ContainsFunc(c.ExcludedRequestCategories, in) {
+	if slices.ContainsFunc(c.excludedCategories, in) {
 		return 0
 	}
-	for _, r := range c.IncludedRequestCategories {
+	for _, r := range c.includedCategories {
 		if in(r.Category) {
 			return r.SampleRate
 		}
@@ -99,7 +117,41 @@ func (l *Log) Wants(k wire.Kind) bool {
 	if k != 0 {
 		rate = r.kinds[k]
 	}
-	return rate > 0 && (rate >= 1 || rand.Float64() < rate)
+	return drawn(rate)
+}
+
+// drawn decides for one of many at a rate.
+func drawn(rate float64) bool { return rate > 0 && (rate >= 1 || rand.Float64() < rate) }
+
+// A Notification is what is logged of a notification.
+type Notification struct {
+	// Payload is the encoded AppNotification.
+	Payload []byte
+	// Recipients are those whom the gateway was to reach, Missed those whom it did not, Sessions how many got it.
+	Recipients, Missed, Sessions int
+}
+
+// WriteNotification logs a notification that was handed to its recipients, if it relays a request that the settings choose.
+func (l *Log) WriteNotification(n Notification) {
+	if l == nil {
+		return
+	}
+	rates := l.rates().notifications
+	if len(rates) == 0 {
+		return // Nearly always, and then nothing is decoded.
+	}
+	var decoded wire.AppNotification
+	if proto.Unmarshal(n.Payload, &decoded) != nil || decoded.RelayedRequest == nil {
+		return
+	}
+	kind := wire.KindOf(decoded.RelayedRequest)
+	if !drawn(rates[kind]) {
+		return
+	}
+	l.logger.LogAttrs(context.Background(), slog.LevelInfo, "client notification",
+		slog.String("type", kind.String()), slog.Int64("requesterId", decoded.GetRequesterId()), slog.Int("size", len(n.Payload)),
+		slog.Int("recipients", n.Recipients), slog.Int("missed", n.Missed), slog.Int("sessions", n.Sessions),
+	)
 }
 
 // Write logs a request that has just been answered.

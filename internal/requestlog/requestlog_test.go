@@ -50,6 +50,29 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// TestNotificationRates checks that the lists of notifications are apart from those of requests.
+func TestNotificationRates(t *testing.T) {
+	rates := GatewayRatesOf(config.GatewayRequestLogging{
+		RequestLogging: config.RequestLogging{IncludedRequests: []config.LoggedRequest{{Type: "QUERY_MESSAGES", SampleRate: 1}}},
+		NotificationLogging: config.NotificationLogging{
+			IncludedNotificationCategories: []config.LoggedCategory{{Category: "MESSAGE", SampleRate: 0.5}},
+			IncludedNotifications:          []config.LoggedRequest{{Type: "CREATE_GROUP", SampleRate: 1}},
+			ExcludedNotificationCategories: []config.RequestCategory{"UPDATE"},
+			ExcludedNotificationTypes:      []config.RequestType{"QUERY_MESSAGES"},
+		},
+	})
+	for kind, want := range map[wire.Kind]float64{
+		wire.KindCreateMessage: 0.5, wire.KindCreateGroup: 1, wire.KindUpdateMessage: 0, wire.KindQueryMessages: 0, wire.KindCreateSession: 0,
+	} {
+		if got := rates.notifications[kind]; got != want {
+			t.Errorf("the rate of notifications of %s is %v, want %v", kind, got, want)
+		}
+	}
+	if rates.kinds[wire.KindQueryMessages] != 1 || rates.kinds[wire.KindCreateGroup] != 0 {
+		t.Errorf("the rates of requests are %v", rates.kinds)
+	}
+}
+
 // TestWants draws often enough that a share outside these bounds is not chance: they are more than 10 standard deviations away.
 func TestWants(t *testing.T) {
 	rates := &Rates{kinds: map[wire.Kind]float64{wire.KindCreateMessage: 1, wire.KindQueryMessages: 0.5}}
