@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js/engine"
 	"example.org/app/internal/plugin/js/inspector"
 )
 
@@ -68,6 +69,19 @@ func (m *module) runnable(name, path, script string, isModule bool) string {
 		}
 	}
 	return m.debug.Instrument(s)
+}
+
+// withoutProbes compiles a script as its author wrote it, because it cannot be compiled as it can be debugged. If that
+// fails as well, the script is at fault, and its own error is the one that pends.
+func (m *module) withoutProbes(compile func() engine.Value) engine.Value {
+	x := m.engine.Exception()
+	defer m.engine.Free(x.Value)
+	m.debug.Forget()
+	compiled := compile()
+	if !engine.IsFailed(compiled) {
+		m.log.Warn("a script runs without the debugger: it cannot be prepared for it", "script", m.name, "error", x.Message)
+	}
+	return compiled
 }
 
 // pathOf is where a script in the folder of the plugin lies.

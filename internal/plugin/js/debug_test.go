@@ -575,3 +575,20 @@ export default class extends AppPlugin {
 		t.Error(v)
 	}
 }
+
+// TestDebugWithoutProbes loads a plugin that has a name of the debugger's own: it runs as its author wrote it.
+func TestDebugWithoutProbes(t *testing.T) {
+	h, _, log := debugHost(t)
+	m := load(t, h, plugin.Source{Name: "debugged.js", Data: []byte("const __app_eye0 = 1\n" + debugged)})
+	attach(t, m.debug.Address()).do("Runtime.runIfWaitingForDebugger", nil)
+	if v := finish(t, begin[int32](t.Context(), m, count, int64(5))); v != int32(11) {
+		t.Error(v)
+	}
+	if text := log.String(); !strings.Contains(text, "a script runs without the debugger: it cannot be prepared for it") {
+		t.Error(text)
+	}
+	_, err := h.Load(t.Context(), plugin.Source{Name: "bad.js", Data: []byte("let a; let a;\n" + debugged)})
+	if err == nil || !strings.Contains(err.Error(), "SyntaxError") || !strings.Contains(err.Error(), "bad.js:1:") {
+		t.Errorf("a script that is at fault itself: %v", err)
+	}
+}

@@ -240,6 +240,16 @@ func (t *Target) Instrument(s Script) string {
 	return r.Code
 }
 
+// Forget forgets the last script: it runs as its author wrote it.
+func (t *Target) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.scripts); n > 0 {
+		t.probes = t.probes[:len(t.probes)-len(t.scripts[n-1].probes)]
+		t.scripts = t.scripts[:n-1]
+	}
+}
+
 // mapURL is where this server has the source map of a script.
 func (t *Target) mapURL(s *script) string {
 	return (&url.URL{Scheme: "http", Host: t.server.addr, Path: "/" + t.id + mapPath + s.id}).String()

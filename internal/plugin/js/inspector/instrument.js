@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Puts probes into the source of a plugin: a call before each statement, with a closure that evaluates code in the scope
-// of the statement, and a handler around each function and each try block that sees exceptions pass. Everything is
-// inserted between two marks and without line breaks, so that no line moves and the original is what remains when the
+// of the statement, and a handler around each function and each try block that sees exceptions pass. Each scope has one
+// closure, made where the scope begins: it holds every variable that it can see, so one for each statement would cost far
+// more than the plugin itself. Everything is inserted between two marks and without line breaks, so that no line moves and the original is what remains when the
 // insertions are taken out. Returns JSON: the code, the probes and the scopes that they see.
 (function (acorn) {
   'use strict';
@@ -43,6 +44,14 @@
     }
     return into;
   };
+  // Whether a node assigns to a name.
+  const assigns = (n, name) => {
+    if (n.type === 'AssignmentExpression' && patternNames(n.left, []).includes(name)) return true;
+    if (n.type === 'UpdateExpression' && n.argument.name === name) return true;
+    if ((n.type === 'ForInStatement' || n.type === 'ForOfStatement') && patternNames(n.left, []).includes(name)) return true;
+    for (const c of children(n)) if (assigns(c, name)) return true;
+    return false;
+  };
   // Whether a statement suspends its function itself.
   const suspends = (n) => {
     if (n.type === 'AwaitExpression' || n.type === 'YieldExpression' || (n.type === 'ForOfStatement' && n.await)) return true;
@@ -61,12 +70,15 @@
     const insert = (pos, opens, text) => insertions.push({ pos, opens, text: open + text + close });
     const newScope = (kind, names, parent) => scopes.push({ kind, names: [...new Set(names)], parent }) - 1;
 
+    // A state s has the name of the closure of its scope as eye. It is fresh if the scope has names that this closure
+    // does not see; then the next block makes one, or the statement has its own.
+    const newEye = (s, name = '__app_eye') => [`let ${name}=${eye};`, { ...s, eye: name, fresh: false }];
     const probe = (n, s) => {
       probes.push({
         line: n.loc.start.line - 1, column: n.loc.start.column, scope: s.scope, function: s.name, functionLine: s.line, functionColumn: s.column,
         caught: s.caught, debugger: n.type === 'DebuggerStatement', suspends: s.suspendable && suspends(n),
       });
-      return `__app_probe(${firstProbe + probes.length - 1},${eye});`;
+      return `__app_probe(${firstProbe + probes.length - 1},${s.fresh ? eye : s.eye});`;
     };
     const passing = (caught, leaves) => `}catch(__app_thrown){__app_catch(${caught},__app_thrown);throw __app_thrown}${leaves ? 'finally{__app_leave()}' : ''}`;
     const guard = (from, to, s, leaves) => {
@@ -88,8 +100,9 @@
     const body = (n, s) => {
       if (!n) return;
       if (n.type === 'BlockStatement' || n.type === 'EmptyStatement' || n.type === 'FunctionDeclaration') { visit(n, s); return; }
-      insert(n.start, true, '{' + probe(n, s));
-      visit(n, s);
+      const [made, t] = s.fresh ? newEye(s) : ['', s];
+      insert(n.start, true, '{' + made + probe(n, t));
+      visit(n, t);
       insert(n.end, false, '}');
     };
 
@@ -101,17 +114,28 @@
       if (block) { hoisted(n.body, names); lexical(n.body.body, names); }
       const inner = {
         scope: newScope('function', names, s.scope), name: n.id ? n.id.name : name || '', line: n.loc.start.line - 1, column: n.loc.start.column,
-        caught: false, suspendable: n.async || n.generator,
+        caught: false, suspendable: n.async || n.generator, eye: '', fresh: true,
       };
       for (const p of n.params) visit(p, inner);
       if (block) {
         const list = n.body.body;
         if (n.body.end - n.body.start <= 2) return;
-        let from = n.body.start + 1;
-        for (const d of list) if (d.directive !== undefined) from = d.end;
-        const end = guard(from, n.body.end - 1, inner, inner.suspendable);
-        statements(list, inner);
-        end();
+        let from = n.body.start + 1, semicolon = '';
+        for (const d of list) if (d.directive !== undefined) { from = d.end; semicolon = source[d.end - 1] === ';' ? '' : ';'; }
+        // The engine lets nobody assign to the name of a function expression in which code is evaluated.
+        const blind = n.type === 'FunctionExpression' && n.id && assigns(n.body, n.id.name);
+        const [made, t] = blind ? ['', { ...inner, eye: 'undefined', fresh: false }] : newEye(inner);
+        // In a block, a function must not have the name of a variable.
+        const vars = new Set(hoisted(n.body, []));
+        const guarded = !list.some((d) => d.type === 'FunctionDeclaration' && vars.has(d.id.name));
+        if (!guarded) {
+          insert(from, true, semicolon + made);
+          statements(list, t);
+          return;
+        }
+        insert(from, true, semicolon + 'try{' + made);
+        statements(list, t);
+        insert(n.body.end - 1, false, passing(false, t.suspendable));
         return;
       }
       const from = arrowEnds.findLast((e) => e <= n.body.start);
@@ -128,10 +152,18 @@
         case 'FunctionDeclaration': case 'FunctionExpression': case 'ArrowFunctionExpression':
           func(n, s, name);
           return;
-        case 'BlockStatement': case 'StaticBlock': {
+        case 'StaticBlock':
+          statements(n.body, { ...s, scope: newScope('block', hoisted(n, lexical(n.body, [])), s.scope), fresh: true });
+          return;
+        case 'BlockStatement': {
           const names = lexical(n.body, []);
-          if (n.type === 'StaticBlock') hoisted(n, names);
-          statements(n.body, names.length ? { ...s, scope: newScope('block', names, s.scope) } : s);
+          let t = names.length ? { ...s, scope: newScope('block', names, s.scope), fresh: true } : s;
+          if (t.fresh && n.body.length) {
+            let made;
+            [made, t] = newEye(t);
+            insert(n.start + 1, true, made);
+          }
+          statements(n.body, t);
           return;
         }
         case 'IfStatement':
@@ -146,7 +178,7 @@
         case 'ForStatement': case 'ForInStatement': case 'ForOfStatement': {
           const head = n.init ?? n.left;
           let t = s;
-          if (head && head.type === 'VariableDeclaration' && head.kind !== 'var') t = { ...s, scope: newScope('block', lexical([head], []), s.scope) };
+          if (head && head.type === 'VariableDeclaration' && head.kind !== 'var') t = { ...s, scope: newScope('block', lexical([head], []), s.scope), fresh: true };
           for (const c of [head, n.test, n.update, n.right]) if (c) visit(c, t);
           body(n.body, t);
           return;
@@ -156,7 +188,8 @@
           return;
         case 'SwitchStatement': {
           visit(n.discriminant, s);
-          const t = { ...s, scope: newScope('block', lexical(n.cases.flatMap((c) => c.consequent), []), s.scope) };
+          const names = lexical(n.cases.flatMap((c) => c.consequent), []);
+          const t = names.length ? { ...s, scope: newScope('block', names, s.scope), fresh: true } : s;
           for (const c of n.cases) { if (c.test) visit(c.test, t); statements(c.consequent, t); }
           return;
         }
@@ -169,7 +202,7 @@
           }
           if (n.handler) {
             const names = patternNames(n.handler.param, []);
-            const h = { ...s, scope: newScope('catch', names, s.scope) };
+            const h = names.length ? { ...s, scope: newScope('catch', names, s.scope), fresh: true } : s;
             if (n.handler.param) visit(n.handler.param, h);
             visit(n.handler.body, h);
           }
@@ -178,7 +211,7 @@
         }
         case 'ClassDeclaration': case 'ClassExpression': {
           const className = n.id ? n.id.name : name || '';
-          const t = n.type === 'ClassExpression' && n.id ? { ...s, scope: newScope('block', [n.id.name], s.scope) } : s;
+          const t = n.type === 'ClassExpression' && n.id ? { ...s, scope: newScope('block', [n.id.name], s.scope), fresh: true } : s;
           if (n.superClass) visit(n.superClass, t);
           for (const m of n.body.body) {
             if (m.type === 'StaticBlock') {
@@ -209,8 +242,12 @@
     };
 
     const names = lexical(tree.body, hoisted(tree, []));
-    const top = { scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, caught: false, suspendable: isModule };
-    statements(tree.body, top);
+    const top = { scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, caught: false, suspendable: isModule, eye: '', fresh: true };
+    // Scripts share their scope, so each has a closure of its own name.
+    const [made, outermost] = newEye(top, `__app_eye${firstProbe}`);
+    const first = tree.body.find((n) => n.directive === undefined);
+    if (first) insert(first.start, true, made);
+    statements(tree.body, outermost);
 
     const order = insertions.map((x, i) => ({ ...x, i }));
     order.sort((a, b) => a.pos - b.pos || Number(a.opens) - Number(b.opens) || a.i - b.i);
