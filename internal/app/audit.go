@@ -71,17 +71,31 @@ func byCommand(ctx context.Context, db *store.DB, c config.Audit, operation stri
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
+	err = actAs(ctx, trail, name, operation, fn)
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	return errors.Join(err, trail.Run(over)) // It stores the row of a refusal and returns.
+}
+
+// actByItself has what fn does in the audit trail, as done by this node.
+func (a *App) actByItself(ctx context.Context, operation string, fn func(context.Context) error) error {
+	if !a.opts.Config.Audit.Enabled {
+		return fn(ctx)
+	}
+	return actAs(ctx, a.audit, "node "+a.nodeIDs()[0], operation, fn)
+}
+
+// actAs has what fn does in an audit trail, under a name that is no administrator's.
+func actAs(ctx context.Context, trail *audit.Trail, name, operation string, fn func(context.Context) error) error {
 	work, entry := trail.Begin(ctx, audit.Act{Date: time.Now(), LoginName: name, Operation: operation})
-	err = fn(work)
+	err := fn(work)
 	result := audit.Result{Code: int32(apierr.OK), Status: http.StatusOK}
 	if err != nil {
 		e := apierr.From(store.Code(err))
 		result = audit.Result{Code: int32(e.Code), Status: int32(e.HTTP()), Reason: e.Reason}
 	}
 	entry.End(ctx, result)
-	over, cancel := context.WithCancel(ctx)
-	cancel()
-	return errors.Join(err, trail.Run(over)) // It stores the row of a refusal and returns.
+	return err
 }
 
 // openStore opens the store of a configuration beside the nodes that may run.

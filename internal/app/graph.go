@@ -37,7 +37,7 @@ var (
 	blocklists     = &unit{needs: units(logFiles, database, settings), start: (*App).startBlocklists}
 
 	// Plugins are held before they are started: who calls them must be there when they start.
-	pluginHolder = &unit{needs: units(logFiles, recordings, database, settings, measurements, nodes, online), start: (*App).buildPlugins}
+	pluginHolder = &unit{needs: units(logFiles, recordings, database, settings, measurements, nodes, online, auditTrail), start: (*App).buildPlugins}
 	notifier     = &unit{needs: units(logFiles, nodes, online), start: (*App).startNotifier}
 	rules        = &unit{needs: units(logFiles, database, settings, measurements, nodes, online, pluginHolder, notifier), start: (*App).startDomain}
 	operating    = &unit{

@@ -27,6 +27,7 @@ func (a *App) buildCatalog() error {
 	a.catalog = catalog.New(catalog.Options{
 		Store: a.store, Manager: a.plugins.Manager, Enabled: c.Enabled && c.Cluster.Enabled, Settings: a.pluginSettings, Logger: a.logger,
 		Changed: func() { a.tell(changedPlugins) },
+		NodeIDs: a.nodeIDs(), Act: a.actByItself,
 	})
 	a.plugins.Cluster = a.catalog
 	for _, node := range a.nodes {
@@ -38,6 +39,14 @@ func (a *App) buildCatalog() error {
 		}
 	}
 	return nil
+}
+
+// nodeIDs are the ids of the nodes of this process.
+func (a *App) nodeIDs() (ids []string) {
+	for _, r := range a.opts.Roles {
+		ids = append(ids, a.nodes[r].ID())
+	}
+	return ids
 }
 
 // pluginStatesTimeout bounds how long an administrator waits for nodes that do not answer.

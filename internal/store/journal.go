@@ -141,6 +141,7 @@ var journalRules = map[string]journalRule{
 	"message":                   {record: "message", hidden: []string{"conversation_id"}},
 	"cluster_plugin":            {record: "plugin"},
 	"plugin_version":            {record: "pluginVersion", keys: 2},
+	"plugin_rollout":            {record: "pluginRollout"},
 	"meeting":                   {record: "meeting", masked: []string{"password", "access_token"}},
 }
 

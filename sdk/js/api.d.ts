@@ -1402,8 +1402,18 @@ declare namespace api {
         replace?: boolean;
         /** NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes that they are made for load them, now and when they start. */
         scope?: "NODE" | "CLUSTER";
+        /** Whether the version of a plugin of the cluster becomes the active one. Without that it is only kept, for POST /plugins/rollouts or PUT /plugins/versions. */
+        activate?: boolean;
         body: ScriptList;
       }): Promise<PluginOutcome[] | undefined>;
+      /**
+       * Try a version of a plugin of the cluster on some nodes
+       * Lets named nodes run a version that is not active, in the state of the plugin, without a call lost. Each of them watches it: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. After `promoteAfterSeconds` without that the version becomes the active one. While a rollout is under way no other version can be activated.
+       * Permission: `PLUGIN_UPDATE`.
+       */
+      createRollouts(input: {
+        body: NewRollout;
+      }): Promise<RolloutRecord | undefined>;
       /**
        * Remove plugins
        * Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted. A plugin of the cluster is removed from all nodes, with all of its versions.
@@ -1438,6 +1448,15 @@ declare namespace api {
         includeRejected?: boolean;
       }): Promise<PluginRecord[] | undefined>;
       /**
+       * List rollouts of plugins of the cluster
+       * Lists the rollouts, also those that have ended, the newest first. Unknown ids are skipped.
+       * Permission: `PLUGIN_QUERY`.
+       */
+      queryRollouts(input?: {
+        /** Ids of plugins; none is all. Example: `word-filter`. */
+        pluginIds?: string[];
+      }): Promise<RolloutRecord[] | undefined>;
+      /**
        * List versions of plugins of the cluster
        * Lists the versions that the database has of the plugins of the cluster, each plugin's newest first. Unknown ids are skipped.
        * Permission: `PLUGIN_QUERY`.
@@ -1456,6 +1475,16 @@ declare namespace api {
         ids: string[];
         body: PluginStatus;
       }): Promise<PluginUpdateResult | undefined>;
+      /**
+       * Pause, resume, promote or abort a rollout
+       * PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
+       * Permission: `PLUGIN_UPDATE`.
+       */
+      updateRollouts(input: {
+        /** Id of the rollout. */
+        id: Int64;
+        body: RolloutStep;
+      }): Promise<RolloutRecord | undefined>;
       /**
        * Activate a version of a plugin of the cluster
        * Lets a version that was uploaded before take the place of the active one on all nodes, in its state, without a call lost. A node that cannot load or start it keeps the version that it has and says why. This node has finished when the answer comes; others may need a moment.
@@ -2200,6 +2229,8 @@ declare namespace api {
     number: Int64;
     /** Revision of the plugin, for If-Match; it grows with every change. */
     revision: Int64;
+    /** Another version that some nodes run instead; missing if there is none. */
+    rollout?: RolloutRecord;
     /** State that all nodes bring the plugin into. */
     status: "LOADED" | "STARTED" | "PAUSED" | "STOPPED";
     /** Version that it states. */
@@ -3053,6 +3084,20 @@ declare namespace api {
     /** The token. It is shown once. */
     token: string;
   }
+  interface NewRollout {
+    /** How many of a hundred calls on a node may fail; 5 if it is missing. */
+    maxErrorPercentage?: number;
+    /** From how many calls on a node this counts; 20 if it is missing. Without so many calls nothing is promoted by time. */
+    minCalls?: Int64;
+    /** Nodes that shall run it. */
+    nodeIds: string[];
+    /** Number of the version, which is not active. */
+    number: Int64;
+    /** Id of the plugin. */
+    pluginId: string;
+    /** After how many seconds without too many failures the version becomes the active one; 0 if an administrator does that. */
+    promoteAfterSeconds?: Int64;
+  }
   interface NodeStateRecord {
     /** SHA-256 digest of its file. */
     digest?: string;
@@ -3256,7 +3301,7 @@ declare namespace api {
     license?: string;
     /** How far the nodes are. This one has finished; others may still be loading the plugin. */
     nodes?: NodeStateRecord[];
-    /** Number of the version, which is active. */
+    /** Number of the version. */
     number?: Int64;
     /** Why it was not accepted; it is missing if it was. */
     problem?: PluginProblem;
@@ -3378,6 +3423,36 @@ declare namespace api {
     establishmentDate?: string;
     /** New name that the owner gives the related user. */
     name?: string;
+  }
+  interface RolloutRecord {
+    /** Who began it. */
+    adminId: Int64;
+    /** When it ended. */
+    endDate?: string;
+    /** Id of the rollout. */
+    id: Int64;
+    /** How many of a hundred calls on a node may fail. */
+    maxErrorPercentage: number;
+    /** From how many calls on a node this counts. */
+    minCalls: Int64;
+    /** Nodes that run it. */
+    nodeIds: string[];
+    /** Number of the version. */
+    number: Int64;
+    /** Id of the plugin. */
+    pluginId: string;
+    /** After how many seconds without too many failures it is promoted; missing if an administrator does that. */
+    promoteAfterSeconds?: Int64;
+    /** Why a node ended it; missing if none did. */
+    reason?: string;
+    /** When it began. */
+    startDate: string;
+    /** State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end. */
+    status: "RUNNING" | "PAUSED" | "PROMOTED" | "ABORTED" | "ROLLED_BACK";
+  }
+  interface RolloutStep {
+    /** The step to take. */
+    action: "PAUSE" | "RESUME" | "PROMOTE" | "ABORT";
   }
   interface Script {
     /** The plugin, an ECMAScript module. */

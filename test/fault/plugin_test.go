@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -152,12 +153,12 @@ public class Quiet extends AppPlugin {
 
     public static class Watch extends AppExtension implements AdminActionHandler {
         @Override
-        public void handleAdminAction(AdminAction action) { }
+        public void handleAdminAction(AdminAction action) { BODY }
     }
 }`
 
-// quietJar is a jar of some megabytes, which is stored in chunks.
-func quietJar(t *testing.T, version string) []byte {
+// quietJar is a jar of some megabytes, which is stored in chunks. body is what it does when it is called.
+func quietJar(t *testing.T, version, body string) []byte {
 	t.Helper()
 	noise := make([]byte, 3<<20)
 	random := rand.New(rand.NewPCG(1, uint64(len(version))))
@@ -165,7 +166,7 @@ func quietJar(t *testing.T, version string) []byte {
 		noise[i] = byte(random.Uint32())
 	}
 	return javatest.Jar(t, javatest.Plugin{
-		ID: "quiet", Version: version, Class: "quiet.Quiet", Sources: map[string]string{"quiet/Quiet.java": jarSource}, Files: map[string]string{"noise": string(noise)},
+		ID: "quiet", Version: version, Class: "quiet.Quiet", Sources: map[string]string{"quiet/Quiet.java": strings.ReplaceAll(jarSource, "BODY", body)}, Files: map[string]string{"noise": string(noise)},
 	})
 }
 
@@ -197,7 +198,7 @@ func TestClusterPlugins(t *testing.T) {
 	t.Logf("started by two services after %v", two.follow("watch", on("STARTED 1", "service-1", "service-2")))
 
 	// A node is killed in the middle of an upload, which counts as a whole or not at all.
-	first := quietJar(t, "1")
+	first := quietJar(t, "1", "")
 	data, err := store.Open(t.Context(), store.Options{URL: db.URL()})
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +277,7 @@ func TestClusterPlugins(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "quiet.jar")
-	if err := os.WriteFile(file, quietJar(t, "two"), 0o600); err != nil {
+	if err := os.WriteFile(file, quietJar(t, "two", ""), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	publish := exec.CommandContext(t.Context(), binary, "plugin", "publish", file, "--url", gate.url)
@@ -294,6 +295,60 @@ func TestClusterPlugins(t *testing.T) {
 		eventually(t, p.name+" has no plugins", func() bool {
 			status, _ := p.call("GET", "/plugins", "")
 			return status == http.StatusNoContent
+		})
+	}
+}
+
+// TestRollout tries a version with a planted bug on one of two nodes, in both languages: the node rolls back by itself, and
+// the other one never runs it.
+func TestRollout(t *testing.T) {
+	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
+	set := []string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL()}
+	one, two := start(t, "service", "service-1", set...), start(t, "service", "service-2", set...)
+	bad := strings.Replace(script("watch", 2, ""), "handleAdminAction() {}", "handleAdminAction() { throw new Error('planted'); }", 1)
+	for _, tt := range []struct {
+		id     string
+		upload func(query string, version int) (int, string)
+	}{
+		{"watch", func(query string, version int) (int, string) {
+			return one.uploadScript(query, map[int]string{1: script("watch", 1, ""), 2: bad}[version])
+		}},
+		{"quiet", func(query string, version int) (int, string) {
+			return one.uploadJar(query, quietJar(t, strconv.Itoa(version), map[int]string{1: "", 2: `throw new IllegalStateException("planted");`}[version]))
+		}},
+	} {
+		t.Run(tt.id, func(t *testing.T) {
+			status, body := tt.upload("", 1)
+			must(t, "upload", status, body)
+			status, body = one.call("PUT", "/plugins?ids="+tt.id, `{"status":"STARTED"}`)
+			must(t, "start", status, body)
+			one.follow(tt.id, on("STARTED 1", "service-1", "service-2"))
+			status, body = tt.upload("&replace=true&activate=false", 2)
+			must(t, "upload without activating", status, body)
+			status, body = one.call("POST", "/plugins/rollouts", `{"pluginId":"`+tt.id+`","number":2,"nodeIds":["service-2"],"minCalls":10,"promoteAfterSeconds":3600}`)
+			must(t, "begin a rollout", status, body)
+			begin := time.Now()
+			calls := 0
+			eventually(t, "the rollout is rolled back", func() bool {
+				for _, p := range []*process{one, two} {
+					calls++
+					if status, body := p.call("GET", "/admins", ""); status != 200 {
+						t.Errorf("%s: %d %s", p.name, status, body)
+					}
+				}
+				_, body = one.call("GET", "/plugins/rollouts?pluginIds="+tt.id, "")
+				return strings.Contains(body, `"status":"ROLLED_BACK","reason":"node service-2: `)
+			})
+			t.Logf("rolled back %v after its begin; %d requests meanwhile", time.Since(begin), calls)
+			one.follow(tt.id, on("STARTED 1", "service-1", "service-2"))
+			_, body = one.call("GET", "/plugins?ids="+tt.id, "")
+			if strings.Contains(body, "planted") {
+				t.Errorf("the plugin failed on the other node: %s", body)
+			}
+			eventually(t, "the audit trail tells", func() bool {
+				_, body = one.call("GET", "/audit?operations=rollBackPluginRollout", "")
+				return strings.Contains(body, `"loginName":"node service-2"`) && strings.Contains(body, "more than 5 %")
+			})
 		})
 	}
 }

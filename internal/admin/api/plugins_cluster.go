@@ -30,6 +30,7 @@ type clusterRecord struct {
 	AdminID    int64             `json:"adminId" doc:"Who changed it last." example:"0"`
 	ChangeDate admin.Date        `json:"changeDate" doc:"When it was changed last."`
 	Nodes      []nodeStateRecord `json:"nodes" doc:"State on each node that the plugin is made for."`
+	Rollout    *rolloutRecord    `json:"rollout,omitempty" doc:"Another version that some nodes run instead; missing if there is none."`
 }
 
 // nodeStateRecord is the state of a plugin of the cluster on a node.
@@ -46,6 +47,10 @@ func newClusterRecord(p catalog.Plugin, nodes []catalog.NodeStates) *clusterReco
 	r := &clusterRecord{
 		Number: p.Number, Version: p.Active.Version, Digest: p.Active.Digest, Status: p.Status, Revision: p.Revision,
 		AdminID: p.AdminID, ChangeDate: admin.NewDate(p.ChangeDate), Nodes: []nodeStateRecord{},
+	}
+	if p.Rollout != nil {
+		rollout := newRolloutRecord(*p.Rollout)
+		r.Rollout = &rollout
 	}
 	for _, n := range nodes {
 		if s, ok := n.Of(p); ok {
@@ -111,7 +116,9 @@ func (h pluginHandlers) publish(ctx context.Context, c pluginCreation, uploads [
 	if err != nil {
 		return nil, err
 	}
-	published, errs := h.Catalog.Publish(plugin.ForAdmin(ctx, change.AdminID), catalog.Publication{Uploads: uploads, Replace: c.Replace, DryRun: c.DryRun, Change: change})
+	published, errs := h.Catalog.Publish(plugin.ForAdmin(ctx, change.AdminID), catalog.Publication{
+		Uploads: uploads, Replace: c.Replace, DryRun: c.DryRun, Inactive: !c.Activate, Change: change,
+	})
 	if !c.DryRun && errs != nil {
 		return nil, refusal(uploads, errs)
 	}

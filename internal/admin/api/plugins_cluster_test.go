@@ -160,3 +160,45 @@ func TestClusterPluginIfMatch(t *testing.T) {
 		}
 	})
 }
+
+// TestClusterPluginRollouts leads rollouts, in the words of callers.
+func TestClusterPluginRollouts(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, h *harness) {
+		post := func(name, body string, status int, want string) scenario {
+			return scenario{name: name, as: "app", method: "POST", target: "/plugins/rollouts", body: body, status: status, want: want}
+		}
+		put := func(name, id, action string, status int, want string) scenario {
+			return scenario{name: name, as: "app", method: "PUT", target: "/plugins/rollouts?id=" + id, body: fmt.Sprintf(`{"action":%q}`, action), status: status, want: want}
+		}
+		rollout := func(id int, status, more string) string {
+			return fmt.Sprintf(`{"id":%d,"pluginId":"a","number":2,"nodeIds":["node1","node2"],"status":%q,"maxErrorPercentage":5,"minCalls":20,%s"adminId":0,"startDate":"DATE"`, id, status, more)
+		}
+		const body = `{"pluginId":"a","number":2,"nodeIds":["node2","node1","node2"]}`
+		h.must("app", "POST", "/plugins/js?scope=CLUSTER", scripts("a"))
+		h.must("app", "PUT", "/plugins?ids=a", `{"status":"STARTED"}`)
+		h.play([]scenario{
+			{name: "none", as: "app", method: "GET", target: "/plugins/rollouts", status: 204},
+			{name: "of one node", as: "app", method: "POST", target: "/plugins/js?activate=false", body: scripts("b"), status: 400, want: `~activate`},
+			post("no version", body, 404, `~plugin \"a\" has no version 2`),
+			{name: "a first version", as: "app", method: "POST", target: "/plugins/js?scope=CLUSTER&activate=false", body: scripts("b"), status: 400, want: `~its first version must be active`},
+			{name: "keep a version", as: "app", method: "POST", target: "/plugins/js?scope=CLUSTER&replace=true&activate=false", body: scripts("a 2"), status: 200, want: `~"number":2,"nodes":[{"nodeId":"node1","state":"STARTED","number":1`},
+			post("the active one", `{"pluginId":"a","number":1,"nodeIds":["node1"]}`, 400, `~version 1 of plugin \"a\" is active already`),
+			post("no such node", `{"pluginId":"a","number":2,"nodeIds":["nowhere"]}`, 400, `~the cluster has no node \"nowhere\"`),
+			post("no nodes", `{"pluginId":"a","number":2,"nodeIds":[]}`, 400, `~nodeIds`),
+			post("too many errors", `{"pluginId":"a","number":2,"nodeIds":["node1"],"maxErrorPercentage":101}`, 400, `~maxErrorPercentage`),
+			post("begin", body, 200, ok(rollout(1, "RUNNING", "")+"}")),
+			post("a second one", body, 400, `~rollout 1 of plugin \"a\" is RUNNING: promote or abort it first`),
+			{name: "an upload meanwhile", as: "app", method: "POST", target: "/plugins/js?scope=CLUSTER&replace=true", body: scripts("a 3"), status: 400, want: `~promote or abort it first`},
+			put("no such step", "1", "STOP", 400, `~action`),
+			put("no such rollout", "9", "ABORT", 404, `~there is no rollout 9`),
+			put("pause", "1", "PAUSE", 200, ok(rollout(1, "PAUSED", "")+"}")),
+			put("abort", "1", "ABORT", 200, ok(rollout(1, "ABORTED", "")+`,"endDate":"DATE"}`)),
+			put("abort again", "1", "ABORT", 400, `~ABORT is not possible: the rollout is ABORTED`),
+			post("begin again", strings.Replace(body, "}", `,"promoteAfterSeconds":60}`, 1), 200, ok(rollout(2, "RUNNING", `"promoteAfterSeconds":60,`)+"}")),
+			{name: "listed", as: "app", method: "GET", target: "/plugins?ids=a", status: 200, want: `~"rollout":` + rollout(2, "RUNNING", "")[:40]},
+			put("promote", "2", "PROMOTE", 200, ok(rollout(2, "PROMOTED", `"promoteAfterSeconds":60,`)+`,"endDate":"DATE"}`)),
+			{name: "active", as: "app", method: "GET", target: "/plugins", status: 200, want: `~` + clusterPart(2, "STARTED", 3, "STARTED")},
+			{name: "history", as: "app", method: "GET", target: "/plugins/rollouts?pluginIds=a", status: 200, want: `~` + rollout(2, "PROMOTED", `"promoteAfterSeconds":60,`)},
+		})
+	})
+}

@@ -20,8 +20,9 @@ type pluginCreation struct {
 	DryRun  bool `query:"dryRun" default:"false" doc:"Whether to load and check only: the answer says what each plugin is and what is wrong with it, and nothing is kept."`
 	Replace bool `query:"replace" default:"false" doc:"Whether a plugin may take the place of one with the same id. It gets its state, and no call is lost."`
 
-	Scope   string `query:"scope" default:"NODE" enum:"NODE,CLUSTER" doc:"NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes that they are made for load them, now and when they start."`
-	IfMatch string `header:"If-Match" doc:"Revision of the plugin of the cluster that is replaced; with one plugin only." example:"\"3\""`
+	Scope    string `query:"scope" default:"NODE" enum:"NODE,CLUSTER" doc:"NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes that they are made for load them, now and when they start."`
+	Activate bool   `query:"activate" default:"true" doc:"Whether the version of a plugin of the cluster becomes the active one. Without that it is only kept, for POST /plugins/rollouts or PUT /plugins/versions."`
+	IfMatch  string `header:"If-Match" doc:"Revision of the plugin of the cluster that is replaced; with one plugin only." example:"\"3\""`
 }
 
 type scriptCreation struct {
@@ -56,7 +57,7 @@ type pluginOutcome struct {
 	SavedAs     string             `json:"savedAs,omitempty" doc:"Name of its file in the folder of plugins."`
 	Warnings    []string           `json:"warnings,omitempty" doc:"What its author should know though it can be loaded, as an extension point that it names and has no function of."`
 	Digest      string             `json:"digest,omitempty" doc:"SHA-256 digest of the file; only with scope=CLUSTER, like what follows."`
-	Number      int64              `json:"number,omitempty" doc:"Number of the version, which is active."`
+	Number      int64              `json:"number,omitempty" doc:"Number of the version."`
 	Nodes       []nodeStateRecord  `json:"nodes,omitempty" doc:"How far the nodes are. This one has finished; others may still be loading the plugin."`
 	Problem     *pluginProblem     `json:"problem,omitempty" doc:"Why it was not accepted; it is missing if it was."`
 }
@@ -128,6 +129,9 @@ func archiveName(f admin.File) string {
 func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []plugin.Upload) ([]pluginOutcome, error) {
 	if c.Scope == scopeCluster {
 		return h.publish(ctx, c, uploads)
+	}
+	if !c.Activate {
+		return nil, apierr.New(apierr.IllegalArgument, "parameter \"activate\": false is for scope=CLUSTER")
 	}
 	for i := range uploads {
 		uploads[i].Save, uploads[i].Replace = c.Save, c.Replace

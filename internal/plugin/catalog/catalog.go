@@ -32,6 +32,11 @@ type Options struct {
 	// Settings returns the current settings.
 	Settings func() config.Plugin
 	Logger   *slog.Logger
+	// NodeIDs are the ids of the nodes of this process.
+	NodeIDs []string
+	// Act runs what the process decides by itself so that it is in the audit trail under the name of an operation; nil
+	// only runs it.
+	Act func(ctx context.Context, operation string, fn func(context.Context) error) error
 	// Changed tells other nodes of a change that was made here. It may be nil.
 	Changed func()
 	// Retry is how long a node waits after the nth attempt to load a plugin that failed; nil is with back-off, at most a
@@ -61,11 +66,16 @@ type Catalog struct {
 type Plugin struct {
 	store.ClusterPlugin
 	Active store.PluginVersion
+	// Rollout is that of another version that some nodes run instead; nil if there is none.
+	Rollout *store.PluginRollout
+	trial   store.PluginVersion
+	// mine is the version that this process runs.
+	mine store.PluginVersion
 }
 
 // servers are the roles that the plugin is for.
 func (p *Plugin) servers() (roles []role.Role) {
-	for _, name := range p.Active.Servers {
+	for _, name := range p.mine.Servers {
 		roles = append(roles, role.Role(name))
 	}
 	return roles
@@ -81,7 +91,7 @@ func New(o Options) *Catalog {
 // Find returns the plugins of the cluster with the ids, in their order; without ids it is all.
 func (c *Catalog) Find(ctx context.Context, ids ...string) (list []Plugin, err error) {
 	err = c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		list, err = find(ctx, r)
+		list, err = c.find(ctx, r)
 		return err
 	})
 	if len(ids) > 0 {
@@ -113,7 +123,7 @@ func (c *Catalog) Known(ctx context.Context) (list []Plugin) {
 const knownTimeout = time.Second
 
 // find reads all plugins with their active versions.
-func find(ctx context.Context, r store.Reader) ([]Plugin, error) {
+func (c *Catalog) find(ctx context.Context, r store.Reader) ([]Plugin, error) {
 	plugins, err := store.FindClusterPlugins(ctx, r)
 	if err != nil {
 		return nil, err
@@ -126,10 +136,10 @@ func find(ctx context.Context, r store.Reader) ([]Plugin, error) {
 	for _, p := range plugins {
 		i := slices.IndexFunc(versions, func(v store.PluginVersion) bool { return v.PluginID == p.ID && v.Number == p.Number })
 		if i >= 0 { // Another statement of the same read may have seen a newer state.
-			list = append(list, Plugin{p, versions[i]})
+			list = append(list, Plugin{ClusterPlugin: p, Active: versions[i], mine: versions[i]})
 		}
 	}
-	return list, nil
+	return list, c.addRollouts(ctx, r, list)
 }
 
 // Versions returns the versions of the plugins with the ids, each plugin's newest first; without ids it is those of all.
@@ -197,6 +207,9 @@ func (c *Catalog) Activate(ctx context.Context, id string, number int64, by Chan
 		}
 		if !slices.ContainsFunc(versions, func(v store.PluginVersion) bool { return v.Number == number }) {
 			return apierr.New(apierr.ResourceNotFound, "plugin %q has no version %d", id, number)
+		}
+		if err := noRollout(ctx, tx, id); err != nil {
+			return err
 		}
 		p.Number = number
 		changed, err = by.apply(ctx, tx, p)
@@ -269,6 +282,9 @@ func (c *Catalog) RemoveVersions(ctx context.Context, id string, numbers ...int6
 		}
 		if slices.Contains(numbers, p.Number) {
 			return apierr.New(apierr.IllegalArgument, "version %d of plugin %q is active: activate another one first", p.Number, id)
+		}
+		if err := noRollout(ctx, tx, id); err != nil {
+			return err
 		}
 		n, err = store.DeletePluginVersions(ctx, tx, id, numbers...)
 		return err

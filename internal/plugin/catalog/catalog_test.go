@@ -39,7 +39,11 @@ type node struct {
 	folder  *plugin.Folder
 	// changes counts what it told others of.
 	changes atomic.Int32
+	id      string
 }
+
+// nodes counts the nodes of all tests.
+var nodes atomic.Int32
 
 // newNode makes a process with the real host for JavaScript. It follows when it is refreshed.
 func newNode(t *testing.T, db *store.DB, roles ...role.Role) *node {
@@ -51,13 +55,13 @@ func newNode(t *testing.T, db *store.DB, roles ...role.Role) *node {
 	settings := config.Default().Plugin
 	settings.Cluster.MaxVersions = 3
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
-	n := &node{}
+	n := &node{id: fmt.Sprintf("node-%d", nodes.Add(1))}
 	n.manager = plugin.NewManager(plugin.Options{Roles: roles, Hosts: []plugin.Host{host}, Settings: func() config.Plugin { return settings }, Logger: logger})
 	if n.folder, err = plugin.OpenFolder(n.manager, filepath.Join(t.TempDir(), "plugins")); err != nil {
 		t.Fatal(err)
 	}
 	n.Catalog = catalog.New(catalog.Options{
-		Store: db, Manager: n.manager, Enabled: true, Settings: func() config.Plugin { return settings }, Logger: logger,
+		Store: db, Manager: n.manager, Enabled: true, Settings: func() config.Plugin { return settings }, Logger: logger, NodeIDs: []string{n.id},
 		Changed: func() { n.changes.Add(1) }, Retry: func(int) time.Duration { return 20 * time.Millisecond },
 	})
 	t.Cleanup(func() {

@@ -78,7 +78,7 @@ func (c *Catalog) accept(counter int64, list []Plugin) {
 			e = &entry{tried: -1}
 			c.entries[p.ID] = e
 		}
-		if old := before[p.ID]; old == nil || old.Revision != p.Revision || !old.Active.UploadDate.Equal(p.Active.UploadDate) {
+		if old := before[p.ID]; old == nil || old.Revision != p.Revision || old.mine.Number != p.mine.Number || !old.mine.UploadDate.Equal(p.mine.UploadDate) {
 			e.failure = "" // That was another version.
 		}
 		e.want = &p
@@ -142,10 +142,10 @@ func (c *Catalog) due(id string, want *Plugin) action {
 // loads reports whether this process loads the plugin.
 func (c *Catalog) loads(p *Plugin) bool { return c.opts.Enabled && c.opts.Manager.Fits(p.servers()) }
 
-// is reports whether a plugin that is loaded is the active version.
+// is reports whether a plugin that is loaded is the version that this process runs.
 func (p *Plugin) is(loaded *plugin.Plugin) bool {
 	s := loaded.Shared()
-	return s != nil && s.Number == p.Active.Number && s.UploadDate.Equal(p.Active.UploadDate) && loaded.Digest == p.Active.Digest
+	return s != nil && s.Number == p.mine.Number && s.UploadDate.Equal(p.mine.UploadDate) && loaded.Digest == p.mine.Digest
 }
 
 // inState reports whether the extensions of a plugin are where they should be. One that cannot run although it should is
@@ -213,7 +213,7 @@ func (c *Catalog) do(ctx context.Context, id string, what action, want *Plugin) 
 		}
 		return c.lead(ctx, p, plugin.State(want.Status))
 	}
-	data, err := c.fetch(ctx, want.Active)
+	data, err := c.fetch(ctx, want.mine)
 	if err != nil {
 		return err
 	}
@@ -223,9 +223,9 @@ func (c *Catalog) do(ctx context.Context, id string, what action, want *Plugin) 
 			return err
 		}
 	}
-	p, err := m.Replace(ctx, plugin.Language(want.Active.Language), plugin.Source{
-		Name: want.Active.FileName, Data: data,
-		Shared: &plugin.Shared{Number: want.Active.Number, Place: want.Place, UploadDate: want.Active.UploadDate},
+	p, err := m.Replace(ctx, plugin.Language(want.mine.Language), plugin.Source{
+		Name: want.mine.FileName, Data: data,
+		Shared: &plugin.Shared{Number: want.mine.Number, Place: want.Place, UploadDate: want.mine.UploadDate},
 	})
 	if err != nil {
 		return err
@@ -370,6 +370,9 @@ func (c *Catalog) Run(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		err := c.Refresh(ctx)
+		if err == nil {
+			err = c.judge(ctx)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil

@@ -21,6 +21,8 @@ type Publication struct {
 	Replace bool
 	// DryRun loads and checks only.
 	DryRun bool
+	// Inactive leaves the version that is active as it is.
+	Inactive bool
 	Change
 }
 
@@ -28,7 +30,7 @@ type Publication struct {
 type Published struct {
 	// Plugin cannot be called. It is nil if the upload is none.
 	*plugin.Plugin
-	// Number is that of the version, which is active.
+	// Number is that of the version.
 	Number int64
 	// Replaced says that the cluster had another version.
 	Replaced bool
@@ -160,6 +162,9 @@ func (c *Catalog) plan(ctx context.Context, r store.Reader, p Publication, u *ca
 	if err != nil {
 		return plan{}, err
 	}
+	if len(found) == 0 && p.Inactive {
+		return plan{}, apierr.New(apierr.IllegalArgument, "the cluster has no plugin %q: its first version must be active", u.ID)
+	}
 	if len(found) == 0 {
 		if p.IfRevision != nil && *p.IfRevision != 0 {
 			return plan{}, p.check(store.ClusterPlugin{ID: u.ID})
@@ -172,6 +177,11 @@ func (c *Catalog) plan(ctx context.Context, r store.Reader, p Publication, u *ca
 	}
 	if err := p.check(x.plugin); err != nil {
 		return x, err
+	}
+	if !p.Inactive {
+		if err := noRollout(ctx, r, u.ID); err != nil {
+			return x, err
+		}
 	}
 	versions, err := store.FindPluginVersions(ctx, r, u.ID)
 	if err != nil {
@@ -221,7 +231,7 @@ func (c *Catalog) add(ctx context.Context, tx store.Tx, p Publication, u *candid
 			return err
 		}
 	}
-	if x.exists {
+	if x.exists && !p.Inactive {
 		x.plugin.Number = x.number
 		_, err = p.apply(ctx, tx, x.plugin)
 	}

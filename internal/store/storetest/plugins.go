@@ -167,3 +167,92 @@ func testClusterPlugins(t *testing.T, db *store.DB) {
 		return store.DeletePluginFiles(ctx, tx, now.Add(time.Hour))
 	})
 }
+
+func testPluginRollouts(t *testing.T, db *store.DB) {
+	ctx := t.Context()
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	write := func(fn store.WriteFunc) {
+		t.Helper()
+		if err := db.Write(ctx, fn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rollout := func(plugin string) store.PluginRollout {
+		return store.PluginRollout{
+			PluginID: plugin, Number: 2, NodeIDs: []string{"n1", "n2"}, Status: "RUNNING", MaxErrorPercentage: 5, MinCalls: 20, PromoteAfterMillis: 1000,
+			AdminID: 7, StartDate: now, StepDate: now,
+		}
+	}
+	write(func(ctx context.Context, tx store.Tx) error {
+		for _, id := range []string{"a", "b"} {
+			if err := store.InsertClusterPlugin(ctx, tx, store.ClusterPlugin{ID: id, Number: 1, ChangeDate: now}); err != nil {
+				return err
+			}
+		}
+		for want, plugin := range []string{"a", "b", "a"} {
+			id, err := store.InsertPluginRollout(ctx, tx, rollout(plugin))
+			if err != nil || id != int64(want+1) {
+				t.Errorf("rollout %d of %s: %v", id, plugin, err)
+			}
+		}
+		ended := rollout("a")
+		ended.ID, ended.Status, ended.Reason, ended.EndDate = 1, "ABORTED", "why", &now
+		return store.UpdatePluginRollout(ctx, tx, ended)
+	})
+	ids := func(list []store.PluginRollout, err error) (ids []int64) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+		for _, r := range list {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	err := db.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if got := ids(store.FindPluginRollouts(ctx, r)); !slices.Equal(got, []int64{3, 2, 1}) {
+			t.Errorf("all are %v", got)
+		}
+		if got := ids(store.FindPluginRollouts(ctx, r, "a", "x")); !slices.Equal(got, []int64{3, 1}) {
+			t.Errorf("those of a are %v", got)
+		}
+		if got := ids(store.FindOpenPluginRollouts(ctx, r)); !slices.Equal(got, []int64{3, 2}) {
+			t.Errorf("open are %v", got)
+		}
+		want := rollout("b")
+		want.ID = 2
+		if got, err := store.FindPluginRollout(ctx, r, 2); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if got, err := store.FindPluginRollout(ctx, r, 1); err != nil || got.Status != "ABORTED" || got.Reason != "why" || !got.EndDate.Equal(now) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if _, err := store.FindPluginRollout(ctx, r, 9); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("no rollout: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func(want []int64, fn store.WriteFunc) {
+		t.Helper()
+		write(fn)
+		err := db.Read(ctx, func(ctx context.Context, r store.Reader) error {
+			if got := ids(store.FindPluginRollouts(ctx, r)); !slices.Equal(got, want) {
+				t.Errorf("left are %v, want %v", got, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	left([]int64{3, 2, 1}, func(ctx context.Context, tx store.Tx) error { return store.DeletePluginRollouts(ctx, tx, "a", 2) })
+	left([]int64{3, 2}, func(ctx context.Context, tx store.Tx) error { return store.DeletePluginRollouts(ctx, tx, "a", 1) })
+	left([]int64{3, 2}, func(ctx context.Context, tx store.Tx) error { return store.DeletePluginRollouts(ctx, tx, "a", 0) }) // It is open.
+	left([]int64{2}, func(ctx context.Context, tx store.Tx) error {
+		_, err := store.DeleteClusterPlugin(ctx, tx, "a")
+		return err
+	})
+}

@@ -85,6 +85,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"SettingRevisions", testSettingRevisions},
 		{"PluginStorage", testPluginStorage},
 		{"ClusterPlugins", testClusterPlugins},
+		{"PluginRollouts", testPluginRollouts},
 		{"NodeNumber", testNodeNumber},
 		{"NodeNumberMargin", testNodeNumberMargin},
 		{"NodeNumberRace", testNodeNumberRace},

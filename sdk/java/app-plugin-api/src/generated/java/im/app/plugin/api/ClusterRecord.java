@@ -14,10 +14,11 @@ import java.util.List;
  * @param nodes State on each node that the plugin is made for.
  * @param number Number of the active version.
  * @param revision Revision of the plugin, for If-Match; it grows with every change.
+ * @param rollout Another version that some nodes run instead; missing if there is none.
  * @param status State that all nodes bring the plugin into. One of LOADED, STARTED, PAUSED, STOPPED.
  * @param version Version that it states.
  */
-public record ClusterRecord(long adminId, Instant changeDate, String digest, List<NodeStateRecord> nodes, long number, long revision, String status, String version) {
+public record ClusterRecord(long adminId, Instant changeDate, String digest, List<NodeStateRecord> nodes, long number, long revision, RolloutRecord rollout, String status, String version) {
     /** Lists and maps that are null are empty. */
     public ClusterRecord {
         nodes = nodes == null ? List.of() : nodes;

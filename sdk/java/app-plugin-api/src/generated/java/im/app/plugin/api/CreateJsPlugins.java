@@ -60,6 +60,16 @@ public final class CreateJsPlugins implements JsonObject {
     }
 
     /**
+     * Whether the version of a plugin of the cluster becomes the active one. Without that it is only kept, for POST /plugins/rollouts or PUT /plugins/versions.
+     * @param activate the value
+     * @return this
+     */
+    public CreateJsPlugins activate(Boolean activate) {
+        values.put("activate", activate);
+        return this;
+    }
+
+    /**
      * What is created or changed. Must be set.
      * @param body the value
      * @return this

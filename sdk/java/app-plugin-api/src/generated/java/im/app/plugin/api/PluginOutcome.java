@@ -14,7 +14,7 @@ import java.util.List;
  * @param id Id of the plugin, if it is one.
  * @param license License that the plugin states.
  * @param nodes How far the nodes are. This one has finished; others may still be loading the plugin.
- * @param number Number of the version, which is active.
+ * @param number Number of the version.
  * @param problem Why it was not accepted; it is missing if it was.
  * @param provider Provider that the plugin states.
  * @param replaced Whether it took the place of another version.

@@ -27,6 +27,18 @@ public final class PluginsApi {
     }
 
     /**
+     * Try a version of a plugin of the cluster on some nodes.
+     * <p>Lets named nodes run a version that is not active, in the state of the plugin, without a call lost. Each of them watches it: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. After <code>promoteAfterSeconds</code> without that the version becomes the active one. While a rollout is under way no other version can be activated.
+     * Permission: <code>PLUGIN_UPDATE</code>.
+     * @param input what is created or changed
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public RolloutRecord createRollouts(NewRollout input) {
+        return Json.convert(api.call("createPluginRollout", java.util.Map.of("body", input)), RolloutRecord.class);
+    }
+
+    /**
      * Remove plugins.
      * <p>Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted. A plugin of the cluster is removed from all nodes, with all of its versions.
      * Permission: <code>PLUGIN_DELETE</code>.
@@ -83,6 +95,29 @@ public final class PluginsApi {
     }
 
     /**
+     * List rollouts of plugins of the cluster.
+     * <p>Lists the rollouts, also those that have ended, the newest first. Unknown ids are skipped.
+     * Permission: <code>PLUGIN_QUERY</code>.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public List<RolloutRecord> queryRollouts(QueryPluginRollouts input) {
+        return Json.convertList(api.call("queryPluginRollouts", input.toJson()), RolloutRecord.class);
+    }
+
+    /**
+     * List rollouts of plugins of the cluster.
+     * <p>Lists the rollouts, also those that have ended, the newest first. Unknown ids are skipped.
+     * Permission: <code>PLUGIN_QUERY</code>.
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public List<RolloutRecord> queryRollouts() {
+        return Json.convertList(api.call("queryPluginRollouts", java.util.Map.of()), RolloutRecord.class);
+    }
+
+    /**
      * List versions of plugins of the cluster.
      * <p>Lists the versions that the database has of the plugins of the cluster, each plugin's newest first. Unknown ids are skipped.
      * Permission: <code>PLUGIN_QUERY</code>.
@@ -115,6 +150,18 @@ public final class PluginsApi {
      */
     public PluginUpdateResult update(UpdatePlugins input) {
         return Json.convert(api.call("updatePlugins", input.toJson()), PluginUpdateResult.class);
+    }
+
+    /**
+     * Pause, resume, promote or abort a rollout.
+     * <p>PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
+     * Permission: <code>PLUGIN_UPDATE</code>.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public RolloutRecord updateRollouts(UpdatePluginRollout input) {
+        return Json.convert(api.call("updatePluginRollout", input.toJson()), RolloutRecord.class);
     }
 
     /**

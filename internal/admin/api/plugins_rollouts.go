@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/permission"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/catalog"
+	"example.org/app/internal/store"
+)
+
+func rolloutOperations(h pluginHandlers) []*admin.Operation {
+	return []*admin.Operation{
+		admin.Handle(admin.Operation{
+			ID: "queryPluginRollouts", Method: http.MethodGet, Path: "/plugins/rollouts", Tag: pluginTag, Permission: permission.PluginQuery,
+			Summary:     "List rollouts of plugins of the cluster",
+			Description: "Lists the rollouts, also those that have ended, the newest first. Unknown ids are skipped.",
+		}, h.queryRollouts),
+		admin.Handle(admin.Operation{
+			ID: "createPluginRollout", Method: http.MethodPost, Path: "/plugins/rollouts", Tag: pluginTag, Permission: permission.PluginUpdate,
+			Summary: "Try a version of a plugin of the cluster on some nodes",
+			Description: "Lets named nodes run a version that is not active, in the state of the plugin, without a call lost. Each of them watches it: " +
+				"if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. " +
+				"After `promoteAfterSeconds` without that the version becomes the active one. While a rollout is under way no other version can be activated.",
+			Errors: []apierr.Code{apierr.ResourceNotFound},
+		}, h.rollOut),
+		admin.Handle(admin.Operation{
+			ID: "updatePluginRollout", Method: http.MethodPut, Path: "/plugins/rollouts", Tag: pluginTag, Permission: permission.PluginUpdate,
+			Summary: "Pause, resume, promote or abort a rollout",
+			Description: "PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, " +
+				"ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.",
+			Errors: []apierr.Code{apierr.ResourceNotFound},
+		}, h.decide),
+	}
+}
+
+type rolloutRecord struct {
+	ID                  int64       `json:"id" doc:"Id of the rollout." example:"1"`
+	PluginID            string      `json:"pluginId" doc:"Id of the plugin." example:"word-filter"`
+	Number              int64       `json:"number" doc:"Number of the version." example:"3"`
+	NodeIDs             []string    `json:"nodeIds" doc:"Nodes that run it."`
+	Status              string      `json:"status" enum:"RUNNING,PAUSED,PROMOTED,ABORTED,ROLLED_BACK" doc:"State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end."`
+	Reason              string      `json:"reason,omitempty" doc:"Why a node ended it; missing if none did."`
+	MaxErrorPercentage  int32       `json:"maxErrorPercentage" doc:"How many of a hundred calls on a node may fail."`
+	MinCalls            int64       `json:"minCalls" doc:"From how many calls on a node this counts."`
+	PromoteAfterSeconds int64       `json:"promoteAfterSeconds,omitempty" doc:"After how many seconds without too many failures it is promoted; missing if an administrator does that."`
+	AdminID             int64       `json:"adminId" doc:"Who began it." example:"0"`
+	StartDate           admin.Date  `json:"startDate" doc:"When it began."`
+	EndDate             *admin.Date `json:"endDate,omitempty" doc:"When it ended."`
+}
+
+func newRolloutRecord(r store.PluginRollout) rolloutRecord {
+	record := rolloutRecord{
+		ID: r.ID, PluginID: r.PluginID, Number: r.Number, NodeIDs: r.NodeIDs, Status: r.Status, Reason: r.Reason, MaxErrorPercentage: r.MaxErrorPercentage,
+		MinCalls: r.MinCalls, PromoteAfterSeconds: r.PromoteAfterMillis / 1000, AdminID: r.AdminID, StartDate: admin.NewDate(r.StartDate),
+	}
+	if r.EndDate != nil {
+		end := admin.NewDate(*r.EndDate)
+		record.EndDate = &end
+	}
+	return record
+}
+
+type rolloutQuery struct {
+	PluginIDs []string `query:"pluginIds" uniqueItems:"true" doc:"Ids of plugins; none is all." example:"word-filter"`
+}
+
+func (h pluginHandlers) queryRollouts(ctx context.Context, in *rolloutQuery) ([]rolloutRecord, error) {
+	found, err := h.Catalog.Rollouts(ctx, in.PluginIDs...)
+	return convert(found, newRolloutRecord), err
+}
+
+type rolloutCreation struct {
+	IfMatch string `header:"If-Match" doc:"Revision of the plugin that the rollout is meant for." example:"\"3\""`
+	Body    newRollout
+}
+
+type newRollout struct {
+	PluginID            string   `json:"pluginId" doc:"Id of the plugin." example:"word-filter"`
+	Number              int64    `json:"number" minimum:"1" doc:"Number of the version, which is not active." example:"3"`
+	NodeIDs             []string `json:"nodeIds" minItems:"1" doc:"Nodes that shall run it." example:"[\"service-1\"]"`
+	MaxErrorPercentage  *int32   `json:"maxErrorPercentage,omitempty" minimum:"0" maximum:"100" doc:"How many of a hundred calls on a node may fail; 5 if it is missing." example:"5"`
+	MinCalls            *int64   `json:"minCalls,omitempty" minimum:"1" doc:"From how many calls on a node this counts; 20 if it is missing. Without so many calls nothing is promoted by time." example:"20"`
+	PromoteAfterSeconds int64    `json:"promoteAfterSeconds,omitempty" minimum:"0" maximum:"31536000" doc:"After how many seconds without too many failures the version becomes the active one; 0 if an administrator does that." example:"600"`
+}
+
+// The conditions of a rollout that does not name others.
+const (
+	defaultErrorPercentage = 5
+	defaultMinCalls        = 20
+)
+
+func (h pluginHandlers) rollOut(ctx context.Context, in *rolloutCreation) (rolloutRecord, error) {
+	change, err := newChange(ctx, in.IfMatch, 1)
+	if err != nil {
+		return rolloutRecord{}, err
+	}
+	r := store.PluginRollout{
+		PluginID: in.Body.PluginID, Number: in.Body.Number, NodeIDs: slices.Compact(slices.Sorted(slices.Values(in.Body.NodeIDs))),
+		MaxErrorPercentage: defaultErrorPercentage, MinCalls: defaultMinCalls, PromoteAfterMillis: in.Body.PromoteAfterSeconds * 1000,
+	}
+	if in.Body.MaxErrorPercentage != nil {
+		r.MaxErrorPercentage = *in.Body.MaxErrorPercentage
+	}
+	if in.Body.MinCalls != nil {
+		r.MinCalls = *in.Body.MinCalls
+	}
+	nodes := h.States(ctx)
+	for _, id := range r.NodeIDs {
+		if !slices.ContainsFunc(nodes, func(n catalog.NodeStates) bool { return n.NodeID == id }) {
+			return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "nodeIds: the cluster has no node %q", id)
+		}
+	}
+	r, err = h.Catalog.RollOut(plugin.ForAdmin(ctx, change.AdminID), r, change)
+	if err != nil {
+		return rolloutRecord{}, err
+	}
+	return newRolloutRecord(r), nil
+}
+
+type rolloutUpdate struct {
+	ID   int64 `query:"id" required:"true" doc:"Id of the rollout." example:"1"`
+	Body rolloutStep
+}
+
+type rolloutStep struct {
+	Action string `json:"action" enum:"PAUSE,RESUME,PROMOTE,ABORT" doc:"The step to take." example:"PROMOTE"`
+}
+
+func (h pluginHandlers) decide(ctx context.Context, in *rolloutUpdate) (rolloutRecord, error) {
+	by := catalog.Change{AdminID: admin.Requester(ctx).ID}
+	r, err := h.Catalog.Decide(plugin.ForAdmin(ctx, by.AdminID), in.ID, in.Body.Action, by)
+	if err != nil {
+		return rolloutRecord{}, err
+	}
+	return newRolloutRecord(r), nil
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.org/app/internal/store/sqldb"
+)
+
+// A PluginRollout is a version of a plugin of the cluster that some nodes try before the others.
+type PluginRollout struct {
+	ID       int64
+	PluginID string
+	// Number is that of the version, which the nodes run.
+	Number  int64
+	NodeIDs []string
+	Status  string
+	// Reason is why it ended; "" before.
+	Reason string
+	// MaxErrorPercentage, with at least MinCalls calls, is how many of the calls on a node may fail.
+	MaxErrorPercentage int32
+	MinCalls           int64
+	// PromoteAfterMillis is after which time without too many failures it is promoted; 0 means by an administrator.
+	PromoteAfterMillis int64
+	AdminID            int64
+	StartDate          time.Time
+	// StepDate is since when failures are watched.
+	StepDate time.Time
+	EndDate  *time.Time
+}
+
+var pluginRollouts = newTable("plugin_rollout", "id plugin_id number node_ids status reason max_error_percentage min_calls promote_after_millis "+
+	"admin_id start_date step_date end_date", func(r *PluginRollout) []any {
+	return []any{
+		&r.ID, &r.PluginID, &r.Number, (*list)(&r.NodeIDs), &r.Status, &r.Reason, &r.MaxErrorPercentage, &r.MinCalls, &r.PromoteAfterMillis,
+		&r.AdminID, (*millis)(&r.StartDate), (*millis)(&r.StepDate),
+		optionalMillis{&r.EndDate},
+	}
+})
+
+// InsertPluginRollout stores a rollout and returns its id.
+func InsertPluginRollout(ctx context.Context, tx Tx, r PluginRollout) (int64, error) {
+	err := sqldb.First(ctx, tx, sqldb.New("SELECT coalesce(max(id), 0) + 1 FROM plugin_rollout"), &r.ID)
+	if err == nil {
+		err = pluginRollouts.insert(ctx, tx, r)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("insert a rollout of plugin %q: %w", r.PluginID, err)
+	}
+	return r.ID, nil
+}
+
+// FindPluginRollouts returns the rollouts of the plugins with the ids, the newest first. Without ids it is all.
+func FindPluginRollouts(ctx context.Context, r Reader, pluginIDs ...string) ([]PluginRollout, error) {
+	var c conditions
+	anyOf(&c, "t.plugin_id", pluginIDs)
+	return findRollouts(ctx, r, c)
+}
+
+// FindOpenPluginRollouts returns the rollouts that have not ended.
+func FindOpenPluginRollouts(ctx context.Context, r Reader) ([]PluginRollout, error) {
+	return findRollouts(ctx, r, where("t.end_date IS NULL"))
+}
+
+// FindPluginRollout returns one rollout. One that does not exist is an ErrNotFound.
+func FindPluginRollout(ctx context.Context, r Reader, id int64) (PluginRollout, error) {
+	found, err := findRollouts(ctx, r, where("t.id = ?", id))
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return PluginRollout{}, err
+	}
+	return found[0], nil
+}
+
+func findRollouts(ctx context.Context, r Reader, c conditions) ([]PluginRollout, error) {
+	found, err := pluginRollouts.find(ctx, r, c, Page{}, "t.id DESC")
+	if err != nil {
+		return nil, fmt.Errorf("find rollouts of plugins: %w", err)
+	}
+	return found, nil
+}
+
+// UpdatePluginRollout changes the status, the reason and the dates of a rollout.
+func UpdatePluginRollout(ctx context.Context, tx Tx, r PluginRollout) error {
+	var c columnChanges
+	c.set("status", r.Status)
+	c.set("reason", r.Reason)
+	c.setField("step_date", (*millis)(&r.StepDate))
+	c.setField("end_date", optionalMillis{&r.EndDate})
+	_, err := c.update(ctx, tx, pluginRollouts.name, "id", where("t.id = ?", r.ID))
+	return err
+}
+
+// DeletePluginRollouts forgets rollouts of a plugin that have ended, apart from the newest ones.
+func DeletePluginRollouts(ctx context.Context, tx Tx, pluginID string, keep int) error {
+	_, err := sqldb.Exec(ctx, tx, sqldb.New("DELETE FROM plugin_rollout WHERE plugin_id = ? AND end_date IS NOT NULL AND id NOT IN "+
+		"(SELECT id FROM plugin_rollout WHERE plugin_id = ? ORDER BY id DESC LIMIT ?)", pluginID, pluginID, keep))
+	if err != nil {
+		return fmt.Errorf("delete old rollouts of plugin %q: %w", pluginID, err)
+	}
+	return nil
+}
