@@ -208,7 +208,13 @@ var formAction = regexp.MustCompile(`action="([^"]+)"`)
 // signIn goes through the login form of the provider and returns where it ends.
 func signIn(t *testing.T, a *apptest.Server, c *http.Client, to, user string) (*http.Response, string) {
 	t.Helper()
-	resp, text := fetchPage(t, c, "GET", a.ConsoleURL()+"-/sign-on/begin?to="+url.QueryEscape(to), "")
+	return signInAt(t, a.ConsoleURL(), c, to, user)
+}
+
+// signInAt is signIn for a console at an address.
+func signInAt(t *testing.T, console string, c *http.Client, to, user string) (*http.Response, string) {
+	t.Helper()
+	resp, text := fetchPage(t, c, "GET", console+"-/sign-on/begin?to="+url.QueryEscape(to), "")
 	m := formAction.FindStringSubmatch(text)
 	if m == nil {
 		t.Fatalf("no login form: %s %s", resp.Status, text)
@@ -353,6 +359,27 @@ func TestSignOn(t *testing.T) {
 		// The attempt is over with the first answer, right or wrong.
 		refused(c, "?code=x&state=wrong", "not begun in this browser", 401)
 	})
+	t.Run("ID tokens that are not the answer to this attempt", func(t *testing.T) {
+		defer provider.control("state", map[string]any{"idToken": nil})
+		for name, claims := range map[string]map[string]any{
+			"none": {}, "another nonce": {"nonce": "of another attempt"}, "no nonce": {"nonce": nil}, "empty nonce": {"nonce": ""},
+			"another audience": {"aud": "somebody else"}, "another issuer": {"iss": "https://evil.example"}, "too old": {"exp": 1000},
+		} {
+			provider.control("state", map[string]any{"idToken": claims})
+			c := newVisitor(t)
+			resp, text := signIn(t, a, c, "", "ann")
+			s := whoami(t, a, c)
+			if name == "none" { // It is signed anew, and nothing else.
+				if resp.StatusCode != http.StatusOK || s.LoginName == "" {
+					t.Errorf("%s: %s %s", name, resp.Status, text)
+				}
+				continue
+			}
+			if resp.StatusCode != http.StatusUnauthorized || s.LoginName != "" {
+				t.Errorf("%s: %s %s, the session is %+v", name, resp.Status, text, s)
+			}
+		}
+	})
 	t.Run("a code of somebody else", func(t *testing.T) {
 		// The attacker's own browser stops before the console, and hands its code to the victim's.
 		stopped := newVisitor(t)
@@ -415,6 +442,38 @@ func TestSignOn(t *testing.T) {
 		do("POST", "/admins/roles", `{"id":7,"name":"more","permissions":["PLUGIN_CREATE"],"rank":1}`, 401, "permissions that you lack")
 		do("GET", "/plugins", "", 401, "PLUGIN_QUERY")
 	})
+}
+
+// TestSignOnBelowConsole signs in to the console that the admin port serves, and clicks there.
+func TestSignOnBelowConsole(t *testing.T) {
+	provider := startProvider(t)
+	a := startSignOn(t, provider)
+	console := a.URL(role.Service) + "/console/"
+	provider.control("state", map[string]any{
+		"redirects": []string{console + "-/sign-on/callback"}, "users": map[string]any{"ann": map[string]any{"name": "Ann", "roles": []string{"viewers"}}},
+	})
+	c := newVisitor(t)
+	resp, text := signInAt(t, console, c, "/users?x=1", "ann")
+	if got := resp.Request.URL.String(); resp.StatusCode != http.StatusOK || got != console+"users?x=1" {
+		t.Errorf("%s at %s\n%.300s", resp.Status, got, text)
+	}
+	if resp, text := fetchPage(t, c, "GET", console+"-/session", ""); resp.StatusCode != http.StatusOK || !strings.Contains(text, ":ann") {
+		t.Errorf("the session is %s %s", resp.Status, text)
+	}
+	// The cookie is of no use outside of the console.
+	if resp, text := fetchPage(t, c, "GET", a.URL(role.Service)+"/users?ids=1", ""); resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the cookie opens the admin interface: %s %s", resp.Status, text)
+	}
+	p := openConsole(t, console)
+	p.open("users")
+	p.wait("[...document.querySelectorAll('a')].some(e => e.innerText === 'Sign in with Test Provider' && (e.click(), true))")
+	p.fill("input[name=login]", "ann")
+	p.fill("input[name=password]", "x")
+	p.click("button[type=submit]")
+	p.wait("document.querySelector('header')")
+	if at := eval[string](p, "location.pathname"); at != "/console/users" {
+		t.Errorf("the browser is at %s, want the page that was asked for", at)
+	}
 }
 
 // TestProviderTokens sends tokens of the provider to the admin interface, as programs do.

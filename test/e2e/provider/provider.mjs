@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto'
 import Provider from 'oidc-provider'
 
-const state = { users: {}, redirects: ['http://127.0.0.1/unknown'], userinfoOnly: false, delay: 0 }
+const state = { users: {}, redirects: ['http://127.0.0.1/unknown'], userinfoOnly: false, delay: 0, idToken: null }
 let key
 let provider
 let issuer
@@ -67,6 +67,22 @@ function sign(claims) {
   return `${head}.${createSign('RSA-SHA256').update(head).sign(key.private).toString('base64url')}`
 }
 
+// changeIDToken signs the ID token of an answer anew, with other claims; null removes one.
+function changeIDToken(response) {
+  const end = response.end.bind(response)
+  response.end = (text) => {
+    const answer = JSON.parse(text)
+    if (answer.id_token) {
+      const claims = { ...JSON.parse(Buffer.from(answer.id_token.split('.')[1], 'base64url')), ...state.idToken }
+      for (const name of Object.keys(claims)) if (claims[name] === null) delete claims[name]
+      answer.id_token = sign(claims)
+    }
+    const changed = JSON.stringify(answer)
+    response.setHeader('Content-Length', Buffer.byteLength(changed))
+    return end(changed)
+  }
+}
+
 async function control(path, text) {
   const body = text === '' ? {} : JSON.parse(text)
   switch (path) {
@@ -93,6 +109,7 @@ const server = createServer(async (request, response) => {
     else response.end(await control(request.url, text))
     return
   }
+  if (state.idToken && request.url.startsWith('/token')) changeIDToken(response)
   if (state.delay > 0) await new Promise((resolve) => setTimeout(resolve, state.delay))
   provider.callback()(request, response)
 })
