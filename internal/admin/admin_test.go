@@ -671,7 +671,13 @@ func TestRateLimit(t *testing.T) {
 		{time.Hour, "192.0.2.1:1", 404},
 		{0, "192.0.2.1:1", 404},
 		{0, "192.0.2.1:1", 429},
+		// The addresses of an IPv6 network are one client.
+		{0, "[2001:db8:0:1::1]:1", 404},
+		{0, "[2001:db8:0:1:ffff::2]:1", 404},
+		{0, "[2001:db8:0:1::3]:1", 429},
+		{0, "[2001:db8:0:2::1]:1", 404},
 	}
+	ta.settings.IPv6ClientBits = 64
 	for i, s := range steps {
 		now = now.Add(s.advance)
 		if got := get(s.remote); got != s.want {
