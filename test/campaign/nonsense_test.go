@@ -118,6 +118,9 @@ func TestNonsense(t *testing.T) {
 			t.Fatalf("request %d: %s %.300q with %.300q: %v", i, op.method, path, text, err)
 		}
 		statuses[a.status]++
+		if a.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("request %d: %s %.300q: the headers are %v", i, op.method, path, a.header)
+		}
 		// A node may refuse work for which it has no part, such as flight recordings of the JVM: 501 is an answer.
 		if a.status >= 500 && a.status != http.StatusNotImplemented {
 			t.Errorf("request %d: %s %.300q with %.300q: %d %.300s", i, op.method, path, text, a.status, a.body)
