@@ -46,7 +46,7 @@ export default class extends AppPlugin { getDescriptor() { return {id: 'seen', v
 	token := write("token", issued.Data.Token+"\n")
 	publish := func(env []string, args ...string) (int, string) {
 		t.Helper()
-		cmd := command(t, env, append([]string{"plugin", "publish", "--url", s.service}, args...)...)
+		cmd := command(t, env, append([]string{"plugin", "publish", "--timeout", "10m", "--url", s.service}, args...)...)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		cmd.Run()
