@@ -27,7 +27,7 @@ func TestTypingsKnowEverything(t *testing.T) {
 	if err != nil || len(files) < 4 {
 		t.Fatal(files, err)
 	}
-	comment, anything := regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`), regexp.MustCompile(`\bany\b`)
+	comment, anything := regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`), regexp.MustCompile(`\bany\b(?:[^(]|$)`) // AbortSignal.any() is a name.
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
