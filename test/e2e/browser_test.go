@@ -16,7 +16,13 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) {
+	if set := os.Getenv(nodeVariable); set != "" {
+		runNode(set)
+		return
+	}
+	storetest.Main(m)
+}
 
 // openBrowser starts Chromium with a profile of its own. The context drives one
 // tab and ends with the test.

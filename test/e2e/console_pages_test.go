@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"example.org/app/internal/role"
 )
 
 // send sends an administrator's request.
@@ -42,6 +45,23 @@ func consolePages(c *console, t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v (make unit installs it)", err)
 	}
+	// Pages of records show text that is not of the server.
+	service := c.server.URL(role.Service)
+	for path, fields := range map[string][]string{"users?ids=1": {"name", "intro", "profilePicture"}, "groups?ids=1": {"name", "intro", "announcement"}} {
+		body := map[string]string{}
+		for _, field := range fields {
+			body[field] = hack
+			if field == "name" {
+				body[field] = "<i>name</i>" // Names are short.
+			}
+		}
+		data, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		send(t, "PUT", service+"/"+path, string(data))
+	}
+	send(t, "POST", service+"/messages?send=false", fmt.Sprintf(`{"isGroupMessage":false,"isSystemMessage":false,"senderId":1,"targetId":2,"text":%s}`, quote(hack)))
 	c.open("")
 	c.wait("document.querySelectorAll('tr[data-node]').length === 2")
 	paths := eval[[]string](c.page, "[...document.querySelectorAll('nav a')].map(a => new URL(a.href).pathname.slice(1))")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { ActionIcon, Badge, Card, Group, Menu, Progress, ScrollArea, SimpleGrid, Stack, Table, Text, Title, Tooltip } from '@mantine/core'
+import { ActionIcon, Badge, Button, Card, Group, Menu, Progress, ScrollArea, SimpleGrid, Stack, Table, Text, Title, Tooltip } from '@mantine/core'
 import { IconCrown, IconDots } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { ApiError, get, url, type Schemas } from '../api/client'
 import { useT } from '../i18n'
 import { latest, useMetrics } from '../metrics'
@@ -26,7 +26,7 @@ interface Reading {
 }
 
 export default function Overview() {
-  const { t } = useT()
+  const { t, label } = useT()
   const may = useMay()
   const members = useMembers()
   const [readings, setReadings] = useState<Record<string, Reading>>({})
@@ -57,6 +57,7 @@ export default function Overview() {
       return trouble
     },
   })
+  const { gone, dismiss } = useGone(members.data)
   const missing = may.call('GET', '/cluster/members')
   const unique = Object.values(Object.fromEntries(Object.values(readings).map((r) => [r.process, r])))
   const sum = (f: (r: Reading) => number | undefined) => unique.reduce<number | undefined>((s, r) => (f(r) === undefined ? s : (s ?? 0) + f(r)!), undefined)
@@ -86,6 +87,14 @@ export default function Overview() {
             </Table.Thead>
             <Table.Tbody>
               {members.data.map((m) => <NodeRow key={m.key.nodeId} member={m} leads={leader.data === m.key.nodeId} onReading={(r) => setReadings((old) => ({ ...old, [m.key.nodeId]: r }))} />)}
+              {gone.map(({ member: m, since }) => (
+                <Table.Tr key={m.key.nodeId} data-gone={m.key.nodeId}>
+                  <Table.Td><Group gap={4} wrap="nowrap"><Id value={m.key.nodeId} />{m.name && <Text size="xs" c="dimmed">{m.name}</Text>}</Group></Table.Td>
+                  <Table.Td>{label(m.nodeType)}</Table.Td>
+                  <Table.Td colSpan={6}><Group gap={6} wrap="nowrap"><Chip value="DOWN" /><Text size="xs" c="red">{t('nodeLeft')} <When date={since} /></Text></Group></Table.Td>
+                  <Table.Td><Button size="compact-xs" variant="default" onClick={() => dismiss(m.key.nodeId)}>{t('dismiss')}</Button></Table.Td>
+                </Table.Tr>
+              ))}
             </Table.Tbody>
           </Table>
         </ScrollArea>
@@ -114,6 +123,27 @@ export default function Overview() {
       </SimpleGrid>
     </Stack>
   )
+}
+
+/** useGone remembers the nodes that left the cluster while the page was open. */
+function useGone(members: Member[] | undefined) {
+  const seen = useRef(new Map<string, Member>())
+  const [gone, setGone] = useState<{ member: Member; since: number }[]>([])
+  useEffect(() => {
+    if (!members) return
+    const ids = new Set(members.map((m) => m.key.nodeId))
+    for (const m of members) seen.current.set(m.key.nodeId, m)
+    setGone((old) => {
+      const kept = old.filter((g) => !ids.has(g.member.key.nodeId))
+      const fresh = [...seen.current.values()].filter((m) => !ids.has(m.key.nodeId) && !kept.some((k) => k.member.key.nodeId === m.key.nodeId)).map((member) => ({ member, since: Date.now() }))
+      return fresh.length === 0 && kept.length === old.length ? old : [...kept, ...fresh]
+    })
+  }, [members])
+  const dismiss = (id: string) => {
+    seen.current.delete(id)
+    setGone((old) => old.filter((g) => g.member.key.nodeId !== id))
+  }
+  return { gone, dismiss }
 }
 
 function Figure({ label, value, to, bad }: { label: string; value: string; to?: string; bad?: boolean }) {
