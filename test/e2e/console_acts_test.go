@@ -27,6 +27,41 @@ func consoleSettings(c *console, t *testing.T) {
 	}
 }
 
+// consoleSettingLists edits a list of objects and a setting of one node.
+func consoleSettingLists(c *console, t *testing.T) {
+	const list = "service.user.settings.allowedSettings"
+	c.open("cluster/settings?q=" + list)
+	c.click("[name='" + list + ".add']")
+	c.fill("[name='"+list+"[0].sourceName']", hack)
+	c.click("[name='" + list + "[0].deletable']")
+	c.click("[name=apply-settings]")
+	c.click("[name=confirm-settings]")
+	c.waitText("[data-setting='"+list+"']", "source: cluster")
+	c.noHack()
+	if got := c.server.Config().Current().Service.User.Settings.AllowedSettings; len(got) != 1 || got[0].SourceName != hack || !got[0].Deletable {
+		t.Errorf("the list is %+v", got)
+	}
+	c.open("cluster/settings?q=" + list)
+	c.click("[aria-label='Reset to the default " + list + "']")
+	c.click("[name=apply-settings]")
+	c.click("[name=confirm-settings]")
+	c.wait("!document.querySelector('[name=\"" + list + "[0].sourceName\"]')")
+
+	// A setting that every node has for itself.
+	c.open("")
+	c.wait("document.querySelectorAll('tr[data-node]').length === 2")
+	node := eval[string](c.page, "[...document.querySelectorAll('tr[data-node]')].find(r => r.innerText.includes('Service')).dataset.node")
+	const own = "flightRecorder.maxRecordings"
+	c.open("cluster/settings?q=" + own + "&node=" + node)
+	c.fill("[name='"+own+"']", "9")
+	c.click("[name=apply-settings]")
+	c.click("[name=confirm-settings]")
+	c.waitText("[data-setting='"+own+"']", "source: file")
+	if n := c.server.Config().Current().FlightRecorder.MaxRecordings; n != 9 {
+		t.Errorf("%s is %d", own, n)
+	}
+}
+
 // consolePlayground logs in as a user and sends a message.
 func consolePlayground(c *console, t *testing.T) {
 	send(t, "PUT", c.server.URL(role.Service)+"/users?ids=1", `{"password":"secret"}`)

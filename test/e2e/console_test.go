@@ -214,6 +214,7 @@ func TestConsole(t *testing.T) {
 	part("users", consoleUsers)
 	part("rounds", consoleRounds)
 	part("settings", consoleSettings)
+	part("setting lists", consoleSettingLists)
 	part("plugin", consolePlugin)
 	part("editor", consoleEditor)
 	part("jar", consoleJar)

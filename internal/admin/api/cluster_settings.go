@@ -126,6 +126,22 @@ type settingMetadata struct {
 	Minimum     *int64   `json:"minimum,omitempty"`
 	Maximum     *int64   `json:"maximum,omitempty"`
 	Default     any      `json:"default,omitempty"` // only with values, and not of what is sensitive
+	// Elements are the fields of the objects in a list, by their paths.
+	Elements map[string]settingMetadata `json:"elements,omitempty"`
+}
+
+// settingElements returns the fields of the objects in a list.
+func settingElements(list config.Property) map[string]settingMetadata {
+	if list.Type != "list of object" {
+		return nil
+	}
+	fields := map[string]settingMetadata{}
+	for _, p := range config.Properties() {
+		if name, inside := strings.CutPrefix(p.JSONPath, list.JSONPath+"[?]."); inside {
+			fields[name] = newSettingMetadata(p)
+		}
+	}
+	return fields
 }
 
 func newSettingMetadata(p config.Property) settingMetadata {
@@ -146,6 +162,7 @@ func (h settingHandlers) metadata(_ context.Context, in *settingMetadataQuery) (
 	defaults := config.Default()
 	tree := in.tree(func(p config.Property) (any, bool) {
 		m := newSettingMetadata(p)
+		m.Elements = settingElements(p)
 		if in.WithValue {
 			m.Value, m.Default, m.Source = c.Value(p), defaults.Value(p), string(c.Source(p))
 			if p.Sensitive {

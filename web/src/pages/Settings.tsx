@@ -9,7 +9,9 @@ import { ApiError, send, type Schemas } from '../api/client'
 import { useT } from '../i18n'
 import { useMay } from '../session'
 import { Permitted, Problem, succeed, Waiting } from '../ui/feedback'
+import { MapEditor, ObjectsEditor } from '../ui/collections'
 import { hint, unitOf, When } from '../ui/format'
+import { useMembers } from '../ui/nodes'
 
 interface Leaf {
   path: string
@@ -26,6 +28,8 @@ interface Leaf {
   minimum?: number
   maximum?: number
   default?: unknown
+  /** elements are the fields of the objects in a list, by their paths. */
+  elements?: Record<string, Omit<Leaf, 'path' | 'segments' | 'value' | 'source'>>
 }
 
 type Tree = { [name: string]: Tree | Record<string, unknown> }
@@ -75,7 +79,12 @@ function Values() {
   const { t } = useT()
   const may = useMay()
   const client = useQueryClient()
-  const search = useSearch({ strict: false }) as { q?: string; changed?: string; mutable?: string }
+  const { label } = useT()
+  const navigate = useNavigate()
+  const search = useSearch({ strict: false }) as { q?: string; node?: string }
+  const members = useMembers()
+  const services = (members.data ?? []).filter((m) => m.nodeType === 'SERVICE')
+  const { node } = search
   const [text, setText] = useState(search.q ?? '')
   const wanted = useDeferredValue(text.trim().toLowerCase())
   const [onlyChanged, setOnlyChanged] = useState(false)
@@ -87,15 +96,15 @@ function Values() {
   const missing = may.call('GET', '/cluster/settings/metadata')
   const update = may.call('PUT', '/cluster/settings')
   const settings = useQuery({
-    queryKey: ['settings'], enabled: !missing,
+    queryKey: ['settings', node], enabled: !missing,
     queryFn: async () => {
-      const { data, etag } = await send<Schemas['Settings']>('GET', '/cluster/settings/metadata', { query: { withValue: true } })
+      const { data, etag } = await send<Schemas['Settings']>('GET', '/cluster/settings/metadata', { node, query: { withValue: true } })
       return { leaves: leavesOf(data.settings as Tree), etag }
     },
   })
   const leaves = settings.data?.leaves ?? []
   const index = useMemo(() => leaves.map((l) => ({ leaf: l, text: `${l.path} ${l.description ?? ''}`.toLowerCase() })), [leaves])
-  const found = useMemo(() => index.filter((x) => (wanted === '' || wanted.split(/\s+/).every((w) => x.text.includes(w))) && (!onlyMutable || (x.leaf.mutable && x.leaf.global)) && (!onlyChanged || x.leaf.source !== 'default' || changes.has(x.leaf.path))).map((x) => x.leaf), [index, wanted, onlyMutable, onlyChanged, changes])
+  const found = useMemo(() => index.filter((x) => (wanted === '' || wanted.split(/\s+/).every((w) => x.text.includes(w))) && (!onlyMutable || (x.leaf.mutable && x.leaf.global === !node)) && (!onlyChanged || x.leaf.source !== 'default' || changes.has(x.leaf.path))).map((x) => x.leaf), [index, wanted, onlyMutable, onlyChanged, changes, node])
   const groups = useMemo(() => Object.entries(Object.groupBy(found, (l) => l.segments.slice(0, Math.min(2, l.segments.length - 1)).join('.'))), [found])
   const [open, setOpen] = useState<string | null>(null)
   const change = useMemo(() => (leaf: Leaf, value: unknown) => setChanges((old) => {
@@ -108,7 +117,8 @@ function Values() {
     setBusy(true)
     setError(null)
     try {
-      await send('PUT', '/cluster/settings', { body: patchOf(changes), headers: settings.data?.etag ? { 'If-Match': settings.data.etag } : {} })
+      if (node) await send('PUT', '/cluster/settings', { node, query: { updateLocalSettings: true }, body: patchOf(changes) })
+      else await send('PUT', '/cluster/settings', { body: patchOf(changes), headers: settings.data?.etag ? { 'If-Match': settings.data.etag } : {} })
       succeed(t('settingsApplied', { count: changes.size }))
       setChanges(new Map())
       setApplying(false)
@@ -125,6 +135,8 @@ function Values() {
   return (
     <Stack gap="xs">
       <Group>
+        <Select size="sm" w={240} aria-label={t('appliesTo')} name="setting-scope" allowDeselect={false} value={node ?? ''} data={[{ value: '', label: t('wholeCluster') }, ...services.map((m) => ({ value: m.key.nodeId, label: `${label(m.nodeType)} · ${m.name || m.key.nodeId}` }))]}
+          onChange={(v) => { setChanges(new Map()); void navigate({ to: '/cluster/settings', search: { ...search, node: v || undefined } as never }) }} />
         <TextInput flex={1} miw={220} leftSection={<IconSearch size={14} />} placeholder={t('searchSettings', { count: leaves.length })} aria-label={t('searchSettings', { count: leaves.length })} name="setting-search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
         <Switch size="sm" label={t('onlyChangeable')} checked={onlyMutable} onChange={(e) => setOnlyMutable(e.currentTarget.checked)} />
         <Switch size="sm" label={t('onlyChanged')} checked={onlyChanged} onChange={(e) => setOnlyChanged(e.currentTarget.checked)} />
@@ -136,7 +148,7 @@ function Values() {
       {groups.map(([name, list]) => (
         <Card key={name} withBorder padding="xs">
           <Button variant="subtle" size="compact-sm" justify="flex-start" fullWidth aria-expanded={all || open === name} onClick={() => setOpen(open === name ? null : name)} data-setting-group={name}>{name} ({list!.length})</Button>
-          {(all || open === name) && <Stack gap={2} mt={4}>{list!.map((l) => <Row key={l.path} leaf={l} changed={changes.has(l.path)} value={changes.has(l.path) ? changes.get(l.path) : l.value} locked={update !== undefined} onChange={change} />)}</Stack>}
+          {(all || open === name) && <Stack gap={2} mt={4}>{list!.map((l) => <Row key={l.path} leaf={l} changed={changes.has(l.path)} value={changes.has(l.path) ? changes.get(l.path) : l.value} locked={update !== undefined} local={node !== undefined} onChange={change} />)}</Stack>}
         </Card>
       ))}
       <Modal opened={applying} onClose={() => setApplying(false)} title={t('applyChanges', { count: changes.size })} size="lg" closeButtonProps={{ 'aria-label': t('close') }}>
@@ -155,10 +167,10 @@ function Values() {
 }
 
 /** Row is one setting. It is drawn again only when it changes. */
-const Row = memo(function Row({ leaf, value, changed, locked, onChange }: { leaf: Leaf; value: unknown; changed: boolean; locked: boolean; onChange: (l: Leaf, v: unknown) => void }) {
+const Row = memo(function Row({ leaf, value, changed, locked, local, onChange }: { leaf: Leaf; value: unknown; changed: boolean; locked: boolean; local: boolean; onChange: (l: Leaf, v: unknown) => void }) {
   const { t } = useT()
   const name = leaf.segments[leaf.segments.length - 1]!
-  const editable = leaf.mutable && leaf.global && !leaf.sensitive && !locked
+  const editable = leaf.mutable && leaf.global === !local && !leaf.sensitive && !locked
   const unit = unitOf(name)
   const range = leaf.minimum !== undefined || leaf.maximum !== undefined ? t('range', { min: leaf.minimum ?? '−∞', max: leaf.maximum ?? '∞' }) : ''
   return (
@@ -169,7 +181,8 @@ const Row = memo(function Row({ leaf, value, changed, locked, onChange }: { leaf
         <Group gap={4}>
           <Badge size="xs" variant="light" color={leaf.source === 'default' ? 'gray' : 'blue'} className="chip">{t('source')}: {leaf.source || 'default'}</Badge>
           {!leaf.mutable && <Badge size="xs" variant="light" color="gray" className="chip">{t('atStartOnly')}</Badge>}
-          {leaf.mutable && !leaf.global && <Badge size="xs" variant="light" color="gray" className="chip">{t('perNode')}</Badge>}
+          {leaf.mutable && !leaf.global && !local && <Badge size="xs" variant="light" color="gray" className="chip">{t('perNode')}</Badge>}
+          {leaf.mutable && leaf.global && local && <Badge size="xs" variant="light" color="gray" className="chip">{t('wholeCluster')}</Badge>}
           {changed && <Badge size="xs" color="yellow" variant="light" className="chip">{t('changedMark')}</Badge>}
           {leaf.default !== undefined && !equal(leaf.default, leaf.value) && <Text size="xs" c="dimmed">{t('defaultValue', { value: show(leaf.default) })}</Text>}
         </Group>
@@ -192,14 +205,21 @@ function Editor({ leaf, value, disabled, unit, onChange }: { leaf: Leaf; value: 
   if (leaf.sensitive) return <Text size="sm" c="dimmed">{t('secretValue')}</Text>
   switch (leaf.type) {
     case 'boolean': return <Switch {...common} size="sm" checked={value === true} onChange={(e) => onChange(e.currentTarget.checked)} />
-    case 'enum': return <Select {...common} data={leaf.options ?? []} allowDeselect={false} value={String(value)} onChange={(v) => onChange(v)} />
-    case 'int': case 'short': return <NumberInput {...common} allowDecimal={false} allowNegative min={leaf.minimum} max={leaf.maximum} clampBehavior="none" rightSection={unit ? <Text size="xs" c="dimmed">{unit}</Text> : undefined} value={value as number} onChange={(v) => { if (typeof v === 'number') onChange(v) }} />
+    case 'enum': return <Select {...common} data={leaf.options ?? []} allowDeselect={false} value={value === undefined ? null : String(value)} onChange={(v) => onChange(v)} />
+    case 'int': case 'short': return <NumberInput {...common} allowDecimal={false} allowNegative min={leaf.minimum} max={leaf.maximum} clampBehavior="none" rightSection={unit ? <Text size="xs" c="dimmed">{unit}</Text> : undefined} value={(value as number | undefined) ?? ''} onChange={(v) => { if (typeof v === 'number') onChange(v) }} />
     case 'long': return <TextInput {...common} inputMode="numeric" rightSection={unit ? <Text size="xs" c="dimmed">{unit}</Text> : undefined} value={String(value ?? '')} onChange={(e) => onChange(/^-?\d{1,15}$/.test(e.currentTarget.value) ? Number(e.currentTarget.value) : e.currentTarget.value)} />
-    case 'float': case 'double': return <NumberInput {...common} value={value as number} onChange={(v) => { if (typeof v === 'number') onChange(v) }} />
+    case 'float': case 'double': return <NumberInput {...common} value={(value as number | undefined) ?? ''} onChange={(v) => { if (typeof v === 'number') onChange(v) }} />
     case 'java.util.List':
       if (leaf.elementType !== 'object') return <TagsInput {...common} data={leaf.options} value={((value as unknown[] | undefined) ?? []).map(String)} onChange={onChange} acceptValueOnBlur />
+      if (leaf.elements && !Object.keys(leaf.elements).some((f) => f.includes('[?]'))) {
+        const elements = leaf.elements
+        return (
+          <ObjectsEditor name={leaf.path} title={leaf.path} disabled={disabled} value={(value as Record<string, unknown>[] | undefined) ?? []} onChange={onChange} fields={Object.keys(elements).sort()} description={(f) => elements[f]!.description}
+            input={(f, name, v, set) => <Editor leaf={{ ...elements[f]!, path: name, segments: f.split('.'), value: v, source: '' }} value={v} disabled={disabled} unit={unitOf(f)} onChange={set} />} />
+        )
+      }
       return <Json {...common} value={value} onChange={onChange} />
-    case 'java.util.Map': return <Json {...common} value={value} onChange={onChange} />
+    case 'java.util.Map': return <MapEditor name={leaf.path} title={leaf.path} disabled={disabled} value={(value as Record<string, string> | undefined) ?? {}} onChange={onChange} />
   }
   if (typeof value === 'object' && value !== null) return <Json {...common} value={value} onChange={onChange} />
   return <TextInput {...common} value={String(value ?? '')} onChange={(e) => onChange(e.currentTarget.value)} />
