@@ -83,6 +83,11 @@ test-quick: $(JAVA_JARS)/.built ## Run the fast tests, in under two minutes
 web: web/node_modules ## Build the web console into internal/console/dist
 	cd web && $(CURDIR)/scripts/with-tools npm run build
 
+.PHONY: screenshots
+screenshots: web/node_modules ## Take pictures of every page of the web console into dist/screenshots
+	mkdir -p dist/screenshots
+	APP_TEST_SCREENSHOTS=$(CURDIR)/dist/screenshots scripts/with-tools $(GO) test -count=1 ./test/e2e -run 'TestConsole$$'
+
 .PHONY: lint
 lint: ## Lint the Go code
 	$(LINT) run $(PACKAGES)

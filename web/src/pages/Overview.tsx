@@ -159,7 +159,7 @@ function Bar({ used, text, label }: { used: number | undefined; text: string; la
   if (used === undefined) return <Text size="xs" c="dimmed">–</Text>
   return (
     <Tooltip label={text}>
-      <Group gap={6} wrap="nowrap" w={110}>
+      <Group gap={6} wrap="nowrap" w={90}>
         <Progress flex={1} size="md" value={used * 100} color={used > 0.9 ? 'red' : used > 0.75 ? 'yellow' : 'blue'} aria-label={`${label} ${(used * 100).toFixed(0)} %`} />
         <Text size="xs">{(used * 100).toFixed(0)}%</Text>
       </Group>

@@ -203,6 +203,8 @@ function Editor({ leaf, value, disabled, unit, onChange }: { leaf: Leaf; value: 
   const { t } = useT()
   const common = { size: 'xs' as const, disabled, 'aria-label': leaf.path, name: leaf.path }
   if (leaf.sensitive) return <Text size="sm" c="dimmed">{t('secretValue')}</Text>
+  // What cannot be changed is text: people read it better than an input that is disabled.
+  if (disabled && (typeof value !== 'object' || value === null)) return <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }} data-value={leaf.path}>{typeof value === 'boolean' ? t(value ? 'yes' : 'no') : `${show(value)}${unit && value !== undefined ? ` ${unit}` : ''}`}</Text>
   switch (leaf.type) {
     case 'boolean': return <Switch {...common} size="sm" checked={value === true} onChange={(e) => onChange(e.currentTarget.checked)} />
     case 'enum': return <Select {...common} data={leaf.options ?? []} allowDeselect={false} value={value === undefined ? null : String(value)} onChange={(v) => onChange(v)} />
