@@ -31,6 +31,17 @@ func (m *module) inspect() {
 	})
 }
 
+// probeMemory is how many times the memory of a plugin the same plugin with probes may have.
+const probeMemory = 8
+
+// memoryLimit is how many bytes the engine may hold. Probes do not count.
+func (m *module) memoryLimit() int64 {
+	if m.host.opts.Inspector != nil {
+		return probeMemory * m.host.opts.MemoryLimit
+	}
+	return m.host.opts.MemoryLimit
+}
+
 // held waits until a debugger lets a call run. The clock of the call stands while a debugger holds it.
 func (m *module) held(ctx context.Context) (leave func(), err error) {
 	var hold func() func()

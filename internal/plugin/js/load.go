@@ -20,7 +20,7 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 	if err := m.openFolder(src.Path); err != nil {
 		return fmt.Errorf("load %q: %w", src.Name, err)
 	}
-	e, err := engine.New(engine.Limits{Memory: m.host.opts.MemoryLimit, Stack: m.host.opts.StackSize})
+	e, err := engine.New(engine.Limits{Memory: m.memoryLimit(), Stack: m.host.opts.StackSize})
 	if err != nil {
 		return fmt.Errorf("load %q: %w", src.Name, err)
 	}

@@ -178,7 +178,7 @@ var errMemory = errors.New("the plugin has used up its memory")
 
 // checkMemory ends a module whose memory was exhausted and is not free again: every call would fail from now on.
 func (m *module) checkMemory() {
-	limit := m.host.opts.MemoryLimit
+	limit := m.memoryLimit()
 	m.engine.Collect()
 	if held := m.engine.Memory(); held > limit/4*3 {
 		m.die(fmt.Errorf("%w: it holds %d of %d bytes", errMemory, held, limit))

@@ -154,7 +154,7 @@ func (t *Target) callFrames() []map[string]any {
 	list := []map[string]any{}
 	for i, n := range t.pauseStack {
 		p := n.probe
-		this := t.look(n, "this", engine.Undefined)
+		this := t.look(n, "this")
 		if engine.IsFailed(this) {
 			t.engine.Drop()
 			this = engine.Undefined
@@ -227,7 +227,7 @@ func (s *session) evaluateOnCallFrame(p evaluateOnCallFrame) (any, error) {
 	if r := p.refused(); r != nil {
 		return r, nil
 	}
-	return t.outcome(t.look(n, p.Expression, engine.Undefined), p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
+	return t.outcome(t.look(n, p.Expression), p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
 }
 
 type setVariableValue struct {
@@ -253,7 +253,7 @@ func (s *session) setVariableValue(p setVariableValue) (any, error) {
 		return nil, err
 	}
 	defer t.engine.Free(v)
-	r := t.look(n, p.VariableName+"=__app_value", v)
+	r := t.assign(n, p.VariableName, v)
 	if engine.IsFailed(r) {
 		x := t.engine.Exception()
 		t.engine.Free(x.Value)

@@ -4,6 +4,7 @@ package inspector
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -111,6 +112,58 @@ func TestInstrumentation(t *testing.T) {
 				t.Errorf("with probes: %s, without: %s\n%s", got, want, code)
 			}
 		})
+	}
+}
+
+// TestInstrumentationIsSmall bounds the memory of probes: a library has hundreds of functions that all see the same
+// hundreds of names.
+func TestInstrumentationIsSmall(t *testing.T) {
+	s, err := Listen(t.Context(), Options{Host: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close(context.Background()) }()
+	var b strings.Builder
+	b.WriteString("const library = (function () {\n")
+	const functions = 400
+	for i := range functions {
+		fmt.Fprintf(&b, "  function f%d(a, b) {\n    let sum = a + b;\n    for (let i = 0; i < %[1]d; i++) {\n      sum += f%d(i, sum);\n      if (sum > %[1]d) return sum;\n    }\n    return sum;\n  }\n", i, max(i-1, 0))
+	}
+	b.WriteString("  return [")
+	for i := range functions {
+		fmt.Fprintf(&b, "f%d, ", i)
+	}
+	b.WriteString("];\n})();")
+	r, err := s.instrumenter.instrument(b.String(), false, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := func(code string, debugged bool) int64 {
+		e, err := engine.New(engine.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if debugged {
+			target := s.Add(Plugin{Title: "library.js", Engine: e, Own: func(func()) {}, Resumed: func() {}})
+			defer func() {
+				target.Close()
+				<-target.Ended()
+			}()
+			if err := target.Install(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.Free(e.Eval("empty.js", "0"))
+		empty := e.Memory()
+		if err := e.Run(nil, func() { e.Free(e.Eval("library.js", code)) }); err != nil {
+			t.Fatal(err)
+		}
+		return e.Memory() - empty
+	}
+	plain, debugged := memory(b.String(), false), memory(r.Code, true)
+	if plain < 100_000 || debugged > 8*plain {
+		t.Errorf("%d bytes with probes, %d without", debugged, plain)
 	}
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts probes into the source of a plugin: a call before each statement, with a closure that evaluates code in the scope
-// of the statement, and a handler around each function and each try block that sees exceptions pass. Each scope has one
-// closure, made where the scope begins: it holds every variable that it can see, so one for each statement would cost far
-// more than the plugin itself. Everything is inserted between two marks and without line breaks, so that no line moves and the original is what remains when the
-// insertions are taken out. Returns JSON: the code, the probes and the scopes that they see.
+// Puts probes into the source of a plugin: a call before each statement, with a function that reads and writes the variables
+// that the statement sees, and a handler around each function and each try block that sees exceptions pass. Each scope has
+// one such function, made where the scope begins: it knows the names of its own scope and asks that of the scope around it
+// for the others. Code that evaluates would hold every variable that it can see instead, and cost far more than the plugin
+// itself; only classes with private members have it. Everything is inserted between two marks and without line breaks, so that
+// no line moves and the original is what remains when the insertions are taken out. Returns JSON: the code, the probes and
+// the scopes that they see.
 (function (acorn) {
   'use strict';
   const open = '/*\uE0D1*/', close = '/*\uE0D2*/';
-  const eye = '(__app_code,__app_value)=>eval(__app_code)';
-
   const patternNames = (p, into) => {
     switch (p && p.type) {
       case 'Identifier': into.push(p.name); break;
@@ -44,14 +44,6 @@
     }
     return into;
   };
-  // Whether a node assigns to a name.
-  const assigns = (n, name) => {
-    if (n.type === 'AssignmentExpression' && patternNames(n.left, []).includes(name)) return true;
-    if (n.type === 'UpdateExpression' && n.argument.name === name) return true;
-    if ((n.type === 'ForInStatement' || n.type === 'ForOfStatement') && patternNames(n.left, []).includes(name)) return true;
-    for (const c of children(n)) if (assigns(c, name)) return true;
-    return false;
-  };
   // Whether a statement suspends its function itself.
   const suspends = (n) => {
     if (n.type === 'AwaitExpression' || n.type === 'YieldExpression' || (n.type === 'ForOfStatement' && n.await)) return true;
@@ -70,15 +62,35 @@
     const insert = (pos, opens, text) => insertions.push({ pos, opens, text: open + text + close });
     const newScope = (kind, names, parent) => scopes.push({ kind, names: [...new Set(names)], parent }) - 1;
 
-    // A state s has the name of the closure of its scope as eye. It is fresh if the scope has names that this closure
-    // does not see; then the next block makes one, or the statement has its own.
-    const newEye = (s, name = '__app_eye') => [`let ${name}=${eye};`, { ...s, eye: name, fresh: false }];
+    // A state s has the name of the function that knows its scope as eye, and what that knows in seen, the innermost scope.
+    // If there are scopes inside of that, the next block makes another one, or the statement has its own.
+    const fresh = (s) => s.scope !== s.seen;
+    const imported = new Set();
+    // eye is such a function: with 0 it reads a variable, with 1 it writes it, with 2 it tells whether there is one. With 3 it
+    // tells whether it can evaluate code, and does so with 4.
+    const eye = (s) => {
+      const names = new Set();
+      let isFunction = false;
+      for (let i = s.scope; i !== s.seen; i = scopes[i].parent) {
+        for (const n of scopes[i].names) names.add(n);
+        isFunction ||= scopes[i].self;
+      }
+      const cases = [...names].map((n) => `case${JSON.stringify(n)}:${s.seen < 0 && imported.has(n) ? `if(__app_do===1)throw new TypeError(${JSON.stringify(`'${n}' is read-only`)});return __app_do>1||${n};` : `return __app_do?__app_do>1||(${n}=__app_value):${n};`}`);
+      if (isFunction) cases.push('case"this":return this;');
+      if (isFunction && s.hasArguments && !names.has('arguments')) cases.push('case"arguments":return __app_do>1||arguments;');
+      const outer = s.eye ? `${s.eye}(__app_name,__app_do,__app_value)` : '__app_do>1?!1:void 0';
+      return `(__app_name,__app_do,__app_value)=>{${s.hasPrivate ? 'if(__app_do>2)return __app_do<4||eval(__app_name);' : ''}switch(__app_name){${cases.join('')}default:return ${outer}}}`;
+    };
+    const newEye = (s) => {
+      const name = `__app_eye${firstProbe}_${s.scope}`;
+      return [`let ${name}=${eye(s)};`, { ...s, eye: name, seen: s.scope }];
+    };
     const probe = (n, s) => {
       probes.push({
         line: n.loc.start.line - 1, column: n.loc.start.column, scope: s.scope, function: s.name, functionLine: s.line, functionColumn: s.column,
         caught: s.caught, debugger: n.type === 'DebuggerStatement', suspends: s.suspendable && suspends(n),
       });
-      return `__app_probe(${firstProbe + probes.length - 1},${s.fresh ? eye : s.eye});`;
+      return `__app_probe(${firstProbe + probes.length - 1},${fresh(s) ? eye(s) : s.eye});`;
     };
     const passing = (caught, leaves) => `}catch(__app_thrown){__app_catch(${caught},__app_thrown);throw __app_thrown}${leaves ? 'finally{__app_leave()}' : ''}`;
     const guard = (from, to, s, leaves) => {
@@ -100,7 +112,7 @@
     const body = (n, s) => {
       if (!n) return;
       if (n.type === 'BlockStatement' || n.type === 'EmptyStatement' || n.type === 'FunctionDeclaration') { visit(n, s); return; }
-      const [made, t] = s.fresh ? newEye(s) : ['', s];
+      const [made, t] = fresh(s) ? newEye(s) : ['', s];
       insert(n.start, true, '{' + made + probe(n, t));
       visit(n, t);
       insert(n.end, false, '}');
@@ -114,28 +126,26 @@
       if (block) { hoisted(n.body, names); lexical(n.body.body, names); }
       const inner = {
         scope: newScope('function', names, s.scope), name: n.id ? n.id.name : name || '', line: n.loc.start.line - 1, column: n.loc.start.column,
-        caught: false, suspendable: n.async || n.generator, eye: '', fresh: true,
+        caught: false, suspendable: n.async || n.generator, eye: s.eye, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
       };
+      if (n.type !== 'ArrowFunctionExpression') {
+        scopes[inner.scope].self = true;
+        inner.hasArguments = source.slice(n.start, n.end).includes('arguments');
+      }
+      // What is between the scope that the outer eye knows and this function belongs to the function's own.
       for (const p of n.params) visit(p, inner);
       if (block) {
         const list = n.body.body;
         if (n.body.end - n.body.start <= 2) return;
         let from = n.body.start + 1, semicolon = '';
         for (const d of list) if (d.directive !== undefined) { from = d.end; semicolon = source[d.end - 1] === ';' ? '' : ';'; }
-        // The engine lets nobody assign to the name of a function expression in which code is evaluated.
-        const blind = n.type === 'FunctionExpression' && n.id && assigns(n.body, n.id.name);
-        const [made, t] = blind ? ['', { ...inner, eye: 'undefined', fresh: false }] : newEye(inner);
+        const [made, t] = newEye(inner);
         // In a block, a function must not have the name of a variable.
         const vars = new Set(hoisted(n.body, []));
         const guarded = !list.some((d) => d.type === 'FunctionDeclaration' && vars.has(d.id.name));
-        if (!guarded) {
-          insert(from, true, semicolon + made);
-          statements(list, t);
-          return;
-        }
-        insert(from, true, semicolon + 'try{' + made);
+        insert(from, true, semicolon + (guarded ? 'try{' : '') + made);
         statements(list, t);
-        insert(n.body.end - 1, false, passing(false, t.suspendable));
+        if (guarded) insert(n.body.end - 1, false, passing(false, t.suspendable));
         return;
       }
       const from = arrowEnds.findLast((e) => e <= n.body.start);
@@ -153,12 +163,14 @@
           func(n, s, name);
           return;
         case 'StaticBlock':
-          statements(n.body, { ...s, scope: newScope('block', hoisted(n, lexical(n.body, [])), s.scope), fresh: true });
+          s = { ...s, scope: newScope('block', hoisted(n, lexical(n.body, [])), s.scope), hasArguments: false };
+          scopes[s.scope].self = true;
+          statements(n.body, s);
           return;
         case 'BlockStatement': {
           const names = lexical(n.body, []);
-          let t = names.length ? { ...s, scope: newScope('block', names, s.scope), fresh: true } : s;
-          if (t.fresh && n.body.length) {
+          let t = names.length ? { ...s, scope: newScope('block', names, s.scope) } : s;
+          if (fresh(t) && n.body.length) {
             let made;
             [made, t] = newEye(t);
             insert(n.start + 1, true, made);
@@ -178,7 +190,7 @@
         case 'ForStatement': case 'ForInStatement': case 'ForOfStatement': {
           const head = n.init ?? n.left;
           let t = s;
-          if (head && head.type === 'VariableDeclaration' && head.kind !== 'var') t = { ...s, scope: newScope('block', lexical([head], []), s.scope), fresh: true };
+          if (head && head.type === 'VariableDeclaration' && head.kind !== 'var') t = { ...s, scope: newScope('block', lexical([head], []), s.scope) };
           for (const c of [head, n.test, n.update, n.right]) if (c) visit(c, t);
           body(n.body, t);
           return;
@@ -189,7 +201,7 @@
         case 'SwitchStatement': {
           visit(n.discriminant, s);
           const names = lexical(n.cases.flatMap((c) => c.consequent), []);
-          const t = names.length ? { ...s, scope: newScope('block', names, s.scope), fresh: true } : s;
+          const t = names.length ? { ...s, scope: newScope('block', names, s.scope) } : s;
           for (const c of n.cases) { if (c.test) visit(c.test, t); statements(c.consequent, t); }
           return;
         }
@@ -202,7 +214,7 @@
           }
           if (n.handler) {
             const names = patternNames(n.handler.param, []);
-            const h = names.length ? { ...s, scope: newScope('catch', names, s.scope), fresh: true } : s;
+            const h = names.length ? { ...s, scope: newScope('catch', names, s.scope) } : s;
             if (n.handler.param) visit(n.handler.param, h);
             visit(n.handler.body, h);
           }
@@ -211,8 +223,10 @@
         }
         case 'ClassDeclaration': case 'ClassExpression': {
           const className = n.id ? n.id.name : name || '';
-          const t = n.type === 'ClassExpression' && n.id ? { ...s, scope: newScope('block', [n.id.name], s.scope), fresh: true } : s;
+          const hasPrivate = s.hasPrivate || n.body.body.some((m) => m.key?.type === 'PrivateIdentifier');
+          let t = n.type === 'ClassExpression' && n.id ? { ...s, scope: newScope('block', [n.id.name], s.scope) } : s;
           if (n.superClass) visit(n.superClass, t);
+          t = { ...t, hasPrivate };
           for (const m of n.body.body) {
             if (m.type === 'StaticBlock') {
               visit(m, { ...t, name: '<static_initializer>', line: m.loc.start.line - 1, column: m.loc.start.column, caught: false, suspendable: false });
@@ -242,9 +256,13 @@
     };
 
     const names = lexical(tree.body, hoisted(tree, []));
-    const top = { scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, caught: false, suspendable: isModule, eye: '', fresh: true };
-    // Scripts share their scope, so each has a closure of its own name.
-    const [made, outermost] = newEye(top, `__app_eye${firstProbe}`);
+    for (const n of tree.body) if (n.type === 'ImportDeclaration') for (const i of n.specifiers) imported.add(i.local.name);
+    const top = {
+      scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, caught: false, suspendable: isModule,
+      eye: '', seen: -1, hasPrivate: false, hasArguments: false,
+    };
+    scopes[top.scope].self = true;
+    const [made, outermost] = newEye(top);
     const first = tree.body.find((n) => n.directive === undefined);
     if (first) insert(first.start, true, made);
     statements(tree.body, outermost);

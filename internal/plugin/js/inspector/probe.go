@@ -13,7 +13,7 @@ import (
 type entry struct {
 	frame engine.Frame
 	probe *probe
-	// eye evaluates code in the scope of the statement.
+	// eye reads and writes the variables that the statement sees.
 	eye engine.Value
 }
 
@@ -32,7 +32,7 @@ func (t *Target) Install() error {
 	if engine.IsFailed(r) {
 		return t.pendingError()
 	}
-	for _, name := range []string{"remote", "isObject", "properties", "internals", "json", "unserializable"} {
+	for _, name := range []string{"remote", "isObject", "properties", "internals", "json", "unserializable", "look"} {
 		t.helpers[name] = e.GetName(r, name)
 	}
 	e.Free(r)
@@ -259,7 +259,7 @@ func (t *Target) stops(n *entry) (reason string, hits []string) {
 
 // holds evaluates the condition of a breakpoint. One that throws does not hold.
 func (t *Target) holds(n *entry, condition string) bool {
-	v := t.look(n, "!!("+condition+"\n)", engine.Undefined)
+	v := t.look(n, "!!("+condition+"\n)")
 	if engine.IsFailed(v) {
 		t.engine.Drop()
 		return false
@@ -269,13 +269,44 @@ func (t *Target) holds(n *entry, condition string) bool {
 	return b
 }
 
-// look evaluates code where a call is. The code can use the value as __app_value.
-func (t *Target) look(n *entry, code string, value engine.Value) engine.Value {
+// What the function of a scope in instrumented code does with a variable.
+const (
+	readVariable int32 = iota
+	writeVariable
+	findVariable
+)
+
+// look evaluates code where a call is.
+func (t *Target) look(n *entry, code string) engine.Value {
 	text := t.engine.String(code)
 	defer t.engine.Free(text)
 	t.evaluating++
 	defer func() { t.evaluating-- }()
-	return t.engine.Call(n.eye, engine.Undefined, text, value)
+	if code == "this" || identifier.MatchString(code) && t.declares(n, text) {
+		return t.engine.Call(n.eye, engine.Undefined, text, engine.Int(readVariable))
+	}
+	return t.engine.Call(t.helpers["look"], engine.Undefined, n.eye, text)
+}
+
+// declares reports whether a call sees a variable that is not a global one.
+func (t *Target) declares(n *entry, name engine.Value) bool {
+	found := t.engine.Call(n.eye, engine.Undefined, name, engine.Int(findVariable))
+	if engine.IsFailed(found) {
+		t.engine.Drop()
+		return false
+	}
+	ok, _ := engine.AsBool(found)
+	t.engine.Free(found)
+	return ok
+}
+
+// assign writes a variable where a call is.
+func (t *Target) assign(n *entry, name string, value engine.Value) engine.Value {
+	text := t.engine.String(name)
+	defer t.engine.Free(text)
+	t.evaluating++
+	defer func() { t.evaluating-- }()
+	return t.engine.Call(n.eye, engine.Undefined, text, engine.Int(writeVariable), value)
 }
 
 // passes is called when an exception leaves a function or a block that is tried; here tells that it is caught there.
