@@ -74,7 +74,8 @@ func consoleRecordings(c *console, t *testing.T) {
 	forms := eval[[]string](c.page, "[...document.querySelectorAll('[data-form]')].map(e => e.dataset.form)")
 	for _, kind := range forms[1:] {
 		c.wait("!document.querySelector('[data-recording=\"1\"] [data-loading=true]')")
-		c.wait("document.querySelector('[data-form=" + kind + "]') || (document.querySelector('[name=download-recording]').click(), false)")
+		// A menu that is about to close still has its items.
+		c.wait("(b => b.getAttribute('aria-expanded') === 'true' ? document.querySelector('[data-form=" + kind + "]') : (b.click(), false))(document.querySelector('[name=download-recording]'))")
 		c.click("[data-form=" + kind + "]")
 		name, magic := "1."+kind+".pprof", []byte{0x1f, 0x8b}
 		if kind == "trace" {
