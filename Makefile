@@ -62,11 +62,14 @@ NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger test
 # the linker may take their copies, without the detector's calls, for the whole program.
 RACE := -race -gcflags=modernc.org/libquickjs=-race=false -gcflags=modernc.org/sqlite/lib=-race=false
 
+# The packages that take longest begin first, so that none of them runs alone at the end.
+LONG := ./test/e2e ./internal/app ./internal/plugin/java ./test/fault ./internal/plugin/js ./test/campaign
+
 # Many tests wait for other processes most of the time: three packages keep two processors busy. The time limit is for a
 # machine that hangs, not for a slow one.
 .PHONY: unit
 unit: $(JAVA_JARS)/.tested $(NODE_MODULES) ## Run the Go tests of both storage engines with the race detector
-	scripts/with-tools $(GOTESTSUM) -- $(RACE) -p 3 -timeout 60m $(PACKAGES)
+	scripts/with-tools $(GOTESTSUM) -- $(RACE) -p 3 -timeout 60m $(if $(filter ./...,$(PACKAGES)),$(LONG)) $(PACKAGES)
 
 # The inner loop: no race detector, no packages that start many processes, and the short form of long tests.
 .PHONY: test-quick
