@@ -127,6 +127,15 @@ func (s *stage) loginCodeWith(at Gateway, userID int64, password string) int32 {
 	return c.Response(&wire.CreateSessionRequest{Version: wire.Version, UserId: userID, Password: &password}).GetCode()
 }
 
+// loginCodeFrom is loginCode from an address.
+func (s *stage) loginCodeFrom(ip string, at Gateway, userID int64) int32 {
+	s.Helper()
+	c := chat.Connect(s, at.WebSocket, chat.Options{Header: http.Header{"X-Forwarded-For": {ip}}})
+	defer c.Close()
+	password := secret
+	return c.Response(&wire.CreateSessionRequest{Version: wire.Version, UserId: userID, Password: &password}).GetCode()
+}
+
 // eventually waits until a condition holds.
 func (s *stage) eventually(what string, condition func() bool) {
 	s.Helper()

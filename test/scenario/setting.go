@@ -71,10 +71,14 @@ func rateLimited(s *stage) {
 	s.eventually("requests are refused", func() bool { return code() == apierr.ClientRequestsTooFrequent })
 	c.Beat() // Heartbeats cost nothing.
 	s.set(`{"gateway":{"clientApi":{"rateLimiting":{"capacity":1000000,"initialTokens":1000000,"tokensPerPeriod":1000000,"refillIntervalMillis":1}}}}`)
+	attempts := 0
 	for _, gateway := range s.Gateways {
-		// The first of two may still have used the only token that the small limit gives.
+		// The first of two may still have used the only token that the small limit gives. Each attempt is that of another
+		// client: one that is refused a few times is blocked, for all that follows.
 		s.eventually("requests are answered at "+gateway.WebSocket, func() bool {
-			first, second := s.loginCode(gateway, id), s.loginCode(gateway, id)
+			attempts++
+			ip := fmt.Sprintf("198.18.%d.%d", attempts/250, attempts%250+1)
+			first, second := s.loginCodeFrom(ip, gateway, id), s.loginCodeFrom(ip, gateway, id)
 			return first == int32(apierr.OK) && second == int32(apierr.OK)
 		})
 	}
