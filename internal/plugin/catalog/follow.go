@@ -360,27 +360,10 @@ const pollInterval = time.Second
 
 // Run follows changes made by other nodes until ctx ends.
 func (c *Catalog) Run(ctx context.Context) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
+	return store.Watch(ctx, pollInterval, c.opts.Logger, "plugins of the cluster", func(ctx context.Context) error {
+		if err := c.Refresh(ctx); err != nil {
+			return err
 		}
-		err := c.Refresh(ctx)
-		if err == nil {
-			err = c.judge(ctx)
-		}
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && !failing:
-			c.opts.Logger.Warn("plugins of the cluster cannot be read, what is loaded stays", "error", err)
-		case err == nil && failing:
-			c.opts.Logger.Info("plugins of the cluster can be read again")
-		}
-		failing = err != nil
-	}
+		return c.judge(ctx)
+	})
 }
