@@ -84,7 +84,7 @@ func addressBlocked(s *stage) {
 	goodbye(wire.ClosedUserBlocked, blocked)
 	bystander.Beat()
 	dial := func() error {
-		c, err := chat.Dial(s.Context(), s.first().WebSocket, chat.Options{Header: http.Header{"X-Forwarded-For": {ip}}})
+		c, err := chat.Dial(s.Context(), s.first().WebSocket, from(ip))
 		if err == nil {
 			c.Close()
 		}

@@ -108,7 +108,7 @@ func (s *stage) login(at Gateway, userID int64, device wire.DeviceType) *chat.Te
 // loginFrom opens a session of a user whose proxy says that the client has an address.
 func (s *stage) loginFrom(ip string, userID int64) *chat.Tester {
 	s.Helper()
-	c := chat.Connect(s, s.first().WebSocket, chat.Options{Header: http.Header{"X-Forwarded-For": {ip}}})
+	c := chat.Connect(s, s.first().WebSocket, from(ip))
 	c.MustLogin(userID, chat.WithPassword(secret))
 	return c
 }
@@ -119,21 +119,23 @@ func (s *stage) loginCode(at Gateway, userID int64) int32 {
 	return s.loginCodeWith(at, userID, secret)
 }
 
-// loginCodeWith is loginCode with a password.
-func (s *stage) loginCodeWith(at Gateway, userID int64, password string) int32 {
+// loginCodeFrom is loginCode from an address.
+func (s *stage) loginCodeFrom(ip string, at Gateway, userID int64) int32 {
 	s.Helper()
-	c := chat.Connect(s, at.WebSocket)
+	return s.loginCodeWith(at, userID, secret, from(ip))
+}
+
+// loginCodeWith is loginCode with a password.
+func (s *stage) loginCodeWith(at Gateway, userID int64, password string, options ...chat.Options) int32 {
+	s.Helper()
+	c := chat.Connect(s, at.WebSocket, options...)
 	defer c.Close()
 	return c.Response(&wire.CreateSessionRequest{Version: wire.Version, UserId: userID, Password: &password}).GetCode()
 }
 
-// loginCodeFrom is loginCode from an address.
-func (s *stage) loginCodeFrom(ip string, at Gateway, userID int64) int32 {
-	s.Helper()
-	c := chat.Connect(s, at.WebSocket, chat.Options{Header: http.Header{"X-Forwarded-For": {ip}}})
-	defer c.Close()
-	password := secret
-	return c.Response(&wire.CreateSessionRequest{Version: wire.Version, UserId: userID, Password: &password}).GetCode()
+// from makes a client one of an address, as if it came through a proxy.
+func from(ip string) chat.Options {
+	return chat.Options{Header: http.Header{"X-Forwarded-For": {ip}}}
 }
 
 // eventually waits until a condition holds.
