@@ -238,6 +238,15 @@ func whoami(t *testing.T, a *apptest.Server, c *http.Client) (session struct {
 	return session
 }
 
+// signOn goes from the login page of the console through the form of the provider.
+func signOn(p *page, account string) {
+	p.wait("[...document.querySelectorAll('a')].some(e => e.innerText === 'Sign in with Test Provider' && (e.click(), true))")
+	p.fill("input[name=login]", account)
+	p.fill("input[name=password]", "x")
+	p.click("button[type=submit]")
+	p.wait("document.querySelector('header')")
+}
+
 // TestSignOnInBrowser clicks through the login page of the console and the form of the provider.
 func TestSignOnInBrowser(t *testing.T) {
 	provider := startProvider(t)
@@ -246,11 +255,7 @@ func TestSignOnInBrowser(t *testing.T) {
 	p := openConsole(t, a.ConsoleURL())
 	p.open("users")
 	p.wait("document.querySelector('input[name=loginName]')")
-	p.wait("[...document.querySelectorAll('a')].some(e => e.innerText === 'Sign in with Test Provider' && (e.click(), true))")
-	p.fill("input[name=login]", "ann")
-	p.fill("input[name=password]", "x")
-	p.click("button[type=submit]")
-	p.wait("document.querySelector('header')")
+	signOn(p, "ann")
 	if at := eval[string](p, "location.pathname"); at != "/users" {
 		t.Errorf("the browser is at %s, want the page that was asked for", at)
 	}
@@ -466,11 +471,7 @@ func TestSignOnBelowConsole(t *testing.T) {
 	}
 	p := openConsole(t, console)
 	p.open("users")
-	p.wait("[...document.querySelectorAll('a')].some(e => e.innerText === 'Sign in with Test Provider' && (e.click(), true))")
-	p.fill("input[name=login]", "ann")
-	p.fill("input[name=password]", "x")
-	p.click("button[type=submit]")
-	p.wait("document.querySelector('header')")
+	signOn(p, "ann")
 	if at := eval[string](p, "location.pathname"); at != "/console/users" {
 		t.Errorf("the browser is at %s, want the page that was asked for", at)
 	}
