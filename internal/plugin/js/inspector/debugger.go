@@ -192,7 +192,7 @@ func (t *Target) scopeChain(n *entry) (list []map[string]any) {
 		if len(names) == 0 && kind != "local" {
 			continue
 		}
-		id := t.keep(&object{value: t.engine.Dup(n.eye), scope: true, names: names, group: "pause"})
+		id := t.keep(&object{value: t.engine.Dup(n.access), scope: true, names: names, group: "pause"})
 		list = append(list, map[string]any{
 			"type":   kind,
 			"object": map[string]any{"type": "object", "className": "Object", "description": "Object", "objectId": id},

@@ -62,13 +62,13 @@
     const insert = (pos, opens, text) => insertions.push({ pos, opens, text: open + text + close });
     const newScope = (kind, names, parent) => scopes.push({ kind, names: [...new Set(names)], parent }) - 1;
 
-    // A state s has the name of the function that knows its scope as eye, and what that knows in seen, the innermost scope.
+    // A state s has the name of the function for its scope as access, and the innermost scope that this function knows as seen.
     // If there are scopes inside of that, the next block makes another one, or the statement has its own.
     const fresh = (s) => s.scope !== s.seen;
     const imported = new Set();
-    // eye is such a function: with 0 it reads a variable, with 1 it writes it, with 2 it tells whether there is one. With 3 it
+    // access is such a function: with 0 it reads a variable, with 1 it writes it, with 2 it tells whether there is one. With 3 it
     // tells whether it can evaluate code, and does so with 4.
-    const eye = (s) => {
+    const access = (s) => {
       const names = new Set();
       let isFunction = false;
       for (let i = s.scope; i !== s.seen; i = scopes[i].parent) {
@@ -78,19 +78,19 @@
       const cases = [...names].map((n) => `case${JSON.stringify(n)}:${s.seen < 0 && imported.has(n) ? `if(__app_do===1)throw new TypeError(${JSON.stringify(`'${n}' is read-only`)});return __app_do>1||${n};` : `return __app_do?__app_do>1||(${n}=__app_value):${n};`}`);
       if (isFunction) cases.push('case"this":return this;');
       if (isFunction && s.hasArguments && !names.has('arguments')) cases.push('case"arguments":return __app_do>1||arguments;');
-      const outer = s.eye ? `${s.eye}(__app_name,__app_do,__app_value)` : '__app_do>1?!1:void 0';
+      const outer = s.access ? `${s.access}(__app_name,__app_do,__app_value)` : '__app_do>1?!1:void 0';
       return `(__app_name,__app_do,__app_value)=>{${s.hasPrivate ? 'if(__app_do>2)return __app_do<4||eval(__app_name);' : ''}switch(__app_name){${cases.join('')}default:return ${outer}}}`;
     };
-    const newEye = (s) => {
-      const name = `__app_eye${firstProbe}_${s.scope}`;
-      return [`let ${name}=${eye(s)};`, { ...s, eye: name, seen: s.scope }];
+    const newAccess = (s) => {
+      const name = `__app_scope${firstProbe}_${s.scope}`;
+      return [`let ${name}=${access(s)};`, { ...s, access: name, seen: s.scope }];
     };
     const probe = (n, s) => {
       probes.push({
         line: n.loc.start.line - 1, column: n.loc.start.column, scope: s.scope, function: s.name, functionLine: s.line, functionColumn: s.column,
         caught: s.caught, debugger: n.type === 'DebuggerStatement', suspends: s.suspendable && suspends(n),
       });
-      return `__app_probe(${firstProbe + probes.length - 1},${fresh(s) ? eye(s) : s.eye});`;
+      return `__app_probe(${firstProbe + probes.length - 1},${fresh(s) ? access(s) : s.access});`;
     };
     const passing = (caught, leaves) => `}catch(__app_thrown){__app_catch(${caught},__app_thrown);throw __app_thrown}${leaves ? 'finally{__app_leave()}' : ''}`;
     const guard = (from, to, s, leaves) => {
@@ -112,7 +112,7 @@
     const body = (n, s) => {
       if (!n) return;
       if (n.type === 'BlockStatement' || n.type === 'EmptyStatement' || n.type === 'FunctionDeclaration') { visit(n, s); return; }
-      const [made, t] = fresh(s) ? newEye(s) : ['', s];
+      const [made, t] = fresh(s) ? newAccess(s) : ['', s];
       insert(n.start, true, '{' + made + probe(n, t));
       visit(n, t);
       insert(n.end, false, '}');
@@ -126,20 +126,19 @@
       if (block) { hoisted(n.body, names); lexical(n.body.body, names); }
       const inner = {
         scope: newScope('function', names, s.scope), name: n.id ? n.id.name : name || '', line: n.loc.start.line - 1, column: n.loc.start.column,
-        caught: false, suspendable: n.async || n.generator, eye: s.eye, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
+        caught: false, suspendable: n.async || n.generator, access: s.access, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
       };
       if (n.type !== 'ArrowFunctionExpression') {
         scopes[inner.scope].self = true;
         inner.hasArguments = source.slice(n.start, n.end).includes('arguments');
       }
-      // What is between the scope that the outer eye knows and this function belongs to the function's own.
       for (const p of n.params) visit(p, inner);
       if (block) {
         const list = n.body.body;
         if (n.body.end - n.body.start <= 2) return;
         let from = n.body.start + 1, semicolon = '';
         for (const d of list) if (d.directive !== undefined) { from = d.end; semicolon = source[d.end - 1] === ';' ? '' : ';'; }
-        const [made, t] = newEye(inner);
+        const [made, t] = newAccess(inner);
         // In a block, a function must not have the name of a variable.
         const vars = new Set(hoisted(n.body, []));
         const guarded = !list.some((d) => d.type === 'FunctionDeclaration' && vars.has(d.id.name));
@@ -172,7 +171,7 @@
           let t = names.length ? { ...s, scope: newScope('block', names, s.scope) } : s;
           if (fresh(t) && n.body.length) {
             let made;
-            [made, t] = newEye(t);
+            [made, t] = newAccess(t);
             insert(n.start + 1, true, made);
           }
           statements(n.body, t);
@@ -259,10 +258,10 @@
     for (const n of tree.body) if (n.type === 'ImportDeclaration') for (const i of n.specifiers) imported.add(i.local.name);
     const top = {
       scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, caught: false, suspendable: isModule,
-      eye: '', seen: -1, hasPrivate: false, hasArguments: false,
+      access: '', seen: -1, hasPrivate: false, hasArguments: false,
     };
     scopes[top.scope].self = true;
-    const [made, outermost] = newEye(top);
+    const [made, outermost] = newAccess(top);
     const first = tree.body.find((n) => n.directive === undefined);
     if (first) insert(first.start, true, made);
     statements(tree.body, outermost);

@@ -70,7 +70,7 @@ func (t *Target) helperBool(name string, args ...engine.Value) bool {
 }
 
 // ownFrames are the lines of a stack trace that are there only because of the debugger.
-var ownFrames = regexp.MustCompile(`\n[^\n]*(at <eval> \(|at __app_eye[\d_]* \(|at anonymous \(|\(<debugger>:|apply \(native\)|__app_probe \(native\))[^\n]*(\n[^\n]*__app_probe \(native\))?|\n[^\n]*at <anonymous> [^\n]*(\n[^\n]*__app_probe \(native\))`)
+var ownFrames = regexp.MustCompile(`\n[^\n]*(at <eval> \(|at __app_scope[\d_]* \(|at anonymous \(|\(<debugger>:|apply \(native\)|__app_probe \(native\))[^\n]*(\n[^\n]*__app_probe \(native\))?|\n[^\n]*at <anonymous> [^\n]*(\n[^\n]*__app_probe \(native\))`)
 
 // remote describes a value, which is lent.
 func (t *Target) remote(v engine.Value, group string, preview bool) map[string]any {
@@ -169,7 +169,7 @@ func (t *Target) materialize(o *object) engine.Value {
 // variables calls f for the variables of a scope that have a value already.
 func (t *Target) variables(o *object, f func(name string, v engine.Value)) {
 	for _, name := range o.names {
-		v := t.look(&entry{eye: o.value}, name)
+		v := t.look(&entry{access: o.value}, name)
 		if engine.IsFailed(v) {
 			t.engine.Drop()
 			continue

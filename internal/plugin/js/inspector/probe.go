@@ -13,8 +13,8 @@ import (
 type entry struct {
 	frame engine.Frame
 	probe *probe
-	// eye reads and writes the variables that the statement sees.
-	eye engine.Value
+	// access reads and writes the variables that the statement sees.
+	access engine.Value
 }
 
 // maxSuspended bounds how many suspended calls are remembered, because some never go on.
@@ -106,13 +106,13 @@ func (t *Target) setThrown(v engine.Value) {
 
 func (t *Target) forget(frame uintptr) {
 	if n := t.entries[frame]; n != nil {
-		t.engine.Free(n.eye)
+		t.engine.Free(n.access)
 		delete(t.entries, frame)
 	}
 }
 
 // at is called before each statement.
-func (t *Target) at(id int, eye engine.Value) {
+func (t *Target) at(id int, access engine.Value) {
 	t.mu.Lock()
 	if id < 0 || id >= len(t.probes) {
 		t.mu.Unlock()
@@ -120,7 +120,7 @@ func (t *Target) at(id int, eye engine.Value) {
 	}
 	p := t.probes[id]
 	t.mu.Unlock()
-	n := t.enter(p, eye)
+	n := t.enter(p, access)
 	if n == nil {
 		return
 	}
@@ -137,7 +137,7 @@ func (t *Target) at(id int, eye engine.Value) {
 }
 
 // enter notes where the calling function is.
-func (t *Target) enter(p *probe, eye engine.Value) *entry {
+func (t *Target) enter(p *probe, access engine.Value) *entry {
 	var frame engine.Frame
 	t.engine.Frames(func(f engine.Frame) bool {
 		frame = f
@@ -149,11 +149,11 @@ func (t *Target) enter(p *probe, eye engine.Value) *entry {
 	}
 	n := t.entries[frame.ID]
 	if n == nil {
-		n = &entry{eye: engine.Undefined}
+		n = &entry{access: engine.Undefined}
 		t.entries[frame.ID] = n
 	}
-	t.engine.Free(n.eye)
-	n.frame, n.probe, n.eye = frame, p, t.engine.Dup(eye)
+	t.engine.Free(n.access)
+	n.frame, n.probe, n.access = frame, p, t.engine.Dup(access)
 	return n
 }
 
@@ -283,14 +283,14 @@ func (t *Target) look(n *entry, code string) engine.Value {
 	t.evaluating++
 	defer func() { t.evaluating-- }()
 	if code == "this" || identifier.MatchString(code) && t.declares(n, text) {
-		return t.engine.Call(n.eye, engine.Undefined, text, engine.Int(readVariable))
+		return t.engine.Call(n.access, engine.Undefined, text, engine.Int(readVariable))
 	}
-	return t.engine.Call(t.helpers["look"], engine.Undefined, n.eye, text)
+	return t.engine.Call(t.helpers["look"], engine.Undefined, n.access, text)
 }
 
 // declares reports whether a call sees a variable that is not a global one.
 func (t *Target) declares(n *entry, name engine.Value) bool {
-	found := t.engine.Call(n.eye, engine.Undefined, name, engine.Int(findVariable))
+	found := t.engine.Call(n.access, engine.Undefined, name, engine.Int(findVariable))
 	if engine.IsFailed(found) {
 		t.engine.Drop()
 		return false
@@ -306,7 +306,7 @@ func (t *Target) assign(n *entry, name string, value engine.Value) engine.Value 
 	defer t.engine.Free(text)
 	t.evaluating++
 	defer func() { t.evaluating-- }()
-	return t.engine.Call(n.eye, engine.Undefined, text, engine.Int(writeVariable), value)
+	return t.engine.Call(n.access, engine.Undefined, text, engine.Int(writeVariable), value)
 }
 
 // passes is called when an exception leaves a function or a block that is tried; here tells that it is caught there.

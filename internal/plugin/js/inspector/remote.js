@@ -56,17 +56,17 @@
   // Evaluates code with the variables that a function of the instrumented code knows: those that the code names are read
   // before and written after. Nothing of the plugin runs but the code.
   const words = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu, match = String.prototype.match;
-  const look = (eye, code, value) => {
-    if (eye('', 3)) return eye(code, 4, value);
+  const look = (access, code) => {
+    if (access('', 3)) return access(code, 4);
     const names = [], values = [];
     for (const n of new Set(call(match, code, words) ?? [])) {
-      if (n === 'this' || n === 'eval' || !eye(n, 2)) continue;
-      const found = quiet(() => [eye(n, 0)], undefined); // A variable that is not initialised yet is not there.
+      if (n === 'this' || n === 'eval' || !access(n, 2)) continue;
+      const found = quiet(() => [access(n, 0)], undefined); // A variable that is not initialised yet is not there.
       if (found) { names.push(n); values.push(found[0]); }
     }
-    const run = Function('__app_value', '__app_code', '__app_back', ...names, `try{return eval(__app_code)}finally{__app_back(${names.join()})}`);
-    const back = (...now) => { for (let i = 0; i < now.length; i++) if (!Object.is(now[i], values[i])) eye(names[i], 1, now[i]); };
-    return call(run, quiet(() => eye('this', 0), undefined), value, code, back, ...values);
+    const run = Function('__app_code', '__app_back', ...names, `try{return eval(__app_code)}finally{__app_back(${names.join()})}`);
+    const back = (...now) => { for (let i = 0; i < now.length; i++) if (!Object.is(now[i], values[i])) access(names[i], 1, now[i]); };
+    return call(run, quiet(() => access('this', 0), undefined), code, back, ...values);
   };
 
   const primitive = (v) => {
