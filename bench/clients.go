@@ -104,6 +104,8 @@ func startAll(ctx context.Context, app, dir, authentication string, settings ...
 		"--set=app.gateway.websocket.host=127.0.0.1", "--set=app.gateway.websocket.port=0",
 		"--set=app.gateway.client-api.rate-limiting.capacity=" + many, "--set=app.gateway.client-api.rate-limiting.initial-tokens=" + many,
 		"--set=app.gateway.session.identity-access-management.type=" + authentication,
+		// Clients that only receive send nothing for minutes.
+		"--set=app.gateway.session.close-idle-session-after-seconds=0",
 		// The load is full on purpose.
 		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100",
 		"--set=app.logging.console.enabled=false",
