@@ -205,14 +205,14 @@ func TestLeaderIsKilledAndPaused(t *testing.T) {
 	}
 	t.Logf("the lead moved to %v %v after the leader was killed", heir.id, time.Since(start))
 
-	heir.signal(t, syscall.SIGSTOP)
+	clustertest.Freeze(t, heir.command.Process.Pid)
 	awaitFence(t, observer, rival.id)
 	// The dead leader's record is not forgotten before its time, yet nobody takes it for healthy.
 	clustertest.Await(t, observer, "the dead node's record to vanish", func() bool {
 		_, ok := observer.Member("a")
 		return !ok
 	})
-	heir.signal(t, syscall.SIGCONT)
+	clustertest.Thaw(t, heir.command.Process.Pid)
 	heir.expect(t, "fenced")
 	before, err := db.Revision(t.Context(), "written")
 	if err != nil {
@@ -237,13 +237,13 @@ func TestKilledNodeIsTakenOver(t *testing.T) {
 	a := startChild(t, childOptions{ID: "a", URL: url, Store: database})
 	clustertest.AwaitMembers(t, observer, "a")
 	// Paused, not killed: the new node waits for the silence to last, and the old one learns that it lost its id.
-	a.signal(t, syscall.SIGSTOP)
+	clustertest.Freeze(t, a.command.Process.Pid)
 	n := clustertest.Join(t, observer, cluster.NodeOptions{ID: "a", Type: role.Gateway})
 	clustertest.Await(t, observer, "the record of the new node", func() bool {
 		m, ok := observer.Member("a")
 		return ok && m.Type == role.Gateway
 	})
-	a.signal(t, syscall.SIGCONT)
+	clustertest.Thaw(t, a.command.Process.Pid)
 	clustertest.Await(t, observer, "heartbeats of the new node", func() bool {
 		m, ok := observer.Member("a")
 		return ok && m.Type == role.Gateway && m.Status.LastHeartbeat.After(n.Member().RegistrationDate.Add(2*time.Second))

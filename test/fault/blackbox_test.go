@@ -4,7 +4,6 @@ package fault
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 
 	"example.org/app/internal/cluster/clustertest"
@@ -39,8 +38,8 @@ func TestAFailedNodeCallIsInTheBlackBox(t *testing.T) {
 		return c.Login(t.Context(), &wire.CreateSessionRequest{Version: 1, UserId: 5, Password: &password}) == nil
 	})
 	defer sender.Close()
-	service.signal(syscall.SIGSTOP)
-	defer service.signal(syscall.SIGCONT)
+	clustertest.Freeze(t, service.Process.Pid)
+	defer clustertest.Thaw(t, service.Process.Pid)
 	eventually(t, "the black box", func() bool {
 		to, text := int64(6), "hi"
 		_, _ = sender.Send(&wire.CreateMessageRequest{RecipientId: &to, Text: &text})

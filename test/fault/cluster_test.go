@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.org/app/internal/cluster/clustertest"
 )
 
 func TestSettingReachesEveryNode(t *testing.T) {
@@ -59,11 +61,11 @@ func TestLeaderDies(t *testing.T) {
 	second := agreed(rest, first)
 	t.Logf("%s leads after %s was killed", second, first)
 
-	byName[second].signal(syscall.SIGSTOP)
+	clustertest.Freeze(t, byName[second].Process.Pid)
 	last := without(rest, second)
 	third := agreed(last, second)
 	t.Logf("%s leads after %s was paused", third, second)
-	byName[second].signal(syscall.SIGCONT)
+	clustertest.Thaw(t, byName[second].Process.Pid)
 	eventually(t, second+" knows that it does not lead", func() bool { return byName[second].leader() == third })
 	// It sees the new leader before it has ended its own work.
 	eventually(t, second+" gives up", func() bool {

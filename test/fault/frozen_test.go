@@ -69,9 +69,9 @@ func TestServiceDoesNotAnswer(t *testing.T) {
 		t.Logf("%s: the longest answer took %v", when, time.Duration(longest.Swap(0)).Round(time.Millisecond))
 	}
 	progress("before anything happens")
-	services[1].signal(syscall.SIGSTOP)
+	clustertest.Freeze(t, services[1].Process.Pid)
 	progress("while a service is paused")
-	services[1].signal(syscall.SIGCONT)
+	clustertest.Thaw(t, services[1].Process.Pid)
 	progress("after it goes on")
 	services[0].signal(syscall.SIGKILL)
 	progress("after the other is killed")

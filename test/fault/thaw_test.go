@@ -5,7 +5,6 @@ package fault
 import (
 	"fmt"
 	"sync"
-	"syscall"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -47,7 +46,7 @@ func TestThawedService(t *testing.T) {
 		return ann.Response(&wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: &text}).GetCode()
 	}
 	eventually(t, "a message is taken", func() bool { return send("before") == 1000 })
-	service.signal(syscall.SIGSTOP)
+	clustertest.Freeze(t, service.Process.Pid)
 	codes := make([]int32, 24)
 	var group sync.WaitGroup
 	for i := range codes {
@@ -59,7 +58,7 @@ func TestThawedService(t *testing.T) {
 			t.Fatalf("message %d was acknowledged by a paused service", i)
 		}
 	}
-	service.signal(syscall.SIGCONT)
+	clustertest.Thaw(t, service.Process.Pid)
 	// What the service found when it went on was there before what follows.
 	eventually(t, "a message is taken again", func() bool { return send("after") == 1000 })
 	for range 20 {

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -164,14 +163,13 @@ func (s *Server) Restart(t testing.TB, empty bool) {
 }
 
 // Pause stops the server's process without ending it, so that its connections stay and nothing answers.
-func (s *Server) Pause(t testing.TB) { s.signal(t, syscall.SIGSTOP) }
+func (s *Server) Pause(t testing.TB) {
+	t.Helper()
+	Freeze(t, s.pid)
+}
 
 // Resume lets a paused server go on.
-func (s *Server) Resume(t testing.TB) { s.signal(t, syscall.SIGCONT) }
-
-func (s *Server) signal(t testing.TB, signal syscall.Signal) {
+func (s *Server) Resume(t testing.TB) {
 	t.Helper()
-	if err := syscall.Kill(s.pid, signal); err != nil {
-		t.Fatal(err)
-	}
+	Thaw(t, s.pid)
 }
