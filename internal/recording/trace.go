@@ -3,6 +3,7 @@
 package recording
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,13 +23,17 @@ const (
 )
 
 // flightTrace holds the last seconds of the execution trace of Go. It is not safe for concurrent use.
-type flightTrace struct{ recorder *trace.FlightRecorder }
+type flightTrace struct {
+	recorder *trace.FlightRecorder
+	// limit replaces traceBytes in tests.
+	limit uint64
+}
 
 func (f *flightTrace) start() error {
 	if f.recorder != nil {
 		return nil
 	}
-	r := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: traceAge, MaxBytes: traceBytes})
+	r := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: traceAge, MaxBytes: cmp.Or(f.limit, traceBytes)})
 	if err := r.Start(); err != nil {
 		return fmt.Errorf("start the execution trace: %w", err)
 	}
