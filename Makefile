@@ -101,8 +101,9 @@ openapi-lint: build tools/openapi/node_modules ## Lint the OpenAPI documents of 
 	scripts/with-tools scripts/lint-openapi
 
 .PHONY: campaign
-campaign: ## Attack the admin interface for longer than make test does, and print what was counted
+campaign: ## Attack the admin interface and race logins for longer than make test does, and print what was counted
 	APP_CAMPAIGN=long $(GO) test -count=1 -v ./test/campaign
+	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestLoginRaces ./internal/gateway
 
 .PHONY: bench
 bench: $(JAVA_JARS)/.built ## Run the benchmarks

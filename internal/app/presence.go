@@ -20,7 +20,10 @@ func (a *App) startPresence(ctx context.Context) (err error) {
 	c := a.opts.Config.Location
 	a.presence, err = presence.Start(ctx, a.presenceNode(), presence.Options{
 		Locations: presence.Locations{Enabled: c.Enabled, PerDevice: c.TreatUserIDAndDeviceTypeAsUniqueUser},
-		Logger:    a.logger,
+		Healed: func(f presence.Fault) {
+			a.metrics.Gateway().SessionHealed.With(string(role.Gateway), string(f)).Inc()
+		},
+		Logger: a.logger,
 	})
 	if err != nil {
 		return err

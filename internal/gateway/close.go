@@ -70,6 +70,19 @@ func (g *Gateway) Lost(userID int64, device wire.DeviceType, sessionID int32) {
 	}
 }
 
+// Stray implements presence.Holder: the cluster does not know the session. Its client connects again and asks for what is
+// new.
+func (g *Gateway) Stray(key presence.SessionKey) {
+	if s := g.sessions.find(key.UserID, key.Device); s != nil && s.ID == key.ID {
+		g.end(s, CloseReason{Status: wire.ClosedServerUnavailable})
+	}
+}
+
+// Each implements presence.Holder.
+func (g *Gateway) Each(fn func(presence.SessionKey) bool) {
+	g.sessions.each(func(s *Session) bool { return fn(s.key()) })
+}
+
 // Activity implements presence.Holder.
 func (g *Gateway) Activity(userID int64, device wire.DeviceType, sessionID int32) (a presence.Activity, ok bool) {
 	s := g.sessions.find(userID, device)
@@ -91,8 +104,10 @@ func moment(millis int64) time.Time {
 func (g *Gateway) Disconnect(_ context.Context, d *link.Disconnection) (*link.Disconnected, error) {
 	why, closed := CloseReason{Status: d.Status}, 0
 	for _, s := range g.selected(d) {
-		if g.end(s, why) {
-			closed++
+		if d.Before.IsZero() || !s.began.After(d.Before) {
+			if g.end(s, why) {
+				closed++
+			}
 		}
 	}
 	return &link.Disconnected{Sessions: closed}, nil

@@ -125,6 +125,22 @@ func TestDisconnect(t *testing.T) {
 	}
 }
 
+// TestDisconnectBefore repeats a request to close sessions after somebody logged in again.
+func TestDisconnectBefore(t *testing.T) {
+	w := newWorld(t)
+	m := w.gateway("g")
+	older := client.LogIn(t, m.ws, 1)
+	cause := m.options.Node.Cluster().Now()
+	newer := client.LogIn(t, m.ws, 1, client.With(wire.DeviceType_IOS))
+	d := &link.Disconnection{UserIDs: []int64{1}, Before: cause, Status: wire.ClosedUserDeletedInactive}
+	got, err := cluster.CallNode(t.Context(), w.service, "g", link.Disconnect, d)
+	if err != nil || got.Sessions != 1 {
+		t.Errorf("closed %+v, %v", got, err)
+	}
+	older.Closed(wire.ClosedUserDeletedInactive)
+	newer.Beat()
+}
+
 // TestDrain stops a gateway while requests run: they are answered first, then everybody is told to go.
 func TestDrain(t *testing.T) {
 	w := newWorld(t)

@@ -137,7 +137,7 @@ func (c *connection) welcome(id int64, s *Session) {
 
 // login checks who somebody is and registers the session in the cluster.
 func (g *Gateway) login(c *connection, r *wire.CreateSessionRequest) (*Session, error) {
-	ip := c.remoteIP()
+	ip, began := c.remoteIP(), g.options.Node.Cluster().Now()
 	rules := rulesOf(g.settings().SimultaneousLogin)
 	device := deviceOf(r.DeviceType)
 	switch {
@@ -168,7 +168,7 @@ func (g *Gateway) login(c *connection, r *wire.CreateSessionRequest) (*Session, 
 	}
 	s := &Session{
 		ID: newSessionID(), UserID: r.UserId, Device: device, Version: r.Version, IP: ip, LoginDate: time.Now(),
-		Location: r.Location, DeviceDetails: r.DeviceDetails, permissions: permissions, conn: c,
+		Location: r.Location, DeviceDetails: r.DeviceDetails, permissions: permissions, began: began, conn: c,
 	}
 	s.touch(&s.request)
 	for _, at := range []*atomic.Int64{&s.heartbeat, &s.shown} {
@@ -207,6 +207,7 @@ func (g *Gateway) register(s *Session, status wire.UserStatus, rules session.Rul
 	if goes := g.sessions.add(s, func(older *Session) bool { return !g.current(s) && g.current(older) }); goes != nil {
 		if goes == s {
 			s.end()
+			g.start(func() { g.options.Presence.Close(g.ctx, s.UserID, s.Device, s.ID) })
 			return conflict
 		}
 		g.end(goes, why)
@@ -222,12 +223,8 @@ func (g *Gateway) register(s *Session, status wire.UserStatus, rules session.Rul
 	return nil
 }
 
-// current reports whether the cluster knows the session as that of its user and device type.
-func (g *Gateway) current(s *Session) bool {
-	entry, _ := g.options.Presence.Lookup(s.UserID)
-	found, ok := entry.Session(s.Device)
-	return ok && found.ID == s.ID && found.NodeID == g.options.Node.ID()
-}
+// current reports whether the session has not been replaced, as far as is known. If it is later, the gateway is told.
+func (g *Gateway) current(s *Session) bool { return g.options.Presence.Owns(s.key()) }
 
 // presenceOf returns what the cluster shall know of a session.
 func (g *Gateway) presenceOf(s *Session) presence.Session {

@@ -12,6 +12,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/gateway/login"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/wire"
 )
 
@@ -37,6 +38,8 @@ type Session struct {
 	DeviceDetails map[string]string
 
 	permissions *login.Permissions
+	// began is when the login was asked for, by the clock of the cluster.
+	began time.Time
 	// heartbeat and request are when the client was last heard of, in milliseconds; shown is the heartbeat that others see.
 	heartbeat, request, shown atomic.Int64
 
@@ -47,6 +50,11 @@ type Session struct {
 	// udp is where the last heartbeat over UDP came from; called says that the client was asked to connect again.
 	udp    netip.AddrPort
 	called bool
+}
+
+// key is the name of the session in the cluster.
+func (s *Session) key() presence.SessionKey {
+	return presence.SessionKey{UserID: s.UserID, Device: s.Device, ID: s.ID}
 }
 
 // newSessionID returns a positive number that cannot be guessed.
@@ -216,17 +224,33 @@ func (s *sessions) remove(session *Session) []*Session {
 
 // all returns every session that match accepts.
 func (s *sessions) all(match func(*Session) bool) (found []*Session) {
+	s.each(func(session *Session) bool {
+		if match(session) {
+			found = append(found, session)
+		}
+		return true
+	})
+	return found
+}
+
+// each calls fn with every session until it returns false. It holds the lock of a shard meanwhile.
+func (s *sessions) each(fn func(*Session) bool) {
 	for i := range s.shards {
-		shard := &s.shards[i]
-		shard.mu.RLock()
-		for _, list := range shard.users {
-			for _, session := range list {
-				if match(session) {
-					found = append(found, session)
-				}
+		if !s.shards[i].each(fn) {
+			return
+		}
+	}
+}
+
+func (s *sessionShard) each(fn func(*Session) bool) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, list := range s.users {
+		for _, session := range list {
+			if !fn(session) {
+				return false
 			}
 		}
-		shard.mu.RUnlock()
 	}
-	return found
+	return true
 }

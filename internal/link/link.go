@@ -6,6 +6,7 @@ package link
 
 import (
 	"net/netip"
+	"time"
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/role"
@@ -92,7 +93,10 @@ type Disconnection struct {
 	SessionIDs []int32           `json:"sessionIds,omitempty"`
 	IPs        []netip.Addr      `json:"ips,omitempty"`
 	// All selects every session of the gateway.
-	All    bool             `json:"all,omitempty"`
+	All bool `json:"all,omitempty"`
+	// Before leaves out sessions whose login began later, by the clock of the cluster: when a request is repeated, they
+	// have nothing to do with its cause. Zero leaves out none.
+	Before time.Time        `json:"before,omitzero"`
 	Status wire.CloseStatus `json:"status"`
 }
 

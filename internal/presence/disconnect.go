@@ -22,6 +22,9 @@ const (
 	disconnectAttempts = 3
 	// disconnectPause is the time between attempts.
 	disconnectPause = time.Second
+	// skew is by how much the clocks of two nodes may differ: who logs in within that time after the cause of a repeated
+	// request may be disconnected too.
+	skew = 250 * time.Millisecond
 	// disconnecting bounds the calls at a time that nobody waits for.
 	disconnecting = 16
 )
@@ -63,13 +66,13 @@ func (d *Directory) alive(nodeID string) bool {
 // pieces are requests of bounded size for all that is to be closed.
 func pieces(what link.Disconnection) (all []*link.Disconnection) {
 	for users := range slices.Chunk(what.UserIDs, disconnectBatch) {
-		all = append(all, &link.Disconnection{UserIDs: users, Devices: what.Devices, Status: what.Status})
+		all = append(all, &link.Disconnection{UserIDs: users, Devices: what.Devices, Before: what.Before, Status: what.Status})
 	}
 	if len(what.SessionIDs) > 0 || what.All {
-		all = append(all, &link.Disconnection{SessionIDs: what.SessionIDs, All: what.All, Status: what.Status})
+		all = append(all, &link.Disconnection{SessionIDs: what.SessionIDs, All: what.All, Before: what.Before, Status: what.Status})
 	}
 	for ips := range slices.Chunk(what.IPs, disconnectBatch) {
-		all = append(all, &link.Disconnection{IPs: ips, Status: what.Status})
+		all = append(all, &link.Disconnection{IPs: ips, Before: what.Before, Status: what.Status})
 	}
 	return all
 }
@@ -89,8 +92,12 @@ func NewDisconnector(d *Directory, logger *slog.Logger) *Disconnector {
 	return &Disconnector{directory: d, logger: logger, wake: make(chan struct{}, 1)}
 }
 
-// Later has sessions closed soon. It returns at once.
+// Later has sessions closed soon. It returns at once. If that has to be tried again, sessions whose login began later
+// than this stay.
 func (x *Disconnector) Later(what link.Disconnection) {
+	if what.Before.IsZero() {
+		what.Before = x.directory.node.Cluster().Now().Add(skew)
+	}
 	x.mu.Lock()
 	x.waiting = append(x.waiting, what)
 	x.mu.Unlock()
@@ -128,7 +135,12 @@ func (x *Disconnector) Run(ctx context.Context) error {
 }
 
 func (x *Disconnector) disconnect(ctx context.Context, what link.Disconnection) {
+	before := what.Before
 	for attempt := 1; ; attempt++ {
+		if what.Before = before; attempt == 1 {
+			// Clocks may differ: nobody who should go stays because of that.
+			what.Before = time.Time{}
+		}
 		closed, err := x.directory.Disconnect(ctx, what)
 		if closed > 0 {
 			x.logger.InfoContext(ctx, "closed sessions", "status", int(what.Status), "sessions", closed)

@@ -4,6 +4,7 @@ package presence
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -23,12 +24,18 @@ import (
 type closer struct {
 	mu    sync.Mutex
 	asked []link.Disconnection
+	// failures is how many of the next requests fail.
+	failures int
 }
 
 func (c *closer) handle(_ context.Context, req *link.Disconnection) (*link.Disconnected, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, *req)
+	if c.failures > 0 {
+		c.failures--
+		return nil, errors.New("not now")
+	}
 	return &link.Disconnected{Sessions: len(req.UserIDs) + len(req.SessionIDs) + len(req.IPs)}, nil
 }
 
@@ -121,6 +128,20 @@ func testDisconnect(t *testing.T, f *clustertest.Fabric) {
 	})
 	slices.SortFunc(asked, func(a, b link.Disconnection) int { return int(a.UserIDs[0] - b.UserIDs[0]) })
 	if asked[0].UserIDs[0] != 1 || asked[1].UserIDs[0] != 2 || asked[1].Status != 700 {
+		t.Errorf("asked for %+v", asked)
+	}
+	// What is tried again spares who has logged in since.
+	closers["b"].mu.Lock()
+	closers["b"].failures = 1
+	closers["b"].mu.Unlock()
+	x.Later(link.Disconnection{UserIDs: []int64{1}, Status: 700})
+	latest := s.node.Cluster().Now().Add(skew)
+	asked = nil
+	s.await(t, "the second attempt", func() bool {
+		asked = append(asked, closers["b"].take()...)
+		return len(asked) == 2
+	})
+	if !asked[0].Before.IsZero() || asked[1].Before.IsZero() || asked[1].Before.After(latest) {
 		t.Errorf("asked for %+v", asked)
 	}
 	cancel()

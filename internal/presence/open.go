@@ -23,7 +23,7 @@ const maxConflicts = 50
 // nil means that nothing else has to go. A position is dropped if positions are not kept. The answer, the status and the session take effect together or not at all.
 //
 // replaced are the sessions that had to go, possibly at other gateways. Those gateways learn of it by themselves, but
-// nobody waits for that.
+// nobody waits for that. Others may replace the new session at any moment: see Owns.
 func (d *Directory) Open(
 	ctx context.Context, s Session, status wire.UserStatus, decide func(current Entry) (conflicts []wire.DeviceType, err error),
 ) (replaced []Session, err error) {
@@ -36,7 +36,7 @@ func (d *Directory) Open(
 	}
 	s.LoginDate = s.LoginDate.UTC().Truncate(time.Millisecond)
 	d.own.begin(s.UserID)
-	err = d.change(ctx, s.UserID, false, func(current content, live []Session) (*content, error) {
+	at, err := d.change(ctx, s.UserID, false, func(current content, live []Session, _ place) (*content, error) {
 		replaced = nil
 		var conflicts []wire.DeviceType
 		if decide != nil {
@@ -61,13 +61,13 @@ func (d *Directory) Open(
 	})
 	if err != nil {
 		// It may have been written all the same.
-		d.own.end(s.UserID, nil, true)
+		d.own.end(s.UserID, nil, place{}, true)
 		if r, ok := errors.AsType[*refusal](err); ok {
 			return nil, r.err
 		}
 		return nil, fmt.Errorf("open a session of user %d: %w", s.UserID, err)
 	}
-	d.own.end(s.UserID, &s, false)
+	d.own.end(s.UserID, &s, at, false)
 	for i := range replaced {
 		d.table.forget(s.UserID, &replaced[i])
 	}
@@ -91,7 +91,7 @@ func (d *Directory) Close(ctx context.Context, userID int64, device wire.DeviceT
 	if !d.own.remove(&gone) {
 		return
 	}
-	err := d.change(ctx, userID, false, func(current content, _ []Session) (*content, error) {
+	_, err := d.change(ctx, userID, false, func(current content, _ []Session, _ place) (*content, error) {
 		return without(current, func(s *Session) bool { return s.same(&gone) }), nil
 	})
 	d.table.forget(userID, &gone)
@@ -151,7 +151,7 @@ func (d *Directory) SetStatuses(ctx context.Context, userIDs []int64, status wir
 // update changes the entry of a user who is online. When this node knows of none, it may just not have heard yet.
 func (d *Directory) update(ctx context.Context, userID int64, fn func(current content) (next *content, online bool)) (online bool, err error) {
 	for _, fresh := range []bool{false, true} {
-		err = d.change(ctx, userID, fresh, func(current content, _ []Session) (next *content, err error) {
+		_, err = d.change(ctx, userID, fresh, func(current content, _ []Session, _ place) (next *content, err error) {
 			next, online = fn(current)
 			return next, nil
 		})
@@ -162,23 +162,31 @@ func (d *Directory) update(ctx context.Context, userID int64, fn func(current co
 	return false, nil
 }
 
+// A place is where an entry was written: which life of the bucket, and at which revision.
+type place struct{ epoch, revision uint64 }
+
+// before reports whether what was written at p is older than what was written at q.
+func (p place) before(q place) bool {
+	return p.epoch < q.epoch || p.epoch == q.epoch && p.revision < q.revision
+}
+
 // change replaces the content of a user's key by what fn returns; nil leaves it. fn gets the sessions of the key but
-// for those of dead gateways, and all live sessions that are known, which may be more while gateways announce theirs to
-// a new bucket. It is called
-// again when somebody else was faster. fresh has the key read first.
+// for those of dead gateways, all live sessions that are known, which may be more while gateways announce theirs to
+// a new bucket, and where the key was written. It is called again when somebody else was faster. fresh has the key read
+// first. change returns where it wrote the key.
 func (d *Directory) change(
-	ctx context.Context, userID int64, fresh bool, fn func(current content, live []Session) (*content, error),
-) error {
+	ctx context.Context, userID int64, fresh bool, fn func(current content, live []Session, at place) (*content, error),
+) (place, error) {
 	var failure error
 	for attempt := range maxConflicts {
 		b, err := d.current(ctx)
 		if err != nil {
-			return err
+			return place{}, err
 		}
 		r := d.table.get(userID)
 		if fresh || attempt > 0 {
 			if r, err = d.read(ctx, b, userID); err != nil {
-				return unavailable(err)
+				return place{}, unavailable(err)
 			}
 		}
 		var current content
@@ -190,13 +198,13 @@ func (d *Directory) change(
 			revision = r.revision
 			current.sessions = undead(r.sessions)
 		}
-		next, err := fn(current, d.table.live(r))
+		next, err := fn(current, d.table.live(r), place{b.epoch, revision})
 		if err != nil || next == nil {
-			return err
+			return place{}, err
 		}
 		if len(next.sessions) == 0 {
 			if r == nil || r.epoch != b.epoch || len(r.sessions) == 0 {
-				return nil
+				return place{}, nil
 			}
 			revision, failure = b.remove(ctx, keyOf(userID), revision)
 		} else {
@@ -204,19 +212,19 @@ func (d *Directory) change(
 		}
 		if failure == nil {
 			d.table.wrote(userID, *next, revision, b.epoch)
-			return nil
+			return place{b.epoch, revision}, nil
 		}
 		if !errors.Is(failure, errConflict) {
 			if gone(failure) {
 				wake(d.again)
 			}
-			return unavailable(failure)
+			return place{}, unavailable(failure)
 		}
 		if err := pause(ctx, attempt); err != nil {
-			return unavailable(err)
+			return place{}, unavailable(err)
 		}
 	}
-	return unavailable(failure)
+	return place{}, unavailable(failure)
 }
 
 // undead returns the sessions whose gateways are not dead.

@@ -22,17 +22,24 @@ type own struct {
 	wake chan struct{}
 
 	mu       sync.Mutex
-	sessions map[int64][]Session
+	sessions map[int64][]ownSession
 	// opening counts the sessions of a user that are being registered and may be in the bucket or not.
 	opening map[int64]int
 	// marked are users whose key may not say what it must; true if the record of it cannot be trusted either.
 	marked map[int64]bool
 }
 
+// An ownSession is a session of this gateway and where it was opened: an entry that was written before that tells nothing
+// of it.
+type ownSession struct {
+	Session
+	at place
+}
+
 func newOwn(g *gateway) *own {
 	return &own{
 		gateway: g, wake: make(chan struct{}, 1),
-		sessions: map[int64][]Session{}, opening: map[int64]int{}, marked: map[int64]bool{},
+		sessions: map[int64][]ownSession{}, opening: map[int64]int{}, marked: map[int64]bool{},
 	}
 }
 
@@ -42,15 +49,16 @@ func (o *own) begin(userID int64) {
 	o.opening[userID]++
 }
 
-// end ends what begin began, with the session that was opened, if any.
-func (o *own) end(userID int64, s *Session, uncertain bool) {
+// end ends what begin began, with the session that was opened, if any. One that was replaced by a later one meanwhile,
+// whose login came here first, is not an own session any more.
+func (o *own) end(userID int64, s *Session, at place, uncertain bool) {
 	o.mu.Lock()
 	if o.opening[userID]--; o.opening[userID] <= 0 {
 		delete(o.opening, userID)
 	}
-	if s != nil {
-		others := slices.DeleteFunc(slices.Clone(o.sessions[userID]), func(other Session) bool { return other.Device == s.Device })
-		o.sessions[userID] = append(others, *s)
+	if s != nil && !slices.ContainsFunc(o.sessions[userID], func(other ownSession) bool { return other.Device == s.Device && at.before(other.at) }) {
+		others := slices.DeleteFunc(slices.Clone(o.sessions[userID]), func(other ownSession) bool { return other.Device == s.Device })
+		o.sessions[userID] = append(others, ownSession{*s, at})
 	}
 	if uncertain {
 		o.marked[userID] = true
@@ -67,7 +75,7 @@ func (o *own) remove(s *Session) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	sessions := o.sessions[s.UserID]
-	i := slices.IndexFunc(sessions, s.is)
+	i := slices.IndexFunc(sessions, func(own ownSession) bool { return own.same(s) })
 	if i < 0 {
 		return false
 	}
@@ -108,10 +116,54 @@ func (o *own) take() map[int64]bool {
 }
 
 // of returns the sessions of a user; settled is false while one is being opened.
-func (o *own) of(userID int64) (sessions []Session, settled bool) {
+func (o *own) of(userID int64) (sessions []ownSession, settled bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.sessions[userID], o.opening[userID] == 0
+}
+
+// find returns the own session with the key.
+func (o *own) find(key SessionKey) (s ownSession, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.sessions[key.UserID] {
+		if s.Device == key.Device && s.ID == key.ID {
+			return s, true
+		}
+	}
+	return ownSession{}, false
+}
+
+// count returns how many sessions there are.
+func (o *own) count() (n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, sessions := range o.sessions {
+		n += len(sessions)
+	}
+	return n
+}
+
+// keys returns the keys of all sessions.
+func (o *own) keys() (keys []SessionKey) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, sessions := range o.sessions {
+		for i := range sessions {
+			keys = append(keys, sessions[i].Key())
+		}
+	}
+	return keys
+}
+
+// Owns reports whether a session that this gateway opened is still the one of its user and device type, as far as is known.
+// When that ends, Holder.Lost is called: a gateway that asks after it has made the session findable misses nothing.
+func (d *Directory) Owns(key SessionKey) bool {
+	if d.own == nil {
+		return false
+	}
+	_, ok := d.own.find(key)
+	return ok
 }
 
 // check compares the record of a user with the own sessions and has the differences settled.
@@ -132,8 +184,10 @@ func (d *Directory) check(userID int64) {
 	for i := range sessions {
 		own := &sessions[i]
 		switch {
-		case r != nil && rival(r.sessions, own) != nil:
-			d.lose(own)
+		case r != nil && r.place().before(own.at):
+			// The news of its opening are still to come, or those of what followed it.
+		case r != nil && rival(r.sessions, &own.Session) != nil:
+			d.lose(&own.Session)
 		case r == nil || !slices.ContainsFunc(r.sessions, own.is):
 			d.own.mark(userID, false)
 		}
@@ -144,8 +198,8 @@ func (d *Directory) check(userID int64) {
 }
 
 // foreign reports whether a session claims to be of this gateway and is not.
-func (d *Directory) foreign(sessions []Session, s *Session) bool {
-	return s.gateway == d.own.gateway && !slices.ContainsFunc(sessions, s.is)
+func (d *Directory) foreign(sessions []ownSession, s *Session) bool {
+	return s.gateway == d.own.gateway && !slices.ContainsFunc(sessions, func(own ownSession) bool { return own.same(s) })
 }
 
 // announceLoop settles what is marked, many at a time, and says so when a new bucket knows all own sessions.
@@ -242,7 +296,7 @@ func (d *Directory) settle(ctx context.Context, userID int64, fresh bool) error 
 		return err
 	}
 	var lost []Session
-	err := d.change(ctx, userID, fresh, func(current content, _ []Session) (*content, error) {
+	_, err := d.change(ctx, userID, fresh, func(current content, _ []Session, at place) (*content, error) {
 		lost = nil
 		sessions, settled := d.own.of(userID)
 		if !settled {
@@ -259,10 +313,11 @@ func (d *Directory) settle(ctx context.Context, userID int64, fresh bool) error 
 		}
 		for i := range sessions {
 			switch own := &sessions[i]; {
-			case rival(next.sessions, own) != nil:
-				lost = append(lost, *own)
+			case rival(next.sessions, &own.Session) != nil && !at.before(own.at):
+				lost = append(lost, own.Session)
 			case !slices.ContainsFunc(next.sessions, own.is):
-				next.sessions = append(next.sessions, *own)
+				// Where the key is newer than what is known of it, this fails and it is read.
+				next.sessions = append(slices.DeleteFunc(next.sessions, func(s Session) bool { return s.Device == own.Device }), own.Session)
 				changed = true
 			}
 		}

@@ -35,6 +35,12 @@ const defaultSweepInterval = time.Minute
 type Options struct {
 	// Locations say what is done with positions; the zero value keeps none. All nodes must agree.
 	Locations Locations
+	// VerifyInterval is how often a gateway compares its sessions with what the cluster knows of them; zero is three
+	// seconds.
+	VerifyInterval time.Duration
+	// Healed is called for each fault that such a comparison has found and mended, with the kind of the fault. It may be
+	// nil.
+	Healed func(Fault)
 	// SweepInterval is how often sessions of dead gateways are removed from the bucket that were not removed at once;
 	// zero is a minute.
 	SweepInterval time.Duration
@@ -50,6 +56,11 @@ type Holder interface {
 	Lost(userID int64, device wire.DeviceType, sessionID int32)
 	// Activity returns when a session was last heard of; ok is false for one that the gateway does not have.
 	Activity(userID int64, device wire.DeviceType, sessionID int32) (a Activity, ok bool)
+	// Each calls fn with every session that the gateway has, until fn returns false.
+	Each(fn func(SessionKey) bool)
+	// Stray is called for a session that the gateway has and the cluster does not know, so that nothing reaches it. The
+	// gateway shall close the connection so that the client connects again; it need not call Close.
+	Stray(SessionKey)
 }
 
 // A Directory is this process's picture of who is online. It is safe for concurrent use.
@@ -64,6 +75,8 @@ type Directory struct {
 	// own is nil in a process without gateway.
 	own    *own
 	holder atomic.Pointer[Holder]
+	// healed counts the faults that were mended.
+	healed atomic.Uint64
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -90,6 +103,9 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 	if o.SweepInterval <= 0 {
 		o.SweepInterval = defaultSweepInterval
 	}
+	if o.VerifyInterval <= 0 {
+		o.VerifyInterval = defaultVerifyInterval
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -115,6 +131,7 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 	d.group.Go(d.sweepLoop)
 	if d.own != nil {
 		d.group.Go(d.announceLoop)
+		d.group.Go(d.verifyLoop)
 	}
 	if _, err := d.await(ctx); err != nil {
 		d.Stop()

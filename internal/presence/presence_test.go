@@ -64,32 +64,13 @@ func runSuite(t *testing.T, fabric func(t testing.TB) *clustertest.Fabric) {
 		{"Leave", testLeave},
 		{"Outage", testOutage},
 		{"Ghost", testGhost},
+		{"Overtaken", testOvertaken},
+		{"OlderNews", testOlderNews},
+		{"Verify", testVerify},
 		{"Many", testMany},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, fabric(t)) })
 	}
-}
-
-// A holder remembers what a gateway was told.
-type holder struct {
-	mu   sync.Mutex
-	lost []SessionKey
-}
-
-func (h *holder) Lost(userID int64, device wire.DeviceType, sessionID int32) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lost = append(h.lost, SessionKey{userID, device, sessionID})
-}
-
-func (h *holder) Activity(userID int64, _ wire.DeviceType, sessionID int32) (Activity, bool) {
-	return Activity{LastHeartbeat: time.UnixMilli(userID), LastRequest: time.UnixMilli(int64(sessionID))}, sessionID > 0
-}
-
-func (h *holder) has(key SessionKey) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Contains(h.lost, key)
 }
 
 // peer is a node with its directory.

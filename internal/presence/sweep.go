@@ -76,12 +76,13 @@ func (d *Directory) sweep() error {
 	})
 	return forEach(d.ctx, users, func(ctx context.Context, userID int64) error {
 		// What change passes on are no sessions of dead gateways: writing it back removes those.
-		return d.change(ctx, userID, false, func(current content, _ []Session) (*content, error) {
+		_, err := d.change(ctx, userID, false, func(current content, _ []Session, _ place) (*content, error) {
 			r := d.table.get(userID)
 			if r == nil || len(current.sessions) == len(r.sessions) {
 				return nil, nil
 			}
 			return &current, nil
 		})
+		return err
 	})
 }

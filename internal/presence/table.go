@@ -21,6 +21,9 @@ type record struct {
 	stale []Session
 }
 
+// place is where the record was written.
+func (r *record) place() place { return place{r.epoch, r.revision} }
+
 // A table is this process's picture of the bucket. Look-ups take the lock of one shard for a moment.
 type table struct {
 	// epoch is that of the bucket that is followed now. Records of earlier ones hold until the gateways of their

@@ -24,6 +24,8 @@ const (
 	// maxMissed is how many users are remembered who missed something; if there are more, all users of the gateway are
 	// told.
 	maxMissed = 100_000
+	// maxSkew is by how much the clocks of two nodes may differ.
+	maxSkew = 250 * time.Millisecond
 	// retryMin and retryMax bound the pause between two attempts to reach a gateway.
 	retryMin, retryMax = 50 * time.Millisecond, time.Second
 )
@@ -216,6 +218,9 @@ func (n *Notifier) heal(o *outlet) {
 
 // disconnect has sessions closed. It reports false if the gateway is gone or the notifier stops.
 func (n *Notifier) disconnect(o *outlet, d *link.Disconnection) (closed int, ok bool) {
+	// Whoever logs in later asks for what is new anyway.
+	again := *d
+	again.Before = n.node.Cluster().Now().Add(maxSkew)
 	for wait := retryMin; ; wait = min(2*wait, retryMax) {
 		ctx, cancel := context.WithTimeout(n.ctx, deliveryTimeout)
 		result, err := cluster.CallNode(ctx, n.node, o.node, link.Disconnect, d)
@@ -226,6 +231,7 @@ func (n *Notifier) disconnect(o *outlet, d *link.Disconnection) (closed int, ok 
 		if n.gone(o) || !pauseFor(n.ctx, wait) {
 			return 0, false
 		}
+		d = &again
 	}
 }
 
