@@ -202,6 +202,13 @@ func (s *shape) describe(v reflect.Value, secret bool) any {
 	case kindBytes:
 		return map[string]any{"bytes": v.Len()}
 	default:
+		if d, ok := v.Interface().(Describer); ok {
+			return d.Describe()
+		}
 		return v.Interface()
 	}
 }
+
+// A Describer is a body without a declared shape that may hold secrets: Describe returns what logs and plugins may see
+// of it.
+type Describer interface{ Describe() any }

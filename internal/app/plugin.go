@@ -27,7 +27,7 @@ func (a *App) pluginSettings() config.Plugin { return a.live.Current().Plugin }
 // buildPlugins makes what holds plugins, before the parts that call them.
 func (a *App) buildPlugins(ctx context.Context) (err error) {
 	a.plugins, err = adapter.New(ctx, adapter.Options{
-		Roles: a.opts.Roles, Config: a.opts.Config, Settings: a.pluginSettings, Only: a.opts.OnlyPlugin,
+		Roles: a.opts.Roles, Config: a.opts.Config, Settings: a.pluginSettings, Values: a.settings.PluginValues, Only: a.opts.OnlyPlugin,
 		Server: a.pluginServer(), Presence: a.presence, Metrics: a.metrics, Recorder: a.recorder, Logger: a.logger,
 		// Plugins are trusted to stop the server.
 		Exit: a.exit,
@@ -36,6 +36,7 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 		return err
 	}
 	a.lifecycle.add(part{name: "plugins", stop: a.plugins.Close})
+	a.settings.UsePlugins(a.plugins.Schemas, a.plugins.SettingsChanged)
 	return a.buildCatalog()
 }
 
@@ -90,7 +91,7 @@ func (a *App) Plugins() adapter.Report { return a.plugins.Report() }
 func (a *App) pluginServer() *adapter.Server {
 	functions, owners := functionsOf(a.opts.Roles)
 	return &adapter.Server{
-		This: a.pluginNode, Functions: functions, Settings: a.opts.Config, Values: plugin.NewStorage(a.store),
+		This: a.pluginNode, Functions: functions, Properties: a.opts.Config, PluginValues: a.settings.PluginValues, Values: plugin.NewStorage(a.store),
 		Invoke: func(ctx context.Context, by *admin.Principal, operation string, input json.RawMessage) (json.RawMessage, error) {
 			owner, known := owners[operation]
 			if !known {

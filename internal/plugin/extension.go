@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,10 @@ type member struct {
 	retrying atomic.Bool
 	// told counts the calls of an observer that are on their way.
 	told atomic.Int64
+	// settings returns the settings that hold; nil if the plugin declares none. known are those that the extension was
+	// started with or told of, as JSON; only its hooks touch it.
+	settings func() (map[string]any, error)
+	known    string
 }
 
 // newMember takes an extension in the state Loaded.
@@ -43,9 +48,31 @@ func newMember(p *Plugin, e Extension, hookTimeout func() time.Duration, logger 
 	return m
 }
 
-// runHook runs a hook.
+// runHook runs a hook. An extension is not started with settings that are not valid, and is told of valid ones only.
 func (m *member) runHook(ctx context.Context, h Hook) error {
-	return m.guard(ctx, h, func(ctx context.Context) error { return m.Hook(ctx, h) })
+	return m.guard(ctx, h, func(ctx context.Context) error {
+		if m.settings != nil && (h == Start || h == SettingsChanged) {
+			news, err := m.learn()
+			if err != nil || !news && h == SettingsChanged {
+				return err
+			}
+		}
+		return m.Hook(ctx, h)
+	})
+}
+
+// learn notes the settings that hold, and reports whether they are new to the extension.
+func (m *member) learn() (news bool, err error) {
+	values, err := m.settings()
+	if err != nil {
+		return false, err
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		return false, fmt.Errorf("encode the settings: %w", err)
+	}
+	news, m.known = string(text) != m.known, string(text)
+	return news, nil
 }
 
 // guard runs what a hook stands for, notes how it failed, and keeps a panic of the host from going further.

@@ -73,6 +73,9 @@ const (
 	Pause  Hook = "pause"
 	Resume Hook = "resume"
 	Stop   Hook = "stop"
+	// SettingsChanged tells the extension of new values of the settings, which it gets from Server.Settings. It leaves the
+	// state as it is.
+	SettingsChanged Hook = "onSettingsChanged"
 )
 
 // An Extension is one instance of a class of a plugin that implements extension points. It does not know its state:

@@ -116,6 +116,9 @@ func (m *Manager) newMember(p *Plugin, e Extension) *member {
 			m.opts.Observe(p, e.Class(), method, d, outcome)
 		}
 	}
+	if p.Descriptor.Settings != nil {
+		b.settings = func() (map[string]any, error) { return SettingsOf(p.Descriptor, m.values(p.ID)) }
+	}
 	b.record.failing = func(inARow int64, err error) { m.consider(b, inARow, err) }
 	return b
 }

@@ -31,8 +31,8 @@ type transition struct {
 // transitions has every step that there is. A hook that is not here for a state does not run in it.
 var transitions = map[State]map[Hook]transition{
 	Loaded:  {Start: {to: Started}, Stop: {to: Stopped, evenFailed: true}},
-	Started: {Pause: {to: Paused, evenFailed: true}, Stop: {to: Stopped, evenFailed: true}},
-	Paused:  {Resume: {to: Started}, Stop: {to: Stopped, evenFailed: true}},
+	Started: {Pause: {to: Paused, evenFailed: true}, Stop: {to: Stopped, evenFailed: true}, SettingsChanged: {to: Started}},
+	Paused:  {Resume: {to: Started}, Stop: {to: Stopped, evenFailed: true}, SettingsChanged: {to: Paused}},
 	Stopped: {},
 }
 
@@ -148,7 +148,7 @@ func (l *life) take(t *turn) {
 	}
 	l.mu.Unlock()
 	run := func() error { return l.run(ctx, t.hook) }
-	if t.before == step.to {
+	if t.before == step.to && t.hook != SettingsChanged {
 		run = func() error { return l.recover(ctx) }
 	}
 	if t.err = causeOf(ctx, run()); errors.Is(t.err, context.DeadlineExceeded) {
@@ -157,7 +157,7 @@ func (l *life) take(t *turn) {
 	if t.err != nil && !step.evenFailed {
 		return
 	}
-	if t.changed = true; t.before == step.to {
+	if t.changed = t.hook != SettingsChanged; t.before == step.to {
 		return
 	}
 	l.mu.Lock()

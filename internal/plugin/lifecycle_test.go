@@ -69,9 +69,16 @@ func TestEveryTransition(t *testing.T) {
 		{Paused, Stop, succeeds}:   Stopped,
 		{Paused, Stop, throws}:     Stopped,
 		{Paused, Stop, timesOut}:   Stopped,
+
+		{Started, SettingsChanged, succeeds}: Started,
+		{Started, SettingsChanged, throws}:   Started,
+		{Started, SettingsChanged, timesOut}: Started,
+		{Paused, SettingsChanged, succeeds}:  Paused,
+		{Paused, SettingsChanged, throws}:    Paused,
+		{Paused, SettingsChanged, timesOut}:  Paused,
 	}
 	for _, state := range []State{Loaded, Started, Paused, Stopped} {
-		for _, hook := range []Hook{Start, Pause, Resume, Stop} {
+		for _, hook := range []Hook{Start, Pause, Resume, Stop, SettingsChanged} {
 			for _, end := range []outcome{succeeds, throws, timesOut} {
 				t.Run(fmt.Sprint(state, " ", hook, " ", end), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {

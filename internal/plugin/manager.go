@@ -29,6 +29,8 @@ type Options struct {
 	DryHost func(l Language) (Host, error)
 	// Settings returns the current settings.
 	Settings func() config.Plugin
+	// Values returns what administrators set of the settings of a plugin. It may be nil.
+	Values func(pluginID string) map[string]any
 	// Observe is told of every call of an extension: how long it took and how it ended (ok, refused, error, timeout). It may be nil.
 	Observe func(p *Plugin, extension string, m *Method, d time.Duration, outcome string)
 	// Gone is told of every extension that will be called no more and has no successor. It may be nil.

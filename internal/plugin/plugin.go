@@ -24,4 +24,6 @@ type Descriptor struct {
 	Version, Provider, License, Description string
 	// Servers are the roles that the plugin is made for; none is every role.
 	Servers []role.Role
+	// Settings are those that administrators can change while the plugin runs; nil is none.
+	Settings *Schema
 }

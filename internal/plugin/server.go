@@ -25,6 +25,8 @@ type Server interface {
 	// Config returns the properties below a prefix, from the same sources as those of the server: nested maps that hold
 	// bool, int64, float64, string, []any and map[string]any.
 	Config(prefix string) (map[string]any, error)
+	// Settings returns the settings of a plugin that hold: nested maps as JSON has them, numbers as json.Number.
+	Settings(by Descriptor) (map[string]any, error)
 	// Notify tells users of something. It returns when that is on its way.
 	Notify(ctx context.Context, by Descriptor, n Notification) error
 	// MeetingEnded notes that a meeting has ended. One that is not known, or of which that is known, stays as it is.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"example.org/app/internal/store"
@@ -21,16 +22,29 @@ type Revision struct {
 	Changes  []Change
 }
 
-// stored is a revision with the overrides that hold after it.
+// values are what the cluster sets: properties by path, and settings of plugins.
+type values struct {
+	overrides map[string]any
+	plugins   pluginValues
+}
+
+// stored is a revision with the values that hold after it.
 type stored struct {
 	store.SettingRevision
-	overrides map[string]any
+	values
 }
 
 func decode(r store.SettingRevision) (stored, error) {
 	s := stored{SettingRevision: r}
 	if err := decodeJSON(r.Overrides, &s.overrides); err != nil {
 		return s, fmt.Errorf("setting revision %d: %w", r.Revision, err)
+	}
+	if ofPlugins, ok := s.overrides[pluginsKey]; ok {
+		delete(s.overrides, pluginsKey)
+		var err error
+		if s.plugins, err = newPluginValues(ofPlugins); err != nil {
+			return s, fmt.Errorf("setting revision %d: %w", r.Revision, err)
+		}
 	}
 	return s, nil
 }
@@ -50,13 +64,17 @@ func newest(ctx context.Context, r store.Reader) (stored, error) {
 		return stored{}, err
 	}
 	if len(found) == 0 {
-		return stored{overrides: map[string]any{}}, nil
+		return stored{values: values{overrides: map[string]any{}}}, nil
 	}
 	return decode(found[0])
 }
 
-func insert(ctx context.Context, tx store.Tx, revision, adminID int64, action string, overrides map[string]any, changes []Change) error {
-	o, err := json.Marshal(overrides)
+func insert(ctx context.Context, tx store.Tx, revision, adminID int64, action string, v values, changes []Change) error {
+	all := maps.Clone(v.overrides)
+	if len(v.plugins) > 0 {
+		all[pluginsKey] = v.plugins
+	}
+	o, err := json.Marshal(all)
 	if err != nil {
 		return fmt.Errorf("encode settings: %w", err)
 	}

@@ -3,7 +3,8 @@
 // Package setting keeps the cluster-wide settings: properties that an
 // administrator changed while the cluster ran. They are stored in SQL, one
 // revision for each change, and lie on top of what each node was started with.
-// What a property means and which values it takes is known to package config.
+// What a property means and which values it takes is known to package config, and
+// for the settings of plugins to their schemas.
 package setting
 
 import (
@@ -50,9 +51,12 @@ type Settings struct {
 	mu        sync.Mutex     // guards what follows and is held while the live configuration is replaced
 	local     *config.Config // what this node was started with, and its own changes
 	overrides map[string]any // values of the cluster, by path
-	revision  int64          // of overrides
+	plugins   pluginValues   // values of the cluster for plugins
+	revision  int64          // of overrides and plugins
 	seen      int64          // counter of the store that belongs to revision
 	changed   func()         // tells other nodes
+	schemas   Schemas        // of the plugins of this node; nil is none
+	applied   func()         // told when values of plugins may be new
 }
 
 // New applies the cluster-wide settings to the live configuration. Run must be
@@ -110,12 +114,18 @@ type Request struct {
 // Update changes the cluster-wide settings, all of it or nothing. The change is
 // in force on this node when it returns.
 func (s *Settings) Update(ctx context.Context, r Request) error {
+	own, ofPlugins, err := splitPlugins(r.Values)
+	if err != nil {
+		return err
+	}
 	if !r.Reset && r.RevertTo == nil && len(r.Values) == 0 && r.IfRevision == nil {
 		return nil
 	}
 	local := s.Local()
 	changed := false
-	err := s.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	r.Values = own
+	schemas := s.pluginSchemas()
+	err = s.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		changed = false
 		current, err := newest(ctx, tx)
 		if err != nil {
@@ -131,6 +141,9 @@ func (s *Settings) Update(ctx context.Context, r Request) error {
 		if err != nil {
 			return err
 		}
+		if err := schemas.apply(&next, current.plugins, ofPlugins, action); err != nil {
+			return err
+		}
 		before, err := effective(local, current.overrides)
 		if err != nil && action == ActionUpdate {
 			return err
@@ -138,15 +151,16 @@ func (s *Settings) Update(ctx context.Context, r Request) error {
 		if err != nil {
 			before = local // What is stored fits no node any more, which is a reason to go back.
 		}
-		after, err := effective(local, next)
+		after, err := effective(local, next.overrides)
 		if err != nil {
 			return err
 		}
-		if equalJSON(next, current.overrides) {
+		if equalJSON(next.overrides, current.overrides) && equalJSON(next.plugins, current.plugins) {
 			return nil
 		}
 		changed = true
-		return insert(ctx, tx, current.Revision+1, r.AdminID, action, next, differences(before, after))
+		changes := append(differences(before, after), schemas.differences(current.plugins, next.plugins)...)
+		return insert(ctx, tx, current.Revision+1, r.AdminID, action, next, changes)
 	})
 	if err != nil || !changed {
 		return err
@@ -175,40 +189,41 @@ func (s *Settings) OnChange(tell func()) {
 // overtook.
 const preconditionFailed = 412
 
-// apply returns the overrides after the request.
-func (r Request) apply(ctx context.Context, tx store.Tx, current stored, local *config.Config) (next map[string]any, action string, err error) {
+// apply returns the values after the request, without changes of plugins.
+func (r Request) apply(ctx context.Context, tx store.Tx, current stored, local *config.Config) (next values, action string, err error) {
 	switch {
 	case r.Reset:
-		next = map[string]any{}
+		next.overrides = map[string]any{}
 		for _, p := range config.Properties() {
 			if p.Mutable && !strings.Contains(p.Name, "[?]") {
-				next[p.JSONPath] = config.DefaultValue(p)
+				next.overrides[p.JSONPath] = config.DefaultValue(p)
 			}
 		}
 		return next, ActionReset, nil
 	case r.RevertTo != nil && *r.RevertTo == 0:
-		return map[string]any{}, ActionRevert, nil
+		return values{overrides: map[string]any{}}, ActionRevert, nil
 	case r.RevertTo != nil:
 		old, err := store.FindSettingRevision(ctx, tx, *r.RevertTo)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, "", apierr.New(apierr.ResourceNotFound, "there is no revision %d of the settings", *r.RevertTo)
+			return next, "", apierr.New(apierr.ResourceNotFound, "there is no revision %d of the settings", *r.RevertTo)
 		}
 		if err != nil {
-			return nil, "", err
+			return next, "", err
 		}
 		s, err := decode(old)
-		return s.overrides, ActionRevert, err
+		return s.values, ActionRevert, err
 	}
 	merged, err := effective(local, current.overrides)
 	if err != nil {
-		return nil, "", err
+		return next, "", err
 	}
-	if next, err = mergeInto(merged, r.Values); err != nil {
-		return nil, "", err
+	changed, err := mergeInto(merged, r.Values)
+	if err != nil {
+		return next, "", err
 	}
-	all := maps.Clone(current.overrides)
-	maps.Copy(all, next)
-	return all, ActionUpdate, nil
+	next = values{maps.Clone(current.overrides), current.plugins}
+	maps.Copy(next.overrides, changed)
+	return next, ActionUpdate, nil
 }
 
 // mergeInto checks values against a configuration and returns those of the
@@ -236,6 +251,9 @@ func illegal(err error) error {
 // UpdateLocal changes the settings of this node only and remembers them for its
 // next start.
 func (s *Settings) UpdateLocal(values map[string]any) error {
+	if _, ok := values[pluginsKey]; ok {
+		return apierr.New(apierr.IllegalArgument, "%s: the settings of plugins are those of the whole cluster and cannot be changed for one node", pluginsKey)
+	}
 	if len(values) == 0 {
 		return nil
 	}
@@ -325,15 +343,25 @@ func (s *Settings) Refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read settings: %w", err)
 	}
+	told, err := s.refresh(ctx, counter)
+	if told != nil {
+		told()
+	}
+	return err
+}
+
+// refresh reads the newest revision if the counter says that there is one. It returns who is to be told that values of
+// plugins may be new, without the lock that refresh holds.
+func (s *Settings) refresh(ctx context.Context, counter int64) (told func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if counter <= s.seen {
-		return nil
+		return nil, nil
 	}
 	if s.opts.Ignore {
 		s.seen = counter
 		s.opts.Logger.Warn("cluster-wide settings are ignored on this node")
-		return nil
+		return nil, nil
 	}
 	var current stored
 	err = s.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
@@ -341,8 +369,9 @@ func (s *Settings) Refresh(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read settings: %w", err)
+		return nil, fmt.Errorf("read settings: %w", err)
 	}
+	s.plugins = current.plugins
 	c, err := effective(s.local, current.overrides)
 	if err == nil {
 		err = s.replace(c)
@@ -352,13 +381,13 @@ func (s *Settings) Refresh(ctx context.Context) error {
 		// with what it has; the next change may fit again.
 		s.opts.Logger.Error("cluster-wide settings do not fit this node", "revision", current.Revision, "error", err)
 		s.seen = counter
-		return nil
+		return s.applied, nil
 	}
 	s.overrides, s.revision, s.seen = current.overrides, current.Revision, counter
 	if current.Revision > 0 {
 		s.opts.Logger.Info("cluster-wide settings applied", "revision", current.Revision)
 	}
-	return nil
+	return s.applied, nil
 }
 
 // pollInterval bounds how long a change made by another node stays unseen when

@@ -306,7 +306,7 @@ func TestIgnoredSettings(t *testing.T) {
 			t.Error("the settings of the cluster were applied")
 		}
 		err = db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-			return insert(ctx, tx, 2, 0, ActionUpdate, map[string]any{"service.adminApi.rateLimiting.refillIntervalMillis": 0}, nil)
+			return insert(ctx, tx, 2, 0, ActionUpdate, values{overrides: map[string]any{"service.adminApi.rateLimiting.refillIntervalMillis": 0}}, nil)
 		})
 		if err != nil {
 			t.Fatal(err)

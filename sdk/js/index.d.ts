@@ -28,6 +28,11 @@ interface PluginDescriptor {
   /** Where the plugin can run; everywhere if it is absent. */
   'compatible-servers'?: string[] | string;
   'compatible-server'?: string[] | string;
+  /**
+   * The JSON Schema (2020-12) of the settings that administrators can change while the plugin runs: an object with properties.
+   * Secrets have writeOnly: true or format: 'password'.
+   */
+  settings?: { [keyword: string]: unknown };
 }
 
 /** The default export of a plugin is a class that extends this one. */
@@ -54,6 +59,8 @@ declare abstract class AppExtension {
   onPaused?(): void | Promise<void>;
   onResumed?(): void | Promise<void>;
   onStopped?(): void | Promise<void>;
+  /** Called with the settings that hold when an administrator has changed them, while the extension is started or paused. */
+  onSettingsChanged?(settings: unknown): void | Promise<void>;
 }
 
 /** Refuses what was asked for with a status code and a text of the plugin's own. */
@@ -88,6 +95,8 @@ declare const app: {
   readonly node: { readonly id: string; readonly role: string; readonly version: string };
   /** The properties below a prefix, from the configuration of the server. Their names are in camelCase. */
   config<T = { [name: string]: JsonValue }>(prefix: string): T;
+  /** The settings of the plugin that hold: what administrators set, and the defaults of the schema in the descriptor. */
+  settings<T = { [name: string]: JsonValue }>(): T;
   /** The operations of the admin interface, carried out in the name of the plugin. Errors are AppErrors. */
   readonly api: api.Functions;
   /** Tells users who are online of something; nothing is stored. */

@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/permission"
+	"example.org/app/internal/plugin"
 	"example.org/app/internal/setting"
 )
 
@@ -27,17 +29,17 @@ func settingOperations(s *setting.Settings) []*admin.Operation {
 	return []*admin.Operation{
 		admin.Handle(admin.Operation{
 			ID: "querySettings", Method: http.MethodGet, Path: "/cluster/settings", Tag: settingTag, Permission: permission.ClusterSettingQuery,
-			Summary: "Query the settings", Description: "Returns the settings in force as nested objects. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.",
+			Summary: "Query the settings", Description: "Returns the settings in force as nested objects, with those of the plugins that are loaded on this node below `plugins`. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "querySettingMetadata", Method: http.MethodGet, Path: "/cluster/settings/metadata", Tag: settingTag, Permission: permission.ClusterSettingQuery,
-			Summary: "Query the meaning of the settings", Description: "Returns type, limits and meaning of each setting, and with `withValue=true` its value and where that came from: default, file, environment, flag or cluster.",
+			Summary: "Query the meaning of the settings", Description: "Returns type, limits and meaning of each setting, and with `withValue=true` its value and where that came from: default, file, environment, flag or cluster. Those of the plugins that are loaded on this node are below `plugins`.",
 		}, h.metadata),
 		admin.Handle(admin.Operation{
 			ID: "updateSettings", Method: http.MethodPut, Path: "/cluster/settings", Tag: settingTag, Permission: permission.ClusterSettingUpdate,
 			Summary: "Change settings",
 			Description: "Changes settings of the whole cluster, or with `updateLocalSettings=true` of this node only, all of them or none. " +
-				"Groups are merged; lists and maps are replaced. Every change makes a revision; with `If-Match` the change is refused with 412 when the settings are at another one.",
+				"Groups are merged; lists and maps are replaced. Settings of plugins are below `plugins` and the id of the plugin, which must be loaded on this node; `null` takes back what was set. Every change makes a revision; with `If-Match` the change is refused with 412 when the settings are at another one.",
 			Errors: []apierr.Code{apierr.ResourceNotFound},
 		}, h.update),
 		admin.Handle(admin.Operation{
@@ -102,7 +104,70 @@ func (in settingQuery) tree(leaf func(config.Property) (any, bool)) map[string]a
 func (h settingHandlers) query(_ context.Context, in *settingQuery) (admin.Versioned[Settings], error) {
 	c, version := h.config(*in)
 	tree := in.tree(func(p config.Property) (any, bool) { return c.Value(p), !in.OnlyMutable || !p.Sensitive })
+	h.addPlugins(tree, *in, func(x *plugin.Setting, v any, _ string) (any, bool) {
+		if x.Sensitive {
+			return plugin.Mask, v != nil && !in.OnlyMutable
+		}
+		return v, v != nil
+	})
 	return admin.Versioned[Settings]{Data: Settings{settingSchemaVersion, tree}, Version: version}, nil
+}
+
+// addPlugins adds the settings of the plugins that are loaded on this node to a tree. leaf gets the value that holds, nil if
+// there is none, and where it came from; it returns false for what is left out.
+func (h settingHandlers) addPlugins(tree map[string]any, in settingQuery, leaf func(x *plugin.Setting, value any, source string) (any, bool)) {
+	all := map[string]any{}
+	for id, schema := range h.settings.PluginSchemas() {
+		var set map[string]any
+		if !in.QueryLocalSettings {
+			set = h.settings.PluginValues(id)
+		}
+		root, values := map[string]any{}, schema.Effective(set)
+		for _, x := range schema.Settings() {
+			source := config.SourceDefault
+			if _, ok := x.Value(set); ok {
+				source = config.SourceCluster
+			}
+			group := root
+			for _, name := range x.Path[:len(x.Path)-1] {
+				inner, ok := group[name].(map[string]any)
+				if !ok {
+					inner = map[string]any{}
+					group[name] = inner
+				}
+				group = inner
+			}
+			value, _ := x.Value(values)
+			if v, ok := leaf(x, value, string(source)); ok {
+				group[x.Path[len(x.Path)-1]] = v
+			}
+		}
+		all[id] = root
+	}
+	if len(all) > 0 {
+		tree["plugins"] = all
+	}
+}
+
+// pluginTypes are the types of JSON Schema in the words that existing callers know.
+var pluginTypes = map[string]string{
+	"boolean": "boolean", "integer": "long", "number": "double", "string": "string", "array": "java.util.List", "object": "object",
+}
+
+func pluginMetadata(x *plugin.Setting) settingMetadata {
+	m := settingMetadata{
+		Global: true, Mutable: true, Sensitive: x.Sensitive, Deprecated: x.Deprecated, Type: pluginTypes[x.Type], Options: x.Options,
+		Description: x.Description, Minimum: x.Minimum, Maximum: x.Maximum,
+	}
+	switch {
+	case x.Options != nil:
+		m.Type = "enum"
+	case x.Type == "":
+		m.Type = "object"
+	case x.Type == "array":
+		m.ElementType = pluginTypes[x.Items]
+	}
+	return m
 }
 
 type settingMetadataQuery struct {
@@ -171,15 +236,50 @@ func (h settingHandlers) metadata(_ context.Context, in *settingMetadataQuery) (
 		}
 		return m, true
 	})
+	h.addPlugins(tree, in.settingQuery, func(x *plugin.Setting, v any, source string) (any, bool) {
+		m := pluginMetadata(x)
+		if in.WithValue {
+			m.Value, m.Default, m.Source = v, x.Default, source
+			if x.Sensitive {
+				m.Value = ""
+			}
+		}
+		return m, true
+	})
 	return admin.Versioned[Settings]{Data: Settings{settingSchemaVersion, tree}, Version: version}, nil
 }
 
 type settingUpdate struct {
-	Reset               bool            `query:"reset" default:"false" doc:"Whether to give every setting that can change its built-in default; the body is ignored."`
-	RevertTo            *int64          `query:"revertTo" minimum:"0" doc:"Revision to go back to; 0 is before the first change; the body is ignored." example:"3"`
-	UpdateLocalSettings bool            `query:"updateLocalSettings" default:"false" doc:"Whether to change this node only, now and for its next start."`
-	IfMatch             string          `header:"If-Match" doc:"ETag of the settings that the change is meant for." example:"\"3\""`
-	Body                *map[string]any `doc:"Settings to change, as nested objects."`
+	Reset               bool           `query:"reset" default:"false" doc:"Whether to give every setting that can change its built-in default; the body is ignored."`
+	RevertTo            *int64         `query:"revertTo" minimum:"0" doc:"Revision to go back to; 0 is before the first change; the body is ignored." example:"3"`
+	UpdateLocalSettings bool           `query:"updateLocalSettings" default:"false" doc:"Whether to change this node only, now and for its next start."`
+	IfMatch             string         `header:"If-Match" doc:"ETag of the settings that the change is meant for." example:"\"3\""`
+	Body                *settingValues `doc:"Settings to change, as nested objects. Those of plugins stand below plugins and the id of the plugin."`
+}
+
+// settingValues are settings as nested objects.
+type settingValues map[string]any
+
+// Describe implements admin.Describer: which settings of plugins are secret only the node knows that has the plugin, so
+// that their values are left out. The history of the settings has them.
+func (v settingValues) Describe() any {
+	shown := maps.Clone(map[string]any(v))
+	if all, ok := shown["plugins"]; ok {
+		shown["plugins"] = maskLeaves(all)
+	}
+	return shown
+}
+
+func maskLeaves(v any) any {
+	group, ok := v.(map[string]any)
+	if !ok {
+		return plugin.Mask
+	}
+	masked := make(map[string]any, len(group))
+	for name, inner := range group {
+		masked[name] = maskLeaves(inner)
+	}
+	return masked
 }
 
 func (h settingHandlers) update(ctx context.Context, in *settingUpdate) (admin.Done, error) {

@@ -100,6 +100,8 @@ type pluginRecord struct {
 	LoadedDate *admin.Date `json:"loadedDate,omitempty" doc:"When it was loaded."`
 	Memory     *int64      `json:"memory,omitempty" doc:"Bytes that it holds, if that is known."`
 	Renewals   *int32      `json:"renewals,omitempty" doc:"How often it died and was loaded anew."`
+
+	SettingsSchema map[string]any `json:"settingsSchema,omitempty" doc:"JSON Schema of its settings (/cluster/settings), if it has some."`
 }
 
 type extensionRecord struct {
@@ -183,6 +185,9 @@ func newPluginRecord(p *plugin.Plugin, detailed bool) pluginRecord {
 		r.Language, r.FileName, r.LoadedDate = string(p.Language), baseName(p.Path), &admin.Date{Time: p.LoadedAt}
 		if bytes := p.Memory(); bytes > 0 {
 			r.Memory = &bytes
+		}
+		if s := p.Descriptor.Settings; s != nil {
+			r.SettingsSchema = s.Document()
 		}
 		if n := int32(p.Renewals()); n > 0 {
 			r.Renewals = &n

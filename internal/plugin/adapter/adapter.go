@@ -58,6 +58,8 @@ type Options struct {
 	// Config is what the process was started with; Settings returns the current settings of plugins.
 	Config   *config.Config
 	Settings func() config.Plugin
+	// Values returns what administrators set of the settings of a plugin; nil is nothing.
+	Values func(pluginID string) map[string]any
 	// Only is the name of the one file in the folder that is loaded; "" is all.
 	Only     string
 	Server   plugin.Server
@@ -75,7 +77,7 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 	p := &Plugins{opts: o, isUp: make(chan struct{})}
 	c := o.Config.Plugin
 	opts := plugin.Options{
-		Roles: o.Roles, Settings: o.Settings, Logger: o.Logger,
+		Roles: o.Roles, Settings: o.Settings, Values: o.Values, Logger: o.Logger,
 		Observe: func(p *plugin.Plugin, extension string, m *plugin.Method, d time.Duration, outcome string) {
 			o.Metrics.Plugins().Observe(p.ID, extension, m.Point.Name, m.Name, outcome, d)
 		},

@@ -95,6 +95,11 @@ func (s *checkServer) Operations() []plugin.Operation { return s.operations }
 // Config implements plugin.Server.
 func (s *checkServer) Config(prefix string) (map[string]any, error) { return s.config.Foreign(prefix) }
 
+// Settings implements plugin.Server.
+func (s *checkServer) Settings(by plugin.Descriptor) (map[string]any, error) {
+	return plugin.SettingsOf(by, nil)
+}
+
 // Storage implements plugin.Server.
 func (s *checkServer) Storage() plugin.Storage { return nil }
 

@@ -20,13 +20,15 @@ type Server struct {
 	// This returns the node that plugins run on.
 	This func() plugin.Node
 	// Functions are the operations of all roles of the process, and Invoke calls one of them.
-	Functions []plugin.Operation
-	Invoke    func(ctx context.Context, by *admin.Principal, operation string, input json.RawMessage) (json.RawMessage, error)
-	Settings  *config.Config
+	Functions  []plugin.Operation
+	Invoke     func(ctx context.Context, by *admin.Principal, operation string, input json.RawMessage) (json.RawMessage, error)
+	Properties *config.Config
 	// NotifyUsers and EndMeeting are those of the service role; without it they return nil.
 	NotifyUsers func() func(ctx context.Context, n *wire.AppRequest, recipients []int64) error
 	EndMeeting  func() func(ctx context.Context, meetingID int64, at time.Time) error
 	Values      plugin.Storage
+	// PluginValues returns what administrators set of the settings of a plugin.
+	PluginValues func(pluginID string) map[string]any
 }
 
 // Node implements plugin.Server.
@@ -42,7 +44,12 @@ func (s *Server) Call(ctx context.Context, by plugin.Descriptor, operation strin
 
 // Config implements plugin.Server.
 func (s *Server) Config(prefix string) (map[string]any, error) {
-	return s.Settings.Foreign(prefix)
+	return s.Properties.Foreign(prefix)
+}
+
+// Settings implements plugin.Server.
+func (s *Server) Settings(by plugin.Descriptor) (map[string]any, error) {
+	return plugin.SettingsOf(by, s.PluginValues(by.ID))
 }
 
 // Notify implements plugin.Server.

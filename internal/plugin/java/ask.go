@@ -26,6 +26,7 @@ const (
 	askDelete
 	askKeys
 	askMeetingEnded
+	askSettings
 )
 
 // asked answers a question of a plugin, in a goroutine of its own.
@@ -86,6 +87,8 @@ func (s *session) answer(r *in) (out []byte, err error) {
 		return nil, answerNotify(ctx, server, by, r)
 	case askMeetingEnded:
 		return nil, answerMeetingEnded(ctx, server, by, r)
+	case askSettings:
+		return answerSettings(server, by, r)
 	case askGet, askSet, askDelete, askKeys:
 		storage := server.Storage()
 		if storage == nil {
@@ -107,6 +110,18 @@ func answerConfig(server plugin.Server, r *in) ([]byte, error) {
 	}
 	if values == nil {
 		values = map[string]any{}
+	}
+	text, err := json.Marshal(values)
+	return appendBytes(nil, text), err
+}
+
+func answerSettings(server plugin.Server, by plugin.Descriptor, r *in) ([]byte, error) {
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	values, err := server.Settings(by)
+	if err != nil {
+		return nil, err
 	}
 	text, err := json.Marshal(values)
 	return appendBytes(nil, text), err

@@ -4,6 +4,7 @@ package java
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,6 +63,11 @@ func parseDescriptor(name string, text []byte) (d descriptor, err error) {
 			}
 			*target = value.Value
 		}
+		if key.Value == "settings" && value.Tag != "!!null" {
+			if d.Settings, err = parseSchema(value); err != nil {
+				return d, fail(value, "settings: %v", err)
+			}
+		}
 		if key.Value == "compatible-server" || key.Value == "compatible-servers" {
 			if err := d.addServers(value, func(n *yaml.Node, format string, args ...any) error {
 				return fail(n, key.Value+": "+format, args...)
@@ -77,6 +83,22 @@ func parseDescriptor(name string, text []byte) (d descriptor, err error) {
 	}
 	d.class = strings.TrimSpace(d.class)
 	return d, nil
+}
+
+// parseSchema reads the schema of the settings.
+func parseSchema(n *yaml.Node) (*plugin.Schema, error) {
+	if n.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("it must be a JSON Schema, and is %s", describe(n))
+	}
+	var v map[string]any
+	if err := n.Decode(&v); err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be written as JSON: %w", err)
+	}
+	return plugin.NewSchema(text)
 }
 
 // addServers reads the roles that a plugin is for: a text with commas, or a list of texts or of objects with a type.

@@ -64,7 +64,7 @@ func (x *extension) Points() []*plugin.Point { return x.points }
 func (x *extension) Implements(m *plugin.Method) bool { return x.methods[m] != nil }
 
 // hookNumbers are how the other end knows hooks.
-var hookNumbers = map[plugin.Hook]byte{plugin.Start: 0, plugin.Pause: 1, plugin.Resume: 2, plugin.Stop: 3}
+var hookNumbers = map[plugin.Hook]byte{plugin.Start: 0, plugin.Pause: 1, plugin.Resume: 2, plugin.Stop: 3, plugin.SettingsChanged: 4}
 
 // fail keeps calls away until the extension is started again.
 func (x *extension) fail(why error) {
@@ -82,6 +82,8 @@ func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
 		switch h {
 		case plugin.Pause, plugin.Stop: // There is nothing that could be told.
 			x.note(h, nil)
+			return nil
+		case plugin.SettingsChanged: // It reads them when it is started again.
 			return nil
 		}
 		if err := x.module.revive(ctx); err != nil {
@@ -146,6 +148,7 @@ func (x *extension) note(h plugin.Hook, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
+	case h == plugin.SettingsChanged: // The state is the same.
 	case h == plugin.Pause:
 		x.state = plugin.Paused
 	case h == plugin.Stop:

@@ -88,6 +88,10 @@ func (s *server) Config(prefix string) (map[string]any, error) {
 	return v, nil
 }
 
+func (s *server) Settings(by plugin.Descriptor) (map[string]any, error) {
+	return plugin.SettingsOf(by, nil)
+}
+
 func (s *server) Notify(_ context.Context, _ plugin.Descriptor, n plugin.Notification) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

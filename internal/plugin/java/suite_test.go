@@ -25,6 +25,21 @@ var descriptors = map[plugintest.Fixture]string{
 	plugintest.Endless:      "id: suite-endless\nversion: 1\nclass: endless.EndlessPlugin\n",
 	plugintest.Pending:      "id: suite-pending\nversion: 1\nclass: pending.PendingPlugin\n",
 	plugintest.Uses:         "id: suite-uses\nversion: 1\nclass: uses.UsesPlugin\n",
+	plugintest.Settled: `id: suite-settled
+version: 1
+class: settled.SettledPlugin
+settings:
+  type: object
+  required: [token]
+  properties:
+    greeting: {type: string, minLength: 1, maxLength: 10, default: hi}
+    count: {type: integer, minimum: 0, default: 9007199254740991}
+    token: {type: string, minLength: 3, writeOnly: true}
+    limits:
+      type: object
+      properties:
+        rates: {type: array, items: {type: number}, default: [0.5]}
+`,
 }
 
 // badKinds are bad plugins: when they do what.

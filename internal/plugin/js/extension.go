@@ -35,6 +35,8 @@ var hookNames = map[plugin.Hook][]string{
 	plugin.Pause:  {"pause", "onPaused"},
 	plugin.Resume: {"resume", "onResumed"},
 	plugin.Stop:   {"stop", "onStopped"},
+
+	plugin.SettingsChanged: {"onSettingsChanged"},
 }
 
 func (x *extension) free(e *engine.Engine) {
@@ -65,7 +67,19 @@ func (x *extension) Implements(m *plugin.Method) bool {
 // Hook runs a hook.
 func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
 	if f, ok := x.hooks[h]; ok {
-		if _, err := x.call(ctx, f, nil, nil); err != nil {
+		var args []any
+		if h == plugin.SettingsChanged {
+			s, err := x.module.settings()
+			if err != nil {
+				return err
+			}
+			p, err := settingsPlan()
+			if err != nil {
+				return err
+			}
+			f.plan, args = p, []any{s}
+		}
+		if _, err := x.call(ctx, f, args, nil); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ package js
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -228,6 +229,9 @@ func (m *module) readDescriptor(class, object engine.Value) error {
 	if strings.TrimSpace(d.ID) == "" {
 		return m.refuse(where, "getDescriptor() must return an object with an id that is not empty")
 	}
+	if err := m.readSchema(v, where); err != nil {
+		return err
+	}
 	for _, key := range []string{"compatible-server", "compatible-servers"} {
 		p := e.GetName(v, key)
 		if engine.IsFailed(p) {
@@ -241,6 +245,30 @@ func (m *module) readDescriptor(class, object engine.Value) error {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// readSchema reads the schema of the settings.
+func (m *module) readSchema(descriptor engine.Value, where string) error {
+	p := m.engine.GetName(descriptor, "settings")
+	if engine.IsFailed(p) {
+		return m.pendingError()
+	}
+	if engine.IsNothing(p) {
+		return nil
+	}
+	defer m.engine.Free(p)
+	x, err := m.t.anyFromJS(p)
+	if err != nil {
+		return m.refuse(where, "getDescriptor(): settings: %v", err)
+	}
+	text, err := json.Marshal(x)
+	if err == nil {
+		m.descriptor.Settings, err = plugin.NewSchema(text)
+	}
+	if err != nil {
+		return m.refuse(where, "getDescriptor(): settings: %v", err)
 	}
 	return nil
 }

@@ -397,6 +397,7 @@
     http: Object.freeze({ fetch }),
     node: Object.freeze(host.node),
     config: (prefix = '') => host.config(text(prefix, 'the prefix')),
+    settings: () => host.settings(),
     api: Object.freeze(api),
     notify: async (notification) => { await host.notify(notification); },
     meetings: Object.freeze({ ended: async (meetingId, timestamp) => { await host.meetingEnded({ meetingId, timestamp }); } }),

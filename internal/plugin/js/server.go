@@ -49,6 +49,7 @@ func (m *module) serverFunctions() map[string]engine.Func {
 	return map[string]engine.Func{
 		"api":           m.callAPI,
 		"config":        m.config,
+		"settings":      m.readSettings,
 		"notify":        m.notify,
 		"meetingEnded":  m.listener("app.meetings.ended", plugin.MeetingEnded),
 		"storageGet":    m.storageGet,
@@ -72,6 +73,33 @@ func (m *module) config(_ engine.Value, args []engine.Value) (engine.Value, erro
 		values = map[string]any{}
 	}
 	return m.value(m.t.anyToJS(plain(values)))
+}
+
+// settingsPlan is how the settings reach onSettingsChanged.
+var settingsPlan = sync.OnceValues(func() (*plan, error) {
+	t := reflect.TypeFor[map[string]any]()
+	c, err := codecOf(t)
+	return &plan{types: []reflect.Type{t}, params: []codec{c}}, err
+})
+
+// settings are the settings of the plugin that hold.
+func (m *module) settings() (map[string]any, error) {
+	s := m.host.opts.Server
+	if s == nil {
+		return nil, errors.New("app.settings is not there on this server")
+	}
+	return s.Settings(m.descriptor)
+}
+
+func (m *module) readSettings(engine.Value, []engine.Value) (engine.Value, error) {
+	if err := m.loadedOnly("app.settings"); err != nil {
+		return engine.Undefined, err
+	}
+	values, err := m.settings()
+	if err != nil {
+		return engine.Undefined, err
+	}
+	return m.value(m.t.anyToJS(values))
 }
 
 // plain makes numbers of the integers of a configuration, which are no ids.

@@ -84,6 +84,10 @@ func (s testServer) Call(ctx context.Context, by plugin.Descriptor, operation st
 
 func (s testServer) Config(prefix string) (map[string]any, error) { return s.config(prefix) }
 
+func (s testServer) Settings(by plugin.Descriptor) (map[string]any, error) {
+	return plugin.SettingsOf(by, nil)
+}
+
 func (s testServer) Notify(ctx context.Context, by plugin.Descriptor, n plugin.Notification) error {
 	return s.notify(ctx, by, n)
 }

@@ -85,6 +85,7 @@ func Run(t *testing.T, l Language) {
 		{"Notify", testNotify},
 		{"MeetingEnded", testMeetingEnded},
 		{"Storage", testStorage},
+		{"Settings", testSettings},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t, l)) })
 	}
@@ -166,6 +167,7 @@ func (w *world) manager(roles ...role.Role) *plugin.Manager {
 	}
 	m := plugin.NewManager(plugin.Options{
 		Roles: roles, Hosts: []plugin.Host{sharedHost{w.host, w.close, w.loading}}, Logger: slog.New(slog.DiscardHandler),
+		Values: w.server.valuesOf,
 		Settings: func() config.Plugin {
 			w.mu.Lock()
 			defer w.mu.Unlock()

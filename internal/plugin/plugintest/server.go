@@ -32,6 +32,7 @@ type server struct {
 
 	mu            sync.Mutex
 	properties    map[string]any
+	values        map[string]any // settings
 	callers       []plugin.Descriptor
 	behalf        []string // on whose request they called
 	notifications []plugin.Notification
@@ -117,6 +118,24 @@ func (s *server) configure(properties map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.properties = properties
+}
+
+func (s *server) Settings(by plugin.Descriptor) (map[string]any, error) {
+	return plugin.SettingsOf(by, s.valuesOf(by.ID))
+}
+
+// valuesOf are the settings that were set, of whichever plugin.
+func (s *server) valuesOf(string) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.values
+}
+
+// settle sets settings.
+func (s *server) settle(values map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values = values
 }
 
 func (s *server) Notify(_ context.Context, by plugin.Descriptor, n plugin.Notification) error {

@@ -3,6 +3,7 @@
 package im.app.plugin;
 
 import im.app.plugin.api.Api;
+import im.app.plugin.json.Json;
 import im.app.plugin.model.Notification;
 import im.app.plugin.spi.Contexts;
 import im.app.plugin.spi.ExtensionContext;
@@ -10,6 +11,7 @@ import im.app.proto.AppRequest;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 
 /**
  * An extension: a class with a public constructor without parameters that extends this one and implements interfaces of
@@ -57,6 +59,15 @@ public abstract class AppExtension {
      */
     public void stop() throws Exception {}
 
+    /**
+     * Called when an administrator has changed the settings that the plugin declares in {@code plugin.yaml}, while the extension
+     * is started or paused. It is not called for the settings that the extension is started with.
+     *
+     * @param settings the settings that hold now, as {@link #settings()} returns them
+     * @throws Exception is logged
+     */
+    public void onSettingsChanged(Map<String, Object> settings) throws Exception {}
+
     private ExtensionContext context() {
         ExtensionContext c = context;
         if (c == null) {
@@ -93,6 +104,26 @@ public abstract class AppExtension {
      */
     public final <T> T loadProperties(Class<T> type) {
         return context().bind(type);
+    }
+
+    /**
+     * The settings of the plugin that hold: what administrators set, and the defaults of the schema in {@code plugin.yaml}.
+     *
+     * @return nested maps of texts, numbers, booleans and lists
+     */
+    public final Map<String, Object> settings() {
+        return Json.object(context().settings());
+    }
+
+    /**
+     * The settings of the plugin that hold, as an object.
+     *
+     * @param <T> the type of the object
+     * @param type a record with the names of the settings
+     * @return the object
+     */
+    public final <T> T settings(Class<T> type) {
+        return Json.read(context().settings(), type);
     }
 
     /**

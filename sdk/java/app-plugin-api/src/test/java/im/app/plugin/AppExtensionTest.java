@@ -53,6 +53,11 @@ class AppExtensionTest {
         }
 
         @Override
+        public String settings() {
+            return "{\"words\":[\"darn\"],\"limit\":3}";
+        }
+
+        @Override
         public void notifyUsers(Notification notification) {
             seen.add("notify " + notification.recipients());
         }
@@ -134,6 +139,14 @@ class AppExtensionTest {
         assertNull(sample().api().users().create(new UserCreation().id(5L).name("Bob")));
         assertNull(sample().api().users().query());
         assertEquals(List.of("queryUsers {\"ids\":[9007199254740993],\"size\":3}", "createUser {\"body\":{\"id\":5,\"name\":\"Bob\"}}", "queryUsers {}"), server.seen);
+    }
+
+    record Settings(List<String> words, int limit) {}
+
+    @Test
+    void hasSettings() {
+        assertEquals(Map.of("words", List.of("darn"), "limit", 3L), sample().settings());
+        assertEquals(new Settings(List.of("darn"), 3), sample().settings(Settings.class));
     }
 
     @Test

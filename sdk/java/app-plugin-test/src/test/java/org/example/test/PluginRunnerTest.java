@@ -62,6 +62,14 @@ class PluginRunnerTest {
     }
 
     @Test
+    void changesSettings() throws Exception {
+        try (PluginRunner plugin = sample().settings(Map.of("mode", "mask")).start()) {
+            plugin.changeSettings(Map.of("mode", "refuse"));
+            assertEquals("settings {mode=refuse}", plugin.logs().getLast().message());
+        }
+    }
+
+    @Test
     void aStartThatFailsIsAFailure() {
         PluginFailure e = assertThrows(PluginFailure.class, () -> sample().property("sample.max-length", -1).start());
         assertTrue(e.getMessage().contains("sample.max-length must not be negative"), e.getMessage());

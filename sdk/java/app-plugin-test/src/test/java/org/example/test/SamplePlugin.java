@@ -17,6 +17,7 @@ import im.app.server.common.infra.plugin.extension.AdminActionHandler;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -54,6 +55,11 @@ public class SamplePlugin extends AppPlugin {
                 thread.start();
             }
             logger().info("{} started on {} at {}", descriptor().id(), node().role(), settings.words());
+        }
+
+        @Override
+        public void onSettingsChanged(Map<String, Object> settings) {
+            logger().info("settings {}", settings.equals(settings()) ? settings : "differ");
         }
 
         @Override

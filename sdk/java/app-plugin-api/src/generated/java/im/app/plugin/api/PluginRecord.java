@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 
 /**
  * In JSON the object PluginRecord.
@@ -23,11 +24,13 @@ import java.util.List;
  * @param rejected Why the file could not be loaded; only of rejected files.
  * @param renewals How often it died and was loaded anew.
  * @param scope Whether it is a plugin of this node alone or of the cluster. One of NODE, CLUSTER.
+ * @param settingsSchema JSON Schema of its settings (/cluster/settings), if it has some.
  * @param version Version that the plugin states.
  */
-public record PluginRecord(ClusterRecord cluster, String description, String digest, List<ExtensionRecord> extensions, String fileName, String id, String language, String license, Instant loadedDate, Long memory, String processId, String provider, RejectionRecord rejected, Integer renewals, String scope, String version) {
+public record PluginRecord(ClusterRecord cluster, String description, String digest, List<ExtensionRecord> extensions, String fileName, String id, String language, String license, Instant loadedDate, Long memory, String processId, String provider, RejectionRecord rejected, Integer renewals, String scope, Map<String, Object> settingsSchema, String version) {
     /** Lists and maps that are null are empty. */
     public PluginRecord {
         extensions = extensions == null ? List.of() : extensions;
+        settingsSchema = settingsSchema == null ? Map.of() : settingsSchema;
     }
 }

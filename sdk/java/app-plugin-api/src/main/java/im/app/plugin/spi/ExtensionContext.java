@@ -42,6 +42,14 @@ public interface ExtensionContext {
     Map<String, Object> config(String prefix);
 
     /**
+     * Returns the settings of the plugin that hold.
+     *
+     * @return a JSON object
+     * @throws im.app.plugin.AppException if the plugin declares none, or what is set is not valid
+     */
+    String settings();
+
+    /**
      * Tells users of something.
      *
      * @param notification what, and whom

@@ -32,6 +32,7 @@ final class Context implements ExtensionContext {
     private static final int STORAGE_DELETE = 5;
     private static final int STORAGE_KEYS = 6;
     private static final int MEETING_ENDED = 7;
+    private static final int SETTINGS = 8;
 
     private final Host host;
     private final Extension extension;
@@ -73,6 +74,11 @@ final class Context implements ExtensionContext {
         Out out = request(CONFIG);
         out.string(Objects.requireNonNull(prefix, "prefix"));
         return Json.object(ask(out).string());
+    }
+
+    @Override
+    public String settings() {
+        return ask(request(SETTINGS)).string();
     }
 
     @Override

@@ -57,7 +57,7 @@ final class Extension {
         Dispatch.call(method, instance, type.async(method), in, out);
     }
 
-    /** Runs a hook: 0 start, 1 pause, 2 resume, 3 stop. The state follows as the server sees it: only start and resume can fail. */
+    /** Runs a hook: 0 start, 1 pause, 2 resume, 3 stop, 4 onSettingsChanged. The state follows as the server sees it: only start and resume can fail. */
     void hook(int hook) throws Exception {
         switch (hook) {
             case 0 -> {
@@ -82,6 +82,7 @@ final class Extension {
                     state = ExtensionState.STOPPED;
                 }
             }
+            case 4 -> instance.onSettingsChanged(instance.settings());
             default -> throw new RefusedException("there is no hook " + hook);
         }
     }
@@ -108,6 +109,7 @@ final class Extension {
             case 1 -> "pause";
             case 2 -> "resume";
             case 3 -> "stop";
+            case 4 -> "onSettingsChanged";
             default -> "hook " + hook;
         };
     }

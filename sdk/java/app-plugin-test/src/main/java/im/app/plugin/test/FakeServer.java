@@ -31,10 +31,15 @@ final class FakeServer {
     private final Map<Long, Instant> endedMeetings = new ConcurrentHashMap<>();
     private final List<Notification> notifications = new CopyOnWriteArrayList<>();
     private final List<ApiCall> calls = new CopyOnWriteArrayList<>();
+    private volatile Map<String, Object> settings = Map.of();
     private volatile Node node = new Node("test", "SERVICE", "test");
 
     Properties properties() {
         return properties;
+    }
+
+    void settings(Map<String, Object> values) {
+        settings = Map.copyOf(values);
     }
 
     Node node() {
@@ -99,6 +104,7 @@ final class FakeServer {
                 keys.forEach(out::string);
             }
             case 7 -> endedMeetings.put(in.zigzag(), in.instant());
+            case 8 -> out.string(Json.write(settings));
             default -> throw new IllegalArgumentException("the plugin asks for something unknown");
         }
     }

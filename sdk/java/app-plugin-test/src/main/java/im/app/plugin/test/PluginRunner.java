@@ -146,6 +146,18 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
+         * Sets the settings of the plugin. They are taken as they are: neither checked nor completed by the defaults of the
+         * schema in {@code plugin.yaml}.
+         *
+         * @param values nested maps of texts, numbers, booleans and lists
+         * @return this
+         */
+        public Builder settings(Map<String, Object> values) {
+            server.settings(values);
+            return this;
+        }
+
+        /**
          * Says where the plugin runs; without that it is a service.
          *
          * @param id the id of the node
@@ -258,6 +270,16 @@ public final class PluginRunner implements AutoCloseable {
     /** Runs the hook stop of all extensions. */
     public void stop() {
         hook(3);
+    }
+
+    /**
+     * Changes the settings and runs the hook onSettingsChanged of all extensions.
+     *
+     * @param values the settings from now on
+     */
+    public void changeSettings(Map<String, Object> values) {
+        server.settings(values);
+        hook(4);
     }
 
     /**
