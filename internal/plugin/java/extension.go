@@ -159,7 +159,7 @@ func (x *extension) note(h plugin.Hook, err error) {
 }
 
 // comeBack leads the extension into the state in which it was, in a new JVM.
-func (x *extension) comeBack(s *session) error {
+func (x *extension) comeBack(wanted context.Context, b *binding) error {
 	x.mu.Lock()
 	state := x.state
 	x.mu.Unlock()
@@ -170,9 +170,8 @@ func (x *extension) comeBack(s *session) error {
 	case plugin.Paused:
 		hooks = []plugin.Hook{plugin.Start, plugin.Pause}
 	}
-	b := x.module.binding.Load()
 	for _, h := range hooks {
-		ctx, cancel := x.module.host.limit(s.ctx)
+		ctx, cancel := x.module.host.limit(wanted)
 		err := x.runIn(ctx, b, h)
 		cancel()
 		if err != nil && h == plugin.Start {
@@ -227,16 +226,33 @@ func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any,
 	}
 }
 
-// next waits for the JVM that comes after one that ended.
+// next waits until a module whose JVM ended is somewhere else.
 func (m *module) next(ctx context.Context, b *binding) error {
 	if err := b.wait(ctx); err != nil {
 		return err
 	}
-	_, err := m.host.session(ctx, false)
-	if why := m.benched.Load(); why != nil {
-		return why.why
+	for {
+		moved := m.move()
+		if why := m.benched.Load(); why != nil {
+			return why.why
+		}
+		if m.binding.Load() != b {
+			return nil
+		}
+		s, err := m.host.session(ctx, false)
+		if why := m.benched.Load(); why != nil {
+			return why.why
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-s.over: // The one after it may have the module.
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	return err
 }
 
 // hold stops the clock of a call or a hook while debuggers can attach, because what a debugger holds the JVM does not

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
 )
@@ -375,6 +376,63 @@ func TestStartThatFailsLater(t *testing.T) {
 	}
 	if got := fmt.Sprint(w.broken); !strings.Contains(got, "bad/faults.Faults: the extension could not be started again") {
 		t.Errorf("it is said %s", got)
+	}
+}
+
+// TestSlowStartKeepsNobodyAway lets a plugin hang in its start after a crash: others are back at once, and closing it
+// does not wait for it.
+func TestSlowStartKeepsNobodyAway(t *testing.T) {
+	w := newWorld(t, nil)
+	slow := w.load("slow", faults(t, "slow"))
+	good := w.load("good", faults(t, "good"))
+	w.server.mu.Lock()
+	w.server.values["slow/on-start"] = "sleep"
+	w.server.mu.Unlock()
+	if err := syscall.Kill(w.Stats().PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	w.says(good, "echo", "echo")
+	waitFor(t, "the start of the slow plugin", func() bool { return w.server.get("slow", "hooks") == "start start" })
+	w.says(good, "echo", "echo")
+	w.load("new", faults(t, "new"))
+	if err := slow.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.broken) > 0 {
+		t.Errorf("the slow plugin was given up before others were back: %v", w.broken)
+	}
+}
+
+// TestCallsWaitForStart lets calls that come after a crash wait until their extension has started again.
+func TestCallsWaitForStart(t *testing.T) {
+	w := newWorld(t, nil)
+	m := w.load("late", faults(t, "late"))
+	w.server.mu.Lock()
+	w.server.values["late/on-start"] = "sleep"
+	w.server.mu.Unlock()
+	if err := syscall.Kill(w.Stats().PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the start", func() bool { return w.server.get("late", "hooks") == "start start" })
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := tell(ctx, m, "echo"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a call of an extension that has not started: %v", err)
+	}
+}
+
+// TestFrozen replaces a JVM that does not answer.
+func TestFrozen(t *testing.T) {
+	w := newWorld(t, nil)
+	m := w.load("good", faults(t, "good"))
+	before := w.Stats().PID
+	clustertest.Freeze(t, before)
+	waitFor(t, "another JVM", func() bool { s := w.Stats(); return s.Up && s.PID != before })
+	w.says(m, "echo", "echo")
+	if !w.log.has("the Java host does not answer and is ended") {
+		t.Error("the log does not say it")
 	}
 }
 

@@ -161,10 +161,23 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 	if err := m.load(ctx, src.Data); err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	h.modules = append(h.modules, m)
-	h.mu.Unlock()
+	h.adopt(m)
 	return m, nil
+}
+
+// adopt adds a module that was just loaded. If its JVM has died meanwhile, nobody else brings it back.
+func (h *Host) adopt(m *module) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.modules = append(h.modules, m)
+	switch b := m.binding.Load(); {
+	case !b.gone || h.closed || h.attempt != nil:
+	case h.current != nil:
+		s := h.current
+		h.work.Go(func() { m.comeBack(s) })
+	default:
+		h.begin(0)
+	}
 }
 
 // leave ends a load. If no plugin is there, the JVM ends.

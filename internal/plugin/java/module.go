@@ -34,6 +34,10 @@ type module struct {
 	// mu serialises loading and closing.
 	mu     sync.Mutex
 	closed bool
+
+	// moved is closed, and replaced, whenever binding or benched change.
+	movedMu sync.Mutex
+	moved   chan struct{}
 }
 
 type benched struct{ why error }
@@ -59,7 +63,7 @@ func newModule(h *Host, src plugin.Source) (*module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &module{host: h, name: src.Name, retired: make(chan struct{})}
+	m := &module{host: h, name: src.Name, retired: make(chan struct{}), moved: make(chan struct{})}
 	if m.descriptor, err = parseDescriptor(name, text); err != nil {
 		return nil, err
 	}
@@ -80,7 +84,8 @@ func (m *module) load(ctx context.Context, data []byte) (err error) {
 				return err
 			}
 		}
-		if err = m.bind(ctx, s); errors.Is(err, errUnsent) {
+		b, err := m.bind(ctx, s)
+		if errors.Is(err, errUnsent) {
 			if err = s.wait(ctx); err == nil {
 				continue
 			}
@@ -89,8 +94,38 @@ func (m *module) load(ctx context.Context, data []byte) (err error) {
 			os.Remove(m.copy)
 			return s.describeLoss(ctx, err)
 		}
+		m.place(b, nil)
 		return nil
 	}
+}
+
+// place notes where the module is; nil is nowhere, and why says why it does not come back by itself.
+func (m *module) place(b *binding, why *benched) {
+	m.movedMu.Lock()
+	defer m.movedMu.Unlock()
+	m.benched.Store(why)
+	m.binding.Store(b)
+	close(m.moved)
+	m.moved = make(chan struct{})
+}
+
+// settle is place for a module that came back, unless it was benched meanwhile.
+func (m *module) settle(b *binding) {
+	m.movedMu.Lock()
+	defer m.movedMu.Unlock()
+	if m.benched.Load() != nil {
+		return
+	}
+	m.binding.Store(b)
+	close(m.moved)
+	m.moved = make(chan struct{})
+}
+
+// move returns a channel that is closed when the module changes its place.
+func (m *module) move() <-chan struct{} {
+	m.movedMu.Lock()
+	defer m.movedMu.Unlock()
+	return m.moved
 }
 
 // keep copies a jar to where the JVM reads it.
@@ -113,14 +148,14 @@ func (s *session) wait(ctx context.Context) error {
 }
 
 // bind lets the JVM load the plugin. The module is locked.
-func (m *module) bind(ctx context.Context, s *session) error {
+func (m *module) bind(ctx context.Context, s *session) (*binding, error) {
 	a, err := s.requestLate(ctx, kindLoad, m, func(b []byte) ([]byte, error) {
 		d := m.descriptor
 		b = appendString(appendString(appendString(appendString(b, d.ID), d.Version), d.class), m.copy)
 		return appendString(appendBool(b, m.host.opts.Strict), m.name), nil
 	}, func(wait func() answer) { m.host.late.Go(func() { m.loadedLate(s, wait()) }) })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer a.free()
 	r := &in{b: *a.body}
@@ -138,24 +173,22 @@ func (m *module) bind(ctx context.Context, s *session) error {
 		}
 		if r.err == nil {
 			if err := x.describe(points, indexes); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		extensions = append(extensions, x)
 	}
 	warnings := r.strings()
 	if err := r.end(); err != nil {
-		return fmt.Errorf("load the plugin: %w", err)
+		return nil, fmt.Errorf("load the plugin: %w", err)
 	}
 	if m.extensions == nil {
 		m.extensions, m.warnings = extensions, warnings
 	} else if !slices.EqualFunc(m.extensions, extensions, func(a, b *extension) bool { return a.class == b.class }) {
-		return errors.New("the plugin has other extensions than when it was loaded first")
+		return nil, errors.New("the plugin has other extensions than when it was loaded first")
 	}
 	s.add(b.number, m)
-	m.binding.Store(b)
-	m.benched.Store(nil)
-	return nil
+	return b, nil
 }
 
 // loadedLate unloads a plugin that was loaded after whoever wanted it had gone.
@@ -176,38 +209,54 @@ func (m *module) logger() *slog.Logger {
 
 // bench takes the module out of service until somebody resumes it.
 func (m *module) bench(why error) {
-	m.benched.Store(&benched{why})
-	m.binding.Store(nil)
+	m.place(nil, &benched{why})
 	for _, x := range m.extensions {
 		x.fail(why)
 	}
 }
 
-// comeBack loads the plugin into a new JVM and leads its extensions into the states in which they were.
-func (m *module) comeBack(s *session) (failed []failure) {
+// comeBack loads the plugin into a new JVM and leads its extensions into the states in which they were. Calls wait until
+// that is done. Whoever closes the plugin does not.
+func (m *module) comeBack(s *session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed {
-		return nil
+	if b := m.binding.Load(); m.closed || m.benched.Load() != nil || b != nil && b.session == s {
+		return
 	}
-	ctx, cancel := m.host.limit(s.ctx)
+	wanted, leave := context.WithCancel(s.ctx)
+	defer leave()
+	m.host.work.Go(func() {
+		select {
+		case <-m.retired:
+			leave()
+		case <-wanted.Done():
+		}
+	})
+	ctx, cancel := m.host.limit(wanted)
 	defer cancel()
-	if err := m.bind(ctx, s); err != nil {
-		if s.ctx.Err() != nil {
-			return nil
+	b, err := m.bind(ctx, s)
+	if err != nil {
+		if wanted.Err() == nil {
+			why := fmt.Errorf("the plugin could not be loaded again after the Java host died: %w", err)
+			m.bench(why)
+			m.host.opts.Broken(m.descriptor.ID, "", why.Error(), true)
 		}
-		why := fmt.Errorf("the plugin could not be loaded again after the Java host died: %w", err)
-		m.bench(why)
-		return []failure{{module: m, why: why.Error()}}
+		return
 	}
+	var wg sync.WaitGroup
 	for _, x := range m.extensions {
-		if err := x.comeBack(s); err != nil && s.ctx.Err() == nil {
-			why := fmt.Errorf("the extension could not be started again after the Java host died: %w", err)
-			x.fail(why)
-			failed = append(failed, failure{m, x.class, why.Error()})
-		}
+		wg.Go(func() {
+			if err := x.comeBack(wanted, b); err != nil && s.ctx.Err() == nil {
+				why := fmt.Errorf("the extension could not be started again after the Java host died: %w", err)
+				x.fail(why)
+				if wanted.Err() == nil {
+					m.host.opts.Broken(m.descriptor.ID, x.class, why.Error(), true)
+				}
+			}
+		})
 	}
-	return failed
+	wg.Wait()
+	m.settle(b)
 }
 
 // limit is a context for what has no caller with a time limit: it ends with the parent, with the host, and after the time
@@ -239,7 +288,12 @@ func (m *module) revive(ctx context.Context) error {
 	if b := m.binding.Load(); b != nil && b.session == s {
 		return nil // The JVM that was just started has it.
 	}
-	return s.describeLoss(ctx, m.bind(ctx, s))
+	b, err := m.bind(ctx, s)
+	if err != nil {
+		return s.describeLoss(ctx, err)
+	}
+	m.place(b, nil)
+	return nil
 }
 
 // bound returns where the module is.
@@ -283,7 +337,8 @@ func (m *module) Close(ctx context.Context) error {
 		return nil
 	}
 	m.closed = true
-	b := m.binding.Swap(nil)
+	b := m.binding.Load()
+	m.place(nil, nil)
 	m.mu.Unlock()
 	m.host.forget(m)
 	if b != nil {

@@ -83,10 +83,10 @@ func (h *Host) bring(delay time.Duration) error {
 		if err := h.pause(delay); err != nil {
 			return h.giveUp(err)
 		}
-		s, failed, err := h.open()
+		s, err := h.open()
 		if err == nil {
 			var left bool
-			if left, delay, err = h.publish(s, failed); err == nil {
+			if left, delay, err = h.publish(s); err == nil {
 				return nil
 			} else if left {
 				continue
@@ -128,15 +128,26 @@ func (h *Host) giveUp(err error) error {
 	return err
 }
 
-// publish makes a session the one that counts, unless it has died already.
-func (h *Host) publish(s *session, failed []failure) (left bool, delay time.Duration, err error) {
+// publish makes a session the one that counts, unless it has died already. The plugins that were there come back to it,
+// each on its own, so that one that takes long keeps no other away.
+func (h *Host) publish(s *session) (left bool, delay time.Duration, err error) {
 	h.mu.Lock()
 	if !s.gone && !h.closed {
 		h.current, h.attempt = s, nil
-		h.mu.Unlock()
-		for _, f := range failed {
-			h.opts.Broken(f.module.descriptor.ID, f.class, f.why, true)
+		var suspects []*module
+		for _, m := range h.returning() {
+			if slices.ContainsFunc(h.crashes, func(c crash) bool { return slices.Contains(c.blamed, m) }) {
+				suspects = append(suspects, m)
+				continue
+			}
+			h.work.Go(func() { m.comeBack(s) })
 		}
+		h.work.Go(func() { // One after the other, so that the next crash says more.
+			for _, m := range suspects {
+				m.comeBack(s)
+			}
+		})
+		h.mu.Unlock()
 		return false, 0, nil
 	}
 	if h.closed {
@@ -268,53 +279,34 @@ func backOff(n int) time.Duration {
 	return min(100*time.Millisecond<<min(n-2, 10), 10*time.Second)
 }
 
-// A failure is an extension that could not be brought back; without a class it is the whole plugin.
-type failure struct {
-	module     *module
-	class, why string
-}
-
-// open starts a JVM, loads the plugins that were there and leads them into the states in which they were.
-func (h *Host) open() (_ *session, failed []failure, err error) {
+// open starts a JVM without plugins.
+func (h *Host) open() (*session, error) {
 	h.gate.Lock()
 	defer h.gate.Unlock()
 	jar, err := Jar(HostJar)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	// A plugin cannot wait forever for a Java that is being installed, so it is looked for each time.
 	if h.java, err = Find(h.ctx, h.opts.Home); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if h.java.Feature < goodJava {
 		h.opts.Log.Warn("on this Java a plugin that waits in a synchronized block holds up others; newer ones do not have that problem",
 			slog.String("version", h.java.Version), slog.String("home", h.java.Home), slog.Int("newer", goodJava))
 	}
 	if err := h.makeFolder(jar); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	begin := time.Now()
 	s, err := h.openSession(h.ctx, h.java, h.folder.path, h.jar)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	h.opts.Log.Info("the Java host is up", slog.String("java", s.java), slog.String("home", h.java.Home), slog.Int("pid", s.cmd.Process.Pid), slog.Duration("took", time.Since(begin)))
 	h.hooks.Lock()   // Hooks that were on their way have failed and noted what became of their extensions.
 	h.hooks.Unlock() //nolint:staticcheck // It is the waiting that counts.
-	h.mu.Lock()
-	list := h.returning()
-	h.mu.Unlock()
-	for _, m := range list {
-		failed = append(failed, m.comeBack(s)...)
-		if s.ctx.Err() != nil {
-			break
-		}
-	}
-	if s.ctx.Err() != nil {
-		<-s.over
-		return s, failed, nil // Whoever publishes it sees that it is gone.
-	}
-	return s, failed, nil
+	return s, nil
 }
 
 // makeFolder makes the folder with the host's jar.

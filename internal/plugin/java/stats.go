@@ -36,9 +36,9 @@ type Stats struct {
 
 const (
 	// statsTime is how often the JVM is asked for its state.
-	statsTime = 10 * time.Second
-	// silentTime is after what time a JVM that answers nothing is ended.
-	silentTime = time.Minute
+	statsTime = 2 * time.Second
+	// silentTime is after what time a JVM that answers nothing is ended. Together with statsTime it is 10 seconds.
+	silentTime = 8 * time.Second
 )
 
 // Stats returns the state of the JVM as it was a few seconds ago.
