@@ -65,13 +65,24 @@ type PluginQuarantine struct {
 type JavaPlugins struct {
 	AllowSave                  bool                       `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
 	Home                       string                     `doc:"The folder of the Java that runs plugins, 21 or newer. Empty looks in JAVA_HOME, in PATH and in the usual folders."`
-	MaxHeap                    int64                      `default:"67108864" min:"16777216" doc:"How many bytes the heap may have that all Java plugins share."`
+	Isolation                  JavaIsolation              `default:"AUTO" enum:"SHARED,OWN,AUTO" doc:"Which Java plugins share a JVM: SHARED is all, OWN is none, AUTO is all but those for which a JVM worked when it died. While debug.port is set, all do."`
+	MaxHeap                    int64                      `default:"67108864" min:"16777216" doc:"How many bytes the heap of a JVM may have. All Java plugins share one, unless isolation says otherwise."`
 	JVMOptions                 string                     `doc:"Further options of the JVM that runs Java plugins, separated by spaces, such as -XX:MaxMetaspaceSize=256m. They come after those of the server and so count more."`
 	MaxPendingCalls            int32                      `default:"10000" min:"1" doc:"How many calls of Java plugins may be on their way at once; more are refused."`
 	DuplicateClassLoadStrategy DuplicateClassLoadStrategy `default:"PARENT_FIRST" enum:"PARENT_FIRST,THROW_EXCEPTION" doc:"What it means that a plugin has a class which the server has as well: PARENT_FIRST uses that of the server, THROW_EXCEPTION refuses the class."`
-	AllowExit                  bool                       `default:"true" doc:"Whether a plugin may stop the server by System.exit, with its status as that of the server. Otherwise that throws a SecurityException in the plugin."`
+	AllowExit                  bool                       `default:"true" doc:"Whether a plugin may stop the server by System.exit, with its status as that of the server. Otherwise that, Runtime.exit and Runtime.halt throw a SecurityException in the plugin."`
 	Debug                      JavaDebug                  `doc:"Debugging of plugins by debuggers for Java."`
 }
+
+// JavaIsolation says which Java plugins share a JVM.
+type JavaIsolation string
+
+// The kinds of isolation.
+const (
+	JavaIsolationShared JavaIsolation = "SHARED"
+	JavaIsolationOwn    JavaIsolation = "OWN"
+	JavaIsolationAuto   JavaIsolation = "AUTO"
+)
 
 // DuplicateClassLoadStrategy is what it means that a plugin has a class of the server.
 type DuplicateClassLoadStrategy string

@@ -74,30 +74,33 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, memory fun
 	})
 }
 
-// JavaReading is the state of the JVM that runs Java plugins.
+// JavaReading is the state of the JVMs that run Java plugins.
 type JavaReading struct {
-	Up       bool
-	Restarts int64
+	Up bool
+	// Processes is how many JVMs there are.
+	Processes int
+	Restarts  int64
 	// Resident, HeapUsed, HeapCommitted and Metaspace are bytes.
 	Resident, HeapUsed, HeapCommitted, Metaspace int64
 	// Calls is how many run.
 	Calls int64
 }
 
-// RegisterJava publishes the state of the JVM that runs Java plugins, which is asked for at every reading; the function
+// RegisterJava publishes the state of the JVMs that run Java plugins, which is asked for at every reading; the function
 // must be quick.
 func (r *Registry) RegisterJava(read func() JavaReading) {
 	gauge := func(name, description string, unit string) *reading {
 		return r.reading(Declaration{Name: name, Description: description, BaseUnit: unit}, TypeGauge)
 	}
 	up := gauge("plugin.java.up", "Whether the JVM that runs Java plugins is up.", "")
+	processes := gauge("plugin.java.processes", "How many JVMs run Java plugins.", "")
 	calls := gauge("plugin.java.calls", "Calls that run in the JVM of Java plugins.", "")
 	rss := gauge("plugin.java.resident", "Memory that the process of the JVM of Java plugins holds.", UnitBytes)
 	used := gauge("plugin.java.heap.used", "Used heap of the JVM of Java plugins.", UnitBytes)
 	committed := gauge("plugin.java.heap.committed", "Heap of the JVM of Java plugins.", UnitBytes)
 	meta := gauge("plugin.java.metaspace", "Memory for classes in the JVM of Java plugins.", UnitBytes)
 	restarts := r.reading(Declaration{Name: "plugin.java.restarts", Description: "How often the JVM of Java plugins died and was started again."}, TypeCounter)
-	r.source([]*reading{up, calls, rss, used, committed, meta, restarts}, func(emit emitter) {
+	r.source([]*reading{up, processes, calls, rss, used, committed, meta, restarts}, func(emit emitter) {
 		j := read()
 		emit.value(restarts, float64(j.Restarts))
 		if !j.Up {
@@ -105,6 +108,7 @@ func (r *Registry) RegisterJava(read func() JavaReading) {
 			return
 		}
 		emit.value(up, 1)
+		emit.value(processes, float64(j.Processes))
 		emit.value(calls, float64(j.Calls))
 		emit.value(rss, float64(j.Resident))
 		emit.value(used, float64(j.HeapUsed))

@@ -19,7 +19,7 @@ import (
 // newJavaHost runs plugins in Java. Nothing is started before the first of them comes.
 func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	opts := java.Options{
-		Home: c.Home, MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),
+		Home: c.Home, Isolation: java.Isolation(c.Isolation), MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),
 		Strict: c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
 		Flags:  strings.Fields(c.JVMOptions),
 		Debug:  java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},
@@ -43,7 +43,7 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	p.opts.Metrics.RegisterJava(func() metrics.JavaReading {
 		s := host.Stats()
 		return metrics.JavaReading{
-			Up: s.Up, Restarts: s.Restarts, Resident: s.Resident, HeapUsed: s.HeapUsed, HeapCommitted: s.HeapCommitted, Metaspace: s.Metaspace, Calls: s.Calls,
+			Up: s.Up, Processes: s.JVMs, Restarts: s.Restarts, Resident: s.Resident, HeapUsed: s.HeapUsed, HeapCommitted: s.HeapCommitted, Metaspace: s.Metaspace, Calls: s.Calls,
 		}
 	})
 	return host, nil

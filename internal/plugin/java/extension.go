@@ -117,11 +117,11 @@ func (x *extension) run(ctx context.Context, h plugin.Hook) error {
 		if err != nil {
 			return err
 		}
-		x.module.host.hooks.RLock()
+		b.hooks.RLock()
 		if err = x.runIn(ctx, b, h); !errors.Is(err, errUnsent) {
 			x.note(h, err)
 		}
-		x.module.host.hooks.RUnlock()
+		b.hooks.RUnlock()
 		if !errors.Is(err, errUnsent) {
 			return b.describeLoss(ctx, err)
 		}
@@ -239,11 +239,15 @@ func (m *module) next(ctx context.Context, b *binding) error {
 		if m.binding.Load() != b {
 			return nil
 		}
-		s, err := m.host.session(ctx, false)
+		l := m.slot.Load()
+		s, err := l.session(ctx, false)
 		if why := m.benched.Load(); why != nil {
 			return why.why
 		}
 		if err != nil {
+			if ctx.Err() == nil && m.slot.Load() != l {
+				continue // It was given a JVM of its own.
+			}
 			return err
 		}
 		select {

@@ -187,6 +187,7 @@ func TestKilled(t *testing.T) {
 		}
 		waitFor(t, "another JVM", func() bool { s := w.Stats(); return s.Up && s.PID != before.PID && s.Restarts == round+1 })
 		w.says(busy, "echo", "echo")
+		waitFor(t, "the other plugin", func() bool { return strings.Count(w.server.get("paused", "hooks"), "pause") == int(round)+2 })
 	}
 	good, bad := done()
 	if good == 0 {
@@ -196,9 +197,7 @@ func TestKilled(t *testing.T) {
 	for id, want := range map[string]string{
 		"busy": "start start start start", "paused": "start pause start pause start pause start pause", "loaded": "",
 	} {
-		if got := w.server.get(id, "hooks"); got != want {
-			t.Errorf("the hooks of %s are %q", id, got)
-		}
+		waitFor(t, "the hooks of "+id+": "+want, func() bool { return w.server.get(id, "hooks") == want })
 	}
 	if err := loaded.Extensions()[0].Hook(t.Context(), plugin.Start); err != nil {
 		t.Error(err)
@@ -213,7 +212,10 @@ func TestKilled(t *testing.T) {
 func TestDeaths(t *testing.T) {
 	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
 	m := w.load("deadly", faults(t, "deadly"))
-	for what, want := range map[string]string{"crash": "SIGSEGV", "memory": "OutOfMemoryError", "halt": "exit status 9", "exit": "exit status 7"} {
+	for what, want := range map[string]string{
+		"crash": "SIGSEGV", "memory": `because of an OutOfMemoryError in plugin \"deadly\"`, "halt": `exit status 9), because of Runtime.halt(9) in plugin \"deadly\"`,
+		"exit": "exit status 7", "runtime-exit": "exit status 8",
+	} {
 		restarts := w.Stats().Restarts
 		_, err := tell(t.Context(), m, what)
 		if err == nil {
@@ -267,8 +269,10 @@ func TestExitRefused(t *testing.T) {
 		o.Exit = func(string, int) { t.Error("the server stops") }
 	})
 	m := w.load("leaver", faults(t, "leaver"))
-	if _, err := tell(t.Context(), m, "exit"); err == nil || !strings.Contains(err.Error(), "java.lang.SecurityException: System.exit(7) is refused: the property app.plugin.java.allow-exit is false") {
-		t.Errorf("the error is %v", err)
+	for what, call := range map[string]string{"exit": "System.exit(7)", "runtime-exit": "Runtime.exit(8)", "halt": "Runtime.halt(9)", "halt-by-handle": "Runtime.halt(9)"} {
+		if _, err := tell(t.Context(), m, what); err == nil || !strings.Contains(err.Error(), "java.lang.SecurityException: "+call+" is refused: the property app.plugin.java.allow-exit is false") {
+			t.Errorf("%s: the error is %v", what, err)
+		}
 	}
 	w.says(m, "echo", "echo")
 	if n := w.Stats().Restarts; n != 0 {
@@ -302,12 +306,8 @@ func TestCrashLoop(t *testing.T) {
 			t.Fatal("it is survived")
 		}
 	}
-	waitFor(t, "the quarantine", func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return len(w.broken) > 0
-	})
-	if got := fmt.Sprint(w.broken); !strings.HasPrefix(got, "[bad/: the Java host died 3 times within 1h0m0s, the last time because: the Java host ended (exit status 9)") {
+	waitFor(t, "the quarantine", func() bool { return w.said() != "[]" })
+	if got := w.said(); !strings.HasPrefix(got, "[bad/: the Java host died 3 times within 1h0m0s, the last time because: the Java host ended (exit status 9)") {
 		t.Errorf("it is said %s", got)
 	}
 	if _, err := tell(t.Context(), bad, "echo"); err == nil || !strings.Contains(err.Error(), "died 3 times") {
@@ -337,11 +337,7 @@ func TestLoopAtStart(t *testing.T) {
 	if err := syscall.Kill(w.Stats().PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the quarantine", func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return len(w.broken) > 0
-	})
+	waitFor(t, "the quarantine", func() bool { return w.said() != "[]" })
 	w.says(good, "echo", "echo")
 	if _, err := tell(t.Context(), bad, "echo"); err == nil {
 		t.Error("the plugin is there")
@@ -374,9 +370,9 @@ func TestStartThatFailsLater(t *testing.T) {
 	if _, err := tell(t.Context(), bad, "echo"); err == nil || !strings.Contains(err.Error(), "could not be started again after the Java host died: java.lang.IllegalStateException: it is broken") {
 		t.Errorf("the error is %v", err)
 	}
-	if got := fmt.Sprint(w.broken); !strings.Contains(got, "bad/faults.Faults: the extension could not be started again") {
-		t.Errorf("it is said %s", got)
-	}
+	waitFor(t, "the quarantine", func() bool {
+		return strings.Contains(w.said(), "bad/faults.Faults: the extension could not be started again")
+	})
 }
 
 // TestSlowStartKeepsNobodyAway lets a plugin hang in its start after a crash: others are back at once, and closing it
@@ -388,9 +384,7 @@ func TestSlowStartKeepsNobodyAway(t *testing.T) {
 	w.server.mu.Lock()
 	w.server.values["slow/on-start"] = "sleep"
 	w.server.mu.Unlock()
-	if err := syscall.Kill(w.Stats().PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	w.kill(w.Stats().PID)
 	w.says(good, "echo", "echo")
 	waitFor(t, "the start of the slow plugin", func() bool { return w.server.get("slow", "hooks") == "start start" })
 	w.says(good, "echo", "echo")
@@ -398,10 +392,8 @@ func TestSlowStartKeepsNobodyAway(t *testing.T) {
 	if err := slow.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.broken) > 0 {
-		t.Errorf("the slow plugin was given up before others were back: %v", w.broken)
+	if got := w.said(); got != "[]" {
+		t.Errorf("the slow plugin was given up before others were back: %s", got)
 	}
 }
 
@@ -412,9 +404,7 @@ func TestCallsWaitForStart(t *testing.T) {
 	w.server.mu.Lock()
 	w.server.values["late/on-start"] = "sleep"
 	w.server.mu.Unlock()
-	if err := syscall.Kill(w.Stats().PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	w.kill(w.Stats().PID)
 	waitFor(t, "the start", func() bool { return w.server.get("late", "hooks") == "start start" })
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

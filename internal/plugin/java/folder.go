@@ -3,9 +3,12 @@
 package java
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/gofrs/flock"
 )
@@ -75,4 +78,46 @@ func (f *folder) remove() error {
 	err := os.RemoveAll(f.path)
 	f.lock.Close()
 	return err
+}
+
+// makeFolder makes the folder with the host's jar, unless it is there, and returns both.
+func (h *Host) makeFolder(jar []byte) (dir, path string, err error) {
+	h.folderMu.Lock()
+	defer h.folderMu.Unlock()
+	if h.folder != nil {
+		return h.folder.path, h.jar, nil
+	}
+	if h.folder, err = openFolder(h.opts.Folder); err != nil {
+		return "", "", err
+	}
+	if h.jar, err = h.folder.write(HostJar, jar); err != nil {
+		err = errors.Join(err, h.folder.remove())
+		h.folder = nil
+		return "", "", err
+	}
+	return h.folder.path, h.jar, nil
+}
+
+// removeFolder removes the folder if no JVM uses it.
+func (h *Host) removeFolder() {
+	h.folderMu.Lock()
+	defer h.folderMu.Unlock()
+	h.mu.Lock()
+	used := slices.ContainsFunc(h.slots, func(l *slot) bool { return l.needed() || l.current != nil })
+	h.mu.Unlock()
+	if h.folder == nil || used {
+		return
+	}
+	if err := h.folder.remove(); err != nil {
+		h.opts.Log.Warn("the folder of the Java host could not be removed", slog.Any("error", err))
+	}
+	h.folder = nil
+}
+
+// keep copies a jar to where JVMs read it.
+func (h *Host) keep(data []byte) (path string, err error) {
+	h.folderMu.Lock()
+	defer h.folderMu.Unlock()
+	h.copies++
+	return h.folder.write(fmt.Sprintf("plugin-%d.jar", h.copies), data)
 }

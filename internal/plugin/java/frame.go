@@ -42,6 +42,7 @@ const (
 	kindObject
 	kindFunction
 	kindRecord
+	kindCulprit
 )
 
 // beginFrame appends the head of a frame to a buffer; endFrame completes it.

@@ -216,6 +216,13 @@ func tell(ctx context.Context, m plugin.Module, what string) (string, error) {
 	return r.Reason, nil
 }
 
+// said is what the server was told of plugins that cannot run.
+func (w *world) said() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return fmt.Sprint(w.broken)
+}
+
 // says checks that the plugin answers.
 func (w *world) says(m plugin.Module, what, want string) {
 	w.t.Helper()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package java runs plugins that are written in Java. They run in a JVM of their own, which the package starts with the
-// first plugin, speaks to over two pipes, and starts anew when it dies.
+// Package java runs plugins that are written in Java. They run in a JVM beside the server, or in several, which the package
+// starts with the first plugin, speaks to over two pipes each, and starts anew when they die.
 //
 // It knows nothing of who is called when, or of what a failure means: the package above does. What happens inside the
 // JVM is the business of the program in sdk/java.
@@ -24,7 +24,11 @@ import (
 type Options struct {
 	// Home is the folder of the Java to use; if it is empty, one is looked for.
 	Home string
-	// MaxHeap is how many bytes the heap of the JVM may have; 0 is 64 MiB.
+	// Isolation says which plugins share a JVM; "" is Shared.
+	Isolation Isolation
+	// MaxOwn is how many JVMs Auto adds at most; 0 is 8. Suspects share them if there are more.
+	MaxOwn int
+	// MaxHeap is how many bytes the heap of a JVM may have; 0 is 64 MiB.
 	MaxHeap int64
 	// MaxPending is how many calls may be on their way at once; 0 is 10,000. More fail at once.
 	MaxPending int
@@ -60,6 +64,19 @@ type Options struct {
 	CrashWindow time.Duration
 }
 
+// Isolation says which plugins share a JVM. While debuggers can attach all do.
+type Isolation string
+
+const (
+	// Shared lets all plugins share a JVM.
+	Shared Isolation = "SHARED"
+	// Own gives each plugin a JVM of its own.
+	Own Isolation = "OWN"
+	// Auto lets plugins share a JVM until one is suspected of having ended it. Suspects get a JVM of their own, so that the
+	// next crash names its culprit.
+	Auto Isolation = "AUTO"
+)
+
 // Debug says how plugins are debugged.
 type Debug struct {
 	// Port is where debuggers attach, on this machine only; 0 is nowhere. With it, time limits of calls and hooks do not
@@ -80,32 +97,29 @@ type Host struct {
 	// late are those who wait for plugins that nobody wants any more. They end with the JVM at the latest.
 	late sync.WaitGroup
 
-	// gate lets only one JVM start or end at a time. hooks is held for reading by hooks that are on their way.
-	gate   sync.Mutex
-	folder *folder
-	jar    string
-	java   Runtime
-	copies int
-	hooks  sync.RWMutex
+	// shared is the slot of all plugins that have none of their own, and of the objects; slots are all.
+	shared *slot
+	// folderMu guards the folder; it is taken before mu.
+	folderMu sync.Mutex
+	folder   *folder
+	jar      string
+	copies   int
 	// objects are those that plugins in other languages use.
 	objects objects
 	// recordMu lets only one request for recordings be on its way.
 	recordMu sync.Mutex
 
 	mu       sync.Mutex
-	modules  []*module
-	loading  int
-	current  *session
-	attempt  *attempt
-	crashes  []crash
+	slots    []*slot
 	restarts int64
-	last     error
-	exited   error
 	closed   bool
 }
 
 // New makes a host. It starts nothing. It fails if a type of an extension point has no counterpart in Java.
 func New(opts Options) (*Host, error) {
+	if opts.MaxOwn == 0 {
+		opts.MaxOwn = 8
+	}
 	if opts.MaxHeap == 0 {
 		opts.MaxHeap = 64 << 20
 	}
@@ -133,7 +147,12 @@ func New(opts Options) (*Host, error) {
 	if opts.CrashWindow == 0 {
 		opts.CrashWindow = time.Minute
 	}
+	if opts.Debug.Port != 0 {
+		opts.Isolation = Shared // Only one JVM can have the port.
+	}
 	h := &Host{opts: opts}
+	h.shared = &slot{host: h}
+	h.slots = []*slot{h.shared}
 	var err error
 	if h.plans, h.methods, err = newPlans(plugin.Points); err != nil {
 		return nil, err
@@ -151,55 +170,69 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	h.loading++
-	h.mu.Unlock()
-	defer h.leave(ctx)
+	l := h.enter()
+	m.slot.Store(l)
+	defer func() {
+		h.mu.Lock()
+		l.loading--
+		h.mu.Unlock()
+		l.rest(ctx)
+	}()
 	if clock := plugin.HeldOf(ctx); clock != nil && h.opts.Debug.Port != 0 {
 		defer clock.Hold()() // What a debugger holds, the JVM does not say.
 	}
 	if err := m.load(ctx, src.Data); err != nil {
 		return nil, err
 	}
-	h.adopt(m)
+	l.adopt(m)
 	return m, nil
 }
 
-// adopt adds a module that was just loaded. If its JVM has died meanwhile, nobody else brings it back.
-func (h *Host) adopt(m *module) {
+// enter returns the slot into which the next plugin is loaded.
+func (h *Host) enter() *slot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.modules = append(h.modules, m)
-	switch b := m.binding.Load(); {
-	case !b.gone || h.closed || h.attempt != nil:
-	case h.current != nil:
-		s := h.current
-		h.work.Go(func() { m.comeBack(s) })
-	default:
-		h.begin(0)
+	l := h.shared
+	if h.opts.Isolation == Own {
+		l = h.add()
+	}
+	l.loading++
+	return l
+}
+
+// add adds a slot. The host is locked.
+func (h *Host) add() *slot {
+	l := &slot{host: h, own: true}
+	h.slots = append(slices.Clip(h.slots), l)
+	return l
+}
+
+// drop removes a slot that nobody needs.
+func (h *Host) drop(l *slot) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !l.needed() {
+		h.slots = slices.DeleteFunc(slices.Clone(h.slots), func(other *slot) bool { return other == l })
 	}
 }
 
-// leave ends a load. If no plugin is there, the JVM ends.
-func (h *Host) leave(ctx context.Context) {
+// forget removes a module, and returns the slot that it was in.
+func (h *Host) forget(m *module) *slot {
 	h.mu.Lock()
-	h.loading--
-	h.mu.Unlock()
-	h.rest(ctx)
+	defer h.mu.Unlock()
+	l := m.slot.Load()
+	l.modules = slices.DeleteFunc(slices.Clone(l.modules), func(other *module) bool { return other == m })
+	return l
 }
 
-// forget removes a module.
-func (h *Host) forget(m *module) {
-	h.mu.Lock()
-	h.modules = slices.DeleteFunc(slices.Clone(h.modules), func(other *module) bool { return other == m })
-	h.mu.Unlock()
-}
-
-// Close ends the modules that are left and the JVM.
+// Close ends the modules that are left and the JVMs.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
-	left := h.modules
+	var left []*module
+	for _, l := range h.slots {
+		left = append(left, l.modules...)
+	}
 	h.mu.Unlock()
 	h.cancel()
 	var errs []error
@@ -207,7 +240,14 @@ func (h *Host) Close(ctx context.Context) error {
 		errs = append(errs, m.Close(ctx))
 	}
 	h.work.Wait()
-	h.rest(ctx)
+	h.mu.Lock()
+	slots := h.slots
+	h.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, l := range slots {
+		wg.Go(func() { l.rest(ctx) })
+	}
+	wg.Wait()
 	h.late.Wait()
 	return errors.Join(errs...)
 }

@@ -17,7 +17,9 @@ import (
 
 // A module is a plugin that was loaded. It outlives the JVM: each one gets it anew, from the copy of its jar.
 type module struct {
-	host       *Host
+	host *Host
+	// slot is whose JVM has the module.
+	slot       atomic.Pointer[slot]
 	descriptor descriptor
 	// name is the file as the operator knows it, copy the one that the JVM reads.
 	name, copy string
@@ -30,6 +32,8 @@ type module struct {
 	leaving atomic.Pointer[error]
 	retired chan struct{}
 	retire  sync.Once
+	// loaded says that the plugin was loaded once.
+	loaded atomic.Bool
 
 	// mu serialises loading and closing.
 	mu     sync.Mutex
@@ -75,7 +79,7 @@ func (m *module) load(ctx context.Context, data []byte) (err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for {
-		s, err := m.host.session(ctx, true)
+		s, err := m.slot.Load().session(ctx, true)
 		if err != nil {
 			return err
 		}
@@ -94,6 +98,7 @@ func (m *module) load(ctx context.Context, data []byte) (err error) {
 			os.Remove(m.copy)
 			return s.describeLoss(ctx, err)
 		}
+		m.loaded.Store(true)
 		m.place(b, nil)
 		return nil
 	}
@@ -126,15 +131,6 @@ func (m *module) move() <-chan struct{} {
 	m.movedMu.Lock()
 	defer m.movedMu.Unlock()
 	return m.moved
-}
-
-// keep copies a jar to where the JVM reads it.
-func (h *Host) keep(data []byte) (path string, err error) {
-	h.mu.Lock()
-	h.copies++
-	name := fmt.Sprintf("plugin-%d.jar", h.copies)
-	h.mu.Unlock()
-	return h.folder.write(name, data)
 }
 
 // wait waits until a session that ends has ended.
@@ -207,6 +203,9 @@ func (m *module) logger() *slog.Logger {
 	return m.host.opts.Log.With(slog.String("plugin", m.descriptor.ID), slog.String("version", m.descriptor.Version))
 }
 
+// isLoading reports whether the plugin is being loaded for the first time.
+func (m *module) isLoading() bool { return m.retired != nil && !m.loaded.Load() }
+
 // bench takes the module out of service until somebody resumes it.
 func (m *module) bench(why error) {
 	m.place(nil, &benched{why})
@@ -220,8 +219,13 @@ func (m *module) bench(why error) {
 func (m *module) comeBack(s *session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if b := m.binding.Load(); m.closed || m.benched.Load() != nil || b != nil && b.session == s {
+	old := m.binding.Load()
+	if m.closed || m.benched.Load() != nil || old != nil && old.session == s {
 		return
+	}
+	if old != nil {
+		old.hooks.Lock()   // Hooks that were on their way have failed and noted what became of their extensions.
+		old.hooks.Unlock() //nolint:staticcheck // It is the waiting that counts.
 	}
 	wanted, leave := context.WithCancel(s.ctx)
 	defer leave()
@@ -281,7 +285,7 @@ func (m *module) revive(ctx context.Context) error {
 	if m.benched.Load() == nil {
 		return nil
 	}
-	s, err := m.host.session(ctx, true)
+	s, err := m.slot.Load().session(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -322,8 +326,8 @@ func (m *module) Extensions() []plugin.Extension {
 // Warnings are what the author of the plugin should know, though it was loaded.
 func (m *module) Warnings() []string { return m.warnings }
 
-// Memory is unknown: all plugins share a heap.
-func (m *module) Memory() int64 { return 0 }
+// Memory is how much of its heap a JVM uses in which the plugin is alone; else it is unknown.
+func (m *module) Memory() int64 { return m.host.heapOf(m) }
 
 // Retire lets time count again for what a debugger holds.
 func (m *module) Retire() { m.retire.Do(func() { close(m.retired) }) }
@@ -340,11 +344,11 @@ func (m *module) Close(ctx context.Context) error {
 	b := m.binding.Load()
 	m.place(nil, nil)
 	m.mu.Unlock()
-	m.host.forget(m)
+	slot := m.host.forget(m)
 	if b != nil {
 		m.unload(ctx, b)
 	}
-	m.host.rest(ctx)
+	slot.rest(ctx)
 	if err := os.Remove(m.copy); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the copy of a plugin: %w", err)
 	}

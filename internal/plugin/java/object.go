@@ -94,7 +94,7 @@ func (o *owner) join(ctx context.Context) (*session, uint64, error) {
 		all.mu.Unlock()
 	}
 	o.mu.Unlock()
-	s, err := o.host.session(ctx, true)
+	s, err := o.host.shared.session(ctx, true)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -352,7 +352,7 @@ func (o *owner) Close(ctx context.Context) {
 	all.mu.Lock()
 	delete(all.owners, o.number)
 	all.mu.Unlock()
-	o.host.rest(ctx)
+	o.host.shared.rest(ctx)
 }
 
 var (

@@ -50,8 +50,16 @@ func (h *Host) StopRecording(ctx context.Context) error { return h.record(ctx, n
 func (h *Host) record(ctx context.Context, want *recordingSettings) error {
 	h.recordMu.Lock()
 	defer h.recordMu.Unlock()
-	s := h.running()
-	if s == nil || want.equal(s.recording) {
+	var errs []error
+	for _, s := range h.running() {
+		errs = append(errs, s.recordAs(ctx, want))
+	}
+	return errors.Join(errs...)
+}
+
+// recordAs makes one JVM record. recordMu is held.
+func (s *session) recordAs(ctx context.Context, want *recordingSettings) error {
+	if want.equal(s.recording) {
 		return nil
 	}
 	err := s.record(ctx, func(b []byte) []byte {
@@ -79,11 +87,11 @@ func (h *Host) record(ctx context.Context, want *recordingSettings) error {
 func (h *Host) TakeRecording(ctx context.Context) error {
 	h.recordMu.Lock()
 	defer h.recordMu.Unlock()
-	s := h.running()
-	if s == nil {
-		return nil
+	var errs []error
+	for _, s := range h.running() {
+		errs = append(errs, h.take(ctx, s))
 	}
-	return h.take(ctx, s)
+	return errors.Join(errs...)
 }
 
 // takeLast takes what a JVM has recorded that is about to end.
@@ -115,11 +123,16 @@ func (h *Host) take(ctx context.Context, s *session) error {
 	return nil
 }
 
-// running returns the session, or nil if there is none.
-func (h *Host) running() *session {
+// running returns the sessions.
+func (h *Host) running() (list []*session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.current
+	for _, l := range h.slots {
+		if l.current != nil {
+			list = append(list, l.current)
+		}
+	}
+	return list
 }
 
 func (s *session) record(ctx context.Context, write func(b []byte) []byte) error {

@@ -22,6 +22,7 @@ import (
 // A session is the life of one JVM.
 type session struct {
 	host *Host
+	slot *slot
 	*process
 	conn *conn
 	// java is what the JVM says of itself.
@@ -31,12 +32,16 @@ type session struct {
 	cancel  context.CancelCauseFunc
 	helpers sync.WaitGroup
 	asks    atomic.Int64
-	lines   chan line
+	// hooks is held for reading by hooks that are on their way.
+	hooks sync.RWMutex
+	lines chan line
 	// lost counts lines that were dropped because the log could not follow.
 	lost atomic.Int64
 	// stopping says that the server ends the session; exit is the plugin that did, by System.exit.
 	stopping atomic.Bool
 	exit     atomic.Pointer[exit]
+	// culprit is the plugin that is known to have ended the JVM in another way.
+	culprit atomic.Pointer[culprit]
 	// over is closed when everything has ended; why is set then.
 	over chan struct{}
 	why  error
@@ -60,11 +65,18 @@ type exit struct {
 	module *module
 }
 
+// culprit is a plugin that ends the JVM.
+type culprit struct {
+	module *module
+	how    string
+}
+
 // errEnded is in the chain of the errors of calls that were on their way when the JVM ended.
 var errEnded = errors.New("the call was lost")
 
 // openSession starts a JVM and greets it.
-func (h *Host) openSession(ctx context.Context, java Runtime, dir, jar string) (_ *session, err error) {
+func (l *slot) openSession(ctx context.Context, java Runtime, dir, jar string) (_ *session, err error) {
+	h := l.host
 	p, err := h.startProcess(java, dir, jar)
 	if err != nil {
 		return nil, err
@@ -76,7 +88,7 @@ func (h *Host) openSession(ctx context.Context, java Runtime, dir, jar string) (
 		p.w.Close()
 		return nil, fmt.Errorf("start the Java host: %w", err)
 	}
-	s := &session{host: h, process: p, conn: c, modules: make(map[uint64]*module), lines: make(chan line, maxLines), over: make(chan struct{})}
+	s := &session{host: h, slot: l, process: p, conn: c, modules: make(map[uint64]*module), lines: make(chan line, maxLines), over: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	c.handle = s.handle
 	s.helpers.Go(s.writeLog)
@@ -108,8 +120,15 @@ func (s *session) run() {
 	close(s.lines)
 	s.helpers.Wait()
 	s.why = s.process.err
+	if e := s.exit.Load(); e != nil && e.module != nil {
+		s.blamed = []*module{e.module}
+	}
+	if c := s.culprit.Load(); c != nil {
+		s.blamed = []*module{c.module}
+		s.why = fmt.Errorf("%w, because of %s in plugin %q", s.why, c.how, c.module.descriptor.ID)
+	}
 	if !s.stopping.Load() {
-		s.host.died(s)
+		s.slot.died(s)
 	}
 	close(s.over)
 }
@@ -254,6 +273,11 @@ func (s *session) handle(k kind, id uint64, body []byte) {
 		e.module = s.module(r.uint())
 		if r.err == nil && s.exit.CompareAndSwap(nil, e) {
 			s.host.leaving(s, e)
+		}
+	case kindCulprit:
+		c := &culprit{s.module(r.uint()), r.string()}
+		if r.err == nil && c.module != nil {
+			s.culprit.CompareAndSwap(nil, c)
 		}
 	default:
 		s.log.Warn("the Java host sent something unknown", slog.Int("kind", int(k)))

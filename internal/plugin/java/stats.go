@@ -13,10 +13,12 @@ import (
 	"time"
 )
 
-// Stats is what there is to know of the JVM. All is zero while there is none, apart from Restarts.
+// Stats is what there is to know of the JVMs. All is zero while there is none, apart from Restarts.
 type Stats struct {
 	Up  bool
 	PID int
+	// JVMs is how many there are.
+	JVMs int
 	// Resident is how many bytes the process holds; 0 is unknown.
 	Resident int64
 	// HeapUsed, HeapCommitted and Metaspace are bytes.
@@ -28,7 +30,7 @@ type Stats struct {
 	Calls int64
 	// Handles and Functions are what plugins in other languages hold of Java, and Java of them.
 	Handles, Functions int64
-	// Restarts is how often the JVM died.
+	// Restarts is how often a JVM died.
 	Restarts int64
 	// Java is the version.
 	Java string
@@ -41,30 +43,57 @@ const (
 	silentTime = 8 * time.Second
 )
 
-// Stats returns the state of the JVM as it was a few seconds ago.
+// Stats returns the state of the JVMs as it was a few seconds ago: the sums for all, the process and the version of that
+// which most plugins share.
 func (h *Host) Stats() Stats {
 	h.mu.Lock()
-	s, restarts := h.current, h.restarts
+	sum := Stats{Restarts: h.restarts}
 	h.mu.Unlock()
-	if s == nil {
-		return Stats{Restarts: restarts}
+	for _, s := range h.running() {
+		s.mu.Lock()
+		one := s.stats
+		s.mu.Unlock()
+		if !sum.Up {
+			sum.Up, sum.PID, sum.Java = true, s.cmd.Process.Pid, s.java
+		}
+		sum.JVMs++
+		sum.Resident += resident(s.cmd.Process.Pid)
+		sum.HeapUsed += one.HeapUsed
+		sum.HeapCommitted += one.HeapCommitted
+		sum.Metaspace += one.Metaspace
+		sum.Classes += one.Classes
+		sum.Loaders += one.Loaders
+		sum.Calls += one.Calls
+		sum.Handles += one.Handles
+		sum.Functions += one.Functions
 	}
-	s.mu.Lock()
-	stats := s.stats
-	s.mu.Unlock()
-	stats.Up, stats.PID, stats.Java, stats.Restarts = true, s.cmd.Process.Pid, s.java, restarts
-	stats.Resident = resident(stats.PID)
-	return stats
+	return sum
 }
 
-// Measure asks the JVM for its state. With collect it collects garbage before.
+// heapOf is how much of its heap the JVM of a module uses; 0 if it is not there, or other modules are in it.
+func (h *Host) heapOf(m *module) int64 {
+	h.mu.Lock()
+	l := m.slot.Load()
+	s := l.current
+	alone := l.own && len(l.modules) == 1
+	h.mu.Unlock()
+	if s == nil || !alone {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats.HeapUsed
+}
+
+// Measure asks the JVMs for their state. With collect they collect garbage before.
 func (h *Host) Measure(ctx context.Context, collect bool) (Stats, error) {
-	s, err := h.session(ctx, false)
-	if err != nil {
+	if _, err := h.shared.session(ctx, false); err != nil && len(h.running()) == 0 {
 		return Stats{}, err
 	}
-	if err := s.measure(ctx, collect); err != nil {
-		return Stats{}, err
+	for _, s := range h.running() {
+		if err := s.measure(ctx, collect); err != nil {
+			return Stats{}, err
+		}
 	}
 	return h.Stats(), nil
 }

@@ -9,6 +9,7 @@ import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.IntConsumer;
 
 /** Does what the address of the client says. */
 public class Faults extends AppExtension implements ClientRequestHandler {
@@ -119,6 +120,11 @@ public class Faults extends AppExtension implements ClientRequestHandler {
             }
             case "deadlock" -> deadlock();
             case "exit" -> System.exit(7);
+            case "runtime-exit" -> Runtime.getRuntime().exit(8);
+            case "halt-by-handle" -> {
+                IntConsumer end = Runtime.getRuntime()::halt;
+                end.accept(9);
+            }
             case "halt" -> Runtime.getRuntime().halt(9);
             case "crash" -> crash();
             case "flood" -> {

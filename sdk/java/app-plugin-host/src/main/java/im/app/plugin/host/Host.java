@@ -148,6 +148,19 @@ public final class Host {
         }
     }
 
+    /** Tells the server which plugin is about to end the process without any order. */
+    void sendCulprit(int module, String how) {
+        Out out = new Out();
+        out.number(module);
+        out.string(how);
+        try {
+            writer.sendAtOnce(Frame.CULPRIT, 0, out);
+            writer.flush(FLUSH);
+        } catch (IOException e) {
+            // The server sees that its pipe is closed.
+        }
+    }
+
     private void handle(Frame f) {
         try {
             In in = f.body();

@@ -2,7 +2,9 @@
 
 package im.app.plugin.host.guard;
 
-/** Keeps plugins from ending the server where the administrator does not want that. */
+import im.app.plugin.host.log.Redirect;
+
+/** Keeps plugins from ending the server where the administrator does not want that, and tells who ends the process. */
 public final class Exits {
     private static final boolean REFUSED = Boolean.getBoolean("app.plugin.host.refuse-exit");
 
@@ -15,9 +17,38 @@ public final class Exits {
      * @throws SecurityException if plugins may not end the server
      */
     public static void exit(int status) {
-        if (REFUSED) {
-            throw new SecurityException("System.exit(" + status + ") is refused: the property app.plugin.java.allow-exit is false");
-        }
+        check("System.exit", status);
         System.exit(status);
+    }
+
+    /**
+     * Is called in the place of {@link Runtime#exit} by plugins.
+     *
+     * @param runtime the runtime
+     * @param status the status
+     * @throws SecurityException if plugins may not end the server
+     */
+    public static void exit(Runtime runtime, int status) {
+        check("Runtime.exit", status);
+        runtime.exit(status);
+    }
+
+    /**
+     * Is called in the place of {@link Runtime#halt} by plugins.
+     *
+     * @param runtime the runtime
+     * @param status the status
+     * @throws SecurityException if plugins may not end the server
+     */
+    public static void halt(Runtime runtime, int status) {
+        check("Runtime.halt", status);
+        Redirect.ending("Runtime.halt(" + status + ")");
+        runtime.halt(status);
+    }
+
+    private static void check(String what, int status) {
+        if (REFUSED) {
+            throw new SecurityException(what + "(" + status + ") is refused: the property app.plugin.java.allow-exit is false");
+        }
     }
 }

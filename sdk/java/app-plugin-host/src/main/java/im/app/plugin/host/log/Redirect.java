@@ -3,6 +3,7 @@
 package im.app.plugin.host.log;
 
 import java.io.PrintStream;
+import java.util.function.BiConsumer;
 
 /** Sends everything that plugins write in the usual ways of Java to the log of the server. It is for the whole process. */
 public final class Redirect {
@@ -14,15 +15,19 @@ public final class Redirect {
 
     private static volatile Log log = (module, level, logger, message, thrown) -> {};
 
+    private static volatile BiConsumer<Integer, String> culprits = (module, what) -> {};
+
     private Redirect() {}
 
     /**
      * Begins.
      *
      * @param to the log
+     * @param ends is told which plugin is about to end the process, and how
      */
-    public static void install(Log to) {
+    public static void install(Log to, BiConsumer<Integer, String> ends) {
         log = to;
+        culprits = ends;
         error = System.err;
         PrintStream out = LineStream.printing(to, Log.INFO, "stdout");
         PrintStream err = LineStream.printing(to, Log.WARN, "stderr");
@@ -44,11 +49,24 @@ public final class Redirect {
      */
     public static void noMemory(Throwable e) {
         try {
+            ending("an OutOfMemoryError");
             error.println("Terminating due to " + e);
         } catch (OutOfMemoryError again) {
             // The status says it as well.
         }
         Runtime.getRuntime().halt(NO_MEMORY);
+    }
+
+    /**
+     * Tells the server that the plugin which the current thread works for is about to end the process.
+     *
+     * @param how what it does
+     */
+    public static void ending(String how) {
+        int module = Callers.module();
+        if (module != 0) {
+            culprits.accept(module, how);
+        }
     }
 
     static Log log() {

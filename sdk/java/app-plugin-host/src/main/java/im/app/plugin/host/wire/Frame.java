@@ -55,4 +55,6 @@ public record Frame(int kind, long id, In body) {
     public static final int FUNCTION = 17;
     /** The server wants the JVM to record what it does. */
     public static final int RECORD = 18;
+    /** A plugin is about to end the process. */
+    public static final int CULPRIT = 19;
 }

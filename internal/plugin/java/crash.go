@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"example.org/app/internal/recording/event"
+)
+
+// A crash is an end of a JVM that nobody wanted.
+type crash struct {
+	at time.Time
+	// blamed are the modules that it worked for, or the one that is known to have ended it.
+	blamed []*module
+	why    error
+	// unborn says that the JVM never came up.
+	unborn bool
+}
+
+// leaving takes note that a plugin called System.exit. The JVM goes on until the server, which is told, has stopped all
+// plugins; the calls of the one that wants to leave fail.
+func (h *Host) leaving(s *session, e *exit) {
+	if h.opts.Exit == nil {
+		return
+	}
+	id := ""
+	if e.module != nil {
+		id = e.module.descriptor.ID
+		e.module.leaving.Store(new(e.error()))
+		s.conn.fail(e.module, e.error())
+	}
+	h.opts.Log.Warn("a plugin stops the server by System.exit", slog.String("plugin", id), slog.Int("status", e.status))
+	h.opts.Exit(id, e.status)
+}
+
+// error is what calls fail with that cannot be answered any more.
+func (e *exit) error() error {
+	who := "a plugin"
+	if e.module != nil {
+		who = fmt.Sprintf("plugin %q", e.module.descriptor.ID)
+	}
+	return fmt.Errorf("%s stops the server by System.exit(%d)", who, e.status)
+}
+
+// died takes note that a JVM ended by itself.
+func (l *slot) died(s *session) {
+	l.host.mu.Lock()
+	s.gone = true
+	if e := s.exit.Load(); e != nil && l.host.opts.Exit != nil {
+		l.exited = e.error()
+		if l.current == s {
+			l.current = nil
+		}
+		l.host.mu.Unlock()
+		return
+	}
+	if l.current != s {
+		l.host.mu.Unlock()
+		return // Whoever brings it up sees it.
+	}
+	l.current = nil
+	again, delay, tell := l.crashed(crash{at: time.Now(), blamed: s.blamed, why: s.why})
+	if again && !l.host.closed {
+		l.begin(delay)
+	}
+	l.host.mu.Unlock()
+	tell()
+}
+
+// crashed takes note of a crash, and says whether the JVM is started again and after what time. Suspects go elsewhere, if
+// they may. If there were too many crashes, the plugins that seem to be to blame do not come back; tell, which must be
+// called without the lock, says so.
+func (l *slot) crashed(c crash) (again bool, delay time.Duration, tell func()) {
+	h := l.host
+	h.restarts++
+	l.last = c.why
+	h.opts.Log.Error("the Java host died", slog.Any("error", c.why), slog.Any("plugins", names(c.blamed)))
+	event.Report(event.Incident{Reason: event.JVMDied})
+	if slices.ContainsFunc(c.blamed, (*module).isLoading) {
+		// Most likely it was that one, which is not loaded then.
+		return len(l.returning()) > 0, backOff(len(l.crashes)), func() {}
+	}
+	known := slices.DeleteFunc(slices.Clone(c.blamed), func(m *module) bool { return !slices.Contains(l.modules, m) })
+	if len(c.blamed) == 0 || len(known) > 0 { // Else it was a plugin in another language.
+		c.blamed = known
+		l.crashes = append(l.crashes, c)
+	}
+	l.crashes = slices.DeleteFunc(l.crashes, func(old crash) bool { return c.at.Sub(old.at) > h.opts.CrashWindow })
+	if n := len(l.crashes); l.isolate(c) || n < h.opts.Crashes {
+		return len(l.returning()) > 0, backOff(n), func() {}
+	}
+	why := fmt.Sprintf("the Java host died %d times within %s, the last time because: %v", len(l.crashes), h.opts.CrashWindow, c.why)
+	guilty := l.guilty()
+	for _, m := range guilty {
+		m.bench(errors.New(why))
+	}
+	l.crashes = nil
+	return len(l.returning()) > 0, backOff(1), func() {
+		for _, m := range guilty {
+			h.opts.Log.Error("a plugin does not come back because the Java host died too often", slog.String("plugin", m.descriptor.ID), slog.String("reason", why))
+			h.opts.Broken(m.descriptor.ID, "", why, false)
+		}
+	}
+}
+
+// names are the names of modules, for the log.
+func names(list []*module) []string {
+	var names []string
+	for _, m := range list {
+		names = append(names, cmp.Or(m.descriptor.ID, m.name))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// isolate moves the suspects of a crash into JVMs of their own, and reports whether there were any to move. A plugin that
+// is alone already is the culprit. The host is locked.
+func (l *slot) isolate(c crash) bool {
+	h := l.host
+	if h.opts.Isolation != Auto || h.closed || c.unborn || l.own && len(l.modules) == 1 {
+		return false
+	}
+	suspects := slices.DeleteFunc(l.returning(), func(m *module) bool { return !slices.Contains(c.blamed, m) })
+	if len(c.blamed) == 0 && len(l.crashes) > 1 { // Once may have been somebody else.
+		suspects = l.returning()
+	}
+	n := min(len(suspects), h.opts.MaxOwn-(len(h.slots)-1))
+	if n <= 0 {
+		return false
+	}
+	slots := make([]*slot, n)
+	for i := range slots {
+		slots[i] = h.add()
+	}
+	for i, m := range suspects {
+		to := slots[i%n]
+		l.modules = slices.DeleteFunc(slices.Clone(l.modules), func(other *module) bool { return other == m })
+		to.modules = append(to.modules, m)
+		m.slot.Store(to)
+	}
+	for _, to := range slots {
+		for _, old := range l.crashes {
+			if len(old.blamed) == 1 && slices.Contains(to.modules, old.blamed[0]) {
+				to.crashes = append(to.crashes, old)
+			}
+		}
+		h.opts.Log.Warn("plugins get a JVM of their own, because the Java host died while it worked for them", slog.Any("plugins", names(to.modules)))
+		to.begin(backOff(len(to.crashes)))
+	}
+	return true
+}
+
+// guilty are the modules for which the JVM worked in most of the crashes; if there are none, all.
+func (l *slot) guilty() []*module {
+	var list []*module
+	all := l.returning()
+	for _, m := range all {
+		n := 0
+		for _, c := range l.crashes {
+			if slices.Contains(c.blamed, m) {
+				n++
+			}
+		}
+		if 2*n > len(l.crashes) {
+			list = append(list, m)
+		}
+	}
+	if len(list) == 0 {
+		return all
+	}
+	return list
+}
+
+// backOff is how long to wait after the nth crash in a row.
+func backOff(n int) time.Duration {
+	if n <= 1 {
+		return 0
+	}
+	return min(100*time.Millisecond<<min(n-2, 10), 10*time.Second)
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
+)
+
+// pid asks a plugin for the process that it runs in.
+func (w *world) pid(m plugin.Module) int {
+	w.t.Helper()
+	text, err := tell(w.t.Context(), m, "pid")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(text)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return pid
+}
+
+// kill kills the process of a plugin while calls of some plugins are under way in it.
+func (w *world) kill(pid int, busy ...plugin.Module) {
+	w.t.Helper()
+	var calls sync.WaitGroup
+	for _, m := range busy {
+		calls.Go(func() {
+			if _, err := tell(w.t.Context(), m, "wait"); err == nil {
+				w.t.Error("a call was answered by a JVM that was killed")
+			}
+		})
+	}
+	waitFor(w.t, "calls", func() bool {
+		s, err := w.Measure(w.t.Context(), false)
+		return err == nil && s.Calls == int64(len(busy))
+	})
+	restarts := w.Stats().Restarts
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		w.t.Fatal(err)
+	}
+	calls.Wait()
+	waitFor(w.t, "the end of the JVM", func() bool { return w.Stats().Restarts > restarts })
+}
+
+// TestOwn gives each plugin a JVM of its own.
+func TestOwn(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Isolation = java.Own })
+	a, b := w.load("a", faults(t, "a")), w.load("b", faults(t, "b"))
+	pid := w.pid(b)
+	if w.pid(a) == pid {
+		t.Error("two plugins share a JVM")
+	}
+	if _, err := tell(t.Context(), a, "halt"); err == nil {
+		t.Error("it is survived")
+	}
+	w.says(a, "echo", "echo")
+	if got := w.pid(b); got != pid {
+		t.Error("the other plugin lost its JVM")
+	}
+	if s := w.Stats(); s.JVMs != 2 || s.Restarts != 1 {
+		t.Errorf("the state is %+v", s)
+	}
+	if _, err := w.Measure(t.Context(), false); err != nil || a.Memory() == 0 {
+		t.Errorf("the memory of a plugin is unknown: %v", err)
+	}
+	if _, err := w.Load(t.Context(), plugin.Source{Name: "no.jar", Data: []byte("no jar")}); err == nil {
+		t.Error("it is loaded")
+	}
+	if err := a.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := w.Stats().JVMs; n != 1 {
+		t.Errorf("there are %d JVMs for one plugin", n)
+	}
+	w.says(b, "echo", "echo")
+}
+
+// TestSuspectsAreIsolated gives plugins a JVM of their own for which a JVM worked when it died, and takes only the one
+// out of service that goes on.
+func TestSuspectsAreIsolated(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Crashes, o.CrashWindow = java.Auto, 3, time.Hour })
+	bad, busy, idle := w.load("bad", faults(t, "bad")), w.load("busy", faults(t, "busy")), w.load("idle", faults(t, "idle"))
+	shared := w.pid(idle)
+	if w.pid(bad) != shared || w.pid(busy) != shared {
+		t.Error("plugins that nobody suspects do not share a JVM")
+	}
+	w.kill(shared, bad, busy)
+	pids := map[string]int{"idle": w.pid(idle), "busy": w.pid(busy), "bad": w.pid(bad)}
+	if pids["bad"] == pids["busy"] || pids["bad"] == pids["idle"] || pids["busy"] == pids["idle"] || w.Stats().JVMs != 3 {
+		t.Fatalf("the suspects share a JVM: %v", pids)
+	}
+	for range 3 {
+		if _, err := tell(t.Context(), bad, "halt"); err == nil {
+			t.Fatal("it is survived")
+		}
+	}
+	waitFor(t, "the quarantine", func() bool { return w.said() != "[]" })
+	if got := w.said(); !strings.HasPrefix(got, "[bad/: the Java host died 3 times") || strings.Contains(got, "busy") {
+		t.Errorf("it is said %s", got)
+	}
+	if got := w.pid(busy); got != pids["busy"] {
+		t.Error("another suspect lost its JVM")
+	}
+	if got := w.pid(idle); got != pids["idle"] {
+		t.Error("a plugin that nobody suspects lost its JVM")
+	}
+	for _, h := range []plugin.Hook{plugin.Pause, plugin.Resume} {
+		if err := bad.Extensions()[0].Hook(t.Context(), h); err != nil {
+			t.Errorf("%s: %v", h, err)
+		}
+	}
+	w.says(bad, "echo", "echo")
+	if got := w.server.get("busy", "hooks"); got != "start start" {
+		t.Errorf("the hooks of another suspect are %q", got)
+	}
+}
+
+// TestCulpritIsKnown blames only the plugin that ended the JVM, whoever else was at work.
+func TestCulpritIsKnown(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Isolation, o.CrashWindow = java.Auto, time.Hour })
+	bad, busy, idle := w.load("bad", faults(t, "bad")), w.load("busy", faults(t, "busy")), w.load("idle", faults(t, "idle"))
+	for _, what := range []string{"halt", "memory"} {
+		lost := make(chan error, 1)
+		go func() {
+			_, err := tell(t.Context(), busy, "wait")
+			lost <- err
+		}()
+		waitFor(t, "the call", func() bool {
+			s, err := w.Measure(t.Context(), false)
+			return err == nil && s.Calls == 1
+		})
+		if _, err := tell(t.Context(), bad, what); err == nil {
+			t.Fatalf("%s is survived", what)
+		}
+		if what == "halt" {
+			if err := <-lost; err == nil {
+				t.Error("a call was answered by a JVM that is gone")
+			}
+			// The other two share a JVM, which goes on when the culprit ends its own.
+			if shared := w.pid(busy); w.pid(idle) != shared || w.pid(bad) == shared {
+				t.Error("the wrong plugins are isolated")
+			}
+		} else {
+			select {
+			case err := <-lost:
+				t.Errorf("a call of another JVM was lost: %v", err)
+			default:
+			}
+		}
+	}
+	w.says(bad, "echo", "echo")
+	if got := w.server.get("busy", "hooks"); got != "start start" {
+		t.Errorf("the hooks of the other plugin are %q", got)
+	}
+}
+
+// TestAllAreSuspects isolates all plugins if nobody knows why a JVM dies again, and lets many of them share.
+func TestAllAreSuspects(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Isolation, o.MaxOwn, o.CrashWindow = java.Auto, 2, time.Hour })
+	list := make([]plugin.Module, 3)
+	for i := range list {
+		list[i] = w.load(fmt.Sprintf("p%d", i), faults(t, fmt.Sprintf("p%d", i)))
+	}
+	w.kill(w.pid(list[0]))
+	first := w.pid(list[0])
+	for _, m := range list {
+		if w.pid(m) != first {
+			t.Fatal("plugins are isolated after a crash that may have come from outside")
+		}
+	}
+	w.kill(first)
+	pids := map[int]bool{}
+	for _, m := range list {
+		pids[w.pid(m)] = true
+	}
+	if len(pids) != 2 {
+		t.Errorf("the plugins are in %d JVMs", len(pids))
+	}
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A slot has one JVM at a time: it starts one for the plugins that are in it, and starts it anew when it dies.
+type slot struct {
+	host *Host
+	// own says that it is for one plugin, or for a few suspects; the host has one slot that is not.
+	own bool
+
+	// gate lets only one JVM start or end at a time.
+	gate sync.Mutex
+
+	// The mutex of the host guards these.
+	modules []*module
+	loading int
+	current *session
+	attempt *attempt
+	crashes []crash
+	last    error
+	exited  error
+}
+
+// An attempt brings a JVM up, with the plugins that were there. It goes on until it succeeds or gives up.
+type attempt struct {
+	done chan struct{}
+	err  error
+}
+
+// errDown is that the JVM is not there and nobody starts it.
+var errDown = errors.New("the Java host is down")
+
+// session returns the session, and waits for one that is coming up. If none is, start starts one.
+func (l *slot) session(ctx context.Context, start bool) (*session, error) {
+	for {
+		l.host.mu.Lock()
+		switch {
+		case l.host.closed:
+			l.host.mu.Unlock()
+			return nil, errHostClosed
+		case l.exited != nil:
+			defer l.host.mu.Unlock()
+			return nil, l.exited
+		case l.current != nil:
+			defer l.host.mu.Unlock()
+			return l.current, nil
+		case l.attempt == nil && !start:
+			defer l.host.mu.Unlock()
+			if l.last != nil {
+				return nil, fmt.Errorf("%w: %w", errDown, l.last)
+			}
+			return nil, errDown
+		case l.attempt == nil:
+			l.begin(0)
+		}
+		a := l.attempt
+		l.host.mu.Unlock()
+		select {
+		case <-a.done:
+			if a.err != nil {
+				return nil, a.err
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// begin begins an attempt after a delay. The host is locked.
+func (l *slot) begin(delay time.Duration) {
+	a := &attempt{done: make(chan struct{})}
+	l.attempt = a
+	l.host.work.Go(func() {
+		a.err = l.bring(delay)
+		close(a.done)
+		l.rest(l.host.ctx) // Who wanted it may have gone away.
+	})
+}
+
+// adopt adds a module that was just loaded. If its JVM has died meanwhile, nobody else brings it back.
+func (l *slot) adopt(m *module) {
+	l.host.mu.Lock()
+	defer l.host.mu.Unlock()
+	l.modules = append(l.modules, m)
+	switch b := m.binding.Load(); {
+	case !b.gone || l.host.closed || l.attempt != nil:
+	case l.current != nil:
+		s := l.current
+		l.host.work.Go(func() { m.comeBack(s) })
+	default:
+		l.begin(0)
+	}
+}
+
+// bring brings a JVM up. While plugins wait to come back it tries again and again.
+func (l *slot) bring(delay time.Duration) error {
+	for {
+		if err := l.pause(delay); err != nil {
+			return l.giveUp(err)
+		}
+		s, err := l.open()
+		if err == nil {
+			var left bool
+			if left, delay, err = l.publish(s); err == nil {
+				return nil
+			} else if left {
+				continue
+			}
+			return l.giveUp(err)
+		}
+		l.host.mu.Lock()
+		if len(l.returning()) == 0 || l.host.closed {
+			l.host.mu.Unlock()
+			return l.giveUp(err)
+		}
+		again, next, tell := l.crashed(crash{at: time.Now(), why: err, unborn: true})
+		l.host.mu.Unlock()
+		tell()
+		if !again {
+			return l.giveUp(err)
+		}
+		delay = next
+	}
+}
+
+func (l *slot) pause(delay time.Duration) error {
+	if delay == 0 {
+		return l.host.ctx.Err()
+	}
+	select {
+	case <-time.After(delay):
+		return nil
+	case <-l.host.ctx.Done():
+		return errHostClosed
+	}
+}
+
+// giveUp ends an attempt without a session.
+func (l *slot) giveUp(err error) error {
+	l.host.mu.Lock()
+	defer l.host.mu.Unlock()
+	l.attempt = nil
+	return err
+}
+
+// publish makes a session the one that counts, unless it has died already. The plugins that were there come back to it,
+// each on its own, so that one that takes long keeps no other away.
+func (l *slot) publish(s *session) (left bool, delay time.Duration, err error) {
+	l.host.mu.Lock()
+	if !s.gone && !l.host.closed {
+		l.current, l.attempt = s, nil
+		var suspects []*module
+		for _, m := range l.returning() {
+			if slices.ContainsFunc(l.crashes, func(c crash) bool { return slices.Contains(c.blamed, m) }) {
+				suspects = append(suspects, m)
+				continue
+			}
+			l.host.work.Go(func() { m.comeBack(s) })
+		}
+		l.host.work.Go(func() { // One after the other, so that the next crash says more.
+			for _, m := range suspects {
+				m.comeBack(s)
+			}
+		})
+		l.host.mu.Unlock()
+		return false, 0, nil
+	}
+	if l.host.closed {
+		l.host.mu.Unlock()
+		s.stop(context.Background())
+		return false, 0, errHostClosed
+	}
+	if l.exited != nil {
+		defer l.host.mu.Unlock()
+		return false, 0, l.exited
+	}
+	again, delay, tell := l.crashed(crash{at: time.Now(), blamed: s.blamed, why: s.why})
+	l.host.mu.Unlock()
+	tell()
+	return again, delay, s.why
+}
+
+// returning are the modules that come back with a JVM.
+func (l *slot) returning() []*module {
+	return slices.DeleteFunc(slices.Clone(l.modules), func(m *module) bool { return m.benched.Load() != nil })
+}
+
+// open starts a JVM without plugins.
+func (l *slot) open() (*session, error) {
+	l.gate.Lock()
+	defer l.gate.Unlock()
+	jar, err := Jar(HostJar)
+	if err != nil {
+		return nil, err
+	}
+	// A plugin cannot wait forever for a Java that is being installed, so it is looked for each time.
+	java, err := Find(l.host.ctx, l.host.opts.Home)
+	if err != nil {
+		return nil, err
+	}
+	if java.Feature < goodJava {
+		l.host.opts.Log.Warn("on this Java a plugin that waits in a synchronized block holds up others; newer ones do not have that problem",
+			slog.String("version", java.Version), slog.String("home", java.Home), slog.Int("newer", goodJava))
+	}
+	dir, path, err := l.host.makeFolder(jar)
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	s, err := l.openSession(l.host.ctx, java, dir, path)
+	if err != nil {
+		return nil, err
+	}
+	l.host.opts.Log.Info("the Java host is up", slog.String("java", s.java), slog.String("home", java.Home), slog.Int("pid", s.cmd.Process.Pid), slog.Duration("took", time.Since(begin)))
+	return s, nil
+}
+
+// needed reports whether there are plugins, also in other languages, or a JVM is coming up. The host is locked.
+func (l *slot) needed() bool {
+	return l.loading+len(l.modules) > 0 || l.attempt != nil || !l.own && !l.host.closed && l.host.objects.used()
+}
+
+// rest ends the JVM if no plugin needs it.
+func (l *slot) rest(ctx context.Context) {
+	// One that is coming up may take long, and whoever brings it up comes here afterwards.
+	l.host.mu.Lock()
+	needed := l.needed()
+	l.host.mu.Unlock()
+	if needed {
+		return
+	}
+	l.gate.Lock()
+	defer l.gate.Unlock()
+	l.host.mu.Lock()
+	if l.needed() {
+		l.host.mu.Unlock()
+		return
+	}
+	s := l.current
+	l.current = nil
+	l.host.mu.Unlock()
+	if s != nil {
+		s.stop(context.WithoutCancel(ctx))
+		l.host.opts.Log.Info("the Java host ended, as there are no more plugins for it")
+	}
+	if l.own {
+		l.host.drop(l)
+	}
+	l.host.removeFolder()
+}
