@@ -14,6 +14,7 @@ type Plugin struct {
 	CallTimeoutMillis  int32             `default:"5000" min:"1" mutable:"true" doc:"How long one call of an extension may take."`
 	ExtensionPoints    ExtensionPoints   `mutable:"true" doc:"What differs for single extension points."`
 	Quarantine         PluginQuarantine  `mutable:"true" doc:"When an extension that fails is called no more."`
+	Limits             PluginLimits      `mutable:"true" doc:"What one plugin may use."`
 	JavaScript         JavaScriptPlugins `name:"js" doc:"Plugins in JavaScript."`
 	Java               JavaPlugins       `doc:"Plugins in Java."`
 	Network            PluginNetwork     `doc:"Plugins that are downloaded at the start of the server."`
@@ -59,6 +60,12 @@ const (
 type PluginQuarantine struct {
 	Enabled  bool  `default:"false" doc:"Whether an extension that fails again and again is called no more; until it is resumed, its calls fail at once."`
 	Failures int32 `default:"10" min:"1" doc:"After how many failures in a row."`
+}
+
+// PluginLimits says what one plugin may use.
+type PluginLimits struct {
+	ConcurrentCalls   int32 `default:"0" min:"0" doc:"How many calls of one plugin may be under way at once. More fail at once, which means what their extension point says. 0 is no limit."`
+	LogLinesPerSecond int32 `default:"1000" min:"0" doc:"How many lines one plugin may write to the log in a second. More are dropped, and counted in a line that names the plugin. 0 is no limit."`
 }
 
 // JavaPlugins says what plugins in Java may use.

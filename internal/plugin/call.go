@@ -95,10 +95,10 @@ func (m *Manager) failed(ctx context.Context, b *member, method *Method, err err
 
 // Pass passes a value through the extensions of a pipeline. rest are the arguments after the value.
 func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest ...any) (V, error) {
-	limit := m.limitOf(method)
+	bounds := m.boundsOf(method)
 	err := m.each(method, func(b *member) (bool, error) {
 		var next V
-		ok, err := b.call(ctx, method, limit, append([]any{value}, rest...), &next)
+		ok, err := b.call(ctx, method, bounds, append([]any{value}, rest...), &next)
 		if err != nil {
 			return true, m.failed(ctx, b, method, err)
 		}
@@ -112,10 +112,10 @@ func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest 
 
 // Ask asks the extensions one after another until one answers, and reports whether one did.
 func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (answer R, ok bool, err error) {
-	limit := m.limitOf(method)
+	bounds := m.boundsOf(method)
 	err = m.each(method, func(b *member) (bool, error) {
 		var result R
-		answered, err := b.call(ctx, method, limit, args, &result)
+		answered, err := b.call(ctx, method, bounds, args, &result)
 		if err != nil {
 			return true, m.failed(ctx, b, method, err)
 		}
@@ -129,10 +129,10 @@ func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (a
 
 // Run lets the only extension do something that has no result. It reports false if there is none.
 func (m *Manager) Run(ctx context.Context, method *Method, args ...any) (done bool, err error) {
-	limit := m.limitOf(method)
+	bounds := m.boundsOf(method)
 	err = m.each(method, func(b *member) (bool, error) {
 		done = true
-		if _, err := b.call(ctx, method, limit, args, nil); err != nil {
+		if _, err := b.call(ctx, method, bounds, args, nil); err != nil {
 			return false, m.failed(ctx, b, method, err)
 		}
 		return false, nil
@@ -146,7 +146,7 @@ const maxTold = 1000
 // Tell calls all extensions at the same time and waits for none of them. What they do wrong is logged.
 func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 	ctx = context.WithoutCancel(ctx)
-	limit := m.limitOf(method)
+	bounds := m.boundsOf(method)
 	for _, b := range (*m.table.Load())[method.Point] {
 		if !b.takesPart(method) || b.isDown() {
 			continue
@@ -158,10 +158,10 @@ func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 		}
 		m.tellers.Go(func() {
 			defer b.told.Add(-1)
-			_, err := b.call(ctx, method, limit, args, nil)
+			_, err := b.call(ctx, method, bounds, args, nil)
 			for _, next := range (*m.table.Load())[method.Point] {
 				if errors.Is(err, errRetired) && next.succeeds(b) && next.takesPart(method) {
-					_, err = next.call(ctx, method, limit, args, nil)
+					_, err = next.call(ctx, method, bounds, args, nil)
 				}
 			}
 			if err != nil && !errors.Is(err, errRetired) {

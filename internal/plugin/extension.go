@@ -126,8 +126,15 @@ var errRetired = errors.New("the extension was replaced")
 // called instead, if there is one.
 var ErrRetired = errRetired
 
-// call calls a method within its time limit.
-func (m *member) call(ctx context.Context, method *Method, limit time.Duration, args []any, result any) (ok bool, err error) {
+// A CrowdedError is a call that was not made, because too many of the plugin are under way.
+type CrowdedError struct{ Limit int64 }
+
+func (e *CrowdedError) Error() string {
+	return fmt.Sprintf("%d calls of the plugin are under way, the most that app.plugin.limits.concurrent-calls allows", e.Limit)
+}
+
+// call calls a method within its bounds.
+func (m *member) call(ctx context.Context, method *Method, b bounds, args []any, result any) (ok bool, err error) {
 	if !m.calls.enter() {
 		return false, errRetired
 	}
@@ -135,7 +142,14 @@ func (m *member) call(ctx context.Context, method *Method, limit time.Duration, 
 		m.calls.leave()
 		return false, &UnavailableError{*why}
 	}
-	limited := withLimit(ctx, limit)
+	defer m.plugin.running.Add(-1)
+	if n := m.plugin.running.Add(1); b.calls > 0 && n > b.calls {
+		err := &CrowdedError{b.calls}
+		m.record.note(method, 0, err)
+		m.calls.leave()
+		return false, err
+	}
+	limited := withLimit(ctx, b.time)
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("the host panicked: %v", value)

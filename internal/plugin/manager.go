@@ -87,6 +87,8 @@ type Plugin struct {
 	// left is closed when the plugin goes away.
 	left    chan struct{}
 	leaving sync.Once
+	// running is how many calls of all extensions are under way.
+	running atomic.Int64
 	// renewals is how often it died and was loaded anew before.
 	renewals int
 }

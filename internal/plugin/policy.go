@@ -100,10 +100,21 @@ func (m *Manager) sleep(d time.Duration) bool {
 	}
 }
 
-// limitOf is the time limit of a call.
-func (m *Manager) limitOf(method *Method) time.Duration {
+// bounds are those of a call.
+type bounds struct {
+	// time is how long it may take.
+	time time.Duration
+	// calls is how many of the plugin may be under way at once; 0 is any number.
+	calls int64
+}
+
+// boundsOf are the bounds of a call.
+func (m *Manager) boundsOf(method *Method) bounds {
 	s := m.opts.Settings()
-	return time.Duration(cmp.Or(settingsOf(&s, method.Point).TimeoutMillis, s.CallTimeoutMillis)) * time.Millisecond
+	return bounds{
+		time:  time.Duration(cmp.Or(settingsOf(&s, method.Point).TimeoutMillis, s.CallTimeoutMillis)) * time.Millisecond,
+		calls: int64(s.Limits.ConcurrentCalls),
+	}
 }
 
 // failureOf is what a failure of a call means.

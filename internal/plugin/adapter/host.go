@@ -23,7 +23,7 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 		Strict: c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
 		Flags:  strings.Fields(c.JVMOptions),
 		Debug:  java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},
-		Server: p.opts.Server, Log: p.opts.Logger,
+		Server: p.opts.Server, Log: p.opts.Logger, LogLines: p.logLines,
 		HookTimeout: func() time.Duration { return time.Duration(p.opts.Settings().HookTimeoutMillis) * time.Millisecond },
 		Broken:      func(id, class, why string, again bool) { p.Quarantine(id, class, why, again) },
 		// Plugins are trusted to stop the server.
@@ -49,10 +49,13 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	return host, nil
 }
 
+// logLines is how many lines one plugin may write in a second.
+func (p *Plugins) logLines() int { return int(p.opts.Settings().Limits.LogLinesPerSecond) }
+
 // newScriptHost runs plugins in JavaScript, which can use classes of Java.
 func (p *Plugins) newScriptHost(ctx context.Context, c config.JavaScriptPlugins, java remote.Host) (plugin.Host, error) {
 	opts := js.Options{
-		Points: plugin.Points, Log: p.opts.Logger, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, Server: p.opts.Server, Java: java,
+		Points: plugin.Points, Log: p.opts.Logger, LogLines: p.logLines, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, Server: p.opts.Server, Java: java,
 	}
 	if c.Debug.Enabled {
 		debuggers, err := inspector.Listen(ctx, inspector.Options{Host: c.Debug.InspectHost, Port: int(c.Debug.InspectPort), Log: p.opts.Logger})

@@ -99,6 +99,19 @@ func TestFlood(t *testing.T) {
 	waitFor(t, "lines", func() bool { return w.log.has("of a flood that goes on") })
 }
 
+// TestFloodWithALimit drops the lines of a plugin that writes too many, and names it.
+func TestFloodWithALimit(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.LogLines = func() int { return 10 } })
+	m := w.load("talker", faults(t, "talker"))
+	w.says(m, "flood", "flooded")
+	if !w.log.has("a plugin writes too many lines", "plugin=talker") {
+		t.Error("the log does not name the plugin")
+	}
+	if n := strings.Count(w.log.String(), "of a flood that goes on"); n > 20_000 {
+		t.Errorf("%d of 50,000 lines are written", n)
+	}
+}
+
 // TestSlowHook gives a hook up that does not end, and logs what its thread does.
 func TestSlowHook(t *testing.T) {
 	w := newWorld(t, nil)

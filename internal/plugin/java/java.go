@@ -43,8 +43,9 @@ type Options struct {
 
 	// Server is what plugins can use of the server. If it is nil, or its storage is, that is refused with a sentence.
 	Server plugin.Server
-	// Log gets what plugins and the JVM write.
-	Log *slog.Logger
+	// Log gets what plugins and the JVM write, LogLines of each plugin in a second; nil and 0 are no limit.
+	Log      *slog.Logger
+	LogLines func() int
 	// HookTimeout is how long a hook may take when plugins are brought back after a crash; nil is 30 seconds.
 	HookTimeout func() time.Duration
 	// Broken is told of an extension that could not be brought back after a crash, or whose plugin crashed the JVM again

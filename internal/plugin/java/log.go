@@ -25,7 +25,7 @@ func (s *session) logged(r *in) {
 	if n := int(r.byte()); n < len(levels) {
 		l.level = levels[n]
 	}
-	if !s.host.opts.Log.Enabled(context.Background(), l.level) {
+	if !s.host.opts.Log.Enabled(context.Background(), l.level) || l.module != nil && !l.module.lines.Take(l.module.log) {
 		return
 	}
 	l.logger, l.message, l.stack = r.string(), r.string(), r.string()

@@ -25,6 +25,8 @@ type module struct {
 	name, copy string
 	extensions []*extension
 	warnings   []string
+	log        *slog.Logger
+	lines      *plugin.Lines
 	// binding is where the plugin is at present. benched is why it is nowhere, and does not come back by itself.
 	binding atomic.Pointer[binding]
 	benched atomic.Pointer[benched]
@@ -67,10 +69,11 @@ func newModule(h *Host, src plugin.Source) (*module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &module{host: h, name: src.Name, retired: make(chan struct{}), moved: make(chan struct{})}
+	m := &module{host: h, name: src.Name, lines: plugin.NewLines(h.opts.LogLines), retired: make(chan struct{}), moved: make(chan struct{})}
 	if m.descriptor, err = parseDescriptor(name, text); err != nil {
 		return nil, err
 	}
+	m.log = h.opts.Log.With(slog.String("plugin", m.descriptor.ID), slog.String("version", m.descriptor.Version))
 	return m, nil
 }
 
@@ -197,10 +200,6 @@ func (m *module) loadedLate(s *session, a answer) {
 	b := &binding{session: s, number: r.uint()}
 	a.free()
 	m.unload(context.Background(), b)
-}
-
-func (m *module) logger() *slog.Logger {
-	return m.host.opts.Log.With(slog.String("plugin", m.descriptor.ID), slog.String("version", m.descriptor.Version))
 }
 
 // isLoading reports whether the plugin is being loaded for the first time.
@@ -365,14 +364,14 @@ func (m *module) unload(ctx context.Context, b *binding) {
 	b.remove(b.number)
 	if err != nil {
 		if b.session.ctx.Err() == nil {
-			m.logger().Warn("a plugin could not be unloaded", slog.Any("error", err))
+			m.log.Warn("a plugin could not be unloaded", slog.Any("error", err))
 		}
 		return
 	}
 	defer a.free()
 	r := &in{b: *a.body}
 	if threads := r.strings(); len(threads) > 0 {
-		m.logger().Warn("threads of a plugin still run after it was unloaded, and keep its classes in memory", slog.Any("threads", threads))
+		m.log.Warn("threads of a plugin still run after it was unloaded, and keep its classes in memory", slog.Any("threads", threads))
 	}
 }
 

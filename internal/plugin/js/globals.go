@@ -145,7 +145,7 @@ func (m *module) write(_ engine.Value, args []engine.Value) (engine.Value, error
 	if m.debug != nil {
 		m.debug.Console(m.text(args[0]), args[1:])
 	}
-	if !m.log.Enabled(m.ctx, level) {
+	if !m.log.Enabled(m.ctx, level) || !m.lines.Take(m.log) {
 		return engine.Undefined, nil
 	}
 	var b strings.Builder

@@ -152,3 +152,19 @@ func TestLogHasThePlugin(t *testing.T) {
 		t.Error(log)
 	}
 }
+
+// TestLogLimit drops the lines of a plugin that writes too many, and names it.
+func TestLogLimit(t *testing.T) {
+	h, log := newHost(t, Options{LogLines: func() int { return 10 }})
+	m := load(t, h, script("", `start() { for (let i = 0; i < 10000; i++) app.log.info('a line of many'); }`))
+	if err := m.Extensions()[0].Hook(t.Context(), plugin.Start); err != nil {
+		t.Fatal(err)
+	}
+	got := log.String()
+	if !strings.Contains(got, "a plugin writes too many lines") || !strings.Contains(got, "plugin=test") {
+		t.Error("the log does not name the plugin")
+	}
+	if n := strings.Count(got, "a line of many"); n < 10 || n == 10000 {
+		t.Errorf("%d of 10,000 lines are written", n)
+	}
+}

@@ -27,8 +27,9 @@ import (
 type Options struct {
 	// Points are the extension points that plugins may name.
 	Points []*plugin.Point
-	// Log gets what plugins write.
-	Log *slog.Logger
+	// Log gets what plugins write, LogLines of each in a second; nil and 0 are no limit.
+	Log      *slog.Logger
+	LogLines func() int
 
 	// MemoryLimit is how many bytes one plugin may hold; 0 is 64 MiB.
 	MemoryLimit int64

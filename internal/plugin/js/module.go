@@ -57,6 +57,7 @@ type module struct {
 	name   string
 	folder *os.Root
 	log    *slog.Logger
+	lines  *plugin.Lines
 
 	engine *engine.Engine
 	t      *translator
@@ -122,6 +123,7 @@ func newModule(h *Host, src plugin.Source) *module {
 		ended:      make(chan struct{}),
 		name:       src.Name,
 		log:        h.opts.Log.With(slog.String("file", src.Name)),
+		lines:      plugin.NewLines(h.opts.LogLines),
 		awaiting:   map[int]*call{},
 		operations: map[*operation]struct{}{},
 		imports:    map[string]string{},

@@ -114,6 +114,38 @@ func testDeadline(t *testing.T, w *world) {
 	}
 }
 
+// testCrowd proves that calls over the limit of a plugin fail at once, and count as failures of it.
+func testCrowd(t *testing.T, w *world) {
+	m := w.manager()
+	p := w.start(m, Acts)
+	w.set(func(s *config.Plugin) { s.Limits.ConcurrentCalls = 1 })
+	ask := func(what string) error {
+		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command(what, 0))
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- ask("hold") }()
+	release := receive(t, "a call that asks the server", w.server.held)
+	if _, ok := errors.AsType[*plugin.CrowdedError](ask("one more")); !ok {
+		t.Error("a call over the limit is made")
+	}
+	if got := p.Extensions()[0]; got.Errors != 1 || got.LastFailure == nil {
+		t.Errorf("the record is %+v", got)
+	}
+	w.set(func(s *config.Plugin) { s.Limits.ConcurrentCalls = 2 })
+	if err := ask("one more"); err != nil {
+		t.Errorf("a call within the limit: %v", err)
+	}
+	w.set(func(s *config.Plugin) { s.Limits.ConcurrentCalls = 1 })
+	close(release)
+	if err := receive(t, "the end of the call", done); err != nil {
+		t.Error(err)
+	}
+	if err := ask("after it"); err != nil {
+		t.Errorf("a call after the others: %v", err)
+	}
+}
+
 func testTimeLimit(t *testing.T, w *world) {
 	m := w.manager()
 	p := w.start(m, Acts)

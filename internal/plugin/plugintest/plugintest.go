@@ -69,6 +69,7 @@ func Run(t *testing.T, l Language) {
 		{"Cancellation", testCancellation},
 		{"Deadline", testDeadline},
 		{"TimeLimit", testTimeLimit},
+		{"Crowd", testCrowd},
 		{"Retire", testRetire},
 		{"HotSwap", testHotSwap},
 		{"HeldCallOutlivesTheSwap", testHeldCallOutlivesTheSwap},

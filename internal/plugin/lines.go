@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Lines bounds how many lines a plugin writes to the log in a second. Its methods are safe for concurrent use.
+type Lines struct {
+	// limit returns how many; 0 is no limit.
+	limit func() int
+
+	mu      sync.Mutex
+	begin   time.Time
+	written int
+	dropped int64
+}
+
+// NewLines returns a bound that follows limit; nil is none.
+func NewLines(limit func() int) *Lines { return &Lines{limit: limit} }
+
+// Take reports whether the plugin may write a line now. The first line that it may not write, and the number of those that
+// were dropped, are in the log of the plugin.
+func (l *Lines) Take(log *slog.Logger) bool {
+	if l.limit == nil {
+		return true
+	}
+	limit := l.limit()
+	if limit <= 0 {
+		return true
+	}
+	now := time.Now()
+	l.mu.Lock()
+	var dropped int64
+	if now.Sub(l.begin) >= time.Second {
+		dropped = l.dropped
+		l.begin, l.written, l.dropped = now, 0, 0
+	}
+	ok := l.written < limit
+	if ok {
+		l.written++
+	} else {
+		l.dropped++
+	}
+	first := l.dropped == 1 && !ok
+	l.mu.Unlock()
+	if dropped > 0 {
+		log.LogAttrs(context.Background(), slog.LevelWarn, "lines of a plugin were dropped", slog.Int64("lines", dropped))
+	}
+	if first {
+		log.LogAttrs(context.Background(), slog.LevelWarn, "a plugin writes too many lines; those over the limit of this second are dropped", slog.Int("limit", limit))
+	}
+	return ok
+}
