@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"time"
 
@@ -36,8 +37,19 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 		return err
 	}
 	a.lifecycle.add(part{name: "plugins", stop: a.plugins.Close})
-	a.settings.UsePlugins(a.plugins.Schemas, a.plugins.SettingsChanged)
-	return a.buildCatalog()
+	if err := a.buildCatalog(); err != nil {
+		return err
+	}
+	a.settings.UsePlugins(a.settingSchemas, a.plugins.SettingsChanged)
+	return nil
+}
+
+// settingSchemas are the schemas of the settings of plugins: of those that this process has loaded, and of those of the
+// cluster that only others load.
+func (a *App) settingSchemas() map[string]*plugin.Schema {
+	all := a.catalog.Schemas()
+	maps.Copy(all, a.plugins.Schemas())
+	return all
 }
 
 // startPlugins lets the plugins load and start, when all that they can use is there.

@@ -149,7 +149,7 @@ func TestSettingsOfPlugins(t *testing.T) {
 	if body := want("GET", "/cluster/settings", "", 200); strings.Contains(body, "settled.js") {
 		t.Errorf("the settings of a plugin that is gone are shown: %s", body)
 	}
-	want("PUT", "/cluster/settings", `{"plugins":{"settled.js":{"mode":"refuse"}}}`, 400, "no plugin with this id that has settings is loaded on this node")
+	want("PUT", "/cluster/settings", `{"plugins":{"settled.js":{"mode":"refuse"}}}`, 400, "no plugin with this id that has settings")
 	want("POST", "/plugins/js", script(settledSchema), 200)
 	want("GET", "/cluster/settings", "", 200, `"settled.js":{"key":"***","limits":{"rate":10},"mode":"mask"}`)
 }

@@ -22,6 +22,7 @@ import (
 // A Schema is the JSON Schema of the settings of a plugin. Objects with properties are groups of settings; everything else
 // is one setting, which is changed as a whole. A Schema is never changed.
 type Schema struct {
+	text     string
 	document map[string]any
 	compiled *jsonschema.Schema
 	root     *group
@@ -106,7 +107,7 @@ func NewSchema(text []byte) (*Schema, error) {
 	if err != nil {
 		return nil, badSchema(err)
 	}
-	s := &Schema{document: document, compiled: compiled}
+	s := &Schema{text: string(text), document: document, compiled: compiled}
 	root := referred(compiled)
 	if !isGroup(root) {
 		return nil, errors.New("the schema must be that of an object with properties, each of which is a setting")
@@ -294,6 +295,9 @@ func hasSecret(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) bool {
 	}
 	return slices.ContainsFunc(inside, func(x *jsonschema.Schema) bool { return hasSecret(x, seen) })
 }
+
+// String is the JSON text of the schema.
+func (s *Schema) String() string { return s.text }
 
 // Document is the schema as the plugin has it. The caller must not change it.
 func (s *Schema) Document() map[string]any { return s.document }

@@ -123,3 +123,31 @@ func TestSchema(t *testing.T) {
 		})
 	}
 }
+
+// FuzzSchema reads schemas and lays values over them: whatever they are, nothing panics, and what is not set stays out.
+func FuzzSchema(f *testing.F) {
+	f.Add(sampleSchema, `{"key":"abc","limits":{"rate":3}}`)
+	f.Add(`{"properties":{"a":{"$ref":"#"},"b":{"$ref":"#"},"c":{"$ref":"#"}}}`, `{"a":{"b":{"c":1}}}`)
+	f.Add(`{"$ref":"#","properties":{"a":{"minimum":1e999999}}}`, `{"a":1e999999}`)
+	f.Add(`{"$ref":"#/$defs/x","$defs":{"x":{"$ref":"#/$defs/x"}}}`, `{}`)
+	f.Add(`{"properties":{"a":{"items":[{"writeOnly":true}],"$dynamicRef":"#x"}},"$schema":"http://json-schema.org/draft-07/schema#"}`, `{"a":[1]}`)
+	f.Fuzz(func(t *testing.T, schema, values string) {
+		s, err := NewSchema([]byte(schema))
+		var set map[string]any
+		if err != nil || json.Unmarshal([]byte(values), &set) != nil {
+			return
+		}
+		merged, err := s.Merge(nil, set)
+		if err != nil {
+			return
+		}
+		effective := s.Effective(merged)
+		_ = s.Check(effective) // It may be invalid; it must be told.
+		for _, x := range s.Settings() {
+			v, there := x.Value(effective)
+			if _, set := x.Value(merged); there != (set || x.HasDefault) {
+				t.Errorf("%v is %v, set %v", x.Path, v, set)
+			}
+		}
+	})
+}

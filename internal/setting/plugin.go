@@ -47,7 +47,7 @@ func splitPlugins(all map[string]any) (own map[string]any, ofPlugins pluginValue
 	return own, ofPlugins, nil
 }
 
-// Schemas returns the schemas of the settings of the plugins that are loaded, by the ids of the plugins.
+// Schemas returns the schemas of the settings of the plugins that the node knows, by the ids of the plugins.
 type Schemas func() map[string]*plugin.Schema
 
 // schemas are those of one moment.
@@ -71,7 +71,7 @@ func (s *Settings) pluginSchemas() schemas {
 	return of()
 }
 
-// PluginSchemas returns the schemas of the settings of the plugins that are loaded on this node, by the ids of the plugins.
+// PluginSchemas returns the schemas of the settings of the plugins that this node knows, by the ids of the plugins.
 func (s *Settings) PluginSchemas() map[string]*plugin.Schema { return s.pluginSchemas() }
 
 // PluginValues returns what administrators set of the settings of a plugin. The caller must not change it.
@@ -81,7 +81,7 @@ func (s *Settings) PluginValues(id string) map[string]any {
 	return s.plugins[id]
 }
 
-// apply lays a change over the values of plugins and checks those of the plugins that are loaded. What was set for others
+// apply lays a change over the values of plugins and checks those of the plugins that the node knows. What was set for others
 // stays as it is, so that it is there when they come back.
 func (m schemas) apply(next *values, before, change pluginValues, action string) error {
 	if action == ActionUpdate {
@@ -89,7 +89,7 @@ func (m schemas) apply(next *values, before, change pluginValues, action string)
 		for _, id := range slices.Sorted(maps.Keys(change)) {
 			schema := m[id]
 			if schema == nil {
-				return apierr.New(apierr.IllegalArgument, "%s.%s: no plugin with this id that has settings is loaded on this node", pluginsKey, id)
+				return apierr.New(apierr.IllegalArgument, "%s.%s: no plugin with this id that has settings is loaded on this node or is one of the cluster", pluginsKey, id)
 			}
 			merged, err := schema.Merge(before[id], change[id])
 			if err == nil {
@@ -117,8 +117,8 @@ func (m schemas) apply(next *values, before, change pluginValues, action string)
 	return nil
 }
 
-// differences lists what changed in the settings of plugins. Secrets are masked, and so is everything of a plugin that is
-// not loaded on this node, because nobody knows what is secret there.
+// differences lists what changed in the settings of plugins. Secrets are masked, and so is everything of a plugin that
+// the node does not know, because it cannot tell what is secret there.
 func (m schemas) differences(before, after pluginValues) []Change {
 	ids := maps.Clone(before)
 	if ids == nil {

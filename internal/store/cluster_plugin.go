@@ -45,14 +45,16 @@ type PluginVersion struct {
 	Size   int64
 	// Servers are the roles that it is for; none is every role.
 	Servers []string
+	// Settings is the JSON Schema of its settings; "" is none.
+	Settings string
 	// AdminID is who uploaded it, at UploadDate.
 	AdminID    int64
 	UploadDate time.Time
 }
 
-var pluginVersions = newTable("plugin_version", "plugin_id number version language file_name digest size servers admin_id upload_date", func(v *PluginVersion) []any {
+var pluginVersions = newTable("plugin_version", "plugin_id number version language file_name digest size servers settings admin_id upload_date", func(v *PluginVersion) []any {
 	return []any{
-		&v.PluginID, &v.Number, &v.Version, &v.Language, &v.FileName, &v.Digest, &v.Size, (*list)(&v.Servers), &v.AdminID, (*millis)(&v.UploadDate),
+		&v.PluginID, &v.Number, &v.Version, &v.Language, &v.FileName, &v.Digest, &v.Size, (*list)(&v.Servers), &v.Settings, &v.AdminID, (*millis)(&v.UploadDate),
 	}
 })
 

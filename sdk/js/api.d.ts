@@ -449,7 +449,7 @@ declare namespace api {
     clusterSettings: {
       /**
        * Query the settings
-       * Returns the settings in force as nested objects, with those of the plugins that are loaded on this node below `plugins`. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
+       * Returns the settings in force as nested objects, with those of the plugins of this node and of the cluster below `plugins`. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
        * Permission: `CLUSTER_SETTING_QUERY`.
        */
       query(input?: {
@@ -482,7 +482,7 @@ declare namespace api {
       }): Promise<PageSettingRevision | undefined>;
       /**
        * Query the meaning of the settings
-       * Returns type, limits and meaning of each setting, and with `withValue=true` its value and where that came from: default, file, environment, flag or cluster. Those of the plugins that are loaded on this node are below `plugins`.
+       * Returns type, limits and meaning of each setting, and with `withValue=true` its value and where that came from: default, file, environment, flag or cluster. Those of the plugins of this node and of the cluster are below `plugins`.
        * Permission: `CLUSTER_SETTING_QUERY`.
        */
       queryMetadata(input?: {
@@ -495,7 +495,7 @@ declare namespace api {
       }): Promise<Settings | undefined>;
       /**
        * Change settings
-       * Changes settings of the whole cluster, or with `updateLocalSettings=true` of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below `plugins` and the id of the plugin, which must be loaded on this node; `null` takes back what was set. Every change makes a revision; with `If-Match` the change is refused with 412 when the settings are at another one.
+       * Changes settings of the whole cluster, or with `updateLocalSettings=true` of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below `plugins` and the id of the plugin, which must be one of this node or of the cluster; `null` takes back what was set. Every change makes a revision; with `If-Match` the change is refused with 412 when the settings are at another one.
        * Permission: `CLUSTER_SETTING_UPDATE`.
        */
       update(input?: {

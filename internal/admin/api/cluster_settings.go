@@ -29,17 +29,17 @@ func settingOperations(s *setting.Settings) []*admin.Operation {
 	return []*admin.Operation{
 		admin.Handle(admin.Operation{
 			ID: "querySettings", Method: http.MethodGet, Path: "/cluster/settings", Tag: settingTag, Permission: permission.ClusterSettingQuery,
-			Summary: "Query the settings", Description: "Returns the settings in force as nested objects, with those of the plugins that are loaded on this node below `plugins`. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.",
+			Summary: "Query the settings", Description: "Returns the settings in force as nested objects, with those of the plugins of this node and of the cluster below `plugins`. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "querySettingMetadata", Method: http.MethodGet, Path: "/cluster/settings/metadata", Tag: settingTag, Permission: permission.ClusterSettingQuery,
-			Summary: "Query the meaning of the settings", Description: "Returns type, limits and meaning of each setting, and with `withValue=true` its value and where that came from: default, file, environment, flag or cluster. Those of the plugins that are loaded on this node are below `plugins`.",
+			Summary: "Query the meaning of the settings", Description: "Returns type, limits and meaning of each setting, and with `withValue=true` its value and where that came from: default, file, environment, flag or cluster. Those of the plugins of this node and of the cluster are below `plugins`.",
 		}, h.metadata),
 		admin.Handle(admin.Operation{
 			ID: "updateSettings", Method: http.MethodPut, Path: "/cluster/settings", Tag: settingTag, Permission: permission.ClusterSettingUpdate,
 			Summary: "Change settings",
 			Description: "Changes settings of the whole cluster, or with `updateLocalSettings=true` of this node only, all of them or none. " +
-				"Groups are merged; lists and maps are replaced. Settings of plugins are below `plugins` and the id of the plugin, which must be loaded on this node; `null` takes back what was set. Every change makes a revision; with `If-Match` the change is refused with 412 when the settings are at another one.",
+				"Groups are merged; lists and maps are replaced. Settings of plugins are below `plugins` and the id of the plugin, which must be one of this node or of the cluster; `null` takes back what was set. Every change makes a revision; with `If-Match` the change is refused with 412 when the settings are at another one.",
 			Errors: []apierr.Code{apierr.ResourceNotFound},
 		}, h.update),
 		admin.Handle(admin.Operation{
@@ -113,7 +113,7 @@ func (h settingHandlers) query(_ context.Context, in *settingQuery) (admin.Versi
 	return admin.Versioned[Settings]{Data: Settings{settingSchemaVersion, tree}, Version: version}, nil
 }
 
-// addPlugins adds the settings of the plugins that are loaded on this node to a tree. leaf gets the value that holds, nil if
+// addPlugins adds the settings of the plugins that this node knows to a tree. leaf gets the value that holds, nil if
 // there is none, and where it came from; it returns false for what is left out.
 func (h settingHandlers) addPlugins(tree map[string]any, in settingQuery, leaf func(x *plugin.Setting, value any, source string) (any, bool)) {
 	all := map[string]any{}

@@ -198,6 +198,39 @@ func TestRolesOfPlugins(t *testing.T) {
 	}
 }
 
+// TestSettingsForAnotherRole has a node know the settings of a plugin of the cluster that it does not load.
+func TestSettingsForAnotherRole(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, db *store.DB) {
+		gateway, service := newNode(t, db, role.Gateway), newNode(t, db, role.Service)
+		declare := func(version, name string) []byte {
+			return bytes.Replace(script("one", version, ""), []byte("id: "), []byte("'compatible-servers': ['GATEWAY'], settings: {properties: {"+name+": {default: 1}}}, id: "), 1)
+		}
+		names := func(n *node) (names string) {
+			if s := n.Schemas()["one"]; s != nil {
+				for _, x := range s.Settings() {
+					names += x.Path[0]
+				}
+			}
+			return names
+		}
+		service.mustPublish(t, false, declare("1", "rate"))
+		gateway.wait(t, "one", "LOADED 1")
+		if got := names(service); got != "rate" {
+			t.Errorf("the service knows %q", got)
+		}
+		if got := names(gateway); got != "" || gateway.manager.Schemas()["one"] == nil {
+			t.Errorf("the gateway has it twice, or not at all: %q", got)
+		}
+		service.mustPublish(t, true, declare("2", "limit"))
+		if got := names(service); got != "limit" {
+			t.Errorf("the service knows %q", got)
+		}
+		if err := service.Remove(t.Context(), "one"); err != nil || names(service) != "" {
+			t.Errorf("%v, the service knows %q", err, names(service))
+		}
+	})
+}
+
 // TestDamagedFiles changes files in the store behind the back of the catalog.
 func TestDamagedFiles(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {

@@ -227,6 +227,9 @@ func (c *Catalog) add(ctx context.Context, tx store.Tx, p Publication, u *candid
 		for _, r := range u.Servers {
 			v.Servers = append(v.Servers, string(r))
 		}
+		if u.Settings != nil {
+			v.Settings = u.Settings.String()
+		}
 		if err := store.InsertPluginVersion(ctx, tx, v); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ public final class ClusterSettingsApi {
 
     /**
      * Query the settings.
-     * <p>Returns the settings in force as nested objects, with those of the plugins that are loaded on this node below <code>plugins</code>. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
+     * <p>Returns the settings in force as nested objects, with those of the plugins of this node and of the cluster below <code>plugins</code>. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -28,7 +28,7 @@ public final class ClusterSettingsApi {
 
     /**
      * Query the settings.
-     * <p>Returns the settings in force as nested objects, with those of the plugins that are loaded on this node below <code>plugins</code>. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
+     * <p>Returns the settings in force as nested objects, with those of the plugins of this node and of the cluster below <code>plugins</code>. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -85,7 +85,7 @@ public final class ClusterSettingsApi {
 
     /**
      * Query the meaning of the settings.
-     * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its value and where that came from: default, file, environment, flag or cluster. Those of the plugins that are loaded on this node are below <code>plugins</code>.
+     * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its value and where that came from: default, file, environment, flag or cluster. Those of the plugins of this node and of the cluster are below <code>plugins</code>.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -97,7 +97,7 @@ public final class ClusterSettingsApi {
 
     /**
      * Query the meaning of the settings.
-     * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its value and where that came from: default, file, environment, flag or cluster. Those of the plugins that are loaded on this node are below <code>plugins</code>.
+     * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its value and where that came from: default, file, environment, flag or cluster. Those of the plugins of this node and of the cluster are below <code>plugins</code>.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -108,7 +108,7 @@ public final class ClusterSettingsApi {
 
     /**
      * Change settings.
-     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be loaded on this node; <code>null</code> takes back what was set. Every change makes a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
+     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this node or of the cluster; <code>null</code> takes back what was set. Every change makes a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
      * Permission: <code>CLUSTER_SETTING_UPDATE</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses
@@ -119,7 +119,7 @@ public final class ClusterSettingsApi {
 
     /**
      * Change settings.
-     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be loaded on this node; <code>null</code> takes back what was set. Every change makes a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
+     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this node or of the cluster; <code>null</code> takes back what was set. Every change makes a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
      * Permission: <code>CLUSTER_SETTING_UPDATE</code>.
      * @throws im.app.plugin.AppException if the server refuses
      */
