@@ -40,6 +40,7 @@ const (
 	DefaultHeartbeatInterval  = 10 * time.Second
 	DefaultHeartbeatTimeout   = 30 * time.Second
 	DefaultMemberTTL          = 60 * time.Second
+	DefaultAbsenceLimit       = 6 * time.Second
 	DefaultHealthInterval     = 3 * time.Second
 	DefaultLeaseTime          = 10 * time.Second
 	DefaultNumberLease        = 60 * time.Second
@@ -93,6 +94,9 @@ type Options struct {
 	// unhealthy and its id may be taken over, and MemberTTL the silence after which its record vanishes. MemberTTL has
 	// a resolution of a second.
 	HeartbeatInterval, HeartbeatTimeout, MemberTTL time.Duration
+	// AbsenceLimit is how long a node may not be connected to NATS, although others are, before it counts as gone. It should
+	// be more than a node takes to connect again.
+	AbsenceLimit time.Duration
 	// HealthInterval is how often the health of a node is checked.
 	HealthInterval time.Duration
 	// LeaseTime is how long a leader stays one without being able to renew its lease. It is renewed three times as
@@ -121,6 +125,7 @@ func (o *Options) setDefaults() {
 	o.HeartbeatInterval = cmp.Or(max(o.HeartbeatInterval, 0), DefaultHeartbeatInterval)
 	o.HeartbeatTimeout = cmp.Or(max(o.HeartbeatTimeout, 0), DefaultHeartbeatTimeout)
 	o.MemberTTL = cmp.Or(max(o.MemberTTL, 0), DefaultMemberTTL)
+	o.AbsenceLimit = cmp.Or(max(o.AbsenceLimit, 0), DefaultAbsenceLimit)
 	o.HealthInterval = cmp.Or(max(o.HealthInterval, 0), DefaultHealthInterval)
 	o.LeaseTime = cmp.Or(max(o.LeaseTime, 0), DefaultLeaseTime)
 	o.NumberLease = cmp.Or(max(o.NumberLease, 0), DefaultNumberLease)
@@ -156,6 +161,7 @@ type Cluster struct {
 	routes    routes
 	replies   replies
 	probes    sync.Once
+	absence   sync.Once
 	// calls counts the handlers that run.
 	calls atomic.Int64
 

@@ -364,7 +364,7 @@ func (d *directory) apply(entry jetstream.KeyValueEntry) {
 // member turns a sighting into what callers see: a silent node is not healthy, whatever it said last.
 func (d *directory) member(s sighting) Member {
 	m := s.record.Member
-	if s.record.Incarnation != "" && time.Since(s.at) > d.cluster.options.HeartbeatTimeout {
+	if s.record.Incarnation != "" && (s.record.Gone || time.Since(s.at) > d.cluster.options.HeartbeatTimeout) {
 		m.Status.Healthy = false
 	}
 	return m

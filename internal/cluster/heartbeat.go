@@ -29,6 +29,8 @@ func (n *Node) register(ctx context.Context) error {
 	c := n.cluster
 	var first *sighting
 	asserted := 0
+	// looked is when it was last looked whether the former node is connected, absent since when it is not.
+	var looked, absent time.Time
 	for {
 		changed := c.Changed()
 		pause := conflictPause
@@ -42,7 +44,7 @@ func (n *Node) register(ctx context.Context) error {
 				if err == nil {
 					return nil
 				}
-			case s.record.Incarnation == "" || silence > c.options.HeartbeatTimeout:
+			case s.record.Incarnation == "" || s.record.Gone || silence > c.options.HeartbeatTimeout:
 				n.revision, err = b.update(ctx, memberKey+n.id, n.record, c.lifetime(&n.record.Member), s.revision)
 				if err == nil {
 					return nil
@@ -65,6 +67,25 @@ func (n *Node) register(ctx context.Context) error {
 			default:
 				pause = c.options.HeartbeatTimeout - silence + time.Millisecond
 			}
+			if first != nil && err == nil && time.Since(looked) >= rejoinInterval {
+				looked = time.Now()
+				switch answers, gone := c.reach(ctx, n.id); {
+				case answers:
+					return ErrDuplicateNode
+				case !gone:
+					absent = time.Time{}
+				case absent.IsZero():
+					absent = looked
+				case looked.Sub(absent) >= rejoinLimit:
+					n.revision, err = b.update(ctx, memberKey+n.id, n.record, c.lifetime(&n.record.Member), s.revision)
+					if err == nil {
+						return nil
+					}
+				}
+			}
+			if first != nil {
+				pause = min(pause, rejoinInterval)
+			}
 			if err != nil && !errors.Is(err, errConflict) {
 				return fmt.Errorf("register: %w", err)
 			}
@@ -83,10 +104,8 @@ func (n *Node) register(ctx context.Context) error {
 
 // answers reports whether a node with this id answers.
 func (n *Node) answers(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, min(time.Second, n.cluster.options.HeartbeatTimeout))
-	defer cancel()
-	_, err := callNode(ctx, n.cluster, n.id, pingEndpoint, &pingRequest{})
-	return err == nil
+	answers, _ := n.cluster.reach(ctx, n.id)
+	return answers
 }
 
 // sighting returns the record of a node as last seen.
@@ -111,11 +130,21 @@ func (n *Node) observe(r record, revision uint64) {
 	}
 	n.mu.Unlock()
 	switch {
+	case own && r.Gone:
+		n.comeBack()
 	case own:
 		wake(n.state)
 	case r.Incarnation != "":
 		n.lose()
 	}
+}
+
+// comeBack takes back that the node is gone.
+func (n *Node) comeBack() {
+	n.logger.Warn("other nodes took this one for gone")
+	wake(n.gone)
+	wake(n.state)
+	n.wakeHeart()
 }
 
 // lose gives up the id for good.
@@ -220,6 +249,10 @@ func (n *Node) reread(ctx context.Context, b *bucket) error {
 	n.record.Member.adopt(r.Member)
 	n.revision = revision
 	n.mu.Unlock()
+	if r.Gone {
+		n.comeBack()
+		return nil
+	}
 	wake(n.state)
 	return nil
 }

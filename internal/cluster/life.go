@@ -45,7 +45,8 @@ func (c *Cluster) Synchronized() time.Time {
 	return d.watched
 }
 
-// Alive reports whether a node with this incarnation has a record and was heard of within Options.MemberTTL. A node
+// Alive reports whether a node with this incarnation has a record, was heard of within Options.MemberTTL and is connected,
+// as far as others know. A node
 // that is not alive may be so for want of news only: certain says that the members have been watched without a gap
 // for so long that every living node has asserted itself.
 func (c *Cluster) Alive(id, incarnation string) (alive, certain bool) {
@@ -54,7 +55,7 @@ func (c *Cluster) Alive(id, incarnation string) (alive, certain bool) {
 	defer d.mu.Unlock()
 	s, ok := d.members[id]
 	if ok && s.record.Incarnation == incarnation && time.Since(s.at) <= c.options.MemberTTL {
-		return true, true
+		return !s.record.Gone, true
 	}
 	if d.err != nil || d.watched.IsZero() || c.conn.Status() != nats.CONNECTED {
 		return false, false

@@ -162,6 +162,9 @@ type record struct {
 	// Beat counts the heartbeats of the incarnation. A record whose Beat does not change belongs to a silent node, no
 	// matter what the clocks say.
 	Beat uint64
+	// Gone says that other nodes found this life of the node to be over. Its next heartbeat, should there be one, takes it
+	// back.
+	Gone bool `json:",omitempty"`
 	// Store is the identity of the database that the node uses; "" is none.
 	Store string `json:",omitempty"`
 }

@@ -70,6 +70,7 @@ type Node struct {
 	running, serving sync.WaitGroup
 
 	heart, state, check chan struct{}
+	gone                chan struct{}
 	lost                chan struct{}
 
 	mu       sync.RWMutex
@@ -112,7 +113,7 @@ func (c *Cluster) Join(ctx context.Context, o NodeOptions) (*Node, error) {
 		cluster: c, options: o, id: o.ID, incarnation: rand.Text(), health: o.Health,
 		logger: c.logger.With("node", o.ID),
 		heart:  make(chan struct{}, 1), state: make(chan struct{}, 1), check: make(chan struct{}, 1),
-		lost: make(chan struct{}),
+		gone: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.loops, n.cancelLoops = context.WithCancel(context.Background())
@@ -174,6 +175,7 @@ func (n *Node) join(ctx context.Context) error {
 	if n.options.Type == role.Gateway {
 		c.startProbes()
 	}
+	c.startAbsence()
 	n.switchQueues()
 	n.group.Go(n.beatLoop)
 	n.group.Go(n.healthLoop)

@@ -31,6 +31,15 @@ const childVariable = "APP_TEST_CLUSTER_NODE"
 type childOptions struct {
 	ID, URL, Store string
 	Priority       int32
+	// Patient lets nobody miss heartbeats.
+	Patient bool
+}
+
+// patient returns options with which nobody misses heartbeats.
+func patient(o cluster.Options) cluster.Options {
+	o = clustertest.Fast(o)
+	o.HeartbeatTimeout, o.MemberTTL, o.AbsenceLimit = time.Hour, time.Hour, 500*time.Millisecond
+	return o
 }
 
 // runChild is a node until standard input ends. As leader it writes with its fence all the time and prints the outcome
@@ -46,6 +55,9 @@ func runChild() {
 		fail(err)
 	}
 	options := clustertest.Fast(cluster.Options{URL: o.URL, Store: db})
+	if o.Patient {
+		options = patient(options)
+	}
 	c, err := cluster.Connect(ctx, options)
 	if err != nil {
 		fail(err)
@@ -250,6 +262,37 @@ func TestKilledNodeIsTakenOver(t *testing.T) {
 	})
 	if err := n.Healthy(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestKilledNodeIsNoticed kills nodes whose heartbeats nobody misses: they are seen to be gone, and their ids are free.
+func TestKilledNodeIsNoticed(t *testing.T) {
+	url := clustertest.StartServer(t).URL()
+	database := storetest.SQLiteURL(t)
+	observer := clustertest.Connect(t, patient(cluster.Options{URL: url}))
+	kill := func(id string) (incarnation string) {
+		child := startChild(t, childOptions{ID: id, URL: url, Store: database, Patient: true})
+		clustertest.Await(t, observer, "the node "+id, func() bool {
+			m, ok := observer.Member(id)
+			return ok && m.Status.Healthy
+		})
+		incarnation = observer.Life(id)
+		if err := child.command.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = child.command.Wait()
+		return incarnation
+	}
+	kill("a")
+	clustertest.Join(t, observer, cluster.NodeOptions{ID: "a", Type: role.Gateway})
+	life := kill("b")
+	clustertest.Await(t, observer, "that b is gone", func() bool {
+		alive, certain := observer.Alive("b", life)
+		m, ok := observer.Member("b")
+		return !alive && certain && ok && !m.Status.Healthy
+	})
+	if _, err := observer.Join(t.Context(), cluster.NodeOptions{ID: "a", Type: role.Gateway}); !errors.Is(err, cluster.ErrDuplicateNode) {
+		t.Errorf("a second node a: %v", err)
 	}
 }
 

@@ -18,7 +18,7 @@ type Node struct {
 	Zone            string `doc:"Where the node stands, for people."`
 	ActiveByDefault bool   `default:"true" doc:"Whether the node takes part as soon as it has started."`
 	LeaderEligible  bool   `default:"true" doc:"Whether the node may become leader; only a service node can."`
-	Priority        int32  `default:"0" min:"0" doc:"The node with the highest number leads."`
+	Priority        int32  `default:"0" min:"0" doc:"Among nodes that may lead, the one with the highest number leads when there is no leader, unless it is slow to claim the lead. A leader keeps the lead when a node with a higher number joins."`
 }
 
 // NATS is the connection between nodes.
@@ -39,7 +39,7 @@ type NATSSSL struct {
 
 // Discovery is the membership protocol.
 type Discovery struct {
-	HeartbeatTimeoutSeconds  int32 `default:"30" min:"1" max:"60" doc:"The silence after which a node counts as gone."`
+	HeartbeatTimeoutSeconds  int32 `default:"30" min:"1" max:"60" doc:"The silence after which a node counts as gone. A node whose connection to NATS has ended counts as gone after six seconds in any case."`
 	HeartbeatIntervalSeconds int32 `default:"10" min:"1" doc:"How often a node says that it lives."`
 }
 

@@ -58,7 +58,8 @@ type Holder interface {
 	Activity(userID int64, device wire.DeviceType, sessionID int32) (a Activity, ok bool)
 	// Each calls fn with every session that the gateway has, until fn returns false.
 	Each(fn func(SessionKey) bool)
-	// Stray is called for a session that the gateway has and the cluster does not know, so that nothing reaches it. The
+	// Stray is called for a session that the gateway has and the cluster does not know, or did not for a while, so that its
+	// client may miss something. The
 	// gateway shall close the connection so that the client connects again; it need not call Close.
 	Stray(SessionKey)
 }
@@ -132,6 +133,7 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 	if d.own != nil {
 		d.group.Go(d.announceLoop)
 		d.group.Go(d.verifyLoop)
+		d.group.Go(d.goneLoop)
 	}
 	if _, err := d.await(ctx); err != nil {
 		d.Stop()

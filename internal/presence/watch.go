@@ -233,6 +233,26 @@ func (d *Directory) apply(b *bucket, entry jetstream.KeyValueEntry, seen map[int
 	d.check(userID)
 }
 
+// goneLoop closes the sessions of this gateway when others took it for gone: their users were offline for the others, and may
+// have missed something.
+func (d *Directory) goneLoop() {
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-d.node.DeclaredGone():
+		}
+		holder, keys := d.holder.Load(), d.own.keys()
+		if holder == nil {
+			continue
+		}
+		for _, key := range keys {
+			(*holder).Stray(key)
+		}
+		d.logger.Warn("closed the sessions of this gateway, which others took for gone", "sessions", len(keys))
+	}
+}
+
 // liveLoop lets sessions live and die with their gateways.
 func (d *Directory) liveLoop() {
 	c := d.node.Cluster()
