@@ -89,16 +89,11 @@ func (g *Gateway) Activity(userID int64, device wire.DeviceType, sessionID int32
 	if s == nil || s.ID != sessionID {
 		return a, false
 	}
-	return presence.Activity{LastHeartbeat: moment(s.shown.Load()), LastRequest: moment(s.request.Load())}, true
+	return presence.Activity{LastHeartbeat: dateOf(&s.shown), LastRequest: dateOf(&s.request)}, true
 }
 
-// moment returns a time in milliseconds; never is the zero time.
-func moment(millis int64) time.Time {
-	if millis == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(millis).UTC()
-}
+// dateOf returns a moment as others see it.
+func dateOf(m *moment) time.Time { return m.time().UTC().Truncate(time.Millisecond) }
 
 // Disconnect closes sessions of this gateway.
 func (g *Gateway) Disconnect(_ context.Context, d *link.Disconnection) (*link.Disconnected, error) {

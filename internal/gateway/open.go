@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/apierr"
@@ -171,8 +170,8 @@ func (g *Gateway) login(c *connection, r *wire.CreateSessionRequest) (*Session, 
 		Location: r.Location, DeviceDetails: r.DeviceDetails, permissions: permissions, began: began, conn: c,
 	}
 	s.touch(&s.request)
-	for _, at := range []*atomic.Int64{&s.heartbeat, &s.shown} {
-		at.Store(s.LoginDate.UnixMilli()) // Until the first one comes.
+	for _, at := range []*moment{&s.heartbeat, &s.shown} {
+		at.set(s.LoginDate) // Until the first one comes.
 	}
 	if err := g.register(s, status, rules); err != nil {
 		return nil, err
@@ -200,7 +199,7 @@ func (g *Gateway) register(s *Session, status wire.UserStatus, rules session.Rul
 		return conflict
 	case err != nil:
 		g.options.Logger.Warn("a session could not be registered", "userId", s.UserID, "error", err)
-		return apierr.Wrap(apierr.SessionSimultaneousConflictsDecline, err)
+		return apierr.Wrap(apierr.ServerUnavailable, err)
 	}
 	why := CloseReason{Status: wire.ClosedByOtherDevice}
 	// Of two logins at the same moment the later one in the cluster counts, not the later one here.

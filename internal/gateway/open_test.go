@@ -229,6 +229,16 @@ func TestLoginTogether(t *testing.T) {
 	}
 }
 
+// TestLoginWithoutNATS logs in while the session cannot be registered: that is no conflict with another device.
+func TestLoginWithoutNATS(t *testing.T) {
+	w := newWorld(t)
+	m := w.gateway("g")
+	client.LogIn(t, m.ws, 1)
+	c := client.Connect(t, m.ws)
+	w.fabric.Stop(t)
+	c.RefusedLogin(1201, 2)
+}
+
 func TestUnavailable(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g")

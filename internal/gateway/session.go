@@ -40,8 +40,10 @@ type Session struct {
 	permissions *login.Permissions
 	// began is when the login was asked for, by the clock of the cluster.
 	began time.Time
-	// heartbeat and request are when the client was last heard of, in milliseconds; shown is the heartbeat that others see.
-	heartbeat, request, shown atomic.Int64
+	// heartbeat and request are when the client was last heard of; shown is the heartbeat that others see.
+	heartbeat, request, shown moment
+	// beaten says that there was a heartbeat.
+	beaten atomic.Bool
 
 	mu sync.Mutex
 	// conn is nil when the session lives on heartbeats over UDP.
@@ -69,22 +71,42 @@ func newSessionID() int32 {
 	}
 }
 
+// origin is a whole millisecond with a reading of the monotonic clock.
+var origin = func() time.Time {
+	now := time.Now()
+	return now.Add(-time.Duration(now.Nanosecond() % int(time.Millisecond)))
+}()
+
+// A moment is a time in milliseconds since origin, so that the difference of two is right although the clock of the machine
+// was set between them.
+type moment struct{ millis atomic.Int64 }
+
+func (m *moment) set(t time.Time) { m.millis.Store(int64(t.Sub(origin) / time.Millisecond)) }
+
+// time returns the moment with a reading of the monotonic clock.
+func (m *moment) time() time.Time {
+	return origin.Add(time.Duration(m.millis.Load()) * time.Millisecond)
+}
+
 // touch notes that the client was heard of.
-func (s *Session) touch(at *atomic.Int64) { at.Store(time.Now().UnixMilli()) }
+func (s *Session) touch(at *moment) { at.set(time.Now()) }
 
 // beat notes a heartbeat. Others see it if the last one that they saw is old enough, and the first one in any case.
 func (s *Session) beat(interval time.Duration) {
 	now := time.Now()
-	s.heartbeat.Store(now.UnixMilli())
-	shown := s.shown.Load()
-	if first := shown == s.LoginDate.UnixMilli(); first || now.Sub(time.UnixMilli(shown)) >= interval {
-		s.shown.Store(now.UnixMilli())
+	s.heartbeat.set(now)
+	if first := !s.beaten.Swap(true); first || now.Sub(s.shown.time()) >= interval {
+		s.shown.set(now)
 	}
 }
 
 // active returns when the client was last heard of.
 func (s *Session) active() time.Time {
-	return time.UnixMilli(max(s.heartbeat.Load(), s.request.Load()))
+	heartbeat, request := s.heartbeat.time(), s.request.time()
+	if heartbeat.After(request) {
+		return heartbeat
+	}
+	return request
 }
 
 // connection returns the connection of an open session, which may be nil.

@@ -35,7 +35,7 @@ func (g *Gateway) sweep(now time.Time) {
 		return
 	}
 	expired := g.sessions.all(func(s *Session) bool {
-		return idle > 0 && now.Sub(s.active()) > idle || switching > 0 && now.Sub(moment(s.request.Load())) > switching
+		return idle > 0 && now.Sub(s.active()) > idle || switching > 0 && now.Sub(s.request.time()) > switching
 	})
 	for _, s := range expired {
 		if idle > 0 && now.Sub(s.active()) > idle {

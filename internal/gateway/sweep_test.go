@@ -150,6 +150,20 @@ func TestIdle(t *testing.T) {
 	eventually(t, "nobody is online", func() bool { return !m.directory.Online(1) && !m.directory.Online(2) })
 }
 
+// TestIdleByMonotonicClock wants times that do not depend on the clock of the machine being set.
+func TestIdleByMonotonicClock(t *testing.T) {
+	var s Session
+	now := time.Now()
+	s.heartbeat.set(now)
+	s.request.set(now.Add(-time.Hour))
+	if active := s.active(); !strings.Contains(active.String(), " m=") || now.Sub(active) >= time.Millisecond || now.Sub(active) < 0 {
+		t.Errorf("active at %v, want %v", active, now)
+	}
+	if shown := dateOf(&s.heartbeat); !shown.Equal(now.Truncate(time.Millisecond)) {
+		t.Errorf("shown as %v, want %v", shown, now)
+	}
+}
+
 // datagram makes a signal.
 func datagram(kind byte, user int64, device byte, session int32) []byte {
 	b := binary.BigEndian.AppendUint64([]byte{kind}, uint64(user))
