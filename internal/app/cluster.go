@@ -112,14 +112,19 @@ const topicChanged = "changed"
 
 // What changes.
 const (
-	changedSettings = "settings"
-	changedPlugins  = "plugins"
+	changedSettings     = "settings"
+	changedPlugins      = "plugins"
+	changedBlockedIPs   = "blocked addresses"
+	changedBlockedUsers = "blocked users"
 )
 
 // startNews listens to the changes of other nodes. They would be seen within a
 // second anyway; this makes it milliseconds.
 func (a *App) startNews(context.Context) error {
-	refresh := map[string]func(context.Context) error{changedSettings: a.settings.Refresh, changedPlugins: a.catalog.Refresh}
+	refresh := map[string]func(context.Context) error{
+		changedSettings: a.settings.Refresh, changedPlugins: a.catalog.Refresh,
+		changedBlockedIPs: a.blockedIPs.Refresh, changedBlockedUsers: a.blockedUsers.Refresh,
+	}
 	sub, err := a.nodes[a.opts.Roles[0]].Subscribe(topicChanged, func(ctx context.Context, m cluster.Message) {
 		what := string(m.Payload)
 		if refresh[what] == nil {
@@ -137,6 +142,8 @@ func (a *App) startNews(context.Context) error {
 		return nil
 	}})
 	a.settings.OnChange(func() { a.tell(changedSettings) })
+	a.blockedIPs.OnChange(func() { a.tell(changedBlockedIPs) })
+	a.blockedUsers.OnChange(func() { a.tell(changedBlockedUsers) })
 	return nil
 }
 

@@ -27,7 +27,7 @@ var (
 	measurements = &unit{needs: units(database, settings), start: (*App).startMetrics}
 	machine      = &unit{needs: units(measurements), start: (*App).startVitals}
 	nodes        = &unit{needs: units(logFiles, adminPorts, clientPorts, database, machine), start: (*App).startCluster}
-	news         = &unit{needs: units(logFiles, nodes, settings, pluginHolder), start: (*App).startNews}
+	news         = &unit{needs: units(logFiles, nodes, settings, blocklists, pluginHolder), start: (*App).startNews}
 	online       = &unit{needs: units(logFiles, nodes), start: (*App).startPresence}
 
 	// Made-up data has administrators of its own.

@@ -12,10 +12,28 @@ import (
 	"time"
 
 	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
 )
 
+// TestSettingReachesEveryNode changes a setting and blocks a user. Nodes are told of both.
 func TestSettingReachesEveryNode(t *testing.T) {
 	services, gateways, _, _ := newCluster(t)
+	createUsers(t, services[0], 1)
+	user := chat.LogIn(t, gateways[1].clients[0], 1, chat.WithPassword("secret"))
+	took := eventually(t, "the user is disconnected", func() bool {
+		if status, body := services[1].call("POST", "/blocked-clients/users", `{"ids":[1],"blockDurationMillis":3600000}`); status != 204 {
+			t.Logf("block: %d %s", status, body)
+		}
+		select {
+		case <-user.Done():
+			return true
+		case <-time.After(100 * time.Millisecond):
+			return false
+		}
+	})
+	t.Logf("the user was disconnected after %v", took)
+	user.Closed(wire.ClosedUserBlocked)
 	if status, body := services[1].call("PUT", "/cluster/settings", `{"gateway":{"adminApi":{"rateLimiting":{"capacity":1,"initialTokens":1,"refillIntervalMillis":10000}}}}`); status != 200 {
 		t.Fatalf("change: %d %s", status, body)
 	}

@@ -242,7 +242,11 @@ func eventually(t *testing.T, what string, cond func() bool) time.Duration {
 func newCluster(t *testing.T) (services, gateways []*process, nats *clustertest.Server, db *storetest.Server) {
 	t.Helper()
 	nats, db = clustertest.StartServer(t), storetest.StartServer(t)
-	set := []string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL()}
+	set := []string{
+		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(),
+		// Nobody looks for blocked users: who hears of them was told.
+		"app.security.blocklist.user-id.sync-blocklist-interval-millis=3600000",
+	}
 	for i := range 3 {
 		services = append(services, start(t, "service", fmt.Sprintf("service-%d", i), append(set, fmt.Sprintf("app.cluster.node.priority=%d", 10-i))...))
 	}

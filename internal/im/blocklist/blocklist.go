@@ -44,7 +44,8 @@ const DefaultInterval = time.Second
 
 // A List knows who is blocked. The store is the truth; every node mirrors it in
 // memory, so that to ask costs next to nothing. A change is seen by the node
-// that made it when the call returns, and by the others when they poll next. It
+// that made it when the call returns, and by the others when they are told of it,
+// see OnChange, or poll next. It
 // is safe for concurrent use.
 type List[K Key] struct {
 	opts     Options
@@ -62,6 +63,7 @@ type List[K Key] struct {
 
 	subscribers atomic.Pointer[[]func([]K)]
 	subscribing sync.Mutex
+	changed     atomic.Pointer[func()]
 }
 
 // NewIPs reads the blocked addresses. Run must be called next, so that changes
@@ -170,6 +172,10 @@ func (l *List[K]) OnBlocked(f func(keys []K)) {
 	l.subscribers.Store(&list)
 }
 
+// OnChange names a function that is called after each change that this node made,
+// so that others can be told to Refresh. It must return soon.
+func (l *List[K]) OnChange(f func()) { l.changed.Store(&f) }
+
 func (l *List[K]) notify(keys []K) {
 	if list := l.subscribers.Load(); list != nil && len(keys) > 0 && l.opts.Enabled() {
 		for _, f := range *list {
@@ -241,6 +247,9 @@ func (l *List[K]) UnblockAll(ctx context.Context) error {
 func (l *List[K]) change(ctx context.Context, fn store.WriteFunc) error {
 	if err := l.opts.Store.Write(ctx, fn); err != nil {
 		return fmt.Errorf("change the blocklist: %w", err)
+	}
+	if f := l.changed.Load(); f != nil {
+		(*f)()
 	}
 	// The change is committed: the caller hears of success even if the store
 	// fails right now. Run tries again.
