@@ -71,6 +71,7 @@ func (v *vitals) look() {
 	tuneGC()
 	err := v.judge(v.live.Current().HealthCheck, reading{
 		cpu: v.read("system.cpu.usage"), total: v.read("system.memory.total"), free: v.read("system.memory.free"), wait: v.waiting.read(),
+		disk: v.read("disk.total"), diskFree: v.read("disk.free"),
 	})
 	strain, strained := errors.AsType[*cluster.Strain](err)
 	v.metrics.Node().Strained.Set(flag(strained || err != nil))
@@ -90,7 +91,12 @@ type reading struct {
 	cpu         float64 // share of the processors
 	total, free float64 // bytes of memory
 	wait        time.Duration
+	// disk and diskFree are bytes of the file system with the home folder; 0 is unknown.
+	disk, diskFree float64
 }
+
+// minDiskFree is with how many free bytes a disk counts as full: what a node writes next may fail.
+const minDiskFree = 64 << 20
 
 func (v *vitals) read(name string) float64 {
 	found, err := v.metrics.Snapshot([]string{name})
@@ -113,6 +119,9 @@ func (v *vitals) judge(c config.HealthCheck, r reading) error {
 		return fmt.Errorf("the memory is used to %.0f %%, more than %d %%", (r.total-r.free)/r.total*100, c.Memory.MaxAvailableMemoryPercentage)
 	case v.waits > c.Overload.Retries:
 		return &cluster.Strain{Refuse: true, Reason: fmt.Sprintf("work waits %s before it runs, more than %s", r.wait.Round(time.Millisecond), limit)}
+	case r.disk > 0 && r.diskFree < minDiskFree:
+		// What can be read is still read, and what cannot be written is refused by itself.
+		return &cluster.Strain{Reason: fmt.Sprintf("the disk with the home folder is full: %.0f of %.0f bytes are free", r.diskFree, r.disk)}
 	case v.load > c.CPU.Retries:
 		return &cluster.Strain{
 			Refuse: c.CPU.Refuse, Reason: fmt.Sprintf("the processors are used to %.0f %%, more than %d %%", r.cpu*100, c.CPU.UnhealthyLoadThresholdPercentage),

@@ -49,6 +49,12 @@ func TestVitals(t *testing.T) {
 	if err := v.judge(c, reading{total: 100 * gb, free: gb}); err == nil || !strings.Contains(err.Error(), "99 %") {
 		t.Errorf("too much memory in use: %v", err)
 	}
+	if strain, ok := errors.AsType[*cluster.Strain](v.judge(c, reading{disk: 100 * gb, diskFree: 4096})); !ok || strain.Refuse || !strings.Contains(strain.Reason, "full: 4096 of") {
+		t.Errorf("a full disk: %+v", strain)
+	}
+	if err := v.judge(c, reading{disk: 100 * gb, diskFree: gb}); err != nil {
+		t.Errorf("a disk with room: %v", err)
+	}
 	late := calm
 	late.wait = 2 * time.Second
 	for i := range c.Overload.Retries {
