@@ -39,9 +39,17 @@ type PluginReading struct {
 	Unavailable bool
 }
 
+// PluginUsage is what one plugin uses. What is not known is 0 and has no series.
+type PluginUsage struct {
+	Plugin string
+	// Memory is bytes.
+	Memory int64
+	CPU    time.Duration
+}
+
 // RegisterPlugins publishes the state of plugins, which is asked for at every reading, so that what is gone has no
-// series. memory calls emit once for each plugin; both functions must be quick.
-func (r *Registry) RegisterPlugins(extensions func() []PluginReading, memory func(emit func(bytes float64, plugin string))) {
+// series. usage is that of each plugin; both functions must be quick.
+func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func() []PluginUsage) {
 	queue := r.reading(Declaration{
 		Name: "plugin.queue", Description: "Calls of an extension that are running or waiting.", Tags: []string{"plugin", "extension"},
 	}, TypeGauge)
@@ -51,10 +59,13 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, memory fun
 	bytes := r.reading(Declaration{
 		Name: "plugin.memory", Description: "Memory that a plugin holds, as far as its host knows.", BaseUnit: UnitBytes, Tags: []string{"plugin"},
 	}, TypeGauge)
+	cpu := r.reading(Declaration{
+		Name: "plugin.cpu", Description: "Time of a processor that a plugin used, as far as its host knows.", BaseUnit: UnitSeconds, Tags: []string{"plugin"},
+	}, TypeCounter)
 	unavailable := r.reading(Declaration{
 		Name: "plugin.unavailable", Description: "Whether an extension cannot run although it should, 1 or 0: what it may refuse is refused meanwhile.", Tags: []string{"plugin", "extension"},
 	}, TypeGauge)
-	r.source([]*reading{queue, state, bytes, unavailable}, func(emit emitter) {
+	r.source([]*reading{queue, state, bytes, cpu, unavailable}, func(emit emitter) {
 		seen := map[[2]string]bool{}
 		for _, e := range extensions() {
 			key := [2]string{e.Plugin, e.Extension}
@@ -70,7 +81,14 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, memory fun
 				emit.value(unavailable, 0, e.Plugin, e.Extension)
 			}
 		}
-		memory(func(v float64, plugin string) { emit.value(bytes, v, plugin) })
+		for _, u := range usage() {
+			if u.Memory > 0 {
+				emit.value(bytes, float64(u.Memory), u.Plugin)
+			}
+			if u.CPU > 0 {
+				emit.value(cpu, u.CPU.Seconds(), u.Plugin)
+			}
+		}
 	})
 }
 

@@ -12,14 +12,15 @@ import (
 func TestPlugins(t *testing.T) {
 	r := New(BuildInfo{})
 	loaded := []PluginReading{{"a", "X", "STARTED", 3, true}, {"a", "X", "LOADED", 1, false}, {"b", "Y", "PAUSED", 0, false}}
-	r.RegisterPlugins(func() []PluginReading { return loaded }, func(emit func(float64, string)) {
-		if len(loaded) > 0 {
-			emit(4096, "a")
+	r.RegisterPlugins(func() []PluginReading { return loaded }, func() []PluginUsage {
+		if len(loaded) == 0 {
+			return nil
 		}
+		return []PluginUsage{{"a", 4096, 1500 * time.Millisecond}, {"b", 0, 0}}
 	})
 	series := func() (list []string) {
 		t.Helper()
-		found, err := r.Snapshot([]string{"plugin.calls", "plugin.queue", "plugin.extensions", "plugin.memory", "plugin.unavailable"})
+		found, err := r.Snapshot([]string{"plugin.calls", "plugin.queue", "plugin.extensions", "plugin.memory", "plugin.cpu", "plugin.unavailable"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,6 +40,7 @@ func TestPlugins(t *testing.T) {
 		"plugin.calls[extension:X method:m outcome:error plugin:a point:P]1",
 		"plugin.calls[extension:X method:m outcome:ok plugin:a point:P]2",
 		"plugin.calls[extension:Y method:m outcome:ok plugin:b point:P]1",
+		"plugin.cpu[plugin:a]1.5",
 		"plugin.extensions[extension:X plugin:a state:STARTED]1",
 		"plugin.extensions[extension:Y plugin:b state:PAUSED]1",
 		"plugin.memory[plugin:a]4096",

@@ -49,6 +49,12 @@ type Module interface {
 	Close(ctx context.Context) error
 }
 
+// A Measured is a module whose host knows how much it computes.
+type Measured interface {
+	// CPU is how long the module used a processor since it was loaded, or since its process was started; 0 is unknown.
+	CPU() time.Duration
+}
+
 // A Mortal is a module that can die by itself.
 type Mortal interface {
 	// Died is closed when the module can run nothing any more. Calls then fail with ErrDead in the chain of their error.

@@ -412,3 +412,11 @@ func (p *Plugin) Memory() int64 {
 	}
 	return p.module.Memory()
 }
+
+// CPU is how long the plugin used a processor; 0 is unknown.
+func (p *Plugin) CPU() time.Duration {
+	if m, ok := p.module.(Measured); ok && !p.released.Load() {
+		return m.CPU()
+	}
+	return 0
+}

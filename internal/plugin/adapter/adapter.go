@@ -98,13 +98,7 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 	p.Manager = plugin.NewManager(opts)
 	p.Folder = plugin.NewFolder(p.Manager, c.Dir)
 	p.Folder.Only(o.Only)
-	o.Metrics.RegisterPlugins(p.readings, func(emit func(float64, string)) {
-		for _, p := range p.Manager.Plugins() {
-			if bytes := p.Memory(); bytes > 0 {
-				emit(float64(bytes), p.ID)
-			}
-		}
-	})
+	o.Metrics.RegisterPlugins(p.readings, p.usage)
 	return p, nil
 }
 
@@ -123,6 +117,13 @@ func (p *Plugins) readings() (list []metrics.PluginReading) {
 		for _, e := range loaded.Extensions() {
 			list = append(list, metrics.PluginReading{Plugin: loaded.ID, Extension: e.Class, State: string(e.State), Queue: e.Queue, Unavailable: e.Quarantine != ""})
 		}
+	}
+	return list
+}
+
+func (p *Plugins) usage() (list []metrics.PluginUsage) {
+	for _, loaded := range p.Manager.Plugins() {
+		list = append(list, metrics.PluginUsage{Plugin: loaded.ID, Memory: loaded.Memory(), CPU: loaded.CPU()})
 	}
 	return list
 }

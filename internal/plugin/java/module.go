@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.org/app/internal/plugin"
 )
@@ -326,7 +327,23 @@ func (m *module) Extensions() []plugin.Extension {
 func (m *module) Warnings() []string { return m.warnings }
 
 // Memory is how much of its heap a JVM uses in which the plugin is alone; else it is unknown.
-func (m *module) Memory() int64 { return m.host.heapOf(m) }
+func (m *module) Memory() int64 {
+	s := m.host.alone(m)
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats.HeapUsed
+}
+
+// CPU is what a JVM used in which the plugin is alone; else it is unknown.
+func (m *module) CPU() time.Duration {
+	if s := m.host.alone(m); s != nil {
+		return processTime(s.cmd.Process.Pid)
+	}
+	return 0
+}
 
 // Retire lets time count again for what a debugger holds.
 func (m *module) Retire() { m.retire.Do(func() { close(m.retired) }) }
@@ -376,6 +393,7 @@ func (m *module) unload(ctx context.Context, b *binding) {
 }
 
 var (
-	_ plugin.Module  = (*module)(nil)
-	_ plugin.Retirer = (*module)(nil)
+	_ plugin.Module   = (*module)(nil)
+	_ plugin.Measured = (*module)(nil)
+	_ plugin.Retirer  = (*module)(nil)
 )

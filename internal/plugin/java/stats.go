@@ -70,19 +70,14 @@ func (h *Host) Stats() Stats {
 	return sum
 }
 
-// heapOf is how much of its heap the JVM of a module uses; 0 if it is not there, or other modules are in it.
-func (h *Host) heapOf(m *module) int64 {
+// alone returns the session of a module; nil if it has none, or other modules may be in it.
+func (h *Host) alone(m *module) *session {
 	h.mu.Lock()
-	l := m.slot.Load()
-	s := l.current
-	alone := l.own && len(l.modules) == 1
-	h.mu.Unlock()
-	if s == nil || !alone {
-		return 0
+	defer h.mu.Unlock()
+	if l := m.slot.Load(); l.own && len(l.modules) == 1 {
+		return l.current
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stats.HeapUsed
+	return nil
 }
 
 // Measure asks the JVMs for their state. With collect they collect garbage before.
@@ -151,4 +146,29 @@ func resident(pid int) int64 {
 		return 0
 	}
 	return pages * int64(os.Getpagesize())
+}
+
+// tick is the unit in which Linux tells programs how long others ran.
+const tick = 10 * time.Millisecond
+
+// processTime reads how long a process used processors, where the system says so in a file; 0 is unknown.
+func processTime(pid int) time.Duration {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	// What is before the last parenthesis is the name of the program, which may have anything in it.
+	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
+	if len(fields) < 13 {
+		return 0
+	}
+	var sum time.Duration
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseInt(string(field), 10, 64)
+		if err != nil {
+			return 0
+		}
+		sum += time.Duration(n) * tick
+	}
+	return sum
 }

@@ -168,3 +168,16 @@ func TestLogLimit(t *testing.T) {
 		t.Errorf("%d of 10,000 lines are written", n)
 	}
 }
+
+// TestCPU counts the time that a plugin computes.
+func TestCPU(t *testing.T) {
+	h, _ := newHost(t, Options{})
+	m := load(t, h, script("", `start() { const end = Date.now() + 50; while (Date.now() < end) {} }`))
+	x := m.Extensions()[0]
+	if err := x.Hook(t.Context(), plugin.Start); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.CPU(); got < 50*time.Millisecond {
+		t.Errorf("a plugin that computed for 50 ms used a processor for %s", got)
+	}
+}

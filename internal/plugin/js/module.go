@@ -41,6 +41,8 @@ type module struct {
 	// current is the call that the present turn belongs to. turns counts the beginnings and the ends of turns.
 	current atomic.Pointer[call]
 	turns   atomic.Int64
+	// spent is how long turns took that have ended, in nanoseconds.
+	spent atomic.Int64
 	// watched belongs to the watcher of the host, under the lock of the host.
 	watched watched
 	// died is closed when the module is dead, stuck if moreover its engine does not come back.
@@ -68,8 +70,9 @@ type module struct {
 	// limit ends turns that belong to no call. exhausted says that the present one found no memory.
 	limit     time.Time
 	exhausted bool
-	// inside is how many turns are in progress, one inside the other.
+	// inside is how many turns are in progress, one inside the other; began is when the outermost did.
 	inside int
+	began  time.Time
 	// answering is the call whose result is read at present.
 	answering *call
 	// awaiting are the calls whose function has not answered yet.

@@ -17,6 +17,7 @@ import (
 func (m *module) enter(c *call) (outer *call) {
 	outer = m.current.Swap(c)
 	if m.inside++; m.inside == 1 {
+		m.began = time.Now()
 		m.turns.Add(1)
 		m.host.attend()
 	}
@@ -27,9 +28,13 @@ func (m *module) enter(c *call) (outer *call) {
 func (m *module) leave(outer *call) {
 	if m.inside--; m.inside == 0 {
 		m.turns.Add(1)
+		m.spent.Add(int64(time.Since(m.began)))
 	}
 	m.current.Store(outer)
 }
+
+// CPU is how long the engine ran. It runs on one processor at a time.
+func (m *module) CPU() time.Duration { return time.Duration(m.spent.Load()) }
 
 // watchInterval is how often the host looks at turns that run, and watchIdle how often it looks in vain before it waits
 // for the next turn.
@@ -185,4 +190,7 @@ func (m *module) checkMemory() {
 	}
 }
 
-var _ plugin.Mortal = (*module)(nil)
+var (
+	_ plugin.Mortal   = (*module)(nil)
+	_ plugin.Measured = (*module)(nil)
+)
