@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"example.org/app/internal/role"
 )
 
@@ -39,9 +41,19 @@ func consoleAudit(c *console, t *testing.T) {
 	c.open(fmt.Sprintf("audit?targetId=%d&operations=updateUsers", target))
 	c.waitText("[data-total]", "32 records")
 	c.click("button[name=export]")
-	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(saved("Audit log.csv")), "\ufeff"))).ReadAll()
+	content := string(saved("Audit log.csv"))
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(content, "\ufeff"))).ReadAll()
 	if err != nil || len(rows) != 33 {
 		t.Errorf("the export has %d lines, want 33 (%v)", len(rows), err)
+	}
+	// The page did not hold it: it was written to the storage of the browser piece by piece.
+	size, err := chromedp.Run(c.ctx, chromedp.Evaluate[float64](`(async () => {
+		let size = 0
+		for await (const [name, file] of (await navigator.storage.getDirectory()).entries()) if (name.startsWith('export-')) size += (await file.getFile()).size
+		return size
+	})()`, chromedp.EvalAwaitPromise))
+	if err != nil || int(size) != len(content) {
+		t.Errorf("the storage of the browser has %v bytes of exports (%v), want %d", size, err, len(content))
 	}
 	send(t, "PUT", service+"/cluster/settings", `{"service":{"adminApi":{"maxAvailableRecordsPerRequest":1000}}}`)
 }

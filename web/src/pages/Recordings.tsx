@@ -10,10 +10,10 @@ import { parameterSchema } from '../api/document'
 import { useT } from '../i18n'
 import { useMay, useSession } from '../session'
 import { MapEditor } from '../ui/collections'
+import { save } from '../ui/export'
 import { fail, Permitted, Problem, succeed, Waiting } from '../ui/feedback'
 import { encode, fieldOf, SchemaForm, type Values } from '../ui/form'
 import { Chip, duration, When } from '../ui/format'
-import { save } from '../ui/list'
 import { processesOf, useMembers, useProcessName, type Process } from '../ui/nodes'
 
 type Recording = Schemas['FlightRecording']

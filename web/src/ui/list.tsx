@@ -11,6 +11,7 @@ import { useT } from '../i18n'
 import { columnsOf, operationsOf, valueAt, type Resource } from '../resources'
 import { useMay, useSession } from '../session'
 import { DeleteDialog, WriteDialog } from './dialogs'
+import { exportCsv } from './export'
 import { fail, Permitted, Problem, Waiting } from './feedback'
 import { Filters, toQuery, type Search } from './filters'
 import { Id, Value, When } from './format'
@@ -244,36 +245,4 @@ export function RecordTable({ record }: { record: Row }) {
       </Table.Tbody>
     </Table>
   )
-}
-
-/** csvCell quotes a value. A leading formula character is defused, as spreadsheets would run it. */
-export function csvCell(v: unknown): string {
-  let text = v === undefined || v === null ? '' : typeof v === 'object' ? JSON.stringify(v) : String(v)
-  if (/^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text)) text = `'${text}`
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-/** exportCsv writes all pages of a list into one file. A record that moved to the next page while the export ran is written once. */
-async function exportCsv(name: string, columns: { title: string; path: string[] }[], keyOf: (r: Row) => string, fetchRows: (page: number) => Promise<Row[]>, paged: boolean, onProgress: (n: number) => void) {
-  const parts: BlobPart[] = ['\uFEFF', columns.map((c) => csvCell(c.title)).join(',') + '\r\n']
-  let count = 0
-  let before = new Set<string>()
-  for (let page = 0; ; page++) {
-    const found = await fetchRows(page)
-    const rows = found.filter((r) => !before.has(keyOf(r)))
-    before = new Set(found.map(keyOf))
-    parts.push(new Blob([rows.map((r) => columns.map((c) => csvCell(valueAt(r, c.path))).join(',') + '\r\n').join('')]))
-    count += rows.length
-    onProgress(count)
-    if (found.length === 0 || !paged) break
-  }
-  save(new Blob(parts, { type: 'text/csv;charset=utf-8' }), `${name}.csv`)
-}
-
-export function save(blob: Blob, name: string) {
-  const a = document.createElement('a')
-  a.href = URL.createObjectURL(blob)
-  a.download = name
-  a.click()
-  setTimeout(() => URL.revokeObjectURL(a.href), 60_000)
 }
