@@ -61,6 +61,13 @@ func consolePages(c *console, t *testing.T) {
 		}
 		send(t, "PUT", service+"/"+path, string(data))
 	}
+	send(t, "POST", service+"/admins/roles", fmt.Sprintf(`{"id":77,"name":%s,"permissions":["USER_QUERY"],"rank":0}`, quote(hack)))
+	send(t, "POST", service+"/admins", fmt.Sprintf(`{"loginName":"hacked","password":"hackedhacked","displayName":%s,"roleIds":[77]}`, quote(hack)))
+	send(t, "POST", service+"/plugins/js", fmt.Sprintf(`{"scripts":[{"code":%s}]}`, quote(fmt.Sprintf(`export default class extends AppPlugin {
+		getDescriptor() { return { id: %[1]s, version: %[1]s }; }
+		getExtensions() { return [class extends AppExtension { getExtensionPoints() { return ['AdminActionHandler']; } handleAdminAction() {} }]; }
+	}`, quote(hack)))))
+	shows := map[string]string{"users": hack, "groups": hack, "messages?senderIds=1&targetIds=2": hack, "admins": hack, "admin-roles": hack, "cluster/plugin": hack}
 	send(t, "POST", service+"/messages?send=false", fmt.Sprintf(`{"isGroupMessage":false,"isSystemMessage":false,"senderId":1,"targetId":2,"text":%s}`, quote(hack)))
 	c.open("")
 	c.wait("document.querySelectorAll('tr[data-node]').length === 2")
@@ -69,7 +76,7 @@ func consolePages(c *console, t *testing.T) {
 		t.Fatalf("the menu has %d pages: %q", len(paths), paths)
 	}
 	node := eval[string](c.page, "document.querySelector('tr[data-node]').dataset.node")
-	paths = append(paths, "users/1", "users/1?tab=relationships", "groups/1?tab=members", "cluster/settings?tab=history", "cluster/settings?q=admin", "api?op=queryUserPage", "nodes/"+node)
+	paths = append(paths, "users/1", "users/1?tab=relationships", "groups/1?tab=members", "cluster/settings?tab=history", "cluster/settings?q=admin", "api?op=queryUserPage", "nodes/"+node, "messages?senderIds=1&targetIds=2")
 	resize := func(width, height int64) {
 		if _, err := chromedp.Call(c.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: false}); err != nil {
 			t.Fatal(err)
@@ -102,6 +109,10 @@ func consolePages(c *console, t *testing.T) {
 			t.Fatal(err)
 		}
 		check(path, "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']")
+		if text := shows[path]; text != "" {
+			c.waitText("main", text)
+			delete(shows, path)
+		}
 		c.shoot(name + "-light")
 		scheme("dark")
 		check(path+" (dark)", "{ type: 'rule', values: ['color-contrast'] }")
@@ -113,4 +124,36 @@ func consolePages(c *console, t *testing.T) {
 		c.noHack()
 	}
 	resize(1280, 1024)
+	for path := range shows {
+		t.Errorf("there is no page %q in the menu", path)
+	}
+}
+
+// consoleChinese walks through the menu in Chinese: no page shows English words of the console.
+func consoleChinese(c *console, t *testing.T) {
+	c.open("")
+	c.wait("document.querySelectorAll('tr[data-node]').length === 2")
+	c.click("[aria-label=Language]")
+	c.click("[role=menuitem][lang=zh-CN]")
+	c.wait("document.documentElement.lang === 'zh-CN' && document.querySelector('nav a').innerText.match(/\\p{Script=Han}/u)")
+	for i := range int(eval[float64](c.page, "document.querySelectorAll('nav a').length")) {
+		path := eval[string](c.page, fmt.Sprintf("(a => (a.click(), a.pathname))(document.querySelectorAll('nav a')[%d])", i))
+		c.wait(fmt.Sprintf("location.pathname === %s && document.querySelector('main h1')?.innerText === document.querySelectorAll('nav a')[%d].innerText", quote(path), i))
+		c.wait("!document.querySelector('main [role=status]')")
+		if strings.HasSuffix(path, "/api") {
+			continue // The document of the API is English.
+		}
+		// Series of charts and groups of settings are named by the server.
+		for _, text := range eval[[]string](c.page, `[...document.querySelectorAll('nav a, main h1, main h2, main button, main th, main label, main legend')]
+			.filter(e => !e.closest('.u-series:not(:first-child)')).map(e => e.innerText.trim())
+			.filter(text => !/^[a-z][A-Za-z.]* \(\d+\)$/.test(text) && /[A-Za-z]{3}/.test(text) && !/\p{Script=Han}/u.test(text))`) {
+			if text != "CPU" {
+				t.Errorf("%s shows %q", path, text)
+			}
+		}
+	}
+	c.open("")
+	c.click("[aria-label=语言]")
+	c.click("[role=menuitem][lang=en]")
+	c.wait("document.documentElement.lang === 'en'")
 }

@@ -49,11 +49,11 @@ func consolePlugin(c *console, t *testing.T) {
 	c.open("cluster/plugin?role=SERVICE")
 	c.drop("e2e.js", []byte(`class E extends AppExtension {
 		getExtensionPoints() { return ['AdminActionHandler']; }
-		start() { app.log.info('started <img src=x onerror="window.hacked=1">'); }
+		start() { app.log.info('started <img/src="x"/onerror=hacked=1>'); }
 		handleAdminAction(action) { app.log.info('saw an action'); }
 	}
 	export default class extends AppPlugin {
-		getDescriptor() { return { id: 'e2e-plugin', version: '1', description: '<img src=x onerror="window.hacked=1">' }; }
+		getDescriptor() { return { id: 'e2e-plugin', version: '1', description: '<img/src="x"/onerror=hacked=1>' }; }
 		getExtensions() { return [E]; }
 	}`))
 	c.publish("e2e-plugin")

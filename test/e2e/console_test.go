@@ -185,7 +185,7 @@ func (p *page) tolerate(text string) { p.tolerated = append(p.tolerated, text) }
 func (p *page) refused(status string) { p.refusals = append(p.refusals, status) }
 
 // hack runs if it is taken for HTML.
-const hack = `<img src=x onerror="window.hacked=1">`
+const hack = `<img/src="x"/onerror=hacked=1>`
 
 // console is the server that all parts of TestConsole share, and the browser
 // that shows it.
@@ -228,6 +228,7 @@ func TestConsole(t *testing.T) {
 	part("nodes", consoleNodes)
 	part("offline", consoleOffline)
 	part("pages", consolePages)
+	part("Chinese", consoleChinese)
 	part("query only", consoleQueryOnly)
 	part("logout", consoleLogout)
 	c.clean()

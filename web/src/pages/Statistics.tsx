@@ -57,7 +57,7 @@ function Counts({ operation: op, start, end, divideBy }: { operation: Operation;
   if (missing) return <Problem error={new Error(t('needsPermission', { permission: missing }))} />
   return (
     <>
-      <Title order={2} size="h5">{op.summary}</Title>
+      <Title order={2} size="h5">{label(op.path.split('/')[1]!)}</Title>
       <Problem error={result.error} />
       {result.isPending && !result.error ? <Waiting /> : (
         <SimpleGrid cols={{ base: 1, md: 2, lg: 3 }}>

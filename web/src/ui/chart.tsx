@@ -5,6 +5,7 @@ import { useComputedColorScheme } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
+import { useT } from '../i18n'
 import { bytes } from './format'
 
 const colors = ['#1c7ed6', '#e8590c', '#2f9e44', '#9c36b5', '#c2255c', '#0c8599', '#f08c00', '#5f3dc4', '#868e96', '#66a80f']
@@ -30,11 +31,12 @@ export function write(unit: string | undefined, v: number | null | undefined): s
 
 /** Chart draws series over time. Charts of one page share their cursor. */
 export function Chart({ title, times, series, unit, height = 160, range, bars }: Props) {
+  const { label, language } = useT()
   const { ref, width } = useElementSize()
   const host = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
   const scheme = useComputedColorScheme('light')
-  const shape = `${series.map((s) => s.label).join('|')} ${unit} ${scheme} ${height} ${bars}`
+  const shape = `${series.map((s) => s.label).join('|')} ${unit} ${scheme} ${height} ${bars} ${language}`
   const data = [times, ...series.map((s) => s.values)] as uPlot.AlignedData
   useEffect(() => {
     if (!host.current || width === 0) return
@@ -44,7 +46,7 @@ export function Chart({ title, times, series, unit, height = 160, range, bars }:
       width, height, cursor: { sync: { key: 'page' } },
       axes: [{ stroke, grid }, { stroke, grid, size: 70, values: (_, ticks) => ticks.map((v) => write(unit, v)) }],
       scales: { x: { time: true }, y: { range: (_, min, max) => (max === min || max === null ? [Math.min(0, min ?? 0), Math.max(max ?? 0, unit === '‱' ? 0.01 : 1)] : [Math.min(0, min), max * 1.05]) } },
-      series: [{}, ...series.map((s, i) => ({
+      series: [{ label: label('time') }, ...series.map((s, i) => ({
         label: s.label || title, stroke: colors[i % colors.length], width: 1.5, spanGaps: true, value: (_: uPlot, v: number) => write(unit, v),
         ...(bars ? { paths: uPlot.paths.bars!({ size: [0.8, 60] }), fill: `${colors[i % colors.length]}55` } : {}),
       }))],
