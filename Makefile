@@ -111,6 +111,7 @@ campaign: ## Attack the admin interface and race logins for longer than make tes
 bench: $(JAVA_JARS)/.built ## Run the benchmarks
 	$(GO) run ./bench
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./internal/...
+	scripts/with-tools $(GO) test -run '^$$' -bench Console -benchtime 1x ./test/e2e
 
 .PHONY: chaos
 chaos: ## Kill gateways and services under clients for a minute

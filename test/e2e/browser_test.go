@@ -26,10 +26,10 @@ func TestMain(m *testing.M) {
 
 // openBrowser starts Chromium with a profile of its own. The context drives one
 // tab and ends with the test.
-func openBrowser(t *testing.T) context.Context { return openBrowserFor(t, 2*time.Minute) }
+func openBrowser(t testing.TB) context.Context { return openBrowserFor(t, 2*time.Minute) }
 
 // openBrowserFor is openBrowser for a test that may take longer.
-func openBrowserFor(t *testing.T, limit time.Duration) context.Context {
+func openBrowserFor(t testing.TB, limit time.Duration) context.Context {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)),
@@ -59,7 +59,7 @@ func openBrowserFor(t *testing.T, limit time.Duration) context.Context {
 	return ctx
 }
 
-func chromium(t *testing.T) string {
+func chromium(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,6 +26,45 @@ func consoleSettings(c *console, t *testing.T) {
 	if n := c.server.Config().Current().Service.AdminAPI.DefaultAvailableRecordsPerRequest; n != 10 {
 		t.Errorf("the setting is %d after going back", n)
 	}
+}
+
+// consolePluginSettings changes settings that a plugin declares, a secret among
+// them, of a plugin with a dot in its id.
+func consolePluginSettings(c *console, t *testing.T) {
+	service := c.server.URL(role.Service)
+	send(t, "POST", service+"/plugins/js", fmt.Sprintf(`{"scripts":[{"code":%s}]}`, quote(`
+		class Limits extends AppExtension {
+			getExtensionPoints() { return ['AdminActionHandler']; }
+			onSettingsChanged(settings) { app.log.info('limits are ' + JSON.stringify(settings)); }
+			handleAdminAction() {}
+		}
+		export default class extends AppPlugin {
+			getDescriptor() {
+				return { id: 'com.example.limits', version: '1', settings: { type: 'object', properties: {
+					numbers: { type: 'array', items: { type: 'integer' }, default: [1] },
+					token: { type: 'string', writeOnly: true },
+				} } };
+			}
+			getExtensions() { return [Limits]; }
+		}`)))
+	const group = "plugins.com.example.limits."
+	c.open("cluster/settings?q=" + group)
+	c.wait("document.querySelectorAll('[data-setting]').length === 2")
+	c.fill("[name='"+group+"token']", "planted-secret")
+	c.fill("input[aria-label='"+group+"numbers']", "7")
+	c.wait("document.querySelector(\"input[aria-label='" + group + "numbers']\").dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }))")
+	c.click("[name=apply-settings]")
+	c.waitText("[role=dialog]", group+"token")
+	c.waitText("[role=dialog]", "[1,7]")
+	if eval[bool](c.page, "document.body.innerText.includes('planted-secret')") {
+		t.Error("the list of changes shows the secret")
+	}
+	c.click("[name=confirm-settings]")
+	c.waitText("[data-setting='"+group+"token']", "source: cluster")
+	if got := send(t, "GET", service+"/cluster/settings", ""); !strings.Contains(got, `"numbers":[1,7]`) || strings.Contains(got, "planted-secret") {
+		t.Errorf("the settings are %s", got)
+	}
+	send(t, "DELETE", service+"/plugins?ids=com.example.limits", "")
 }
 
 // consoleSettingLists edits a list of objects and a setting of one node.

@@ -18,7 +18,7 @@ import (
 )
 
 // send sends an administrator's request.
-func send(t *testing.T, method, url, body string) string {
+func send(t testing.TB, method, url, body string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // page drives the console in a browser.
 type page struct {
-	t         *testing.T
+	t         testing.TB
 	ctx       context.Context
 	base      string
 	problems  func() []string
@@ -30,7 +30,7 @@ type page struct {
 }
 
 // startConsole runs a server that is filled with made-up data.
-func startConsole(t *testing.T, set ...string) *apptest.Server {
+func startConsole(t testing.TB, set ...string) *apptest.Server {
 	t.Helper()
 	return apptest.Start(t, role.All, append([]string{
 		"app.service.fake.enabled=true", "app.service.fake.user-count=60", "app.service.fake.group-count=3", "app.service.fake.message-count=40",
@@ -40,7 +40,7 @@ func startConsole(t *testing.T, set ...string) *apptest.Server {
 }
 
 // openConsole opens the console in a browser of its own.
-func openConsole(t *testing.T, base string, others ...string) *page {
+func openConsole(t testing.TB, base string, others ...string) *page {
 	t.Helper()
 	p := &page{t: t, ctx: openBrowserFor(t, 20*time.Minute), base: base} // It bounds a browser that hangs, not a slow machine.
 	p.problems = watch(p.ctx, append(others, strings.TrimSuffix(base, "/"))...)
@@ -217,6 +217,7 @@ func TestConsole(t *testing.T) {
 	part("rounds", consoleRounds)
 	part("settings", consoleSettings)
 	part("setting lists", consoleSettingLists)
+	part("plugin settings", consolePluginSettings)
 	part("plugin", consolePlugin)
 	part("editor", consoleEditor)
 	part("jar", consoleJar)

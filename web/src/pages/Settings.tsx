@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { ActionIcon, Alert, Badge, Button, Card, Group, JsonInput, Modal, NumberInput, ScrollArea, Select, Stack, Switch, Table, Tabs, TagsInput, Text, TextInput, Title, Tooltip } from '@mantine/core'
+import { ActionIcon, Alert, Badge, Button, Card, Group, JsonInput, Modal, NumberInput, PasswordInput, ScrollArea, Select, Stack, Switch, Table, Tabs, TagsInput, Text, TextInput, Title, Tooltip } from '@mantine/core'
 import { IconArrowBackUp, IconRestore, IconSearch } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { memo, useDeferredValue, useMemo, useState } from 'react'
+import { memo, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError, send, type Schemas } from '../api/client'
 import { useT } from '../i18n'
 import { useMay } from '../session'
@@ -44,14 +44,19 @@ function leavesOf(tree: Tree, segments: string[] = []): Leaf[] {
   })
 }
 
+/** firstRows is how many settings a search shows at once, moreRows how many follow when people scroll. */
+const firstRows = 10
+const moreRows = 40
+
 const show = (v: unknown) => (v === undefined || v === '' ? '–' : typeof v === 'object' ? JSON.stringify(v) : String(v))
 const equal = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
 
 /** patchOf makes nested objects of changed settings. */
-export function patchOf(changes: Map<string, unknown>): Record<string, unknown> {
+function patchOf(changes: Map<string, unknown>, leaves: Leaf[]): Record<string, unknown> {
   const root: Record<string, unknown> = {}
-  for (const [path, value] of changes) {
-    const segments = path.split('.')
+  for (const { path, segments } of leaves) {
+    if (!changes.has(path)) continue
+    const value = changes.get(path)
     let group = root
     for (const s of segments.slice(0, -1)) group = (group[s] ??= {}) as Record<string, unknown>
     group[segments[segments.length - 1]!] = value
@@ -86,7 +91,7 @@ function Values() {
   const services = (members.data ?? []).filter((m) => m.nodeType === 'SERVICE')
   const { node } = search
   const [text, setText] = useState(search.q ?? '')
-  const wanted = useDeferredValue(text.trim().toLowerCase())
+  const wanted = text.trim().toLowerCase()
   const [onlyChanged, setOnlyChanged] = useState(false)
   const [onlyMutable, setOnlyMutable] = useState(false)
   const [changes, setChanges] = useState<Map<string, unknown>>(new Map())
@@ -107,6 +112,10 @@ function Values() {
   const found = useMemo(() => index.filter((x) => (wanted === '' || wanted.split(/\s+/).every((w) => x.text.includes(w))) && (!onlyMutable || (x.leaf.mutable && x.leaf.global === !node)) && (!onlyChanged || x.leaf.source !== 'default' || changes.has(x.leaf.path))).map((x) => x.leaf), [index, wanted, onlyMutable, onlyChanged, changes, node])
   const groups = useMemo(() => Object.entries(Object.groupBy(found, (l) => l.segments.slice(0, Math.min(2, l.segments.length - 1)).join('.'))), [found])
   const [open, setOpen] = useState<string | null>(null)
+  // What fits into the window is drawn at once, the rest when people scroll to it: typing must not wait for hundreds of inputs.
+  const key = `${wanted} ${onlyMutable} ${onlyChanged}`
+  const [drawn, setDrawn] = useState({ key, count: firstRows })
+  const count = drawn.key === key ? drawn.count : firstRows
   const change = useMemo(() => (leaf: Leaf, value: unknown) => setChanges((old) => {
     const next = new Map(old)
     if (equal(value, leaf.value)) next.delete(leaf.path)
@@ -117,8 +126,8 @@ function Values() {
     setBusy(true)
     setError(null)
     try {
-      if (node) await send('PUT', '/cluster/settings', { node, query: { updateLocalSettings: true }, body: patchOf(changes) })
-      else await send('PUT', '/cluster/settings', { body: patchOf(changes), headers: settings.data?.etag ? { 'If-Match': settings.data.etag } : {} })
+      if (node) await send('PUT', '/cluster/settings', { node, query: { updateLocalSettings: true }, body: patchOf(changes, leaves) })
+      else await send('PUT', '/cluster/settings', { body: patchOf(changes, leaves), headers: settings.data?.etag ? { 'If-Match': settings.data.etag } : {} })
       succeed(t('settingsApplied', { count: changes.size }))
       setChanges(new Map())
       setApplying(false)
@@ -132,6 +141,7 @@ function Values() {
   }
   if (missing) return <Problem error={new Error(t('needsPermission', { permission: missing }))} />
   const all = wanted !== '' || onlyChanged
+  const visible = all ? groups.map(([name, list], i) => ({ name, total: list!.length, list: list!.slice(0, Math.max(0, count - groups.slice(0, i).reduce((n, [, before]) => n + before!.length, 0))) })).filter((g) => g.list.length > 0) : groups.map(([name, list]) => ({ name, total: list!.length, list: open === name ? list! : [] }))
   return (
     <Stack gap="xs">
       <Group>
@@ -145,17 +155,18 @@ function Values() {
       </Group>
       <Problem error={settings.error} retry={() => void settings.refetch()} />
       {settings.isPending && !settings.error ? <Waiting /> : <Text size="xs" c="dimmed" data-setting-count>{t('settingsFound', { found: found.length, total: leaves.length })}</Text>}
-      {groups.map(([name, list]) => (
+      {visible.map(({ name, total, list }) => (
         <Card key={name} withBorder padding="xs">
-          <Button variant="subtle" size="compact-sm" justify="flex-start" fullWidth aria-expanded={all || open === name} onClick={() => setOpen(open === name ? null : name)} data-setting-group={name}>{name} ({list!.length})</Button>
-          {(all || open === name) && <Stack gap={2} mt={4}>{list!.map((l) => <Row key={l.path} leaf={l} changed={changes.has(l.path)} value={changes.has(l.path) ? changes.get(l.path) : l.value} locked={update !== undefined} local={node !== undefined} onChange={change} />)}</Stack>}
+          <Button variant="subtle" size="compact-sm" justify="flex-start" fullWidth aria-expanded={all || open === name} onClick={() => setOpen(open === name ? null : name)} data-setting-group={name}>{name} ({total})</Button>
+          {list.length > 0 && <Stack gap={2} mt={4}>{list.map((l) => <Row key={l.path} leaf={l} changed={changes.has(l.path)} value={changes.has(l.path) ? changes.get(l.path) : l.value} locked={update !== undefined} local={node !== undefined} onChange={change} />)}</Stack>}
         </Card>
       ))}
+      {all && count < found.length && <Seen key={`${key} ${count}`} onSeen={() => setDrawn({ key, count: count + moreRows })} />}
       <Modal opened={applying} onClose={() => setApplying(false)} title={t('applyChanges', { count: changes.size })} size="lg" closeButtonProps={{ 'aria-label': t('close') }}>
         <Stack>
           <Table fz="sm" withTableBorder>
             <Table.Thead><Table.Tr><Table.Th>{t('setting')}</Table.Th><Table.Th>{t('before')}</Table.Th><Table.Th>{t('after')}</Table.Th></Table.Tr></Table.Thead>
-            <Table.Tbody>{[...changes].map(([path, v]) => <Table.Tr key={path}><Table.Td style={{ overflowWrap: 'anywhere' }}>{path}</Table.Td><Table.Td>{show(leaves.find((l) => l.path === path)?.value)}</Table.Td><Table.Td>{show(v)}</Table.Td></Table.Tr>)}</Table.Tbody>
+            <Table.Tbody>{[...changes].map(([path, v]) => <Table.Tr key={path}><Table.Td style={{ overflowWrap: 'anywhere' }}>{path}</Table.Td><Table.Td>{show(leaves.find((l) => l.path === path)?.value)}</Table.Td><Table.Td>{leaves.find((l) => l.path === path)?.sensitive ? t('secretValue') : show(v)}</Table.Td></Table.Tr>)}</Table.Tbody>
           </Table>
           {error instanceof ApiError && error.status === 412 && <Alert color="yellow">{t('changedMeanwhile')}</Alert>}
           <Problem error={error} />
@@ -166,11 +177,22 @@ function Values() {
   )
 }
 
+/** Seen calls a function when it comes near the window. */
+function Seen({ onSeen }: { onSeen: () => void }) {
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const observer = new IntersectionObserver((entries) => { if (entries.some((e) => e.isIntersecting)) onSeen() }, { rootMargin: '600px' })
+    observer.observe(place.current!)
+    return () => observer.disconnect()
+  }, []) // eslint-disable-line
+  return <div ref={place} style={{ height: 1 }} />
+}
+
 /** Row is one setting. It is drawn again only when it changes. */
 const Row = memo(function Row({ leaf, value, changed, locked, local, onChange }: { leaf: Leaf; value: unknown; changed: boolean; locked: boolean; local: boolean; onChange: (l: Leaf, v: unknown) => void }) {
   const { t } = useT()
   const name = leaf.segments[leaf.segments.length - 1]!
-  const editable = leaf.mutable && leaf.global === !local && !leaf.sensitive && !locked
+  const editable = leaf.mutable && leaf.global === !local && !locked
   const unit = unitOf(name)
   const range = leaf.minimum !== undefined || leaf.maximum !== undefined ? t('range', { min: leaf.minimum ?? '−∞', max: leaf.maximum ?? '∞' }) : ''
   return (
@@ -199,10 +221,15 @@ const Row = memo(function Row({ leaf, value, changed, locked, local, onChange }:
   )
 })
 
+const numeric = new Set(['int', 'short', 'long', 'float', 'double'])
+/** number reads what was typed; text that is no number, or has more digits than one can hold, is sent as it is. */
+const number = (text: string) => (/^-?\d{1,15}(\.\d+)?$/.test(text) ? Number(text) : text)
+
 function Editor({ leaf, value, disabled, unit, onChange }: { leaf: Leaf; value: unknown; disabled: boolean; unit?: string; onChange: (v: unknown) => void }) {
   const { t } = useT()
   const common = { size: 'xs' as const, disabled, 'aria-label': leaf.path, name: leaf.path }
-  if (leaf.sensitive) return <Text size="sm" c="dimmed">{t('secretValue')}</Text>
+  // What a secret is nobody sees; it can be replaced.
+  if (leaf.sensitive) return disabled || leaf.type !== 'string' ? <Text size="sm" c="dimmed">{t('secretValue')}</Text> : <PasswordInput {...common} placeholder={t('secretValue')} autoComplete="new-password" value={typeof value === 'string' && value !== leaf.value ? value : ''} onChange={(e) => onChange(e.currentTarget.value === '' ? leaf.value : e.currentTarget.value)} />
   // What cannot be changed is text: people read it better than an input that is disabled.
   if (disabled && (typeof value !== 'object' || value === null)) return <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }} data-value={leaf.path}>{typeof value === 'boolean' ? t(value ? 'yes' : 'no') : `${show(value)}${unit && value !== undefined ? ` ${unit}` : ''}`}</Text>
   switch (leaf.type) {
@@ -212,7 +239,7 @@ function Editor({ leaf, value, disabled, unit, onChange }: { leaf: Leaf; value: 
     case 'long': return <TextInput {...common} inputMode="numeric" rightSection={unit ? <Text size="xs" c="dimmed">{unit}</Text> : undefined} value={String(value ?? '')} onChange={(e) => onChange(/^-?\d{1,15}$/.test(e.currentTarget.value) ? Number(e.currentTarget.value) : e.currentTarget.value)} />
     case 'float': case 'double': return <NumberInput {...common} value={(value as number | undefined) ?? ''} onChange={(v) => { if (typeof v === 'number') onChange(v) }} />
     case 'java.util.List':
-      if (leaf.elementType !== 'object') return <TagsInput {...common} data={leaf.options} value={((value as unknown[] | undefined) ?? []).map(String)} onChange={onChange} acceptValueOnBlur />
+      if (leaf.elementType !== 'object') return <TagsInput {...common} data={leaf.options} value={((value as unknown[] | undefined) ?? []).map(String)} onChange={(v) => onChange(numeric.has(leaf.elementType ?? '') ? v.map(number) : v)} acceptValueOnBlur />
       if (leaf.elements && !Object.keys(leaf.elements).some((f) => f.includes('[?]'))) {
         const elements = leaf.elements
         return (
