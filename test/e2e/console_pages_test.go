@@ -76,7 +76,7 @@ func consolePages(c *console, t *testing.T) {
 		t.Fatalf("the menu has %d pages: %q", len(paths), paths)
 	}
 	node := eval[string](c.page, "document.querySelector('tr[data-node]').dataset.node")
-	paths = append(paths, "users/1", "users/1?tab=relationships", "groups/1?tab=members", "cluster/settings?tab=history", "cluster/settings?q=admin", "api?op=queryUserPage", "nodes/"+node, "messages?senderIds=1&targetIds=2")
+	paths = append(paths, "users/1", "users/1?tab=relationships", "groups/1?tab=members", "cluster/settings?tab=history", "cluster/settings?q=admin", "api?op=queryUsers", "nodes/"+node, "messages?senderIds=1&targetIds=2")
 	resize := func(width, height int64) {
 		if _, err := chromedp.Call(c.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: false}); err != nil {
 			t.Fatal(err)

@@ -2,7 +2,7 @@
 
 import { Accordion, Badge, Button, Code, Group, SegmentedControl, Stack, Table, Text, TextInput, Title } from '@mantine/core'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useDeferredValue, useState } from 'react'
+import { useDeferredValue, useRef, useState } from 'react'
 import { ApiError, send, url, type Query } from '../api/client'
 import { parameterSchema, type Document, type Operation, type Schema } from '../api/document'
 import { useT } from '../i18n'
@@ -19,6 +19,9 @@ export default function ApiDocs() {
   const { documents } = useSession()
   const navigate = useNavigate()
   const search = useSearch({ strict: false }) as { role?: string; q?: string; op?: string }
+  // A link to an operation shows it, after the router has gone to the top; one that is opened by hand stays where it is.
+  const linked = useRef(search.op)
+  const show = (item: HTMLElement | null) => { if (item) { linked.current = undefined; setTimeout(() => item.scrollIntoView({ block: 'start' }), 50) } }
   const role = search.role === 'gateway' ? 'gateway' : 'service'
   const d = documents[role]
   const text = useDeferredValue((search.q ?? '').toLowerCase())
@@ -38,7 +41,7 @@ export default function ApiDocs() {
           <Title order={2} size="h5" mb={4}>{tag.replace(/Controller$/, '')}</Title>
           <Accordion variant="contained" chevronPosition="left" value={search.op ?? null} onChange={(v) => set({ op: v ?? undefined })}>
             {list!.map((o) => (
-              <Accordion.Item key={o.operationId} value={o.operationId}>
+              <Accordion.Item key={o.operationId} value={o.operationId} ref={o.operationId === linked.current ? show : undefined} style={{ scrollMarginTop: 60 }}>
                 <Accordion.Control><Group gap="xs"><Badge w={70} className="chip" color={colors[o.method]} variant="light" radius="sm">{o.method}</Badge><Code>{o.path}</Code><Text size="sm" c="dimmed">{o.summary}</Text></Group></Accordion.Control>
                 <Accordion.Panel>{search.op === o.operationId && <OperationView document={d} operation={o} role={role} />}</Accordion.Panel>
               </Accordion.Item>

@@ -66,7 +66,7 @@ export default function Conversations() {
       {!search.ownerIds && !search.groupIds && <Text size="xs" c="dimmed">{t('conversationsOfFirst')}</Text>}
       <Problem error={result.error} retry={() => void result.refetch()} />
       {result.isPending && !missing && !result.error && <Waiting />}
-      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('conversations') }}>
+      <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('conversations') }}>
         <Table withTableBorder fz="sm" className="dense">
           <Table.Thead><Table.Tr><Table.Th><span className="hidden-text">{t('select')}</span></Table.Th>{[label('ownerId'), label('targetId'), label('readDate')].map((h) => <Table.Th key={h} scope="col">{h}</Table.Th>)}</Table.Tr></Table.Thead>
           <Table.Tbody>

@@ -80,7 +80,7 @@ export default function Overview() {
         <Figure label={t('errorsPerSecond')} value={perSecond(sum((r) => r.errors))} bad={(sum((r) => r.errors) ?? 0) > 0} />
       </SimpleGrid>
       {members.data ? (
-        <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('members') }}>
+        <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('members') }}>
           <Table withTableBorder fz="sm" className="dense" verticalSpacing={6}>
             <Table.Thead>
               <Table.Tr>{[t('node'), t('role'), t('state'), t('cpu'), t('memory'), t('disk'), t('uptime'), t('version'), t('actions')].map((h) => <Table.Th key={h} scope="col">{h}</Table.Th>)}</Table.Tr>

@@ -234,7 +234,7 @@ function ProcessPlugins({ process, chosen, onChoose, onAct, onRemove }: ProcessP
       </Group>
       <Problem error={plugins.error} retry={() => void plugins.refetch()} />
       {plugins.isPending && !plugins.error ? <Waiting /> : (plugins.data ?? []).length === 0 && !plugins.error ? <Text size="sm" c="dimmed">{t('noPlugins')}</Text> : (
-        <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': `${t('plugins')} ${node}` }}>
+        <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': `${t('plugins')} ${node}` }}>
           <Table fz="sm" verticalSpacing={4}>
             <Table.Thead><Table.Tr><Table.Th><span className="hidden-text">{t('select')}</span></Table.Th>{[t('plugin'), t('version'), t('state'), t('extensions'), t('calls'), t('errors'), t('lastError'), t('actions')].map((h) => <Table.Th key={h} scope="col">{h}</Table.Th>)}</Table.Tr></Table.Thead>
             <Table.Tbody>

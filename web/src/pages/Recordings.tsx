@@ -117,7 +117,7 @@ function ProcessRecordings({ process: p }: { process: Process }) {
       </Group>
       <Problem error={recordings.error} retry={() => void recordings.refetch()} />
       {recordings.isPending && !recordings.error ? <Waiting /> : list.length === 0 && !recordings.error ? <Text size="sm" c="dimmed">{t('noRecordings')}</Text> : (
-        <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': `${t('recordings')} ${p.node}` }}>
+        <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': `${t('recordings')} ${p.node}` }}>
           <Table fz="sm" verticalSpacing={4}>
             <Table.Thead><Table.Tr><Table.Th><span className="hidden-text">{t('select')}</span></Table.Th>{['ID', t('state'), t('descriptionOf'), t('startedAt'), t('lasted'), t('actions')].map((h) => <Table.Th key={h} scope="col">{h}</Table.Th>)}</Table.Tr></Table.Thead>
             <Table.Tbody>

@@ -54,7 +54,7 @@ export default function Sessions() {
       </Group>
       <Problem error={result.error} />
       {result.isPending && !missing && !result.error ? <Waiting /> : (
-        <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('sessions') }}>
+        <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('sessions') }}>
           <Table withTableBorder fz="sm" className="dense">
             <Table.Thead><Table.Tr><Table.Th><span className="hidden-text">{t('select')}</span></Table.Th>{[t('user'), label('name'), t('state'), t('device'), 'IP', t('loggedInAt'), t('lastRequest'), t('actions')].map((h) => <Table.Th key={h} scope="col">{h}</Table.Th>)}</Table.Tr></Table.Thead>
             <Table.Tbody>

@@ -294,7 +294,7 @@ function History() {
     <Stack gap="xs">
       <Group justify="flex-end"><Permitted missing={update}>{(off) => <Button size="compact-sm" variant="default" disabled={off} onClick={() => setAll(true)}>{t('resetAll')}</Button>}</Permitted></Group>
       <Problem error={history.error} />
-      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('history') }}><Table withTableBorder fz="sm">
+      <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('history') }}><Table withTableBorder fz="sm">
         <Table.Thead><Table.Tr>{[t('revision'), t('when'), t('who'), t('action'), t('changes'), ''].map((h, i) => <Table.Th key={i}>{h || <span className="hidden-text">{t('actions')}</span>}</Table.Th>)}</Table.Tr></Table.Thead>
         <Table.Tbody>
           {(history.data ?? []).map((r) => (

@@ -189,7 +189,7 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
           <Filters document={d} parameters={ops.list.parameters} search={search} fixed={fixed} suggestions={view?.suggestions?.(d)} onApply={(s) => onSearch({ ...search, ...s, page: undefined })} />
           <Problem error={result.error} retry={() => void result.refetch()} />
           {result.isPending && !result.error ? <Waiting /> : (
-            <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': title, role: 'region' }}>
+            <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, 'aria-label': title, role: 'region' }}>
               <Table striped highlightOnHover withTableBorder verticalSpacing={4} fz="sm" className="dense">
                 <Table.Thead>
                   {table.getHeaderGroups().map((g) => (

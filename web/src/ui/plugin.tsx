@@ -63,7 +63,7 @@ export function PluginDetails({ node, plugin: p }: { node: string; plugin: Plugi
     <Stack data-plugin-details={p.id}>
       <RecordTable record={{ id: p.id, version: p.version, provider: p.provider, license: p.license, description: p.description, fileName: p.fileName, loadedDate: p.loadedDate, renewals: p.renewals }} />
       <Title order={3} size="h6">{t('extensions')}</Title>
-      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('extensions') }}>
+      <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('extensions') }}>
         <Table fz="xs" withTableBorder>
           <Table.Thead><Table.Tr>{[label('extensionClass'), t('state'), t('calls'), t('errors'), label('timeouts'), label('queueLength'), t('lastError')].map((h) => <Table.Th key={h} scope="col">{h}</Table.Th>)}</Table.Tr></Table.Thead>
           <Table.Tbody>
