@@ -344,9 +344,7 @@ func TestLoopAtStart(t *testing.T) {
 	w := newWorld(t, func(o *java.Options) { o.Crashes, o.CrashWindow = 3, time.Hour })
 	good := w.load("good", faults(t, "good"))
 	bad := w.load("bad", faults(t, "bad"))
-	w.server.mu.Lock()
-	w.server.values["bad/on-start"] = "halt"
-	w.server.mu.Unlock()
+	w.server.set("bad", "on-start", "halt")
 	if err := syscall.Kill(w.Stats().PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -355,9 +353,7 @@ func TestLoopAtStart(t *testing.T) {
 	if _, err := tell(t.Context(), bad, "echo"); err == nil {
 		t.Error("the plugin is there")
 	}
-	w.server.mu.Lock()
-	w.server.values["bad/on-start"] = "throw"
-	w.server.mu.Unlock()
+	w.server.set("bad", "on-start", "throw")
 	x := bad.Extensions()[0]
 	if err := x.Hook(t.Context(), plugin.Resume); err == nil || !strings.Contains(err.Error(), "it is broken") {
 		t.Errorf("the error is %v", err)
@@ -372,9 +368,7 @@ func TestStartThatFailsLater(t *testing.T) {
 	w := newWorld(t, nil)
 	good := w.load("good", faults(t, "good"))
 	bad := w.load("bad", faults(t, "bad"))
-	w.server.mu.Lock()
-	w.server.values["bad/on-start"] = "throw"
-	w.server.mu.Unlock()
+	w.server.set("bad", "on-start", "throw")
 	if err := syscall.Kill(w.Stats().PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -394,9 +388,7 @@ func TestSlowStartKeepsNobodyAway(t *testing.T) {
 	w := newWorld(t, nil)
 	slow := w.load("slow", faults(t, "slow"))
 	good := w.load("good", faults(t, "good"))
-	w.server.mu.Lock()
-	w.server.values["slow/on-start"] = "sleep"
-	w.server.mu.Unlock()
+	w.server.set("slow", "on-start", "sleep")
 	w.kill(w.Stats().PID)
 	w.says(good, "echo", "echo")
 	waitFor(t, "the start of the slow plugin", func() bool { return w.server.get("slow", "hooks") == "start start" })
@@ -414,9 +406,7 @@ func TestSlowStartKeepsNobodyAway(t *testing.T) {
 func TestCallsWaitForStart(t *testing.T) {
 	w := newWorld(t, nil)
 	m := w.load("late", faults(t, "late"))
-	w.server.mu.Lock()
-	w.server.values["late/on-start"] = "sleep"
-	w.server.mu.Unlock()
+	w.server.set("late", "on-start", "sleep")
 	w.kill(w.Stats().PID)
 	waitFor(t, "the start", func() bool { return w.server.get("late", "hooks") == "start start" })
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

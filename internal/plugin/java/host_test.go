@@ -142,6 +142,13 @@ func (s *server) get(id, key string) string {
 	return string(v)
 }
 
+// set stores a value for a plugin to read.
+func (s *server) set(id, key, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values[id+"/"+key] = value
+}
+
 // world is a host with what it needs.
 type world struct {
 	*java.Host
