@@ -29,6 +29,8 @@ type Group struct {
 // A GroupFilter selects groups. An empty field is no restriction; all fields must match.
 type GroupFilter struct {
 	IDs, TypeIDs, CreatorIDs, OwnerIDs []int64
+	// NamePrefix is how the name begins, as that of users does.
+	NamePrefix string
 	// MemberIDs selects groups that have any of these members.
 	MemberIDs []int64
 	IsActive  *bool
@@ -69,8 +71,11 @@ func InsertGroups(ctx context.Context, tx Tx, list ...Group) error {
 	return nil
 }
 
-func (f GroupFilter) conditions() (c conditions) {
+func (f GroupFilter) conditions(engine Engine) (c conditions) {
 	anyOf(&c, "t.id", f.IDs)
+	if f.NamePrefix != "" {
+		c.and(nameBeginsWith(engine, f.NamePrefix))
+	}
 	anyOf(&c, "t.type_id", f.TypeIDs)
 	anyOf(&c, "t.creator_id", f.CreatorIDs)
 	anyOf(&c, "t.owner_id", f.OwnerIDs)
@@ -94,14 +99,19 @@ func (f GroupFilter) conditions() (c conditions) {
 	return c
 }
 
-func (f GroupFilter) order() []string {
-	return orderBy([]string{"t.id"}, datedColumn{"t.creation_date", f.CreationDate}, datedColumn{"t.deletion_date", f.DeletionDate},
+func (f GroupFilter) order(engine Engine) []string {
+	unique := []string{"t.id"}
+	if f.NamePrefix != "" {
+		unique = []string{nameColumn(engine), "t.id"}
+	}
+	return orderBy(unique, datedColumn{"t.creation_date", f.CreationDate}, datedColumn{"t.deletion_date", f.DeletionDate},
 		datedColumn{"t.last_updated_date", f.LastUpdatedDate}, datedColumn{"t.mute_end_date", f.MuteEndDate})
 }
 
-// FindGroups returns the groups that match the filter, ordered by the date that the filter asks for, if any, and id.
+// FindGroups returns the groups that match the filter, ordered by the date or else the name that the filter asks for, if
+// any, and id.
 func FindGroups(ctx context.Context, r Reader, filter GroupFilter, page Page) ([]Group, error) {
-	found, err := groups.find(ctx, r, filter.conditions(), page, filter.order()...)
+	found, err := groups.find(ctx, r, filter.conditions(sqldb.EngineOf(r)), page, filter.order(sqldb.EngineOf(r))...)
 	if err != nil {
 		return nil, fmt.Errorf("find groups: %w", err)
 	}
@@ -119,7 +129,7 @@ func GroupIDsAfter(ctx context.Context, r Reader, after *int64, limit int) ([]in
 
 // CountGroups returns how many groups match the filter.
 func CountGroups(ctx context.Context, r Reader, filter GroupFilter) (int64, error) {
-	return countRows(ctx, r, "im_group", filter.conditions())
+	return countRows(ctx, r, "im_group", filter.conditions(sqldb.EngineOf(r)))
 }
 
 // UpdateGroups changes the groups with the given ids and returns the ids of those that differ afterwards.

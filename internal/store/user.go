@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"example.org/app/internal/store/sqldb"
 )
 
 // A ProfileAccessStrategy says who may see the profile of a user. Its value is the position in the enumeration that
@@ -44,7 +46,9 @@ type User struct {
 
 // A UserFilter selects users. An empty field is no restriction; all fields must match.
 type UserFilter struct {
-	IDs          []int64
+	IDs []int64
+	// NamePrefix is how the name begins; upper and lower case are alike as far as spellings says.
+	NamePrefix   string
 	Registration DateRange
 	Deletion     DateRange
 	IsActive     *bool
@@ -83,9 +87,12 @@ func InsertUsers(ctx context.Context, tx Tx, list ...User) error {
 	return nil
 }
 
-func (f UserFilter) conditions() conditions {
+func (f UserFilter) conditions(engine Engine) conditions {
 	var list conditions
 	anyOf(&list, "t.id", f.IDs)
+	if f.NamePrefix != "" {
+		list.and(nameBeginsWith(engine, f.NamePrefix))
+	}
 	list.and(f.Registration.conditions("t.registration_date")...)
 	list.and(f.Deletion.conditions("t.deletion_date")...)
 	if f.IsActive != nil {
@@ -94,13 +101,18 @@ func (f UserFilter) conditions() conditions {
 	return list
 }
 
-func (f UserFilter) order() []string {
-	return orderBy([]string{"t.id"}, datedColumn{"t.registration_date", f.Registration}, datedColumn{"t.deletion_date", f.Deletion})
+func (f UserFilter) order(engine Engine) []string {
+	unique := []string{"t.id"}
+	if f.NamePrefix != "" {
+		unique = []string{nameColumn(engine), "t.id"}
+	}
+	return orderBy(unique, datedColumn{"t.registration_date", f.Registration}, datedColumn{"t.deletion_date", f.Deletion})
 }
 
-// FindUsers returns the users that match the filter, ordered by the date that the filter asks for, if any, and id.
+// FindUsers returns the users that match the filter, ordered by the date or else the name that the filter asks for, if any,
+// and id.
 func FindUsers(ctx context.Context, r Reader, filter UserFilter, page Page) ([]User, error) {
-	found, err := users.find(ctx, r, filter.conditions(), page, filter.order()...)
+	found, err := users.find(ctx, r, filter.conditions(sqldb.EngineOf(r)), page, filter.order(sqldb.EngineOf(r))...)
 	if err != nil {
 		return nil, fmt.Errorf("find users: %w", err)
 	}
@@ -109,7 +121,7 @@ func FindUsers(ctx context.Context, r Reader, filter UserFilter, page Page) ([]U
 
 // CountUsers returns how many users match the filter.
 func CountUsers(ctx context.Context, r Reader, filter UserFilter) (int64, error) {
-	return countRows(ctx, r, userTable, filter.conditions())
+	return countRows(ctx, r, userTable, filter.conditions(sqldb.EngineOf(r)))
 }
 
 // UpdateUsers changes the users with the given ids. Modified counts those that differ afterwards; those are updated at

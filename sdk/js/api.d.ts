@@ -638,12 +638,14 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query groups
-       * Returns groups in the order of their ids, or of the first date that is asked for, those that were logically deleted included.
+       * Returns groups in the order of their ids, or of the first date or else the name that is asked for, those that were logically deleted included.
        * Permission: `GROUP_QUERY`.
        */
       query(input?: {
         /** Ids of groups. Example: `1`. */
         ids?: Int64[];
+        /** How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised. Example: `che`. */
+        name?: string;
         /** Ids of types. Example: `0`. */
         typeIds?: Int64[];
         /** Ids of creators. Example: `1`. */
@@ -702,6 +704,8 @@ declare namespace api {
       queryPage(input?: {
         /** Ids of groups. Example: `1`. */
         ids?: Int64[];
+        /** How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised. Example: `che`. */
+        name?: string;
         /** Ids of types. Example: `0`. */
         typeIds?: Int64[];
         /** Ids of creators. Example: `1`. */
@@ -1568,12 +1572,14 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query users
-       * Returns users in the order of their ids, or of the first date that is asked for, logically deleted ones included.
+       * Returns users in the order of their ids, or of the first date or else the name that is asked for, logically deleted ones included.
        * Permission: `USER_QUERY`.
        */
       query(input?: {
         /** Ids of users. Example: `1`. */
         ids?: Int64[];
+        /** How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised. Example: `ali`. */
+        name?: string;
         /** Registered at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
         registrationDateStart?: string;
         /** Registered before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
@@ -1616,6 +1622,8 @@ declare namespace api {
       queryPage(input?: {
         /** Ids of users. Example: `1`. */
         ids?: Int64[];
+        /** How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised. Example: `ali`. */
+        name?: string;
         /** Registered at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
         registrationDateStart?: string;
         /** Registered before this date. Example: `2024-03-28T11:43:23.291+00:00`. */

@@ -45,7 +45,7 @@ func groupOperations(s Service) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryGroups", Method: http.MethodGet, Path: "/groups", Tag: groupTag, Permission: permission.GroupQuery,
-			Summary: "Query groups", Description: "Returns groups in the order of their ids, or of the first date that is asked for, those that were logically deleted included.",
+			Summary: "Query groups", Description: "Returns groups in the order of their ids, or of the first date or else the name that is asked for, those that were logically deleted included.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryGroupPage", Method: http.MethodGet, Path: "/groups/page", Tag: groupTag, Permission: permission.GroupQuery,
@@ -161,6 +161,7 @@ func (h groupHandlers) create(ctx context.Context, in *groupCreationInput) (Grou
 
 type groupFilter struct {
 	IDs                  []int64     `query:"ids" uniqueItems:"true" doc:"Ids of groups." example:"[1]"`
+	Name                 string      `query:"name" doc:"How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised." example:"che"`
 	TypeIDs              []int64     `query:"typeIds" uniqueItems:"true" doc:"Ids of types." example:"[0]"`
 	CreatorIDs           []int64     `query:"creatorIds" uniqueItems:"true" doc:"Ids of creators." example:"[1]"`
 	OwnerIDs             []int64     `query:"ownerIds" uniqueItems:"true" doc:"Ids of owners." example:"[1]"`
@@ -178,7 +179,7 @@ type groupFilter struct {
 
 func (f groupFilter) filter() (store.GroupFilter, error) {
 	out := store.GroupFilter{
-		IDs: f.IDs, TypeIDs: f.TypeIDs, CreatorIDs: f.CreatorIDs, OwnerIDs: f.OwnerIDs, MemberIDs: f.MemberIDs, IsActive: f.IsActive,
+		IDs: f.IDs, NamePrefix: f.Name, TypeIDs: f.TypeIDs, CreatorIDs: f.CreatorIDs, OwnerIDs: f.OwnerIDs, MemberIDs: f.MemberIDs, IsActive: f.IsActive,
 	}
 	err := dateRanges(
 		namedRange{"creationDate", f.CreationDateStart, f.CreationDateEnd, &out.CreationDate},

@@ -41,7 +41,7 @@ func userOperations(s Service) []*admin.Operation {
 		}, h.create),
 		admin.Handle(admin.Operation{
 			ID: "queryUsers", Method: http.MethodGet, Path: "/users", Tag: userTag, Permission: permission.UserQuery,
-			Summary: "Query users", Description: "Returns users in the order of their ids, or of the first date that is asked for, logically deleted ones included.",
+			Summary: "Query users", Description: "Returns users in the order of their ids, or of the first date or else the name that is asked for, logically deleted ones included.",
 		}, h.query),
 		admin.Handle(admin.Operation{
 			ID: "queryUserPage", Method: http.MethodGet, Path: "/users/page", Tag: userTag, Permission: permission.UserQuery,
@@ -144,6 +144,7 @@ func (h userHandlers) create(ctx context.Context, in *userCreationInput) (User, 
 
 type userFilter struct {
 	IDs                   []int64     `query:"ids" uniqueItems:"true" doc:"Ids of users." example:"[1]"`
+	Name                  string      `query:"name" doc:"How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised." example:"ali"`
 	RegistrationDateStart *admin.Date `query:"registrationDateStart" doc:"Registered at this date or later."`
 	RegistrationDateEnd   *admin.Date `query:"registrationDateEnd" doc:"Registered before this date."`
 	DeletionDateStart     *admin.Date `query:"deletionDateStart" doc:"Deleted at this date or later."`
@@ -152,7 +153,7 @@ type userFilter struct {
 }
 
 func (f userFilter) filter() (filter store.UserFilter, err error) {
-	filter = store.UserFilter{IDs: f.IDs, IsActive: f.IsActive}
+	filter = store.UserFilter{IDs: f.IDs, NamePrefix: f.Name, IsActive: f.IsActive}
 	if filter.Registration, err = dateRange("registrationDate", f.RegistrationDateStart, f.RegistrationDateEnd); err != nil {
 		return filter, err
 	}

@@ -245,7 +245,7 @@ func testGroupPlans(t *testing.T, db *store.DB) {
 		for i := range int64(rows) {
 			at, some := groupTime(int(i)), i/2
 			key := store.GroupUserKey{GroupID: some, UserID: i}
-			groups = append(groups, store.Group{ID: i, TypeID: some, CreatorID: some, OwnerID: some, CreationDate: at, DeletionDate: &at, LastUpdatedDate: at, MuteEndDate: &at, IsActive: i%100 != 0})
+			groups = append(groups, store.Group{ID: i, Name: new(name(i)), TypeID: some, CreatorID: some, OwnerID: some, CreationDate: at, DeletionDate: &at, LastUpdatedDate: at, MuteEndDate: &at, IsActive: i%100 != 0})
 			members = append(members, store.GroupMember{GroupUserKey: key, Role: store.GroupMemberRole(1 + i%4), JoinDate: at, MuteEndDate: &at})
 			questions = append(questions, store.GroupQuestion{ID: i, GroupID: some})
 			blocked = append(blocked, store.GroupBlockedUser{GroupUserKey: key, BlockDate: at, RequesterID: some})
@@ -283,7 +283,7 @@ func testGroupPlans(t *testing.T, db *store.DB) {
 			store.GroupJoinRequestFilter{GroupIDs: ids}, store.GroupJoinRequestFilter{RequesterIDs: ids}, store.GroupJoinRequestFilter{ResponderIDs: ids})
 	}
 	plans(t, db, store.CountGroups, store.FindGroups,
-		store.GroupFilter{IsActive: new(false)}, store.GroupFilter{CreationDate: dates}, store.GroupFilter{DeletionDate: dates},
+		store.GroupFilter{NamePrefix: "12"}, store.GroupFilter{NamePrefix: "жук"}, store.GroupFilter{IsActive: new(false)}, store.GroupFilter{CreationDate: dates}, store.GroupFilter{DeletionDate: dates},
 		store.GroupFilter{LastUpdatedDate: dates}, store.GroupFilter{MuteEndDate: dates})
 	plans(t, db, store.CountGroupMembers, store.FindGroupMembers, store.GroupMemberFilter{Roles: []store.GroupMemberRole{store.GroupManager}},
 		store.GroupMemberFilter{JoinDate: dates}, store.GroupMemberFilter{MuteEndDate: dates})

@@ -150,6 +150,8 @@ func testGroups(t *testing.T, db *store.DB) {
 	}{
 		{store.GroupFilter{IDs: []int64{2, 9, 1}}, []int64{1, 2}},
 		{store.GroupFilter{TypeIDs: []int64{7}}, []int64{2, math.MaxInt64}},
+		{store.GroupFilter{NamePrefix: `o'nEIL \ `}, []int64{1}},
+		{store.GroupFilter{NamePrefix: `o_`}, nil},
 		{store.GroupFilter{CreatorIDs: []int64{10, 99}}, []int64{1, 2}},
 		{store.GroupFilter{OwnerIDs: []int64{11}}, []int64{1, math.MaxInt64}},
 		{store.GroupFilter{OwnerIDs: []int64{11}, TypeIDs: []int64{7}}, []int64{math.MaxInt64}},

@@ -397,7 +397,7 @@ func testUserPlans(t *testing.T, db *store.DB) {
 		for i := range int64(rows) {
 			date := storedDate.Add(time.Duration(i) * time.Minute)
 			some := i / 3
-			users = append(users, store.User{ID: i, RegistrationDate: date, DeletionDate: &date, LastUpdatedDate: date, IsActive: i%100 != 0})
+			users = append(users, store.User{ID: i, Name: name(i), RegistrationDate: date, DeletionDate: &date, LastUpdatedDate: date, IsActive: i%100 != 0})
 			r := store.Relationship{RelationshipKey: relation(some, i), EstablishmentDate: date}
 			if i%100 == 0 {
 				r.BlockDate = &date
@@ -434,7 +434,7 @@ func testUserPlans(t *testing.T, db *store.DB) {
 		plans(t, db, store.CountFriendRequests, store.FindFriendRequests,
 			store.FriendRequestFilter{IDs: ids}, store.FriendRequestFilter{RequesterIDs: ids}, store.FriendRequestFilter{RecipientIDs: ids})
 	}
-	plans(t, db, store.CountUsers, store.FindUsers, store.UserFilter{Registration: dates}, store.UserFilter{Deletion: dates}, store.UserFilter{IsActive: new(false)}, store.UserFilter{IsActive: new(true)}, store.UserFilter{Registration: store.DateRange{Start: dates.Start}}, store.UserFilter{Deletion: store.DateRange{Start: dates.Start}})
+	plans(t, db, store.CountUsers, store.FindUsers, store.UserFilter{NamePrefix: "12"}, store.UserFilter{NamePrefix: "жук"}, store.UserFilter{Registration: dates}, store.UserFilter{Deletion: dates}, store.UserFilter{IsActive: new(false)}, store.UserFilter{IsActive: new(true)}, store.UserFilter{Registration: store.DateRange{Start: dates.Start}}, store.UserFilter{Deletion: store.DateRange{Start: dates.Start}})
 	plans(t, db, store.CountRelationships, store.FindRelationships, store.RelationshipFilter{Establishment: dates}, store.RelationshipFilter{Establishment: store.DateRange{Start: dates.Start}})
 	plans(t, db, store.CountRelationshipGroups, store.FindRelationshipGroups, store.RelationshipGroupFilter{Names: []string{"1", "2"}}, store.RelationshipGroupFilter{Creation: dates})
 	plans(t, db, store.CountFriendRequests, store.FindFriendRequests, store.FriendRequestFilter{Creation: dates}, store.FriendRequestFilter{Response: dates},

@@ -101,6 +101,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"UserSettings", testUserSettings},
 		{"ConversationSettings", testConversationSettings},
 		{"Users", testUsers},
+		{"UserNames", testUserNames},
 		{"UserChanges", testUserChanges},
 		{"UserRoles", testUserRoles},
 		{"UserVersions", testUserVersions},

@@ -78,6 +78,50 @@ func testUsers(t *testing.T, db *store.DB) {
 	}
 }
 
+// testUserNames proves that users are found by how their names begin, in the order of the names, alike on all engines.
+func testUserNames(t *testing.T, db *store.DB) {
+	names := []string{
+		"", "Ann", "anna Smith", "ANNABEL", "Bob", "%", "a_b", "Иван Петров", "ИВАН ГРОЗНЫЙ", "иванка", "Ὀδυσσεύς", "Östen", "östen", "\U0010ffff", "王小明",
+	}
+	write(t, db, func(ctx context.Context, tx store.Tx) error {
+		var users []store.User
+		for i, name := range names {
+			users = append(users, store.User{ID: int64(i), Name: name, RegistrationDate: storedDate.Add(-time.Duration(i) * time.Second), LastUpdatedDate: storedDate})
+		}
+		return store.InsertUsers(ctx, tx, users...)
+	})
+	for _, test := range []struct {
+		prefix string
+		want   []string
+	}{
+		{"ann", []string{"Ann", "anna Smith", "ANNABEL"}},
+		{"ANNA", []string{"anna Smith", "ANNABEL"}},
+		{"anna s", []string{"anna Smith"}},
+		{"smith", nil},
+		{"%", []string{"%"}},
+		{"a_", []string{"a_b"}},
+		{"иван", []string{"ИВАН ГРОЗНЫЙ", "Иван Петров", "иванка"}},
+		{"иван п", []string{"Иван Петров"}},
+		{"ИВАН П", []string{"Иван Петров"}},
+		{"Ö", []string{"Östen", "östen"}},
+		{"王", []string{"王小明"}},
+		{"\U0010ffff", []string{"\U0010ffff"}},
+		{"'; --", nil},
+	} {
+		var got []string
+		for _, u := range findUsers(t, db, store.UserFilter{NamePrefix: test.prefix}, store.Page{}) {
+			got = append(got, u.Name)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("names that begin with %q (-want +got):\n%s", test.prefix, diff)
+		}
+	}
+	dated := store.UserFilter{NamePrefix: "ann", Registration: store.DateRange{End: new(storedDate)}}
+	wantIDs(t, dated, findUsers(t, db, dated, store.Page{}), func(u store.User) int64 { return u.ID }, 3, 2, 1)
+	page := store.UserFilter{NamePrefix: "ann"}
+	wantIDs(t, page, findUsers(t, db, page, store.Page{Limit: 1, Offset: 1}), func(u store.User) int64 { return u.ID }, 2)
+}
+
 func testUserChanges(t *testing.T, db *store.DB) {
 	want := insertThreeUsers(t, db)
 	now := storedDate.Add(24 * time.Hour)

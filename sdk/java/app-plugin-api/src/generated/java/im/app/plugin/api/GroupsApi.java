@@ -51,7 +51,7 @@ public final class GroupsApi {
 
     /**
      * Query groups.
-     * <p>Returns groups in the order of their ids, or of the first date that is asked for, those that were logically deleted included.
+     * <p>Returns groups in the order of their ids, or of the first date or else the name that is asked for, those that were logically deleted included.
      * Permission: <code>GROUP_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -63,7 +63,7 @@ public final class GroupsApi {
 
     /**
      * Query groups.
-     * <p>Returns groups in the order of their ids, or of the first date that is asked for, those that were logically deleted included.
+     * <p>Returns groups in the order of their ids, or of the first date or else the name that is asked for, those that were logically deleted included.
      * Permission: <code>GROUP_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses

@@ -43,6 +43,16 @@ public final class QueryGroupPage implements JsonObject {
     }
 
     /**
+     * How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised. Example: <code>che</code>.
+     * @param name the value
+     * @return this
+     */
+    public QueryGroupPage name(String name) {
+        values.put("name", name);
+        return this;
+    }
+
+    /**
      * Ids of types. Example: <code>0</code>.
      * @param typeIds the value
      * @return this

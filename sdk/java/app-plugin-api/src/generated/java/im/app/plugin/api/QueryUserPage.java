@@ -43,6 +43,16 @@ public final class QueryUserPage implements JsonObject {
     }
 
     /**
+     * How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised. Example: <code>ali</code>.
+     * @param name the value
+     * @return this
+     */
+    public QueryUserPage name(String name) {
+        values.put("name", name);
+        return this;
+    }
+
+    /**
      * Registered at this date or later. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param registrationDateStart the value
      * @return this

@@ -40,7 +40,7 @@ public final class UsersApi {
 
     /**
      * Query users.
-     * <p>Returns users in the order of their ids, or of the first date that is asked for, logically deleted ones included.
+     * <p>Returns users in the order of their ids, or of the first date or else the name that is asked for, logically deleted ones included.
      * Permission: <code>USER_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -52,7 +52,7 @@ public final class UsersApi {
 
     /**
      * Query users.
-     * <p>Returns users in the order of their ids, or of the first date that is asked for, logically deleted ones included.
+     * <p>Returns users in the order of their ids, or of the first date or else the name that is asked for, logically deleted ones included.
      * Permission: <code>USER_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
