@@ -93,6 +93,9 @@ type Plugin struct {
 	renewals int
 }
 
+// File returns the name of the file that the plugin was loaded from, and its bytes, which must not be changed.
+func (p *Plugin) File() (name string, data []byte) { return p.source.Name, p.source.Data }
+
 // firstRank is the rank of the first plugin that is loaded after those that the server starts with.
 const firstRank = 1 << 30
 

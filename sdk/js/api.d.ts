@@ -1452,6 +1452,15 @@ declare namespace api {
         includeRejected?: boolean;
       }): Promise<PluginRecord[] | undefined>;
       /**
+       * Read the code of JavaScript plugins
+       * Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. Code may hold secrets: who may read it is who may replace it.
+       * Permission: `PLUGIN_CREATE`.
+       */
+      queryJs(input: {
+        /** Ids of plugins. */
+        ids: string[];
+      }): Promise<ScriptRecord[] | undefined>;
+      /**
        * List rollouts of plugins of the cluster
        * Lists the rollouts, also those that have ended, the newest first. Unknown ids are skipped.
        * Permission: `PLUGIN_QUERY`.
@@ -3473,6 +3482,16 @@ declare namespace api {
   interface ScriptList {
     /** The scripts. */
     scripts?: Script[];
+  }
+  interface ScriptRecord {
+    /** The plugin, an ECMAScript module. */
+    code: string;
+    /** SHA-256 digest of the code. */
+    digest: string;
+    /** Name of its file. */
+    fileName: string;
+    /** Id of the plugin. */
+    id: string;
   }
   interface SettingChange {
     /** Value after. */

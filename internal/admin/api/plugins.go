@@ -71,6 +71,12 @@ func pluginOperations(p Plugins) []*admin.Operation {
 			EmptyIsOK: true, Errors: []apierr.Code{apierr.DuplicateResource, apierr.JavaScriptPluginIsDisabled, apierr.SavingJavaScriptPluginIsDisabled},
 		}, h.createScripts),
 		admin.Handle(admin.Operation{
+			ID: "queryJsPluginScripts", Method: http.MethodGet, Path: "/plugins/js", Tag: pluginTag, Permission: permission.PluginCreate,
+			Summary: "Read the code of JavaScript plugins",
+			Description: "Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. " +
+				"Code may hold secrets: who may read it is who may replace it.",
+		}, h.queryScripts),
+		admin.Handle(admin.Operation{
 			ID: "createJavaPlugins", Method: http.MethodPost, Path: "/plugins/java", Tag: pluginTag, Permission: permission.PluginCreate,
 			Summary: "Add Java plugins",
 			Description: "The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node, or with `scope=CLUSTER` into all nodes that they are made for. They are not started by that. Each part of the form is an archive; the name of its field is the name of the file, " +

@@ -39,6 +39,29 @@ type script struct {
 	Code     string  `json:"code" secret:"true" doc:"The plugin, an ECMAScript module." example:"class Hello extends AppExtension { getExtensionPoints() { return ['AdminActionHandler']; } handleAdminAction({ action }) { app.log.info(action); } } export default class extends AppPlugin { getDescriptor() { return { id: 'hello' }; } getExtensions() { return [Hello]; } }"`
 }
 
+type scriptQuery struct {
+	IDs []string `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of plugins." example:"word-filter"`
+}
+
+// scriptRecord is the code of a plugin.
+type scriptRecord struct {
+	ID       string `json:"id" doc:"Id of the plugin." example:"word-filter"`
+	FileName string `json:"fileName" doc:"Name of its file." example:"word-filter.js"`
+	Code     string `json:"code" doc:"The plugin, an ECMAScript module."`
+	Digest   string `json:"digest" doc:"SHA-256 digest of the code."`
+}
+
+func (h pluginHandlers) queryScripts(_ context.Context, in *scriptQuery) ([]scriptRecord, error) {
+	list := []scriptRecord{}
+	for _, id := range in.IDs {
+		if p, ok := h.Manager.Find(id); ok && p.Language == plugin.JavaScript {
+			file, code := p.File()
+			list = append(list, scriptRecord{ID: p.ID, FileName: file, Code: string(code), Digest: p.Digest})
+		}
+	}
+	return list, nil
+}
+
 type archiveCreation struct {
 	pluginCreation
 	Form admin.Form

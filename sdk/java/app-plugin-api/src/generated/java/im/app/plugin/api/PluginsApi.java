@@ -95,6 +95,18 @@ public final class PluginsApi {
     }
 
     /**
+     * Read the code of JavaScript plugins.
+     * <p>Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. Code may hold secrets: who may read it is who may replace it.
+     * Permission: <code>PLUGIN_CREATE</code>.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public List<ScriptRecord> queryJs(QueryJsPluginScripts input) {
+        return Json.convertList(api.call("queryJsPluginScripts", input.toJson()), ScriptRecord.class);
+    }
+
+    /**
      * List rollouts of plugins of the cluster.
      * <p>Lists the rollouts, also those that have ended, the newest first. Unknown ids are skipped.
      * Permission: <code>PLUGIN_QUERY</code>.
