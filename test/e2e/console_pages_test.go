@@ -157,3 +157,13 @@ func consoleChinese(c *console, t *testing.T) {
 	c.click("[role=menuitem][lang=en]")
 	c.wait("document.documentElement.lang === 'en'")
 }
+
+// consoleAPI follows a link to an operation, which is then in sight, and opens others, which stay where they are.
+func consoleAPI(c *console, _ *testing.T) {
+	inSight := "(e => e && e.getBoundingClientRect().top >= 0 && e.getBoundingClientRect().top < innerHeight / 2)(document.querySelector(%s)?.closest('.mantine-Accordion-item'))"
+	c.open("api?op=queryUsers")
+	c.wait(fmt.Sprintf(inSight, quote("[data-operation=queryUsers]")))
+	c.wait("scrollY > innerHeight") // It is far from the top.
+	c.wait("document.querySelector('[data-operation=queryUsers]').closest('.mantine-Accordion-item').nextElementSibling.querySelector('button').click() || true")
+	c.wait("!document.querySelector('[data-operation=queryUsers]') && scrollY > innerHeight")
+}

@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"testing"
 
 	"example.org/app/internal/plugin/java/javatest"
@@ -71,7 +72,7 @@ func consolePlugin(c *console, t *testing.T) {
 		c.wait("document.querySelector('[data-plugin=e2e-plugin][data-state=" + step.state + "]')")
 	}
 	// What is stopped can only be replaced or removed.
-	if got := eval[string](c.page, "[...document.querySelectorAll('[data-plugin=e2e-plugin] button')].map(b => b.innerText).join()"); got != "Details,Remove" {
+	if got := eval[string](c.page, "[...document.querySelectorAll('[data-plugin=e2e-plugin] button')].map(b => b.innerText).join()"); got != "Details,Edit,Remove" {
 		t.Errorf("the actions on a stopped plugin are %s", got)
 	}
 	c.click("[data-plugin=e2e-plugin] input[type=checkbox]")
@@ -91,7 +92,85 @@ func consoleEditor(c *console, _ *testing.T) {
 	c.waitText("[data-results]", "loaded")
 	c.open("cluster/plugin?role=SERVICE")
 	c.wait("document.querySelector('[data-plugin=my-plugin][data-state=STARTED]')")
+
+	// What runs can be changed.
+	c.edit("my-plugin", "// mended\n")
+	c.click("[name=publish]")
+	c.waitText("[data-results]", "replaced")
+	c.open("cluster/plugin?role=SERVICE")
+	c.wait("document.querySelector('[data-plugin=my-plugin][data-state=STARTED]')")
+	c.click("[data-plugin=my-plugin] [name=edit-script]")
+	c.waitText("[data-editor] .cm-content", "// mended")
+	c.open("cluster/plugin?role=SERVICE")
 	c.removePlugin("my-plugin")
+}
+
+// edit opens the script of a plugin in the editor and writes text before it.
+func (p *page) edit(id, text string) {
+	p.t.Helper()
+	p.click("[data-plugin=" + id + "] [name=edit-script]")
+	p.waitText("[data-editor] .cm-content", "getDescriptor")
+	p.wait(fmt.Sprintf(`(e => {
+		if (e.innerText.includes(%[1]s)) return true
+		e.focus()
+		document.execCommand('insertText', false, %[2]s)
+		return false
+	})(document.querySelector('[data-editor] .cm-content'))`, quote(strings.TrimSpace(text)), quote(text)))
+}
+
+// pick chooses an option of a list.
+func (p *page) pick(css, option string) {
+	p.t.Helper()
+	p.wait(fmt.Sprintf(`((input, text) => {
+		if (!input) return false
+		if (input.value === text) return true
+		const list = document.getElementById(input.getAttribute('aria-controls'))
+		const option = list && [...list.querySelectorAll('[role=option]')].find(o => o.innerText === text)
+		if (option) option.click()
+		else input.click()
+		return false
+	})(document.querySelector(%s), %s)`, quote(css), quote(option)))
+}
+
+// consoleClusterPlugin gives all nodes a plugin, changes it, tries a version and goes back to another.
+func consoleClusterPlugin(c *console, t *testing.T) {
+	c.open("cluster/plugin?role=SERVICE")
+	c.drop("shared.js", []byte(`class E extends AppExtension { getExtensionPoints() { return ['AdminActionHandler']; } handleAdminAction() {} }
+	export default class extends AppPlugin {
+		getDescriptor() { return { id: 'shared-plugin', version: '1' }; }
+		getExtensions() { return [E]; }
+	}`))
+	c.pick("[data-upload] input[aria-haspopup=listbox]", "All nodes of the cluster, also later ones")
+	c.publish("shared-plugin")
+	c.wait("document.querySelector('[data-plugin=shared-plugin][data-state=STARTED]')")
+	c.edit("shared-plugin", "// second\n")
+	c.click("[name=publish]")
+	c.waitText("[data-results]", "replaced")
+
+	details := func() {
+		t.Helper()
+		c.open("cluster/plugin?role=SERVICE")
+		c.click("[data-plugin=shared-plugin] [name=plugin-details]")
+	}
+	details()
+	c.wait("document.querySelector('[data-version=\"2\"][data-active=true]')")
+	c.waitText("[data-plugin-nodes]", "Started")
+	c.click("[data-version='1'] [name=activate-version]")
+	c.wait("document.querySelector('[data-version=\"1\"][data-active=true]')")
+
+	c.click("[data-version='2'] [name=try-version]")
+	c.click("[data-dialog=createPluginRollout] button[type=submit]")
+	c.wait("document.querySelector('[data-rollout=RUNNING]')")
+	c.shoot("console-plugin-cluster")
+	if !eval[bool](c.page, "document.querySelector('[data-version=\"2\"] [name=activate-version]').disabled") {
+		t.Error("a version can be activated while another is tried")
+	}
+	c.click("[name=rollout-ABORT]")
+	c.wait("document.querySelector('[data-rollout=ABORTED]')")
+	c.click("[data-version='2'] [name=delete-version]")
+	c.wait("!document.querySelector('[data-version=\"2\"]')")
+	c.open("cluster/plugin?role=SERVICE")
+	c.removePlugin("shared-plugin")
 }
 
 // removePlugin removes a plugin with its button.

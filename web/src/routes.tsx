@@ -33,11 +33,14 @@ const special: Record<string, () => Promise<{ default: React.ComponentType }>> =
   '/groups/$id': () => import('./pages/GroupPage'),
 }
 
+/** scrollsItself reports whether a page goes to a part of itself that its address names. */
+const scrollsItself = (location: { pathname: string; search: Record<string, unknown> }) => location.pathname.endsWith('/api') && location.search.op !== undefined
+
 export function createAppRouter(onLanguage: (l: Language) => void) {
   const root = createRootRoute({ component: () => <Shell onLanguage={onLanguage} />, errorComponent: ({ error }) => <Problem error={error} />, notFoundComponent: () => <Problem error={new Error('404')} /> })
   const routes = [
     ...Object.entries(special).map(([path, load]) => createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load) })),
     ...resources.map((r) => createRoute({ getParentRoute: () => root, path: `/${r.name}`, component: lazyRouteComponent(() => import('./pages/ResourcePage')) })),
   ]
-  return createRouter({ routeTree: root.addChildren(routes), basepath: base, parseSearch, stringifySearch, defaultPreload: false, scrollRestoration: true })
+  return createRouter({ routeTree: root.addChildren(routes), basepath: base, parseSearch, stringifySearch, defaultPreload: false, scrollRestoration: ({ location }) => !scrollsItself(location) })
 }

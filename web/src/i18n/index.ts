@@ -59,7 +59,7 @@ export function useT() {
       if (whole) return whole
       if (parts.every((p) => p in terms)) return parts.map((p) => terms[p]).join('')
     }
-    const text = parts.map((p) => (capitals.has(p) ? (p.endsWith('s') && p !== 'ws' && p !== 'js' && p !== 'nats' ? p.slice(0, -1).toUpperCase() + 's' : p.toUpperCase()) : p)).join(' ')
+    const text = parts.map((p) => (capitals.has(p) ? (p.endsWith('s') && p !== 'ws' && p !== 'js' && p !== 'nats' ? p.slice(0, -1).toUpperCase() + 's' : p.toUpperCase()) : p)).join(' ').replace('java script', 'JavaScript')
     return text.charAt(0).toUpperCase() + text.slice(1)
   }
   return { t, label, language }

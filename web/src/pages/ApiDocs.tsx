@@ -19,13 +19,13 @@ export default function ApiDocs() {
   const { documents } = useSession()
   const navigate = useNavigate()
   const search = useSearch({ strict: false }) as { role?: string; q?: string; op?: string }
-  // A link to an operation shows it, after the router has gone to the top; one that is opened by hand stays where it is.
+  // A link to an operation shows it; one that is opened by hand stays where it is.
   const linked = useRef(search.op)
-  const show = (item: HTMLElement | null) => { if (item) { linked.current = undefined; setTimeout(() => item.scrollIntoView({ block: 'start' }), 50) } }
+  const show = (item: HTMLElement | null) => { if (item) { linked.current = undefined; item.scrollIntoView({ block: 'start' }) } }
   const role = search.role === 'gateway' ? 'gateway' : 'service'
   const d = documents[role]
   const text = useDeferredValue((search.q ?? '').toLowerCase())
-  const set = (s: Record<string, string | undefined>) => void navigate({ to: '/api', search: { ...search, ...s } as never, replace: true })
+  const set = (s: Record<string, string | undefined>) => void navigate({ to: '/api', search: { ...search, ...s } as never, replace: true, resetScroll: false })
   const found = d.operations.filter((o) => !o.path.startsWith('/openapi/') && `${o.method} ${o.path} ${o.operationId} ${o.summary} ${o.permission ?? ''}`.toLowerCase().includes(text))
   const groups = Object.entries(Object.groupBy(found, (o) => o.tags[0] ?? ''))
   return (

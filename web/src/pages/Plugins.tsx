@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Alert, Badge, Button, Card, Checkbox, Code, Drawer, FileButton, Group, Modal, ScrollArea, SegmentedControl, Select, Stack, Table, Text, Title } from '@mantine/core'
-import { IconFilePlus, IconPlayerPause, IconPlayerPlay, IconPlayerStop, IconRefresh, IconTrash, IconUpload } from '@tabler/icons-react'
+import { IconEdit, IconFilePlus, IconPlayerPause, IconPlayerPlay, IconPlayerStop, IconRefresh, IconTrash, IconUpload } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
@@ -11,7 +11,7 @@ import { useMay } from '../session'
 import { usePartial } from '../ui/dialogs'
 import { fail, Permitted, Problem, succeed, Waiting } from '../ui/feedback'
 import { bytes, Chip, When } from '../ui/format'
-import { processesOf, useMembers, useProcessName, type Member, type Process } from '../ui/nodes'
+import { processesOf, useMembers, useProcessName, wholeCluster, type Member, type Process } from '../ui/nodes'
 
 const Editor = lazy(() => import('../ui/editor'))
 const PluginDetails = lazy(async () => ({ default: (await import('../ui/plugin')).PluginDetails }))
@@ -38,12 +38,15 @@ const steps: Record<string, Step[]> = { LOADED: [start, stop], STARTED: [pause, 
 function stepsOf(p: Plugin): Step[] {
   if (p.rejected) return []
   const state = stateOf(p)
+  // A plugin of the cluster is loaded anew when it is started again.
+  if (state === 'STOPPED' && p.scope === 'CLUSTER') return [start]
   return state === 'STARTED' && p.extensions.some((e) => e.quarantine) ? [start, ...steps.STARTED!] : (steps[state] ?? [])
 }
 
 function stateOf(p: Plugin): string {
   if (p.rejected) return 'REJECTED'
   const states = new Set(p.extensions.map((e) => e.state ?? 'LOADED'))
+  if (states.size === 0 && p.cluster) return p.cluster.status
   if (states.has('PAUSED')) return 'PAUSED'
   return states.has('STARTED') ? 'STARTED' : ([...states][0] ?? 'LOADED')
 }
@@ -63,21 +66,28 @@ interface Result {
   error?: unknown
 }
 
+interface Upload {
+  dryRun?: boolean
+  replace?: boolean
+  save?: boolean
+  scope?: string
+}
+
 /** upload sends scripts and archives to nodes, one node after the other, and starts what is new there. */
-async function upload(nodes: string[], files: { name: string; text?: string; file?: File }[], query: { dryRun?: boolean; replace?: boolean; save?: boolean }, starts: boolean, onResult: (r: Result) => void) {
+async function upload(nodes: string[], files: { name: string; text?: string; file?: File }[], query: Upload & Record<string, boolean | string | undefined>, starts: boolean, onResult: (r: Result) => void, headers?: Record<string, string>) {
   for (const node of nodes) {
     const outcomes: Outcome[] = []
     let error: unknown
     try {
       const scripts = files.filter((f) => f.text !== undefined)
       if (scripts.length > 0) {
-        outcomes.push(...((await send<Outcome[]>('POST', '/plugins/js', { node, query, body: { scripts: scripts.map((s) => ({ fileName: s.name, code: s.text })) } })).data ?? []))
+        outcomes.push(...((await send<Outcome[]>('POST', '/plugins/js', { node, query, headers, body: { scripts: scripts.map((s) => ({ fileName: s.name, code: s.text })) } })).data ?? []))
       }
       const jars = files.filter((f) => f.file)
       if (jars.length > 0) {
         const form = new FormData()
         for (const j of jars) form.append(j.name, j.file!, j.name)
-        outcomes.push(...((await send<Outcome[]>('POST', '/plugins/java', { node, query, form })).data ?? []))
+        outcomes.push(...((await send<Outcome[]>('POST', '/plugins/java', { node, query, headers, form })).data ?? []))
       }
       // A plugin that replaces another has its state.
       const fresh = outcomes.filter((o) => o.id && !o.problem && !o.replaced).map((o) => o.id!)
@@ -92,16 +102,28 @@ async function upload(nodes: string[], files: { name: string; text?: string; fil
   }
 }
 
-/** useTargets returns what an upload can go to: one process, or all of a role. */
-export function useTargets(members: Member[]) {
+/** useTargets returns what an upload can go to: one process, all of a role, or the cluster with the nodes that it will have. */
+function useTargets(members: Member[]) {
   const { t, label } = useT()
   const nameOf = useProcessName()
   const processes = processesOf(members)
   const types = [...new Set(members.map((m) => m.nodeType))]
   return {
-    data: [...types.map((x) => ({ value: `role:${x}`, label: t('allNodesOf', { role: label(x) }) })), ...processes.map((p) => ({ value: p.node, label: nameOf(p) }))],
-    nodes: (target: string) => (target.startsWith('role:') ? processes.filter((p) => p.members.some((m) => m.nodeType === target.slice(5))).map((p) => p.node) : [target]),
+    data: members.length === 0 ? [] : [{ value: wholeCluster, label: t('allNodesNowAndLater') }, ...types.map((x) => ({ value: `role:${x}`, label: t('allNodesOf', { role: label(x) }) })), ...processes.map((p) => ({ value: p.node, label: nameOf(p) }))],
+    /** query is what the server must be told of a target. */
+    query: (target: string, save: boolean): Upload => (target === wholeCluster ? { scope: 'CLUSTER' } : { save: save || undefined }),
+    nodes: (target: string) => (target === wholeCluster ? ['service'] : target.startsWith('role:') ? processes.filter((p) => p.members.some((m) => m.nodeType === target.slice(5))).map((p) => p.node) : [target]),
   }
+}
+
+/** Editing is the script in the editor. */
+interface Editing {
+  name: string
+  draft: string
+  code?: string
+  saved?: boolean
+  target?: string
+  headers?: Record<string, string>
 }
 
 export default function Plugins() {
@@ -114,7 +136,7 @@ export default function Plugins() {
   const partial = usePartial()
   const [chosen, setChosen] = useState<string[]>([])
   const [files, setFiles] = useState<File[] | null>(null)
-  const [editing, setEditing] = useState<{ name: string; code: string } | null>(null)
+  const [editing, setEditing] = useState<Editing | null>(null)
   const [over, setOver] = useState(false)
   const missing = may.call('GET', '/plugins')
   const create = may.call('POST', '/plugins/js')
@@ -142,6 +164,16 @@ export default function Plugins() {
     }
     await client.invalidateQueries({ queryKey: ['plugins'] })
   }
+  const edit = async (node: string, p: Plugin) => {
+    try {
+      const [found] = (await get('/plugins/js', { node, query: { ids: [p.id] } })) ?? []
+      if (!found) throw new Error(t('noRecords'))
+      const shared = p.scope === 'CLUSTER' && p.cluster ? p.cluster : undefined
+      setEditing({ name: found.fileName, code: found.code, draft: `console.script.${found.digest}`, saved: p.fileName !== undefined, target: shared ? wholeCluster : node, headers: shared && { 'If-Match': `"${shared.revision}"` } })
+    } catch (e) {
+      fail(e, t('requestFailed'))
+    }
+  }
   const bulk = async (f: (node: string, ids: string[]) => Promise<void>) => {
     const byNode = Object.groupBy(chosen.map((c) => c.split('\n') as [string, string]), ([node]) => node)
     for (const [node, list] of Object.entries(byNode)) await f(node, list!.map(([, id]) => id))
@@ -165,7 +197,7 @@ export default function Plugins() {
             <Permitted key={s.status} missing={may.call('PUT', '/plugins')}>{(off) => <Button size="compact-sm" variant="default" disabled={off || !legal(s)} onClick={() => void bulk((n, ids) => act(n, ids, s.status))}>{t(s.title)}</Button>}</Permitted>
           ))}
           <Permitted missing={may.call('DELETE', '/plugins')}>{(off) => <Button size="compact-sm" variant="default" leftSection={<IconTrash size={14} />} disabled={off || chosen.length === 0} onClick={() => setRemoving(Object.entries(Object.groupBy(chosen.map((c) => c.split('\n') as [string, string]), ([n]) => n)).map(([node, l]) => ({ node, ids: l!.map(([, id]) => id) })))}>{t('remove')}</Button>}</Permitted>
-          <Permitted missing={create}>{(off) => <Button size="compact-sm" variant="default" leftSection={<IconFilePlus size={14} />} disabled={off} name="new-script" onClick={() => setEditing({ name: 'my-plugin.js', code: '' })}>{t('newScript')}</Button>}</Permitted>
+          <Permitted missing={create}>{(off) => <Button size="compact-sm" variant="default" leftSection={<IconFilePlus size={14} />} disabled={off} name="new-script" onClick={() => setEditing({ name: 'my-plugin.js', draft: 'console.script' })}>{t('newScript')}</Button>}</Permitted>
           <Permitted missing={create}>{(off) => <FileButton multiple accept=".jar,.zip,.js,.mjs" onChange={choose} inputProps={{ 'aria-label': t('upload'), name: 'plugin-files' }}>{(props) => <Button {...props} size="compact-sm" leftSection={<IconUpload size={14} />} disabled={off} name="upload">{t('upload')}</Button>}</FileButton>}</Permitted>
         </Group>
       </Group>
@@ -175,16 +207,17 @@ export default function Plugins() {
       </Group>
       {!create && <Card withBorder padding="xs" bg={over ? 'var(--mantine-primary-color-light)' : undefined} style={{ borderStyle: 'dashed' }}><Text size="sm" ta="center" c="dimmed">{t('dropPlugins')}</Text></Card>}
       {missing ? <Problem error={new Error(t('needsPermission', { permission: missing }))} /> : members.data === undefined ? <Waiting /> : shown.map((p) => (
-        <ProcessPlugins key={p.node} process={p} chosen={chosen} onChoose={setChosen} onAct={act} onRemove={(node, ids) => setRemoving([{ node, ids }])} />
+        <ProcessPlugins key={p.node} process={p} chosen={chosen} onChoose={setChosen} onAct={act} onEdit={(node, p) => void edit(node, p)} onRemove={(node, ids) => setRemoving([{ node, ids }])} />
       ))}
       {files && files.length > 0 && <UploadDialog files={files} targets={targets} first={here ?? `role:${search.role ?? 'SERVICE'}`} onClose={() => { setFiles(null); void client.invalidateQueries({ queryKey: ['plugins'] }) }} />}
       {editing && (
-        <Modal opened onClose={() => setEditing(null)} title={t('newScript')} size="90%" closeButtonProps={{ 'aria-label': t('close') }}>
+        <Modal opened onClose={() => setEditing(null)} title={editing.code === undefined ? t('newScript') : `${t('edit')}: ${editing.name}`} size="90%" closeButtonProps={{ 'aria-label': t('close') }}>
           <Suspense fallback={<Waiting />}>
-            <Editor name={editing.name} code={editing.code} targets={targets} mayStart={!may.call('PUT', '/plugins')} first={here ?? `role:${search.role ?? 'SERVICE'}`}
+            <Editor {...editing} targets={targets} mayStart={!may.call('PUT', '/plugins')} first={editing.target ?? here ?? `role:${search.role ?? 'SERVICE'}`}
               run={async (node, name, code, dryRun, save, starts) => {
                 const results: Result[] = []
-                await upload(targets.nodes(node), [{ name, text: code }], { dryRun, replace: true, save: dryRun ? undefined : save || undefined }, starts, (r) => results.push(r))
+                await upload(targets.nodes(node), [{ name, text: code }], { ...targets.query(node, save && !dryRun), dryRun, replace: true }, starts, (r) => results.push(r), node === wholeCluster && !dryRun ? editing.headers : undefined)
+                if (!dryRun && results.every((r) => !r.error)) sessionStorage.removeItem(editing.draft)
                 if (!dryRun) await client.invalidateQueries({ queryKey: ['plugins'] })
                 return <Results results={results} dryRun={dryRun} />
               }} />
@@ -213,10 +246,11 @@ interface ProcessProps {
   chosen: string[]
   onChoose: (c: string[]) => void
   onAct: (node: string, ids: string[], status: string) => Promise<void>
+  onEdit: (node: string, p: Plugin) => void
   onRemove: (node: string, ids: string[]) => void
 }
 
-function ProcessPlugins({ process, chosen, onChoose, onAct, onRemove }: ProcessProps) {
+function ProcessPlugins({ process, chosen, onChoose, onAct, onEdit, onRemove }: ProcessProps) {
   const { t, label } = useT()
   const may = useMay()
   const { node } = process
@@ -252,7 +286,7 @@ function ProcessPlugins({ process, chosen, onChoose, onAct, onRemove }: ProcessP
                       <Text size="xs" c="dimmed">{[p.language && label(p.language), p.provider, p.fileName, p.memory ? bytes(Number(p.memory)) : ''].filter(Boolean).join(' · ')}</Text>
                       {p.description && <Text size="xs" c="dimmed" maw={300}>{p.description}</Text>}
                     </Table.Td>
-                    <Table.Td>{p.version}</Table.Td>
+                    <Table.Td>{p.version}{p.scope === 'CLUSTER' && <Badge size="xs" className="chip" variant="light" ml={4}>{t('cluster')}</Badge>}</Table.Td>
                     <Table.Td><Chip value={state} />{quarantine && <Text size="xs" c="red" maw={260}>{quarantine}</Text>}</Table.Td>
                     <Table.Td>{p.extensions.map((e) => <Text key={e.extensionClass} size="xs" title={(e.functions ?? e.extensionPointClasses).join('\n')}>{e.extensionClass}: {e.extensionPointClasses.map((c) => c.slice(c.lastIndexOf('.') + 1)).join(', ')}</Text>)}</Table.Td>
                     <Table.Td>{sum((e) => e.calls).toLocaleString()}</Table.Td>
@@ -264,6 +298,7 @@ function ProcessPlugins({ process, chosen, onChoose, onAct, onRemove }: ProcessP
                     <Table.Td>
                       <Group gap={4} wrap="nowrap">
                         {!p.rejected && <Button size="compact-xs" variant="default" name="plugin-details" onClick={() => setOpen(p.id)}>{t('details')}</Button>}
+                        {p.language === 'JAVA_SCRIPT' && <Permitted missing={may.call('GET', '/plugins/js')}>{(off) => <Button size="compact-xs" variant="default" name="edit-script" leftSection={<IconEdit size={12} />} disabled={off} onClick={() => onEdit(node, p)}>{t('edit')}</Button>}</Permitted>}
                         {stepsOf(p).map((s) => (
                           <Permitted key={s.status} missing={update}>{(off) => <Button size="compact-xs" variant="default" leftSection={<s.icon size={12} />} disabled={off} onClick={() => void onAct(node, [p.id], s.status)}>{t(s.title)}</Button>}</Permitted>
                         ))}
@@ -284,7 +319,7 @@ function ProcessPlugins({ process, chosen, onChoose, onAct, onRemove }: ProcessP
   )
 }
 
-export function Results({ results, dryRun }: { results: Result[]; dryRun: boolean }) {
+function Results({ results, dryRun }: { results: Result[]; dryRun: boolean }) {
   const { t } = useT()
   return (
     <Stack gap={4} data-results>
@@ -327,7 +362,7 @@ function UploadDialog({ files, targets, first, onClose }: { files: File[]; targe
     try {
       const list = await Promise.all(files.map(async (f) => (/\.m?js$/i.test(f.name) ? { name: f.name, text: await f.text() } : { name: f.name, file: f })))
       const got: Result[] = []
-      await upload(targets.nodes(target), list, dryRun ? { dryRun: true, replace } : { replace, save: save || undefined }, startNew && !update, (r) => { got.push(r); setResults([...got]) })
+      await upload(targets.nodes(target), list, { ...targets.query(target, save && !dryRun), dryRun: dryRun || undefined, replace }, startNew && !update, (r) => { got.push(r); setResults([...got]) })
       setChecked(dryRun && got.every((r) => !r.error && r.outcomes.every((o) => !o.problem)))
       if (!dryRun && got.every((r) => !r.error && r.outcomes.every((o) => !o.problem))) succeed(t('done'))
     } catch (e) {
@@ -342,7 +377,7 @@ function UploadDialog({ files, targets, first, onClose }: { files: File[]; targe
         <Text size="sm">{files.map((f) => `${f.name} (${bytes(f.size)})`).join(', ')}</Text>
         <Select label={t('uploadTo')} allowDeselect={false} data={targets.data} value={target} onChange={(v) => { setTarget(v ?? target); setChecked(false) }} />
         <Checkbox label={t('replaceSame')} checked={replace} onChange={(e) => { setReplace(e.currentTarget.checked); setChecked(false) }} />
-        <Checkbox label={t('keepAfterRestart')} checked={save} onChange={(e) => setSave(e.currentTarget.checked)} />
+        <Checkbox label={t('keepAfterRestart')} disabled={target === wholeCluster} checked={save || target === wholeCluster} onChange={(e) => setSave(e.currentTarget.checked)} />
         <Checkbox label={t('startAtOnce')} disabled={update !== undefined} title={update && t('needsPermission', { permission: update })} checked={startNew && !update} onChange={(e) => setStartNew(e.currentTarget.checked)} />
         <Problem error={error} />
         <Results results={results} dryRun={dry} />

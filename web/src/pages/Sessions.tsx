@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { ActionIcon, Button, Checkbox, Group, ScrollArea, Stack, Switch, Table, TagsInput, Text, Title } from '@mantine/core'
+import { ActionIcon, Button, Checkbox, Group, ScrollArea, Stack, Switch, Table, TagsInput, Text, TextInput, Title } from '@mantine/core'
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
@@ -19,18 +19,18 @@ export default function Sessions() {
   const { t, label } = useT()
   const may = useMay()
   const navigate = useNavigate()
-  const search = useSearch({ strict: false }) as { ids?: string; page?: string; all?: string }
+  const search = useSearch({ strict: false }) as { ids?: string; name?: string; page?: string; all?: string }
   const [chosen, setChosen] = useState<string[]>([])
   const disconnect = useDisconnect()
   const page = Number(search.page ?? 0) || 0
   const missing = may.call('GET', '/users/online-infos/sessions') ?? may.call('GET', '/users/page')
   const count = useQuery({ queryKey: ['online-by-node'], enabled: !may.call('GET', '/users/online-infos/count'), refetchInterval: 5000, queryFn: () => get('/users/online-infos/count', { query: { countByNodes: true } }) })
   const result = useQuery({
-    queryKey: ['sessions', search.ids, page], enabled: !missing, refetchInterval: 5000,
+    queryKey: ['sessions', search.ids, search.name, page], enabled: !missing, refetchInterval: 5000,
     queryFn: async () => {
       const users = search.ids
-        ? { total: search.ids.split(',').length, records: (await get('/users', { query: { ids: search.ids.split(','), size } })) ?? [] }
-        : ((await get('/users/page', { query: { page, size } })) ?? { total: 0, records: [] })
+        ? { total: search.ids.split(',').length, records: (await get('/users', { query: { ids: search.ids.split(','), name: search.name, size } })) ?? [] }
+        : ((await get('/users/page', { query: { name: search.name, page, size } })) ?? { total: 0, records: [] })
       const ids = users.records.map((u) => String(u.id))
       const sessions = ids.length === 0 ? [] : ((await get('/users/online-infos/sessions', { query: { ids } })) ?? [])
       return { total: Number(users.total), users: users.records, sessions: new Map(sessions.map((s) => [String(s.userId), s])) }
@@ -38,7 +38,7 @@ export default function Sessions() {
   })
   const onlyOnline = search.all === undefined
   const rows = (result.data?.users ?? []).map((u) => ({ user: u, state: result.data!.sessions.get(String(u.id)) })).filter((r) => !onlyOnline || (r.state && r.state.sessions.length > 0))
-  const set = (s: Record<string, string | undefined>) => void navigate({ to: '/sessions', search: { ...search, ...s } as never })
+  const set = (s: Record<string, string | undefined>) => void navigate({ to: '/sessions', search: { ...search, ...s } as never, replace: 'name' in s })
   const toggle = (id: string) => setChosen((old) => (old.includes(id) ? old.filter((x) => x !== id) : [...old, id]))
   return (
     <Stack gap="xs">
@@ -50,6 +50,7 @@ export default function Sessions() {
       {missing && <Problem error={new Error(t('needsPermission', { permission: missing }))} />}
       <Group align="end">
         <TagsInput size="xs" flex={1} miw={200} label={label('userIds')} splitChars={[',', ' ']} acceptValueOnBlur clearable value={search.ids?.split(',') ?? []} onChange={(v) => set({ ids: v.join(',') || undefined, page: undefined })} />
+        <TextInput size="xs" label={label('name')} name="session-name" value={search.name ?? ''} onChange={(e) => set({ name: e.currentTarget.value || undefined, page: undefined })} />
         <Switch size="sm" label={t('onlyOnline')} checked={onlyOnline} onChange={(e) => set({ all: e.currentTarget.checked ? undefined : '1' })} />
       </Group>
       <Problem error={result.error} />

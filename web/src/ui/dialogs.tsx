@@ -20,6 +20,7 @@ interface DialogProps {
   /** initial are the values of the one record that is changed. */
   initial?: Values
   preset?: Values
+  headers?: Record<string, string>
   /** inputs replace those that are made from the schema. */
   inputs?: Inputs
   onClose: () => void
@@ -41,7 +42,7 @@ export function usePartial() {
 }
 
 /** WriteDialog creates or changes records with a form made from the schema of the body. Only changed fields are sent. */
-export function WriteDialog({ document: d, operation, node, title, selection, count, initial, preset, inputs, onClose, onDone }: DialogProps) {
+export function WriteDialog({ document: d, operation, node, title, selection, count, initial, preset, headers, inputs, onClose, onDone }: DialogProps) {
   const { t, label } = useT()
   const partial = usePartial()
   const schema = d.resolve(operation.body)
@@ -60,7 +61,7 @@ export function WriteDialog({ document: d, operation, node, title, selection, co
     setError(null)
     try {
       const body = encode(d, schema, Object.fromEntries(changed.map((n) => [n, values[n] === undefined ? null : values[n]])))
-      const { data } = await send<unknown>(operation.method, operation.path, { node, body, query: { ...selection, ...(parameters as Query) } })
+      const { data } = await send<unknown>(operation.method, operation.path, { node, body, headers, query: { ...selection, ...(parameters as Query) } })
       if (!partial(data)) {
         const r = data as { matchedCount?: number; modifiedCount?: number } | undefined
         succeed(r?.matchedCount !== undefined ? t('updatedCount', { matched: r.matchedCount, modified: r.modifiedCount ?? 0 }) : t('done'))

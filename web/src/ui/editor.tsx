@@ -10,6 +10,7 @@ import { basicSetup } from 'codemirror'
 import { useEffect, useRef, useState, type ReactNode } from 'react'
 import { typings } from '../api/client'
 import { useT } from '../i18n'
+import { wholeCluster } from './nodes'
 
 /** template is where a new plugin begins. */
 const template = `class MyExtension extends AppExtension {
@@ -63,18 +64,20 @@ export function declarations(files: Record<string, string>): { globals: Declared
 
 interface Props {
   name: string
-  code: string
+  /** code is that of a plugin which is changed; a new one begins with the template. */
+  code?: string
+  /** draft is the name under which the script waits while the page is elsewhere and it is not published yet. */
+  draft: string
+  /** saved says that the plugin is in a file, so that a new version of it shall be, too. */
+  saved?: boolean
   targets: { data: { value: string; label: string }[] }
   first: string
   mayStart: boolean
   run: (target: string, name: string, code: string, dryRun: boolean, save: boolean, start: boolean) => Promise<ReactNode>
 }
 
-/** draft is where a script that is not published yet waits while the page is elsewhere. */
-const draft = 'console.script'
-
 /** Editor writes plugins in JavaScript: completion from the server's own typings, a dry run on save, then publishing. */
-export default function Editor({ name: initial, code, targets, first, mayStart, run }: Props) {
+export default function Editor({ name: initial, code, draft, saved, targets, first, mayStart, run }: Props) {
   const { t } = useT()
   const scheme = useComputedColorScheme('light')
   const host = useRef<HTMLDivElement>(null)
@@ -82,7 +85,7 @@ export default function Editor({ name: initial, code, targets, first, mayStart, 
   const [name, setName] = useState(initial)
   const [picked, setTarget] = useState<string | null>(null)
   const target = picked ?? (targets.data.some((d) => d.value === first) ? first : (targets.data[0]?.value ?? ''))
-  const [save, setSave] = useState(false)
+  const [save, setSave] = useState(saved ?? false)
   const [start, setStart] = useState(mayStart)
   const [busy, setBusy] = useState(false)
   const [result, setResult] = useState<ReactNode>(null)
@@ -105,7 +108,7 @@ export default function Editor({ name: initial, code, targets, first, mayStart, 
     view.current = new EditorView({
       parent: host.current!,
       state: EditorState.create({
-        doc: view.current?.state.doc.toString() ?? (code || sessionStorage.getItem(draft) || template),
+        doc: view.current?.state.doc.toString() ?? (sessionStorage.getItem(draft) || code || template),
         extensions: [
           EditorView.cspNonce.of(nonce), basicSetup, javascript(), javascriptLanguage.data.of({ autocomplete: complete }), autocompletion(),
           keymap.of([{ key: 'Mod-s', preventDefault: true, run: () => { submit.current(true); return true } }]),
@@ -126,11 +129,11 @@ export default function Editor({ name: initial, code, targets, first, mayStart, 
       <div ref={host} className="editor" data-editor />
       <Group justify="space-between">
         <Group>
-          <Checkbox label={t('keepAfterRestart')} checked={save} onChange={(e) => setSave(e.currentTarget.checked)} />
+          <Checkbox label={t('keepAfterRestart')} disabled={target === wholeCluster} checked={save || target === wholeCluster} onChange={(e) => setSave(e.currentTarget.checked)} />
           <Checkbox label={t('startAtOnce')} disabled={!mayStart} checked={start} onChange={(e) => setStart(e.currentTarget.checked)} />
         </Group>
         <Group gap={6}>
-          <Button variant="default" name="from-template" onClick={() => view.current?.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: template } })}>{t('fromTemplate')}</Button>
+          <Button variant="default" name={code ? 'from-code' : 'from-template'} onClick={() => view.current?.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: code ?? template } })}>{code ? t('undo') : t('fromTemplate')}</Button>
           <Button variant="default" onClick={() => setDebug(!debug)}>{t('debug')}</Button>
           <Button variant="default" loading={busy} name="dry-run" onClick={() => submit.current(true)}>{t('dryRun')} (Ctrl S)</Button>
           <Button loading={busy} name="publish" onClick={() => submit.current(false)}>{t('publish')}</Button>

@@ -40,3 +40,6 @@ export function useProcessName() {
   const { label } = useT()
   return (p: Process) => p.members.map((m) => `${label(m.nodeType)} · ${m.name || m.key.nodeId}`).join(', ')
 }
+
+/** wholeCluster is the target of an upload that all nodes get, also those that start later. */
+export const wholeCluster = 'cluster'

@@ -7,6 +7,7 @@ import { ApiError, get, type Schemas } from '../api/client'
 import { useT } from '../i18n'
 import { useMay } from '../session'
 import { write } from './chart'
+import { ClusterPlugin } from './cluster-plugin'
 import { Problem } from './feedback'
 import { Chip, When } from './format'
 import { RecordTable } from './list'
@@ -77,6 +78,7 @@ export function PluginDetails({ node, plugin: p }: { node: string; plugin: Plugi
           </Table.Tbody>
         </Table>
       </ScrollArea>
+      {p.cluster && <ClusterPlugin id={p.id} cluster={p.cluster} />}
       <Title order={3} size="h6">{t('timeOfCalls')}</Title>
       {(timings.data ?? []).length === 0 ? <Text size="sm" c="dimmed">{t('noCalls')}</Text> : (
         <Table fz="xs" withTableBorder data-timings>

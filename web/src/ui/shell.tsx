@@ -35,7 +35,7 @@ export function Shell({ onLanguage }: { onLanguage: (l: Language) => void }) {
             <Text size="xs" c="dimmed" visibleFrom="sm">{session.version}</Text>
           </Group>
           <Group gap={6} wrap="nowrap">
-            <Button variant="default" size="compact-sm" leftSection={<IconSearch size={14} />} onClick={openPalette} aria-label={`${t('search')} Ctrl K`}>
+            <Button variant="default" size="compact-sm" leftSection={<IconSearch size={14} />} onClick={openPalette} name="search" aria-label={`${t('search')} Ctrl K`}>
               <Text span size="xs" visibleFrom="xs">{t('search')} <Text span size="xs" c="dimmed">Ctrl K</Text></Text>
             </Button>
             <Tooltip label={t('documentation')}><ActionIcon component="a" href="docs/" target="_blank" variant="default" aria-label={t('documentation')}><IconBook size={16} /></ActionIcon></Tooltip>
