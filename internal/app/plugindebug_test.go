@@ -19,33 +19,66 @@ import (
 
 // TestPluginDebugMode attaches to a plugin of a server, whose call has waited, and stops the server while another waits.
 func TestPluginDebugMode(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
+	port := freePort(t)
 	dir := folderOf(t, map[string]string{
 		"seen.js": pluginScript("seen", "'AdminActionHandler'", `stop() {} handleAdminAction(action) { globalThis.seen = action.action; }`),
 	})
 	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.js.debug.enabled=true",
 		"app.plugin.js.debug.inspect-host=127.0.0.1", fmt.Sprint("app.plugin.js.debug.inspect-port=", port), "app.plugin.call-timeout-millis=60000")
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/json/list", port))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	var list []map[string]string
-	if err := json.NewDecoder(res.Body).Decode(&list); err != nil || len(list) != 1 || !strings.HasSuffix(list[0]["url"], "/seen.js") {
-		t.Fatal(list, err)
+	target := debugTargets(t, port)[0]
+	if !strings.HasSuffix(target["url"], "/seen.js") {
+		t.Fatal(target)
 	}
 	want(t, s, role.Service, "GET", "/plugins", "", 200, `"id":"seen"`)
-	conn, _, err := websocket.Dial(t.Context(), list[0]["webSocketDebuggerUrl"], nil)
+	ask, detach := attachDebugger(t, target)
+	ask("Runtime.runIfWaitingForDebugger", nil)
+	eventually(t, "the call that has waited", func() bool {
+		r := ask("Runtime.evaluate", map[string]any{"expression": "globalThis.seen"})
+		return r["result"].(map[string]any)["value"] == "queryPlugins"
+	})
+	detach()
+	// This one waits for a debugger when the server stops.
+	want(t, s, role.Service, "GET", "/plugins", "", 200, `"id":"seen"`)
+}
+
+// freePort finds a port that is free now.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(method string, params any) map[string]any {
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// debugTargets waits until one plugin can be debugged.
+func debugTargets(t *testing.T, port int) (list []map[string]string) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	eventually(t, "the plugin that can be debugged", func() bool {
+		res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/json/list", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if err := json.NewDecoder(res.Body).Decode(&list); err != nil {
+			t.Fatal(err)
+		}
+		return len(list) == 1
+	})
+	return list
+}
+
+// attachDebugger attaches to a plugin.
+func attachDebugger(t *testing.T, target map[string]string) (ask func(method string, params any) map[string]any, detach func()) {
+	t.Helper()
+	conn, _, err := websocket.Dial(t.Context(), target["webSocketDebuggerUrl"], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(method string, params any) map[string]any {
+		t.Helper()
 		data, _ := json.Marshal(map[string]any{"id": 1, "method": method, "params": params})
 		if err := conn.Write(t.Context(), websocket.MessageText, data); err != nil {
 			t.Fatal(err)
@@ -63,13 +96,5 @@ func TestPluginDebugMode(t *testing.T) {
 				return m["result"].(map[string]any)
 			}
 		}
-	}
-	ask("Runtime.runIfWaitingForDebugger", nil)
-	eventually(t, "the call that has waited", func() bool {
-		r := ask("Runtime.evaluate", map[string]any{"expression": "globalThis.seen"})
-		return r["result"].(map[string]any)["value"] == "queryPlugins"
-	})
-	conn.Close(websocket.StatusNormalClosure, "")
-	// This one waits for a debugger when the server stops.
-	want(t, s, role.Service, "GET", "/plugins", "", 200, `"id":"seen"`)
+	}, func() { conn.Close(websocket.StatusNormalClosure, "") }
 }

@@ -4,7 +4,6 @@ package app_test
 
 import (
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 
@@ -39,22 +38,31 @@ func TestServerStartsWhateverItsPluginsDo(t *testing.T) {
 	want(t, s, role.Gateway, "GET", "/plugins?ids=fails&ids=good", "", 200, `"quarantine":"start failed`, `"id":"good"`, `"running":true`)
 }
 
-// TestDebuggedPluginHoldsUpNobody proves that a server whose plugin waits for a debugger in its start serves and stops.
+// TestDebuggedPluginHoldsUpNobody proves that a server whose plugin waits for a debugger, in its start or before its first
+// line, or is paused there, serves and stops.
 func TestDebuggedPluginHoldsUpNobody(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for _, wait := range []string{"CALL", "LOAD"} {
+		t.Run(wait, func(t *testing.T) {
+			port := freePort(t)
+			dir := folderOf(t, map[string]string{
+				"seen.js": pluginScript("seen", "'AdminActionHandler'", `start() {} stop() {} handleAdminAction() {}`),
+			})
+			s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.js.debug.enabled=true", "app.plugin.js.debug.wait="+wait,
+				"app.plugin.start-timeout-millis=1000", "app.plugin.js.debug.inspect-host=127.0.0.1", fmt.Sprint("app.plugin.js.debug.inspect-port=", port))
+			want(t, s, role.Service, "GET", "/health", "", 200, `"name":"plugins","status":"DEGRADED"`, "not up: seen.js")
+			if wait == "CALL" {
+				eventually(t, "the plugin that waits", func() bool {
+					status, answer := ask(t, s, role.Service, "GET", "/plugins", "")
+					return status == 200 && strings.Contains(answer, `"id":"seen"`) && strings.Contains(answer, `"quarantine":"it has not started yet"`)
+				})
+				return
+			}
+			want(t, s, role.Service, "GET", "/plugins", "", 204)
+			debug, _ := attachDebugger(t, debugTargets(t, port)[0])
+			debug("Debugger.enable", nil)
+			debug("Runtime.runIfWaitingForDebugger", nil)
+			want(t, s, role.Service, "GET", "/health", "", 200, "not up: seen.js")
+			// The server stops while the plugin is paused.
+		})
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	dir := folderOf(t, map[string]string{
-		"seen.js": pluginScript("seen", "'AdminActionHandler'", `start() {} stop() {} handleAdminAction() {}`),
-	})
-	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.js.debug.enabled=true", "app.plugin.start-timeout-millis=1000",
-		"app.plugin.js.debug.inspect-host=127.0.0.1", fmt.Sprint("app.plugin.js.debug.inspect-port=", port))
-	want(t, s, role.Service, "GET", "/health", "", 200, `"name":"plugins","status":"DEGRADED"`, "not up: seen.js")
-	eventually(t, "the plugin that waits", func() bool {
-		status, answer := ask(t, s, role.Service, "GET", "/plugins", "")
-		return status == 200 && strings.Contains(answer, `"id":"seen"`) && strings.Contains(answer, `"quarantine":"it has not started yet"`)
-	})
 }

@@ -116,10 +116,20 @@ type JavaScriptPlugins struct {
 
 // JavaScriptDebug says where plugins can be debugged.
 type JavaScriptDebug struct {
-	Enabled     bool   `default:"false" doc:"Whether calls of plugins wait for a debugger."`
-	InspectHost string `default:"localhost" required:"true" doc:"The address where debuggers attach."`
-	InspectPort int32  `default:"24242" min:"1" max:"65535" doc:"The port where debuggers attach."`
+	Enabled     bool      `default:"false" doc:"Whether plugins wait for a debugger."`
+	Wait        DebugWait `default:"CALL" enum:"LOAD,CALL" doc:"What waits for a debugger: CALL is each call and hook of a plugin, LOAD also its first line, so that what runs while it is loaded can be debugged."`
+	InspectHost string    `default:"localhost" required:"true" doc:"The address where debuggers attach."`
+	InspectPort int32     `default:"24242" min:"1" max:"65535" doc:"The port where debuggers attach."`
 }
+
+// DebugWait says what of a plugin waits for a debugger.
+type DebugWait string
+
+// What can wait.
+const (
+	DebugWaitLoad DebugWait = "LOAD"
+	DebugWaitCall DebugWait = "CALL"
+)
 
 // PluginNetwork says which plugins are downloaded and how.
 type PluginNetwork struct {

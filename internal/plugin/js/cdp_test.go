@@ -24,6 +24,11 @@ const patience = 2 * time.Minute
 // debugHost is a host in debug mode.
 func debugHost(t *testing.T) (*Host, *inspector.Server, *logged) {
 	t.Helper()
+	return debugHostWith(t, Options{})
+}
+
+func debugHostWith(t *testing.T, opts Options) (*Host, *inspector.Server, *logged) {
+	t.Helper()
 	s, err := inspector.Listen(t.Context(), inspector.Options{Host: "127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +38,8 @@ func debugHost(t *testing.T) (*Host, *inspector.Server, *logged) {
 			t.Error(err)
 		}
 	})
-	h, log := newHost(t, Options{Inspector: s})
+	opts.Inspector = s
+	h, log := newHost(t, opts)
 	return h, s, log
 }
 

@@ -18,7 +18,7 @@ import (
 // inspect lets debuggers attach to the module.
 func (m *module) inspect() {
 	m.debug = m.host.opts.Inspector.Add(inspector.Plugin{
-		Title: m.name, Engine: m.engine, Closing: m.closing,
+		Title: m.name, Engine: m.engine, Closing: m.closing, Loads: m.host.opts.WaitToLoad,
 		Own: func(f func()) {
 			m.own(func() {
 				if !m.shut {
@@ -44,18 +44,47 @@ func (m *module) memoryLimit() int64 {
 
 // held waits until a debugger lets a call run. The clock of the call stands while a debugger holds it.
 func (m *module) held(ctx context.Context) (leave func(), err error) {
-	var hold func() func()
-	if h := plugin.HeldOf(ctx); h != nil {
-		hold = h.Hold
+	leave, err = m.debug.Call(ctx, holdOf(ctx))
+	return leave, m.unheld(ctx, err)
+}
+
+// heldAtLoad waits until a debugger lets the first line of the plugin run, if the host is to wait that early.
+func (m *module) heldAtLoad(ctx context.Context) (leave func(), err error) {
+	if m.debug == nil || !m.host.opts.WaitToLoad {
+		return func() {}, nil
 	}
-	leave, err = m.debug.Call(ctx, hold)
+	leave, err = m.debug.Load(ctx, holdOf(ctx), m.serveDebugger)
+	return leave, m.unheld(ctx, err)
+}
+
+// serveDebugger does what debuggers ask for while the plugin is loaded and waits for something.
+func (m *module) serveDebugger() { m.turn(nil, m.debug.Serve) }
+
+// debuggerTasks tells that debuggers ask for something; it is nil if none can.
+func (m *module) debuggerTasks() <-chan struct{} {
+	if m.debug == nil {
+		return nil
+	}
+	return m.debug.Tasks()
+}
+
+// holdOf returns what stops the clock of a call, nil if it has none.
+func holdOf(ctx context.Context) func() func() {
+	if h := plugin.HeldOf(ctx); h != nil {
+		return h.Hold
+	}
+	return nil
+}
+
+// unheld is what the error of waiting for a debugger means for the call.
+func (m *module) unheld(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, inspector.ErrRetired):
 		err = plugin.ErrRetired
 	case err != nil && ctx.Err() == nil:
 		err = m.gone()
 	}
-	return leave, err
+	return err
 }
 
 // Retire lets go of the calls that wait for a debugger or are paused, because the module goes away.

@@ -55,8 +55,10 @@ type Options struct {
 	// Java has the classes of Java that plugins can use. If it is nil, that is refused with a sentence.
 	Java remote.Host
 
-	// Inspector is where debuggers attach; nil is none. With it, calls wait for a debugger.
-	Inspector *inspector.Server
+	// Inspector is where debuggers attach; nil is none. With it, calls wait for a debugger, and with WaitToLoad even the
+	// first line of a plugin does.
+	Inspector  *inspector.Server
+	WaitToLoad bool
 }
 
 // ErrBusy is the error of a call that found the queue of its plugin full.
@@ -149,9 +151,18 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 
 	loaded := make(chan error, 1)
 	go m.run(ctx, src, loaded)
+	letGo := func() bool { return true }
+	if h.opts.Inspector != nil {
+		// A debugger that has paused the plugin knows nothing of the caller.
+		letGo = context.AfterFunc(ctx, m.stop)
+	}
 	select {
 	case err := <-loaded:
+		if err == nil && !letGo() {
+			err = fmt.Errorf("load %q: %w", src.Name, ctx.Err())
+		}
 		if err != nil {
+			letGo()
 			<-m.ended
 			return nil, err
 		}

@@ -47,6 +47,11 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 	if err := step(m.install); err != nil {
 		return err
 	}
+	leave, err := m.heldAtLoad(ctx)
+	if err != nil {
+		return fmt.Errorf("load %q: wait for a debugger: %w", src.Name, err)
+	}
+	defer leave()
 	exports, err := m.evaluate(ctx, step, source)
 	if err != nil {
 		return err

@@ -162,6 +162,8 @@ func (m *module) await(ctx context.Context, promise engine.Value) (engine.State,
 			m.fire()
 		case <-m.javaCalls:
 			m.serveJava()
+		case <-m.debuggerTasks():
+			m.serveDebugger()
 		case <-m.closing:
 			return state, v, errClosed
 		case <-ctx.Done():

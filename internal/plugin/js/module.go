@@ -267,8 +267,7 @@ func (m *module) Memory() int64 { return m.memory.Load() }
 
 // Close ends the module. It does not wait for an engine that is stuck.
 func (m *module) Close(ctx context.Context) error {
-	m.stopping.Store(true)
-	m.closeOnce.Do(func() { close(m.closing) })
+	m.stop()
 	select {
 	case <-m.ended:
 		return nil
@@ -277,6 +276,12 @@ func (m *module) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// stop makes the module end.
+func (m *module) stop() {
+	m.stopping.Store(true)
+	m.closeOnce.Do(func() { close(m.closing) })
 }
 
 // openFolder gives the plugin the folder that it lies in.

@@ -27,6 +27,8 @@ type Plugin struct {
 	Resumed func()
 	// Closing is closed when the plugin must end.
 	Closing <-chan struct{}
+	// Loads says that Load will be called. A debugger that lets the plugin run before that stops it all the same.
+	Loads bool
 }
 
 // A Target is a plugin that can be debugged.
@@ -50,6 +52,7 @@ type Target struct {
 	gate    chan struct{}
 	open    bool
 	waiting int
+	loading bool // Load is not called yet.
 	// retired tells that the plugin goes away and is not held any more.
 	retired bool
 	visits  map[*visit]struct{}
@@ -89,7 +92,7 @@ type visit struct {
 // Add makes a plugin one that can be debugged, and says where.
 func (s *Server) Add(p Plugin) *Target {
 	t := &Target{
-		server: s, id: newID(), plugin: p, engine: p.Engine,
+		server: s, id: newID(), plugin: p, engine: p.Engine, loading: p.Loads,
 		poke: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{}), ended: make(chan struct{}),
 		sessions: map[*session]struct{}{}, gate: make(chan struct{}), visits: map[*visit]struct{}{},
 		breakpoints: map[string]*breakpoint{}, onException: "none",
@@ -162,9 +165,26 @@ func (t *Target) disconnect() {
 // Call tells that a function of the plugin is to be called, and waits until a debugger lets it run. The hold of its
 // clock is called when the debugger holds it, which can happen until leave is called; hold may be nil.
 func (t *Target) Call(ctx context.Context, hold func() func()) (leave func(), err error) {
+	return t.admit(ctx, hold, nil, nil)
+}
+
+// Load is Call for the code that runs while the plugin is loaded, all of which counts as one call. The caller owns the
+// engine: meanwhile it serves what debuggers ask for.
+func (t *Target) Load(ctx context.Context, hold func() func(), serve func()) (leave func(), err error) {
+	return t.admit(ctx, hold, t.poke, serve)
+}
+
+// Tasks tells who owns the engine and waits for something that there may be tasks for it.
+func (t *Target) Tasks() <-chan struct{} { return t.poke }
+
+// Serve does what debuggers ask for. The caller owns the engine.
+func (t *Target) Serve() { t.drain() }
+
+func (t *Target) admit(ctx context.Context, hold func() func(), tasks <-chan struct{}, serve func()) (leave func(), err error) {
 	v := &visit{hold: hold}
 	t.mu.Lock()
 	t.visits[v] = struct{}{}
+	t.loading = false
 	if t.resumed != nil {
 		v.stop()
 	}
@@ -182,14 +202,20 @@ func (t *Target) Call(ctx context.Context, hold func() func()) (leave func(), er
 	t.waiting++
 	gate := t.gate
 	t.mu.Unlock()
-	select {
-	case <-gate:
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-t.done:
-		err = errClosed
-	case <-t.plugin.Closing:
-		err = errClosed
+	for waiting := true; waiting; {
+		waiting = false
+		select {
+		case <-tasks:
+			serve()
+			waiting = true
+		case <-gate:
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-t.done:
+			err = errClosed
+		case <-t.plugin.Closing:
+			err = errClosed
+		}
 	}
 	t.mu.Lock()
 	t.waiting--
@@ -247,7 +273,7 @@ func (t *Target) letRun() {
 		return
 	}
 	t.open = true
-	if t.waiting > 0 && t.active.Load() {
+	if (t.waiting > 0 || t.loading) && t.active.Load() {
 		t.request = "Break on start"
 	}
 	close(t.gate)
