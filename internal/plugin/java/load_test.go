@@ -61,7 +61,6 @@ func TestBadPlugins(t *testing.T) {
 		{"null", shapes("public class P extends AppPlugin { public Collection<Class<? extends AppExtension>> getExtensions() { return null; } }", goodExtension), []string{"getExtensions"}},
 		{"no point", shapes(goodPlugin, "public class E extends AppExtension {}"), []string{".E ", "extension point"}},
 		{"constructor of an extension", shapes(goodPlugin, "public class E extends AppExtension implements ClientRequestHandler { public E(int n) {} }"), []string{".E ", "constructor"}},
-		{"both ways", shapes(goodPlugin, "public class E extends AppExtension implements ClientRequestHandler { public ClientRequest transform(ClientRequest r) { return r; }\n public java.util.concurrent.CompletionStage<ClientRequest> transformAsync(ClientRequest r) { return null; } }"), []string{".E ", "transform", "transformAsync"}},
 		{"wrong annotation", shapes(goodPlugin, "public class E extends AppExtension implements ClientRequestHandler { @ExtensionPointMethod public void transfrom(ClientRequest r) { } }"), []string{".E ", "transfrom"}},
 		{"class of the extension is missing", with(func(p *javatest.Plugin) { p.Without = []string{"shape0/E"} }), []string{"NoClassDefFoundError", "shape0/E"}},
 		{"newer bytecode", with(func(p *javatest.Plugin) {

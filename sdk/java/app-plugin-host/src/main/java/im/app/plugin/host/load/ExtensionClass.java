@@ -24,7 +24,7 @@ public final class ExtensionClass {
     private final List<Integer> methods = new ArrayList<>();
     private final boolean[] async = new boolean[methodCount()];
 
-    ExtensionClass(Class<?> c) throws LoadException {
+    ExtensionClass(Class<?> c, List<String> warnings) throws LoadException {
         String name = c.getName();
         if (!AppExtension.class.isAssignableFrom(c)) {
             throw new LoadException("class " + name + " is among the extensions of the plugin, so it must extend " + AppExtension.class.getName());
@@ -34,7 +34,7 @@ public final class ExtensionClass {
         for (PointInfo point : Dispatch.POINTS) {
             if (point.type().isAssignableFrom(c)) {
                 points.add(point);
-                addMethods(point);
+                addMethods(point, warnings);
             }
         }
         if (points.isEmpty()) {
@@ -87,14 +87,14 @@ public final class ExtensionClass {
         }
     }
 
-    private void addMethods(PointInfo point) throws LoadException {
+    private void addMethods(PointInfo point, List<String> warnings) {
         for (int i = 0; i < point.methods().size(); i++) {
             MethodInfo m = point.methods().get(i);
             boolean plain = overrides(point, m.name(), m);
             boolean later = overrides(point, m.name() + "Async", m);
             if (plain && later) {
-                throw new LoadException("class " + type.getName() + " overrides both " + m.name() + " and " + m.name() + "Async of "
-                        + point.type().getSimpleName() + "; only one of them can be called");
+                warnings.add("class " + type.getName() + " overrides both " + m.name() + " and " + m.name() + "Async of "
+                        + point.type().getSimpleName() + "; only " + m.name() + "Async is called");
             }
             if (plain || later) {
                 methods.add(point.first() + i);
@@ -105,7 +105,8 @@ public final class ExtensionClass {
 
     private boolean overrides(PointInfo point, String name, MethodInfo m) {
         try {
-            return type.getMethod(name, m.parameters().toArray(Class<?>[]::new)).getDeclaringClass() != point.type();
+            Method found = type.getMethod(name, m.parameters().toArray(Class<?>[]::new));
+            return found.getDeclaringClass() != point.type() && !Forwarders.forwards(found, point.type());
         } catch (NoSuchMethodException e) {
             return false;
         }

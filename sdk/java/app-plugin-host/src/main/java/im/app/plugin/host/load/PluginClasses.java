@@ -141,7 +141,7 @@ public record PluginClasses(PluginLoader loader, List<ExtensionClass> extensions
         }
         List<ExtensionClass> out = new ArrayList<>();
         for (Class<?> c : distinct) {
-            out.add(new ExtensionClass(c));
+            out.add(new ExtensionClass(c, warnings));
         }
         return out;
     }

@@ -21,6 +21,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -61,6 +62,26 @@ class PluginClassesTest {
                     @Override public CompletionStage<ClientRequest> transformAsync(ClientRequest r) { return null; }
                 }
                 public static class PBoth extends AppPlugin { public Collection<Class<? extends AppExtension>> getExtensions() { return of(Both.class); } }
+                public static class Forwarding extends AppExtension implements ClientRequestHandler, ConferenceServiceProvider {
+                    @Override public ClientRequest transform(ClientRequest r) { return r; }
+                    @Override public CompletionStage<ClientRequest> transformAsync(ClientRequest r) throws Exception { return ClientRequestHandler.super.transformAsync(r); }
+                    @Override public RequestHandlerResult handle(ClientRequest r) throws Exception { return ClientRequestHandler.super.handle(r); }
+                    @Override public CompletionStage<RequestHandlerResult> handleAsync(ClientRequest r) throws Exception { return ClientRequestHandler.super.handleAsync(r); }
+                    @Override public Integer countActiveMeetingsByUserId(long id) throws Exception { return ConferenceServiceProvider.super.countActiveMeetingsByUserId(id); }
+                    @Override public CompletionStage<Integer> countActiveMeetingsByUserIdAsync(long id) throws Exception { return ConferenceServiceProvider.super.countActiveMeetingsByUserIdAsync(id + 1); }
+                }
+                public static class PForwarding extends AppPlugin { public Collection<Class<? extends AppExtension>> getExtensions() { return of(Forwarding.class); } }
+                public interface Trait extends ClientRequestHandler {
+                    @Override default ClientRequest transform(ClientRequest r) { return null; }
+                    static ClientRequest transform$(Trait t, ClientRequest r) { return t.transform(r); }
+                    @Override default CompletionStage<ClientRequest> transformAsync(ClientRequest r) throws Exception { return ClientRequestHandler.super.transformAsync(r); }
+                    static CompletionStage<ClientRequest> transformAsync$(Trait t, ClientRequest r) throws Exception { return t.transformAsync(r); }
+                }
+                public static class Traits extends AppExtension implements Trait {
+                    @Override public ClientRequest transform(ClientRequest r) { return Trait.transform$(this, r); }
+                    @Override public CompletionStage<ClientRequest> transformAsync(ClientRequest r) throws Exception { return Trait.transformAsync$(this, r); }
+                }
+                public static class PTraits extends AppPlugin { public Collection<Class<? extends AppExtension>> getExtensions() { return of(Traits.class); } }
                 public static class Marked extends AppExtension implements ClientRequestHandler, UserAuthenticator {
                     @ExtensionPointMethod public ClientRequest transform(String s, int[] i) { return null; }
                 }
@@ -128,12 +149,37 @@ class PluginClassesTest {
         sentences.put("t.All$PNoExtension", "class t.All$NoPlugin is among the extensions of the plugin, so it must extend im.app.plugin.AppExtension");
         sentences.put("t.All$PNoPoint", "class t.All$NoPoint implements no extension point; an extension implements at least one of AdminActionHandler, ");
         sentences.put("t.All$PHidden", "class t.All$HiddenExtension must have a public constructor without arguments");
-        sentences.put("t.All$PBoth", "class t.All$Both overrides both transform and transformAsync of ClientRequestHandler; only one of them can be called");
         sentences.put("t.All$PMarked", "method transform(String, int[]) of class t.All$Marked is marked with @ExtensionPointMethod, but there is no such method in UserAuthenticator, ClientRequestHandler");
         sentences.forEach((name, sentence) -> {
             LoadException e = assertThrows(LoadException.class, () -> load(jar, name, false), name);
             assertTrue(e.getMessage().startsWith(sentence), e.getMessage());
         });
+    }
+
+    private static List<String> methods(ExtensionClass c) {
+        return c.points().stream().flatMap(p -> IntStream.range(0, p.methods().size())
+                .filter(i -> c.methods().contains(p.first() + i))
+                .mapToObj(i -> p.methods().get(i).name() + (c.async(p.first() + i) ? "Async" : ""))).toList();
+    }
+
+    @Test
+    void ofBothTheOneThatAnswersLaterIsCalled() throws Exception {
+        PluginClasses plugin = load(jar, "t.All$PBoth", false);
+        assertEquals(List.of("transformAsync"), methods(plugin.extensions().get(0)));
+        assertEquals(List.of("class t.All$Both overrides both transform and transformAsync of ClientRequestHandler; only transformAsync is called"), plugin.warnings());
+        plugin.loader().close();
+    }
+
+    @Test
+    void forwardersOverrideNothing() throws Exception {
+        PluginClasses plugin = load(jar, "t.All$PForwarding", false);
+        assertEquals(List.of("transform", "countActiveMeetingsByUserIdAsync"), methods(plugin.extensions().get(0)));
+        assertEquals(List.of(), plugin.warnings());
+        plugin.loader().close();
+        plugin = load(jar, "t.All$PTraits", false);
+        assertEquals(List.of("transform"), methods(plugin.extensions().get(0)));
+        assertEquals(List.of(), plugin.warnings());
+        plugin.loader().close();
     }
 
     @Test
