@@ -43,6 +43,7 @@ const (
 	kindFunction
 	kindRecord
 	kindCulprit
+	kindLevel
 )
 
 // beginFrame appends the head of a frame to a buffer; endFrame completes it.

@@ -19,6 +19,22 @@ const maxLines = 4096
 
 var levels = []slog.Level{slog.LevelError, slog.LevelWarn, slog.LevelInfo, slog.LevelDebug}
 
+// tellLevel tells the JVM which lines the log takes, unless it knows.
+func (s *session) tellLevel() {
+	s.levelMu.Lock()
+	defer s.levelMu.Unlock()
+	n := 0
+	for n < len(levels) && s.host.opts.Log.Enabled(context.Background(), levels[n]) {
+		n++
+	}
+	if s.told && n == s.level {
+		return
+	}
+	s.told, s.level = true, n
+	b, _ := endFrame(append(beginFrame(nil, kindLevel, 0), byte(n)), 0)
+	_ = s.conn.send(b, nil) // A JVM that is gone logs nothing.
+}
+
 // logged takes a line.
 func (s *session) logged(r *in) {
 	l := line{module: s.module(r.uint()), level: slog.LevelInfo}

@@ -37,6 +37,10 @@ type session struct {
 	lines chan line
 	// lost counts lines that were dropped because the log could not follow.
 	lost atomic.Int64
+	// level is how many levels the JVM was told that the log takes, if it was told.
+	levelMu sync.Mutex
+	level   int
+	told    bool
 	// stopping says that the server ends the session; exit is the plugin that did, by System.exit.
 	stopping atomic.Bool
 	exit     atomic.Pointer[exit]
@@ -166,6 +170,7 @@ func (s *session) greet(ctx context.Context) error {
 		return errors.New("the Java host in this program was built from other extension points than the program: build both with make build")
 	}
 	s.java = version + " (" + vendor + ")"
+	s.tellLevel()
 	return nil
 }
 

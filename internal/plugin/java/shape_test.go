@@ -4,18 +4,21 @@ package java_test
 
 import (
 	"errors"
+	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/java/javatest"
 )
 
 // shapes loads the plugin that does what only Java has.
-func shapes(t *testing.T) (uses, later plugin.Extension) {
+func shapes(t testing.TB, change func(*java.Options)) (uses, later plugin.Extension) {
 	t.Helper()
-	w := newWorld(t, nil)
+	w := newWorld(t, change)
 	w.server.config = map[string]any{"shapes": map[string]any{"name": "configured"}}
 	m := w.load("shapes", javatest.Jar(t, javatest.Plugin{ID: "shapes", Version: "1", Class: "shapes.ShapesPlugin", Sources: javatest.Sources(t, "testdata/shapes")}))
 	return m.Extensions()[0], m.Extensions()[1]
@@ -24,7 +27,7 @@ func shapes(t *testing.T) (uses, later plugin.Extension) {
 // TestShapes proves what the language has besides what the suite tests: properties with defaults, bytes and objects in
 // the storage, and methods that answer later.
 func TestShapes(t *testing.T) {
-	uses, later := shapes(t)
+	uses, later := shapes(t, nil)
 	for what, want := range map[string]string{
 		"config": "configured 5", "bytes": "[0, -1] 0 0 null", "json": "Kept[id=-9223372036854775808, name=👋]", "state": "STARTED",
 	} {
@@ -66,4 +69,49 @@ func TestShapes(t *testing.T) {
 	if _, err = answer("throw"); err == nil || !strings.Contains(err.Error(), "java.lang.IllegalStateException: later") {
 		t.Errorf("an exception later is %v", err)
 	}
+}
+
+// askShapes lets the plugin do something, and returns what it answers.
+func askShapes(t testing.TB, x plugin.Extension, what string, number int64) string {
+	t.Helper()
+	var out *plugin.ClientRequest
+	if ok, err := x.Call(t.Context(), plugin.TransformRequest, []any{&plugin.ClientRequest{ClientIP: what, UserID: number}}, &out); !ok || err != nil {
+		t.Fatalf("%s: %v, %v", what, ok, err)
+	}
+	return out.ClientIP
+}
+
+// leveled makes a host log with a level that can change.
+func leveled(level slog.Leveler) (*journal, func(*java.Options)) {
+	log := &journal{}
+	return log, func(o *java.Options) {
+		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))
+	}
+}
+
+// TestLogLevel proves that plugins know which lines the server logs, also when that changes, and make no others.
+func TestLogLevel(t *testing.T) {
+	var level slog.LevelVar
+	log, change := leveled(&level)
+	uses, _ := shapes(t, change)
+	if got := askShapes(t, uses, "debug", 0); got != "false true 1" {
+		t.Errorf("at INFO: %s", got)
+	}
+	level.Set(slog.LevelDebug)
+	waitFor(t, "the plugin to know the level", func() bool { return askShapes(t, uses, "debug", 0) == "true true 2" })
+	waitFor(t, "the lines", func() bool { return log.has("made 1", "plain 1", "made 2") })
+	level.Set(slog.LevelError)
+	waitFor(t, "the plugin to know the level", func() bool { return askShapes(t, uses, "debug", 0) == "false false 0" })
+}
+
+// BenchmarkDisabledLine writes lines that the server does not log.
+func BenchmarkDisabledLine(b *testing.B) {
+	_, change := leveled(slog.LevelInfo)
+	uses, _ := shapes(b, change)
+	askShapes(b, uses, "many debug lines", 200_000)
+	nanos, err := strconv.ParseInt(askShapes(b, uses, "many debug lines", int64(b.N)), 10, 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(nanos)/float64(b.N), "ns/line")
 }

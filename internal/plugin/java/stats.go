@@ -123,6 +123,7 @@ func (s *session) watch() {
 		ctx, cancel := context.WithTimeout(s.ctx, silentTime)
 		err := s.measure(ctx, false)
 		cancel()
+		s.tellLevel()
 		if errors.Is(err, context.DeadlineExceeded) && s.host.opts.Debug.Port == 0 {
 			s.log.Error("the Java host does not answer and is ended", slog.Duration("after", silentTime))
 			_ = s.cmd.Process.Kill() // It may end by itself at this moment.

@@ -8,6 +8,7 @@ import im.app.plugin.model.ClientRequest;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import im.app.service.infra.plugin.extension.ConferenceServiceProvider;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Uses what only Java has of the server. */
 public class Uses extends AppExtension implements ClientRequestHandler, ConferenceServiceProvider {
@@ -39,6 +40,20 @@ public class Uses extends AppExtension implements ClientRequestHandler, Conferen
                 yield String.valueOf(storage().get("json", Kept.class));
             }
             case "state" -> String.valueOf(state());
+            case "debug" -> {
+                AtomicInteger made = new AtomicInteger();
+                logger().debug(() -> "made " + made.incrementAndGet());
+                logger().debug("plain {}", 1);
+                logger().info(() -> "made " + made.incrementAndGet());
+                yield logger().isDebugEnabled() + " " + logger().isInfoEnabled() + " " + made;
+            }
+            case "many debug lines" -> {
+                long begin = System.nanoTime();
+                for (long i = 0; i < request.userId(); i++) {
+                    logger().debug("line {} of {}", i, request);
+                }
+                yield String.valueOf(System.nanoTime() - begin);
+            }
             default -> throw new IllegalArgumentException(request.clientIp());
         });
     }

@@ -35,10 +35,16 @@ class AppExtensionTest {
     static class Fake implements ExtensionContext {
         final List<String> seen = new ArrayList<>();
         String answer;
+        boolean debug = true;
 
         @Override
         public void log(LogLevel level, String logger, String message, Throwable thrown) {
             seen.add(level + " " + message + (thrown == null ? "" : " !" + thrown.getMessage()));
+        }
+
+        @Override
+        public boolean enabled(LogLevel level) {
+            return level != LogLevel.DEBUG || debug;
         }
 
         @Override
@@ -126,6 +132,19 @@ class AppExtensionTest {
         log.info(null);
         assertEquals(List.of("INFO 1 of two are there", "WARN no place for 3", "ERROR failed: x !why",
                 "DEBUG java.lang.IllegalStateException: in the text", "INFO a {} without argument", "INFO null"), server.seen);
+    }
+
+    @Test
+    void makesOnlyLinesThatAreLogged() {
+        server.debug = false;
+        Logger log = sample().logger();
+        log.debug("nobody reads {}", this);
+        log.debug(() -> {
+            throw new AssertionError("it is made");
+        });
+        log.info(() -> "made");
+        assertEquals(List.of("INFO made"), server.seen);
+        assertEquals(List.of(true, true, true, false), List.of(log.isErrorEnabled(), log.isWarnEnabled(), log.isInfoEnabled(), log.isDebugEnabled()));
     }
 
     @Test

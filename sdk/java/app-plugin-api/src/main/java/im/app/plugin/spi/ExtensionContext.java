@@ -24,6 +24,14 @@ public interface ExtensionContext {
     void log(LogLevel level, String logger, String message, Throwable thrown);
 
     /**
+     * Tells whether the log takes lines of a level. It costs next to nothing.
+     *
+     * @param level the level
+     * @return whether a line would be logged
+     */
+    boolean enabled(LogLevel level);
+
+    /**
      * Carries out an operation of the admin interface.
      *
      * @param operation the id of the operation

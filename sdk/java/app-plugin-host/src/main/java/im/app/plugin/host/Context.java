@@ -61,6 +61,11 @@ final class Context implements ExtensionContext {
     }
 
     @Override
+    public boolean enabled(LogLevel level) {
+        return host.logs(level.ordinal());
+    }
+
+    @Override
     public String call(String operation, String json) {
         Out out = request(API);
         out.string(Objects.requireNonNull(operation, "operation"));

@@ -48,6 +48,8 @@ public final class Host {
     private volatile Recordings recordings;
     private volatile int pendingLimit = DEFAULT_PENDING;
     private volatile Node node;
+    /** The least important level that the server logs. */
+    private volatile int level = Log.DEBUG;
     private volatile boolean stopping;
 
     /**
@@ -121,6 +123,9 @@ public final class Host {
      * @param thrown what was thrown, or null
      */
     public void log(int module, int level, String logger, String message, Throwable thrown) {
+        if (!logs(level)) {
+            return;
+        }
         StackRoom.ensure();
         Out out = new Out();
         out.number(module);
@@ -133,6 +138,11 @@ public final class Host {
         } catch (IOException e) {
             // The server is gone, and this process is about to end.
         }
+    }
+
+    /** Tells whether the server logs lines of a level. */
+    boolean logs(int line) {
+        return line <= level;
     }
 
     /** Tells the server that a plugin ends the process. */
@@ -179,6 +189,7 @@ public final class Host {
                 case Frame.DUMP -> start(f.id(), "dump", null, false, out -> out.string(threads.dump()));
                 case Frame.STATS -> start(f.id(), "stats", null, false, out -> Stats.write(in.bool(), modules, calls, objects, out));
                 case Frame.OBJECT -> object(f.id(), in);
+                case Frame.LEVEL -> level = in.u8() - 1;
                 case Frame.RECORD -> start(f.id(), "record", null, false, out -> record(in));
                 default -> throw new RefusedException("this host does not know frames of the kind " + f.kind());
             }

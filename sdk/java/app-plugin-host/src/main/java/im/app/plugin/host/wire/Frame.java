@@ -57,4 +57,6 @@ public record Frame(int kind, long id, In body) {
     public static final int RECORD = 18;
     /** A plugin is about to end the process. */
     public static final int CULPRIT = 19;
+    /** The server tells how many levels it logs, the most important first. */
+    public static final int LEVEL = 20;
 }
