@@ -19,7 +19,7 @@ import (
 // newJavaHost runs plugins in Java. Nothing is started before the first of them comes.
 func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	opts := java.Options{
-		Home: c.Home, Isolation: java.Isolation(c.Isolation), MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),
+		Home: c.Home, Data: c.DataDir, Isolation: java.Isolation(c.Isolation), MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),
 		Strict: c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
 		Flags:  strings.Fields(c.JVMOptions),
 		Debug:  java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},

@@ -27,6 +27,7 @@ const (
 	askKeys
 	askMeetingEnded
 	askSettings
+	askFolder
 )
 
 // asked answers a question of a plugin, in a goroutine of its own.
@@ -89,6 +90,8 @@ func (s *session) answer(r *in) (out []byte, err error) {
 		return nil, answerMeetingEnded(ctx, server, by, r)
 	case askSettings:
 		return answerSettings(server, by, r)
+	case askFolder:
+		return s.host.answerFolder(by.ID, r)
 	case askGet, askSet, askDelete, askKeys:
 		storage := server.Storage()
 		if storage == nil {

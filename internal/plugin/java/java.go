@@ -41,6 +41,9 @@ type Options struct {
 	// Folder is where the copies of jars lie; if it is empty, in the system's folder for temporary files.
 	Folder string
 
+	// Data is where each plugin has a folder for its files; if it is empty, plugins have none.
+	Data string
+
 	// Server is what plugins can use of the server. If it is nil, or its storage is, that is refused with a sentence.
 	Server plugin.Server
 	// Log gets what plugins and the JVM write, LogLines of each plugin in a second; nil and 0 are no limit.

@@ -5,6 +5,8 @@ package java_test
 import (
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,6 +88,24 @@ func leveled(level slog.Leveler) (*journal, func(*java.Options)) {
 	log := &journal{}
 	return log, func(o *java.Options) {
 		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))
+	}
+}
+
+// TestDataFolder proves that a plugin has a folder that stays when its files are there and the plugin comes back.
+func TestDataFolder(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "not", "yet")
+	for _, want := range []string{"1 line", "2 lines"} {
+		uses, _ := shapes(t, func(o *java.Options) { o.Data = data })
+		if got := askShapes(t, uses, "folder", 0); got != want {
+			t.Errorf("the folder has %s, not %s", got, want)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(data, "shapes", "file.txt")); string(text) != "line\nline\n" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+	uses, _ := shapes(t, nil)
+	if _, err := uses.Call(t.Context(), plugin.TransformRequest, []any{&plugin.ClientRequest{ClientIP: "folder"}}, nil); err == nil || !strings.Contains(err.Error(), "no folders here") {
+		t.Errorf("without a place: %v", err)
 	}
 }
 

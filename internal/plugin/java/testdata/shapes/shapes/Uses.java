@@ -7,6 +7,11 @@ import im.app.plugin.PropertiesPrefix;
 import im.app.plugin.model.ClientRequest;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import im.app.service.infra.plugin.extension.ConferenceServiceProvider;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -40,6 +45,15 @@ public class Uses extends AppExtension implements ClientRequestHandler, Conferen
                 yield String.valueOf(storage().get("json", Kept.class));
             }
             case "state" -> String.valueOf(state());
+            case "folder" -> {
+                try {
+                    Path file = Files.writeString(dataFolder().resolve("file.txt"), "line\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+                    int lines = Files.readAllLines(file).size();
+                    yield lines + (lines == 1 ? " line" : " lines");
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
             case "debug" -> {
                 AtomicInteger made = new AtomicInteger();
                 logger().debug(() -> "made " + made.incrementAndGet());

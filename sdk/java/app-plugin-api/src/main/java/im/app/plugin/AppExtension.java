@@ -8,6 +8,7 @@ import im.app.plugin.model.Notification;
 import im.app.plugin.spi.Contexts;
 import im.app.plugin.spi.ExtensionContext;
 import im.app.proto.AppRequest;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
@@ -172,6 +173,16 @@ public abstract class AppExtension {
      */
     public final Storage storage() {
         return context().storage();
+    }
+
+    /**
+     * The folder for files of the plugin on this machine. Nobody else uses it, and it stays when the plugin is replaced or
+     * removed. Other nodes have their own; what all of them need belongs into the {@link #storage()}.
+     *
+     * @return the folder, which is there
+     */
+    public final Path dataFolder() {
+        return context().dataFolder();
     }
 
     /**

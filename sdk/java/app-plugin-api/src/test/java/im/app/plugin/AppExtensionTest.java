@@ -19,6 +19,7 @@ import im.app.plugin.spi.LogLevel;
 import im.app.proto.AppRequest;
 import im.app.proto.CreateMessageRequest;
 import im.app.proto.DeviceType;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -76,6 +77,11 @@ class AppExtensionTest {
         @Override
         public Storage storage() {
             return null;
+        }
+
+        @Override
+        public Path dataFolder() {
+            return Path.of("data");
         }
 
         @Override

@@ -111,6 +111,17 @@ class PluginRunnerTest {
     }
 
     @Test
+    void hasAFolder() throws Exception {
+        Path folder;
+        try (PluginRunner plugin = sample().start()) {
+            plugin.point(ClientRequestHandler.class).transform(message("file"));
+            folder = plugin.dataFolder();
+            assertEquals("kept", Files.readString(folder.resolve("file.txt")));
+        }
+        assertTrue(Files.notExists(folder));
+    }
+
+    @Test
     void refusesOperationsThatTheTestDoesNotKnow() throws Exception {
         try (PluginRunner plugin = sample().start()) {
             AppException e = assertThrows(AppException.class, () -> plugin.point(ClientRequestHandler.class).transform(message("name")));

@@ -15,6 +15,7 @@ import im.app.plugin.model.RequestHandlerResult;
 import im.app.proto.AppRequest;
 import im.app.server.common.infra.plugin.extension.AdminActionHandler;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
+import java.nio.file.Files;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -90,6 +91,9 @@ public class SamplePlugin extends AppPlugin {
                     return null;
                 case "ended":
                     meetingEnded(7, Instant.ofEpochMilli(1234));
+                    return null;
+                case "file":
+                    Files.writeString(dataFolder().resolve("file.txt"), "kept");
                     return null;
                 case "count":
                     Long count = storage().get("count", Long.class);

@@ -7,6 +7,7 @@ import im.app.plugin.ExtensionState;
 import im.app.plugin.Node;
 import im.app.plugin.Storage;
 import im.app.plugin.model.Notification;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Map;
 
@@ -78,6 +79,13 @@ public interface ExtensionContext {
      * @return the storage
      */
     Storage storage();
+
+    /**
+     * The folder for files of the plugin.
+     *
+     * @return the folder, which is there
+     */
+    Path dataFolder();
 
     /**
      * The server.

@@ -16,8 +16,9 @@ import im.app.plugin.json.Json;
 import im.app.plugin.model.Notification;
 import im.app.plugin.spi.ExtensionContext;
 import im.app.plugin.spi.LogLevel;
-import java.util.ArrayList;
+import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -33,6 +34,7 @@ final class Context implements ExtensionContext {
     private static final int STORAGE_KEYS = 6;
     private static final int MEETING_ENDED = 7;
     private static final int SETTINGS = 8;
+    private static final int FOLDER = 9;
 
     private final Host host;
     private final Extension extension;
@@ -104,6 +106,11 @@ final class Context implements ExtensionContext {
     @Override
     public Storage storage() {
         return storage;
+    }
+
+    @Override
+    public Path dataFolder() {
+        return Path.of(ask(request(FOLDER)).string());
     }
 
     @Override

@@ -11,16 +11,22 @@ import im.app.plugin.host.wire.Out;
 import im.app.plugin.json.Json;
 import im.app.plugin.model.Notification;
 import im.app.plugin.spi.LogLevel;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /** What a plugin uses of the server, in memory. */
 final class FakeServer {
@@ -31,6 +37,7 @@ final class FakeServer {
     private final Map<Long, Instant> endedMeetings = new ConcurrentHashMap<>();
     private final List<Notification> notifications = new CopyOnWriteArrayList<>();
     private final List<ApiCall> calls = new CopyOnWriteArrayList<>();
+    private Path dataFolder;
     private volatile Map<String, Object> settings = Map.of();
     private volatile Node node = new Node("test", "SERVICE", "test");
 
@@ -105,7 +112,36 @@ final class FakeServer {
             }
             case 7 -> endedMeetings.put(in.zigzag(), in.instant());
             case 8 -> out.string(Json.write(settings));
+            case 9 -> out.string(dataFolder().toString());
             default -> throw new IllegalArgumentException("the plugin asks for something unknown");
+        }
+    }
+
+    /** The folder of the plugin, which is made when it is needed. */
+    synchronized Path dataFolder() {
+        try {
+            if (dataFolder == null) {
+                dataFolder = Files.createTempDirectory("plugin-data-");
+            }
+            return dataFolder;
+        } catch (IOException e) {
+            throw new UncheckedIOException("make a folder for the plugin", e);
+        }
+    }
+
+    /** Deletes the folder of the plugin. */
+    synchronized void deleteFolder() {
+        if (dataFolder == null) {
+            return;
+        }
+        try (Stream<Path> files = Files.walk(dataFolder)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("delete the folder of the plugin", e);
+        } finally {
+            dataFolder = null;
         }
     }
 

@@ -413,6 +413,15 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
+     * The folder of the plugin. It is deleted when the plugin is closed.
+     *
+     * @return the folder, which is there
+     */
+    public Path dataFolder() {
+        return server.dataFolder();
+    }
+
+    /**
      * Stops the extensions, forgets the plugin and ends the host. A thread of the plugin that still runs is a failure: on a
      * server it would keep the classes of the plugin in memory.
      */
@@ -433,6 +442,7 @@ public final class PluginRunner implements AutoCloseable {
             } finally {
                 wiring.close();
                 delete();
+                server.deleteFolder();
             }
         }
         if (!left.isEmpty()) {
