@@ -130,6 +130,10 @@ func printJar(w io.Writer, file string, r *adapter.JarReport) {
 		}
 		warnings = append(warnings, fmt.Sprintf("what the plugin does when it is loaded is not known: %v", r.NoJava))
 	}
+	if n := len(r.Packed); n > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d classes in the jar are in the server, too, such as %s: the server's are used. "+
+			"Give app-plugin-api and protobuf-java the scope provided, so that they are not packed", n, r.Packed[0]))
+	}
 	for i, m := range r.Missing {
 		if i == maxMissing {
 			warnings = append(warnings, fmt.Sprintf("%d more classes are missing", len(r.Missing)-i))

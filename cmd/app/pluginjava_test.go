@@ -6,6 +6,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,6 +89,7 @@ func checkBroken(t *testing.T, jar string) {
 		{"not a plugin", "plugin.yaml", "id: p\nclass: org.example.plugin.TwoWordsExtension\n", "must extend im.app.plugin.AppPlugin", false},
 		{"no extension", "org/example/plugin/TwoWordsExtension.class", "", "has no class that extends im.app.plugin.AppExtension", false},
 		{"damaged class", "org/example/plugin/TwoWordsExtension.class", "x", "it is not a class file", false},
+		{"packed class", "im/app/plugin/AppPlugin.class", serverClass(t, "im/app/plugin/AppPlugin.class"), "WARNING: 1 classes in the jar are in the server, too, such as im.app.plugin.AppPlugin: the server's are used", true},
 		{"missing class", extension, "", "WARNING: class org.example.plugin.TwoWordsExtension$Properties is neither in the jar nor in the server", true},
 	} {
 		path := filepath.Join(t.TempDir(), "broken.jar")
@@ -101,6 +103,24 @@ func checkBroken(t *testing.T, jar string) {
 			}
 		}
 	}
+}
+
+// serverClass is a class of the API.
+func serverClass(t *testing.T, name string) string {
+	t.Helper()
+	jar, err := java.Jar(java.APIJar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := fs.ReadFile(z, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 // changed is a jar with another content of a file; an empty one removes it.

@@ -47,7 +47,7 @@ func openArchive(data []byte) (*archive, error) {
 		if err := checkEntry(f); err != nil {
 			return nil, err
 		}
-		if seen[f.Name] {
+		if seen[f.Name] && !harmless(f.Name) {
 			return nil, fmt.Errorf("the jar has the entry %q twice", shorten(f.Name))
 		}
 		seen[f.Name] = true
@@ -62,6 +62,12 @@ func openArchive(data []byte) (*archive, error) {
 		}
 	}
 	return a, nil
+}
+
+// harmless reports whether it does not matter that an entry is there twice. Tools that pack libraries together leave several
+// licences and manifests behind, and folders. It matters which class or which descriptor counts.
+func harmless(name string) bool {
+	return strings.HasSuffix(name, "/") || strings.HasPrefix(name, "META-INF/") && !strings.HasSuffix(name, ".class")
 }
 
 // checkEntry checks what the directory of the archive says of an entry.

@@ -38,6 +38,8 @@ type Inspection struct {
 	Extensions []InspectedExtension
 	// Missing are the classes that classes of the jar name and that nobody has.
 	Missing []MissingClass
+	// Packed are classes of the jar that the server has as well, and that are never used because of that.
+	Packed []string
 }
 
 // An InspectedExtension is a class that extends AppExtension.
@@ -94,7 +96,7 @@ func Inspect(data []byte) (*Inspection, error) {
 	if len(in.Extensions) == 0 {
 		return nil, fmt.Errorf("the jar has no class that extends %s and implements an extension point", dotted(extensionClass))
 	}
-	in.Missing = j.missing()
+	in.Missing, in.Packed = j.missing(), j.packed()
 	return in, nil
 }
 
@@ -230,6 +232,16 @@ func (j *jarClasses) overrides(c *classfile.Class, point, method string) bool {
 		}
 	}
 	return false
+}
+
+// packed returns the classes of the jar that the loader of the plugin takes from the server.
+func (j *jarClasses) packed() (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(j.own)) {
+		if j.server[name] != nil && visible(name) {
+			list = append(list, dotted(name))
+		}
+	}
+	return list
 }
 
 // missing returns the classes that nobody has.

@@ -62,6 +62,18 @@ func TestInspectedExtension(t *testing.T) {
 	}
 }
 
+// TestPacked finds the classes that the server has, and no others of its jar.
+func TestPacked(t *testing.T) {
+	both := map[string]*classfile.Class{}
+	for _, name := range []string{"im/app/plugin/AppPlugin", "im/app/plugin/host/Main", "com/google/protobuf/Message", "org/other/Library"} {
+		both[name] = parsed(name, "java/lang/Object")
+	}
+	j := &jarClasses{own: both, server: both}
+	if got := j.packed(); !slices.Equal(got, []string{"com.google.protobuf.Message", "im.app.plugin.AppPlugin"}) {
+		t.Errorf("packed are %v", got)
+	}
+}
+
 func TestInspectRefuses(t *testing.T) {
 	if _, err := Inspect([]byte("text")); err == nil || !strings.Contains(err.Error(), "not a jar") {
 		t.Errorf("the error is %v", err)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +25,8 @@ type process struct {
 	r, w *os.File
 	log  *slog.Logger
 	dir  string
+	// debugPort is where debuggers attach; 0 is nowhere.
+	debugPort int
 
 	drains  sync.WaitGroup
 	outputs []*os.File
@@ -46,7 +49,7 @@ const mainClass = "im.app.plugin.host.Main"
 func (h *Host) flags(dir string) []string {
 	list := []string{
 		"-XX:+IgnoreUnrecognizedVMOptions",
-		"-XX:+UseSerialGC", "-Xms12m", "-XX:NewSize=8m", "-Xmx" + strconv.FormatInt(h.opts.MaxHeap, 10), "-Xss512k",
+		"-XX:+UseSerialGC", "-Xmx" + strconv.FormatInt(h.opts.MaxHeap, 10), "-Xss512k",
 		"-XX:MaxMetaspaceSize=128m", "-XX:ReservedCodeCacheSize=48m",
 		"-Xrs", "-XX:ErrorFile=" + filepath.Join(dir, "hs_err_%p.log"), "-XX:-CreateCoredumpOnCrash", "-XX:-UsePerfData",
 		"-Xlog:disable", "-Xlog:all=warning:stderr", "-XX:FlightRecorderOptions:repository=" + filepath.Join(dir, "recordings"),
@@ -65,12 +68,46 @@ func (h *Host) flags(dir string) []string {
 		}
 		list = append(list, fmt.Sprintf("-agentlib:jdwp=transport=dt_socket,server=y,suspend=%s,address=localhost:%d", suspend, d.Port))
 	}
+	if maxHeap(h.opts.MaxHeap, h.opts.Flags) >= 2*firstHeap {
+		list = append(list, "-Xms"+strconv.Itoa(firstHeap), "-XX:NewSize="+strconv.Itoa(firstNew))
+	}
 	return append(list, h.opts.Flags...)
+}
+
+// firstHeap is the size of the heap of a JVM that starts, of which firstNew is for new objects. A heap that cannot become
+// much larger is left to the JVM, which would complain.
+const (
+	firstHeap = 12 << 20
+	firstNew  = 8 << 20
+)
+
+// maxHeap is how large the heap may become with the flags of the operator.
+func maxHeap(most int64, flags []string) int64 {
+	for _, flag := range flags {
+		text, ok := strings.CutPrefix(flag, "-Xmx")
+		if !ok {
+			text, ok = strings.CutPrefix(flag, "-XX:MaxHeapSize=")
+		}
+		if strings.HasPrefix(flag, "-XX:MaxRAM") {
+			return 0
+		}
+		if !ok || text == "" {
+			continue
+		}
+		unit := int64(1)
+		if i := strings.IndexByte("kmgt", text[len(text)-1]|0x20); i >= 0 {
+			unit, text = 1<<(10*(i+1)), text[:len(text)-1]
+		}
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			most = n * unit
+		}
+	}
+	return most
 }
 
 // startProcess starts a JVM.
 func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err error) {
-	p := &process{log: h.opts.Log, dir: dir, done: make(chan struct{})}
+	p := &process{log: h.opts.Log, dir: dir, debugPort: h.opts.Debug.Port, done: make(chan struct{})}
 	var opened []*os.File
 	defer func() {
 		if err != nil {
@@ -173,10 +210,34 @@ func (p *process) explain(err error) error {
 			return fmt.Errorf("the Java host ran out of memory (%s): %s", what, line)
 		}
 	}
-	if n := len(p.tail); n > 0 {
-		return fmt.Errorf("the Java host ended (%s), its last line: %s", what, p.tail[n-1])
+	if p.debugPort != 0 && slices.ContainsFunc(p.tail, func(line string) bool { return strings.Contains(line, "transport error 202") }) {
+		return fmt.Errorf("the Java host cannot listen for debuggers on port %d of localhost (%s), most likely because another program does: change app.plugin.java.debug.port", p.debugPort, what)
+	}
+	if cause := causeIn(p.tail); cause != "" {
+		return fmt.Errorf("the Java host ended (%s): %s", what, cause)
 	}
 	return fmt.Errorf("the Java host ended (%s)", what)
+}
+
+// causeIn finds what says why a JVM ended among its last lines: the first error, or the last line that is no warning.
+func causeIn(tail []string) string {
+	const general = "Error occurred during initialization" // The next line says which.
+	cause := ""
+	for i, line := range tail {
+		switch {
+		case strings.HasPrefix(line, general) && i+1 < len(tail):
+			return line + ": " + tail[i+1]
+		case strings.Contains(line, "[warning]"), strings.HasPrefix(line, "OpenJDK 64-Bit Server VM warning"):
+			continue
+		case strings.HasPrefix(line, "Error"), strings.HasPrefix(line, "ERROR"), strings.HasPrefix(line, "Exception in"), strings.HasPrefix(line, "Unrecognized"):
+			return line
+		}
+		cause = line
+	}
+	if cause == "" && len(tail) > 0 {
+		cause = tail[len(tail)-1]
+	}
+	return cause
 }
 
 // crash returns the heart of the report that a JVM writes when it crashes.

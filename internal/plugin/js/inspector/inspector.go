@@ -55,7 +55,7 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(opts.Host, strconv.Itoa(opts.Port)))
 	if err != nil {
-		return nil, fmt.Errorf("listen for debuggers of plugins: %w", err)
+		return nil, fmt.Errorf("listen for debuggers of plugins (app.plugin.js.debug.inspect-host and inspect-port): %w", err)
 	}
 	s := &Server{opts: opts, addr: advertised(l.Addr().(*net.TCPAddr)), served: make(chan struct{})}
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}

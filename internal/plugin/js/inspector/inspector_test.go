@@ -227,3 +227,19 @@ func TestColumn(t *testing.T) {
 		}
 	}
 }
+
+// TestTakenPort names the port and the property of a server that cannot listen.
+func TestTakenPort(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	_, err = Listen(t.Context(), Options{Host: "127.0.0.1", Port: port})
+	for _, part := range []string{"app.plugin.js.debug.inspect-host and inspect-port", fmt.Sprint("127.0.0.1:", port)} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v lacks %q", err, part)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java_test
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
+)
+
+// TestJVMThatDoesNotStart names the cause, also if the JVM writes warnings.
+func TestJVMThatDoesNotStart(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	for _, c := range []struct {
+		name   string
+		change func(*java.Options)
+		want   []string
+	}{
+		{"heap", func(o *java.Options) { o.Flags = []string{"-Xlog:all=warning:stderr", "-Xms64m", "-Xmx32m"} }, []string{"Initial heap size set to a larger value than the maximum heap size"}},
+		{"port", func(o *java.Options) { o.Debug.Port = port }, []string{fmt.Sprint("port ", port), "app.plugin.java.debug.port"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, c.change)
+			_, err := w.Load(t.Context(), plugin.Source{Name: "a.jar", Data: faults(t, "a")})
+			for _, part := range c.want {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("%v lacks %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+// TestSmallHeap starts a JVM whose heap is smaller than what others begin with.
+func TestSmallHeap(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Flags = []string{"-Xmx10m"} })
+	w.load("a", faults(t, "a"))
+	if w.log.has("NewSize") || w.log.has("heap size") {
+		t.Error("the JVM complains")
+	}
+}
