@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -166,4 +167,51 @@ func consoleAPI(c *console, _ *testing.T) {
 	c.wait("scrollY > innerHeight") // It is far from the top.
 	c.wait("document.querySelector('[data-operation=queryUsers]').closest('.mantine-Accordion-item').nextElementSibling.querySelector('button').click() || true")
 	c.wait("!document.querySelector('[data-operation=queryUsers]') && scrollY > innerHeight")
+}
+
+// consoleLogs follows a log file: the page stays at its end until somebody scrolls up, and again when he is back there.
+func consoleLogs(c *console, t *testing.T) {
+	file, err := os.Create(filepath.Join(c.server.Config().Current().Home(), "log", "follow.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	last := 0
+	add := func(n int) {
+		t.Helper()
+		var text strings.Builder
+		for range n {
+			last++
+			fmt.Fprintf(&text, "level=INFO msg=\"a line\" line=%d\n", last)
+		}
+		if _, err := file.WriteString(text.String()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := func(line int) string {
+		return fmt.Sprintf("[...document.querySelectorAll('.logline')].some(e => e.innerText.endsWith('line=%d'))", line)
+	}
+	add(300)
+	c.open("logs?path=follow.log")
+	c.wait(shown(300))
+	// The browser may tell of scrolling when there are more lines already.
+	eval[bool](c.page, `(log => {
+		new MutationObserver(() => log.dispatchEvent(new Event('scroll'))).observe(log, { subtree: true, childList: true, attributes: true })
+		return true
+	})(document.querySelector('[role=log]'))`)
+	for range 5 {
+		add(200)
+		c.wait(shown(last))
+	}
+	eval[bool](c.page, "(document.querySelector('[role=log]').scrollTop -= 3000) > 0")
+	c.wait("!(" + shown(last) + ")")
+	add(200)
+	c.wait(fmt.Sprintf("document.querySelector('[role=log]').scrollHeight >= 18 * %d", last))
+	if eval[bool](c.page, shown(last)) {
+		t.Error("the page does not stay where somebody scrolled to")
+	}
+	eval[bool](c.page, "(log => (log.scrollTop = log.scrollHeight) > 0)(document.querySelector('[role=log]'))")
+	c.wait(shown(last))
+	add(200)
+	c.wait(shown(last))
 }

@@ -229,6 +229,7 @@ func TestConsole(t *testing.T) {
 	part("playground", consolePlayground)
 	part("nodes", consoleNodes)
 	part("offline", consoleOffline)
+	part("logs", consoleLogs)
 	part("API", consoleAPI)
 	part("pages", consolePages)
 	part("Chinese", consoleChinese)

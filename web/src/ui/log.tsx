@@ -86,13 +86,20 @@ export function LogView({ lines, height = '65vh' }: { lines: Line[]; height?: st
   const { t } = useT()
   const scroll = useRef<HTMLDivElement>(null)
   const stick = useRef(true)
+  const top = useRef(0)
+  // Who scrolls up leaves the end. Lines that came since the browser scrolled must not be taken for that.
+  const follow = (el: HTMLElement) => {
+    if (el.scrollHeight - el.scrollTop - el.clientHeight < 40) stick.current = true
+    else if (el.scrollTop < top.current) stick.current = false
+    top.current = el.scrollTop
+  }
   const rows = useVirtualizer({ count: lines.length, getScrollElement: () => scroll.current, estimateSize: () => 18, overscan: 30 })
   useEffect(() => {
     if (stick.current && lines.length > 0) rows.scrollToIndex(lines.length - 1)
   }, [lines.length]) // eslint-disable-line
   return (
     <div ref={scroll} role="log" aria-label={t('logs')} tabIndex={0} style={{ height, overflow: 'auto', border: '1px solid var(--mantine-color-default-border)' }}
-      onScroll={(e) => { const el = e.currentTarget; stick.current = el.scrollHeight - el.scrollTop - el.clientHeight < 40 }}>
+      onScroll={(e) => follow(e.currentTarget)}>
       <div style={{ height: rows.getTotalSize(), position: 'relative', minWidth: 'max-content' }}>
         {rows.getVirtualItems().map((r) => (
           <div key={r.key} className="logline" data-level={lines[r.index]!.level} style={{ position: 'absolute', top: 0, transform: `translateY(${r.start}px)`, height: 18 }}>{lines[r.index]!.text}</div>
