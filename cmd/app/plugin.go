@@ -32,6 +32,7 @@ type pluginCommand struct {
 	Dev   pluginDevCommand   `cmd:"" help:"Run a server with a plugin that is swapped whenever its file is saved."`
 	Build pluginBuildCommand `cmd:"" help:"Make one script of a plugin in TypeScript, or of one that uses other files and packages."`
 
+	Upgrade pluginUpgradeCommand `cmd:"" help:"Renew the API of plugins in the folder of a plugin."`
 	Publish pluginPublishCommand `cmd:"" help:"Upload a plugin to a cluster and follow until all nodes have it."`
 }
 
@@ -58,22 +59,24 @@ const jsConfig = `{
 `
 
 type pluginNewCommand struct {
-	JS   string `name:"js" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in JavaScript: small letters, digits and dashes."`
-	TS   string `name:"ts" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in TypeScript: small letters, digits and dashes."`
-	Java string `name:"java" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in Java: small letters, digits and dashes."`
-	Dir  string `default:"." placeholder:"DIR" help:"Folder in which the folder of the plugin is made (default: the current one)."`
+	JS     string `name:"js" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in JavaScript: small letters, digits and dashes."`
+	TS     string `name:"ts" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in TypeScript: small letters, digits and dashes."`
+	Java   string `name:"java" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in Java: small letters, digits and dashes."`
+	Kotlin string `name:"kotlin" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in Kotlin: small letters, digits and dashes."`
+	Dir    string `default:"." placeholder:"DIR" help:"Folder in which the folder of the plugin is made (default: the current one)."`
 }
 
 // Help implements kong.HelpProvider.
 func (pluginNewCommand) Help() string {
 	return `In JavaScript, makes the folder NAME with NAME.js, jsconfig.json and types/. Editors that know TypeScript then complete and check the plugin.
 In TypeScript, makes the same with NAME.ts and tsconfig.json.
-In Java, makes the folder NAME with a Maven project: mvn package makes target/NAME.jar of it.
+In Java or Kotlin, makes the folder NAME with a Maven project: mvn package makes target/NAME.jar of it, with a JDK of version 21 or newer.
 
 Examples:
   app plugin new --js word-filter
   app plugin new --ts word-filter
   app plugin new --java word-filter
+  app plugin new --kotlin word-filter
   app plugin new --js word-filter --dir plugins-of-mine`
 }
 
@@ -81,8 +84,8 @@ var pluginName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // Run implements the command.
 func (c pluginNewCommand) Run() error {
-	name := c.JS + c.TS + c.Java
-	if !pluginName.MatchString(name) || name == c.Java && name == "app" {
+	name, jvm := c.JS+c.TS+c.Java+c.Kotlin, c.Java+c.Kotlin
+	if !pluginName.MatchString(name) || jvm == "app" {
 		return fmt.Errorf("%q cannot be the name of a plugin: it must be words of small letters and digits, with dashes between them", name)
 	}
 	class := ""
@@ -90,8 +93,8 @@ func (c pluginNewCommand) Run() error {
 		class += strings.ToUpper(word[:1]) + word[1:]
 	}
 	dir := filepath.Join(c.Dir, name)
-	if _, err := java.Jar(java.APIJar); c.Java != "" && err != nil {
-		return fmt.Errorf("make a plugin in Java: %w", err)
+	if _, err := java.Jar(java.APIJar); jvm != "" && err != nil {
+		return fmt.Errorf("make a plugin for the JVM: %w", err)
 	}
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of the plugin: %w", err)
@@ -99,8 +102,11 @@ func (c pluginNewCommand) Run() error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of the plugin: %w", err)
 	}
-	if c.Java != "" {
-		return newJavaPlugin(dir, name, class)
+	switch {
+	case c.Java != "":
+		return newJVMPlugin(dir, name, class, inJava)
+	case c.Kotlin != "":
+		return newJVMPlugin(dir, name, class, inKotlin)
 	}
 	if c.TS != "" {
 		return newScript(dir, name+".ts", map[string]string{

@@ -59,6 +59,39 @@ func TestPluginNew(t *testing.T) {
 	}
 }
 
+// TestPluginUpgrade renews the types of a project, and touches nothing else.
+func TestPluginUpgrade(t *testing.T) {
+	file := newPlugin(t, "ts", "typed")
+	dir := filepath.Dir(file)
+	types := filepath.Join(dir, "types")
+	want, err := os.ReadFile(filepath.Join(types, "api.d.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := output(t, "plugin", "upgrade", dir); code != 0 || errs != "" || !strings.Contains(out, "is up to date") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	for path, text := range map[string]string{file: "mine", filepath.Join(types, "api.d.ts"): "old", filepath.Join(types, "own.d.ts"): "mine"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(types, "codes.d.ts")); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := output(t, "plugin", "upgrade", dir); code != 0 || errs != "" || !strings.Contains(out, "2 of ") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	for path, text := range map[string]string{file: "mine", filepath.Join(types, "api.d.ts"): string(want), filepath.Join(types, "own.d.ts"): "mine"} {
+		if got, err := os.ReadFile(path); err != nil || string(got) != text {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(types, "codes.d.ts")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPluginCheck(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, code string) string {
@@ -80,9 +113,11 @@ func TestPluginCheck(t *testing.T) {
 		stdout, stderr string
 	}{
 		{"help of new", []string{"new", "--help"}, 0, "app plugin new --js word-filter", ""},
-		{"usage of new", []string{"new", "--help"}, 0, "app plugin new (--js NAME | --ts NAME | --java NAME) [flags]", ""},
+		{"usage of new", []string{"new", "--help"}, 0, "app plugin new (--js NAME | --ts NAME | --java NAME | --kotlin NAME) [flags]", ""},
 		{"help of build", []string{"build", "--help"}, 0, "app plugin build src/main.ts -o plugins/word-filter.js", ""},
 		{"help of check", []string{"check", "--help"}, 0, "app plugin check login.js --role gateway", ""},
+		{"help of upgrade", []string{"upgrade", "--help"}, 0, "app plugin upgrade word-filter", ""},
+		{"upgrade of something else", []string{"upgrade", dir}, 1, "", "it is not the folder of a plugin"},
 		{"help of dev", []string{"dev", "--help"}, 0, "app plugin dev word-filter.js --home .", ""},
 		{"nothing of a point", []string{"check", write("lazy.js", script("UserAuthenticator", ""))}, 0, "WARNING: E names UserAuthenticator but has none of its functions", ""},
 		{"unknown point", []string{"check", write("odd.js", script("Nothing", ""))}, 1, "", `names "Nothing", which is not an extension point`},

@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,9 +18,9 @@ import (
 	"example.org/app/internal/plugin/java"
 )
 
-// javaTemplates are the files of a new plugin in Java.
+// javaTemplates are the files of a new plugin in Java or Kotlin.
 //
-//go:embed java
+//go:embed java kotlin
 var javaTemplates embed.FS
 
 // protobufVersion is that of the protobuf runtime in the host, with which plugins are compiled.
@@ -37,42 +39,85 @@ var javaArtifacts = []struct {
 	{"app-plugin-test", java.TestJar, [][3]string{{"im.app", "app-plugin-host", ""}}},
 }
 
-// newJavaPlugin makes a Maven project. The jars that it needs are in no public repository, so it gets them as a
-// repository of its own.
-func newJavaPlugin(dir, name, class string) error {
+// kotlinVersion is that of the compiler and the library of a new plugin in Kotlin.
+const kotlinVersion = "2.2.21"
+
+// A dialect is a language of the JVM in which a plugin begins.
+type dialect struct {
+	// folder has the sources, both in the templates and in the project; ext is how their names end.
+	folder, ext string
+}
+
+var (
+	inJava   = dialect{"java", "java"}
+	inKotlin = dialect{"kotlin", "kt"}
+)
+
+// newJVMPlugin makes a Maven project.
+func newJVMPlugin(dir, name, class string, in dialect) error {
+	version, err := writeJavaAPI(dir)
+	if err != nil {
+		return err
+	}
+	parts := map[string]string{"COMPILER": "", "PROPERTIES": "", "LIBRARIES": "", "FOLDERS": ""}
+	for part := range parts {
+		text, err := javaTemplates.ReadFile(in.folder + "/" + strings.ToLower(part) + ".xml.txt")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		parts[part] = string(text)
+	}
+	replace := strings.NewReplacer(
+		"COMPILER", parts["COMPILER"], "PROPERTIES", parts["PROPERTIES"], "LIBRARIES", parts["LIBRARIES"], "FOLDERS", parts["FOLDERS"],
+	)
+	names := strings.NewReplacer("NAME", name, "CLASS", class, "PACKAGE", javaPackage, "VERSION", version, "KOTLIN", kotlinVersion)
+	folder := filepath.FromSlash(strings.ReplaceAll(javaPackage, ".", "/"))
+	source, test := filepath.Join("src", "main", in.folder, folder), filepath.Join("src", "test", in.folder, folder)
+	files := map[string][]byte{}
+	for template, path := range map[string]string{
+		"java/pom.xml": "pom.xml", "java/README.md": "README.md", "java/gitignore": ".gitignore",
+		"java/plugin.yaml":                 filepath.Join("src", "main", "resources", "plugin.yaml"),
+		in.folder + "/Plugin." + in.ext:    filepath.Join(source, class+"Plugin."+in.ext),
+		in.folder + "/Extension." + in.ext: filepath.Join(source, class+"Extension."+in.ext),
+		in.folder + "/Test." + in.ext:      filepath.Join(test, class+"Test."+in.ext),
+	} {
+		text, err := javaTemplates.ReadFile(template + ".txt")
+		if err != nil {
+			return err
+		}
+		if path == "pom.xml" {
+			text = []byte(replace.Replace(string(text)))
+		}
+		files[path] = []byte(names.Replace(string(text)))
+	}
+	if err := writeFiles(dir, files); err != nil {
+		return err
+	}
+	fmt.Printf("%[1]s is a Maven project with a plugin that works. Next, with a JDK of version 21 or newer:\n\n"+
+		"  mvn -f %[1]s package\n  app plugin check %[2]s\n  app plugin dev %[2]s\n", dir, filepath.Join(dir, "target", name+".jar"))
+	return nil
+}
+
+// writeJavaAPI writes the jars that a project needs, which are in no public repository, as a repository of its own, and
+// returns their version.
+func writeJavaAPI(dir string) (version string, err error) {
 	jars := map[string][]byte{}
 	hash := sha256.New()
 	for _, a := range javaArtifacts {
 		data, err := java.Jar(a.jar)
 		if err != nil {
-			return fmt.Errorf("make a plugin in Java: %w", err)
+			return "", fmt.Errorf("write the API of plugins: %w", err)
 		}
 		jars[a.name] = data
 		hash.Write(data)
 	}
 	// The version says what is inside, because Maven remembers what it once got under a version.
-	version := "1.0.0-" + hex.EncodeToString(hash.Sum(nil))[:12]
-	replace := strings.NewReplacer("NAME", name, "CLASS", class, "PACKAGE", javaPackage, "VERSION", version)
-	folder := filepath.FromSlash(strings.ReplaceAll(javaPackage, ".", "/"))
-	source, test := filepath.Join("src", "main", "java", folder), filepath.Join("src", "test", "java", folder)
-	files := map[string][]byte{}
-	for template, path := range map[string]string{
-		"pom.xml": "pom.xml", "README.md": "README.md", "gitignore": ".gitignore",
-		"plugin.yaml":    filepath.Join("src", "main", "resources", "plugin.yaml"),
-		"Plugin.java":    filepath.Join(source, class+"Plugin.java"),
-		"Extension.java": filepath.Join(source, class+"Extension.java"),
-		"Test.java":      filepath.Join(test, class+"Test.java"),
-	} {
-		text, err := javaTemplates.ReadFile("java/" + template + ".txt")
-		if err != nil {
-			return err
-		}
-		files[path] = []byte(replace.Replace(string(text)))
-	}
+	version = "1.0.0-" + hex.EncodeToString(hash.Sum(nil))[:12]
 	pom, err := javaTemplates.ReadFile("java/dependency.pom.txt")
 	if err != nil {
-		return err
+		return "", err
 	}
+	files := map[string][]byte{}
 	for _, a := range javaArtifacts {
 		dependencies := ""
 		for _, d := range a.dependencies {
@@ -81,13 +126,21 @@ func newJavaPlugin(dir, name, class string) error {
 			}
 			dependencies += fmt.Sprintf("\n    <dependency>\n      <groupId>%s</groupId>\n      <artifactId>%s</artifactId>\n      <version>%s</version>\n    </dependency>", d[0], d[1], d[2])
 		}
-		path := filepath.Join("repo", "im", "app", a.name, version, a.name+"-"+version)
+		path := filepath.Join(repository, a.name, version, a.name+"-"+version)
 		files[path+".jar"] = jars[a.name]
 		if sources, err := java.Jar(a.name + "-sources.jar"); err == nil { // For editors, which do without.
 			files[path+"-sources.jar"] = sources
 		}
 		files[path+".pom"] = []byte(strings.NewReplacer("ARTIFACT", a.name, "VERSION", version, "DEPENDENCIES", dependencies).Replace(string(pom)))
 	}
+	return version, writeFiles(dir, files)
+}
+
+// repository is where the jars lie in a project.
+var repository = filepath.Join("repo", "im", "app")
+
+// writeFiles writes files into a folder.
+func writeFiles(dir string, files map[string][]byte) error {
 	for path, data := range files {
 		path = filepath.Join(dir, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -97,8 +150,6 @@ func newJavaPlugin(dir, name, class string) error {
 			return fmt.Errorf("write the plugin: %w", err)
 		}
 	}
-	fmt.Printf("%[1]s is a Maven project with a plugin that works. Next, with a JDK of version 21 or newer:\n\n"+
-		"  mvn -f %[1]s package\n  app plugin check %[2]s\n  app plugin dev %[2]s\n", dir, filepath.Join(dir, "target", name+".jar"))
 	return nil
 }
 

@@ -72,6 +72,59 @@ func TestPluginNewJava(t *testing.T) {
 	checkBroken(t, jar)
 }
 
+// TestPluginNewKotlin makes a plugin in Kotlin, takes its API away as an older server would have made it, renews that, and
+// builds the plugin with its test.
+func TestPluginNewKotlin(t *testing.T) {
+	javatest.Home(t)
+	dir := t.TempDir()
+	if code, out, errs := output(t, "plugin", "new", "--kotlin", "two-words", "--dir", dir); code != 0 || !strings.Contains(out, "with a JDK of version 21 or newer") {
+		t.Fatalf("%d %s %s", code, out, errs)
+	}
+	project := filepath.Join(dir, "two-words")
+	if code, out, errs := output(t, "plugin", "upgrade", project); code != 0 || errs != "" || !strings.Contains(out, "is up to date") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	file := filepath.Join(project, "pom.xml")
+	pom, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, regexp.MustCompile("<app.version>.*</app.version>").ReplaceAll(pom, []byte("<app.version>1.0.0-old</app.version>")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	api := filepath.Join(project, "repo", "im", "app", "app-plugin-api")
+	versions, err := os.ReadDir(api)
+	if err != nil || len(versions) != 1 {
+		t.Fatal(versions, err)
+	}
+	if err := os.Rename(filepath.Join(api, versions[0].Name()), filepath.Join(api, "1.0.0-old")); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := output(t, "plugin", "upgrade", project); code != 0 || errs != "" || !strings.Contains(out, "before it was 1.0.0-old") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, pom) {
+		t.Errorf("pom.xml is %s, %v", after, err)
+	}
+	if left, err := os.ReadDir(api); err != nil || len(left) != 1 || left[0].Name() != versions[0].Name() {
+		t.Errorf("the repository has %v, %v", left, err)
+	}
+	maven(t, project)
+	if _, err := os.Stat(filepath.Join(project, "target", "surefire-reports")); err != nil {
+		t.Errorf("its test did not run: %v", err)
+	}
+	code, out, errs := output(t, "plugin", "check", filepath.Join(project, "target", "two-words.jar"))
+	if code != 0 || errs != "" || !strings.Contains(out, "extension org.example.plugin.TwoWordsExtension\n") || !strings.Contains(out, "transform (without handle)\n") || strings.Contains(out, "WARNING") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	if err := os.WriteFile(file, []byte("<project/>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := output(t, "plugin", "upgrade", project); code != 1 || !strings.Contains(errs, "no property app.version") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
+
 // checkBroken changes a jar that is sound, and expects a sentence for each change, with a Java and without.
 func checkBroken(t *testing.T, jar string) {
 	t.Helper()
