@@ -35,6 +35,8 @@ func TestServerStartsWhateverItsPluginsDo(t *testing.T) {
 		}
 		return true
 	})
+	want(t, s, role.Gateway, "GET", "/plugins", "", 200, `"id":"fails"`, `"quarantine":"start failed`, `"quarantine":"it has not started yet`)
+	want(t, s, role.Gateway, "GET", "/metrics/prometheus?names=plugin_unavailable", "", 200, `plugin="fails",reason="start failed"} 1`, `plugin="hang",reason="it has not started yet"} 1`, `plugin="good",reason=""} 0`)
 	want(t, s, role.Gateway, "GET", "/plugins?ids=fails&ids=good", "", 200, `"quarantine":"start failed`, `"id":"good"`, `"running":true`)
 }
 

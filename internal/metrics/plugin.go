@@ -35,8 +35,9 @@ type PluginReading struct {
 	State string
 	// Queue is how many calls are running or waiting.
 	Queue int
-	// Unavailable says that it cannot run although it should.
-	Unavailable bool
+	// Unavailable is why it cannot run although it should, in a few words that are the same for all of the kind; it is empty
+	// if it can run, or need not.
+	Unavailable string
 }
 
 // PluginUsage is what one plugin uses. What is not known is 0 and has no series.
@@ -63,7 +64,7 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func
 		Name: "plugin.cpu", Description: "Time of a processor that a plugin used, as far as its host knows.", BaseUnit: UnitSeconds, Tags: []string{"plugin"},
 	}, TypeCounter)
 	unavailable := r.reading(Declaration{
-		Name: "plugin.unavailable", Description: "Whether an extension cannot run although it should, 1 or 0: what it may refuse is refused meanwhile.", Tags: []string{"plugin", "extension"},
+		Name: "plugin.unavailable", Description: "Whether an extension cannot run although it should, 1 or 0: what it may refuse is refused meanwhile. The reason is in a few words.", Tags: []string{"plugin", "extension", "reason"},
 	}, TypeGauge)
 	r.source([]*reading{queue, state, bytes, cpu, unavailable}, func(emit emitter) {
 		seen := map[[2]string]bool{}
@@ -75,11 +76,11 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func
 			seen[key] = true
 			emit.value(queue, float64(e.Queue), e.Plugin, e.Extension)
 			emit.value(state, 1, e.Plugin, e.Extension, e.State)
-			if e.Unavailable {
-				emit.value(unavailable, 1, e.Plugin, e.Extension)
-			} else {
-				emit.value(unavailable, 0, e.Plugin, e.Extension)
+			down := 0.0
+			if e.Unavailable != "" {
+				down = 1
 			}
+			emit.value(unavailable, down, e.Plugin, e.Extension, e.Unavailable)
 		}
 		for _, u := range usage() {
 			if u.Memory > 0 {

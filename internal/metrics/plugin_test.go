@@ -11,7 +11,7 @@ import (
 
 func TestPlugins(t *testing.T) {
 	r := New(BuildInfo{})
-	loaded := []PluginReading{{"a", "X", "STARTED", 3, true}, {"a", "X", "LOADED", 1, false}, {"b", "Y", "PAUSED", 0, false}}
+	loaded := []PluginReading{{"a", "X", "STARTED", 3, "start failed"}, {"a", "X", "LOADED", 1, ""}, {"b", "Y", "PAUSED", 0, ""}}
 	r.RegisterPlugins(func() []PluginReading { return loaded }, func() []PluginUsage {
 		if len(loaded) == 0 {
 			return nil
@@ -46,8 +46,8 @@ func TestPlugins(t *testing.T) {
 		"plugin.memory[plugin:a]4096",
 		"plugin.queue[extension:X plugin:a]3",
 		"plugin.queue[extension:Y plugin:b]0",
-		"plugin.unavailable[extension:X plugin:a]1",
-		"plugin.unavailable[extension:Y plugin:b]0",
+		"plugin.unavailable[extension:X plugin:a reason:start failed]1",
+		"plugin.unavailable[extension:Y plugin:b reason:]0",
 	}
 	if got := series(); !slices.Equal(got, want) {
 		t.Errorf("the series are\n%q", got)

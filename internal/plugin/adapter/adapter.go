@@ -115,10 +115,19 @@ func (p *Plugins) Close(ctx context.Context) error {
 func (p *Plugins) readings() (list []metrics.PluginReading) {
 	for _, loaded := range p.Manager.Plugins() {
 		for _, e := range loaded.Extensions() {
-			list = append(list, metrics.PluginReading{Plugin: loaded.ID, Extension: e.Class, State: string(e.State), Queue: e.Queue, Unavailable: e.Quarantine != ""})
+			list = append(list, metrics.PluginReading{Plugin: loaded.ID, Extension: e.Class, State: string(e.State), Queue: e.Queue, Unavailable: reasonOf(e.Quarantine)})
 		}
 	}
 	return list
+}
+
+// reasonOf is the beginning of a sentence that says why an extension cannot run, without what differs from case to case:
+// a metric must not have a series for each error.
+func reasonOf(sentence string) string {
+	if i := strings.IndexAny(sentence, ":,;0123456789"); i >= 0 {
+		sentence = sentence[:i]
+	}
+	return strings.TrimSpace(sentence)
 }
 
 func (p *Plugins) usage() (list []metrics.PluginUsage) {
