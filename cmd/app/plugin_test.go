@@ -127,6 +127,8 @@ func TestPluginCheck(t *testing.T) {
 		{"its properties", []string{"check", "--set", "greet.word=hello", write("config.js", "if (app.config('greet').word !== 'hello') throw new Error('no word');\n"+script("ClientRequestHandler", ""))}, 0, "id           p", ""},
 		{"acts while it is loaded", []string{"check", write("early.js", "await app.api.users.query();\n"+script("ClientRequestHandler", ""))}, 1, "", "cannot be used while the plugin is loaded"},
 		{"uses Java while it is loaded", []string{"check", write("java.js", "if (new (Java.type('java.util.ArrayList'))([1]).size() !== 1) throw new Error('no list');\n"+script("ClientRequestHandler", ""))}, 0, "id           p", "the Java host is up"},
+		{"loops while it is loaded", []string{"check", "--set", "app.plugin.load-timeout-millis=300", write("loop.js", "for (;;) {}")}, 1, "", "loop.js: loading took"},
+		{"waits while it is loaded", []string{"check", "--set", "app.plugin.load-timeout-millis=300", write("wait.js", "await new Promise(() => {});")}, 1, "", "wait.js: loading took"},
 		{"not a plugin", []string{"check", write("p.txt", "")}, 1, "", "its name must end in .js, .ts or .jar"},
 		{"no file", []string{"check", filepath.Join(dir, "none.js")}, 1, "", "no such file"},
 		{"dev without a file", []string{"dev", filepath.Join(dir, "none.js")}, 1, "", "no such file"},

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/coder/websocket"
 )
@@ -42,9 +43,8 @@ func newSession(t *Target, conn *websocket.Conn) *session {
 // run serves the debugger until it goes away or the target closes.
 func (s *session) run() {
 	s.target.join(s)
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
+	var helpers sync.WaitGroup
+	helpers.Go(func() {
 		for {
 			select {
 			case data := <-s.out:
@@ -56,20 +56,20 @@ func (s *session) run() {
 				return
 			}
 		}
-	}()
+	})
 	defer func() {
 		s.cancel()
-		<-written
+		helpers.Wait()
 		s.target.leave(s)
 	}()
-	go func() {
+	helpers.Go(func() {
 		// A target that closes tells the debugger so, while the reader below waits for it.
 		select {
 		case <-s.target.done:
 			s.cancel()
 		case <-s.ctx.Done():
 		}
-	}()
+	})
 	for {
 		_, data, err := s.conn.Read(s.ctx)
 		if err != nil {
