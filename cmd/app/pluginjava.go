@@ -26,6 +26,9 @@ var javaTemplates embed.FS
 // protobufVersion is that of the protobuf runtime in the host, with which plugins are compiled.
 const protobufVersion = "4.36.2"
 
+// jspecifyVersion is that of the annotations in the API that say what may be null.
+const jspecifyVersion = "1.0.0"
+
 // javaPackage is the package of the classes of a new plugin.
 const javaPackage = "org.example.plugin"
 
@@ -34,7 +37,7 @@ var javaArtifacts = []struct {
 	name, jar    string
 	dependencies [][3]string
 }{
-	{"app-plugin-api", java.APIJar, [][3]string{{"com.google.protobuf", "protobuf-java", protobufVersion}}},
+	{"app-plugin-api", java.APIJar, [][3]string{{"com.google.protobuf", "protobuf-java", protobufVersion}, {"org.jspecify", "jspecify", jspecifyVersion}}},
 	{"app-plugin-host", java.HostJar, nil},
 	{"app-plugin-test", java.TestJar, [][3]string{{"im.app", "app-plugin-host", ""}}},
 }

@@ -208,14 +208,16 @@ func changed(t *testing.T, jar []byte, name, content string) []byte {
 	return b.Bytes()
 }
 
-// TestProtobufVersion compares the version that new projects use with that of the SDK.
-func TestProtobufVersion(t *testing.T) {
+// TestVersionsOfLibraries compares the versions that new projects use with those of the SDK.
+func TestVersionsOfLibraries(t *testing.T) {
 	pom, err := os.ReadFile(filepath.Join("..", "..", "sdk", "java", "pom.xml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := regexp.MustCompile("<protobuf.version>(.*)</protobuf.version>").FindSubmatch(pom); found == nil || string(found[1]) != protobufVersion {
-		t.Errorf("the SDK has another version than %s: %s", protobufVersion, found)
+	for name, want := range map[string]string{"protobuf": protobufVersion, "jspecify": jspecifyVersion} {
+		if found := regexp.MustCompile("<" + name + ".version>(.*)</" + name + ".version>").FindSubmatch(pom); found == nil || string(found[1]) != want {
+			t.Errorf("the SDK has another version of %s than %s: %s", name, want, found)
+		}
 	}
 	javatest.Home(t)
 	if _, err := java.Jar(java.TestJar); err != nil {

@@ -543,8 +543,8 @@ func TestDeadPlugins(t *testing.T) {
 	}
 	dead.Store(false)
 	w.tellers.Wait()
-	if p, ok := w.Find("fragile"); !ok || p == old || p.Extensions()[0].State != Started {
-		t.Error("it was not loaded anew")
+	if p, ok := w.Find("fragile"); !ok || p == old || p.Extensions()[0].State != Started || p.Renewals() != 1 {
+		t.Error("it was not loaded anew, or not counted")
 	}
 	w.wantTransformed(2)
 }

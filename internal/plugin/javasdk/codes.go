@@ -19,7 +19,7 @@ func codes() *file {
 	}
 	f.Line("private StatusCode() {}\n")
 	f.Doc("The name of a code.", "@param code a number", "@return its name, or null if there is no such code")
-	f.Open("public static String name(int code) {")
+	f.Open("public static %s name(int code) {", f.nullable("String"))
 	f.Open("return switch (code) {")
 	for _, c := range typings.AllCodes() {
 		f.Line("case %d -> %q;", int32(c), c.Name())
@@ -28,7 +28,7 @@ func codes() *file {
 	f.Close("};")
 	f.Close("}\n")
 	f.Doc("The text of a code, which callers read if an exception has none of its own.", "@param code a number", "@return its text, or null if there is no such code")
-	f.Open("public static String text(int code) {")
+	f.Open("public static %s text(int code) {", f.nullable("String"))
 	f.Open("return switch (code) {")
 	for _, c := range typings.AllCodes() {
 		if c.Text() != "" {

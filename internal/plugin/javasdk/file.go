@@ -28,7 +28,7 @@ func newFile(pkg, name string) *file {
 
 // use imports a type and returns how the file names it. Two types with the same simple name cannot be in one file.
 func (f *file) use(pkg, name string) string {
-	outer, _, _ := strings.Cut(name, ".")
+	outer, _, _ := strings.Cut(strings.TrimPrefix(name, "@"), ".")
 	full := pkg + "." + outer
 	if known, ok := f.imports[outer]; ok && known != full || outer == f.name && pkg != f.pkg {
 		f.err = fmt.Errorf("%s.%s: both %s and another type of this name are needed", f.pkg, f.name, full)
@@ -36,6 +36,24 @@ func (f *file) use(pkg, name string) string {
 	f.imports[outer] = full
 	return name
 }
+
+// nullable is a type whose values may be null. Primitive types have no such values.
+func (f *file) nullable(typ string) string {
+	switch typ {
+	case "boolean", "int", "long", "float", "double":
+		return typ
+	case "byte[]":
+		return "byte " + f.use(annotations, "@Nullable") + " []"
+	}
+	mark := f.use(annotations, "@Nullable")
+	// The annotation stands right before the simple name.
+	name, _, _ := strings.Cut(typ, "<")
+	dot := strings.LastIndex(name, ".") + 1
+	return typ[:dot] + mark + " " + typ[dot:]
+}
+
+// annotations is the package of the annotations that say what may be null.
+const annotations = "org.jspecify.annotations"
 
 func (f *file) bytes() ([]byte, error) {
 	if f.err != nil {

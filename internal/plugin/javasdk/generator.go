@@ -145,7 +145,7 @@ func (g *generator) typ(f *file, t reflect.Type, boxed bool) (string, error) {
 	case isEnum(t), isMessage(t):
 		return f.use(protoPackage, protoNameOf(t)), nil
 	case t == jsonType:
-		return f.use("java.util", "Map") + "<String, Object>", nil
+		return f.use("java.util", "Map") + "<String, " + f.nullable("Object") + ">", nil
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -140,7 +140,11 @@ func (a *admin) operation(f *file, name string, op typings.Operation) error {
 			lines = append(lines, "@param input "+doc)
 		}
 		f.Doc(append(lines, end...)...)
-		f.Open("public %s %s(%s) {", result, name, param)
+		declared := result
+		if result != "void" {
+			declared = f.nullable(result)
+		}
+		f.Open("public %s %s(%s) {", declared, name, param)
 		call := fmt.Sprintf("api.call(%q, %s)", op.OperationID, arg)
 		if result == "void" {
 			f.Line("%s;", call)
@@ -223,11 +227,12 @@ func (f *file) openFluent(class string) {
 	f.use("java.util", "Map")
 	f.use("java.util", "LinkedHashMap")
 	f.Open("public final class %s implements %s {", class, f.use(basePackage+".json", "JsonObject"))
-	f.Line("private final Map<String, Object> values = new LinkedHashMap<>();\n")
+	object := f.nullable("Object")
+	f.Line("private final Map<String, %s> values = new LinkedHashMap<>();\n", object)
 	f.Doc("Makes one in which nothing is set.")
 	f.Line("public %s() {}\n", class)
 	f.Line("@Override")
-	f.Open("public Map<String, Object> toJson() {")
+	f.Open("public Map<String, %s> toJson() {", object)
 	f.Line("return values;")
 	f.Close("}")
 }
@@ -306,7 +311,8 @@ func (a *admin) schema(name string) error {
 	lines, params, never := []string{doc}, []string{}, []string{}
 	for _, p := range slices.Sorted(maps.Keys(s.Properties)) {
 		of, id := s.Properties[p], identifier(p)
-		t, err := a.typ(f, of, !slices.Contains(s.Required, p) || of.Nullable)
+		null := !slices.Contains(s.Required, p) || of.Nullable
+		t, err := a.typ(f, of, null)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
@@ -320,6 +326,8 @@ func (a *admin) schema(name string) error {
 			never = append(never, fmt.Sprintf("%s = %[1]s == null ? List.of() : %[1]s;", id))
 		case strings.HasPrefix(t, "Map<"):
 			never = append(never, fmt.Sprintf("%s = %[1]s == null ? Map.of() : %[1]s;", id))
+		case null:
+			t = f.nullable(t)
 		}
 		if id != p {
 			t = fmt.Sprintf("@%s(%q) %s", f.use(basePackage+".json", "JsonName"), p, t)
@@ -381,7 +389,7 @@ func (a *admin) typ(f *file, s typings.Schema, boxed bool) (string, error) {
 		if len(s.Properties) > 0 {
 			break
 		}
-		of := "Object"
+		of := f.nullable("Object")
 		if v := s.Values(); v != nil {
 			var err error
 			if of, err = a.typ(f, *v, true); err != nil {

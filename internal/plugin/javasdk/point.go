@@ -33,12 +33,13 @@ func (g *generator) point(p *plugin.Point) (*file, error) {
 }
 
 func (g *generator) method(f *file, m *plugin.Method) error {
-	result, boxed := "void", "Void"
+	result, boxed := "void", f.nullable("Void")
 	if m.Result != nil {
 		var err error
 		if result, err = g.typ(f, m.Result, true); err != nil {
 			return fmt.Errorf("result: %w", err)
 		}
+		result = f.nullable(result)
 		boxed = result
 	}
 	var params, names, docs []string
@@ -47,11 +48,12 @@ func (g *generator) method(f *file, m *plugin.Method) error {
 		if err != nil {
 			return fmt.Errorf("parameter %s: %w", p.Name, err)
 		}
-		params, names = append(params, t+" "+p.Name), append(names, p.Name)
 		doc := javadoc(p.Doc)
 		if p.Optional {
+			t = f.nullable(t)
 			doc += " May be null."
 		}
+		params, names = append(params, t+" "+p.Name), append(names, p.Name)
 		docs = append(docs, "@param "+p.Name+" "+doc)
 	}
 	lines := append([]string{javadoc(m.Doc), "<p>" + javadoc(typings.Meaning(m))}, docs...)

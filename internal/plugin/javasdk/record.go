@@ -22,7 +22,9 @@ const minBuilder = 5
 // A component is a part of a record.
 type component struct {
 	name, typ, doc string
-	goType         reflect.Type
+	// declared is the type as others see it, which says whether the component may be null.
+	declared string
+	goType   reflect.Type
 }
 
 func (g *generator) components(f *file, t reflect.Type) ([]component, error) {
@@ -38,10 +40,14 @@ func (g *generator) components(f *file, t reflect.Type) ([]component, error) {
 		if said := without(g.docs[t.Name()+"."+field.Name], field.Name); said != "" {
 			doc += ", " + strings.TrimSuffix(said, ".")
 		}
-		if field.Type.Kind() == reflect.Pointer && !strings.Contains(doc, "null") {
-			doc += "; may be null"
+		declared := typ
+		if field.Type.Kind() == reflect.Pointer && strings.Contains(field.Tag.Get("json"), ",omitempty") {
+			declared = f.nullable(typ)
+			if !strings.Contains(doc, "null") {
+				doc += "; may be null"
+			}
 		}
-		list = append(list, component{name: name, typ: typ, doc: javadoc(doc), goType: field.Type})
+		list = append(list, component{name: name, typ: typ, declared: declared, doc: javadoc(doc), goType: field.Type})
 	}
 	return list, nil
 }
@@ -80,7 +86,7 @@ func (g *generator) record(t reflect.Type) (*file, error) {
 	var params []string
 	for _, c := range parts {
 		lines = append(lines, "@param "+c.name+" "+c.doc)
-		params = append(params, c.typ+" "+c.name)
+		params = append(params, c.declared+" "+c.name)
 	}
 	f.Doc(lines...)
 	f.Open("public record %s(%s) {", t.Name(), strings.Join(params, ", "))
@@ -169,7 +175,7 @@ func (f *file) writeCopies(name string, parts []component) {
 	for _, c := range parts {
 		f.WriteByte('\n')
 		f.Doc("Makes the same with another value.", "@param "+c.name+" "+c.doc, "@return the copy")
-		f.Open("public %s with%s(%s %s) {", name, capital(c.name), c.typ, c.name)
+		f.Open("public %s with%s(%s %s) {", name, capital(c.name), c.declared, c.name)
 		f.Line("return new %s(%s);", name, strings.Join(names, ", "))
 		f.Close("}")
 	}
@@ -193,7 +199,7 @@ func (f *file) writeBuilder(name string, parts []component) {
 		case isEnum(c.goType):
 			f.Line("private %s %s = %[1]s.forNumber(0);", c.typ, c.name)
 		default:
-			f.Line("private %s %s;", c.typ, c.name)
+			f.Line("private %s %s;", c.declared, c.name)
 		}
 	}
 	f.WriteByte('\n')
@@ -201,7 +207,7 @@ func (f *file) writeBuilder(name string, parts []component) {
 	for _, c := range parts {
 		f.WriteByte('\n')
 		f.Doc("Sets one part.", "@param value "+c.doc, "@return this")
-		f.Open("public Builder %s(%s value) {", c.name, c.typ)
+		f.Open("public Builder %s(%s value) {", c.name, c.declared)
 		f.Line("%s = value;", c.name)
 		f.Line("return this;")
 		f.Close("}")

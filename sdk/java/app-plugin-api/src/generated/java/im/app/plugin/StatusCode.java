@@ -3,6 +3,8 @@
 
 package im.app.plugin;
 
+import org.jspecify.annotations.Nullable;
+
 /** The status codes, for {@link AppException}. */
 public final class StatusCode {
     /** ok */
@@ -588,7 +590,7 @@ public final class StatusCode {
      * @param code a number
      * @return its name, or null if there is no such code
      */
-    public static String name(int code) {
+    public static @Nullable String name(int code) {
         return switch (code) {
             case 1000 -> "OK";
             case 1001 -> "NO_CONTENT";
@@ -791,7 +793,7 @@ public final class StatusCode {
      * @param code a number
      * @return its text, or null if there is no such code
      */
-    public static String text(int code) {
+    public static @Nullable String text(int code) {
         return switch (code) {
             case 1000 -> "ok";
             case 1001 -> "nothing found";

@@ -2,6 +2,8 @@
 
 package im.app.plugin;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Refuses what was asked for with a status code and a text that the caller reads. It is not counted as an error of the
  * plugin. What {@link AppExtension#api()} refuses is thrown as this exception as well.
@@ -14,7 +16,7 @@ public class AppException extends RuntimeException {
     private final int code;
 
     /** The text, which may be null. */
-    private final String reason;
+    private final @Nullable String reason;
 
     /**
      * Refuses with the text that belongs to the code.
@@ -31,7 +33,7 @@ public class AppException extends RuntimeException {
      * @param code one of {@link StatusCode}
      * @param reason what the caller reads
      */
-    public AppException(int code, String reason) {
+    public AppException(int code, @Nullable String reason) {
         this(code, reason, null);
     }
 
@@ -42,13 +44,13 @@ public class AppException extends RuntimeException {
      * @param reason what the caller reads
      * @param cause why
      */
-    public AppException(int code, String reason, Throwable cause) {
+    public AppException(int code, @Nullable String reason, @Nullable Throwable cause) {
         super(text(code, reason), cause);
         this.code = code;
         this.reason = reason;
     }
 
-    private static String text(int code, String reason) {
+    private static String text(int code, @Nullable String reason) {
         String name = StatusCode.name(code);
         String text = reason == null ? StatusCode.text(code) : reason;
         return (name == null ? "" : name) + "(" + code + ")" + (text == null ? "" : ": " + text);
@@ -68,7 +70,7 @@ public class AppException extends RuntimeException {
      *
      * @return the text, or null for the one that belongs to the code
      */
-    public String reason() {
+    public @Nullable String reason() {
         return reason;
     }
 }

@@ -13,6 +13,7 @@ import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An extension: a class with a public constructor without parameters that extends this one and implements interfaces of
@@ -27,7 +28,7 @@ public abstract class AppExtension {
         Contexts.access((extension, context) -> extension.context = context, extension -> extension.context);
     }
 
-    private volatile ExtensionContext context = Contexts.current();
+    private volatile @Nullable ExtensionContext context = Contexts.current();
 
     /** Called by the host when the plugin is loaded. */
     protected AppExtension() {}
@@ -67,7 +68,7 @@ public abstract class AppExtension {
      * @param settings the settings that hold now, as {@link #settings()} returns them
      * @throws Exception is logged
      */
-    public void onSettingsChanged(Map<String, Object> settings) throws Exception {}
+    public void onSettingsChanged(Map<String, @Nullable Object> settings) throws Exception {}
 
     private ExtensionContext context() {
         ExtensionContext c = context;
@@ -112,7 +113,7 @@ public abstract class AppExtension {
      *
      * @return nested maps of texts, numbers, booleans and lists
      */
-    public final Map<String, Object> settings() {
+    public final Map<String, @Nullable Object> settings() {
         return Json.object(context().settings());
     }
 

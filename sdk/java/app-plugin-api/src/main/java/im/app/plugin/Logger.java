@@ -5,6 +5,7 @@ package im.app.plugin;
 import im.app.plugin.spi.ExtensionContext;
 import im.app.plugin.spi.LogLevel;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writes to the log of the server, with the id and the version of the plugin. Each <code>{}</code> in a message stands for the argument
@@ -28,7 +29,7 @@ public final class Logger {
      * @param message the message
      * @param args what stands at its places
      */
-    public void error(String message, Object... args) {
+    public void error(String message, @Nullable Object... args) {
         log(LogLevel.ERROR, message, args);
     }
 
@@ -56,7 +57,7 @@ public final class Logger {
      * @param message the message
      * @param args what stands at its places
      */
-    public void warn(String message, Object... args) {
+    public void warn(String message, @Nullable Object... args) {
         log(LogLevel.WARN, message, args);
     }
 
@@ -84,7 +85,7 @@ public final class Logger {
      * @param message the message
      * @param args what stands at its places
      */
-    public void info(String message, Object... args) {
+    public void info(String message, @Nullable Object... args) {
         log(LogLevel.INFO, message, args);
     }
 
@@ -112,7 +113,7 @@ public final class Logger {
      * @param message the message
      * @param args what stands at its places
      */
-    public void debug(String message, Object... args) {
+    public void debug(String message, @Nullable Object... args) {
         log(LogLevel.DEBUG, message, args);
     }
 
@@ -140,13 +141,13 @@ public final class Logger {
         }
     }
 
-    private void log(LogLevel level, String message, Object[] args) {
+    private void log(LogLevel level, String message, @Nullable Object[] args) {
         if (context.enabled(level)) {
             write(level, message, args);
         }
     }
 
-    private void write(LogLevel level, String message, Object[] args) {
+    private void write(LogLevel level, String message, @Nullable Object[] args) {
         StringBuilder text = new StringBuilder();
         int next = 0;
         int from = 0;

@@ -5,6 +5,7 @@ package im.app.plugin;
 import im.app.plugin.json.Json;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A small durable space of the plugin: 10,000 values of up to 64 KiB each, 16 MiB in all, with keys of up to 256 bytes. What
@@ -18,7 +19,7 @@ public interface Storage {
      * @param key its key
      * @return the value, or null if there is none
      */
-    byte[] get(String key);
+    byte @Nullable [] get(String key);
 
     /**
      * Keeps a value. It is durable when the method returns.
@@ -50,7 +51,7 @@ public interface Storage {
      * @param key its key
      * @return the text, or null if there is none
      */
-    default String getText(String key) {
+    default @Nullable String getText(String key) {
         byte[] value = get(key);
         return value == null ? null : new String(value, StandardCharsets.UTF_8);
     }
@@ -73,7 +74,7 @@ public interface Storage {
      * @param type the class of the value: a record, a map, a list, a text, a number
      * @return the value, or null if there is none
      */
-    default <T> T get(String key, Class<T> type) {
+    default <T> @Nullable T get(String key, Class<T> type) {
         String text = getText(key);
         return text == null ? null : Json.read(text, type);
     }
@@ -84,7 +85,7 @@ public interface Storage {
      * @param key its key
      * @param value a record, a map, a list, a text, a number
      */
-    default void setJson(String key, Object value) {
+    default void setJson(String key, @Nullable Object value) {
         setText(key, Json.write(value));
     }
 }

@@ -6,16 +6,17 @@ package im.app.plugin.api;
 import im.app.plugin.json.JsonObject;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** In JSON the object ActiveVersion. */
 public final class ActiveVersion implements JsonObject {
-    private final Map<String, Object> values = new LinkedHashMap<>();
+    private final Map<String, @Nullable Object> values = new LinkedHashMap<>();
 
     /** Makes one in which nothing is set. */
     public ActiveVersion() {}
 
     @Override
-    public Map<String, Object> toJson() {
+    public Map<String, @Nullable Object> toJson() {
         return values;
     }
 

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object AdminToken.
@@ -18,7 +19,7 @@ import java.util.List;
  * @param ownerId Id of the administrator whose token it is.
  * @param permissions Permissions; absent for sessions, which have all those of the owner.
  */
-public record AdminToken(Instant creationDate, Instant expirationDate, long id, String kind, Instant lastUseDate, String name, List<String> networks, long ownerId, List<String> permissions) {
+public record AdminToken(Instant creationDate, Instant expirationDate, long id, String kind, @Nullable Instant lastUseDate, @Nullable String name, List<String> networks, long ownerId, List<String> permissions) {
     /** Lists and maps that are null are empty. */
     public AdminToken {
         networks = networks == null ? List.of() : networks;

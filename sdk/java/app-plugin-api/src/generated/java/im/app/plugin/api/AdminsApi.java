@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group admins. */
 public final class AdminsApi {
@@ -32,7 +33,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Admin create(AdminCreation input) {
+    public @Nullable Admin create(AdminCreation input) {
         return Json.convert(api.call("createAdmin", java.util.Map.of("body", input)), Admin.class);
     }
 
@@ -44,7 +45,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public AdminRole createRoles(AdminRoleCreation input) {
+    public @Nullable AdminRole createRoles(AdminRoleCreation input) {
         return Json.convert(api.call("createAdminRole", java.util.Map.of("body", input)), AdminRole.class);
     }
 
@@ -55,7 +56,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public AdminSession createSessions() {
+    public @Nullable AdminSession createSessions() {
         return Json.convert(api.call("createAdminSession", java.util.Map.of()), AdminSession.class);
     }
 
@@ -67,7 +68,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public NewAdminToken createTokens(AdminTokenCreation input) {
+    public @Nullable NewAdminToken createTokens(AdminTokenCreation input) {
         return Json.convert(api.call("createAdminToken", java.util.Map.of("body", input)), NewAdminToken.class);
     }
 
@@ -79,7 +80,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteAdmins input) {
+    public @Nullable DeleteResult delete(DeleteAdmins input) {
         return Json.convert(api.call("deleteAdmins", input.toJson()), DeleteResult.class);
     }
 
@@ -91,7 +92,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult deleteRoles(DeleteAdminRoles input) {
+    public @Nullable DeleteResult deleteRoles(DeleteAdminRoles input) {
         return Json.convert(api.call("deleteAdminRoles", input.toJson()), DeleteResult.class);
     }
 
@@ -103,7 +104,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult deleteSessions(DeleteAdminSession input) {
+    public @Nullable DeleteResult deleteSessions(DeleteAdminSession input) {
         return Json.convert(api.call("deleteAdminSession", input.toJson()), DeleteResult.class);
     }
 
@@ -115,7 +116,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult deleteTokens(DeleteAdminTokens input) {
+    public @Nullable DeleteResult deleteTokens(DeleteAdminTokens input) {
         return Json.convert(api.call("deleteAdminTokens", input.toJson()), DeleteResult.class);
     }
 
@@ -127,7 +128,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<Admin> query(QueryAdmins input) {
+    public @Nullable List<Admin> query(QueryAdmins input) {
         return Json.convertList(api.call("queryAdmins", input.toJson()), Admin.class);
     }
 
@@ -138,7 +139,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<Admin> query() {
+    public @Nullable List<Admin> query() {
         return Json.convertList(api.call("queryAdmins", java.util.Map.of()), Admin.class);
     }
 
@@ -150,7 +151,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageAdmin queryPage(QueryAdminPage input) {
+    public @Nullable PageAdmin queryPage(QueryAdminPage input) {
         return Json.convert(api.call("queryAdminPage", input.toJson()), PageAdmin.class);
     }
 
@@ -161,7 +162,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageAdmin queryPage() {
+    public @Nullable PageAdmin queryPage() {
         return Json.convert(api.call("queryAdminPage", java.util.Map.of()), PageAdmin.class);
     }
 
@@ -172,7 +173,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<AdminPermission> queryPermissions() {
+    public @Nullable List<AdminPermission> queryPermissions() {
         return Json.convertList(api.call("queryAdminPermissions", java.util.Map.of()), AdminPermission.class);
     }
 
@@ -184,7 +185,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<AdminRole> queryRoles(QueryAdminRoles input) {
+    public @Nullable List<AdminRole> queryRoles(QueryAdminRoles input) {
         return Json.convertList(api.call("queryAdminRoles", input.toJson()), AdminRole.class);
     }
 
@@ -195,7 +196,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<AdminRole> queryRoles() {
+    public @Nullable List<AdminRole> queryRoles() {
         return Json.convertList(api.call("queryAdminRoles", java.util.Map.of()), AdminRole.class);
     }
 
@@ -207,7 +208,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageAdminRole queryRolesPage(QueryAdminRolePage input) {
+    public @Nullable PageAdminRole queryRolesPage(QueryAdminRolePage input) {
         return Json.convert(api.call("queryAdminRolePage", input.toJson()), PageAdminRole.class);
     }
 
@@ -218,7 +219,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageAdminRole queryRolesPage() {
+    public @Nullable PageAdminRole queryRolesPage() {
         return Json.convert(api.call("queryAdminRolePage", java.util.Map.of()), PageAdminRole.class);
     }
 
@@ -230,7 +231,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<AdminToken> queryTokens(QueryAdminTokens input) {
+    public @Nullable List<AdminToken> queryTokens(QueryAdminTokens input) {
         return Json.convertList(api.call("queryAdminTokens", input.toJson()), AdminToken.class);
     }
 
@@ -241,7 +242,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<AdminToken> queryTokens() {
+    public @Nullable List<AdminToken> queryTokens() {
         return Json.convertList(api.call("queryAdminTokens", java.util.Map.of()), AdminToken.class);
     }
 
@@ -253,7 +254,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageAdminToken queryTokensPage(QueryAdminTokenPage input) {
+    public @Nullable PageAdminToken queryTokensPage(QueryAdminTokenPage input) {
         return Json.convert(api.call("queryAdminTokenPage", input.toJson()), PageAdminToken.class);
     }
 
@@ -264,7 +265,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageAdminToken queryTokensPage() {
+    public @Nullable PageAdminToken queryTokensPage() {
         return Json.convert(api.call("queryAdminTokenPage", java.util.Map.of()), PageAdminToken.class);
     }
 
@@ -276,7 +277,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateAdmins input) {
+    public @Nullable UpdateResult update(UpdateAdmins input) {
         return Json.convert(api.call("updateAdmins", input.toJson()), UpdateResult.class);
     }
 
@@ -288,7 +289,7 @@ public final class AdminsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult updateRoles(UpdateAdminRoles input) {
+    public @Nullable UpdateResult updateRoles(UpdateAdminRoles input) {
         return Json.convert(api.call("updateAdminRoles", input.toJson()), UpdateResult.class);
     }
 }

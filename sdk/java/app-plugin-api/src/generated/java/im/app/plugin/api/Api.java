@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import im.app.plugin.spi.ExtensionContext;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The operations of the admin interface, by their groups. They are carried out in the name of the plugin; what the server refuses is an
@@ -28,7 +29,7 @@ public final class Api {
      * @return what was read of the answer, null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Object call(String operation, java.util.Map<String, Object> input) {
+    public @Nullable Object call(String operation, java.util.Map<String, @Nullable Object> input) {
         String answer = context.call(operation, Json.write(input));
         return answer == null ? null : Json.parse(answer);
     }

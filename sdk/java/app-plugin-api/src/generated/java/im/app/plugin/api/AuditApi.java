@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group audit. */
 public final class AuditApi {
@@ -22,7 +23,7 @@ public final class AuditApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<AuditRecord> query(QueryAuditRecords input) {
+    public @Nullable List<AuditRecord> query(QueryAuditRecords input) {
         return Json.convertList(api.call("queryAuditRecords", input.toJson()), AuditRecord.class);
     }
 
@@ -33,7 +34,7 @@ public final class AuditApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<AuditRecord> query() {
+    public @Nullable List<AuditRecord> query() {
         return Json.convertList(api.call("queryAuditRecords", java.util.Map.of()), AuditRecord.class);
     }
 
@@ -66,7 +67,7 @@ public final class AuditApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageAuditRecord queryPage(QueryAuditRecordPage input) {
+    public @Nullable PageAuditRecord queryPage(QueryAuditRecordPage input) {
         return Json.convert(api.call("queryAuditRecordPage", input.toJson()), PageAuditRecord.class);
     }
 
@@ -77,7 +78,7 @@ public final class AuditApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageAuditRecord queryPage() {
+    public @Nullable PageAuditRecord queryPage() {
         return Json.convert(api.call("queryAuditRecordPage", java.util.Map.of()), PageAuditRecord.class);
     }
 }

@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object AuditChange.
@@ -13,7 +14,7 @@ import java.util.Map;
  * @param key What identifies the record.
  * @param record Kind of the record.
  */
-public record AuditChange(String action, Map<String, Object> after, Map<String, Object> before, Map<String, Object> key, String record) {
+public record AuditChange(String action, Map<String, @Nullable Object> after, Map<String, @Nullable Object> before, Map<String, @Nullable Object> key, String record) {
     /** Lists and maps that are null are empty. */
     public AuditChange {
         after = after == null ? Map.of() : after;

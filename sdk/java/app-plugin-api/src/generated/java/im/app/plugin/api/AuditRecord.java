@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object AuditRecord.
@@ -29,7 +30,7 @@ import java.util.List;
  * @param targetIds Ids that the request named or changed.
  * @param tokenId Id of the token or session that the request came with.
  */
-public record AuditRecord(Long adminId, List<AuditChange> changes, int code, Instant date, long id, String ip, String loginName, String nodeId, Long omittedChanges, String onBehalfOf, String operation, String outcome, Object params, String pluginId, String pluginVersion, String reason, String requestId, int status, List<String> targetIds, Long tokenId) {
+public record AuditRecord(@Nullable Long adminId, List<AuditChange> changes, int code, Instant date, long id, @Nullable String ip, @Nullable String loginName, String nodeId, @Nullable Long omittedChanges, @Nullable String onBehalfOf, String operation, String outcome, @Nullable Object params, @Nullable String pluginId, @Nullable String pluginVersion, @Nullable String reason, @Nullable String requestId, int status, List<String> targetIds, @Nullable Long tokenId) {
     /** Lists and maps that are null are empty. */
     public AuditRecord {
         changes = changes == null ? List.of() : changes;

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group blockedClientsIps. */
 public final class BlockedClientsIpsApi {
@@ -54,7 +55,7 @@ public final class BlockedClientsIpsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<BlockedIP> query(QueryBlockedIps input) {
+    public @Nullable List<BlockedIP> query(QueryBlockedIps input) {
         return Json.convertList(api.call("queryBlockedIps", input.toJson()), BlockedIP.class);
     }
 
@@ -66,7 +67,7 @@ public final class BlockedClientsIpsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageBlockedIP queryPage(QueryBlockedIpPage input) {
+    public @Nullable PageBlockedIP queryPage(QueryBlockedIpPage input) {
         return Json.convert(api.call("queryBlockedIpPage", input.toJson()), PageBlockedIP.class);
     }
 
@@ -77,7 +78,7 @@ public final class BlockedClientsIpsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageBlockedIP queryPage() {
+    public @Nullable PageBlockedIP queryPage() {
         return Json.convert(api.call("queryBlockedIpPage", java.util.Map.of()), PageBlockedIP.class);
     }
 }

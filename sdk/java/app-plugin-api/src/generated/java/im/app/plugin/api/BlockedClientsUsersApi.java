@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group blockedClientsUsers. */
 public final class BlockedClientsUsersApi {
@@ -54,7 +55,7 @@ public final class BlockedClientsUsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<BlockedUser> query(QueryBlockedUsers input) {
+    public @Nullable List<BlockedUser> query(QueryBlockedUsers input) {
         return Json.convertList(api.call("queryBlockedUsers", input.toJson()), BlockedUser.class);
     }
 
@@ -66,7 +67,7 @@ public final class BlockedClientsUsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageBlockedUser queryPage(QueryBlockedUserPage input) {
+    public @Nullable PageBlockedUser queryPage(QueryBlockedUserPage input) {
         return Json.convert(api.call("queryBlockedUserPage", input.toJson()), PageBlockedUser.class);
     }
 
@@ -77,7 +78,7 @@ public final class BlockedClientsUsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageBlockedUser queryPage() {
+    public @Nullable PageBlockedUser queryPage() {
         return Json.convert(api.call("queryBlockedUserPage", java.util.Map.of()), PageBlockedUser.class);
     }
 }

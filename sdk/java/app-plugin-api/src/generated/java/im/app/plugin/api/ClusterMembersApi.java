@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group clusterMembers. */
 public final class ClusterMembersApi {
@@ -33,7 +34,7 @@ public final class ClusterMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Member createLeader(CreateLeader input) {
+    public @Nullable Member createLeader(CreateLeader input) {
         return Json.convert(api.call("createLeader", input.toJson()), Member.class);
     }
 
@@ -44,7 +45,7 @@ public final class ClusterMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Member createLeader() {
+    public @Nullable Member createLeader() {
         return Json.convert(api.call("createLeader", java.util.Map.of()), Member.class);
     }
 
@@ -56,7 +57,7 @@ public final class ClusterMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteMembers input) {
+    public @Nullable DeleteResult delete(DeleteMembers input) {
         return Json.convert(api.call("deleteMembers", input.toJson()), DeleteResult.class);
     }
 
@@ -67,7 +68,7 @@ public final class ClusterMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<Member> query() {
+    public @Nullable List<Member> query() {
         return Json.convertList(api.call("queryMembers", java.util.Map.of()), Member.class);
     }
 
@@ -78,7 +79,7 @@ public final class ClusterMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Member queryLeader() {
+    public @Nullable Member queryLeader() {
         return Json.convert(api.call("queryLeader", java.util.Map.of()), Member.class);
     }
 

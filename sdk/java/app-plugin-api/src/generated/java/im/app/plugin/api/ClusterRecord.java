@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object ClusterRecord.
@@ -18,7 +19,7 @@ import java.util.List;
  * @param status State that all nodes bring the plugin into. One of LOADED, STARTED, PAUSED, STOPPED.
  * @param version Version that it states.
  */
-public record ClusterRecord(long adminId, Instant changeDate, String digest, List<NodeStateRecord> nodes, long number, long revision, RolloutRecord rollout, String status, String version) {
+public record ClusterRecord(long adminId, Instant changeDate, String digest, List<NodeStateRecord> nodes, long number, long revision, @Nullable RolloutRecord rollout, String status, @Nullable String version) {
     /** Lists and maps that are null are empty. */
     public ClusterRecord {
         nodes = nodes == null ? List.of() : nodes;

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group clusterSettings. */
 public final class ClusterSettingsApi {
@@ -22,7 +23,7 @@ public final class ClusterSettingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Settings query(QuerySettings input) {
+    public @Nullable Settings query(QuerySettings input) {
         return Json.convert(api.call("querySettings", input.toJson()), Settings.class);
     }
 
@@ -33,7 +34,7 @@ public final class ClusterSettingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Settings query() {
+    public @Nullable Settings query() {
         return Json.convert(api.call("querySettings", java.util.Map.of()), Settings.class);
     }
 
@@ -45,7 +46,7 @@ public final class ClusterSettingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<SettingRevision> queryHistory(QuerySettingHistory input) {
+    public @Nullable List<SettingRevision> queryHistory(QuerySettingHistory input) {
         return Json.convertList(api.call("querySettingHistory", input.toJson()), SettingRevision.class);
     }
 
@@ -56,7 +57,7 @@ public final class ClusterSettingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<SettingRevision> queryHistory() {
+    public @Nullable List<SettingRevision> queryHistory() {
         return Json.convertList(api.call("querySettingHistory", java.util.Map.of()), SettingRevision.class);
     }
 
@@ -68,7 +69,7 @@ public final class ClusterSettingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageSettingRevision queryHistoryPage(QuerySettingHistoryPage input) {
+    public @Nullable PageSettingRevision queryHistoryPage(QuerySettingHistoryPage input) {
         return Json.convert(api.call("querySettingHistoryPage", input.toJson()), PageSettingRevision.class);
     }
 
@@ -79,7 +80,7 @@ public final class ClusterSettingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageSettingRevision queryHistoryPage() {
+    public @Nullable PageSettingRevision queryHistoryPage() {
         return Json.convert(api.call("querySettingHistoryPage", java.util.Map.of()), PageSettingRevision.class);
     }
 
@@ -91,7 +92,7 @@ public final class ClusterSettingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Settings queryMetadata(QuerySettingMetadata input) {
+    public @Nullable Settings queryMetadata(QuerySettingMetadata input) {
         return Json.convert(api.call("querySettingMetadata", input.toJson()), Settings.class);
     }
 
@@ -102,7 +103,7 @@ public final class ClusterSettingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Settings queryMetadata() {
+    public @Nullable Settings queryMetadata() {
         return Json.convert(api.call("querySettingMetadata", java.util.Map.of()), Settings.class);
     }
 

@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group conversations. */
 public final class ConversationsApi {
@@ -21,7 +22,7 @@ public final class ConversationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteConversations input) {
+    public @Nullable DeleteResult delete(DeleteConversations input) {
         return Json.convert(api.call("deleteConversations", input.toJson()), DeleteResult.class);
     }
 
@@ -32,7 +33,7 @@ public final class ConversationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete() {
+    public @Nullable DeleteResult delete() {
         return Json.convert(api.call("deleteConversations", java.util.Map.of()), DeleteResult.class);
     }
 
@@ -44,7 +45,7 @@ public final class ConversationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Conversations query(QueryConversations input) {
+    public @Nullable Conversations query(QueryConversations input) {
         return Json.convert(api.call("queryConversations", input.toJson()), Conversations.class);
     }
 
@@ -55,7 +56,7 @@ public final class ConversationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Conversations query() {
+    public @Nullable Conversations query() {
         return Json.convert(api.call("queryConversations", java.util.Map.of()), Conversations.class);
     }
 

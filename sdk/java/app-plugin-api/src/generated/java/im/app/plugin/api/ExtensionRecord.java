@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object ExtensionRecord.
@@ -20,7 +21,7 @@ import java.util.List;
  * @param state State. One of LOADED, STARTED, PAUSED, STOPPED.
  * @param timeouts How many calls took too long.
  */
-public record ExtensionRecord(long calls, long errors, String extensionClass, List<String> extensionPointClasses, List<String> functions, FailureRecord lastError, String quarantine, Integer queueLength, boolean running, boolean started, String state, Long timeouts) {
+public record ExtensionRecord(long calls, long errors, String extensionClass, List<String> extensionPointClasses, List<String> functions, @Nullable FailureRecord lastError, @Nullable String quarantine, @Nullable Integer queueLength, boolean running, boolean started, String state, @Nullable Long timeouts) {
     /** Lists and maps that are null are empty. */
     public ExtensionRecord {
         extensionPointClasses = extensionPointClasses == null ? List.of() : extensionPointClasses;

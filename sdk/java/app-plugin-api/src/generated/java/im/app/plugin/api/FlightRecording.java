@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object FlightRecording.
@@ -13,5 +14,5 @@ import java.time.Instant;
  * @param startDate When it started; absent: it has not.
  * @param state Where it is in its life. One of NEW, DELAYED, RUNNING, STOPPED, CLOSED.
  */
-public record FlightRecording(Instant closeDate, String description, long id, Instant startDate, String state) {
+public record FlightRecording(@Nullable Instant closeDate, @Nullable String description, long id, @Nullable Instant startDate, String state) {
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group flightRecordings. */
 public final class FlightRecordingsApi {
@@ -22,7 +23,7 @@ public final class FlightRecordingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Long create(FlightRecordingCreation input) {
+    public @Nullable Long create(FlightRecordingCreation input) {
         return Json.convert(api.call("createFlightRecording", java.util.Map.of("body", input)), Long.class);
     }
 
@@ -33,7 +34,7 @@ public final class FlightRecordingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Long create() {
+    public @Nullable Long create() {
         return Json.convert(api.call("createFlightRecording", java.util.Map.of()), Long.class);
     }
 
@@ -45,7 +46,7 @@ public final class FlightRecordingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteFlightRecordings input) {
+    public @Nullable DeleteResult delete(DeleteFlightRecordings input) {
         return Json.convert(api.call("deleteFlightRecordings", input.toJson()), DeleteResult.class);
     }
 
@@ -56,7 +57,7 @@ public final class FlightRecordingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete() {
+    public @Nullable DeleteResult delete() {
         return Json.convert(api.call("deleteFlightRecordings", java.util.Map.of()), DeleteResult.class);
     }
 
@@ -68,7 +69,7 @@ public final class FlightRecordingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<FlightRecording> query(QueryFlightRecordings input) {
+    public @Nullable List<FlightRecording> query(QueryFlightRecordings input) {
         return Json.convertList(api.call("queryFlightRecordings", input.toJson()), FlightRecording.class);
     }
 
@@ -79,7 +80,7 @@ public final class FlightRecordingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<FlightRecording> query() {
+    public @Nullable List<FlightRecording> query() {
         return Json.convertList(api.call("queryFlightRecordings", java.util.Map.of()), FlightRecording.class);
     }
 
@@ -124,7 +125,7 @@ public final class FlightRecordingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateFlightRecordings input) {
+    public @Nullable UpdateResult update(UpdateFlightRecordings input) {
         return Json.convert(api.call("updateFlightRecordings", input.toJson()), UpdateResult.class);
     }
 
@@ -135,7 +136,7 @@ public final class FlightRecordingsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update() {
+    public @Nullable UpdateResult update() {
         return Json.convert(api.call("updateFlightRecordings", java.util.Map.of()), UpdateResult.class);
     }
 }

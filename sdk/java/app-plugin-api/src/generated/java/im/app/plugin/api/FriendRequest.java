@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object FriendRequest.
@@ -17,5 +18,5 @@ import java.time.Instant;
  * @param responseDate When the request was answered.
  * @param status What became of the request. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
  */
-public record FriendRequest(String content, Instant creationDate, Instant expirationDate, long id, String reason, long recipientId, long requesterId, Instant responseDate, String status) {
+public record FriendRequest(String content, Instant creationDate, @Nullable Instant expirationDate, long id, @Nullable String reason, long recipientId, long requesterId, @Nullable Instant responseDate, String status) {
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object Group.
@@ -23,7 +24,7 @@ import java.util.Map;
  * @param typeId Id of the type; 0 is the default type.
  * @param userDefinedAttributes What the application keeps with it.
  */
-public record Group(String announcement, Instant creationDate, long creatorId, Instant deletionDate, long id, String intro, boolean isActive, Instant lastUpdatedDate, int minimumScore, Instant muteEndDate, String name, long ownerId, long typeId, Map<String, Object> userDefinedAttributes) {
+public record Group(@Nullable String announcement, Instant creationDate, long creatorId, @Nullable Instant deletionDate, long id, @Nullable String intro, boolean isActive, Instant lastUpdatedDate, int minimumScore, @Nullable Instant muteEndDate, @Nullable String name, long ownerId, long typeId, Map<String, @Nullable Object> userDefinedAttributes) {
     /** Lists and maps that are null are empty. */
     public Group {
         userDefinedAttributes = userDefinedAttributes == null ? Map.of() : userDefinedAttributes;

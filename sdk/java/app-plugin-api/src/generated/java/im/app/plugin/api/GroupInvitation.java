@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object GroupInvitation.
@@ -18,5 +19,5 @@ import java.time.Instant;
  * @param responseDate When it was answered.
  * @param status What became of it. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
  */
-public record GroupInvitation(String content, Instant creationDate, Instant expirationDate, long groupId, long id, long inviteeId, long inviterId, String reason, Instant responseDate, String status) {
+public record GroupInvitation(String content, Instant creationDate, @Nullable Instant expirationDate, long groupId, long id, long inviteeId, long inviterId, @Nullable String reason, @Nullable Instant responseDate, String status) {
 }

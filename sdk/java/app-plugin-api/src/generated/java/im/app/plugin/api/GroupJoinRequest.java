@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object GroupJoinRequest.
@@ -18,5 +19,5 @@ import java.time.Instant;
  * @param responseDate When it was answered.
  * @param status What became of it. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
  */
-public record GroupJoinRequest(String content, Instant creationDate, Instant expirationDate, long groupId, long id, String reason, long requesterId, Long responderId, Instant responseDate, String status) {
+public record GroupJoinRequest(String content, Instant creationDate, @Nullable Instant expirationDate, long groupId, long id, @Nullable String reason, long requesterId, @Nullable Long responderId, @Nullable Instant responseDate, String status) {
 }

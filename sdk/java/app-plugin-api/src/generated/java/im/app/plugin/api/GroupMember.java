@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object GroupMember.
@@ -13,5 +14,5 @@ import java.time.Instant;
  * @param name What the group calls the member.
  * @param role What the member may do. One of OWNER, MANAGER, MEMBER, GUEST, ANONYMOUS_GUEST.
  */
-public record GroupMember(Instant joinDate, GroupUserKey key, Instant muteEndDate, String name, String role) {
+public record GroupMember(Instant joinDate, GroupUserKey key, @Nullable Instant muteEndDate, @Nullable String name, String role) {
 }

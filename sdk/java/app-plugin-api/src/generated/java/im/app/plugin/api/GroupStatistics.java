@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object GroupStatistics.
@@ -14,7 +15,7 @@ import java.util.List;
  * @param groupsThatSentMessages How many groups got messages in the range.
  * @param groupsThatSentMessagesRecords The same for each unit of time.
  */
-public record GroupStatistics(Long createdGroups, List<StatisticsRecord> createdGroupsRecords, Long deletedGroups, List<StatisticsRecord> deletedGroupsRecords, Long groupsThatSentMessages, List<StatisticsRecord> groupsThatSentMessagesRecords) {
+public record GroupStatistics(@Nullable Long createdGroups, List<StatisticsRecord> createdGroupsRecords, @Nullable Long deletedGroups, List<StatisticsRecord> deletedGroupsRecords, @Nullable Long groupsThatSentMessages, List<StatisticsRecord> groupsThatSentMessagesRecords) {
     /** Lists and maps that are null are empty. */
     public GroupStatistics {
         createdGroupsRecords = createdGroupsRecords == null ? List.of() : createdGroupsRecords;

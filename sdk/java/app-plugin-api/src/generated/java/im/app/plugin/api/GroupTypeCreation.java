@@ -6,16 +6,17 @@ package im.app.plugin.api;
 import im.app.plugin.json.JsonObject;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** In JSON the object GroupTypeCreation. */
 public final class GroupTypeCreation implements JsonObject {
-    private final Map<String, Object> values = new LinkedHashMap<>();
+    private final Map<String, @Nullable Object> values = new LinkedHashMap<>();
 
     /** Makes one in which nothing is set. */
     public GroupTypeCreation() {}
 
     @Override
-    public Map<String, Object> toJson() {
+    public Map<String, @Nullable Object> toJson() {
         return values;
     }
 

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group groups. */
 public final class GroupsApi {
@@ -22,7 +23,7 @@ public final class GroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public Group create(GroupCreation input) {
+    public @Nullable Group create(GroupCreation input) {
         return Json.convert(api.call("createGroup", java.util.Map.of("body", input)), Group.class);
     }
 
@@ -34,7 +35,7 @@ public final class GroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteGroups input) {
+    public @Nullable DeleteResult delete(DeleteGroups input) {
         return Json.convert(api.call("deleteGroups", input.toJson()), DeleteResult.class);
     }
 
@@ -45,7 +46,7 @@ public final class GroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete() {
+    public @Nullable DeleteResult delete() {
         return Json.convert(api.call("deleteGroups", java.util.Map.of()), DeleteResult.class);
     }
 
@@ -57,7 +58,7 @@ public final class GroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<Group> query(QueryGroups input) {
+    public @Nullable List<Group> query(QueryGroups input) {
         return Json.convertList(api.call("queryGroups", input.toJson()), Group.class);
     }
 
@@ -68,7 +69,7 @@ public final class GroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<Group> query() {
+    public @Nullable List<Group> query() {
         return Json.convertList(api.call("queryGroups", java.util.Map.of()), Group.class);
     }
 
@@ -80,7 +81,7 @@ public final class GroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public GroupStatistics queryCount(QueryGroupStatistics input) {
+    public @Nullable GroupStatistics queryCount(QueryGroupStatistics input) {
         return Json.convert(api.call("queryGroupStatistics", input.toJson()), GroupStatistics.class);
     }
 
@@ -91,7 +92,7 @@ public final class GroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public GroupStatistics queryCount() {
+    public @Nullable GroupStatistics queryCount() {
         return Json.convert(api.call("queryGroupStatistics", java.util.Map.of()), GroupStatistics.class);
     }
 
@@ -103,7 +104,7 @@ public final class GroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroup queryPage(QueryGroupPage input) {
+    public @Nullable PageGroup queryPage(QueryGroupPage input) {
         return Json.convert(api.call("queryGroupPage", input.toJson()), PageGroup.class);
     }
 
@@ -114,7 +115,7 @@ public final class GroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroup queryPage() {
+    public @Nullable PageGroup queryPage() {
         return Json.convert(api.call("queryGroupPage", java.util.Map.of()), PageGroup.class);
     }
 
@@ -127,7 +128,7 @@ public final class GroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateGroups input) {
+    public @Nullable UpdateResult update(UpdateGroups input) {
         return Json.convert(api.call("updateGroups", input.toJson()), UpdateResult.class);
     }
 }

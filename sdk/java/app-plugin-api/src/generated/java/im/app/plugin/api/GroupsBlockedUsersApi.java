@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group groupsBlockedUsers. */
 public final class GroupsBlockedUsersApi {
@@ -22,7 +23,7 @@ public final class GroupsBlockedUsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public GroupBlockedUser create(GroupBlockedUserCreation input) {
+    public @Nullable GroupBlockedUser create(GroupBlockedUserCreation input) {
         return Json.convert(api.call("createGroupBlockedUser", java.util.Map.of("body", input)), GroupBlockedUser.class);
     }
 
@@ -34,7 +35,7 @@ public final class GroupsBlockedUsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteGroupBlockedUsers input) {
+    public @Nullable DeleteResult delete(DeleteGroupBlockedUsers input) {
         return Json.convert(api.call("deleteGroupBlockedUsers", input.toJson()), DeleteResult.class);
     }
 
@@ -46,7 +47,7 @@ public final class GroupsBlockedUsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupBlockedUser> query(QueryGroupBlockedUsers input) {
+    public @Nullable List<GroupBlockedUser> query(QueryGroupBlockedUsers input) {
         return Json.convertList(api.call("queryGroupBlockedUsers", input.toJson()), GroupBlockedUser.class);
     }
 
@@ -57,7 +58,7 @@ public final class GroupsBlockedUsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupBlockedUser> query() {
+    public @Nullable List<GroupBlockedUser> query() {
         return Json.convertList(api.call("queryGroupBlockedUsers", java.util.Map.of()), GroupBlockedUser.class);
     }
 
@@ -69,7 +70,7 @@ public final class GroupsBlockedUsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupBlockedUser queryPage(QueryGroupBlockedUserPage input) {
+    public @Nullable PageGroupBlockedUser queryPage(QueryGroupBlockedUserPage input) {
         return Json.convert(api.call("queryGroupBlockedUserPage", input.toJson()), PageGroupBlockedUser.class);
     }
 
@@ -80,7 +81,7 @@ public final class GroupsBlockedUsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupBlockedUser queryPage() {
+    public @Nullable PageGroupBlockedUser queryPage() {
         return Json.convert(api.call("queryGroupBlockedUserPage", java.util.Map.of()), PageGroupBlockedUser.class);
     }
 
@@ -92,7 +93,7 @@ public final class GroupsBlockedUsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateGroupBlockedUsers input) {
+    public @Nullable UpdateResult update(UpdateGroupBlockedUsers input) {
         return Json.convert(api.call("updateGroupBlockedUsers", input.toJson()), UpdateResult.class);
     }
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group groupsInvitations. */
 public final class GroupsInvitationsApi {
@@ -22,7 +23,7 @@ public final class GroupsInvitationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public GroupInvitation create(GroupInvitationCreation input) {
+    public @Nullable GroupInvitation create(GroupInvitationCreation input) {
         return Json.convert(api.call("createGroupInvitation", java.util.Map.of("body", input)), GroupInvitation.class);
     }
 
@@ -34,7 +35,7 @@ public final class GroupsInvitationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteGroupInvitations input) {
+    public @Nullable DeleteResult delete(DeleteGroupInvitations input) {
         return Json.convert(api.call("deleteGroupInvitations", input.toJson()), DeleteResult.class);
     }
 
@@ -45,7 +46,7 @@ public final class GroupsInvitationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete() {
+    public @Nullable DeleteResult delete() {
         return Json.convert(api.call("deleteGroupInvitations", java.util.Map.of()), DeleteResult.class);
     }
 
@@ -57,7 +58,7 @@ public final class GroupsInvitationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupInvitation> query(QueryGroupInvitations input) {
+    public @Nullable List<GroupInvitation> query(QueryGroupInvitations input) {
         return Json.convertList(api.call("queryGroupInvitations", input.toJson()), GroupInvitation.class);
     }
 
@@ -68,7 +69,7 @@ public final class GroupsInvitationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupInvitation> query() {
+    public @Nullable List<GroupInvitation> query() {
         return Json.convertList(api.call("queryGroupInvitations", java.util.Map.of()), GroupInvitation.class);
     }
 
@@ -80,7 +81,7 @@ public final class GroupsInvitationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupInvitation queryPage(QueryGroupInvitationPage input) {
+    public @Nullable PageGroupInvitation queryPage(QueryGroupInvitationPage input) {
         return Json.convert(api.call("queryGroupInvitationPage", input.toJson()), PageGroupInvitation.class);
     }
 
@@ -91,7 +92,7 @@ public final class GroupsInvitationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupInvitation queryPage() {
+    public @Nullable PageGroupInvitation queryPage() {
         return Json.convert(api.call("queryGroupInvitationPage", java.util.Map.of()), PageGroupInvitation.class);
     }
 
@@ -103,7 +104,7 @@ public final class GroupsInvitationsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateGroupInvitations input) {
+    public @Nullable UpdateResult update(UpdateGroupInvitations input) {
         return Json.convert(api.call("updateGroupInvitations", input.toJson()), UpdateResult.class);
     }
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group groupsJoinRequests. */
 public final class GroupsJoinRequestsApi {
@@ -22,7 +23,7 @@ public final class GroupsJoinRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public GroupJoinRequest create(GroupJoinRequestCreation input) {
+    public @Nullable GroupJoinRequest create(GroupJoinRequestCreation input) {
         return Json.convert(api.call("createGroupJoinRequest", java.util.Map.of("body", input)), GroupJoinRequest.class);
     }
 
@@ -34,7 +35,7 @@ public final class GroupsJoinRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteGroupJoinRequests input) {
+    public @Nullable DeleteResult delete(DeleteGroupJoinRequests input) {
         return Json.convert(api.call("deleteGroupJoinRequests", input.toJson()), DeleteResult.class);
     }
 
@@ -45,7 +46,7 @@ public final class GroupsJoinRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete() {
+    public @Nullable DeleteResult delete() {
         return Json.convert(api.call("deleteGroupJoinRequests", java.util.Map.of()), DeleteResult.class);
     }
 
@@ -57,7 +58,7 @@ public final class GroupsJoinRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupJoinRequest> query(QueryGroupJoinRequests input) {
+    public @Nullable List<GroupJoinRequest> query(QueryGroupJoinRequests input) {
         return Json.convertList(api.call("queryGroupJoinRequests", input.toJson()), GroupJoinRequest.class);
     }
 
@@ -68,7 +69,7 @@ public final class GroupsJoinRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupJoinRequest> query() {
+    public @Nullable List<GroupJoinRequest> query() {
         return Json.convertList(api.call("queryGroupJoinRequests", java.util.Map.of()), GroupJoinRequest.class);
     }
 
@@ -80,7 +81,7 @@ public final class GroupsJoinRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupJoinRequest queryPage(QueryGroupJoinRequestPage input) {
+    public @Nullable PageGroupJoinRequest queryPage(QueryGroupJoinRequestPage input) {
         return Json.convert(api.call("queryGroupJoinRequestPage", input.toJson()), PageGroupJoinRequest.class);
     }
 
@@ -91,7 +92,7 @@ public final class GroupsJoinRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupJoinRequest queryPage() {
+    public @Nullable PageGroupJoinRequest queryPage() {
         return Json.convert(api.call("queryGroupJoinRequestPage", java.util.Map.of()), PageGroupJoinRequest.class);
     }
 
@@ -103,7 +104,7 @@ public final class GroupsJoinRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateGroupJoinRequests input) {
+    public @Nullable UpdateResult update(UpdateGroupJoinRequests input) {
         return Json.convert(api.call("updateGroupJoinRequests", input.toJson()), UpdateResult.class);
     }
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group groupsMembers. */
 public final class GroupsMembersApi {
@@ -22,7 +23,7 @@ public final class GroupsMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public GroupMember create(GroupMemberCreation input) {
+    public @Nullable GroupMember create(GroupMemberCreation input) {
         return Json.convert(api.call("createGroupMember", java.util.Map.of("body", input)), GroupMember.class);
     }
 
@@ -34,7 +35,7 @@ public final class GroupsMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteGroupMembers input) {
+    public @Nullable DeleteResult delete(DeleteGroupMembers input) {
         return Json.convert(api.call("deleteGroupMembers", input.toJson()), DeleteResult.class);
     }
 
@@ -45,7 +46,7 @@ public final class GroupsMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete() {
+    public @Nullable DeleteResult delete() {
         return Json.convert(api.call("deleteGroupMembers", java.util.Map.of()), DeleteResult.class);
     }
 
@@ -57,7 +58,7 @@ public final class GroupsMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupMember> query(QueryGroupMembers input) {
+    public @Nullable List<GroupMember> query(QueryGroupMembers input) {
         return Json.convertList(api.call("queryGroupMembers", input.toJson()), GroupMember.class);
     }
 
@@ -68,7 +69,7 @@ public final class GroupsMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupMember> query() {
+    public @Nullable List<GroupMember> query() {
         return Json.convertList(api.call("queryGroupMembers", java.util.Map.of()), GroupMember.class);
     }
 
@@ -80,7 +81,7 @@ public final class GroupsMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupMember queryPage(QueryGroupMemberPage input) {
+    public @Nullable PageGroupMember queryPage(QueryGroupMemberPage input) {
         return Json.convert(api.call("queryGroupMemberPage", input.toJson()), PageGroupMember.class);
     }
 
@@ -91,7 +92,7 @@ public final class GroupsMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupMember queryPage() {
+    public @Nullable PageGroupMember queryPage() {
         return Json.convert(api.call("queryGroupMemberPage", java.util.Map.of()), PageGroupMember.class);
     }
 
@@ -103,7 +104,7 @@ public final class GroupsMembersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateGroupMembers input) {
+    public @Nullable UpdateResult update(UpdateGroupMembers input) {
         return Json.convert(api.call("updateGroupMembers", input.toJson()), UpdateResult.class);
     }
 }

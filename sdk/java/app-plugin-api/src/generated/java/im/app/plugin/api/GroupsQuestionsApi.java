@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group groupsQuestions. */
 public final class GroupsQuestionsApi {
@@ -22,7 +23,7 @@ public final class GroupsQuestionsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public GroupQuestion create(GroupQuestionCreation input) {
+    public @Nullable GroupQuestion create(GroupQuestionCreation input) {
         return Json.convert(api.call("createGroupQuestion", java.util.Map.of("body", input)), GroupQuestion.class);
     }
 
@@ -34,7 +35,7 @@ public final class GroupsQuestionsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteGroupQuestions input) {
+    public @Nullable DeleteResult delete(DeleteGroupQuestions input) {
         return Json.convert(api.call("deleteGroupQuestions", input.toJson()), DeleteResult.class);
     }
 
@@ -45,7 +46,7 @@ public final class GroupsQuestionsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete() {
+    public @Nullable DeleteResult delete() {
         return Json.convert(api.call("deleteGroupQuestions", java.util.Map.of()), DeleteResult.class);
     }
 
@@ -57,7 +58,7 @@ public final class GroupsQuestionsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupQuestion> query(QueryGroupQuestions input) {
+    public @Nullable List<GroupQuestion> query(QueryGroupQuestions input) {
         return Json.convertList(api.call("queryGroupQuestions", input.toJson()), GroupQuestion.class);
     }
 
@@ -68,7 +69,7 @@ public final class GroupsQuestionsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupQuestion> query() {
+    public @Nullable List<GroupQuestion> query() {
         return Json.convertList(api.call("queryGroupQuestions", java.util.Map.of()), GroupQuestion.class);
     }
 
@@ -80,7 +81,7 @@ public final class GroupsQuestionsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupQuestion queryPage(QueryGroupQuestionPage input) {
+    public @Nullable PageGroupQuestion queryPage(QueryGroupQuestionPage input) {
         return Json.convert(api.call("queryGroupQuestionPage", input.toJson()), PageGroupQuestion.class);
     }
 
@@ -91,7 +92,7 @@ public final class GroupsQuestionsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupQuestion queryPage() {
+    public @Nullable PageGroupQuestion queryPage() {
         return Json.convert(api.call("queryGroupQuestionPage", java.util.Map.of()), PageGroupQuestion.class);
     }
 
@@ -103,7 +104,7 @@ public final class GroupsQuestionsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateGroupQuestions input) {
+    public @Nullable UpdateResult update(UpdateGroupQuestions input) {
         return Json.convert(api.call("updateGroupQuestions", input.toJson()), UpdateResult.class);
     }
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group groupsTypes. */
 public final class GroupsTypesApi {
@@ -22,7 +23,7 @@ public final class GroupsTypesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public GroupType create(GroupTypeCreation input) {
+    public @Nullable GroupType create(GroupTypeCreation input) {
         return Json.convert(api.call("createGroupType", java.util.Map.of("body", input)), GroupType.class);
     }
 
@@ -34,7 +35,7 @@ public final class GroupsTypesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteGroupTypes input) {
+    public @Nullable DeleteResult delete(DeleteGroupTypes input) {
         return Json.convert(api.call("deleteGroupTypes", input.toJson()), DeleteResult.class);
     }
 
@@ -46,7 +47,7 @@ public final class GroupsTypesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupType> query(QueryGroupTypes input) {
+    public @Nullable List<GroupType> query(QueryGroupTypes input) {
         return Json.convertList(api.call("queryGroupTypes", input.toJson()), GroupType.class);
     }
 
@@ -57,7 +58,7 @@ public final class GroupsTypesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<GroupType> query() {
+    public @Nullable List<GroupType> query() {
         return Json.convertList(api.call("queryGroupTypes", java.util.Map.of()), GroupType.class);
     }
 
@@ -69,7 +70,7 @@ public final class GroupsTypesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupType queryPage(QueryGroupTypePage input) {
+    public @Nullable PageGroupType queryPage(QueryGroupTypePage input) {
         return Json.convert(api.call("queryGroupTypePage", input.toJson()), PageGroupType.class);
     }
 
@@ -80,7 +81,7 @@ public final class GroupsTypesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageGroupType queryPage() {
+    public @Nullable PageGroupType queryPage() {
         return Json.convert(api.call("queryGroupTypePage", java.util.Map.of()), PageGroupType.class);
     }
 
@@ -92,7 +93,7 @@ public final class GroupsTypesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateGroupTypes input) {
+    public @Nullable UpdateResult update(UpdateGroupTypes input) {
         return Json.convert(api.call("updateGroupTypes", input.toJson()), UpdateResult.class);
     }
 }

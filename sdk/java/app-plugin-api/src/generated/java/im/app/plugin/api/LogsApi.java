@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group logs. */
 public final class LogsApi {
@@ -32,7 +33,7 @@ public final class LogsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<String> queryPaths() {
+    public @Nullable List<String> queryPaths() {
         return Json.convertList(api.call("queryLogPaths", java.util.Map.of()), String.class);
     }
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object Measurement.

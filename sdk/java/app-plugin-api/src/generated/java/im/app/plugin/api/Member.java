@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object Member.
@@ -27,5 +28,5 @@ import java.time.Instant;
  * @param wsAddress Its WebSocket address for clients.
  * @param zone Where it stands.
  */
-public record Member(String adminApiAddress, boolean isLeaderEligible, boolean isSeed, MemberKey key, boolean leaderEligible, String memberHost, int memberPort, String name, String nodeType, MemberVersion nodeVersion, int priority, String processId, Instant registrationDate, boolean seed, MemberStatus status, String tcpAddress, String udpAddress, String wsAddress, String zone) {
+public record Member(String adminApiAddress, boolean isLeaderEligible, boolean isSeed, MemberKey key, boolean leaderEligible, String memberHost, int memberPort, String name, String nodeType, MemberVersion nodeVersion, int priority, @Nullable String processId, Instant registrationDate, boolean seed, MemberStatus status, @Nullable String tcpAddress, @Nullable String udpAddress, @Nullable String wsAddress, String zone) {
 }

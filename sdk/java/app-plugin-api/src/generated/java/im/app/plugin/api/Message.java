@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object Message.
@@ -27,7 +28,7 @@ import java.util.List;
  * @param targetId Id of the group or user who got the message.
  * @param text Text.
  */
-public record Message(Integer burnAfter, byte[] conversationId, Instant deletionDate, Instant deliveryDate, long id, boolean isGroupMessage, boolean isSystemMessage, Instant modificationDate, Long preMessageId, Instant recallDate, List<byte[]> records, Long referenceId, long senderId, Integer senderIp, byte[] senderIpV6, Integer sequenceId, long targetId, String text) {
+public record Message(@Nullable Integer burnAfter, byte @Nullable [] conversationId, @Nullable Instant deletionDate, Instant deliveryDate, long id, boolean isGroupMessage, boolean isSystemMessage, @Nullable Instant modificationDate, @Nullable Long preMessageId, @Nullable Instant recallDate, List<byte[]> records, @Nullable Long referenceId, long senderId, @Nullable Integer senderIp, byte @Nullable [] senderIpV6, @Nullable Integer sequenceId, long targetId, @Nullable String text) {
     /** Lists and maps that are null are empty. */
     public Message {
         records = records == null ? List.of() : records;

@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object MessageCounts.
@@ -12,7 +13,7 @@ import java.util.List;
  * @param sentMessagesOnAverageRecords The same for each unit of time.
  * @param sentMessagesRecords The same for each unit of time.
  */
-public record MessageCounts(Long sentMessages, Long sentMessagesOnAverage, List<StatisticsRecord> sentMessagesOnAverageRecords, List<StatisticsRecord> sentMessagesRecords) {
+public record MessageCounts(@Nullable Long sentMessages, @Nullable Long sentMessagesOnAverage, List<StatisticsRecord> sentMessagesOnAverageRecords, List<StatisticsRecord> sentMessagesRecords) {
     /** Lists and maps that are null are empty. */
     public MessageCounts {
         sentMessagesOnAverageRecords = sentMessagesOnAverageRecords == null ? List.of() : sentMessagesOnAverageRecords;

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group messages. */
 public final class MessagesApi {
@@ -33,7 +34,7 @@ public final class MessagesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteMessages input) {
+    public @Nullable DeleteResult delete(DeleteMessages input) {
         return Json.convert(api.call("deleteMessages", input.toJson()), DeleteResult.class);
     }
 
@@ -45,7 +46,7 @@ public final class MessagesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<Message> query(QueryMessages input) {
+    public @Nullable List<Message> query(QueryMessages input) {
         return Json.convertList(api.call("queryMessages", input.toJson()), Message.class);
     }
 
@@ -56,7 +57,7 @@ public final class MessagesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<Message> query() {
+    public @Nullable List<Message> query() {
         return Json.convertList(api.call("queryMessages", java.util.Map.of()), Message.class);
     }
 
@@ -68,7 +69,7 @@ public final class MessagesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public MessageCounts queryCount(QueryMessageCounts input) {
+    public @Nullable MessageCounts queryCount(QueryMessageCounts input) {
         return Json.convert(api.call("queryMessageCounts", input.toJson()), MessageCounts.class);
     }
 
@@ -79,7 +80,7 @@ public final class MessagesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public MessageCounts queryCount() {
+    public @Nullable MessageCounts queryCount() {
         return Json.convert(api.call("queryMessageCounts", java.util.Map.of()), MessageCounts.class);
     }
 
@@ -91,7 +92,7 @@ public final class MessagesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageMessage queryPage(QueryMessagePage input) {
+    public @Nullable PageMessage queryPage(QueryMessagePage input) {
         return Json.convert(api.call("queryMessagePage", input.toJson()), PageMessage.class);
     }
 
@@ -102,7 +103,7 @@ public final class MessagesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageMessage queryPage() {
+    public @Nullable PageMessage queryPage() {
         return Json.convert(api.call("queryMessagePage", java.util.Map.of()), PageMessage.class);
     }
 
@@ -114,7 +115,7 @@ public final class MessagesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateMessages input) {
+    public @Nullable UpdateResult update(UpdateMessages input) {
         return Json.convert(api.call("updateMessages", input.toJson()), UpdateResult.class);
     }
 }

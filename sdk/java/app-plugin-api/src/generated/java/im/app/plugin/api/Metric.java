@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object Metric.
@@ -14,7 +15,7 @@ import java.util.Map;
  * @param measurements One entry for each combination of tags.
  * @param name Name of the metric.
  */
-public record Metric(Map<String, List<String>> availableTags, String baseUnit, String description, List<Measurement> measurements, String name) {
+public record Metric(Map<String, List<String>> availableTags, @Nullable String baseUnit, @Nullable String description, List<Measurement> measurements, String name) {
     /** Lists and maps that are null are empty. */
     public Metric {
         availableTags = availableTags == null ? Map.of() : availableTags;

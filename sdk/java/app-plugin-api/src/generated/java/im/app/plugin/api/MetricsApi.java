@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group metrics. */
 public final class MetricsApi {
@@ -22,7 +23,7 @@ public final class MetricsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<Metric> query(QueryMetrics input) {
+    public @Nullable List<Metric> query(QueryMetrics input) {
         return Json.convertList(api.call("queryMetrics", input.toJson()), Metric.class);
     }
 
@@ -33,7 +34,7 @@ public final class MetricsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<Metric> query() {
+    public @Nullable List<Metric> query() {
         return Json.convertList(api.call("queryMetrics", java.util.Map.of()), Metric.class);
     }
 
@@ -55,7 +56,7 @@ public final class MetricsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<String> queryNames() {
+    public @Nullable List<String> queryNames() {
         return Json.convertList(api.call("queryMetricNames", java.util.Map.of()), String.class);
     }
 

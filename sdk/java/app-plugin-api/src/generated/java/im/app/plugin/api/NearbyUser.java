@@ -3,6 +3,8 @@
 
 package im.app.plugin.api;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * In JSON the object NearbyUser.
  * @param deviceType Kind of device, if devices have positions of their own. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
@@ -12,5 +14,5 @@ package im.app.plugin.api;
  * @param longitude Degrees to the east, with withCoordinates.
  * @param userId Id of the user.
  */
-public record NearbyUser(String deviceType, Integer distance, NearbyUserInfo info, Float latitude, Float longitude, long userId) {
+public record NearbyUser(@Nullable String deviceType, @Nullable Integer distance, @Nullable NearbyUserInfo info, @Nullable Float latitude, @Nullable Float longitude, long userId) {
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object NearbyUserInfo.
@@ -18,7 +19,7 @@ import java.util.Map;
  * @param roleId Id of the user role.
  * @param userDefinedAttributes Attributes that clients have stored with the user.
  */
-public record NearbyUserInfo(long id, String intro, boolean isActive, String name, String profileAccessStrategy, String profilePicture, Instant registrationDate, long roleId, Map<String, Object> userDefinedAttributes) {
+public record NearbyUserInfo(long id, String intro, boolean isActive, String name, String profileAccessStrategy, @Nullable String profilePicture, Instant registrationDate, long roleId, Map<String, @Nullable Object> userDefinedAttributes) {
     /** Lists and maps that are null are empty. */
     public NearbyUserInfo {
         userDefinedAttributes = userDefinedAttributes == null ? Map.of() : userDefinedAttributes;

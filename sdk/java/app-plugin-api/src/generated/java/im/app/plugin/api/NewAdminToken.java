@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object NewAdminToken.
@@ -19,7 +20,7 @@ import java.util.List;
  * @param permissions Permissions; absent for sessions, which have all those of the owner.
  * @param token The token. It is shown once.
  */
-public record NewAdminToken(Instant creationDate, Instant expirationDate, long id, String kind, Instant lastUseDate, String name, List<String> networks, long ownerId, List<String> permissions, String token) {
+public record NewAdminToken(Instant creationDate, Instant expirationDate, long id, String kind, @Nullable Instant lastUseDate, @Nullable String name, List<String> networks, long ownerId, List<String> permissions, String token) {
     /** Lists and maps that are null are empty. */
     public NewAdminToken {
         networks = networks == null ? List.of() : networks;

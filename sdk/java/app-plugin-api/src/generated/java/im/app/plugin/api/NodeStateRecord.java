@@ -3,6 +3,8 @@
 
 package im.app.plugin.api;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * In JSON the object NodeStateRecord.
  * @param digest SHA-256 digest of its file.
@@ -12,5 +14,5 @@ package im.app.plugin.api;
  * @param state State: that of its extensions; LOADING if the node has not finished; FAILED if it could not load or start the active version; CONFLICT if it has a plugin of its own with the id, which counts; DISABLED if it loads no plugins of the cluster; UNKNOWN if it did not answer. One of LOADED, STARTED, PAUSED, STOPPED, LOADING, FAILED, CONFLICT, DISABLED, UNKNOWN.
  * @param version Version that this one states.
  */
-public record NodeStateRecord(String digest, String nodeId, Long number, String reason, String state, String version) {
+public record NodeStateRecord(@Nullable String digest, String nodeId, @Nullable Long number, @Nullable String reason, String state, @Nullable String version) {
 }

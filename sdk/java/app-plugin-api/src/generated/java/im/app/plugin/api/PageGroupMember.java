@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object PageGroupMember.
@@ -11,7 +12,7 @@ import java.util.List;
  * @param total How many records match the filters.
  * @param totalIsExact Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact.
  */
-public record PageGroupMember(List<GroupMember> records, long total, Boolean totalIsExact) {
+public record PageGroupMember(List<GroupMember> records, long total, @Nullable Boolean totalIsExact) {
     /** Lists and maps that are null are empty. */
     public PageGroupMember {
         records = records == null ? List.of() : records;

@@ -3,11 +3,13 @@
 
 package im.app.plugin.api;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * In JSON the object PartHealth.
  * @param name Name of the part.
  * @param reason Why not. Callers without credentials are not told what may name addresses.
  * @param status Whether it can serve; a part that is degraded can, but not as it should. One of UP, DEGRADED, DOWN.
  */
-public record PartHealth(String name, String reason, String status) {
+public record PartHealth(String name, @Nullable String reason, String status) {
 }

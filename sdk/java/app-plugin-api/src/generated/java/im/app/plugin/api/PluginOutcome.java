@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object PluginOutcome.
@@ -22,7 +23,7 @@ import java.util.List;
  * @param version Version that the plugin states.
  * @param warnings What its author should know though it can be loaded, as an extension point that it names and has no function of.
  */
-public record PluginOutcome(String description, String digest, List<ExtensionOutcome> extensions, String fileName, String id, String license, List<NodeStateRecord> nodes, Long number, PluginProblem problem, String provider, Boolean replaced, String savedAs, String version, List<String> warnings) {
+public record PluginOutcome(@Nullable String description, @Nullable String digest, List<ExtensionOutcome> extensions, @Nullable String fileName, @Nullable String id, @Nullable String license, List<NodeStateRecord> nodes, @Nullable Long number, @Nullable PluginProblem problem, @Nullable String provider, @Nullable Boolean replaced, @Nullable String savedAs, @Nullable String version, List<String> warnings) {
     /** Lists and maps that are null are empty. */
     public PluginOutcome {
         extensions = extensions == null ? List.of() : extensions;

@@ -6,6 +6,7 @@ package im.app.plugin.api;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object PluginRecord.
@@ -27,7 +28,7 @@ import java.util.Map;
  * @param settingsSchema JSON Schema of its settings (/cluster/settings), if it has some.
  * @param version Version that the plugin states.
  */
-public record PluginRecord(ClusterRecord cluster, String description, String digest, List<ExtensionRecord> extensions, String fileName, String id, String language, String license, Instant loadedDate, Long memory, String processId, String provider, RejectionRecord rejected, Integer renewals, String scope, Map<String, Object> settingsSchema, String version) {
+public record PluginRecord(@Nullable ClusterRecord cluster, @Nullable String description, @Nullable String digest, List<ExtensionRecord> extensions, @Nullable String fileName, String id, @Nullable String language, @Nullable String license, @Nullable Instant loadedDate, @Nullable Long memory, @Nullable String processId, @Nullable String provider, @Nullable RejectionRecord rejected, @Nullable Integer renewals, @Nullable String scope, Map<String, @Nullable Object> settingsSchema, @Nullable String version) {
     /** Lists and maps that are null are empty. */
     public PluginRecord {
         extensions = extensions == null ? List.of() : extensions;

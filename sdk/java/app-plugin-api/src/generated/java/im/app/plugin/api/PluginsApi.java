@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group plugins. */
 public final class PluginsApi {
@@ -22,7 +23,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<PluginOutcome> createJs(CreateJsPlugins input) {
+    public @Nullable List<PluginOutcome> createJs(CreateJsPlugins input) {
         return Json.convertList(api.call("createJsPlugins", input.toJson()), PluginOutcome.class);
     }
 
@@ -34,7 +35,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public RolloutRecord createRollouts(NewRollout input) {
+    public @Nullable RolloutRecord createRollouts(NewRollout input) {
         return Json.convert(api.call("createPluginRollout", java.util.Map.of("body", input)), RolloutRecord.class);
     }
 
@@ -67,7 +68,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult deleteVersions(DeletePluginVersions input) {
+    public @Nullable DeleteResult deleteVersions(DeletePluginVersions input) {
         return Json.convert(api.call("deletePluginVersions", input.toJson()), DeleteResult.class);
     }
 
@@ -79,7 +80,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<PluginRecord> query(QueryPlugins input) {
+    public @Nullable List<PluginRecord> query(QueryPlugins input) {
         return Json.convertList(api.call("queryPlugins", input.toJson()), PluginRecord.class);
     }
 
@@ -90,7 +91,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<PluginRecord> query() {
+    public @Nullable List<PluginRecord> query() {
         return Json.convertList(api.call("queryPlugins", java.util.Map.of()), PluginRecord.class);
     }
 
@@ -102,7 +103,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<ScriptRecord> queryJs(QueryJsPluginScripts input) {
+    public @Nullable List<ScriptRecord> queryJs(QueryJsPluginScripts input) {
         return Json.convertList(api.call("queryJsPluginScripts", input.toJson()), ScriptRecord.class);
     }
 
@@ -114,7 +115,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<RolloutRecord> queryRollouts(QueryPluginRollouts input) {
+    public @Nullable List<RolloutRecord> queryRollouts(QueryPluginRollouts input) {
         return Json.convertList(api.call("queryPluginRollouts", input.toJson()), RolloutRecord.class);
     }
 
@@ -125,7 +126,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<RolloutRecord> queryRollouts() {
+    public @Nullable List<RolloutRecord> queryRollouts() {
         return Json.convertList(api.call("queryPluginRollouts", java.util.Map.of()), RolloutRecord.class);
     }
 
@@ -137,7 +138,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<VersionRecord> queryVersions(QueryPluginVersions input) {
+    public @Nullable List<VersionRecord> queryVersions(QueryPluginVersions input) {
         return Json.convertList(api.call("queryPluginVersions", input.toJson()), VersionRecord.class);
     }
 
@@ -148,7 +149,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<VersionRecord> queryVersions() {
+    public @Nullable List<VersionRecord> queryVersions() {
         return Json.convertList(api.call("queryPluginVersions", java.util.Map.of()), VersionRecord.class);
     }
 
@@ -160,7 +161,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PluginUpdateResult update(UpdatePlugins input) {
+    public @Nullable PluginUpdateResult update(UpdatePlugins input) {
         return Json.convert(api.call("updatePlugins", input.toJson()), PluginUpdateResult.class);
     }
 
@@ -172,7 +173,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public RolloutRecord updateRollouts(UpdatePluginRollout input) {
+    public @Nullable RolloutRecord updateRollouts(UpdatePluginRollout input) {
         return Json.convert(api.call("updatePluginRollout", input.toJson()), RolloutRecord.class);
     }
 
@@ -184,7 +185,7 @@ public final class PluginsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public ClusterRecord updateVersions(UpdatePluginVersion input) {
+    public @Nullable ClusterRecord updateVersions(UpdatePluginVersion input) {
         return Json.convert(api.call("updatePluginVersion", input.toJson()), ClusterRecord.class);
     }
 }

@@ -9,16 +9,17 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Parameters: Download the audit trail as CSV. */
 public final class QueryAuditRecordsAsCsv implements JsonObject {
-    private final Map<String, Object> values = new LinkedHashMap<>();
+    private final Map<String, @Nullable Object> values = new LinkedHashMap<>();
 
     /** Makes one in which nothing is set. */
     public QueryAuditRecordsAsCsv() {}
 
     @Override
-    public Map<String, Object> toJson() {
+    public Map<String, @Nullable Object> toJson() {
         return values;
     }
 

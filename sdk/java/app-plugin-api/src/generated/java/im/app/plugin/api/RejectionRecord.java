@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object RejectionRecord.
@@ -11,5 +12,5 @@ import java.time.Instant;
  * @param file Name of the file in the folder of plugins, if it is in it.
  * @param reason Why it could not be loaded.
  */
-public record RejectionRecord(Instant date, String file, String reason) {
+public record RejectionRecord(Instant date, @Nullable String file, String reason) {
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object RolloutRecord.
@@ -21,7 +22,7 @@ import java.util.List;
  * @param startDate When it began.
  * @param status State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end. One of RUNNING, PAUSED, PROMOTED, ABORTED, ROLLED_BACK.
  */
-public record RolloutRecord(long adminId, Instant endDate, long id, int maxErrorPercentage, long minCalls, List<String> nodeIds, long number, String pluginId, Long promoteAfterSeconds, String reason, Instant startDate, String status) {
+public record RolloutRecord(long adminId, @Nullable Instant endDate, long id, int maxErrorPercentage, long minCalls, List<String> nodeIds, long number, String pluginId, @Nullable Long promoteAfterSeconds, @Nullable String reason, Instant startDate, String status) {
     /** Lists and maps that are null are empty. */
     public RolloutRecord {
         nodeIds = nodeIds == null ? List.of() : nodeIds;

@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group sessions. */
 public final class SessionsApi {
@@ -21,7 +22,7 @@ public final class SessionsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteSessions input) {
+    public @Nullable DeleteResult delete(DeleteSessions input) {
         return Json.convert(api.call("deleteSessions", input.toJson()), DeleteResult.class);
     }
 
@@ -32,7 +33,7 @@ public final class SessionsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete() {
+    public @Nullable DeleteResult delete() {
         return Json.convert(api.call("deleteSessions", java.util.Map.of()), DeleteResult.class);
     }
 }

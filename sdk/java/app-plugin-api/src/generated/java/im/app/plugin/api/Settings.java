@@ -4,13 +4,14 @@
 package im.app.plugin.api;
 
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object Settings.
  * @param schemaVersion Version of the shape of this tree.
  * @param settings Groups of settings and their values.
  */
-public record Settings(int schemaVersion, Map<String, Object> settings) {
+public record Settings(int schemaVersion, Map<String, @Nullable Object> settings) {
     /** Lists and maps that are null are empty. */
     public Settings {
         settings = settings == null ? Map.of() : settings;

@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group system. */
 public final class SystemApi {
@@ -20,7 +21,7 @@ public final class SystemApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public HealthReport queryHealth(QueryHealth input) {
+    public @Nullable HealthReport queryHealth(QueryHealth input) {
         return Json.convert(api.call("queryHealth", input.toJson()), HealthReport.class);
     }
 
@@ -30,7 +31,7 @@ public final class SystemApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public HealthReport queryHealth() {
+    public @Nullable HealthReport queryHealth() {
         return Json.convert(api.call("queryHealth", java.util.Map.of()), HealthReport.class);
     }
 

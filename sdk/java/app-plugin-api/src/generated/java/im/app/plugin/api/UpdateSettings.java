@@ -6,16 +6,17 @@ package im.app.plugin.api;
 import im.app.plugin.json.JsonObject;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Parameters: Change settings. */
 public final class UpdateSettings implements JsonObject {
-    private final Map<String, Object> values = new LinkedHashMap<>();
+    private final Map<String, @Nullable Object> values = new LinkedHashMap<>();
 
     /** Makes one in which nothing is set. */
     public UpdateSettings() {}
 
     @Override
-    public Map<String, Object> toJson() {
+    public Map<String, @Nullable Object> toJson() {
         return values;
     }
 
@@ -54,7 +55,7 @@ public final class UpdateSettings implements JsonObject {
      * @param body the value
      * @return this
      */
-    public UpdateSettings body(Map<String, Object> body) {
+    public UpdateSettings body(Map<String, @Nullable Object> body) {
         values.put("body", body);
         return this;
     }

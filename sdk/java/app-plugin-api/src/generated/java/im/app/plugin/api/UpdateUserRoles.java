@@ -8,16 +8,17 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Parameters: Update user roles. */
 public final class UpdateUserRoles implements JsonObject {
-    private final Map<String, Object> values = new LinkedHashMap<>();
+    private final Map<String, @Nullable Object> values = new LinkedHashMap<>();
 
     /** Makes one in which nothing is set. */
     public UpdateUserRoles() {}
 
     @Override
-    public Map<String, Object> toJson() {
+    public Map<String, @Nullable Object> toJson() {
         return values;
     }
 

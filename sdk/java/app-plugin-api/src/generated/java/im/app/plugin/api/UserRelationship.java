@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object UserRelationship.
@@ -14,7 +15,7 @@ import java.util.List;
  * @param key Who knows whom.
  * @param name Name that the owner gave the related user.
  */
-public record UserRelationship(Instant blockDate, Instant establishmentDate, List<Integer> groupIndexes, UserRelationshipKey key, String name) {
+public record UserRelationship(@Nullable Instant blockDate, Instant establishmentDate, List<Integer> groupIndexes, UserRelationshipKey key, @Nullable String name) {
     /** Lists and maps that are null are empty. */
     public UserRelationship {
         groupIndexes = groupIndexes == null ? List.of() : groupIndexes;

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object UserRole.
@@ -15,7 +16,7 @@ import java.util.Map;
  * @param ownedGroupLimit How many groups a user may own; 2147483647 is no limit.
  * @param ownedGroupLimitForEachGroupType How many groups of each type a user may own; 2147483647 is no limit.
  */
-public record UserRole(List<Long> creatableGroupTypeIds, Map<String, Integer> groupTypeIdToLimit, long id, String name, int ownedGroupLimit, int ownedGroupLimitForEachGroupType) {
+public record UserRole(List<Long> creatableGroupTypeIds, Map<String, Integer> groupTypeIdToLimit, long id, @Nullable String name, int ownedGroupLimit, int ownedGroupLimitForEachGroupType) {
     /** Lists and maps that are null are empty. */
     public UserRole {
         creatableGroupTypeIds = creatableGroupTypeIds == null ? List.of() : creatableGroupTypeIds;

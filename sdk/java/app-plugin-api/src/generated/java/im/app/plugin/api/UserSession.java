@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object UserSession.
@@ -19,7 +20,7 @@ import java.util.Map;
  * @param loginLocation Where the client was when the session began.
  * @param version Version of the client protocol.
  */
-public record UserSession(Map<String, String> deviceDetails, String deviceType, int id, String ip, boolean isSessionOpen, Instant lastHeartbeatRequestDate, Instant lastRequestDate, Instant loginDate, UserLocation loginLocation, int version) {
+public record UserSession(Map<String, String> deviceDetails, String deviceType, int id, String ip, boolean isSessionOpen, Instant lastHeartbeatRequestDate, Instant lastRequestDate, Instant loginDate, @Nullable UserLocation loginLocation, int version) {
     /** Lists and maps that are null are empty. */
     public UserSession {
         deviceDetails = deviceDetails == null ? Map.of() : deviceDetails;

@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object UserSessionsStatus.

@@ -4,6 +4,7 @@
 package im.app.plugin.api;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object UserStatistics.
@@ -14,7 +15,7 @@ import java.util.List;
  * @param usersWhoSentMessages Users who sent messages in the range.
  * @param usersWhoSentMessagesRecords Users who sent messages in each unit of time.
  */
-public record UserStatistics(Long deletedUsers, List<StatisticsRecord> deletedUsersRecords, Long registeredUsers, List<StatisticsRecord> registeredUsersRecords, Long usersWhoSentMessages, List<StatisticsRecord> usersWhoSentMessagesRecords) {
+public record UserStatistics(@Nullable Long deletedUsers, List<StatisticsRecord> deletedUsersRecords, @Nullable Long registeredUsers, List<StatisticsRecord> registeredUsersRecords, @Nullable Long usersWhoSentMessages, List<StatisticsRecord> usersWhoSentMessagesRecords) {
     /** Lists and maps that are null are empty. */
     public UserStatistics {
         deletedUsersRecords = deletedUsersRecords == null ? List.of() : deletedUsersRecords;

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group users. */
 public final class UsersApi {
@@ -22,7 +23,7 @@ public final class UsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public User create(UserCreation input) {
+    public @Nullable User create(UserCreation input) {
         return Json.convert(api.call("createUser", java.util.Map.of("body", input)), User.class);
     }
 
@@ -34,7 +35,7 @@ public final class UsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteUsers input) {
+    public @Nullable DeleteResult delete(DeleteUsers input) {
         return Json.convert(api.call("deleteUsers", input.toJson()), DeleteResult.class);
     }
 
@@ -46,7 +47,7 @@ public final class UsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<User> query(QueryUsers input) {
+    public @Nullable List<User> query(QueryUsers input) {
         return Json.convertList(api.call("queryUsers", input.toJson()), User.class);
     }
 
@@ -57,7 +58,7 @@ public final class UsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<User> query() {
+    public @Nullable List<User> query() {
         return Json.convertList(api.call("queryUsers", java.util.Map.of()), User.class);
     }
 
@@ -69,7 +70,7 @@ public final class UsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UserStatistics queryCount(QueryUserCounts input) {
+    public @Nullable UserStatistics queryCount(QueryUserCounts input) {
         return Json.convert(api.call("queryUserCounts", input.toJson()), UserStatistics.class);
     }
 
@@ -80,7 +81,7 @@ public final class UsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UserStatistics queryCount() {
+    public @Nullable UserStatistics queryCount() {
         return Json.convert(api.call("queryUserCounts", java.util.Map.of()), UserStatistics.class);
     }
 
@@ -92,7 +93,7 @@ public final class UsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageUser queryPage(QueryUserPage input) {
+    public @Nullable PageUser queryPage(QueryUserPage input) {
         return Json.convert(api.call("queryUserPage", input.toJson()), PageUser.class);
     }
 
@@ -103,7 +104,7 @@ public final class UsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageUser queryPage() {
+    public @Nullable PageUser queryPage() {
         return Json.convert(api.call("queryUserPage", java.util.Map.of()), PageUser.class);
     }
 
@@ -115,7 +116,7 @@ public final class UsersApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateUsers input) {
+    public @Nullable UpdateResult update(UpdateUsers input) {
         return Json.convert(api.call("updateUsers", input.toJson()), UpdateResult.class);
     }
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group usersOnlineInfos. */
 public final class UsersOnlineInfosApi {
@@ -22,7 +23,7 @@ public final class UsersOnlineInfosApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public OnlineUserCount queryCount(QueryOnlineUserCount input) {
+    public @Nullable OnlineUserCount queryCount(QueryOnlineUserCount input) {
         return Json.convert(api.call("queryOnlineUserCount", input.toJson()), OnlineUserCount.class);
     }
 
@@ -33,7 +34,7 @@ public final class UsersOnlineInfosApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public OnlineUserCount queryCount() {
+    public @Nullable OnlineUserCount queryCount() {
         return Json.convert(api.call("queryOnlineUserCount", java.util.Map.of()), OnlineUserCount.class);
     }
 
@@ -45,7 +46,7 @@ public final class UsersOnlineInfosApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<UserPosition> queryLocations(QueryUserLocations input) {
+    public @Nullable List<UserPosition> queryLocations(QueryUserLocations input) {
         return Json.convertList(api.call("queryUserLocations", input.toJson()), UserPosition.class);
     }
 
@@ -57,7 +58,7 @@ public final class UsersOnlineInfosApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<NearbyUser> queryNearbyUsers(QueryUsersNearby input) {
+    public @Nullable List<NearbyUser> queryNearbyUsers(QueryUsersNearby input) {
         return Json.convertList(api.call("queryUsersNearby", input.toJson()), NearbyUser.class);
     }
 
@@ -69,7 +70,7 @@ public final class UsersOnlineInfosApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<UserSessions> querySessions(QueryUserSessions input) {
+    public @Nullable List<UserSessions> querySessions(QueryUserSessions input) {
         return Json.convertList(api.call("queryUserSessions", input.toJson()), UserSessions.class);
     }
 
@@ -81,7 +82,7 @@ public final class UsersOnlineInfosApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<UserSessionsStatus> queryStatuses(QueryUserStatuses input) {
+    public @Nullable List<UserSessionsStatus> queryStatuses(QueryUserStatuses input) {
         return Json.convertList(api.call("queryUserStatuses", input.toJson()), UserSessionsStatus.class);
     }
 

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group usersRelationships. */
 public final class UsersRelationshipsApi {
@@ -33,7 +34,7 @@ public final class UsersRelationshipsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteUserRelationships input) {
+    public @Nullable DeleteResult delete(DeleteUserRelationships input) {
         return Json.convert(api.call("deleteUserRelationships", input.toJson()), DeleteResult.class);
     }
 
@@ -45,7 +46,7 @@ public final class UsersRelationshipsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<UserRelationship> query(QueryUserRelationships input) {
+    public @Nullable List<UserRelationship> query(QueryUserRelationships input) {
         return Json.convertList(api.call("queryUserRelationships", input.toJson()), UserRelationship.class);
     }
 
@@ -56,7 +57,7 @@ public final class UsersRelationshipsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<UserRelationship> query() {
+    public @Nullable List<UserRelationship> query() {
         return Json.convertList(api.call("queryUserRelationships", java.util.Map.of()), UserRelationship.class);
     }
 
@@ -68,7 +69,7 @@ public final class UsersRelationshipsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageUserRelationship queryPage(QueryUserRelationshipPage input) {
+    public @Nullable PageUserRelationship queryPage(QueryUserRelationshipPage input) {
         return Json.convert(api.call("queryUserRelationshipPage", input.toJson()), PageUserRelationship.class);
     }
 
@@ -79,7 +80,7 @@ public final class UsersRelationshipsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageUserRelationship queryPage() {
+    public @Nullable PageUserRelationship queryPage() {
         return Json.convert(api.call("queryUserRelationshipPage", java.util.Map.of()), PageUserRelationship.class);
     }
 
@@ -91,7 +92,7 @@ public final class UsersRelationshipsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateUserRelationships input) {
+    public @Nullable UpdateResult update(UpdateUserRelationships input) {
         return Json.convert(api.call("updateUserRelationships", input.toJson()), UpdateResult.class);
     }
 }

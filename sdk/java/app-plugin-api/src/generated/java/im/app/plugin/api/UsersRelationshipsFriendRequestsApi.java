@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group usersRelationshipsFriendRequests. */
 public final class UsersRelationshipsFriendRequestsApi {
@@ -22,7 +23,7 @@ public final class UsersRelationshipsFriendRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public FriendRequest create(FriendRequestCreation input) {
+    public @Nullable FriendRequest create(FriendRequestCreation input) {
         return Json.convert(api.call("createFriendRequest", java.util.Map.of("body", input)), FriendRequest.class);
     }
 
@@ -34,7 +35,7 @@ public final class UsersRelationshipsFriendRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteFriendRequests input) {
+    public @Nullable DeleteResult delete(DeleteFriendRequests input) {
         return Json.convert(api.call("deleteFriendRequests", input.toJson()), DeleteResult.class);
     }
 
@@ -45,7 +46,7 @@ public final class UsersRelationshipsFriendRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete() {
+    public @Nullable DeleteResult delete() {
         return Json.convert(api.call("deleteFriendRequests", java.util.Map.of()), DeleteResult.class);
     }
 
@@ -57,7 +58,7 @@ public final class UsersRelationshipsFriendRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<FriendRequest> query(QueryFriendRequests input) {
+    public @Nullable List<FriendRequest> query(QueryFriendRequests input) {
         return Json.convertList(api.call("queryFriendRequests", input.toJson()), FriendRequest.class);
     }
 
@@ -68,7 +69,7 @@ public final class UsersRelationshipsFriendRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<FriendRequest> query() {
+    public @Nullable List<FriendRequest> query() {
         return Json.convertList(api.call("queryFriendRequests", java.util.Map.of()), FriendRequest.class);
     }
 
@@ -80,7 +81,7 @@ public final class UsersRelationshipsFriendRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageFriendRequest queryPage(QueryFriendRequestPage input) {
+    public @Nullable PageFriendRequest queryPage(QueryFriendRequestPage input) {
         return Json.convert(api.call("queryFriendRequestPage", input.toJson()), PageFriendRequest.class);
     }
 
@@ -91,7 +92,7 @@ public final class UsersRelationshipsFriendRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageFriendRequest queryPage() {
+    public @Nullable PageFriendRequest queryPage() {
         return Json.convert(api.call("queryFriendRequestPage", java.util.Map.of()), PageFriendRequest.class);
     }
 
@@ -103,7 +104,7 @@ public final class UsersRelationshipsFriendRequestsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateFriendRequests input) {
+    public @Nullable UpdateResult update(UpdateFriendRequests input) {
         return Json.convert(api.call("updateFriendRequests", input.toJson()), UpdateResult.class);
     }
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group usersRelationshipsGroups. */
 public final class UsersRelationshipsGroupsApi {
@@ -22,7 +23,7 @@ public final class UsersRelationshipsGroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UserRelationshipGroup create(RelationshipGroupCreation input) {
+    public @Nullable UserRelationshipGroup create(RelationshipGroupCreation input) {
         return Json.convert(api.call("createUserRelationshipGroup", java.util.Map.of("body", input)), UserRelationshipGroup.class);
     }
 
@@ -34,7 +35,7 @@ public final class UsersRelationshipsGroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteUserRelationshipGroups input) {
+    public @Nullable DeleteResult delete(DeleteUserRelationshipGroups input) {
         return Json.convert(api.call("deleteUserRelationshipGroups", input.toJson()), DeleteResult.class);
     }
 
@@ -45,7 +46,7 @@ public final class UsersRelationshipsGroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete() {
+    public @Nullable DeleteResult delete() {
         return Json.convert(api.call("deleteUserRelationshipGroups", java.util.Map.of()), DeleteResult.class);
     }
 
@@ -57,7 +58,7 @@ public final class UsersRelationshipsGroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<UserRelationshipGroup> query(QueryUserRelationshipGroups input) {
+    public @Nullable List<UserRelationshipGroup> query(QueryUserRelationshipGroups input) {
         return Json.convertList(api.call("queryUserRelationshipGroups", input.toJson()), UserRelationshipGroup.class);
     }
 
@@ -68,7 +69,7 @@ public final class UsersRelationshipsGroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<UserRelationshipGroup> query() {
+    public @Nullable List<UserRelationshipGroup> query() {
         return Json.convertList(api.call("queryUserRelationshipGroups", java.util.Map.of()), UserRelationshipGroup.class);
     }
 
@@ -80,7 +81,7 @@ public final class UsersRelationshipsGroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageUserRelationshipGroup queryPage(QueryUserRelationshipGroupPage input) {
+    public @Nullable PageUserRelationshipGroup queryPage(QueryUserRelationshipGroupPage input) {
         return Json.convert(api.call("queryUserRelationshipGroupPage", input.toJson()), PageUserRelationshipGroup.class);
     }
 
@@ -91,7 +92,7 @@ public final class UsersRelationshipsGroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageUserRelationshipGroup queryPage() {
+    public @Nullable PageUserRelationshipGroup queryPage() {
         return Json.convert(api.call("queryUserRelationshipGroupPage", java.util.Map.of()), PageUserRelationshipGroup.class);
     }
 
@@ -103,7 +104,7 @@ public final class UsersRelationshipsGroupsApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateUserRelationshipGroups input) {
+    public @Nullable UpdateResult update(UpdateUserRelationshipGroups input) {
         return Json.convert(api.call("updateUserRelationshipGroups", input.toJson()), UpdateResult.class);
     }
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import im.app.plugin.json.Json;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The operations of the group usersRoles. */
 public final class UsersRolesApi {
@@ -22,7 +23,7 @@ public final class UsersRolesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UserRole create(UserRoleCreation input) {
+    public @Nullable UserRole create(UserRoleCreation input) {
         return Json.convert(api.call("createUserRole", java.util.Map.of("body", input)), UserRole.class);
     }
 
@@ -34,7 +35,7 @@ public final class UsersRolesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public DeleteResult delete(DeleteUserRoles input) {
+    public @Nullable DeleteResult delete(DeleteUserRoles input) {
         return Json.convert(api.call("deleteUserRoles", input.toJson()), DeleteResult.class);
     }
 
@@ -46,7 +47,7 @@ public final class UsersRolesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<UserRole> query(QueryUserRoles input) {
+    public @Nullable List<UserRole> query(QueryUserRoles input) {
         return Json.convertList(api.call("queryUserRoles", input.toJson()), UserRole.class);
     }
 
@@ -57,7 +58,7 @@ public final class UsersRolesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public List<UserRole> query() {
+    public @Nullable List<UserRole> query() {
         return Json.convertList(api.call("queryUserRoles", java.util.Map.of()), UserRole.class);
     }
 
@@ -69,7 +70,7 @@ public final class UsersRolesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageUserRole queryPage(QueryUserRolePage input) {
+    public @Nullable PageUserRole queryPage(QueryUserRolePage input) {
         return Json.convert(api.call("queryUserRolePage", input.toJson()), PageUserRole.class);
     }
 
@@ -80,7 +81,7 @@ public final class UsersRolesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public PageUserRole queryPage() {
+    public @Nullable PageUserRole queryPage() {
         return Json.convert(api.call("queryUserRolePage", java.util.Map.of()), PageUserRole.class);
     }
 
@@ -92,7 +93,7 @@ public final class UsersRolesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public UpdateResult update(UpdateUserRoles input) {
+    public @Nullable UpdateResult update(UpdateUserRoles input) {
         return Json.convert(api.call("updateUserRoles", input.toJson()), UpdateResult.class);
     }
 }

@@ -5,6 +5,7 @@ package im.app.plugin.api;
 
 import java.time.Instant;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object VersionRecord.
@@ -20,7 +21,7 @@ import java.util.List;
  * @param uploadDate When it was uploaded.
  * @param version Version that the plugin states.
  */
-public record VersionRecord(boolean active, long adminId, String digest, String fileName, String language, long number, String pluginId, List<String> servers, long size, Instant uploadDate, String version) {
+public record VersionRecord(boolean active, long adminId, String digest, String fileName, String language, long number, String pluginId, List<String> servers, long size, Instant uploadDate, @Nullable String version) {
     /** Lists and maps that are null are empty. */
     public VersionRecord {
         servers = servers == null ? List.of() : servers;

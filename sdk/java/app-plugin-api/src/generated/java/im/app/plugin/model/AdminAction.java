@@ -6,6 +6,7 @@ package im.app.plugin.model;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An operation of an administrator.
@@ -17,7 +18,7 @@ import java.util.Objects;
  * @param processingTime the processing time, in milliseconds
  * @param code the code, the business status code of the answer
  */
-public record AdminAction(Long adminId, String ip, Instant requestTime, String action, Map<String, Object> params, int processingTime, int code) {
+public record AdminAction(@Nullable Long adminId, String ip, Instant requestTime, String action, Map<String, @Nullable Object> params, int processingTime, int code) {
     /** Lists, maps and texts that are null are empty. */
     public AdminAction {
         ip = ip == null ? "" : ip;
@@ -36,11 +37,11 @@ public record AdminAction(Long adminId, String ip, Instant requestTime, String a
 
     /** Makes one step by step. What is not set is null, empty, 0 or false, a date 1970. */
     public static final class Builder {
-        private Long adminId;
+        private @Nullable Long adminId;
         private String ip;
         private Instant requestTime = Instant.EPOCH;
         private String action;
-        private Map<String, Object> params;
+        private Map<String, @Nullable Object> params;
         private int processingTime;
         private int code;
 
@@ -51,7 +52,7 @@ public record AdminAction(Long adminId, String ip, Instant requestTime, String a
          * @param value the admin id, null if nobody was authenticated
          * @return this
          */
-        public Builder adminId(Long value) {
+        public Builder adminId(@Nullable Long value) {
             adminId = value;
             return this;
         }
@@ -91,7 +92,7 @@ public record AdminAction(Long adminId, String ip, Instant requestTime, String a
          * @param value the params, the parameters and the body, with secrets masked
          * @return this
          */
-        public Builder params(Map<String, Object> value) {
+        public Builder params(Map<String, @Nullable Object> value) {
             params = value;
             return this;
         }

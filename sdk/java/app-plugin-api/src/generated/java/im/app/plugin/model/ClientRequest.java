@@ -14,7 +14,7 @@ import java.util.function.Consumer;
  * @param deviceType the device type
  * @param clientIp the client ip
  * @param requestId the request id
- * @param request the request; may be null
+ * @param request the request
  */
 public record ClientRequest(long userId, DeviceType deviceType, String clientIp, long requestId, AppRequest request) {
     /** Lists, maps and texts that are null are empty. */
@@ -74,7 +74,7 @@ public record ClientRequest(long userId, DeviceType deviceType, String clientIp,
 
     /**
      * Makes the same with another value.
-     * @param request the request; may be null
+     * @param request the request
      * @return the copy
      */
     public ClientRequest withRequest(AppRequest request) {
@@ -141,7 +141,7 @@ public record ClientRequest(long userId, DeviceType deviceType, String clientIp,
 
         /**
          * Sets one part.
-         * @param value the request; may be null
+         * @param value the request
          * @return this
          */
         public Builder request(AppRequest value) {

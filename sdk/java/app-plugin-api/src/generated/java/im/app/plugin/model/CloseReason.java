@@ -3,13 +3,15 @@
 
 package im.app.plugin.model;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Why a session ended.
  * @param closeStatus the close status
  * @param businessStatusCode the business status code; may be null
  * @param reason the reason
  */
-public record CloseReason(int closeStatus, Integer businessStatusCode, String reason) {
+public record CloseReason(int closeStatus, @Nullable Integer businessStatusCode, String reason) {
     /** Lists, maps and texts that are null are empty. */
     public CloseReason {
         reason = reason == null ? "" : reason;

@@ -3,10 +3,12 @@
 
 package im.app.plugin.model;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Limit a meeting.
  * @param maxParticipants the max participants; may be null
  * @param idleTimeoutMillis the idle timeout millis; may be null
  */
-public record CreateMeetingOptions(Integer maxParticipants, Long idleTimeoutMillis) {
+public record CreateMeetingOptions(@Nullable Integer maxParticipants, @Nullable Long idleTimeoutMillis) {
 }

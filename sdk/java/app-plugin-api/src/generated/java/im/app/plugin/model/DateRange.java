@@ -4,13 +4,14 @@
 package im.app.plugin.model;
 
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * From Start, inclusive, to End, exclusive; null is open.
  * @param start the start; may be null
  * @param end the end; may be null
  */
-public record DateRange(Instant start, Instant end) {
+public record DateRange(@Nullable Instant start, @Nullable Instant end) {
     /**
      * Whether a date is in the range.
      * @param date a date

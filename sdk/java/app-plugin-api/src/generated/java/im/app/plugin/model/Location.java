@@ -5,6 +5,7 @@ package im.app.plugin.model;
 
 import java.time.Instant;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A place in degrees.
@@ -13,7 +14,7 @@ import java.util.Map;
  * @param timestamp the timestamp; may be null
  * @param details the details
  */
-public record Location(float longitude, float latitude, Instant timestamp, Map<String, String> details) {
+public record Location(float longitude, float latitude, @Nullable Instant timestamp, Map<String, String> details) {
     /** Lists, maps and texts that are null are empty. */
     public Location {
         details = details == null ? Map.of() : details;

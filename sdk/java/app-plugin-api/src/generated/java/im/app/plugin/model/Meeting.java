@@ -5,6 +5,7 @@ package im.app.plugin.model;
 
 import java.time.Instant;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A conference.
@@ -20,7 +21,7 @@ import java.util.Objects;
  * @param endDate the end date; may be null
  * @param cancelDate the cancel date; may be null
  */
-public record Meeting(long id, long creatorId, Long userId, Long groupId, String name, String intro, String password, Instant creationDate, Instant startDate, Instant endDate, Instant cancelDate) {
+public record Meeting(long id, long creatorId, @Nullable Long userId, @Nullable Long groupId, @Nullable String name, @Nullable String intro, @Nullable String password, Instant creationDate, Instant startDate, @Nullable Instant endDate, @Nullable Instant cancelDate) {
     /** Lists, maps and texts that are null are empty. */
     public Meeting {
         Objects.requireNonNull(creationDate, "creationDate must not be null");
@@ -39,15 +40,15 @@ public record Meeting(long id, long creatorId, Long userId, Long groupId, String
     public static final class Builder {
         private long id;
         private long creatorId;
-        private Long userId;
-        private Long groupId;
-        private String name;
-        private String intro;
-        private String password;
+        private @Nullable Long userId;
+        private @Nullable Long groupId;
+        private @Nullable String name;
+        private @Nullable String intro;
+        private @Nullable String password;
         private Instant creationDate = Instant.EPOCH;
         private Instant startDate = Instant.EPOCH;
-        private Instant endDate;
-        private Instant cancelDate;
+        private @Nullable Instant endDate;
+        private @Nullable Instant cancelDate;
 
         private Builder() {}
 
@@ -76,7 +77,7 @@ public record Meeting(long id, long creatorId, Long userId, Long groupId, String
          * @param value the user id; may be null
          * @return this
          */
-        public Builder userId(Long value) {
+        public Builder userId(@Nullable Long value) {
             userId = value;
             return this;
         }
@@ -86,7 +87,7 @@ public record Meeting(long id, long creatorId, Long userId, Long groupId, String
          * @param value the group id; may be null
          * @return this
          */
-        public Builder groupId(Long value) {
+        public Builder groupId(@Nullable Long value) {
             groupId = value;
             return this;
         }
@@ -96,7 +97,7 @@ public record Meeting(long id, long creatorId, Long userId, Long groupId, String
          * @param value the name; may be null
          * @return this
          */
-        public Builder name(String value) {
+        public Builder name(@Nullable String value) {
             name = value;
             return this;
         }
@@ -106,7 +107,7 @@ public record Meeting(long id, long creatorId, Long userId, Long groupId, String
          * @param value the intro; may be null
          * @return this
          */
-        public Builder intro(String value) {
+        public Builder intro(@Nullable String value) {
             intro = value;
             return this;
         }
@@ -116,7 +117,7 @@ public record Meeting(long id, long creatorId, Long userId, Long groupId, String
          * @param value the password; may be null
          * @return this
          */
-        public Builder password(String value) {
+        public Builder password(@Nullable String value) {
             password = value;
             return this;
         }
@@ -146,7 +147,7 @@ public record Meeting(long id, long creatorId, Long userId, Long groupId, String
          * @param value the end date; may be null
          * @return this
          */
-        public Builder endDate(Instant value) {
+        public Builder endDate(@Nullable Instant value) {
             endDate = value;
             return this;
         }
@@ -156,7 +157,7 @@ public record Meeting(long id, long creatorId, Long userId, Long groupId, String
          * @param value the cancel date; may be null
          * @return this
          */
-        public Builder cancelDate(Instant value) {
+        public Builder cancelDate(@Nullable Instant value) {
             cancelDate = value;
             return this;
         }

@@ -6,6 +6,7 @@ package im.app.plugin.model;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A stored message.
@@ -27,7 +28,7 @@ import java.util.Objects;
  * @param sequenceId the sequence id; may be null
  * @param preMessageId the pre message id; may be null
  */
-public record Message(long id, byte[] conversationId, boolean isGroupMessage, boolean isSystemMessage, Instant deliveryDate, Instant modificationDate, Instant deletionDate, Instant recallDate, String text, long senderId, String senderIp, long targetId, List<byte[]> records, Integer burnAfter, Long referenceId, Integer sequenceId, Long preMessageId) {
+public record Message(long id, byte[] conversationId, boolean isGroupMessage, boolean isSystemMessage, Instant deliveryDate, @Nullable Instant modificationDate, @Nullable Instant deletionDate, @Nullable Instant recallDate, @Nullable String text, long senderId, String senderIp, long targetId, List<byte[]> records, @Nullable Integer burnAfter, @Nullable Long referenceId, @Nullable Integer sequenceId, @Nullable Long preMessageId) {
     /** Lists, maps and texts that are null are empty. */
     public Message {
         conversationId = conversationId == null ? new byte[0] : conversationId;
@@ -86,7 +87,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param modificationDate the modification date; may be null
      * @return the copy
      */
-    public Message withModificationDate(Instant modificationDate) {
+    public Message withModificationDate(@Nullable Instant modificationDate) {
         return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
@@ -95,7 +96,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param deletionDate the deletion date; may be null
      * @return the copy
      */
-    public Message withDeletionDate(Instant deletionDate) {
+    public Message withDeletionDate(@Nullable Instant deletionDate) {
         return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
@@ -104,7 +105,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param recallDate the recall date; may be null
      * @return the copy
      */
-    public Message withRecallDate(Instant recallDate) {
+    public Message withRecallDate(@Nullable Instant recallDate) {
         return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
@@ -113,7 +114,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param text the text; may be null
      * @return the copy
      */
-    public Message withText(String text) {
+    public Message withText(@Nullable String text) {
         return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
@@ -158,7 +159,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param burnAfter the burn after; may be null
      * @return the copy
      */
-    public Message withBurnAfter(Integer burnAfter) {
+    public Message withBurnAfter(@Nullable Integer burnAfter) {
         return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
@@ -167,7 +168,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param referenceId the reference id; may be null
      * @return the copy
      */
-    public Message withReferenceId(Long referenceId) {
+    public Message withReferenceId(@Nullable Long referenceId) {
         return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
@@ -176,7 +177,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param sequenceId the sequence id; may be null
      * @return the copy
      */
-    public Message withSequenceId(Integer sequenceId) {
+    public Message withSequenceId(@Nullable Integer sequenceId) {
         return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
@@ -185,7 +186,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param preMessageId the pre message id; may be null
      * @return the copy
      */
-    public Message withPreMessageId(Long preMessageId) {
+    public Message withPreMessageId(@Nullable Long preMessageId) {
         return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
@@ -204,18 +205,18 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
         private boolean isGroupMessage;
         private boolean isSystemMessage;
         private Instant deliveryDate = Instant.EPOCH;
-        private Instant modificationDate;
-        private Instant deletionDate;
-        private Instant recallDate;
-        private String text;
+        private @Nullable Instant modificationDate;
+        private @Nullable Instant deletionDate;
+        private @Nullable Instant recallDate;
+        private @Nullable String text;
         private long senderId;
         private String senderIp;
         private long targetId;
         private List<byte[]> records;
-        private Integer burnAfter;
-        private Long referenceId;
-        private Integer sequenceId;
-        private Long preMessageId;
+        private @Nullable Integer burnAfter;
+        private @Nullable Long referenceId;
+        private @Nullable Integer sequenceId;
+        private @Nullable Long preMessageId;
 
         private Builder() {}
 
@@ -274,7 +275,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
          * @param value the modification date; may be null
          * @return this
          */
-        public Builder modificationDate(Instant value) {
+        public Builder modificationDate(@Nullable Instant value) {
             modificationDate = value;
             return this;
         }
@@ -284,7 +285,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
          * @param value the deletion date; may be null
          * @return this
          */
-        public Builder deletionDate(Instant value) {
+        public Builder deletionDate(@Nullable Instant value) {
             deletionDate = value;
             return this;
         }
@@ -294,7 +295,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
          * @param value the recall date; may be null
          * @return this
          */
-        public Builder recallDate(Instant value) {
+        public Builder recallDate(@Nullable Instant value) {
             recallDate = value;
             return this;
         }
@@ -304,7 +305,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
          * @param value the text; may be null
          * @return this
          */
-        public Builder text(String value) {
+        public Builder text(@Nullable String value) {
             text = value;
             return this;
         }
@@ -354,7 +355,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
          * @param value the burn after; may be null
          * @return this
          */
-        public Builder burnAfter(Integer value) {
+        public Builder burnAfter(@Nullable Integer value) {
             burnAfter = value;
             return this;
         }
@@ -364,7 +365,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
          * @param value the reference id; may be null
          * @return this
          */
-        public Builder referenceId(Long value) {
+        public Builder referenceId(@Nullable Long value) {
             referenceId = value;
             return this;
         }
@@ -374,7 +375,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
          * @param value the sequence id; may be null
          * @return this
          */
-        public Builder sequenceId(Integer value) {
+        public Builder sequenceId(@Nullable Integer value) {
             sequenceId = value;
             return this;
         }
@@ -384,7 +385,7 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
          * @param value the pre message id; may be null
          * @return this
          */
-        public Builder preMessageId(Long value) {
+        public Builder preMessageId(@Nullable Long value) {
             preMessageId = value;
             return this;
         }

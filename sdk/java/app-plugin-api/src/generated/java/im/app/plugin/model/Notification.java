@@ -10,7 +10,7 @@ import java.util.List;
  * Tells users of a request.
  * @param forwardToRequesterOtherOnlineSessions the forward to requester other online sessions
  * @param recipients the recipients
- * @param notification the notification; may be null
+ * @param notification the notification
  */
 public record Notification(boolean forwardToRequesterOtherOnlineSessions, List<Long> recipients, AppRequest notification) {
     /** Lists, maps and texts that are null are empty. */
@@ -47,7 +47,7 @@ public record Notification(boolean forwardToRequesterOtherOnlineSessions, List<L
 
     /**
      * Makes the same with another value.
-     * @param notification the notification; may be null
+     * @param notification the notification
      * @return the copy
      */
     public Notification withNotification(AppRequest notification) {

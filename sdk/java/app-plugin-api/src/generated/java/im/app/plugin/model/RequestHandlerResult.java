@@ -6,6 +6,7 @@ package im.app.plugin.model;
 import im.app.plugin.StatusCode;
 import im.app.proto.AppNotification;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The answer to a client request and who is told of it.
@@ -14,7 +15,7 @@ import java.util.List;
  * @param response the response; may be null
  * @param notifications the notifications
  */
-public record RequestHandlerResult(int code, String reason, AppNotification.Data response, List<Notification> notifications) {
+public record RequestHandlerResult(int code, String reason, AppNotification.@Nullable Data response, List<Notification> notifications) {
     /** Lists, maps and texts that are null are empty. */
     public RequestHandlerResult {
         reason = reason == null ? "" : reason;
@@ -112,7 +113,7 @@ public record RequestHandlerResult(int code, String reason, AppNotification.Data
      * @param response the response; may be null
      * @return the copy
      */
-    public RequestHandlerResult withResponse(AppNotification.Data response) {
+    public RequestHandlerResult withResponse(AppNotification.@Nullable Data response) {
         return new RequestHandlerResult(code, reason, response, notifications);
     }
 

@@ -5,6 +5,7 @@ package im.app.plugin.model;
 
 import java.time.Instant;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Describes a stored file.
@@ -15,7 +16,7 @@ import java.util.Objects;
  * @param uploaderId the uploader id
  * @param creationDate the creation date
  */
-public record StorageResourceInfo(Long idNum, String idStr, String name, String mediaType, long uploaderId, Instant creationDate) {
+public record StorageResourceInfo(@Nullable Long idNum, @Nullable String idStr, String name, String mediaType, long uploaderId, Instant creationDate) {
     /** Lists, maps and texts that are null are empty. */
     public StorageResourceInfo {
         name = name == null ? "" : name;
@@ -28,7 +29,7 @@ public record StorageResourceInfo(Long idNum, String idStr, String name, String 
      * @param idNum the id num; may be null
      * @return the copy
      */
-    public StorageResourceInfo withIdNum(Long idNum) {
+    public StorageResourceInfo withIdNum(@Nullable Long idNum) {
         return new StorageResourceInfo(idNum, idStr, name, mediaType, uploaderId, creationDate);
     }
 
@@ -37,7 +38,7 @@ public record StorageResourceInfo(Long idNum, String idStr, String name, String 
      * @param idStr the id str; may be null
      * @return the copy
      */
-    public StorageResourceInfo withIdStr(String idStr) {
+    public StorageResourceInfo withIdStr(@Nullable String idStr) {
         return new StorageResourceInfo(idNum, idStr, name, mediaType, uploaderId, creationDate);
     }
 
@@ -87,8 +88,8 @@ public record StorageResourceInfo(Long idNum, String idStr, String name, String 
 
     /** Makes one step by step. What is not set is null, empty, 0 or false, a date 1970. */
     public static final class Builder {
-        private Long idNum;
-        private String idStr;
+        private @Nullable Long idNum;
+        private @Nullable String idStr;
         private String name;
         private String mediaType;
         private long uploaderId;
@@ -101,7 +102,7 @@ public record StorageResourceInfo(Long idNum, String idStr, String name, String 
          * @param value the id num; may be null
          * @return this
          */
-        public Builder idNum(Long value) {
+        public Builder idNum(@Nullable Long value) {
             idNum = value;
             return this;
         }
@@ -111,7 +112,7 @@ public record StorageResourceInfo(Long idNum, String idStr, String name, String 
          * @param value the id str; may be null
          * @return this
          */
-        public Builder idStr(String value) {
+        public Builder idStr(@Nullable String value) {
             idStr = value;
             return this;
         }

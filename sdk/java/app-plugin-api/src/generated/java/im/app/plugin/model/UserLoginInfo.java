@@ -7,6 +7,7 @@ import im.app.proto.DeviceType;
 import im.app.proto.UserStatus;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a client says when it logs in.
@@ -19,7 +20,7 @@ import java.util.Objects;
  * @param location the location; may be null
  * @param ip the ip
  */
-public record UserLoginInfo(int version, long userId, String password, DeviceType loggingInDeviceType, Map<String, String> deviceDetails, UserStatus userStatus, Location location, String ip) {
+public record UserLoginInfo(int version, long userId, @Nullable String password, DeviceType loggingInDeviceType, Map<String, String> deviceDetails, @Nullable UserStatus userStatus, @Nullable Location location, String ip) {
     /** Lists, maps and texts that are null are empty. */
     public UserLoginInfo {
         Objects.requireNonNull(loggingInDeviceType, "loggingInDeviceType must not be null");
@@ -39,11 +40,11 @@ public record UserLoginInfo(int version, long userId, String password, DeviceTyp
     public static final class Builder {
         private int version;
         private long userId;
-        private String password;
+        private @Nullable String password;
         private DeviceType loggingInDeviceType = DeviceType.forNumber(0);
         private Map<String, String> deviceDetails;
-        private UserStatus userStatus;
-        private Location location;
+        private @Nullable UserStatus userStatus;
+        private @Nullable Location location;
         private String ip;
 
         private Builder() {}
@@ -73,7 +74,7 @@ public record UserLoginInfo(int version, long userId, String password, DeviceTyp
          * @param value the password; may be null
          * @return this
          */
-        public Builder password(String value) {
+        public Builder password(@Nullable String value) {
             password = value;
             return this;
         }
@@ -103,7 +104,7 @@ public record UserLoginInfo(int version, long userId, String password, DeviceTyp
          * @param value the user status; may be null
          * @return this
          */
-        public Builder userStatus(UserStatus value) {
+        public Builder userStatus(@Nullable UserStatus value) {
             userStatus = value;
             return this;
         }
@@ -113,7 +114,7 @@ public record UserLoginInfo(int version, long userId, String password, DeviceTyp
          * @param value the location; may be null
          * @return this
          */
-        public Builder location(Location value) {
+        public Builder location(@Nullable Location value) {
             location = value;
             return this;
         }

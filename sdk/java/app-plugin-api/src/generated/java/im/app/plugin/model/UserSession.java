@@ -7,6 +7,7 @@ import im.app.proto.DeviceType;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A session of a user on this gateway.
@@ -19,7 +20,7 @@ import java.util.Objects;
  * @param loginLocation the login location; may be null
  * @param ip the ip
  */
-public record UserSession(int id, int version, long userId, DeviceType deviceType, Map<String, String> deviceDetails, Instant loginDate, Location loginLocation, String ip) {
+public record UserSession(int id, int version, long userId, DeviceType deviceType, Map<String, String> deviceDetails, Instant loginDate, @Nullable Location loginLocation, String ip) {
     /** Lists, maps and texts that are null are empty. */
     public UserSession {
         Objects.requireNonNull(deviceType, "deviceType must not be null");
@@ -44,7 +45,7 @@ public record UserSession(int id, int version, long userId, DeviceType deviceTyp
         private DeviceType deviceType = DeviceType.forNumber(0);
         private Map<String, String> deviceDetails;
         private Instant loginDate = Instant.EPOCH;
-        private Location loginLocation;
+        private @Nullable Location loginLocation;
         private String ip;
 
         private Builder() {}
@@ -114,7 +115,7 @@ public record UserSession(int id, int version, long userId, DeviceType deviceTyp
          * @param value the login location; may be null
          * @return this
          */
-        public Builder loginLocation(Location value) {
+        public Builder loginLocation(@Nullable Location value) {
             loginLocation = value;
             return this;
         }

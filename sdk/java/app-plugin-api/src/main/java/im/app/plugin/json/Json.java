@@ -4,6 +4,7 @@ package im.app.plugin.json;
 
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads and writes JSON. Objects are maps that keep their order, arrays are lists, integers are {@link Long} (or
@@ -21,7 +22,7 @@ public final class Json {
      * @return a map, a list, a text, a number, a boolean or null
      * @throws JsonException if it is not JSON
      */
-    public static Object parse(String text) {
+    public static @Nullable Object parse(String text) {
         return new JsonReader(text).document();
     }
 
@@ -33,9 +34,9 @@ public final class Json {
      * @throws JsonException if it is not JSON, or not an object
      */
     @SuppressWarnings("unchecked")
-    public static Map<String, Object> object(String text) {
+    public static Map<String, @Nullable Object> object(String text) {
         if (parse(text) instanceof Map<?, ?> map) {
-            return (Map<String, Object>) map;
+            return (Map<String, @Nullable Object>) map;
         }
         throw new JsonException("the JSON is not an object");
     }
@@ -49,7 +50,7 @@ public final class Json {
      * @return the value
      * @throws JsonException if it is not JSON, or not of that type
      */
-    public static <T> T read(String text, Class<T> type) {
+    public static <T> @Nullable T read(String text, Class<T> type) {
         return convert(parse(text), type);
     }
 
@@ -63,7 +64,7 @@ public final class Json {
      * @throws JsonException if it is not of that type
      */
     @SuppressWarnings("unchecked")
-    public static <T> T convert(Object value, Class<T> type) {
+    public static <T> @Nullable T convert(@Nullable Object value, Class<T> type) {
         return (T) JsonConverter.convert(value, type, "");
     }
 
@@ -77,7 +78,7 @@ public final class Json {
      * @throws JsonException if it is not such a list
      */
     @SuppressWarnings("unchecked")
-    public static <T> List<T> convertList(Object value, Class<T> item) {
+    public static <T> @Nullable List<T> convertList(@Nullable Object value, Class<T> item) {
         return value == null ? null : (List<T>) JsonConverter.list(value, item, "");
     }
 
@@ -91,7 +92,7 @@ public final class Json {
      * @throws JsonException if it is not such an object
      */
     @SuppressWarnings("unchecked")
-    public static <T> Map<String, T> convertMap(Object value, Class<T> item) {
+    public static <T> @Nullable Map<String, T> convertMap(@Nullable Object value, Class<T> item) {
         return value == null ? null : (Map<String, T>) JsonConverter.map(value, item, "");
     }
 
@@ -102,7 +103,7 @@ public final class Json {
      * @return JSON
      * @throws JsonException if it holds something that JSON cannot
      */
-    public static String write(Object value) {
+    public static String write(@Nullable Object value) {
         StringBuilder out = new StringBuilder();
         JsonWriter.write(out, value);
         return out.toString();

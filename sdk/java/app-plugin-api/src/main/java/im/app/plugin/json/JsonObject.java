@@ -3,6 +3,7 @@
 package im.app.plugin.json;
 
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Something that is an object in JSON and says itself what is in it. */
 public interface JsonObject {
@@ -12,5 +13,5 @@ public interface JsonObject {
      *
      * @return the values by their names
      */
-    Map<String, Object> toJson();
+    Map<String, @Nullable Object> toJson();
 }

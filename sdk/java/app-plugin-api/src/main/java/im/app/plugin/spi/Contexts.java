@@ -6,6 +6,7 @@ import im.app.plugin.AppExtension;
 import java.util.concurrent.Callable;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** Gives extensions their contexts. Only hosts use it. */
 public final class Contexts {
@@ -46,7 +47,7 @@ public final class Contexts {
      * @param extension the extension
      * @return its context, or null if it has none
      */
-    public static ExtensionContext of(AppExtension extension) {
+    public static @Nullable ExtensionContext of(AppExtension extension) {
         return getter.apply(extension);
     }
 
@@ -78,7 +79,7 @@ public final class Contexts {
      *
      * @return the context, or null
      */
-    public static ExtensionContext current() {
+    public static @Nullable ExtensionContext current() {
         return CONSTRUCTING.get();
     }
 }

@@ -10,6 +10,7 @@ import im.app.plugin.model.Notification;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** What a host offers to an extension. All methods are safe for concurrent use. */
 public interface ExtensionContext {
@@ -22,7 +23,7 @@ public interface ExtensionContext {
      * @param message the line
      * @param thrown an exception, or null
      */
-    void log(LogLevel level, String logger, String message, Throwable thrown);
+    void log(LogLevel level, String logger, String message, @Nullable Throwable thrown);
 
     /**
      * Tells whether the log takes lines of a level. It costs next to nothing.
@@ -40,7 +41,7 @@ public interface ExtensionContext {
      * @return the JSON of the data, or null if there is none
      * @throws im.app.plugin.AppException if the server refuses
      */
-    String call(String operation, String json);
+    @Nullable String call(String operation, String json);
 
     /**
      * Returns the properties below a prefix.
@@ -48,7 +49,7 @@ public interface ExtensionContext {
      * @param prefix the prefix
      * @return nested maps of texts, numbers, booleans and lists
      */
-    Map<String, Object> config(String prefix);
+    Map<String, @Nullable Object> config(String prefix);
 
     /**
      * Returns the settings of the plugin that hold.

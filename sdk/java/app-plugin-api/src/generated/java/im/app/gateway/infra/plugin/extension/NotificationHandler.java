@@ -8,6 +8,7 @@ import im.app.proto.AppNotification;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Observes the notifications that this gateway sends to users.
@@ -33,7 +34,7 @@ public interface NotificationHandler extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> handleAsync(AppNotification notification, List<Long> recipientIds, List<Long> offlineRecipientIds) throws Exception {
+    default CompletionStage<@Nullable Void> handleAsync(AppNotification notification, List<Long> recipientIds, List<Long> offlineRecipientIds) throws Exception {
         handle(notification, recipientIds, offlineRecipientIds);
         return CompletableFuture.completedFuture(null);
     }

@@ -7,6 +7,7 @@ import im.app.plugin.ExtensionPoint;
 import im.app.plugin.model.UserLoginInfo;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Authenticates users before the configured authentication mechanism does.
@@ -20,7 +21,7 @@ public interface UserAuthenticator extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default Boolean authenticate(UserLoginInfo userLoginInfo) throws Exception {
+    default @Nullable Boolean authenticate(UserLoginInfo userLoginInfo) throws Exception {
         return null;
     }
 
@@ -30,7 +31,7 @@ public interface UserAuthenticator extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Boolean> authenticateAsync(UserLoginInfo userLoginInfo) throws Exception {
+    default CompletionStage<@Nullable Boolean> authenticateAsync(UserLoginInfo userLoginInfo) throws Exception {
         return CompletableFuture.completedFuture(authenticate(userLoginInfo));
     }
 }

@@ -9,6 +9,7 @@ import im.app.plugin.model.UserSession;
 import im.app.plugin.model.UserSessions;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Observes sessions that are opened and closed on this gateway.
@@ -32,7 +33,7 @@ public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> goOnlineAsync(UserSessions userSessions, UserSession userSession) throws Exception {
+    default CompletionStage<@Nullable Void> goOnlineAsync(UserSessions userSessions, UserSession userSession) throws Exception {
         goOnline(userSessions, userSession);
         return CompletableFuture.completedFuture(null);
     }
@@ -54,7 +55,7 @@ public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> goOfflineAsync(UserSessions userSessions, CloseReason closeReason) throws Exception {
+    default CompletionStage<@Nullable Void> goOfflineAsync(UserSessions userSessions, CloseReason closeReason) throws Exception {
         goOffline(userSessions, closeReason);
         return CompletableFuture.completedFuture(null);
     }

@@ -8,6 +8,7 @@ import im.app.plugin.model.ClientRequest;
 import im.app.plugin.model.RequestHandlerResult;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Changes, answers or rejects client requests.
@@ -21,7 +22,7 @@ public interface ClientRequestHandler extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default ClientRequest transform(ClientRequest clientRequest) throws Exception {
+    default @Nullable ClientRequest transform(ClientRequest clientRequest) throws Exception {
         return null;
     }
 
@@ -31,7 +32,7 @@ public interface ClientRequestHandler extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<ClientRequest> transformAsync(ClientRequest clientRequest) throws Exception {
+    default CompletionStage<@Nullable ClientRequest> transformAsync(ClientRequest clientRequest) throws Exception {
         return CompletableFuture.completedFuture(transform(clientRequest));
     }
 
@@ -42,7 +43,7 @@ public interface ClientRequestHandler extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default RequestHandlerResult handle(ClientRequest clientRequest) throws Exception {
+    default @Nullable RequestHandlerResult handle(ClientRequest clientRequest) throws Exception {
         return null;
     }
 
@@ -52,7 +53,7 @@ public interface ClientRequestHandler extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<RequestHandlerResult> handleAsync(ClientRequest clientRequest) throws Exception {
+    default CompletionStage<@Nullable RequestHandlerResult> handleAsync(ClientRequest clientRequest) throws Exception {
         return CompletableFuture.completedFuture(handle(clientRequest));
     }
 }

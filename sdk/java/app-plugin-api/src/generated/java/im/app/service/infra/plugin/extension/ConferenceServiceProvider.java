@@ -9,6 +9,7 @@ import im.app.plugin.model.Meeting;
 import im.app.plugin.model.MeetingAccess;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Hosts meetings.
@@ -24,7 +25,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default MeetingAccess createMeeting(long requesterId, Meeting meeting, CreateMeetingOptions options) throws Exception {
+    default @Nullable MeetingAccess createMeeting(long requesterId, Meeting meeting, CreateMeetingOptions options) throws Exception {
         return null;
     }
 
@@ -36,7 +37,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<MeetingAccess> createMeetingAsync(long requesterId, Meeting meeting, CreateMeetingOptions options) throws Exception {
+    default CompletionStage<@Nullable MeetingAccess> createMeetingAsync(long requesterId, Meeting meeting, CreateMeetingOptions options) throws Exception {
         return CompletableFuture.completedFuture(createMeeting(requesterId, meeting, options));
     }
 
@@ -57,7 +58,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> cancelMeetingAsync(long requesterId, long meetingId) throws Exception {
+    default CompletionStage<@Nullable Void> cancelMeetingAsync(long requesterId, long meetingId) throws Exception {
         cancelMeeting(requesterId, meetingId);
         return CompletableFuture.completedFuture(null);
     }
@@ -69,7 +70,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default Integer countActiveMeetingsByUserId(long userId) throws Exception {
+    default @Nullable Integer countActiveMeetingsByUserId(long userId) throws Exception {
         return null;
     }
 
@@ -79,7 +80,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Integer> countActiveMeetingsByUserIdAsync(long userId) throws Exception {
+    default CompletionStage<@Nullable Integer> countActiveMeetingsByUserIdAsync(long userId) throws Exception {
         return CompletableFuture.completedFuture(countActiveMeetingsByUserId(userId));
     }
 
@@ -91,7 +92,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default MeetingAccess acceptMeetingInvitation(long requesterId, long meetingId) throws Exception {
+    default @Nullable MeetingAccess acceptMeetingInvitation(long requesterId, long meetingId) throws Exception {
         return null;
     }
 
@@ -102,7 +103,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<MeetingAccess> acceptMeetingInvitationAsync(long requesterId, long meetingId) throws Exception {
+    default CompletionStage<@Nullable MeetingAccess> acceptMeetingInvitationAsync(long requesterId, long meetingId) throws Exception {
         return CompletableFuture.completedFuture(acceptMeetingInvitation(requesterId, meetingId));
     }
 }

@@ -8,6 +8,7 @@ import im.app.plugin.model.Message;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Selects which expired messages are deleted. Only the leader node calls it.
@@ -21,7 +22,7 @@ public interface ExpiredMessageDeletionNotifier extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default List<Message> getMessagesToDelete(List<Message> messages) throws Exception {
+    default @Nullable List<Message> getMessagesToDelete(List<Message> messages) throws Exception {
         return null;
     }
 
@@ -31,7 +32,7 @@ public interface ExpiredMessageDeletionNotifier extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<List<Message>> getMessagesToDeleteAsync(List<Message> messages) throws Exception {
+    default CompletionStage<@Nullable List<Message>> getMessagesToDeleteAsync(List<Message> messages) throws Exception {
         return CompletableFuture.completedFuture(getMessagesToDelete(messages));
     }
 }

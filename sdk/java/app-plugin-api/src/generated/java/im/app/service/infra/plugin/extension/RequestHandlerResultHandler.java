@@ -9,6 +9,7 @@ import im.app.proto.DeviceType;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Changes the notifications of a successful request, and learns which recipients are offline.
@@ -24,7 +25,7 @@ public interface RequestHandlerResultHandler extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default RequestHandlerResult beforeNotify(RequestHandlerResult result, long requesterId, DeviceType requesterDevice) throws Exception {
+    default @Nullable RequestHandlerResult beforeNotify(RequestHandlerResult result, long requesterId, DeviceType requesterDevice) throws Exception {
         return null;
     }
 
@@ -36,7 +37,7 @@ public interface RequestHandlerResultHandler extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<RequestHandlerResult> beforeNotifyAsync(RequestHandlerResult result, long requesterId, DeviceType requesterDevice) throws Exception {
+    default CompletionStage<@Nullable RequestHandlerResult> beforeNotifyAsync(RequestHandlerResult result, long requesterId, DeviceType requesterDevice) throws Exception {
         return CompletableFuture.completedFuture(beforeNotify(result, requesterId, requesterDevice));
     }
 
@@ -50,7 +51,7 @@ public interface RequestHandlerResultHandler extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default RequestHandlerResult afterNotify(RequestHandlerResult result, long requesterId, DeviceType requesterDevice, List<Long> offlineRecipientIds) throws Exception {
+    default @Nullable RequestHandlerResult afterNotify(RequestHandlerResult result, long requesterId, DeviceType requesterDevice, List<Long> offlineRecipientIds) throws Exception {
         return null;
     }
 
@@ -63,7 +64,7 @@ public interface RequestHandlerResultHandler extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<RequestHandlerResult> afterNotifyAsync(RequestHandlerResult result, long requesterId, DeviceType requesterDevice, List<Long> offlineRecipientIds) throws Exception {
+    default CompletionStage<@Nullable RequestHandlerResult> afterNotifyAsync(RequestHandlerResult result, long requesterId, DeviceType requesterDevice, List<Long> offlineRecipientIds) throws Exception {
         return CompletableFuture.completedFuture(afterNotify(result, requesterId, requesterDevice, offlineRecipientIds));
     }
 }

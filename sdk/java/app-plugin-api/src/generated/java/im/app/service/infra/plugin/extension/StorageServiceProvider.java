@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Stores pictures and attachments.
@@ -34,7 +35,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> deleteUserProfilePictureAsync(long requesterId, List<Value> customAttributes) throws Exception {
+    default CompletionStage<@Nullable Void> deleteUserProfilePictureAsync(long requesterId, List<Value> customAttributes) throws Exception {
         deleteUserProfilePicture(requesterId, customAttributes);
         return CompletableFuture.completedFuture(null);
     }
@@ -49,7 +50,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default Map<String, String> queryUserProfilePictureUploadInfo(long requesterId, String resourceName, String resourceMediaType, List<Value> customAttributes) throws Exception {
+    default @Nullable Map<String, String> queryUserProfilePictureUploadInfo(long requesterId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return null;
     }
 
@@ -62,7 +63,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Map<String, String>> queryUserProfilePictureUploadInfoAsync(long requesterId, String resourceName, String resourceMediaType, List<Value> customAttributes) throws Exception {
+    default CompletionStage<@Nullable Map<String, String>> queryUserProfilePictureUploadInfoAsync(long requesterId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryUserProfilePictureUploadInfo(requesterId, resourceName, resourceMediaType, customAttributes));
     }
 
@@ -75,7 +76,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default Map<String, String> queryUserProfilePictureDownloadInfo(long requesterId, long userId, List<Value> customAttributes) throws Exception {
+    default @Nullable Map<String, String> queryUserProfilePictureDownloadInfo(long requesterId, long userId, List<Value> customAttributes) throws Exception {
         return null;
     }
 
@@ -87,7 +88,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Map<String, String>> queryUserProfilePictureDownloadInfoAsync(long requesterId, long userId, List<Value> customAttributes) throws Exception {
+    default CompletionStage<@Nullable Map<String, String>> queryUserProfilePictureDownloadInfoAsync(long requesterId, long userId, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryUserProfilePictureDownloadInfo(requesterId, userId, customAttributes));
     }
 
@@ -110,7 +111,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> deleteGroupProfilePictureAsync(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
+    default CompletionStage<@Nullable Void> deleteGroupProfilePictureAsync(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
         deleteGroupProfilePicture(requesterId, groupId, customAttributes);
         return CompletableFuture.completedFuture(null);
     }
@@ -126,7 +127,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default Map<String, String> queryGroupProfilePictureUploadInfo(long requesterId, long groupId, String resourceName, String resourceMediaType, List<Value> customAttributes) throws Exception {
+    default @Nullable Map<String, String> queryGroupProfilePictureUploadInfo(long requesterId, long groupId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return null;
     }
 
@@ -140,7 +141,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Map<String, String>> queryGroupProfilePictureUploadInfoAsync(long requesterId, long groupId, String resourceName, String resourceMediaType, List<Value> customAttributes) throws Exception {
+    default CompletionStage<@Nullable Map<String, String>> queryGroupProfilePictureUploadInfoAsync(long requesterId, long groupId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryGroupProfilePictureUploadInfo(requesterId, groupId, resourceName, resourceMediaType, customAttributes));
     }
 
@@ -153,7 +154,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default Map<String, String> queryGroupProfilePictureDownloadInfo(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
+    default @Nullable Map<String, String> queryGroupProfilePictureDownloadInfo(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
         return null;
     }
 
@@ -165,7 +166,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Map<String, String>> queryGroupProfilePictureDownloadInfoAsync(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
+    default CompletionStage<@Nullable Map<String, String>> queryGroupProfilePictureDownloadInfoAsync(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryGroupProfilePictureDownloadInfo(requesterId, groupId, customAttributes));
     }
 
@@ -178,7 +179,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param customAttributes The custom attributes of the request.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default void deleteMessageAttachment(long requesterId, Long idNum, String idStr, List<Value> customAttributes) throws Exception {
+    default void deleteMessageAttachment(long requesterId, @Nullable Long idNum, @Nullable String idStr, List<Value> customAttributes) throws Exception {
     }
 
     /**
@@ -190,7 +191,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> deleteMessageAttachmentAsync(long requesterId, Long idNum, String idStr, List<Value> customAttributes) throws Exception {
+    default CompletionStage<@Nullable Void> deleteMessageAttachmentAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, List<Value> customAttributes) throws Exception {
         deleteMessageAttachment(requesterId, idNum, idStr, customAttributes);
         return CompletableFuture.completedFuture(null);
     }
@@ -204,7 +205,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param userId The user.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default void shareMessageAttachmentWithUser(long requesterId, Long idNum, String idStr, long userId) throws Exception {
+    default void shareMessageAttachmentWithUser(long requesterId, @Nullable Long idNum, @Nullable String idStr, long userId) throws Exception {
     }
 
     /**
@@ -216,7 +217,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> shareMessageAttachmentWithUserAsync(long requesterId, Long idNum, String idStr, long userId) throws Exception {
+    default CompletionStage<@Nullable Void> shareMessageAttachmentWithUserAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, long userId) throws Exception {
         shareMessageAttachmentWithUser(requesterId, idNum, idStr, userId);
         return CompletableFuture.completedFuture(null);
     }
@@ -230,7 +231,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param groupId The group.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default void shareMessageAttachmentWithGroup(long requesterId, Long idNum, String idStr, long groupId) throws Exception {
+    default void shareMessageAttachmentWithGroup(long requesterId, @Nullable Long idNum, @Nullable String idStr, long groupId) throws Exception {
     }
 
     /**
@@ -242,7 +243,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> shareMessageAttachmentWithGroupAsync(long requesterId, Long idNum, String idStr, long groupId) throws Exception {
+    default CompletionStage<@Nullable Void> shareMessageAttachmentWithGroupAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, long groupId) throws Exception {
         shareMessageAttachmentWithGroup(requesterId, idNum, idStr, groupId);
         return CompletableFuture.completedFuture(null);
     }
@@ -256,7 +257,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param userId The user.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default void unshareMessageAttachmentWithUser(long requesterId, Long idNum, String idStr, long userId) throws Exception {
+    default void unshareMessageAttachmentWithUser(long requesterId, @Nullable Long idNum, @Nullable String idStr, long userId) throws Exception {
     }
 
     /**
@@ -268,7 +269,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> unshareMessageAttachmentWithUserAsync(long requesterId, Long idNum, String idStr, long userId) throws Exception {
+    default CompletionStage<@Nullable Void> unshareMessageAttachmentWithUserAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, long userId) throws Exception {
         unshareMessageAttachmentWithUser(requesterId, idNum, idStr, userId);
         return CompletableFuture.completedFuture(null);
     }
@@ -282,7 +283,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param groupId The group.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default void unshareMessageAttachmentWithGroup(long requesterId, Long idNum, String idStr, long groupId) throws Exception {
+    default void unshareMessageAttachmentWithGroup(long requesterId, @Nullable Long idNum, @Nullable String idStr, long groupId) throws Exception {
     }
 
     /**
@@ -294,7 +295,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> unshareMessageAttachmentWithGroupAsync(long requesterId, Long idNum, String idStr, long groupId) throws Exception {
+    default CompletionStage<@Nullable Void> unshareMessageAttachmentWithGroupAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, long groupId) throws Exception {
         unshareMessageAttachmentWithGroup(requesterId, idNum, idStr, groupId);
         return CompletableFuture.completedFuture(null);
     }
@@ -309,7 +310,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default Map<String, String> queryMessageAttachmentUploadInfo(long requesterId, String resourceName, String resourceMediaType, List<Value> customAttributes) throws Exception {
+    default @Nullable Map<String, String> queryMessageAttachmentUploadInfo(long requesterId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return null;
     }
 
@@ -322,7 +323,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Map<String, String>> queryMessageAttachmentUploadInfoAsync(long requesterId, String resourceName, String resourceMediaType, List<Value> customAttributes) throws Exception {
+    default CompletionStage<@Nullable Map<String, String>> queryMessageAttachmentUploadInfoAsync(long requesterId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentUploadInfo(requesterId, resourceName, resourceMediaType, customAttributes));
     }
 
@@ -337,7 +338,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default Map<String, String> queryMessageAttachmentUploadInfoInPrivateConversation(long requesterId, long userId, String resourceName, String resourceMediaType, List<Value> customAttributes) throws Exception {
+    default @Nullable Map<String, String> queryMessageAttachmentUploadInfoInPrivateConversation(long requesterId, long userId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return null;
     }
 
@@ -351,7 +352,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Map<String, String>> queryMessageAttachmentUploadInfoInPrivateConversationAsync(long requesterId, long userId, String resourceName, String resourceMediaType, List<Value> customAttributes) throws Exception {
+    default CompletionStage<@Nullable Map<String, String>> queryMessageAttachmentUploadInfoInPrivateConversationAsync(long requesterId, long userId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentUploadInfoInPrivateConversation(requesterId, userId, resourceName, resourceMediaType, customAttributes));
     }
 
@@ -366,7 +367,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default Map<String, String> queryMessageAttachmentUploadInfoInGroupConversation(long requesterId, long groupId, String resourceName, String resourceMediaType, List<Value> customAttributes) throws Exception {
+    default @Nullable Map<String, String> queryMessageAttachmentUploadInfoInGroupConversation(long requesterId, long groupId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return null;
     }
 
@@ -380,7 +381,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Map<String, String>> queryMessageAttachmentUploadInfoInGroupConversationAsync(long requesterId, long groupId, String resourceName, String resourceMediaType, List<Value> customAttributes) throws Exception {
+    default CompletionStage<@Nullable Map<String, String>> queryMessageAttachmentUploadInfoInGroupConversationAsync(long requesterId, long groupId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentUploadInfoInGroupConversation(requesterId, groupId, resourceName, resourceMediaType, customAttributes));
     }
 
@@ -394,7 +395,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default Map<String, String> queryMessageAttachmentDownloadInfo(long requesterId, Long idNum, String idStr, List<Value> customAttributes) throws Exception {
+    default @Nullable Map<String, String> queryMessageAttachmentDownloadInfo(long requesterId, @Nullable Long idNum, @Nullable String idStr, List<Value> customAttributes) throws Exception {
         return null;
     }
 
@@ -407,7 +408,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Map<String, String>> queryMessageAttachmentDownloadInfoAsync(long requesterId, Long idNum, String idStr, List<Value> customAttributes) throws Exception {
+    default CompletionStage<@Nullable Map<String, String>> queryMessageAttachmentDownloadInfoAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentDownloadInfo(requesterId, idNum, idStr, customAttributes));
     }
 
@@ -419,7 +420,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default List<StorageResourceInfo> queryMessageAttachmentInfosUploadedByRequester(long requesterId, DateRange creationDateRange) throws Exception {
+    default @Nullable List<StorageResourceInfo> queryMessageAttachmentInfosUploadedByRequester(long requesterId, @Nullable DateRange creationDateRange) throws Exception {
         return null;
     }
 
@@ -430,7 +431,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<List<StorageResourceInfo>> queryMessageAttachmentInfosUploadedByRequesterAsync(long requesterId, DateRange creationDateRange) throws Exception {
+    default CompletionStage<@Nullable List<StorageResourceInfo>> queryMessageAttachmentInfosUploadedByRequesterAsync(long requesterId, @Nullable DateRange creationDateRange) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentInfosUploadedByRequester(requesterId, creationDateRange));
     }
 
@@ -444,7 +445,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default List<StorageResourceInfo> queryMessageAttachmentInfosInPrivateConversations(long requesterId, List<Long> userIds, DateRange creationDateRange, Boolean areSharedByRequester) throws Exception {
+    default @Nullable List<StorageResourceInfo> queryMessageAttachmentInfosInPrivateConversations(long requesterId, List<Long> userIds, @Nullable DateRange creationDateRange, @Nullable Boolean areSharedByRequester) throws Exception {
         return null;
     }
 
@@ -457,7 +458,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<List<StorageResourceInfo>> queryMessageAttachmentInfosInPrivateConversationsAsync(long requesterId, List<Long> userIds, DateRange creationDateRange, Boolean areSharedByRequester) throws Exception {
+    default CompletionStage<@Nullable List<StorageResourceInfo>> queryMessageAttachmentInfosInPrivateConversationsAsync(long requesterId, List<Long> userIds, @Nullable DateRange creationDateRange, @Nullable Boolean areSharedByRequester) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentInfosInPrivateConversations(requesterId, userIds, creationDateRange, areSharedByRequester));
     }
 
@@ -471,7 +472,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default List<StorageResourceInfo> queryMessageAttachmentInfosInGroupConversations(long requesterId, List<Long> groupIds, List<Long> userIds, DateRange creationDateRange) throws Exception {
+    default @Nullable List<StorageResourceInfo> queryMessageAttachmentInfosInGroupConversations(long requesterId, List<Long> groupIds, List<Long> userIds, @Nullable DateRange creationDateRange) throws Exception {
         return null;
     }
 
@@ -484,7 +485,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<List<StorageResourceInfo>> queryMessageAttachmentInfosInGroupConversationsAsync(long requesterId, List<Long> groupIds, List<Long> userIds, DateRange creationDateRange) throws Exception {
+    default CompletionStage<@Nullable List<StorageResourceInfo>> queryMessageAttachmentInfosInGroupConversationsAsync(long requesterId, List<Long> groupIds, List<Long> userIds, @Nullable DateRange creationDateRange) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentInfosInGroupConversations(requesterId, groupIds, userIds, creationDateRange));
     }
 }

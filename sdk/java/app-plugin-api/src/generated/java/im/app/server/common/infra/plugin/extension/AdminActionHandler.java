@@ -7,6 +7,7 @@ import im.app.plugin.ExtensionPoint;
 import im.app.plugin.model.AdminAction;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Observes the requests of administrators.
@@ -28,7 +29,7 @@ public interface AdminActionHandler extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<Void> handleAdminActionAsync(AdminAction adminAction) throws Exception {
+    default CompletionStage<@Nullable Void> handleAdminActionAsync(AdminAction adminAction) throws Exception {
         handleAdminAction(adminAction);
         return CompletableFuture.completedFuture(null);
     }
