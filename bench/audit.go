@@ -4,7 +4,10 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,12 +17,21 @@ import (
 	"time"
 )
 
+// auditOptions are the settings of the audit part.
+type auditOptions struct {
+	duration time.Duration
+	rounds   int
+	postgres string // URL of a PostgreSQL database on this machine, or ""
+}
+
 // auditedUsers is how many users there are to change: one for each connection.
 const auditedUsers = 64
 
 // benchAudit compares writes of an administrator with and without the audit
-// trail: two servers, each with an SQLite file of its own, taken in turns.
-func benchAudit(ctx context.Context, duration time.Duration, rounds int) error {
+// trail: two servers, each with a database of its own, taken in turns. The
+// databases are SQLite files, or made beside the PostgreSQL database of the URL
+// and removed at the end.
+func benchAudit(ctx context.Context, o auditOptions) error {
 	dir, err := os.MkdirTemp("", "app-bench")
 	if err != nil {
 		return err
@@ -29,10 +41,19 @@ func benchAudit(ctx context.Context, duration time.Duration, rounds int) error {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the server: %w\n%s", err, out)
 	}
+	engine := "SQLite"
+	if o.postgres != "" {
+		engine = "PostgreSQL"
+	}
 	servers := map[bool]*server{}
 	for _, audit := range []bool{false, true} {
+		database, used, remove, err := auditDatabase(ctx, o.postgres, dir, audit)
+		if err != nil {
+			return fmt.Errorf("make a database: %w", err)
+		}
+		defer remove()
 		s, err := start(ctx, regexp.MustCompile(`service +admin interface +http://(\S+)`), app, "service",
-			"--home", filepath.Join(dir, strconv.FormatBool(audit)), fmt.Sprintf("--set=app.audit.enabled=%t", audit),
+			"--home", filepath.Join(dir, strconv.FormatBool(audit)), fmt.Sprintf("--set=app.audit.enabled=%t", audit), "--set=app.store.url="+database,
 			"--set=app.service.admin-api.http.host=127.0.0.1", "--set=app.service.admin-api.http.port=0", "--set=app.console.port=0",
 			"--set=app.service.admin-api.rate-limiting.capacity=2000000000", "--set=app.service.admin-api.rate-limiting.initial-tokens=2000000000",
 			"--set=app.logging.console.enabled=false")
@@ -40,6 +61,7 @@ func benchAudit(ctx context.Context, duration time.Duration, rounds int) error {
 			return err
 		}
 		defer s.stop()
+		s.database = used
 		servers[audit] = s
 		for id := 1; id <= auditedUsers; id++ {
 			if err := post(ctx, "http://"+s.addr+"/users", fmt.Appendf(nil, `{"id":%d,"name":"n"}`, id)); err != nil {
@@ -63,21 +85,73 @@ func benchAudit(ctx context.Context, duration time.Duration, rounds int) error {
 	var rows [][]string
 	for _, kind := range kinds {
 		for _, connections := range []int{1, 32} {
-			measured := map[bool][]result{}
+			cost := auditCost{measured: map[bool][]result{}}
 			for _, s := range servers {
-				loadEach(s, kind.request, connections, duration/4) // warm up
+				loadEach(s, kind.request, connections, o.duration) // warm up
 			}
-			for range rounds {
-				for _, audit := range []bool{false, true} {
-					measured[audit] = append(measured[audit], loadEach(servers[audit], kind.request, connections, duration))
-				}
+			for round := range o.rounds {
+				cost.add(round, func(audit bool) result { return loadEach(servers[audit], kind.request, connections, o.duration) })
 			}
-			without, with := median(measured[false]), median(measured[true])
-			rows = append(rows, row(connections, kind.name+" without", without, without), row(connections, kind.name+" with audit trail", with, without))
+			rows = append(rows, cost.rows(connections, kind.name)...)
 		}
 	}
-	table("Writes of an administrator with and without the audit trail, SQLite", []string{"connections", "server", "requests/s", "p50", "p99", "CPU per request", "ratio"}, rows)
+	table("Writes of an administrator with and without the audit trail, "+engine,
+		[]string{"connections", "server", "requests/s", "p50", "p99", "CPU per request", "ratio of requests/s", "95 % interval", "ratio of CPU", "95 % interval"}, rows)
 	return nil
+}
+
+// auditCost is what the audit trail costs one kind of request.
+type auditCost struct {
+	measured map[bool][]result
+	// rates and cpus are the ratios of the two servers within each round: what else the machine does changes slowly.
+	rates, cpus []float64
+}
+
+// add measures both servers, now the one first and now the other.
+func (c *auditCost) add(round int, measure func(audit bool) result) {
+	var got [2]result
+	for _, turn := range []int{round % 2, 1 - round%2} {
+		got[turn] = measure(turn == 1)
+		c.measured[turn == 1] = append(c.measured[turn == 1], got[turn])
+	}
+	c.rates = append(c.rates, got[1].rate/got[0].rate)
+	c.cpus = append(c.cpus, float64(got[1].cpu)/float64(got[0].cpu))
+}
+
+func (c *auditCost) rows(connections int, name string) [][]string {
+	without, with := median(c.measured[false]), median(c.measured[true])
+	rate, rateInterval := medianRatio(c.rates)
+	cpu, cpuInterval := medianRatio(c.cpus)
+	return [][]string{
+		append(row(connections, name+" without", without, without)[:6], "", "", "", ""),
+		append(row(connections, name+" with audit trail", with, without)[:6], rate, rateInterval, cpu, cpuInterval),
+	}
+}
+
+// auditDatabase makes an empty database and returns its URL, what its processes have used of processors so far (nil for
+// SQLite, which has none) and a function that removes it.
+func auditDatabase(ctx context.Context, postgres, dir string, audit bool) (string, func() (time.Duration, bool), func(), error) {
+	if postgres == "" {
+		return "sqlite:" + filepath.Join(dir, fmt.Sprintf("audit-%t.db", audit)), nil, func() {}, nil
+	}
+	u, err := url.Parse(postgres)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	db, err := sql.Open("pgx", postgres)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	name := fmt.Sprintf("bench_audit_%t_%d", audit, os.Getpid())
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
+		return "", nil, nil, errors.Join(err, db.Close())
+	}
+	u.Path = "/" + name
+	remove := func() {
+		_, _ = db.ExecContext(context.WithoutCancel(ctx), "DROP DATABASE "+name+" WITH (FORCE)")
+		_ = db.Close()
+	}
+	return u.String(), func() (time.Duration, bool) { return postgresTime(ctx, db) }, remove, nil
 }
 
 // adminWrite is a request of the root administrator.

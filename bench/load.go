@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ func load(s *server, request string, connections int, duration time.Duration) re
 func loadEach(s *server, request func(connection, n int) []byte, connections int, duration time.Duration) result {
 	var wg sync.WaitGroup
 	times := make([][]time.Duration, connections)
-	used, known := cpuTime(s.pid)
+	used, known := s.cpuTime()
 	start := time.Now()
 	end := start.Add(duration)
 	for i := range connections {
@@ -69,7 +70,7 @@ func loadEach(s *server, request func(connection, n int) []byte, connections int
 		rate: float64(len(all)) / took.Seconds(),
 		p50:  all[len(all)/2], p99: all[len(all)*99/100],
 	}
-	if now, ok := cpuTime(s.pid); ok && known {
+	if now, ok := s.cpuTime(); ok && known {
 		res.cpu = (now - used) / time.Duration(len(all))
 	}
 	return res
@@ -117,6 +118,16 @@ func median(rounds []result) result {
 		cpu:  middle(rounds, func(r result) time.Duration { return r.cpu }),
 		jvm:  middle(rounds, func(r result) time.Duration { return r.jvm }),
 	}
+}
+
+// medianRatio returns the median of some ratios and the 95 % interval of it.
+func medianRatio(ratios []float64) (median, interval string) {
+	slices.Sort(ratios)
+	n := len(ratios)
+	// The number of rounds below the true median has a binomial distribution, whatever that of the ratios is.
+	margin := int(math.Ceil(0.98*math.Sqrt(float64(n)))) + 1
+	low, high := max(n/2-margin, 0), min((n-1)/2+margin, n-1)
+	return fmt.Sprintf("%.3f", (ratios[n/2]+ratios[(n-1)/2])/2), fmt.Sprintf("%.3f to %.3f", ratios[low], ratios[high])
 }
 
 func middle[T cmp.Ordered](rounds []result, figure func(result) T) T {

@@ -35,7 +35,7 @@ func main() {
 	only := flag.String("only", "", "the only part to measure: admin, audit, clients, domain, java, plugins, recordings or websockets")
 	sizes := flag.String("users", "10000,1000000", "numbers of users of the databases of the domain part, the smallest first")
 	perUser := flag.Int("messages-per-user", 10, "number of messages for each user there")
-	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the clients part, instead of SQLite, and for the writes of the domain part")
+	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the audit and clients parts, instead of SQLite, and for the writes of the domain part")
 	load := clientOptions{}
 	flag.StringVar(&load.app, "app", "", "server that the clients part measures; built from this tree if empty")
 	flag.IntVar(&load.pairs, "pairs", 128, "number of pairs of users of the clients part")
@@ -55,7 +55,7 @@ func main() {
 		run  func() error
 	}{
 		{"admin", func() error { return adminAPI(ctx, *duration, *rounds) }},
-		{"audit", func() error { return benchAudit(ctx, *duration, *rounds) }},
+		{"audit", func() error { return benchAudit(ctx, auditOptions{*duration, *rounds, *postgres}) }},
 		{"clients", func() error { return clients(ctx, load) }},
 		{"websockets", func() error { return webSockets(ctx, *duration, *rounds) }},
 		{"plugins", func() error { return plugins(ctx, load) }},

@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -116,16 +114,9 @@ func (c *recordingCost) add(before, with, after result, size int64) {
 // row describes the cost. duration is that of each recording.
 func (c *recordingCost) row(name string, duration time.Duration) []string {
 	m := medianCPU(c.results)
-	slices.Sort(c.ratios)
-	n := len(c.ratios)
-	// The number of rounds below the true median has a binomial distribution, whatever that of the ratios is.
-	margin := int(math.Ceil(0.98*math.Sqrt(float64(n)))) + 1
-	low, high := max(n/2-margin, 0), min((n-1)/2+margin, n-1)
-	minutes := (time.Duration(n) * duration).Minutes()
-	return []string{
-		name, fmt.Sprintf("%.0f", m.rate), micros(m.cpu), fmt.Sprintf("%.3f", (c.ratios[n/2]+c.ratios[(n-1)/2])/2),
-		fmt.Sprintf("%.3f to %.3f", c.ratios[low], c.ratios[high]), fmt.Sprintf("%.2f", float64(c.bytes)/minutes/1e6),
-	}
+	ratio, interval := medianRatio(c.ratios)
+	minutes := (time.Duration(len(c.ratios)) * duration).Minutes()
+	return []string{name, fmt.Sprintf("%.0f", m.rate), micros(m.cpu), ratio, interval, fmt.Sprintf("%.2f", float64(c.bytes)/minutes/1e6)}
 }
 
 // recorderClient starts and ends recordings of a server.

@@ -117,20 +117,30 @@ func (t *Trail) Begin(ctx context.Context, act Act) (context.Context, *Entry) {
 	return store.WithJournal(ctx, e.write), e
 }
 
+// texts are where the changes of rows are encoded, maxText the largest that is kept for others.
+var texts = sync.Pool{New: func() any { return new(make([]byte, 0, 1<<10)) }}
+
 // write stores the row of a transaction.
 func (e *Entry) write(_ context.Context, tx store.Tx, changes []store.Change, omitted int64) (committed func(), err error) {
 	r := e.record(Done)
 	r.Code, r.Status = codeOK, statusOK
 	r.TargetIDs = boundTargets(append(queryTargets(e.act.Params), changeTargets(changes)...))
-	text, dropped, err := boundChanges(changes, e.trail.opts.MaxChangeBytes)
+	space := texts.Get().(*[]byte)
+	defer func() {
+		if cap(*space) <= maxText {
+			texts.Put(space)
+		}
+	}()
+	text, dropped, err := appendChanges((*space)[:0], changes, e.trail.opts.MaxChangeBytes)
 	if err != nil {
 		return nil, err
 	}
-	r.Changes, r.OmittedChanges = &text, omitted+int64(dropped)
-	if err := store.InsertLastAuditRecord(tx, &r); err != nil {
+	*space = text
+	r.OmittedChanges = omitted + int64(dropped)
+	entry, err := store.InsertLastAuditRecord(tx, r, text)
+	if err != nil {
 		return nil, err
 	}
-	entry := entryOf(&r)
 	return func() {
 		e.rows.Add(1)
 		e.trail.pending.add(entry)
@@ -172,11 +182,12 @@ func (e *Entry) End(ctx context.Context, result Result) {
 	r.TargetIDs = boundTargets(append(targets, changeTargets(notes)...))
 	r.Params = boundParams(e.act.Params, t.opts.MaxChangeBytes)
 	if len(notes) > 0 {
-		text, dropped, err := boundChanges(notes, t.opts.MaxChangeBytes)
+		text, dropped, err := appendChanges(nil, notes, t.opts.MaxChangeBytes)
 		if err != nil {
 			t.opts.Logger.Error("a change is missing in the audit trail", "operation", r.Operation, "requestId", r.RequestID, "error", err)
+			text, dropped = []byte("[]"), len(notes)
 		}
-		r.Changes, r.OmittedChanges = &text, int64(dropped)
+		r.Changes, r.OmittedChanges = new(string(text)), int64(dropped)
 	}
 	if outcome != Done {
 		t.refused.add(r)
@@ -262,14 +273,21 @@ const (
 	maxTarget  = 128
 	maxReason  = 1 << 10
 	maxName    = 256
+	maxText    = 64 << 10
 )
 
 // queryTargets are the ids among the parameters of a query.
 func queryTargets(params map[string]any) (ids []string) {
-	for _, name := range sortedKeys(params) {
+	var space [8]string
+	names := space[:0]
+	for name := range params {
 		if name != bodyParam && name != "files" {
-			ids = appendIDs(ids, name, params[name])
+			names = append(names, name)
 		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		ids = appendIDs(ids, name, params[name])
 	}
 	return ids
 }
@@ -306,8 +324,8 @@ func appendIDs(ids []string, name string, value any) []string {
 }
 
 func isID(name string) bool {
-	name = strings.ToLower(name)
-	return strings.HasSuffix(name, "id") || strings.HasSuffix(name, "ids")
+	n := len(name)
+	return n >= 2 && strings.EqualFold(name[n-2:], "id") || n >= 3 && strings.EqualFold(name[n-3:], "ids")
 }
 
 func appendID(ids []string, value any) []string {

@@ -10,11 +10,11 @@ import (
 	"example.org/app/internal/store"
 )
 
-// boundChanges encodes changes as JSON of at most limit bytes. What does not fit is left out and counted; of a single
+// appendChanges appends changes as JSON of at most limit bytes. What does not fit is left out and counted; of a single
 // change that does not fit alone only the key and the sizes stay.
-func boundChanges(changes []store.Change, limit int) (text string, dropped int, err error) {
-	var space [1024]byte
-	list := append(space[:0], '[')
+func appendChanges(list []byte, changes []store.Change, limit int) (_ []byte, dropped int, err error) {
+	start := len(list)
+	list = append(list, '[')
 	for i := range changes {
 		c := &changes[i]
 		whole := len(list)
@@ -22,32 +22,22 @@ func boundChanges(changes []store.Change, limit int) (text string, dropped int, 
 			list = append(list, ',')
 		}
 		if list, err = c.AppendJSON(list); err != nil {
-			return "", 0, fmt.Errorf("encode a change of %q: %w", c.Record, err)
+			return nil, 0, fmt.Errorf("encode a change of %q: %w", c.Record, err)
 		}
 		switch {
 		case i == 0 && len(list)-whole > limit:
-			small := *c
-			small.Before, small.After = sizeOf(c.Before), sizeOf(c.After)
-			if list, err = small.AppendJSON(list[:whole]); err != nil {
-				return "", 0, fmt.Errorf("encode a change of %q: %w", c.Record, err)
+			small, err := c.Small()
+			if err == nil {
+				list, err = small.AppendJSON(list[:whole])
 			}
-		case i > 0 && len(list)+1 > limit:
-			return string(append(list[:whole], ']')), len(changes) - i, nil
+			if err != nil {
+				return nil, 0, fmt.Errorf("encode a change of %q: %w", c.Record, err)
+			}
+		case i > 0 && len(list)-start+1 > limit:
+			return append(list[:whole], ']'), len(changes) - i, nil
 		}
 	}
-	return string(append(list, ']')), 0, nil
-}
-
-// sizeOf tells values by their size.
-func sizeOf(values store.Values) store.Values {
-	if len(values) == 0 {
-		return nil
-	}
-	text, err := json.Marshal(values)
-	if err != nil {
-		text = nil
-	}
-	return store.Values{{Name: "bytes", Value: int64(len(text))}}
+	return append(list, ']'), 0, nil
 }
 
 // boundParams encodes parameters as JSON of at most limit bytes: those that are too large are told by their size. It

@@ -60,7 +60,8 @@ func (p *pending) take() []store.AuditEntry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	taken := p.entries
-	p.entries = nil
+	// As many are likely to come until the next time.
+	p.entries = make([]store.AuditEntry, 0, min(len(taken), maxPending))
 	return taken
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"example.org/app/internal/ids"
@@ -37,6 +38,8 @@ type AuditRecord struct {
 	AuditDetails
 	// details is the column that holds AuditDetails, as it was stored.
 	details string
+	// changes are used instead of Changes by InsertLastAuditRecord.
+	changes []byte
 }
 
 // AuditDetails are the parts of a record that nobody searches by.
@@ -131,7 +134,9 @@ func (r *auditDetails) Value() (driver.Value, error) {
 	text(`"onBehalfOf"`, d.OnBehalfOf)
 	text(`"reason"`, d.Reason)
 	raw(`"params"`, d.Params)
-	raw(`"changes"`, d.Changes)
+	if raw(`"changes"`, d.Changes); r.changes != nil {
+		b = append(append(append(b, `"changes":`...), r.changes...), ',')
+	}
 	if d.OmittedChanges != 0 {
 		b = append(strconv.AppendInt(append(b, `"omitted":`...), d.OmittedChanges, 10), ',')
 	}
@@ -184,16 +189,37 @@ var (
 	auditRow  = "(" + sqldb.Repeat("?", len(auditRecords.columns), ", ") + ")"
 )
 
-// InsertLastAuditRecord is InsertAuditRecords for one record, as the last thing that a transaction does.
-func InsertLastAuditRecord(tx Tx, record *AuditRecord) error {
-	args, err := auditRecords.values(nil, record)
+// An auditDraft is a record on its way into its columns. It is used again: a record is written for each write of an
+// administrator.
+type auditDraft struct {
+	record AuditRecord
+	fields []any // of the record
+}
+
+var auditDrafts = sync.Pool{New: func() any {
+	d := &auditDraft{}
+	d.fields = auditRecords.fields(&d.record)
+	return d
+}}
+
+// InsertLastAuditRecord is InsertAuditRecords for one record, as the last thing that a transaction does. Its changes are a JSON
+// text, which is not kept. It returns what stands for the record in a seal.
+func InsertLastAuditRecord(tx Tx, record AuditRecord, changes []byte) (AuditEntry, error) {
+	d := auditDrafts.Get().(*auditDraft)
+	defer func() {
+		d.record = AuditRecord{}
+		auditDrafts.Put(d)
+	}()
+	d.record = record
+	d.record.changes = changes
+	args, err := valuesOf(nil, d.fields)
 	if err == nil {
 		err = sqldb.InsertLast(tx, auditHead, auditRow, args)
 	}
 	if err != nil {
-		return fmt.Errorf("insert an audit record: %w", err)
+		return AuditEntry{}, fmt.Errorf("insert an audit record: %w", err)
 	}
-	return nil
+	return AuditEntry{ID: record.ID, Date: record.Date, Digest: d.record.Digest()}, nil
 }
 
 // An AuditFilter selects records, by the rules of AdminFilter.

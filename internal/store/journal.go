@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -34,6 +35,8 @@ type Change struct {
 	Key    Values `json:"key,omitempty"`
 	Before Values `json:"before,omitempty"`
 	After  Values `json:"after,omitempty"`
+	// before and after are members of the objects of Before and After that a journal has encoded already; they come first.
+	before, after []byte
 }
 
 const (
@@ -49,12 +52,16 @@ const (
 var journalLimit = strconv.Itoa(maxJournalChanges)
 
 // A JournalFunc gets the changes of a Write function that made some at its end, in its transaction, and how many more there
-// were. The function that it returns is called when they are committed.
+// were. It must not keep the changes. The function that it returns is called when they are committed.
 type JournalFunc func(ctx context.Context, tx Tx, changes []Change, omitted int64) (committed func(), err error)
 
 // WithJournal returns a context whose Write functions note what they change, for write.
 func WithJournal(ctx context.Context, write JournalFunc) context.Context {
-	return sqldb.WithJournal(ctx, func() sqldb.Journal { return &journal{write: write} })
+	return sqldb.WithJournal(ctx, func() sqldb.Journal {
+		j := &journal{write: write}
+		j.changes = j.first[:0]
+		return j
+	})
 }
 
 // journal collects the changes of one run of a Write function.
@@ -62,16 +69,33 @@ type journal struct {
 	write     JournalFunc
 	committed func()
 	changes   []Change
+	first     [1]Change // Most journals have one.
 	omitted   int64
+	// text is where values are encoded. A record is encoded when it is noted, as its owner may change it afterwards.
+	text *[]byte
+	err  error
 }
+
+// journalTexts are the texts of journals that are closed.
+var journalTexts = sync.Pool{New: func() any { return new(make([]byte, 0, 1<<10)) }}
+
+// maxPooledText bounds the texts that are kept for others.
+const maxPooledText = 64 << 10
 
 // Close implements sqldb.Journal.
 func (j *journal) Close(ctx context.Context, tx sqldb.Tx) error {
 	if len(j.changes) == 0 && j.omitted == 0 {
 		return nil
 	}
+	if j.err != nil {
+		return fmt.Errorf("encode a change: %w", j.err)
+	}
 	var err error
 	j.committed, err = j.write(ctx, tx, j.changes, j.omitted)
+	if j.changes = nil; j.text != nil && cap(*j.text) <= maxPooledText {
+		journalTexts.Put(j.text)
+	}
+	j.text = nil
 	return err
 }
 
@@ -90,6 +114,22 @@ func journalOf(tx Tx) *journal {
 
 // room is how many more changes fit.
 func (j *journal) room() int { return maxJournalChanges - len(j.changes) }
+
+// encode appends to the text of the journal what fn appends to it, and returns that.
+func (j *journal) encode(fn func([]byte) ([]byte, error)) []byte {
+	if j.text == nil {
+		j.text = journalTexts.Get().(*[]byte)
+		*j.text = (*j.text)[:0]
+	}
+	start := len(*j.text)
+	text, err := fn(*j.text)
+	if err != nil {
+		j.err = err
+		return nil
+	}
+	*j.text = text
+	return text[start:len(text):len(text)]
+}
 
 // note adds a change.
 func (j *journal) note(c Change) {
@@ -157,10 +197,31 @@ type journalTable interface {
 	updating(ctx context.Context, tx Tx, where conditions, columns []string, differ, update sqldb.SQL, scan func(sqldb.Row) error) ([]image, int64, error)
 }
 
+// A journalColumn is how a column stands in a journal.
+type journalColumn struct {
+	column string
+	// property is its name, member the beginning of its member of a JSON object.
+	property, member    string
+	key, masked, hidden bool
+}
+
+// journalColumns returns how columns stand in a journal by the rule.
+func (r journalRule) journalColumns(columns []string) []journalColumn {
+	list := make([]journalColumn, len(columns))
+	for i, column := range columns {
+		property := camelCase(column)
+		list[i] = journalColumn{
+			column: column, property: property, member: strconv.Quote(property) + ":",
+			key: i < max(r.keys, 1), masked: slices.Contains(r.masked, column), hidden: slices.Contains(r.hidden, column),
+		}
+	}
+	return list
+}
+
 // An image is a row as it is at a moment.
 type image struct {
-	rule    journalRule
-	columns []string
+	rule    *journalRule
+	columns []journalColumn
 	fields  []any // pointers, as the table declares them
 	set     []any // of its rule, if it was read
 }
@@ -176,15 +237,15 @@ func (t table[R]) images(ctx context.Context, tx Tx, where conditions) ([]image,
 }
 
 func (t table[R]) updating(ctx context.Context, tx Tx, where conditions, columns []string, differ, update sqldb.SQL, scan func(sqldb.Row) error) ([]image, int64, error) {
-	rule := journalRules[t.name]
 	var places []int
-	var names []string
-	for i, column := range t.columns {
-		if i < max(rule.keys, 1) || slices.Contains(columns, column) {
-			places, names = append(places, i), append(names, column)
+	var told []journalColumn
+	names := ""
+	for i, column := range t.told {
+		if column.key || slices.Contains(columns, column.column) {
+			places, told, names = append(places, i), append(told, column), names+", t."+column.column
 		}
 	}
-	before := sqldb.New("SELECT ?, t."+strings.Join(names, ", t.")+" FROM "+t.name+" AS t? LIMIT "+journalLimit, differ, where.clause())
+	before := sqldb.New("SELECT ?"+names+" FROM "+t.name+" AS t? LIMIT "+journalLimit, differ, where.clause())
 	var list []image
 	seen := int64(0)
 	err := sqldb.QueryBoth(ctx, tx, before, func(row sqldb.Row) error {
@@ -198,7 +259,7 @@ func (t table[R]) updating(ctx context.Context, tx Tx, where conditions, columns
 		if err := row.Scan(some...); err != nil || !differs {
 			return err
 		}
-		list = append(list, image{rule: rule, columns: names, fields: some[1:]})
+		list = append(list, image{rule: t.rule, columns: told, fields: some[1:]})
 		return nil
 	}, update, scan)
 	return list, seen, err
@@ -207,57 +268,71 @@ func (t table[R]) updating(ctx context.Context, tx Tx, where conditions, columns
 func (t table[R]) imagesOf(records []R) []image {
 	list := make([]image, len(records))
 	for i := range records {
-		list[i] = image{rule: journalRules[t.name], columns: t.columns, fields: t.fields(&records[i])}
+		list[i] = t.imageOf(&records[i])
 	}
 	return list
 }
 
-// isKey reports whether a column is part of what identifies a row.
-func (m image) isKey(i int) bool { return i < max(m.rule.keys, 1) }
+func (t table[R]) imageOf(record *R) image {
+	return image{rule: t.rule, columns: t.told, fields: t.fields(record)}
+}
 
 // key is what identifies the row.
-func (m image) key() Values {
-	key := make(Values, 0, max(m.rule.keys, 1))
-	for i, column := range m.columns {
-		if m.isKey(i) {
-			key = append(key, Value{properties[column], journalValue(m.fields[i])})
+func (m *image) key() Values {
+	key := make(Values, 0, 1)
+	for i := range m.columns {
+		if c := &m.columns[i]; c.key {
+			key = append(key, Value{c.property, journalValue(m.fields[i])})
 		}
 	}
 	return key
 }
 
-// shown is a value of a column as a journal shows it.
-func (m image) shown(column string, value any) any {
-	if slices.Contains(m.rule.masked, column) && value != nil {
-		return maskedValue
-	}
-	return value
-}
-
-// values are the columns that are not part of the key and not null.
-func (m image) values() Values {
-	values := make(Values, 0, len(m.columns))
-	for i, column := range m.columns {
-		if m.isKey(i) || slices.Contains(m.rule.hidden, column) {
+// appendValues appends the columns that are not part of the key and not null, as members of a JSON object.
+func (m *image) appendValues(b []byte) (_ []byte, err error) {
+	start := len(b)
+	for i := range m.columns {
+		c := &m.columns[i]
+		if c.key || c.hidden {
 			continue
 		}
-		if v := journalValue(m.fields[i]); v != nil {
-			values = append(values, Value{properties[column], m.shown(column, v)})
+		whole := len(b)
+		if whole > start {
+			b = append(b, ',')
+		}
+		known := false
+		if b, known, err = c.appendValue(append(b, c.member...), m.fields[i]); err != nil {
+			return nil, err
+		}
+		if !known {
+			b = b[:whole]
 		}
 	}
-	return values
+	return b, nil
+}
+
+// appendValue appends what a field of the column holds as JSON, as a journal shows it. It reports false for null.
+func (c *journalColumn) appendValue(b []byte, field any) (_ []byte, known bool, err error) {
+	if !c.masked {
+		return appendField(b, field)
+	}
+	whole := len(b)
+	if b, known, err = appendField(b, field); known {
+		b = appendJSONText(b[:whole], maskedValue)
+	}
+	return b, known, err
 }
 
 // created notes new records.
 func (t table[R]) created(tx Tx, records []R) {
 	j := journalOf(tx)
-	rule, ok := journalRules[t.name]
-	if j == nil || !ok {
+	if j == nil || t.rule == nil {
 		return
 	}
 	fit := min(len(records), max(j.room(), 0))
-	for _, m := range t.imagesOf(records[:fit]) {
-		j.note(Change{Record: rule.record, Action: ActionCreate, Key: m.key(), After: m.values()})
+	for i := range records[:fit] {
+		m := t.imageOf(&records[i])
+		j.note(Change{Record: t.rule.record, Action: ActionCreate, Key: m.key(), after: j.encode(m.appendValues)})
 	}
 	j.omitted += int64(len(records) - fit)
 }
@@ -281,12 +356,13 @@ func (j *journal) deleted(table string, gone []image, n int64) {
 	if j == nil || !ok {
 		return
 	}
-	for _, m := range gone {
-		values := m.values()
+	for i := range gone {
+		m := &gone[i]
+		c := Change{Record: rule.record, Action: ActionDelete, Key: m.key(), before: j.encode(m.appendValues)}
 		if m.set != nil {
-			values.Set(rule.set.name, m.set)
+			c.Before.Set(rule.set.name, m.set)
 		}
-		j.note(Change{Record: rule.record, Action: ActionDelete, Key: m.key(), Before: values})
+		j.note(c)
 	}
 	j.omitted += n - int64(len(gone))
 }
@@ -325,24 +401,55 @@ func (j *journal) updated(table string, was []image, c *columnChanges, changed i
 		return
 	}
 	noted := max(j.room(), 0)
-	for _, m := range was[:min(len(was), noted)] {
+	for i := range was[:min(len(was), noted)] {
+		m := &was[i]
 		entry := Change{Record: rule.record, Action: ActionUpdate, Key: m.key()}
-		for i, column := range c.columns[:len(c.columns)-c.touched] {
-			at := slices.Index(m.columns, column)
-			if at < 0 || slices.Contains(rule.hidden, column) {
-				continue
-			}
-			before := journalValue(m.fields[at])
-			after := journalValue(assigned(m.fields[at], c.values[i]))
-			if !sameJSON(before, after) || slices.Contains(rule.masked, column) {
-				name := properties[column]
-				entry.Before = append(entry.Before, Value{name, m.shown(column, before)})
-				entry.After = append(entry.After, Value{name, m.shown(column, after)})
-			}
-		}
+		// The fields get their new values while those of before are encoded: they come first.
+		var after []byte
+		entry.before = j.encode(func(b []byte) (_ []byte, err error) {
+			b, after, err = m.appendDifferences(b, c)
+			return b, err
+		})
+		entry.after = after
 		j.note(entry)
 	}
 	j.omitted += int64(changed - min(len(was), noted))
+}
+
+// appendDifferences appends the values of the columns that an update changes as members of a JSON object, and returns those
+// of after in a text of their own. The fields of the image have those then.
+func (m *image) appendDifferences(b []byte, changes *columnChanges) (_, after []byte, err error) {
+	start := len(b)
+	for i, name := range changes.columns[:len(changes.columns)-changes.touched] {
+		at := slices.IndexFunc(m.columns, func(c journalColumn) bool { return c.column == name })
+		if at < 0 || m.columns[at].hidden {
+			continue
+		}
+		column, field := &m.columns[at], m.fields[at]
+		wholeBefore, wholeAfter := len(b), len(after)
+		if b, err = column.appendMember(b, start, field); err != nil {
+			return nil, nil, err
+		}
+		if after, err = column.appendMember(after, 0, assigned(field, changes.values[i])); err != nil {
+			return nil, nil, err
+		}
+		if !column.masked && bytes.Equal(b[wholeBefore:], after[wholeAfter:]) {
+			b, after = b[:wholeBefore], after[:wholeAfter]
+		}
+	}
+	return b, after, nil
+}
+
+// appendMember appends the column to an object whose members begin at start; null if there is no value.
+func (c *journalColumn) appendMember(b []byte, start int, field any) ([]byte, error) {
+	if len(b) > start {
+		b = append(b, ',')
+	}
+	b, known, err := c.appendValue(append(b, c.member...), field)
+	if err == nil && !known {
+		b = append(b, "null"...)
+	}
+	return b, err
 }
 
 // setOf notes the set of a row that was created, or whose set was replaced.
@@ -366,17 +473,6 @@ func (j *journal) setOf(table string, id int64, before, after any) {
 		Record: rule.record, Action: ActionUpdate, Key: Values{{"id", id}},
 		Before: Values{{rule.set.name, before}}, After: Values{{rule.set.name, after}},
 	})
-}
-
-// sameJSON compares values as they are shown.
-func sameJSON(a, b any) bool {
-	switch a.(type) {
-	case nil, string, bool, int64, int32:
-		return a == b
-	}
-	x, errA := json.Marshal(a)
-	y, errB := json.Marshal(b)
-	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
 // assigned gives a field the value of a column and returns it. The field is a pointer that the image owns.
@@ -406,21 +502,79 @@ func assigned(field, value any) any {
 // journalDate is how a journal writes dates.
 const journalDate = "2006-01-02T15:04:05.000Z07:00"
 
+// appendField appends what a field holds as JSON, in the form of a journal. It reports false for null. What is common costs
+// no reflection and no memory of its own.
+func appendField(b []byte, field any) (_ []byte, known bool, err error) {
+	switch p := field.(type) {
+	case *int64:
+		return strconv.AppendInt(b, *p, 10), true, nil
+	case *bool:
+		return strconv.AppendBool(b, *p), true, nil
+	case *string:
+		return appendJSONText(b, cutText(*p)), true, nil
+	case **string:
+		if *p == nil {
+			return b, false, nil
+		}
+		return appendJSONText(b, cutText(**p)), true, nil
+	case **int64:
+		if *p == nil {
+			return b, false, nil
+		}
+		return strconv.AppendInt(b, **p, 10), true, nil
+	case *millis:
+		return appendDate(b, (*time.Time)(p)), true, nil
+	case optionalMillis:
+		if *p.field == nil {
+			return b, false, nil
+		}
+		return appendDate(b, *p.field), true, nil
+	case *millisOrZero:
+		if (*time.Time)(p).IsZero() {
+			return b, false, nil
+		}
+		return appendDate(b, (*time.Time)(p)), true, nil
+	case *attributes:
+		if len(*p) == 0 {
+			return b, false, nil
+		}
+	case fmt.Stringer:
+		if t := reflect.TypeOf(field); t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Int32 {
+			return appendJSONText(b, p.String()), true, nil
+		}
+	}
+	value := journalValue(field)
+	if value == nil {
+		return b, false, nil
+	}
+	b, err = appendJSON(b, value)
+	return b, true, err
+}
+
+// appendDate appends a date as journalDate says. To be told the layout takes the standard library several times as long.
+func appendDate(b []byte, date *time.Time) []byte {
+	t := date.UTC()
+	year, month, day := t.Date()
+	if year < 1000 || year > 9999 {
+		return append(t.AppendFormat(append(b, '"'), journalDate), '"')
+	}
+	hour, minute, second := t.Clock()
+	two := func(n int, after byte) { b = append(b, byte('0'+n/10), byte('0'+n%10), after) }
+	b = append(strconv.AppendInt(append(b, '"'), int64(year), 10), '-')
+	two(int(month), '-')
+	two(day, 'T')
+	two(hour, ':')
+	two(minute, ':')
+	two(second, '.')
+	ms := t.Nanosecond() / 1e6
+	return append(b, byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"')
+}
+
 // journalValue is what a field holds, in the form of a journal; nil is none.
 func journalValue(field any) any {
 	switch p := field.(type) {
-	case *millis:
-		return (*time.Time)(p).UTC().Format(journalDate)
-	case optionalMillis:
-		if *p.field == nil {
-			return nil
-		}
-		return (*p.field).UTC().Format(journalDate)
-	case *millisOrZero:
-		if (*time.Time)(p).IsZero() {
-			return nil
-		}
-		return (*time.Time)(p).UTC().Format(journalDate)
+	case *int64:
+		return *p
 	case *list:
 		return []string(*p)
 	case optionalList:
@@ -445,9 +599,6 @@ func journalValue(field any) any {
 	case *object:
 		return cutJSON(map[string]any(*p))
 	case *attributes:
-		if len(*p) == 0 {
-			return nil
-		}
 		return cutJSON(map[string]any(*p))
 	case interface{ journalValue() any }:
 		return cutJSON(p.journalValue())
@@ -496,9 +647,6 @@ func cutText(text string) string {
 	}
 	return fmt.Sprintf("%s… (%d bytes)", text[:end], len(text))
 }
-
-// properties are the columns of all tables with their names as properties.
-var properties = map[string]string{}
 
 // camelCase turns the name of a column into that of a property.
 func camelCase(column string) string {

@@ -19,16 +19,19 @@ type table[R any] struct {
 	name    string
 	columns []string
 	fields  func(record *R) []any
+	// rule and told say how rows stand in a journal; nil if they do not.
+	rule *journalRule
+	told []journalColumn
 }
 
 // newTable makes a table with the given columns, which are separated by spaces.
 func newTable[R any](name, columns string, fields func(*R) []any) table[R] {
 	t := table[R]{name: name, columns: strings.Fields(columns), fields: fields}
-	for _, column := range t.columns {
-		properties[column] = camelCase(column)
-	}
-	if _, told := journalRules[name]; told && journalTables[name] == nil {
-		journalTables[name] = t
+	if rule, told := journalRules[name]; told {
+		t.rule, t.told = &rule, rule.journalColumns(t.columns)
+		if journalTables[name] == nil {
+			journalTables[name] = t
+		}
 	}
 	return t
 }
@@ -130,12 +133,20 @@ func (t table[R]) statements(verb string, records []R, tail string) (list []sqld
 
 // values appends the values of the columns of a record.
 func (t table[R]) values(args []any, record *R) ([]any, error) {
-	fields := t.fields(record)
+	args, err := valuesOf(args, t.fields(record))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
+	}
+	return args, nil
+}
+
+// valuesOf appends what fields hold in the form that is stored.
+func valuesOf(args, fields []any) ([]any, error) {
 	args = slices.Grow(args, len(fields))
 	for _, field := range fields {
 		value, err := valueOf(field)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.name, err)
+			return nil, err
 		}
 		args = append(args, value)
 	}

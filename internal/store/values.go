@@ -68,10 +68,13 @@ func (v *Values) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func (v Values) appendJSON(b []byte) (_ []byte, err error) {
-	b = append(b, '{')
+func (v Values) appendJSON(b []byte) ([]byte, error) { return v.appendObject(b, nil) }
+
+// appendObject appends an object with members that are encoded already and the values.
+func (v Values) appendObject(b, members []byte) (_ []byte, err error) {
+	b = append(append(b, '{'), members...)
 	for i := range v {
-		if i > 0 {
+		if i > 0 || len(members) > 0 {
 			b = append(b, ',')
 		}
 		b = append(appendJSONText(b, v[i].Name), ':')
@@ -87,16 +90,38 @@ func (c *Change) AppendJSON(b []byte) (_ []byte, err error) {
 	b = appendJSONText(append(b, `{"record":`...), c.Record)
 	b = appendJSONText(append(b, `,"action":`...), c.Action)
 	for _, part := range []struct {
-		name   string
-		values Values
-	}{{`,"key":`, c.Key}, {`,"before":`, c.Before}, {`,"after":`, c.After}} {
-		if len(part.values) > 0 {
-			if b, err = part.values.appendJSON(append(b, part.name...)); err != nil {
+		name    string
+		members []byte
+		values  Values
+	}{{`,"key":`, nil, c.Key}, {`,"before":`, c.before, c.Before}, {`,"after":`, c.after, c.After}} {
+		if len(part.members)+len(part.values) > 0 {
+			if b, err = part.values.appendObject(append(b, part.name...), part.members); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return append(b, '}'), nil
+}
+
+// Small returns the change with the sizes of its values instead of the values.
+func (c *Change) Small() (Change, error) {
+	small := *c
+	small.before, small.after = nil, nil
+	for _, part := range []struct {
+		to      *Values
+		members []byte
+		values  Values
+	}{{&small.Before, c.before, c.Before}, {&small.After, c.after, c.After}} {
+		if *part.to = nil; len(part.members)+len(part.values) == 0 {
+			continue
+		}
+		text, err := part.values.appendObject(nil, part.members)
+		if err != nil {
+			return Change{}, err
+		}
+		*part.to = Values{{Name: "bytes", Value: int64(len(text))}}
+	}
+	return small, nil
 }
 
 // appendJSON appends a value as JSON. What is common costs no reflection.
