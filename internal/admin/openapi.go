@@ -297,11 +297,11 @@ func (a *API) envelopeSchema(data reflect.Type, hint string) *huma.Schema {
 func (a *API) describeFailures(op *Operation, o *huma.Operation) {
 	codes := map[int][]apierr.Code{
 		http.StatusBadRequest:          {apierr.IllegalArgument},
+		http.StatusUnauthorized:        {apierr.Unauthorized}, // Wrong credentials are refused where none are needed, too.
 		http.StatusTooManyRequests:     {apierr.ClientRequestsTooFrequent},
 		http.StatusInternalServerError: {apierr.ServerInternalError},
 	}
 	if op.Access != Public {
-		codes[http.StatusUnauthorized] = []apierr.Code{apierr.Unauthorized}
 		codes[http.StatusServiceUnavailable] = []apierr.Code{apierr.ServerUnavailable}
 	}
 	if op.input.body != nil || op.input.formIndex != nil {

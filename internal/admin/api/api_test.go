@@ -190,7 +190,9 @@ func (h *harness) callAPI(a *admin.API, account, method, target, body string) re
 	}
 	w := httptest.NewRecorder()
 	a.ServeHTTP(w, r)
-	return reply{w.Code, w.Header(), w.Body.String()}
+	answer := reply{w.Code, w.Header(), w.Body.String()}
+	h.keepsContract(a, method, target, answer)
+	return answer
 }
 
 // must is call for requests of a test's preparation.
