@@ -47,14 +47,15 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, wants := range map[string][]string{
+		APIFolder + "/p/q/package-info.java": {"@NullMarked\npackage p.q;"},
 		APIFolder + "/p/q/Looker.java": {
 			"public interface Looker extends ExtensionPoint {",
-			"default List<Integer> look(sample what, Long where) throws Exception {",
-			"default CompletionStage<List<Integer>> lookAsync(sample what, Long where) throws Exception {",
+			"default @Nullable List<Integer> look(sample what, @Nullable Long where) throws Exception {",
+			"default CompletionStage<@Nullable List<Integer>> lookAsync(sample what, @Nullable Long where) throws Exception {",
 			"default void quiet(boolean on) throws Exception {", "Looks at &lt;things&gt; and <code>code</code>.", "A failure refuses what was asked for.",
 		},
 		APIFolder + "/im/app/plugin/model/sample.java": {
-			"public record sample(long id, byte[] data, Map<String, String> labels, DeviceType device, AppRequest request, List<sample> others, Map<String, Object> rest, Instant at, double rate) {",
+			"public record sample(long id, byte[] data, Map<String, String> labels, DeviceType device, AppRequest request, List<sample> others, Map<String, @Nullable Object> rest, Instant at, double rate) {",
 			`Objects.requireNonNull(device, "device must not be null");`, "others = others == null ? List.of() : others;", "public Builder rate(double value) {",
 		},
 		HostFolder + "/im/app/plugin/host/generated/Codecs.java": {
@@ -139,11 +140,11 @@ func TestOperations(t *testing.T) {
 	for name, wants := range map[string][]string{
 		"Api.java": {"public ThingsApi things() {"},
 		"ThingsApi.java": {
-			"public List<Thing> query(QueryThings input) {", "public List<Thing> query() {", "public void create(ThingCreation input) {",
+			"public @Nullable List<Thing> query(QueryThings input) {", "public @Nullable List<Thing> query() {", "public void create(ThingCreation input) {",
 			`return Json.convertList(api.call("queryThings", input.toJson()), Thing.class);`,
 		},
 		"QueryThings.java":   {"public QueryThings ids(Collection<Long> ids) {", "public QueryThings ids(Long... ids) {"},
-		"Thing.java":         {`public record Thing(String kind, @JsonName("odd-name") Integer oddName, List<String> parts) {`, "One of A, B."},
+		"Thing.java":         {`public record Thing(String kind, @JsonName("odd-name") @Nullable Integer oddName, List<String> parts) {`, "One of A, B."},
 		"ThingCreation.java": {"public ThingCreation size(Double size) {"},
 	} {
 		for _, want := range wants {
