@@ -65,6 +65,8 @@ type PluginQuarantine struct {
 // PluginLimits says what one plugin may use.
 type PluginLimits struct {
 	ConcurrentCalls   int32 `default:"0" min:"0" doc:"How many calls of one plugin may be under way at once. More fail at once, which means what their extension point says. 0 is no limit."`
+	CPUShare          int32 `default:"0" min:"0" doc:"How many percent of one processor one plugin may use over some seconds; 200 are two processors. 0 is no limit. Calls of one that goes on to use more wait, then fail, which means what their extension point says, and then it is called no more until somebody resumes it."`
+	Memory            int64 `default:"0" min:"0" doc:"How many bytes of memory one plugin may hold; what happens with more is as with cpu-share. Of a Java plugin it is known only while it has a JVM of its own: with isolation AUTO a plugin gets one that allocates most in a JVM which holds more than that. 0 is no limit."`
 	LogLinesPerSecond int32 `default:"1000" min:"0" doc:"How many lines one plugin may write to the log in a second. More are dropped, and counted in a line that names the plugin. 0 is no limit."`
 }
 

@@ -46,6 +46,8 @@ type PluginUsage struct {
 	// Memory is bytes.
 	Memory int64
 	CPU    time.Duration
+	// Allocated is bytes.
+	Allocated int64
 }
 
 // RegisterPlugins publishes the state of plugins, which is asked for at every reading, so that what is gone has no
@@ -63,10 +65,13 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func
 	cpu := r.reading(Declaration{
 		Name: "plugin.cpu", Description: "Time of a processor that a plugin used, as far as its host knows.", BaseUnit: UnitSeconds, Tags: []string{"plugin"},
 	}, TypeCounter)
+	allocated := r.reading(Declaration{
+		Name: "plugin.allocated", Description: "Memory that a plugin was given, whatever became of it, as far as its host knows.", BaseUnit: UnitBytes, Tags: []string{"plugin"},
+	}, TypeCounter)
 	unavailable := r.reading(Declaration{
 		Name: "plugin.unavailable", Description: "Whether an extension cannot run although it should, 1 or 0: what it may refuse is refused meanwhile. The reason is in a few words.", Tags: []string{"plugin", "extension", "reason"},
 	}, TypeGauge)
-	r.source([]*reading{queue, state, bytes, cpu, unavailable}, func(emit emitter) {
+	r.source([]*reading{queue, state, bytes, cpu, allocated, unavailable}, func(emit emitter) {
 		seen := map[[2]string]bool{}
 		for _, e := range extensions() {
 			key := [2]string{e.Plugin, e.Extension}
@@ -88,6 +93,9 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func
 			}
 			if u.CPU > 0 {
 				emit.value(cpu, u.CPU.Seconds(), u.Plugin)
+			}
+			if u.Allocated > 0 {
+				emit.value(allocated, float64(u.Allocated), u.Plugin)
 			}
 		}
 	})

@@ -16,11 +16,11 @@ func TestPlugins(t *testing.T) {
 		if len(loaded) == 0 {
 			return nil
 		}
-		return []PluginUsage{{"a", 4096, 1500 * time.Millisecond}, {"b", 0, 0}}
+		return []PluginUsage{{"a", 4096, 1500 * time.Millisecond, 8192}, {"b", 0, 0, 0}}
 	})
 	series := func() (list []string) {
 		t.Helper()
-		found, err := r.Snapshot([]string{"plugin.calls", "plugin.queue", "plugin.extensions", "plugin.memory", "plugin.cpu", "plugin.unavailable"})
+		found, err := r.Snapshot([]string{"plugin.calls", "plugin.queue", "plugin.extensions", "plugin.memory", "plugin.cpu", "plugin.allocated", "plugin.unavailable"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,6 +37,7 @@ func TestPlugins(t *testing.T) {
 	p.Observe("a", "X", "P", "m", "error", time.Millisecond)
 	p.Observe("b", "Y", "P", "m", "ok", time.Millisecond)
 	want := []string{
+		"plugin.allocated[plugin:a]8192",
 		"plugin.calls[extension:X method:m outcome:error plugin:a point:P]1",
 		"plugin.calls[extension:X method:m outcome:ok plugin:a point:P]2",
 		"plugin.calls[extension:Y method:m outcome:ok plugin:b point:P]1",
@@ -54,7 +55,7 @@ func TestPlugins(t *testing.T) {
 	}
 	p.Forget("a", "X")
 	loaded = nil
-	if got := series(); !slices.Equal(got, want[2:3]) {
+	if got := series(); !slices.Equal(got, want[3:4]) {
 		t.Errorf("the series are\n%q", got)
 	}
 	p.Observe("a", "X", "P", "m", "ok", time.Millisecond)

@@ -149,6 +149,11 @@ func (m *member) call(ctx context.Context, method *Method, b bounds, args []any,
 		m.calls.leave()
 		return false, err
 	}
+	if err := m.plugin.excess.admit(ctx); err != nil {
+		m.record.note(method, 0, err)
+		m.calls.leave()
+		return false, err
+	}
 	limited := withLimit(ctx, b.time)
 	defer func() {
 		if value := recover(); value != nil {

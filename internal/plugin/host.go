@@ -53,6 +53,8 @@ type Module interface {
 type Measured interface {
 	// CPU is how long the module used a processor since it was loaded, or since its process was started; 0 is unknown.
 	CPU() time.Duration
+	// Allocated is how many bytes of memory the module was given since then, whatever became of them; 0 is unknown.
+	Allocated() int64
 }
 
 // A Mortal is a module that can die by itself.

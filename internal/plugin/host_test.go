@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,8 +34,13 @@ type script struct {
 	servers     []role.Role
 	// extensions has the functions of each extension by the names of methods and hooks.
 	extensions []functions
-	err        error
+	// usage is what it uses; nil is unknown.
+	usage *usage
+	err   error
 }
+
+// usage is what a plugin uses.
+type usage struct{ cpu, memory, allocated atomic.Int64 }
 
 type functions struct {
 	class  string
@@ -69,7 +75,28 @@ type goModule struct {
 func (m *goModule) Descriptor() Descriptor {
 	return Descriptor{ID: m.script.id, Version: m.script.version, Servers: m.script.servers}
 }
-func (m *goModule) Memory() int64 { return 0 }
+
+func (m *goModule) Memory() int64 {
+	if m.script.usage == nil {
+		return 0
+	}
+	return m.script.usage.memory.Load()
+}
+
+func (m *goModule) CPU() time.Duration {
+	if m.script.usage == nil {
+		return 0
+	}
+	return time.Duration(m.script.usage.cpu.Load())
+}
+
+func (m *goModule) Allocated() int64 {
+	if m.script.usage == nil {
+		return 0
+	}
+	return m.script.usage.allocated.Load()
+}
+
 func (m *goModule) Extensions() (list []Extension) {
 	for _, f := range m.script.extensions {
 		list = append(list, &goExtension{f})

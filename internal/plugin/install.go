@@ -339,6 +339,7 @@ func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidat
 	}
 	slices.SortStableFunc(all, func(a, b *Plugin) int { return a.rank - b.rank })
 	m.publish(all)
+	m.watching.Do(func() { m.watcher.Go(m.watchExcess) })
 	for _, c := range list {
 		m.attend(c.plugin)
 	}

@@ -58,8 +58,12 @@ type Manager struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	loads  sync.WaitGroup
+	// watching begins to watch the usage of plugins, with the first of them.
+	watching sync.Once
 
 	tellers sync.WaitGroup
+	// watcher is who watches the usage of plugins.
+	watcher sync.WaitGroup
 	// refusing are the methods that had extensions when the manager was closed; nil before.
 	refusing atomic.Pointer[map[*Method]bool]
 }
@@ -89,6 +93,7 @@ type Plugin struct {
 	leaving sync.Once
 	// running is how many calls of all extensions are under way.
 	running atomic.Int64
+	excess  excess
 	// renewals is how often it died and was loaded anew before.
 	renewals int
 }
@@ -269,7 +274,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	for _, p := range list {
 		wg.Go(func() { m.retire(ctx, p) })
 	}
-	wait(ctx, &wg, &m.loads, &m.tellers)
+	wait(ctx, &wg, &m.loads, &m.tellers, &m.watcher)
 	if ctx.Err() != nil {
 		m.opts.Logger.Warn("plugins did not stop in time and are ended")
 		var cancel context.CancelFunc
@@ -280,7 +285,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	for _, h := range m.opts.Hosts {
 		errs = append(errs, h.Close(ctx))
 	}
-	wait(ctx, &wg, &m.loads, &m.tellers) // Their modules are closed, so they end.
+	wait(ctx, &wg, &m.loads, &m.tellers, &m.watcher) // Their modules are closed, so they end.
 	return errors.Join(errs...)
 }
 
@@ -420,6 +425,14 @@ func (p *Plugin) Memory() int64 {
 func (p *Plugin) CPU() time.Duration {
 	if m, ok := p.module.(Measured); ok && !p.released.Load() {
 		return m.CPU()
+	}
+	return 0
+}
+
+// Allocated is how many bytes the plugin was given, whatever became of them; 0 is unknown.
+func (p *Plugin) Allocated() int64 {
+	if m, ok := p.module.(Measured); ok && !p.released.Load() {
+		return m.Allocated()
 	}
 	return 0
 }

@@ -3340,12 +3340,18 @@ declare namespace api {
     reason: string;
   }
   interface PluginRecord {
+    /** Bytes that it was given since it was loaded, whatever became of them, if that is known. */
+    allocated?: Int64;
     /** What the cluster knows of the plugin with the id. A plugin of this node alone has it if it keeps one of the cluster out. */
     cluster?: ClusterRecord;
+    /** Milliseconds for which it used a processor since it was loaded. Of a Java plugin that shares its JVM it is an estimate. */
+    cpuMillis?: Int64;
     /** What the plugin says of itself. */
     description?: string;
     /** SHA-256 digest of its file; missing if it is not loaded on this node. */
     digest?: string;
+    /** What it uses more of than app.plugin.limits allows, and what is done about it; missing if it does not. */
+    excess?: string;
     /** Extensions. */
     extensions: ExtensionRecord[];
     /** Name of the file in the folder of plugins, if it is in one. */

@@ -95,6 +95,7 @@ type pluginRecord struct {
 	Description string            `json:"description,omitempty" doc:"What the plugin says of itself."`
 	Extensions  []extensionRecord `json:"extensions" doc:"Extensions."`
 	Scope       string            `json:"scope,omitempty" enum:"NODE,CLUSTER" doc:"Whether it is a plugin of this node alone or of the cluster."`
+	Excess      string            `json:"excess,omitempty" doc:"What it uses more of than app.plugin.limits allows, and what is done about it; missing if it does not."`
 	Digest      string            `json:"digest,omitempty" doc:"SHA-256 digest of its file; missing if it is not loaded on this node."`
 	Cluster     *clusterRecord    `json:"cluster,omitempty" doc:"What the cluster knows of the plugin with the id. A plugin of this node alone has it if it keeps one of the cluster out."`
 
@@ -105,6 +106,8 @@ type pluginRecord struct {
 	FileName   string      `json:"fileName,omitempty" doc:"Name of the file in the folder of plugins, if it is in one."`
 	LoadedDate *admin.Date `json:"loadedDate,omitempty" doc:"When it was loaded."`
 	Memory     *int64      `json:"memory,omitempty" doc:"Bytes that it holds, if that is known."`
+	CPU        *int64      `json:"cpuMillis,omitempty" doc:"Milliseconds for which it used a processor since it was loaded. Of a Java plugin that shares its JVM it is an estimate."`
+	Allocated  *int64      `json:"allocated,omitempty" doc:"Bytes that it was given since it was loaded, whatever became of them, if that is known."`
 	Renewals   *int32      `json:"renewals,omitempty" doc:"How often it died and was loaded anew."`
 
 	SettingsSchema map[string]any `json:"settingsSchema,omitempty" doc:"JSON Schema of its settings (/cluster/settings), if it has some."`
@@ -176,7 +179,7 @@ func baseName(path string) string {
 }
 
 func newPluginRecord(p *plugin.Plugin, detailed bool) pluginRecord {
-	r := pluginRecord{ID: p.ID, Version: p.Version, Provider: p.Provider, License: p.License, Description: p.Description, Extensions: []extensionRecord{}, Scope: scopeNode, Digest: p.Digest}
+	r := pluginRecord{ID: p.ID, Version: p.Version, Provider: p.Provider, License: p.License, Description: p.Description, Extensions: []extensionRecord{}, Scope: scopeNode, Excess: p.Excess(), Digest: p.Digest}
 	if p.Shared() != nil {
 		r.Scope = scopeCluster
 	}
@@ -191,6 +194,12 @@ func newPluginRecord(p *plugin.Plugin, detailed bool) pluginRecord {
 		r.Language, r.FileName, r.LoadedDate = string(p.Language), baseName(p.Path), &admin.Date{Time: p.LoadedAt}
 		if bytes := p.Memory(); bytes > 0 {
 			r.Memory = &bytes
+		}
+		if cpu := p.CPU().Milliseconds(); cpu > 0 {
+			r.CPU = &cpu
+		}
+		if bytes := p.Allocated(); bytes > 0 {
+			r.Allocated = &bytes
 		}
 		if s := p.Descriptor.Settings; s != nil {
 			r.SettingsSchema = s.Document()

@@ -132,7 +132,7 @@ func reasonOf(sentence string) string {
 
 func (p *Plugins) usage() (list []metrics.PluginUsage) {
 	for _, loaded := range p.Manager.Plugins() {
-		list = append(list, metrics.PluginUsage{Plugin: loaded.ID, Memory: loaded.Memory(), CPU: loaded.CPU()})
+		list = append(list, metrics.PluginUsage{Plugin: loaded.ID, Memory: loaded.Memory(), CPU: loaded.CPU(), Allocated: loaded.Allocated()})
 	}
 	return list
 }

@@ -29,6 +29,7 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 		// Plugins are trusted to stop the server.
 		Exit:       func(_ string, status int) { p.opts.Exit(status) },
 		RefuseExit: !c.AllowExit,
+		MaxMemory:  func() int64 { return p.opts.Settings().Limits.Memory },
 	}
 	if p.opts.Recorder != nil {
 		opts.Chunks = p.opts.Recorder.Accept

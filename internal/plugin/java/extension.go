@@ -118,6 +118,10 @@ func (x *extension) run(ctx context.Context, h plugin.Hook) error {
 			return err
 		}
 		b.hooks.RLock()
+		if x.module.binding.Load() != b {
+			b.hooks.RUnlock()
+			continue // It moved while the hook waited.
+		}
 		if err = x.runIn(ctx, b, h); !errors.Is(err, errUnsent) {
 			x.note(h, err)
 		}

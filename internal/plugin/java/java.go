@@ -63,6 +63,11 @@ type Options struct {
 	RefuseExit bool
 	// Chunks gets a file of chunks that the JVM with a process id recorded, and removes it. It must not call the host.
 	Chunks func(path string, process int)
+	// MaxMemory is how many bytes one plugin may hold; nil and 0 are no limit. With Auto, a plugin that allocates most in a
+	// JVM that holds more gets one of its own, so that it is known what it holds.
+	MaxMemory func() int64
+	// Runaway is how long work that nobody waits for may go on before the JVM that it is in is ended; 0 is 5 seconds.
+	Runaway time.Duration
 	// Crashes is how many crashes within CrashWindow are too many; 0 are 5 within a minute.
 	Crashes     int
 	CrashWindow time.Duration
@@ -144,6 +149,12 @@ func New(opts Options) (*Host, error) {
 	}
 	if opts.Chunks == nil {
 		opts.Chunks = func(path string, _ int) { _ = os.Remove(path) }
+	}
+	if opts.MaxMemory == nil {
+		opts.MaxMemory = func() int64 { return 0 }
+	}
+	if opts.Runaway == 0 {
+		opts.Runaway = 5 * time.Second
 	}
 	if opts.Crashes == 0 {
 		opts.Crashes = 5

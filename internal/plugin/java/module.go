@@ -37,6 +37,10 @@ type module struct {
 	retire  sync.Once
 	// loaded says that the plugin was loaded once.
 	loaded atomic.Bool
+	// cpu is how long the plugin used processors, in nanoseconds, and allocated how many bytes it allocated.
+	cpu, allocated atomic.Int64
+	// runaways is when its work did not end; the mutex of the host guards it.
+	runaways []time.Time
 
 	// mu serialises loading and closing.
 	mu     sync.Mutex
@@ -55,6 +59,8 @@ type binding struct {
 	number uint64
 	// extensions are the numbers of the extensions, in their order.
 	extensions []uint64
+	// hooks is held for reading by hooks that are on their way.
+	hooks sync.RWMutex
 }
 
 // errClosed is the error of calls of a module that is gone.
@@ -92,6 +98,8 @@ func (m *module) load(ctx context.Context, data []byte) (err error) {
 				return err
 			}
 		}
+		s.loads.Add(1)
+		defer s.loads.Add(-1)
 		b, err := m.bind(ctx, s)
 		if errors.Is(err, errUnsent) {
 			if err = s.wait(ctx); err == nil {
@@ -153,7 +161,14 @@ func (m *module) bind(ctx context.Context, s *session) (*binding, error) {
 		d := m.descriptor
 		b = appendString(appendString(appendString(appendString(b, d.ID), d.Version), d.class), m.copy)
 		return appendString(appendBool(b, m.host.opts.Strict), m.name), nil
-	}, func(wait func() answer) { m.host.late.Go(func() { m.loadedLate(s, wait()) }) })
+	}, func(wait func() answer) {
+		done := s.loadingLate(m)
+		m.host.late.Go(func() {
+			a := wait()
+			done()
+			m.loadedLate(s, a)
+		})
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -217,6 +232,10 @@ func (m *module) bench(why error) {
 // comeBack loads the plugin into a new JVM and leads its extensions into the states in which they were. Calls wait until
 // that is done. Whoever closes the plugin does not.
 func (m *module) comeBack(s *session) {
+	if b := m.binding.Load(); b != nil && b.session.ctx.Err() == nil {
+		m.moveTo(s) // It was given another JVM while the one that it is in goes on.
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old := m.binding.Load()
@@ -227,18 +246,9 @@ func (m *module) comeBack(s *session) {
 		old.hooks.Lock()   // Hooks that were on their way have failed and noted what became of their extensions.
 		old.hooks.Unlock() //nolint:staticcheck // It is the waiting that counts.
 	}
-	wanted, leave := context.WithCancel(s.ctx)
+	wanted, leave := m.wanted(s)
 	defer leave()
-	m.host.work.Go(func() {
-		select {
-		case <-m.retired:
-			leave()
-		case <-wanted.Done():
-		}
-	})
-	ctx, cancel := m.host.limit(wanted)
-	defer cancel()
-	b, err := m.bind(ctx, s)
+	b, err := m.enter(wanted, s)
 	if err != nil {
 		if wanted.Err() == nil {
 			why := fmt.Errorf("the plugin could not be loaded again after the Java host died: %w", err)
@@ -252,15 +262,42 @@ func (m *module) comeBack(s *session) {
 		wg.Go(func() {
 			if err := x.comeBack(wanted, b); err != nil && s.ctx.Err() == nil {
 				why := fmt.Errorf("the extension could not be started again after the Java host died: %w", err)
-				x.fail(why)
 				if wanted.Err() == nil {
-					m.host.opts.Broken(m.descriptor.ID, x.class, why.Error(), true)
+					m.lost(x, why)
+				} else {
+					x.fail(why)
 				}
 			}
 		})
 	}
 	wg.Wait()
 	m.settle(b)
+}
+
+// wanted is a context that ends with a session, and when the module is retired.
+func (m *module) wanted(s *session) (context.Context, context.CancelFunc) {
+	ctx, leave := context.WithCancel(s.ctx)
+	m.host.work.Go(func() {
+		select {
+		case <-m.retired:
+			leave()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, leave
+}
+
+// enter loads the plugin into a session that nobody asked for with a time limit. The module is locked.
+func (m *module) enter(wanted context.Context, s *session) (*binding, error) {
+	ctx, cancel := m.host.limit(wanted)
+	defer cancel()
+	return m.bind(ctx, s)
+}
+
+// lost keeps calls away from an extension that could not be started where its plugin is, and tells the server.
+func (m *module) lost(x *extension, why error) {
+	x.fail(why)
+	m.host.opts.Broken(m.descriptor.ID, x.class, why.Error(), true)
 }
 
 // limit is a context for what has no caller with a time limit: it ends with the parent, with the host, and after the time
@@ -337,13 +374,12 @@ func (m *module) Memory() int64 {
 	return s.stats.HeapUsed
 }
 
-// CPU is what a JVM used in which the plugin is alone; else it is unknown.
-func (m *module) CPU() time.Duration {
-	if s := m.host.alone(m); s != nil {
-		return processTime(s.cmd.Process.Pid)
-	}
-	return 0
-}
+// CPU is how long the plugin used processors, in all JVMs that it was in. In one that it shares it is an estimate, see
+// Usage.java.
+func (m *module) CPU() time.Duration { return time.Duration(m.cpu.Load()) }
+
+// Allocated is how many bytes the plugin allocated, in all JVMs that it was in.
+func (m *module) Allocated() int64 { return m.allocated.Load() }
 
 // Retire lets time count again for what a debugger holds.
 func (m *module) Retire() { m.retire.Do(func() { close(m.retired) }) }
@@ -375,6 +411,7 @@ func (m *module) Close(ctx context.Context) error {
 func (m *module) unload(ctx context.Context, b *binding) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*endTime)
 	defer cancel()
+	b.noteRemnant(b.number, m.descriptor.ID)
 	a, err := b.request(ctx, kindUnload, nil, func(body []byte) ([]byte, error) {
 		return appendUint(body, b.number), nil
 	})
@@ -389,6 +426,8 @@ func (m *module) unload(ctx context.Context, b *binding) {
 	r := &in{b: *a.body}
 	if threads := r.strings(); len(threads) > 0 {
 		m.log.Warn("threads of a plugin still run after it was unloaded, and keep its classes in memory", slog.Any("threads", threads))
+	} else {
+		b.noteRemnant(b.number, "")
 	}
 }
 

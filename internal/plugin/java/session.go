@@ -32,8 +32,8 @@ type session struct {
 	cancel  context.CancelCauseFunc
 	helpers sync.WaitGroup
 	asks    atomic.Int64
-	// hooks is held for reading by hooks that are on their way.
-	hooks sync.RWMutex
+	// loads is how many plugins are being loaded for the first time.
+	loads atomic.Int64
 	lines chan line
 	// lost counts lines that were dropped because the log could not follow.
 	lost atomic.Int64
@@ -60,6 +60,9 @@ type session struct {
 	// modules are those that were loaded in this session, by their numbers.
 	modules map[uint64]*module
 	stats   Stats
+	ledger  ledger
+	// late are the modules that are being loaded although nobody waits for them any more.
+	late []*module
 }
 
 // exit is a System.exit.
@@ -261,6 +264,20 @@ func (s *session) remove(number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.modules, number)
+}
+
+// noteRemnant notes the id of a plugin that is unloaded and whose threads may go on; "" forgets it.
+func (s *session) noteRemnant(number uint64, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ledger.gone == nil {
+		s.ledger.gone = make(map[uint64]string)
+	}
+	if id == "" {
+		delete(s.ledger.gone, number)
+	} else {
+		s.ledger.gone[number] = id
+	}
 }
 
 // handle takes a frame that the JVM sent by itself.

@@ -29,6 +29,9 @@ type slot struct {
 	crashes []crash
 	last    error
 	exited  error
+	// moving says that somebody gets rid of runaway work; moves is when modules were moved for that.
+	moving bool
+	moves  []time.Time
 }
 
 // An attempt brings a JVM up, with the plugins that were there. It goes on until it succeeds or gives up.

@@ -74,7 +74,7 @@ func (h *Host) Stats() Stats {
 func (h *Host) alone(m *module) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if l := m.slot.Load(); l.own && len(l.modules) == 1 {
+	if l := m.slot.Load(); len(l.modules) == 1 && (l.own || l.loading == 0 && !h.objects.used()) {
 		return l.current
 	}
 	return nil
@@ -101,12 +101,14 @@ func (s *session) measure(ctx context.Context, collect bool) error {
 	defer a.free()
 	r := &in{b: *a.body}
 	stats := Stats{HeapUsed: r.int(), HeapCommitted: r.int(), Metaspace: r.int(), Classes: r.int(), Loaders: r.int(), Calls: r.int(), Handles: r.int(), Functions: r.int()}
+	reports, remnants, loading := readReports(r)
 	if err := r.end(); err != nil {
 		return fmt.Errorf("ask the Java host for its state: %w", err)
 	}
 	s.mu.Lock()
 	s.stats = stats
 	s.mu.Unlock()
+	s.ending(s.account(reports, remnants, loading))
 	return nil
 }
 
@@ -129,6 +131,7 @@ func (s *session) watch() {
 			_ = s.cmd.Process.Kill() // It may end by itself at this moment.
 			return
 		}
+		s.thinOut()
 	}
 }
 

@@ -36,6 +36,9 @@ func (m *module) leave(outer *call) {
 // CPU is how long the engine ran. It runs on one processor at a time.
 func (m *module) CPU() time.Duration { return time.Duration(m.spent.Load()) }
 
+// Allocated is not known: the engine counts only what it holds.
+func (m *module) Allocated() int64 { return 0 }
+
 // watchInterval is how often the host looks at turns that run, and watchIdle how often it looks in vain before it waits
 // for the next turn.
 const (

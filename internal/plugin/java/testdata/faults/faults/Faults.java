@@ -15,6 +15,8 @@ import java.util.function.IntConsumer;
 public class Faults extends AppExtension implements ClientRequestHandler {
     private static final List<byte[]> HELD = new ArrayList<>();
 
+    private static volatile long turns;
+
     private final Object left = new Object();
     private final Object right = new Object();
     private int calls;
@@ -84,6 +86,20 @@ public class Faults extends AppExtension implements ClientRequestHandler {
                     Thread.onSpinWait();
                 }
             }
+            case "spin-on" -> {
+                storage().setText("spins", "yes");
+                spinOn();
+            }
+            case "spin-on-thread" -> Thread.ofPlatform().name("spins on").daemon().start(Faults::spinOn);
+            case "spin-on-virtual" -> Thread.ofVirtual().name("spins on").start(Faults::spinOn);
+            case "burn" -> {
+                byte[] last = null;
+                for (long end = System.nanoTime() + 100_000_000; System.nanoTime() < end;) {
+                    last = new byte[1 << 10];
+                }
+                return "burnt " + last.length;
+            }
+            case "hold-heap" -> HELD.add(new byte[12 << 20]);
             case "overflow" -> {
                 return deeper(1) + "";
             }
@@ -166,6 +182,13 @@ public class Faults extends AppExtension implements ClientRequestHandler {
             }
         }
         return what;
+    }
+
+    /** Computes for ever, whoever interrupts it. */
+    private static void spinOn() {
+        while (true) {
+            turns++;
+        }
     }
 
     private int deeper(int n) {

@@ -10,9 +10,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object PluginRecord.
+ * @param allocated Bytes that it was given since it was loaded, whatever became of them, if that is known.
  * @param cluster What the cluster knows of the plugin with the id. A plugin of this node alone has it if it keeps one of the cluster out.
+ * @param cpuMillis Milliseconds for which it used a processor since it was loaded. Of a Java plugin that shares its JVM it is an estimate.
  * @param description What the plugin says of itself.
  * @param digest SHA-256 digest of its file; missing if it is not loaded on this node.
+ * @param excess What it uses more of than app.plugin.limits allows, and what is done about it; missing if it does not.
  * @param extensions Extensions.
  * @param fileName Name of the file in the folder of plugins, if it is in one.
  * @param id Id of the plugin; of a rejected file its name.
@@ -28,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * @param settingsSchema JSON Schema of its settings (/cluster/settings), if it has some.
  * @param version Version that the plugin states.
  */
-public record PluginRecord(@Nullable ClusterRecord cluster, @Nullable String description, @Nullable String digest, List<ExtensionRecord> extensions, @Nullable String fileName, String id, @Nullable String language, @Nullable String license, @Nullable Instant loadedDate, @Nullable Long memory, @Nullable String processId, @Nullable String provider, @Nullable RejectionRecord rejected, @Nullable Integer renewals, @Nullable String scope, Map<String, @Nullable Object> settingsSchema, @Nullable String version) {
+public record PluginRecord(@Nullable Long allocated, @Nullable ClusterRecord cluster, @Nullable Long cpuMillis, @Nullable String description, @Nullable String digest, @Nullable String excess, List<ExtensionRecord> extensions, @Nullable String fileName, String id, @Nullable String language, @Nullable String license, @Nullable Instant loadedDate, @Nullable Long memory, @Nullable String processId, @Nullable String provider, @Nullable RejectionRecord rejected, @Nullable Integer renewals, @Nullable String scope, Map<String, @Nullable Object> settingsSchema, @Nullable String version) {
     /** Lists and maps that are null are empty. */
     public PluginRecord {
         extensions = extensions == null ? List.of() : extensions;

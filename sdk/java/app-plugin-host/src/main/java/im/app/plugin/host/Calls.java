@@ -18,11 +18,44 @@ final class Calls {
 
         volatile Thread thread;
         final long since = System.nanoTime();
+        /** When the server gave it up; 0 if it did not. */
+        private volatile long cancelled;
+        // How long it was seen waiting, how much of its time was counted, and since when it computes although it was given up.
+        private long waited;
+        private long counted;
+        private long busy;
 
         Running(long id, String what, ClassLoader loader) {
             this.id = id;
             this.what = what;
             this.loader = loader;
+        }
+
+        private synchronized void observe(long last, long now) {
+            Thread t = thread;
+            if (t == null || t.getState() != Thread.State.RUNNABLE) {
+                waited += now - (last - since > 0 ? last : since);
+                busy = 0;
+            } else if (cancelled != 0 && busy == 0) {
+                busy = now;
+            }
+        }
+
+        /** Returns the time that it did not wait and that was not counted yet, in nanoseconds. */
+        synchronized long count(long now) {
+            long ran = Math.max(now - since - waited, counted);
+            long more = ran - counted;
+            counted = ran;
+            return more;
+        }
+
+        boolean isCancelled() {
+            return cancelled != 0;
+        }
+
+        /** How long it has been computing since it was given up, in nanoseconds. */
+        synchronized long spinning(long now) {
+            return busy == 0 ? 0 : now - busy;
         }
     }
 
@@ -31,6 +64,8 @@ final class Calls {
 
     private final ConcurrentHashMap<Long, Running> running = new ConcurrentHashMap<>();
     private final LongAdder progress = new LongAdder();
+    /** When requests were observed last. Only the watchdog uses it. */
+    private long observed = System.nanoTime();
 
     /** Adds a request before its thread is started, and reports false if there is one with its number. */
     boolean add(Running r) {
@@ -53,6 +88,15 @@ final class Calls {
     void remove(Running r) {
         running.remove(r.id, r);
         progress.increment();
+    }
+
+    /** Looks which requests wait and which compute. Called by the watchdog from time to time. */
+    void observe() {
+        long now = System.nanoTime();
+        for (Running r : running.values()) {
+            r.observe(observed, now);
+        }
+        observed = now;
     }
 
     int size() {
@@ -84,7 +128,7 @@ final class Calls {
     void cancel(long id) {
         Running r = running.get(id);
         if (r != null) {
-            r.thread.interrupt();
+            giveUp(r);
         }
     }
 
@@ -94,9 +138,16 @@ final class Calls {
         for (Running r : running.values()) {
             if (r.loader == loader) {
                 any = true;
-                r.thread.interrupt();
+                giveUp(r);
             }
         }
         return any;
+    }
+
+    private static void giveUp(Running r) {
+        if (r.cancelled == 0) {
+            r.cancelled = Math.max(System.nanoTime(), 1);
+        }
+        r.thread.interrupt();
     }
 }

@@ -40,6 +40,7 @@ public final class Host {
     private final Calls calls = new Calls();
     private final AtomicInteger pending = new AtomicInteger();
     private final Asks asks;
+    private final Usage usage = new Usage(calls);
     private final Modules modules = new Modules(this);
     private final JavaObjects objects;
     private final Threads threads = new Threads(calls);
@@ -91,6 +92,10 @@ public final class Host {
 
     Calls calls() {
         return calls;
+    }
+
+    Usage usage() {
+        return usage;
     }
 
     Threads threads() {
@@ -187,7 +192,7 @@ public final class Host {
                 case Frame.LOAD -> start(f.id(), "load", null, false, out -> modules.load(in, out));
                 case Frame.UNLOAD -> start(f.id(), "unload", null, false, out -> modules.unload(in, out));
                 case Frame.DUMP -> start(f.id(), "dump", null, false, out -> out.string(threads.dump()));
-                case Frame.STATS -> start(f.id(), "stats", null, false, out -> Stats.write(in.bool(), modules, calls, objects, out));
+                case Frame.STATS -> start(f.id(), "stats", null, false, out -> Stats.write(in.bool(), modules, calls, usage, objects, out));
                 case Frame.OBJECT -> object(f.id(), in);
                 case Frame.LEVEL -> level = in.u8() - 1;
                 case Frame.RECORD -> start(f.id(), "record", null, false, out -> record(in));
@@ -325,6 +330,7 @@ public final class Host {
             out = error(e);
         }
         calls.remove(r);
+        usage.ended(r);
         if (counted) {
             pending.decrementAndGet();
         }

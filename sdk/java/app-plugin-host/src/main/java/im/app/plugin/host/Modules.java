@@ -30,6 +30,8 @@ final class Modules {
     private final AtomicInteger extensionNumbers = new AtomicInteger();
     private final Map<Integer, Module> modules = new ConcurrentHashMap<>();
     private final Map<Integer, Extension> extensions = new ConcurrentHashMap<>();
+    /** The plugins that were unloaded and whose threads go on. */
+    private final Map<Integer, Left> left = new ConcurrentHashMap<>();
     /** All loaders that there ever were and that were not collected yet. */
     private final Queue<WeakReference<PluginLoader>> loaders = new ConcurrentLinkedQueue<>();
 
@@ -63,6 +65,7 @@ final class Modules {
                 loader -> loaders.add(new WeakReference<>(loader)),
                 warning -> host.log(number, Log.WARN, "classes", warning, null));
         Module module = new Module(number, descriptor, classes.loader());
+        host.usage().open(number);
         modules.put(number, module);
         boolean done = false;
         try {
@@ -73,6 +76,7 @@ final class Modules {
         } finally {
             if (!done) {
                 forget(module);
+                host.usage().close(number);
             }
         }
         for (Extension e : module.extensions) {
@@ -125,11 +129,102 @@ final class Modules {
         }
         forget(m);
         host.calls().cancelAll(m.loader);
-        List<String> left = host.threads().leftBehind(m.loader);
-        out.count(left.size());
-        for (String name : left) {
+        List<String> names = host.threads().leftBehind(m.loader);
+        if (names.isEmpty()) {
+            host.usage().close(number);
+        } else {
+            left.put(number, new Left(m.loader, host.usage().unattributed()));
+        }
+        out.count(names.size());
+        for (String name : names) {
             out.string(name);
         }
+    }
+
+    /** A plugin that was unloaded and whose threads go on. */
+    private static final class Left {
+        /** Looking for virtual threads costs more than looking for others; it is done less often the longer they are there. */
+        private static final int OFTEN = 8;
+
+        private static final int SELDOM = 32;
+
+        final WeakReference<PluginLoader> loader;
+        final long since = System.nanoTime();
+        final long unattributed;
+        private int looks;
+        private int virtual;
+
+        Left(PluginLoader loader, long unattributed) {
+            this.loader = new WeakReference<>(loader);
+            this.unattributed = unattributed;
+        }
+
+        /** Counts the virtual threads. */
+        int virtual(PluginLoader l) {
+            if (looks < OFTEN || looks % SELDOM == 0) {
+                virtual = Threads.virtual(l).size();
+            }
+            looks++;
+            return virtual;
+        }
+    }
+
+    /** Writes what each plugin used, how many requests of it were given up and still run, and how long one of them computes already. */
+    void writeUsage(Out out) {
+        long now = System.nanoTime();
+        List<Module> all = List.copyOf(modules.values());
+        out.count(all.size());
+        for (Module m : all) {
+            int abandoned = 0;
+            long spinning = 0;
+            for (Calls.Running r : host.calls().all()) {
+                if (r.loader == m.loader && r.isCancelled()) {
+                    abandoned++;
+                    spinning = Math.max(spinning, r.spinning(now));
+                }
+            }
+            out.number(m.number);
+            out.zigzag(host.usage().cpu(m.number));
+            out.zigzag(host.usage().allocated(m.number));
+            out.zigzag(abandoned);
+            out.zigzag(spinning);
+        }
+    }
+
+    /** Writes how long a plugin is being loaded already that nobody wants any more, apart from the time in which it waits. */
+    void writeLoading(Out out) {
+        long now = System.nanoTime();
+        long longest = 0;
+        for (Calls.Running r : host.calls().all()) {
+            if (r.loader == null && "load".equals(r.what)) {
+                longest = Math.max(longest, r.spinning(now));
+            }
+        }
+        out.zigzag(longest);
+    }
+
+    /** Writes which plugins were unloaded and have threads, for how long, and how long these used processors since then. */
+    void writeLeft(Out out) {
+        Out list = new Out();
+        int n = 0;
+        for (Map.Entry<Integer, Left> e : left.entrySet()) {
+            Left one = e.getValue();
+            PluginLoader loader = one.loader.get();
+            int threads = loader == null ? 0 : host.threads().count(loader);
+            int virtual = loader == null ? 0 : one.virtual(loader);
+            if (threads + virtual == 0) {
+                left.remove(e.getKey());
+                host.usage().close(e.getKey());
+                continue;
+            }
+            n++;
+            list.number(e.getKey());
+            list.zigzag(threads + virtual);
+            list.zigzag(System.nanoTime() - one.since);
+            list.zigzag(host.usage().cpu(e.getKey()) + (virtual == 0 ? 0 : host.usage().unattributed() - one.unattributed));
+        }
+        out.count(n);
+        out.raw(list.toByteArray());
     }
 
     private void forget(Module m) {

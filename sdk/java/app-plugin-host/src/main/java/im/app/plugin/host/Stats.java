@@ -16,7 +16,7 @@ final class Stats {
     private Stats() {}
 
     /** Carries out STATS. */
-    static void write(boolean collect, Modules modules, Calls calls, JavaObjects objects, Out out) {
+    static void write(boolean collect, Modules modules, Calls calls, Usage usage, JavaObjects objects, Out out) {
         for (int i = 0; collect && i < COLLECTIONS; i++) {
             System.gc();
         }
@@ -30,6 +30,10 @@ final class Stats {
         out.zigzag(calls.size() - 1);
         out.zigzag(objects.handles());
         out.zigzag(objects.functions());
+        usage.sample();
+        modules.writeUsage(out);
+        modules.writeLeft(out);
+        modules.writeLoading(out);
     }
 
     private static long metaspace() {

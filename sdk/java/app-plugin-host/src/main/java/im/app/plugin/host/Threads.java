@@ -10,6 +10,7 @@ import java.lang.management.ThreadInfo;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -79,6 +80,37 @@ final class Threads {
         }
     }
 
+    /** All threads that are not virtual. */
+    static Thread[] platform() {
+        ThreadGroup group = Thread.currentThread().getThreadGroup();
+        while (group.getParent() != null) {
+            group = group.getParent();
+        }
+        Thread[] threads = new Thread[group.activeCount() + 16];
+        int n = group.enumerate(threads);
+        while (n == threads.length) {
+            threads = new Thread[2 * threads.length];
+            n = group.enumerate(threads);
+        }
+        return Arrays.copyOf(threads, n);
+    }
+
+    /** Counts the threads of the system that have the context loader of a plugin, and its requests. */
+    int count(PluginLoader loader) {
+        int n = 0;
+        for (Thread t : platform()) {
+            if (t.getContextClassLoader() == loader) {
+                n++;
+            }
+        }
+        for (Calls.Running r : calls.all()) {
+            if (r.loader == loader) {
+                n++;
+            }
+        }
+        return n;
+    }
+
     /** Waits a moment for the threads of a plugin to end, and names those that do not. */
     List<String> leftBehind(PluginLoader loader) {
         long end = System.nanoTime() + PATIENCE;
@@ -121,7 +153,7 @@ final class Threads {
     }
 
     /** Finds virtual threads by the names of the loaders in the dump: {@code #12 "name" virtual} and then its stack. */
-    private static Set<String> virtual(PluginLoader loader) {
+    static Set<String> virtual(PluginLoader loader) {
         String text;
         try {
             text = text();

@@ -92,6 +92,7 @@ final class Watchdog {
 
     /** Looks once. */
     void tick() {
+        calls.observe();
         long progress = calls.progress();
         still = progress == seen && calls.size() > 0 ? still + 1 : 0;
         seen = progress;

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/config"
+)
+
+// An ExcessError is a call that was not made, because the plugin uses more than it may.
+type ExcessError struct{ Reason string }
+
+func (e *ExcessError) Error() string { return e.Reason }
+
+// A measure is what is done about a plugin that uses more than it may.
+type measure int
+
+// The measures, each of which follows the one before if that does not help.
+const (
+	none measure = iota
+	slow
+	refuse
+	quarantine
+)
+
+const (
+	// excessInterval is how often the usage of plugins is looked at, and excessWindow over how many looks processor time
+	// is averaged.
+	excessInterval = time.Second
+	excessWindow   = 4
+	// excessLooks is after how many looks in a row the next measure is taken, or the last one lifted.
+	excessLooks = 3
+	// slowTime is how long each call waits of a plugin that is slowed down.
+	slowTime = 100 * time.Millisecond
+	// A plugin whose calls had to be refused maxRefusals times within refusalWindow is quarantined.
+	maxRefusals   = 5
+	refusalWindow = 10 * time.Minute
+)
+
+// excess is how a plugin uses more than it may, and what is done about it.
+type excess struct {
+	// state is read by calls.
+	state atomic.Pointer[excessState]
+
+	// Only who watches the usage uses these.
+	samples     []sample
+	over, under int
+	refusals    []time.Time
+}
+
+type excessState struct {
+	measure measure
+	reason  string
+}
+
+// sample is the processor time that a plugin had used at some time.
+type sample struct {
+	at  time.Time
+	cpu time.Duration
+}
+
+// admit lets a call wait or fail, if that is what is done about the plugin at present.
+func (e *excess) admit(ctx context.Context) error {
+	s := e.state.Load()
+	if s == nil {
+		return nil
+	}
+	if s.measure == refuse {
+		return &ExcessError{s.reason}
+	}
+	timer := time.NewTimer(slowTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// exceeded says what a plugin uses more of than it may; "" is nothing.
+func (e *excess) exceeded(now time.Time, cpu time.Duration, memory int64, limits config.PluginLimits) string {
+	e.samples = append(e.samples, sample{now, cpu})
+	if len(e.samples) > excessWindow+1 {
+		e.samples = e.samples[1:]
+	}
+	if limits.Memory > 0 && memory > limits.Memory {
+		return fmt.Sprintf("the plugin holds %d bytes, %d are what app.plugin.limits.memory allows", memory, limits.Memory)
+	}
+	first := e.samples[0]
+	if elapsed := now.Sub(first.at); limits.CPUShare > 0 && len(e.samples) > excessWindow {
+		if share := int64((cpu - first.cpu) * 100 / elapsed); share > int64(limits.CPUShare) {
+			return fmt.Sprintf("the plugin uses %d percent of a processor, %d are what app.plugin.limits.cpu-share allows", share, limits.CPUShare)
+		}
+	}
+	return ""
+}
+
+// next says what is done about the plugin from now on; changed is false if that is what was done before.
+func (e *excess) next(now time.Time, reason string) (m measure, changed bool) {
+	old := none
+	if s := e.state.Load(); s != nil {
+		old = s.measure
+	}
+	m = old
+	if reason != "" {
+		e.over, e.under = e.over+1, 0
+	} else {
+		e.over, e.under = 0, e.under+1
+	}
+	switch {
+	case e.over >= excessLooks:
+		m++
+	case e.under >= excessLooks && m > none:
+		m--
+	}
+	if m == old {
+		return m, false
+	}
+	e.over, e.under = 0, 0
+	if m == refuse && old == slow {
+		e.refusals = append(slices.DeleteFunc(e.refusals, func(t time.Time) bool { return now.Sub(t) > refusalWindow }), now)
+		if len(e.refusals) >= maxRefusals {
+			m = quarantine
+		}
+	}
+	return m, true
+}
+
+// watchExcess looks at the usage of plugins until the manager is closed.
+func (m *Manager) watchExcess() {
+	for m.sleep(excessInterval) {
+		limits := m.opts.Settings().Limits
+		for _, p := range m.Plugins() {
+			if !p.released.Load() {
+				m.curb(p, limits)
+			}
+		}
+	}
+}
+
+// curb does something about a plugin if it uses more than it may.
+func (m *Manager) curb(p *Plugin, limits config.PluginLimits) {
+	e := &p.excess
+	now := time.Now()
+	reason := e.exceeded(now, p.CPU(), p.Memory(), limits)
+	todo, changed := e.next(now, reason)
+	if !changed {
+		return
+	}
+	logger := m.opts.Logger.With("plugin", p.ID, "version", p.Version)
+	if s := e.state.Load(); reason == "" && s != nil {
+		reason = s.reason
+	}
+	switch todo {
+	case none:
+		e.state.Store(nil)
+		logger.Info("a plugin uses no more than it may again")
+		return
+	case slow:
+		logger.Warn("a plugin uses more than it may, and its calls wait", "reason", reason)
+	case refuse:
+		logger.Warn("a plugin uses more than it may, and its calls fail", "reason", reason)
+	case quarantine:
+		e.samples, e.over, e.under, e.refusals = nil, 0, 0, nil
+		e.state.Store(nil)
+		for _, b := range p.members {
+			if b.life.State() == Started {
+				m.quarantine(b, "quarantined because it went on to use more than it may: "+reason)
+			}
+		}
+		return
+	}
+	e.state.Store(&excessState{todo, reason})
+}
+
+// Excess says what the plugin uses more of than it may, and what is done about it; "" is nothing.
+func (p *Plugin) Excess() string {
+	switch s := p.excess.state.Load(); {
+	case s == nil:
+		return ""
+	case s.measure == slow:
+		return s.reason + "; its calls wait"
+	default:
+		return s.reason + "; its calls fail"
+	}
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A report is what a JVM says of a plugin.
+type report struct {
+	number uint64
+	// cpu and allocated are what it used since it was loaded into the JVM.
+	cpu       time.Duration
+	allocated int64
+	// abandoned is how many of its calls run although nobody waits for them any more, and spinning how long one of them has
+	// been computing already.
+	abandoned int64
+	spinning  time.Duration
+}
+
+// A remnant is what a JVM says of a plugin that was unloaded and whose threads go on.
+type remnant struct {
+	number  uint64
+	threads int64
+	// since is when it was unloaded, and cpu what the threads used of processors since it was loaded.
+	since, cpu time.Duration
+}
+
+// readReports reads what a JVM says of its plugins. loading is how long it has been computing to load one that nobody wants
+// any more.
+func readReports(r *in) (reports []report, remnants []remnant, loading time.Duration) {
+	for range r.count() {
+		reports = append(reports, report{number: r.uint(), cpu: time.Duration(r.int()), allocated: r.int(), abandoned: r.int(), spinning: time.Duration(r.int())})
+	}
+	for range r.count() {
+		remnants = append(remnants, remnant{number: r.uint(), threads: r.int(), since: time.Duration(r.int()), cpu: time.Duration(r.int())})
+	}
+	return reports, remnants, time.Duration(r.int())
+}
+
+// A ledger is what a session knows of the usage of its plugins. The mutex of the session guards it.
+type ledger struct {
+	at time.Time
+	// cpu and allocated are those of the last reports, by the numbers of the plugins; process is the time of the whole
+	// process.
+	cpu       map[uint64]time.Duration
+	allocated map[uint64]int64
+	process   time.Duration
+	// gone are the ids of plugins that were unloaded and whose threads go on.
+	gone map[uint64]string
+}
+
+// loadingLate notes that nobody waits for a plugin any more that is still being loaded, until done is called.
+func (s *session) loadingLate(m *module) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late = append(s.late, m)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.late = slices.DeleteFunc(s.late, func(other *module) bool { return other == m })
+	}
+}
+
+// account adds what plugins used since the last reports, and returns work that must be ended.
+func (s *session) account(reports []report, remnants []remnant, loading time.Duration) (found []runaway) {
+	process := processTime(s.cmd.Process.Pid)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	l := &s.ledger
+	elapsed := now.Sub(l.at)
+	busy := func(number uint64, cpu time.Duration) bool {
+		return l.cpu[number] > 0 && (cpu-l.cpu[number])*busyShare >= elapsed
+	}
+	next := ledger{at: now, cpu: make(map[uint64]time.Duration), allocated: make(map[uint64]int64), process: process, gone: l.gone}
+	for _, r := range reports {
+		next.cpu[r.number], next.allocated[r.number] = r.cpu, r.allocated
+		m := s.modules[r.number]
+		if m == nil {
+			continue
+		}
+		used := r.cpu - l.cpu[r.number]
+		if s.slot.own && len(s.modules) == 1 && process > 0 {
+			used = process - l.process // It knows of virtual threads that the plugin started, too.
+		}
+		m.cpu.Add(int64(max(used, 0)))
+		m.allocated.Add(max(r.allocated-l.allocated[r.number], 0))
+		switch limit := s.host.opts.Runaway; {
+		case r.spinning >= limit && busy(r.number, r.cpu):
+			found = append(found, runaway{module: m, how: fmt.Sprintf("a call that has been computing for %s since its time was over", r.spinning.Round(time.Second))})
+		case r.abandoned >= maxAbandoned:
+			found = append(found, runaway{module: m, how: fmt.Sprintf("%d calls that do not end although their time is over", r.abandoned)})
+		}
+	}
+	idle := 0
+	for _, r := range remnants {
+		next.cpu[r.number] = r.cpu
+		if r.since < s.host.opts.Runaway {
+			continue
+		}
+		idle++
+		if busy(r.number, r.cpu) || idle >= maxRemnants || r.threads >= maxIdle {
+			found = append(found, runaway{id: l.gone[r.number], how: fmt.Sprintf("%d threads that go on after it was unloaded", r.threads)})
+		}
+	}
+	if loading >= s.host.opts.Runaway && len(s.late) > 0 {
+		found = append(found, runaway{id: strings.Join(names(s.late), ", "), how: fmt.Sprintf("loading that has been computing for %s since its time was over", loading.Round(time.Second))})
+	}
+	s.ledger = next
+	return found
+}
+
+const (
+	// busyShare is the part of a processor that work uses which is worth ending: a fiftieth. Threads that wait use none, and on a
+	// machine with too much to do one that computes may get little.
+	busyShare = 50
+	// maxAbandoned is how many calls of one plugin may wait on although nobody waits for them.
+	maxAbandoned = 1000
+	// maxRemnants is how many plugins that were unloaded may have threads in a JVM that do nothing, and maxIdle how many of them
+	// one may have.
+	maxRemnants = 10
+	maxIdle     = 100
+)
