@@ -43,6 +43,8 @@ type Method struct {
 	Timeout time.Duration
 	// Failure is what a failed call means if the settings say nothing else.
 	Failure Failure
+	// Pure says that a call only computes its answer, so that one that was lost may be made once more.
+	Pure bool
 }
 
 // A Param is a parameter of a method.

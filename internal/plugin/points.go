@@ -33,6 +33,12 @@ func method[R any](mode Mode, failure Failure, name, doc string, params ...Param
 	return m
 }
 
+// pure marks a method whose calls only compute their answer.
+func pure(m *Method) *Method {
+	m.Pure = true
+	return m
+}
+
 func param[T any](name, doc string) Param {
 	return Param{Name: name, Type: reflect.TypeFor[T](), Doc: doc}
 }
@@ -140,9 +146,9 @@ var (
 		"Called after every request of an administrator, including rejected ones.",
 		param[*AdminAction]("adminAction", "The action, who requested it, and its result."))
 
-	Authenticate = method[bool](FirstAnswer, Refuse, "authenticate",
+	Authenticate = pure(method[bool](FirstAnswer, Refuse, "authenticate",
 		"Called when a client logs in. Returns true to accept the login, false to reject it; null leaves the decision to the next extension and, after the last one, to the server.",
-		param[*UserLoginInfo]("userLoginInfo", "The credentials and the device of the client."))
+		param[*UserLoginInfo]("userLoginInfo", "The credentials and the device of the client.")))
 
 	GoOnline = method[Void](Simultaneous, Ignore, "goOnline", "Called after a session is opened.",
 		param[*UserSessions]("userSessions", "The sessions of the user on this gateway, including the new one."),
@@ -156,18 +162,18 @@ var (
 		param[[]int64]("recipientIds", "The recipients for whom this gateway received the notification."),
 		param[[]int64]("offlineRecipientIds", "The recipients who could not be reached on this gateway."))
 
-	TransformRequest = method[*ClientRequest](Pipeline, Refuse, "transform",
+	TransformRequest = pure(method[*ClientRequest](Pipeline, Refuse, "transform",
 		"Called before a request is handled. Returns the replacement; null leaves the request unchanged.",
-		param[*ClientRequest]("clientRequest", "The request."))
+		param[*ClientRequest]("clientRequest", "The request.")))
 	HandleRequest = method[*RequestHandlerResult](FirstAnswer, Refuse, "handle",
 		"Called before the server handles a request. Returns the result to send instead; null leaves the request to the next extension and, after the last one, to the server.",
 		param[*ClientRequest]("clientRequest", "The request."))
 
-	BeforeNotify = method[*RequestHandlerResult](Pipeline, Ignore, "beforeNotify",
+	BeforeNotify = pure(method[*RequestHandlerResult](Pipeline, Ignore, "beforeNotify",
 		"Called before the notifications of a successful request are sent. The notifications in the returned result replace those of the request; null leaves them unchanged.",
 		param[*RequestHandlerResult]("result", "The result of the request."),
 		param[int64]("requesterId", "The user who made the request."),
-		param[wire.DeviceType]("requesterDevice", "The type of the device of the requester."))
+		param[wire.DeviceType]("requesterDevice", "The type of the device of the requester.")))
 	AfterNotify = method[*RequestHandlerResult](Pipeline, Ignore, "afterNotify",
 		"Called after each notification is sent. The returned result is passed to the next extension only; null passes the result unchanged.",
 		param[*RequestHandlerResult]("result", "The result of the request, with this notification."),
@@ -175,9 +181,9 @@ var (
 		param[wire.DeviceType]("requesterDevice", "The type of the device of the requester."),
 		param[[]int64]("offlineRecipientIds", "The recipients who have no session in the cluster."))
 
-	MessagesToDelete = method[[]Message](Pipeline, Refuse, "getMessagesToDelete",
+	MessagesToDelete = pure(method[[]Message](Pipeline, Refuse, "getMessagesToDelete",
 		"Called with expired messages, in batches. Returns the messages to delete; null deletes all of them, an empty list none.",
-		param[[]Message]("messages", "The messages that are about to be deleted."))
+		param[[]Message]("messages", "The messages that are about to be deleted.")))
 
 	CreateMeeting = method[*MeetingAccess](Only, Refuse, "createMeeting",
 		"Called when a user creates a meeting that starts immediately. Other users can see the meeting after the call succeeds. Returns what the creator needs to enter the meeting, or null if nothing is needed. For a meeting that starts later, the first call is acceptMeetingInvitation.",

@@ -3,11 +3,14 @@
 package java
 
 import (
+	"archive/zip"
 	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"example.org/app/internal/recording/event"
@@ -46,6 +49,36 @@ func (e *exit) error() error {
 		who = fmt.Sprintf("plugin %q", e.module.descriptor.ID)
 	}
 	return fmt.Errorf("%s stops the server by System.exit(%d)", who, e.status)
+}
+
+// crasher returns the module whose code crashed the JVM: the one that alone has the innermost class on the stack of the
+// thread that crashed which any module has. It is nil if that is not known.
+func (s *session) crasher() *module {
+	if len(s.crashed) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	modules := slices.Collect(maps.Values(s.modules))
+	s.mu.Unlock()
+	owners := make(map[string][]*module)
+	for _, m := range modules {
+		z, err := zip.OpenReader(m.copy)
+		if err != nil {
+			continue // It was unloaded at this moment.
+		}
+		for _, f := range z.File {
+			owners[f.Name] = append(owners[f.Name], m)
+		}
+		z.Close()
+	}
+	for _, class := range s.crashed {
+		if found := owners[strings.ReplaceAll(class, ".", "/")+".class"]; len(found) == 1 {
+			return found[0]
+		} else if len(found) > 1 {
+			return nil
+		}
+	}
+	return nil
 }
 
 // died takes note that a JVM ended by itself.

@@ -198,7 +198,7 @@ func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any,
 	if x.module.host.opts.Debug.Port != 0 {
 		defer x.hold(ctx)()
 	}
-	for {
+	for again := false; ; {
 		if b := x.broken.Load(); b != nil {
 			return false, b.why
 		}
@@ -221,13 +221,25 @@ func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any,
 				err = fmt.Errorf("read the result of %s of %s: %w", method.Name, x.class, err)
 			}
 			return ok, err
-		case !errors.Is(err, errUnsent):
+		case errors.Is(err, errUnsent):
+		case errors.Is(err, errEnded) && !again && method.Pure && b.endedByOther(ctx, x.module):
+			again = true // It only computes an answer, and is not what ended the JVM.
+		default:
 			return false, err
 		}
 		if err := x.module.next(ctx, b); err != nil {
 			return false, err
 		}
 	}
+}
+
+// endedByOther waits until a JVM that ends has ended, and reports whether another plugin is known to have ended it.
+func (s *session) endedByOther(ctx context.Context, m *module) bool {
+	if s.wait(ctx) != nil {
+		return false
+	}
+	c := s.culprit.Load()
+	return c != nil && c.module != m
 }
 
 // next waits until a module whose JVM ended is somewhere else.

@@ -19,6 +19,7 @@ import (
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/java/javatest"
 )
 
 // TestFaultsOfCalls lets a plugin do what costs only its own call.
@@ -226,7 +227,7 @@ func TestDeaths(t *testing.T) {
 	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
 	m := w.load("deadly", faults(t, "deadly"))
 	for what, want := range map[string]string{
-		"crash": "SIGSEGV", "memory": `because of an OutOfMemoryError in plugin \"deadly\"`, "halt": `exit status 9), because of Runtime.halt(9) in plugin \"deadly\"`,
+		"crash": `because of a crash in its code in plugin \"deadly\"`, "memory": `because of an OutOfMemoryError in plugin \"deadly\"`, "halt": `exit status 9), because of Runtime.halt(9) in plugin \"deadly\"`,
 		"exit": "exit status 7", "runtime-exit": "exit status 8",
 	} {
 		restarts := w.Stats().Restarts
@@ -477,4 +478,45 @@ func runs(pid int) bool {
 	}
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	return fields[0] != "Z"
+}
+
+// TestCallsOfOthersAreTriedAgain lets calls that only compute an answer succeed although another plugin ends their JVM
+// meanwhile, in whatever way.
+func TestCallsOfOthersAreTriedAgain(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
+	bad := w.load("bad", faults(t, "bad"))
+	sources := javatest.Sources(t, "testdata/suite")
+	other := w.load("other", javatest.Jar(t, javatest.Plugin{ID: "other", Version: "1", Class: "acts.ActsPlugin", Sources: sources, Only: "acts"}))
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	var calls atomic.Int64
+	for range 8 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				var r *plugin.ClientRequest
+				if ok, err := other.Extensions()[0].Call(t.Context(), plugin.TransformRequest, []any{&plugin.ClientRequest{ClientIP: "x"}}, &r); err != nil || !ok {
+					t.Errorf("a call failed after %d: %v", calls.Load(), err)
+					return
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	for _, what := range []string{"halt", "crash"} {
+		before := calls.Load()
+		waitFor(t, "calls", func() bool { return calls.Load() > before+100 })
+		if _, err := tell(t.Context(), bad, what); err == nil {
+			t.Errorf("%s: it is survived", what)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	if w.Stats().Restarts < 2 {
+		t.Error("the JVM was not ended")
+	}
 }

@@ -34,6 +34,10 @@ type process struct {
 	done chan struct{}
 	err  error
 
+	// crashed are the classes on the stack of the thread that crashed the JVM, the innermost first. It is set when the process
+	// has ended.
+	crashed []string
+
 	mu   sync.Mutex
 	tail []string
 }
@@ -256,8 +260,36 @@ func (p *process) crash() string {
 			lines = append(lines, text)
 		}
 	}
+	p.crashed = crashedClasses(string(data))
 	p.log.Error("the Java host crashed", slog.String("report", head(string(data), 8<<10)))
 	return strings.Join(lines, "; ")
+}
+
+// crashedClasses reads from the report of a crash which classes were on the stack of its thread. The lines of the stack are
+// like "j  acme.Native.call()V+4" and "J 123 c2 acme.Native.call()V (8 bytes) @ 0x0 [0x0+0x0]".
+func crashedClasses(report string) (classes []string) {
+	_, rest, found := strings.Cut(report, "\nJava frames:")
+	if !found {
+		return nil
+	}
+	for i, line := range strings.Split(rest, "\n") {
+		if i == 0 {
+			continue // The rest of the heading.
+		}
+		method, _, isFrame := strings.Cut(line, "(")
+		if line == "" {
+			break
+		}
+		fields := strings.Fields(method)
+		if !isFrame || len(fields) < 2 || fields[0] != "j" && fields[0] != "J" {
+			continue
+		}
+		name := fields[len(fields)-1]
+		if dot := strings.LastIndexByte(name, '.'); dot > 0 {
+			classes = append(classes, name[:dot])
+		}
+	}
+	return classes
 }
 
 func head(s string, n int) string {

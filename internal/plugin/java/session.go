@@ -130,6 +130,9 @@ func (s *session) run() {
 	if e := s.exit.Load(); e != nil && e.module != nil {
 		s.blamed = []*module{e.module}
 	}
+	if m := s.crasher(); m != nil {
+		s.culprit.CompareAndSwap(nil, &culprit{m, "a crash in its code"})
+	}
 	if c := s.culprit.Load(); c != nil {
 		s.blamed = []*module{c.module}
 		s.why = fmt.Errorf("%w, because of %s in plugin %q", s.why, c.how, c.module.descriptor.ID)
