@@ -42,16 +42,6 @@ settings:
 `,
 }
 
-// badKinds are bad plugins: when they do what.
-var badKinds = []string{
-	"extensions null", "extensions empty",
-	"load throw", "load error", "load wait", "load recurse", "load halt",
-	"start throw", "start error", "start wait", "start ignore", "start recurse", "start halt",
-	"stop throw", "stop wait",
-	"call throw", "call error", "call wait", "call ignore", "call recurse", "call deadlock", "call buffer", "call flood", "call pipe", "call halt", "call exit",
-	"call child", "call regexp",
-}
-
 // TestSuite runs what every language must pass, with a JVM for each test.
 func TestSuite(t *testing.T) {
 	javatest.Home(t)
@@ -69,7 +59,7 @@ func TestSuite(t *testing.T) {
 			return javatest.Jar(t, javatest.Plugin{Descriptor: descriptors[f], Sources: sources})
 		},
 		Corpus: func(t testing.TB) (list []plugintest.Bad) {
-			for _, kind := range badKinds {
+			for _, kind := range plugintest.Archives {
 				list = append(list, plugintest.Bad{Kind: kind, Data: javatest.Jar(t, javatest.Plugin{
 					Descriptor: "id: suite-bad\nversion: 1\nclass: corpus.CorpusPlugin\n", Sources: sources, Files: map[string]string{"kind.txt": kind},
 				})})

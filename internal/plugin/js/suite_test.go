@@ -25,7 +25,7 @@ func TestSuite(t *testing.T) {
 			return h
 		},
 		Fixture: fixture,
-		Corpus:  corpus,
+		Corpus:  func(testing.TB) []plugintest.Bad { return plugintest.Scripts() },
 	}
 	if raceDetector { // It makes the engine some fifty times slower.
 		l.Rounds = 15

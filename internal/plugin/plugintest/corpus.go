@@ -4,6 +4,10 @@ package plugintest
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,8 +26,18 @@ type Bad struct {
 	Data []byte
 }
 
-// testCorpus adds bad plugins, one after the other, in each way in which plugins come: as a new one, and in the place of
-// the one before while that is called. Meanwhile somebody tries all the time what a filter refuses. Whatever happens, the
+// A way is how a plugin comes.
+type way string
+
+// The ways.
+const (
+	byUpload way = "upload"
+	bySwap   way = "swap"
+	byFolder way = "folder"
+)
+
+// testCorpus adds bad plugins, one after the other, in each way in which plugins come: as a new one, in the place of
+// the one before while that is called, and from a folder as when a server starts; make campaign does all of that. Meanwhile somebody tries all the time what a filter refuses. Whatever happens, the
 // filter lets nothing pass, every operation ends, and other plugins work.
 func testCorpus(t *testing.T, w *world) {
 	if w.Corpus == nil {
@@ -34,14 +48,17 @@ func testCorpus(t *testing.T, w *world) {
 	w.set(func(s *config.Plugin) { s.CallTimeoutMillis, s.HookTimeoutMillis, s.LoadTimeoutMillis = 300, 300, 3000 })
 	stop, tries := w.knock(m)
 	corpus := w.Corpus(t)
-	for _, replace := range []bool{false, true} {
-		for _, bad := range corpus {
+	for i, way := range []way{byUpload, bySwap, byFolder} {
+		for j, bad := range corpus {
+			if i > 0 && j%8 != i && os.Getenv("APP_CAMPAIGN") != "long" {
+				continue // All of them in all ways take minutes.
+			}
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				w.suffer(m, bad, replace)
+				w.suffer(m, bad, way)
 			}()
-			receive(t, "the end of what was done with "+bad.Kind, done)
+			receive(t, "the end of what was done with "+bad.Kind+" by "+string(way), done)
 		}
 		if _, err := m.Remove(t.Context(), "suite-bad"); err != nil && apierr.From(err).Code != apierr.ResourceNotFound {
 			t.Error(err)
@@ -84,23 +101,52 @@ func (w *world) knock(m *plugin.Manager) (stop func(), tries *atomic.Int64) {
 }
 
 // suffer lets a bad plugin do what it does. What it answers does not matter.
-func (w *world) suffer(m *plugin.Manager, bad Bad, replace bool) {
+func (w *world) suffer(m *plugin.Manager, bad Bad, way way) {
 	src := plugin.Source{Name: "bad" + w.Suffix, Data: bad.Data}
-	load := m.Load
-	if replace {
-		load = m.Replace
-	}
 	ctx := context.WithoutCancel(w.t.Context())
-	p, err := load(ctx, w.host.Language(), src)
-	if err == nil {
+	var p *plugin.Plugin
+	var err error
+	switch way {
+	case byUpload:
+		p, err = m.Load(ctx, w.host.Language(), src)
+	case bySwap:
+		p, err = m.Replace(ctx, w.host.Language(), src)
+	case byFolder:
+		p, err = w.find(ctx, m, src)
+	}
+	if err == nil && way != byFolder {
 		m.Do(ctx, p, plugin.Start)
 	}
 	for range 2 {
 		_, _ = plugin.Pass(ctx, m, plugin.TransformRequest, command("?", 0))
 	}
-	if !replace && err == nil {
+	if way != bySwap && err == nil {
 		if _, err := m.Remove(ctx, p.ID); err != nil {
 			w.t.Errorf("%s cannot be removed: %v", bad.Kind, err)
 		}
 	}
+}
+
+// find loads and starts a plugin as a server does that finds it in its folder. The error is why it is not there, which is
+// known of every file that is not loaded.
+func (w *world) find(ctx context.Context, m *plugin.Manager, src plugin.Source) (*plugin.Plugin, error) {
+	dir := w.t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, src.Name), src.Data, 0o600); err != nil {
+		return nil, err
+	}
+	before := m.Plugins()
+	_ = plugin.NewFolder(m, dir).Load(ctx, true)
+	for _, p := range m.Plugins() {
+		if !slices.Contains(before, p) {
+			return p, nil
+		}
+	}
+	for _, r := range m.Rejected() {
+		if r.Name == src.Name {
+			return nil, errors.New(r.Reason)
+		}
+	}
+	err := errors.New("nobody says why the file was not loaded")
+	w.t.Error(err)
+	return nil, err
 }

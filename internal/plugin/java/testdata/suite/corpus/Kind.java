@@ -2,7 +2,10 @@
 
 package corpus;
 
+import java.io.FileInputStream;
 import java.io.FileOutputStream;
+import java.lang.invoke.MethodHandles;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,6 +16,9 @@ final class Kind {
     static final String KIND = read();
     private static volatile long turns;
     private static final List<byte[]> HELD = new ArrayList<>();
+    private static final List<ByteBuffer> BUFFERS = new ArrayList<>();
+    private static final List<Object> CLASSES = new ArrayList<>();
+    private static final List<FileInputStream> FILES = new ArrayList<>();
 
     private Kind() {}
 
@@ -57,8 +63,86 @@ final class Kind {
             case "halt" -> Runtime.getRuntime().halt(9);
             case "exit" -> System.exit(9);
             case "child" -> new ProcessBuilder("sleep", "1").start();
+            case "spin" -> spin();
+            case "outlive" -> {
+                Thread.ofPlatform().daemon().start(Kind::spin);
+                Thread.ofVirtual().start(Kind::spin);
+            }
+            case "storm" -> {
+                for (;;) {
+                    Thread.ofVirtual().start(Kind::storm);
+                }
+            }
+            case "threads" -> {
+                for (int i = 0; i < 1000; i++) {
+                    Thread.ofPlatform().daemon().start(Kind::sleep);
+                }
+            }
+            case "heap" -> {
+                for (;;) {
+                    HELD.add(new byte[1 << 16]);
+                }
+            }
+            case "waste" -> {
+                for (;;) {
+                    turns += new byte[1 << 16].length;
+                }
+            }
+            case "direct" -> {
+                for (;;) {
+                    BUFFERS.add(ByteBuffer.allocateDirect(1 << 20));
+                }
+            }
+            case "metaspace" -> {
+                byte[] code;
+                try (var in = Kind.class.getResourceAsStream("Kind.class")) {
+                    code = in.readAllBytes();
+                }
+                for (;;) {
+                    CLASSES.add(MethodHandles.lookup().defineHiddenClass(code, false));
+                }
+            }
+            case "files" -> {
+                for (int i = 0; i < 5000; i++) {
+                    FILES.add(new FileInputStream("/dev/null"));
+                }
+            }
+            case "thrown" -> throw new OutOfMemoryError("Java heap space");
+            case "array" -> HELD.add(new byte[Integer.MAX_VALUE]);
+            case "crash" -> {
+                var field = Class.forName("sun.misc.Unsafe").getDeclaredField("theUnsafe");
+                field.setAccessible(true);
+                Object unsafe = field.get(null);
+                unsafe.getClass().getMethod("putAddress", long.class, long.class).invoke(unsafe, 0L, 0L);
+            }
+            case "close" -> {
+                System.out.close();
+                System.err.close();
+                Thread.currentThread().setContextClassLoader(null);
+            }
+            case "handler" -> Thread.setDefaultUncaughtExceptionHandler((t, e) -> spin());
+            case "hooks" -> Runtime.getRuntime().addShutdownHook(new Thread(Kind::spin));
             case "regexp" -> "a".repeat(40).concat("b").matches("^(a+)+$");
             default -> throw new IllegalArgumentException(KIND);
+        }
+    }
+
+    private static void spin() {
+        for (;;) {
+            turns++;
+        }
+    }
+
+    private static void storm() {
+        Thread.ofVirtual().start(Kind::sleep);
+        sleep();
+    }
+
+    private static void sleep() {
+        try {
+            Thread.sleep(3_600_000);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

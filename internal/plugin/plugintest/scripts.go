@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package js
+package plugintest
 
 import (
 	"fmt"
-	"testing"
-
-	"example.org/app/internal/plugin/plugintest"
+	"strings"
 )
 
-// badKinds are bad plugins: what is at the top of the file, the plugin if it is not the usual one, and what the extension
+// scripts are the bad plugins in JavaScript: what is at the top of the file, the plugin if it is not the usual one, and what the extension
 // has.
-var badKinds = []struct{ kind, top, plugin, members string }{
+var scripts = []struct{ kind, top, plugin, members string }{
 	{"never loads", `await new Promise(() => {});`, "", ""},
 	{"loops while loading", `for (;;) {}`, "", ""},
 	{"searches without end while loading", `Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);`, "", ""},
@@ -59,15 +57,16 @@ var badKinds = []struct{ kind, top, plugin, members string }{
 	{"rejects without end", "", "", `transform() { for (let i = 0; i < 1e5; i++) Promise.reject(new Error('no')); }`},
 	{"fetches without end", "", "", `transform() { for (;;) fetch('http://127.0.0.1:1/').catch(() => {}); }`},
 	{"breaks the built-in classes", "", "", `start() { Array.prototype[Symbol.iterator] = null; Object.prototype.then = (f) => { for (;;) {} }; Promise.prototype.then = null; globalThis.Promise = null; } transform(r) { return r; }`},
+	{"stores without end", "", "", `async transform() { for (let i = 0; ; i++) await app.storage.set('key ' + i, 'x'.repeat(1 << 16)); }`},
 	{"asks the server without end", "", "", `transform() { for (;;) app.api.users.query({ ids: ['5'] }); }`},
 }
 
 // usualPlugin is the plugin of those that are bad elsewhere.
 const usualPlugin = `export default class extends AppPlugin { getDescriptor() { return { id: 'suite-bad', version: '1' }; } getExtensions() { return [Actor]; } }`
 
-// corpus returns the bad plugins of this language.
-func corpus(testing.TB) (list []plugintest.Bad) {
-	for _, k := range badKinds {
+// Scripts returns the bad plugins in JavaScript.
+func Scripts() (list []Bad) {
+	for _, k := range scripts {
 		p := k.plugin
 		switch p {
 		case "":
@@ -75,8 +74,12 @@ func corpus(testing.TB) (list []plugintest.Bad) {
 		case "-":
 			p = ""
 		}
-		source := fmt.Sprintf("%s\nclass Actor extends AppExtension { getExtensionPoints() { return ['ClientRequestHandler']; } %s }\n%s\n", k.top, k.members, p)
-		list = append(list, plugintest.Bad{Kind: k.kind, Data: []byte(source)})
+		points := "getExtensionPoints() { return ['ClientRequestHandler']; }"
+		if strings.Contains(k.members, "getExtensionPoints") {
+			points = ""
+		}
+		source := fmt.Sprintf("%s\nclass Actor extends AppExtension { %s %s }\n%s\n", k.top, points, k.members, p)
+		list = append(list, Bad{Kind: k.kind, Data: []byte(source)})
 	}
 	return list
 }
