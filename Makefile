@@ -103,8 +103,9 @@ openapi-lint: build tools/openapi/node_modules ## Lint the OpenAPI documents of 
 	scripts/with-tools scripts/lint-openapi
 
 .PHONY: campaign
-campaign: ## Attack the admin interface and race logins for longer than make test does, and print what was counted
-	APP_CAMPAIGN=long $(GO) test -count=1 -v ./test/campaign
+campaign: ## Attack the admin interface, run bad plugins and race logins for longer than make test does, and print what was counted
+	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m ./test/campaign
+	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestSuite/Corpus ./internal/plugin/js ./internal/plugin/java
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestLoginRaces ./internal/gateway
 
 .PHONY: bench

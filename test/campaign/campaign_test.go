@@ -2,8 +2,8 @@
 
 // Package campaign attacks the admin interface of a running server, as strangers and as administrators with few
 // permissions: every operation with and without its permission, attempts to get more permissions, nonsense in queries and
-// bodies, and clients that are slow. It prints what it counted. With APP_CAMPAIGN=long it does more of each; make campaign
-// does that.
+// bodies, and clients that are slow; and it lets bad plugins come to a server with clients. It prints what it counted. With
+// APP_CAMPAIGN=long it does more of each; make campaign does that.
 package campaign
 
 import (

@@ -17,6 +17,8 @@ type Server struct {
 	*app.App
 	// Done is closed when the server has stopped.
 	Done <-chan struct{}
+	// Stop stops the server and waits for its end. The end of the test does that, too.
+	Stop func()
 }
 
 // Start runs the roles on free ports of this machine, with a home folder of
@@ -50,7 +52,10 @@ func Start(t testing.TB, roles []role.Role, set ...string) *Server {
 	})
 	select {
 	case a := <-ready:
-		return &Server{a, done}
+		return &Server{App: a, Done: done, Stop: func() {
+			cancel()
+			<-done
+		}}
 	case <-done:
 		t.Fatal("the server did not start")
 		return nil
