@@ -281,7 +281,7 @@ function ProcessPlugins({ process, chosen, onChoose, onAct, onEdit, onRemove }: 
                 return (
                   <Table.Tr key={p.id} data-plugin={p.id} data-state={state}>
                     <Table.Td><Checkbox size="xs" aria-label={`${t('select')} ${p.id}`} checked={chosen.includes(key)} onChange={() => toggle(key)} /></Table.Td>
-                    <Table.Td>
+                    <Table.Td miw={180}>
                       <Text size="sm" fw={600}>{p.id}</Text>
                       <Text size="xs" c="dimmed">{[p.language && label(p.language), p.provider, p.fileName, p.memory ? bytes(Number(p.memory)) : ''].filter(Boolean).join(' · ')}</Text>
                       {p.description && <Text size="xs" c="dimmed" maw={300}>{p.description}</Text>}
