@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Badge, Button, Code, Group, Stack, Table, Text, Title } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get, send, type Schemas } from '../api/client'
 import { useT, type Key } from '../i18n'
@@ -26,12 +26,21 @@ export function ClusterPlugin({ id, cluster }: { id: string; cluster: Cluster })
   const { documents } = useSession()
   const client = useQueryClient()
   const [trying, setTrying] = useState<Version | null>(null)
-  const versions = useQuery({ queryKey: ['plugin-versions', id, cluster.revision], queryFn: async () => (await get('/plugins/versions', { query: { ids: [id] } })) ?? [] })
-  const rollouts = useQuery({ queryKey: ['plugin-rollouts', id, cluster.revision], refetchInterval: cluster.rollout ? 3000 : false, queryFn: async () => (await get('/plugins/rollouts', { query: { pluginIds: [id] } })) ?? [] })
+  const [busy, setBusy] = useState(false)
+  const versions = useQuery({ queryKey: ['plugin-versions', id, cluster.revision], placeholderData: keepPreviousData, queryFn: async () => (await get('/plugins/versions', { query: { ids: [id] } })) ?? [] })
+  const rollouts = useQuery({ queryKey: ['plugin-rollouts', id, cluster.revision], placeholderData: keepPreviousData, refetchInterval: cluster.rollout ? 3000 : false, queryFn: async () => (await get('/plugins/rollouts', { query: { pluginIds: [id] } })) ?? [] })
+  /** trial says that a version is tried, whichever answer told of it first. */
+  const trial = cluster.rollout !== undefined || (rollouts.data ?? []).some((r) => r.status in decisions)
   // A change that was decided on the plugin as it is shown is refused if it is not so any more.
   const headers = { 'If-Match': `"${cluster.revision}"` }
-  const refresh = () => Promise.all(['plugins', 'plugin-versions', 'plugin-rollouts'].map((key) => client.invalidateQueries({ queryKey: [key] })))
+  // Nothing else can be done until the plugin is shown as it is after the change.
+  const refresh = async () => {
+    setBusy(true)
+    await Promise.all(['plugins', 'plugin-versions', 'plugin-rollouts'].map((key) => client.invalidateQueries({ queryKey: [key] })))
+    setBusy(false)
+  }
   const change = async (f: () => Promise<unknown>) => {
+    setBusy(true)
     try {
       await f()
       succeed(t('done'))
@@ -64,9 +73,9 @@ export function ClusterPlugin({ id, cluster }: { id: string; cluster: Cluster })
               <Table.Td>
                 {!v.active && (
                   <Group gap={4} wrap="nowrap">
-                    <Permitted missing={update}>{(off) => <Button size="compact-xs" variant="default" name="activate-version" disabled={off || cluster.rollout !== undefined} onClick={() => void change(() => send('PUT', '/plugins/versions', { query: { id }, headers, body: { number: v.number } }))}>{t('activate')}</Button>}</Permitted>
-                    <Permitted missing={create && may.operation(create)}>{(off) => <Button size="compact-xs" variant="default" name="try-version" disabled={off || cluster.rollout !== undefined} onClick={() => setTrying(v)}>{t('tryOnNodes')}</Button>}</Permitted>
-                    <Permitted missing={may.call('DELETE', '/plugins/versions')}>{(off) => <Button size="compact-xs" variant="default" name="delete-version" disabled={off} onClick={() => void change(() => send('DELETE', '/plugins/versions', { query: { id, numbers: [String(v.number)] } }))}>{t('delete')}</Button>}</Permitted>
+                    <Permitted missing={update}>{(off) => <Button size="compact-xs" variant="default" name="activate-version" disabled={off || busy || trial} onClick={() => void change(() => send('PUT', '/plugins/versions', { query: { id }, headers, body: { number: v.number } }))}>{t('activate')}</Button>}</Permitted>
+                    <Permitted missing={create && may.operation(create)}>{(off) => <Button size="compact-xs" variant="default" name="try-version" disabled={off || busy || trial} onClick={() => setTrying(v)}>{t('tryOnNodes')}</Button>}</Permitted>
+                    <Permitted missing={may.call('DELETE', '/plugins/versions')}>{(off) => <Button size="compact-xs" variant="default" name="delete-version" disabled={off || busy} onClick={() => void change(() => send('DELETE', '/plugins/versions', { query: { id, numbers: [String(v.number)] } }))}>{t('delete')}</Button>}</Permitted>
                   </Group>
                 )}
               </Table.Td>
@@ -87,7 +96,7 @@ export function ClusterPlugin({ id, cluster }: { id: string; cluster: Cluster })
                 <Table.Td>{r.nodeIds.join(', ')}</Table.Td><Table.Td><When date={r.startDate} /></Table.Td>
                 <Table.Td>
                   <Group gap={4} wrap="nowrap">
-                    {(decisions[r.status] ?? []).map((d) => <Permitted key={d.action} missing={may.call('PUT', '/plugins/rollouts')}>{(off) => <Button size="compact-xs" variant="default" name={`rollout-${d.action}`} disabled={off} onClick={() => void change(() => send('PUT', '/plugins/rollouts', { query: { id: String(r.id) }, body: { action: d.action } }))}>{t(d.title)}</Button>}</Permitted>)}
+                    {(decisions[r.status] ?? []).map((d) => <Permitted key={d.action} missing={may.call('PUT', '/plugins/rollouts')}>{(off) => <Button size="compact-xs" variant="default" name={`rollout-${d.action}`} disabled={off || busy} onClick={() => void change(() => send('PUT', '/plugins/rollouts', { query: { id: String(r.id) }, body: { action: d.action } }))}>{t(d.title)}</Button>}</Permitted>)}
                   </Group>
                 </Table.Td>
               </Table.Tr>
