@@ -65,8 +65,8 @@ type PluginQuarantine struct {
 // PluginLimits says what one plugin may use.
 type PluginLimits struct {
 	ConcurrentCalls   int32 `default:"0" min:"0" doc:"How many calls of one plugin may be under way at once. More fail at once, which means what their extension point says. 0 is no limit."`
-	CPUShare          int32 `default:"0" min:"0" doc:"How many percent of one processor one plugin may use over some seconds; 200 are two processors. 0 is no limit. Calls of one that goes on to use more wait, then fail, which means what their extension point says, and then it is called no more until somebody resumes it."`
-	Memory            int64 `default:"0" min:"0" doc:"How many bytes of memory one plugin may hold; what happens with more is as with cpu-share. Of a Java plugin it is known only while it has a JVM of its own: with isolation AUTO a plugin gets one that allocates most in a JVM which holds more than that. 0 is no limit."`
+	CPUShare          int32 `default:"0" min:"0" doc:"Processor time that one plugin may use, in percent of one processor, averaged over some seconds; 200 is two processors. Calls of a plugin that exceeds it are delayed, then fail by the policy of their extension point; then the plugin is quarantined until an administrator resumes it. 0 means no limit."`
+	Memory            int64 `default:"0" min:"0" doc:"Memory that one plugin may hold, in bytes. A plugin that exceeds it is treated as with cpu-share. The memory of a Java plugin is known only while it is alone in its JVM; with isolation AUTO, when a shared JVM holds more than this, the plugin that allocates most gets a JVM of its own. 0 means no limit."`
 	LogLinesPerSecond int32 `default:"1000" min:"0" doc:"How many lines one plugin may write to the log in a second. More are dropped, and counted in a line that names the plugin. 0 is no limit."`
 }
 

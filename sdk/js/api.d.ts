@@ -644,7 +644,7 @@ declare namespace api {
       query(input?: {
         /** Ids of groups. Example: `1`. */
         ids?: Int64[];
-        /** How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised. Example: `che`. */
+        /** Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: `che`. */
         name?: string;
         /** Ids of types. Example: `0`. */
         typeIds?: Int64[];
@@ -704,7 +704,7 @@ declare namespace api {
       queryPage(input?: {
         /** Ids of groups. Example: `1`. */
         ids?: Int64[];
-        /** How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised. Example: `che`. */
+        /** Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: `che`. */
         name?: string;
         /** Ids of types. Example: `0`. */
         typeIds?: Int64[];
@@ -1453,7 +1453,7 @@ declare namespace api {
       }): Promise<PluginRecord[] | undefined>;
       /**
        * Read the code of JavaScript plugins
-       * Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. Code may hold secrets: who may read it is who may replace it.
+       * Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. Code may contain secrets, so reading it requires the permission to replace it.
        * Permission: `PLUGIN_CREATE`.
        */
       queryJs(input: {
@@ -1587,7 +1587,7 @@ declare namespace api {
       query(input?: {
         /** Ids of users. Example: `1`. */
         ids?: Int64[];
-        /** How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised. Example: `ali`. */
+        /** Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: `ali`. */
         name?: string;
         /** Registered at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
         registrationDateStart?: string;
@@ -1631,7 +1631,7 @@ declare namespace api {
       queryPage(input?: {
         /** Ids of users. Example: `1`. */
         ids?: Int64[];
-        /** How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised. Example: `ali`. */
+        /** Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: `ali`. */
         name?: string;
         /** Registered at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
         registrationDateStart?: string;

@@ -161,7 +161,7 @@ func (h groupHandlers) create(ctx context.Context, in *groupCreationInput) (Grou
 
 type groupFilter struct {
 	IDs                  []int64     `query:"ids" uniqueItems:"true" doc:"Ids of groups." example:"[1]"`
-	Name                 string      `query:"name" doc:"How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised." example:"che"`
+	Name                 string      `query:"name" doc:"Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised." example:"che"`
 	TypeIDs              []int64     `query:"typeIds" uniqueItems:"true" doc:"Ids of types." example:"[0]"`
 	CreatorIDs           []int64     `query:"creatorIds" uniqueItems:"true" doc:"Ids of creators." example:"[1]"`
 	OwnerIDs             []int64     `query:"ownerIds" uniqueItems:"true" doc:"Ids of owners." example:"[1]"`

@@ -74,7 +74,7 @@ func pluginOperations(p Plugins) []*admin.Operation {
 			ID: "queryJsPluginScripts", Method: http.MethodGet, Path: "/plugins/js", Tag: pluginTag, Permission: permission.PluginCreate,
 			Summary: "Read the code of JavaScript plugins",
 			Description: "Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. " +
-				"Code may hold secrets: who may read it is who may replace it.",
+				"Code may contain secrets, so reading it requires the permission to replace it.",
 		}, h.queryScripts),
 		admin.Handle(admin.Operation{
 			ID: "createJavaPlugins", Method: http.MethodPost, Path: "/plugins/java", Tag: pluginTag, Permission: permission.PluginCreate,

@@ -144,7 +144,7 @@ func (h userHandlers) create(ctx context.Context, in *userCreationInput) (User, 
 
 type userFilter struct {
 	IDs                   []int64     `query:"ids" uniqueItems:"true" doc:"Ids of users." example:"[1]"`
-	Name                  string      `query:"name" doc:"How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised." example:"ali"`
+	Name                  string      `query:"name" doc:"Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised." example:"ali"`
 	RegistrationDateStart *admin.Date `query:"registrationDateStart" doc:"Registered at this date or later."`
 	RegistrationDateEnd   *admin.Date `query:"registrationDateEnd" doc:"Registered before this date."`
 	DeletionDateStart     *admin.Date `query:"deletionDateStart" doc:"Deleted at this date or later."`

@@ -97,7 +97,7 @@ public final class PluginsApi {
 
     /**
      * Read the code of JavaScript plugins.
-     * <p>Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. Code may hold secrets: who may read it is who may replace it.
+     * <p>Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. Code may contain secrets, so reading it requires the permission to replace it.
      * Permission: <code>PLUGIN_CREATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

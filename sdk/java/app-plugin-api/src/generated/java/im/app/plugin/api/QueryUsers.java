@@ -44,7 +44,7 @@ public final class QueryUsers implements JsonObject {
     }
 
     /**
-     * How the names begin. Upper and lower case are alike for A to Z; other letters match as given, all in lower case, all in upper case, or with each word capitalised. Example: <code>ali</code>.
+     * Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: <code>ali</code>.
      * @param name the value
      * @return this
      */
