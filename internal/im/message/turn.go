@@ -22,7 +22,11 @@ type Turn struct {
 	before *Turn
 	// entered is closed when the next one may be stored, left when the next one may be delivered.
 	entered, left chan struct{}
-	passed        bool
+
+	// The mutex of the turns guards these. heir is the next turn if it ended before this one: it passes and is over with this
+	// one.
+	passed, over bool
+	heir         *Turn
 }
 
 // Take takes the next turn of a conversation. Whoever took it must call End.
@@ -53,9 +57,21 @@ func (t *Turn) enter(ctx context.Context) error {
 
 // pass lets the next message be stored after this one.
 func (t *Turn) pass() {
-	if t != nil && !t.passed {
-		t.passed = true
-		close(t.entered)
+	if t == nil {
+		return
+	}
+	t.turns.mu.Lock()
+	defer t.turns.mu.Unlock()
+	t.open()
+}
+
+// open lets the next message be stored, past those that have ended. The turns are locked.
+func (t *Turn) open() {
+	for ; t != nil; t = t.heir {
+		if !t.passed {
+			t.passed = true
+			close(t.entered)
+		}
 	}
 }
 
@@ -71,29 +87,34 @@ func (t *Turn) End() {
 	if t == nil {
 		return
 	}
-	t.turns.mu.Lock()
-	if t.turns.last[t.key] == t {
-		delete(t.turns.last, t.key)
-	}
-	t.turns.mu.Unlock()
+	s := t.turns
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	before := t.before
 	t.before = nil
-	if before == nil {
-		t.pass()
-		close(t.left)
+	if before == nil || before.over {
+		t.close()
 		return
 	}
-	select {
-	case <-before.left: // It was stored before that.
-		t.pass()
+	// Whoever sent this message has given up before it was its turn.
+	if s.last[t.key] == t {
+		s.last[t.key] = before
+		return
+	}
+	before.heir = t
+	if before.passed {
+		t.open()
+	}
+}
+
+// close lets the next message be delivered, past those that have ended. The turns are locked.
+func (t *Turn) close() {
+	t.open()
+	for ; t != nil; t = t.heir {
+		t.over = true
 		close(t.left)
-	default:
-		// Whoever sent this message has given up before it was its turn.
-		go func() {
-			<-before.entered
-			t.pass()
-			<-before.left
-			close(t.left)
-		}()
+		if t.turns.last[t.key] == t {
+			delete(t.turns.last, t.key)
+		}
 	}
 }

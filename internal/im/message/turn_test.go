@@ -56,3 +56,46 @@ func TestTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestLaterTurnsWaitForEarlierOnes lets the messages after one that gave up wait for those before it, whether they arrived
+// before or after that.
+func TestLaterTurnsWaitForEarlierOnes(t *testing.T) {
+	waits := func(c chan struct{}) bool {
+		select {
+		case <-c:
+			return false
+		default:
+			return true
+		}
+	}
+	for name, early := range map[string]bool{"before": true, "after": false} {
+		t.Run(name, func(t *testing.T) {
+			var turns Turns
+			first, second, third := turns.Take(7), turns.Take(7), turns.Take(7)
+			var last *Turn
+			if early {
+				last = turns.Take(7)
+			}
+			third.End()
+			second.End()
+			if !early {
+				last = turns.Take(7)
+			}
+			if last.before == nil || !waits(last.before.entered) {
+				t.Fatal("a message may be stored before one that arrived earlier")
+			}
+			first.pass()
+			if waits(last.before.entered) || !waits(last.before.left) {
+				t.Fatal("a message waits for one that is stored, or does not wait for one that is not delivered")
+			}
+			first.End()
+			if waits(last.before.left) {
+				t.Fatal("a message waits for one that is delivered")
+			}
+			last.End()
+			if len(turns.last) != 0 {
+				t.Errorf("%d conversations are remembered", len(turns.last))
+			}
+		})
+	}
+}
