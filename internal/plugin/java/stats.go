@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -41,6 +42,8 @@ const (
 	statsTime = 2 * time.Second
 	// silentTime is after what time a JVM that answers nothing is ended. Together with statsTime it is 10 seconds.
 	silentTime = 8 * time.Second
+	// starvedTime is the same for a JVM that waits for processors which others use.
+	starvedTime = time.Minute
 )
 
 // Stats returns the state of the JVMs as it was a few seconds ago: the sums for all, the process and the version of that
@@ -122,17 +125,63 @@ func (s *session) watch() {
 			return
 		case <-ticker.C:
 		}
-		ctx, cancel := context.WithTimeout(s.ctx, silentTime)
-		err := s.measure(ctx, false)
-		cancel()
-		s.tellLevel()
-		if errors.Is(err, context.DeadlineExceeded) && s.host.opts.Debug.Port == 0 {
-			s.log.Error("the Java host does not answer and is ended", slog.Duration("after", silentTime))
+		if after, silent := s.ask(); silent && s.host.opts.Debug.Port == 0 {
+			s.log.Error("the Java host does not answer and is ended", slog.Duration("after", after))
 			_ = s.cmd.Process.Kill() // It may end by itself at this moment.
 			return
 		}
+		s.tellLevel()
 		s.thinOut()
 	}
+}
+
+// ask asks for the state, and reports whether the JVM did not answer in time. One that others leave no processor is given more.
+func (s *session) ask() (after time.Duration, silent bool) {
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(s.ctx, starvedTime)
+	defer cancel()
+	answered := make(chan error, 1)
+	s.helpers.Go(func() { answered <- s.measure(ctx, false) })
+	var before scheduling
+	for looks := 0; ; looks++ {
+		select {
+		case err := <-answered:
+			return time.Since(begin), errors.Is(err, context.DeadlineExceeded)
+		case <-time.After(silentTime / 2):
+		}
+		now := schedulingOf(s.cmd.Process.Pid)
+		if looks > 0 && !now.starved(before, silentTime/2) {
+			cancel()
+			<-answered
+			return time.Since(begin), s.ctx.Err() == nil
+		}
+		before = now
+	}
+}
+
+// A scheduling is how long the threads of a process ran, and how long they waited for a processor.
+type scheduling struct{ ran, waited time.Duration }
+
+// starved reports whether threads waited most of the time for a processor since another look, and hardly got one.
+func (c scheduling) starved(before scheduling, elapsed time.Duration) bool {
+	return c.waited-before.waited >= elapsed/2 && c.ran-before.ran < elapsed/8
+}
+
+// schedulingOf reads how the threads of a process fared, where the system says so in files; zero is unknown.
+func schedulingOf(pid int) (sum scheduling) {
+	files, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/schedstat")
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue // The thread has ended.
+		}
+		var ran, waited int64
+		if _, err := fmt.Sscan(string(data), &ran, &waited); err == nil {
+			sum.ran += time.Duration(ran)
+			sum.waited += time.Duration(waited)
+		}
+	}
+	return sum
 }
 
 // resident reads how many bytes a process holds, where the system says so in a file.

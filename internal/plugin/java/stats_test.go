@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// TestStarved tells a JVM that gets no processor from one that does nothing, and from one that computes.
+func TestStarved(t *testing.T) {
+	before := scheduling{ran: time.Hour, waited: time.Hour}
+	for _, c := range []struct {
+		ran, waited time.Duration
+		want        bool
+	}{
+		{0, 0, false},
+		{4 * time.Second, 4 * time.Second, false},
+		{0, 4 * time.Second, true},
+		{time.Second - 1, 20 * time.Second, true},
+		{time.Second, 20 * time.Second, false},
+		{0, 4*time.Second - 1, false},
+	} {
+		now := scheduling{before.ran + c.ran, before.waited + c.waited}
+		if got := now.starved(before, 8*time.Second); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	// The process that runs this has had a processor.
+	if s := schedulingOf(os.Getpid()); s.ran <= 0 {
+		t.Errorf("this process never ran: %+v", s)
+	}
+}
