@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,18 +21,18 @@ const (
 	probeTimeout  = time.Second
 )
 
-// errLost means that a node does not answer any more while a call to it is under way. Whether the request was carried
-// out is not known.
-var errLost = errors.New("the node does not answer any more")
-
 // A breaker keeps calls from one life of a node that does not answer. It is open from a missed deadline until the node
 // answers a probe.
 type breaker struct {
+	id, incarnation string
+
 	mu      sync.Mutex
 	open    bool
 	probing bool
-	// calls are cancelled when the breaker opens.
-	calls map[*context.CancelCauseFunc]struct{}
+	trace   trace
+	// calls are those under way, and whether they are repeatable. Repeatable calls are cancelled when the breaker opens,
+	// the others only when the process of the node has ended: until then it may carry them out.
+	calls map[*context.CancelCauseFunc]bool
 }
 
 func (b *breaker) isOpen() bool {
@@ -40,15 +41,15 @@ func (b *breaker) isOpen() bool {
 	return b.open
 }
 
-// track has a call cancelled when the breaker opens, which it may be already. The result ends that.
-func (b *breaker) track(cancel context.CancelCauseFunc) (untrack func()) {
+// track has a call cancelled when the node does not answer it any more. The result ends that.
+func (b *breaker) track(cancel context.CancelCauseFunc, repeatable bool) (untrack func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := &cancel
 	if b.calls == nil {
-		b.calls = map[*context.CancelCauseFunc]struct{}{}
+		b.calls = map[*context.CancelCauseFunc]bool{}
 	}
-	b.calls[key] = struct{}{}
+	b.calls[key] = repeatable
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -61,18 +62,42 @@ func (b *breaker) set(open bool) (changed bool) {
 	b.mu.Lock()
 	changed = b.open != open
 	b.open = open
-	var lost []context.CancelCauseFunc
+	b.mu.Unlock()
 	if open {
-		for cancel := range b.calls {
+		b.cancel(false)
+	}
+	return changed
+}
+
+// cancel ends the repeatable calls, or all of them, and returns how many.
+func (b *breaker) cancel(all bool) int {
+	var lost []context.CancelCauseFunc
+	b.mu.Lock()
+	for cancel, repeatable := range b.calls {
+		if all || repeatable {
 			lost = append(lost, *cancel)
+			delete(b.calls, cancel)
 		}
-		b.calls = nil
 	}
 	b.mu.Unlock()
 	for _, cancel := range lost {
-		cancel(errLost)
+		cancel(ErrLost)
 	}
-	return changed
+	return len(lost)
+}
+
+// observe notes the outcome of a probe and reports whether the process of the node has certainly ended.
+func (b *breaker) observe(seen sign, sent time.Time) (ended bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.trace.note(seen, sent, time.Now())
+}
+
+// busy reports whether calls are under way.
+func (b *breaker) busy() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.calls) > 0
 }
 
 // begin reports whether a probe may begin: there is one at a time.
@@ -106,36 +131,71 @@ func (c *Cluster) probeLoop() {
 			return
 		case <-ticker.C:
 		}
-		for _, p := range c.peers(role.Service) {
-			if c.localNode(p.id) == nil && p.breaker.begin() {
+		for _, b := range c.probed() {
+			if c.localNode(b.id) == nil && b.begin() {
 				c.group.Go(func() {
-					defer p.breaker.end()
-					c.probe(p)
+					defer b.end()
+					c.probe(b)
 				})
 			}
 		}
 	}
 }
 
+// probed returns the breakers of the services that take calls, and of nodes that do not any more but have calls under
+// way.
+func (c *Cluster) probed() []*breaker {
+	list := c.routes.busy()
+	for _, p := range c.peers(role.Service) {
+		if !slices.Contains(list, p.breaker) {
+			list = append(list, p.breaker)
+		}
+	}
+	return list
+}
+
 // probe asks a node whether it answers.
-func (c *Cluster) probe(p *peer) {
+func (c *Cluster) probe(b *breaker) {
 	ctx, cancel := context.WithTimeout(c.ctx, probeTimeout)
 	defer cancel()
-	_, err := callNode(ctx, c, p.id, pingEndpoint, &pingRequest{})
-	if c.ctx.Err() != nil || c.conn.Status() != nats.CONNECTED {
+	connection, sent := c.conn.Stats().Reconnects, time.Now()
+	answer, err := callNode(ctx, c, b.id, pingEndpoint, &pingRequest{})
+	if c.ctx.Err() != nil || c.conn.Status() != nats.CONNECTED || c.conn.Stats().Reconnects != connection {
 		// It is this process that is cut off.
+		b.observe(silent, sent)
 		return
 	}
-	c.trip(p, errors.Is(err, ErrTimeout) || errors.Is(err, ErrNoNode))
+	unreachable := errors.Is(err, ErrTimeout) || errors.Is(err, ErrNoNode)
+	seen := silent
+	switch life := c.Life(b.id); {
+	case life == "":
+		// The node has left, and finishes what it has begun.
+	case life != b.incarnation:
+		b.set(true)
+		seen = replaced
+	default:
+		c.trip(b, unreachable)
+		switch {
+		case err == nil && answer.Incarnation == b.incarnation:
+			seen = answering
+		case errors.Is(err, nats.ErrNoResponders):
+			seen = absent
+		}
+	}
+	if b.observe(seen, sent) {
+		if n := b.cancel(true); n > 0 {
+			c.logger.Warn("the process of a node has ended, and the calls to it with it", "id", b.id, "calls", n)
+		}
+	}
 }
 
 // trip opens or closes the breaker of a node.
-func (c *Cluster) trip(p *peer, open bool) {
-	switch changed := p.breaker.set(open); {
+func (c *Cluster) trip(b *breaker, open bool) {
+	switch changed := b.set(open); {
 	case changed && open:
-		c.logger.Warn("a node does not answer and gets no calls until it does", "id", p.id)
+		c.logger.Warn("a node does not answer and gets no calls until it does", "id", b.id)
 	case changed:
-		c.logger.Info("the node answers again", "id", p.id)
+		c.logger.Info("the node answers again", "id", b.id)
 	}
 }
 

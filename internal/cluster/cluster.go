@@ -164,6 +164,8 @@ type Cluster struct {
 	absence   sync.Once
 	// calls counts the handlers that run.
 	calls atomic.Int64
+	// cut abandons the calls of other processes some time after the connection was lost.
+	cut atomic.Pointer[time.Timer]
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -247,13 +249,17 @@ func (c *Cluster) dial(ctx context.Context, provider nats.InProcessConnProvider)
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(maxPings),
 		nats.ConnectHandler(func(*nats.Conn) { connected <- struct{}{} }),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+		nats.DisconnectErrHandler(func(conn *nats.Conn, err error) {
 			if c.ctx.Err() == nil {
 				c.logger.Warn("lost the connection to the cluster", "error", err)
 			}
 			c.directory.lose()
+			c.cut.Store(time.AfterFunc(cutLimit, func() { c.abandonCalls(conn) }))
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
+			if timer := c.cut.Load(); timer != nil {
+				timer.Stop()
+			}
 			c.logger.Info("connected to the cluster again")
 			c.directory.resynchronise()
 		}),

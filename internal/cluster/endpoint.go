@@ -116,8 +116,8 @@ func HandleInOrder[Req, Resp any](
 
 // Call asks one healthy and active node of the endpoint's role. Without deadline in ctx it waits for
 // Options.CallTimeout. A node in this process is asked without the fabric, and without limit of size. Errors are *apierr.Error: those of the
-// handler, or ServerUnavailable around ErrNoNode, ErrTimeout, ErrBusy or ErrProtocol, or ServerInternalError around
-// ErrTooLarge. Only a request that was certainly not carried out is sent to another node. A ctx that was cancelled gives
+// handler, or ServerUnavailable around ErrNoNode, ErrTimeout, ErrLost, ErrBusy or ErrProtocol, or ServerInternalError
+// around ErrTooLarge. Only a request that was certainly not carried out is sent to another node. A ctx that was cancelled gives
 // its own error.
 func Call[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], req *Req) (*Resp, error) {
 	return CallBy(ctx, n, e, Route{}, req)
@@ -160,7 +160,7 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 		}
 		resp, err := callPeer(ctx, c, e, p, route, req)
 		switch {
-		case errors.Is(err, ErrNoNode), errors.Is(err, errLost), errors.Is(err, ErrBusy) && route.Key == 0:
+		case errors.Is(err, ErrNoNode), errors.Is(err, ErrLost) && route.Repeatable, errors.Is(err, ErrBusy) && route.Key == 0:
 			tried, last = append(tried, p.id), err
 		default:
 			return resp, err
@@ -177,20 +177,16 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 		}
 		return call(ctx, c, e, to, req)
 	}
-	attempt := ctx
-	if route.Repeatable {
-		var cancel context.CancelCauseFunc
-		attempt, cancel = context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer p.breaker.track(cancel)()
-	}
+	attempt, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer p.breaker.track(cancel, route.Repeatable)()
 	resp, err := call(attempt, c, e, to, req)
 	switch {
-	case ctx.Err() == nil && errors.Is(context.Cause(attempt), errLost):
-		return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q on node %q: %w", e.Name, p.id, errLost))
+	case ctx.Err() == nil && errors.Is(context.Cause(attempt), ErrLost):
+		return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q on node %q: %w", e.Name, p.id, ErrLost))
 	case errors.Is(err, ErrTimeout) && ctx.Err() != nil, errors.Is(err, nats.ErrNoResponders):
 		// The next probe that is answered closes the breaker again.
-		c.trip(p, true)
+		c.trip(p.breaker, true)
 	}
 	return resp, err
 }

@@ -16,6 +16,9 @@ var (
 	ErrNoNode = errors.New("no node is available")
 	// ErrTimeout means that no answer came in time. Whether the request was carried out is not known.
 	ErrTimeout = errors.New("no answer in time")
+	// ErrLost means that the node stopped answering while the call was under way. Whether the request was carried out is not
+	// known. Unless the request is repeatable, its process has ended and does not carry the request out any more.
+	ErrLost = errors.New("the node does not answer any more")
 	// ErrBusy means that the node runs as many handlers as it may. The request was not carried out.
 	ErrBusy = errors.New("the node is busy")
 	// ErrTooLarge means that a request, response or message exceeds Options.MaxPayload. A *SizeError has the numbers.

@@ -249,7 +249,7 @@ func (h *handler) serve(msg *nats.Msg) {
 		h.respond(failed(msg.Reply, failureOf(err)))
 		return
 	}
-	ctx, cancel := context.WithTimeout(h.node.ctx, timeout)
+	ctx, cancel := context.WithTimeout(h.node.abroad.Load().Context, timeout)
 	var req any
 	err := h.protect(ctx, func() (err error) {
 		if req, err = h.decode(msg.Data); err == nil {
@@ -277,6 +277,31 @@ func (h *handler) serve(msg *nats.Msg) {
 		}
 		h.respond(&nats.Msg{Subject: msg.Reply, Data: data, Header: nats.Header{headerTime: {strconv.FormatInt(c.clock.now().UnixMicro(), 10)}}})
 	}()
+}
+
+// An abroad is the context of the calls from other processes.
+type abroad struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+// abandonCalls ends the handlers of calls from other processes: this process has been cut off for so long that their
+// callers take it for ended and do not wait any more.
+func (c *Cluster) abandonCalls(conn *nats.Conn) {
+	if conn.Status() == nats.CONNECTED {
+		return
+	}
+	for _, n := range c.ownNodes() {
+		n.newAbroad()
+	}
+}
+
+// newAbroad gives the calls that come from now on another context than those before, which ends.
+func (n *Node) newAbroad() {
+	ctx, cancel := context.WithCancel(n.ctx)
+	if old := n.abroad.Swap(&abroad{ctx, cancel}); old != nil {
+		old.cancel()
+	}
 }
 
 func (h *handler) respond(msg *nats.Msg) {

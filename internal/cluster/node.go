@@ -60,8 +60,10 @@ type Node struct {
 	accepting atomic.Bool
 
 	// ctx is that of the handlers; loops that of the goroutines, which group waits for.
-	ctx         context.Context
-	cancel      context.CancelFunc
+	ctx    context.Context
+	cancel context.CancelFunc
+	// abroad is the context of the handlers of calls from other processes.
+	abroad      atomic.Pointer[abroad]
 	loops       context.Context
 	cancelLoops context.CancelFunc
 	group       sync.WaitGroup
@@ -116,6 +118,7 @@ func (c *Cluster) Join(ctx context.Context, o NodeOptions) (*Node, error) {
 		gone: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.newAbroad()
 	n.loops, n.cancelLoops = context.WithCancel(context.Background())
 	if err := n.join(ctx); err != nil {
 		n.cancelLoops()

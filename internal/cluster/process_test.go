@@ -7,16 +7,19 @@ package cluster_test
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/role"
@@ -30,9 +33,13 @@ const childVariable = "APP_TEST_CLUSTER_NODE"
 // childOptions are what a child process is told.
 type childOptions struct {
 	ID, URL, Store string
-	Priority       int32
+	// Cluster is the id of the cluster; empty is the default.
+	Cluster  string
+	Priority int32
 	// Patient lets nobody miss heartbeats.
 	Patient bool
+	// Follows keeps the node from leading, and so from writing.
+	Follows bool
 }
 
 // patient returns options with which nobody misses heartbeats.
@@ -54,7 +61,7 @@ func runChild() {
 	if err != nil {
 		fail(err)
 	}
-	options := clustertest.Fast(cluster.Options{URL: o.URL, Store: db})
+	options := clustertest.Fast(cluster.Options{URL: o.URL, ClusterID: o.Cluster, Store: db})
 	if o.Patient {
 		options = patient(options)
 	}
@@ -62,7 +69,7 @@ func runChild() {
 	if err != nil {
 		fail(err)
 	}
-	n, err := c.Join(ctx, cluster.NodeOptions{ID: o.ID, Type: role.Service, LeaderEligible: true, Priority: o.Priority})
+	n, err := c.Join(ctx, cluster.NodeOptions{ID: o.ID, Type: role.Service, LeaderEligible: !o.Follows, Priority: o.Priority})
 	if err != nil {
 		fail(err)
 	}
@@ -88,10 +95,21 @@ func runChild() {
 	if err != nil {
 		fail(err)
 	}
+	err = cluster.Handle(n, hang, func(ctx context.Context, _ *struct{}) (*struct{}, error) {
+		say("called", 0)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	if err != nil {
+		fail(err)
+	}
 	say("joined", 0)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)
 }
+
+// hang is answered by nobody.
+var hang = cluster.Endpoint[struct{}, struct{}]{Name: "test.hang", Role: role.Service}
 
 func say(what string, number int64) { fmt.Fprintln(os.Stdout, what, number) }
 
@@ -294,6 +312,91 @@ func TestKilledNodeIsNoticed(t *testing.T) {
 	if _, err := observer.Join(t.Context(), cluster.NodeOptions{ID: "a", Type: role.Gateway}); !errors.Is(err, cluster.ErrDuplicateNode) {
 		t.Errorf("a second node a: %v", err)
 	}
+}
+
+// TestCallsToLostNodes kills and pauses nodes that requests were sent to. Callers of a killed node hear of it long before
+// their deadline, and a request is sent to another node only if it is repeatable. A paused node is not taken for a killed
+// one: it may still carry the request out.
+func TestCallsToLostNodes(t *testing.T) {
+	// The embedded server drops the connection of a paused process after seconds.
+	server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret", Folder: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	url := strings.Replace(server.URL(), "://", "://secret@", 1)
+	scene := func(t *testing.T) (start func(id string) *child, call func(route cluster.Route) (ended chan error), observer *cluster.Cluster) {
+		t.Parallel()
+		o, database := patient(cluster.Options{URL: url, ClusterID: rand.Text()}), storetest.SQLiteURL(t)
+		o.AbsenceLimit = 4 * time.Second // A node that counts as gone has been absent for longer than calls wait for.
+		caller := clustertest.Join(t, clustertest.Connect(t, o), cluster.NodeOptions{ID: "caller", Type: role.Gateway})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		t.Cleanup(cancel)
+		start = func(id string) *child {
+			c := startChild(t, childOptions{ID: id, URL: url, Cluster: o.ClusterID, Store: database, Patient: true, Follows: true})
+			clustertest.Await(t, caller.Cluster(), "the node "+id, func() bool {
+				m, ok := caller.Cluster().Member(id)
+				return ok && m.Status.Healthy && m.Status.Active
+			})
+			return c
+		}
+		call = func(route cluster.Route) chan error {
+			ended := make(chan error, 1)
+			go func() {
+				_, err := cluster.CallBy(ctx, caller, hang, route, &struct{}{})
+				ended <- err
+			}()
+			return ended
+		}
+		return start, call, caller.Cluster()
+	}
+	t.Run("killed", func(t *testing.T) {
+		start, call, caller := scene(t)
+		// On a machine that is too busy for the probes a killed node is taken for a paused one.
+		for round := range 5 {
+			a := start(fmt.Sprintf("a%d", round))
+			ended := call(cluster.Route{Key: 1})
+			a.expect(t, "called")
+			clustertest.Await(t, caller, "that the node answers", func() bool { return cluster.Answers(caller, a.id) })
+			a.signal(t, syscall.SIGKILL)
+			select {
+			case err := <-ended:
+				if apierr.From(err).Code != apierr.ServerUnavailable || !errors.Is(err, cluster.ErrLost) {
+					t.Errorf("the call failed with %v", err)
+				}
+				return
+			case <-time.After(clustertest.Timeout / 5):
+			}
+		}
+		t.Error("the calls go on although their nodes were killed")
+	})
+	t.Run("killed, repeatable", func(t *testing.T) {
+		start, call, _ := scene(t)
+		a := start("a")
+		call(cluster.Route{Key: 1, Repeatable: true})
+		a.expect(t, "called")
+		b := start("b")
+		a.signal(t, syscall.SIGKILL)
+		b.expect(t, "called")
+	})
+	t.Run("paused", func(t *testing.T) {
+		start, call, caller := scene(t)
+		a := start("a")
+		ended := call(cluster.Route{Key: 1})
+		a.expect(t, "called")
+		clustertest.Freeze(t, a.command.Process.Pid)
+		life := caller.Life("a")
+		clustertest.Await(t, caller, "that the node is gone", func() bool {
+			alive, certain := caller.Alive("a", life)
+			return !alive && certain
+		})
+		select {
+		case err := <-ended:
+			t.Errorf("the call ended with %v although its node is only paused", err)
+		default:
+		}
+		clustertest.Thaw(t, a.command.Process.Pid)
+	})
 }
 
 func TestPausedServer(t *testing.T) {

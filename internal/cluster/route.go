@@ -79,7 +79,7 @@ func (c *Cluster) peers(kind role.Role) []*peer {
 		if s.record.Member.Type == kind && s.record.Incarnation != "" && status.HasJoined && status.Healthy && status.Active && !status.Refusing {
 			h := fnv.New64a()
 			_, _ = h.Write([]byte(id))
-			fresh.peers = append(fresh.peers, &peer{id: id, hash: h.Sum64(), breaker: c.routes.breaker(id + "/" + s.record.Incarnation), strained: status.Strained})
+			fresh.peers = append(fresh.peers, &peer{id: id, hash: h.Sum64(), breaker: c.routes.breaker(id, s.record.Incarnation), strained: status.Strained})
 		}
 	}
 	d.mu.Unlock()
@@ -95,12 +95,13 @@ func (c *Cluster) peers(kind role.Role) []*peer {
 }
 
 // breaker returns the breaker of one life of a node.
-func (r *routes) breaker(life string) *breaker {
+func (r *routes) breaker(id, incarnation string) *breaker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	life := id + "/" + incarnation
 	b := r.breakers[life]
 	if b == nil {
-		b = &breaker{}
+		b = &breaker{id: id, incarnation: incarnation}
 		if r.breakers == nil {
 			r.breakers = map[string]*breaker{}
 		}
@@ -109,7 +110,19 @@ func (r *routes) breaker(life string) *breaker {
 	return b
 }
 
-// forget drops the breakers of nodes that are gone.
+// busy returns the breakers of nodes with calls under way.
+func (r *routes) busy() (list []*breaker) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range r.breakers {
+		if b.busy() {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// forget drops the breakers of nodes that are gone, but not before their calls have ended.
 func (r *routes) forget(lives map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,8 +133,8 @@ func (r *routes) forget(lives map[string]string) {
 	for id, life := range lives {
 		current[id+"/"+life] = true
 	}
-	for life := range r.breakers {
-		if !current[life] {
+	for life, b := range r.breakers {
+		if !current[life] && !b.busy() {
 			delete(r.breakers, life)
 		}
 	}

@@ -189,6 +189,8 @@ func (c *connection) forward(in *arrival, payload []byte, route cluster.Route) {
 	switch {
 	case errors.Is(err, cluster.ErrTimeout):
 		c.refuseRequest(in, apierr.New(apierr.ServerInternalError, "no service answered in time"))
+	case errors.Is(err, cluster.ErrLost) && !in.head.Kind.Query():
+		c.refuseRequest(in, apierr.New(apierr.ServerInternalError, "the service ended; the request may have been carried out"))
 	case err != nil:
 		c.refuseRequest(in, apierr.From(err))
 	default:

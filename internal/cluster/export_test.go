@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+// Answers reports whether the node has answered the last probe.
+func Answers(c *Cluster, id string) bool {
+	b := c.routes.breaker(id, c.Life(id))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.trace.answered.IsZero()
+}
