@@ -32,6 +32,7 @@ import (
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/oidc"
 	"example.org/app/internal/password"
+	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/plugin/catalog"
 	"example.org/app/internal/presence"
@@ -85,6 +86,7 @@ type App struct {
 	apis           map[role.Role]*admin.API
 	plugins        *adapter.Plugins
 	catalog        *catalog.Catalog
+	slots          *plugin.StoredSlots
 	recorder       *recording.Recorder
 	clientPorts    *gateway.Ports
 	console        *console.Console

@@ -27,9 +27,10 @@ func (a *App) pluginSettings() config.Plugin { return a.live.Current().Plugin }
 
 // buildPlugins makes what holds plugins, before the parts that call them.
 func (a *App) buildPlugins(ctx context.Context) (err error) {
+	a.slots = plugin.NewSlots(a.store, a.leads)
 	a.plugins, err = adapter.New(ctx, adapter.Options{
 		Roles: a.opts.Roles, Config: a.opts.Config, Settings: a.pluginSettings, Values: a.settings.PluginValues, Only: a.opts.OnlyPlugin,
-		Server: a.pluginServer(), Presence: a.presence, Metrics: a.metrics, Recorder: a.recorder, Logger: a.logger,
+		Server: a.pluginServer(), Slots: a.slots, Presence: a.presence, Metrics: a.metrics, Recorder: a.recorder, Logger: a.logger,
 		// Plugins are trusted to stop the server.
 		Exit: a.exit,
 	})
@@ -42,6 +43,12 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 	}
 	a.settings.UsePlugins(a.settingSchemas, a.plugins.SettingsChanged)
 	return nil
+}
+
+// leads reports whether this process leads the cluster.
+func (a *App) leads() bool {
+	node := a.nodes[role.Service]
+	return node != nil && node.IsLeader()
 }
 
 // settingSchemas are the schemas of the settings of plugins: of those that this process has loaded, and of those of the

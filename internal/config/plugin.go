@@ -4,21 +4,22 @@ package config
 
 // Plugin says which plugins run and what they may use.
 type Plugin struct {
-	Enabled            bool              `default:"true" doc:"Whether plugins are loaded."`
-	Dir                string            `default:"plugins" required:"true" path:"true" doc:"The folder of plugins; files directly in it that end in .js or .jar are loaded."`
-	WatchDir           bool              `default:"false" doc:"Whether plugins are loaded, replaced and removed when their files in the folder change."`
-	AbortOnFailure     bool              `default:"false" doc:"Whether a plugin that cannot be loaded or started at the start of the server stops it."`
-	StartTimeoutMillis int32             `default:"60000" min:"0" doc:"How long a starting server waits for its plugins before it serves clients. Those that are loaded and have not started by then refuse what they may refuse; GET /health names the others."`
-	LoadTimeoutMillis  int32             `default:"60000" min:"1" mutable:"true" doc:"How long loading a plugin may take: running its top-level code, constructing it and asking what it is."`
-	HookTimeoutMillis  int32             `default:"30000" min:"1" mutable:"true" doc:"How long a hook of an extension may take."`
-	CallTimeoutMillis  int32             `default:"5000" min:"1" mutable:"true" doc:"How long one call of an extension may take."`
-	ExtensionPoints    ExtensionPoints   `mutable:"true" doc:"What differs for single extension points."`
-	Quarantine         PluginQuarantine  `mutable:"true" doc:"When an extension that fails is called no more."`
-	Limits             PluginLimits      `mutable:"true" doc:"What one plugin may use."`
-	JavaScript         JavaScriptPlugins `name:"js" doc:"Plugins in JavaScript."`
-	Java               JavaPlugins       `doc:"Plugins in Java."`
-	Network            PluginNetwork     `doc:"Plugins that are downloaded at the start of the server."`
-	Cluster            ClusterPlugins    `doc:"Plugins that all nodes of the cluster load from the database."`
+	Enabled               bool              `default:"true" doc:"Whether plugins are loaded."`
+	Dir                   string            `default:"plugins" required:"true" path:"true" doc:"The folder of plugins; files directly in it that end in .js or .jar are loaded."`
+	WatchDir              bool              `default:"false" doc:"Whether plugins are loaded, replaced and removed when their files in the folder change."`
+	AbortOnFailure        bool              `default:"false" doc:"Whether a plugin that cannot be loaded or started at the start of the server stops it."`
+	StartTimeoutMillis    int32             `default:"60000" min:"0" doc:"How long a starting server waits for its plugins before it serves clients. Those that are loaded and have not started by then refuse what they may refuse; GET /health names the others."`
+	LoadTimeoutMillis     int32             `default:"60000" min:"1" mutable:"true" doc:"How long loading a plugin may take: running its top-level code, constructing it and asking what it is."`
+	HookTimeoutMillis     int32             `default:"30000" min:"1" mutable:"true" doc:"How long a hook of an extension may take."`
+	CallTimeoutMillis     int32             `default:"5000" min:"1" mutable:"true" doc:"How long one call of an extension may take."`
+	ScheduleTimeoutMillis int32             `default:"60000" min:"1" mutable:"true" doc:"How long one run of a schedule of an extension may take."`
+	ExtensionPoints       ExtensionPoints   `mutable:"true" doc:"What differs for single extension points."`
+	Quarantine            PluginQuarantine  `mutable:"true" doc:"When an extension that fails is called no more."`
+	Limits                PluginLimits      `mutable:"true" doc:"What one plugin may use."`
+	JavaScript            JavaScriptPlugins `name:"js" doc:"Plugins in JavaScript."`
+	Java                  JavaPlugins       `doc:"Plugins in Java."`
+	Network               PluginNetwork     `doc:"Plugins that are downloaded at the start of the server."`
+	Cluster               ClusterPlugins    `doc:"Plugins that all nodes of the cluster load from the database."`
 }
 
 // ClusterPlugins says what a node does with the plugins of the cluster.

@@ -24,7 +24,9 @@ type member struct {
 	logger *slog.Logger
 	// started follows the state, so that a call need not wait for a lock.
 	started atomic.Bool
-	calls   gate
+	// since is when it was started or resumed, in nanoseconds since 1970.
+	since atomic.Int64
+	calls gate
 	// broken says that its host cannot run it until it is started there anew.
 	broken atomic.Bool
 	// retrying says that somebody tries to start it again.
@@ -41,6 +43,7 @@ type member struct {
 func newMember(p *Plugin, e Extension, hookTimeout func() time.Duration, logger *slog.Logger) *member {
 	m := &member{Extension: e, plugin: p, logger: logger.With("plugin", p.ID, "version", p.Version, "extension", e.Class())}
 	m.life = &life{run: m.runHook, timeout: hookTimeout, state: Loaded, down: m.isDown, recover: m.recover, changed: func(from, to State) {
+		m.since.Store(time.Now().UnixNano())
 		m.started.Store(to == Started)
 		m.record.quarantine("") // It runs, or nobody wants it to.
 		m.logger.Info("extension changed its state", "from", string(from), "to", string(to))

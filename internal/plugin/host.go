@@ -102,6 +102,8 @@ type Extension interface {
 	// result type, nil for methods without result. It reports false if the function answered with nothing. The values
 	// in args, one for each parameter, and what they point to are read only.
 	//
+	// RunSchedule is a method that no point has; it is called of extensions that have schedules.
+	//
 	// When ctx ends the call fails with its error, and the function no longer runs, or its end can no longer be
 	// noticed. An *apierr.Error is what the plugin refused with; an *Exception anything else that it threw.
 	Call(ctx context.Context, m *Method, args []any, result any) (ok bool, err error)

@@ -47,6 +47,8 @@ type functions struct {
 	points []*Point
 	hooks  map[Hook]func(context.Context) error
 	calls  map[*Method]func(ctx context.Context, args []any) (any, error)
+	// schedules are those of the extension.
+	schedules []*Schedule
 }
 
 func (h *goHost) Language() Language          { return JavaScript }
@@ -119,6 +121,7 @@ func (e *goExtension) Class() string { return e.class }
 func (e *goExtension) Points() []*Point {
 	return e.points
 }
+func (e *goExtension) Schedules() []*Schedule    { return e.schedules }
 func (e *goExtension) Implements(m *Method) bool { return e.calls[m] != nil }
 
 func (e *goExtension) Hook(ctx context.Context, h Hook) error {
@@ -147,6 +150,7 @@ type world struct {
 	settings config.Plugin
 	mu       sync.Mutex
 	seen     []string
+	runs     []string // of schedules
 }
 
 func newWorld(t *testing.T, roles ...role.Role) *world {

@@ -96,7 +96,7 @@ func (m *Manager) prepareIn(ctx context.Context, host Host, src Source) (*Plugin
 	}
 	p := &Plugin{
 		Descriptor: module.Descriptor(), Language: host.Language(), Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src,
-		roles: m.opts.Roles, left: make(chan struct{}), Digest: Digest(src.Data),
+		roles: m.opts.Roles, left: make(chan struct{}), Digest: Digest(src.Data), timetable: &m.timetable,
 	}
 	for _, e := range module.Extensions() {
 		p.members = append(p.members, m.newMember(p, e))
@@ -339,7 +339,10 @@ func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidat
 	}
 	slices.SortStableFunc(all, func(a, b *Plugin) int { return a.rank - b.rank })
 	m.publish(all)
-	m.watching.Do(func() { m.watcher.Go(m.watchExcess) })
+	m.watching.Do(func() {
+		m.watcher.Go(m.watchExcess)
+		m.watcher.Go(m.runSchedules)
+	})
 	for _, c := range list {
 		m.attend(c.plugin)
 	}

@@ -31,6 +31,8 @@ type Options struct {
 	Settings func() config.Plugin
 	// Values returns what administrators set of the settings of a plugin. It may be nil.
 	Values func(pluginID string) map[string]any
+	// Slots decides which process of the cluster runs schedules that only one runs; if it is nil, this one does.
+	Slots Slots
 	// Observe is told of every call of an extension: how long it took and how it ended (ok, refused, error, timeout). It may be nil.
 	Observe func(p *Plugin, extension string, m *Method, d time.Duration, outcome string)
 	// Gone is told of every extension that will be called no more and has no successor. It may be nil.
@@ -58,12 +60,13 @@ type Manager struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	loads  sync.WaitGroup
-	// watching begins to watch the usage of plugins, with the first of them.
+	// watching begins to watch the usage of plugins and to run schedules, with the first plugin.
 	watching sync.Once
 
 	tellers sync.WaitGroup
-	// watcher is who watches the usage of plugins.
-	watcher sync.WaitGroup
+	// watcher is who watches the usage of plugins, runs schedules, and the runs.
+	watcher   sync.WaitGroup
+	timetable timetable
 	// refusing are the methods that had extensions when the manager was closed; nil before.
 	refusing atomic.Pointer[map[*Method]bool]
 }
@@ -92,8 +95,9 @@ type Plugin struct {
 	left    chan struct{}
 	leaving sync.Once
 	// running is how many calls of all extensions are under way.
-	running atomic.Int64
-	excess  excess
+	running   atomic.Int64
+	excess    excess
+	timetable *timetable
 	// renewals is how often it died and was loaded anew before.
 	renewals int
 }
@@ -106,7 +110,7 @@ const firstRank = 1 << 30
 
 // NewManager returns a manager without plugins.
 func NewManager(o Options) *Manager {
-	m := &Manager{opts: o, nextRank: firstRank}
+	m := &Manager{opts: o, nextRank: firstRank, timetable: timetable{entries: map[scheduleKey]*timetableEntry{}}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.table.Store(&map[*Point][]*member{})
 	return m
@@ -384,7 +388,8 @@ type ExtensionInfo struct {
 	// Methods are those that it has functions for.
 	Methods []*Method
 	// Queue is how many calls are running or waiting for their turn.
-	Queue int
+	Queue     int
+	Schedules []ScheduleInfo
 	Statistics
 }
 
@@ -392,7 +397,7 @@ type ExtensionInfo struct {
 func (p *Plugin) Extensions() []ExtensionInfo {
 	infos := make([]ExtensionInfo, len(p.members))
 	for i, b := range p.members {
-		infos[i] = ExtensionInfo{Class: b.Class(), State: b.life.State(), Points: b.Points(), Queue: b.calls.count(), Statistics: b.record.statistics()}
+		infos[i] = ExtensionInfo{Class: b.Class(), State: b.life.State(), Points: b.Points(), Queue: b.calls.count(), Schedules: p.timetable.info(b), Statistics: b.record.statistics()}
 		for _, point := range b.Points() {
 			infos[i].Methods = append(infos[i].Methods, slices.DeleteFunc(slices.Clone(point.Methods), func(method *Method) bool { return !b.Implements(method) })...)
 		}

@@ -2302,6 +2302,8 @@ declare namespace api {
     queueLength?: number;
     /** Whether it is started, not paused, and can run. */
     running: boolean;
+    /** What runs at times of its own, as far as this node is concerned. */
+    schedules?: ScheduleRecord[];
     /** Whether it was started and not stopped. */
     started: boolean;
     /** State. */
@@ -3478,6 +3480,30 @@ declare namespace api {
   interface RolloutStep {
     /** The step to take. */
     action: "PAUSE" | "RESUME" | "PROMOTE" | "ABORT";
+  }
+  interface ScheduleRecord {
+    /** How many of these runs failed. */
+    failures: Int64;
+    /** When the last run was due that ended, or that another node has run. */
+    lastDate?: string;
+    /** How long the last run on this node took. */
+    lastDurationMillis?: Int64;
+    /** Why the last run on this node failed. */
+    lastError?: string;
+    /** Whether only one node of the cluster runs it. */
+    leaderOnly: boolean;
+    /** Name; that of the times if the plugin gave none. */
+    name: string;
+    /** When it is due next; missing while the extension is not running. With leaderOnly another node may run it then. */
+    nextDate?: string;
+    /** Whether it runs on this node now. */
+    running: boolean;
+    /** How often it ran on this node. */
+    runs: Int64;
+    /** How often it was due while it ran, and was skipped. */
+    skipped: Int64;
+    /** Cron expression or interval. */
+    when: string;
   }
   interface Script {
     /** The plugin, an ECMAScript module. */

@@ -63,6 +63,19 @@ declare abstract class AppExtension {
   onSettingsChanged?(settings: unknown): void | Promise<void>;
 }
 
+interface ScheduleOptions {
+  /** Tells the schedule from others of the extension; without it, it is named as its times. */
+  name?: string;
+  /** Whether only one node of the cluster runs it: the leader, or another one if the leader does not have the extension. */
+  leaderOnly?: boolean;
+}
+
+interface Schedule {
+  readonly name: string;
+  /** Ends the schedule; a run that has begun goes on. Returns whether it was there. */
+  cancel(): boolean;
+}
+
 /** Refuses what was asked for with a status code and a text of the plugin's own. */
 declare class AppError extends Error {
   constructor(code: number | StatusCodeName, reason?: string);
@@ -97,6 +110,12 @@ declare const app: {
   config<T = { [name: string]: JsonValue }>(prefix: string): T;
   /** The settings of the plugin that hold: what administrators set, and the defaults of the schema in the descriptor. */
   settings<T = { [name: string]: JsonValue }>(): T;
+  /**
+   * Lets a function run again and again while the extension that calls this is started. Times are a cron expression of five fields, or six
+   * with seconds first, in UTC or with CRON_TZ=Europe/Berlin before it; or an interval: milliseconds, or a text such as '90s' or '15m'.
+   */
+  schedule(when: string | number, options: ScheduleOptions, task: (slot: Date) => unknown): Schedule;
+  schedule(when: string | number, task: (slot: Date) => unknown): Schedule;
   /** The operations of the admin interface, carried out in the name of the plugin. Errors are AppErrors. */
   readonly api: api.Functions;
   /** Tells users who are online of something; nothing is stored. */

@@ -4,6 +4,8 @@ package fault
 
 import (
 	"fmt"
+	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,7 +52,19 @@ func TestSettingReachesEveryNode(t *testing.T) {
 	}
 }
 
-// TestLeaderDies kills the leader, then pauses the next one.
+// slotPattern is a line of a schedule.
+var slotPattern = regexp.MustCompile(`ran slot (\d+)`)
+
+// slots are the slots of a schedule that the process has run, as its log has them.
+func (p *process) slots() (list []string) {
+	for _, m := range slotPattern.FindAllStringSubmatch(p.log.String(), -1) {
+		list = append(list, m[1])
+	}
+	return list
+}
+
+// TestLeaderDies kills the leader, then pauses the next one. A schedule of a plugin that the leader runs goes on, and none of
+// its slots runs twice.
 func TestLeaderDies(t *testing.T) {
 	services, _, _, _ := newCluster(t)
 	byName := map[string]*process{}
@@ -74,21 +88,48 @@ func TestLeaderDies(t *testing.T) {
 	if first != "service-0" {
 		t.Errorf("%s leads, although service-0 has the highest priority", first)
 	}
+	code := script("clock", 1, "app.schedule('1s', {leaderOnly: true}, (slot) => app.log.info(`ran slot ${slot.getTime()}`));")
+	if status, body := services[1].uploadScript("", code); status != 200 {
+		t.Fatalf("upload: %d %s", status, body)
+	}
+	if status, body := services[1].send(http.MethodPut, "/plugins?ids=clock", "application/json", []byte(`{"status":"STARTED"}`)); status != 200 {
+		t.Fatalf("start: %d %s", status, body)
+	}
+	ticks := func(p *process) {
+		t.Helper()
+		before := len(p.slots())
+		eventually(t, p.name+" runs the schedule", func() bool { return len(p.slots()) > before })
+	}
+	services[2].follow("clock", on("STARTED 1", "service-0", "service-1", "service-2"))
+	ticks(byName[first])
 	byName[first].signal(syscall.SIGKILL)
 	rest := without(services, first)
 	second := agreed(rest, first)
 	t.Logf("%s leads after %s was killed", second, first)
+	ticks(byName[second])
 
 	clustertest.Freeze(t, byName[second].Process.Pid)
 	last := without(rest, second)
 	third := agreed(last, second)
 	t.Logf("%s leads after %s was paused", third, second)
+	ticks(byName[third])
 	clustertest.Thaw(t, byName[second].Process.Pid)
 	eventually(t, second+" knows that it does not lead", func() bool { return byName[second].leader() == third })
 	// It sees the new leader before it has ended its own work.
 	eventually(t, second+" gives up", func() bool {
 		return strings.Contains(byName[second].log.String(), "this node is not the leader any more")
 	})
+	ticks(byName[third])
+	ran := map[string]string{}
+	for _, s := range services {
+		for _, slot := range s.slots() {
+			if other, ok := ran[slot]; ok {
+				t.Errorf("the slot %s ran on %s and on %s", slot, other, s.name)
+			}
+			ran[slot] = s.name
+		}
+	}
+	t.Logf("%d slots ran, each once", len(ran))
 }
 
 func without(list []*process, name string) (rest []*process) {

@@ -124,10 +124,43 @@ type extensionRecord struct {
 	Calls  int64  `json:"calls" doc:"How often it was called."`
 	Errors int64  `json:"errors" doc:"How many calls failed."`
 
+	Schedules []scheduleRecord `json:"schedules,omitempty" doc:"What runs at times of its own, as far as this node is concerned."`
+
 	Functions   []string       `json:"functions,omitempty" doc:"Functions that the server calls. Only with ids, like what follows."`
 	Timeouts    *int64         `json:"timeouts,omitempty" doc:"How many calls took too long."`
 	QueueLength *int32         `json:"queueLength,omitempty" doc:"How many calls are running or waiting."`
 	LastError   *failureRecord `json:"lastError,omitempty" doc:"The last failure."`
+}
+
+type scheduleRecord struct {
+	Name         string      `json:"name" doc:"Name; that of the times if the plugin gave none." example:"nightly-report"`
+	When         string      `json:"when" doc:"Cron expression or interval." example:"0 3 * * *"`
+	LeaderOnly   bool        `json:"leaderOnly" doc:"Whether only one node of the cluster runs it."`
+	Running      bool        `json:"running" doc:"Whether it runs on this node now."`
+	NextDate     *admin.Date `json:"nextDate,omitempty" doc:"When it is due next; missing while the extension is not running. With leaderOnly another node may run it then."`
+	LastDate     *admin.Date `json:"lastDate,omitempty" doc:"When the last run was due that ended, or that another node has run."`
+	Runs         int64       `json:"runs" doc:"How often it ran on this node."`
+	Failures     int64       `json:"failures" doc:"How many of these runs failed."`
+	Skipped      int64       `json:"skipped" doc:"How often it was due while it ran, and was skipped."`
+	LastDuration *int64      `json:"lastDurationMillis,omitempty" doc:"How long the last run on this node took."`
+	LastError    string      `json:"lastError,omitempty" doc:"Why the last run on this node failed."`
+}
+
+func newScheduleRecord(s plugin.ScheduleInfo) scheduleRecord {
+	r := scheduleRecord{
+		Name: s.Name, When: s.When, LeaderOnly: s.LeaderOnly, Running: s.Running, Runs: s.Runs, Failures: s.Failures, Skipped: s.Skipped, LastError: s.LastError,
+	}
+	if !s.Next.IsZero() {
+		r.NextDate = &admin.Date{Time: s.Next}
+	}
+	if !s.LastSlot.IsZero() {
+		r.LastDate = &admin.Date{Time: s.LastSlot}
+	}
+	if s.Runs > 0 {
+		millis := s.LastDuration.Milliseconds()
+		r.LastDuration = &millis
+	}
+	return r
 }
 
 type failureRecord struct {
@@ -218,6 +251,9 @@ func newExtensionRecord(e plugin.ExtensionInfo) extensionRecord {
 	}
 	for _, p := range e.Points {
 		r.ExtensionPointClasses = append(r.ExtensionPointClasses, p.FullName())
+	}
+	for _, s := range e.Schedules {
+		r.Schedules = append(r.Schedules, newScheduleRecord(s))
 	}
 	return r
 }

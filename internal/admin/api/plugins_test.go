@@ -109,6 +109,16 @@ func (m *lineModule) Hook(_ context.Context, h plugin.Hook) error {
 	return nil
 }
 
+// nightly is the schedule of a plugin whose line has the word timed.
+var nightly, _ = plugin.NewSchedule("nightly", "0 3 * * *", true)
+
+func (m *lineModule) Schedules() []*plugin.Schedule {
+	if slices.Contains(m.words, "timed") {
+		return []*plugin.Schedule{nightly}
+	}
+	return nil
+}
+
 func (m *lineModule) Call(context.Context, *plugin.Method, []any, any) (bool, error) {
 	return false, &plugin.Exception{Message: "TypeError: x", Location: m.words[0] + ".js:1:2"}
 }
@@ -198,6 +208,9 @@ func TestPlugins(t *testing.T) {
 		post("again", "", scripts("a"), 409, `~"code":1303,"reason":"a plugin with the id \"a\" is loaded already"`),
 		post("dry run of the same", "?dryRun=true", scripts("a"), 200, `~"problem":{"code":1303,`),
 		post("dry run of a replacement", "?dryRun=true&replace=true", scripts("a"), 200, ok(`[`+created("a", "", `,"replaced":true`)+`]`)),
+		post("load one with a schedule", "", scripts("t timed"), 200, ok(`[`+created("t", "", "")+`]`)),
+		get("schedules", "?ids=t", 200, `~"schedules":[{"name":"nightly","when":"0 3 * * *","leaderOnly":true,"running":false,"runs":0,"failures":0,"skipped":0}]`),
+		{name: "remove the one with a schedule", as: "app", method: "DELETE", target: "/plugins?ids=t", status: 204},
 		post("bad", "", scripts("broken.js=broken"), 400, `~"code":1102,"reason":"broken.js: line 1: unexpected end"`),
 		post("blank", "", scripts(" "), 400, `~"code":1102,"reason":"the plugin is empty"`),
 		post("no code", "", `{"scripts":[{}]}`, 400, `~scripts[0].code: is required`),

@@ -61,8 +61,10 @@ type Options struct {
 	// Values returns what administrators set of the settings of a plugin; nil is nothing.
 	Values func(pluginID string) map[string]any
 	// Only is the name of the one file in the folder that is loaded; "" is all.
-	Only     string
-	Server   plugin.Server
+	Only   string
+	Server plugin.Server
+	// Slots decides which process runs schedules that only one of the cluster runs.
+	Slots    plugin.Slots
 	Presence *presence.Directory
 	Metrics  *metrics.Registry
 	// Recorder is whose recordings the JVM takes part in; nil is none.
@@ -77,7 +79,7 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 	p := &Plugins{opts: o, isUp: make(chan struct{})}
 	c := o.Config.Plugin
 	opts := plugin.Options{
-		Roles: o.Roles, Settings: o.Settings, Values: o.Values, Logger: o.Logger,
+		Roles: o.Roles, Settings: o.Settings, Values: o.Values, Slots: o.Slots, Logger: o.Logger,
 		Observe: func(p *plugin.Plugin, extension string, m *plugin.Method, d time.Duration, outcome string) {
 			o.Metrics.Plugins().Observe(p.ID, extension, m.Point.Name, m.Name, outcome, d)
 		},

@@ -28,6 +28,8 @@ const (
 	askMeetingEnded
 	askSettings
 	askFolder
+	askSchedule
+	askUnschedule
 )
 
 // asked answers a question of a plugin, in a goroutine of its own.
@@ -92,6 +94,10 @@ func (s *session) answer(r *in) (out []byte, err error) {
 		return answerSettings(server, by, r)
 	case askFolder:
 		return s.host.answerFolder(by.ID, r)
+	case askSchedule:
+		return s.answerSchedule(m, r)
+	case askUnschedule:
+		return s.answerUnschedule(m, r)
 	case askGet, askSet, askDelete, askKeys:
 		storage := server.Storage()
 		if storage == nil {

@@ -27,7 +27,10 @@ type extension struct {
 	broken atomic.Pointer[benched]
 	mu     sync.Mutex
 	// state is what hooks have made of it, to lead it there again.
-	state plugin.State
+	state     plugin.State
+	schedules plugin.Schedules
+	// scheduledIn are the JVMs in which the extension asked for its schedules.
+	scheduledIn map[*plugin.Schedule]*session
 }
 
 // describe takes what the JVM says of the extension.
@@ -137,10 +140,16 @@ func (x *extension) run(ctx context.Context, h plugin.Hook) error {
 
 // runIn runs a hook in a JVM.
 func (x *extension) runIn(ctx context.Context, b *binding, h plugin.Hook) error {
+	if h == plugin.Start { // One that failed may have asked for schedules.
+		x.unschedule(func(_ *plugin.Schedule, in *session) bool { return in == b.session })
+	}
 	a, err := b.request(ctx, kindHook, x.module, func(body []byte) ([]byte, error) {
 		return append(appendUint(body, b.extensions[x.index]), hookNumbers[h]), nil
 	})
 	a.free()
+	if err == nil && h == plugin.Start {
+		x.unschedule(func(_ *plugin.Schedule, in *session) bool { return in != b.session })
+	}
 	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		b.dump(ctx, "a hook took too long", slog.String("plugin", x.module.descriptor.ID), slog.String("extension", x.class), slog.String("hook", string(h)))
 	}
@@ -189,6 +198,9 @@ func (x *extension) comeBack(wanted context.Context, b *binding) error {
 // Call calls a method.
 func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any, result any) (bool, error) {
 	p := x.methods[method]
+	if method == plugin.RunSchedule {
+		return false, x.runSchedule(ctx, args)
+	}
 	if p == nil {
 		return false, fmt.Errorf("call %s of %s: the extension does not have it", method.Name, x.class)
 	}

@@ -37,6 +37,10 @@ type call struct {
 	label string
 	// listener is handed to the function, if it is set, in the place of args.
 	listener *plugin.Listener
+	// task is the name of the schedule whose function is called, in the place of function. begins says that the extension is
+	// started, which may have failed before.
+	task   string
+	begins bool
 
 	state atomic.Int32
 	done  chan struct{}
@@ -158,6 +162,18 @@ const maxParams = 8
 func (m *module) invoke(c *call) {
 	var argv [maxParams]engine.Value
 	n := 0
+	if c.begins {
+		m.dropTasks(func(t *task) bool { return t.extension == c.extension })
+	}
+	if c.task != "" {
+		f, ok := m.taskOf(c.extension, c.task)
+		if !ok {
+			m.answer(c, false, nil) // The plugin has just ended it.
+			return
+		}
+		defer m.engine.Free(f)
+		c.function = f
+	}
 	if c.listener != nil {
 		argv[0], n = m.engine.Function(c.listener.Name, 1, m.listener(c.listener.Name, c.listener)), 1
 	}

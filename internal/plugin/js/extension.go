@@ -20,6 +20,7 @@ type extension struct {
 	hooks   map[plugin.Hook]method
 	// listeners are called when the extension was started.
 	listeners map[*plugin.Listener]method
+	schedules plugin.Schedules
 }
 
 // A method is a function that the extension has.
@@ -79,7 +80,8 @@ func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
 			}
 			f.plan, args = p, []any{s}
 		}
-		if _, err := x.call(ctx, f, args, nil); err != nil {
+		c := &call{ctx: ctx, extension: x, function: f.function, plan: f.plan, label: f.label, args: args, begins: h == plugin.Start}
+		if _, err := x.do(c); err != nil {
 			return err
 		}
 	}
@@ -92,6 +94,9 @@ func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
 // Call calls a method.
 func (x *extension) Call(ctx context.Context, m *plugin.Method, args []any, result any) (bool, error) {
 	f, ok := x.methods[m]
+	if m == plugin.RunSchedule {
+		return x.runSchedule(ctx, args)
+	}
 	if !ok {
 		return false, fmt.Errorf("call %s of %s: the extension does not have it", m.Name, x.class)
 	}

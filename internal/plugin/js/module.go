@@ -82,6 +82,9 @@ type module struct {
 	operations map[*operation]struct{}
 	timers     timers
 	unhandled  []rejection
+	// tasks are the functions of schedules by their numbers.
+	tasks    map[int]*task
+	nextTask int
 	// java is what the plugin has of Java; it is nil as long as the plugin has not used it.
 	java *bridge
 	// loaded tells that loading is over. Until then, original is the source, and imports are the names in its imports
@@ -130,6 +133,7 @@ func newModule(h *Host, src plugin.Source) *module {
 		awaiting:   map[int]*call{},
 		operations: map[*operation]struct{}{},
 		imports:    map[string]string{},
+		tasks:      map[int]*task{},
 	}
 	if m.name == "" {
 		m.name = "plugin.js"
@@ -223,6 +227,9 @@ func (m *module) release() {
 		op.free(m)
 	}
 	m.timers.free(m.engine)
+	for _, t := range m.tasks {
+		m.engine.Free(t.function)
+	}
 	for _, r := range m.unhandled {
 		m.engine.Free(r.promise)
 		m.engine.Free(r.reason)

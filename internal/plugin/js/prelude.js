@@ -391,6 +391,19 @@
     async keys(prefix = '') { return host.storageKeys(text(prefix, 'the prefix')); },
   };
 
+  // Schedules.
+
+  const schedule = (when, options, task) => {
+    if (typeof options === 'function' && task === undefined) return schedule(when, {}, options);
+    if (typeof task !== 'function') throw new TypeError('app.schedule: the last parameter must be a function');
+    if (typeof when === 'number' && !Number.isFinite(when)) throw new TypeError('app.schedule: the interval must be a finite number of milliseconds');
+    const times = typeof when === 'number' ? `${Math.trunc(when)}ms` : text(when, 'app.schedule: the first parameter');
+    const { name = '', leaderOnly = false } = options ?? {};
+    if (typeof leaderOnly !== 'boolean') throw new TypeError('app.schedule: leaderOnly must be true or false');
+    const [id, known] = host.schedule(text(name, 'app.schedule: the name'), times, leaderOnly, task);
+    return Object.freeze({ name: known, cancel: () => host.unschedule(id) });
+  };
+
   const app = {
     log: Object.freeze({ error: log('error'), warn: log('warn'), info: log('info'), debug: log('debug') }),
     fetch,
@@ -398,6 +411,7 @@
     node: Object.freeze(host.node),
     config: (prefix = '') => host.config(text(prefix, 'the prefix')),
     settings: () => host.settings(),
+    schedule,
     api: Object.freeze(api),
     notify: async (notification) => { await host.notify(notification); },
     meetings: Object.freeze({ ended: async (meetingId, timestamp) => { await host.meetingEnded({ meetingId, timestamp }); } }),

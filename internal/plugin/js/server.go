@@ -50,6 +50,8 @@ func (m *module) serverFunctions() map[string]engine.Func {
 		"api":           m.callAPI,
 		"config":        m.config,
 		"settings":      m.readSettings,
+		"schedule":      m.schedule,
+		"unschedule":    m.unschedule,
 		"notify":        m.notify,
 		"meetingEnded":  m.listener("app.meetings.ended", plugin.MeetingEnded),
 		"storageGet":    m.storageGet,

@@ -132,10 +132,21 @@ const (
 	// under "start", onSettingsChanged its argument under "changed"; if greeting is "fail", it throws an exception with
 	// the text "told to fail" after that.
 	Settled Fixture = "settled"
+
+	// Scheduled has the id suite-scheduled and version 1. Its only extension, Timer, implements AdminActionHandler, whose
+	// function does nothing. Its hook start fails the first time that it runs, after it has asked for a schedule; see below.
+	//
+	// start asks for the schedule tick of 1s, whose function keeps "yes" under "tick" if its argument is a time of whole seconds;
+	// for fail of 1000 ms, given as a number or duration, which throws an exception with the text "told to fail"; for gone
+	// of 1s, which it cancels at once, keeping "true false" under "gone": what the first and a second cancel returned; and for
+	// the times "0 3 * * *" without a name, with leaderOnly. Then it asks for what is refused, and keeps the codes under
+	// "refused", separated by blanks: the schedule tick once more, the times "x", the interval 999ms, and the times
+	// "0 0 30 2 *". If there is nothing under "again", it keeps "yes" there and throws an exception.
+	Scheduled Fixture = "scheduled"
 )
 
 // Fixtures are all fixtures.
-var Fixtures = []Fixture{Echo, Life, Acts, Acts2, BadSuccessor, ForGateway, Broken, Endless, Pending, Uses, Settled}
+var Fixtures = []Fixture{Echo, Life, Acts, Acts2, BadSuccessor, ForGateway, Broken, Endless, Pending, Uses, Settled, Scheduled}
 
 // simple is the name of a class without its package.
 func simple(class string) string { return class[strings.LastIndexAny(class, ".$")+1:] }

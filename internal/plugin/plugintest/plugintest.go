@@ -87,6 +87,7 @@ func Run(t *testing.T, l Language) {
 		{"MeetingEnded", testMeetingEnded},
 		{"Storage", testStorage},
 		{"Settings", testSettings},
+		{"Schedules", testSchedules},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t, l)) })
 	}

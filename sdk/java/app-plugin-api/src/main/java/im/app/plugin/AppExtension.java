@@ -9,6 +9,7 @@ import im.app.plugin.spi.Contexts;
 import im.app.plugin.spi.ExtensionContext;
 import im.app.proto.AppRequest;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
@@ -165,6 +166,46 @@ public abstract class AppExtension {
      */
     public final void meetingEnded(long meetingId, Instant at) {
         context().meetingEnded(meetingId, at);
+    }
+
+    /**
+     * Lets a task run again and again on this node while the extension is started.
+     *
+     * @param when a cron expression of five fields, or six with seconds first, in UTC or with {@code CRON_TZ=Europe/Berlin} before it;
+     *     or an interval such as {@code 90s} or {@code 15m}
+     * @param task what is run
+     * @return the schedule
+     * @throws AppException if the times are not valid or the extension has such a schedule already
+     */
+    public final Schedule schedule(String when, ScheduledTask task) {
+        return schedule(when, ScheduleOptions.DEFAULT, task);
+    }
+
+    /**
+     * Lets a task run again and again while the extension is started.
+     *
+     * @param when a cron expression of five fields, or six with seconds first, in UTC or with {@code CRON_TZ=Europe/Berlin} before it;
+     *     or an interval such as {@code 90s} or {@code 15m}
+     * @param options how it runs
+     * @param task what is run
+     * @return the schedule
+     * @throws AppException if the times are not valid or the extension has such a schedule already
+     */
+    public final Schedule schedule(String when, ScheduleOptions options, ScheduledTask task) {
+        return context().schedule(when, options, task);
+    }
+
+    /**
+     * Lets a task run again and again while the extension is started.
+     *
+     * @param interval the time between two runs, at least one second
+     * @param options how it runs
+     * @param task what is run
+     * @return the schedule
+     * @throws AppException if the interval is not valid or the extension has such a schedule already
+     */
+    public final Schedule schedule(Duration interval, ScheduleOptions options, ScheduledTask task) {
+        return schedule(interval.toMillis() + "ms", options, task);
     }
 
     /**

@@ -75,6 +75,12 @@ class AppExtensionTest {
         }
 
         @Override
+        public Schedule schedule(String when, ScheduleOptions options, ScheduledTask task) {
+            seen.add("schedule " + when + " " + options.name() + " " + options.leaderOnly());
+            return null;
+        }
+
+        @Override
         public Storage storage() {
             return null;
         }
@@ -125,6 +131,15 @@ class AppExtensionTest {
         assertSame(server, s.inConstructor);
         assertEquals("n1", s.node().id());
         assertNull(Contexts.current());
+    }
+
+    @Test
+    void schedules() {
+        Sample s = sample();
+        s.schedule("@daily", slot -> {});
+        s.schedule("5m", ScheduleOptions.onLeader(), slot -> {});
+        s.schedule(java.time.Duration.ofSeconds(90), ScheduleOptions.DEFAULT.named("x"), slot -> {});
+        assertEquals(List.of("schedule @daily  false", "schedule 5m  true", "schedule 90000ms x false"), server.seen);
     }
 
     @Test

@@ -18,6 +18,7 @@ import im.app.plugin.spi.LogLevel;
 import im.app.plugin.test.ApiCall;
 import im.app.plugin.test.PluginFailure;
 import im.app.plugin.test.PluginRunner;
+import im.app.plugin.test.ScheduleInfo;
 import im.app.proto.AppRequest;
 import im.app.proto.CreateMessageRequest;
 import im.app.proto.DeviceType;
@@ -66,6 +67,16 @@ class PluginRunnerTest {
         try (PluginRunner plugin = sample().settings(Map.of("mode", "mask")).start()) {
             plugin.changeSettings(Map.of("mode", "refuse"));
             assertEquals("settings {mode=refuse}", plugin.logs().getLast().message());
+        }
+    }
+
+    @Test
+    void runsSchedules() throws Exception {
+        try (PluginRunner plugin = sample().start()) {
+            assertEquals(List.of(new ScheduleInfo("org.example.test.SamplePlugin$Sample", "report", "@hourly", true)), plugin.schedules());
+            plugin.runSchedule("report", Instant.EPOCH);
+            assertEquals("report of 1970-01-01T00:00:00Z", plugin.logs().getLast().message());
+            assertThrows(IllegalArgumentException.class, () -> plugin.runSchedule("300000ms", Instant.EPOCH));
         }
     }
 

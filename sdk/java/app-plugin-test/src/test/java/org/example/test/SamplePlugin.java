@@ -7,6 +7,7 @@ import im.app.plugin.AppExtension;
 import im.app.plugin.AppPlugin;
 import im.app.plugin.ExtensionState;
 import im.app.plugin.PropertiesPrefix;
+import im.app.plugin.ScheduleOptions;
 import im.app.plugin.StatusCode;
 import im.app.plugin.api.QueryUsers;
 import im.app.plugin.model.AdminAction;
@@ -16,6 +17,7 @@ import im.app.proto.AppRequest;
 import im.app.server.common.infra.plugin.extension.AdminActionHandler;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import java.nio.file.Files;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -55,6 +57,8 @@ public class SamplePlugin extends AppPlugin {
                 thread.setDaemon(true);
                 thread.start();
             }
+            schedule("@hourly", ScheduleOptions.onLeader().named("report"), slot -> logger().info("report of {}", slot));
+            schedule(Duration.ofMinutes(5), ScheduleOptions.DEFAULT, slot -> {}).cancel();
             logger().info("{} started on {} at {}", descriptor().id(), node().role(), settings.words());
         }
 

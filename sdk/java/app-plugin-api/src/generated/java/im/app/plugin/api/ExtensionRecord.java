@@ -17,14 +17,16 @@ import org.jspecify.annotations.Nullable;
  * @param quarantine Why it cannot run although it should: what its extension points may refuse is refused meanwhile. It is missing if it can run, or need not.
  * @param queueLength How many calls are running or waiting.
  * @param running Whether it is started, not paused, and can run.
+ * @param schedules What runs at times of its own, as far as this node is concerned.
  * @param started Whether it was started and not stopped.
  * @param state State. One of LOADED, STARTED, PAUSED, STOPPED.
  * @param timeouts How many calls took too long.
  */
-public record ExtensionRecord(long calls, long errors, String extensionClass, List<String> extensionPointClasses, List<String> functions, @Nullable FailureRecord lastError, @Nullable String quarantine, @Nullable Integer queueLength, boolean running, boolean started, String state, @Nullable Long timeouts) {
+public record ExtensionRecord(long calls, long errors, String extensionClass, List<String> extensionPointClasses, List<String> functions, @Nullable FailureRecord lastError, @Nullable String quarantine, @Nullable Integer queueLength, boolean running, List<ScheduleRecord> schedules, boolean started, String state, @Nullable Long timeouts) {
     /** Lists and maps that are null are empty. */
     public ExtensionRecord {
         extensionPointClasses = extensionPointClasses == null ? List.of() : extensionPointClasses;
         functions = functions == null ? List.of() : functions;
+        schedules = schedules == null ? List.of() : schedules;
     }
 }

@@ -5,6 +5,9 @@ package im.app.plugin.spi;
 import im.app.plugin.Descriptor;
 import im.app.plugin.ExtensionState;
 import im.app.plugin.Node;
+import im.app.plugin.Schedule;
+import im.app.plugin.ScheduleOptions;
+import im.app.plugin.ScheduledTask;
 import im.app.plugin.Storage;
 import im.app.plugin.model.Notification;
 import java.nio.file.Path;
@@ -73,6 +76,17 @@ public interface ExtensionContext {
      * @param at when it ended
      */
     void meetingEnded(long meetingId, Instant at);
+
+    /**
+     * Lets a task run again and again while the extension is started.
+     *
+     * @param when a cron expression or an interval
+     * @param options how it runs
+     * @param task what is run
+     * @return the schedule
+     * @throws im.app.plugin.AppException if the times are not valid or the extension has such a schedule already
+     */
+    Schedule schedule(String when, ScheduleOptions options, ScheduledTask task);
 
     /**
      * The durable space of the plugin.

@@ -6,6 +6,9 @@ import im.app.plugin.Descriptor;
 import im.app.plugin.ExtensionState;
 import im.app.plugin.Node;
 import im.app.plugin.PropertiesPrefix;
+import im.app.plugin.Schedule;
+import im.app.plugin.ScheduleOptions;
+import im.app.plugin.ScheduledTask;
 import im.app.plugin.Storage;
 import im.app.plugin.host.config.Binder;
 import im.app.plugin.host.generated.Dispatch;
@@ -35,6 +38,8 @@ final class Context implements ExtensionContext {
     private static final int MEETING_ENDED = 7;
     private static final int SETTINGS = 8;
     private static final int FOLDER = 9;
+    private static final int SCHEDULE = 10;
+    private static final int UNSCHEDULE = 11;
 
     private final Host host;
     private final Extension extension;
@@ -101,6 +106,25 @@ final class Context implements ExtensionContext {
         out.zigzag(meetingId);
         out.instant(Objects.requireNonNull(at, "at"));
         ask(out);
+    }
+
+    @Override
+    public Schedule schedule(String when, ScheduleOptions options, ScheduledTask task) {
+        Objects.requireNonNull(task, "task");
+        Out out = request(SCHEDULE);
+        out.string(extension.type.name());
+        out.string(options.name());
+        out.string(Objects.requireNonNull(when, "when"));
+        out.bool(options.leaderOnly());
+        // The server may run the task before this method returns.
+        return extension.tasks.add(task, () -> ask(out).string(), this::unschedule);
+    }
+
+    private boolean unschedule(String name) {
+        Out out = request(UNSCHEDULE);
+        out.string(extension.type.name());
+        out.string(name);
+        return ask(out).bool();
     }
 
     @Override

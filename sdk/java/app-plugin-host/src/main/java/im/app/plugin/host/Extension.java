@@ -13,10 +13,16 @@ import im.app.plugin.host.wire.Out;
 
 /** An instance of a class of a plugin that the server calls. */
 final class Extension {
+    /** The hook that runs the task of a schedule. */
+    static final int SCHEDULE = 5;
+
     final int number;
     final Module module;
     final ExtensionClass type;
     volatile ExtensionState state = ExtensionState.LOADED;
+    /** What its schedules run. */
+    final Tasks tasks = new Tasks();
+
     private AppExtension instance;
     /** What threads that call its methods are named, by the number of the method; null are methods that it has not. */
     private final String[] names;
@@ -57,10 +63,16 @@ final class Extension {
         Dispatch.call(method, instance, type.async(method), in, out);
     }
 
+    /** Runs the task of a schedule. */
+    void run(In in) throws Exception {
+        tasks.run(in.string(), in.instant());
+    }
+
     /** Runs a hook: 0 start, 1 pause, 2 resume, 3 stop, 4 onSettingsChanged. The state follows as the server sees it: only start and resume can fail. */
     void hook(int hook) throws Exception {
         switch (hook) {
             case 0 -> {
+                tasks.clear(); // A start that failed may have left some.
                 state = ExtensionState.STARTED;
                 run(instance::start, ExtensionState.LOADED);
             }
@@ -110,6 +122,7 @@ final class Extension {
             case 2 -> "resume";
             case 3 -> "stop";
             case 4 -> "onSettingsChanged";
+            case SCHEDULE -> "schedule";
             default -> "hook " + hook;
         };
     }

@@ -284,7 +284,13 @@ public final class Host {
     private void hook(long id, In in) throws RefusedException {
         Extension e = modules.extension(in.number());
         int hook = in.u8();
-        start(id, e.type.name() + "." + Extension.hookName(hook), e.module.loader, false, out -> e.hook(hook));
+        start(id, e.type.name() + "." + Extension.hookName(hook), e.module.loader, false, out -> {
+            if (hook == Extension.SCHEDULE) {
+                e.run(in);
+            } else {
+                e.hook(hook);
+            }
+        });
     }
 
     /** What is done for a request; it writes the body of the result. */

@@ -37,6 +37,7 @@ final class FakeServer {
     private final Map<Long, Instant> endedMeetings = new ConcurrentHashMap<>();
     private final List<Notification> notifications = new CopyOnWriteArrayList<>();
     private final List<ApiCall> calls = new CopyOnWriteArrayList<>();
+    private final ConcurrentMap<ScheduleKey, ScheduleInfo> schedules = new ConcurrentHashMap<>();
     private Path dataFolder;
     private volatile Map<String, Object> settings = Map.of();
     private volatile Node node = new Node("test", "SERVICE", "test");
@@ -113,8 +114,30 @@ final class FakeServer {
             case 7 -> endedMeetings.put(in.zigzag(), in.instant());
             case 8 -> out.string(Json.write(settings));
             case 9 -> out.string(dataFolder().toString());
+            case 10 -> out.string(schedule(in.string(), in.string(), in.string(), in.bool()));
+            case 11 -> out.bool(schedules.remove(new ScheduleKey(in.string(), in.string())) != null);
             default -> throw new IllegalArgumentException("the plugin asks for something unknown");
         }
+    }
+
+    /** What tells schedules of a plugin apart. */
+    record ScheduleKey(String extension, String name) {}
+
+    private String schedule(String extension, String given, String when, boolean leaderOnly) {
+        String name = given.isEmpty() ? when.strip() : given;
+        ScheduleInfo info = new ScheduleInfo(extension, name, when.strip(), leaderOnly);
+        if (schedules.putIfAbsent(new ScheduleKey(extension, name), info) != null) {
+            throw new AppException(StatusCode.DUPLICATE_RESOURCE, "the extension has a schedule \"" + name + "\" already: give one of them another name");
+        }
+        return name;
+    }
+
+    List<ScheduleInfo> schedules() {
+        return schedules.values().stream().sorted(Comparator.comparing(ScheduleInfo::extension).thenComparing(ScheduleInfo::name)).toList();
+    }
+
+    void forgetSchedules() {
+        schedules.clear();
     }
 
     /** The folder of the plugin, which is made when it is needed. */

@@ -254,6 +254,7 @@ public final class PluginRunner implements AutoCloseable {
 
     /** Runs the hook start of all extensions. */
     public void start() {
+        server.forgetSchedules();
         hook(0);
     }
 
@@ -280,6 +281,32 @@ public final class PluginRunner implements AutoCloseable {
     public void changeSettings(Map<String, Object> values) {
         server.settings(values);
         hook(4);
+    }
+
+    /**
+     * Tells which schedules the plugin has. They do not run by themselves.
+     *
+     * @return the schedules, by their extensions and names
+     */
+    public List<ScheduleInfo> schedules() {
+        return server.schedules();
+    }
+
+    /**
+     * Runs the task of a schedule once, as the server does when its time has come.
+     *
+     * @param name the name of the schedule
+     * @param slot the time that the task gets
+     */
+    public void runSchedule(String name, Instant slot) {
+        ScheduleInfo schedule = schedules().stream().filter(s -> s.name().equals(name)).findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("the plugin has no schedule \"" + name + "\""));
+        Out out = new Out();
+        out.number(extensions.stream().filter(e -> e.type.equals(schedule.extension())).findFirst().orElseThrow().number);
+        out.u8(5);
+        out.string(name);
+        out.instant(slot);
+        wiring.request(Frame.HOOK, out);
     }
 
     /**

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"example.org/app/internal/plugin"
+)
+
+// hookSchedule is how the other end knows the run of a schedule.
+const hookSchedule = 5
+
+// Schedules are the schedules of the extension.
+func (x *extension) Schedules() []*plugin.Schedule { return x.schedules.List() }
+
+// answerSchedule takes a schedule that a plugin wants.
+func (s *session) answerSchedule(m *module, r *in) ([]byte, error) {
+	class, name, when, leaderOnly := r.string(), r.string(), r.string(), r.bool()
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	x, err := m.extension(class)
+	if err != nil {
+		return nil, err
+	}
+	n, err := plugin.NewSchedule(name, when, leaderOnly)
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	// One of the JVM before, in which the extension runs no more, makes room for that of this one.
+	x.schedules.Keep(func(other *plugin.Schedule) bool { return other.Name != n.Name || x.scheduledIn[other] == s })
+	if err := x.schedules.Add(n); err != nil {
+		return nil, err
+	}
+	if x.scheduledIn == nil {
+		x.scheduledIn = map[*plugin.Schedule]*session{}
+	}
+	x.scheduledIn[n] = s
+	return appendString(nil, n.Name), nil
+}
+
+// answerUnschedule ends a schedule.
+func (s *session) answerUnschedule(m *module, r *in) ([]byte, error) {
+	class, name := r.string(), r.string()
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	x, err := m.extension(class)
+	if err != nil {
+		return nil, err
+	}
+	return appendBool(nil, x.unschedule(func(n *plugin.Schedule, in *session) bool { return n.Name == name && in == s })), nil
+}
+
+// extension returns the extension of a class.
+func (m *module) extension(class string) (*extension, error) {
+	i := slices.IndexFunc(m.extensions, func(x *extension) bool { return x.class == class })
+	if i < 0 {
+		return nil, fmt.Errorf("the plugin has no extension %s", shorten(class))
+	}
+	return m.extensions[i], nil
+}
+
+// unschedule ends the schedules of which a function says so, and reports whether there was one.
+func (x *extension) unschedule(which func(n *plugin.Schedule, in *session) bool) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	ended := x.schedules.Keep(func(n *plugin.Schedule) bool { return !which(n, x.scheduledIn[n]) })
+	for n := range x.scheduledIn {
+		if !slices.Contains(x.schedules.List(), n) {
+			delete(x.scheduledIn, n)
+		}
+	}
+	return ended
+}
+
+// runSchedule runs the function of a schedule where the extension is.
+func (x *extension) runSchedule(ctx context.Context, args []any) error {
+	name, slot := args[0].(string), args[1].(time.Time)
+	defer x.hold(ctx)()
+	for {
+		if b := x.broken.Load(); b != nil {
+			return b.why
+		}
+		if err := x.module.leaving.Load(); err != nil {
+			return *err
+		}
+		b, err := x.module.bound()
+		if err != nil {
+			return err
+		}
+		a, err := b.request(ctx, kindHook, x.module, func(body []byte) ([]byte, error) {
+			body = append(appendUint(body, b.extensions[x.index]), hookSchedule)
+			return appendInt(appendString(body, name), slot.UnixMilli()), nil
+		})
+		if !errors.Is(err, errUnsent) {
+			a.free()
+			return err
+		}
+		if err := x.module.next(ctx, b); err != nil {
+			return err
+		}
+	}
+}
+
+var _ plugin.Scheduler = (*extension)(nil)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.org/app/internal/store"
+)
+
+// slotsKept is how long claims of slots are kept. They only must outlast the difference between clocks.
+const slotsKept = 7 * 24 * time.Hour
+
+// NewSlots returns what claims slots in the server's own store. leads reports whether this process leads the cluster.
+func NewSlots(db *store.DB, leads func() bool) *StoredSlots { return &StoredSlots{db, leads} }
+
+// StoredSlots claims slots in the store.
+type StoredSlots struct {
+	db    *store.DB
+	leads func() bool
+}
+
+// Leads implements Slots.
+func (s *StoredSlots) Leads() bool { return s.leads() }
+
+// Claim implements Slots.
+func (s *StoredSlots) Claim(ctx context.Context, pluginID, extension, schedule string, slot time.Time) (mine bool, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		mine, err = store.ClaimPluginSlot(ctx, tx, store.PluginSlot{PluginID: pluginID, Extension: extension, Schedule: schedule, Slot: slot})
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("write to the store: %w", err)
+	}
+	return mine, nil
+}
+
+// Clean deletes claims that nobody needs any more, and says how many.
+func (s *StoredSlots) Clean(ctx context.Context) (n int64, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		n, err = store.DeletePluginSlots(ctx, tx, time.Now().Add(-slotsKept))
+		return err
+	})
+	return n, store.Code(err)
+}
+
+var _ Slots = (*StoredSlots)(nil)

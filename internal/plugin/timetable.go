@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Slots decides which process of the cluster runs a schedule that only one runs.
+type Slots interface {
+	// Leads reports whether this process leads the cluster.
+	Leads() bool
+	// Claim reports whether this process is the first that claims a slot of a schedule. An earlier slot can no longer be
+	// claimed then.
+	Claim(ctx context.Context, pluginID, extension, schedule string, slot time.Time) (bool, error)
+}
+
+const (
+	// lookInterval is how often is looked for new schedules, and whether this process leads.
+	lookInterval = time.Second
+	// leaderHeadStart is how long others leave a slot to the leader, which may not have the plugin.
+	leaderHeadStart = 5 * time.Second
+	// claimPause is after what time a slot is claimed again that could not be.
+	claimPause = time.Second
+)
+
+// timetable has what became of the schedules of the plugins of a process.
+type timetable struct {
+	mu      sync.Mutex
+	entries map[scheduleKey]*timetableEntry
+}
+
+// scheduleKey is what a schedule has in common with that of another version of the plugin.
+type scheduleKey struct{ plugin, extension, name string }
+
+type timetableEntry struct {
+	schedule *Schedule
+	// next is the next slot, zero while the extension is not to run; idle is when that was seen last.
+	next, idle time.Time
+	ScheduleRecord
+}
+
+// A ScheduleRecord is what became of a schedule in this process.
+type ScheduleRecord struct {
+	// Runs are how often it ran, Failures how often that failed, and Skipped how many slots came while it ran.
+	Runs, Failures, Skipped int64
+	Running                 bool
+	// LastSlot is that of the last run, the zero time if there was none; LastDuration is how long it took, LastError why it
+	// failed.
+	LastSlot     time.Time
+	LastDuration time.Duration
+	LastError    string
+}
+
+// A ScheduleInfo is what there is to know of a schedule.
+type ScheduleInfo struct {
+	*Schedule
+	// Next is the next slot, the zero time if the extension is not to run.
+	Next time.Time
+	ScheduleRecord
+}
+
+// info returns what there is to know of the schedules of an extension.
+func (t *timetable) info(b *member) (list []ScheduleInfo) {
+	s, ok := b.Extension.(Scheduler)
+	if !ok {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, schedule := range s.Schedules() {
+		info := ScheduleInfo{Schedule: schedule}
+		if e := t.entries[b.keyOf(schedule)]; e != nil {
+			info.ScheduleRecord = e.ScheduleRecord
+			if e.schedule == schedule && b.started.Load() {
+				info.Next = e.next
+			}
+		}
+		list = append(list, info)
+	}
+	return list
+}
+
+func (m *member) keyOf(s *Schedule) scheduleKey {
+	return scheduleKey{m.plugin.ID, m.Class(), s.Name}
+}
+
+// runSchedules runs schedules at their times until the manager is closed.
+func (m *Manager) runSchedules() {
+	for m.sleep(m.runDue(time.Now())) {
+	}
+}
+
+// runDue runs what is due, and says how long to wait.
+func (m *Manager) runDue(now time.Time) time.Duration {
+	t, wake := &m.timetable, now.Add(lookInterval)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := map[scheduleKey]bool{}
+	for _, p := range m.Plugins() {
+		if p.released.Load() {
+			continue
+		}
+		for _, b := range p.members {
+			s, ok := b.Extension.(Scheduler)
+			if !ok {
+				continue
+			}
+			for _, schedule := range s.Schedules() {
+				key := b.keyOf(schedule)
+				known[key] = true
+				e := t.entries[key]
+				if e == nil {
+					e = &timetableEntry{}
+					t.entries[key] = e
+				}
+				if at := m.look(b, e, schedule, now); !at.IsZero() && at.Before(wake) {
+					wake = at
+				}
+			}
+		}
+	}
+	for key, e := range t.entries {
+		if !known[key] && !e.Running {
+			delete(t.entries, key)
+		}
+	}
+	return max(time.Until(wake), time.Millisecond)
+}
+
+// look runs a schedule if it is due, and says when to look again; the zero time is at any time. The timetable is locked.
+func (m *Manager) look(b *member, e *timetableEntry, s *Schedule, now time.Time) time.Time {
+	if !b.started.Load() || b.isDown() {
+		e.schedule, e.next, e.idle = s, time.Time{}, now
+		return time.Time{}
+	}
+	if e.next.IsZero() || e.schedule.When != s.When {
+		since := s.made
+		for _, t := range []time.Time{time.Unix(0, b.since.Load()), e.idle, e.LastSlot} {
+			since = later(since, t)
+		}
+		e.next = s.Next(since)
+	}
+	e.schedule = s // Of another version it may be another one, whose slots are the same.
+	if e.next.IsZero() || e.next.After(now) {
+		return e.next
+	}
+	slot := s.latest(e.next, now)
+	if s.LeaderOnly && m.opts.Slots != nil && !m.opts.Slots.Leads() {
+		// The others wait, at most half of the time to the next slot.
+		wait := leaderHeadStart
+		if next := s.Next(slot); !next.IsZero() {
+			wait = min(wait, next.Sub(slot)/2)
+		}
+		if at := slot.Add(wait); at.After(now) {
+			e.next = slot
+			return at
+		}
+	}
+	e.next = s.Next(slot)
+	if e.Running {
+		e.Skipped++
+		return e.next
+	}
+	e.Running = true
+	until := e.next
+	m.watcher.Go(func() { m.runSlot(b, e, s, slot, until) })
+	return e.next
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// runSlot runs a schedule if this process is to run it. until is the next slot.
+func (m *Manager) runSlot(b *member, e *timetableEntry, s *Schedule, slot, until time.Time) {
+	mine, err := m.claim(b, s, slot, until)
+	if err != nil {
+		err = fmt.Errorf("claim the slot: %w", err)
+	}
+	begin := time.Now()
+	if mine {
+		err = m.callSchedule(b, s, slot)
+	}
+	took := time.Since(begin)
+	if err != nil {
+		b.logger.Warn("a schedule failed", "schedule", s.Name, "slot", slot, "error", err)
+	}
+	m.timetable.mu.Lock()
+	defer m.timetable.mu.Unlock()
+	e.Running = false
+	if !mine && err == nil {
+		e.LastSlot = later(e.LastSlot, slot)
+		return // Another node ran it.
+	}
+	e.Runs++
+	e.LastSlot, e.LastDuration, e.LastError = later(e.LastSlot, slot), took, ""
+	if err != nil {
+		e.Failures++
+		e.LastError = err.Error()
+	}
+}
+
+// claim reports whether this process is to run a slot. While the store does not answer it tries again, until the next slot.
+func (m *Manager) claim(b *member, s *Schedule, slot, until time.Time) (bool, error) {
+	if !s.LeaderOnly || m.opts.Slots == nil {
+		return true, nil
+	}
+	for {
+		mine, err := m.opts.Slots.Claim(m.ctx, b.plugin.ID, b.Class(), s.Name, slot)
+		if err == nil || !until.IsZero() && !time.Now().Add(claimPause).Before(until) {
+			return mine, err
+		}
+		if !m.sleep(claimPause) {
+			return false, err
+		}
+	}
+}
+
+// callSchedule calls the function of a schedule within the limits of calls. An extension that was replaced meanwhile gives
+// its place to its successor.
+func (m *Manager) callSchedule(b *member, s *Schedule, slot time.Time) error {
+	settings := m.opts.Settings()
+	limits := bounds{time: time.Duration(settings.ScheduleTimeoutMillis) * time.Millisecond, calls: int64(settings.Limits.ConcurrentCalls)}
+	args := []any{s.Name, slot}
+	for range 2 {
+		if !b.started.Load() {
+			return nil // It was paused or stopped in this moment.
+		}
+		_, err := b.call(context.Background(), RunSchedule, limits, args, nil)
+		if !errors.Is(err, errRetired) {
+			return err
+		}
+		next := m.successor(b, s)
+		if next == nil {
+			return nil
+		}
+		b = next
+	}
+	return nil
+}
+
+// successor finds the extension of a newer version that has the same schedule; it is nil if there is none.
+func (m *Manager) successor(b *member, s *Schedule) *member {
+	for _, p := range m.Plugins() {
+		for _, other := range p.members {
+			if other == b || !other.succeeds(b) {
+				continue
+			}
+			if has, ok := other.Extension.(Scheduler); ok {
+				for _, schedule := range has.Schedules() {
+					if schedule.Name == s.Name {
+						return other
+					}
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+-- +goose Up
+-- The last slot of each schedule of a plugin that one node of the cluster runs, in milliseconds since 1970: who raises it
+-- runs it.
+CREATE TABLE plugin_slot (
+    plugin_id TEXT NOT NULL,
+    extension TEXT NOT NULL,
+    schedule TEXT NOT NULL,
+    slot BIGINT NOT NULL,
+    PRIMARY KEY (plugin_id, extension, schedule)
+);
+
+-- +goose Down
+DROP TABLE plugin_slot;

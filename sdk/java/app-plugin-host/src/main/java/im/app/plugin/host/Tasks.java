@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin.host;
+
+import im.app.plugin.Schedule;
+import im.app.plugin.ScheduledTask;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+
+/** What the schedules of an extension run, by the names of the schedules. */
+final class Tasks {
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Map<String, ScheduledTask> tasks = new HashMap<>();
+
+    /** Adds a task whose schedule the server has taken. A run that comes at once waits for that. */
+    Schedule add(ScheduledTask task, Supplier<String> ask, Predicate<String> cancel) {
+        lock.lock();
+        try {
+            String name = ask.get();
+            tasks.put(name, task);
+            return new Schedule() {
+                @Override
+                public String name() {
+                    return name;
+                }
+
+                @Override
+                public boolean cancel() {
+                    return remove(name, task) && cancel.test(name);
+                }
+            };
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean remove(String name, ScheduledTask task) {
+        lock.lock();
+        try {
+            return tasks.remove(name, task);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Runs a task. One that was just cancelled does not run. */
+    void run(String name, Instant slot) throws Exception {
+        ScheduledTask task;
+        lock.lock();
+        try {
+            task = tasks.get(name);
+        } finally {
+            lock.unlock();
+        }
+        if (task != null) {
+            task.run(slot);
+        }
+    }
+
+    void clear() {
+        lock.lock();
+        try {
+            tasks.clear();
+        } finally {
+            lock.unlock();
+        }
+    }
+}
