@@ -112,6 +112,7 @@ func (a *App) startJobs(context.Context) error {
 	jobs := append(a.domainJobs(),
 		job{"sweep of blocked addresses", "30 * * * * *", a.blockedIPs.Sweep},
 		job{"clean-up of expired tokens of administrators", "0 20 * * * *", a.administrators.DeleteExpiredTokens},
+		job{"clean-up of idempotency keys", "20 * * * * *", a.domain.messages.DeleteExpiredKeys},
 		job{"sweep of blocked users", "45 * * * * *", a.blockedUsers.Sweep},
 		job{"count of online users", a.opts.Config.Service.Statistics.OnlineUsersNumberLoggingCron, a.onlineUsersLog()},
 		job{"search for rows of the audit trail without a seal", "15 * * * * *", a.audit.SealMissed},

@@ -30,6 +30,8 @@ type breaker struct {
 	open    bool
 	probing bool
 	trace   trace
+	// ended says that the process of the node has certainly ended.
+	ended bool
 	// calls are those under way, and whether they are repeatable. Repeatable calls are cancelled when the breaker opens,
 	// the others only when the process of the node has ended: until then it may carry them out.
 	calls map[*context.CancelCauseFunc]bool
@@ -90,7 +92,14 @@ func (b *breaker) cancel(all bool) int {
 func (b *breaker) observe(seen sign, sent time.Time) (ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.trace.note(seen, sent, time.Now())
+	b.ended = b.ended || b.trace.note(seen, sent, time.Now())
+	return b.ended
+}
+
+func (b *breaker) hasEnded() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended
 }
 
 // busy reports whether calls are under way.

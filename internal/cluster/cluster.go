@@ -323,6 +323,9 @@ func (c *Cluster) Healthy() error {
 	return c.directory.failure()
 }
 
+// Exclusive reports whether no other process can be in the cluster.
+func (c *Cluster) Exclusive() bool { return c.exclusive }
+
 // ID returns the id of the cluster.
 func (c *Cluster) ID() string { return c.options.ClusterID }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -19,6 +20,9 @@ import (
 // retryPause is how long a request that nobody took waits before its second attempt: a node that has just become
 // active may be subscribing.
 const retryPause = 20 * time.Millisecond
+
+// lostPause is how often it is looked for a node for a request whose node does not answer.
+const lostPause = 100 * time.Millisecond
 
 // namePattern is the rule for the names of endpoints and topics, which become parts of subjects.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
@@ -141,11 +145,20 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 		defer cancel()
 	}
 	var tried []string
+	// lost are the nodes that did not answer any more.
+	var lost []*breaker
 	var last error
-	for paused := false; ; {
+	for paused, again := false, false; ; {
 		p := c.pick(e.Role, route.Key, tried)
+		if p != nil && len(lost) > 0 && p.breaker.isOpen() {
+			p = nil
+		}
 		if p == nil {
+			pause := retryPause
 			switch {
+			case route.Once && slices.ContainsFunc(lost, func(b *breaker) bool { return !b.hasEnded() }):
+				// One of them may still carry the request out. Whichever node answers again gets it once more.
+				tried, pause = nil, lostPause
 			case last != nil:
 				return nil, last
 			case paused:
@@ -153,15 +166,23 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 			}
 			// A node that has just become active may be unknown.
 			paused = true
-			if err := sleep(ctx, retryPause); err != nil {
+			if err := sleep(ctx, pause); err != nil {
 				return nil, callError(ctx, e.Name, err)
 			}
 			continue
 		}
+		if route.To != nil {
+			if err := route.To(ctx, p.id, again); err != nil {
+				return nil, callError(ctx, e.Name, err)
+			}
+		}
 		resp, err := callPeer(ctx, c, e, p, route, req)
 		switch {
-		case errors.Is(err, ErrNoNode), errors.Is(err, ErrLost) && route.Repeatable, errors.Is(err, ErrBusy) && route.Key == 0:
-			tried, last = append(tried, p.id), err
+		case errors.Is(err, ErrLost) && (route.Repeatable || route.Once):
+			lost = append(lost, p.breaker)
+			fallthrough
+		case errors.Is(err, ErrNoNode), errors.Is(err, ErrBusy) && route.Key == 0:
+			tried, last, again = append(tried, p.id), err, true
 		default:
 			return resp, err
 		}
@@ -179,7 +200,7 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 	}
 	attempt, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer p.breaker.track(cancel, route.Repeatable)()
+	defer p.breaker.track(cancel, route.Repeatable || route.Once)()
 	resp, err := call(attempt, c, e, to, req)
 	switch {
 	case ctx.Err() == nil && errors.Is(context.Cause(attempt), ErrLost):

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"context"
 	"hash/fnv"
 	"slices"
 	"sync"
@@ -20,7 +21,14 @@ type Route struct {
 	// Repeatable says that the request may be carried out more than once: it is sent to another node as soon as the first
 	// one does not answer any more.
 	Repeatable bool
-	// Sent is called once, when the request was handed over: requests to one node arrive there in the order of these
+	// Once says that the request has a key by which it is carried out once, however often it is sent. It is sent to another
+	// node as one that is Repeatable, but the caller is not told that it failed as long as a node that does not answer may
+	// still carry it out.
+	Once bool
+	// To is called before the request is handed to a node, with again if it was handed to another before. It may wait, and
+	// with again it may change the request. An error ends the call. It may be nil.
+	To func(ctx context.Context, node string, again bool) error
+	// Sent is called whenever the request was handed to a node: requests to one node arrive there in the order of these
 	// calls. It is not called for a request that is not handed over. It may be nil.
 	Sent func()
 }

@@ -36,6 +36,7 @@ func TestMessageProperties(t *testing.T) {
 		message.allowSendMessagesToOneself=false,mutable,global
 		message.allowRecallMessage=true,mutable,global
 		message.allowEditMessageBySender=true,mutable,global
+		message.idempotencyKeyLifetimeMinutes=60,mutable,global
 		message.availableRecallDurationSeconds=300,mutable,global
 		message.defaultAvailableMessagesNumberWithoutTotal=1000,mutable,global
 		message.maxAvailableMessagesNumberWithoutTotal=1000,mutable,global

@@ -81,6 +81,7 @@ type Gateway struct {
 	traffic        traffic
 	// offline has an element for each session whose end is being made known.
 	offline chan struct{}
+	keys    *keys
 
 	// ctx is that of requests; it ends when Close gives up waiting.
 	ctx    context.Context
@@ -116,6 +117,7 @@ func Start(o Options) (*Gateway, error) {
 	g := &Gateway{
 		options: o, settings: o.Settings, limiter: ratelimit.New(time.Now), wrongSignals: ratelimit.New(time.Now), sessions: newSessions(),
 		connections: map[*connection]struct{}{}, offline: make(chan struct{}, offlineAtOnce), stop: make(chan struct{}),
+		keys: newKeys(),
 	}
 	g.workers = workers{group: &g.group, jobs: make(chan func()), stop: g.stop}
 	p := o.Ports.options

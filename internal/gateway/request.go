@@ -4,7 +4,6 @@ package gateway
 
 import (
 	"errors"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -62,24 +61,7 @@ func (c *connection) receive(payload []byte) {
 	case head.Kind == wire.KindCreateMessage:
 		c.forwardInOrder(in, payload)
 	default:
-		c.work(in, func() { c.forward(in, payload, cluster.Route{Repeatable: head.Kind.Query()}) })
-	}
-}
-
-// forwardInOrder lets a service answer a request after those before it were handed over, so that they arrive in the order
-// in which the client sent them. It does not wait for their answers.
-func (c *connection) forwardInOrder(in *arrival, payload []byte) {
-	before, handed := c.handed, make(chan struct{})
-	once := sync.OnceFunc(func() { close(handed) })
-	began := c.work(in, func() {
-		defer once()
-		if before != nil {
-			<-before
-		}
-		c.forward(in, payload, cluster.Route{Key: wire.ConversationKey(in.session.UserID, payload), Sent: once})
-	})
-	if began {
-		c.handed = handed
+		c.work(in, func() { c.forward(in, c.requestOf(in, payload), cluster.Route{Repeatable: head.Kind.Query()}) })
 	}
 }
 
@@ -167,13 +149,16 @@ func (g *Gateway) minHeartbeatInterval() time.Duration {
 	return time.Duration(g.settings().Session.MinHeartbeatIntervalSeconds) * time.Second
 }
 
+// requestOf is a request as it is passed on.
+func (c *connection) requestOf(in *arrival, payload []byte) *link.Request {
+	s := in.session
+	return &link.Request{UserID: s.UserID, Device: s.Device, SessionID: s.ID, IP: c.remoteIP(), Payload: payload}
+}
+
 // forward lets a service answer a request.
-func (c *connection) forward(in *arrival, payload []byte, route cluster.Route) {
+func (c *connection) forward(in *arrival, request *link.Request, route cluster.Route) {
 	g, session, id := c.gateway, in.session, in.head.ID
-	ip := c.remoteIP()
-	resp, err := cluster.CallBy(g.ctx, g.options.Node, link.HandleRequest, route, &link.Request{
-		UserID: session.UserID, Device: session.Device, SessionID: session.ID, IP: ip, Payload: payload, Conversation: route.Key,
-	})
+	resp, err := cluster.CallBy(g.ctx, g.options.Node, link.HandleRequest, route, request)
 	if took := time.Since(in.begin); event.Wants(event.KindClientRequest, took) {
 		e := event.ClientRequest{
 			Span: event.Span{Start: in.begin, Duration: took}, Role: "gateway", Request: in.head.Kind.String(), RequestID: id,
@@ -197,7 +182,7 @@ func (c *connection) forward(in *arrival, payload []byte, route cluster.Route) {
 		c.respond(id, resp.Code, resp.Reason, resp.Data)
 		c.log(in, resp.Code, len(resp.Data))
 		if resp.Corrupted {
-			g.trigger(ip, session, blocklist.CorruptedRequest)
+			g.trigger(request.IP, session, blocklist.CorruptedRequest)
 		}
 	}
 }

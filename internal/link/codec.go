@@ -110,7 +110,14 @@ func (r *Request) append(b []byte) []byte {
 		b = appendBytes(b, 4, r.IP.AsSlice())
 	}
 	b = appendBytes(b, 5, r.Payload)
-	return appendNumber(b, 6, int64(r.Conversation))
+	b = appendNumber(b, 6, int64(r.Conversation))
+	if r.Key != nil {
+		b = appendBytes(b, 7, r.Key)
+	}
+	if r.Repeated {
+		b = appendNumber(b, 8, 1)
+	}
+	return b
 }
 
 func (r *Request) set(number protowire.Number, n uint64, data []byte) error {
@@ -131,6 +138,10 @@ func (r *Request) set(number protowire.Number, n uint64, data []byte) error {
 		r.Payload = data
 	case 6:
 		r.Conversation = n
+	case 7:
+		r.Key = data
+	case 8:
+		r.Repeated = n != 0
 	}
 	return nil
 }

@@ -18,10 +18,11 @@ func TestCodec(t *testing.T) {
 		"request": &Request{
 			UserID: -5, Device: wire.DeviceType_ANDROID, SessionID: 1<<31 - 1, IP: netip.MustParseAddr("2001:db8::1"), Payload: []byte("payload"), Conversation: 1<<64 - 1,
 		},
-		"request over IPv4": &Request{UserID: 1<<63 - 1, IP: netip.MustParseAddr("10.0.0.1"), Payload: []byte{0}},
-		"empty response":    &Response{},
-		"response":          &Response{Code: 1000, Reason: "why", Data: []byte("data"), Corrupted: true},
-		"empty data":        &Response{Code: 1001, Data: []byte{}},
+		"request with a key": &Request{UserID: 1, Payload: []byte{1}, Conversation: 7, Key: []byte{0, 255}, Repeated: true},
+		"request over IPv4":  &Request{UserID: 1<<63 - 1, IP: netip.MustParseAddr("10.0.0.1"), Payload: []byte{0}},
+		"empty response":     &Response{},
+		"response":           &Response{Code: 1000, Reason: "why", Data: []byte("data"), Corrupted: true},
+		"empty data":         &Response{Code: 1001, Data: []byte{}},
 		"delivery": &Delivery{
 			Notification: []byte("notification"), Recipients: []int64{1, 1 << 40, -1},
 			Except: &Session{UserID: 1, Device: wire.DeviceType_BROWSER},

@@ -28,6 +28,11 @@ type Request struct {
 	// Conversation stands for the conversation that a new message goes to, see wire.ConversationKey: requests of one
 	// conversation are carried out in the order in which they arrive. 0 is none.
 	Conversation uint64
+	// Key identifies the request, so that it can be sent to another service without being carried out twice. It is nil for
+	// requests that are sent once.
+	Key []byte
+	// Repeated says that the request was sent to another service before, which does not answer any more.
+	Repeated bool
 }
 
 // A Response is what the gateway answers. Refusals are responses too; an error of the call means that no service

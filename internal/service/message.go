@@ -25,6 +25,10 @@ func (d *Dispatcher) createMessage(ctx context.Context, r *Request, body *wire.C
 		ReferenceID: body.MessageId, PreMessageID: body.PreMessageId, DeliveryDate: date(body.DeliveryDate),
 		Deliver: true, Origin: origin{r.AppRequest, r.kept}, Turn: turnOf(ctx),
 	}
+	var err error
+	if c.Key, err = d.messageKey(r); err != nil {
+		return Answer{}, err
+	}
 	switch {
 	case body.GroupId != nil:
 		c.IsGroupMessage, c.TargetID = true, body.GetGroupId()

@@ -110,6 +110,9 @@ type Request struct {
 	Device    wire.DeviceType
 	SessionID int32
 	IP        netip.Addr
+	// key and repeated are those of link.Request.
+	key      []byte
+	repeated bool
 	// kept takes the notifications until plugins have seen them; nil sends them at once.
 	kept *collector
 }
@@ -171,7 +174,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request) *link.Respo
 	if err := proto.Unmarshal(in.Payload, body); err != nil {
 		return &link.Response{Code: int32(apierr.InvalidRequest), Reason: "the request cannot be decoded", Corrupted: true}
 	}
-	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP}
+	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP, key: in.Key, repeated: in.Repeated}
 	if d.has(plugin.BeforeNotify) || d.has(plugin.AfterNotify) {
 		r.kept = &collector{key: r.UserID}
 	}

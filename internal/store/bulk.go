@@ -17,13 +17,13 @@ import (
 // domainTables hold users, groups and all that belongs to them. Those who are deleted last say that the database is not
 // empty for as long as anything is left.
 var domainTables = []string{
-	"message_sequence", "message", "private_conversation", "group_conversation", "group_join_request", "group_invitation",
+	"message_key", "message_sequence", "message", "private_conversation", "group_conversation", "group_join_request", "group_invitation",
 	"group_blocked_user", "group_question", "group_version", "group_member", "im_group", "friend_request",
 	"relationship_group_member", "relationship", "relationship_group", "user_version", "group_type", "user_role", "user_account",
 }
 
 // bookkeeping are tables whose rows alone do not make a database hold anything.
-var bookkeeping = map[string]bool{"user_version": true, "group_version": true, "message_sequence": true}
+var bookkeeping = map[string]bool{"user_version": true, "group_version": true, "message_sequence": true, "message_key": true}
 
 // exceptDefault leaves out the role and the type that every database has.
 func exceptDefault(table string) conditions {

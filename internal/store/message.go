@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"example.org/app/internal/store/sqldb"
@@ -99,8 +100,9 @@ func InsertMessages(ctx context.Context, tx Tx, list ...Message) error {
 	return nil
 }
 
-// SaveMessages is InsertMessages together with the read dates that follow from sending them.
-func SaveMessages(ctx context.Context, tx Tx, list []Message, read ReadDates) error {
+// SaveMessages is InsertMessages together with the read dates that follow from sending them and the keys of the requests
+// that made them.
+func SaveMessages(ctx context.Context, tx Tx, list []Message, read ReadDates, keys []MessageKey) error {
 	statements, err := messages.inserts(sqldb.EngineOf(tx), list)
 	if err != nil {
 		return fmt.Errorf("save messages: %w", err)
@@ -109,7 +111,11 @@ func SaveMessages(ctx context.Context, tx Tx, list []Message, read ReadDates) er
 	if err != nil {
 		return fmt.Errorf("save messages: %w", err)
 	}
-	if _, err := sqldb.ExecAll(ctx, tx, append(statements, dates...)); err != nil {
+	remembered, err := messageKeys.inserts(sqldb.EngineOf(tx), keys)
+	if err != nil {
+		return fmt.Errorf("save messages: %w", err)
+	}
+	if _, err := sqldb.ExecAll(ctx, tx, slices.Concat(statements, dates, remembered)); err != nil {
 		return fmt.Errorf("save messages: %w", err)
 	}
 	messages.created(tx, list)

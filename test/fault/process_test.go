@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -113,7 +114,10 @@ func start(t *testing.T, role, name string, set ...string) *process {
 		"--set=app." + role + ".admin-api.rate-limiting.capacity=1000000", "--set=app." + role + ".admin-api.rate-limiting.initial-tokens=1000000",
 		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100", "--set=app.health-check.check-interval-seconds=1",
 		"--set=app.cluster.discovery.heartbeat-interval-seconds=1", "--set=app.cluster.discovery.heartbeat-timeout-seconds=4",
-		"--set=app.store.timeout-millis=2000", "--set=app.security.password.bcrypt-cost=4",
+		"--set=app.security.password.bcrypt-cost=4",
+	}
+	if !slices.ContainsFunc(set, func(s string) bool { return strings.HasPrefix(s, "app.store.timeout-millis=") }) {
+		set = append([]string{"app.store.timeout-millis=2000"}, set...)
 	}
 	for _, s := range set {
 		args = append(args, "--set="+s)

@@ -41,6 +41,7 @@ type batch struct {
 type posting struct {
 	composed store.Message
 	settings config.Message
+	key      *Key
 	// begun is set by whoever decides the outcome: the batch that takes the message, or
 	// the sender who gives up before that.
 	begun atomic.Bool
@@ -49,7 +50,9 @@ type posting struct {
 	sent     store.Message
 	isMember bool
 	refusal  error
-	result   chan error
+	// existed says that sent is a message that a request with the same key has made.
+	existed bool
+	result  chan error
 	// ctx is that of the sender, and deadline when the sender gives up; zero is never.
 	ctx      context.Context
 	deadline time.Time
@@ -70,8 +73,11 @@ func mayJoin(ctx context.Context, c Creation) bool {
 	return !c.IsSystemMessage && c.ID == nil && !store.Guarded(ctx)
 }
 
-// alone reports whether a message has its turn among the others but a transaction of its own.
-func (p *posting) alone() bool { return p.composed.ReferenceID != nil }
+// alone reports whether a message has its turn among the others but a transaction of its own: what it refers to is read
+// there, or it probably exists.
+func (p *posting) alone() bool {
+	return p.composed.ReferenceID != nil || p.key != nil && p.key.Repeated
+}
 
 // lane returns the batch that the messages of a conversation go through. Those of a
 // conversation keep their order, and no two lanes write the same read date.
@@ -84,27 +90,28 @@ func (d *Directory) lane(m store.Message) *batch {
 	return &d.lanes[(conversation*0x9e3779b97f4a7c15)>>32%uint64(len(d.lanes))]
 }
 
-// join stores a message together with those that others send, after those that joined before.
-func (d *Directory) join(ctx context.Context, composed store.Message, settings config.Message, turn *Turn) (store.Message, error) {
-	p := &posting{composed: composed, settings: settings, result: make(chan error, 1), ctx: ctx}
+// join stores a message together with those that others send, after those that joined before, unless one with its key
+// exists.
+func (d *Directory) join(ctx context.Context, composed store.Message, settings config.Message, c Creation) (sent store.Message, existed bool, err error) {
+	p := &posting{composed: composed, settings: settings, key: c.Key, result: make(chan error, 1), ctx: ctx}
 	p.deadline, _ = ctx.Deadline()
 	joined, err := d.enqueue(d.lane(composed), p)
-	turn.pass()
+	c.Turn.pass()
 	switch {
 	case err != nil:
-		return store.Message{}, err
+		return store.Message{}, false, err
 	case !joined:
-		return d.sendAlone(ctx, p.composed, settings)
+		return d.sendAlone(ctx, p.composed, settings, c.Key)
 	}
 	select {
 	case err = <-p.result:
 	case <-ctx.Done():
 		if p.begun.CompareAndSwap(false, true) {
-			return store.Message{}, ctx.Err()
+			return store.Message{}, false, ctx.Err()
 		}
 		err = <-p.result
 	}
-	return p.sent, err
+	return p.sent, p.existed, err
 }
 
 // enqueue lets a message join a batch. Its id and date are given together with its place, so that all of them agree. It
@@ -209,7 +216,7 @@ func (d *Directory) runAlone(p *posting) {
 		}
 		p.result <- err
 	}()
-	p.sent, err = d.sendAlone(p.ctx, p.composed, p.settings)
+	p.sent, p.existed, err = d.sendAlone(p.ctx, p.composed, p.settings, p.key)
 }
 
 // sendTogether stores messages, all that are not refused or none.
@@ -236,6 +243,7 @@ func (d *Directory) saveTogether(ctx context.Context, tx store.Tx, batch []*post
 		return err
 	}
 	kept := make([]store.Message, 0, len(batch))
+	var keys []store.MessageKey
 	read := store.ReadDates{Private: map[store.PrivateConversationKey]time.Time{}, Members: map[store.GroupUserKey]time.Time{}}
 	notes := d.notesRead()
 	for _, p := range batch {
@@ -248,6 +256,10 @@ func (d *Directory) saveTogether(ctx context.Context, tx store.Tx, batch []*post
 		if p.settings.PersistMessage {
 			kept = append(kept, keptOf(p.sent, p.settings))
 		}
+		if p.key != nil {
+			// One that exists fails the transaction, and its message is looked for alone.
+			keys = append(keys, d.remembered(p.sent, p.key))
+		}
 		switch {
 		case !notes:
 		case !p.sent.IsGroupMessage:
@@ -257,7 +269,7 @@ func (d *Directory) saveTogether(ctx context.Context, tx store.Tx, batch []*post
 			raise(read.Members, speakerOf(p.sent), p.sent.DeliveryDate)
 		}
 	}
-	if err := store.SaveMessages(ctx, tx, kept, read); err != nil {
+	if err := store.SaveMessages(ctx, tx, kept, read, keys); err != nil {
 		return err
 	}
 	// In a process that was paused, senders may have given up meanwhile: what they sent must not be stored.

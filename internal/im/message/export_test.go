@@ -16,7 +16,7 @@ func (d *Directory) SendTogether(ctx context.Context, creations ...Creation) err
 		if err != nil {
 			return err
 		}
-		batch = append(batch, &posting{composed: composed, settings: settings})
+		batch = append(batch, &posting{composed: composed, settings: settings, key: c.Key})
 	}
 	if err := d.sendTogether(batch); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"net/netip"
 	"time"
 
@@ -48,10 +49,25 @@ type Creation struct {
 	Origin any
 	// Turn is the place of the message in its conversation; nil is any.
 	Turn *Turn
+	// Key identifies the request among those of the sender; nil is no key.
+	Key *Key
+}
+
+// A Key lets a request that comes more than once make one message. It is remembered in the transaction that stores the
+// message.
+type Key struct {
+	// Value is what identifies the request.
+	Value []byte
+	// Lifetime is for how long it is remembered.
+	Lifetime time.Duration
+	// Repeated says that the request is sent again because nobody knows what became of it. If the message exists it is
+	// delivered again: it may not have been.
+	Repeated bool
 }
 
 // Send stores a message, as far as the settings say, and delivers it. The result
-// is the message as recipients see it.
+// is the message as recipients see it. If the Key of the request is known, the
+// result is the message that exists.
 func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error) {
 	settings := d.opts.Settings()
 	composed, err := d.compose(c, settings)
@@ -62,26 +78,40 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 		return store.Message{}, err
 	}
 	var sent store.Message
+	var existed bool
 	if mayJoin(ctx, c) {
-		sent, err = d.join(ctx, composed, settings, c.Turn)
+		sent, existed, err = d.join(ctx, composed, settings, c)
 	} else if composed, err = d.identify(ctx, composed, c, settings); err == nil {
-		sent, err = d.sendAlone(ctx, composed, settings)
+		sent, existed, err = d.sendAlone(ctx, composed, settings, c.Key)
 	}
 	if err != nil {
 		return store.Message{}, err
 	}
-	d.opts.Sent(1)
+	if !existed {
+		d.opts.Sent(1)
+	}
 	c.Turn.leave()
-	if c.Deliver {
+	if c.Deliver && (!existed || c.Key.Repeated) {
 		d.deliver(ctx, Delivery{Event: Created, Message: sent, SenderDevice: c.SenderDevice, Origin: c.Origin})
 	}
 	return sent, nil
 }
 
-// sendAlone stores a message in a transaction of its own.
-func (d *Directory) sendAlone(ctx context.Context, composed store.Message, settings config.Message) (sent store.Message, err error) {
+// sendAlone stores a message in a transaction of its own, unless one with the key exists.
+func (d *Directory) sendAlone(ctx context.Context, composed store.Message, settings config.Message, key *Key) (sent store.Message, existed bool, err error) {
+	sent, existed, err = d.tryAlone(ctx, composed, settings, key)
+	if key != nil && errors.Is(err, store.ErrDuplicateKey) {
+		// A transaction that stored the same message was committed meanwhile.
+		return d.tryAlone(ctx, composed, settings, key)
+	}
+	return sent, existed, err
+}
+
+func (d *Directory) tryAlone(ctx context.Context, composed store.Message, settings config.Message, key *Key) (sent store.Message, existed bool, err error) {
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		sent = composed
+		if sent, existed, err = d.recall(ctx, tx, composed, key); err != nil || existed {
+			return err
+		}
 		if sent.ReferenceID != nil {
 			if err := d.copyReferenced(ctx, tx, &sent, settings); err != nil {
 				return err
@@ -97,9 +127,14 @@ func (d *Directory) sendAlone(ctx context.Context, composed store.Message, setti
 		if err := d.save(ctx, tx, &sent, settings); err != nil {
 			return err
 		}
+		if key != nil {
+			if err := store.InsertMessageKey(ctx, tx, d.remembered(sent, key)); err != nil {
+				return err
+			}
+		}
 		return d.noteRead(ctx, tx, sent, isMember)
 	})
-	return sent, err
+	return sent, existed, err
 }
 
 // identify gives a message that is not stored together with others its id.

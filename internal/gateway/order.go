@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/wire"
+)
+
+// A letter is a message of a client that a service has not answered yet.
+type letter struct {
+	conversation uint64
+	// node is which service it was handed to; empty is none. It and next belong to the connection's mu.
+	node string
+	// next is which service it is about to be handed to.
+	next string
+	done chan struct{}
+}
+
+// forwardInOrder lets a service answer a request after those before it were handed over, so that they arrive in the order
+// in which the client sent them. It does not wait for their answers, unless they went to another service.
+func (c *connection) forwardInOrder(in *arrival, payload []byte) {
+	before, handed := c.handed, make(chan struct{})
+	once := sync.OnceFunc(func() { close(handed) })
+	conversation := wire.ConversationKey(in.session.UserID, payload)
+	var l *letter
+	if !c.gateway.options.Node.Cluster().Exclusive() {
+		l = c.write(conversation)
+	}
+	began := c.work(in, func() {
+		defer c.settle(l)
+		defer once()
+		if before != nil {
+			<-before
+		}
+		request := c.requestOf(in, payload)
+		request.Conversation = conversation
+		route := cluster.Route{Key: conversation, Sent: once}
+		if l != nil {
+			request.Key, route.Once = c.gateway.keys.next(), true
+			route.To = func(ctx context.Context, node string, again bool) error {
+				request.Repeated = again
+				return c.follow(ctx, l, node, again)
+			}
+			route.Sent = func() {
+				c.hand(l)
+				once()
+			}
+		}
+		c.forward(in, request, route)
+	})
+	if began {
+		c.handed = handed
+	} else {
+		c.settle(l)
+	}
+}
+
+// write begins a message to a conversation.
+func (c *connection) write(conversation uint64) *letter {
+	l := &letter{conversation: conversation, done: make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.letters = append(c.letters, l)
+	return l
+}
+
+// hand says that a message was handed to the service that it was about to be handed to.
+func (c *connection) hand(l *letter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.node = l.next
+}
+
+// follow waits until a message can be handed to a service without overtaking those before it: they were answered, or the
+// same service has them. One that is sent again waits for all answers.
+func (c *connection) follow(ctx context.Context, l *letter, node string, again bool) error {
+	var before []*letter
+	c.mu.Lock()
+	l.node, l.next = "", node
+	for _, other := range c.letters[:slices.Index(c.letters, l)] {
+		if other.conversation == l.conversation && (again || other.node != node) {
+			before = append(before, other)
+		}
+	}
+	c.mu.Unlock()
+	for _, other := range before {
+		select {
+		case <-other.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// settle says that nobody need wait for a message any more.
+func (c *connection) settle(l *letter) {
+	if l == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.letters = slices.DeleteFunc(c.letters, func(other *letter) bool { return other == l })
+	close(l.done)
+}
+
+// keys makes what identifies the requests of one gateway: a random beginning and a number.
+type keys struct {
+	prefix [8]byte
+	count  atomic.Uint64
+}
+
+func newKeys() *keys {
+	k := new(keys)
+	_, _ = rand.Read(k.prefix[:]) // It never fails.
+	return k
+}
+
+func (k *keys) next() []byte {
+	return binary.BigEndian.AppendUint64(slices.Clone(k.prefix[:]), k.count.Add(1))
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package message_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/message"
+	"example.org/app/internal/store"
+)
+
+// TestKey sends requests more than once: each makes one message.
+func TestKey(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, w *world) {
+		w.people(1, 2, 3)
+		w.rules.AllowSendMessagesToOneself = true
+		creation := func(key string) message.Creation {
+			return message.Creation{
+				SenderID: new(int64(1)), TargetID: 2, Text: new(key), Records: [][]byte{{1}}, Deliver: true,
+				Key: &message.Key{Value: []byte(key), Lifetime: time.Hour},
+			}
+		}
+		send := func(c message.Creation) store.Message {
+			t.Helper()
+			m, err := w.messages.Send(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		stored := func(want int64) {
+			t.Helper()
+			if n, err := w.messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != want {
+				t.Errorf("%d messages are stored, want %d: %v", n, want, err)
+			}
+		}
+		delivered := func(want int) {
+			t.Helper()
+			if len(w.delivered) != want {
+				t.Errorf("%d messages were delivered, want %d", len(w.delivered), want)
+			}
+		}
+		first := send(creation("a"))
+		if again := send(creation("a")); again.ID != first.ID || !again.DeliveryDate.Equal(first.DeliveryDate) {
+			t.Errorf("sent again, the message is %+v, want %+v", again, first)
+		}
+		stored(1)
+		delivered(1)
+		if w.sent != 1 {
+			t.Errorf("%d messages count as sent", w.sent)
+		}
+		repeated := creation("a")
+		repeated.Key.Repeated = true
+		if again := send(repeated); again.ID != first.ID || len(again.Records) != 1 {
+			t.Errorf("repeated, the message is %+v", again)
+		}
+		stored(1)
+		delivered(2)
+		if m := w.delivered[1].Message; m.ID != first.ID || len(m.Records) != 1 {
+			t.Errorf("delivered again: %+v", m)
+		}
+
+		other := creation("a")
+		other.TargetID = 3
+		if _, err := w.messages.Send(t.Context(), other); apierr.From(err).Code != apierr.IllegalArgument {
+			t.Errorf("the key of another conversation: %v", err)
+		}
+		// The keys of another sender are others.
+		other.SenderID = new(int64(2))
+		send(other)
+		stored(2)
+
+		// Some of those that come together are the same.
+		var group sync.WaitGroup
+		ids := make([]int64, 40)
+		for i := range ids {
+			group.Go(func() {
+				m, err := w.messages.Send(t.Context(), creation(string(rune('b'+i%10))))
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = m.ID
+			})
+		}
+		group.Wait()
+		for i, id := range ids {
+			if id != ids[i%10] {
+				t.Errorf("message %d is %d, want %d", i, id, ids[i%10])
+			}
+		}
+		stored(12)
+
+		forwarded := creation("forward")
+		forwarded.ReferenceID = &first.ID
+		if a, b := send(forwarded), send(forwarded); a.ID != b.ID || *b.Text != "a" {
+			t.Errorf("forwarded twice, the messages are %+v and %+v", a, b)
+		}
+		stored(13)
+		refused := creation("refused")
+		refused.TargetID = 99
+		for range 2 {
+			if _, err := w.messages.Send(t.Context(), refused); apierr.From(err).Code != apierr.MessageRecipientNotActive {
+				t.Errorf("a refused message: %v", err)
+			}
+		}
+
+		w.clock = w.clock.Add(time.Hour)
+		if n, err := w.messages.DeleteExpiredKeys(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d keys expired early: %v", n, err)
+		}
+		w.clock = w.clock.Add(time.Millisecond)
+		if n, err := w.messages.DeleteExpiredKeys(t.Context()); n != 13 || err != nil {
+			t.Errorf("%d keys expired: %v", n, err)
+		}
+		if later := send(creation("a")); later.ID == first.ID {
+			t.Error("a key is remembered for too long")
+		}
+		stored(14)
+
+		w.rules.PersistMessage = false
+		a, b := send(creation("unkept")), send(creation("unkept"))
+		if a.ID != b.ID {
+			t.Errorf("messages that are not kept are %d and %d", a.ID, b.ID)
+		}
+		stored(14)
+	})
+}

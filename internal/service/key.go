@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/message"
+	"example.org/app/internal/wire"
+)
+
+const (
+	// keyAttribute is the first of the two texts of the custom attribute that identifies a request.
+	keyAttribute = "idempotency-key"
+	// maxKeyLength bounds the second one, in bytes.
+	maxKeyLength = 128
+	// keySize is how many bytes of a key are stored.
+	keySize = 16
+	// relayLifetime is for how long the key of a gateway is remembered: longer than a gateway sends a request again.
+	relayLifetime = 5 * time.Minute
+)
+
+// messageKey returns what identifies a request to send a message: the key that the client says, else that of the gateway;
+// nil is nothing.
+func (d *Dispatcher) messageKey(r *Request) (*message.Key, error) {
+	text, ok, err := clientKey(r.AppRequest)
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		// Devices of a user may choose the same keys.
+		sum := sha256.Sum256([]byte(r.Device.String() + " " + text))
+		lifetime := time.Duration(d.Settings().Message.IdempotencyKeyLifetimeMinutes) * time.Minute
+		return &message.Key{Value: sum[:keySize], Lifetime: max(lifetime, relayLifetime), Repeated: r.repeated}, nil
+	case r.key != nil:
+		return &message.Key{Value: r.key, Lifetime: relayLifetime, Repeated: r.repeated}, nil
+	}
+	return nil, nil
+}
+
+// clientKey returns the key that a client gave a request.
+func clientKey(r *wire.AppRequest) (key string, ok bool, err error) {
+	for _, attribute := range r.GetCustomAttributes() {
+		list := attribute.GetListValue()
+		if len(list) == 0 || list[0].GetStringValue() != keyAttribute {
+			continue
+		}
+		if len(list) == 2 {
+			key = list[1].GetStringValue()
+		}
+		if key == "" || len(key) > maxKeyLength {
+			return "", false, apierr.New(apierr.IllegalArgument, "customAttributes: %q must be followed by a text of 1 to %d bytes", keyAttribute, maxKeyLength)
+		}
+		return key, true, nil
+	}
+	return "", false, nil
+}
