@@ -143,6 +143,7 @@ func TestIdle(t *testing.T) {
 	quick.Closed(wire.ClosedHeartbeatTimeout)
 	quick.Gone()
 	patient.Closed(wire.ClosedHeartbeatTimeout)
+	eventually(t, "one connection is left", func() bool { return len(m.open()) == 1 })
 	m.later(24 * time.Hour)
 	if len(m.open()) != 1 {
 		t.Error("a connection that may stay for ever was closed")
