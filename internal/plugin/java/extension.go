@@ -250,8 +250,10 @@ func (s *session) endedByOther(ctx context.Context, m *module) bool {
 	if s.wait(ctx) != nil {
 		return false
 	}
-	c := s.culprit.Load()
-	return c != nil && c.module != m
+	if c := s.culprit.Load(); c != nil {
+		return c.module != m
+	}
+	return slices.ContainsFunc(s.blamed, (*module).isLoading) && !slices.Contains(s.blamed, m)
 }
 
 // next waits until a module whose JVM ended is somewhere else.

@@ -117,7 +117,7 @@ func (l *slot) openSession(ctx context.Context, java Runtime, dir, jar string) (
 func (s *session) run() {
 	err := s.conn.run()
 	s.cancel(err)
-	s.blamed = s.conn.suspects()
+	s.blamed = s.suspects()
 	// Calls fail at once; why in detail is known a moment later.
 	s.conn.end(fmt.Errorf("%w: the Java host ended", errEnded))
 	// A JVM that closed its pipes does nothing useful any more.
@@ -309,7 +309,24 @@ func (s *session) handle(k kind, id uint64, body []byte) {
 	}
 }
 
-// suspects are the modules that the JVM worked for.
+// suspects are the modules that may have ended the JVM: those that were being loaded, as it did without them until then, or else
+// those that it worked for. Plugins that nobody waits for any more may have been there for long, and come last.
+func (s *session) suspects() []*module {
+	all := s.conn.suspects()
+	s.mu.Lock()
+	current := slices.DeleteFunc(slices.Clone(all), func(m *module) bool { return slices.Contains(s.late, m) })
+	s.mu.Unlock()
+	loading := slices.DeleteFunc(slices.Clone(current), func(m *module) bool { return !m.isLoading() })
+	switch {
+	case len(loading) > 0:
+		return loading
+	case len(current) > 0:
+		return current
+	}
+	return all
+}
+
+// suspects are the modules that the JVM works for.
 func (c *conn) suspects() []*module {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
