@@ -65,6 +65,12 @@ type Mortal interface {
 	Err() error
 }
 
+// A Lingerer is a module of which something can go on after it was closed.
+type Lingerer interface {
+	// Left says what goes on, once Close has returned; "" is nothing.
+	Left() string
+}
+
 // A Retirer is a module that can hold calls back, as for a debugger.
 type Retirer interface {
 	// Retire tells that the module goes away: it must not hold anything back any more. Calls that have not begun fail

@@ -147,6 +147,11 @@ func (f *Folder) AddAll(ctx context.Context, uploads ...Upload) ([]Added, []erro
 		return f.save(uploads, list)
 	})
 	if errs != nil {
+		for i, err := range errs {
+			if err != nil {
+				f.manager.opts.Logger.WarnContext(ctx, "an upload of a plugin is refused", "file", sources[i].Name, "reason", apierr.From(err).Reason)
+			}
+		}
 		return nil, errs
 	}
 	added := make([]Added, len(list))

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,8 @@ type module struct {
 	loaded atomic.Bool
 	// cpu is how long the plugin used processors, in nanoseconds, and allocated how many bytes it allocated.
 	cpu, allocated atomic.Int64
+	// left is what goes on of it after it was unloaded.
+	left atomic.Pointer[string]
 	// runaways is when its work did not end; the mutex of the host guards it.
 	runaways []time.Time
 
@@ -381,6 +384,17 @@ func (m *module) CPU() time.Duration { return time.Duration(m.cpu.Load()) }
 // Allocated is how many bytes the plugin allocated, in all JVMs that it was in.
 func (m *module) Allocated() int64 { return m.allocated.Load() }
 
+// maxNamed is how many of the threads that go on are named.
+const maxNamed = 10
+
+// Left says which threads go on after the plugin was unloaded.
+func (m *module) Left() string {
+	if left := m.left.Load(); left != nil {
+		return *left
+	}
+	return ""
+}
+
 // Retire lets time count again for what a debugger holds.
 func (m *module) Retire() { m.retire.Do(func() { close(m.retired) }) }
 
@@ -425,6 +439,7 @@ func (m *module) unload(ctx context.Context, b *binding) {
 	defer a.free()
 	r := &in{b: *a.body}
 	if threads := r.strings(); len(threads) > 0 {
+		m.left.Store(new("threads still run after the plugin was unloaded: " + strings.Join(threads[:min(len(threads), maxNamed)], ", ")))
 		m.log.Warn("threads of a plugin still run after it was unloaded, and keep its classes in memory", slog.Any("threads", threads))
 	} else {
 		b.noteRemnant(b.number, "")
@@ -434,5 +449,6 @@ func (m *module) unload(ctx context.Context, b *binding) {
 var (
 	_ plugin.Module   = (*module)(nil)
 	_ plugin.Measured = (*module)(nil)
+	_ plugin.Lingerer = (*module)(nil)
 	_ plugin.Retirer  = (*module)(nil)
 )
