@@ -60,9 +60,9 @@ func TestSuite(t *testing.T) {
 			return javatest.Jar(t, javatest.Plugin{Descriptor: descriptors[f], Sources: sources})
 		},
 		Corpus: func(t testing.TB) (list []plugintest.Bad) {
-			for _, kind := range plugintest.Archives {
-				list = append(list, plugintest.Bad{Kind: kind, Data: javatest.Jar(t, javatest.Plugin{
-					Descriptor: "id: suite-bad\nversion: 1\nclass: corpus.CorpusPlugin\n", Sources: sources, Files: map[string]string{"kind.txt": kind},
+			for _, a := range plugintest.Archives {
+				list = append(list, plugintest.Bad{Kind: a.Kind, Data: javatest.Jar(t, javatest.Plugin{
+					Descriptor: "id: suite-bad\nversion: 1\nclass: corpus.CorpusPlugin\n", Sources: sources, Files: map[string]string{"kind.txt": a.Kind},
 				})})
 			}
 			return list

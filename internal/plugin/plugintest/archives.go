@@ -2,16 +2,73 @@
 
 package plugintest
 
-// Archives are the bad plugins in Java: when they do what. The file kind.txt of a jar says which one it is; the classes are
-// in the package corpus of the suite.
-var Archives = []string{
-	"extensions null", "extensions empty",
-	"load throw", "load error", "load wait", "load ignore", "load spin", "load recurse", "load heap", "load exit", "load halt",
-	"start throw", "start error", "start wait", "start ignore", "start spin", "start recurse", "start halt",
-	"pause wait", "resume throw",
-	"stop throw", "stop wait", "stop ignore", "stop spin", "stop halt",
-	"call throw", "call error", "call wait", "call ignore", "call spin", "call recurse", "call deadlock", "call never", "call null",
-	"call buffer", "call array", "call thrown", "call heap", "call waste", "call direct", "call metaspace", "call threads", "call storm", "call files",
-	"call flood", "call pipe", "call close", "call handler", "call hooks", "call giant", "call enter", "call store",
-	"call halt", "call exit", "call crash", "call child", "call outlive", "call regexp",
+// An Archive is a bad plugin in Java.
+type Archive struct {
+	// Kind says when it does what. The file kind.txt of a jar says which one it is; the classes are in the package corpus of the
+	// suite.
+	Kind string
+	// Harmless is that of Bad.
+	Harmless string
+}
+
+// Archives are the bad plugins in Java.
+var Archives = []Archive{
+	{"extensions null", ""},
+	{"extensions empty", ""},
+	{"load throw", ""},
+	{"load error", ""},
+	{"load wait", ""},
+	{"load ignore", ""},
+	{"load spin", ""},
+	{"load recurse", ""},
+	{"load heap", ""},
+	{"load exit", ""},
+	{"load halt", ""},
+	{"start throw", ""},
+	{"start error", ""},
+	{"start wait", ""},
+	{"start ignore", ""},
+	{"start spin", ""},
+	{"start recurse", ""},
+	{"start halt", ""},
+	{"pause wait", ""},
+	{"resume throw", ""},
+	{"stop throw", ""},
+	{"stop wait", ""},
+	{"stop ignore", ""},
+	{"stop spin", ""},
+	{"stop halt", ""},
+	{"call throw", ""},
+	{"call error", ""},
+	{"call wait", ""},
+	{"call ignore", ""},
+	{"call spin", ""},
+	{"call recurse", ""},
+	{"call deadlock", ""},
+	{"call never", ""},
+	{"call null", "Null in the place of a stage leaves the request unchanged."},
+	{"call buffer", ""},
+	{"call array", ""},
+	{"call thrown", ""},
+	{"call heap", ""},
+	{"call waste", ""},
+	{"call direct", ""},
+	{"call metaspace", ""},
+	{"call threads", ""},
+	{"call storm", ""},
+	{"call files", ""},
+	{"call flood", ""},
+	{"call pipe", "The standard output of a JVM goes to the log as it is; nobody reads frames from it."},
+	{"call close", "System.out and System.err of the JVM are streams of the host, which closing does not end."},
+	{"call handler", "Exceptions of calls and hooks are caught by the host and do not come to the handler."},
+	{"call hooks", "The server ends a JVM without running shutdown hooks."},
+	{"call giant", ""},
+	{"call enter", ""},
+	{"call store", ""},
+	{"call halt", ""},
+	{"call exit", ""},
+	{"call crash", ""},
+	{"call child", "A child process costs the server nothing, and ends with the JVM at the latest."},
+	{"call outlive", ""},
+	{"call regexp", "The regular expressions of Java remember where a group failed, so that this one answers at once."},
 }

@@ -23,7 +23,9 @@ import (
 type Bad struct {
 	// Kind says what it does.
 	Kind string
-	Data []byte
+	// Harmless is why it costs nobody anything, so that the server need not name it; it is empty for the others.
+	Harmless string
+	Data     []byte
 }
 
 // A way is how a plugin comes.
@@ -37,8 +39,9 @@ const (
 )
 
 // testCorpus adds bad plugins, one after the other, in each way in which plugins come: as a new one, in the place of
-// the one before while that is called, and from a folder as when a server starts; make campaign does all of that. Meanwhile somebody tries all the time what a filter refuses. Whatever happens, the
-// filter lets nothing pass, every operation ends, and other plugins work.
+// the one before while that is called, and from a folder as when a server starts; make campaign does all of that. Meanwhile
+// somebody tries all the time what a filter refuses. Whatever happens, the filter lets nothing pass, every operation ends, and
+// other plugins work.
 func testCorpus(t *testing.T, w *world) {
 	if w.Corpus == nil {
 		t.Skip("this language has no bad plugins")

@@ -61,6 +61,11 @@ var scripts = []struct{ kind, top, plugin, members string }{
 	{"asks the server without end", "", "", `transform() { for (;;) app.api.users.query({ ids: ['5'] }); }`},
 }
 
+// harmlessScripts are the kinds that cost nobody anything, with the reason.
+var harmlessScripts = map[string]string{
+	"breaks the built-in classes": "The host took what it uses of them before code of the plugin ran.",
+}
+
 // usualPlugin is the plugin of those that are bad elsewhere.
 const usualPlugin = `export default class extends AppPlugin { getDescriptor() { return { id: 'suite-bad', version: '1' }; } getExtensions() { return [Actor]; } }`
 
@@ -79,7 +84,7 @@ func Scripts() (list []Bad) {
 			points = ""
 		}
 		source := fmt.Sprintf("%s\nclass Actor extends AppExtension { %s %s }\n%s\n", k.top, points, k.members, p)
-		list = append(list, Bad{Kind: k.kind, Data: []byte(source)})
+		list = append(list, Bad{Kind: k.kind, Harmless: harmlessScripts[k.kind], Data: []byte(source)})
 	}
 	return list
 }

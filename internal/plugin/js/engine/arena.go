@@ -51,6 +51,20 @@ func newArena() *arena {
 	return a
 }
 
+// Live returns how many engines have memory: those that were made and not closed.
+func Live() (n int) {
+	list := arenas.Load()
+	if list == nil {
+		return 0
+	}
+	for _, a := range *list {
+		if a != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // note keeps a large block in mind that was allocated. It faults in an arena that was seized, where nothing may go on.
 func (a *arena) note(p uintptr) {
 	a.mu.Lock()

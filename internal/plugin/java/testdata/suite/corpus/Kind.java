@@ -51,7 +51,7 @@ final class Kind {
             case "deadlock" -> deadlock();
             case "buffer" -> HELD.add(new byte[1 << 30]);
             case "flood" -> {
-                for (int i = 0; i < 20_000; i++) {
+                for (int i = 0; i < 2_000_000; i++) {
                     System.out.println("x".repeat(100) + i);
                 }
             }

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package campaign
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.org/app/internal/plugin/js/engine"
+	"example.org/app/internal/role"
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
+)
+
+// A ward is a server with plugins that guard it, bad plugins, and clients that try what the guards refuse.
+type ward struct {
+	*target
+	language
+	*state
+}
+
+// state is what all tests know of a server that use it.
+type state struct {
+	log string
+	// knocks counts attempts at what is refused.
+	knocks atomic.Int64
+	// tookMu guards took, the times of requests that touch no bad plugin.
+	tookMu sync.Mutex
+	took   []time.Duration
+	served atomic.Int64
+	// before is what the process used without clients.
+	before usage
+	end    context.Context
+	wg     sync.WaitGroup
+}
+
+// with returns the ward for a part of the test.
+func (w *ward) with(t *testing.T) *ward {
+	return &ward{target: &target{Server: w.Server, t: t, operations: w.operations}, language: w.language, state: w.state}
+}
+
+// wardTime is longer than anything takes on a machine with too much to do.
+const wardTime = 3 * time.Minute
+
+// open starts a server that finds the guards and the files in its folder, and the clients.
+func open(t *testing.T, l language, files map[string][]byte) (w *ward, stop func()) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range map[string][]byte{"door" + l.suffix: l.door, "words" + l.suffix: l.filter} {
+		files[name] = data
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w = &ward{language: l, state: &state{log: filepath.Join(t.TempDir(), "server.log")}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			w.printLog()
+		}
+	})
+	load := 60_000 // Loading that does not end takes this time; the sample has none.
+	if long() {
+		load = 10_000
+	}
+	limits := []string{
+		"app.plugin.dir=" + dir, "app.logging.file.file-path=" + w.log, "app.plugin.java.allow-exit=false", "app.plugin.start-timeout-millis=1000",
+		fmt.Sprint("app.plugin.load-timeout-millis=", load), fmt.Sprint("app.plugin.hook-timeout-millis=", l.hooks), "app.plugin.call-timeout-millis=60000",
+		"app.plugin.extension-points.client-request-handler.timeout-millis=500", "app.shutdown.job-graceful-timeout-millis=30000",
+		"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
+	}
+	w.target = start(t, limits...)
+	end, cancel := context.WithCancel(context.Background())
+	w.end = end
+	w.await("the guards", func() bool {
+		a := w.call(role.Service, http.MethodGet, "/plugins?ids=door&ids=words", root, "")
+		return strings.Count(a.body, `"running":true`) == 2
+	})
+	w.before = used()
+	w.before.engines, w.before.jvms, w.before.children = l.engines, l.jvms, 0 // The bad plugin may be there.
+	for _, work := range []func() error{w.forbiddenLogin, w.forbiddenWord(), w.admin, w.allowedLogin} {
+		w.wg.Go(func() {
+			for end.Err() == nil {
+				if err := work(); err != nil && end.Err() == nil {
+					t.Error(err)
+				}
+				select {
+				case <-end.Done():
+				case <-time.After(10 * time.Millisecond):
+				}
+			}
+		})
+	}
+	return w, func() {
+		cancel()
+		w.wg.Wait()
+	}
+}
+
+func (w *ward) await(what string, is func() bool) {
+	w.t.Helper()
+	limit := wardTime
+	if long() {
+		limit = time.Minute
+	}
+	for end := time.Now().Add(limit); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// session connects and logs in.
+func (w *ward) session(user int64, password string) (*chat.Client, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), wardTime)
+	defer cancel()
+	c, err := chat.Dial(ctx, w.ClientURLs()[1], chat.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	if err := c.Login(ctx, &wire.CreateSessionRequest{Version: 1, UserId: user, DeviceType: wire.DeviceType_ANDROID, Password: &password}); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// forbiddenLogin tries to log in without the word.
+func (w *ward) forbiddenLogin() error {
+	w.knocks.Add(1)
+	c, err := w.session(13, "closed")
+	if err != nil {
+		return nil
+	}
+	c.Close()
+	return fmt.Errorf("a forbidden login was let through")
+}
+
+// forbiddenWord tries to send a word that the filter refuses.
+func (w *ward) forbiddenWord() func() error {
+	var c *chat.Client
+	return func() (err error) {
+		if c == nil || c.Err() != nil {
+			if c, err = w.session(6, "open"); err != nil {
+				return fmt.Errorf("a login that touches no bad plugin: %w", err)
+			}
+			context.AfterFunc(w.end, c.Close)
+		}
+		w.knocks.Add(1)
+		if code, err := say(w.end, c, "forbidden"); err == nil && code == 1000 {
+			return fmt.Errorf("a forbidden word was let through")
+		}
+		return nil
+	}
+}
+
+// say sends a message and returns the code of the answer.
+func say(ctx context.Context, c *chat.Client, text string) (int32, error) {
+	ctx, cancel := context.WithTimeout(ctx, wardTime)
+	defer cancel()
+	to := int64(7)
+	a, err := c.Do(ctx, &wire.CreateMessageRequest{RecipientId: &to, Text: &text})
+	if err != nil {
+		return 0, err
+	}
+	return a.GetCode(), nil
+}
+
+// admin asks the admin interface something.
+func (w *ward) admin() error {
+	begin := time.Now()
+	a, err := w.try(role.Service, http.MethodGet, "/users?ids=6", root, "")
+	if err != nil || a.status >= 400 {
+		return fmt.Errorf("a request of an administrator: %d %s: %w", a.status, a.body, err)
+	}
+	w.note(time.Since(begin))
+	return nil
+}
+
+// allowedLogin logs in with the word.
+func (w *ward) allowedLogin() error {
+	begin := time.Now()
+	c, err := w.session(8, "open")
+	if err != nil {
+		return fmt.Errorf("a login that touches no bad plugin: %w", err)
+	}
+	w.note(time.Since(begin))
+	c.Close()
+	return nil
+}
+
+func (w *ward) note(d time.Duration) {
+	w.served.Add(1)
+	w.tookMu.Lock()
+	defer w.tookMu.Unlock()
+	w.took = append(w.took, d)
+}
+
+// times returns how long the requests took that were made since the last call.
+func (w *ward) times() []time.Duration {
+	w.tookMu.Lock()
+	defer w.tookMu.Unlock()
+	list := w.took
+	w.took = nil
+	return list
+}
+
+// upload adds a plugin, or a new version of it, and returns the answer.
+func (w *ward) upload(data []byte, replace bool) answer {
+	w.t.Helper()
+	target := fmt.Sprint(w.path, "?replace=", replace)
+	if w.suffix == ".js" {
+		body, err := json.Marshal(map[string]any{"scripts": []any{map[string]any{"fileName": "bad.js", "code": string(data)}}})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return w.call(role.Service, http.MethodPost, target, root, string(body))
+	}
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	part, err := form.CreateFormFile("bad.jar", "bad.jar")
+	if err == nil {
+		_, err = part.Write(data)
+	}
+	if err == nil {
+		err = form.Close()
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.URL(role.Service)+target, &b)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	request.SetBasicAuth("app", "app")
+	request.Header.Set("Content-Type", form.FormDataContentType())
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header, string(text)}
+}
+
+// touch sends requests of a user that come to the bad plugin.
+func (w *ward) touch(user int64) {
+	c, err := w.session(user, "open")
+	if err != nil {
+		w.t.Errorf("a login that touches no bad plugin: %v", err)
+		return
+	}
+	defer c.Close()
+	for range 2 {
+		_, _ = say(w.end, c, "hello")
+	}
+}
+
+// logged is how long the log is.
+func (w *ward) logged() int64 {
+	info, err := os.Stat(w.log)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// maxPrinted is how many lines of the log are printed for a test that failed.
+const maxPrinted = 60
+
+// printLog prints the last warnings and errors of the server.
+func (w *ward) printLog() {
+	data, err := os.ReadFile(w.log)
+	if err != nil {
+		return
+	}
+	lines := slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool { return !strings.Contains(line, "WARN") && !strings.Contains(line, "ERROR") })
+	for _, line := range lines[max(0, len(lines)-maxPrinted):] {
+		w.t.Log(line[:min(len(line), 600)])
+	}
+}
+
+// A usage is what the process and its children use of what plugins could keep.
+type usage struct {
+	// engines is how many JavaScript engines have memory, jvms how many JVMs there are, threads how many threads one of them has at
+	// most, and children how many processes they have started.
+	engines, jvms, threads, children int
+	goroutines                       int
+	heap                             uint64
+}
+
+// used measures after a collection.
+func used() usage {
+	http.DefaultClient.CloseIdleConnections()
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	u := usage{engines: engine.Live(), goroutines: runtime.NumGoroutine(), heap: m.HeapAlloc}
+	tasks, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, task := range tasks {
+		data, _ := os.ReadFile(task)
+		for pid := range strings.FieldsSeq(string(data)) {
+			command, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+			if strings.Contains(string(command), "im.app.plugin.host.Main") {
+				list, _ := filepath.Glob("/proc/" + pid + "/task/*")
+				u.jvms, u.threads = u.jvms+1, max(u.threads, len(list))
+				children, _ := filepath.Glob("/proc/" + pid + "/task/*/children")
+				for _, child := range children {
+					data, _ := os.ReadFile(child)
+					u.children += len(strings.Fields(string(data)))
+				}
+			}
+		}
+	}
+	return u
+}
+
+// spare is what may be used more than before: connections that are being closed, caches, and threads of a JVM for its own work.
+var spare = usage{threads: 100, goroutines: 20, heap: 64 << 20}
+
+// over says what is used more of than before; "" is nothing.
+func (u usage) over(before usage) string {
+	var list []string
+	for _, c := range []struct {
+		what               string
+		now, before, spare uint64
+	}{
+		{"engines", uint64(u.engines), uint64(before.engines), 0},
+		{"JVMs", uint64(u.jvms), uint64(before.jvms), 0},
+		{"threads of a JVM", uint64(u.threads), uint64(before.threads), uint64(spare.threads)},
+		{"children of JVMs", uint64(u.children), uint64(before.children), 0},
+		{"goroutines", uint64(u.goroutines), uint64(before.goroutines), uint64(spare.goroutines)},
+		{"bytes of the heap", u.heap, before.heap, spare.heap},
+	} {
+		if c.now > c.before+c.spare {
+			list = append(list, fmt.Sprintf("%d %s, %d before", c.now, c.what, c.before))
+		}
+	}
+	return strings.Join(list, "; ")
+}
