@@ -77,6 +77,7 @@ func Run(t *testing.T, l Language) {
 		{"CloseDuringCalls", testCloseDuringCalls},
 		{"RemoveDuringCalls", testRemoveDuringCalls},
 		{"HostClosesModules", testHostClosesModules},
+		{"Limits", testLimits},
 		{"Rounds", testRounds},
 		{"Corpus", testCorpus},
 		{"Node", testNode},
@@ -106,12 +107,15 @@ type world struct {
 	// close closes the host once, because a manager closes it too.
 	close func() error
 
+	// log is where managers log to.
+	log slog.Handler
+
 	mu       sync.Mutex
 	settings config.Plugin
 }
 
 func open(t *testing.T, l Language) *world {
-	w := &world{Language: l, t: t, server: newServer(t), settings: config.Default().Plugin, loading: make(chan string, 100)}
+	w := &world{Language: l, t: t, server: newServer(t), settings: config.Default().Plugin, loading: make(chan string, 100), log: slog.DiscardHandler}
 	w.settings.LoadTimeoutMillis = int32(limit.Milliseconds())
 	w.settings.CallTimeoutMillis = int32(limit.Milliseconds())
 	w.host = l.NewHost(t, w.server)
@@ -168,7 +172,7 @@ func (w *world) manager(roles ...role.Role) *plugin.Manager {
 		roles = []role.Role{role.Gateway, role.Service}
 	}
 	m := plugin.NewManager(plugin.Options{
-		Roles: roles, Hosts: []plugin.Host{sharedHost{w.host, w.close, w.loading}}, Logger: slog.New(slog.DiscardHandler),
+		Roles: roles, Hosts: []plugin.Host{sharedHost{w.host, w.close, w.loading}}, Logger: slog.New(w.log),
 		Values: w.server.valuesOf,
 		Settings: func() config.Plugin {
 			w.mu.Lock()

@@ -4,6 +4,8 @@ const version = '1';
 
 globalThis.counted = 0;
 
+const kept = [];
+
 class Actor extends AppExtension {
   #wait = () => new Promise(() => {});
 
@@ -22,6 +24,12 @@ class Actor extends AppExtension {
       case 'throw': throw new TypeError('broken 👋');
       case 'wait': return this.#wait();
       case 'spin': for (;;);
+      case 'compute':
+        for (const end = Date.now() + 20; Date.now() < end;);
+        return answer('done');
+      case 'keep':
+        kept.push(new Uint8Array(1 << 20).fill(1));
+        return answer('done');
       case 'hold':
         await app.api.users.query({ ids: ['1'] });
         return answer(request.userId);

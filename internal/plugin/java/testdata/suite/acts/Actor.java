@@ -8,11 +8,14 @@ import im.app.plugin.api.QueryUsers;
 import im.app.plugin.model.ClientRequest;
 import im.app.plugin.model.RequestHandlerResult;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 public class Actor extends AppExtension implements ClientRequestHandler {
     private static final AtomicInteger COUNTED = new AtomicInteger();
+    private static final List<byte[]> KEPT = new CopyOnWriteArrayList<>();
 
     @Override
     public void stop() {
@@ -40,6 +43,12 @@ public class Actor extends AppExtension implements ClientRequestHandler {
                 return null;
             case "spin":
                 for (;;) {}
+            case "compute":
+                for (long end = System.nanoTime() + 20_000_000; System.nanoTime() < end;) {}
+                return answer("done");
+            case "keep":
+                KEPT.add(new byte[1 << 20]);
+                return answer("done");
             case "hold":
                 api().users().query(new QueryUsers().ids(1L));
                 return answer(String.valueOf(request.userId()));
