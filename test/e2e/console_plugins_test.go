@@ -63,6 +63,9 @@ func consolePlugin(c *console, t *testing.T) {
 	c.waitText("[data-plugin-details] .logline", "started")
 	c.waitText("[data-plugin-details] .logline", "saw an action") // The requests of the page are actions.
 	c.waitText("[data-timings]", "AdminActionHandler.handleAdminAction")
+	for _, usage := range []string{"Memory", "iB", "Processor time", "Excess"} {
+		c.waitText("[data-plugin-details] .record", usage)
+	}
 	c.shoot("console-plugin-details")
 	c.noHack()
 

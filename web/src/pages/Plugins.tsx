@@ -287,7 +287,7 @@ function ProcessPlugins({ process, chosen, onChoose, onAct, onEdit, onRemove }: 
                       {p.description && <Text size="xs" c="dimmed" maw={300}>{p.description}</Text>}
                     </Table.Td>
                     <Table.Td>{p.version}{p.scope === 'CLUSTER' && <Badge size="xs" className="chip" variant="light" ml={4}>{t('cluster')}</Badge>}</Table.Td>
-                    <Table.Td><Chip value={state} />{quarantine && <Text size="xs" c="red" maw={260}>{quarantine}</Text>}</Table.Td>
+                    <Table.Td><Chip value={state} />{quarantine && <Text size="xs" c="red" maw={260}>{quarantine}</Text>}{p.excess && <Text size="xs" c="red" maw={260}>{p.excess}</Text>}</Table.Td>
                     <Table.Td>{p.extensions.map((e) => <Text key={e.extensionClass} size="xs" title={(e.functions ?? e.extensionPointClasses).join('\n')}>{e.extensionClass}: {e.extensionPointClasses.map((c) => c.slice(c.lastIndexOf('.') + 1)).join(', ')}</Text>)}</Table.Td>
                     <Table.Td>{sum((e) => e.calls).toLocaleString()}</Table.Td>
                     <Table.Td><Text span inherit c={sum((e) => e.errors) > 0 ? 'red' : undefined}>{sum((e) => e.errors).toLocaleString()}</Text>{sum((e) => e.timeouts) > 0 && <Badge size="xs" className="chip" variant="light" color="yellow" ml={4}>{t('timeouts', { count: sum((e) => e.timeouts) })}</Badge>}</Table.Td>

@@ -9,7 +9,7 @@ import { useMay } from '../session'
 import { write } from './chart'
 import { ClusterPlugin } from './cluster-plugin'
 import { Problem } from './feedback'
-import { Chip, When } from './format'
+import { bytes, Chip, duration, When } from './format'
 import { RecordTable } from './list'
 import { LogView, useLogPaths, useTail } from './log'
 
@@ -41,7 +41,13 @@ export function timingsOf(metrics: Schemas['Metric'][]): Timing[] {
   return [...found.values()].sort((a, b) => b.seconds - a.seconds)
 }
 
-/** PluginDetails shows the extensions of a plugin, how long its calls take, and its log lines as they come. */
+/** usageOf is what a plugin uses, as far as the server knows it, and what it uses more of than it may. */
+function usageOf(p: Plugin): Record<string, string | undefined> {
+  const size = (n: Plugin['memory']) => (n === undefined ? undefined : bytes(Number(n)))
+  return { memory: size(p.memory), allocated: size(p.allocated), processorTime: p.cpuMillis === undefined ? undefined : duration(Number(p.cpuMillis)), excess: p.excess }
+}
+
+/** PluginDetails shows what a plugin uses, its extensions, how long its calls take, and its log lines as they come. */
 export function PluginDetails({ node, plugin: p }: { node: string; plugin: Plugin }) {
   const { t, label } = useT()
   const may = useMay()
@@ -62,7 +68,7 @@ export function PluginDetails({ node, plugin: p }: { node: string; plugin: Plugi
   const own = useMemo(() => lines.filter((l) => l.plugin === p.id), [lines, p.id])
   return (
     <Stack data-plugin-details={p.id}>
-      <RecordTable record={{ id: p.id, version: p.version, provider: p.provider, license: p.license, description: p.description, fileName: p.fileName, loadedDate: p.loadedDate, renewals: p.renewals }} />
+      <RecordTable record={{ id: p.id, version: p.version, provider: p.provider, license: p.license, description: p.description, fileName: p.fileName, loadedDate: p.loadedDate, renewals: p.renewals, ...usageOf(p) }} />
       <Title order={3} size="h6">{t('extensions')}</Title>
       <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('extensions') }}>
         <Table fz="xs" withTableBorder>
