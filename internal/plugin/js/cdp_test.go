@@ -135,6 +135,8 @@ func (c *cdp) try(method string, params object) (object, error) {
 			return nil, fmt.Errorf("%s: %v", method, e["message"])
 		}
 		return m["result"].(object), nil
+	case <-c.done:
+		return nil, fmt.Errorf("%s: the connection has ended", method)
 	case <-time.After(patience):
 		c.t.Fatalf("%s is not answered", method)
 		return nil, nil

@@ -23,6 +23,7 @@ func (m *module) inspect() {
 			m.own(func() {
 				if !m.shut {
 					m.turn(nil, f)
+					m.awaken() // The debugger may have set a timer.
 				}
 			})
 		},

@@ -96,8 +96,9 @@ func (m *module) install() error {
 
 // basics are the functions that the rest of the prelude builds on.
 func (m *module) basics() map[string]engine.Func {
-	return map[string]engine.Func{
+	functions := map[string]engine.Func{
 		"log":        m.write,
+		"say":        m.say,
 		"timer":      m.setTimer,
 		"clearTimer": m.clearTimer,
 		"code":       m.statusCode,
@@ -117,6 +118,10 @@ func (m *module) basics() map[string]engine.Func {
 			return engine.Undefined, nil
 		},
 	}
+	if m.debug != nil {
+		functions["tell"] = m.tell
+	}
+	return functions
 }
 
 // webGlobals returns the function that makes the globals of the web platform.
@@ -140,11 +145,25 @@ var levels = map[string]slog.Level{
 }
 
 // write logs a line of the plugin: strings as they are, everything else as people want to see it.
-func (m *module) write(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	level := levels[m.text(args[0])]
+func (m *module) write(this engine.Value, args []engine.Value) (engine.Value, error) {
 	if m.debug != nil {
-		m.debug.Console(m.text(args[0]), args[1:])
+		m.debug.Console(consoleTypes[m.text(args[0])], args[1:])
 	}
+	return m.say(this, args)
+}
+
+// consoleTypes are the names of levels for debuggers.
+var consoleTypes = map[string]string{"error": "error", "warn": "warning", "info": "info", "debug": "debug"}
+
+// tell tells debuggers of a call of the console: its kind and its arguments.
+func (m *module) tell(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	m.debug.Console(m.text(args[0]), args[1:])
+	return engine.Undefined, nil
+}
+
+// say writes what the console is told to the log.
+func (m *module) say(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	level := levels[m.text(args[0])]
 	if !m.log.Enabled(m.ctx, level) || !m.lines.Take(m.log) {
 		return engine.Undefined, nil
 	}

@@ -61,13 +61,18 @@ func (m *module) direct(c *call) bool {
 	// A fault in the engine costs the plugin, not the server.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	m.begin(c)
+	m.awaken()
+	return true
+}
+
+// awaken tells the loop of a timer that somebody else has set, if there is one.
+func (m *module) awaken() {
 	if !m.timers.armed && len(m.timers.list) > 0 {
 		select {
 		case m.wake <- struct{}{}:
 		default:
 		}
 	}
-	return true
 }
 
 // turn runs f, and the jobs that follow from it, in the name of a call, or of nobody.
@@ -135,6 +140,9 @@ func (m *module) callOver() (over, known bool) {
 
 // mustStop is asked while code of the plugin runs.
 func (m *module) mustStop() bool {
+	if m.debug != nil && m.debug.Terminated() {
+		return true
+	}
 	if over, known := m.callOver(); known {
 		return over
 	}
@@ -222,6 +230,9 @@ func (m *module) reportUnhandled() {
 			m.engine.Free(r.promise)
 			x := m.engine.Describe(r.reason)
 			m.log.Error("a promise of a plugin was rejected and nobody listened", slog.Any("error", m.exception(x)))
+			if m.debug != nil {
+				m.debug.Rejected(x.Value)
+			}
 			m.engine.Free(x.Value)
 		}
 	})

@@ -48,12 +48,14 @@
 
   const log = (level) => (...args) => host.log(level, ...args);
   let indent = '';
-  const say = (level) => (...args) => (indent ? host.log(level, indent + (args.length && typeof args[0] === 'string' ? args.shift() : ''), ...args) : host.log(level, ...args));
+  const say = (level) => (...args) => (indent ? host.say(level, indent + (args.length && typeof args[0] === 'string' ? args.shift() : ''), ...args) : host.say(level, ...args));
+  // A debugger, if there may be one, is told of a call of the console as it was made.
+  const told = (type, f) => (host.tell ? (...args) => { host.tell(type, ...args); return f(...args); } : f);
   const counts = new Map(), clocks = new Map();
   const label = (l) => (l === undefined ? 'default' : String(l));
-  const elapsed = (l, ...args) => {
-    if (!clocks.has(label(l))) say('warn')(`there is no timer '${label(l)}'`);
-    else say('info')(`${label(l)}: ${Date.now() - clocks.get(label(l))} ms`, ...args);
+  const elapsed = (type) => (l, ...args) => {
+    if (!clocks.has(label(l))) console.warn(`there is no timer '${label(l)}'`);
+    else told(type, say('info'))(`${label(l)}: ${Date.now() - clocks.get(label(l))} ms`, ...args);
   };
   const group = (...args) => { if (args.length) say('info')(...args); indent += '  '; };
   const cell = (v) => (typeof v === 'string' ? v : host.inspect(v));
@@ -70,16 +72,17 @@
     for (const l of lines) say('info')(l.map((c, i) => c.padEnd(widths[i])).join(' | '));
   };
   const console = {
-    log: say('info'), info: say('info'), warn: say('warn'), error: say('error'), debug: say('debug'), dir: (v) => say('info')(v), dirxml: say('info'),
-    assert: (ok, ...args) => { if (!ok) say('error')('assertion failed:', ...args); },
-    trace: (...args) => say('debug')('Trace:', ...args, new Error().stack.split('\n').filter((l) => !l.includes('<prelude>')).join('\n')),
-    count: (l) => { const k = label(l); counts.set(k, (counts.get(k) ?? 0) + 1); say('info')(`${k}: ${counts.get(k)}`); },
+    log: told('log', say('info')), info: told('info', say('info')), warn: told('warning', say('warn')), error: told('error', say('error')),
+    debug: told('debug', say('debug')), dirxml: told('dirxml', say('info')), table: told('table', table),
+    dir: (v) => told('dir', say('info'))(v),
+    assert: (ok, ...args) => { if (!ok) told('assert', (...a) => say('error')('assertion failed:', ...a))(...args); },
+    trace: told('trace', (...args) => say('debug')('Trace:', ...args, new Error().stack.split('\n').filter((l) => !l.includes('<prelude>')).join('\n'))),
+    count: (l) => { const k = label(l); counts.set(k, (counts.get(k) ?? 0) + 1); told('count', say('info'))(`${k}: ${counts.get(k)}`); },
     countReset: (l) => { counts.delete(label(l)); },
     time: (l) => { clocks.set(label(l), Date.now()); },
-    timeLog: elapsed,
-    timeEnd: (l) => { elapsed(l); clocks.delete(label(l)); },
-    group, groupCollapsed: group, groupEnd: () => { indent = indent.slice(2); },
-    table,
+    timeLog: elapsed('log'),
+    timeEnd: (l) => { elapsed('timeEnd')(l); clocks.delete(label(l)); },
+    group: told('startGroup', group), groupCollapsed: told('startGroupCollapsed', group), groupEnd: told('endGroup', () => { indent = indent.slice(2); }),
   };
 
   // Timers.

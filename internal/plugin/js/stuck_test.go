@@ -90,7 +90,8 @@ func TestStuckLoading(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := h.Load(ctx, script("Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);", ""))
-	if err == nil || !strings.Contains(err.Error(), "loading took too long") {
+	// A slow machine may notice that the engine is stuck before it notices the time.
+	if err == nil || !strings.Contains(err.Error(), "loading took too long") && !errors.Is(err, plugin.ErrDead) {
 		t.Errorf("loading ended with %v", err)
 	}
 }

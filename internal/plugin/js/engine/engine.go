@@ -287,6 +287,29 @@ const kindOffset = 5
 // maxWalk bounds the walk through objects whose list changes.
 const maxWalk = 1 << 22
 
+// Within runs f inside a Run, and ends its code early when over says so. It reports whether over did; the Run then goes on.
+func (e *Engine) Within(over func() bool, f func()) (ended bool) {
+	outer := e.interrupt
+	e.setInterrupt(func() bool {
+		ended = over()
+		return ended || outer != nil && outer()
+	})
+	defer func() {
+		e.setInterrupt(outer)
+		if ended {
+			e.interrupted = false
+		}
+	}()
+	f()
+	return ended
+}
+
+func (e *Engine) setInterrupt(f func() bool) {
+	e.guard.Lock()
+	defer e.guard.Unlock()
+	e.interrupt = f
+}
+
 // Interrupted reports whether code was interrupted since the present Run began.
 func (e *Engine) Interrupted() bool { return e.interrupted }
 

@@ -20,6 +20,11 @@ func (e *Engine) Eval(name, source string) Value {
 	return e.eval(name, source, lib.MJS_EVAL_TYPE_GLOBAL)
 }
 
+// EvalAsync is Eval for code that may wait at its top level. It returns a promise of an object with the value.
+func (e *Engine) EvalAsync(name, source string) Value {
+	return e.eval(name, source, lib.MJS_EVAL_TYPE_GLOBAL|lib.MJS_EVAL_FLAG_ASYNC)
+}
+
 func (e *Engine) eval(name, source string, flags int32) Value {
 	cname, csource := e.cstring(name), e.cstring(source)
 	defer e.freeCString(cname)
@@ -30,6 +35,11 @@ func (e *Engine) eval(name, source string, flags int32) Value {
 // Compile compiles a module, and what it imports, and runs nothing.
 func (e *Engine) Compile(name, source string) Value {
 	return e.eval(name, source, lib.MJS_EVAL_TYPE_MODULE|lib.MJS_EVAL_FLAG_COMPILE_ONLY)
+}
+
+// CompileScript compiles a script and runs nothing.
+func (e *Engine) CompileScript(name, source string) Value {
+	return e.eval(name, source, lib.MJS_EVAL_TYPE_GLOBAL|lib.MJS_EVAL_FLAG_COMPILE_ONLY)
 }
 
 // RunModule runs a compiled module, which it takes. It returns the promise of its end and the object with its

@@ -58,6 +58,21 @@ func (e *Engine) IsNumberArray(v Value) bool {
 // IsPromise reports whether v is a promise.
 func (e *Engine) IsPromise(v Value) bool { return e.isClass(v, lib.EJS_CLASS_PROMISE) }
 
+// IsGenerator reports whether a value is what a generator function returns.
+func (e *Engine) IsGenerator(v Value) bool { return e.isClass(v, lib.EJS_CLASS_GENERATOR) }
+
+// Proxy returns what a proxy stands for and its handler, which are lent. Both are undefined if it was revoked.
+func (e *Engine) Proxy(v Value) (target, handler Value, ok bool) {
+	if !e.isClass(v, lib.EJS_CLASS_PROXY) {
+		return Undefined, Undefined, false
+	}
+	p := (*lib.TJSProxyData)(pointer(lib.XJS_GetOpaque(e.tls, v, lib.EJS_CLASS_PROXY)))
+	if p.Fis_revoked != 0 {
+		return Undefined, Undefined, true
+	}
+	return p.Ftarget, p.Fhandler, true
+}
+
 // Global is the global object.
 func (e *Engine) Global() Value { return lib.XJS_GetGlobalObject(e.tls, e.ctx) }
 

@@ -27,8 +27,8 @@ type location struct {
 
 func (p *probe) location() location { return location{p.script.id, p.Line, p.Column} }
 
-// resolve finds the statement that a breakpoint means in a script: the first one at its place or after it. It is called
-// with the lock of the target.
+// resolve finds the statement that a breakpoint means in a script: the first one of its line from its column on, or the one
+// of which its line is a part, or the next one. It is called with the lock of the target.
 func (t *Target) resolve(b *breakpoint, s *script) (location, bool) {
 	if !b.matches(s) {
 		return location{}, false
@@ -40,6 +40,14 @@ func (t *Target) resolve(b *breakpoint, s *script) (location, bool) {
 		}
 		if best == nil || p.Line < best.Line || p.Line == best.Line && p.Column < best.Column {
 			best = p
+		}
+	}
+	if best == nil || best.Line > b.line {
+		// A statement of several lines, the innermost if there are several.
+		for _, p := range s.probes {
+			if p.Line < b.line && b.line <= p.EndLine && (best == nil || best.Line > b.line || p.Line >= best.Line) {
+				best = p
+			}
 		}
 	}
 	if best == nil && b.column > 0 {
@@ -81,7 +89,7 @@ func (s *session) setBreakpointByURL(p setBreakpointByURL) (any, error) {
 	case p.ScriptHash != nil:
 		what, b.matches = *p.ScriptHash, func(s *script) bool { return s.hash() == *p.ScriptHash }
 	default:
-		return nil, invalid("url", fmt.Errorf("one of url, urlRegex and scriptHash is needed"))
+		return nil, &protocolError{-32000, "Either url or urlRegex or scriptHash must be specified."}
 	}
 	t := s.target
 	t.mu.Lock()

@@ -41,9 +41,48 @@ func (s *session) disableDebugger(nothing) (any, error) {
 		}
 	}
 	if !t.active.Load() {
+		t.reset()
 		t.goOn()
 	}
 	return nil, nil
+}
+
+type callStackDepth struct{ MaxDepth int }
+
+func (s *session) setAsyncCallStackDepth(p callStackDepth) (any, error) {
+	if p.MaxDepth < 0 {
+		return nil, invalid("maxDepth", fmt.Errorf("%d is less than 0", p.MaxDepth))
+	}
+	s.target.asyncDepth.Store(int32(min(p.MaxDepth, maxAsyncDepth)))
+	return nil, nil
+}
+
+// maxAsyncDepth bounds how many stacks are remembered for each other.
+const maxAsyncDepth = 32
+
+// asyncStack describes who called the outermost call of a pause, if that was suspended since, nil if nobody is known.
+func (t *Target) asyncStack() map[string]any {
+	var first, last map[string]any
+	origin := t.pauseStack[len(t.pauseStack)-1].origin
+	for depth := t.asyncDepth.Load(); origin != nil && depth > 0; depth-- {
+		frames := []map[string]any{}
+		for _, p := range origin.stack {
+			frames = append(frames, p.callFrame())
+		}
+		next := map[string]any{"description": "await", "callFrames": frames}
+		if first == nil {
+			first = next
+		} else {
+			last["parent"] = next
+		}
+		last, origin = next, origin.parent
+	}
+	return first
+}
+
+// callFrame is a place of a stack that does not run any more.
+func (p *probe) callFrame() map[string]any {
+	return map[string]any{"functionName": p.Function, "scriptId": p.script.id, "url": p.script.url, "lineNumber": p.Line, "columnNumber": p.Column}
 }
 
 type scriptID struct{ ScriptID string }
@@ -227,7 +266,11 @@ func (s *session) evaluateOnCallFrame(p evaluateOnCallFrame) (any, error) {
 	if r := p.refused(); r != nil {
 		return r, nil
 	}
-	return t.outcome(t.look(n, p.Expression), p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
+	v, err := t.bounded(p.Timeout, func() engine.Value { return t.look(n, p.Expression) })
+	if err != nil {
+		return nil, err
+	}
+	return t.answer(s, v, &p.evaluation)
 }
 
 type setVariableValue struct {

@@ -50,6 +50,8 @@ type probe struct {
 	// Caught tells that the function itself catches what the statement throws.
 	Caught   bool `json:"caught"`
 	Debugger bool `json:"debugger"`
+	// EndLine is the last line of the statement, without the statements inside it.
+	EndLine int `json:"endLine"`
 	// Suspends tells that the statement awaits or yields.
 	Suspends bool `json:"suspends"`
 
@@ -64,25 +66,25 @@ type scope struct {
 	Parent int      `json:"parent"`
 }
 
-func (i *instrumenter) instrument(source string, module bool, firstProbe int) (r *instrumented, err error) {
+// parse calls the function of instrument.js.
+func (i *instrumenter) parse(source string, args ...engine.Value) (text string, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.engine == nil {
 		if i.engine, err = engine.New(engine.Limits{}); err != nil {
-			return nil, err
+			return "", err
 		}
 		if err := i.setup(); err != nil {
 			i.engine.Close()
 			i.engine = nil
-			return nil, err
+			return "", err
 		}
 	}
 	e := i.engine
-	var text string
 	broken := e.Run(nil, func() {
 		s := e.String(source)
 		defer e.Free(s)
-		v := e.Call(i.run, engine.Undefined, s, engine.Bool(module), engine.Int(int32(firstProbe)))
+		v := e.Call(i.run, engine.Undefined, append([]engine.Value{s}, args...)...)
 		if engine.IsFailed(v) {
 			x := e.Exception()
 			e.Free(x.Value)
@@ -95,8 +97,22 @@ func (i *instrumenter) instrument(source string, module bool, firstProbe int) (r
 	if broken != nil {
 		i.engine.Close()
 		i.engine = nil
-		return nil, broken
+		return "", broken
 	}
+	return text, err
+}
+
+// redeclaring returns code of a console whose declarations can be repeated.
+func (i *instrumenter) redeclaring(source string) string {
+	text, err := i.parse(source)
+	if err != nil {
+		return source
+	}
+	return text
+}
+
+func (i *instrumenter) instrument(source string, module bool, firstProbe int) (r *instrumented, err error) {
+	text, err := i.parse(source, engine.Bool(module), engine.Int(int32(firstProbe)))
 	if err != nil {
 		return nil, err
 	}

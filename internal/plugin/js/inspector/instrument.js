@@ -44,6 +44,14 @@
     }
     return into;
   };
+  // The last line of a statement, without the statements inside it. Functions inside an expression belong to it.
+  const lastLine = (n) => {
+    const inner = n.type === 'IfStatement' ? n.consequent : n.type === 'TryStatement' ? n.block : n.type === 'SwitchStatement' ? n.cases[0]
+      : n.type === 'DoWhileStatement' ? n.body : n.type === 'LabeledStatement' ? n.body : n.type.startsWith('Class') ? n.body : n.body?.type ? n.body : undefined;
+    if (inner) return inner.loc.start.line - 1;
+    const d = n.type.startsWith('Export') && n.declaration;
+    return d && d.type.startsWith('Class') ? d.body.loc.start.line - 1 : n.loc.end.line - 1;
+  };
   // Whether a statement suspends its function itself.
   const suspends = (n) => {
     if (n.type === 'AwaitExpression' || n.type === 'YieldExpression' || (n.type === 'ForOfStatement' && n.await)) return true;
@@ -51,7 +59,25 @@
     return false;
   };
 
+  // Makes the declarations of the top level ones that can be repeated, as consoles allow. Code that cannot be parsed stays.
+  const redeclaring = (source) => {
+    let tree;
+    try {
+      tree = acorn.parse(source, { ecmaVersion: 2022, sourceType: 'script', allowAwaitOutsideFunction: true });
+    } catch {
+      return source;
+    }
+    let code = '', last = 0;
+    const put = (from, to, text) => { code += source.slice(last, from) + text; last = to; };
+    for (const n of tree.body) {
+      if (n.type === 'VariableDeclaration' && n.kind !== 'var') put(n.start, n.start + n.kind.length, 'var');
+      if (n.type === 'ClassDeclaration') put(n.start, n.start, `var ${n.id.name}=`);
+    }
+    return code + source.slice(last);
+  };
+
   return (source, isModule, firstProbe) => {
+    if (firstProbe === undefined) return redeclaring(source);
     const arrows = new Set();
     const tree = acorn.parse(source, {
       ecmaVersion: 2022, sourceType: isModule ? 'module' : 'script', locations: true, allowHashBang: true, allowReturnOutsideFunction: false,
@@ -88,7 +114,7 @@
     const probe = (n, s) => {
       probes.push({
         line: n.loc.start.line - 1, column: n.loc.start.column, scope: s.scope, function: s.name, functionLine: s.line, functionColumn: s.column,
-        caught: s.caught, debugger: n.type === 'DebuggerStatement', suspends: s.suspendable && suspends(n),
+        endLine: lastLine(n), caught: s.caught, debugger: n.type === 'DebuggerStatement', suspends: s.suspendable && suspends(n),
       });
       return `__app_probe(${firstProbe + probes.length - 1},${fresh(s) ? access(s) : s.access});`;
     };

@@ -81,10 +81,63 @@ func (t *Target) remote(v engine.Value, group string, preview bool) map[string]a
 	if text, ok := r["description"].(string); ok && r["subtype"] == "error" {
 		r["description"] = t.Original(ownFrames.ReplaceAllString(text, ""))
 	}
+	if p, ok := r["preview"].(map[string]any); ok {
+		t.addPrivate(p, v)
+	}
 	if t.helperBool("isObject", v) {
 		r["objectId"] = t.keep(&object{value: t.engine.Dup(v), group: group})
 	}
 	return r
+}
+
+// addPrivate puts the private fields of an object before the other properties of its preview.
+func (t *Target) addPrivate(preview map[string]any, v engine.Value) {
+	if _, _, proxy := t.engine.Proxy(v); proxy || !engine.IsObject(v) {
+		return
+	}
+	var private []any
+	t.engine.Private(v, func(name string, field engine.Value) {
+		key := t.engine.String(name)
+		defer t.engine.Free(key)
+		d := map[string]any{}
+		if json.Unmarshal([]byte(t.helperText("property", key, field)), &d) == nil {
+			private = append(private, d)
+		}
+	})
+	if public, ok := preview["properties"].([]any); ok && private != nil {
+		preview["properties"] = append(private, public...)
+	}
+}
+
+// kindOf and insideOf are what remote.js asks of the engine.
+func (t *Target) kindOf(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	kind := ""
+	if _, _, ok := t.engine.Proxy(args[0]); ok {
+		kind = "proxy"
+	} else if t.engine.IsPromise(args[0]) {
+		kind = "promise"
+	} else if t.engine.IsGenerator(args[0]) {
+		kind = "generator"
+	}
+	return t.engine.String(kind), nil
+}
+
+func (t *Target) insideOf(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	e := t.engine
+	pair := e.Array()
+	var first, second engine.Value
+	if target, handler, ok := e.Proxy(args[0]); ok {
+		first, second = e.Dup(target), e.Dup(handler)
+	} else {
+		var state engine.State
+		state, second = e.Promise(args[0])
+		first = e.String(map[engine.State]string{engine.Pending: "pending", engine.Fulfilled: "fulfilled", engine.Rejected: "rejected"}[state])
+	}
+	if !e.Append(pair, 0, first) || !e.Append(pair, 1, second) {
+		e.Free(pair)
+		return engine.Undefined, engine.Thrown()
+	}
+	return pair, nil
 }
 
 // byValue describes a value with all that it holds.
@@ -114,15 +167,47 @@ func (t *Target) outcome(v engine.Value, group string, byValue, preview bool) ma
 }
 
 func (t *Target) threw(v engine.Value, group string) map[string]any {
-	return map[string]any{"result": t.remote(v, group, false), "exceptionDetails": t.exceptionDetails(v, group)}
+	return map[string]any{"result": t.remote(v, group, false), "exceptionDetails": t.exceptionDetails("Uncaught", v, group)}
 }
 
-func (t *Target) exceptionDetails(v engine.Value, group string) map[string]any {
+// exceptionDetails describes what was thrown, which is lent, and where.
+func (t *Target) exceptionDetails(text string, v engine.Value, group string) map[string]any {
 	t.exceptions++
-	return map[string]any{
-		"exceptionId": t.exceptions, "text": "Uncaught", "lineNumber": 0, "columnNumber": 0, "exception": t.remote(v, group, true),
-		"executionContextId": contextID,
+	r := map[string]any{
+		"exceptionId": t.exceptions, "text": text, "lineNumber": 0, "columnNumber": 0, "exception": t.remote(v, group, true), "executionContextId": contextID,
 	}
+	description, _ := r["exception"].(map[string]any)["description"].(string)
+	if frames := t.tracedFrames(description); len(frames) > 0 {
+		r["stackTrace"] = map[string]any{"callFrames": frames}
+		for _, name := range []string{"lineNumber", "columnNumber", "scriptId", "url"} {
+			r[name] = frames[0][name]
+		}
+	}
+	return r
+}
+
+// traceLine is a line of a stack trace.
+var traceLine = regexp.MustCompile(`(?m)^\s+at (?:(.*?) )?\(?([^\s()]+):(\d+):(\d+)\)?$`)
+
+// tracedFrames makes frames of a stack trace, the places of which are those of the sources.
+func (t *Target) tracedFrames(trace string) (list []map[string]any) {
+	for _, m := range traceLine.FindAllStringSubmatch(trace, -1) {
+		line, _ := strconv.Atoi(m[3])
+		column, _ := strconv.Atoi(m[4])
+		frame := map[string]any{"functionName": m[1], "scriptId": "0", "url": m[2], "lineNumber": max(line-1, 0), "columnNumber": max(column-1, 0)}
+		if m[1] == "<anonymous>" || m[1] == "<eval>" {
+			frame["functionName"] = ""
+		}
+		t.mu.Lock()
+		for _, sc := range t.scripts {
+			if sc.name == m[2] {
+				frame["scriptId"], frame["url"] = sc.id, sc.url
+			}
+		}
+		t.mu.Unlock()
+		list = append(list, frame)
+	}
+	return list
 }
 
 // An argument is a value that a debugger gives.

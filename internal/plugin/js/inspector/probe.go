@@ -15,6 +15,14 @@ type entry struct {
 	probe *probe
 	// access reads and writes the variables that the statement sees.
 	access engine.Value
+	// origin is who called it, if debuggers want to know that after it was suspended.
+	origin *origin
+}
+
+// An origin is a stack that has ended or is suspended, and who called that.
+type origin struct {
+	stack  []*probe
+	parent *origin
 }
 
 // maxSuspended bounds how many suspended calls are remembered, because some never go on.
@@ -27,12 +35,15 @@ func (t *Target) Install() error {
 	if engine.IsFailed(make) {
 		return t.pendingError()
 	}
-	r := e.Call(make, engine.Undefined)
-	e.Free(make)
+	kind, inside := e.Function("kindOf", 1, t.kindOf), e.Function("insideOf", 1, t.insideOf)
+	r := e.Call(make, engine.Undefined, kind, inside)
+	for _, v := range []engine.Value{make, kind, inside} {
+		e.Free(v)
+	}
 	if engine.IsFailed(r) {
 		return t.pendingError()
 	}
-	for _, name := range []string{"remote", "isObject", "properties", "internals", "json", "unserializable", "look"} {
+	for _, name := range []string{"remote", "isObject", "properties", "internals", "json", "property", "unserializable", "look"} {
 		t.helpers[name] = e.GetName(r, name)
 	}
 	e.Free(r)
@@ -92,6 +103,10 @@ func (t *Target) Turn() {
 	}
 	t.last = 0
 	t.setThrown(engine.Undefined)
+	t.terminated.Store(false)
+	if t.settles() {
+		t.post(t.tellSettled)
+	}
 	t.mu.Lock()
 	if t.entries[t.step.frame.ID] == nil {
 		t.step = step{}
@@ -130,6 +145,9 @@ func (t *Target) at(id int, access engine.Value) {
 	if t.pending.Load() {
 		t.drain()
 	}
+	if t.profile != nil {
+		t.takeSample()
+	}
 	reason, hits := t.stops(n)
 	if reason != "" {
 		t.pause(reason, nil, hits)
@@ -150,11 +168,33 @@ func (t *Target) enter(p *probe, access engine.Value) *entry {
 	n := t.entries[frame.ID]
 	if n == nil {
 		n = &entry{access: engine.Undefined}
+		if t.asyncDepth.Load() > 0 {
+			n.origin = t.origin()
+		}
 		t.entries[frame.ID] = n
 	}
 	t.engine.Free(n.access)
 	n.frame, n.probe, n.access = frame, p, t.engine.Dup(access)
 	return n
+}
+
+// origin is the present stack, nil if there is none.
+func (t *Target) origin() *origin {
+	stack := t.stack()
+	if len(stack) == 0 {
+		return nil
+	}
+	o := &origin{parent: stack[len(stack)-1].origin}
+	for _, n := range stack {
+		o.stack = append(o.stack, n.probe)
+	}
+	// What is remembered must end somewhere, also in a chain of calls that never ends.
+	for depth, p := 1, o; p != nil; depth, p = depth+1, p.parent {
+		if depth >= maxAsyncDepth {
+			p.parent = nil
+		}
+	}
+	return o
 }
 
 // prune forgets the calls that have ended.
@@ -217,7 +257,7 @@ func (t *Target) stops(n *entry) (reason string, hits []string) {
 		t.mu.Unlock()
 		return "", nil
 	}
-	s, request := t.step, t.request
+	s, request, blackboxed := t.step, t.request, t.blackboxed(n.probe.script)
 	var here []*breakpoint
 	for _, b := range t.breakpoints {
 		if b.at[n.probe.id] && (!t.inactive || b.id == untilID) {
@@ -241,17 +281,20 @@ func (t *Target) stops(n *entry) (reason string, hits []string) {
 	case n.probe.Debugger:
 		return "other", nil
 	}
+	if blackboxed {
+		return "", nil
+	}
 	alive, running := t.runs(s.frame)
 	switch s.kind {
 	case stepInto:
-		return "step", nil
+		return "other", nil
 	case stepOver:
 		if n.frame == s.frame || !alive {
-			return "step", nil
+			return "other", nil
 		}
 	case stepOut:
 		if !running {
-			return "step", nil
+			return "other", nil
 		}
 	}
 	return "", nil
@@ -322,7 +365,7 @@ func (t *Target) passes(here bool, v engine.Value) {
 		return
 	}
 	stack := t.stack()
-	caught := here
+	caught := here || t.guarding > 0
 	for i, n := range stack {
 		caught = caught || i > 0 && n.probe.Caught
 	}
@@ -347,6 +390,9 @@ func (t *Target) pause(reason string, data any, hits []string) {
 	params := map[string]any{"reason": reason, "callFrames": t.callFrames(), "hitBreakpoints": hits}
 	if data != nil {
 		params["data"] = data
+	}
+	if parent := t.asyncStack(); parent != nil {
+		params["asyncStackTrace"] = parent
 	}
 	resumed := make(chan struct{})
 	t.mu.Lock()

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Describes values of a plugin for a debugger. It runs in the engine of the plugin before the plugin, and takes what it
+// Describes values of a plugin for a debugger. kindOf tells what only the engine knows of an object, insideOf what is inside it. It runs in the engine of the plugin before the plugin, and takes what it
 // needs of the language then. Also makes functions print as their author wrote them.
-(function () {
+(function (kindOf, insideOf) {
   'use strict';
   const { Object, Reflect, Array, Map, Set, WeakMap, WeakSet, Date, RegExp, Error, Promise, ArrayBuffer, Symbol, String, JSON, Number, Function } = globalThis;
   const call = (f, self, ...args) => Reflect.apply(f, self, args);
   const toString = Function.prototype.toString, symbolText = Symbol.prototype.toString;
-  const regexpText = RegExp.prototype.toString, dateText = Date.prototype.toISOString, dateValue = Date.prototype.getTime;
+  const regexpText = RegExp.prototype.toString, dateText = Date.prototype.toString, dateValue = Date.prototype.getTime;
   const mapSize = Reflect.getOwnPropertyDescriptor(Map.prototype, 'size').get, setSize = Reflect.getOwnPropertyDescriptor(Set.prototype, 'size').get;
   const mapEntries = Map.prototype.entries, setValues = Set.prototype.values;
   const replace = String.prototype.replace;
@@ -18,7 +18,7 @@
 
   const quiet = (f, otherwise) => { try { return f(); } catch { return otherwise; } };
   const className = (v) => quiet(() => {
-    for (let p = v; p !== null; p = Reflect.getPrototypeOf(p)) {
+    for (let p = v; p !== null && kindOf(p) !== 'proxy'; p = Reflect.getPrototypeOf(p)) {
       const d = Reflect.getOwnPropertyDescriptor(p, 'constructor');
       if (d && typeof d.value === 'function') {
         const n = Reflect.getOwnPropertyDescriptor(d.value, 'name');
@@ -29,10 +29,12 @@
   }, 'Object');
   const isa = (v, c) => quiet(() => v instanceof c, false);
   const subtype = (v) => {
+    const known = kindOf(v);
+    if (known) return known;
     if (Array.isArray(v)) return 'array';
     if (ArrayBuffer.isView(v)) return isa(v, globalThis.DataView) ? 'dataview' : 'typedarray';
     for (const [c, n] of [[RegExp, 'regexp'], [Date, 'date'], [Map, 'map'], [Set, 'set'], [WeakMap, 'weakmap'], [WeakSet, 'weakset'],
-      [Error, 'error'], [Promise, 'promise'], [ArrayBuffer, 'arraybuffer']]) if (isa(v, c)) return n;
+      [Error, 'error'], [ArrayBuffer, 'arraybuffer']]) if (isa(v, c)) return n;
     return undefined;
   };
   const data = (v, key) => quiet(() => { const d = Reflect.getOwnPropertyDescriptor(v, key); return d && d.value; }, undefined);
@@ -43,6 +45,8 @@
       case 'arraybuffer': return `${name}(${v.byteLength})`;
       case 'regexp': return call(regexpText, v);
       case 'date': return Number.isNaN(call(dateValue, v)) ? 'Invalid Date' : call(dateText, v);
+      case 'dataview': return `${name}(${v.byteLength})`;
+      case 'proxy': return `Proxy(${name})`;
       case 'map': return `${name}(${call(mapSize, v)})`;
       case 'set': return `${name}(${call(setSize, v)})`;
       case 'error': {
@@ -80,45 +84,70 @@
       case 'undefined': return { type };
       case 'symbol': return { type, description: call(symbolText, v) };
     }
-    return v === null ? { type: 'object', subtype: 'null', value: null } : undefined;
+    return v === null ? { type: 'object', subtype: 'null', value: null, description: undefined } : undefined;
   };
   const remote = (v) => {
     const p = primitive(v);
     if (p) return p;
     if (typeof v === 'function') return { type: 'function', className: className(v), description: quiet(() => call(original, v), 'function') };
-    const kind = subtype(v), name = className(v);
+    const kind = subtype(v), name = kind === 'generator' ? 'Generator' : className(kind === 'proxy' ? insideOf(v)[0] ?? {} : v);
     return { type: 'object', subtype: kind, className: name, description: describe(v, kind, name) };
   };
 
   const short = (s) => (s.length > 100 ? s.slice(0, 100) + '…' : s);
   const previewOf = (name, v) => {
     const r = remote(v);
-    const value = r.type === 'string' ? short(r.value) : r.type === 'function' ? '' : short(String(r.description ?? r.value ?? r.unserializableValue ?? r.type));
+    const value = r.type === 'string' ? short(r.value) : r.type === 'function' ? '' : short(String(r.description ?? (r.type === 'undefined' ? 'undefined' : r.subtype === 'null' ? 'null' : r.value) ?? r.unserializableValue));
     return { name, type: r.type, subtype: r.subtype, value };
   };
+  const entryOf = ({ name: _, value, ...rest }) => ({ ...rest, description: value, overflow: false, properties: [] });
+  // What the prototype of a kind of object tells of it, as own properties do of others.
+  const told = {
+    map: [[Map.prototype, 'size']], set: [[Set.prototype, 'size']],
+    regexp: ['dotAll', 'flags', 'global', 'hasIndices', 'ignoreCase'].map((n) => [RegExp.prototype, n]),
+    arraybuffer: ['byteLength', 'maxByteLength', 'resizable'].map((n) => [ArrayBuffer.prototype, n]),
+    dataview: ['buffer', 'byteLength', 'byteOffset'].map((n) => [globalThis.DataView.prototype, n]),
+    typedarray: ['buffer', 'byteLength', 'byteOffset', 'length', Symbol.toStringTag].map((n) => [Reflect.getPrototypeOf(globalThis.Uint8Array.prototype), n]),
+  };
+  const getters = new Map();
+  for (const list of Object.values(told)) {
+    for (const p of list) getters.set(p, Reflect.getOwnPropertyDescriptor(p[0], p[1])?.get);
+  }
   const preview = (v) => {
     const r = remote(v);
     const p = { type: r.type, subtype: r.subtype, description: short(r.description ?? ''), overflow: false, properties: [] };
     const limit = r.subtype === 'array' || r.subtype === 'typedarray' ? 100 : 5;
+    const add = (entry) => {
+      if (p.properties.length >= limit) p.overflow = true;
+      else p.properties.push(entry);
+      return !p.overflow;
+    };
     quiet(() => {
-      for (const key of Reflect.ownKeys(v)) {
-        const d = Reflect.getOwnPropertyDescriptor(v, key);
+      const inside = r.subtype === 'promise' || r.subtype === 'proxy' ? insideOf(v) : undefined;
+      if (r.subtype === 'promise') {
+        add(previewOf('[[PromiseState]]', inside[0]));
+        add(previewOf('[[PromiseResult]]', inside[1]));
+      }
+      const own = r.subtype === 'proxy' ? inside[0] : v;
+      if (typeof own !== 'object' || own === null || kindOf(own) === 'proxy') return;
+      if (r.subtype === 'regexp') add(previewOf('lastIndex', data(own, 'lastIndex')));
+      for (const key of Reflect.ownKeys(own)) {
+        const d = Reflect.getOwnPropertyDescriptor(own, key);
         if (!d || !d.enumerable) continue;
-        if (p.properties.length >= limit) { p.overflow = true; break; }
         const name = typeof key === 'symbol' ? call(symbolText, key) : key;
-        p.properties.push('value' in d ? previewOf(name, d.value) : { name, type: 'accessor', value: '' });
+        if (!add('value' in d ? previewOf(name, d.value) : { name, type: 'accessor', value: '' })) break;
+      }
+      for (const t of told[r.subtype] ?? []) {
+        const get = getters.get(t);
+        if (get) add(previewOf(typeof t[1] === 'symbol' ? call(symbolText, t[1]) : t[1], call(get, v)));
       }
       const entries = r.subtype === 'map' ? call(mapEntries, v) : r.subtype === 'set' ? call(setValues, v) : undefined;
       if (entries) {
         p.entries = [];
         for (const e of entries) {
           if (p.entries.length >= 5) { p.overflow = true; break; }
-          const { name: _, ...value } = previewOf('', r.subtype === 'map' ? e[1] : e);
-          const entry = { value: { ...value, description: value.value, overflow: false, properties: [] } };
-          if (r.subtype === 'map') {
-            const { name: __, ...k } = previewOf('', e[0]);
-            entry.key = { ...k, description: k.value, overflow: false, properties: [] };
-          }
+          const entry = { value: entryOf(previewOf('', r.subtype === 'map' ? e[1] : e)) };
+          if (r.subtype === 'map') entry.key = entryOf(previewOf('', e[0]));
           p.entries.push(entry);
         }
       }
@@ -129,7 +158,9 @@
   // Each property is its name, its flags, and its values: value, get, set, symbol.
   const properties = (v, own, accessorsOnly) => {
     const list = [], seen = new Set();
-    for (let o = v, isOwn = true; o !== null && (isOwn || !own); o = Reflect.getPrototypeOf(o), isOwn = false) {
+    // The properties of a proxy are those of its target: to ask it would run code of the plugin.
+    for (let o = kindOf(v) === 'proxy' ? insideOf(v)[0] ?? {} : v, isOwn = true; o !== null && (isOwn || !own); o = Reflect.getPrototypeOf(o), isOwn = false) {
+      if (kindOf(o) === 'proxy') break;
       for (const key of Reflect.ownKeys(o)) {
         if (seen.has(key)) continue;
         seen.add(key);
@@ -145,10 +176,17 @@
     return list;
   };
   const internals = (v) => {
-    const list = [];
+    const list = [], kind = subtype(v);
+    if (kind === 'proxy') {
+      const [target, handler] = insideOf(v);
+      return [['[[Handler]]', handler ?? null], ['[[Target]]', target ?? null], ['[[IsRevoked]]', handler === undefined]];
+    }
     const proto = Reflect.getPrototypeOf(v);
     if (proto !== null) list.push(['[[Prototype]]', proto]);
-    const kind = subtype(v);
+    if (kind === 'promise') {
+      const [state, result] = insideOf(v);
+      list.push(['[[PromiseState]]', state], ['[[PromiseResult]]', result]);
+    }
     if (kind === 'map') list.push(['[[Entries]]', [...call(mapEntries, v)].map(([key, value]) => ({ key, value }))]);
     if (kind === 'set') list.push(['[[Entries]]', [...call(setValues, v)]]);
     return list;
@@ -163,6 +201,7 @@
     isObject: (v) => (typeof v === 'object' && v !== null) || typeof v === 'function' || typeof v === 'symbol',
     properties, internals, look,
     json: (v) => JSON.stringify(v),
+    property: (name, v) => JSON.stringify(previewOf(name, v)),
     unserializable: (s) => (s.endsWith('n') ? globalThis.BigInt(s.slice(0, -1)) : Number(s)),
   };
 });

@@ -4,7 +4,6 @@ package inspector
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"example.org/app/internal/plugin/js/engine"
@@ -46,113 +45,19 @@ func (s *session) getHeapUsage(nothing) (any, error) {
 	return map[string]int64{"usedSize": n, "totalSize": n}, nil
 }
 
-func (s *session) getDomains(nothing) (any, error) {
-	return map[string]any{"domains": []map[string]string{{"name": "Debugger", "version": "1.3"}, {"name": "Runtime", "version": "1.3"}}}, nil
+func (s *session) collectGarbage(nothing) (any, error) {
+	s.target.engine.Collect()
+	return nil, nil
 }
 
-func (s *session) compileScript(nothing) (any, error) { return nil, nil }
-
+// globalLexicalScopeNames returns the names that the console offers beside those of global properties. The engine keeps
+// no list of them, and a plugin is a module: those of its own are in the scopes of a pause.
 func (s *session) globalLexicalScopeNames(nothing) (any, error) {
 	return map[string]any{"names": []string{}}, nil
 }
 
-// An evaluation is an expression and what is wanted of its value.
-type evaluation struct {
-	Expression        string
-	ObjectGroup       string
-	ReturnByValue     bool
-	GeneratePreview   bool
-	AwaitPromise      bool
-	ThrowOnSideEffect bool
-}
-
-// refused is the answer to an expression that must not change anything and is not known not to.
-func (p *evaluation) refused() any {
-	if !p.ThrowOnSideEffect || identifier.MatchString(strings.TrimSpace(p.Expression)) {
-		return nil
-	}
-	x := map[string]any{"type": "object", "subtype": "error", "className": "EvalError", "description": "EvalError: Possible side-effect in debug-evaluate"}
-	return map[string]any{"result": x, "exceptionDetails": map[string]any{
-		"exceptionId": 0, "text": "Uncaught", "lineNumber": 0, "columnNumber": 0, "exception": x,
-	}}
-}
-
-func (s *session) evaluate(p evaluation) (any, error) {
-	t := s.target
-	if r := p.refused(); r != nil {
-		return r, nil
-	}
-	return t.outcome(t.settled(t.eval(p.Expression), p.AwaitPromise), p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
-}
-
-// eval runs code in the global scope. While the plugin is paused, the code is not stopped.
-func (t *Target) eval(code string) engine.Value {
-	if t.pauseStack != nil {
-		t.evaluating++
-		defer func() { t.evaluating-- }()
-	}
-	return t.engine.Eval("<evaluated>", code)
-}
-
-// settled returns what a promise has come to, if that is wanted and it has; it takes the value.
-func (t *Target) settled(v engine.Value, wanted bool) engine.Value {
-	if !wanted || !t.engine.IsPromise(v) {
-		return v
-	}
-	if t.pauseStack == nil {
-		t.engine.RunJobs(func(x *engine.Exception) { t.engine.Free(x.Value) })
-	}
-	state, r := t.engine.Promise(v)
-	switch state {
-	case engine.Pending:
-		return v
-	case engine.Rejected:
-		t.engine.Free(v)
-		return t.engine.Throw(r)
-	}
-	t.engine.Free(v)
-	return r
-}
-
-type callFunctionOn struct {
-	FunctionDeclaration string
-	ObjectID            string
-	Arguments           []argument
-	evaluation
-}
-
-func (s *session) callFunctionOn(p callFunctionOn) (any, error) {
-	t, e := s.target, s.target.engine
-	if p.ThrowOnSideEffect {
-		return p.refused(), nil
-	}
-	this, err := t.value(argument{ObjectID: p.ObjectID})
-	if err != nil {
-		return nil, err
-	}
-	defer e.Free(this)
-	var args []engine.Value
-	defer func() {
-		for _, v := range args {
-			e.Free(v)
-		}
-	}()
-	for _, a := range p.Arguments {
-		v, err := t.value(a)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, v)
-	}
-	f := t.eval("(" + p.FunctionDeclaration + "\n)")
-	if engine.IsFailed(f) {
-		return t.outcome(f, p.ObjectGroup, false, false), nil
-	}
-	defer e.Free(f)
-	t.evaluating++
-	r := e.Call(f, this, args...)
-	t.evaluating--
-	return t.outcome(t.settled(r, p.AwaitPromise), p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
+func (s *session) getDomains(nothing) (any, error) {
+	return map[string]any{"domains": []map[string]string{{"name": "Debugger", "version": "1.3"}, {"name": "Runtime", "version": "1.3"}, {"name": "Profiler", "version": "1.3"}, {"name": "HeapProfiler", "version": "1.3"}}}, nil
 }
 
 type getProperties struct {
@@ -185,7 +90,7 @@ func (s *session) getProperties(p getProperties) (any, error) {
 		data, _ := engine.AsBool(e.Index(item, 1))
 		for i, key := range []string{"value", "get", "set", "symbol"} {
 			v := e.Index(item, i+2)
-			if key == "value" && data || key != "value" && !engine.IsUndefined(v) {
+			if (key == "value") == data && key != "symbol" || key == "symbol" && !engine.IsUndefined(v) {
 				d[key] = t.remote(v, o.group, p.GeneratePreview)
 			}
 			e.Free(v)
@@ -240,9 +145,6 @@ func (s *session) releaseObjectGroup(p objectGroup) (any, error) {
 	return nil, nil
 }
 
-// consoleTypes are the names of the levels of a log in the protocol.
-var consoleTypes = map[string]string{"error": "error", "warn": "warning", "info": "log", "debug": "debug"}
-
 // wanted reports whether a session has enabled a domain.
 func (t *Target) wanted(d domain) bool {
 	t.mu.Lock()
@@ -255,8 +157,8 @@ func (t *Target) wanted(d domain) bool {
 	return false
 }
 
-// Console tells debuggers what the plugin writes.
-func (t *Target) Console(level string, values []engine.Value) {
+// Console tells debuggers what the plugin writes; kind is one of the protocol.
+func (t *Target) Console(kind string, values []engine.Value) {
 	if !t.wanted(runtimeDomain) {
 		return
 	}
@@ -266,24 +168,26 @@ func (t *Target) Console(level string, values []engine.Value) {
 	}
 	frames := []map[string]any{}
 	for _, n := range t.stack() {
-		p := n.probe
-		frames = append(frames, map[string]any{
-			"functionName": p.Function, "scriptId": p.script.id, "url": p.script.url, "lineNumber": p.Line, "columnNumber": p.Column,
-		})
+		frames = append(frames, n.probe.callFrame())
 	}
 	t.broadcast(runtimeDomain, "Runtime.consoleAPICalled", map[string]any{
-		"type": consoleTypes[level], "args": args, "executionContextId": contextID, "timestamp": milliseconds(),
+		"type": kind, "args": args, "executionContextId": contextID, "timestamp": milliseconds(),
 		"stackTrace": map[string]any{"callFrames": frames},
 	})
 }
 
 // Uncaught tells debuggers of an exception that nobody catches; the value is lent.
-func (t *Target) Uncaught(v engine.Value) {
+func (t *Target) Uncaught(v engine.Value) { t.unhandled("Uncaught", v) }
+
+// Rejected is Uncaught for a promise that was rejected and that nobody handles.
+func (t *Target) Rejected(v engine.Value) { t.unhandled("Uncaught (in promise)", v) }
+
+func (t *Target) unhandled(text string, v engine.Value) {
 	if !t.wanted(runtimeDomain) {
 		return
 	}
 	t.broadcast(runtimeDomain, "Runtime.exceptionThrown", map[string]any{
-		"timestamp": milliseconds(), "exceptionDetails": t.exceptionDetails(v, "console"),
+		"timestamp": milliseconds(), "exceptionDetails": t.exceptionDetails(text, v, "console"),
 	})
 }
 

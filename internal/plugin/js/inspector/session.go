@@ -21,6 +21,8 @@ type session struct {
 	cancel context.CancelFunc
 	// domains are the groups of events that the debugger wants; the lock of the target guards them.
 	domains domain
+	// compiled are the scripts that the debugger compiled.
+	compiled []string
 }
 
 // A domain is a group of events.
@@ -113,6 +115,10 @@ func (s *session) receive(data []byte) {
 	}
 	run := func() {
 		r, err := c.run(s, m.Params)
+		if later, ok := r.(deferral); ok {
+			later(func(r any, err error) { s.reply(m.ID, r, err) })
+			return
+		}
 		s.reply(m.ID, r, err)
 	}
 	if c.engine {
@@ -185,55 +191,51 @@ var commands map[string]command
 // The table refers to functions that send events through it, so it is filled when the program starts.
 func init() {
 	commands = map[string]command{
-		"Debugger.enable":                         plain((*session).enableDebugger),
-		"Debugger.disable":                        plain((*session).disableDebugger),
-		"Debugger.getScriptSource":                plain((*session).getScriptSource),
-		"Debugger.searchInContent":                plain((*session).searchInContent),
-		"Debugger.getPossibleBreakpoints":         plain((*session).getPossibleBreakpoints),
-		"Debugger.setBreakpointByUrl":             plain((*session).setBreakpointByURL),
-		"Debugger.setBreakpoint":                  plain((*session).setBreakpoint),
-		"Debugger.removeBreakpoint":               plain((*session).removeBreakpoint),
-		"Debugger.setBreakpointsActive":           plain((*session).setBreakpointsActive),
-		"Debugger.setSkipAllPauses":               plain((*session).setSkipAllPauses),
-		"Debugger.setPauseOnExceptions":           plain((*session).setPauseOnExceptions),
-		"Debugger.continueToLocation":             plain((*session).continueToLocation),
-		"Debugger.pause":                          plain((*session).pause),
-		"Debugger.resume":                         plain((*session).resume),
-		"Debugger.stepInto":                       plain((*session).stepInto),
-		"Debugger.stepOver":                       plain((*session).stepOver),
-		"Debugger.stepOut":                        plain((*session).stepOut),
-		"Debugger.evaluateOnCallFrame":            onEngine((*session).evaluateOnCallFrame),
-		"Debugger.setVariableValue":               onEngine((*session).setVariableValue),
-		"Debugger.setAsyncCallStackDepth":         plain(accept),
-		"Debugger.setBlackboxPatterns":            plain(accept),
-		"Debugger.setBlackboxedRanges":            plain(accept),
-		"Runtime.enable":                          plain((*session).enableRuntime),
-		"Runtime.disable":                         plain((*session).disableRuntime),
-		"Runtime.runIfWaitingForDebugger":         plain((*session).runIfWaiting),
-		"Runtime.getIsolateId":                    plain((*session).getIsolateID),
-		"Runtime.getHeapUsage":                    plain((*session).getHeapUsage),
-		"Runtime.evaluate":                        onEngine((*session).evaluate),
-		"Runtime.callFunctionOn":                  onEngine((*session).callFunctionOn),
-		"Runtime.getProperties":                   onEngine((*session).getProperties),
-		"Runtime.releaseObject":                   onEngine((*session).releaseObject),
-		"Runtime.releaseObjectGroup":              onEngine((*session).releaseObjectGroup),
-		"Runtime.compileScript":                   plain((*session).compileScript),
-		"Runtime.globalLexicalScopeNames":         plain((*session).globalLexicalScopeNames),
-		"Runtime.discardConsoleEntries":           plain(accept),
-		"Runtime.setAsyncCallStackDepth":          plain(accept),
-		"Runtime.setMaxCallStackSizeToCapture":    plain(accept),
-		"Runtime.setCustomObjectFormatterEnabled": plain(accept),
-		"Runtime.addBinding":                      plain(accept),
-		"Profiler.enable":                         plain(accept),
-		"Profiler.disable":                        plain(accept),
-		"Profiler.setSamplingInterval":            plain(accept),
-		"HeapProfiler.enable":                     plain(accept),
-		"HeapProfiler.disable":                    plain(accept),
-		"Log.enable":                              plain(accept),
-		"Log.disable":                             plain(accept),
-		"Console.enable":                          plain(accept),
-		"Console.disable":                         plain(accept),
-		"Network.enable":                          plain(accept),
-		"Schema.getDomains":                       plain((*session).getDomains),
+		"Debugger.enable":                 plain((*session).enableDebugger),
+		"Debugger.disable":                plain((*session).disableDebugger),
+		"Debugger.getScriptSource":        plain((*session).getScriptSource),
+		"Debugger.searchInContent":        plain((*session).searchInContent),
+		"Debugger.getPossibleBreakpoints": plain((*session).getPossibleBreakpoints),
+		"Debugger.setBreakpointByUrl":     plain((*session).setBreakpointByURL),
+		"Debugger.setBreakpoint":          plain((*session).setBreakpoint),
+		"Debugger.removeBreakpoint":       plain((*session).removeBreakpoint),
+		"Debugger.setBreakpointsActive":   plain((*session).setBreakpointsActive),
+		"Debugger.setSkipAllPauses":       plain((*session).setSkipAllPauses),
+		"Debugger.setPauseOnExceptions":   plain((*session).setPauseOnExceptions),
+		"Debugger.continueToLocation":     plain((*session).continueToLocation),
+		"Debugger.pause":                  plain((*session).pause),
+		"Debugger.resume":                 plain((*session).resume),
+		"Debugger.stepInto":               plain((*session).stepInto),
+		"Debugger.stepOver":               plain((*session).stepOver),
+		"Debugger.stepOut":                plain((*session).stepOut),
+		"Debugger.evaluateOnCallFrame":    onEngine((*session).evaluateOnCallFrame),
+		"Debugger.setVariableValue":       onEngine((*session).setVariableValue),
+		"Debugger.setAsyncCallStackDepth": plain((*session).setAsyncCallStackDepth),
+		"Debugger.setBlackboxPatterns":    plain((*session).setBlackboxPatterns),
+		"Profiler.enable":                 plain(accept),
+		"Profiler.disable":                plain(accept),
+		"Profiler.setSamplingInterval":    onEngine((*session).setSamplingInterval),
+		"Profiler.start":                  onEngine((*session).startProfile),
+		"Profiler.stop":                   onEngine((*session).stopProfile),
+		"Runtime.enable":                  plain((*session).enableRuntime),
+		"Runtime.disable":                 plain((*session).disableRuntime),
+		"Runtime.runIfWaitingForDebugger": plain((*session).runIfWaiting),
+		"Runtime.getIsolateId":            plain((*session).getIsolateID),
+		"Runtime.getHeapUsage":            plain((*session).getHeapUsage),
+		"Runtime.evaluate":                onEngine((*session).evaluate),
+		"Runtime.callFunctionOn":          onEngine((*session).callFunctionOn),
+		"Runtime.getProperties":           onEngine((*session).getProperties),
+		"Runtime.releaseObject":           onEngine((*session).releaseObject),
+		"Runtime.releaseObjectGroup":      onEngine((*session).releaseObjectGroup),
+		"Runtime.compileScript":           onEngine((*session).compileScript),
+		"Runtime.runScript":               onEngine((*session).runScript),
+		"Runtime.addBinding":              onEngine((*session).addBinding),
+		"Runtime.terminateExecution":      plain((*session).terminateExecution),
+		"Runtime.globalLexicalScopeNames": onEngine((*session).globalLexicalScopeNames),
+		"Runtime.discardConsoleEntries":   plain(accept),
+		"HeapProfiler.enable":             plain(accept),
+		"HeapProfiler.disable":            plain(accept),
+		"HeapProfiler.collectGarbage":     onEngine((*session).collectGarbage),
+		"Schema.getDomains":               plain((*session).getDomains),
 	}
 }

@@ -8,9 +8,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"regexp"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unicode/utf16"
 
 	"example.org/app/internal/plugin/js/engine"
@@ -45,6 +47,10 @@ type Target struct {
 	// active tells that somebody wants to stop the plugin.
 	active  atomic.Bool
 	pending atomic.Bool
+	// asyncDepth is how many stacks of suspended callers debuggers want to see.
+	asyncDepth atomic.Int32
+	// terminated tells that the code that runs is to end.
+	terminated atomic.Bool
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
@@ -63,6 +69,8 @@ type Target struct {
 	inactive    bool // breakpoints do not count
 	skip        bool // nothing pauses
 	onException string
+	blackbox    []*regexp.Regexp
+	profiling   bool
 	request     string // why to pause at the next probe
 	step        step
 	resumed     chan struct{} // not nil while paused
@@ -81,6 +89,11 @@ type Target struct {
 	nextObject int
 	exceptions int
 	closed     bool
+	// guarding counts the evaluations of debuggers that run.
+	guarding int
+	profile  *profile // nil if none is made
+	interval time.Duration
+	awaited  []*awaited
 }
 
 // A visit is a call of the plugin, whose time does not count while a debugger holds it.
@@ -96,7 +109,7 @@ func (s *Server) Add(p Plugin) *Target {
 		poke: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{}), ended: make(chan struct{}),
 		sessions: map[*session]struct{}{}, gate: make(chan struct{}), visits: map[*visit]struct{}{},
 		breakpoints: map[string]*breakpoint{}, onException: "none",
-		helpers: map[string]engine.Value{}, entries: map[uintptr]*entry{}, objects: map[int]*object{}, thrown: engine.Undefined,
+		helpers: map[string]engine.Value{}, entries: map[uintptr]*entry{}, objects: map[int]*object{}, thrown: engine.Undefined, interval: defaultInterval,
 	}
 	s.mu.Lock()
 	s.targets = append(s.targets, t)
@@ -140,6 +153,7 @@ func (t *Target) Close() {
 			t.forget(f)
 		}
 		t.releaseObjects(func(*object) bool { return true })
+		t.forgetAwaited(nil)
 		for _, v := range t.helpers {
 			t.engine.Free(v)
 		}
@@ -297,20 +311,33 @@ func (t *Target) leave(s *session) {
 		}
 	}
 	t.refresh()
+	t.later(func() { t.forgetAwaited(s) })
 	if len(t.sessions) > 0 {
 		return
 	}
 	if t.open && !t.retired {
 		t.open, t.gate = false, make(chan struct{})
 	}
-	t.onException, t.inactive, t.skip, t.request, t.step = "none", false, false, "", step{}
+	t.reset()
 	t.goOn()
-	t.later(func() { t.releaseObjects(func(*object) bool { return true }) })
+	t.profiling = false
+	t.refresh()
+	t.later(func() {
+		t.profile = nil
+		t.releaseObjects(func(*object) bool { return true })
+	})
+}
+
+// reset forgets what debuggers have set but for breakpoints; it is called with the lock of the target.
+func (t *Target) reset() {
+	t.onException, t.inactive, t.skip, t.request, t.step = "none", false, false, "", step{}
+	t.blackbox = nil
+	t.asyncDepth.Store(0)
 }
 
 // refresh finds out whether somebody wants to stop the plugin.
 func (t *Target) refresh() {
-	active := false
+	active := t.profiling && !t.retired
 	for s := range t.sessions {
 		active = active || s.domains&debuggerDomain != 0 && !t.retired
 	}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspector
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// An evaluation is an expression and what is wanted of its value.
+type evaluation struct {
+	Expression        string
+	ObjectGroup       string
+	ReturnByValue     bool
+	GeneratePreview   bool
+	AwaitPromise      bool
+	ThrowOnSideEffect bool
+	// ReplMode lets the expression wait, and declare again what was declared before.
+	ReplMode bool
+	// Timeout is how many milliseconds it may run; 0 is no limit.
+	Timeout float64
+}
+
+// refused is the answer to an expression that must not change anything and is not known not to.
+func (p *evaluation) refused() any {
+	if !p.ThrowOnSideEffect || identifier.MatchString(strings.TrimSpace(p.Expression)) {
+		return nil
+	}
+	x := map[string]any{"type": "object", "subtype": "error", "className": "EvalError", "description": "EvalError: Possible side-effect in debug-evaluate"}
+	return map[string]any{"result": x, "exceptionDetails": map[string]any{
+		"exceptionId": 0, "text": "Uncaught", "lineNumber": 0, "columnNumber": 0, "exception": x,
+	}}
+}
+
+func (s *session) evaluate(p evaluation) (any, error) {
+	t := s.target
+	if r := p.refused(); r != nil {
+		return r, nil
+	}
+	if !p.ReplMode {
+		v, err := t.bounded(p.Timeout, func() engine.Value { return t.eval(p.Expression) })
+		if err != nil {
+			return nil, err
+		}
+		return t.answer(s, v, &p)
+	}
+	code := t.server.instrumenter.redeclaring(p.Expression)
+	v, err := t.bounded(p.Timeout, func() engine.Value {
+		defer t.guard()()
+		return t.engine.EvalAsync(evaluatedName, code)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if engine.IsFailed(v) || !t.engine.IsPromise(v) {
+		return t.answer(s, v, &p)
+	}
+	return t.await(s, v, func(state engine.State, v engine.Value) (any, error) {
+		if state == engine.Rejected {
+			return t.rejected(v, p.ObjectGroup), nil
+		}
+		value := t.engine.GetName(v, "value")
+		t.engine.Free(v)
+		return t.answer(s, value, &p)
+	})
+}
+
+// evaluatedName is how stack traces call what a debugger evaluates.
+const evaluatedName = "<evaluated>"
+
+// eval runs code in the global scope. While the plugin is paused, the code is not stopped.
+func (t *Target) eval(code string) engine.Value {
+	defer t.guard()()
+	return t.engine.Eval(evaluatedName, code)
+}
+
+// guard is called before code of a debugger runs, and the function that it returns after it: while the plugin is paused,
+// nothing stops the code, and an exception that leaves it is caught by the debugger.
+func (t *Target) guard() func() {
+	if t.pauseStack == nil {
+		t.prune()
+	} else {
+		t.evaluating++
+	}
+	t.guarding++
+	return func() {
+		t.guarding--
+		if t.pauseStack != nil && t.evaluating > 0 {
+			t.evaluating--
+		}
+	}
+}
+
+// errTerminated is what a debugger is told of code that was ended.
+var errTerminated = &protocolError{-32000, "Execution was terminated"}
+
+// bounded runs code of a debugger for at most some milliseconds, if that is not 0, and until a debugger ends it.
+func (t *Target) bounded(milliseconds float64, run func() engine.Value) (v engine.Value, err error) {
+	end := time.Now().Add(time.Duration(milliseconds * float64(time.Millisecond)))
+	t.terminated.Store(false)
+	ended := t.engine.Within(func() bool { return t.terminated.Load() || milliseconds > 0 && time.Now().After(end) }, func() { v = run() })
+	if !ended {
+		return v, nil
+	}
+	t.terminated.Store(false)
+	if engine.IsFailed(v) {
+		t.engine.Drop()
+	} else {
+		t.engine.Free(v)
+	}
+	return engine.Undefined, errTerminated
+}
+
+// terminateExecution ends the code that runs.
+func (s *session) terminateExecution(nothing) (any, error) {
+	s.target.terminated.Store(true)
+	s.target.engine.Hurry()
+	return nil, nil
+}
+
+// Terminated reports whether a debugger wants the code that runs to end.
+func (t *Target) Terminated() bool { return t.terminated.Load() }
+
+// answer describes the value of an evaluation, which it takes, or that of the promise that it is.
+func (t *Target) answer(s *session, v engine.Value, p *evaluation) (any, error) {
+	if engine.IsFailed(v) || !p.AwaitPromise || !t.engine.IsPromise(v) {
+		return t.outcome(v, p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
+	}
+	return t.await(s, v, func(state engine.State, v engine.Value) (any, error) {
+		if state == engine.Rejected {
+			return t.rejected(v, p.ObjectGroup), nil
+		}
+		return t.outcome(v, p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
+	})
+}
+
+// rejected describes the reason of a rejected promise, which it takes.
+func (t *Target) rejected(reason engine.Value, group string) any {
+	defer t.engine.Free(reason)
+	text := "Uncaught (in promise)"
+	if d, ok := t.remote(reason, group, false)["description"].(string); ok {
+		head, _, _ := strings.Cut(d, "\n")
+		text += " " + head
+	}
+	return map[string]any{"result": t.remote(reason, group, false), "exceptionDetails": t.exceptionDetails(text, reason, group)}
+}
+
+// An awaited promise is one whose end a debugger wants to know.
+type awaited struct {
+	session *session
+	promise engine.Value
+	tell    func(engine.State, engine.Value)
+}
+
+// A deferral is the result of a command that is answered later.
+type deferral func(reply func(any, error))
+
+// await answers when a promise, which it takes, is settled.
+func (t *Target) await(s *session, promise engine.Value, answer func(engine.State, engine.Value) (any, error)) (any, error) {
+	if t.pauseStack == nil {
+		t.engine.RunJobs(func(x *engine.Exception) { t.engine.Free(x.Value) })
+	}
+	if state, v := t.engine.Promise(promise); state != engine.Pending {
+		t.engine.Free(promise)
+		return answer(state, v)
+	}
+	return deferral(func(reply func(any, error)) {
+		t.awaited = append(t.awaited, &awaited{session: s, promise: promise, tell: func(state engine.State, v engine.Value) {
+			r, err := answer(state, v)
+			if again, ok := r.(deferral); ok {
+				again(reply)
+				return
+			}
+			reply(r, err)
+		}})
+	}), nil
+}
+
+// tellSettled answers the debuggers whose promises are settled by now.
+func (t *Target) tellSettled() {
+	list := t.awaited
+	t.awaited = nil
+	for _, a := range list {
+		state, v := t.engine.Promise(a.promise)
+		if state == engine.Pending {
+			t.awaited = append(t.awaited, a)
+			continue
+		}
+		t.engine.Free(a.promise)
+		a.tell(state, v)
+	}
+}
+
+// settles reports whether a promise that a debugger waits for is settled.
+func (t *Target) settles() bool {
+	for _, a := range t.awaited {
+		if state, v := t.engine.Promise(a.promise); state != engine.Pending {
+			t.engine.Free(v)
+			return true
+		}
+	}
+	return false
+}
+
+// forgetAwaited drops the promises of a session, or of all.
+func (t *Target) forgetAwaited(s *session) {
+	list := t.awaited
+	t.awaited = nil
+	for _, a := range list {
+		if s != nil && a.session != s {
+			t.awaited = append(t.awaited, a)
+			continue
+		}
+		t.engine.Free(a.promise)
+	}
+}
+
+type callFunctionOn struct {
+	FunctionDeclaration string
+	ObjectID            string
+	Arguments           []argument
+	evaluation
+}
+
+func (s *session) callFunctionOn(p callFunctionOn) (any, error) {
+	t, e := s.target, s.target.engine
+	if p.ThrowOnSideEffect {
+		return p.refused(), nil
+	}
+	this, err := t.value(argument{ObjectID: p.ObjectID})
+	if err != nil {
+		return nil, err
+	}
+	defer e.Free(this)
+	var args []engine.Value
+	defer func() {
+		for _, v := range args {
+			e.Free(v)
+		}
+	}()
+	for _, a := range p.Arguments {
+		v, err := t.value(a)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, v)
+	}
+	f := t.eval("(" + p.FunctionDeclaration + "\n)")
+	if engine.IsFailed(f) {
+		return t.outcome(f, p.ObjectGroup, false, false), nil
+	}
+	defer e.Free(f)
+	r, err := t.bounded(p.Timeout, func() engine.Value {
+		t.evaluating++
+		defer func() { t.evaluating-- }()
+		return e.Call(f, this, args...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.answer(s, r, &p.evaluation)
+}
+
+type compileScript struct {
+	Expression    string
+	PersistScript bool
+}
+
+// compileScript tells whether code can be compiled, and keeps it for runScript.
+func (s *session) compileScript(p compileScript) (any, error) {
+	t := s.target
+	v := t.engine.CompileScript(evaluatedName, p.Expression)
+	if engine.IsFailed(v) {
+		x := t.engine.Exception()
+		defer t.engine.Free(x.Value)
+		return map[string]any{"exceptionDetails": t.exceptionDetails("Uncaught", x.Value, "")}, nil
+	}
+	t.engine.Free(v)
+	if !p.PersistScript {
+		return nil, nil
+	}
+	s.compiled = append(s.compiled, p.Expression)
+	return map[string]string{"scriptId": compiledPrefix + strconv.Itoa(len(s.compiled))}, nil
+}
+
+// compiledPrefix begins the ids of scripts that a debugger compiled.
+const compiledPrefix = "compiled:"
+
+type runScript struct {
+	ScriptID string
+	evaluation
+}
+
+func (s *session) runScript(p runScript) (any, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(p.ScriptID, compiledPrefix))
+	if err != nil || n < 1 || n > len(s.compiled) {
+		return nil, &protocolError{-32000, "No script with given id"}
+	}
+	p.Expression = s.compiled[n-1]
+	return s.evaluate(p.evaluation)
+}
+
+type binding struct{ Name string }
+
+// addBinding makes a global function that tells debuggers what it is called with.
+func (s *session) addBinding(p binding) (any, error) {
+	t, e := s.target, s.target.engine
+	global := e.Global()
+	defer e.Free(global)
+	f := e.Function(p.Name, 1, func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+		payload, _ := e.Text(args[0])
+		t.broadcast(runtimeDomain, "Runtime.bindingCalled", map[string]any{"name": p.Name, "payload": payload, "executionContextId": contextID})
+		return engine.Undefined, nil
+	})
+	if engine.IsFailed(f) || !e.DefineName(global, p.Name, f) {
+		e.Drop()
+		return nil, &protocolError{-32000, "The binding could not be made"}
+	}
+	return nil, nil
+}

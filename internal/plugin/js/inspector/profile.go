@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspector
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// A profile tells where the plugin spends its time. It has a sample of the stack at the first statement after each interval.
+type profile struct {
+	begun, last time.Time
+	nodes       []*profileNode
+	samples     []int
+	deltas      []int64
+}
+
+// A profileNode is a function that was called from the function of its parent.
+type profileNode struct {
+	ID        int            `json:"id"`
+	CallFrame map[string]any `json:"callFrame"`
+	HitCount  int            `json:"hitCount"`
+	Children  []int          `json:"children,omitempty"`
+	functions map[functionKey]*profileNode
+}
+
+// A functionKey tells functions apart.
+type functionKey struct {
+	script       *script
+	line, column int
+}
+
+// maxSamples bounds a profile that nobody ends: some minutes with the usual interval.
+const maxSamples = 1 << 18
+
+// defaultInterval is how long a sample stands for if the debugger does not say it.
+const defaultInterval = time.Millisecond
+
+func newProfile(now time.Time) *profile {
+	p := &profile{begun: now, last: now}
+	p.add(nil, functionKey{}, map[string]any{"functionName": "(root)", "scriptId": "0", "url": "", "lineNumber": -1, "columnNumber": -1})
+	return p
+}
+
+func (p *profile) add(parent *profileNode, key functionKey, frame map[string]any) *profileNode {
+	n := &profileNode{ID: len(p.nodes) + 1, CallFrame: frame, functions: map[functionKey]*profileNode{}}
+	p.nodes = append(p.nodes, n)
+	if parent != nil {
+		parent.functions[key] = n
+		parent.Children = append(parent.Children, n.ID)
+	}
+	return n
+}
+
+// sample notes a stack, the innermost call of which comes first.
+func (p *profile) sample(stack []*entry, now time.Time) {
+	if len(p.samples) >= maxSamples {
+		return
+	}
+	n := p.nodes[0]
+	for i := len(stack) - 1; i >= 0; i-- {
+		at := stack[i].probe
+		key := functionKey{at.script, at.FunctionLine, at.FunctionColumn}
+		next := n.functions[key]
+		if next == nil {
+			frame := at.callFrame()
+			frame["lineNumber"], frame["columnNumber"] = at.FunctionLine, at.FunctionColumn
+			next = p.add(n, key, frame)
+		}
+		n = next
+	}
+	n.HitCount++
+	p.samples, p.deltas = append(p.samples, n.ID), append(p.deltas, now.Sub(p.last).Microseconds())
+	p.last = now
+}
+
+// takeSample notes where the plugin is, if it is time for that.
+func (t *Target) takeSample() {
+	if p, now := t.profile, time.Now(); p != nil && now.Sub(p.last) >= t.interval {
+		p.sample(t.stack(), now)
+	}
+}
+
+type samplingInterval struct{ Interval float64 }
+
+func (s *session) setSamplingInterval(p samplingInterval) (any, error) {
+	if p.Interval <= 0 {
+		return nil, invalid("interval", fmt.Errorf("%g is not more than 0", p.Interval))
+	}
+	if s.target.profile != nil {
+		return nil, &protocolError{-32000, "Cannot change sampling interval when profiling."}
+	}
+	s.target.interval = time.Duration(p.Interval * float64(time.Microsecond))
+	return nil, nil
+}
+
+func (s *session) startProfile(nothing) (any, error) {
+	t := s.target
+	if t.profile == nil {
+		t.profile = newProfile(time.Now())
+		t.setProfiling(true)
+	}
+	return nil, nil
+}
+
+func (s *session) stopProfile(nothing) (any, error) {
+	t := s.target
+	p := t.profile
+	if p == nil {
+		return nil, &protocolError{-32000, "No recording profiles found"}
+	}
+	t.profile = nil
+	t.setProfiling(false)
+	return map[string]any{"profile": map[string]any{
+		"nodes": p.nodes, "samples": append([]int{}, p.samples...), "timeDeltas": append([]int64{}, p.deltas...),
+		"startTime": p.begun.UnixMicro(), "endTime": time.Now().UnixMicro(),
+	}}, nil
+}
+
+func (t *Target) setProfiling(on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.profiling = on
+	t.refresh()
+}
+
+type blackboxPatterns struct{ Patterns []string }
+
+// setBlackboxPatterns names the scripts in which steps do not stop.
+func (s *session) setBlackboxPatterns(p blackboxPatterns) (any, error) {
+	var list []*regexp.Regexp
+	for _, pattern := range p.Patterns {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil, invalid("patterns", err)
+		}
+		list = append(list, re)
+	}
+	s.target.mu.Lock()
+	defer s.target.mu.Unlock()
+	s.target.blackbox = list
+	return nil, nil
+}
+
+// blackboxed reports whether steps do not stop in a script; it is called with the lock of the target.
+func (t *Target) blackboxed(s *script) bool {
+	for _, re := range t.blackbox {
+		if re.MatchString(s.url) {
+			return true
+		}
+	}
+	return false
+}
