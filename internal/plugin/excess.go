@@ -30,7 +30,7 @@ const (
 
 const (
 	// excessInterval is how often the usage of plugins is looked at, and excessWindow over how many looks processor time
-	// is averaged.
+	// is averaged. While something is done about a plugin, only what it used since then counts.
 	excessInterval = time.Second
 	excessWindow   = 4
 	// excessLooks is after how many looks in a row the next measure is taken, or the last one lifted.
@@ -93,7 +93,8 @@ func (e *excess) exceeded(now time.Time, cpu time.Duration, memory int64, limits
 		return fmt.Sprintf("the plugin holds %d bytes, %d are what app.plugin.limits.memory allows", memory, limits.Memory)
 	}
 	first := e.samples[0]
-	if elapsed := now.Sub(first.at); limits.CPUShare > 0 && len(e.samples) > excessWindow {
+	judged := len(e.samples) > excessWindow || len(e.samples) > 1 && e.state.Load() != nil
+	if elapsed := now.Sub(first.at); limits.CPUShare > 0 && judged {
 		if share := int64((cpu - first.cpu) * 100 / elapsed); share > int64(limits.CPUShare) {
 			return fmt.Sprintf("the plugin uses %d percent of a processor, %d are what app.plugin.limits.cpu-share allows", share, limits.CPUShare)
 		}
@@ -123,6 +124,7 @@ func (e *excess) next(now time.Time, reason string) (m measure, changed bool) {
 		return m, false
 	}
 	e.over, e.under = 0, 0
+	e.samples = e.samples[max(len(e.samples)-1, 0):]
 	if m == refuse && old == slow {
 		e.refusals = append(slices.DeleteFunc(e.refusals, func(t time.Time) bool { return now.Sub(t) > refusalWindow }), now)
 		if len(e.refusals) >= maxRefusals {

@@ -105,3 +105,26 @@ func TestCPULimit(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusedPluginIsForgiven proves that a plugin is judged by what it does while its calls are refused, not by what it did
+// before, however much that was.
+func TestRefusedPluginIsForgiven(t *testing.T) {
+	limits := config.PluginLimits{CPUShare: 10}
+	now, cpu := time.Now(), time.Duration(0)
+	var e excess
+	var seen []measure
+	for len(seen) < 3 {
+		if s := e.state.Load(); s == nil || s.measure != refuse {
+			cpu += excessInterval // Its calls keep a processor busy.
+		}
+		now = now.Add(excessInterval)
+		reason := e.exceeded(now, cpu, 0, limits)
+		if m, changed := e.next(now, reason); changed {
+			seen = append(seen, m)
+			e.state.Store(&excessState{m, reason})
+		}
+	}
+	if want := []measure{slow, refuse, slow}; !slices.Equal(seen, want) {
+		t.Errorf("the measures are %v, want %v", seen, want)
+	}
+}
