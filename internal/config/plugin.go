@@ -121,6 +121,7 @@ type JavaScriptPlugins struct {
 // JavaScriptDebug says where plugins can be debugged.
 type JavaScriptDebug struct {
 	Enabled     bool      `default:"false" doc:"Whether plugins wait for a debugger."`
+	Plugins     []string  `doc:"The files of the plugins that wait for a debugger, such as filter.js; the others run as always. Empty means all plugins."`
 	Wait        DebugWait `default:"CALL" enum:"LOAD,CALL" doc:"What waits for a debugger: CALL is each call and hook of a plugin, LOAD also its first line, so that what runs while it is loaded can be debugged."`
 	InspectHost string    `default:"localhost" required:"true" doc:"The address where debuggers attach."`
 	InspectPort int32     `default:"24242" min:"1" max:"65535" doc:"The port where debuggers attach."`

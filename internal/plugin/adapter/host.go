@@ -64,6 +64,7 @@ func (p *Plugins) newScriptHost(ctx context.Context, c config.JavaScriptPlugins,
 			return nil, err
 		}
 		p.debuggers, opts.Inspector = debuggers, debuggers
+		opts.Debugged = c.Debug.Plugins
 		opts.WaitToLoad = c.Debug.Wait == config.DebugWaitLoad
 	}
 	return js.New(opts)

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,12 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 	"example.org/app/internal/plugin/js/inspector"
 )
+
+// inspected reports whether debuggers can attach to the module.
+func (m *module) inspected() bool {
+	files := m.host.opts.Debugged
+	return m.host.opts.Inspector != nil && (len(files) == 0 || slices.Contains(files, path.Base(m.name)))
+}
 
 // inspect lets debuggers attach to the module.
 func (m *module) inspect() {
@@ -37,7 +45,7 @@ const probeMemory = 8
 
 // memoryLimit is how many bytes the engine may hold. Probes do not count.
 func (m *module) memoryLimit() int64 {
-	if m.host.opts.Inspector != nil {
+	if m.inspected() {
 		return probeMemory * m.host.opts.MemoryLimit
 	}
 	return m.host.opts.MemoryLimit

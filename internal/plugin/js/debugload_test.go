@@ -159,3 +159,24 @@ func TestDebugLoadHoldsTheClock(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDebugSomePlugins debugs one plugin while another one runs as always.
+func TestDebugSomePlugins(t *testing.T) {
+	h, s, _ := debugHostWith(t, Options{Debugged: []string{"one.js"}})
+	one := load(t, h, plugin.Source{Name: "one.js", Data: []byte(debugged)})
+	other := load(t, h, plugin.Source{Name: "other.js", Data: []byte(debugged)})
+	if v := finish(t, begin[int32](t.Context(), other, count, int64(5))); v == int32(0) {
+		t.Error("the plugin that is not debugged returned", v)
+	}
+	waiting := begin[int32](t.Context(), one, count, int64(5))
+	c := attach(t, target(t, s))
+	c.enable()
+	eventually(t, "waiting", func() bool { return one.debug.Waiting() == 1 })
+	c.do("Runtime.runIfWaitingForDebugger", nil)
+	c.paused()
+	if v := finish(t, begin[int32](t.Context(), other, count, int64(5))); v == int32(0) {
+		t.Error("while the other one is paused it returned", v)
+	}
+	c.do("Debugger.resume", nil)
+	finish(t, waiting)
+}

@@ -56,8 +56,9 @@ type Options struct {
 	Java remote.Host
 
 	// Inspector is where debuggers attach; nil is none. With it, calls wait for a debugger, and with WaitToLoad even the
-	// first line of a plugin does.
+	// first line of a plugin does. Debugged are the files of the plugins for which that is so; empty means all.
 	Inspector  *inspector.Server
+	Debugged   []string
 	WaitToLoad bool
 }
 
@@ -152,7 +153,7 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 	loaded := make(chan error, 1)
 	go m.run(ctx, src, loaded)
 	letGo := func() bool { return true }
-	if h.opts.Inspector != nil {
+	if m.inspected() {
 		// A debugger that has paused the plugin knows nothing of the caller.
 		letGo = context.AfterFunc(ctx, m.stop)
 	}

@@ -74,7 +74,7 @@ func (m *module) prepare(src plugin.Source) (string, error) {
 		return "", m.refuse("", "the file is not text in UTF-8")
 	}
 	m.original = text
-	if m.host.opts.Inspector != nil {
+	if m.inspected() {
 		m.inspect()
 	}
 	return m.runnable(m.name, src.Path, text, true), nil

@@ -134,7 +134,7 @@ func (m *module) overdue() bool {
 // of the processors, so that a process that gets none does not take its plugins for stuck; one that works on nothing is
 // given up later. A debugger may hold a turn as long as it likes.
 func (m *module) hasten() {
-	if m.host.opts.Inspector != nil || !m.overdue() {
+	if m.inspected() || !m.overdue() {
 		return
 	}
 	m.engine.Hurry()
