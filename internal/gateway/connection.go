@@ -62,8 +62,8 @@ type connection struct {
 	phase   phase
 	remote  netip.Addr
 	session *Session
-	// letters are the messages that are being worked on, in the order in which they came.
-	letters []*letter
+	// pending are the messages that are being worked on, in the order in which they came.
+	pending []*pendingMessage
 	// late says that the time for a login ended while one was being decided.
 	late bool
 	// cut is when a client that was told to go is disconnected; zero is never.

@@ -14,8 +14,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// A letter is a message of a client that a service has not answered yet.
-type letter struct {
+// A pendingMessage is a message of a client that a service has not answered yet.
+type pendingMessage struct {
 	conversation uint64
 	// node is which service it was handed to; empty is none. It and next belong to the connection's mu.
 	node string
@@ -30,12 +30,12 @@ func (c *connection) forwardInOrder(in *arrival, payload []byte) {
 	before, handed := c.handed, make(chan struct{})
 	once := sync.OnceFunc(func() { close(handed) })
 	conversation := wire.ConversationKey(in.session.UserID, payload)
-	var l *letter
+	var m *pendingMessage
 	if !c.gateway.options.Node.Cluster().Exclusive() {
-		l = c.write(conversation)
+		m = c.begin(conversation)
 	}
 	began := c.work(in, func() {
-		defer c.settle(l)
+		defer c.settle(m)
 		defer once()
 		if before != nil {
 			<-before
@@ -43,14 +43,14 @@ func (c *connection) forwardInOrder(in *arrival, payload []byte) {
 		request := c.requestOf(in, payload)
 		request.Conversation = conversation
 		route := cluster.Route{Key: conversation, Sent: once}
-		if l != nil {
+		if m != nil {
 			request.Key, route.Once = c.gateway.keys.next(), true
 			route.To = func(ctx context.Context, node string, again bool) error {
 				request.Repeated = again
-				return c.follow(ctx, l, node, again)
+				return c.follow(ctx, m, node, again)
 			}
 			route.Sent = func() {
-				c.hand(l)
+				c.hand(m)
 				once()
 			}
 		}
@@ -59,34 +59,34 @@ func (c *connection) forwardInOrder(in *arrival, payload []byte) {
 	if began {
 		c.handed = handed
 	} else {
-		c.settle(l)
+		c.settle(m)
 	}
 }
 
-// write begins a message to a conversation.
-func (c *connection) write(conversation uint64) *letter {
-	l := &letter{conversation: conversation, done: make(chan struct{})}
+// begin begins a message to a conversation.
+func (c *connection) begin(conversation uint64) *pendingMessage {
+	m := &pendingMessage{conversation: conversation, done: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.letters = append(c.letters, l)
-	return l
+	c.pending = append(c.pending, m)
+	return m
 }
 
 // hand says that a message was handed to the service that it was about to be handed to.
-func (c *connection) hand(l *letter) {
+func (c *connection) hand(m *pendingMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.node = l.next
+	m.node = m.next
 }
 
 // follow waits until a message can be handed to a service without overtaking those before it: they were answered, or the
 // same service has them. One that is sent again waits for all answers.
-func (c *connection) follow(ctx context.Context, l *letter, node string, again bool) error {
-	var before []*letter
+func (c *connection) follow(ctx context.Context, m *pendingMessage, node string, again bool) error {
+	var before []*pendingMessage
 	c.mu.Lock()
-	l.node, l.next = "", node
-	for _, other := range c.letters[:slices.Index(c.letters, l)] {
-		if other.conversation == l.conversation && (again || other.node != node) {
+	m.node, m.next = "", node
+	for _, other := range c.pending[:slices.Index(c.pending, m)] {
+		if other.conversation == m.conversation && (again || other.node != node) {
 			before = append(before, other)
 		}
 	}
@@ -102,14 +102,14 @@ func (c *connection) follow(ctx context.Context, l *letter, node string, again b
 }
 
 // settle says that nobody need wait for a message any more.
-func (c *connection) settle(l *letter) {
-	if l == nil {
+func (c *connection) settle(m *pendingMessage) {
+	if m == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.letters = slices.DeleteFunc(c.letters, func(other *letter) bool { return other == l })
-	close(l.done)
+	c.pending = slices.DeleteFunc(c.pending, func(other *pendingMessage) bool { return other == m })
+	close(m.done)
 }
 
 // keys makes what identifies the requests of one gateway: a random beginning and a number.
