@@ -558,5 +558,32 @@ func measuring() []behaviour {
 			b.do("Profiler.enable", nil)
 			return fmt.Sprint(b.answer("Profiler.stop", nil))
 		}},
+		{"coverage", func(b bench) string {
+			b.begin()
+			b.do("Profiler.enable", nil)
+			b.do("Profiler.startPreciseCoverage", object{"callCount": true})
+			b.do("Runtime.evaluate", object{"expression": "examined.down(3); examined.loop(2); for (let i = 0; i < 5; i++) examined.add(1, i); examined.caught()"})
+			list := []string{}
+			for _, s := range b.do("Profiler.takePreciseCoverage", nil)["result"].([]any) {
+				s := s.(object)
+				if s["scriptId"] != b.script["scriptId"] {
+					continue
+				}
+				for _, f := range s["functions"].([]any) {
+					f := f.(object)
+					r := f["ranges"].([]any)[0].(object)
+					if f["functionName"] != "" && r["count"].(float64) > 0 {
+						list = append(list, fmt.Sprint(f["functionName"], " ", r["startOffset"], "-", r["endOffset"], " ", r["count"]))
+					}
+				}
+			}
+			b.do("Profiler.stopPreciseCoverage", nil)
+			return sorted(list)
+		}},
+		{"coverage without a start", func(b bench) string {
+			b.begin()
+			b.do("Profiler.enable", nil)
+			return fmt.Sprint(b.answer("Profiler.takePreciseCoverage", nil))
+		}},
 	}
 }

@@ -50,6 +50,8 @@ type probe struct {
 	// Caught tells that the function itself catches what the statement throws.
 	Caught   bool `json:"caught"`
 	Debugger bool `json:"debugger"`
+	// Calls are where the function begins and ends in its source, if this is its first statement, which runs once for each call.
+	Calls []int `json:"calls"`
 	// EndLine is the last line of the statement, without the statements inside it.
 	EndLine int `json:"endLine"`
 	// Suspends tells that the statement awaits or yields.

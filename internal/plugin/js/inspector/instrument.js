@@ -88,6 +88,8 @@
     const insert = (pos, opens, text) => insertions.push({ pos, opens, text: open + text + close });
     const newScope = (kind, names, parent) => scopes.push({ kind, names: [...new Set(names)], parent }) - 1;
 
+    // The calls of a state are where its function begins and ends, until the first statement of the function has taken them: it
+    // runs once for each call.
     // A state s has the name of the function for its scope as access, and the innermost scope that this function knows as seen.
     // If there are scopes inside of that, the next block makes another one, or the statement has its own.
     const fresh = (s) => s.scope !== s.seen;
@@ -114,7 +116,7 @@
     const probe = (n, s) => {
       probes.push({
         line: n.loc.start.line - 1, column: n.loc.start.column, scope: s.scope, function: s.name, functionLine: s.line, functionColumn: s.column,
-        endLine: lastLine(n), caught: s.caught, debugger: n.type === 'DebuggerStatement', suspends: s.suspendable && suspends(n),
+        endLine: lastLine(n), calls: s.calls.splice(0, 2), caught: s.caught, debugger: n.type === 'DebuggerStatement', suspends: s.suspendable && suspends(n),
       });
       return `__app_probe(${firstProbe + probes.length - 1},${fresh(s) ? access(s) : s.access});`;
     };
@@ -152,7 +154,7 @@
       if (block) { hoisted(n.body, names); lexical(n.body.body, names); }
       const inner = {
         scope: newScope('function', names, s.scope), name: n.id ? n.id.name : name || '', line: n.loc.start.line - 1, column: n.loc.start.column,
-        caught: false, suspendable: n.async || n.generator, access: s.access, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
+        calls: [n.start, n.end], caught: false, suspendable: n.async || n.generator, access: s.access, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
       };
       if (n.type !== 'ArrowFunctionExpression') {
         scopes[inner.scope].self = true;
@@ -254,7 +256,7 @@
           t = { ...t, hasPrivate };
           for (const m of n.body.body) {
             if (m.type === 'StaticBlock') {
-              visit(m, { ...t, name: '<static_initializer>', line: m.loc.start.line - 1, column: m.loc.start.column, caught: false, suspendable: false });
+              visit(m, { ...t, calls: [m.start, m.end], name: '<static_initializer>', line: m.loc.start.line - 1, column: m.loc.start.column, caught: false, suspendable: false });
               continue;
             }
             if (m.computed) visit(m.key, t);
@@ -283,7 +285,7 @@
     const names = lexical(tree.body, hoisted(tree, []));
     for (const n of tree.body) if (n.type === 'ImportDeclaration') for (const i of n.specifiers) imported.add(i.local.name);
     const top = {
-      scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, caught: false, suspendable: isModule,
+      scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, calls: [0, source.length], caught: false, suspendable: isModule,
       access: '', seen: -1, hasPrivate: false, hasArguments: false,
     };
     scopes[top.scope].self = true;

@@ -145,6 +145,9 @@ func (t *Target) at(id int, access engine.Value) {
 	if t.pending.Load() {
 		t.drain()
 	}
+	if t.coverage != nil && len(p.Calls) > 0 {
+		t.coverage[p]++
+	}
 	if t.profile != nil {
 		t.takeSample()
 	}

@@ -99,7 +99,7 @@ func (s *session) startProfile(nothing) (any, error) {
 	t := s.target
 	if t.profile == nil {
 		t.profile = newProfile(time.Now())
-		t.setProfiling(true)
+		t.setProfiling()
 	}
 	return nil, nil
 }
@@ -111,18 +111,55 @@ func (s *session) stopProfile(nothing) (any, error) {
 		return nil, &protocolError{-32000, "No recording profiles found"}
 	}
 	t.profile = nil
-	t.setProfiling(false)
+	t.setProfiling()
 	return map[string]any{"profile": map[string]any{
 		"nodes": p.nodes, "samples": append([]int{}, p.samples...), "timeDeltas": append([]int64{}, p.deltas...),
 		"startTime": p.begun.UnixMicro(), "endTime": time.Now().UnixMicro(),
 	}}, nil
 }
 
-func (t *Target) setProfiling(on bool) {
+// setProfiling makes probes do something if there is something to measure.
+func (t *Target) setProfiling() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.profiling = on
+	t.profiling = t.profile != nil || t.coverage != nil
 	t.refresh()
+}
+
+func (s *session) startCoverage(nothing) (any, error) {
+	s.target.coverage = map[*probe]int{}
+	s.target.setProfiling()
+	return map[string]any{"timestamp": milliseconds()}, nil
+}
+
+func (s *session) stopCoverage(nothing) (any, error) {
+	s.target.coverage = nil
+	s.target.setProfiling()
+	return nil, nil
+}
+
+// takeCoverage tells how often each function was called since it was last asked, or since the beginning.
+func (s *session) takeCoverage(nothing) (any, error) {
+	t := s.target
+	if t.coverage == nil {
+		return nil, &protocolError{-32000, "Precise coverage has not been started."}
+	}
+	list := []map[string]any{}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, sc := range t.scripts {
+		functions := []map[string]any{}
+		for _, p := range sc.probes {
+			if len(p.Calls) > 0 {
+				functions = append(functions, map[string]any{"functionName": p.Function, "isBlockCoverage": false, "ranges": []map[string]int{
+					{"startOffset": p.Calls[0], "endOffset": p.Calls[1], "count": t.coverage[p]},
+				}})
+			}
+		}
+		list = append(list, map[string]any{"scriptId": sc.id, "url": sc.url, "functions": functions})
+	}
+	clear(t.coverage)
+	return map[string]any{"result": list, "timestamp": milliseconds()}, nil
 }
 
 type blackboxPatterns struct{ Patterns []string }

@@ -93,6 +93,7 @@ type Target struct {
 	guarding int
 	profile  *profile // nil if none is made
 	interval time.Duration
+	coverage map[*probe]int // calls of functions by their first statements; nil if they are not counted
 	awaited  []*awaited
 }
 
@@ -323,7 +324,7 @@ func (t *Target) leave(s *session) {
 	t.profiling = false
 	t.refresh()
 	t.later(func() {
-		t.profile = nil
+		t.profile, t.coverage = nil, nil
 		t.releaseObjects(func(*object) bool { return true })
 	})
 }
