@@ -323,17 +323,32 @@ func looking() []behaviour {
 			b.stopAt("return second", "")
 			answer := b.call("examined.waits()")
 			p := b.paused()
-			list := []string{b.stack(p.frames)}
-			for parent, _ := p.params["asyncStackTrace"].(object); parent != nil; parent, _ = parent["parent"].(object) {
-				if text := b.stack(parent["callFrames"].([]any)); text != "" {
-					list = append(list, fmt.Sprint(parent["description"], " ", text))
-				}
-			}
+			outcome := b.asyncStack(p)
 			b.do("Debugger.resume", nil)
 			<-answer
-			return strings.Join(list, " | ")
+			return outcome
+		}},
+		{"an async stack of a timer", func(b bench) string {
+			b.do("Debugger.setAsyncCallStackDepth", object{"maxDepth": 8})
+			b.begin()
+			b.stopAt("const sum", "")
+			<-b.call("examined.sets()")
+			outcome := b.asyncStack(b.paused())
+			b.do("Debugger.resume", nil)
+			return outcome
 		}},
 	}
+}
+
+// asyncStack describes a pause and where it comes from.
+func (b bench) asyncStack(p stop) string {
+	list := []string{b.stack(p.frames)}
+	for parent, _ := p.params["asyncStackTrace"].(object); parent != nil; parent, _ = parent["parent"].(object) {
+		if text := b.stack(parent["callFrames"].([]any)); text != "" {
+			list = append(list, fmt.Sprint(parent["description"], " ", text))
+		}
+	}
+	return strings.Join(list, " | ")
 }
 
 func describing() []behaviour {

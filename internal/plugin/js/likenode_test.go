@@ -67,6 +67,11 @@ async function waits() {
   const got = await later(1)
   return got
 }
+function sets() {
+  setTimeout(function fires() {
+    add(1, 2)
+  }, 1)
+}
 function writes() {
   console.log('written')
 }
@@ -102,7 +107,7 @@ const things = {
   generator: (function* gen() { yield 1 })(), weak: new WeakMap(), get accessor() { return 1 }, nested: { deep: { deeper: [1, { x: 2 }] } },
   buffer: new ArrayBuffer(4), long: 'x'.repeat(200), view: new DataView(new ArrayBuffer(2)),
 }
-globalThis.examined = { add, outer, fail, caught, down, loop, later, waits, calls, Animal, things, chain }
+globalThis.examined = { add, outer, fail, caught, down, loop, later, waits, sets, calls, Animal, things, chain }
 if (globalThis.process) setInterval(() => {}, 1000000)
 globalThis.ready = true
 export default class extends (globalThis.AppPlugin ?? Object) {

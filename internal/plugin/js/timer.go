@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin/js/engine"
+	"example.org/app/internal/plugin/js/inspector"
 )
 
 // maxTimers is how many timers one plugin may have.
@@ -23,6 +24,8 @@ type timer struct {
 	when  time.Time
 	every time.Duration
 	index int
+	// origin is where it was set, if a debugger wants to know.
+	origin *inspector.Origin
 }
 
 // timers are the timers of a module, by time.
@@ -104,6 +107,9 @@ func (m *module) setTimer(_ engine.Value, args []engine.Value) (engine.Value, er
 	if repeat {
 		t.every = max(wait, minInterval)
 	}
+	if m.debug != nil {
+		t.origin = m.debug.Timer()
+	}
 	m.timers.byID[t.id] = t
 	heap.Push(&m.timers, t)
 	m.timers.armed = m.timers.armed && t.index != 0
@@ -142,6 +148,9 @@ func (m *module) fire() {
 			owner, t.owner = nil, nil
 		}
 		m.turn(owner, func() {
+			if m.debug != nil {
+				m.debug.From(t.origin)
+			}
 			fn := m.engine.Dup(t.fn)
 			if t.every == 0 {
 				delete(m.timers.byID, t.id)

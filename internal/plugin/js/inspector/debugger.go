@@ -69,7 +69,7 @@ func (t *Target) asyncStack() map[string]any {
 		for _, p := range origin.stack {
 			frames = append(frames, p.callFrame())
 		}
-		next := map[string]any{"description": "await", "callFrames": frames}
+		next := map[string]any{"description": origin.description, "callFrames": frames}
 		if first == nil {
 			first = next
 		} else {

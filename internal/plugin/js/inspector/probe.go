@@ -16,13 +16,14 @@ type entry struct {
 	// access reads and writes the variables that the statement sees.
 	access engine.Value
 	// origin is who called it, if debuggers want to know that after it was suspended.
-	origin *origin
+	origin *Origin
 }
 
-// An origin is a stack that has ended or is suspended, and who called that.
-type origin struct {
-	stack  []*probe
-	parent *origin
+// An Origin is a stack that has ended or is suspended, and where that came from. What follows from it is described.
+type Origin struct {
+	description string
+	stack       []*probe
+	parent      *Origin
 }
 
 // maxSuspended bounds how many suspended calls are remembered, because some never go on.
@@ -101,7 +102,7 @@ func (t *Target) Turn() {
 			t.forget(f)
 		}
 	}
-	t.last = 0
+	t.last, t.from = 0, nil
 	t.setThrown(engine.Undefined)
 	t.terminated.Store(false)
 	if t.settles() {
@@ -172,7 +173,9 @@ func (t *Target) enter(p *probe, access engine.Value) *entry {
 	if n == nil {
 		n = &entry{access: engine.Undefined}
 		if t.asyncDepth.Load() > 0 {
-			n.origin = t.origin()
+			if n.origin = t.origin("await"); n.origin == nil {
+				n.origin = t.from
+			}
 		}
 		t.entries[frame.ID] = n
 	}
@@ -181,13 +184,24 @@ func (t *Target) enter(p *probe, access engine.Value) *entry {
 	return n
 }
 
+// Timer returns where a timer is set, for From, if debuggers want to know it.
+func (t *Target) Timer() *Origin {
+	if t.asyncDepth.Load() == 0 {
+		return nil
+	}
+	return t.origin("Timeout")
+}
+
+// From tells where what runs until the end of the turn comes from.
+func (t *Target) From(o *Origin) { t.from = o }
+
 // origin is the present stack, nil if there is none.
-func (t *Target) origin() *origin {
+func (t *Target) origin(description string) *Origin {
 	stack := t.stack()
 	if len(stack) == 0 {
 		return nil
 	}
-	o := &origin{parent: stack[len(stack)-1].origin}
+	o := &Origin{description: description, parent: stack[len(stack)-1].origin}
 	for _, n := range stack {
 		o.stack = append(o.stack, n.probe)
 	}

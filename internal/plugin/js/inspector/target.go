@@ -91,6 +91,7 @@ type Target struct {
 	closed     bool
 	// guarding counts the evaluations of debuggers that run.
 	guarding int
+	from     *Origin  // of what runs at present
 	profile  *profile // nil if none is made
 	interval time.Duration
 	coverage map[*probe]int // calls of functions by their first statements; nil if they are not counted
