@@ -166,7 +166,7 @@ func TestQueueCancel(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) string{"sqlite": storetest.SQLiteURL, "postgresql": storetest.PostgreSQLURL} {
 		t.Run(name, func(t *testing.T) {
-			db := storetest.Open(t, sqldb.Options{URL: open(t), Timeout: 500 * time.Millisecond})
+			db := storetest.Open(t, sqldb.Options{URL: open(t), Timeout: 500 * time.Millisecond, LockTimeout: time.Minute})
 			for what, fn := range map[string]sqldb.WriteFunc{
 				"statement": func(ctx context.Context, tx sqldb.Tx) error {
 					return storetest.Exec(ctx, tx, "INSERT INTO revision (name, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'a', max(i) FROM n")

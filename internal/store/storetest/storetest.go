@@ -159,7 +159,7 @@ func SQLite(t testing.TB) *store.DB {
 	if err := os.WriteFile(strings.TrimPrefix(url, "sqlite:"), empty, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Open(t, store.Options{URL: url, Timeout: timeout})
+	return Open(t, store.Options{URL: url, Timeout: timeout, LockTimeout: timeout})
 }
 
 // sqliteTemplate is a migrated database that the others are copies of, which is faster than migrating each.
@@ -193,7 +193,7 @@ func PostgreSQL(t testing.TB) *store.DB {
 	if shared.template == "" {
 		t.Fatal("the template database could not be made")
 	}
-	return Open(t, store.Options{URL: createDatabase(t, shared.template), Timeout: timeout})
+	return Open(t, store.Options{URL: createDatabase(t, shared.template), Timeout: timeout, LockTimeout: timeout})
 }
 
 // PostgreSQLURL returns the URL of a fresh and empty PostgreSQL database.
@@ -208,7 +208,7 @@ var templateOnce sync.Once
 func makeTemplate(t testing.TB) {
 	t.Helper()
 	name, u := newDatabase(t, "template0")
-	db, err := store.Open(context.Background(), store.Options{URL: u})
+	db, err := store.Open(context.Background(), store.Options{URL: u, Timeout: timeout, LockTimeout: timeout})
 	if err == nil {
 		err = db.Close()
 	}
