@@ -133,11 +133,13 @@ func (a *App) pluginServer() *adapter.Server {
 	}
 }
 
-// pluginNode is the node that plugins run on; of a process with both roles it is the service.
-func (a *App) pluginNode() plugin.Node {
-	r := a.opts.Roles[0]
-	if a.runs(role.Service) {
-		r = role.Service
+// pluginNode is the node of a role. Without one of this process it is the service, if there is one.
+func (a *App) pluginNode(r role.Role) plugin.Node {
+	if !a.runs(r) {
+		r = a.opts.Roles[0]
+		if a.runs(role.Service) {
+			r = role.Service
+		}
 	}
 	return plugin.Node{ID: a.nodes[r].ID(), Role: r, Version: version}
 }

@@ -130,7 +130,7 @@ func TestPluginsOfAServer(t *testing.T) {
 	dir := folderOf(t, map[string]string{
 		"audit.js": pluginScript("audit", "'AdminActionHandler'", `
   async start() { this.url = app.config('my-audit').url; await app.storage.set('started', 'yes'); }
-  async handleAdminAction(action) { await app.fetch(this.url, {method: 'POST', body: JSON.stringify(action)}); }`),
+  async handleAdminAction(action) { await app.fetch(this.url, {method: 'POST', body: JSON.stringify({...action, at: app.node.role})}); }`),
 		"broken.js": "export default 1",
 	})
 	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.watch-dir=true", "my-audit.url="+webhook.URL)
@@ -139,11 +139,11 @@ func TestPluginsOfAServer(t *testing.T) {
 		t.Errorf("the report is %+v", report)
 	}
 	want(t, s, role.Gateway, "GET", "/plugins?includeRejected=true", "", 200, `"id":"audit"`, `"running":true`, `"id":"broken.js"`)
-	if got := <-actions; !strings.Contains(got, `"action":"queryPlugins"`) || !strings.Contains(got, `"params":{"includeRejected":true}`) || !strings.Contains(got, `"adminId":"0"`) || !strings.Contains(got, `"code":1000`) {
+	if got := <-actions; !strings.Contains(got, `"action":"queryPlugins"`) || !strings.Contains(got, `"params":{"includeRejected":true}`) || !strings.Contains(got, `"adminId":"0"`) || !strings.Contains(got, `"code":1000`) || !strings.Contains(got, `"at":"GATEWAY"`) {
 		t.Errorf("the plugin saw %s", got)
 	}
 	want(t, s, role.Service, "GET", "/nowhere", "", 404)
-	if got := <-actions; strings.Contains(got, `"action"`) || !strings.Contains(got, `"params":{}`) {
+	if got := <-actions; strings.Contains(got, `"action"`) || !strings.Contains(got, `"params":{}`) || !strings.Contains(got, `"at":"SERVICE"`) {
 		t.Errorf("the plugin saw %s", got)
 	}
 	want(t, s, role.Service, "PUT", "/plugins?ids=audit", `{"status":"PAUSED"}`, 200)
@@ -250,7 +250,7 @@ func TestPluginsAndClients(t *testing.T) {
 		events <- string(b)
 	}))
 	defer webhook.Close()
-	report := `async report(...what) { await fetch(app.config('seen').url, {method: 'POST', body: JSON.stringify(what)}); }`
+	report := `async report(...what) { await fetch(app.config('seen').url, {method: 'POST', body: JSON.stringify(what) + app.node.role}); }`
 	dir := folderOf(t, map[string]string{
 		"login.js": pluginScript("login", "'UserAuthenticator', 'UserOnlineStatusChangeHandler', 'NotificationHandler'", report+`
   authenticate(info) {
@@ -278,11 +278,14 @@ func TestPluginsAndClients(t *testing.T) {
 		want(t, s, role.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
 	}
 	var past []string
-	seen := func(event string) {
+	seen := func(at role.Role, event string) {
 		t.Helper()
 		timeout := time.After(time.Minute)
 		for {
 			if i := slices.IndexFunc(past, func(got string) bool { return strings.HasPrefix(got, event) }); i >= 0 {
+				if !strings.HasSuffix(past[i], `]`+string(at)) {
+					t.Errorf("a plugin saw %s, not at the node of the role %s", past[i], at)
+				}
 				past = slices.Delete(past, i, i+1)
 				return
 			}
@@ -300,10 +303,10 @@ func TestPluginsAndClients(t *testing.T) {
 	sender.RefusedLogin(1201, 5, chat.WithPassword("closed"))
 	sender.RefusedLogin(2011, 5, chat.WithPassword("wrong"))
 	sender.MustLogin(5, chat.WithPassword("token"), chat.With(wire.DeviceType_DESKTOP))
-	seen(`["online","5",1,"DESKTOP","AVAILABLE"]`)
+	seen(role.Gateway, `["online","5",1,"DESKTOP","AVAILABLE"]`)
 	reader := chat.Connect(t, url)
 	reader.MustLogin(6, chat.WithPassword("secret"), chat.With(wire.DeviceType_ANDROID))
-	seen(`["online","6",1,"ANDROID","AVAILABLE"]`)
+	seen(role.Gateway, `["online","6",1,"ANDROID","AVAILABLE"]`)
 	say := func(to int64, text string) {
 		t.Helper()
 		sender.WantCode(&wire.CreateMessageRequest{RecipientId: &to, Text: &text}, 1000)
@@ -312,16 +315,16 @@ func TestPluginsAndClients(t *testing.T) {
 	if got := reader.Relayed(8).GetRelayedRequest().GetCreateMessageRequest().GetText(); got != "well, ****" {
 		t.Errorf("the message is %q", got)
 	}
-	seen(`["notified","5","well, ****",["5","6"],[]]`) // The sender's other sessions are told as well.
-	seen(`["after","5",[]]`)
+	seen(role.Gateway, `["notified","5","well, ****",["5","6"],[]]`) // The sender's other sessions are told as well.
+	seen(role.Service, `["after","5",[]]`)
 	say(7, "are you there?")
-	seen(`["after","5",["7"]]`)
+	seen(role.Service, `["after","5",["7"]]`)
 	say(7, "ping")
 	if got := sender.Relayed(8).GetRelayedRequest().GetCreateMessageRequest().GetText(); got != "pong" {
 		t.Errorf("the plugin notified of %q", got)
 	}
 	reader.Close()
-	seen(`["offline","6",0,`)
+	seen(role.Gateway, `["offline","6",0,`)
 }
 
 // TestPluginsKeepMessages lets a plugin see messages before they are deleted, and keep one.

@@ -5,6 +5,8 @@ package plugin
 import (
 	"context"
 	"strconv"
+
+	"example.org/app/internal/role"
 )
 
 type callerKey struct{}
@@ -25,6 +27,29 @@ func Caller(ctx context.Context) string {
 func (p *Plugin) isCaller(ctx context.Context) bool {
 	id := Caller(ctx)
 	return id != "" && id == p.ID
+}
+
+type roleKey struct{}
+
+// InRole marks calls of an extension point that several roles have as made by one of them.
+func InRole(ctx context.Context, r role.Role) context.Context {
+	return context.WithValue(ctx, roleKey{}, r)
+}
+
+// RoleOf returns the role that calls extension points with a context: the only one that has all of them, or that of
+// InRole; "" if neither is known.
+func RoleOf(ctx context.Context, points ...*Point) role.Role {
+	if r, ok := ctx.Value(roleKey{}).(role.Role); ok {
+		return r
+	}
+	var r role.Role
+	for _, p := range points {
+		if len(p.Roles) != 1 || r != "" && r != p.Roles[0] {
+			return ""
+		}
+		r = p.Roles[0]
+	}
+	return r
 }
 
 type behalfKey struct{}

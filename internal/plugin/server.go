@@ -15,7 +15,8 @@ import (
 // plugin that calls is given, because it is who acts. All methods are safe for concurrent use, and errors are sentences
 // for the author of the plugin, an *apierr.Error where there is a code.
 type Server interface {
-	Node() Node
+	// Node returns the node of this process with a role. If it has none with it, also for "", it is the node that Node says.
+	Node(r role.Role) Node
 	// Operations are the operations of the admin interface that plugins may call.
 	Operations() []Operation
 	// Call carries out an operation as if the plugin were an administrator who may do everything. The input is a JSON
@@ -38,7 +39,7 @@ type Server interface {
 // A Node is a process of the cluster.
 type Node struct {
 	ID string
-	// Role is what it does; of a process with both roles it is the service.
+	// Role is what it does. A process with both roles is two nodes; the service counts where it matters to nobody.
 	Role    role.Role
 	Version string
 }

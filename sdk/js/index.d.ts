@@ -105,7 +105,8 @@ declare const app: {
   readonly log: Log;
   readonly fetch: typeof fetch;
   readonly http: { readonly fetch: typeof fetch };
-  readonly node: { readonly id: string; readonly role: string; readonly version: string };
+  /** The node that calls the plugin: a process with both roles is two. */
+  readonly node: { readonly id: string; readonly role: 'GATEWAY' | 'SERVICE'; readonly version: string };
   /** The properties below a prefix, from the configuration of the server. Their names are in camelCase. */
   config<T = { [name: string]: JsonValue }>(prefix: string): T;
   /** The settings of the plugin that hold: what administrators set, and the defaults of the schema in the descriptor. */

@@ -261,11 +261,14 @@ func (p *Plugins) Report() Report {
 	return r
 }
 
-// AdminWatcher returns what tells plugins what administrators do.
-func (p *Plugins) AdminWatcher() admin.Watcher { return adminWatcher{p.Manager} }
+// AdminWatcher returns what tells plugins what administrators do at the node of a role.
+func (p *Plugins) AdminWatcher(r role.Role) admin.Watcher { return adminWatcher{p.Manager, r} }
 
 // adminWatcher tells plugins what administrators do.
-type adminWatcher struct{ manager *plugin.Manager }
+type adminWatcher struct {
+	manager *plugin.Manager
+	role    role.Role
+}
 
 // Wants implements admin.Watcher.
 func (w adminWatcher) Wants() bool { return w.manager.Has(plugin.HandleAdminAction) }
@@ -285,7 +288,7 @@ func (w adminWatcher) Record(ctx context.Context, r *admin.Record) {
 	if action.Params == nil {
 		action.Params = map[string]any{}
 	}
-	w.manager.Tell(ctx, plugin.HandleAdminAction, action)
+	w.manager.Tell(plugin.InRole(ctx, w.role), plugin.HandleAdminAction, action)
 }
 
 var _ admin.Watcher = adminWatcher{}

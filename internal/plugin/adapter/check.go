@@ -87,7 +87,7 @@ type checkServer struct {
 }
 
 // Node implements plugin.Server.
-func (s *checkServer) Node() plugin.Node { return s.node }
+func (s *checkServer) Node(role.Role) plugin.Node { return s.node }
 
 // Operations implements plugin.Server.
 func (s *checkServer) Operations() []plugin.Operation { return s.operations }

@@ -11,14 +11,15 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
 
 // A Server is what plugins can use of a process. It is made before the parts that it leads to, which are there when the
 // first plugin is started; hence the functions.
 type Server struct {
-	// This returns the node that plugins run on.
-	This func() plugin.Node
+	// This returns the node of a role, or the one that counts if the process does not have the role.
+	This func(r role.Role) plugin.Node
 	// Functions are the operations of all roles of the process, and Invoke calls one of them.
 	Functions  []plugin.Operation
 	Invoke     func(ctx context.Context, by *admin.Principal, operation string, input json.RawMessage) (json.RawMessage, error)
@@ -32,7 +33,7 @@ type Server struct {
 }
 
 // Node implements plugin.Server.
-func (s *Server) Node() plugin.Node { return s.This() }
+func (s *Server) Node(r role.Role) plugin.Node { return s.This(r) }
 
 // Operations implements plugin.Server.
 func (s *Server) Operations() []plugin.Operation { return s.Functions }

@@ -70,7 +70,7 @@ type server struct {
 
 func newServer() *server { return &server{values: map[string]string{}} }
 
-func (s *server) Node() plugin.Node {
+func (s *server) Node(role.Role) plugin.Node {
 	return plugin.Node{ID: "node-1", Role: role.Service, Version: "v1"}
 }
 func (s *server) Operations() []plugin.Operation { return nil }

@@ -155,7 +155,7 @@ func (s *session) greet(ctx context.Context) error {
 	}
 	node := plugin.Node{}
 	if s.host.opts.Server != nil {
-		node = s.host.opts.Server.Node()
+		node = s.host.opts.Server.Node("")
 	}
 	a, err := s.request(ctx, kindHello, nil, func(b []byte) ([]byte, error) {
 		b = binary.BigEndian.AppendUint32(b, protocol)

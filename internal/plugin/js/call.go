@@ -35,6 +35,8 @@ type call struct {
 	result any
 	// label names the function in messages.
 	label string
+	// point is what the function belongs to; it is nil for hooks and schedules.
+	point *plugin.Point
 	// listener is handed to the function, if it is set, in the place of args.
 	listener *plugin.Listener
 	// task is the name of the schedule whose function is called, in the place of function. begins says that the extension is

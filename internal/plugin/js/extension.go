@@ -103,12 +103,7 @@ func (x *extension) Call(ctx context.Context, m *plugin.Method, args []any, resu
 	if len(args) != len(m.Params) {
 		return false, fmt.Errorf("call %s of %s: %d arguments for %d parameters", m.Name, x.class, len(args), len(m.Params))
 	}
-	return x.call(ctx, f, args, result)
-}
-
-// call calls a function with arguments.
-func (x *extension) call(ctx context.Context, f method, args []any, result any) (bool, error) {
-	return x.do(&call{ctx: ctx, extension: x, function: f.function, plan: f.plan, label: f.label, args: args, result: result})
+	return x.do(&call{ctx: ctx, extension: x, point: m.Point, function: f.function, plan: f.plan, label: f.label, args: args, result: result})
 }
 
 // do is the one way into the functions of a plugin.

@@ -407,11 +407,16 @@
     return Object.freeze({ name: known, cancel: () => host.unschedule(id) });
   };
 
+  // One process can be two nodes; it is the one that called the plugin.
+  const node = {};
+  ['id', 'role', 'version'].forEach((key, i) => Object.defineProperty(node, key, { get: () => host.node()[i], enumerable: true }));
+  Object.freeze(node);
+
   const app = {
     log: Object.freeze({ error: log('error'), warn: log('warn'), info: log('info'), debug: log('debug') }),
     fetch,
     http: Object.freeze({ fetch }),
-    node: Object.freeze(host.node),
+    node,
     config: (prefix = '') => host.config(text(prefix, 'the prefix')),
     settings: () => host.settings(),
     schedule,

@@ -14,6 +14,7 @@ import (
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js/engine"
+	"example.org/app/internal/role"
 )
 
 // notificationCodec reads what app.notify gets.
@@ -21,18 +22,39 @@ var notificationCodec = sync.OnceValues(func() (codec, error) { return codecOf(r
 
 // serverValues are the constants of the prelude.
 func (m *module) serverValues() map[string]any {
-	var node plugin.Node
 	ops := []any{}
 	if s := m.host.opts.Server; s != nil {
-		node = s.Node()
 		for _, op := range s.Operations() {
 			ops = append(ops, []any{op.Group, op.Name})
 		}
 	}
-	return map[string]any{
-		"operations": ops,
-		"node":       map[string]any{"id": node.ID, "role": string(node.Role), "version": node.Version},
+	return map[string]any{"operations": ops}
+}
+
+// node is the node for which the plugin runs at present: id, role and version. One process can be two.
+func (m *module) node(engine.Value, []engine.Value) (engine.Value, error) {
+	var node plugin.Node
+	if s := m.host.opts.Server; s != nil {
+		node = s.Node(m.role())
 	}
+	return m.value(m.t.anyToJS([]any{node.ID, string(node.Role), node.Version}))
+}
+
+// role is the role that called the plugin, or the only one that it is made for; "" if neither is known.
+func (m *module) role() role.Role {
+	if c := m.current.Load(); c != nil && c.extension != nil {
+		points := c.extension.points
+		if c.point != nil {
+			points = []*plugin.Point{c.point}
+		}
+		if r := plugin.RoleOf(c.ctx, points...); r != "" {
+			return r
+		}
+	}
+	if len(m.descriptor.Servers) == 1 {
+		return m.descriptor.Servers[0]
+	}
+	return ""
 }
 
 // loadedOnly refuses what acts on the server while the plugin is loaded: loading must change nothing, and who acts is
@@ -47,6 +69,7 @@ func (m *module) loadedOnly(what string) error {
 // serverFunctions are the functions of the server that plugins use.
 func (m *module) serverFunctions() map[string]engine.Func {
 	return map[string]engine.Func{
+		"node":          m.node,
 		"api":           m.callAPI,
 		"config":        m.config,
 		"settings":      m.readSettings,

@@ -74,7 +74,7 @@ type testServer struct {
 	storage    plugin.Storage
 }
 
-func (s testServer) Node() plugin.Node              { return s.node }
+func (s testServer) Node(role.Role) plugin.Node     { return s.node }
 func (s testServer) Operations() []plugin.Operation { return s.operations }
 func (s testServer) Storage() plugin.Storage        { return s.storage }
 

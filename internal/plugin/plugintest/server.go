@@ -52,7 +52,7 @@ type userResult struct {
 	Name string `json:"name"`
 }
 
-func (s *server) Node() plugin.Node {
+func (s *server) Node(role.Role) plugin.Node {
 	return plugin.Node{ID: "node-1", Role: role.Service, Version: "1.0.0"}
 }
 
