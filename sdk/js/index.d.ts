@@ -144,9 +144,14 @@ declare function load(source: string | { name: string; script: string }): unknow
 interface FetchOptions {
   method?: string;
   headers?: Headers | Record<string, string> | Iterable<readonly [string, string]>;
-  body?: string | ArrayBuffer | ArrayBufferView | Blob | FormData | URLSearchParams | null;
-  /** In milliseconds. */
+  body?: string | ArrayBuffer | ArrayBufferView | Blob | FormData | URLSearchParams | ReadableStream<string | BinaryData> | null;
+  /** In milliseconds, for the whole answer; for each part of a stream. */
   timeout?: number;
+  /**
+   * Whether the answer is there as soon as its headers are, and its body is read bit by bit. It has no limit of its size then and no
+   * data. Answers of the type text/event-stream are always such.
+   */
+  stream?: boolean;
   /** Ends the request when it is aborted. */
   signal?: AbortSignal | null;
   redirect?: 'follow' | 'manual' | 'error';
@@ -159,8 +164,10 @@ interface FetchResponse {
   readonly url: string;
   readonly redirected: boolean;
   readonly headers: Headers;
-  /** The body as text. */
+  /** The body as text; of a stream, it throws a TypeError. */
   readonly data: string;
+  readonly body: ReadableStream<Uint8Array>;
+  readonly bodyUsed: boolean;
   text(): Promise<string>;
   json(): Promise<JsonValue>;
   bytes(): Promise<Uint8Array>;
@@ -343,6 +350,7 @@ declare class Blob {
   readonly size: number;
   readonly type: string;
   slice(start?: number, end?: number, type?: string): Blob;
+  stream(): ReadableStream<Uint8Array>;
   text(): Promise<string>;
   bytes(): Promise<Uint8Array>;
   arrayBuffer(): Promise<ArrayBuffer>;
@@ -366,6 +374,190 @@ declare class FormData {
   keys(): IterableIterator<string>;
   values(): IterableIterator<string | File>;
   [Symbol.iterator](): IterableIterator<[string, string | File]>;
+}
+
+interface QueuingStrategy<T = unknown> {
+  highWaterMark?: number;
+  size?(chunk: T): number;
+}
+
+declare class CountQueuingStrategy implements QueuingStrategy {
+  constructor(options: { highWaterMark: number });
+  readonly highWaterMark: number;
+  size(): number;
+}
+
+declare class ByteLengthQueuingStrategy implements QueuingStrategy<BinaryData> {
+  constructor(options: { highWaterMark: number });
+  readonly highWaterMark: number;
+  size(chunk: BinaryData): number;
+}
+
+declare class ReadableStreamDefaultController<R = unknown> {
+  private constructor();
+  /** How much more the stream wants; null after an error. */
+  readonly desiredSize: number | null;
+  enqueue(chunk: R): void;
+  close(): void;
+  error(reason?: unknown): void;
+}
+
+interface ReadableStreamSource<R = unknown> {
+  start?(controller: ReadableStreamDefaultController<R>): void | Promise<void>;
+  pull?(controller: ReadableStreamDefaultController<R>): void | Promise<void>;
+  cancel?(reason?: unknown): void | Promise<void>;
+  type?: 'bytes';
+}
+
+interface PipeOptions {
+  preventClose?: boolean;
+  preventAbort?: boolean;
+  preventCancel?: boolean;
+  signal?: AbortSignal;
+}
+
+/** As in browsers, except that there are no BYOB readers. */
+declare class ReadableStream<R = unknown> implements AsyncIterable<R> {
+  constructor(source?: ReadableStreamSource<R>, strategy?: QueuingStrategy<R>);
+  static from<R>(items: Iterable<R> | AsyncIterable<R>): ReadableStream<R>;
+  readonly locked: boolean;
+  cancel(reason?: unknown): Promise<void>;
+  getReader(): ReadableStreamDefaultReader<R>;
+  pipeThrough<T>(through: { readable: ReadableStream<T>; writable: WritableStream<R> }, options?: PipeOptions): ReadableStream<T>;
+  pipeTo(target: WritableStream<R>, options?: PipeOptions): Promise<void>;
+  tee(): [ReadableStream<R>, ReadableStream<R>];
+  values(options?: { preventCancel?: boolean }): AsyncIterableIterator<R>;
+  [Symbol.asyncIterator](): AsyncIterableIterator<R>;
+}
+
+declare class ReadableStreamDefaultReader<R = unknown> {
+  constructor(stream: ReadableStream<R>);
+  readonly closed: Promise<void>;
+  read(): Promise<{ done: false; value: R } | { done: true; value: undefined }>;
+  cancel(reason?: unknown): Promise<void>;
+  releaseLock(): void;
+}
+
+declare class WritableStreamDefaultController {
+  private constructor();
+  readonly signal: AbortSignal;
+  error(reason?: unknown): void;
+}
+
+interface WritableStreamSink<W = unknown> {
+  start?(controller: WritableStreamDefaultController): void | Promise<void>;
+  write?(chunk: W, controller: WritableStreamDefaultController): void | Promise<void>;
+  close?(): void | Promise<void>;
+  abort?(reason?: unknown): void | Promise<void>;
+}
+
+declare class WritableStream<W = unknown> {
+  constructor(sink?: WritableStreamSink<W>, strategy?: QueuingStrategy<W>);
+  readonly locked: boolean;
+  getWriter(): WritableStreamDefaultWriter<W>;
+  close(): Promise<void>;
+  abort(reason?: unknown): Promise<void>;
+}
+
+declare class WritableStreamDefaultWriter<W = unknown> {
+  constructor(stream: WritableStream<W>);
+  readonly ready: Promise<void>;
+  readonly closed: Promise<void>;
+  readonly desiredSize: number | null;
+  write(chunk: W): Promise<void>;
+  close(): Promise<void>;
+  abort(reason?: unknown): Promise<void>;
+  releaseLock(): void;
+}
+
+interface TransformStreamController<O = unknown> {
+  readonly desiredSize: number | null;
+  enqueue(chunk: O): void;
+  error(reason?: unknown): void;
+  terminate(): void;
+}
+
+interface Transformer<I = unknown, O = unknown> {
+  start?(controller: TransformStreamController<O>): void | Promise<void>;
+  /** Without it, chunks go through as they are. */
+  transform?(chunk: I, controller: TransformStreamController<O>): void | Promise<void>;
+  flush?(controller: TransformStreamController<O>): void | Promise<void>;
+  cancel?(reason?: unknown): void | Promise<void>;
+}
+
+declare class TransformStream<I = unknown, O = unknown> {
+  constructor(transformer?: Transformer<I, O>, writableStrategy?: QueuingStrategy<I>, readableStrategy?: QueuingStrategy<O>);
+  readonly readable: ReadableStream<O>;
+  readonly writable: WritableStream<I>;
+}
+
+declare class TextEncoderStream extends TransformStream<string, Uint8Array> {
+  constructor();
+  readonly encoding: string;
+}
+
+declare class TextDecoderStream extends TransformStream<BinaryData, string> {
+  constructor(label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean });
+  readonly encoding: string;
+  readonly fatal: boolean;
+  readonly ignoreBOM: boolean;
+}
+
+declare class MessageEvent extends Event {
+  constructor(type: string, options?: { data?: unknown; origin?: string });
+  readonly data: unknown;
+  readonly origin: string;
+}
+
+declare class CloseEvent extends Event {
+  constructor(type: string, options?: { code?: number; reason?: string; wasClean?: boolean });
+  readonly code: number;
+  readonly reason: string;
+  readonly wasClean: boolean;
+}
+
+declare class ErrorEvent extends Event {
+  constructor(type: string, options?: { message?: string; error?: unknown });
+  readonly message: string;
+  readonly error: unknown;
+}
+
+interface SocketMessage extends Event {
+  /** A string, or a Blob or an ArrayBuffer as binaryType says. */
+  readonly data: string | Blob | ArrayBuffer;
+  readonly origin: string;
+}
+
+/**
+ * A client of WebSockets, as in browsers; the headers of its request can be set. Messages are as long as answers of fetch, at most. A
+ * plugin has up to 100 of them, which end with it.
+ */
+declare class WebSocket extends EventTarget {
+  constructor(url: string | URL, options?: string | string[] | { protocols?: string | string[]; headers?: Record<string, string> });
+  static readonly CONNECTING: 0;
+  static readonly OPEN: 1;
+  static readonly CLOSING: 2;
+  static readonly CLOSED: 3;
+  readonly CONNECTING: 0;
+  readonly OPEN: 1;
+  readonly CLOSING: 2;
+  readonly CLOSED: 3;
+  readonly url: string;
+  readonly readyState: 0 | 1 | 2 | 3;
+  readonly protocol: string;
+  readonly extensions: string;
+  readonly bufferedAmount: number;
+  binaryType: 'blob' | 'arraybuffer';
+  onopen: ((event: Event) => void) | null;
+  onmessage: ((event: SocketMessage) => void) | null;
+  onerror: ((event: ErrorEvent) => void) | null;
+  onclose: ((event: CloseEvent) => void) | null;
+  addEventListener(type: 'message', listener: ((event: SocketMessage) => void) | null, options?: { once?: boolean }): void;
+  addEventListener(type: 'error', listener: ((event: ErrorEvent) => void) | null, options?: { once?: boolean }): void;
+  addEventListener(type: 'close', listener: ((event: CloseEvent) => void) | null, options?: { once?: boolean }): void;
+  addEventListener(type: string, listener: EventListener | null, options?: { once?: boolean }): void;
+  send(data: string | BinaryData | Blob): void;
+  close(code?: number, reason?: string): void;
 }
 
 declare function structuredClone<T>(value: T): T;

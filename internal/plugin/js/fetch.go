@@ -24,6 +24,8 @@ type response struct {
 	redirected bool
 	headers    [][2]string
 	body       []byte
+	// stream is set in the place of body if the plugin reads the body bit by bit.
+	stream *stream
 }
 
 // A request is what a plugin asks for.
@@ -33,58 +35,80 @@ type request struct {
 	body        []byte
 	timeout     time.Duration
 	redirect    string
+	// stream asks for the body bit by bit, events for that of answers that need not end.
+	stream, events bool
 }
 
 // errAborted is the end of a request that the plugin does not want any more. It sees the reason that it gave itself.
 var errAborted = errors.New("the request was aborted")
 
-// abortFetch ends a request by its id. It may have ended.
+// abortFetch ends a request, or the stream of its answer, by its id. It may have ended.
 func (m *module) abortFetch(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	id, _ := engine.AsNumber(argument(args, 0))
 	if abort := m.aborts[id]; abort != nil {
 		delete(m.aborts, id)
+		delete(m.streams, id)
 		abort()
 	}
 	return engine.Undefined, nil
 }
 
-// fetch sends a request: URL, method, headers, body, timeout in milliseconds, what to do with redirects, and an id above 0 for
-// one that can be aborted.
+// fetch sends a request: URL, method, headers, body, timeout in milliseconds, what to do with redirects, an id by which it can be
+// aborted, and whether the body is read bit by bit.
 func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	r := request{url: m.text(args[0]), method: m.text(args[1]), redirect: m.text(args[5])}
+	r := request{url: m.text(args[0]), method: m.text(args[1]), redirect: m.text(args[5]), events: true}
 	ms, _ := engine.AsNumber(args[4])
 	r.timeout = time.Duration(min(ms, 1<<31) * float64(time.Millisecond))
-	pairs, err := m.t.anyFromJS(args[2])
-	if err != nil {
+	r.stream, _ = engine.AsBool(argument(args, 7))
+	var err error
+	if r.headers, err = m.pairs(args[2]); err != nil {
 		return engine.Undefined, err
-	}
-	list, _ := pairs.([]any)
-	for _, p := range list {
-		if kv, _ := p.([]any); len(kv) == 2 {
-			r.headers = append(r.headers, [2]string{fmt.Sprint(kv[0]), fmt.Sprint(kv[1])})
-		}
 	}
 	if !engine.IsUndefined(args[3]) {
 		r.body = m.content(args[3])
 	}
-	aborted, abort := context.WithCancel(context.Background())
-	if id, _ := engine.AsNumber(argument(args, 6)); id > 0 {
-		if m.aborts == nil {
-			m.aborts = map[float64]context.CancelFunc{}
-		}
-		m.aborts[id] = abort
+	id, _ := engine.AsNumber(argument(args, 6))
+	if m.aborts == nil {
+		m.aborts = map[float64]context.CancelFunc{}
 	}
-	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
-		defer abort()
+	aborted, abort := context.WithCancel(context.Background())
+	m.aborts[id] = abort
+	promise, err := m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
 		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer context.AfterFunc(aborted, func() { cancel(errAborted) })()
+		stop := context.AfterFunc(aborted, func() { cancel(errAborted) })
 		res, err := m.host.send(ctx, r)
-		if err != nil {
-			return nil, fmt.Errorf("fetch %s %s: %w", r.method, shorten(r.url), err)
+		if err == nil && res.stream != nil {
+			return func() (engine.Value, error) { return m.streamedValue(id, res) }, nil
 		}
-		return func() (engine.Value, error) { return m.responseValue(res), nil }, nil
+		stop()
+		cancel(nil)
+		return func() (engine.Value, error) {
+			delete(m.aborts, id)
+			if err != nil {
+				return engine.Undefined, fmt.Errorf("fetch %s %s: %w", r.method, shorten(r.url), err)
+			}
+			return m.responseValue(res), nil
+		}, nil
 	})
+	if err != nil {
+		delete(m.aborts, id)
+	}
+	return promise, err
+}
+
+// pairs are names and values, such as headers.
+func (m *module) pairs(v engine.Value) (list [][2]string, err error) {
+	pairs, err := m.t.anyFromJS(v)
+	if err != nil {
+		return nil, err
+	}
+	all, _ := pairs.([]any)
+	for _, p := range all {
+		if kv, _ := p.([]any); len(kv) == 2 {
+			list = append(list, [2]string{fmt.Sprint(kv[0]), fmt.Sprint(kv[1])})
+		}
+	}
+	return list, nil
 }
 
 // content is a string or what a buffer holds.
@@ -107,6 +131,9 @@ func (m *module) responseValue(res *response) engine.Value {
 	if engine.IsFailed(v) {
 		return v
 	}
+	if res.stream != nil {
+		return v
+	}
 	if body := e.Bytes(res.body); engine.IsFailed(body) || !e.DefineName(v, "body", body) {
 		e.Free(v)
 		return engine.Failed
@@ -117,14 +144,21 @@ func (m *module) responseValue(res *response) engine.Value {
 // maxRedirects is how many redirects a request follows.
 const maxRedirects = 10
 
-// send sends a request and reads the answer.
-func (h *Host) send(ctx context.Context, r request) (*response, error) {
+// send sends a request and reads the answer, all of it unless it is a stream.
+func (h *Host) send(ctx context.Context, r request) (_ *response, err error) {
 	u, err := url.Parse(r.url)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("the URL must be absolute and begin with http:// or https://")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("no answer within %s", r.timeout))
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	late := time.AfterFunc(r.timeout, func() { cancel(fmt.Errorf("no answer within %s", r.timeout)) })
+	var streamed bool
+	defer func() {
+		if !streamed {
+			late.Stop()
+			cancel(nil)
+		}
+	}()
 	var body io.Reader
 	if r.body != nil {
 		body = bytes.NewReader(r.body)
@@ -152,26 +186,37 @@ func (h *Host) send(ctx context.Context, r request) (*response, error) {
 		}
 		return nil
 	}
-	res, err := client.Do(req)
+	res, err := client.Do(req) //nolint:bodyclose // A stream is closed by who reads it.
 	if err != nil {
 		return nil, reason(ctx, err)
 	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(res.Body, h.opts.ResponseLimit+1))
+	out := &response{
+		status: res.StatusCode, statusText: http.StatusText(res.StatusCode), url: res.Request.URL.String(),
+		redirected: res.Request.URL.String() != u.String(),
+	}
+	streamed = r.stream || r.events && strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
+	if streamed {
+		out.stream = &stream{ctx: ctx, body: res.Body, timeout: r.timeout, late: late}
+	} else if out.body, err = h.readAll(ctx, res.Body); err != nil {
+		return nil, err
+	}
+	for k, list := range res.Header {
+		out.headers = append(out.headers, [2]string{strings.ToLower(k), strings.Join(list, ", ")})
+	}
+	return out, nil
+}
+
+// readAll reads the body of an answer to its end.
+func (h *Host) readAll(ctx context.Context, body io.ReadCloser) ([]byte, error) {
+	defer body.Close()
+	data, err := io.ReadAll(io.LimitReader(body, h.opts.ResponseLimit+1))
 	if err != nil {
 		return nil, reason(ctx, err)
 	}
 	if int64(len(data)) > h.opts.ResponseLimit {
 		return nil, fmt.Errorf("the answer is longer than %d bytes", h.opts.ResponseLimit)
 	}
-	out := &response{
-		status: res.StatusCode, statusText: http.StatusText(res.StatusCode), url: res.Request.URL.String(),
-		redirected: res.Request.URL.String() != u.String(), body: data,
-	}
-	for k, list := range res.Header {
-		out.headers = append(out.headers, [2]string{strings.ToLower(k), strings.Join(list, ", ")})
-	}
-	return out, nil
+	return data, nil
 }
 
 // reason is why a request failed, without what the caller of fetch knows already.

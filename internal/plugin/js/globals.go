@@ -3,7 +3,7 @@
 package js
 
 import (
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,10 +24,13 @@ type bytecode struct {
 	code []byte
 }
 
-//go:embed web.js
-var webPrelude string
+//go:embed web.js stream.js socket.js
+var partFiles embed.FS
 
-var compiled, compiledWeb bytecode
+// partCodes are the globals that few plugins use, which are made when one is asked for.
+var partCodes = map[string]*bytecode{"web": {}, "stream": {}, "socket": {}}
+
+var compiled bytecode
 
 // of compiles a source the first time.
 func (b *bytecode) of(e *engine.Engine, source string) ([]byte, bool) {
@@ -59,7 +62,7 @@ func (m *module) install() error {
 	host := e.Object()
 	defer e.Free(host)
 	for _, group := range []map[string]engine.Func{
-		m.basics(), m.textFunctions(), m.urlFunctions(), m.cryptoFunctions(), m.matcherFunctions(), m.serverFunctions(),
+		m.basics(), m.textFunctions(), m.urlFunctions(), m.cryptoFunctions(), m.socketFunctions(), m.matcherFunctions(), m.serverFunctions(),
 	} {
 		for name, f := range group {
 			if !e.DefineName(host, name, e.Function(name, 0, f)) {
@@ -106,7 +109,8 @@ func (m *module) basics() map[string]engine.Func {
 		"fetch":      m.fetch,
 		"abort":      m.abortFetch,
 		"java":       m.javaGlobal,
-		"web":        m.webGlobals,
+		"part":       m.part,
+		"readStream": m.readStream,
 		"subtle":     m.subtle,
 		"inspect": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			return m.value(m.engine.String(engine.OneLine(m.engine.Inspect(argument(args, 0), maxLine), maxLine)))
@@ -124,9 +128,14 @@ func (m *module) basics() map[string]engine.Func {
 	return functions
 }
 
-// webGlobals returns the function that makes the globals of the web platform.
-func (m *module) webGlobals(engine.Value, []engine.Value) (engine.Value, error) {
-	code, ok := compiledWeb.of(m.engine, webPrelude)
+// part returns the function that makes the globals of a part of the prelude.
+func (m *module) part(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	name := m.text(args[0])
+	source, err := partFiles.ReadFile(name + ".js")
+	if err != nil {
+		return engine.Undefined, err
+	}
+	code, ok := partCodes[name].of(m.engine, string(source))
 	if !ok {
 		return engine.Failed, engine.Thrown()
 	}

@@ -3,6 +3,7 @@
 package js
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"example.org/app/internal/plugin"
 )
@@ -57,6 +60,19 @@ func TestGlobals(t *testing.T) {
 			w.Write([]byte{0, 255, 1})
 		case "/large":
 			w.Write(make([]byte, 2<<20))
+		case "/parts", "/events":
+			if r.URL.Path == "/events" {
+				w.Header().Set("Content-Type", "text/event-stream")
+			}
+			for _, part := range []string{"one ", "two ", "thrée"} {
+				_, _ = io.WriteString(w, part)
+				_ = http.NewResponseController(w).Flush()
+			}
+			if r.URL.Path == "/events" {
+				<-r.Context().Done() // It never ends by itself.
+			}
+		case "/ws":
+			serveSocket(t, w, r)
 		case "/slow":
 			select {
 			case <-r.Context().Done():
@@ -89,6 +105,71 @@ func TestGlobals(t *testing.T) {
 	delete(failed, "count")
 	for name, text := range failed {
 		t.Errorf("%s: %s", name, text)
+	}
+}
+
+// serveSocket answers each message with the same one; some words make it do something else.
+func serveSocket(t *testing.T, w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") == "none" {
+		http.Error(w, "no", http.StatusForbidden)
+		return
+	}
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"second", "first"}})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(1 << 20)
+	for {
+		kind, data, err := conn.Read(r.Context())
+		if err != nil {
+			return
+		}
+		switch string(data) {
+		case "close":
+			_ = conn.Close(4001, "as you wish")
+			return
+		case "drop":
+			return
+		case "large":
+			data = make([]byte, 2<<20)
+		case "header":
+			data = []byte(r.Header.Get("Authorization"))
+		case "not UTF-8":
+			kind, data = websocket.MessageText, []byte{0xff}
+		}
+		if conn.Write(r.Context(), kind, data) != nil {
+			return
+		}
+	}
+}
+
+// TestSocketsEndWithTheirPlugin closes a plugin that has a socket, and one that opens it.
+func TestSocketsEndWithTheirPlugin(t *testing.T) {
+	opened, ended := make(chan struct{}), make(chan error, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			ended <- err
+			return
+		}
+		close(opened)
+		_, _, err = conn.Read(context.Background())
+		ended <- err
+	}))
+	defer server.Close()
+	h, _ := newHost(t, Options{})
+	m := load(t, h, script("", `start() { new WebSocket('`+server.URL+`').onopen = () => {}; }`))
+	if err := m.Extensions()[0].Hook(t.Context(), plugin.Start); err != nil {
+		t.Fatal(err)
+	}
+	<-opened
+	if err := m.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the socket of a plugin that is closed is open")
 	}
 }
 

@@ -94,6 +94,9 @@ type module struct {
 	imports  map[string]string
 	// aborts end the requests that the plugin can abort, by their ids.
 	aborts map[float64]context.CancelFunc
+	// streams are the answers that the plugin reads bit by bit, by the ids of their requests; sockets are its WebSockets.
+	streams map[float64]*stream
+	sockets map[float64]*socket
 	// maps are those of the scripts that have one, by name.
 	maps map[string]*sourceMap
 

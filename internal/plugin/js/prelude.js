@@ -225,8 +225,9 @@
 
   // What few plugins use is made when it is asked for.
 
-  let web;
-  const loadWeb = () => (web ??= host.web()(host, bytes));
+  let web, streams;
+  const loadWeb = () => (web ??= host.part('web')(host, bytes, () => loadStreams()));
+  const loadStreams = () => (streams ??= host.part('stream')(host, loadWeb()));
 
   // Requests.
 
@@ -252,28 +253,41 @@
   }
 
   class Response {
-    #body; #text;
-    constructor(raw) {
+    #bytes; #text; #stream; #used = false;
+    constructor(raw, stream) {
       this.status = raw.status;
       this.statusText = raw.statusText;
       this.ok = raw.status >= 200 && raw.status < 300;
       this.url = raw.url;
       this.redirected = raw.redirected;
       this.headers = new Headers(raw.headers);
-      this.#body = raw.body;
+      this.#bytes = raw.body;
+      this.#stream = stream;
     }
-    get data() { return (this.#text ??= host.decode(new Uint8Array(0), this.#body, false, false)[0].replace(/^\ufeff/, '')); }
-    async text() { return this.data; }
+    get data() {
+      if (!this.#bytes) throw new TypeError('the body is a stream: use await text(), json(), bytes() or body');
+      return (this.#text ??= host.decode(new Uint8Array(0), this.#bytes, false, false)[0].replace(/^\ufeff/, ''));
+    }
+    get body() { return (this.#stream ??= loadStreams().ofBytes(this.#bytes)); }
+    get bodyUsed() { return this.#used || Boolean(this.#stream && loadStreams().disturbed(this.#stream)); }
+    async #all() {
+      if (this.#bytes) return;
+      if (this.bodyUsed || this.#stream.locked) throw new TypeError('the body was read already');
+      this.#used = true;
+      this.#bytes = await loadStreams().collect(this.#stream);
+    }
+    async text() { await this.#all(); return this.data; }
     async json() {
+      await this.#all();
       try {
         return JSON.parse(this.data);
       } catch (e) {
         throw new SyntaxError(`the body of ${this.url} (status ${this.status}) is not JSON: ${e.message}`);
       }
     }
-    async bytes() { return this.#body.slice(); }
-    async arrayBuffer() { return this.#body.slice().buffer; }
-    async blob() { return new (loadWeb().Blob)([this.#body], { type: this.headers.get('content-type') ?? '' }); }
+    async bytes() { await this.#all(); return this.#bytes.slice(); }
+    async arrayBuffer() { return (await this.bytes()).buffer; }
+    async blob() { return new (loadWeb().Blob)([await this.bytes()], { type: this.headers.get('content-type') ?? '' }); }
   }
 
   let requests = 0;
@@ -290,28 +304,32 @@
       const [data, type] = web.body(body);
       body = data;
       if (type && !headers.has('content-type')) headers.set('content-type', type);
-    } else if (typeof body !== 'string' && !(body instanceof ArrayBuffer) && !ArrayBuffer.isView(body)) {
-      throw new TypeError('fetch: the body must be a string, a Uint8Array, a Blob, FormData or URLSearchParams; use JSON.stringify for an object');
+    } else if (streams && body instanceof streams.globals.ReadableStream) body = await streams.collect(body);
+    else if (typeof body !== 'string' && !(body instanceof ArrayBuffer) && !ArrayBuffer.isView(body)) {
+      throw new TypeError('fetch: the body must be a string, a Uint8Array, a Blob, FormData, URLSearchParams or a ReadableStream; use JSON.stringify for an object');
     }
     const timeout = options.timeout ?? 300000;
     if (typeof timeout !== 'number' || !(timeout > 0)) throw new TypeError('fetch: the timeout must be a number of milliseconds above 0');
-    const send = (id) => host.fetch(String(input), String(options.method ?? 'GET').toUpperCase(), Object.entries(headers), body, timeout,
-      String(options.redirect ?? 'follow'), id);
-    const signal = options.signal;
-    if (signal === undefined || signal === null) return new Response(await send(0));
-    if (!web || !(signal instanceof web.AbortSignal)) throw new TypeError('fetch: the signal must be an AbortSignal');
-    signal.throwIfAborted();
-    const id = ++requests, stop = () => host.abort(id);
-    signal.addEventListener('abort', stop);
+    const signal = options.signal ?? undefined;
+    if (signal !== undefined && (!web || !(signal instanceof web.AbortSignal))) throw new TypeError('fetch: the signal must be an AbortSignal');
+    signal?.throwIfAborted();
+    const id = ++requests, stream = Boolean(options.stream), abort = () => host.abort(id);
+    const end = () => { signal?.removeEventListener('abort', abort); abort(); };
+    const failed = (e) => { end(); signal?.throwIfAborted(); throw e; };
+    signal?.addEventListener('abort', abort);
+    let raw;
     try {
-      return new Response(await send(id));
+      raw = await host.fetch(String(input), String(options.method ?? 'GET').toUpperCase(), Object.entries(headers), body, timeout,
+        String(options.redirect ?? 'follow'), id, stream);
     } catch (e) {
-      signal.throwIfAborted();
-      throw e;
-    } finally {
-      signal.removeEventListener('abort', stop);
-      stop();
+      failed(e);
     }
+    const next = async () => {
+      try { return await host.readStream(id); } catch (e) { return failed(e); }
+    };
+    if (raw.body === undefined) return new Response(raw, loadStreams().ofHost(next, end));
+    signal?.removeEventListener('abort', abort);
+    return new Response(raw);
   }
 
   // Cryptography.
@@ -441,6 +459,12 @@
   });
   lazy('Java', () => host.java());
   for (const name of ['DOMException', 'Event', 'EventTarget', 'AbortController', 'AbortSignal', 'Blob', 'File', 'FormData', 'CryptoKey']) lazy(name, () => loadWeb()[name]);
+  for (const name of ['ReadableStream', 'ReadableStreamDefaultReader', 'ReadableStreamDefaultController', 'WritableStream', 'WritableStreamDefaultWriter',
+    'WritableStreamDefaultController', 'TransformStream', 'TextEncoderStream', 'TextDecoderStream', 'CountQueuingStrategy', 'ByteLengthQueuingStrategy']) {
+    lazy(name, () => loadStreams().globals[name]);
+  }
+  let sockets;
+  for (const name of ['WebSocket', 'MessageEvent', 'CloseEvent', 'ErrorEvent']) lazy(name, () => (sockets ??= host.part('socket')(host, loadWeb())).globals[name]);
 
   return {
     AppPlugin, AppExtension, AppError,

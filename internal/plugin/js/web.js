@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The globals of the web platform that few plugins use. It runs when a plugin asks for the first of them.
-(function (host, bytes) {
+(function (host, bytes, streams) {
   'use strict';
   const { Promise, Error, TypeError, Object, Array, Map, Date, Symbol, Reflect, String, Number, Boolean, ArrayBuffer, Uint8Array, JSON } = globalThis;
   const setTimeout = globalThis.setTimeout;
@@ -131,6 +131,7 @@
       b.#data = this.#data.slice(start, end);
       return b;
     }
+    stream() { return streams().ofBytes(this.#data); }
     async text() { return host.decode(new Uint8Array(0), this.#data, false, false)[0].replace(/^\ufeff/, ''); }
     async bytes() { return this.#data.slice(); }
     async arrayBuffer() { return this.#data.slice().buffer; }
@@ -346,5 +347,5 @@
     return call('derive', params, secret, optional(a.salt, 'the salt'), optional(a.info, 'the info'));
   };
 
-  return { DOMException, Event, EventTarget, AbortController, AbortSignal, Blob, File, FormData, CryptoKey, subtle: Object.freeze(subtle), body };
+  return { DOMException, Event, EventTarget, AbortController, AbortSignal, Blob, File, FormData, CryptoKey, subtle: Object.freeze(subtle), body, join, data: blobData };
 })

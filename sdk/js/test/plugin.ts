@@ -33,6 +33,13 @@ class Everything extends AppExtension implements ClientRequestHandler, UserAuthe
     const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
     const jwk: JsonWebKey = await crypto.subtle.exportKey('jwk', pair.publicKey);
     app.log.info('keys', mac.byteLength, jwk.kty);
+    const events = await fetch('https://example.org', { stream: true });
+    for await (const line of events.body.pipeThrough(new TextDecoderStream())) app.log.info(line.trim());
+    const socket = new WebSocket('wss://example.org', { protocols: ['chat'], headers: { authorization: 'Bearer x' } });
+    socket.addEventListener('message', ({ data }) => app.log.info(typeof data === 'string' ? data : 'bytes'));
+    socket.onclose = ({ code, reason }) => app.log.info('closed', code.toFixed(), reason);
+    // @ts-expect-error An object must be turned into text.
+    socket.send({ a: 1 });
     // @ts-expect-error The hash is missing.
     await crypto.subtle.importKey('raw', new Uint8Array(32), { name: 'HMAC' }, false, ['sign']);
     // @ts-expect-error A signal is made by a controller.

@@ -14,7 +14,193 @@ const utf8 = (s) => new TextEncoder().encode(s);
 const hex = (b) => [...new Uint8Array(b)].map((x) => x.toString(16).padStart(2, '0')).join('');
 const unhex = (s) => Uint8Array.from(s.match(/../g), (x) => parseInt(x, 16));
 
+// A socket with what it said: events waits for the next n of them.
+const socket = (options, url = `${server}/ws`) => {
+  const ws = new WebSocket(url, options), list = [];
+  let wake = () => {};
+  for (const type of ['open', 'message', 'error', 'close']) {
+    ws.addEventListener(type, (e) => {
+      list.push(type === 'message' ? e.data : type === 'close' ? ['close', e.code, e.reason, e.wasClean] : type === 'error' ? ['error', e.message] : type);
+      wake();
+    });
+  }
+  return { ws, events: async (n) => { while (list.length < n) await new Promise((resolve) => { wake = resolve; }); return list.splice(0, n); } };
+};
+const readAll = async (stream) => { const list = []; for await (const x of stream) list.push(x); return list; };
+const countTo = (n, log = []) => { let i = 0; return new ReadableStream({ pull(c) { if (i < n) c.enqueue(++i); else c.close(); }, cancel(why) { log.push(why); } }); };
+
 const checks = {
+  // streams
+  async streamOfBody() {
+    const r = await fetch(`${server}/parts`, { stream: true }), text = r.body.pipeThrough(new TextDecoderStream());
+    equal([r.status, r.bodyUsed, (await readAll(text)).join(''), r.bodyUsed], [200, false, 'one two thrée', true]);
+    await throws(() => r.text(), 'the body was read already');
+  },
+  async streamAsText() {
+    const r = await fetch(`${server}/parts`, { stream: true });
+    await throws(() => r.data, 'the body is a stream');
+    equal([await r.text(), r.bodyUsed], ['one two thrée', true]);
+    equal(await (await fetch(`${server}/json`, { stream: true })).json(), { a: [1, 2] });
+    equal((await (await fetch(`${server}/large`, { stream: true })).bytes()).length, 2 << 20);
+  },
+  async streamOfEvents() {
+    const stop = new AbortController(), r = await fetch(`${server}/events`, { signal: stop.signal });
+    const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (text.length < 13) text += (await reader.read()).value;
+    equal(text, 'one two thrée');
+    stop.abort(new Error('enough'));
+    await throws(() => reader.read(), 'enough');
+  },
+  async streamCancelled() {
+    const r = await fetch(`${server}/events`);
+    for await (const chunk of r.body) { equal(chunk instanceof Uint8Array, true); break; }
+    equal((await r.body.getReader().read()).done, true);
+  },
+  async streamTooSlow() {
+    await throws(async () => { for await (const _ of (await fetch(`${server}/events`, { timeout: 100 })).body); }, 'no answer within 100ms');
+  },
+  async streamOfBuffered() {
+    const r = await fetch(`${server}/json`);
+    equal([new TextDecoder().decode((await readAll(r.body))[0]), await r.json()], ['{"a":[1,2]}', { a: [1, 2] }]);
+    equal((await readAll(new Blob(['a', 'b']).stream())).map((b) => [...b]), [[97, 98]]);
+    equal(await readAll((await fetch(`${server}/empty`)).body), []);
+  },
+  async streamAsBody() {
+    equal((await fetch(`${server}/echo`, { method: 'POST', body: ReadableStream.from(['héllo', new Uint8Array([33])]) })).data, 'héllo!');
+    await throws(() => fetch(`${server}/echo`, { method: 'POST', body: ReadableStream.from([1]) }), 'typed arrays');
+  },
+  async streamReader() {
+    const s = countTo(2), reader = s.getReader();
+    equal([s.locked, await reader.read(), await reader.read(), (await reader.read()).done, await reader.closed], [true, { value: 1, done: false }, { value: 2, done: false }, true, undefined]);
+    await throws(() => s.getReader(), 'has a reader already');
+    await throws(() => s.cancel(), 'has a reader');
+    reader.releaseLock();
+    equal(s.locked, false);
+    await throws(() => reader.read(), 'released');
+    await throws(() => s.getReader({ mode: 'byob' }), 'byob');
+  },
+  async streamErrors() {
+    await throws(async () => readAll(new ReadableStream({ pull() { throw new Error('dry'); } })), 'dry');
+    await throws(async () => readAll(new ReadableStream({ async start() { throw new Error('no start'); } })), 'no start');
+    const log = [], s = countTo(9, log);
+    await s.cancel('enough');
+    equal([log, await readAll(s)], [['enough'], []]);
+    let c;
+    const ended = new ReadableStream({ start(controller) { c = controller; c.enqueue(1); c.close(); } });
+    equal([await readAll(ended), c.desiredSize], [[1], 0]);
+    await throws(() => c.enqueue(2), 'closed');
+  },
+  async streamTee() {
+    const [a, b] = countTo(3).tee();
+    equal(await Promise.all([readAll(a), readAll(b)]), [[1, 2, 3], [1, 2, 3]]);
+  },
+  async streamPipe() {
+    const got = [], log = [];
+    await countTo(4).pipeThrough(new TransformStream({ transform(x, c) { if (x % 2) { c.enqueue(x); c.enqueue(-x); } }, flush(c) { c.enqueue('end'); } }))
+      .pipeTo(new WritableStream({ async write(x) { got.push(x); }, close() { got.push('closed'); } }));
+    equal(got, [1, -1, 3, -3, 'end', 'closed']);
+    await throws(() => countTo(9, log).pipeTo(new WritableStream({ write() { throw new Error('full'); } })), 'full');
+    equal(log.map(String), ['Error: full']);
+    await throws(() => readAll(countTo(2).pipeThrough(new TransformStream({ transform() { throw new Error('bad'); } }))), 'bad');
+    await throws(() => countTo(2).pipeTo(new WritableStream(), { signal: AbortSignal.abort(new Error('stopped')) }), 'stopped');
+  },
+  async streamWriter() {
+    const got = [], w = new WritableStream({ write(x) { got.push(x); }, abort(e) { got.push(String(e)); } }), writer = w.getWriter();
+    equal([w.locked, writer.desiredSize], [true, 1]);
+    await Promise.all([writer.write(1), writer.write(2)]);
+    await writer.abort('over');
+    equal(got, [1, 2, 'over']);
+    await throws(() => writer.write(3), 'over');
+  },
+  async streamText() {
+    const bytes = await readAll(ReadableStream.from(['a\ud83d', '\udc4b']).pipeThrough(new TextEncoderStream()));
+    equal(bytes.map((b) => [...b]), [[97], [240, 159, 145, 139]]);
+    equal((await readAll(ReadableStream.from([new Uint8Array([240, 159]), new Uint8Array([145, 139])]).pipeThrough(new TextDecoderStream()))), ['👋']);
+  },
+
+  // WebSocket
+  async socket() {
+    const { ws, events } = socket(['first', 'other']);
+    equal([ws.readyState, WebSocket.OPEN, ws.url], [0, 1, `${server.replace('http', 'ws')}/ws`]);
+    await throws(() => ws.send('early'), 'InvalidStateError');
+    equal(await events(1), ['open']);
+    equal([ws.readyState, ws.protocol, ws.bufferedAmount], [1, 'first', 0]);
+    ws.send('héllo');
+    ws.send(String('x').repeat(100000));
+    equal((await events(2)).map((x) => x.length), [5, 100000]);
+    ws.send(new Uint8Array([1, 2, 3]).subarray(1));
+    const [blob] = await events(1);
+    equal([blob instanceof Blob, [...await blob.bytes()]], [true, [2, 3]]);
+    ws.binaryType = 'arraybuffer';
+    ws.send(new Blob(['hi']));
+    equal(new TextDecoder().decode((await events(1))[0]), 'hi');
+    ws.close(3000, 'bye');
+    equal([ws.readyState, await events(1), ws.readyState], [2, [['close', 3000, 'bye', true]], 3]);
+    ws.close();
+    ws.send('late');
+  },
+  async socketClosed() {
+    const { ws, events } = socket();
+    equal(await events(1), ['open']);
+    ws.send('close');
+    equal(await events(1), [['close', 4001, 'as you wish', true]]);
+  },
+  async socketDropped() {
+    const { ws, events } = socket();
+    await events(1);
+    ws.send('drop');
+    equal(await events(2), [['error', 'the connection ended'], ['close', 1006, '', false]]);
+  },
+  async socketLarge() {
+    const { ws, events } = socket();
+    await events(1);
+    ws.send('large');
+    equal(await events(2), [['error', 'a message is longer than 1048576 bytes'], ['close', 1006, '', false]]);
+  },
+  async socketText() {
+    const { ws, events } = socket();
+    await events(1);
+    ws.send('not UTF-8');
+    equal(await events(2), [['error', 'a message is not valid UTF-8'], ['close', 1006, '', false]]);
+  },
+  async socketHeaders() {
+    const { ws, events } = socket({ headers: { authorization: 'Bearer x' } });
+    await events(1);
+    ws.send('header');
+    equal(await events(1), ['Bearer x']);
+    ws.close();
+    const { events: refused } = socket({ headers: { authorization: 'none' } });
+    equal(await refused(2), [['error', `open ${server.replace('http', 'ws')}/ws: the server answered with the status 403`], ['close', 1006, '', false]]);
+  },
+  async socketGivenUp() {
+    const { ws, events } = socket([], `${server}/slow`);
+    ws.close();
+    equal(await events(2), [['error', `open ${server.replace('http', 'ws')}/slow: the socket was closed before it was open`], ['close', 1006, '', false]]);
+  },
+  async socketHandlers() {
+    const ws = new WebSocket(`${server}/ws`);
+    const seen = [];
+    await new Promise((resolve) => {
+      ws.onopen = (e) => { seen.push(e.type); ws.send('a'); };
+      ws.onmessage = ({ data, origin }) => { seen.push(data, origin); ws.close(); };
+      ws.onclose = ({ code }) => { seen.push(code); resolve(); };
+    });
+    equal(seen, ['open', 'a', server.replace('http', 'ws'), 1000]);
+  },
+  async socketMisuse() {
+    await throws(() => new WebSocket('nope'), 'SyntaxError');
+    await throws(() => new WebSocket('ftp://a'), 'ws:// or wss://');
+    await throws(() => new WebSocket('ws://a/#b'), 'fragment');
+    await throws(() => new WebSocket('ws://a', ['b', 'b']), 'SyntaxError');
+    const { ws, events } = socket();
+    await throws(() => ws.close(1001), 'InvalidAccessError');
+    await throws(() => ws.close(1000, 'x'.repeat(200)), '123 bytes');
+    await events(1);
+    ws.close();
+    await events(1);
+  },
+
   // fetch
   async echo() {
     const r = await fetch(`${server}/echo`, { method: 'post', headers: { 'X-Header': 'yes' }, body: 'héllo' });

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+const (
+	// maxStreams is how many answers one plugin may read bit by bit at once.
+	maxStreams = 100
+	// chunkSize is how many bytes of a stream a plugin gets at once, at most.
+	chunkSize = 64 << 10
+)
+
+// A stream is the body of an answer that a plugin reads bit by bit. It ends with its context.
+type stream struct {
+	ctx     context.Context
+	body    io.ReadCloser
+	timeout time.Duration
+	// late ends a stream that nobody reads or that does not go on.
+	late *time.Timer
+}
+
+var errTooManyStreams = fmt.Errorf("a plugin may read %d streams at once", maxStreams)
+
+// streamedValue is an answer whose body the plugin reads by its id.
+func (m *module) streamedValue(id float64, res *response) (engine.Value, error) {
+	for old, s := range m.streams {
+		if s.ctx.Err() != nil { // The plugin has forgotten it.
+			m.endStream(old)
+		}
+	}
+	if m.streams == nil {
+		m.streams = map[float64]*stream{}
+	}
+	m.streams[id] = res.stream
+	if len(m.streams) > maxStreams {
+		m.endStream(id)
+		return engine.Undefined, errTooManyStreams
+	}
+	return m.responseValue(res), nil
+}
+
+// endStream ends a stream and its request.
+func (m *module) endStream(id float64) {
+	if abort := m.aborts[id]; abort != nil {
+		abort()
+	}
+	delete(m.aborts, id)
+	delete(m.streams, id)
+}
+
+// readStream waits for the next bytes of a stream; undefined is its end.
+func (m *module) readStream(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	id, _ := engine.AsNumber(args[0])
+	s := m.streams[id]
+	if s == nil {
+		return engine.Undefined, errAborted
+	}
+	return m.async(func(context.Context) (func() (engine.Value, error), error) {
+		chunk, err := s.next()
+		return func() (engine.Value, error) {
+			if err != nil {
+				m.endStream(id)
+			}
+			switch {
+			case errors.Is(err, io.EOF):
+				return engine.Undefined, nil
+			case err != nil:
+				return engine.Undefined, err
+			}
+			return m.value(m.engine.Bytes(chunk))
+		}, nil
+	})
+}
+
+// next reads what is there, at least one byte.
+func (s *stream) next() ([]byte, error) {
+	s.late.Reset(s.timeout)
+	chunk := make([]byte, chunkSize)
+	for {
+		n, err := s.body.Read(chunk)
+		switch {
+		case n > 0:
+			s.late.Reset(s.timeout)
+			return chunk[:n], nil
+		case errors.Is(err, io.EOF):
+			s.late.Stop()
+			_ = s.body.Close()
+			return nil, io.EOF
+		case err != nil:
+			_ = s.body.Close()
+			return nil, reason(s.ctx, err)
+		}
+	}
+}
