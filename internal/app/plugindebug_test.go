@@ -41,6 +41,40 @@ func TestPluginDebugMode(t *testing.T) {
 	want(t, s, role.Service, "GET", "/plugins", "", 200, `"id":"seen"`)
 }
 
+// TestPluginDebuggingIsSwitched lets an administrator switch the debugging of one plugin on and off: it goes on meanwhile,
+// waits for no debugger, and the other plugins are not touched.
+func TestPluginDebuggingIsSwitched(t *testing.T) {
+	port := freePort(t)
+	body := `start() { globalThis.starts = (globalThis.starts ?? 0) + 1; } handleAdminAction(action) { globalThis.seen = action.action; }`
+	dir := folderOf(t, map[string]string{"seen.js": pluginScript("seen", "'AdminActionHandler'", body), "other.js": pluginScript("other", "'AdminActionHandler'", body)})
+	s := apptest.Start(t, []role.Role{role.Service}, "app.plugin.dir="+dir, fmt.Sprint("app.plugin.js.debug.inspect-port=", port))
+	want(t, s, role.Service, "GET", "/plugins/debugging", "", 204)
+	want(t, s, role.Service, "PUT", "/plugins/debugging?id=none", `{"enabled":true}`, 404, `"code":1302`)
+	want(t, s, role.Service, "PUT", "/plugins/debugging?id=seen", `{"enabled":false}`, 200, `"enabled":false`)
+	on := want(t, s, role.Service, "PUT", "/plugins/debugging?id=seen", `{"enabled":true}`, 200, `"pluginId":"seen","enabled":true,"configured":false`,
+		fmt.Sprintf(`"address":"ws://127.0.0.1:%d/`, port), `"link":"devtools://`)
+	_, on, _ = strings.Cut(on, `"data"`)
+	want(t, s, role.Service, "PUT", "/plugins/debugging?id=seen", `{"enabled":true}`, 200, on) // It is the same again.
+	want(t, s, role.Service, "GET", "/plugins/debugging?ids=seen,other", "", 200, `"pluginId":"seen"`)
+	target := debugTargets(t, port)[0]
+	for range 2 {
+		// What has no debugger does not wait for one.
+		want(t, s, role.Service, "GET", "/plugins?ids=seen", "", 200, `"state":"STARTED"`, `"running":true`)
+		ask, detach := attachDebugger(t, target)
+		eventually(t, "the call that does not wait", func() bool {
+			r := ask("Runtime.evaluate", map[string]any{"expression": "globalThis.starts + globalThis.seen"})
+			return r["result"].(map[string]any)["value"] == "1queryPlugins"
+		})
+		detach()
+	}
+	want(t, s, role.Service, "PUT", "/plugins/debugging?id=seen", `{"enabled":false}`, 200, `"pluginId":"seen","enabled":false,"configured":false}`)
+	want(t, s, role.Service, "GET", "/plugins/debugging", "", 204)
+	want(t, s, role.Service, "GET", "/plugins?ids=seen,other", "", 200, `"id":"seen"`, `"id":"other"`)
+	if _, res, err := websocket.Dial(t.Context(), target["webSocketDebuggerUrl"], nil); err == nil || res == nil || res.StatusCode != http.StatusNotFound {
+		t.Errorf("a debugger attached to a plugin that cannot be debugged any more: %v", err)
+	}
+}
+
 // freePort finds a port that is free now.
 func freePort(t *testing.T) int {
 	t.Helper()

@@ -125,6 +125,8 @@ const (
 	PluginDelete Permission = "PLUGIN_DELETE"
 	PluginUpdate Permission = "PLUGIN_UPDATE"
 	PluginQuery  Permission = "PLUGIN_QUERY"
+	// PluginDebug lets its holder see and change all that plugins do, and hold their calls.
+	PluginDebug Permission = "PLUGIN_DEBUG"
 
 	LogQuery Permission = "LOG_QUERY"
 
@@ -164,7 +166,7 @@ var Groups = []Group{
 	{"CLUSTER_MEMBER", []Permission{ClusterMemberCreate, ClusterMemberDelete, ClusterMemberUpdate, ClusterMemberQuery}},
 	{"CLUSTER_LEADER", []Permission{ClusterLeaderUpdate, ClusterLeaderQuery}},
 	{"CLUSTER_SETTING", []Permission{ClusterSettingUpdate, ClusterSettingQuery}},
-	{"PLUGIN", []Permission{PluginCreate, PluginDelete, PluginUpdate, PluginQuery}},
+	{"PLUGIN", []Permission{PluginCreate, PluginDelete, PluginUpdate, PluginQuery, PluginDebug}},
 	{"LOG", []Permission{LogQuery}},
 	{"LIFECYCLE", []Permission{Shutdown}},
 	{"NODE", []Permission{NodeInfoQuery, NodeThreadDumpQuery, NodeHeapDumpQuery}},

@@ -32,6 +32,8 @@ type Source struct {
 	Data []byte
 	// Shared is what the cluster knows of the plugin; nil for one of this node alone.
 	Shared *Shared
+	// Debug asks the host to let debuggers attach to the plugin, which waits for none. A host that cannot ignores it.
+	Debug bool
 
 	// rank is the place of the plugin among others; 0 is after those that are there. turn, if it is not nil, waits until
 	// those before it are loaded, or for some time.
@@ -76,6 +78,20 @@ type Retirer interface {
 	// Retire tells that the module goes away: it must not hold anything back any more. Calls that have not begun fail
 	// with ErrRetired, those that have begun and the hooks that follow run to their end.
 	Retire()
+}
+
+// A Debuggable is a module that debuggers can attach to.
+type Debuggable interface {
+	// Debugger is where they do; the zero value if they cannot.
+	Debugger() Debugger
+}
+
+// A Debugger is where debuggers attach to a plugin.
+type Debugger struct {
+	// Address is for tools, Link for the address bar of a browser.
+	Address, Link string
+	// Configured says that it is so because the configuration says so.
+	Configured bool
 }
 
 // A Hook is a step in the life of an extension.

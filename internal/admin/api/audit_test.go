@@ -157,6 +157,7 @@ func writes() []write {
 		{operation: "updateFlightRecordings", target: "/flight-recordings?ids=1", body: `{"state":"CLOSED"}`, targets: "1"},
 		{operation: "deleteFlightRecordings", target: "/flight-recordings?ids=1", targets: "1"},
 		{operation: "createJsPlugins", target: "/plugins/js", body: `{"scripts":[{"fileName":"planted.js","code":"planted-plugin hidden-secret-5"}]}`, record: "plugin", targets: "planted-plugin"},
+		{operation: "updatePluginDebugging", target: "/plugins/debugging?id=planted-plugin", body: `{"enabled":true}`, record: "plugin", targets: "planted-plugin"},
 		{operation: "updatePlugins", target: "/plugins?ids=planted-plugin", body: `{"status":"STOPPED"}`, record: "plugin", targets: "planted-plugin"},
 		{operation: "deletePlugins", target: "/plugins?ids=planted-plugin", record: "plugin", targets: "planted-plugin"},
 		{operation: "createJsPlugins", target: "/plugins/js?scope=CLUSTER", body: `{"scripts":[{"fileName":"shared.js","code":"shared-plugin hidden-secret-5"}]}`, record: "pluginVersion", targets: "shared-plugin"},

@@ -76,13 +76,21 @@ func (h lineHost) Load(_ context.Context, src plugin.Source) (plugin.Module, err
 		return nil, errors.New("line 1: unexpected end")
 	}
 	h.open.Add(1)
-	return &lineModule{open: h.open, words: words}, nil
+	return &lineModule{open: h.open, words: words, debug: src.Debug}, nil
 }
 
 type lineModule struct {
 	open   *atomic.Int32
 	words  []string
+	debug  bool
 	closed atomic.Bool
+}
+
+func (m *lineModule) Debugger() plugin.Debugger {
+	if !m.debug {
+		return plugin.Debugger{}
+	}
+	return plugin.Debugger{Address: "ws://127.0.0.1:1/" + m.words[0], Link: "devtools://" + m.words[0]}
 }
 
 func (m *lineModule) Descriptor() plugin.Descriptor {

@@ -33,8 +33,10 @@ type Plugins struct {
 	// Cluster has the plugins of the cluster. It is set before Start; nil is none.
 	Cluster Cluster
 
-	opts      Options
-	debuggers *inspector.Server
+	opts Options
+	// debuggers is where debuggers attach to plugins in JavaScript; nil until one may. inspecting guards it.
+	debuggers  *inspector.Server
+	inspecting sync.Mutex
 
 	// starting is what loads and starts plugins; isUp is closed when that has ended, and failure is set then. waited says
 	// that the server does not wait for it any more.
@@ -108,6 +110,8 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 func (p *Plugins) Close(ctx context.Context) error {
 	err := p.Manager.Close(ctx)
 	p.starting.Wait() // What it waits for has ended with the manager.
+	p.inspecting.Lock()
+	defer p.inspecting.Unlock()
 	if p.debuggers != nil {
 		err = errors.Join(err, p.debuggers.Close(ctx))
 	}

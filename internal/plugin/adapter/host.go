@@ -4,6 +4,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -57,6 +58,7 @@ func (p *Plugins) logLines() int { return int(p.opts.Settings().Limits.LogLinesP
 func (p *Plugins) newScriptHost(ctx context.Context, c config.JavaScriptPlugins, java remote.Host) (plugin.Host, error) {
 	opts := js.Options{
 		Points: plugin.Points, Log: p.opts.Logger, LogLines: p.logLines, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, Server: p.opts.Server, Java: java,
+		Inspect: p.inspect,
 	}
 	if c.Debug.Enabled {
 		debuggers, err := inspector.Listen(ctx, inspector.Options{Host: c.Debug.InspectHost, Port: int(c.Debug.InspectPort), Log: p.opts.Logger})
@@ -68,4 +70,23 @@ func (p *Plugins) newScriptHost(ctx context.Context, c config.JavaScriptPlugins,
 		opts.WaitToLoad = c.Debug.Wait == config.DebugWaitLoad
 	}
 	return js.New(opts)
+}
+
+// inspect opens the address where debuggers attach to plugins that an administrator lets them attach to. Only this machine
+// reaches it.
+func (p *Plugins) inspect(ctx context.Context) (*inspector.Server, error) {
+	p.inspecting.Lock()
+	defer p.inspecting.Unlock()
+	if p.debuggers == nil {
+		port := int(p.opts.Config.Plugin.JavaScript.Debug.InspectPort)
+		debuggers, err := inspector.Listen(ctx, inspector.Options{Host: "127.0.0.1", Port: port, Log: p.opts.Logger})
+		if err != nil {
+			return nil, err
+		}
+		p.debuggers = debuggers
+	}
+	if !p.debuggers.IsLocal() {
+		return nil, errors.New("other machines reach app.plugin.js.debug.inspect-host, so only the plugins that the configuration names can be debugged")
+	}
+	return p.debuggers, nil
 }

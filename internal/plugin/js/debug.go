@@ -17,16 +17,41 @@ import (
 	"example.org/app/internal/plugin/js/inspector"
 )
 
+// open finds where debuggers attach to the module, if they can.
+func (m *module) open(ctx context.Context, src plugin.Source) (err error) {
+	o := m.host.opts
+	if o.Inspector != nil && (len(o.Debugged) == 0 || slices.Contains(o.Debugged, path.Base(m.name))) {
+		m.inspector, m.waits = o.Inspector, true
+		return nil
+	}
+	if !src.Debug {
+		return nil
+	}
+	if o.Inspect == nil {
+		return errors.New("plugins cannot be debugged here")
+	}
+	m.inspector, err = o.Inspect(ctx)
+	return err
+}
+
 // inspected reports whether debuggers can attach to the module.
-func (m *module) inspected() bool {
-	files := m.host.opts.Debugged
-	return m.host.opts.Inspector != nil && (len(files) == 0 || slices.Contains(files, path.Base(m.name)))
+func (m *module) inspected() bool { return m.inspector != nil }
+
+// waitsToLoad reports whether the first line of the module waits for a debugger.
+func (m *module) waitsToLoad() bool { return m.waits && m.host.opts.WaitToLoad }
+
+// Debugger is where debuggers attach.
+func (m *module) Debugger() plugin.Debugger {
+	if m.debug == nil {
+		return plugin.Debugger{}
+	}
+	return plugin.Debugger{Address: m.debug.Address(), Link: m.debug.Link(), Configured: m.waits}
 }
 
 // inspect lets debuggers attach to the module.
 func (m *module) inspect() {
-	m.debug = m.host.opts.Inspector.Add(inspector.Plugin{
-		Title: m.name, Engine: m.engine, Closing: m.closing, Loads: m.host.opts.WaitToLoad,
+	m.debug = m.inspector.Add(inspector.Plugin{
+		Title: m.name, Engine: m.engine, Closing: m.closing, Loads: m.waitsToLoad(), Free: !m.waits,
 		Own: func(f func()) {
 			m.own(func() {
 				if !m.shut {
@@ -59,7 +84,7 @@ func (m *module) held(ctx context.Context) (leave func(), err error) {
 
 // heldAtLoad waits until a debugger lets the first line of the plugin run, if the host is to wait that early.
 func (m *module) heldAtLoad(ctx context.Context) (leave func(), err error) {
-	if m.debug == nil || !m.host.opts.WaitToLoad {
+	if m.debug == nil || !m.waitsToLoad() {
 		return func() {}, nil
 	}
 	leave, err = m.debug.Load(ctx, holdOf(ctx), m.serveDebugger)
@@ -152,4 +177,7 @@ func (m *module) scriptURL(name, path string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
-var _ plugin.Retirer = (*module)(nil)
+var (
+	_ plugin.Retirer    = (*module)(nil)
+	_ plugin.Debuggable = (*module)(nil)
+)

@@ -57,7 +57,10 @@ type Options struct {
 
 	// Inspector is where debuggers attach; nil is none. With it, calls wait for a debugger, and with WaitToLoad even the
 	// first line of a plugin does. Debugged are the files of the plugins for which that is so; empty means all.
-	Inspector  *inspector.Server
+	Inspector *inspector.Server
+	// Inspect opens the server for plugins that are debugged although Inspector is nil or Debugged does not name them; nil if
+	// none can be.
+	Inspect    func(ctx context.Context) (*inspector.Server, error)
 	Debugged   []string
 	WaitToLoad bool
 }
@@ -149,6 +152,10 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 	m := newModule(h, src)
 	h.modules[m] = struct{}{}
 	h.mu.Unlock()
+	if err := m.open(ctx, src); err != nil {
+		h.forget(m)
+		return nil, fmt.Errorf("load %q: %w", src.Name, err)
+	}
 
 	loaded := make(chan error, 1)
 	go m.run(ctx, src, loaded)

@@ -100,6 +100,9 @@ type module struct {
 	// maps are those of the scripts that have one, by name.
 	maps map[string]*sourceMap
 
+	// inspector is where debuggers attach, nil if they cannot; waits says that calls wait for one.
+	inspector *inspector.Server
+	waits     bool
 	// debug is what debuggers attach to, in debug mode only.
 	debug *inspector.Target
 }

@@ -37,7 +37,7 @@ type Options struct {
 // A Server is where debuggers attach.
 type Server struct {
 	opts         Options
-	addr         string
+	addr, bound  string
 	http         *http.Server
 	served       chan struct{}
 	sessions     sync.WaitGroup
@@ -57,7 +57,7 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for debuggers of plugins (app.plugin.js.debug.inspect-host and inspect-port): %w", err)
 	}
-	s := &Server{opts: opts, addr: advertised(l.Addr().(*net.TCPAddr)), served: make(chan struct{})}
+	s := &Server{opts: opts, addr: advertised(l.Addr().(*net.TCPAddr)), bound: l.Addr().String(), served: make(chan struct{})}
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		defer close(s.served)
@@ -80,6 +80,12 @@ func advertised(a *net.TCPAddr) string {
 		ip = netip.IPv6Loopback()
 	}
 	return netip.AddrPortFrom(ip, uint16(a.Port)).String()
+}
+
+// IsLocal reports whether only this machine reaches the server.
+func (s *Server) IsLocal() bool {
+	addr, err := netip.ParseAddrPort(s.bound)
+	return err == nil && addr.Addr().Unmap().IsLoopback()
 }
 
 // Addr is the address and the port.

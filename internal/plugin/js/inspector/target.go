@@ -29,6 +29,8 @@ type Plugin struct {
 	Resumed func()
 	// Closing is closed when the plugin must end.
 	Closing <-chan struct{}
+	// Free says that nothing waits for a debugger.
+	Free bool
 	// Loads says that Load will be called. A debugger that lets the plugin run before that stops it all the same.
 	Loads bool
 }
@@ -113,17 +115,28 @@ func (s *Server) Add(p Plugin) *Target {
 		breakpoints: map[string]*breakpoint{}, onException: "none",
 		helpers: map[string]engine.Value{}, entries: map[uintptr]*entry{}, objects: map[int]*object{}, thrown: engine.Undefined, interval: defaultInterval,
 	}
+	if p.Free {
+		t.open = true
+		close(t.gate)
+	}
 	s.mu.Lock()
 	s.targets = append(s.targets, t)
 	s.mu.Unlock()
 	go t.serveTasks()
-	s.opts.Log.Info("a plugin waits for a debugger", slog.String("plugin", p.Title),
-		slog.String("address", t.Address()), slog.String("link", t.link(s.addr)))
+	where := slog.Group("", slog.String("plugin", p.Title), slog.String("address", t.Address()), slog.String("link", t.Link()))
+	if p.Free {
+		s.opts.Log.Info("debuggers can attach to a plugin", where)
+	} else {
+		s.opts.Log.Info("a plugin waits for a debugger", where)
+	}
 	return t
 }
 
 // Address is where debuggers attach.
 func (t *Target) Address() string { return "ws://" + t.server.addr + "/" + t.id }
+
+// Link opens the tools of Chrome.
+func (t *Target) Link() string { return t.link(t.server.addr) }
 
 func (t *Target) link(host string) string {
 	return "devtools://devtools/bundled/js_app.html?ws=" + host + "/" + t.id
@@ -317,7 +330,7 @@ func (t *Target) leave(s *session) {
 	if len(t.sessions) > 0 {
 		return
 	}
-	if t.open && !t.retired {
+	if t.open && !t.retired && !t.plugin.Free {
 		t.open, t.gate = false, make(chan struct{})
 	}
 	t.reset()

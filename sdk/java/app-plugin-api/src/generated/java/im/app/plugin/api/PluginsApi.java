@@ -96,6 +96,29 @@ public final class PluginsApi {
     }
 
     /**
+     * List plugins that can be debugged.
+     * <p>Lists the JavaScript plugins of this node that debuggers can attach to, and where. Unknown ids and other plugins are skipped.
+     * Permission: <code>PLUGIN_DEBUG</code>.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public @Nullable List<DebuggingRecord> queryDebugging(QueryPluginDebugging input) {
+        return Json.convertList(api.call("queryPluginDebugging", input.toJson()), DebuggingRecord.class);
+    }
+
+    /**
+     * List plugins that can be debugged.
+     * <p>Lists the JavaScript plugins of this node that debuggers can attach to, and where. Unknown ids and other plugins are skipped.
+     * Permission: <code>PLUGIN_DEBUG</code>.
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public @Nullable List<DebuggingRecord> queryDebugging() {
+        return Json.convertList(api.call("queryPluginDebugging", java.util.Map.of()), DebuggingRecord.class);
+    }
+
+    /**
      * Read the code of JavaScript plugins.
      * <p>Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. Code may contain secrets, so reading it requires the permission to replace it.
      * Permission: <code>PLUGIN_CREATE</code>.
@@ -163,6 +186,18 @@ public final class PluginsApi {
      */
     public @Nullable PluginUpdateResult update(UpdatePlugins input) {
         return Json.convert(api.call("updatePlugins", input.toJson()), PluginUpdateResult.class);
+    }
+
+    /**
+     * Let debuggers attach to a plugin, or no longer.
+     * <p>Loads a JavaScript plugin of this node anew, in the state that it has and without a call lost, so that Chrome, Node.js and other clients of the Chrome DevTools Protocol can attach to it. It waits for no debugger and runs as always, only slower, until one stops it; calls of other plugins never wait. Debuggers attach on the machine of the node only (app.plugin.js.debug.inspect-port). It lasts until it is switched off or the plugin is replaced. Whoever debugs a plugin can do everything that the plugin can.
+     * Permission: <code>PLUGIN_DEBUG</code>.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public @Nullable DebuggingRecord updateDebugging(UpdatePluginDebugging input) {
+        return Json.convert(api.call("updatePluginDebugging", input.toJson()), DebuggingRecord.class);
     }
 
     /**
