@@ -94,6 +94,7 @@ func (a *App) domainJobs() []job {
 		{"clean-up of group invitations", c.Group.Invitation.ExpiredInvitationsCleanupCron, d.groups.DeleteExpiredInvitations},
 		{"clean-up of join requests", c.Group.JoinRequest.ExpiredJoinRequestsCleanupCron, d.groups.DeleteExpiredJoinRequests},
 		{"clean-up of messages", c.Message.ExpiredMessagesCleanupCron, d.messages.DeleteExpired},
+		{"clean-up of meetings", c.Conference.Meeting.ExpiredMeetingsCleanupCron, d.meetings.DeleteExpired},
 	}
 }
 

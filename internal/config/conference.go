@@ -17,6 +17,9 @@ type Meeting struct {
 	Password   MeetingPassword   `doc:"The passwords of meetings."`
 	Quota      MeetingQuota      `doc:"How many meetings there may be."`
 	Scheduling MeetingScheduling `doc:"When meetings may be."`
+
+	RetentionPeriodHours       int32  `default:"720" min:"0" doc:"For how long a meeting is kept after it ended, was cancelled or expired; 0 means for ever."`
+	ExpiredMeetingsCleanupCron string `default:"0 0 3 * * *" required:"true" mutable:"false" global:"false" doc:"When meetings that are kept no longer are deleted: second, minute, hour, day of month, month, day of week."`
 }
 
 // MeetingIDType says what the ids of meetings look like.

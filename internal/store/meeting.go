@@ -89,6 +89,23 @@ func DeletePendingMeetings(ctx context.Context, tx Tx, creatorID int64, before t
 	return err
 }
 
+// An OverMeeting says which meetings are over: those that ended or were cancelled before a moment, those that began before
+// another one and neither ended nor were cancelled, and those that were pending at a third. A zero time selects none.
+type OverMeeting struct{ Ended, Begun, Pending time.Time }
+
+// FindOverMeetings returns the ids of at most limit meetings that are over, the oldest first.
+func FindOverMeetings(ctx context.Context, r Reader, over OverMeeting, limit int) ([]int64, error) {
+	ended, begun, pending := over.Ended.UnixMilli(), over.Begun.UnixMilli(), over.Pending.UnixMilli()
+	// A meeting is created before anything else happens to it: the index on that date leaves out what is younger.
+	ids, err := sqldb.List[int64](ctx, r, sqldb.New("SELECT t.id FROM meeting AS t WHERE t.creation_date < ? AND "+
+		"(t.end_date < ? OR t.cancel_date < ? OR (t.start_date < ? AND t.end_date IS NULL AND t.cancel_date IS NULL AND NOT t.pending) OR (t.creation_date < ? AND t.pending)) "+
+		"ORDER BY t.creation_date, t.id LIMIT ?", max(ended, begun, pending), ended, ended, begun, pending, limit))
+	if err != nil {
+		return nil, fmt.Errorf("find meetings that are over: %w", err)
+	}
+	return ids, nil
+}
+
 func (f MeetingFilter) conditions() (c conditions) {
 	anyOf(&c, "t.id", f.IDs)
 	anyOf(&c, "t.creator_id", f.CreatorIDs)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meeting
+
+import (
+	"context"
+	"time"
+
+	"example.org/app/internal/store"
+)
+
+// expiryBatch bounds how many meetings one transaction of the clean-up deletes.
+const expiryBatch = 500
+
+// DeleteExpired deletes the meetings that are kept no longer and those whose creation was never finished, and returns how
+// many. It is the job of one node at a time, and can be stopped and repeated at will.
+func (d *Directory) DeleteExpired(ctx context.Context) (deleted int64, err error) {
+	now, s := d.now(), d.opts.Settings().Meeting
+	over := store.OverMeeting{Pending: now.Add(-forgotten)}
+	if s.RetentionPeriodHours > 0 {
+		// Milliseconds, because so many hours may be no time.Duration.
+		over.Ended = time.UnixMilli(now.UnixMilli() - int64(s.RetentionPeriodHours)*time.Hour.Milliseconds())
+		if lifetime := s.Scheduling.ExpireAfterSeconds; lifetime > 0 {
+			over.Begun = over.Ended.Add(-time.Duration(lifetime) * time.Second)
+		}
+	}
+	for {
+		var n int
+		err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+			ids, err := store.FindOverMeetings(ctx, tx, over, expiryBatch)
+			if n = len(ids); err != nil || n == 0 {
+				return err
+			}
+			_, err = store.DeleteMeetings(ctx, tx, ids)
+			return err
+		})
+		if err != nil {
+			return deleted, err
+		}
+		if deleted += int64(n); n < expiryBatch {
+			return deleted, nil
+		}
+	}
+}
