@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -52,33 +53,102 @@ func (w *work) once(ctx context.Context, fence Fence, n *Node) (err error) {
 	return w.fn(store.WithGuard(ctx, fence.Check), fence)
 }
 
+// A rare job has at least rare between two of its times. Such a job whose time passed while there was no leader, or that
+// failed, is done later.
+const rare, rareRetry = 10 * time.Minute, 10 * time.Minute
+
 // Schedule has fn called by the leader at the times of spec: second, minute, hour, day of month, month and day of
-// week. It never overlaps itself on a node: a time that passes while it runs is skipped. Its context ends when the
+// week. It never overlaps itself on a node: a time that passes while it runs is skipped. A rare job whose time passed
+// while there was no leader is done as soon as there is one, once however many times passed. Its context ends when the
 // lease is lost.
 func (n *Node) Schedule(name, spec string, fn func(ctx context.Context, fence Fence) error) (stop func(), err error) {
 	times, err := cronParser.Parse(spec)
 	if err != nil {
 		return nil, fmt.Errorf("schedule %q: the times %q must be six fields, seconds first: %w", name, spec, err)
 	}
-	w := &work{name: name, fn: fn}
-	return n.RunAsLeader(name, func(ctx context.Context, fence Fence) error {
-		for {
-			next := times.Next(time.Now())
-			if next.IsZero() {
-				return nil
-			}
-			timer := time.NewTimer(time.Until(next))
-			select {
-			case <-ctx.Done():
-				timer.Stop()
-				return nil
-			case <-timer.C:
-			}
+	s := &schedule{node: n, times: times, work: work{name: name, fn: fn}}
+	if next := times.Next(time.Now()); times.Next(next).Sub(next) >= rare {
+		s.rare, s.work.fn = true, func(ctx context.Context, fence Fence) error {
 			start := time.Now()
-			if err := w.once(ctx, fence, n); err != nil && ctx.Err() == nil {
-				n.logger.Error("a scheduled run failed", "work", name, "error", err)
+			if err := fn(ctx, fence); err != nil {
+				return err
 			}
-			n.logger.Debug("a scheduled run has ended", "work", name, "duration", time.Since(start))
+			return s.note(ctx, start)
 		}
+	}
+	return n.RunAsLeader(name, s.run)
+}
+
+// A schedule is work that the leader does at the times of a cron expression.
+type schedule struct {
+	node  *Node
+	times cron.Schedule
+	work  work
+	// rare says that the store knows when the work was last done.
+	rare bool
+}
+
+// run does the work at its times until the context ends.
+func (s *schedule) run(ctx context.Context, fence Fence) error {
+	since, err := s.last(ctx)
+	if err != nil {
+		return err
+	}
+	next := s.times.Next(since)
+	for !next.IsZero() && s.sleep(ctx, next) {
+		next = s.times.Next(time.Now())
+		if again := time.Now().Add(rareRetry); !s.attempt(ctx, fence) && again.Before(next) {
+			next = again
+		}
+	}
+	return nil
+}
+
+// sleep waits until a time, and reports whether it came before the context ended.
+func (s *schedule) sleep(ctx context.Context, until time.Time) bool {
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// attempt does the work once, and reports whether that is enough until its next time.
+func (s *schedule) attempt(ctx context.Context, fence Fence) bool {
+	start := time.Now()
+	err := s.work.once(ctx, fence, s.node)
+	if err != nil && ctx.Err() == nil {
+		s.node.logger.Error("a scheduled run failed", "work", s.work.name, "error", err)
+	}
+	s.node.logger.Debug("a scheduled run has ended", "work", s.work.name, "duration", time.Since(start))
+	return err == nil || !s.rare
+}
+
+// last returns the time since which no time of the schedule was seen to.
+func (s *schedule) last(ctx context.Context) (at time.Time, err error) {
+	now := time.Now()
+	if !s.rare {
+		return now, nil
+	}
+	err = s.node.cluster.options.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		at, err = store.FindJobRun(ctx, r, s.work.name)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) { // The first leader of all begins to count.
+		return now, s.note(ctx, now)
+	}
+	if at.After(now) {
+		at = now
+	}
+	return at, err
+}
+
+// note remembers that the work was done.
+func (s *schedule) note(ctx context.Context, at time.Time) error {
+	return s.node.cluster.options.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		return store.SetJobRun(ctx, tx, s.work.name, at)
 	})
 }
