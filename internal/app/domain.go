@@ -114,6 +114,7 @@ func (a *App) startJobs(context.Context) error {
 		job{"sweep of blocked addresses", "30 * * * * *", a.blockedIPs.Sweep},
 		job{"clean-up of expired tokens of administrators", "0 20 * * * *", a.administrators.DeleteExpiredTokens},
 		job{"clean-up of idempotency keys", "20 * * * * *", a.domain.messages.DeleteExpiredKeys},
+		job{"renewal of the statistics of the database", "0 10 * * * *", func(ctx context.Context) (int64, error) { return 0, a.store.Optimize(ctx) }},
 		job{"sweep of blocked users", "45 * * * * *", a.blockedUsers.Sweep},
 		job{"count of online users", a.opts.Config.Service.Statistics.OnlineUsersNumberLoggingCron, a.onlineUsersLog()},
 		job{"search for rows of the audit trail without a seal", "15 * * * * *", a.audit.SealMissed},

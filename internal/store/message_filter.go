@@ -99,21 +99,26 @@ func (f MessageFilter) kinds() []MessageFilter {
 	return list
 }
 
-// selected returns a query for the messages that match. The index of the kinds has the messages of each kind in the order
-// of their delivery; those of several kinds are put together one after the other.
-func (f MessageFilter) selected() sqldb.SQL {
-	if !f.byKind() {
-		return messages.selected(f.conditions())
+// selected returns a query for a page of the messages that match, in the order of columns. The index of the kinds has the
+// messages of each kind in the order of their delivery; the pages of several kinds are put together one after the other,
+// because PostgreSQL would sort all messages of them otherwise.
+func (f MessageFilter) selected(page Page, columns []string) sqldb.SQL {
+	kinds := []MessageFilter{f}
+	if f.byKind() {
+		kinds = f.kinds()
 	}
-	kinds := f.kinds()
 	if len(kinds) == 1 {
-		return messages.selected(kinds[0].conditions())
+		return pageOf(messages.selected(kinds[0].conditions()), page, columns...)
 	}
 	parts := make([]sqldb.SQL, len(kinds))
 	for i, kind := range kinds {
 		parts[i] = messages.selected(kind.conditions())
+		if page.Limit > 0 {
+			part := Page{Limit: page.Limit + max(page.Offset, 0)}
+			parts[i] = sqldb.New("SELECT * FROM (?) AS k", pageOf(parts[i], part, columns...))
+		}
 	}
-	return sqldb.New("SELECT "+messages.list("t")+" FROM (?) AS t", sqldb.Join(parts, " UNION ALL "))
+	return pageOf(sqldb.New("SELECT "+messages.list("t")+" FROM (?) AS t", sqldb.Join(parts, " UNION ALL ")), page, columns...)
 }
 
 // order returns the columns by which messages in no particular order are ordered.
@@ -134,7 +139,7 @@ func FindMessages(ctx context.Context, r Reader, filter MessageFilter, order Mes
 	case MessagesNewestFirst:
 		columns = []string{"t.delivery_date DESC", "t.id DESC"}
 	}
-	found, err := messages.read(ctx, r, pageOf(filter.selected(), page, columns...))
+	found, err := messages.read(ctx, r, filter.selected(page, columns))
 	if err != nil {
 		return nil, fmt.Errorf("find messages: %w", err)
 	}

@@ -78,15 +78,18 @@ func WithTotals(ctx context.Context, t *Totals) context.Context {
 }
 
 // countOn counts to the end, as far as the totals of the context allow; found is the lower bound that is known.
-func countOn(ctx context.Context, r Reader, found int64, count func(context.Context, Reader) (int64, error)) (int64, error) {
+func countOn(ctx context.Context, r Reader, found int64, count func(context.Context, Reader) (int64, error)) (total int64, err error) {
 	t, _ := ctx.Value(totalsKey{}).(*Totals)
 	switch {
 	case t == nil:
 		return found, nil
 	case t.Exact:
-		return count(ctx, r)
+		err = sqldb.Scan(ctx, r, func(ctx context.Context, r Reader) (err error) {
+			total, err = count(ctx, r)
+			return err
+		})
+		return total, err
 	case t.Budget > 0:
-		var total int64
 		ended, err := sqldb.Within(ctx, r, t.Budget, func(ctx context.Context, r Reader) (err error) {
 			total, err = count(ctx, r)
 			return err

@@ -187,7 +187,7 @@ func (d *Directory) FindPage(ctx context.Context, f store.GroupFilter, limit, of
 
 // Count returns how many groups match the filter.
 func (d *Directory) Count(ctx context.Context, f store.GroupFilter) (n int64, err error) {
-	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+	err = d.opts.Store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		n, err = store.CountGroups(ctx, r, f)
 		return err
 	})

@@ -10,7 +10,7 @@ import (
 
 // Count returns how many messages match the filter.
 func (d *Directory) Count(ctx context.Context, f store.MessageFilter) (n int64, err error) {
-	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+	err = d.opts.Store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		n, err = store.CountMessages(ctx, r, f)
 		return err
 	})
@@ -20,7 +20,7 @@ func (d *Directory) Count(ctx context.Context, f store.MessageFilter) (n int64, 
 // CountOnAverage returns how many of the messages that match the filter a sender
 // of any of them sent on average, rounded down.
 func (d *Directory) CountOnAverage(ctx context.Context, f store.MessageFilter) (n int64, err error) {
-	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+	err = d.opts.Store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		senders, err := store.CountMessageSenders(ctx, r, f)
 		if err != nil || senders == 0 {
 			return err
@@ -36,7 +36,7 @@ func (d *Directory) CountOnAverage(ctx context.Context, f store.MessageFilter) (
 // CountSenders returns how many users sent at least one message that is no system
 // message in the range.
 func (d *Directory) CountSenders(ctx context.Context, sent store.DateRange) (n int64, err error) {
-	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+	err = d.opts.Store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		n, err = store.CountMessageSenders(ctx, r, store.MessageFilter{IsSystemMessage: new(false), DeliveryDate: sent})
 		return err
 	})
@@ -46,7 +46,7 @@ func (d *Directory) CountSenders(ctx context.Context, sent store.DateRange) (n i
 // CountAddressedGroups returns to how many groups at least one message was sent in
 // the range.
 func (d *Directory) CountAddressedGroups(ctx context.Context, sent store.DateRange) (n int64, err error) {
-	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+	err = d.opts.Store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		n, err = store.CountMessageTargets(ctx, r, store.MessageFilter{IsGroupMessage: new(true), DeliveryDate: sent})
 		return err
 	})

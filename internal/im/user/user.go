@@ -206,7 +206,7 @@ func (d *Directory) FindPage(ctx context.Context, f store.UserFilter, limit, off
 
 // Count returns how many users match the filter.
 func (d *Directory) Count(ctx context.Context, f store.UserFilter) (count int64, err error) {
-	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+	err = d.opts.Store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		count, err = store.CountUsers(ctx, r, f)
 		return err
 	})

@@ -80,21 +80,27 @@ func First(ctx context.Context, r Reader, s SQL, dest ...any) error {
 	return err
 }
 
-// Within runs reads that take no longer than limit, and reports whether they came to their end. PostgreSQL itself ends the
-// statement that takes longer: one that is cancelled from here costs its connection, and may go on without it. Inside of
-// a transaction, which that would end, nothing is run.
+// Within runs a scan that takes no longer than limit, its wait for others included, and reports whether it came to its end.
+// PostgreSQL itself ends the statement that takes longer: one that is cancelled from here costs its connection, and may go
+// on without it. Inside of a transaction, which that would end, nothing is run.
 func Within(ctx context.Context, r Reader, limit time.Duration, fn func(ctx context.Context, r Reader) error) (ended bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	end, err := r.session().beginScan(limited)
+	if err != nil {
+		return false, ctx.Err()
+	}
+	defer end()
 	s := *r.session()
 	if s.engine == SQLite {
-		limited, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
 		if err := fn(limited, r); err == nil || limited.Err() == nil || ctx.Err() != nil {
 			return true, err
 		}
 		return false, nil
 	}
 	pool, ok := s.conn.(*sql.DB)
-	if !ok || limit < time.Millisecond { // PostgreSQL counts in milliseconds.
+	deadline, _ := limited.Deadline()
+	if limit = time.Until(deadline); !ok || limit < time.Millisecond { // PostgreSQL counts in milliseconds.
 		return false, nil
 	}
 	tx, err := pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
@@ -114,19 +120,19 @@ func Within(ctx context.Context, r Reader, limit time.Duration, fn func(ctx cont
 	return true, err
 }
 
-// Explain returns the text of the first statement that find runs, which is not executed, and the plan that the engine
-// makes for it, line by line.
-func Explain(ctx context.Context, tx Tx, find func(ctx context.Context, r Reader) error) (text string, plan []string, err error) {
-	s := *tx.session()
+// Explain returns the text of the first statement that find runs, whose result it does not get, and the plan that the
+// engine makes for it, line by line. PostgreSQL executes it and says how many rows each step has.
+func Explain(ctx context.Context, r Reader, find func(ctx context.Context, r Reader) error) (text string, plan []string, err error) {
+	s := *r.session()
 	s.explain = &explanation{}
 	if err := find(ctx, &s); s.explain.text == "" {
 		return "", nil, fmt.Errorf("explain: no statement was run: %w", err)
 	}
-	e, prefix := s.explain, "EXPLAIN "
+	e, prefix := s.explain, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "
 	if s.engine == SQLite {
 		prefix = "EXPLAIN QUERY PLAN "
 	}
-	err = tx.session().queryText(ctx, prefix+e.text, e.values, func(row Row) error {
+	err = r.session().queryText(ctx, prefix+e.text, e.values, func(row Row) error {
 		var line string
 		dest := []any{&line}
 		if s.engine == SQLite {

@@ -125,7 +125,7 @@ func newDB(ctx context.Context, kind Engine, o Options, read, revisions *sql.DB,
 		options:  o,
 		engine:   e,
 		read:     read,
-		reader:   &session{engine: kind, conn: read, counters: c},
+		reader:   &session{engine: kind, conn: read, counters: c, scans: make(chan struct{}, maxScans(kind, o))},
 		revision: revisions,
 	}, nil
 }

@@ -86,9 +86,8 @@ func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error)
 	if err != nil {
 		return nil, errors.Join(err, read.Close(), revisions.Close())
 	}
-	readers := max(4, runtime.GOMAXPROCS(0))
-	read.SetMaxOpenConns(readers)
-	read.SetMaxIdleConns(readers)
+	read.SetMaxOpenConns(sqliteReaders())
+	read.SetMaxIdleConns(sqliteReaders())
 	revisions.SetMaxOpenConns(revisionConnections)
 	revisions.SetMaxIdleConns(revisionConnections)
 	w := newWriter(write, o)
@@ -106,6 +105,9 @@ func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error)
 	go w.run()
 	return db, nil
 }
+
+// sqliteReaders is how many connections read.
+func sqliteReaders() int { return max(4, runtime.GOMAXPROCS(0)) }
 
 // close is called when the owner has ended.
 func (e sqliteEngine) close() error {

@@ -49,6 +49,8 @@ type session struct {
 	journal Journal
 	// last are the rows that are inserted right before the commit.
 	last []lastRow
+	// scans has room for the scans that run at a time; nil is without limit.
+	scans chan struct{}
 	// explain makes the session note the first statement instead of running it.
 	explain *explanation
 }

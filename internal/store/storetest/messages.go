@@ -10,12 +10,14 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"example.org/app/internal/store"
+	"example.org/app/internal/store/sqldb"
 )
 
 // messageTime is when the tests of messages happen.
@@ -313,6 +315,13 @@ func testMessagePlans(t *testing.T, db *store.DB) {
 				_, err := store.FindMessages(ctx, r, f, order, store.Page{})
 				return err
 			})
+			if f.IsGroupMessage == nil && f.IsSystemMessage == nil {
+				continue
+			}
+			WantPage(t, db, fmt.Sprintf("page by %s in order %d", name, order), 10, func(ctx context.Context, r store.Reader) error {
+				_, err := store.FindMessages(ctx, r, f, order, store.Page{Limit: 5, Offset: 5})
+				return err
+			})
 		}
 	}
 	for name, find := range map[string]func(ctx context.Context, r store.Reader) error{
@@ -334,6 +343,43 @@ func testMessagePlans(t *testing.T, db *store.DB) {
 		},
 	} {
 		WantIndex(t, db, name, find)
+	}
+}
+
+// testMessageOptimize proves that a filter with a good and a bad index uses the good one after Optimize, also on connections
+// that were there before.
+func testMessageOptimize(t *testing.T, db *store.DB) {
+	if db.Engine() != store.SQLite {
+		t.Skip("PostgreSQL analyzes by itself")
+	}
+	list := make([]store.Message, 5000)
+	for i := range list {
+		list[i] = plainMessage(int64(i+1), int64(i%500+1), int64(i%700+1), i)
+		list[i].IsGroupMessage = i%10 == 0
+	}
+	putMessages(t, db, list...)
+	plan := func() (lines []string) {
+		err := db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+			var err error
+			_, lines, err = sqldb.Explain(ctx, r, func(ctx context.Context, r store.Reader) error {
+				_, err := store.FindMessages(ctx, r, store.MessageFilter{SenderIDs: []int64{5, 6, 7}, IsGroupMessage: new(true)}, store.MessagesByID, store.Page{Limit: 20})
+				return err
+			})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lines
+	}
+	before := strings.Join(plan(), "; ")
+	for range 2 {
+		if err := db.Optimize(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := strings.Join(plan(), "; "); !strings.Contains(after, "message_sender_id_idx") || strings.Contains(before, "message_sender_id_idx") {
+		t.Errorf("before the plan is %s, afterwards %s", before, after)
 	}
 }
 

@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +27,27 @@ func WantIndex(t *testing.T, db *store.DB, what string, find func(ctx context.Co
 		}
 		if all {
 			t.Errorf("%s: %s reads everything:\n%s", what, query, strings.Join(plan, "\n"))
+			return
+		}
+	}
+}
+
+// WantPage fails the test if the first query that find runs, which is for a page of limit rows of a table with far more,
+// goes through many more rows than that. SQLite does not say how many; there it must not sort all rows.
+func WantPage(t *testing.T, db *store.DB, what string, limit int, find func(ctx context.Context, r store.Reader) error) {
+	t.Helper()
+	query, plan := explain(t, db, find)
+	for _, line := range plan {
+		many := db.Engine() == store.SQLite && strings.HasPrefix(line, "SCAN message")
+		if _, rest, ok := strings.Cut(line, "actual rows="); ok {
+			rows, err := strconv.Atoi(rest[:strings.IndexAny(rest, " .)")])
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			many = rows > 4*limit
+		}
+		if many {
+			t.Errorf("%s: %s reads too much:\n%s", what, query, strings.Join(plan, "\n"))
 			return
 		}
 	}

@@ -95,6 +95,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"MessageUpdate", testMessageUpdate},
 		{"MessageSequence", testMessageSequence},
 		{"MessagePlans", testMessagePlans},
+		{"MessageOptimize", testMessageOptimize},
 		{"Conversations", testConversations},
 		{"ReadDateRace", testReadDateRace},
 		{"ConversationPlans", testConversationPlans},
