@@ -87,6 +87,7 @@ type App struct {
 	plugins        *adapter.Plugins
 	catalog        *catalog.Catalog
 	slots          *plugin.StoredSlots
+	events         *plugin.Events
 	recorder       *recording.Recorder
 	clientPorts    *gateway.Ports
 	console        *console.Console

@@ -120,6 +120,7 @@ func (a *App) startJobs(context.Context) error {
 		job{"search for rows of the audit trail without a seal", "15 * * * * *", a.audit.SealMissed},
 		job{"clean-up of files of plugins", "0 50 * * * *", a.catalog.Clean},
 		job{"clean-up of the slots of schedules of plugins", "0 55 * * * *", a.slots.Clean},
+		job{"clean-up of events that all plugins have got", "20 * * * * *", a.events.Trim},
 		job{"clean-up of the audit trail", "0 40 * * * *", a.audit.Remove},
 	)
 	for _, j := range jobs {

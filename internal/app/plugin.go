@@ -19,6 +19,7 @@ import (
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/role"
+	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
 
@@ -40,6 +41,12 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 	a.lifecycle.add(part{name: "plugins", stop: a.plugins.Close})
 	if err := a.buildCatalog(); err != nil {
 		return err
+	}
+	if a.runs(role.Service) { // Where the rules are, changes happen.
+		settings := func() config.PluginEvents { return a.pluginSettings().Events }
+		a.events = plugin.NewEvents(a.store, a.plugins.Manager, func() string { return a.pluginNode(role.Service).ID }, settings, a.logger)
+		a.plugins.Removed = a.events.Removed
+		store.ObserveEvents(a.store, a.events)
 	}
 	a.settings.UsePlugins(a.settingSchemas, a.plugins.SettingsChanged)
 	return nil
@@ -63,6 +70,9 @@ func (a *App) settingSchemas() map[string]*plugin.Schema {
 func (a *App) startPlugins(context.Context) error {
 	a.lifecycle.add(part{name: "start of plugins", run: a.plugins.Start})
 	a.lifecycle.add(part{name: "watch of plugins", run: a.plugins.Watch})
+	if a.events != nil {
+		a.lifecycle.add(part{name: "events for plugins", run: a.events.Run})
+	}
 	a.lifecycle.add(part{name: "plugins of the cluster", run: a.catalog.Run, stop: a.catalog.Stop})
 	return nil
 }

@@ -252,7 +252,8 @@ func TestPluginsAndClients(t *testing.T) {
 	defer webhook.Close()
 	report := `async report(...what) { await fetch(app.config('seen').url, {method: 'POST', body: JSON.stringify(what) + app.node.role}); }`
 	dir := folderOf(t, map[string]string{
-		"login.js": pluginScript("login", "'UserAuthenticator', 'UserOnlineStatusChangeHandler', 'NotificationHandler'", report+`
+		"login.js": pluginScript("login", "'UserAuthenticator', 'UserOnlineStatusChangeHandler', 'NotificationHandler', 'DomainEventHandler'", report+`
+  async handleDomainEvents(events) { for (const e of events) await this.report('event', e.type, e.userId, e.targetId, e.sessionId > 0); }
   authenticate(info) {
     if (info.password === 'token') return true;
     if (info.password === 'never') return false;
@@ -304,6 +305,8 @@ func TestPluginsAndClients(t *testing.T) {
 	sender.RefusedLogin(2011, 5, chat.WithPassword("wrong"))
 	sender.MustLogin(5, chat.WithPassword("token"), chat.With(wire.DeviceType_DESKTOP))
 	seen(role.Gateway, `["online","5",1,"DESKTOP","AVAILABLE"]`)
+	seen(role.Service, `["event","USER_CREATED","5",null,false]`)
+	seen(role.Gateway, `["event","SESSION_OPENED","5",null,true]`)
 	reader := chat.Connect(t, url)
 	reader.MustLogin(6, chat.WithPassword("secret"), chat.With(wire.DeviceType_ANDROID))
 	seen(role.Gateway, `["online","6",1,"ANDROID","AVAILABLE"]`)
@@ -317,6 +320,7 @@ func TestPluginsAndClients(t *testing.T) {
 	}
 	seen(role.Gateway, `["notified","5","well, ****",["5","6"],[]]`) // The sender's other sessions are told as well.
 	seen(role.Service, `["after","5",[]]`)
+	seen(role.Service, `["event","MESSAGE_STORED","5","6",false]`)
 	say(7, "are you there?")
 	seen(role.Service, `["after","5",["7"]]`)
 	say(7, "ping")
@@ -325,6 +329,7 @@ func TestPluginsAndClients(t *testing.T) {
 	}
 	reader.Close()
 	seen(role.Gateway, `["offline","6",0,`)
+	seen(role.Gateway, `["event","SESSION_CLOSED","6",null,true]`)
 }
 
 // TestPluginsKeepMessages lets a plugin see messages before they are deleted, and keep one.

@@ -20,6 +20,13 @@ type Plugin struct {
 	Java                  JavaPlugins       `doc:"Plugins in Java."`
 	Network               PluginNetwork     `doc:"Plugins that are downloaded at the start of the server."`
 	Cluster               ClusterPlugins    `doc:"Plugins that all nodes of the cluster load from the database."`
+	Events                PluginEvents      `mutable:"true" doc:"Events that are kept in the database until plugins have got them."`
+}
+
+// PluginEvents says how long events are kept that a DomainEventConsumer has not got.
+type PluginEvents struct {
+	RetentionDays int32 `default:"7" min:"1" max:"3650" doc:"After how many days an event is deleted although a DomainEventConsumer has not got it, and the position of a consumer that no node serves is forgotten."`
+	MaxEvents     int64 `default:"1000000" min:"1000" doc:"How many events are kept. Of more, the oldest are deleted although a DomainEventConsumer has not got them."`
 }
 
 // ClusterPlugins says what a node does with the plugins of the cluster.
@@ -39,6 +46,8 @@ type ExtensionPoints struct {
 	ExpiredMessageDeletionNotifier ExtensionPoint `doc:"Sees messages before they are deleted."`
 	StorageServiceProvider         ExtensionPoint `doc:"Stores pictures and attachments."`
 	ConferenceServiceProvider      ExtensionPoint `doc:"Hosts meetings."`
+	DomainEventHandler             ExtensionPoint `doc:"Observes changes of users, groups and messages, and sessions."`
+	DomainEventConsumer            ExtensionPoint `doc:"Gets every change of users, groups and messages at least once."`
 }
 
 // ExtensionPoint has the settings of one extension point.

@@ -96,7 +96,7 @@ func (m *Manager) prepareIn(ctx context.Context, host Host, src Source) (*Plugin
 	}
 	p := &Plugin{
 		Descriptor: module.Descriptor(), Language: host.Language(), Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src,
-		roles: m.opts.Roles, left: make(chan struct{}), Digest: Digest(src.Data), timetable: &m.timetable,
+		roles: m.opts.Roles, left: make(chan struct{}), Digest: Digest(src.Data), timetable: &m.timetable, deliveries: &m.deliveries,
 	}
 	for _, e := range module.Extensions() {
 		p.members = append(p.members, m.newMember(p, e))

@@ -67,6 +67,8 @@ type Manager struct {
 	// watcher is who watches the usage of plugins, runs schedules, and the runs.
 	watcher   sync.WaitGroup
 	timetable timetable
+	// deliveries is what Events knows of the extensions that get events from the store.
+	deliveries deliveries
 	// refusing are the methods that had extensions when the manager was closed; nil before.
 	refusing atomic.Pointer[map[*Method]bool]
 }
@@ -98,6 +100,8 @@ type Plugin struct {
 	running   atomic.Int64
 	excess    excess
 	timetable *timetable
+	// deliveries are those of the manager.
+	deliveries *deliveries
 	// renewals is how often it died and was loaded anew before.
 	renewals int
 }
@@ -395,6 +399,8 @@ type ExtensionInfo struct {
 	// Queue is how many calls are running or waiting for their turn.
 	Queue     int
 	Schedules []ScheduleInfo
+	// Delivery is how events reach it that it gets at least once; nil if it is no consumer that is served.
+	Delivery *DeliveryInfo
 	Statistics
 }
 
@@ -402,7 +408,7 @@ type ExtensionInfo struct {
 func (p *Plugin) Extensions() []ExtensionInfo {
 	infos := make([]ExtensionInfo, len(p.members))
 	for i, b := range p.members {
-		infos[i] = ExtensionInfo{Class: b.Class(), State: b.life.State(), Points: b.Points(), Queue: b.calls.count(), Schedules: p.timetable.info(b), Statistics: b.record.statistics()}
+		infos[i] = ExtensionInfo{Class: b.Class(), State: b.life.State(), Points: b.Points(), Queue: b.calls.count(), Schedules: p.timetable.info(b), Delivery: p.deliveries.of(b), Statistics: b.record.statistics()}
 		for _, point := range b.Points() {
 			infos[i].Methods = append(infos[i].Methods, slices.DeleteFunc(slices.Clone(point.Methods), func(method *Method) bool { return !b.Implements(method) })...)
 		}

@@ -70,6 +70,8 @@ const (
 	Simultaneous
 	// Only calls the one extension that there is.
 	Only
+	// Repeated calls each extension until that succeeds, one call after another, by one process of the cluster.
+	Repeated
 )
 
 // A Failure is what it means for the caller that an extension failed.

@@ -114,12 +114,25 @@ var (
 		Listeners: []*Listener{MeetingEnded},
 		settings:  func(s config.ExtensionPoints) config.ExtensionPoint { return s.ConferenceServiceProvider },
 	})
+	DomainEventHandler = point(Point{
+		Name: "DomainEventHandler", Package: servicePackage, Roles: []role.Role{role.Gateway, role.Service},
+		Doc:      "Observes what happens on this node: on a service the changes of users, groups and messages, after they are committed, and on a gateway sessions. Each event is delivered at most once; what happens while the extension is not started is not delivered.",
+		Methods:  []*Method{HandleDomainEvents},
+		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.DomainEventHandler },
+	})
+	DomainEventConsumer = point(Point{
+		Name: "DomainEventConsumer", Package: servicePackage, Roles: []role.Role{role.Service},
+		Doc:      "Gets every change of users, groups and messages of the whole cluster from the database, in order and at least once. One node at a time calls it.",
+		Methods:  []*Method{ConsumeDomainEvents},
+		settings: func(s config.ExtensionPoints) config.ExtensionPoint { return s.DomainEventConsumer },
+	})
 )
 
 // Points are all extension points.
 var Points = []*Point{
 	AdminActionHandler, UserAuthenticator, UserOnlineStatusChangeHandler, NotificationHandler, ClientRequestHandler,
 	RequestHandlerResultHandler, ExpiredMessageDeletionNotifier, StorageServiceProvider, ConferenceServiceProvider,
+	DomainEventHandler, DomainEventConsumer,
 }
 
 // aliases are names that older plugins use.
@@ -197,6 +210,13 @@ var (
 	CountActiveMeetings = method[int32](Only, Refuse, "countActiveMeetingsByUserId",
 		"Called before a meeting is created, if the number of active meetings per user is limited. Returns the number of active meetings of the user; null means no limit.",
 		param[int64]("userId", "The user who wants to create a meeting."))
+	HandleDomainEvents = method[Void](Simultaneous, Ignore, "handleDomainEvents",
+		"Called after a transaction that changed something is committed, and after a session is opened or closed. Calls are not in the order of the transactions.",
+		param[[]DomainEvent]("events", "The events of the transaction, or the one of the session."))
+	ConsumeDomainEvents = method[Void](Repeated, Ignore, "consumeDomainEvents",
+		"Called with the events after those of the last call that succeeded, at most 100. If it throws or exceeds its time limit, it is called again with the same events, and maybe more, after 1 second, then 2, 4, …, at most 60.",
+		param[[]DomainEvent]("events", "The events in their order."))
+
 	AcceptMeetingInvitation = method[*MeetingAccess](Only, Refuse, "acceptMeetingInvitation",
 		"Called when a user, including the creator, enters a meeting. Returns what the client needs to enter it.",
 		param[int64]("requesterId", "The user who enters the meeting."),

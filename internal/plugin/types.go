@@ -163,6 +163,25 @@ type MeetingAccess struct {
 	AccessToken string `json:"accessToken"`
 }
 
+// DomainEvent is a change of a user, a group, a message or a session. It names what changed and has no values: the admin API tells how that is now.
+type DomainEvent struct {
+	// ID is its place among all events, by which one that comes again is known. DomainEventHandlers get events without it.
+	ID *int64 `json:"id,omitempty"`
+	// Type is USER_CREATED, USER_UPDATED, USER_DELETED, GROUP_CREATED, GROUP_UPDATED, GROUP_DISSOLVED, MEMBER_JOINED, MEMBER_LEFT,
+	// MESSAGE_STORED, MESSAGE_UPDATED or MESSAGE_DELETED; for DomainEventHandlers also SESSION_OPENED or SESSION_CLOSED.
+	Type string    `json:"type"`
+	Date time.Time `json:"date"`
+	// UserID is the user, the member, the owner of a session, or the sender of a message that was stored.
+	UserID *int64 `json:"userId,omitempty"`
+	// GroupID is the group, or the one that a message that was stored is for.
+	GroupID   *int64 `json:"groupId,omitempty"`
+	MessageID *int64 `json:"messageId,omitempty"`
+	// TargetID is the user that a message that was stored is for.
+	TargetID *int64 `json:"targetId,omitempty"`
+	// SessionID is the session of a user that was opened or closed.
+	SessionID *int64 `json:"sessionId,omitempty"`
+}
+
 // MeetingEndedEvent says that a meeting has ended.
 type MeetingEndedEvent struct {
 	MeetingID int64 `json:"meetingId"`

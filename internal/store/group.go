@@ -68,6 +68,7 @@ func InsertGroups(ctx context.Context, tx Tx, list ...Group) error {
 	if err := groups.insert(ctx, tx, list...); err != nil {
 		return fmt.Errorf("insert groups: %w", err)
 	}
+	noteEvents(tx, GroupCreated, list, func(e *Event, g *Group) { e.GroupID = new(g.ID) })
 	return nil
 }
 
@@ -152,10 +153,16 @@ func UpdateGroups(ctx context.Context, tx Tx, ids []int64, change GroupChange) (
 	if change.LastUpdatedDate != nil {
 		c.touch("last_updated_date", change.LastUpdatedDate.UnixMilli())
 	}
-	return c.update(ctx, tx, "im_group", "id", in("t.id", ids))
+	changed, err := c.update(ctx, tx, "im_group", "id", in("t.id", ids))
+	kind := GroupUpdated
+	if change.DeletionDate != nil {
+		kind = GroupDissolved
+	}
+	noteEvents(tx, kind, changed, groupEvent)
+	return changed, err
 }
 
 // DeleteGroups deletes the groups with the given ids and returns how many there were. What belongs to them stays.
 func DeleteGroups(ctx context.Context, tx Tx, ids []int64) (int64, error) {
-	return deleteRows(ctx, tx, "im_group", in("t.id", ids))
+	return deletedIDs(ctx, tx, "im_group", ids, GroupDissolved, groupEvent)
 }

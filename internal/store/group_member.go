@@ -61,6 +61,7 @@ func InsertGroupMembers(ctx context.Context, tx Tx, members ...GroupMember) erro
 	if err := groupMembers.insert(ctx, tx, members...); err != nil {
 		return fmt.Errorf("insert group members: %w", err)
 	}
+	noteEvents(tx, MemberJoined, members, memberEvent)
 	return nil
 }
 
@@ -161,10 +162,32 @@ func UpdateGroupMembers(ctx context.Context, tx Tx, keys []GroupUserKey, change 
 
 // DeleteGroupMembers deletes the memberships with the given keys and returns how many there were.
 func DeleteGroupMembers(ctx context.Context, tx Tx, keys []GroupUserKey) (int64, error) {
-	return deleteRows(ctx, tx, "group_member", inKeys(keys))
+	if !wantsEvents(tx) {
+		return deleteRows(ctx, tx, "group_member", inKeys(keys))
+	}
+	gone, err := membersLeft(ctx, tx, inKeys(keys))
+	return int64(len(gone)), err
 }
 
 // DeleteMembersOfGroups deletes all memberships of groups and returns the user of each.
 func DeleteMembersOfGroups(ctx context.Context, tx Tx, groups []int64) ([]int64, error) {
-	return deleted(ctx, tx, "group_member", "user_id", in("t.group_id", groups))
+	if !wantsEvents(tx) {
+		return deleted(ctx, tx, "group_member", "user_id", in("t.group_id", groups))
+	}
+	gone, err := membersLeft(ctx, tx, in("t.group_id", groups))
+	users := make([]int64, len(gone))
+	for i, m := range gone {
+		users[i] = m.UserID
+	}
+	return users, err
+}
+
+// membersLeft deletes memberships, and tells of them by events.
+func membersLeft(ctx context.Context, tx Tx, selected conditions) ([]GroupMember, error) {
+	gone, err := groupMembers.delete(ctx, tx, selected)
+	if err != nil {
+		return nil, fmt.Errorf("delete from \"group_member\": %w", err)
+	}
+	noteEvents(tx, MemberLeft, gone, memberEvent)
+	return gone, nil
 }

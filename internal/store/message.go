@@ -97,6 +97,7 @@ func InsertMessages(ctx context.Context, tx Tx, list ...Message) error {
 	if err := messages.insert(ctx, tx, list...); err != nil {
 		return fmt.Errorf("insert messages: %w", err)
 	}
+	noteEvents(tx, MessageStored, list, storedEvent)
 	return nil
 }
 
@@ -119,6 +120,7 @@ func SaveMessages(ctx context.Context, tx Tx, list []Message, read ReadDates, ke
 		return fmt.Errorf("save messages: %w", err)
 	}
 	messages.created(tx, list)
+	noteEvents(tx, MessageStored, list, storedEvent)
 	return nil
 }
 
@@ -136,7 +138,9 @@ func UpdateMessages(ctx context.Context, tx Tx, ids []int64, change MessageChang
 		c.setField("sender_ip", (*address)(change.SenderIP))
 	}
 	c.touch("modification_date", change.ModificationDate.UnixMilli())
-	return c.update(ctx, tx, "message", "id", in("t.id", ids))
+	changed, err := c.update(ctx, tx, "message", "id", in("t.id", ids))
+	noteEvents(tx, MessageUpdated, changed, messageEvent)
+	return changed, err
 }
 
 // MarkMessagesDeleted gives the messages with the given ids a deletion date, again if they have one, and returns how
@@ -145,10 +149,11 @@ func MarkMessagesDeleted(ctx context.Context, tx Tx, ids []int64, at time.Time) 
 	var c columnChanges
 	c.set("deletion_date", at.UnixMilli())
 	changed, err := c.update(ctx, tx, "message", "id", in("t.id", ids))
+	noteEvents(tx, MessageDeleted, changed, messageEvent)
 	return int64(len(changed)), err
 }
 
 // DeleteMessages deletes the messages with the given ids and returns how many there were.
 func DeleteMessages(ctx context.Context, tx Tx, ids []int64) (int64, error) {
-	return deleteRows(ctx, tx, "message", in("t.id", ids))
+	return deletedIDs(ctx, tx, "message", ids, MessageDeleted, messageEvent)
 }

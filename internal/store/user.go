@@ -84,6 +84,7 @@ func InsertUsers(ctx context.Context, tx Tx, list ...User) error {
 	if err := users.insert(ctx, tx, list...); err != nil {
 		return fmt.Errorf("insert users: %w", err)
 	}
+	noteEvents(tx, UserCreated, list, func(e *Event, u *User) { e.UserID = new(u.ID) })
 	return nil
 }
 
@@ -145,7 +146,8 @@ func UpdateUsers(ctx context.Context, tx Tx, ids []int64, change UserChange, dat
 		columns.setField("user_defined_attributes", (*attributes)(change.UserDefinedAttributes))
 	}
 	columns.touch("last_updated_date", date.UnixMilli())
-	result, _, err := columns.updateMatched(ctx, tx, userTable, "id", where)
+	result, changed, err := columns.updateMatched(ctx, tx, userTable, "id", where)
+	noteEvents(tx, UserUpdated, changed, userEvent)
 	return result, err
 }
 
@@ -155,10 +157,11 @@ func MarkUsersDeleted(ctx context.Context, tx Tx, ids []int64, date time.Time) (
 	columns.set("deletion_date", date.UnixMilli())
 	columns.touch("last_updated_date", date.UnixMilli())
 	modified, err := columns.update(ctx, tx, userTable, "id", in("t.id", ids))
+	noteEvents(tx, UserDeleted, modified, userEvent)
 	return int64(len(modified)), err
 }
 
 // DeleteUsers deletes the accounts with the given ids and returns how many there were.
 func DeleteUsers(ctx context.Context, tx Tx, ids []int64) (int64, error) {
-	return deleteRows(ctx, tx, userTable, in("t.id", ids))
+	return deletedIDs(ctx, tx, userTable, ids, UserDeleted, userEvent)
 }

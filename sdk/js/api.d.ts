@@ -2302,6 +2302,24 @@ declare namespace api {
     /** How many records were deleted. */
     deletedCount: Int64;
   }
+  interface DeliveryRecord {
+    /** How many events this node has brought to it since it began to. */
+    delivered: Int64;
+    /** How many calls have failed in a row; what follows waits until one succeeds. */
+    failures: Int64;
+    /** Why the last call failed. */
+    lastError?: string;
+    /** How many events were deleted before it got them (app.plugin.events). */
+    lost: Int64;
+    /** When a call that failed is repeated. */
+    nextDate?: string;
+    /** The node that brings events to it; missing if none does yet. What follows is complete on that node only. */
+    nodeId?: string;
+    /** Id of the last event that it has got. */
+    position: Int64;
+    /** How many events follow at most, when that was looked at last. */
+    waiting: Int64;
+  }
   interface DeviceSessionInfo {
     /** Whether the gateway is there. */
     active: boolean;
@@ -2321,6 +2339,8 @@ declare namespace api {
   interface ExtensionRecord {
     /** How often it was called. */
     calls: Int64;
+    /** How events reach it that it gets at least once (DomainEventConsumer); missing if it gets none, or does not run on this node. */
+    delivery?: DeliveryRecord;
     /** How many calls failed. */
     errors: Int64;
     /** Name of its class. */

@@ -23,7 +23,11 @@ type ExtensionPointName =
   | 'StorageServiceProvider'
   | 'im.app.service.infra.plugin.extension.StorageServiceProvider'
   | 'ConferenceServiceProvider'
-  | 'im.app.service.infra.plugin.extension.ConferenceServiceProvider';
+  | 'im.app.service.infra.plugin.extension.ConferenceServiceProvider'
+  | 'DomainEventHandler'
+  | 'im.app.service.infra.plugin.extension.DomainEventHandler'
+  | 'DomainEventConsumer'
+  | 'im.app.service.infra.plugin.extension.DomainEventConsumer';
 
 /**
  * Observes the requests of administrators.
@@ -349,6 +353,32 @@ interface ConferenceServiceProvider {
   addMeetingEndedEventListener?(listener: (event: MeetingEndedEvent) => Promise<void>): Answer<void>;
 }
 
+/**
+ * Observes what happens on this node: on a service the changes of users, groups and messages, after they are committed, and on a gateway sessions. Each event is delivered at most once; what happens while the extension is not started is not delivered.
+ * Called on: GATEWAY, SERVICE.
+ */
+interface DomainEventHandler {
+  /**
+   * Called after a transaction that changed something is committed, and after a session is opened or closed. Calls are not in the order of the transactions.
+   * @param events The events of the transaction, or the one of the session.
+   * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
+   */
+  handleDomainEvents?(events: DomainEvent[]): Answer<void>;
+}
+
+/**
+ * Gets every change of users, groups and messages of the whole cluster from the database, in order and at least once. One node at a time calls it.
+ * Called on: SERVICE.
+ */
+interface DomainEventConsumer {
+  /**
+   * Called with the events after those of the last call that succeeded, at most 100. If it throws or exceeds its time limit, it is called again with the same events, and maybe more, after 1 second, then 2, 4, …, at most 60.
+   * @param events The events in their order.
+   * @remarks Each extension is called until it succeeds, one call after another. A failure is logged and counted.
+   */
+  consumeDomainEvents?(events: DomainEvent[]): Answer<void>;
+}
+
 interface AdminAction {
   adminId?: Int64;
   ip: string;
@@ -381,6 +411,17 @@ interface CreateMeetingOptions {
 interface DateRange {
   start?: Date;
   end?: Date;
+}
+
+interface DomainEvent {
+  id?: Int64;
+  type: string;
+  date: Date;
+  userId?: Int64;
+  groupId?: Int64;
+  messageId?: Int64;
+  targetId?: Int64;
+  sessionId?: Int64;
 }
 
 interface Meeting {

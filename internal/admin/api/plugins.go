@@ -126,6 +126,8 @@ type extensionRecord struct {
 
 	Schedules []scheduleRecord `json:"schedules,omitempty" doc:"What runs at times of its own, as far as this node is concerned."`
 
+	Delivery *deliveryRecord `json:"delivery,omitempty" doc:"How events reach it that it gets at least once (DomainEventConsumer); missing if it gets none, or does not run on this node."`
+
 	Functions   []string       `json:"functions,omitempty" doc:"Functions that the server calls. Only with ids, like what follows."`
 	Timeouts    *int64         `json:"timeouts,omitempty" doc:"How many calls took too long."`
 	QueueLength *int32         `json:"queueLength,omitempty" doc:"How many calls are running or waiting."`
@@ -159,6 +161,30 @@ func newScheduleRecord(s plugin.ScheduleInfo) scheduleRecord {
 	if s.Runs > 0 {
 		millis := s.LastDuration.Milliseconds()
 		r.LastDuration = &millis
+	}
+	return r
+}
+
+type deliveryRecord struct {
+	NodeID    string      `json:"nodeId,omitempty" doc:"The node that brings events to it; missing if none does yet. What follows is complete on that node only." example:"service-1"`
+	Position  int64       `json:"position" doc:"Id of the last event that it has got."`
+	Waiting   int64       `json:"waiting" doc:"How many events follow at most, when that was looked at last."`
+	Delivered int64       `json:"delivered" doc:"How many events this node has brought to it since it began to."`
+	Lost      int64       `json:"lost" doc:"How many events were deleted before it got them (app.plugin.events)."`
+	Failures  int64       `json:"failures" doc:"How many calls have failed in a row; what follows waits until one succeeds."`
+	LastError string      `json:"lastError,omitempty" doc:"Why the last call failed."`
+	NextDate  *admin.Date `json:"nextDate,omitempty" doc:"When a call that failed is repeated."`
+}
+
+func newDeliveryRecord(d *plugin.DeliveryInfo) *deliveryRecord {
+	if d == nil {
+		return nil
+	}
+	r := &deliveryRecord{
+		NodeID: d.Node, Position: d.Position, Waiting: d.Waiting, Delivered: d.Delivered, Lost: d.Lost, Failures: d.Failures, LastError: d.LastError,
+	}
+	if !d.Next.IsZero() {
+		r.NextDate = &admin.Date{Time: d.Next}
 	}
 	return r
 }
@@ -248,6 +274,7 @@ func newExtensionRecord(e plugin.ExtensionInfo) extensionRecord {
 	r := extensionRecord{
 		ExtensionClass: e.Class, Started: e.State == plugin.Started || e.State == plugin.Paused, Running: e.State == plugin.Started && e.Quarantine == "",
 		ExtensionPointClasses: []string{}, Quarantine: e.Quarantine, State: string(e.State), Calls: e.Calls, Errors: e.Errors,
+		Delivery: newDeliveryRecord(e.Delivery),
 	}
 	for _, p := range e.Points {
 		r.ExtensionPointClasses = append(r.ExtensionPointClasses, p.FullName())

@@ -32,6 +32,8 @@ type Plugins struct {
 	Folder *plugin.Folder
 	// Cluster has the plugins of the cluster. It is set before Start; nil is none.
 	Cluster Cluster
+	// Removed is told of extensions that are gone for good. It is set before Start; nil is nobody.
+	Removed func(p *plugin.Plugin, extension string)
 
 	opts Options
 	// debuggers is where debuggers attach to plugins in JavaScript; nil until one may. inspecting guards it.
@@ -85,7 +87,12 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 		Observe: func(p *plugin.Plugin, extension string, m *plugin.Method, d time.Duration, outcome string) {
 			o.Metrics.Plugins().Observe(p.ID, extension, m.Point.Name, m.Name, outcome, d)
 		},
-		Gone: func(p *plugin.Plugin, extension string) { o.Metrics.Plugins().Forget(p.ID, extension) },
+		Gone: func(gone *plugin.Plugin, extension string) {
+			o.Metrics.Plugins().Forget(gone.ID, extension)
+			if p.Removed != nil {
+				p.Removed(gone, extension)
+			}
+		},
 	}
 	if c.Enabled {
 		java, err := p.newJavaHost(c.Java)

@@ -13,6 +13,7 @@ import (
 	"example.org/app/internal/gateway/login"
 	"example.org/app/internal/link"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
@@ -73,10 +74,22 @@ func (p *Plugins) SessionOpened(s *gateway.Session, all []*gateway.Session) {
 		opened := sessionOf(s)
 		p.Manager.Tell(plugin.ForUser(context.Background(), s.UserID), plugin.GoOnline, p.sessionsOf(s.UserID, all), &opened)
 	}
+	p.tellOfSession("SESSION_OPENED", s)
+}
+
+// tellOfSession tells plugins of an event of a session.
+func (p *Plugins) tellOfSession(kind string, s *gateway.Session) {
+	if p.Manager.Has(plugin.HandleDomainEvents) {
+		session, user := int64(s.ID), s.UserID
+		p.Manager.Tell(plugin.InRole(plugin.ForUser(context.Background(), s.UserID), role.Gateway), plugin.HandleDomainEvents, []plugin.DomainEvent{
+			{Type: kind, Date: time.Now().UTC().Truncate(time.Millisecond), UserID: &user, SessionID: &session},
+		})
+	}
 }
 
 // SessionClosed tells plugins that a session ended.
 func (p *Plugins) SessionClosed(s *gateway.Session, left []*gateway.Session, why gateway.CloseReason) {
+	p.tellOfSession("SESSION_CLOSED", s)
 	if !p.Manager.Has(plugin.GoOffline) {
 		return
 	}

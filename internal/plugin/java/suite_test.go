@@ -26,6 +26,7 @@ var descriptors = map[plugintest.Fixture]string{
 	plugintest.Pending:      "id: suite-pending\nversion: 1\nclass: pending.PendingPlugin\n",
 	plugintest.Uses:         "id: suite-uses\nversion: 1\nclass: uses.UsesPlugin\n",
 	plugintest.Scheduled:    "id: suite-scheduled\nversion: 1\nclass: scheduled.ScheduledPlugin\n",
+	plugintest.Bridged:      "id: suite-bridged\nversion: 1\nclass: bridged.BridgedPlugin\n",
 	plugintest.Settled: `id: suite-settled
 version: 1
 class: settled.SettledPlugin

@@ -37,7 +37,7 @@ const (
 	//
 	//   - Gate implements AdminActionHandler, UserAuthenticator, UserOnlineStatusChangeHandler and NotificationHandler;
 	//   - Serve implements ClientRequestHandler, RequestHandlerResultHandler, ExpiredMessageDeletionNotifier,
-	//     StorageServiceProvider and ConferenceServiceProvider.
+	//     StorageServiceProvider, ConferenceServiceProvider, DomainEventHandler and DomainEventConsumer.
 	//
 	// Every function first notes its arguments, in order, under its own name, apart from the first argument of a
 	// function that answers with it, the clientRequest of handle, and the notification of NotificationHandler.handle.
@@ -143,10 +143,16 @@ const (
 	// "refused", separated by blanks: the schedule tick once more, the times "x", the interval 999ms, and the times
 	// "0 0 30 2 *". If there is nothing under "again", it keeps "yes" there and throws an exception.
 	Scheduled Fixture = "scheduled"
+
+	// Bridged has the id suite-bridged and version 1. Its only extension, Bridge, implements DomainEventHandler and
+	// DomainEventConsumer. handleDomainEvents keeps the type of its first event under "handled". consumeDomainEvents throws an
+	// exception with the text "told to fail" the first two times that it is called; then it appends to what is kept under
+	// "consumed", for each event, its type, its userId and a comma, with a blank between the two.
+	Bridged Fixture = "bridged"
 )
 
 // Fixtures are all fixtures.
-var Fixtures = []Fixture{Echo, Life, Acts, Acts2, BadSuccessor, ForGateway, Broken, Endless, Pending, Uses, Settled, Scheduled}
+var Fixtures = []Fixture{Echo, Life, Acts, Acts2, BadSuccessor, ForGateway, Broken, Endless, Pending, Uses, Settled, Scheduled, Bridged}
 
 // simple is the name of a class without its package.
 func simple(class string) string { return class[strings.LastIndexAny(class, ".$")+1:] }

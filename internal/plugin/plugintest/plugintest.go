@@ -89,6 +89,7 @@ func Run(t *testing.T, l Language) {
 		{"Storage", testStorage},
 		{"Settings", testSettings},
 		{"Schedules", testSchedules},
+		{"Events", testEvents},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t, l)) })
 	}

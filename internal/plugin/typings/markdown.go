@@ -14,6 +14,7 @@ var modes = map[plugin.Mode]string{
 	plugin.Pipeline:     "Extensions are called one after another; each gets what the one before it answered.",
 	plugin.FirstAnswer:  "Extensions are asked one after another until one answers.",
 	plugin.Simultaneous: "Extensions are called at the same time, and nobody waits for them.",
+	plugin.Repeated:     "Each extension is called until it succeeds, one call after another. A failure is logged and counted.",
 	plugin.Only:         "There is at most one extension.",
 }
 
@@ -23,6 +24,8 @@ const listening = "A failure is logged; the extension stays started."
 // Meaning says how several extensions share a call of a method and what a failure means, in plain words.
 func Meaning(m *plugin.Method) string {
 	switch {
+	case m.Mode == plugin.Repeated:
+		return modes[m.Mode]
 	case m.Mode == plugin.Simultaneous:
 		return modes[m.Mode] + " A failure is logged and counted."
 	case m.Failure == plugin.Refuse:

@@ -48,3 +48,9 @@ func MigrateTo(ctx context.Context, databaseURL string, version int64, statement
 	}
 	return err
 }
+
+// Observing is what Write makes of a function for the observer.
+func (db *DB) Observing(fn WriteFunc) WriteFunc {
+	fn, _ = db.observing(fn)
+	return fn
+}

@@ -28,7 +28,7 @@ func JournalOf(tx Tx) Journal { return tx.session().journal }
 func journaling(ctx context.Context, fn WriteFunc) (WriteFunc, func(error) error) {
 	open, ok := ctx.Value(journalKey{}).(func() Journal)
 	if !ok {
-		return fn, func(err error) error { return err }
+		return fn, asItIs
 	}
 	var last Journal
 	run := func(ctx context.Context, tx Tx) error {
@@ -39,6 +39,56 @@ func journaling(ctx context.Context, fn WriteFunc) (WriteFunc, func(error) error
 			return err
 		}
 		s.journal = nil
+		return last.Close(ctx, tx)
+	}
+	return run, func(err error) error {
+		if err == nil && last != nil {
+			last.Committed()
+		}
+		return err
+	}
+}
+
+// asItIs is what becomes of the outcome of a transaction without a journal.
+func asItIs(err error) error { return err }
+
+// Observe lets Write functions keep a journal for somebody who wants to know what happens in this process, besides the one
+// that their context asks for. open is called for each run of a function; it returns nil if it wants no journal, which the
+// later runs of the same Write have none of either then.
+func (db *DB) Observe(open func() Journal) { db.observer.Store(&open) }
+
+// ObserverOf returns the journal of a transaction that Observe asked for, nil if there is none.
+func ObserverOf(tx Tx) Journal { return tx.session().observer }
+
+// observing is journaling for the observer of the database.
+func (db *DB) observing(fn WriteFunc) (WriteFunc, func(error) error) {
+	open := db.observer.Load()
+	if open == nil {
+		return fn, asItIs
+	}
+	if first := (*open)(); first != nil {
+		return observed(fn, *open, first)
+	}
+	return fn, asItIs
+}
+
+// observed makes fn keep journals, the first of which is open already.
+func observed(fn WriteFunc, open func() Journal, next Journal) (WriteFunc, func(error) error) {
+	var last Journal
+	run := func(ctx context.Context, tx Tx) error {
+		if last, next = next, nil; last == nil {
+			last = open()
+		}
+		if last == nil {
+			return fn(ctx, tx)
+		}
+		s := tx.session()
+		s.observer = last
+		err := fn(ctx, tx)
+		s.observer = nil
+		if err != nil {
+			return err
+		}
 		return last.Close(ctx, tx)
 	}
 	return run, func(err error) error {

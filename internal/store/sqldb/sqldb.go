@@ -81,6 +81,9 @@ type DB struct {
 	reader   *session
 	revision *sql.DB
 
+	// observer opens the journal of each transaction that nobody asked for; see Observe.
+	observer atomic.Pointer[func() Journal]
+
 	mu     sync.Mutex
 	closed bool
 	reads  sync.WaitGroup
@@ -208,13 +211,14 @@ func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 		}
 	}
 	fn, committed := journaling(ctx, fn)
+	fn, observed := db.observing(fn)
 	fn = inTime(ctx, fn)
 	ctx = context.WithValue(ctx, writeKey{}, db)
 	if !event.On(event.KindSQLTransaction) {
-		return committed(Translate(db.engine.write(ctx, fn, nil)))
+		return observed(committed(Translate(db.engine.write(ctx, fn, nil))))
 	}
 	p := &probe{start: time.Now()}
-	err := committed(Translate(db.engine.write(ctx, fn, p)))
+	err := observed(committed(Translate(db.engine.write(ctx, fn, p))))
 	p.record(db.kind, true, err)
 	return err
 }

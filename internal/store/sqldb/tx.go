@@ -47,6 +47,8 @@ type session struct {
 	probe *probe
 	// journal is told of what changes; it may be nil.
 	journal Journal
+	// observer is the journal of the observer of the database; it may be nil.
+	observer Journal
 	// last are the rows that are inserted right before the commit.
 	last []lastRow
 	// scans has room for the scans that run at a time; nil is without limit.

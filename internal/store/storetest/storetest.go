@@ -86,6 +86,11 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"PluginStorage", testPluginStorage},
 		{"ClusterPlugins", testClusterPlugins},
 		{"PluginRollouts", testPluginRollouts},
+		{"Events", testEvents},
+		{"EventCost", testEventCost},
+		{"EventClaims", testEventClaims},
+		{"EventRetention", testEventRetention},
+		{"LateEvents", testLateEvents},
 		{"NodeNumber", testNodeNumber},
 		{"NodeNumberMargin", testNodeNumberMargin},
 		{"NodeNumberRace", testNodeNumberRace},
@@ -190,11 +195,17 @@ func SQLiteURL(t testing.TB) string {
 // PostgreSQL opens a fresh PostgreSQL database with the newest schema.
 func PostgreSQL(t testing.TB) *store.DB {
 	t.Helper()
+	return Open(t, store.Options{URL: MigratedURL(t), Timeout: timeout, LockTimeout: timeout})
+}
+
+// MigratedURL returns the URL of a fresh PostgreSQL database with the newest schema.
+func MigratedURL(t testing.TB) string {
+	t.Helper()
 	templateOnce.Do(func() { makeTemplate(t) })
 	if shared.template == "" {
 		t.Fatal("the template database could not be made")
 	}
-	return Open(t, store.Options{URL: createDatabase(t, shared.template), Timeout: timeout, LockTimeout: timeout})
+	return createDatabase(t, shared.template)
 }
 
 // PostgreSQLURL returns the URL of a fresh and empty PostgreSQL database.

@@ -50,7 +50,8 @@ class Gate extends AppExtension {
 
 class Serve extends AppExtension {
   getExtensionPoints() {
-    return ['ClientRequestHandler', 'RequestHandlerResultHandler', 'ExpiredMessageDeletionNotifier', 'StorageServiceProvider', 'ConferenceServiceProvider'];
+    return ['ClientRequestHandler', 'RequestHandlerResultHandler', 'ExpiredMessageDeletionNotifier', 'StorageServiceProvider', 'ConferenceServiceProvider',
+      'DomainEventHandler', 'DomainEventConsumer'];
   }
 
   async transform(request) {
@@ -157,6 +158,10 @@ class Serve extends AppExtension {
   }
 
   async acceptMeetingInvitation(...args) { return { accessToken: await note('acceptMeetingInvitation', ...args) }; }
+
+  async handleDomainEvents(events) { await note('handleDomainEvents', events); }
+
+  async consumeDomainEvents(events) { await note('consumeDomainEvents', events); }
 }
 
 export default class extends AppPlugin {

@@ -6,6 +6,7 @@ import im.app.plugin.AppExtension;
 import im.app.plugin.model.ClientRequest;
 import im.app.plugin.model.CreateMeetingOptions;
 import im.app.plugin.model.DateRange;
+import im.app.plugin.model.DomainEvent;
 import im.app.plugin.model.Meeting;
 import im.app.plugin.model.MeetingAccess;
 import im.app.plugin.model.Message;
@@ -17,6 +18,8 @@ import im.app.proto.DeviceType;
 import im.app.proto.Value;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import im.app.service.infra.plugin.extension.ConferenceServiceProvider;
+import im.app.service.infra.plugin.extension.DomainEventConsumer;
+import im.app.service.infra.plugin.extension.DomainEventHandler;
 import im.app.service.infra.plugin.extension.ExpiredMessageDeletionNotifier;
 import im.app.service.infra.plugin.extension.RequestHandlerResultHandler;
 import im.app.service.infra.plugin.extension.StorageServiceProvider;
@@ -26,7 +29,8 @@ import java.util.Map;
 import text.Text;
 
 public class Serve extends AppExtension
-        implements ClientRequestHandler, RequestHandlerResultHandler, ExpiredMessageDeletionNotifier, StorageServiceProvider, ConferenceServiceProvider {
+        implements ClientRequestHandler, RequestHandlerResultHandler, ExpiredMessageDeletionNotifier, StorageServiceProvider, ConferenceServiceProvider,
+                DomainEventHandler, DomainEventConsumer {
     private String note(String method, Object... values) {
         String text = Text.of(values);
         storage().setText(method, text);
@@ -186,5 +190,15 @@ public class Serve extends AppExtension
     @Override
     public MeetingAccess acceptMeetingInvitation(long requesterId, long meetingId) {
         return new MeetingAccess(note("acceptMeetingInvitation", requesterId, meetingId));
+    }
+
+    @Override
+    public void handleDomainEvents(List<DomainEvent> events) {
+        note("handleDomainEvents", events);
+    }
+
+    @Override
+    public void consumeDomainEvents(List<DomainEvent> events) {
+        note("consumeDomainEvents", events);
     }
 }

@@ -10,6 +10,7 @@ import im.app.plugin.model.ClientRequest;
 import im.app.plugin.model.CloseReason;
 import im.app.plugin.model.CreateMeetingOptions;
 import im.app.plugin.model.DateRange;
+import im.app.plugin.model.DomainEvent;
 import im.app.plugin.model.Meeting;
 import im.app.plugin.model.Message;
 import im.app.plugin.model.RequestHandlerResult;
@@ -192,6 +193,12 @@ public final class Arguments {
             case 31 -> {
                 out.zigzag((Long) args[0]);
                 out.zigzag((Long) args[1]);
+            }
+            case 32 -> {
+                Codecs.list(out, (List<DomainEvent>) args[0], (o, v) -> Codecs.writeDomainEvent(o, v));
+            }
+            case 33 -> {
+                Codecs.list(out, (List<DomainEvent>) args[0], (o, v) -> Codecs.writeDomainEvent(o, v));
             }
             default -> throw new IllegalArgumentException("there is no method " + method);
         }

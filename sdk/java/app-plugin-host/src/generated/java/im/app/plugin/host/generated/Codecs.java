@@ -11,6 +11,7 @@ import im.app.plugin.model.ClientRequest;
 import im.app.plugin.model.CloseReason;
 import im.app.plugin.model.CreateMeetingOptions;
 import im.app.plugin.model.DateRange;
+import im.app.plugin.model.DomainEvent;
 import im.app.plugin.model.Location;
 import im.app.plugin.model.Meeting;
 import im.app.plugin.model.MeetingAccess;
@@ -398,5 +399,28 @@ final class Codecs {
 
     static void writeMeetingAccess(Out out, MeetingAccess value) {
         out.string(value.accessToken());
+    }
+
+    static DomainEvent readDomainEvent(In in) {
+        return new DomainEvent(
+            in.optional() ? in.zigzag() : null,
+            in.string(),
+            in.instant(),
+            in.optional() ? in.zigzag() : null,
+            in.optional() ? in.zigzag() : null,
+            in.optional() ? in.zigzag() : null,
+            in.optional() ? in.zigzag() : null,
+            in.optional() ? in.zigzag() : null);
+    }
+
+    static void writeDomainEvent(Out out, DomainEvent value) {
+        optional(out, value.id(), (o, v) -> o.zigzag(v));
+        out.string(value.type());
+        out.instant(value.date());
+        optional(out, value.userId(), (o, v) -> o.zigzag(v));
+        optional(out, value.groupId(), (o, v) -> o.zigzag(v));
+        optional(out, value.messageId(), (o, v) -> o.zigzag(v));
+        optional(out, value.targetId(), (o, v) -> o.zigzag(v));
+        optional(out, value.sessionId(), (o, v) -> o.zigzag(v));
     }
 }

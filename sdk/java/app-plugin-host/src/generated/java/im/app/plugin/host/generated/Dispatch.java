@@ -14,6 +14,7 @@ import im.app.plugin.model.ClientRequest;
 import im.app.plugin.model.CloseReason;
 import im.app.plugin.model.CreateMeetingOptions;
 import im.app.plugin.model.DateRange;
+import im.app.plugin.model.DomainEvent;
 import im.app.plugin.model.Meeting;
 import im.app.plugin.model.MeetingAccess;
 import im.app.plugin.model.Message;
@@ -29,6 +30,8 @@ import im.app.proto.Value;
 import im.app.server.common.infra.plugin.extension.AdminActionHandler;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import im.app.service.infra.plugin.extension.ConferenceServiceProvider;
+import im.app.service.infra.plugin.extension.DomainEventConsumer;
+import im.app.service.infra.plugin.extension.DomainEventHandler;
 import im.app.service.infra.plugin.extension.ExpiredMessageDeletionNotifier;
 import im.app.service.infra.plugin.extension.RequestHandlerResultHandler;
 import im.app.service.infra.plugin.extension.StorageServiceProvider;
@@ -45,7 +48,7 @@ import java.util.concurrent.ExecutionException;
  */
 public final class Dispatch {
     /** What the server must have as well: it stands for the extension points and all types behind them. */
-    public static final String FINGERPRINT = "6ed8231074507a4c5011300647c1e1687b8ee76efdd98c51fc6819bbc8617f17";
+    public static final String FINGERPRINT = "fd50858c4a3c0e1786ba81f316bceeecae99c210872b3f1f054c76b367309320";
 
     /** The extension points in their order. */
     public static final List<PointInfo> POINTS = List.of(
@@ -89,7 +92,11 @@ public final class Dispatch {
                     new MethodInfo("createMeeting", List.of(long.class, Meeting.class, CreateMeetingOptions.class)),
                     new MethodInfo("cancelMeeting", List.of(long.class, long.class)),
                     new MethodInfo("countActiveMeetingsByUserId", List.of(long.class)),
-                    new MethodInfo("acceptMeetingInvitation", List.of(long.class, long.class)))));
+                    new MethodInfo("acceptMeetingInvitation", List.of(long.class, long.class)))),
+            new PointInfo(DomainEventHandler.class, "im.app.service.infra.plugin.extension.DomainEventHandler", 32, List.of(
+                    new MethodInfo("handleDomainEvents", List.of(List.class)))),
+            new PointInfo(DomainEventConsumer.class, "im.app.service.infra.plugin.extension.DomainEventConsumer", 33, List.of(
+                    new MethodInfo("consumeDomainEvents", List.of(List.class)))));
 
     private Dispatch() {}
 
@@ -176,6 +183,8 @@ public final class Dispatch {
             case 29 -> conferenceServiceProviderCancelMeeting((ConferenceServiceProvider) extension, async, in, out);
             case 30 -> conferenceServiceProviderCountActiveMeetingsByUserId((ConferenceServiceProvider) extension, async, in, out);
             case 31 -> conferenceServiceProviderAcceptMeetingInvitation((ConferenceServiceProvider) extension, async, in, out);
+            case 32 -> domainEventHandlerHandleDomainEvents((DomainEventHandler) extension, async, in, out);
+            case 33 -> domainEventConsumerConsumeDomainEvents((DomainEventConsumer) extension, async, in, out);
             default -> throw new IllegalArgumentException("there is no method " + method);
         }
     }
@@ -541,5 +550,25 @@ public final class Dispatch {
         if (answer != null) {
             Codecs.optional(out, answer, (o, v) -> Codecs.writeMeetingAccess(o, v));
         }
+    }
+
+    private static void domainEventHandlerHandleDomainEvents(DomainEventHandler extension, boolean async, In in, Out out) throws Exception {
+        List<DomainEvent> events = Codecs.list(in, i -> Codecs.readDomainEvent(i));
+        if (async) {
+            join(extension.handleDomainEventsAsync(events));
+        } else {
+            extension.handleDomainEvents(events);
+        }
+        out.bool(false);
+    }
+
+    private static void domainEventConsumerConsumeDomainEvents(DomainEventConsumer extension, boolean async, In in, Out out) throws Exception {
+        List<DomainEvent> events = Codecs.list(in, i -> Codecs.readDomainEvent(i));
+        if (async) {
+            join(extension.consumeDomainEventsAsync(events));
+        } else {
+            extension.consumeDomainEvents(events);
+        }
+        out.bool(false);
     }
 }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"example.org/app/internal/role"
+	"example.org/app/internal/store"
+)
+
+// A DeliveryInfo is what this node knows of the delivery of events to an extension that gets each of them at least once.
+type DeliveryInfo struct {
+	// Node is the node that brings events to the extension; "" if none does yet.
+	Node string
+	// Position is the last event that it has got, Waiting how many follow at most, Lost how many were dropped before it got them.
+	Position, Waiting, Lost int64
+	// Delivered is how many this node has brought to it, Failures how many calls have failed in a row.
+	Delivered, Failures int64
+	// LastError is why the last call failed, and Next when it is repeated; both are zero if it did not fail.
+	LastError string
+	Next      time.Time
+}
+
+// deliveries has what is known of the consumers of this process.
+type deliveries struct {
+	mu   sync.Mutex
+	info map[store.EventConsumer]DeliveryInfo
+}
+
+func (d *deliveries) note(c store.EventConsumer, info DeliveryInfo) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.info == nil {
+		d.info = map[store.EventConsumer]DeliveryInfo{}
+	}
+	d.info[c] = info
+}
+
+func (d *deliveries) forget(c store.EventConsumer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.info, c)
+}
+
+// of returns what is known of an extension, nil if it is no consumer that is served.
+func (d *deliveries) of(b *member) *DeliveryInfo {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if info, ok := d.info[b.consumer()]; ok {
+		return &info
+	}
+	return nil
+}
+
+// consumer is the extension as the store knows it.
+func (m *member) consumer() store.EventConsumer {
+	return store.EventConsumer{PluginID: m.plugin.ID, Extension: m.Class()}
+}
+
+// consumers are the extensions that get events at least once and are started.
+func (m *Manager) consumers() (list []store.EventConsumer) {
+	for _, b := range (*m.table.Load())[DomainEventConsumer] {
+		if b.started.Load() && b.Implements(ConsumeDomainEvents) {
+			list = append(list, b.consumer())
+		}
+	}
+	return list
+}
+
+// consumes reports whether an extension is started.
+func (m *Manager) consumes(c store.EventConsumer) bool { return m.findConsumer(c) != nil }
+
+func (m *Manager) findConsumer(c store.EventConsumer) *member {
+	for _, b := range (*m.table.Load())[DomainEventConsumer] {
+		if b.consumer() == c && b.started.Load() {
+			return b
+		}
+	}
+	return nil
+}
+
+// consume brings events to an extension.
+func (m *Manager) consume(ctx context.Context, c store.EventConsumer, events []DomainEvent) error {
+	b := m.findConsumer(c)
+	if b == nil {
+		return errRetired
+	}
+	_, err := b.call(InRole(ctx, role.Service), ConsumeDomainEvents, m.boundsOf(ConsumeDomainEvents), []any{events}, nil)
+	return err
+}
