@@ -101,6 +101,9 @@ func (w *ward) suffer(bad plugintest.Bad, swap bool) {
 		w.endure(bad, from)
 		return
 	}
+	if long() && w.suffix == ".jar" && !strings.HasPrefix(bad.Kind, "load ") && !strings.HasPrefix(bad.Kind, "extensions ") {
+		w.t.Errorf("%s is not accepted, which the one before may have done: %d %s", bad.Kind, a.status, a.body)
+	}
 	w.await("a log line of the refusal of "+bad.Kind, func() bool { return w.inLog(from) })
 }
 

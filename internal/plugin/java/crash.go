@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"example.org/app/internal/plugin/java/heapdump"
 	"example.org/app/internal/recording/event"
 )
 
@@ -22,8 +24,8 @@ type crash struct {
 	// blamed are the modules that it worked for, or the one that is known to have ended it.
 	blamed []*module
 	why    error
-	// unborn says that the JVM never came up.
-	unborn bool
+	// unborn says that the JVM never came up, past that a plugin ended it that was removed.
+	unborn, past bool
 }
 
 // leaving takes note that a plugin called System.exit. The JVM goes on until the server, which is told, has stopped all
@@ -81,6 +83,30 @@ func (s *session) crasher() *module {
 	return nil
 }
 
+// hoarder returns the number of the plugin that filled the heap of the JVM, from what the JVM wrote when it ended for want of
+// memory.
+func (s *session) hoarder() (number uint64, holds string, ok bool) {
+	data, err := os.ReadFile(s.heapFile)
+	if err != nil {
+		return 0, "", false // It had memory, or could not write.
+	}
+	if err := os.Remove(s.heapFile); err != nil {
+		s.log.Warn("a heap dump is left behind", slog.Any("error", err))
+	}
+	held, err := heapdump.Read(data)
+	if err != nil {
+		s.log.Warn("it is not known which plugin holds the memory of the Java host", slog.Any("error", err))
+		return 0, "", false
+	}
+	n, bytes, ok := held.Hoarder()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !ok || s.modules[uint64(n)] == nil && !s.removed[uint64(n)] {
+		return 0, "", false // The number of a plugin that is being loaded is not known here yet.
+	}
+	return uint64(n), fmt.Sprintf("%d of %d MiB", bytes>>20, held.Total>>20), true
+}
+
 // died takes note that a JVM ended by itself.
 func (l *slot) died(s *session) {
 	l.host.mu.Lock()
@@ -98,12 +124,18 @@ func (l *slot) died(s *session) {
 		return // Whoever brings it up sees it.
 	}
 	l.current = nil
-	again, delay, tell := l.crashed(crash{at: time.Now(), blamed: s.blamed, why: s.why})
+	again, delay, tell := l.crashed(s.crash())
 	if again && !l.host.closed {
 		l.begin(delay)
 	}
 	l.host.mu.Unlock()
 	tell()
+}
+
+// crash is what there is to know of the end of the session.
+func (s *session) crash() crash {
+	known := s.culprit.Load()
+	return crash{at: time.Now(), blamed: s.blamed, why: s.why, past: known != nil && known.module == nil}
 }
 
 // crashed takes note of a crash, and says whether the JVM is started again and after what time. Suspects go elsewhere, if
@@ -115,6 +147,9 @@ func (l *slot) crashed(c crash) (again bool, delay time.Duration, tell func()) {
 	l.last = c.why
 	h.opts.Log.Error("the Java host died", slog.Any("error", c.why), slog.Any("plugins", names(c.blamed)))
 	event.Report(event.Incident{Reason: event.JVMDied})
+	if c.past {
+		return len(l.returning()) > 0, backOff(len(l.crashes)), func() {}
+	}
 	if slices.ContainsFunc(c.blamed, (*module).isLoading) {
 		// Most likely it was that one, which is not loaded then.
 		return len(l.returning()) > 0, backOff(len(l.crashes)), func() {}

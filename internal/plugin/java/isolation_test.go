@@ -3,6 +3,7 @@
 package java_test
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -162,6 +163,73 @@ func TestCulpritIsKnown(t *testing.T) {
 	w.says(bad, "echo", "echo")
 	if got := w.server.get("busy", "hooks"); got != "start start" {
 		t.Errorf("the hooks of the other plugin are %q", got)
+	}
+}
+
+// computes makes a call that is made once more if another plugin ends the JVM.
+func (w *world) computes(m plugin.Module) {
+	w.t.Helper()
+	in, out := &plugin.ClientRequest{ClientIP: "x"}, new(*plugin.ClientRequest)
+	if _, err := m.Extensions()[0].Call(w.t.Context(), plugin.TransformRequest, []any{in}, out); err != nil {
+		w.t.Fatalf("a call of another plugin: %v", err)
+	}
+}
+
+// TestHoarderIsKnown blames the plugin that holds the memory of a JVM, whoever needs some when there is none left. Others lose
+// nothing by that.
+func TestHoarderIsKnown(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Isolation, o.CrashWindow = java.Auto, time.Hour })
+	bad, busy, idle := w.load("bad", faults(t, "bad")), w.load("busy", faults(t, "busy")), w.load("idle", faults(t, "idle"))
+	shared := w.pid(idle)
+	w.says(bad, "hoard", "hoard")
+	waitFor(t, "the end of the JVM", func() bool {
+		w.computes(busy)
+		return w.Stats().Restarts > 0
+	})
+	pids := []int{w.pid(bad), w.pid(busy), w.pid(idle)}
+	if pids[1] != pids[2] || pids[0] == pids[1] || pids[1] == shared {
+		t.Errorf("the JVMs are %v, that of all was %d", pids, shared)
+	}
+	if !w.log.has("as one plugin holds", `because of an OutOfMemoryError in plugin \"bad\"`, "plugins=[bad]") {
+		t.Error("the log does not name the culprit")
+	}
+	if n := w.Stats().Restarts; n != 1 {
+		t.Errorf("%d JVMs died", n)
+	}
+}
+
+// TestClassesAreGivenBack lets a plugin use up the room for classes, most likely after it was removed. Others are loaded and called
+// as before, in a new JVM, and are not blamed.
+func TestClassesAreGivenBack(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) {
+		o.Isolation, o.CrashWindow, o.Runaway = java.Auto, time.Hour, time.Hour
+		o.Flags = []string{"-XX:MaxMetaspaceSize=64m"}
+	})
+	good, bad := w.load("good", faults(t, "good")), w.load("bad", faults(t, "bad"))
+	ctx, cancel := context.WithCancel(t.Context())
+	lost := make(chan error, 1)
+	go func() {
+		_, err := tell(ctx, bad, "classes")
+		lost <- err
+	}()
+	waitFor(t, "the call", func() bool { return w.server.get("bad", "classes") != "" })
+	cancel()
+	if err := <-lost; err == nil {
+		t.Error("the call was answered")
+	}
+	if err := bad.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	waitFor(t, "the end of the JVM", func() bool {
+		w.computes(good)
+		return w.Stats().Restarts > 0
+	})
+	w.says(w.load("next", faults(t, "next")), "echo", "echo")
+	if w.pid(good) != w.Stats().PID {
+		t.Error("a plugin that did nothing wrong has a JVM of its own")
+	}
+	if !w.log.has("as one plugin holds", "because of an OutOfMemoryError in") {
+		t.Error("the log does not say why")
 	}
 }
 

@@ -91,7 +91,7 @@ func newModule(h *Host, src plugin.Source) (*module, error) {
 func (m *module) load(ctx context.Context, data []byte) (err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for {
+	for again := false; ; {
 		s, err := m.slot.Load().session(ctx, true)
 		if err != nil {
 			return err
@@ -108,6 +108,9 @@ func (m *module) load(ctx context.Context, data []byte) (err error) {
 			if err = s.wait(ctx); err == nil {
 				continue
 			}
+		} else if errors.Is(err, errEnded) && !again && s.endedByOther(ctx, m) {
+			again = true
+			continue
 		}
 		if err != nil {
 			os.Remove(m.copy)

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,6 +26,8 @@ type process struct {
 	r, w *os.File
 	log  *slog.Logger
 	dir  string
+	// heapFile is where the JVM writes what is in its heap when that is full.
+	heapFile string
 	// debugPort is where debuggers attach; 0 is nowhere.
 	debugPort int
 
@@ -109,6 +112,9 @@ func maxHeap(most int64, flags []string) int64 {
 	return most
 }
 
+// dumps counts the JVMs, each of which has a file of its own.
+var dumps atomic.Int64
+
 // startProcess starts a JVM.
 func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err error) {
 	p := &process{log: h.opts.Log, dir: dir, debugPort: h.opts.Debug.Port, done: make(chan struct{})}
@@ -137,7 +143,8 @@ func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err erro
 		return nil, fmt.Errorf("start the Java host: %w", err)
 	}
 	p.r, p.w, p.outputs = ourR, ourW, []*os.File{outR, errR}
-	p.cmd = exec.Command(java.Java(), append(h.flags(dir), "-cp", jar, mainClass)...)
+	p.heapFile = filepath.Join(dir, fmt.Sprintf("heap_%d.hprof", dumps.Add(1)))
+	p.cmd = exec.Command(java.Java(), append(h.flags(dir), "-Dapp.plugin.host.heap-dump="+p.heapFile, "-cp", jar, mainClass)...)
 	p.cmd.Dir = dir
 	p.cmd.ExtraFiles = []*os.File{theirR, theirW}
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW

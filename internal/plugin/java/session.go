@@ -57,8 +57,9 @@ type session struct {
 	taken     int
 
 	mu sync.Mutex
-	// modules are those that were loaded in this session, by their numbers.
+	// modules are those that were loaded in this session, by their numbers; removed are the numbers of those that are no more.
 	modules map[uint64]*module
+	removed map[uint64]bool
 	stats   Stats
 	ledger  ledger
 	// late are the modules that are being loaded although nobody waits for them any more.
@@ -133,7 +134,15 @@ func (s *session) run() {
 	if m := s.crasher(); m != nil {
 		s.culprit.CompareAndSwap(nil, &culprit{m, "a crash in its code"})
 	}
-	if c := s.culprit.Load(); c != nil {
+	if number, holds, ok := s.hoarder(); ok {
+		// It is not always the plugin that held the memory which was the first to need more.
+		s.culprit.Store(&culprit{s.module(number), "an OutOfMemoryError"})
+		s.why = fmt.Errorf("%w, as one plugin holds %s of its memory", s.why, holds)
+	}
+	if c := s.culprit.Load(); c != nil && c.module == nil {
+		s.blamed = nil
+		s.why = fmt.Errorf("%w, because of %s in a plugin that was removed", s.why, c.how)
+	} else if c != nil {
 		s.blamed = []*module{c.module}
 		s.why = fmt.Errorf("%w, because of %s in plugin %q", s.why, c.how, c.module.descriptor.ID)
 	}
@@ -267,6 +276,10 @@ func (s *session) remove(number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.modules, number)
+	if s.removed == nil {
+		s.removed = make(map[uint64]bool)
+	}
+	s.removed[number] = true
 }
 
 // noteRemnant notes the id of a plugin that is unloaded and whose threads may go on; "" forgets it.

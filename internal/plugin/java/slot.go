@@ -187,7 +187,7 @@ func (l *slot) publish(s *session) (left bool, delay time.Duration, err error) {
 		defer l.host.mu.Unlock()
 		return false, 0, l.exited
 	}
-	again, delay, tell := l.crashed(crash{at: time.Now(), blamed: s.blamed, why: s.why})
+	again, delay, tell := l.crashed(s.crash())
 	l.host.mu.Unlock()
 	tell()
 	return again, delay, s.why

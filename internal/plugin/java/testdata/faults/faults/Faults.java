@@ -6,6 +6,7 @@ import im.app.plugin.AppExtension;
 import im.app.plugin.model.ClientRequest;
 import im.app.plugin.model.RequestHandlerResult;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
+import java.lang.invoke.MethodHandles;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -14,6 +15,8 @@ import java.util.function.IntConsumer;
 /** Does what the address of the client says. */
 public class Faults extends AppExtension implements ClientRequestHandler {
     private static final List<byte[]> HELD = new ArrayList<>();
+
+    private static final List<Object> CLASSES = new ArrayList<>();
 
     private static volatile long turns;
 
@@ -108,6 +111,8 @@ public class Faults extends AppExtension implements ClientRequestHandler {
                     HELD.add(new byte[1 << 16]);
                 }
             }
+            case "hoard" -> Thread.ofPlatform().name("hoards").daemon().start(Faults::hoard);
+            case "classes" -> classes();
             case "memory-let-go" -> {
                 List<byte[]> all = new ArrayList<>();
                 while (true) {
@@ -188,6 +193,31 @@ public class Faults extends AppExtension implements ClientRequestHandler {
     private static void spinOn() {
         while (true) {
             turns++;
+        }
+    }
+
+    /** Fills the heap and tells nobody. */
+    private static void hoard() {
+        for (int size = 1 << 20; ; size = Math.max(size / 2, 16)) {
+            try {
+                while (true) {
+                    HELD.add(new byte[size]);
+                }
+            } catch (OutOfMemoryError e) {
+                turns++;
+            }
+        }
+    }
+
+    /** Makes classes until there is no room for more. */
+    private void classes() throws Exception {
+        storage().setText("classes", "are made");
+        byte[] code;
+        try (var in = Faults.class.getResourceAsStream("FaultsPlugin.class")) {
+            code = in.readAllBytes();
+        }
+        for (;;) {
+            CLASSES.add(MethodHandles.lookup().defineHiddenClass(code, false));
         }
     }
 

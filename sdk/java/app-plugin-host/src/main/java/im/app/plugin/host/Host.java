@@ -34,6 +34,9 @@ public final class Host {
     /** How long the end of the process waits for the last frames to be written, in nanoseconds. */
     private static final long FLUSH = 1_000_000_000L;
 
+    /** So many causes of an exception are looked at. */
+    private static final int DEEPEST = 16;
+
     private final FrameReader reader;
     private final FrameWriter writer;
     private final IntConsumer halt;
@@ -319,10 +322,11 @@ public final class Host {
     }
 
     private void run(Calls.Running r, boolean counted, Work work) {
-        calls.begun(r);
         int kind = Frame.RESULT;
-        Out out = new Out();
+        Out out = null;
         try {
+            calls.begun(r);
+            out = new Out();
             if (r.loader != null) {
                 r.thread.setContextClassLoader(r.loader);
             }
@@ -335,6 +339,18 @@ public final class Host {
             }
             out = error(e);
         }
+        try {
+            answer(r, counted, kind, out);
+        } catch (OutOfMemoryError e) {
+            Redirect.noMemory(e); // Without its answer the call would never end.
+        }
+        if (stopping && "stop".equals(r.what) && r.loader == null) {
+            writer.flush(FLUSH);
+            halt.accept(0);
+        }
+    }
+
+    private void answer(Calls.Running r, boolean counted, int kind, Out out) {
         calls.remove(r);
         usage.ended(r);
         if (counted) {
@@ -346,12 +362,6 @@ public final class Host {
             writer.send(kind, r.id, out);
         } catch (IOException e) {
             // The server is gone, which the reader notices.
-        } catch (OutOfMemoryError e) {
-            Redirect.noMemory(e); // Without its answer the call would never end.
-        }
-        if (stopping && "stop".equals(r.what) && r.loader == null) {
-            writer.flush(FLUSH);
-            halt.accept(0);
         }
     }
 
@@ -373,8 +383,12 @@ public final class Host {
 
     /** Ends the process if there is no memory left. A call that only wanted too much fails. */
     private void haltWithoutMemory(Throwable e) {
-        if (e instanceof OutOfMemoryError o && Memory.exhausted(o)) {
-            Redirect.noMemory(o);
+        int depth = 0;
+        for (Throwable t = e; t != null && depth < DEEPEST; t = t.getCause()) {
+            if (t instanceof OutOfMemoryError o && Memory.exhausted(o)) {
+                Redirect.noMemory(o);
+            }
+            depth++;
         }
     }
 }

@@ -37,7 +37,7 @@ public final class Main {
             err.println("the Java host ends: " + e);
             status = BROKEN;
         } catch (OutOfMemoryError e) {
-            status = 3;
+            Redirect.noMemory(e);
         }
         // Without the server there is nothing to do, whatever plugins think of that.
         Runtime.getRuntime().halt(status);

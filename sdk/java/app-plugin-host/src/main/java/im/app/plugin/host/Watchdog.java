@@ -2,6 +2,8 @@
 
 package im.app.plugin.host;
 
+import im.app.plugin.host.log.Memory;
+import im.app.plugin.host.log.Redirect;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -48,6 +50,7 @@ final class Watchdog {
     private int quiet;
     private int usual;
     private boolean warned;
+    private Memory.Thrashing thrashing;
 
     Watchdog(Calls calls, Scheduler scheduler, Consumer<String> warn) {
         this.calls = calls;
@@ -84,6 +87,11 @@ final class Watchdog {
             LockSupport.parkNanos(TICK);
             try {
                 tick();
+                if (thrashing == null) {
+                    thrashing = new Memory.Thrashing();
+                } else if (thrashing.look()) {
+                    Redirect.noMemory(new OutOfMemoryError("the heap is full, and collections find next to nothing"));
+                }
             } catch (Error e) {
                 // Memory is short, or was when a class was needed: the next look may succeed.
             }

@@ -2,10 +2,11 @@
 
 package im.app.plugin.host.log;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.invoke.MethodHandles;
+import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
-import java.lang.management.MemoryPoolMXBean;
-import java.lang.management.MemoryType;
-import java.lang.management.MemoryUsage;
 import java.util.List;
 
 /**
@@ -19,21 +20,88 @@ public final class Memory {
     /** With less than a twentieth of the heap free after a collection, part of which the collector needs, little goes on. */
     private static final int LITTLE = 20;
 
+    /** When this part of the time was spent on collections and less than an eighth of the heap is free, nothing else goes on. */
+    private static final double MOST = 0.9;
+
+    private static final int SCARCE = 8;
+
+    /** How long collections must have gone on like that, in nanoseconds. */
+    private static final long LONG = 2_000_000_000L;
+
+    /** What is given back when the process ends for want of memory, so that it can say why. */
+    private static final int RESERVED = 1 << 20;
+
+    /** So many classes must have room. */
+    private static final int PROBES = 8;
+
     /** How long the outcome of a look is good for, in nanoseconds. */
     private static final long FRESH = 500_000_000L;
 
-    /** The pools of classes, which have a limit of their own. They take long to find, so that only who needs them does. */
-    private static final class Classes {
-        static final List<MemoryPoolMXBean> POOLS = ManagementFactory.getMemoryPoolMXBeans().stream()
-                .filter(p -> p.getType() == MemoryType.NON_HEAP && (p.getName().equals("Metaspace") || p.getName().equals("Compressed Class Space")))
-                .toList();
-    }
+    /** A class to try with whether there is room for one more. It is read while there is. */
+    private static volatile byte[] probe;
+
+    private static byte[] reserve;
 
     private static boolean looked;
+    private static boolean lookedAtClasses;
     private static long when;
     private static boolean outcome;
 
     private Memory() {}
+
+    /** Sets memory aside that the end of the process needs. */
+    static void reserve() {
+        reserve = new byte[(int) Math.min(RESERVED, Runtime.getRuntime().maxMemory() / 32)];
+        try (InputStream in = Memory.class.getResourceAsStream("ExitNotice.class")) {
+            probe = in == null ? null : in.readAllBytes();
+        } catch (IOException e) {
+            // Then only the heap counts.
+        }
+    }
+
+    /** Gives that memory back. */
+    static void release() {
+        reserve = null;
+    }
+
+    /**
+     * Notices a process that does little else than to collect garbage and hardly finds any: nobody is told by an error that there is
+     * too little memory then, and every call takes for ever. Used by one thread.
+     */
+    public static final class Thrashing {
+        private final List<GarbageCollectorMXBean> collectors = ManagementFactory.getGarbageCollectorMXBeans();
+        private long since = System.nanoTime();
+        private long before = collecting();
+
+        /** Begins to look. */
+        public Thrashing() {}
+
+        /**
+         * Looks, which must happen several times in a second.
+         *
+         * @return whether the process cannot go on
+         */
+        public boolean look() {
+            long elapsed = System.nanoTime() - since;
+            if (elapsed < LONG) {
+                return false;
+            }
+            long now = collecting();
+            boolean busy = (now - before) * 1e6 >= MOST * elapsed;
+            before = now;
+            since += elapsed;
+            return busy && isShort(SCARCE);
+        }
+
+        /** How long collections took, in milliseconds. */
+        private long collecting() {
+            long sum = 0;
+            for (GarbageCollectorMXBean c : collectors) {
+                sum += Math.max(c.getCollectionTime(), 0);
+            }
+            return sum;
+        }
+    }
 
     /**
      * Reports whether so little memory is left that the process cannot go on.
@@ -51,33 +119,40 @@ public final class Memory {
     }
 
     private static synchronized boolean look(boolean classes) {
-        if (!isShort(PLENTY, classes)) {
+        if (!classes && !isShort(PLENTY)) {
             return false;
         }
-        if (!looked || System.nanoTime() - when > FRESH) {
+        if (!looked || classes && !lookedAtClasses || System.nanoTime() - when > FRESH) {
             System.gc();
-            outcome = isShort(LITTLE, classes);
+            outcome = isShort(LITTLE) || classes && !hasRoomForClasses();
             looked = true;
+            lookedAtClasses = classes;
             when = System.nanoTime();
         }
         return outcome;
     }
 
-    private static boolean isShort(int part, boolean classes) {
+    private static boolean isShort(int part) {
         // The heap has what the collector could make of it, which can be less than the most that it may have.
         Runtime r = Runtime.getRuntime();
-        if (r.freeMemory() < r.totalMemory() / part) {
+        return r.freeMemory() < r.totalMemory() / part;
+    }
+
+    /** The room for classes can be used up long before as much is in use as there may be, so that only trying tells. */
+    private static boolean hasRoomForClasses() {
+        byte[] code = probe;
+        if (code == null) {
             return true;
         }
-        if (!classes) {
-            return false;
-        }
-        for (MemoryPoolMXBean pool : Classes.POOLS) {
-            MemoryUsage u = pool.getUsage();
-            if (u != null && u.getMax() > 0 && u.getMax() - u.getUsed() < u.getMax() / part) {
-                return true;
+        try {
+            for (int i = 0; i < PROBES; i++) {
+                MethodHandles.lookup().defineHiddenClass(code, false);
             }
+            return true;
+        } catch (OutOfMemoryError e) {
+            return false;
+        } catch (IllegalAccessException e) {
+            return true;
         }
-        return false;
     }
 }

@@ -29,6 +29,8 @@ public final class Redirect {
         log = to;
         culprits = ends;
         error = System.err;
+        Memory.reserve();
+        HeapDump.prepare();
         PrintStream out = LineStream.printing(to, Log.INFO, "stdout");
         PrintStream err = LineStream.printing(to, Log.WARN, "stderr");
         System.setOut(out);
@@ -43,12 +45,14 @@ public final class Redirect {
     }
 
     /**
-     * Ends the process, because there is no memory left.
+     * Ends the process, because there is no memory left. Only the first thread that comes here does that; others wait for it.
      *
      * @param e what was thrown
      */
-    public static void noMemory(Throwable e) {
+    public static synchronized void noMemory(Throwable e) {
         try {
+            Memory.release();
+            HeapDump.write();
             ending("an OutOfMemoryError");
             error.println("Terminating due to " + e);
         } catch (OutOfMemoryError again) {
