@@ -32,10 +32,11 @@ func main() {
 	runtime.GOMAXPROCS(1)
 	duration := flag.Duration("duration", 3*time.Second, "length of one round")
 	rounds := flag.Int("rounds", 3, "rounds of each server, taken in turns")
-	only := flag.String("only", "", "the only part to measure: admin, audit, clients, domain, java, plugins, recordings or websockets")
+	only := flag.String("only", "", "the only part to measure: admin, audit, clients, debugging, domain, java, plugins, recordings or websockets")
 	sizes := flag.String("users", "10000,1000000", "numbers of users of the databases of the domain part, the smallest first")
 	perUser := flag.Int("messages-per-user", 10, "number of messages for each user there")
 	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the audit and clients parts, instead of SQLite, and for the writes of the domain part")
+	packages := flag.String("packages", "", "folder whose node_modules the debugging part measures, each package in a plugin")
 	load := clientOptions{}
 	flag.StringVar(&load.app, "app", "", "server that the clients part measures; built from this tree if empty")
 	flag.IntVar(&load.pairs, "pairs", 128, "number of pairs of users of the clients part")
@@ -59,6 +60,7 @@ func main() {
 		{"clients", func() error { return clients(ctx, load) }},
 		{"websockets", func() error { return webSockets(ctx, *duration, *rounds) }},
 		{"plugins", func() error { return plugins(ctx, load) }},
+		{"debugging", func() error { return benchDebugging(ctx, *packages, *rounds) }},
 		{"recordings", func() error { return benchRecordings(ctx, load) }},
 		{"java", func() error { return benchJava(ctx, *duration, *rounds) }},
 		{"domain", func() error { return benchDomain(ctx, o) }},

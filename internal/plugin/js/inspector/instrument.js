@@ -84,6 +84,15 @@
       onToken: (t) => { if (t.type === acorn.tokTypes.arrow) arrows.add(t.end); },
     });
     const arrowEnds = [...arrows].sort((a, b) => a - b);
+    const arrowBefore = (pos) => {
+      let from = 0, to = arrowEnds.length;
+      while (from < to) {
+        const middle = (from + to) >> 1;
+        if (arrowEnds[middle] <= pos) from = middle + 1;
+        else to = middle;
+      }
+      return arrowEnds[from - 1];
+    };
     const insertions = [], probes = [], scopes = [];
     const insert = (pos, opens, text) => insertions.push({ pos, opens, text: open + text + close });
     const newScope = (kind, names, parent) => scopes.push({ kind, names: [...new Set(names)], parent }) - 1;
@@ -175,7 +184,7 @@
         if (guarded) insert(n.body.end - 1, false, passing(false, t.suspendable));
         return;
       }
-      const from = arrowEnds.findLast((e) => e <= n.body.start);
+      const from = arrowBefore(n.body.start);
       insert(from, true, '{try{' + probe(n.body, inner) + 'return(');
       visit(n.body, inner);
       insert(n.end, false, ')' + passing(false, inner.suspendable) + '}');
