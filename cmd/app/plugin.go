@@ -71,6 +71,7 @@ func (pluginNewCommand) Help() string {
 	return `In JavaScript, makes the folder NAME with NAME.js, jsconfig.json and types/. Editors that know TypeScript then complete and check the plugin.
 In TypeScript, makes the same with NAME.ts and tsconfig.json.
 In Java or Kotlin, makes the folder NAME with a Maven project: mvn package makes target/NAME.jar of it, with a JDK of version 21 or newer.
+.vscode/ and .run/ have what Visual Studio Code and IntelliJ IDEA need to attach their debugger to a server that runs the plugin.
 
 Examples:
   app plugin new --js word-filter
@@ -109,19 +110,23 @@ func (c pluginNewCommand) Run() error {
 		return newJVMPlugin(dir, name, class, inKotlin)
 	}
 	if c.TS != "" {
-		return newScript(dir, name+".ts", map[string]string{
+		return newScript(dir, name, name+".ts", map[string]string{
 			name + ".ts":    strings.NewReplacer("NAME", name, "CLASS", class).Replace(typedTemplate),
 			"tsconfig.json": strings.ReplaceAll(jsConfig, "*.js", "*.ts"),
 		})
 	}
-	return newScript(dir, name+".js", map[string]string{
+	return newScript(dir, name, name+".js", map[string]string{
 		name + ".js":    strings.NewReplacer("NAME", name, "CLASS", class).Replace(pluginTemplate),
 		"jsconfig.json": jsConfig,
 	})
 }
 
 // newScript fills the folder of a plugin in JavaScript or TypeScript with its files and the types.
-func newScript(dir, name string, files map[string]string) error {
+func newScript(dir, name, main string, files map[string]string) error {
+	all, err := runConfigurations("js", name)
+	if err != nil {
+		return err
+	}
 	types, err := fs.Glob(sdk.Types, "*.d.ts")
 	if err != nil {
 		return err
@@ -131,17 +136,15 @@ func newScript(dir, name string, files map[string]string) error {
 		if err != nil {
 			return err
 		}
-		files[filepath.Join("types", file)] = string(data)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "types"), 0o755); err != nil {
-		return fmt.Errorf("make the folder of the types: %w", err)
+		all[filepath.Join("types", file)] = data
 	}
 	for path, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
-			return fmt.Errorf("write the plugin: %w", err)
-		}
+		all[path] = []byte(text)
 	}
-	file := filepath.Join(dir, name)
+	if err := writeFiles(dir, all); err != nil {
+		return err
+	}
+	file := filepath.Join(dir, main)
 	fmt.Printf("%s is a plugin that works. Next:\n\n  app plugin check %[1]s\n  app plugin dev %[1]s\n", file)
 	return nil
 }

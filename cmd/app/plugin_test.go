@@ -5,6 +5,8 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
+	"encoding/xml"
 	"io"
 	"os"
 	"path/filepath"
@@ -36,8 +38,49 @@ func newPlugin(t *testing.T, language, name string) string {
 	return filepath.Join(dir, name, name+"."+language)
 }
 
+// checkRunConfigurations checks what a new plugin has for debuggers: that it can be read, and that it names the port.
+func checkRunConfigurations(t *testing.T, dir, name, port string) {
+	t.Helper()
+	var launch struct {
+		Configurations []struct {
+			Name, Request string
+			Port          json.Number
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, ".vscode", "launch.json"))
+	if err != nil || json.Unmarshal(data, &launch) != nil || len(launch.Configurations) != 1 {
+		t.Fatalf("launch.json is %s, %v", data, err)
+	}
+	if c := launch.Configurations[0]; c.Name != "Attach to "+name || c.Request != "attach" || c.Port.String() != port {
+		t.Errorf("launch.json is %s", data)
+	}
+	var run struct {
+		Configuration struct {
+			Name    string `xml:"name,attr"`
+			Port    string `xml:"port,attr"`
+			Options []struct {
+				Name  string `xml:"name,attr"`
+				Value string `xml:"value,attr"`
+			} `xml:"option"`
+		} `xml:"configuration"`
+	}
+	data, err = os.ReadFile(filepath.Join(dir, ".run", "Attach to "+name+".run.xml"))
+	if err != nil || xml.Unmarshal(data, &run) != nil {
+		t.Fatalf("the run configuration is %s, %v", data, err)
+	}
+	for _, o := range run.Configuration.Options {
+		if o.Name == "PORT" {
+			run.Configuration.Port = o.Value
+		}
+	}
+	if run.Configuration.Name != "Attach to "+name || run.Configuration.Port != port {
+		t.Errorf("the run configuration is %s", data)
+	}
+}
+
 func TestPluginNew(t *testing.T) {
 	file := newPlugin(t, "js", "two-words")
+	checkRunConfigurations(t, filepath.Dir(file), "two-words", "24242")
 	for _, name := range []string{"jsconfig.json", "types/index.d.ts", "types/points.d.ts", "types/api.d.ts", "types/codes.d.ts", "types/java.d.ts"} {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(file), name)); err != nil {
 			t.Error(err)

@@ -76,7 +76,10 @@ func newJVMPlugin(dir, name, class string, in dialect) error {
 	names := strings.NewReplacer("NAME", name, "CLASS", class, "PACKAGE", javaPackage, "VERSION", version, "KOTLIN", kotlinVersion)
 	folder := filepath.FromSlash(strings.ReplaceAll(javaPackage, ".", "/"))
 	source, test := filepath.Join("src", "main", in.folder, folder), filepath.Join("src", "test", in.folder, folder)
-	files := map[string][]byte{}
+	files, err := runConfigurations("java", name)
+	if err != nil {
+		return err
+	}
 	for template, path := range map[string]string{
 		"java/pom.xml": "pom.xml", "java/README.md": "README.md", "java/gitignore": ".gitignore",
 		"java/plugin.yaml":                 filepath.Join("src", "main", "resources", "plugin.yaml"),

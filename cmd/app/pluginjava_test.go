@@ -40,6 +40,7 @@ func TestPluginNewJava(t *testing.T) {
 	if code, out, errs := output(t, "plugin", "new", "--java", "two-words", "--dir", dir); code != 0 || !strings.Contains(out, "mvn -f "+filepath.Join(dir, "two-words")+" package") {
 		t.Fatalf("%d %s %s", code, out, errs)
 	}
+	checkRunConfigurations(t, filepath.Join(dir, "two-words"), "two-words", "5005")
 	maven(t, filepath.Join(dir, "two-words"))
 	if _, err := os.Stat(filepath.Join(dir, "two-words", "target", "surefire-reports")); err != nil {
 		t.Errorf("its test did not run: %v", err)
