@@ -87,9 +87,6 @@ var hints = map[string]string{
 	"window":     ": a plugin does not run in a browser; the global object is globalThis",
 	"document":   ": a plugin does not run in a browser",
 	"Intl":       ": texts cannot be made for a locale in a plugin; toLocaleString does not look at its parameters",
-	"WebSocket":  ": a plugin can send HTTP requests with fetch only",
-
-	"ReadableStream": ": there are no streams in a plugin; the body of an answer is read whole",
 }
 
 const nodeHint = ": Node.js modules cannot be used in a plugin; import a file beside it, or load() one"
