@@ -21,6 +21,7 @@ func TestWordFilterRejects(t *testing.T) { exampletest.WordFilterRejects(t, "wor
 func TestWordFilterMasks(t *testing.T)   { exampletest.WordFilterMasks(t, "word-filter.js") }
 func TestLogin(t *testing.T)             { exampletest.Login(t, "login.js") }
 func TestMessageArchive(t *testing.T)    { exampletest.MessageArchive(t, "message-archive.js") }
+func TestWebhookBridge(t *testing.T)     { exampletest.WebhookBridge(t, "webhook-bridge.js") }
 func TestS3Storage(t *testing.T)         { exampletest.S3Storage(t, "s3-storage.js") }
 func TestS3StorageOfGroups(t *testing.T) { exampletest.S3StorageOfGroups(t, "s3-storage.js") }
 
