@@ -67,11 +67,12 @@ RACE := -race $(patsubst %,-gcflags=%=-race=false,$(UNWATCHED))
 # The packages that take longest begin first, so that none of them runs alone at the end.
 LONG := ./test/e2e ./internal/app ./internal/plugin/java ./test/fault ./internal/plugin/js ./test/campaign
 
-# Many tests wait for other processes most of the time: three packages keep two processors busy. The time limit is for a
-# machine that hangs, not for a slow one. What go vet looks for, make lint finds.
+# Many tests wait for other processes most of the time: four packages keep two processors busy. The time limit is for a
+# machine that hangs, not for a slow one. What go vet looks for, make lint finds. A program with the race detector would wait
+# for a second before it ends.
 .PHONY: unit
 unit: $(JAVA_JARS)/.tested $(NODE_MODULES) ## Run the Go tests of both storage engines with the race detector
-	scripts/with-tools $(GOTESTSUM) -- $(RACE) -vet=off -p 3 -timeout 60m $(if $(filter ./...,$(PACKAGES)),$(LONG)) $(PACKAGES)
+	GORACE=atexit_sleep_ms=0 scripts/with-tools $(GOTESTSUM) -- $(RACE) -vet=off -p 4 -timeout 60m $(if $(filter ./...,$(PACKAGES)),$(LONG)) $(PACKAGES)
 
 # The inner loop: no race detector, no packages that start many processes, and the short form of long tests.
 .PHONY: test-quick

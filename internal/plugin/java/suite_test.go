@@ -51,7 +51,9 @@ func TestSuite(t *testing.T) {
 	plugintest.Run(t, plugintest.Language{
 		Suffix: ".jar",
 		NewHost: func(t testing.TB, server plugin.Server) plugin.Host {
-			h, err := java.New(java.Options{Isolation: java.Auto, Server: server, Folder: t.TempDir(), HookTimeout: func() time.Duration { return patience }})
+			h, err := java.New(java.Options{
+				Isolation: java.Auto, Server: server, Folder: t.TempDir(), Flags: javatest.Quick, HookTimeout: func() time.Duration { return patience },
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -77,6 +77,10 @@ func Home(t testing.TB) string {
 	return r.Home
 }
 
+// Quick are flags of JVMs that live for a few seconds: they compile methods fast rather than well, which takes a quarter of
+// the processor time of such a JVM.
+var Quick = []string{"-XX:TieredStopAtLevel=1"}
+
 // compiled has what was compiled before, as compiling is what takes time.
 var compiled sync.Map
 
