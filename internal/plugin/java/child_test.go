@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serve loads a plugin, says which process the JVM is, and waits to be killed.
+// serve loads a plugin, says which processes the JVM and one that the plugin started are, and waits to be killed.
 func serve(jar string) error {
 	data, err := os.ReadFile(jar)
 	if err != nil {
@@ -46,17 +46,18 @@ func serve(jar string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tell(context.Background(), m, "echo"); err != nil {
+	started, err := tell(context.Background(), m, "child")
+	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(os.Stdout, h.Stats().PID); err != nil {
+	if _, err := fmt.Fprintln(os.Stdout, h.Stats().PID, started); err != nil {
 		return err
 	}
 	select {}
 }
 
-// startChild starts this program as a server and returns the process of its JVM.
-func startChild(t *testing.T) (child *exec.Cmd, pid string) {
+// startChild starts this program as a server and returns the processes of its JVM and of one that its plugin started.
+func startChild(t *testing.T) (child *exec.Cmd, pids string) {
 	t.Helper()
 	jar := filepath.Join(t.TempDir(), "a.jar")
 	if err := os.WriteFile(jar, faults(t, "child"), 0o600); err != nil {

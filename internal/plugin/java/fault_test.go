@@ -453,18 +453,56 @@ func TestPendingCap(t *testing.T) {
 	})
 }
 
-// TestServerKilled proves that no JVM stays behind when the server is killed.
+// TestServerKilled proves that no JVM, and nothing that a plugin started, stays behind when the server is killed.
 func TestServerKilled(t *testing.T) {
 	child, pids := startChild(t)
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = child.Wait() // It was killed.
-	pid, err := strconv.Atoi(pids)
-	if err != nil {
-		t.Fatalf("the child says %q", pids)
+	for field := range strings.FieldsSeq(pids) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatalf("the child says %q", pids)
+		}
+		waitFor(t, "the end of the JVM and its child", func() bool { return !runs(pid) })
 	}
-	waitFor(t, "the end of the JVM", func() bool { return !runs(pid) })
+}
+
+// TestChildrenEnd ends what a plugin started together with its JVM, however that ends.
+func TestChildrenEnd(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells that a process has ended before its number is free")
+	}
+	w := newWorld(t, nil)
+	m := w.load("parent", faults(t, "parent"))
+	for what, end := range map[string]func(){
+		"a crash": func() {
+			if _, err := tell(t.Context(), m, "halt"); err == nil {
+				t.Error("it is survived")
+			}
+		},
+		"the end of the last plugin": func() {
+			last := w.load("last", faults(t, "last"))
+			for _, m := range []plugin.Module{m, last} {
+				if err := m.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			m = w.load("parent", faults(t, "parent"))
+		},
+	} {
+		text, err := tell(t.Context(), m, "child")
+		if err != nil {
+			t.Fatal(err)
+		}
+		child, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end()
+		waitFor(t, "the end of what it started after "+what, func() bool { return !runs(child) })
+	}
 }
 
 // runs reports whether a process is there and no zombie.

@@ -171,6 +171,8 @@ func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err erro
 const drainTime = 2 * time.Second
 
 func (p *process) wait() {
+	awaitExit(p.cmd.Process.Pid)
+	killGroup(p.cmd.Process.Pid) // Programs that plugins started end with the JVM.
 	err := p.cmd.Wait()
 	for _, f := range p.outputs {
 		_ = f.SetReadDeadline(time.Now().Add(drainTime))

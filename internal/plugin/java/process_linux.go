@@ -2,7 +2,24 @@
 
 package java
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // dieWithServer makes the system end a process when the one that started it ends.
 func dieWithServer(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
+
+// awaitExit waits until a child has ended, without taking note of that: its process id stays its own until somebody does.
+func awaitExit(pid int) {
+	for errors.Is(unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+		continue
+	}
+}
+
+// killGroup ends all processes of the group of a child that has ended.
+func killGroup(pid int) {
+	_ = syscall.Kill(-pid, syscall.SIGKILL) // There may be none.
+}

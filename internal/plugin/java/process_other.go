@@ -8,3 +8,9 @@ import "syscall"
 
 // dieWithServer does nothing on systems that offer nothing of the kind.
 func dieWithServer(*syscall.SysProcAttr) {}
+
+// awaitExit does nothing on systems that cannot say that a child has ended without forgetting its process id.
+func awaitExit(int) {}
+
+// killGroup does nothing there: the process id may be that of somebody else.
+func killGroup(int) {}

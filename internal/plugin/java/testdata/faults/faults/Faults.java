@@ -72,6 +72,9 @@ public class Faults extends AppExtension implements ClientRequestHandler {
             case "pid" -> {
                 return String.valueOf(ProcessHandle.current().pid());
             }
+            case "child" -> {
+                return String.valueOf(new ProcessBuilder("sleep", "3600").start().pid());
+            }
             case "throw" -> throw new IllegalStateException("it is broken", new RuntimeException("because of this"));
             case "sleep" -> Thread.sleep(3_600_000);
             case "wait" -> new CountDownLatch(1).await();
@@ -101,6 +104,13 @@ public class Faults extends AppExtension implements ClientRequestHandler {
                     last = new byte[1 << 10];
                 }
                 return "burnt " + last.length;
+            }
+            case "garbage" -> {
+                byte[] last = null;
+                for (int i = 0; i < 24; i++) {
+                    last = new byte[1 << 20];
+                }
+                return last == null ? "none" : "garbage";
             }
             case "hold-heap" -> HELD.add(new byte[12 << 20]);
             case "overflow" -> {

@@ -39,8 +39,17 @@ public final class Main {
         } catch (OutOfMemoryError e) {
             Redirect.noMemory(e);
         }
-        // Without the server there is nothing to do, whatever plugins think of that.
+        // Without the server there is nothing to do, whatever plugins think of that, and programs that they started have nobody.
+        endChildren();
         Runtime.getRuntime().halt(status);
+    }
+
+    private static void endChildren() {
+        try {
+            ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
+        } catch (RuntimeException | Error e) {
+            // There is nobody to tell.
+        }
     }
 
     private static String descriptor(int n) {
