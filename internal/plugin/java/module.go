@@ -369,7 +369,8 @@ func (m *module) Extensions() []plugin.Extension {
 // Warnings are what the author of the plugin should know, though it was loaded.
 func (m *module) Warnings() []string { return m.warnings }
 
-// Memory is how much of its heap a JVM uses in which the plugin is alone; else it is unknown.
+// Memory is how much of its heap a JVM uses in which the plugin is alone; else it is unknown. Garbage does not count if it would
+// make more of it than the plugin may hold.
 func (m *module) Memory() int64 {
 	s := m.host.alone(m)
 	if s == nil {
@@ -377,7 +378,7 @@ func (m *module) Memory() int64 {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stats.HeapUsed
+	return s.held
 }
 
 // CPU is how long the plugin used processors, in all JVMs that it was in. In one that it shares it is an estimate, see

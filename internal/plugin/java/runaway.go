@@ -124,16 +124,17 @@ func (l *slot) expel(m *module, why string) {
 	to.begin(0)
 }
 
-// thinOut gives the plugin a JVM of its own that allocated most in one which holds more than one plugin may: what a plugin
-// holds in a JVM that it shares is not known.
+// thinOut finds out whether a JVM holds more than one plugin may, apart from garbage, and gives the plugin a JVM of its own that
+// allocated most in it: what a plugin holds in a JVM that it shares is not known.
 func (s *session) thinOut() {
 	limit := s.host.opts.MaxMemory()
-	if limit <= 0 || s.heap() <= limit || !s.slot.mayExpel(s) {
+	move := s.slot.mayExpel(s)
+	if limit <= 0 || s.heap() <= limit || !move && !s.slot.isSingle(s) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, silentTime)
 	defer cancel()
-	if err := s.measure(ctx, true); err != nil || s.heap() <= limit {
+	if err := s.measure(ctx, true); err != nil || s.heap() <= limit || !move {
 		return
 	}
 	l := s.slot
@@ -160,6 +161,13 @@ func (l *slot) mayExpel(s *session) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.opts.Isolation == Auto && !h.closed && !l.moving && l.current == s && len(l.returning()) > 1 && len(h.slots)-1 < h.opts.MaxOwn
+}
+
+// isSingle reports whether the slot has the session and only one plugin.
+func (l *slot) isSingle(s *session) bool {
+	l.host.mu.Lock()
+	defer l.host.mu.Unlock()
+	return l.current == s && len(l.modules) == 1
 }
 
 // replace starts a fresh JVM, moves the modules of the slot to it, and ends the old one.

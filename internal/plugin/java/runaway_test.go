@@ -187,3 +187,22 @@ func TestMemoryIsKnownApart(t *testing.T) {
 		return false
 	})
 }
+
+// TestGarbageIsNotHeld does not count garbage when it is asked whether a plugin holds more than it may.
+func TestGarbageIsNotHeld(t *testing.T) {
+	const limit = 20 << 20
+	w := newWorld(t, func(o *java.Options) { o.MaxMemory = func() int64 { return limit } })
+	m := w.load("wasteful", faults(t, "wasteful"))
+	waitFor(t, "garbage", func() bool {
+		w.says(m, "garbage", "garbage")
+		s, err := w.Measure(t.Context(), false)
+		if got := m.Memory(); got > limit {
+			t.Fatalf("a plugin that holds nothing is said to hold %d bytes", got)
+		}
+		return err == nil && s.HeapUsed > limit
+	})
+	for range 2 {
+		w.says(m, "hold-heap", "hold-heap")
+	}
+	waitFor(t, "what it holds", func() bool { return m.Memory() > limit })
+}

@@ -61,7 +61,9 @@ type session struct {
 	modules map[uint64]*module
 	removed map[uint64]bool
 	stats   Stats
-	ledger  ledger
+	// held is how much of the heap was in use when that was last known to be no more than a plugin may hold, or not garbage.
+	held   int64
+	ledger ledger
 	// late are the modules that are being loaded although nobody waits for them any more.
 	late []*module
 }

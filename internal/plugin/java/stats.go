@@ -108,8 +108,12 @@ func (s *session) measure(ctx context.Context, collect bool) error {
 	if err := r.end(); err != nil {
 		return fmt.Errorf("ask the Java host for its state: %w", err)
 	}
+	limit := s.host.opts.MaxMemory()
 	s.mu.Lock()
 	s.stats = stats
+	if collect || limit <= 0 || stats.HeapUsed <= limit {
+		s.held = stats.HeapUsed // Otherwise part of it may be garbage.
+	}
 	s.mu.Unlock()
 	s.ending(s.account(reports, remnants, loading))
 	return nil

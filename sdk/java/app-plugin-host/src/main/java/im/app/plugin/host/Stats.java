@@ -6,6 +6,7 @@ import im.app.plugin.host.object.JavaObjects;
 import im.app.plugin.host.wire.Out;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.MemoryType;
 import java.lang.management.MemoryUsage;
 
 /** Tells how much memory is used. */
@@ -21,7 +22,7 @@ final class Stats {
             System.gc();
         }
         MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
-        out.zigzag(heap.getUsed());
+        out.zigzag(collect ? live(heap) : heap.getUsed());
         out.zigzag(heap.getCommitted());
         out.zigzag(metaspace());
         out.zigzag(ManagementFactory.getClassLoadingMXBean().getLoadedClassCount());
@@ -34,6 +35,21 @@ final class Stats {
         modules.writeUsage(out);
         modules.writeLeft(out);
         modules.writeLoading(out);
+    }
+
+    /** What the collections left, whatever was allocated since then. */
+    private static long live(MemoryUsage heap) {
+        long sum = 0;
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            if (pool.getType() == MemoryType.HEAP) {
+                MemoryUsage left = pool.getCollectionUsage();
+                if (left == null) {
+                    return heap.getUsed();
+                }
+                sum += left.getUsed();
+            }
+        }
+        return sum;
     }
 
     private static long metaspace() {
