@@ -80,6 +80,13 @@ test-quick: $(JAVA_JARS)/.built ## Run the fast tests, in under two minutes
 	@scripts/need go postgresql
 	scripts/with-tools $(GOTESTSUM) -- -short $$($(GO) list $(PACKAGES) | grep -vE '/test/(e2e|fault)$$|/plugins?/java$$|/cmd/app$$')
 
+# TEST262 is a copy of https://github.com/tc39/test262. EVERY=10 takes each tenth of its tests.
+EVERY ?= 1
+.PHONY: conformance
+conformance: ## Compare the tests of ECMAScript with and without a debugger (TEST262=folder)
+	@test -d "$(TEST262)/harness" || { echo "TEST262 must be a copy of https://github.com/tc39/test262" >&2; exit 1; }
+	APP_TEST262=$(abspath $(TEST262)) APP_TEST262_EVERY=$(EVERY) $(GO) test -count=1 -timeout 4h -run TestConformance -v ./internal/plugin/js/inspector
+
 %/node_modules: %/package-lock.json
 	@scripts/need node
 	cd $(@D) && $(CURDIR)/scripts/with-tools npm ci --silent

@@ -59,6 +59,13 @@
     return false;
   };
 
+  // Whether a loop suspends while it assigns what it iterates over. The engine cannot compile that inside of a try block.
+  const suspendsInHead = (n) => {
+    if (n.type === 'ForOfStatement' && n.left.type.endsWith('Pattern') && suspends(n.left)) return true;
+    for (const c of children(n)) if (!isFunction(c) && suspendsInHead(c)) return true;
+    return false;
+  };
+
   // Makes the declarations of the top level ones that can be repeated, as consoles allow. Code that cannot be parsed stays.
   const redeclaring = (source) => {
     let tree;
@@ -172,13 +179,13 @@
       for (const p of n.params) visit(p, inner);
       if (block) {
         const list = n.body.body;
-        if (n.body.end - n.body.start <= 2) return;
+        if (list.every((d) => d.directive !== undefined)) return; // There is nothing to stop at.
         let from = n.body.start + 1, semicolon = '';
         for (const d of list) if (d.directive !== undefined) { from = d.end; semicolon = source[d.end - 1] === ';' ? '' : ';'; }
         const [made, t] = newAccess(inner);
         // In a block, a function must not have the name of a variable.
         const vars = new Set(hoisted(n.body, []));
-        const guarded = !list.some((d) => d.type === 'FunctionDeclaration' && vars.has(d.id.name));
+        const guarded = !list.some((d) => d.type === 'FunctionDeclaration' && vars.has(d.id.name)) && !(inner.suspendable && suspendsInHead(n.body));
         insert(from, true, semicolon + (guarded ? 'try{' : '') + made);
         statements(list, t);
         if (guarded) insert(n.body.end - 1, false, passing(false, t.suspendable));
@@ -217,8 +224,11 @@
         case 'IfStatement':
           visit(n.test, s); body(n.consequent, s); body(n.alternate, s);
           return;
-        case 'WhileStatement': case 'WithStatement':
-          visit(n.test ?? n.object, s); body(n.body, s);
+        case 'WhileStatement':
+          visit(n.test, s); body(n.body, s);
+          return;
+        case 'WithStatement': // In its body a probe would be looked for in the object.
+          visit(n.object, s);
           return;
         case 'DoWhileStatement':
           body(n.body, s); visit(n.test, s);
