@@ -56,7 +56,7 @@ var Archives = []Archive{
 	{"call metaspace", ""},
 	{"call threads", ""},
 	{"call storm", ""},
-	{"call files", ""},
+	{"call files", "5,000 are fewer than a JVM may have open, and they are closed with it."},
 	{"call flood", ""},
 	{"call pipe", "The standard output of a JVM goes to the log as it is; nobody reads frames from it."},
 	{"call close", "System.out and System.err of the JVM are streams of the host, which closing does not end."},
