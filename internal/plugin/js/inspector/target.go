@@ -123,11 +123,11 @@ func (s *Server) Add(p Plugin) *Target {
 	s.targets = append(s.targets, t)
 	s.mu.Unlock()
 	go t.serveTasks()
-	where := slog.Group("", slog.String("plugin", p.Title), slog.String("address", t.Address()), slog.String("link", t.Link()))
+	log := s.opts.Log.With(slog.String("plugin", p.Title), slog.String("address", t.Address()), slog.String("link", t.Link()))
 	if p.Free {
-		s.opts.Log.Info("debuggers can attach to a plugin", where)
+		log.Info("debuggers can attach to a plugin")
 	} else {
-		s.opts.Log.Info("a plugin waits for a debugger", where)
+		log.Info("a plugin waits for a debugger")
 	}
 	return t
 }
