@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,4 +90,43 @@ func TestStopWaitsForBatches(t *testing.T) {
 	if n, err := w.messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != 2 {
 		t.Errorf("%d messages are stored: %v", n, err)
 	}
+}
+
+// TestHotGroup lets many members write to one group whose messages are numbered: all numbers are given once, and hardly a
+// transaction is in vain because another one gave a number at the same time.
+func TestHotGroup(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, w *world) {
+		w.rules.SequenceID.UseSequenceIDForGroupConversation = true
+		const members, each = 16, 20
+		userIDs := make([]int64, members)
+		for i := range userIDs {
+			userIDs[i] = int64(i + 1)
+		}
+		w.people(userIDs...)
+		g := w.group(1, userIDs[1:]...)
+		before := w.db.Stats()
+		var numbers [members*each + 1]atomic.Int64
+		var wg sync.WaitGroup
+		for _, id := range userIDs {
+			wg.Go(func() {
+				for range each {
+					m, err := w.messages.Send(t.Context(), toGroup(id, g, "x"))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					numbers[*m.SequenceID].Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		for n := 1; n <= members*each; n++ {
+			if times := numbers[n].Load(); times != 1 {
+				t.Errorf("%d messages have number %d", times, n)
+			}
+		}
+		if retries := w.db.Stats().Retries - before.Retries; retries > members*each/10 {
+			t.Errorf("%d transactions were repeated for %d messages", retries, members*each)
+		}
+	})
 }
