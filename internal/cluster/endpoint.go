@@ -162,7 +162,7 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 			case last != nil:
 				return nil, last
 			case paused:
-				return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q: %w", e.Name, ErrNoNode))
+				return nil, unavailable(fmt.Errorf("call %q: %w", e.Name, ErrNoNode))
 			}
 			// A node that has just become active may be unknown.
 			paused = true
@@ -194,7 +194,7 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 	to := target{subject: c.nodeSubject(p.id, e.Name), role: true, sent: route.Sent}
 	if own := c.localNode(p.id); own != nil {
 		if to.local = c.localHandler(to.subject, false); to.local == nil || !own.accepting.Load() {
-			return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q: %w", e.Name, ErrNoNode))
+			return nil, unavailable(fmt.Errorf("call %q: %w", e.Name, ErrNoNode))
 		}
 		return call(ctx, c, e, to, req)
 	}

@@ -136,4 +136,13 @@ func (b *bucket) removeLatest(ctx context.Context, key string) (ok bool, err err
 }
 
 // unavailable is what the caller of an operation on the fabric is told when the fabric does not do it.
-func unavailable(err error) error { return apierr.Wrap(apierr.ServerUnavailable, err) }
+func unavailable(err error) error {
+	e := apierr.Wrap(apierr.ServerUnavailable, err)
+	switch {
+	case errors.Is(err, ErrNoNode):
+		e.Reason = "no other node of the cluster can be reached for this now"
+	case errors.Is(err, ErrTimeout), errors.Is(err, ErrLost):
+		e.Reason = "another node of the cluster did not answer in time"
+	}
+	return e
+}

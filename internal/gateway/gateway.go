@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/config"
 	"example.org/app/internal/gateway/login"
@@ -215,8 +216,21 @@ func (g *Gateway) open() []*connection {
 	return list
 }
 
-// available reports whether clients may log in: the node is healthy and active, and does not stop.
-func (g *Gateway) available() bool { return !g.draining.Load() && g.options.Node.Accepting() }
+// unavailable returns why clients may not log in; nil is that they may: the node is healthy and active, and does not stop.
+func (g *Gateway) unavailable() *apierr.Error {
+	why := "the gateway is not healthy"
+	switch node := g.options.Node; {
+	case g.draining.Load():
+		why = "the gateway is shutting down"
+	case node.Accepting():
+		return nil
+	case node.Cluster().Healthy() != nil:
+		why = "the gateway has no connection to the cluster"
+	case !node.Active():
+		why = "an administrator has deactivated the gateway"
+	}
+	return apierr.New(apierr.ServerUnavailable, "%s", why)
+}
 
 // Close lets running requests finish, tells all clients that the server stops, lets them disconnect for a moment and
 // disconnects the rest. When ctx ends it does not wait any longer.

@@ -199,6 +199,9 @@ func (g *Gateway) register(s *Session, status wire.UserStatus, rules session.Rul
 		return conflict
 	case err != nil:
 		g.options.Logger.Warn("a session could not be registered", "userId", s.UserID, "error", err)
+		if e := (*apierr.Error)(nil); errors.As(err, &e) && e.Code == apierr.ServerUnavailable {
+			return e
+		}
 		return apierr.Wrap(apierr.ServerUnavailable, err)
 	}
 	why := CloseReason{Status: wire.ClosedByOtherDevice}

@@ -36,9 +36,11 @@ func (c *connection) receive(payload []byte) {
 		return
 	}
 	in := &arrival{head: head, session: session, begin: begin, size: len(payload)}
-	if head.Kind == wire.KindCreateSession && !g.available() {
-		c.refuseRequest(in, apierr.New(apierr.ServerUnavailable, ""))
-		return
+	if head.Kind == wire.KindCreateSession {
+		if e := g.unavailable(); e != nil {
+			c.refuseRequest(in, e)
+			return
+		}
 	}
 	if ip := c.remoteIP(); !g.take(ip) {
 		c.refuseRequest(in, apierr.New(apierr.ClientRequestsTooFrequent, ""))
@@ -133,9 +135,9 @@ func (c *connection) heartbeat(session *Session) {
 	if session != nil {
 		session.beat(c.gateway.minHeartbeatInterval())
 	}
-	switch {
-	case !c.gateway.available():
-		c.refuse(wire.HeartbeatID, apierr.New(apierr.ServerUnavailable, ""))
+	switch unavailable := c.gateway.unavailable(); {
+	case unavailable != nil:
+		c.refuse(wire.HeartbeatID, unavailable)
 	case session == nil:
 		c.refuse(wire.HeartbeatID, apierr.New(apierr.UpdateHeartbeatOfNonexistentSession, ""))
 	default:

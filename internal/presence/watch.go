@@ -94,7 +94,9 @@ func (d *Directory) await(ctx context.Context) (*bucket, error) {
 }
 
 // unavailable is what a caller is told when the bucket cannot be written.
-func unavailable(err error) error { return apierr.Wrap(apierr.ServerUnavailable, err) }
+func unavailable(err error) error {
+	return &apierr.Error{Code: apierr.ServerUnavailable, Reason: "the node has no connection to the cluster now, so that sessions cannot be registered", Err: err}
+}
 
 // watch follows the bucket until it has to be opened again, which is no error, or something fails.
 func (d *Directory) watch() (complete bool, err error) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
@@ -162,6 +163,9 @@ func TestSecondServiceOnOneFile(t *testing.T) {
 // work.
 func TestNATSStops(t *testing.T) {
 	services, gateways, nats, _ := newCluster(t)
+	if status, body := services[0].call("POST", "/users", `{"id":1,"password":"secret"}`); status != 200 {
+		t.Fatalf("create a user: %d %s", status, body)
+	}
 	stop, requests, failures := adminLoad(t, services)
 	nats.Stop(t)
 	down := time.Now()
@@ -177,6 +181,15 @@ func TestNATSStops(t *testing.T) {
 		status, body := services[0].call("GET", "/cluster/members", "")
 		return status == 200 && !strings.Contains(body, `"healthy":true`)
 	})
+	c, err := chat.Dial(t.Context(), gateways[0].clients[0], chat.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	login := &wire.CreateSessionRequest{Version: wire.Version, UserId: 1, Password: new("secret")}
+	if n, err := c.Do(t.Context(), login); err != nil || n.GetCode() != int32(apierr.ServerUnavailable) || !strings.Contains(n.GetReason(), "the cluster") {
+		t.Errorf("a login meanwhile: %v, %v", n, err)
+	}
 	eventually(t, "ten seconds pass", func() bool { return time.Since(down) > 10*time.Second })
 	nats.Start(t, true)
 	eventually(t, "all are healthy again", func() bool {

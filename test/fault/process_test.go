@@ -248,6 +248,7 @@ func newCluster(t *testing.T) (services, gateways []*process, nats *clustertest.
 	nats, db = clustertest.StartServer(t), storetest.StartServer(t)
 	set := []string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(),
+		"app.gateway.client-api.return-reason-for-server-error=true",
 		// Nobody looks for blocked users: who hears of them was told.
 		"app.security.blocklist.user-id.sync-blocklist-interval-millis=3600000",
 	}
