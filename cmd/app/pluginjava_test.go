@@ -19,14 +19,15 @@ import (
 	"example.org/app/test/need"
 )
 
-// maven runs Maven on a project with a JDK that is new enough.
+// maven runs Maven on a project with a JDK that is new enough, and without the daemon of the Kotlin compiler, which would go
+// on for hours.
 func maven(t *testing.T, project string) {
 	t.Helper()
 	home := javatest.Home(t)
 	if _, err := exec.LookPath("mvn"); err != nil {
 		need.Skip(t, "java", err)
 	}
-	cmd := exec.CommandContext(t.Context(), "mvn", "--batch-mode", "--quiet", "--no-transfer-progress", "-f", project, "package")
+	cmd := exec.CommandContext(t.Context(), "mvn", "--batch-mode", "--quiet", "--no-transfer-progress", "-Dkotlin.compiler.daemon=false", "-f", project, "package")
 	cmd.Env = append(os.Environ(), "JAVA_HOME="+home)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("mvn package: %v\n%s", err, out)
