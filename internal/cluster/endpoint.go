@@ -204,7 +204,7 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 	resp, err := call(attempt, c, e, to, req)
 	switch {
 	case ctx.Err() == nil && errors.Is(context.Cause(attempt), ErrLost):
-		return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q on node %q: %w", e.Name, p.id, ErrLost))
+		return nil, unavailable(fmt.Errorf("call %q on node %q: %w", e.Name, p.id, ErrLost))
 	case errors.Is(err, ErrTimeout) && ctx.Err() != nil, errors.Is(err, nats.ErrNoResponders):
 		// The next probe that is answered closes the breaker again.
 		c.trip(p.breaker, true)
@@ -231,7 +231,7 @@ func CallNode[Req, Resp any](ctx context.Context, n *Node, id string, e Endpoint
 
 func callNode[Req, Resp any](ctx context.Context, c *Cluster, id string, e Endpoint[Req, Resp], req *Req) (*Resp, error) {
 	if CheckNodeID(id) != nil {
-		return nil, apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q on node %q: %w", e.Name, id, ErrNoNode))
+		return nil, unavailable(fmt.Errorf("call %q on node %q: %w", e.Name, id, ErrNoNode))
 	}
 	subject := c.nodeSubject(id, e.Name)
 	return call(ctx, c, e, target{subject: subject, local: c.localHandler(subject, false)}, req)
@@ -321,12 +321,12 @@ func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Ms
 func callError(ctx context.Context, name string, err error) error {
 	switch {
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrConnectionClosed):
-		return apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q: %w: %w", name, ErrNoNode, err))
+		return unavailable(fmt.Errorf("call %q: %w: %w", name, ErrNoNode, err))
 	case errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("call %q: %w", name, context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q: %w: %w", name, ErrTimeout, err))
+		return unavailable(fmt.Errorf("call %q: %w: %w", name, ErrTimeout, err))
 	}
 	// Such as a connection that broke while the request was on its way.
-	return apierr.Wrap(apierr.ServerUnavailable, fmt.Errorf("call %q: %w", name, err))
+	return unavailable(fmt.Errorf("call %q: %w", name, err))
 }
