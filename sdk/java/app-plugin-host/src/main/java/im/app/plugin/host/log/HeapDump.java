@@ -21,21 +21,26 @@ final class HeapDump {
 
     private HeapDump() {}
 
-    /** Gets what is needed to write, while there is memory. */
+    /** Gets what is needed to write, while there is memory: also all code that is run then has been run once, in vain. */
     static void prepare() {
         if (FILE != null && Runtime.getRuntime().maxMemory() <= LARGEST) {
             bean = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+            write(FILE + "/nowhere.hprof");
         }
     }
 
     /** Writes what is alive. */
     static void write() {
+        write(FILE);
+    }
+
+    private static void write(String file) {
         HotSpotDiagnosticMXBean b = bean;
         if (b == null) {
             return;
         }
         try {
-            b.dumpHeap(FILE, true);
+            b.dumpHeap(file, true);
         } catch (IOException | RuntimeException e) {
             // The server has to do without it.
         }

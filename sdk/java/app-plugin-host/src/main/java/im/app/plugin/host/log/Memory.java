@@ -28,8 +28,10 @@ public final class Memory {
     /** How long collections must have gone on like that, in nanoseconds. */
     private static final long LONG = 2_000_000_000L;
 
-    /** What is given back when the process ends for want of memory, so that it can say why. */
+    /** What is given back in parts when the process ends for want of memory, so that it can say why. */
     private static final int RESERVED = 1 << 20;
+
+    private static final int PARTS = 16;
 
     /** So many classes must have room. */
     private static final int PROBES = 8;
@@ -40,7 +42,8 @@ public final class Memory {
     /** A class to try with whether there is room for one more. It is read while there is. */
     private static volatile byte[] probe;
 
-    private static byte[] reserve;
+    private static byte[][] reserve;
+    private static int released;
 
     private static boolean looked;
     private static boolean lookedAtClasses;
@@ -51,7 +54,7 @@ public final class Memory {
 
     /** Sets memory aside that the end of the process needs. */
     static void reserve() {
-        reserve = new byte[(int) Math.min(RESERVED, Runtime.getRuntime().maxMemory() / 32)];
+        reserve = new byte[PARTS][(int) Math.min(RESERVED, Runtime.getRuntime().maxMemory() / 32) / PARTS];
         try (InputStream in = Memory.class.getResourceAsStream("ExitNotice.class")) {
             probe = in == null ? null : in.readAllBytes();
         } catch (IOException e) {
@@ -59,9 +62,16 @@ public final class Memory {
         }
     }
 
-    /** Gives that memory back. */
-    static void release() {
-        reserve = null;
+    /**
+     * Gives a part of that memory back.
+     *
+     * @return whether there is more of it
+     */
+    static boolean release() {
+        if (released < PARTS) {
+            reserve[released++] = null;
+        }
+        return released < PARTS;
     }
 
     /**

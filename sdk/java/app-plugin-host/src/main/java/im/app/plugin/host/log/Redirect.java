@@ -50,13 +50,16 @@ public final class Redirect {
      * @param e what was thrown
      */
     public static synchronized void noMemory(Throwable e) {
-        try {
-            Memory.release();
-            HeapDump.write();
-            ending("an OutOfMemoryError");
-            error.println("Terminating due to " + e);
-        } catch (OutOfMemoryError again) {
-            // The status says it as well.
+        for (boolean more = true; more; ) {
+            try {
+                more = Memory.release(); // Whoever fills the heap may be faster.
+                HeapDump.write();
+                ending("an OutOfMemoryError");
+                error.println("Terminating due to " + e);
+                break;
+            } catch (OutOfMemoryError again) {
+                // The status says it as well.
+            }
         }
         Runtime.getRuntime().halt(NO_MEMORY);
     }
