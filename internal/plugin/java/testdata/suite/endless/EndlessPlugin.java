@@ -10,6 +10,7 @@ public class EndlessPlugin extends AppPlugin {
     static volatile long turns;
 
     public EndlessPlugin() {
+        System.out.println("it begins without end");
         for (;;) {
             turns++;
         }
