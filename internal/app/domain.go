@@ -63,7 +63,7 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 		BeforeDelete: a.plugins.MessagesToDelete,
 		HasAccounts:  a.hasAccounts,
 		Clock:        a.cluster.Now,
-		Deliverer:    &service.Courier{Notifier: a.notifier, Settings: func() config.Notification { return settings().Notification }},
+		Deliverer:    &service.Deliverer{Notifier: a.notifier, Settings: func() config.Notification { return settings().Notification }},
 	})
 	a.lifecycle.add(part{name: "messages", stop: d.messages.Stop})
 	d.meetings = meeting.New(meeting.Options{

@@ -34,16 +34,16 @@ type election struct {
 	wake     chan struct{}
 	// vacant is since when this node sees no leader; retry is when a failed attempt may be repeated.
 	vacant, retry time.Time
-	// ended is closed when the work of the last reign has returned.
+	// ended is closed when the work of the last term has returned.
 	ended chan struct{}
 
 	mu    sync.Mutex
-	reign *reign
+	term *term
 	works []*work
 }
 
-// A reign is a time of this node as leader.
-type reign struct {
+// A term is a time in which this node is the leader.
+type term struct {
 	fence    Fence
 	lease    lease
 	revision uint64
@@ -116,11 +116,11 @@ func (e *election) leaseTime() time.Duration { return e.node.cluster.options.Lea
 
 func (e *election) wakeUp() { wake(e.wake) }
 
-// current returns the reign while it lasts.
-func (e *election) current() *reign {
+// current returns the term while it lasts.
+func (e *election) current() *term {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.reign
+	return e.term
 }
 
 func (e *election) fence() int64 {
@@ -161,7 +161,7 @@ func (e *election) run() {
 // step does what is to be done now and returns when to look again.
 func (e *election) step(ctx context.Context) time.Duration {
 	if r := e.current(); r != nil {
-		return e.reignOn(ctx, r)
+		return e.continueTerm(ctx, r)
 	}
 	now := time.Now()
 	wait := e.leaseTime() / 3
@@ -258,7 +258,7 @@ func (c *Cluster) candidates() []Member {
 	return members
 }
 
-// take claims the lease, gets the fencing number and begins to reign.
+// take claims the lease, gets the fencing number and begins its term.
 func (e *election) take(ctx context.Context, b *bucket, seen *leaseSighting) error {
 	n, db := e.node, e.node.cluster.options.Store
 	ctx, cancel := context.WithTimeout(ctx, e.leaseTime())
@@ -301,7 +301,7 @@ func (e *election) take(ctx context.Context, b *bucket, seen *leaseSighting) err
 
 // begin starts the work of a leader.
 func (e *election) begin(l lease, revision uint64, start time.Time) {
-	r := &reign{lease: l, revision: revision, until: start.Add(e.leaseTime()), renew: start.Add(e.leaseTime() / 3)}
+	r := &term{lease: l, revision: revision, until: start.Add(e.leaseTime()), renew: start.Add(e.leaseTime() / 3)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.fence = Fence{number: l.Fence, fenced: func() {
 		r.cancel()
@@ -310,7 +310,7 @@ func (e *election) begin(l lease, revision uint64, start time.Time) {
 	r.expiry = time.AfterFunc(time.Until(r.until), r.cancel)
 	e.vacant, e.retry = time.Time{}, time.Time{}
 	e.mu.Lock()
-	e.reign = r
+	e.term = r
 	for _, w := range e.works {
 		r.group.Go(func() { w.run(r, e.node) })
 	}
@@ -319,13 +319,13 @@ func (e *election) begin(l lease, revision uint64, start time.Time) {
 	e.node.cluster.directory.touch()
 }
 
-// end stops the work of a reign and waits for it until ctx or the lease ends.
-func (e *election) end(ctx context.Context, r *reign, reason string) {
+// end stops the work of a term and waits for it until ctx or the lease ends.
+func (e *election) end(ctx context.Context, r *term, reason string) {
 	r.expiry.Stop()
 	r.cancel()
 	ended := make(chan struct{})
 	e.mu.Lock()
-	e.reign = nil
+	e.term = nil
 	e.ended = ended
 	e.mu.Unlock()
 	go func() {
@@ -343,8 +343,8 @@ func (e *election) end(ctx context.Context, r *reign, reason string) {
 	}
 }
 
-// reignOn renews the lease or finds that it is over.
-func (e *election) reignOn(ctx context.Context, r *reign) time.Duration {
+// continueTerm renews the lease or finds that it is over.
+func (e *election) continueTerm(ctx context.Context, r *term) time.Duration {
 	now := time.Now()
 	seen := e.node.cluster.directory.leaseSighting()
 	switch {
@@ -373,7 +373,7 @@ func (e *election) reignOn(ctx context.Context, r *reign) time.Duration {
 	return min(time.Until(r.renew), time.Until(r.until))
 }
 
-func (e *election) renew(ctx context.Context, b *bucket, r *reign) error {
+func (e *election) renew(ctx context.Context, b *bucket, r *term) error {
 	ctx, cancel := context.WithDeadline(ctx, r.until)
 	defer cancel()
 	next := r.lease
@@ -413,7 +413,7 @@ func (e *election) resign(ctx context.Context) {
 	}
 }
 
-func (e *election) resignWith(ctx context.Context, r *reign, reason string) {
+func (e *election) resignWith(ctx context.Context, r *term, reason string) {
 	e.end(ctx, r, reason)
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -466,7 +466,7 @@ func (e *election) leadNow(ctx context.Context) error {
 	return unavailable(fmt.Errorf("take the lead: %w", errConflict))
 }
 
-// handOver ends this node's reign in favour of another node.
+// handOver ends this node's term in favour of another node.
 func (e *election) handOver(ctx context.Context, to handOverRequest) error {
 	r := e.current()
 	if r == nil || to.Incarnation == e.node.incarnation {

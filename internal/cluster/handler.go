@@ -249,7 +249,7 @@ func (h *handler) serve(msg *nats.Msg) {
 		h.respond(failed(msg.Reply, failureOf(err)))
 		return
 	}
-	ctx, cancel := context.WithTimeout(h.node.abroad.Load().Context, timeout)
+	ctx, cancel := context.WithTimeout(h.node.remote.Load().Context, timeout)
 	var req any
 	err := h.protect(ctx, func() (err error) {
 		if req, err = h.decode(msg.Data); err == nil {
@@ -279,8 +279,8 @@ func (h *handler) serve(msg *nats.Msg) {
 	}()
 }
 
-// An abroad is the context of the calls from other processes.
-type abroad struct {
+// A remoteContext is the context of the calls from other processes.
+type remoteContext struct {
 	context.Context
 	cancel context.CancelFunc
 }
@@ -299,7 +299,7 @@ func (c *Cluster) abandonCalls(conn *nats.Conn) {
 // newAbroad gives the calls that come from now on another context than those before, which ends.
 func (n *Node) newAbroad() {
 	ctx, cancel := context.WithCancel(n.ctx)
-	if old := n.abroad.Swap(&abroad{ctx, cancel}); old != nil {
+	if old := n.remote.Swap(&remoteContext{ctx, cancel}); old != nil {
 		old.cancel()
 	}
 }

@@ -20,7 +20,7 @@ type Fence struct {
 	fenced func()
 }
 
-// Number returns the fencing number. Each reign has a greater one than all before.
+// Number returns the fencing number. Each term has a greater one than all before.
 func (f Fence) Number() int64 { return f.number }
 
 // Check fails with ErrFenced when another leader has taken over. Called inside a write transaction it keeps what the
@@ -112,7 +112,7 @@ func (c *Cluster) awaitLeader(ctx context.Context, target Member, fence int64) (
 
 // RunAsLeader has fn called whenever this node becomes the leader. Its context ends when the lease is lost, and then it
 // must return soon: until it has, this node does not lead again. One that returns an error is called again after a
-// pause while the reign lasts. stop ends that for reigns to come. Whatever fn writes to the store with its context is
+// pause while the term lasts. stop ends that for terms to come. Whatever fn writes to the store with its context is
 // behind the fence: a node that was paused and has lost the lead meanwhile writes nothing.
 func (n *Node) RunAsLeader(name string, fn func(ctx context.Context, fence Fence) error) (stop func(), err error) {
 	e := n.election
@@ -123,7 +123,7 @@ func (n *Node) RunAsLeader(name string, fn func(ctx context.Context, fence Fence
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.works = append(e.works, w)
-	if r := e.reign; r != nil {
+	if r := e.term; r != nil {
 		r.group.Go(func() { w.run(r, n) })
 	}
 	return func() {

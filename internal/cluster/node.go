@@ -62,8 +62,8 @@ type Node struct {
 	// ctx is that of the handlers; loops that of the goroutines, which group waits for.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// abroad is the context of the handlers of calls from other processes.
-	abroad      atomic.Pointer[abroad]
+	// remote is the context of the handlers of calls from other processes.
+	remote      atomic.Pointer[remoteContext]
 	loops       context.Context
 	cancelLoops context.CancelFunc
 	group       sync.WaitGroup

@@ -67,8 +67,8 @@ type Mortal interface {
 	Err() error
 }
 
-// A Lingerer is a module of which something can go on after it was closed.
-type Lingerer interface {
+// A Leftover is a module of which something can go on after it was closed.
+type Leftover interface {
 	// Left says what goes on, once Close has returned; "" is nothing.
 	Left() string
 }

@@ -177,7 +177,7 @@ func (m *Manager) discard(ctx context.Context, p *Plugin) {
 	if err := p.module.Close(ctx); err != nil {
 		m.opts.Logger.Warn("a plugin could not be closed", "plugin", p.ID, "error", err)
 	}
-	if l, ok := p.module.(Lingerer); ok && l.Left() != "" { // The host has logged it.
+	if l, ok := p.module.(Leftover); ok && l.Left() != "" { // The host has logged it.
 		for _, b := range p.members {
 			b.record.fail("unload", errors.New(l.Left()))
 		}

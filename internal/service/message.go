@@ -100,15 +100,15 @@ func wireMessage(m store.Message) *wire.Message {
 	return out
 }
 
-// A Courier delivers messages to those who are online: it is the Deliverer of package message.
-type Courier struct {
+// A Deliverer delivers messages to those who are online: it is that of package message.
+type Deliverer struct {
 	Notifier *Notifier
 	// Settings returns who is to be told.
 	Settings func() config.Notification
 }
 
 // Deliver hands a message over to the notifier.
-func (c *Courier) Deliver(ctx context.Context, d message.Delivery) error {
+func (c *Deliverer) Deliver(ctx context.Context, d message.Delivery) error {
 	flags := c.Settings().MessageCreated
 	if d.Event == message.Updated {
 		flags = c.Settings().MessageUpdated

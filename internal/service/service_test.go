@@ -128,7 +128,7 @@ func newWorldWith(t testing.TB, locations presence.Locations) *world {
 		Store: w.db, IDs: generator, Groups: w.groups, Clock: clock,
 		Settings:     func() config.Message { return settings().Message },
 		ReadReceipts: func() config.ReadReceipt { return settings().Conversation.ReadReceipt },
-		Deliverer:    &service.Courier{Notifier: w.notifier, Settings: func() config.Notification { return settings().Notification }},
+		Deliverer:    &service.Deliverer{Notifier: w.notifier, Settings: func() config.Notification { return settings().Notification }},
 	})
 	w.meetings = meeting.New(meeting.Options{
 		Store: w.db, Groups: w.groups, Messages: w.messages, Clock: clock, Settings: func() config.Conference { return settings().Conference },

@@ -453,6 +453,6 @@ func (m *module) unload(ctx context.Context, b *binding) {
 var (
 	_ plugin.Module   = (*module)(nil)
 	_ plugin.Measured = (*module)(nil)
-	_ plugin.Lingerer = (*module)(nil)
+	_ plugin.Leftover = (*module)(nil)
 	_ plugin.Retirer  = (*module)(nil)
 )
