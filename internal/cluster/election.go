@@ -38,7 +38,7 @@ type election struct {
 	ended chan struct{}
 
 	mu    sync.Mutex
-	term *term
+	term  *term
 	works []*work
 }
 
