@@ -341,7 +341,7 @@ public final class Host {
         }
         try {
             answer(r, counted, kind, out);
-        } catch (OutOfMemoryError e) {
+        } catch (VirtualMachineError | LinkageError e) {
             Redirect.noMemory(e); // Without its answer the call would never end.
         }
         if (stopping && "stop".equals(r.what) && r.loader == null) {

@@ -123,7 +123,7 @@ public final class Memory {
         try {
             String message = e.getMessage();
             return look(message != null && (message.contains("etaspace") || message.contains("class space")));
-        } catch (OutOfMemoryError again) {
+        } catch (VirtualMachineError | LinkageError again) {
             return true; // There is not even enough to find out.
         }
     }
@@ -159,7 +159,7 @@ public final class Memory {
                 MethodHandles.lookup().defineHiddenClass(code, false);
             }
             return true;
-        } catch (OutOfMemoryError e) {
+        } catch (VirtualMachineError | LinkageError e) {
             return false;
         } catch (IllegalAccessException e) {
             return true;

@@ -31,6 +31,7 @@ public final class Redirect {
         error = System.err;
         Memory.reserve();
         HeapDump.prepare();
+        Callers.module(); // Its classes may have no room later.
         PrintStream out = LineStream.printing(to, Log.INFO, "stdout");
         PrintStream err = LineStream.printing(to, Log.WARN, "stderr");
         System.setOut(out);
@@ -50,18 +51,26 @@ public final class Redirect {
      * @param e what was thrown
      */
     public static synchronized void noMemory(Throwable e) {
+        try {
+            end(e);
+        } finally {
+            Runtime.getRuntime().halt(NO_MEMORY); // The status says it as well.
+        }
+    }
+
+    private static void end(Throwable e) {
         for (boolean more = true; more; ) {
             try {
                 more = Memory.release(); // Whoever fills the heap may be faster.
                 HeapDump.write();
                 ending("an OutOfMemoryError");
-                error.println("Terminating due to " + e);
+                error.print("Terminating due to ");
+                error.println(e);
                 break;
-            } catch (OutOfMemoryError again) {
-                // The status says it as well.
+            } catch (Throwable again) {
+                // Without room for classes it need not be an OutOfMemoryError.
             }
         }
-        Runtime.getRuntime().halt(NO_MEMORY);
     }
 
     /**
