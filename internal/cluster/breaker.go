@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -35,6 +36,50 @@ type breaker struct {
 	// calls are those under way, and whether they are repeatable. Repeatable calls are cancelled when the breaker opens,
 	// the others only when the process of the node has ended: until then it may carry them out.
 	calls map[*context.CancelCauseFunc]bool
+	// at is where the next request goes.
+	at *place
+}
+
+// A place is a node over a connection at each end: requests arrive in their order only if they go to the same place.
+type place struct {
+	// name is that of the place.
+	name string
+	// own and theirs count the connections of both processes, as far as they are known here.
+	own, theirs uint64
+}
+
+// place returns where a request goes over a connection of this process.
+func (b *breaker) place(own uint64) *place {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.at == nil || b.at.own != own {
+		theirs := uint64(0)
+		if b.at != nil {
+			theirs = b.at.theirs
+		}
+		b.move(own, theirs)
+	}
+	return b.at
+}
+
+// move belongs to the lock.
+func (b *breaker) move(own, theirs uint64) {
+	b.at = &place{name: fmt.Sprintf("%s/%s %d %d", b.id, b.incarnation, own, theirs), own: own, theirs: theirs}
+}
+
+// learn notes a connection of the node. The repeatable calls that were made before are made again.
+func (b *breaker) learn(connection uint64) {
+	b.mu.Lock()
+	known := b.at
+	if known == nil {
+		b.move(0, connection)
+	} else if connection > known.theirs {
+		b.move(known.own, connection)
+	}
+	b.mu.Unlock()
+	if known == nil || connection > known.theirs {
+		b.cancelRepeatable(errCut)
+	}
 }
 
 func (b *breaker) isOpen() bool {
@@ -72,7 +117,12 @@ func (b *breaker) set(open bool) (changed bool) {
 }
 
 // cancel ends the repeatable calls, or all of them, and returns how many.
-func (b *breaker) cancel(all bool) int {
+func (b *breaker) cancel(all bool) int { return b.end(all, ErrLost) }
+
+// cancelRepeatable ends the repeatable calls.
+func (b *breaker) cancelRepeatable(cause error) { b.end(false, cause) }
+
+func (b *breaker) end(all bool, cause error) int {
 	var lost []context.CancelCauseFunc
 	b.mu.Lock()
 	for cancel, repeatable := range b.calls {
@@ -83,7 +133,7 @@ func (b *breaker) cancel(all bool) int {
 	}
 	b.mu.Unlock()
 	for _, cancel := range lost {
-		cancel(ErrLost)
+		cancel(cause)
 	}
 	return len(lost)
 }
@@ -109,8 +159,8 @@ func (b *breaker) busy() bool {
 	return len(b.calls) > 0
 }
 
-// begin reports whether a probe may begin: there is one at a time.
-func (b *breaker) begin() bool {
+// beginProbe reports whether a probe may begin: there is one at a time.
+func (b *breaker) beginProbe() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.probing {
@@ -120,7 +170,7 @@ func (b *breaker) begin() bool {
 	return true
 }
 
-func (b *breaker) end() {
+func (b *breaker) endProbe() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.probing = false
@@ -141,9 +191,9 @@ func (c *Cluster) probeLoop() {
 		case <-ticker.C:
 		}
 		for _, b := range c.probed() {
-			if c.localNode(b.id) == nil && b.begin() {
+			if c.localNode(b.id) == nil && b.beginProbe() {
 				c.group.Go(func() {
-					defer b.end()
+					defer b.endProbe()
 					c.probe(b)
 				})
 			}

@@ -152,16 +152,17 @@ type Cluster struct {
 	// prefix begins all subjects; protocol is the version in each message.
 	prefix, protocol string
 	// exclusive means that no other process can be in the cluster.
-	exclusive bool
-	server    *Server
-	conn      *nats.Conn
-	js        jetstream.JetStream
-	directory *directory
-	clock     clock
-	routes    routes
-	replies   replies
-	probes    sync.Once
-	absence   sync.Once
+	exclusive  bool
+	server     *Server
+	conn       *nats.Conn
+	js         jetstream.JetStream
+	directory  *directory
+	clock      clock
+	routes     routes
+	replies    replies
+	remembered remembered
+	probes     sync.Once
+	absence    sync.Once
 	// calls counts the handlers that run.
 	calls atomic.Int64
 	// cut abandons the calls of other processes some time after the connection was lost.
@@ -216,7 +217,7 @@ func (c *Cluster) open(ctx context.Context) error {
 	if err := c.dial(ctx, provider); err != nil {
 		return err
 	}
-	if err := c.openReplies(); err != nil {
+	if err := errors.Join(c.openReplies(), c.openReconnects()); err != nil {
 		return err
 	}
 	js, err := jetstream.New(c.conn)
@@ -261,6 +262,7 @@ func (c *Cluster) dial(ctx context.Context, provider nats.InProcessConnProvider)
 				timer.Stop()
 			}
 			c.logger.Info("connected to the cluster again")
+			c.reconnected()
 			c.directory.resynchronise()
 		}),
 		nats.ErrorHandler(c.asyncError),

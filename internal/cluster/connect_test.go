@@ -5,17 +5,7 @@ package cluster_test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"log/slog"
-	"math/big"
-	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +64,7 @@ func TestListen(t *testing.T) {
 }
 
 func TestListenWithTLS(t *testing.T) {
-	files := certificate(t)
+	files := clustertest.Certificate(t)
 	host := clustertest.Connect(t, cluster.Options{Listen: "127.0.0.1:0", TLS: files})
 	url := strings.Replace(host.ServerURL(), "nats://", "tls://", 1)
 	guest := clustertest.Connect(t, cluster.Options{URL: url, TLS: files})
@@ -85,40 +75,6 @@ func TestListenWithTLS(t *testing.T) {
 	if _, err := cluster.Connect(ctx, cluster.Options{URL: url, TLS: cluster.TLSFiles{CA: files.CA}}); err == nil {
 		t.Error("connected without a certificate")
 	}
-}
-
-// certificate makes a certificate that is its own authority.
-func certificate(t *testing.T) cluster.TLSFiles {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "node"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	files := cluster.TLSFiles{Certificate: filepath.Join(folder, "cert.pem"), Key: filepath.Join(folder, "key.pem"), CA: filepath.Join(folder, "cert.pem")}
-	for path, block := range map[string]*pem.Block{
-		files.Certificate: {Type: "CERTIFICATE", Bytes: der},
-		files.Key:         {Type: "PRIVATE KEY", Bytes: secret},
-	} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return files
 }
 
 func TestParseVersion(t *testing.T) {

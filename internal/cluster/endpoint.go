@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -171,13 +172,17 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 			}
 			continue
 		}
+		var at *place
 		if route.To != nil {
-			if err := route.To(ctx, p.id, again); err != nil {
+			at = p.breaker.place(c.connection())
+			if err := route.To(ctx, at.name, again); err != nil {
 				return nil, callError(ctx, e.Name, err)
 			}
 		}
-		resp, err := callPeer(ctx, c, e, p, route, req)
+		resp, err := callPeer(ctx, c, e, p, at, route, req)
 		switch {
+		case errors.Is(err, errCut):
+			again = true
 		case errors.Is(err, ErrLost) && (route.Repeatable || route.Once):
 			lost = append(lost, p.breaker)
 			fallthrough
@@ -190,8 +195,12 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 }
 
 // callPeer is one attempt of CallBy.
-func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], p *peer, route Route, req *Req) (*Resp, error) {
-	to := target{subject: c.nodeSubject(p.id, e.Name), role: true, sent: route.Sent}
+func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], p *peer, at *place, route Route, req *Req) (*Resp, error) {
+	repeatable := route.Repeatable || route.Once
+	to := target{subject: c.nodeSubject(p.id, e.Name), role: true, sent: route.Sent, place: at}
+	if !repeatable {
+		to.node, to.life = p.id, p.breaker.incarnation
+	}
 	if own := c.localNode(p.id); own != nil {
 		if to.local = c.localHandler(to.subject, false); to.local == nil || !own.accepting.Load() {
 			return nil, unavailable(fmt.Errorf("call %q: %w", e.Name, ErrNoNode))
@@ -200,9 +209,15 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 	}
 	attempt, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer p.breaker.track(cancel, route.Repeatable || route.Once)()
+	defer p.breaker.track(cancel, repeatable)()
 	resp, err := call(attempt, c, e, to, req)
+	if stale, ok := errors.AsType[*staleError](err); ok {
+		p.breaker.learn(stale.Connection)
+		return nil, errCut
+	}
 	switch {
+	case ctx.Err() == nil && (errors.Is(err, errCut) || errors.Is(context.Cause(attempt), errCut)):
+		return nil, errCut
 	case ctx.Err() == nil && errors.Is(context.Cause(attempt), ErrLost):
 		return nil, unavailable(fmt.Errorf("call %q on node %q: %w", e.Name, p.id, ErrLost))
 	case errors.Is(err, ErrTimeout) && ctx.Err() != nil, errors.Is(err, nats.ErrNoResponders):
@@ -234,7 +249,11 @@ func callNode[Req, Resp any](ctx context.Context, c *Cluster, id string, e Endpo
 		return nil, unavailable(fmt.Errorf("call %q on node %q: %w", e.Name, id, ErrNoNode))
 	}
 	subject := c.nodeSubject(id, e.Name)
-	return call(ctx, c, e, target{subject: subject, local: c.localHandler(subject, false)}, req)
+	to := target{subject: subject, local: c.localHandler(subject, false), node: id}
+	if to.local == nil && !c.exclusive {
+		to.life = c.Life(id)
+	}
+	return call(ctx, c, e, to, req)
 }
 
 // A target is where a call goes.
@@ -246,6 +265,10 @@ type target struct {
 	role bool
 	// sent is Route.Sent.
 	sent func()
+	// node and life are whose the subject is, if the request may be sent again under the same number.
+	node, life string
+	// place is where the request goes, if the order of requests matters.
+	place *place
 }
 
 func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], to target, req *Req) (resp *Resp, err error) {
@@ -307,7 +330,13 @@ func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Ms
 		if to.role {
 			msg.Header[headerRole] = []string{"1"}
 		}
-		reply, err := c.exchange(ctx, msg, to.sent)
+		if to.life != "" {
+			msg.Header[headerLife] = []string{to.life}
+		}
+		if to.place != nil {
+			msg.Header[headerConnection] = []string{strconv.FormatUint(to.place.theirs, 10)}
+		}
+		reply, err := c.exchange(ctx, msg, to)
 		if !errors.Is(err, nats.ErrNoResponders) || attempt > 0 {
 			return reply, err
 		}

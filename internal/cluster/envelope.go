@@ -55,6 +55,12 @@ const (
 	headerFrom = "App-From"
 	// headerRole marks a call to a role: a node that takes none refuses it.
 	headerRole = "App-Role"
+	// headerLife is the incarnation of the node that a request is for which may be sent again, and headerFirst when it was
+	// sent for the first time, if it was sent again.
+	headerLife  = "App-Life"
+	headerFirst = "App-First"
+	// headerConnection is the last connection of the node that the caller knows of, if the order of requests matters.
+	headerConnection = "App-Connection"
 	// headerFailed marks a response that is a failure.
 	headerFailed = "App-Failed"
 )
@@ -66,6 +72,7 @@ const (
 	kindTimeout  = "timeout"
 	kindTooLarge = "too-large"
 	kindProtocol = "protocol"
+	kindStale    = "stale"
 )
 
 // A failure is an error on its way to the caller.
@@ -80,6 +87,8 @@ type failure struct {
 	Limit   int       `json:"limit,omitempty"`
 	Caller  *Protocol `json:"caller,omitempty"`
 	Handler *Protocol `json:"handler,omitempty"`
+
+	Connection uint64 `json:"connection,omitempty"`
 }
 
 // failureOf is what the caller is told of an error of the handler's side: nothing of the inside.
@@ -92,6 +101,11 @@ func failureOf(err error) failure {
 	if protocolErr, ok := errors.AsType[*ProtocolError](err); ok {
 		f := failureWith(apierr.ServerUnavailable, kindProtocol)
 		f.Caller, f.Handler = &protocolErr.Caller, &protocolErr.Handler
+		return f
+	}
+	if stale, ok := errors.AsType[*staleError](err); ok {
+		f := failureWith(apierr.ServerUnavailable, kindStale)
+		f.Connection = stale.Connection
 		return f
 	}
 	switch {
@@ -122,6 +136,8 @@ func (f failure) err() error {
 		result.Err = ErrNoNode
 	case kindTimeout:
 		result.Err = ErrTimeout
+	case kindStale:
+		result.Err = &staleError{f.Connection}
 	case kindTooLarge:
 		result.Err = &SizeError{What: f.What, Size: f.Size, Limit: f.Limit}
 	case kindProtocol:

@@ -235,6 +235,15 @@ func (h *handler) serve(msg *nats.Msg) {
 		return
 	}
 	c.hear(msg.Header)
+	if life := first(msg.Header, headerLife); life != "" && !h.admit(msg, life) {
+		return
+	}
+	if known := first(msg.Header, headerConnection); known != "" {
+		if own := c.connection(); known != strconv.FormatUint(own, 10) {
+			h.respond(failed(msg.Reply, failureOf(&staleError{own})))
+			return
+		}
+	}
 	timeout := c.remaining(msg.Header)
 	if timeout <= 0 {
 		// Nobody waits any more, and the caller may have said so to somebody.
@@ -308,6 +317,11 @@ func (h *handler) respond(msg *nats.Msg) {
 	if msg.Subject == "" {
 		return
 	}
+	h.node.cluster.remembered.end(msg)
+	h.publish(msg)
+}
+
+func (h *handler) publish(msg *nats.Msg) {
 	if err := h.node.cluster.conn.PublishMsg(msg); err != nil {
 		h.node.logger.Debug("the response of a call could not be sent", "endpoint", h.name, "error", err)
 	}

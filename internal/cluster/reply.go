@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -20,13 +21,24 @@ type replies struct {
 	next   atomic.Uint64
 
 	mu      sync.Mutex
-	waiting map[string]chan *nats.Msg
+	waiting map[string]*pending
+}
+
+// A pending request waits for its response.
+type pending struct {
+	response chan *nats.Msg
+	msg      *nats.Msg
+	sent     time.Time
+	// node and life are whom it was sent to, if it may be sent again; life is empty if not.
+	node, life string
+	// resent says that it was sent again; it belongs to the lock of the replies.
+	resent bool
 }
 
 // openReplies begins to listen to responses.
 func (c *Cluster) openReplies() error {
 	r := &c.replies
-	r.prefix, r.waiting = nats.NewInbox()+".", map[string]chan *nats.Msg{}
+	r.prefix, r.waiting = nats.NewInbox()+".", map[string]*pending{}
 	if _, err := c.conn.Subscribe(r.prefix+"*", r.take); err != nil {
 		return fmt.Errorf("listen to responses of calls: %w", err)
 	}
@@ -37,41 +49,50 @@ func (c *Cluster) openReplies() error {
 func (r *replies) take(msg *nats.Msg) {
 	token := strings.TrimPrefix(msg.Subject, r.prefix)
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	waiting := r.waiting[token]
-	delete(r.waiting, token)
-	r.mu.Unlock()
-	if waiting != nil {
-		waiting <- msg
+	// That nobody is there to take a request for the second time does not mean that nobody took it for the first time.
+	if waiting == nil || waiting.resent && isNoResponder(msg) {
+		return
 	}
+	delete(r.waiting, token)
+	waiting.response <- msg
 }
 
-// exchange publishes a request, calls sent when it is on its way, and waits for the response. Requests are on their way
-// in the order in which sent is called.
-func (c *Cluster) exchange(ctx context.Context, msg *nats.Msg, sent func()) (*nats.Msg, error) {
+func isNoResponder(msg *nats.Msg) bool {
+	return len(msg.Data) == 0 && msg.Header.Get("Status") == "503"
+}
+
+// exchange publishes a request, calls to.sent when it is on its way, and waits for the response. Requests are on their way
+// in the order in which to.sent is called.
+func (c *Cluster) exchange(ctx context.Context, msg *nats.Msg, to target) (*nats.Msg, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	r := &c.replies
 	token := strconv.FormatUint(r.next.Add(1), 36)
-	response := make(chan *nats.Msg, 1)
+	msg.Reply = r.prefix + token
+	p := &pending{response: make(chan *nats.Msg, 1), msg: msg, sent: time.Now(), node: to.node, life: to.life}
 	r.mu.Lock()
-	r.waiting[token] = response
+	r.waiting[token] = p
 	r.mu.Unlock()
 	defer func() {
 		r.mu.Lock()
 		delete(r.waiting, token)
 		r.mu.Unlock()
 	}()
-	msg.Reply = r.prefix + token
+	if to.place != nil && to.place.own != c.connection() {
+		return nil, errCut
+	}
 	if err := c.conn.PublishMsg(msg); err != nil {
 		return nil, err
 	}
-	if sent != nil {
-		sent()
+	if to.sent != nil {
+		to.sent()
 	}
 	select {
-	case reply := <-response:
-		if len(reply.Data) == 0 && reply.Header.Get("Status") == "503" {
+	case reply := <-p.response:
+		if isNoResponder(reply) {
 			return nil, nats.ErrNoResponders
 		}
 		return reply, nil

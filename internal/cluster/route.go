@@ -25,10 +25,11 @@ type Route struct {
 	// node as one that is Repeatable, but the caller is not told that it failed as long as a node that does not answer may
 	// still carry it out.
 	Once bool
-	// To is called before the request is handed to a node, with again if it was handed to another before. It may wait, and
-	// with again it may change the request. An error ends the call. It may be nil.
-	To func(ctx context.Context, node string, again bool) error
-	// Sent is called whenever the request was handed to a node: requests to one node arrive there in the order of these
+	// To is called before the request is handed to a node, with again if it was handed to one before. It may wait, and
+	// with again it may change the request. Requests to the same place arrive in the order of Sent; the place of a node
+	// changes when one of both processes is connected to NATS again. An error ends the call. It may be nil.
+	To func(ctx context.Context, place string, again bool) error
+	// Sent is called whenever the request was handed to a node: requests to one place arrive there in the order of these
 	// calls. It is not called for a request that is not handed over. It may be nil.
 	Sent func()
 }
@@ -116,6 +117,13 @@ func (r *routes) breaker(id, incarnation string) *breaker {
 		r.breakers[life] = b
 	}
 	return b
+}
+
+// current returns the breaker of one life of a node; nil if there was no call to it.
+func (r *routes) current(id, incarnation string) *breaker {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.breakers[id+"/"+incarnation]
 }
 
 // busy returns the breakers of nodes with calls under way.

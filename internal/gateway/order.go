@@ -17,8 +17,8 @@ import (
 // A pendingMessage is a message of a client that a service has not answered yet.
 type pendingMessage struct {
 	conversation uint64
-	// node is which service it was handed to; empty is none. It and next belong to the connection's mu.
-	node string
+	// place is which service it was handed to, and how; empty is none. It and next belong to the connection's mu.
+	place string
 	// next is which service it is about to be handed to.
 	next string
 	done chan struct{}
@@ -45,9 +45,9 @@ func (c *connection) forwardInOrder(in *arrival, payload []byte) {
 		route := cluster.Route{Key: conversation, Sent: once}
 		if m != nil {
 			request.Key, route.Once = c.gateway.keys.next(), true
-			route.To = func(ctx context.Context, node string, again bool) error {
+			route.To = func(ctx context.Context, place string, again bool) error {
 				request.Repeated = again
-				return c.follow(ctx, m, node, again)
+				return c.follow(ctx, m, place, again)
 			}
 			route.Sent = func() {
 				c.hand(m)
@@ -76,17 +76,17 @@ func (c *connection) begin(conversation uint64) *pendingMessage {
 func (c *connection) hand(m *pendingMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m.node = m.next
+	m.place = m.next
 }
 
 // follow waits until a message can be handed to a service without overtaking those before it: they were answered, or the
-// same service has them. One that is sent again waits for all answers.
-func (c *connection) follow(ctx context.Context, m *pendingMessage, node string, again bool) error {
+// same service got them the same way. One that is sent again waits for all answers.
+func (c *connection) follow(ctx context.Context, m *pendingMessage, place string, again bool) error {
 	var before []*pendingMessage
 	c.mu.Lock()
-	m.node, m.next = "", node
+	m.place, m.next = "", place
 	for _, other := range c.pending[:slices.Index(c.pending, m)] {
-		if other.conversation == m.conversation && (again || other.node != node) {
+		if other.conversation == m.conversation && (again || other.place != place) {
 			before = append(before, other)
 		}
 	}

@@ -113,14 +113,16 @@ func start(t *testing.T, role, name string, set ...string) *process {
 		"--set=app.gateway.websocket.port=0", "--set=app.gateway.tcp.port=0",
 		"--set=app." + role + ".admin-api.rate-limiting.capacity=1000000", "--set=app." + role + ".admin-api.rate-limiting.initial-tokens=1000000",
 		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100", "--set=app.health-check.check-interval-seconds=1",
-		"--set=app.cluster.discovery.heartbeat-interval-seconds=1", "--set=app.cluster.discovery.heartbeat-timeout-seconds=4",
-		"--set=app.security.password.bcrypt-cost=4",
-	}
-	if !slices.ContainsFunc(set, func(s string) bool { return strings.HasPrefix(s, "app.store.timeout-millis=") }) {
-		set = append([]string{"app.store.timeout-millis=2000"}, set...)
+		"--set=app.cluster.discovery.heartbeat-interval-seconds=1", "--set=app.security.password.bcrypt-cost=4",
 	}
 	for _, s := range set {
 		args = append(args, "--set="+s)
+	}
+	for _, s := range []string{"app.store.timeout-millis=2000", "app.cluster.discovery.heartbeat-timeout-seconds=4"} {
+		name, _, _ := strings.Cut(s, "=")
+		if !slices.ContainsFunc(set, func(s string) bool { return strings.HasPrefix(s, name+"=") }) {
+			args = append(args, "--set="+s)
+		}
 	}
 	p.Cmd = exec.Command(binary, args...)
 	p.Env = []string{"PATH=" + os.Getenv("PATH")}

@@ -52,11 +52,13 @@ func Cleanup() error {
 // same when it is restarted. A shell is its parent and waits on a pipe that the test holds open: when the test ends, in
 // whatever way, the server is killed.
 type Server struct {
-	port    int
-	folder  string
-	command *exec.Cmd
-	pipe    io.WriteCloser
-	pid     int
+	port int
+	// settings is a configuration file; empty is none.
+	settings string
+	folder   string
+	command  *exec.Cmd
+	pipe     io.WriteCloser
+	pid      int
 }
 
 // script runs "$0" with its arguments until standard input ends, and tells its process id.
@@ -70,17 +72,20 @@ wait $pid`
 // StartServer starts a server that is stopped when the test ends.
 func StartServer(t testing.TB) *Server {
 	t.Helper()
+	s := &Server{port: freePort(t), folder: t.TempDir()}
+	s.Start(t, true)
+	t.Cleanup(func() { s.Stop(t) })
+	return s
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{port: listener.Addr().(*net.TCPAddr).Port, folder: t.TempDir()}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s.Start(t, true)
-	t.Cleanup(func() { s.Stop(t) })
-	return s
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // URL returns where the server is.
@@ -99,7 +104,11 @@ func (s *Server) Start(t testing.TB, empty bool) {
 			t.Fatal(err)
 		}
 	}
-	command := exec.Command("/bin/sh", "-c", script, path, "-a", "127.0.0.1", "-p", strconv.Itoa(s.port), "-js", "-sd", files)
+	args := []string{"-c", script, path, "-a", "127.0.0.1", "-p", strconv.Itoa(s.port), "-js", "-sd", files}
+	if s.settings != "" {
+		args = append(args, "-c", s.settings)
+	}
+	command := exec.Command("/bin/sh", args...)
 	pipe, pipeErr := command.StdinPipe()
 	output, outputErr := command.StdoutPipe()
 	if err := errors.Join(pipeErr, outputErr); err != nil {

@@ -58,6 +58,12 @@ func TestKey(t *testing.T) {
 			t.Errorf("repeated, the message is %+v", again)
 		}
 		stored(1)
+		delivered(1)
+		// Another process does not know whether the one that stored it came so far.
+		if again, err := message.New(w.options).Send(t.Context(), repeated); err != nil || again.ID != first.ID {
+			t.Errorf("repeated elsewhere, the message is %+v, %v", again, err)
+		}
+		stored(1)
 		delivered(2)
 		if m := w.delivered[1].Message; m.ID != first.ID || len(m.Records) != 1 {
 			t.Errorf("delivered again: %+v", m)

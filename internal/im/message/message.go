@@ -75,6 +75,8 @@ type Directory struct {
 	lanes []batch
 	// runners store what is in the lanes.
 	runners sync.WaitGroup
+	// delivered are the messages with a key that were delivered lately.
+	delivered delivered
 }
 
 // New returns the directory over a store.

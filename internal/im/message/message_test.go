@@ -37,6 +37,7 @@ type world struct {
 	relationships *relationship.Directory
 	groups        *group.Directory
 	conversations *conversation.Directory
+	options       message.Options
 	messages      *message.Directory
 	elsewhere     bool
 	before        func([]store.Message) ([]store.Message, error)
@@ -76,7 +77,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 		t.Fatal(err)
 	}
 	w.conversations = conversation.New(conversation.Options{Store: db, Groups: w.groups, Clock: clock, Settings: func() config.Conversation { return w.reading }})
-	w.messages = message.New(message.Options{
+	w.options = message.Options{
 		Store: db, IDs: generator, Groups: w.groups, Clock: clock, Deliverer: w,
 		Settings: func() config.Message { return w.rules }, ReadReceipts: func() config.ReadReceipt { return w.reading.ReadReceipt },
 		HasAccounts: func() bool { return !w.elsewhere },
@@ -91,7 +92,8 @@ func newWorld(t *testing.T, db *store.DB) *world {
 			defer w.mu.Unlock()
 			w.sent += n
 		},
-	})
+	}
+	w.messages = message.New(w.options)
 	return w
 }
 

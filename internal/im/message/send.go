@@ -61,7 +61,7 @@ type Key struct {
 	// Lifetime is for how long it is remembered.
 	Lifetime time.Duration
 	// Repeated says that the request is sent again because nobody knows what became of it. If the message exists it is
-	// delivered again: it may not have been.
+	// delivered again, unless this process has done so: another one may have ended before.
 	Repeated bool
 }
 
@@ -91,7 +91,7 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 		d.opts.Sent(1)
 	}
 	c.Turn.leave()
-	if c.Deliver && (!existed || c.Key.Repeated) {
+	if c.Deliver && (!existed || c.Key.Repeated) && (c.Key == nil || d.delivered.first(sent.ID, time.Now())) {
 		d.deliver(ctx, Delivery{Event: Created, Message: sent, SenderDevice: c.SenderDevice, Origin: c.Origin})
 	}
 	return sent, nil
