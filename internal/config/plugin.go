@@ -86,6 +86,7 @@ type JavaPlugins struct {
 	Home                       string                     `doc:"The folder of the Java that runs plugins, 21 or newer. Empty looks in JAVA_HOME, in PATH and in the usual folders."`
 	DataDir                    string                     `default:"data/plugins" required:"true" path:"true" doc:"Where each plugin in Java has a folder for its files, by the name of its id."`
 	Isolation                  JavaIsolation              `default:"AUTO" enum:"SHARED,OWN,AUTO" doc:"Which Java plugins share a JVM: SHARED is all, OWN is none, AUTO is all but those for which a JVM worked when it died. While debug.port is set, all do."`
+	Spare                      bool                       `default:"true" doc:"Whether one more JVM without plugins, of about 40 MiB, is kept while there are Java plugins. When a JVM dies or is replaced, its plugins go on in that one at once instead of waiting for a start. While debug.port is set, there is none."`
 	MaxHeap                    int64                      `default:"67108864" min:"16777216" doc:"How many bytes the heap of a JVM may have. All Java plugins share one, unless isolation says otherwise."`
 	JVMOptions                 string                     `doc:"Further options of the JVM that runs Java plugins, separated by spaces, such as -XX:MaxMetaspaceSize=256m. They come after those of the server and so count more."`
 	MaxPendingCalls            int32                      `default:"10000" min:"1" doc:"How many calls of Java plugins may be on their way at once; more are refused."`

@@ -104,8 +104,9 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func
 // JavaReading is the state of the JVMs that run Java plugins.
 type JavaReading struct {
 	Up bool
-	// Processes is how many JVMs there are.
+	// Processes is how many JVMs have plugins; Spares how many are kept for the next that dies.
 	Processes int
+	Spares    int
 	Restarts  int64
 	// Resident, HeapUsed, HeapCommitted and Metaspace are bytes.
 	Resident, HeapUsed, HeapCommitted, Metaspace int64
@@ -121,13 +122,14 @@ func (r *Registry) RegisterJava(read func() JavaReading) {
 	}
 	up := gauge("plugin.java.up", "Whether the JVM that runs Java plugins is up.", "")
 	processes := gauge("plugin.java.processes", "How many JVMs run Java plugins.", "")
+	spares := gauge("plugin.java.spares", "How many JVMs without plugins are kept for the next one that dies.", "")
 	calls := gauge("plugin.java.calls", "Calls that run in the JVM of Java plugins.", "")
 	rss := gauge("plugin.java.resident", "Memory that the process of the JVM of Java plugins holds.", UnitBytes)
 	used := gauge("plugin.java.heap.used", "Used heap of the JVM of Java plugins.", UnitBytes)
 	committed := gauge("plugin.java.heap.committed", "Heap of the JVM of Java plugins.", UnitBytes)
 	meta := gauge("plugin.java.metaspace", "Memory for classes in the JVM of Java plugins.", UnitBytes)
 	restarts := r.reading(Declaration{Name: "plugin.java.restarts", Description: "How often the JVM of Java plugins died and was started again."}, TypeCounter)
-	r.source([]*reading{up, processes, calls, rss, used, committed, meta, restarts}, func(emit emitter) {
+	r.source([]*reading{up, processes, spares, calls, rss, used, committed, meta, restarts}, func(emit emitter) {
 		j := read()
 		emit.value(restarts, float64(j.Restarts))
 		if !j.Up {
@@ -136,6 +138,7 @@ func (r *Registry) RegisterJava(read func() JavaReading) {
 		}
 		emit.value(up, 1)
 		emit.value(processes, float64(j.Processes))
+		emit.value(spares, float64(j.Spares))
 		emit.value(calls, float64(j.Calls))
 		emit.value(rss, float64(j.Resident))
 		emit.value(used, float64(j.HeapUsed))

@@ -26,7 +26,8 @@ type language struct {
 	// harmless is a plugin with the id of the bad ones that does nothing.
 	harmless []byte
 	corpus   []plugintest.Bad
-	// engines and jvms are how many the guards need at most: each gets a JVM of its own when it is suspected of having ended one.
+	// engines and jvms are how many the guards need at most: each gets a JVM of its own when it is suspected of having ended one,
+	// and there is a spare one.
 	engines, jvms int
 	// hooks is how many milliseconds hooks may take. What comes back to a new JVM has no more, also on a slow machine.
 	hooks int
@@ -53,7 +54,7 @@ func archives(t testing.TB) language {
 		})
 	}
 	l := language{
-		suffix: ".jar", path: "/plugins/java", harmless: jar("nothing at all"), jvms: 3, hooks: 60_000,
+		suffix: ".jar", path: "/plugins/java", harmless: jar("nothing at all"), jvms: 4, hooks: 60_000,
 		door:   javatest.Jar(t, javatest.Plugin{ID: "door", Version: "1", Class: "door.Door", Sources: map[string]string{"door/Door.java": archiveDoor}}),
 		filter: javatest.Jar(t, javatest.Plugin{ID: "words", Version: "1", Class: "words.Words", Sources: map[string]string{"words/Words.java": archiveFilter}}),
 		sample: []string{"start throw", "call spin", "call halt", "call outlive"},

@@ -32,6 +32,7 @@ func Start(t testing.TB, roles []role.Role, set ...string) *Server {
 		"app.console.port=0", "app.console.host=127.0.0.1",
 		"app.logging.console.enabled=false", "app.security.password.bcrypt-cost=4",
 		"app.health-check.cpu.unhealthy-load-threshold-percentage=100", "app.health-check.overload.max-wait-millis=0", // Tests load the machine.
+		"app.plugin.java.spare=false", // A JVM takes a second of a processor to start.
 	}, set...)})
 	if err != nil {
 		t.Fatal(err)

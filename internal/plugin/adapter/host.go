@@ -21,6 +21,7 @@ import (
 func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	opts := java.Options{
 		Home: c.Home, Data: c.DataDir, Isolation: java.Isolation(c.Isolation), MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),
+		Spare:  c.Spare,
 		Strict: c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
 		Flags:  strings.Fields(c.JVMOptions),
 		Debug:  java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},
@@ -45,7 +46,7 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	p.opts.Metrics.RegisterJava(func() metrics.JavaReading {
 		s := host.Stats()
 		return metrics.JavaReading{
-			Up: s.Up, Processes: s.JVMs, Restarts: s.Restarts, Resident: s.Resident, HeapUsed: s.HeapUsed, HeapCommitted: s.HeapCommitted, Metaspace: s.Metaspace, Calls: s.Calls,
+			Up: s.Up, Processes: s.JVMs, Spares: min(s.Spare, 1), Restarts: s.Restarts, Resident: s.Resident, HeapUsed: s.HeapUsed, HeapCommitted: s.HeapCommitted, Metaspace: s.Metaspace, Calls: s.Calls,
 		}
 	})
 	return host, nil

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -32,13 +33,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serve loads a plugin, says which processes the JVM and one that the plugin started are, and waits to be killed.
+// serve loads a plugin, says which processes the JVM, the spare JVM and one that the plugin started are, and waits to be killed.
 func serve(jar string) error {
 	data, err := os.ReadFile(jar)
 	if err != nil {
 		return err
 	}
-	h, err := java.New(java.Options{Folder: filepath.Dir(jar), Server: newServer()})
+	h, err := java.New(java.Options{Folder: filepath.Dir(jar), Server: newServer(), Spare: true, SpareDelay: time.Millisecond})
 	if err != nil {
 		return err
 	}
@@ -50,13 +51,16 @@ func serve(jar string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(os.Stdout, h.Stats().PID, started); err != nil {
+	for h.Stats().Spare == 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, err := fmt.Fprintln(os.Stdout, h.Stats().PID, h.Stats().Spare, started); err != nil {
 		return err
 	}
 	select {}
 }
 
-// startChild starts this program as a server and returns the processes of its JVM and of one that its plugin started.
+// startChild starts this program as a server and returns the processes of its JVMs and of one that its plugin started.
 func startChild(t *testing.T) (child *exec.Cmd, pids string) {
 	t.Helper()
 	jar := filepath.Join(t.TempDir(), "a.jar")

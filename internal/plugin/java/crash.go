@@ -108,27 +108,32 @@ func (s *session) hoarder() (number uint64, holds string, ok bool) {
 }
 
 // died takes note that a JVM ended by itself.
-func (l *slot) died(s *session) {
-	l.host.mu.Lock()
+func (h *Host) died(s *session) {
+	h.mu.Lock()
 	s.gone = true
-	if e := s.exit.Load(); e != nil && l.host.opts.Exit != nil {
+	if h.lostSpare(s) {
+		h.mu.Unlock()
+		return
+	}
+	l := s.slot.Load()
+	if e := s.exit.Load(); e != nil && h.opts.Exit != nil {
 		l.exited = e.error()
 		if l.current == s {
 			l.current = nil
 		}
-		l.host.mu.Unlock()
+		h.mu.Unlock()
 		return
 	}
 	if l.current != s {
-		l.host.mu.Unlock()
+		h.mu.Unlock()
 		return // Whoever brings it up sees it.
 	}
 	l.current = nil
 	again, delay, tell := l.crashed(s.crash())
-	if again && !l.host.closed {
+	if again && !h.closed {
 		l.begin(delay)
 	}
-	l.host.mu.Unlock()
+	h.mu.Unlock()
 	tell()
 }
 

@@ -103,7 +103,7 @@ func (h *Host) removeFolder() {
 	h.folderMu.Lock()
 	defer h.folderMu.Unlock()
 	h.mu.Lock()
-	used := slices.ContainsFunc(h.slots, func(l *slot) bool { return l.needed() || l.current != nil })
+	used := slices.ContainsFunc(h.slots, func(l *slot) bool { return l.needed() || l.current != nil }) || h.spare.starting != nil || h.spare.session != nil
 	h.mu.Unlock()
 	if h.folder == nil || used {
 		return

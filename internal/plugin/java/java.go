@@ -36,6 +36,10 @@ type Options struct {
 	Strict bool
 	// Debug says where debuggers attach.
 	Debug Debug
+	// Spare lets the host keep a JVM without plugins while there are plugins, which takes the place of the next one that dies.
+	// It is started SpareDelay after it is wanted; 0 is 3 seconds. While debuggers can attach there is none.
+	Spare      bool
+	SpareDelay time.Duration
 	// Flags are further ones of the JVM.
 	Flags []string
 	// Folder is where the copies of jars lie; if it is empty, in the system's folder for temporary files.
@@ -120,6 +124,7 @@ type Host struct {
 
 	mu       sync.Mutex
 	slots    []*slot
+	spare    spare
 	restarts int64
 	closed   bool
 }
@@ -156,6 +161,9 @@ func New(opts Options) (*Host, error) {
 	if opts.Runaway == 0 {
 		opts.Runaway = 5 * time.Second
 	}
+	if opts.SpareDelay == 0 {
+		opts.SpareDelay = 3 * time.Second
+	}
 	if opts.Crashes == 0 {
 		opts.Crashes = 5
 	}
@@ -163,7 +171,7 @@ func New(opts Options) (*Host, error) {
 		opts.CrashWindow = time.Minute
 	}
 	if opts.Debug.Port != 0 {
-		opts.Isolation = Shared // Only one JVM can have the port.
+		opts.Isolation, opts.Spare = Shared, false // Only one JVM can have the port.
 	}
 	h := &Host{opts: opts}
 	h.shared = &slot{host: h}
@@ -255,6 +263,7 @@ func (h *Host) Close(ctx context.Context) error {
 		errs = append(errs, m.Close(ctx))
 	}
 	h.work.Wait()
+	h.endSpare(ctx)
 	h.mu.Lock()
 	slots := h.slots
 	h.mu.Unlock()

@@ -48,7 +48,10 @@ func (s *session) ending(found []runaway) {
 	if len(found) == 0 || s.host.opts.Debug.Port != 0 {
 		return
 	}
-	l := s.slot
+	l := s.slot.Load()
+	if l == nil {
+		return
+	}
 	l.host.mu.Lock()
 	defer l.host.mu.Unlock()
 	if l.host.closed || l.moving || l.current != s {
@@ -127,9 +130,13 @@ func (l *slot) expel(m *module, why string) {
 // thinOut finds out whether a JVM holds more than one plugin may, apart from garbage, and gives the plugin a JVM of its own that
 // allocated most in it: what a plugin holds in a JVM that it shares is not known.
 func (s *session) thinOut() {
+	l := s.slot.Load()
+	if l == nil {
+		return
+	}
 	limit := s.host.opts.MaxMemory()
-	move := s.slot.mayExpel(s)
-	if limit <= 0 || s.heap() <= limit || !move && !s.slot.isSingle(s) {
+	move := l.mayExpel(s)
+	if limit <= 0 || s.heap() <= limit || !move && !l.isSingle(s) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, silentTime)
@@ -137,7 +144,6 @@ func (s *session) thinOut() {
 	if err := s.measure(ctx, true); err != nil || s.heap() <= limit || !move {
 		return
 	}
-	l := s.slot
 	l.host.mu.Lock()
 	defer l.host.mu.Unlock()
 	list := l.returning()
@@ -173,7 +179,7 @@ func (l *slot) isSingle(s *session) bool {
 // replace starts a fresh JVM, moves the modules of the slot to it, and ends the old one.
 func (l *slot) replace(old *session) error {
 	h := l.host
-	fresh, err := l.open()
+	fresh, err := l.renew()
 	if err != nil {
 		return err
 	}
@@ -296,7 +302,7 @@ func (m *module) moveTo(s *session) {
 	}
 	wg.Wait()
 	m.host.mu.Lock()
-	stays := old.slot.current == old.session
+	stays := old.slot.Load().current == old.session
 	m.host.mu.Unlock()
 	if stays {
 		m.unload(context.Background(), old)

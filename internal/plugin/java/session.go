@@ -22,7 +22,8 @@ import (
 // A session is the life of one JVM.
 type session struct {
 	host *Host
-	slot *slot
+	// slot is whose JVM it is; nil for the spare.
+	slot atomic.Pointer[slot]
 	*process
 	conn *conn
 	// java is what the JVM says of itself.
@@ -84,9 +85,8 @@ type culprit struct {
 // errEnded is in the chain of the errors of calls that were on their way when the JVM ended.
 var errEnded = errors.New("the call was lost")
 
-// openSession starts a JVM and greets it.
-func (l *slot) openSession(ctx context.Context, java Runtime, dir, jar string) (_ *session, err error) {
-	h := l.host
+// openSession starts a JVM for a slot, or a spare one if that is nil, and greets it.
+func (h *Host) openSession(ctx context.Context, l *slot, java Runtime, dir, jar string) (_ *session, err error) {
 	p, err := h.startProcess(java, dir, jar)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,8 @@ func (l *slot) openSession(ctx context.Context, java Runtime, dir, jar string) (
 		p.w.Close()
 		return nil, fmt.Errorf("start the Java host: %w", err)
 	}
-	s := &session{host: h, slot: l, process: p, conn: c, modules: make(map[uint64]*module), lines: make(chan line, maxLines), over: make(chan struct{})}
+	s := &session{host: h, process: p, conn: c, modules: make(map[uint64]*module), lines: make(chan line, maxLines), over: make(chan struct{})}
+	s.slot.Store(l)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	c.handle = s.handle
 	s.helpers.Go(s.writeLog)
@@ -149,7 +150,7 @@ func (s *session) run() {
 		s.why = fmt.Errorf("%w, because of %s in plugin %q", s.why, c.how, c.module.descriptor.ID)
 	}
 	if !s.stopping.Load() {
-		s.slot.died(s)
+		s.host.died(s)
 	}
 	close(s.over)
 }

@@ -95,6 +95,7 @@ func (l *slot) adopt(m *module) {
 	l.host.mu.Lock()
 	defer l.host.mu.Unlock()
 	l.modules = append(l.modules, m)
+	l.host.wantSpare()
 	switch b := m.binding.Load(); {
 	case !b.gone || l.host.closed || l.attempt != nil:
 	case l.current != nil:
@@ -111,7 +112,7 @@ func (l *slot) bring(delay time.Duration) error {
 		if err := l.pause(delay); err != nil {
 			return l.giveUp(err)
 		}
-		s, err := l.open()
+		s, err := l.renew()
 		if err == nil {
 			var left bool
 			if left, delay, err = l.publish(s); err == nil {
@@ -198,33 +199,42 @@ func (l *slot) returning() []*module {
 	return slices.DeleteFunc(slices.Clone(l.modules), func(m *module) bool { return m.benched.Load() != nil })
 }
 
-// open starts a JVM without plugins.
-func (l *slot) open() (*session, error) {
+// renew returns a JVM without plugins for the slot: the spare one, or one that it starts.
+func (l *slot) renew() (*session, error) {
 	l.gate.Lock()
 	defer l.gate.Unlock()
+	if s := l.host.takeSpare(l); s != nil {
+		l.host.opts.Log.Info("the spare JVM is put into use", slog.Int("pid", s.cmd.Process.Pid))
+		return s, nil
+	}
+	return l.host.open(l)
+}
+
+// open starts a JVM without plugins, for a slot or as the spare.
+func (h *Host) open(l *slot) (*session, error) {
 	jar, err := Jar(HostJar)
 	if err != nil {
 		return nil, err
 	}
 	// A plugin cannot wait forever for a Java that is being installed, so it is looked for each time.
-	java, err := Find(l.host.ctx, l.host.opts.Home)
+	java, err := Find(h.ctx, h.opts.Home)
 	if err != nil {
 		return nil, err
 	}
 	if java.Feature < goodJava {
-		l.host.opts.Log.Warn("on this Java a plugin that waits in a synchronized block holds up others; newer ones do not have that problem",
+		h.opts.Log.Warn("on this Java a plugin that waits in a synchronized block holds up others; newer ones do not have that problem",
 			slog.String("version", java.Version), slog.String("home", java.Home), slog.Int("newer", goodJava))
 	}
-	dir, path, err := l.host.makeFolder(jar)
+	dir, path, err := h.makeFolder(jar)
 	if err != nil {
 		return nil, err
 	}
 	begin := time.Now()
-	s, err := l.openSession(l.host.ctx, java, dir, path)
+	s, err := h.openSession(h.ctx, l, java, dir, path)
 	if err != nil {
 		return nil, err
 	}
-	l.host.opts.Log.Info("the Java host is up", slog.String("java", s.java), slog.String("home", java.Home), slog.Int("pid", s.cmd.Process.Pid), slog.Duration("took", time.Since(begin)))
+	h.opts.Log.Info("the Java host is up", slog.String("java", s.java), slog.String("home", java.Home), slog.Int("pid", s.cmd.Process.Pid), slog.Bool("spare", l == nil), slog.Duration("took", time.Since(begin)))
 	return s, nil
 }
 
@@ -259,5 +269,6 @@ func (l *slot) rest(ctx context.Context) {
 	if l.own {
 		l.host.drop(l)
 	}
+	l.host.endSpare(ctx)
 	l.host.removeFolder()
 }

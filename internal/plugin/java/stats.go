@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Stats is what there is to know of the JVMs. All is zero while there is none, apart from Restarts.
+// Stats is what there is to know of the JVMs. All is zero while there is none, apart from Restarts and what the spare has.
 type Stats struct {
 	Up  bool
 	PID int
-	// JVMs is how many there are.
-	JVMs int
-	// Resident is how many bytes the process holds; 0 is unknown.
+	// JVMs is how many run plugins, and Spare the process of the one that is kept for the next; 0 is none.
+	JVMs, Spare int
+	// Resident is how many bytes the processes hold, the spare one included; 0 is unknown.
 	Resident int64
 	// HeapUsed, HeapCommitted and Metaspace are bytes.
 	HeapUsed, HeapCommitted, Metaspace int64
@@ -51,7 +51,13 @@ const (
 func (h *Host) Stats() Stats {
 	h.mu.Lock()
 	sum := Stats{Restarts: h.restarts}
+	if s := h.spare.session; s != nil {
+		sum.Spare = s.cmd.Process.Pid
+	}
 	h.mu.Unlock()
+	if sum.Spare != 0 {
+		sum.Resident = resident(sum.Spare)
+	}
 	for _, s := range h.running() {
 		s.mu.Lock()
 		one := s.stats

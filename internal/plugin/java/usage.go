@@ -84,7 +84,7 @@ func (s *session) account(reports []report, remnants []remnant, loading time.Dur
 			continue
 		}
 		used := r.cpu - l.cpu[r.number]
-		if s.slot.own && len(s.modules) == 1 && process > 0 {
+		if slot := s.slot.Load(); slot != nil && slot.own && len(s.modules) == 1 && process > 0 {
 			used = process - l.process // It knows of virtual threads that the plugin started, too.
 		}
 		m.cpu.Add(int64(max(used, 0)))

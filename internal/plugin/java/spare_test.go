@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java_test
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.org/app/internal/plugin/java"
+)
+
+// spare waits for a spare JVM other than one and returns its process.
+func (w *world) spare(other int) (pid int) {
+	w.t.Helper()
+	waitFor(w.t, "a spare JVM", func() bool {
+		pid = w.Stats().Spare
+		return pid != 0 && pid != other
+	})
+	return pid
+}
+
+// TestSpare lets plugins go on in the spare JVM when theirs is killed, or when they leave it, and replaces a spare that dies.
+func TestSpare(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) {
+		o.Spare, o.SpareDelay, o.Isolation, o.Runaway = true, time.Millisecond, java.Auto, 50*time.Millisecond
+	})
+	if w.Stats().Spare != 0 {
+		t.Error("there is a spare JVM without a plugin")
+	}
+	a, b := w.load("a", faults(t, "a")), w.load("b", faults(t, "b"))
+	first := w.spare(0)
+	if s := w.Stats(); s.JVMs != 1 || s.PID == first {
+		t.Errorf("the state with a spare JVM is %+v", s)
+	}
+
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	second := w.spare(first)
+	w.says(a, "echo", "echo")
+	if n := w.Stats().Restarts; n != 0 || !w.log.has("the spare JVM died") || w.log.has("the Java host died") {
+		t.Errorf("the death of a spare JVM counts as %d of one with plugins", n)
+	}
+
+	w.kill(w.pid(a))
+	if got := w.pid(a); got != second || w.pid(b) != second {
+		t.Errorf("the plugins are in process %d, the spare one was %d", got, second)
+	}
+	if n := w.Stats().Restarts; n != 1 {
+		t.Errorf("%d JVMs died", n)
+	}
+
+	third := w.spare(second)
+	w.spinOn(b)
+	waitFor(t, "the move to the spare JVM", func() bool {
+		_, err := w.Measure(t.Context(), false)
+		return err == nil && (w.pid(a) == third || w.pid(b) == third)
+	})
+	waitFor(t, "the end of the old JVM", func() bool { return gone(second) })
+
+	last := w.spare(third)
+	for _, m := range []interface{ Close(context.Context) error }{a, b} {
+		if err := m.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	waitFor(t, "the end of all JVMs", func() bool {
+		s := w.Stats()
+		return !s.Up && s.Spare == 0 && gone(last)
+	})
+}
+
+// TestCloseWithSpare closes a host while its spare JVM starts, which takes at least ten times as long as the test waits.
+func TestCloseWithSpare(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Spare, o.SpareDelay = true, time.Millisecond })
+	w.load("a", faults(t, "a"))
+	time.Sleep(20 * time.Millisecond)
+	if err := w.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := w.Stats(); s.Up || s.Spare != 0 {
+		t.Errorf("after the end the state is %+v", s)
+	}
+}
