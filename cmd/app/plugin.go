@@ -247,6 +247,9 @@ func printDescriptor(w io.Writer, d plugin.Descriptor, more ...[2]string) {
 		servers = strings.Join(names, ", ")
 	}
 	rows := [][2]string{{"id", d.ID}, {"version", d.Version}, {"provider", d.Provider}, {"license", d.License}, {"description", d.Description}, {"made for", servers}}
+	if !d.Requested.IsEmpty() {
+		rows = append(rows, [2]string{"asks for", d.Requested.String()})
+	}
 	for _, row := range append(rows, more...) {
 		if row[1] != "" {
 			fmt.Fprintf(w, "  %-12s %s\n", row[0], row[1])

@@ -18,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/permission"
 )
 
 // A Function is an operation as code inside the process sees it.
@@ -149,8 +150,15 @@ func (op *Operation) resultType() reflect.Type {
 	return t
 }
 
-// ByPlugin is the principal of a plugin, which may do everything: a plugin runs
-// inside the process anyway.
+// NoGrant is the error of a plugin that lacks a permission to do something, as
+// "call deleteUsers".
+func NoGrant(by *Principal, p permission.Permission, what string) error {
+	return unauthorized("plugin %q has no grant for the permission %s, which it needs to %s: its descriptor does not declare it in permissions (app.plugin.grants.mode)",
+		by.Plugin, p, what)
+}
+
+// ByPlugin is the principal of a plugin, which may do everything unless its
+// permissions are limited afterwards.
 func ByPlugin(id, version, onBehalfOf string) *Principal {
 	return &Principal{
 		ID: RootID, LoginName: "plugin:" + id, Permissions: rootPrincipal.Permissions,
@@ -200,6 +208,9 @@ func (a *API) Invoke(ctx context.Context, by *Principal, operation string, input
 		return nil, illegal("the operation %q is switched off", op.ID)
 	}
 	if op.Access == Privileged && !by.Permissions.Has(op.Permission) {
+		if by.Plugin != "" {
+			return nil, NoGrant(by, op.Permission, "call "+op.ID)
+		}
 		return nil, unauthorized("the permission %s is needed", op.Permission)
 	}
 	in, params, err := op.readMembers(input, settings)

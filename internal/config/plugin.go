@@ -16,6 +16,7 @@ type Plugin struct {
 	ExtensionPoints       ExtensionPoints   `mutable:"true" doc:"What differs for single extension points."`
 	Quarantine            PluginQuarantine  `mutable:"true" doc:"When an extension that fails is called no more."`
 	Limits                PluginLimits      `mutable:"true" doc:"What one plugin may use."`
+	Grants                PluginGrants      `doc:"What plugins may do of what they ask for."`
 	JavaScript            JavaScriptPlugins `name:"js" doc:"Plugins in JavaScript."`
 	Java                  JavaPlugins       `doc:"Plugins in Java."`
 	Network               PluginNetwork     `doc:"Plugins that are downloaded at the start of the server."`
@@ -71,6 +72,21 @@ type PluginQuarantine struct {
 	Enabled  bool  `default:"false" doc:"Whether an extension that fails again and again is called no more; until it is resumed, its calls fail at once."`
 	Failures int32 `default:"10" min:"1" doc:"After how many failures in a row."`
 }
+
+// PluginGrants says what plugins may do of what they ask for.
+type PluginGrants struct {
+	Mode GrantsMode `default:"OPEN" enum:"OPEN,DECLARED" doc:"OPEN lets every plugin do everything. DECLARED lets a plugin do what its descriptor declares: operations by their permissions, hosts that scripts connect to, and whether they use classes of Java. All nodes of a cluster should have the same mode."`
+}
+
+// GrantsMode is what plugins may do of what they ask for.
+type GrantsMode string
+
+// The modes.
+const (
+	// GrantsOpen lets plugins do everything, and GrantsDeclared what their descriptors declare.
+	GrantsOpen     GrantsMode = "OPEN"
+	GrantsDeclared GrantsMode = "DECLARED"
+)
 
 // PluginLimits says what one plugin may use.
 type PluginLimits struct {

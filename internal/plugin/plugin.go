@@ -26,4 +26,6 @@ type Descriptor struct {
 	Servers []role.Role
 	// Settings are those that administrators can change while the plugin runs; nil is none.
 	Settings *Schema
+	// Requested is what the plugin asks for. It has no more, unless everything is granted (config.GrantsOpen).
+	Requested Grants
 }

@@ -19,7 +19,8 @@ type Server interface {
 	Node(r role.Role) Node
 	// Operations are the operations of the admin interface that plugins may call.
 	Operations() []Operation
-	// Call carries out an operation as if the plugin were an administrator who may do everything. The input is a JSON
+	// Call carries out an operation as if the plugin were an administrator, who has the permissions that the descriptor
+	// requests, or all if everything is granted (config.GrantsOpen). The input is a JSON
 	// object with the parameters by their names and the body as body; the result is the JSON of the data, nil if there
 	// is none. Integers of 64 bits are numbers in it.
 	Call(ctx context.Context, by Descriptor, operation string, input json.RawMessage) (json.RawMessage, error)

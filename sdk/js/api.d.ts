@@ -2464,6 +2464,14 @@ declare namespace api {
     /** What became of the request. */
     status?: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
   }
+  interface GrantsRecord {
+    /** Hosts that a script connects to: names, addresses, *.name for all hosts below a name or * for all, with or without a port. */
+    hosts: string[];
+    /** Whether a script uses classes of Java. */
+    java: boolean;
+    /** Permissions of the admin interface. */
+    permissions: string[];
+  }
   interface Group {
     /** Announcement. */
     announcement?: string;
@@ -3383,6 +3391,8 @@ declare namespace api {
     provider?: string;
     /** Whether it took the place of another version. */
     replaced?: boolean;
+    /** What its descriptor asks for; missing if that is nothing. */
+    requestedGrants?: GrantsRecord;
     /** Name of its file in the folder of plugins. */
     savedAs?: string;
     /** Version that the plugin states. */
@@ -3413,6 +3423,8 @@ declare namespace api {
     extensions: ExtensionRecord[];
     /** Name of the file in the folder of plugins, if it is in one. */
     fileName?: string;
+    /** What it may do; missing if it may do everything (app.plugin.grants.mode=OPEN), or is not loaded on this node. */
+    granted?: GrantsRecord;
     /** Id of the plugin; of a rejected file its name. */
     id: string;
     /** Language. Only with ids, like what follows. */
@@ -3431,6 +3443,8 @@ declare namespace api {
     rejected?: RejectionRecord;
     /** How often it died and was loaded anew. */
     renewals?: number;
+    /** What its descriptor asks for; missing if that is nothing. */
+    requestedGrants?: GrantsRecord;
     /** Whether it is a plugin of this node alone or of the cluster. */
     scope?: "NODE" | "CLUSTER";
     /** JSON Schema of its settings (/cluster/settings), if it has some. */

@@ -33,6 +33,15 @@ interface PluginDescriptor {
    * Secrets have writeOnly: true or format: 'password'.
    */
   settings?: { [keyword: string]: unknown };
+  /** The permissions of the admin interface that app.api needs, as 'USER_QUERY'. Without app.plugin.grants.mode=OPEN it has no others. */
+  permissions?: string[];
+  /**
+   * The hosts that fetch, WebSocket and load connect to: 'api.example.org', '*.example.org', '10.0.0.1:8080', '[::1]' or '*' for
+   * all. Without app.plugin.grants.mode=OPEN they reach no others.
+   */
+  hosts?: string[];
+  /** Whether the plugin uses Java.type. Without app.plugin.grants.mode=OPEN it needs that. */
+  java?: boolean;
 }
 
 /** The default export of a plugin is a class that extends this one. */

@@ -10,6 +10,7 @@ import (
 	"example.org/app/internal/admin"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/permission"
 	"example.org/app/internal/store"
 )
 
@@ -142,6 +143,9 @@ type adminTokenPageQuery struct {
 
 func (h adminTokenHandlers) find(ctx context.Context, f adminTokenFilter, limit, offset int) (int64, []AdminToken, error) {
 	p, by := admin.Requester(ctx), requester(ctx)
+	if p.Plugin != "" && !p.Permissions.Has(permission.AdminQuery) { // It has no tokens of its own.
+		return 0, nil, admin.NoGrant(p, permission.AdminQuery, "query tokens")
+	}
 	identity := administrator.Identity{ID: p.ID, LoginName: p.LoginName, Permissions: p.Permissions, Token: by.Token}
 	total, found, err := h.directory.FindTokens(ctx, &identity, store.AdminTokenFilter(f), limit, offset)
 	return total, convert(found, newAdminToken), err
@@ -162,6 +166,9 @@ type adminTokenDeletion struct {
 }
 
 func (h adminTokenHandlers) delete(ctx context.Context, in *adminTokenDeletion) (admin.DeleteResult, error) {
+	if p := admin.Requester(ctx); p.Plugin != "" && !p.Permissions.Has(permission.AdminUpdate) { // It has no tokens of its own.
+		return admin.DeleteResult{}, admin.NoGrant(p, permission.AdminUpdate, "revoke tokens")
+	}
 	n, err := h.directory.DeleteTokens(ctx, requester(ctx), in.IDs)
 	return admin.DeleteResult{DeletedCount: n}, err
 }
@@ -200,6 +207,9 @@ func (h adminTokenHandlers) logOut(ctx context.Context, in *adminSessionDeletion
 	}
 	if by.Token == nil || by.Token.Kind != administrator.TokenOfSession {
 		return admin.DeleteResult{}, apierr.New(apierr.IllegalArgument, "the request did not come with a session")
+	}
+	if p := admin.Requester(ctx); p.Plugin != "" && !p.Permissions.Has(permission.AdminUpdate) { // It has no tokens of its own.
+		return admin.DeleteResult{}, admin.NoGrant(p, permission.AdminUpdate, "revoke tokens")
 	}
 	n, err := h.directory.DeleteTokens(ctx, by, []int64{by.Token.ID})
 	return admin.DeleteResult{DeletedCount: n}, err

@@ -165,6 +165,9 @@ func (a authenticator) Authenticate(ctx context.Context, c admin.Credentials) (p
 func requester(ctx context.Context) administrator.By {
 	p := admin.Requester(ctx)
 	by := administrator.By{ID: p.ID}
+	if p.Plugin != "" {
+		by.Limit = &p.Permissions
+	}
 	if p.Token != nil {
 		by.Limit = &p.Permissions
 		by.Token = &administrator.TokenInfo{ID: p.Token.ID, Name: p.Token.Name, Kind: administrator.TokenKind(p.Token.Kind), Roles: p.Token.Roles}

@@ -99,6 +99,9 @@ type pluginRecord struct {
 	Digest      string            `json:"digest,omitempty" doc:"SHA-256 digest of its file; missing if it is not loaded on this node."`
 	Cluster     *clusterRecord    `json:"cluster,omitempty" doc:"What the cluster knows of the plugin with the id. A plugin of this node alone has it if it keeps one of the cluster out."`
 
+	Requested *grantsRecord `json:"requestedGrants,omitempty" doc:"What its descriptor asks for; missing if that is nothing."`
+	Granted   *grantsRecord `json:"granted,omitempty" doc:"What it may do; missing if it may do everything (app.plugin.grants.mode=OPEN), or is not loaded on this node."`
+
 	Rejected *rejectionRecord `json:"rejected,omitempty" doc:"Why the file could not be loaded; only of rejected files."`
 
 	Language   string      `json:"language,omitempty" enum:"JAVA,JAVA_SCRIPT" doc:"Language. Only with ids, like what follows."`
@@ -212,7 +215,7 @@ func (h pluginHandlers) query(ctx context.Context, in *pluginQuery) ([]pluginRec
 	for _, p := range h.Manager.Plugins() {
 		if wanted(p.ID) {
 			r := newPluginRecord(p, len(in.IDs) > 0)
-			r.ProcessID = h.ProcessID
+			r.ProcessID, r.Granted = h.ProcessID, h.granted(p)
 			list = append(list, r)
 		}
 	}
@@ -238,7 +241,7 @@ func baseName(path string) string {
 }
 
 func newPluginRecord(p *plugin.Plugin, detailed bool) pluginRecord {
-	r := pluginRecord{ID: p.ID, Version: p.Version, Provider: p.Provider, License: p.License, Description: p.Description, Extensions: []extensionRecord{}, Scope: scopeNode, Excess: p.Excess(), Digest: p.Digest}
+	r := pluginRecord{ID: p.ID, Version: p.Version, Provider: p.Provider, License: p.License, Description: p.Description, Extensions: []extensionRecord{}, Scope: scopeNode, Excess: p.Excess(), Digest: p.Digest, Requested: newGrantsRecord(p.Requested)}
 	if p.Shared() != nil {
 		r.Scope = scopeCluster
 	}

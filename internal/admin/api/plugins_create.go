@@ -79,6 +79,7 @@ type pluginOutcome struct {
 	Replaced    bool               `json:"replaced,omitempty" doc:"Whether it took the place of another version."`
 	SavedAs     string             `json:"savedAs,omitempty" doc:"Name of its file in the folder of plugins."`
 	Warnings    []string           `json:"warnings,omitempty" doc:"What its author should know though it can be loaded, as an extension point that it names and has no function of."`
+	Requested   *grantsRecord      `json:"requestedGrants,omitempty" doc:"What its descriptor asks for; missing if that is nothing."`
 	Digest      string             `json:"digest,omitempty" doc:"SHA-256 digest of the file; only with scope=CLUSTER, like what follows."`
 	Number      int64              `json:"number,omitempty" doc:"Number of the version."`
 	Nodes       []nodeStateRecord  `json:"nodes,omitempty" doc:"How far the nodes are. This one has finished; others may still be loading the plugin."`
@@ -200,6 +201,7 @@ func newPluginOutcome(u plugin.Upload, added plugin.Added) pluginOutcome {
 		return out
 	}
 	out.ID, out.Version, out.Provider, out.License, out.Description = p.ID, p.Version, p.Provider, p.License, p.Description
+	out.Requested = newGrantsRecord(p.Requested)
 	out.Replaced, out.SavedAs, out.Warnings = added.Replaced, baseName(p.Path), p.Warnings()
 	for _, e := range p.Extensions() {
 		out.Extensions = append(out.Extensions, extensionOutcome{

@@ -56,6 +56,7 @@ func Check(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err error) {
 	defer func() { err = errors.Join(err, javaHost.Close(context.WithoutCancel(ctx))) }()
 	host, err := js.New(js.Options{
 		Points: plugin.Points, Log: o.Logger, MemoryLimit: c.JavaScript.MemoryLimit, StackSize: c.JavaScript.StackSize, Server: server, Java: javaHost,
+		Limited: c.Grants.Mode != config.GrantsOpen,
 	})
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func (p *Plugins) dryHost(l plugin.Language) (plugin.Host, error) {
 	}
 	return js.New(js.Options{
 		Points: plugin.Points, Log: p.opts.Logger, MemoryLimit: c.JavaScript.MemoryLimit, StackSize: c.JavaScript.StackSize,
-		Server: server, HTTP: &http.Client{Transport: noNetwork{}},
+		Server: server, HTTP: &http.Client{Transport: noNetwork{}}, Limited: p.limited(),
 	})
 }
 

@@ -52,6 +52,9 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	return host, nil
 }
 
+// limited reports whether plugins have only what their descriptors declare.
+func (p *Plugins) limited() bool { return p.opts.Config.Plugin.Grants.Mode != config.GrantsOpen }
+
 // logLines is how many lines one plugin may write in a second.
 func (p *Plugins) logLines() int { return int(p.opts.Settings().Limits.LogLinesPerSecond) }
 
@@ -59,6 +62,7 @@ func (p *Plugins) logLines() int { return int(p.opts.Settings().Limits.LogLinesP
 func (p *Plugins) newScriptHost(ctx context.Context, c config.JavaScriptPlugins, java remote.Host) (plugin.Host, error) {
 	opts := js.Options{
 		Points: plugin.Points, Log: p.opts.Logger, LogLines: p.logLines, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, Server: p.opts.Server, Java: java,
+		Limited: p.limited(),
 		Inspect: p.inspect,
 	}
 	if c.Debug.Enabled {

@@ -40,7 +40,11 @@ func (s *Server) Operations() []plugin.Operation { return s.Functions }
 
 // Call implements plugin.Server.
 func (s *Server) Call(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error) {
-	return s.Invoke(plugin.WithCaller(ctx, by.ID), admin.ByPlugin(by.ID, by.Version, plugin.OnBehalfOf(ctx)), operation, input)
+	p := admin.ByPlugin(by.ID, by.Version, plugin.OnBehalfOf(ctx))
+	if s.Properties.Plugin.Grants.Mode != config.GrantsOpen {
+		p.Permissions = by.Requested.PermissionSet()
+	}
+	return s.Invoke(plugin.WithCaller(ctx, by.ID), p, operation, input)
 }
 
 // Config implements plugin.Server.

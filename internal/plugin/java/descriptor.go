@@ -47,6 +47,7 @@ func parseDescriptor(name string, text []byte) (d descriptor, err error) {
 	texts := map[string]*string{
 		"id": &d.ID, "class": &d.class, "version": &d.Version, "provider": &d.Provider, "license": &d.License, "description": &d.Description,
 	}
+	grants := map[string]*yaml.Node{"permissions": nil, "hosts": nil, "java": nil}
 	seen := make(map[string]bool)
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], resolve(root.Content[i+1])
@@ -68,6 +69,9 @@ func parseDescriptor(name string, text []byte) (d descriptor, err error) {
 				return d, fail(value, "settings: %v", err)
 			}
 		}
+		if _, ok := grants[key.Value]; ok && value.Tag != "!!null" {
+			grants[key.Value] = value
+		}
 		if key.Value == "compatible-server" || key.Value == "compatible-servers" {
 			if err := d.addServers(value, func(n *yaml.Node, format string, args ...any) error {
 				return fail(n, key.Value+": "+format, args...)
@@ -82,7 +86,37 @@ func parseDescriptor(name string, text []byte) (d descriptor, err error) {
 		}
 	}
 	d.class = strings.TrimSpace(d.class)
-	return d, nil
+	return d, d.readGrants(grants, fail)
+}
+
+// readGrants reads what the plugin asks for.
+func (d *descriptor) readGrants(nodes map[string]*yaml.Node, fail func(n *yaml.Node, format string, args ...any) error) (err error) {
+	var texts [2][]string
+	for i, key := range []string{"permissions", "hosts"} {
+		n := nodes[key]
+		if n == nil {
+			continue
+		}
+		if n.Kind != yaml.SequenceNode {
+			return fail(n, "%s must be a list of texts, and is %s", key, describe(n))
+		}
+		for _, item := range n.Content {
+			item = resolve(item)
+			if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
+				return fail(item, "%s must hold texts, and has %s", key, describe(item))
+			}
+			texts[i] = append(texts[i], item.Value)
+		}
+		if d.Requested, err = plugin.NewGrants(texts[0], texts[1], false); err != nil {
+			return fail(n, "%v", err)
+		}
+	}
+	if n := nodes["java"]; n != nil {
+		if n.Tag != "!!bool" || n.Decode(&d.Requested.Java) != nil {
+			return fail(n, "java must be true or false, and is %s", describe(n))
+		}
+	}
+	return nil
 }
 
 // parseSchema reads the schema of the settings.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/app/internal/permission"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/role"
 )
@@ -23,6 +24,15 @@ func TestDescriptor(t *testing.T) {
 		{"other spelling", "id: a\nclass: b.C\nversion: '1.20'\nprovider: me\nlicense: MIT\ndescription: What it is.\ncompatible-servers: [app-service, GATEWAY]\n", full, ""},
 		{"as a text", "id: a\nclass: b.C\nversion: '1.20'\nprovider: me\nlicense: MIT\ndescription: What it is.\ncompatible-servers: app-service, GATEWAY\n", full, ""},
 		{"others", "id: 5\nclass: b.C\nversion:\ncompatible-server:\nwhatever: {a: b}", descriptor{class: "b.C", Descriptor: plugin.Descriptor{ID: "5"}}, ""},
+		{"grants", "id: a\nclass: b.C\npermissions: [USER_QUERY, USER_CREATE]\nhosts: ['*.Example.org', 127.0.0.1:80]\njava: true", descriptor{class: "b.C", Descriptor: plugin.Descriptor{
+			ID: "a", Requested: plugin.Grants{Permissions: []permission.Permission{permission.UserCreate, permission.UserQuery}, Hosts: []string{"*.example.org", "127.0.0.1:80"}, Java: true},
+		}}, ""},
+		{"no grants", "id: a\nclass: b.C\npermissions:\nhosts: []\njava: false", descriptor{class: "b.C", Descriptor: plugin.Descriptor{ID: "a"}}, ""},
+		{"unknown permission", "id: a\nclass: b.C\npermissions: [USER_READ]", descriptor{}, `plugin.yaml:3: permissions: "USER_READ" is not a permission of the admin interface`},
+		{"permissions as a text", "id: a\nclass: b.C\npermissions: USER_QUERY", descriptor{}, `plugin.yaml:3: permissions must be a list of texts, and is the text "USER_QUERY"`},
+		{"host as an object", "id: a\nclass: b.C\nhosts: [{a: b}]", descriptor{}, "plugin.yaml:3: hosts must hold texts, and has an object"},
+		{"bad host", "id: a\nclass: b.C\nhosts: ['http://a.example']", descriptor{}, `plugin.yaml:3: hosts: "http://a.example" is not a host`},
+		{"java as a text", "id: a\nclass: b.C\njava: perhaps", descriptor{}, `plugin.yaml:3: java must be true or false, and is the text "perhaps"`},
 		{"empty", "", descriptor{}, "plugin.yaml is empty: it must have an id and a class"},
 		{"comment", "# nothing", descriptor{}, "plugin.yaml is empty"},
 		{"no YAML", "id: a\n\tclass: b", descriptor{}, "plugin.yaml is not YAML: line 2"},

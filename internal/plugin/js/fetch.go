@@ -73,10 +73,11 @@ func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error
 	}
 	aborted, abort := context.WithCancel(context.Background())
 	m.aborts[id] = abort
+	client := m.client()
 	promise, err := m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		stop := context.AfterFunc(aborted, func() { cancel(errAborted) })
-		res, err := m.host.send(ctx, r)
+		res, err := m.send(ctx, client, r)
 		if err == nil && res.stream != nil {
 			return func() (engine.Value, error) { return m.streamedValue(id, res) }, nil
 		}
@@ -145,7 +146,7 @@ func (m *module) responseValue(res *response) engine.Value {
 const maxRedirects = 10
 
 // send sends a request and reads the answer, all of it unless it is a stream.
-func (h *Host) send(ctx context.Context, r request) (_ *response, err error) {
+func (m *module) send(ctx context.Context, by *http.Client, r request) (_ *response, err error) {
 	u, err := url.Parse(r.url)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("the URL must be absolute and begin with http:// or https://")
@@ -174,7 +175,7 @@ func (h *Host) send(ctx context.Context, r request) (_ *response, err error) {
 		}
 		req.Header.Add(kv[0], kv[1])
 	}
-	client := *h.opts.HTTP
+	client := *by
 	client.CheckRedirect = func(_ *http.Request, via []*http.Request) error {
 		switch {
 		case r.redirect == "manual":
@@ -197,7 +198,7 @@ func (h *Host) send(ctx context.Context, r request) (_ *response, err error) {
 	streamed = r.stream || r.events && strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
 	if streamed {
 		out.stream = &stream{ctx: ctx, body: res.Body, timeout: r.timeout, late: late}
-	} else if out.body, err = h.readAll(ctx, res.Body); err != nil {
+	} else if out.body, err = m.host.readAll(ctx, res.Body); err != nil {
 		return nil, err
 	}
 	for k, list := range res.Header {

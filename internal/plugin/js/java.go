@@ -182,6 +182,9 @@ func (b *bridge) limits() (context.Context, context.CancelFunc) {
 
 // ask asks Java, and returns what read makes of the answer.
 func (b *bridge) ask(op remote.Op, session uint64, body []byte, read func(*remote.Reader) (engine.Value, error)) (engine.Value, error) {
+	if err := b.mayUseJava(); err != nil {
+		return engine.Undefined, err
+	}
 	if b.owner == nil {
 		return engine.Undefined, errNoJava
 	}

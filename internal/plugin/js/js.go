@@ -52,6 +52,10 @@ type Options struct {
 	// Server is what plugins can use of the server. If it is nil, or its storage is, that is refused with a sentence.
 	Server plugin.Server
 
+	// Limited gives plugins only the hosts and classes of Java that their descriptors declare, and nothing before the
+	// descriptor was read. Otherwise they have all.
+	Limited bool
+
 	// Java has the classes of Java that plugins can use. If it is nil, that is refused with a sentence.
 	Java remote.Host
 

@@ -163,6 +163,7 @@ func (m *module) describe(exports engine.Value) error {
 	if err := m.readDescriptor(class, object); err != nil {
 		return err
 	}
+	m.grants.Store(&m.descriptor.Requested)
 	return m.readExtensions(class, object)
 }
 
@@ -237,6 +238,9 @@ func (m *module) readDescriptor(class, object engine.Value) error {
 	if err := m.readSchema(v, where); err != nil {
 		return err
 	}
+	if err := m.readGrants(v, where); err != nil {
+		return err
+	}
 	for _, key := range []string{"compatible-server", "compatible-servers"} {
 		p := e.GetName(v, key)
 		if engine.IsFailed(p) {
@@ -276,6 +280,60 @@ func (m *module) readSchema(descriptor engine.Value, where string) error {
 		return m.refuse(where, "getDescriptor(): settings: %v", err)
 	}
 	return nil
+}
+
+// readGrants reads what the plugin asks for.
+func (m *module) readGrants(descriptor engine.Value, where string) error {
+	var texts [2][]string
+	for i, key := range []string{"permissions", "hosts"} {
+		x, err := m.member(descriptor, key, where)
+		if err != nil || x == nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		list, ok := x.([]any)
+		if !ok {
+			return m.refuse(where, "getDescriptor(): %s must be an array of strings", key)
+		}
+		for _, item := range list {
+			s, ok := item.(string)
+			if !ok {
+				return m.refuse(where, "getDescriptor(): %s must hold strings", key)
+			}
+			texts[i] = append(texts[i], s)
+		}
+	}
+	x, err := m.member(descriptor, "java", where)
+	if err != nil {
+		return err
+	}
+	java, ok := x.(bool)
+	if x != nil && !ok {
+		return m.refuse(where, "getDescriptor(): java must be true or false")
+	}
+	if m.descriptor.Requested, err = plugin.NewGrants(texts[0], texts[1], java); err != nil {
+		return m.refuse(where, "getDescriptor(): %v", err)
+	}
+	return nil
+}
+
+// member reads a member of the descriptor; nil if it is not there.
+func (m *module) member(descriptor engine.Value, key, where string) (any, error) {
+	p := m.engine.GetName(descriptor, key)
+	if engine.IsFailed(p) {
+		return nil, m.pendingError()
+	}
+	if engine.IsNothing(p) {
+		return nil, nil
+	}
+	defer m.engine.Free(p)
+	x, err := m.t.anyFromJS(p)
+	if err != nil {
+		return nil, m.refuse(where, "getDescriptor(): %s: %v", key, err)
+	}
+	return x, nil
 }
 
 func (m *module) readServers(v engine.Value, key, where string) error {

@@ -56,6 +56,9 @@ type module struct {
 	// wake tells the goroutine of run to look at its timers, javaCalls that Java calls functions.
 	wake, javaCalls chan struct{}
 
+	// grants are those of the descriptor; nil until it was read. It is read without owner.
+	grants atomic.Pointer[plugin.Grants]
+
 	name   string
 	folder *os.Root
 	log    *slog.Logger

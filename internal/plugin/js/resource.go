@@ -121,7 +121,7 @@ func (m *module) read(name string) (string, error) {
 			defer cancel()
 			defer context.AfterFunc(m.ctx, cancel)()
 		}
-		res, err := m.host.send(ctx, request{url: name, method: http.MethodGet, timeout: resourceTimeout, redirect: "follow"})
+		res, err := m.send(ctx, m.client(), request{url: name, method: http.MethodGet, timeout: resourceTimeout, redirect: "follow"})
 		if err != nil {
 			return "", err
 		}

@@ -94,7 +94,7 @@ func (m *module) openSocket(_ engine.Value, args []engine.Value) (engine.Value, 
 	if err != nil {
 		return engine.Undefined, err
 	}
-	opts := &websocket.DialOptions{HTTPClient: m.host.opts.HTTP, HTTPHeader: http.Header{}}
+	opts := &websocket.DialOptions{HTTPClient: m.client(), HTTPHeader: http.Header{}}
 	list, _ := protocols.([]any)
 	for _, p := range list {
 		opts.Subprotocols = append(opts.Subprotocols, fmt.Sprint(p))

@@ -19,11 +19,12 @@ import org.jspecify.annotations.Nullable;
  * @param problem Why it was not accepted; it is missing if it was.
  * @param provider Provider that the plugin states.
  * @param replaced Whether it took the place of another version.
+ * @param requestedGrants What its descriptor asks for; missing if that is nothing.
  * @param savedAs Name of its file in the folder of plugins.
  * @param version Version that the plugin states.
  * @param warnings What its author should know though it can be loaded, as an extension point that it names and has no function of.
  */
-public record PluginOutcome(@Nullable String description, @Nullable String digest, List<ExtensionOutcome> extensions, @Nullable String fileName, @Nullable String id, @Nullable String license, List<NodeStateRecord> nodes, @Nullable Long number, @Nullable PluginProblem problem, @Nullable String provider, @Nullable Boolean replaced, @Nullable String savedAs, @Nullable String version, List<String> warnings) {
+public record PluginOutcome(@Nullable String description, @Nullable String digest, List<ExtensionOutcome> extensions, @Nullable String fileName, @Nullable String id, @Nullable String license, List<NodeStateRecord> nodes, @Nullable Long number, @Nullable PluginProblem problem, @Nullable String provider, @Nullable Boolean replaced, @Nullable GrantsRecord requestedGrants, @Nullable String savedAs, @Nullable String version, List<String> warnings) {
     /** Lists and maps that are null are empty. */
     public PluginOutcome {
         extensions = extensions == null ? List.of() : extensions;

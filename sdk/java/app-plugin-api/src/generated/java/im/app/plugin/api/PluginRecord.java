@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param excess What it uses more of than app.plugin.limits allows, and what is done about it; missing if it does not.
  * @param extensions Extensions.
  * @param fileName Name of the file in the folder of plugins, if it is in one.
+ * @param granted What it may do; missing if it may do everything (app.plugin.grants.mode=OPEN), or is not loaded on this node.
  * @param id Id of the plugin; of a rejected file its name.
  * @param language Language. Only with ids, like what follows. One of JAVA, JAVA_SCRIPT.
  * @param license License that the plugin states.
@@ -27,11 +28,12 @@ import org.jspecify.annotations.Nullable;
  * @param provider Provider that the plugin states.
  * @param rejected Why the file could not be loaded; only of rejected files.
  * @param renewals How often it died and was loaded anew.
+ * @param requestedGrants What its descriptor asks for; missing if that is nothing.
  * @param scope Whether it is a plugin of this node alone or of the cluster. One of NODE, CLUSTER.
  * @param settingsSchema JSON Schema of its settings (/cluster/settings), if it has some.
  * @param version Version that the plugin states.
  */
-public record PluginRecord(@Nullable Long allocated, @Nullable ClusterRecord cluster, @Nullable Long cpuMillis, @Nullable String description, @Nullable String digest, @Nullable String excess, List<ExtensionRecord> extensions, @Nullable String fileName, String id, @Nullable String language, @Nullable String license, @Nullable Instant loadedDate, @Nullable Long memory, @Nullable String processId, @Nullable String provider, @Nullable RejectionRecord rejected, @Nullable Integer renewals, @Nullable String scope, Map<String, @Nullable Object> settingsSchema, @Nullable String version) {
+public record PluginRecord(@Nullable Long allocated, @Nullable ClusterRecord cluster, @Nullable Long cpuMillis, @Nullable String description, @Nullable String digest, @Nullable String excess, List<ExtensionRecord> extensions, @Nullable String fileName, @Nullable GrantsRecord granted, String id, @Nullable String language, @Nullable String license, @Nullable Instant loadedDate, @Nullable Long memory, @Nullable String processId, @Nullable String provider, @Nullable RejectionRecord rejected, @Nullable Integer renewals, @Nullable GrantsRecord requestedGrants, @Nullable String scope, Map<String, @Nullable Object> settingsSchema, @Nullable String version) {
     /** Lists and maps that are null are empty. */
     public PluginRecord {
         extensions = extensions == null ? List.of() : extensions;

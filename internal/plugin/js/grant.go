@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"net/http"
+	"net/url"
+
+	"example.org/app/internal/plugin"
+)
+
+// client sends the requests that the plugin begins now, whatever it is granted later.
+func (m *module) client() *http.Client {
+	if !m.host.opts.Limited {
+		return m.host.opts.HTTP
+	}
+	client := *m.host.opts.HTTP
+	client.Transport = guard{m.grants.Load(), client.Transport}
+	return &client
+}
+
+// guard sends requests only to hosts that the plugin has a grant for. It is asked again for each redirect.
+type guard struct {
+	// grants are those of the plugin; nil before its descriptor was read.
+	grants *plugin.Grants
+	// next sends the requests; nil is http.DefaultTransport.
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := g.mayConnect(r.URL); err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close() // The client expects it; there is nothing to lose.
+		}
+		return nil, err
+	}
+	if g.next == nil {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	return g.next.RoundTrip(r)
+}
+
+// mayConnect refuses a URL whose host the plugin has no grant for.
+func (g guard) mayConnect(u *url.URL) error {
+	if g.grants != nil && g.grants.Reaches(u) {
+		return nil
+	}
+	return plugin.NoHost(u, g.grants != nil)
+}
+
+// mayUseJava refuses classes of Java if the plugin has no grant for them.
+func (m *module) mayUseJava() error {
+	if !m.host.opts.Limited {
+		return nil
+	}
+	grants := m.grants.Load()
+	if grants != nil && grants.Java {
+		return nil
+	}
+	return plugin.NoJava(grants != nil)
+}
+
+var _ http.RoundTripper = guard{}
