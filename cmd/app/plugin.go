@@ -230,9 +230,17 @@ func printPlugin(w io.Writer, file string, p *plugin.Plugin) {
 		for _, point := range e.Points {
 			printPoint(w, point, e.Methods)
 		}
+		printEndpoints(w, e.Endpoints)
 	}
 	for _, warning := range p.Warnings() {
 		fmt.Fprintf(w, "\nWARNING: %s\n", warning)
+	}
+}
+
+// printEndpoints prints the operations of the admin interface that an extension serves.
+func printEndpoints(w io.Writer, list []*plugin.PublishedEndpoint) {
+	for _, e := range list {
+		fmt.Fprintf(w, "    %s %s: %s (permission %s, handler %s)\n", e.Method, e.Path(), e.Summary, e.Permission, e.Handler)
 	}
 }
 

@@ -174,6 +174,7 @@ func printJar(w io.Writer, file string, r *adapter.JarReport) {
 			for _, point := range e.Points {
 				printPoint(w, point, e.Methods)
 			}
+			printEndpoints(w, e.Endpoints)
 		}
 		warnings = r.Plugin.Warnings()
 	} else {

@@ -78,6 +78,8 @@ type Options struct {
 	// Totals bounds the counting of what pages are parts of; nil leaves it to the
 	// operations.
 	Totals Totals
+	// Guests are operations that come and go while the server runs. It may be nil.
+	Guests Guests
 	// DocsEnabled says whether the documentation is served; nil means always.
 	DocsEnabled func() bool
 	// Now is the clock; nil means time.Now.
@@ -93,6 +95,7 @@ type API struct {
 	routes   map[string]map[string]*Operation // path, method
 	limiter  *ratelimit.Limiter
 	document func() []byte // built by the first who asks
+	full     fullDocument  // the same with the guests
 
 	streams     context.Context
 	stopStreams context.CancelFunc
@@ -163,6 +166,8 @@ type call struct {
 	tried     string // the login name that was refused
 	trail     endAct // ends the row of a write; nil before it has begun
 	unread    bool   // whether a body was refused and not read
+	cancel    func() // ends what a guest still does; nil without one
+	cut       bool   // whether the answer ended in the middle, which the caller must notice
 	status    int
 	code      apierr.Code
 }
@@ -194,6 +199,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	result, err := c.process()
+	if c.cancel != nil {
+		defer c.cancel()
+	}
 	c.endTrail(result, err)
 	c.respond(result, err)
 	if c.conn != nil {
@@ -201,6 +209,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if c.unread {
 		c.discardBody()
+	}
+	if c.cut {
+		panic(http.ErrAbortHandler)
 	}
 }
 
@@ -229,6 +240,9 @@ func (c *call) process() (result any, err error) {
 	if c.principal, err = c.authorize(); err != nil {
 		return nil, err
 	}
+	if c.op.guest != nil {
+		return c.serveGuest()
+	}
 	in, err := c.readInput()
 	defer c.discard()
 	if err != nil {
@@ -242,7 +256,7 @@ func (c *call) process() (result any, err error) {
 // route finds the operation. Paths are compared literally.
 func (a *API) route(w http.ResponseWriter, r *http.Request) (*Operation, error) {
 	path := r.URL.EscapedPath()
-	methods := a.routes[path]
+	methods := a.at(path)
 	op := methods[r.Method]
 	if op != nil && op.Enabled != nil && !op.Enabled() {
 		op, methods = nil, nil
@@ -451,7 +465,12 @@ func (c *call) send(result any, rc *http.ResponseController) error {
 		return c.sendEnvelope(data)
 	case *Download:
 		return c.sendDownload(v, rc)
+	case *Content:
+		return c.sendContent(v, rc)
 	case *Raw:
+		if v.Version != "" && c.unchanged(v.Version) {
+			return nil
+		}
 		if v.Gzipped {
 			return c.sendGzipped(v)
 		}

@@ -4,7 +4,9 @@ package admin
 
 import (
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"path"
@@ -29,7 +31,7 @@ var docsStyle []byte
 func (a *API) documentation() []*Operation {
 	ops := []*Operation{
 		a.docOperation("queryOpenApiDocument", "/openapi/docs", "Get the OpenAPI 3.0 description", jsonType,
-			func() ([]byte, bool, error) { return a.document(), false, nil }),
+			func() ([]byte, bool, error) { return a.servedDocument(), false, nil }),
 		a.docOperation("queryOpenApiPage", "/openapi/ui", "Get the interactive documentation", "text/html; charset=utf-8",
 			func() ([]byte, bool, error) { return docsPage, false, nil }),
 		a.docOperation("queryOpenApiPageStyle", "/openapi/ui/index.css", "Get the style sheet of the page", "text/css",
@@ -61,8 +63,14 @@ func (a *API) docOperation(id, urlPath, summary, contentType string, read func()
 		Access: Public, Enabled: a.opts.DocsEnabled, Media: media,
 	}, func(context.Context, *NoInput) (*Raw, error) {
 		body, gzipped, err := read()
-		return &Raw{ContentType: contentType, Body: body, Gzipped: gzipped}, err
+		return &Raw{ContentType: contentType, Body: body, Gzipped: gzipped, Version: versionOf(body)}, err
 	})
+}
+
+// versionOf is the version of a file of the documentation.
+func versionOf(body []byte) string {
+	digest := sha256.Sum256(body)
+	return base64.RawURLEncoding.EncodeToString(digest[:12])
 }
 
 // swaggerFile returns a file of Swagger UI, as it is stored.

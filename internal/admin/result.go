@@ -98,6 +98,15 @@ type Raw struct {
 	Body        []byte
 	// Gzipped says that Body is already compressed.
 	Gzipped bool
+	// Version is sent as its ETag; "" is none. Who has the version already gets 304.
+	Version string
+}
+
+// Content is the result of an operation that sends its answer piece by piece, as it comes. The framework closes Body. If
+// reading fails, the connection is cut, so that the caller does not take the part for the whole.
+type Content struct {
+	ContentType string
+	Body        io.ReadCloser
 }
 
 // Stream is the result of an operation that writes server-sent events until it

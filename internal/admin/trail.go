@@ -58,7 +58,7 @@ func (c *call) endTrail(result any, err error) {
 	}
 	op := c.op
 	if op == nil { // It was refused before it was routed.
-		op = c.api.routes[c.r.URL.EscapedPath()][c.r.Method]
+		op = c.api.at(c.r.URL.EscapedPath())[c.r.Method]
 	}
 	if op == nil || !op.writes() {
 		return
@@ -88,6 +88,9 @@ func (c *call) endTrail(result any, err error) {
 // queryParams are the parameters of a request that was refused before they were
 // read, as far as they can be read.
 func (c *call) queryParams() map[string]any {
+	if c.op.guest != nil {
+		return nil
+	}
 	q, err := ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
 		return nil

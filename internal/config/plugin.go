@@ -21,6 +21,7 @@ type Plugin struct {
 	Java                  JavaPlugins       `doc:"Plugins in Java."`
 	Network               PluginNetwork     `doc:"Plugins that are downloaded at the start of the server."`
 	Cluster               ClusterPlugins    `doc:"Plugins that all nodes of the cluster load from the database."`
+	Endpoints             PluginEndpoints   `mutable:"true" doc:"Operations of the admin interface that plugins serve."`
 	Events                PluginEvents      `mutable:"true" doc:"Events that are kept in the database until plugins have got them."`
 }
 
@@ -28,6 +29,12 @@ type Plugin struct {
 type PluginEvents struct {
 	RetentionDays int32 `default:"7" min:"1" max:"3650" doc:"After how many days an event is deleted although a DomainEventConsumer has not got it, and the position of a consumer that no node serves is forgotten."`
 	MaxEvents     int64 `default:"1000000" min:"1000" doc:"How many events are kept. Of more, the oldest are deleted although a DomainEventConsumer has not got them."`
+}
+
+// PluginEndpoints bounds the operations of the admin interface that plugins serve.
+type PluginEndpoints struct {
+	TimeoutMillis  int32 `default:"30000" min:"1" doc:"How long a plugin may take for one request of an endpoint that declares no time of its own. The time that the caller takes to read the answer does not count."`
+	MaxAnswerBytes int64 `default:"67108864" min:"1024" doc:"How many bytes one answer of an endpoint may have. A stream that exceeds it is cut off."`
 }
 
 // ClusterPlugins says what a node does with the plugins of the cluster.

@@ -101,7 +101,7 @@ func (m *Manager) prepareIn(ctx context.Context, host Host, src Source) (*Plugin
 	for _, e := range module.Extensions() {
 		p.members = append(p.members, m.newMember(p, e))
 	}
-	if err := m.checkID(p); err != nil {
+	if err := errors.Join(m.checkID(p), p.checkEndpoints()); err != nil {
 		m.discard(ctx, p)
 		return nil, apierr.New(apierr.IllegalArgument, "%s: %v", src.Name, err)
 	}
@@ -188,6 +188,9 @@ func (m *Manager) admit(p, instead *Plugin) error {
 func (p *Plugin) getsAlong(other *Plugin) error {
 	if other.ID == p.ID {
 		return apierr.New(apierr.DuplicateResource, "a plugin with the id %q is loaded already", p.ID)
+	}
+	if names := p.collides(other); names != "" {
+		return apierr.New(apierr.DuplicateResource, "%s", names)
 	}
 	for _, b := range other.members {
 		for _, point := range b.Points() {

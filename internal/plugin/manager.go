@@ -399,6 +399,7 @@ type ExtensionInfo struct {
 	// Queue is how many calls are running or waiting for their turn.
 	Queue     int
 	Schedules []ScheduleInfo
+	Endpoints []*PublishedEndpoint
 	// Delivery is how events reach it that it gets at least once; nil if it is no consumer that is served.
 	Delivery *DeliveryInfo
 	Statistics
@@ -408,7 +409,7 @@ type ExtensionInfo struct {
 func (p *Plugin) Extensions() []ExtensionInfo {
 	infos := make([]ExtensionInfo, len(p.members))
 	for i, b := range p.members {
-		infos[i] = ExtensionInfo{Class: b.Class(), State: b.life.State(), Points: b.Points(), Queue: b.calls.count(), Schedules: p.timetable.info(b), Delivery: p.deliveries.of(b), Statistics: b.record.statistics()}
+		infos[i] = ExtensionInfo{Class: b.Class(), State: b.life.State(), Points: b.Points(), Queue: b.calls.count(), Schedules: p.timetable.info(b), Endpoints: b.published(), Delivery: p.deliveries.of(b), Statistics: b.record.statistics()}
 		for _, point := range b.Points() {
 			infos[i].Methods = append(infos[i].Methods, slices.DeleteFunc(slices.Clone(point.Methods), func(method *Method) bool { return !b.Implements(method) })...)
 		}

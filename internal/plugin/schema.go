@@ -84,28 +84,9 @@ func (noSchemas) Load(url string) (any, error) {
 
 // NewSchema reads a schema. Errors are sentences for the author of the plugin.
 func NewSchema(text []byte) (*Schema, error) {
-	if len(text) > maxSchema {
-		return nil, fmt.Errorf("the schema has %d bytes, more than %d", len(text), maxSchema)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	document, compiled, err := compileSchema(text)
 	if err != nil {
-		return nil, fmt.Errorf("the schema is not JSON: %w", err)
-	}
-	document, ok := doc.(map[string]any)
-	if !ok {
-		return nil, errors.New("the schema must be an object")
-	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(noSchemas{})
-	c.RegisterFormat(&jsonschema.Format{Name: passwordFormat, Validate: func(any) error { return nil }})
-	c.AssertFormat()
-	if err := c.AddResource(schemaURL, doc); err != nil {
-		return nil, fmt.Errorf("the schema is not valid: %w", err)
-	}
-	compiled, err := c.Compile(schemaURL)
-	if err != nil {
-		return nil, badSchema(err)
+		return nil, err
 	}
 	s := &Schema{text: string(text), document: document, compiled: compiled}
 	root := referred(compiled)
@@ -116,6 +97,33 @@ func NewSchema(text []byte) (*Schema, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// compileSchema reads a schema that is complete in itself.
+func compileSchema(text []byte) (document map[string]any, compiled *jsonschema.Schema, err error) {
+	if len(text) > maxSchema {
+		return nil, nil, fmt.Errorf("the schema has %d bytes, more than %d", len(text), maxSchema)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, nil, fmt.Errorf("the schema is not JSON: %w", err)
+	}
+	document, ok := doc.(map[string]any)
+	if !ok {
+		return nil, nil, errors.New("the schema must be an object")
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noSchemas{})
+	c.RegisterFormat(&jsonschema.Format{Name: passwordFormat, Validate: func(any) error { return nil }})
+	c.AssertFormat()
+	if err := c.AddResource(schemaURL, document); err != nil {
+		return nil, nil, fmt.Errorf("the schema is not valid: %w", err)
+	}
+	if compiled, err = c.Compile(schemaURL); err != nil {
+		return nil, nil, badSchema(err)
+	}
+	return document, compiled, nil
 }
 
 // badSchema explains why a schema is not valid.

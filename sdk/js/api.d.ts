@@ -2328,6 +2328,18 @@ declare namespace api {
     /** Id of the gateway. */
     nodeId: string;
   }
+  interface EndpointRecord {
+    /** HTTP method. */
+    method: string;
+    /** Id of the operation in the OpenAPI document and in audit records. */
+    operationId: string;
+    /** Path. */
+    path: string;
+    /** Permission that callers need. */
+    permission: string;
+    /** What it does. */
+    summary: string;
+  }
   interface ExtensionOutcome {
     /** Name of its class. */
     extensionClass: string;
@@ -2341,6 +2353,8 @@ declare namespace api {
     calls: Int64;
     /** How events reach it that it gets at least once (DomainEventConsumer); missing if it gets none, or does not run on this node. */
     delivery?: DeliveryRecord;
+    /** Operations of the admin interface that it serves while it is started. */
+    endpoints?: EndpointRecord[];
     /** How many calls failed. */
     errors: Int64;
     /** Name of its class. */

@@ -55,8 +55,10 @@ declare abstract class AppPlugin {
  * All hooks are optional, may be async, and have a time limit.
  */
 declare abstract class AppExtension {
-  /** The names of the extension points, from ExtensionPointName. */
-  abstract getExtensionPoints(): string[];
+  /** The names of the extension points, from ExtensionPointName. It may be left out by an extension that has endpoints only. */
+  getExtensionPoints?(): string[];
+  /** The operations of the admin interface that the extension serves while it is started. Called once, when the plugin is loaded. */
+  getEndpoints?(): Endpoint[];
   /** Called once, before the first call. An error keeps the extension from being started. */
   start?(): void | Promise<void>;
   pause?(): void | Promise<void>;
@@ -70,6 +72,45 @@ declare abstract class AppExtension {
   onStopped?(): void | Promise<void>;
   /** Called with the settings that hold when an administrator has changed them, while the extension is started or paused. */
   onSettingsChanged?(settings: unknown): void | Promise<void>;
+}
+
+/** A JSON Schema (draft 2020-12) that is complete in itself. */
+type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** An operation of the admin interface, at /plugins/endpoints/ followed by the id of the plugin and the path. */
+interface Endpoint {
+  /** The name of the function of the extension that serves it; each endpoint of a plugin has its own. It gets an EndpointRequest. */
+  handler: string;
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Begins with a slash, such as /reports/daily. */
+  path: string;
+  /** One line for the documentation. */
+  summary: string;
+  description?: string;
+  /** The permission of the admin API that callers need. Without it, it is PLUGIN_QUERY for GET and PLUGIN_UPDATE for the others. */
+  permission?: string;
+  /** The schema of an object whose properties are the parameters. */
+  query?: JsonSchema;
+  /** The schema of the JSON body of POST and PUT. */
+  body?: JsonSchema;
+  /** The schema of what the handler returns, which is the data of the answer. */
+  result?: JsonSchema;
+  /** Sends what the handler returns as it is, in the place of JSON: a string, bytes, or an iterable of them, such as a generator. */
+  contentType?: string;
+  /** How long one request may take, at most 600,000. Without it the settings of the server say it. */
+  timeoutMillis?: number;
+}
+
+/** A request that was checked against the schemas of its endpoint. Missing properties have their defaults. */
+interface EndpointRequest<Query = Record<string, unknown>, Body = unknown> {
+  readonly query: Query;
+  /** undefined if the endpoint declares none. */
+  readonly body: Body;
+  /** Who asks. */
+  readonly adminId?: Int64;
+  readonly ip: string;
+  /** What the log and the answer name the request. */
+  readonly requestId: string;
 }
 
 interface ScheduleOptions {

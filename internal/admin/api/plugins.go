@@ -127,6 +127,7 @@ type extensionRecord struct {
 	Calls  int64  `json:"calls" doc:"How often it was called."`
 	Errors int64  `json:"errors" doc:"How many calls failed."`
 
+	Endpoints []endpointRecord `json:"endpoints,omitempty" doc:"Operations of the admin interface that it serves while it is started."`
 	Schedules []scheduleRecord `json:"schedules,omitempty" doc:"What runs at times of its own, as far as this node is concerned."`
 
 	Delivery *deliveryRecord `json:"delivery,omitempty" doc:"How events reach it that it gets at least once (DomainEventConsumer); missing if it gets none, or does not run on this node."`
@@ -135,6 +136,14 @@ type extensionRecord struct {
 	Timeouts    *int64         `json:"timeouts,omitempty" doc:"How many calls took too long."`
 	QueueLength *int32         `json:"queueLength,omitempty" doc:"How many calls are running or waiting."`
 	LastError   *failureRecord `json:"lastError,omitempty" doc:"The last failure."`
+}
+
+type endpointRecord struct {
+	Method      string `json:"method" doc:"HTTP method." example:"GET"`
+	Path        string `json:"path" doc:"Path." example:"/plugins/endpoints/report/users"`
+	OperationID string `json:"operationId" doc:"Id of the operation in the OpenAPI document and in audit records." example:"plugin_report_users"`
+	Summary     string `json:"summary" doc:"What it does." example:"Count users"`
+	Permission  string `json:"permission" doc:"Permission that callers need." example:"USER_QUERY"`
 }
 
 type scheduleRecord struct {
@@ -281,6 +290,11 @@ func newExtensionRecord(e plugin.ExtensionInfo) extensionRecord {
 	}
 	for _, p := range e.Points {
 		r.ExtensionPointClasses = append(r.ExtensionPointClasses, p.FullName())
+	}
+	for _, served := range e.Endpoints {
+		r.Endpoints = append(r.Endpoints, endpointRecord{
+			Method: served.Method, Path: served.Path(), OperationID: served.OperationID(), Summary: served.Summary, Permission: string(served.Permission),
+		})
 	}
 	for _, s := range e.Schedules {
 		r.Schedules = append(r.Schedules, newScheduleRecord(s))

@@ -43,6 +43,8 @@ type call struct {
 	// started, which may have failed before.
 	task   string
 	begins bool
+	// endpoint is what the handler of an endpoint is called with; it is nil for everything else.
+	endpoint *endpointCall
 
 	state atomic.Int32
 	done  chan struct{}
@@ -176,6 +178,15 @@ func (m *module) invoke(c *call) {
 		defer m.engine.Free(f)
 		c.function = f
 	}
+	function := c.function
+	if c.endpoint != nil {
+		var ok bool
+		if n, ok = m.endpointArguments(c, argv[:]); !ok {
+			m.fail(c)
+			return
+		}
+		function = m.serve
+	}
 	if c.listener != nil {
 		argv[0], n = m.engine.Function(c.listener.Name, 1, m.listener(c.listener.Name, c.listener)), 1
 	}
@@ -190,7 +201,7 @@ func (m *module) invoke(c *call) {
 	}
 	c.args = nil
 	c.state.Store(running)
-	v := m.engine.Call(c.function, c.extension.object, argv[:n]...)
+	v := m.engine.Call(function, c.extension.object, argv[:n]...)
 	m.free(argv[:n])
 	if engine.IsFailed(v) {
 		m.fail(c)

@@ -21,6 +21,8 @@ type extension struct {
 	// listeners are called when the extension was started.
 	listeners map[*plugin.Listener]method
 	schedules plugin.Schedules
+	endpoints []*plugin.Endpoint
+	handlers  map[*plugin.Endpoint]method
 }
 
 // A method is a function that the extension has.
@@ -48,6 +50,9 @@ func (x *extension) free(e *engine.Engine) {
 		e.Free(f.function)
 	}
 	for _, f := range x.listeners {
+		e.Free(f.function)
+	}
+	for _, f := range x.handlers {
 		e.Free(f.function)
 	}
 	e.Free(x.object)
@@ -96,6 +101,9 @@ func (x *extension) Call(ctx context.Context, m *plugin.Method, args []any, resu
 	f, ok := x.methods[m]
 	if m == plugin.RunSchedule {
 		return x.runSchedule(ctx, args)
+	}
+	if m == plugin.ServeEndpoint {
+		return x.serveEndpoint(ctx, args, result)
 	}
 	if !ok {
 		return false, fmt.Errorf("call %s of %s: the extension does not have it", m.Name, x.class)

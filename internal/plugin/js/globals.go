@@ -90,7 +90,7 @@ func (m *module) install() error {
 	}
 	defer e.Free(r)
 	m.appPlugin, m.appExtension, m.appErrors = e.GetName(r, "AppPlugin"), e.GetName(r, "AppExtension"), e.GetName(r, "AppError")
-	m.adopt, m.watch = e.GetName(r, "adopt"), e.GetName(r, "watch")
+	m.adopt, m.watch, m.serve = e.GetName(r, "adopt"), e.GetName(r, "watch"), e.GetName(r, "serve")
 	if m.debug != nil {
 		return m.debug.Install()
 	}

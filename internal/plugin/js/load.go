@@ -410,6 +410,15 @@ func (m *module) readExtension(class engine.Value, i int, where string) error {
 		return m.pendingError()
 	}
 	m.extensions = append(m.extensions, x)
+	served := m.has(x.object, "getEndpoints")
+	if served {
+		if err := m.readEndpoints(class, x); err != nil {
+			return err
+		}
+	}
+	if served && !m.has(x.object, "getExtensionPoints") {
+		return m.readFunctions(class, x)
+	}
 	points, where, err := m.ask(class, x.object, "getExtensionPoints", "an array of names of extension points")
 	if err != nil {
 		return err
@@ -435,7 +444,7 @@ func (m *module) readExtension(class engine.Value, i int, where string) error {
 			x.points = append(x.points, p)
 		}
 	}
-	if len(x.points) == 0 {
+	if len(x.points) == 0 && !served {
 		return m.refuse(where, "getExtensionPoints() of %s must name at least one extension point", x.class)
 	}
 	return m.readFunctions(class, x)

@@ -66,8 +66,8 @@ type module struct {
 
 	engine *engine.Engine
 	t      *translator
-	// watch and adopt are functions of the prelude, the others its classes.
-	watch, adopt                       engine.Value
+	// watch, adopt and serve are functions of the prelude, the others its classes.
+	watch, adopt, serve                engine.Value
 	appPlugin, appExtension, appErrors engine.Value
 
 	// limit ends turns that belong to no call. exhausted says that the present one found no memory.
@@ -246,7 +246,7 @@ func (m *module) release() {
 	for _, x := range m.extensions {
 		x.free(m.engine)
 	}
-	for _, v := range []engine.Value{m.watch, m.adopt, m.appPlugin, m.appExtension, m.appErrors} {
+	for _, v := range []engine.Value{m.watch, m.adopt, m.serve, m.appPlugin, m.appExtension, m.appErrors} {
 		m.engine.Free(v)
 	}
 	if m.java != nil {

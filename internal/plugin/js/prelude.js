@@ -8,6 +8,8 @@
     RegExp, Symbol, Reflect, String, Number, Boolean, BigInt, ArrayBuffer, DataView, Uint8Array, JSON, Math } = globalThis;
   const then = Promise.prototype.then;
   const isArray = Array.isArray;
+  const { stringify } = JSON;
+  const bigAsText = (_, v) => (typeof v === 'bigint' ? String(v) : v);
 
   const define = (target, values) => {
     for (const key of Reflect.ownKeys(values)) {
@@ -468,6 +470,19 @@
 
   return {
     AppPlugin, AppExtension, AppError,
+    // serve calls the handler of an endpoint. Without write it answers with JSON.
+    serve: async function (handler, request, write) {
+      const answer = await Reflect.apply(handler, this, [request]);
+      if (!write) return answer === undefined ? undefined : stringify(answer, bigAsText);
+      if (answer === undefined || answer === null) return undefined;
+      const isPart = (v) => typeof v === 'string' || v instanceof ArrayBuffer || ArrayBuffer.isView(v);
+      if (isPart(answer)) { await write(answer); return undefined; }
+      if (typeof answer !== 'object' || !(Symbol.asyncIterator in answer || Symbol.iterator in answer)) {
+        throw new TypeError('an endpoint with a contentType must answer with a string, bytes, or an iterable of them, such as a generator');
+      }
+      for await (const part of answer) await write(bytes(part, 'a part of the answer'));
+      return undefined;
+    },
     adopt: (thenable) => new Promise((resolve) => resolve(thenable)),
     watch: (promise, id) => {
       Reflect.apply(then, promise, [(v) => host.answered(id, true, v), (e) => host.answered(id, false, e)]);

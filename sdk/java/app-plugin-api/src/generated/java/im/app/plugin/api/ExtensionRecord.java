@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * In JSON the object ExtensionRecord.
  * @param calls How often it was called.
  * @param delivery How events reach it that it gets at least once (DomainEventConsumer); missing if it gets none, or does not run on this node.
+ * @param endpoints Operations of the admin interface that it serves while it is started.
  * @param errors How many calls failed.
  * @param extensionClass Name of its class.
  * @param extensionPointClasses Names of the extension points that it implements.
@@ -23,9 +24,10 @@ import org.jspecify.annotations.Nullable;
  * @param state State. One of LOADED, STARTED, PAUSED, STOPPED.
  * @param timeouts How many calls took too long.
  */
-public record ExtensionRecord(long calls, @Nullable DeliveryRecord delivery, long errors, String extensionClass, List<String> extensionPointClasses, List<String> functions, @Nullable FailureRecord lastError, @Nullable String quarantine, @Nullable Integer queueLength, boolean running, List<ScheduleRecord> schedules, boolean started, String state, @Nullable Long timeouts) {
+public record ExtensionRecord(long calls, @Nullable DeliveryRecord delivery, List<EndpointRecord> endpoints, long errors, String extensionClass, List<String> extensionPointClasses, List<String> functions, @Nullable FailureRecord lastError, @Nullable String quarantine, @Nullable Integer queueLength, boolean running, List<ScheduleRecord> schedules, boolean started, String state, @Nullable Long timeouts) {
     /** Lists and maps that are null are empty. */
     public ExtensionRecord {
+        endpoints = endpoints == null ? List.of() : endpoints;
         extensionPointClasses = extensionPointClasses == null ? List.of() : extensionPointClasses;
         functions = functions == null ? List.of() : functions;
         schedules = schedules == null ? List.of() : schedules;

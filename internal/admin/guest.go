@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.org/app/internal/apierr"
+)
+
+// Guests are operations that come and go while the server runs.
+type Guests interface {
+	// At returns the operations at an escaped path, one for each method.
+	At(path string) []*Operation
+	// All returns those that the OpenAPI document describes, in their order.
+	All() []*Operation
+}
+
+// A Guest is what an operation has in the place of Go types if it is declared while the server runs.
+type Guest struct {
+	// Query, Body and Result are JSON Schemas; nil is none. The properties of Query are the parameters.
+	Query, Body, Result map[string]any
+	// ContentType is that of answers without envelope; "" are those with one.
+	ContentType string
+	// Version changes with everything that the document says of the operation.
+	Version string
+	// Read checks the input. params is what audit records show of it, also with an error.
+	Read func(query map[string][]string, body []byte) (in any, params map[string]any, err error)
+	// Run answers what Read returned: with a *Content if there is a content type, else with JSON; nil is nothing.
+	Run func(ctx context.Context, in any, by Caller) (any, error)
+}
+
+// A Caller is who makes a request of a guest, apart from the Requester.
+type Caller struct {
+	Remote    netip.Addr
+	RequestID string
+}
+
+// HandleGuest completes the declaration of an operation that comes and goes. It has to be Privileged.
+func HandleGuest(op Operation, g Guest) *Operation {
+	op.guest, op.input = &g, &input{}
+	return &op
+}
+
+// at returns the operations at an escaped path by their methods.
+func (a *API) at(path string) map[string]*Operation {
+	if methods := a.routes[path]; methods != nil || a.opts.Guests == nil {
+		return methods
+	}
+	var methods map[string]*Operation
+	for _, op := range a.opts.Guests.At(path) {
+		if methods == nil {
+			methods = map[string]*Operation{}
+		}
+		methods[op.Method] = op
+	}
+	return methods
+}
+
+// serveGuest reads the input of a guest and lets it answer.
+func (c *call) serveGuest() (any, error) {
+	g := c.op.guest
+	q, err := ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	query := map[string][]string{}
+	for name, p := range q {
+		if len(p.objects) > 0 {
+			return nil, illegal("parameter %q: must not be an object", clip(name))
+		}
+		query[name] = p.values
+	}
+	var body []byte
+	if g.Body != nil {
+		if body, err = c.guestBody(); err != nil {
+			return nil, err
+		}
+	}
+	in, params, err := g.Read(query, body)
+	if len(params) > 0 {
+		c.params = params
+	}
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(c.r.Context())
+	c.cancel = cancel
+	if g.ContentType != "" {
+		stop := context.AfterFunc(c.api.streams, cancel)
+		c.cancel = func() { stop(); cancel() }
+	}
+	result, err := g.Run(c.beginTrail(WithRequester(ctx, c.principal)), in, Caller{Remote: c.remote, RequestID: c.requestID})
+	if data, ok := result.(json.RawMessage); ok && data == nil || result == nil {
+		return Done{}, err
+	}
+	return result, err
+}
+
+// guestBody reads the body of a request for a guest.
+func (c *call) guestBody() ([]byte, error) {
+	limit := c.settings.MaxBodyBytes
+	if c.r.ContentLength > limit {
+		return nil, c.refuseBody(limit)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return nil, c.refuseBody(limit)
+	}
+	if err != nil {
+		return nil, illegal("the body could not be read to its end")
+	}
+	return bytes.TrimSpace(body), nil
+}
+
+// contentPolicy lets a page of a guest run scripts, but not in the name of whoever reads it: its origin is none, so that it
+// can use neither the credentials that a browser keeps for this server nor its storage.
+const contentPolicy = "sandbox allow-scripts allow-popups allow-downloads"
+
+// sendContent sends an answer as it comes.
+func (c *call) sendContent(content *Content, rc *http.ResponseController) error {
+	defer content.Body.Close()
+	h := c.w.Header()
+	h.Set("Content-Type", content.ContentType)
+	h.Set("Content-Security-Policy", contentPolicy)
+	h.Set("Cache-Control", "no-store")
+	c.w.WriteHeader(c.status)
+	block := make([]byte, 64<<10)
+	for {
+		n, err := content.Body.Read(block)
+		if n > 0 {
+			rc.SetWriteDeadline(time.Now().Add(writeTimeout))
+			if _, err := c.w.Write(block[:n]); err != nil {
+				return fmt.Errorf("send the answer: %w", err)
+			}
+			if err := rc.Flush(); err != nil {
+				return fmt.Errorf("send the answer: %w", err)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			c.cut = true
+			e := apierr.From(err)
+			c.code = e.Code
+			if c.r.Context().Err() == nil {
+				c.api.opts.Logger.Error("an answer was cut off", "requestId", c.requestID, "path", clip(c.r.URL.Path), "error", err)
+			}
+			return fmt.Errorf("read the answer: %w", err)
+		}
+	}
+}
+
+// unchanged answers with 304 if the caller has the version already.
+func (c *call) unchanged(version string) bool {
+	tag := strconv.Quote(version)
+	c.w.Header().Set("ETag", tag)
+	c.w.Header().Set("Cache-Control", "no-cache")
+	for known := range strings.SplitSeq(c.r.Header.Get("If-None-Match"), ",") {
+		if known = strings.TrimSpace(known); known == "*" || strings.TrimPrefix(known, "W/") == tag {
+			c.status = http.StatusNotModified
+			c.w.WriteHeader(c.status)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// An endpointCall is what the handler of an endpoint is called with.
+type endpointCall struct {
+	request *plugin.EndpointRequest
+	// output takes the answer; it is nil if the answer is JSON.
+	output plugin.EndpointOutput
+}
+
+// Endpoints are the endpoints of the extension.
+func (x *extension) Endpoints() []*plugin.Endpoint { return x.endpoints }
+
+// has reports whether an object has a function.
+func (m *module) has(object engine.Value, name string) bool {
+	f := m.property(object, name)
+	defer m.engine.Free(f)
+	return m.engine.IsFunction(f)
+}
+
+// readEndpoints reads the endpoints of an extension and finds their handlers.
+func (m *module) readEndpoints(class engine.Value, x *extension) error {
+	v, where, err := m.ask(class, x.object, "getEndpoints", "an array of endpoints")
+	if err != nil {
+		return err
+	}
+	defer m.engine.Free(v)
+	if !m.engine.IsArray(v) {
+		return m.refuse(where, "getEndpoints() of %s must return an array of endpoints, not %s", x.class, m.engine.TypeOf(v))
+	}
+	declared, err := m.t.anyFromJS(v)
+	if err != nil {
+		return m.refuse(where, "getEndpoints() of %s: %v", x.class, err)
+	}
+	text, err := json.Marshal(declared)
+	if err == nil {
+		x.endpoints, err = plugin.ParseEndpoints(text)
+	}
+	if err != nil {
+		return m.refuse(where, "getEndpoints() of %s: %v", x.class, err)
+	}
+	x.handlers = map[*plugin.Endpoint]method{}
+	for _, e := range x.endpoints {
+		f, ok, err := m.function(class, x, e.Handler)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return m.refuse(where, "getEndpoints() of %s: the endpoint %s %s has the handler %s, but the class has no such function", x.class, e.Method, e.Path, e.Handler)
+		}
+		x.handlers[e] = method{function: f, label: x.class + "." + e.Handler + "()"}
+	}
+	return nil
+}
+
+// textPlan is how the answer of an endpoint is read: as JSON text.
+var textPlan = &plan{result: mustCodec(reflect.TypeFor[string]())}
+
+func mustCodec(t reflect.Type) codec {
+	c, err := codecOf(t)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// serveEndpoint calls the handler of an endpoint.
+func (x *extension) serveEndpoint(ctx context.Context, args []any, result any) (bool, error) {
+	e, request := args[0].(*plugin.Endpoint), args[1].(*plugin.EndpointRequest)
+	output, _ := args[2].(plugin.EndpointOutput)
+	f, ok := x.handlers[e]
+	if !ok {
+		return false, errors.New("the extension does not have the endpoint")
+	}
+	var text string
+	ok, err := x.do(&call{
+		ctx: ctx, extension: x, function: f.function, plan: textPlan, label: f.label, result: &text,
+		endpoint: &endpointCall{request, output},
+	})
+	if data, wanted := result.(*json.RawMessage); wanted && ok {
+		*data = json.RawMessage(text)
+	}
+	return ok, err
+}
+
+// endpointArguments are those of the function of the prelude that calls a handler: the handler, the request, and the
+// function that sends a part of the answer, if there is one.
+func (m *module) endpointArguments(c *call, argv []engine.Value) (n int, ok bool) {
+	r := c.endpoint.request
+	request := map[string]any{"query": r.Query, "ip": r.IP, "requestId": r.RequestID}
+	if r.Body != nil {
+		request["body"] = r.Body
+	}
+	if r.AdminID != nil {
+		request["adminId"] = *r.AdminID
+	}
+	argv[0], argv[1], argv[2] = m.engine.Dup(c.function), m.t.anyToJS(request), engine.Undefined
+	if engine.IsFailed(argv[1]) {
+		m.engine.Free(argv[0])
+		return 0, false
+	}
+	if c.endpoint.output != nil {
+		argv[2] = m.engine.Function("write", 1, m.writeEndpoint(c))
+	}
+	return 3, true
+}
+
+// writeEndpoint sends a part of an answer. It answers with a promise of when the caller has taken it.
+func (m *module) writeEndpoint(c *call) engine.Func {
+	return func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+		var chunk []byte
+		if v := argument(args, 0); engine.IsString(v) {
+			chunk = []byte(m.text(v))
+		} else if b, ok := m.engine.AsBytes(v); ok {
+			chunk = append(chunk, b...)
+		}
+		return m.async(func(context.Context) (func() (engine.Value, error), error) {
+			return nil, c.endpoint.output.Write(c.ctx, chunk)
+		})
+	}
+}
+
+var _ plugin.Endpointed = (*extension)(nil)

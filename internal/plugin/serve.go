@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/role"
+)
+
+// An EndpointRequest is a request as the handler of an endpoint gets it.
+type EndpointRequest struct {
+	// Query has the parameters, Body the body; nil is none. Both have been checked, and missing properties have their
+	// defaults. Numbers are json.Number.
+	Query map[string]any
+	Body  any
+	// AdminID is who asks.
+	AdminID *int64
+	// IP is the address of the caller, RequestID what logs and the answer name the request.
+	IP, RequestID string
+}
+
+// An EndpointOutput takes the answer of an endpoint that declares a content type.
+type EndpointOutput interface {
+	// Write sends a part of the answer and waits until the caller takes it, which does not count as time of the handler. It
+	// keeps the bytes. ctx is that of the call.
+	Write(ctx context.Context, chunk []byte) error
+}
+
+// An EndpointInput is what came with a request.
+type EndpointInput struct {
+	Query map[string][]string
+	Body  []byte
+}
+
+// A PublishedEndpoint is an endpoint of a plugin that is loaded.
+type PublishedEndpoint struct {
+	*Endpoint
+	Plugin *Plugin
+	// Down is why it cannot run at present; "" if it can.
+	Down   string
+	member *member
+}
+
+// Path is the path of the endpoint in the admin interface.
+func (e *PublishedEndpoint) Path() string { return e.FullPath(e.Plugin.ID) }
+
+// OperationID is the id of the operation in the OpenAPI document and in audit records.
+func (e *PublishedEndpoint) OperationID() string { return e.Endpoint.OperationID(e.Plugin.ID) }
+
+func (e *PublishedEndpoint) String() string {
+	return fmt.Sprintf("the endpoint %s %s of plugin %q", e.Method, e.Endpoint.Path, e.Plugin.ID)
+}
+
+// Endpoints returns the endpoints at the admin interface of a role, in the order of the plugins. Those of extensions that
+// should run and cannot are among them.
+func (m *Manager) Endpoints(r role.Role) (list []*PublishedEndpoint) {
+	for _, p := range m.Plugins() {
+		list = append(list, p.published(r)...)
+	}
+	return list
+}
+
+// published are the endpoints of a plugin at the admin interface of a role.
+func (p *Plugin) published(r role.Role) (list []*PublishedEndpoint) {
+	if p.released.Load() || len(p.Servers) > 0 && !slices.Contains(p.Servers, r) {
+		return nil
+	}
+	for _, b := range p.members {
+		if !b.started.Load() && !b.isDown() {
+			continue
+		}
+		list = append(list, b.published()...)
+	}
+	return list
+}
+
+// published are the endpoints of an extension, whether or not it is started.
+func (m *member) published() (list []*PublishedEndpoint) {
+	down := ""
+	if why := m.record.down.Load(); why != nil {
+		down = *why
+	}
+	for _, e := range m.endpoints() {
+		list = append(list, &PublishedEndpoint{Endpoint: e, Plugin: m.plugin, Down: down, member: m})
+	}
+	return list
+}
+
+// FindEndpoints returns the endpoints at an escaped path of the admin interface of a role, one for each method.
+func (m *Manager) FindEndpoints(r role.Role, path string) []*PublishedEndpoint {
+	rest, ok := strings.CutPrefix(path, EndpointRoot)
+	if !ok {
+		return nil
+	}
+	escaped, below, _ := strings.Cut(rest, "/")
+	id, err := url.PathUnescape(escaped)
+	if err != nil {
+		return nil
+	}
+	p, ok := m.Find(id)
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(p.published(r), func(e *PublishedEndpoint) bool { return e.Endpoint.Path != "/"+below })
+}
+
+// Read checks what came with a request. params is what audit records show of it.
+func (e *Endpoint) Read(in EndpointInput) (r *EndpointRequest, params map[string]any, err error) {
+	r, params = &EndpointRequest{Query: map[string]any{}}, map[string]any{}
+	var problems []string
+	if e.Query != nil {
+		r.Query = e.Query.readQuery(in.Query)
+		e.Query.fill(r.Query)
+		problems = e.Query.problems(r.Query, "query")
+		if shown, ok := e.Query.masked(r.Query).(map[string]any); ok {
+			params = shown
+		}
+	}
+	if e.Body != nil {
+		if r.Body, err = readJSON(in.Body); err != nil {
+			return nil, params, apierr.New(apierr.IllegalArgument, "the body is not JSON")
+		}
+		e.Body.fill(r.Body)
+		problems = append(problems, e.Body.problems(r.Body, "body")...)
+		params["body"] = e.Body.masked(r.Body)
+	}
+	if len(problems) > 0 {
+		return nil, params, apierr.New(apierr.IllegalArgument, "%s", strings.Join(problems, "; "))
+	}
+	return r, params, nil
+}
+
+// An EndpointAnswer is what an endpoint answered.
+type EndpointAnswer struct {
+	// Data is the JSON of the answer, nil for none, if the endpoint declares no content type.
+	Data json.RawMessage
+	// Content is the answer of an endpoint that does. The caller must close it. If the handler fails after the first bytes,
+	// reading fails.
+	Content io.ReadCloser
+}
+
+// Serve lets an endpoint answer a request whose input is read. A plugin that is replaced meanwhile gives its place to its
+// successor, which checks the input anew. Errors are *apierr.Error.
+func (m *Manager) Serve(ctx context.Context, r role.Role, e *PublishedEndpoint, in EndpointInput, request *EndpointRequest) (*EndpointAnswer, error) {
+	ctx = InRole(ctx, r)
+	if request.AdminID != nil {
+		ctx = ForAdmin(ctx, *request.AdminID)
+	}
+	for {
+		a, err := m.serve(ctx, e, request)
+		if !errors.Is(err, errRetired) {
+			return a, err
+		}
+		list := m.FindEndpoints(r, e.Path())
+		i := slices.IndexFunc(list, func(other *PublishedEndpoint) bool { return other.Method == e.Method && other.member != e.member })
+		if i < 0 {
+			return nil, apierr.New(apierr.ResourceNotFound, "%s is gone", e)
+		}
+		next := list[i]
+		if next.Permission != e.Permission {
+			return nil, apierr.New(apierr.ServerUnavailable, "%s has just got another permission: try again", e)
+		}
+		again, _, err := next.Read(in)
+		if err != nil {
+			return nil, err
+		}
+		again.AdminID, again.IP, again.RequestID = request.AdminID, request.IP, request.RequestID
+		e, request = next, again
+	}
+}
+
+// boundsOfEndpoint are the bounds of a request.
+func (m *Manager) boundsOfEndpoint(e *Endpoint) (b bounds, maxBytes int64) {
+	s := m.opts.Settings()
+	b = bounds{time: e.Timeout, calls: int64(s.Limits.ConcurrentCalls)}
+	if b.time == 0 {
+		b.time = time.Duration(s.Endpoints.TimeoutMillis) * time.Millisecond
+	}
+	return b, s.Endpoints.MaxAnswerBytes
+}
+
+func (m *Manager) serve(ctx context.Context, e *PublishedEndpoint, request *EndpointRequest) (*EndpointAnswer, error) {
+	b, maxBytes := m.boundsOfEndpoint(e.Endpoint)
+	if e.ContentType != "" {
+		return m.serveContent(ctx, e, request, b, maxBytes)
+	}
+	var data json.RawMessage
+	answered, err := e.member.call(ctx, ServeEndpoint, b, []any{e.Endpoint, request, EndpointOutput(nil)}, &data)
+	switch {
+	case err != nil:
+		return nil, m.endpointFailed(ctx, e, err)
+	case !answered:
+		return &EndpointAnswer{}, nil
+	case int64(len(data)) > maxBytes:
+		return nil, m.endpointFailed(ctx, e, fmt.Errorf("the answer has %d bytes, more than app.plugin.endpoints.max-answer-bytes allows", len(data)))
+	}
+	v, err := readJSON(data)
+	if err != nil {
+		return nil, m.endpointFailed(ctx, e, fmt.Errorf("the answer is not JSON: %w", err))
+	}
+	if e.Result != nil {
+		if problems := e.Result.problems(v, "result"); problems != nil {
+			return nil, m.endpointFailed(ctx, e, fmt.Errorf("the answer breaks its schema: %s", strings.Join(problems, "; ")))
+		}
+	}
+	return &EndpointAnswer{Data: data}, nil
+}
+
+// endpointFailed is what the caller of an endpoint reads if the call failed. The log has the reason.
+func (m *Manager) endpointFailed(ctx context.Context, e *PublishedEndpoint, err error) error {
+	if errors.Is(err, errRetired) {
+		return err
+	}
+	if refusal, ok := errors.AsType[*apierr.Error](err); ok {
+		return refusal // The plugin refused, it did not fail.
+	}
+	if down, ok := errors.AsType[*UnavailableError](err); ok {
+		return &apierr.Error{Code: apierr.ServerUnavailable, Reason: fmt.Sprintf("%s cannot run at present: %s", e, firstLine(down.Reason)), Err: err}
+	}
+	if _, ok := errors.AsType[*CrowdedError](err); ok {
+		return &apierr.Error{Code: apierr.ServerUnavailable, Reason: fmt.Sprintf("%s has too many requests at present: try again later", e), Err: err}
+	}
+	if ctx.Err() == nil {
+		e.member.logger.WarnContext(ctx, "an endpoint failed", "endpoint", e.Method+" "+e.Endpoint.Path, "error", err)
+	}
+	if late, ok := errors.AsType[*TimeoutError](err); ok {
+		return &apierr.Error{Code: apierr.ServerUnavailable, Status: http.StatusGatewayTimeout, Reason: fmt.Sprintf("%s %v", e, late), Err: err}
+	}
+	if errors.Is(err, ErrDead) {
+		return &apierr.Error{Code: apierr.ServerUnavailable, Reason: fmt.Sprintf("%s cannot run at present: the plugin died and is loaded anew", e), Err: err}
+	}
+	return &apierr.Error{Code: apierr.ServerInternalError, Reason: fmt.Sprintf("%s failed: the log says why", e), Err: fmt.Errorf("%s: %w", e, err)}
+}
+
+// firstLine is a reason without the stack that may follow it.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return strings.TrimSpace(line)
+}
+
+// errTooLong is an answer that was cut off.
+var errTooLong = errors.New("the answer has more bytes than app.plugin.endpoints.max-answer-bytes allows")
+
+// serveContent begins an answer with a content type. It returns with the first bytes, so that what fails before them has an
+// envelope.
+func (m *Manager) serveContent(ctx context.Context, e *PublishedEndpoint, request *EndpointRequest, b bounds, maxBytes int64) (*EndpointAnswer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &content{chunks: make(chan []byte), done: make(chan struct{}), cancel: cancel}
+	c.left.Store(maxBytes)
+	m.tellers.Go(func() {
+		defer close(c.done)
+		if _, err := e.member.call(ctx, ServeEndpoint, b, []any{e.Endpoint, request, EndpointOutput(c)}, nil); err != nil {
+			c.err = m.endpointFailed(ctx, e, err)
+		}
+	})
+	select {
+	case c.rest = <-c.chunks:
+	case <-c.done:
+		if c.err != nil {
+			cancel()
+			return nil, c.err
+		}
+	}
+	return &EndpointAnswer{Content: c}, nil
+}
+
+// content is the answer of an endpoint on its way from the handler, which writes, to the caller, who reads.
+type content struct {
+	chunks chan []byte
+	// done is closed when the handler has ended; err is set then.
+	done   chan struct{}
+	err    error
+	cancel context.CancelFunc
+	// rest is what was written and not read yet. left is how much more may be written.
+	rest []byte
+	left atomic.Int64
+}
+
+// Write implements EndpointOutput. One call of a handler writes one chunk after another.
+func (c *content) Write(ctx context.Context, chunk []byte) error {
+	if len(chunk) == 0 {
+		return nil
+	}
+	if c.left.Add(-int64(len(chunk))) < 0 {
+		return errTooLong
+	}
+	if clock := HeldOf(ctx); clock != nil {
+		defer clock.Hold()()
+	}
+	select {
+	case c.chunks <- chunk:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-c.done:
+		return errors.New("the request is over")
+	}
+}
+
+// Read implements io.Reader.
+func (c *content) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		select {
+		case c.rest = <-c.chunks:
+		case <-c.done:
+			if c.err != nil {
+				return 0, c.err
+			}
+			return 0, io.EOF
+		}
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// Close ends the call, if it goes on.
+func (c *content) Close() error {
+	c.cancel()
+	<-c.done
+	return nil
+}
+
+var (
+	_ EndpointOutput = (*content)(nil)
+	_ io.ReadCloser  = (*content)(nil)
+)
