@@ -133,7 +133,11 @@ func TestSettingsOfPlugins(t *testing.T) {
 				`"rate":{"value":7,"source":"cluster","deprecated":false,"global":true,"mutable":true,"sensitive":false,"type":"long","minimum":1,"maximum":100,"default":10}`,
 				`"mode":{"value":"refuse","source":"cluster","deprecated":false,"global":true,"mutable":true,"sensitive":false,"type":"enum","options":["mask","refuse"],"description":"What to do.","default":"mask"}`)
 			history := want("GET", "/cluster/settings/history", "", 200, fmt.Sprintf(`{"property":"plugins.%s.key","before":null,"after":"***"}`, id), fmt.Sprintf(`{"property":"plugins.%s.limits.rate","before":10,"after":7}`, id))
-			audit := want("GET", "/audit?operations=updateSettings", "", 200, `"plugins":{`)
+			audit := ""
+			eventually(t, "the refusals in the audit trail", func() bool { // They are stored together, a moment later.
+				audit = want("GET", "/audit?operations=updateSettings", "", 200)
+				return strings.Contains(audit, `"plugins":{`)
+			})
 			for what, text := range map[string]string{"metadata": metadata, "history": history, "audit": audit} {
 				if strings.Contains(text, "hush") {
 					t.Errorf("the secret is in the %s: %s", what, text)
