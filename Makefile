@@ -115,6 +115,7 @@ campaign: ## Attack the admin interface, run bad plugins and race logins for lon
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m ./test/campaign
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestSuite/Corpus ./internal/plugin/js ./internal/plugin/java
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestLoginRaces ./internal/gateway
+	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestNATSServerIsLost ./test/fault
 
 .PHONY: bench
 bench: $(JAVA_JARS)/.built ## Run the benchmarks

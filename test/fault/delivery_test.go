@@ -4,6 +4,7 @@ package fault
 
 import (
 	"fmt"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func TestDelivery(t *testing.T) {
 	gateways := []*process{start(t, "gateway", "gateway-0", set...), start(t, "gateway", "gateway-1", set...), start(t, "gateway", "gateway-2", set...)}
 	const senders = 6
 	createUsers(t, services[0], 3*senders)
-	tr := newTraffic(t, senders, gateways[0], gateways[1:]...)
+	tr := newTraffic(t, senders, 1, gateways[0], gateways[1:]...)
 	tr.progress("before anything happens")
 	services[1].signal(syscall.SIGTERM)
 	<-services[1].done
@@ -42,8 +43,12 @@ func TestDelivery(t *testing.T) {
 }
 
 // TestNATSServerIsLost kills each of three NATS servers in turn while users send messages and log in. No session ends, and
-// every message arrives.
+// every message arrives. One that is sent again may arrive after newer ones. It is part of the campaign only: elections of
+// three servers take up to a minute on a busy machine.
 func TestNATSServerIsLost(t *testing.T) {
+	if os.Getenv("APP_CAMPAIGN") != "long" {
+		t.Skip("APP_CAMPAIGN is not long")
+	}
 	nats, db := clustertest.StartServers(t, 3), storetest.StartServer(t)
 	set := append([]string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(), "app.cluster.nats.replicas=3", "app.cluster.discovery.heartbeat-timeout-seconds=30",
@@ -53,7 +58,7 @@ func TestNATSServerIsLost(t *testing.T) {
 	gateways := []*process{start(t, "gateway", "gateway-0", set...), start(t, "gateway", "gateway-1", set...)}
 	const senders = 6
 	createUsers(t, services[0], 3*senders)
-	tr := newTraffic(t, senders, gateways[0], gateways[1])
+	tr := newTraffic(t, senders, 4, gateways[0], gateways[1])
 	logins := newLogins(t, 2*senders+1, senders, gateways)
 	for i, server := range nats.Each {
 		tr.progress("while all servers run")
@@ -64,7 +69,7 @@ func TestNATSServerIsLost(t *testing.T) {
 		server.Start(t, true)
 	}
 	logins.end()
-	if told := tr.settle(db.URL()); told > 0 {
+	if told := tr.settle(db.URL(), anyOrder); told > 0 {
 		t.Errorf("%d sessions were lost", told)
 	}
 	for _, sender := range tr.senders {

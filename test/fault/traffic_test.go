@@ -16,14 +16,13 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// burst is how many messages a user sends at once.
-const burst = 4
-
 // traffic are users of one gateway who send messages to users of others all the time, and who stay connected.
 type traffic struct {
-	t            *testing.T
-	history      *history
-	gateways     []*process
+	t        *testing.T
+	history  *history
+	gateways []*process
+	// burst is how many messages a user sends at once.
+	burst        int
 	senders      []*chat.Tester
 	listeners    []listener
 	acknowledged []atomic.Int64
@@ -39,9 +38,9 @@ type listener struct {
 }
 
 // newTraffic begins to send, from so many users of a gateway to one user each of others. Users 1 to senders × (1 + gateways) exist.
-func newTraffic(t *testing.T, senders int, from *process, to ...*process) *traffic {
+func newTraffic(t *testing.T, senders, burst int, from *process, to ...*process) *traffic {
 	t.Helper()
-	tr := &traffic{t: t, history: newHistory(), gateways: append([]*process{from}, to...), acknowledged: make([]atomic.Int64, senders)}
+	tr := &traffic{t: t, history: newHistory(), burst: burst, gateways: append([]*process{from}, to...), acknowledged: make([]atomic.Int64, senders)}
 	for i := range senders {
 		sender := chat.LogIn(t, from.clients[0], int64(i+1), chat.WithPassword("secret"))
 		tr.senders = append(tr.senders, sender)
@@ -61,13 +60,13 @@ func newTraffic(t *testing.T, senders int, from *process, to ...*process) *traff
 
 // send sends bursts: messages to the same user without waiting for the answers between them.
 func (tr *traffic) send(sender *chat.Tester, i int, recipients []int64) {
-	pace := time.NewTicker(burst * 5 * time.Millisecond)
+	pace := time.NewTicker(time.Duration(tr.burst) * 5 * time.Millisecond)
 	defer pace.Stop()
 	for n := 0; !tr.stop.Load(); n++ {
 		<-pace.C
 		to := recipients[n%len(recipients)]
 		var answers sync.WaitGroup
-		for k := range burst {
+		for k := range tr.burst {
 			s := tr.history.send(fmt.Sprint("sender ", i), fmt.Sprintf("%d to %d", i+1, to), fmt.Sprintf("message %d.%d from %d to %d", n, k, i+1, to))
 			id, err := sender.Send(&wire.CreateMessageRequest{RecipientId: proto.Int64(to), Text: &s.text})
 			if err != nil {
@@ -121,7 +120,7 @@ func (tr *traffic) end() {
 
 // settle ends the traffic, waits until everybody got everything or was told to connect again, checks what happened and
 // returns how many were told so.
-func (tr *traffic) settle(databaseURL string) (told int) {
+func (tr *traffic) settle(databaseURL string, rules ...rule) (told int) {
 	tr.t.Helper()
 	tr.end()
 	closed := map[string]bool{}
@@ -141,7 +140,7 @@ func (tr *traffic) settle(databaseURL string) (told int) {
 		return tr.history.complete()
 	})
 	tr.t.Logf("%d of %d users were told to connect again; a message took %v at most", len(closed), len(tr.listeners), time.Duration(tr.longest.Load()).Round(time.Millisecond))
-	tr.history.check(tr.t, storedMessages(tr.t, databaseURL), tr.gateways...)
+	tr.history.check(tr.t, storedMessages(tr.t, databaseURL), tr.gateways, rules...)
 	return len(closed)
 }
 

@@ -34,7 +34,12 @@ func Start(t *testing.T, file string, set ...string) *apptest.Server {
 	if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), code, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := apptest.Start(t, role.All, append([]string{"app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true"}, set...)...)
+	s := apptest.Start(t, role.All, append([]string{
+		"app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true",
+		// Tests ask until something has happened, as often as a slow machine needs.
+		"app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000",
+		"app.gateway.admin-api.rate-limiting.capacity=1000000", "app.gateway.admin-api.rate-limiting.initial-tokens=1000000",
+	}, set...)...)
 	for _, user := range []string{`{"id":5,"name":"Ann","password":"secret"}`, `{"id":6,"name":"Bob","password":"secret"}`} {
 		if status, body := Admin(t, s, "POST", "/users", user); status != 200 {
 			t.Fatalf("%d %s", status, body)
