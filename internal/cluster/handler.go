@@ -301,12 +301,12 @@ func (c *Cluster) abandonCalls(conn *nats.Conn) {
 		return
 	}
 	for _, n := range c.ownNodes() {
-		n.newAbroad()
+		n.newRemote()
 	}
 }
 
-// newAbroad gives the calls that come from now on another context than those before, which ends.
-func (n *Node) newAbroad() {
+// newRemote gives the calls that come from now on another context than those before, which ends.
+func (n *Node) newRemote() {
 	ctx, cancel := context.WithCancel(n.ctx)
 	if old := n.remote.Swap(&remoteContext{ctx, cancel}); old != nil {
 		old.cancel()

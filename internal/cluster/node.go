@@ -118,7 +118,7 @@ func (c *Cluster) Join(ctx context.Context, o NodeOptions) (*Node, error) {
 		gone: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.newAbroad()
+	n.newRemote()
 	n.loops, n.cancelLoops = context.WithCancel(context.Background())
 	if err := n.join(ctx); err != nil {
 		n.cancelLoops()
