@@ -5,7 +5,10 @@ package js
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,6 +96,30 @@ func TestStuckLoading(t *testing.T) {
 	// A slow machine may notice that the engine is stuck before it notices the time.
 	if err == nil || !strings.Contains(err.Error(), "loading took too long") && !errors.Is(err, plugin.ErrDead) {
 		t.Errorf("loading ended with %v", err)
+	}
+}
+
+// TestBusyEngineYields lets a plugin compute on the only processor, and counts how often another goroutine has a turn
+// meanwhile.
+func TestBusyEngineYields(t *testing.T) {
+	h, _ := newHost(t, Options{})
+	m := load(t, h, script("", "count() { let i = 0; while (i < 5e6) i++; return i; }"))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var turns int
+	var done atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ; !done.Load(); turns++ {
+			runtime.Gosched()
+		}
+	})
+	var n int32
+	_, err := m.Extensions()[0].Call(t.Context(), count, []any{int64(0)}, &n)
+	done.Store(true)
+	wg.Wait()
+	// The engine looks up every 10,000 rounds.
+	if err != nil || n != 5e6 || turns < 400 {
+		t.Errorf("%d rounds, and %d turns of others: %v", n, turns, err)
 	}
 }
 

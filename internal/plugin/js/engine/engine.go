@@ -11,6 +11,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -321,10 +322,14 @@ func (e *Engine) ask() bool {
 	return e.interrupted
 }
 
+// interruptHandler is called by the engine each time code has jumped backwards or called functions 10,000 times. Code that
+// computes for that long lets everybody else go first: the scheduler would let it have a processor for 10 milliseconds,
+// in which a server answers many requests.
 func interruptHandler(_ *libc.TLS, rt, _ uintptr) int32 {
 	if find(rt).ask() {
 		return 1
 	}
+	runtime.Gosched()
 	return 0
 }
 
