@@ -4,7 +4,6 @@ package java
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -111,14 +110,14 @@ func (h *Host) takeSpare(l *slot) *session {
 	s.slot.Store(l)
 	h.wantSpare()
 	h.mu.Unlock()
-	// Whatever ended the JVM of the slot may have ended this one, too.
-	ctx, cancel := context.WithTimeout(s.ctx, silentTime)
-	defer cancel()
-	if err := s.measure(ctx, false); err != nil && (errors.Is(err, errEnded) || errors.Is(err, errUnsent)) {
-		<-s.over
-		return nil
+	// Whatever ended the JVM of the slot may have ended this one, too, or keeps it from answering.
+	if after, silent := s.ask(silentSpareTime); silent {
+		s.endSilent(after)
+	} else if s.ctx.Err() == nil {
+		return s
 	}
-	return s
+	<-s.over
+	return nil
 }
 
 // endSpare ends the spare JVM if no plugin is left, or the host is closed.

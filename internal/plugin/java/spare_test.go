@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/plugin/java"
 )
 
@@ -83,4 +84,26 @@ func TestCloseWithSpare(t *testing.T) {
 	if s := w.Stats(); s.Up || s.Spare != 0 {
 		t.Errorf("after the end the state is %+v", s)
 	}
+}
+
+// TestFrozenSpare replaces a spare JVM that does not answer, both when nobody needs it and when somebody does.
+func TestFrozenSpare(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) { o.Spare, o.SpareDelay = true, time.Millisecond })
+	m := w.load("a", faults(t, "a"))
+	first := w.spare(0)
+	clustertest.Freeze(t, first)
+	second := w.spare(first)
+	if !w.log.has("the spare JVM died") {
+		t.Error("the log does not say that the spare JVM died")
+	}
+
+	clustertest.Freeze(t, second)
+	w.kill(w.pid(m))
+	if pid := w.pid(m); pid == second {
+		t.Error("the plugin is in a JVM that does not answer")
+	}
+	if n := w.Stats().Restarts; n != 1 {
+		t.Errorf("%d JVMs with plugins died", n)
+	}
+	waitFor(t, "the end of the spare JVM that does not answer", func() bool { return gone(second) })
 }

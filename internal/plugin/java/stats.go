@@ -42,6 +42,8 @@ const (
 	statsTime = 2 * time.Second
 	// silentTime is after what time a JVM that answers nothing is ended. Together with statsTime it is 10 seconds.
 	silentTime = 8 * time.Second
+	// silentSpareTime is the same for the spare when it is needed: it has nothing else to do, and plugins wait for it.
+	silentSpareTime = 2 * time.Second
 	// starvedTime is the same for a JVM that waits for processors which others use.
 	starvedTime = time.Minute
 )
@@ -135,9 +137,8 @@ func (s *session) watch() {
 			return
 		case <-ticker.C:
 		}
-		if after, silent := s.ask(); silent && s.host.opts.Debug.Port == 0 {
-			s.log.Error("the Java host does not answer and is ended", slog.Duration("after", after))
-			_ = s.cmd.Process.Kill() // It may end by itself at this moment.
+		if after, silent := s.ask(silentTime); silent && s.host.opts.Debug.Port == 0 {
+			s.endSilent(after)
 			return
 		}
 		s.tellLevel()
@@ -145,22 +146,28 @@ func (s *session) watch() {
 	}
 }
 
+// endSilent ends a JVM that has not answered.
+func (s *session) endSilent(after time.Duration) {
+	s.log.Error("the Java host does not answer and is ended", slog.Duration("after", after))
+	_ = s.cmd.Process.Kill() // It may end by itself at this moment.
+}
+
 // ask asks for the state, and reports whether the JVM did not answer in time. One that others leave no processor is given more.
-func (s *session) ask() (after time.Duration, silent bool) {
+func (s *session) ask(limit time.Duration) (after time.Duration, silent bool) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(s.ctx, starvedTime)
 	defer cancel()
 	answered := make(chan error, 1)
-	s.helpers.Go(func() { answered <- s.measure(ctx, false) })
+	go func() { answered <- s.measure(ctx, false) }()
 	var before scheduling
 	for looks := 0; ; looks++ {
 		select {
 		case err := <-answered:
 			return time.Since(begin), errors.Is(err, context.DeadlineExceeded)
-		case <-time.After(silentTime / 2):
+		case <-time.After(limit / 2):
 		}
 		now := schedulingOf(s.cmd.Process.Pid)
-		if looks > 0 && !now.starved(before, silentTime/2) {
+		if looks > 0 && !now.starved(before, limit/2) {
 			cancel()
 			<-answered
 			return time.Since(begin), s.ctx.Err() == nil
