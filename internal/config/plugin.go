@@ -148,6 +148,7 @@ type JavaScriptPlugins struct {
 	AllowSave   bool            `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
 	MemoryLimit int64           `default:"67108864" min:"1048576" doc:"How many bytes one plugin may hold."`
 	StackSize   int64           `default:"1048576" min:"65536" doc:"How many bytes the stack of one plugin may have."`
+	MaxFetches  int32           `default:"100" min:"1" doc:"How many HTTP requests one plugin may have under way at once. More wait for their turn. At most 8 of them connect to the same host at once."`
 	Debug       JavaScriptDebug `doc:"Debugging of plugins by Chrome and other clients of its protocol."`
 }
 

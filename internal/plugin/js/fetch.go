@@ -34,7 +34,9 @@ type request struct {
 	headers     [][2]string
 	body        []byte
 	timeout     time.Duration
-	redirect    string
+	// waited is how much of the timeout is over already.
+	waited   time.Duration
+	redirect string
 	// stream asks for the body bit by bit, events for that of answers that need not end.
 	stream, events bool
 }
@@ -73,11 +75,11 @@ func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error
 	}
 	aborted, abort := context.WithCancel(context.Background())
 	m.aborts[id] = abort
-	client := m.client()
+	client, owner, turn := m.client(), m.current.Load(), m.gates.all.join()
 	promise, err := m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		stop := context.AfterFunc(aborted, func() { cancel(errAborted) })
-		res, err := m.send(ctx, client, r)
+		res, err := m.sendInTurn(ctx, client, r, turn, owner)
 		if err == nil && res.stream != nil {
 			return func() (engine.Value, error) { return m.streamedValue(id, res) }, nil
 		}
@@ -92,9 +94,41 @@ func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error
 		}, nil
 	})
 	if err != nil {
+		turn.leave()
 		delete(m.aborts, id)
 	}
 	return promise, err
+}
+
+// sendInTurn sends a request when its turn comes and when it may connect to its host. owner is the call that began it, or
+// nil.
+func (m *module) sendInTurn(ctx context.Context, client *http.Client, r request, turn *turn, owner *call) (*response, error) {
+	defer turn.leave()
+	begin := time.Now()
+	wait, cancel := context.WithTimeoutCause(ctx, r.timeout, r.late())
+	defer cancel()
+	if err := turn.wait(wait, owner); err != nil {
+		return nil, err
+	}
+	connected, err := m.gates.connect(wait, hostOf(r.url))
+	if err != nil {
+		return nil, err
+	}
+	defer connected()
+	r.waited = time.Since(begin)
+	return m.send(tellConnected(ctx, connected), client, r)
+}
+
+// late is the error of a request that took too long.
+func (r *request) late() error { return fmt.Errorf("no answer within %s", r.timeout) }
+
+// hostOf is the host of a URL with its port, as far as it has one.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // pairs are names and values, such as headers.
@@ -152,7 +186,7 @@ func (m *module) send(ctx context.Context, by *http.Client, r request) (_ *respo
 		return nil, errors.New("the URL must be absolute and begin with http:// or https://")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	late := time.AfterFunc(r.timeout, func() { cancel(fmt.Errorf("no answer within %s", r.timeout)) })
+	late := time.AfterFunc(r.timeout-r.waited, func() { cancel(r.late()) })
 	var streamed bool
 	defer func() {
 		if !streamed {

@@ -46,6 +46,8 @@ type Options struct {
 	StuckLimit time.Duration
 	// HTTP sends the requests of fetch and load; nil is a client of the host's own.
 	HTTP *http.Client
+	// MaxFetches is how many requests of fetch one plugin may have under way at once; 0 is 100. More wait.
+	MaxFetches int
 	// ResponseLimit is how many bytes the body of a response may have; 0 is 8 MiB.
 	ResponseLimit int64
 
@@ -111,8 +113,13 @@ func New(opts Options) (*Host, error) {
 	if opts.ResponseLimit == 0 {
 		opts.ResponseLimit = 8 << 20
 	}
+	if opts.MaxFetches == 0 {
+		opts.MaxFetches = 100
+	}
 	if opts.HTTP == nil {
-		opts.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.MaxIdleConnsPerHost = opts.MaxFetches // A connection that is kept need not be made.
+		opts.HTTP = &http.Client{Transport: transport}
 	}
 	h := &Host{opts: opts, modules: map[*module]struct{}{}, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	for _, p := range opts.Points {

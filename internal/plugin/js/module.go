@@ -97,6 +97,8 @@ type module struct {
 	imports  map[string]string
 	// aborts end the requests that the plugin can abort, by their ids.
 	aborts map[float64]context.CancelFunc
+	// gates bound the requests that are under way at once.
+	gates gates
 	// streams are the answers that the plugin reads bit by bit, by the ids of their requests; sockets are its WebSockets.
 	streams map[float64]*stream
 	sockets map[float64]*socket
@@ -148,6 +150,7 @@ func newModule(h *Host, src plugin.Source) *module {
 		m.name = "plugin.js"
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.gates.all.free = h.opts.MaxFetches
 	m.timers.init()
 	return m
 }

@@ -105,7 +105,7 @@ func (m *module) openSocket(_ engine.Value, args []engine.Value) (engine.Value, 
 	s := &socket{}
 	s.ctx, s.cancel = context.WithCancelCause(m.ctx)
 	opened, err := m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
-		conn, err := dial(ctx, s.ctx, address, opts)
+		conn, err := m.dial(ctx, s.ctx, address, opts)
 		if err != nil {
 			s.cancel(nil)
 			return func() (engine.Value, error) {
@@ -135,12 +135,17 @@ func (m *module) openSocket(_ engine.Value, args []engine.Value) (engine.Value, 
 }
 
 // dial opens a connection, unless its socket ends before.
-func dial(ctx, life context.Context, address string, opts *websocket.DialOptions) (*websocket.Conn, error) {
+func (m *module) dial(ctx, life context.Context, address string, opts *websocket.DialOptions) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, socketTimeout, fmt.Errorf("no answer within %s", socketTimeout))
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(life, func() { end(context.Cause(life)) })()
+	connected, err := m.gates.connect(ctx, hostOf(address))
+	if err != nil {
+		return nil, err
+	}
+	defer connected()
 	conn, res, err := websocket.Dial(ctx, address, opts) //nolint:bodyclose // The library closes it.
 	switch {
 	case err == nil:

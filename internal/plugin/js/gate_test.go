@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// A meter counts what is under way at once, the most of which it keeps.
+type meter struct{ now, most atomic.Int64 }
+
+func (m *meter) enter() {
+	n := m.now.Add(1)
+	for most := m.most.Load(); n > most && !m.most.CompareAndSwap(most, n); most = m.most.Load() {
+		continue
+	}
+}
+
+func (m *meter) leave() { m.now.Add(-1) }
+
+// A crowded server keeps requests until it is opened.
+type crowded struct {
+	*httptest.Server
+	meter
+	open func()
+
+	mu    sync.Mutex
+	paths []string
+}
+
+func newCrowded(t *testing.T) *crowded {
+	opened := make(chan struct{})
+	s := &crowded{open: sync.OnceFunc(func() { close(opened) })}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		s.enter()
+		defer s.leave()
+		s.mu.Lock()
+		s.paths = append(s.paths, r.URL.Path)
+		s.mu.Unlock()
+		<-opened
+	}))
+	t.Cleanup(s.Close)
+	t.Cleanup(s.open)
+	return s
+}
+
+func (s *crowded) seen() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.paths)
+}
+
+// waits is how many requests wait at a gate.
+func (g *gate) waits() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.waiting)
+}
+
+// fetcher is a plugin that sends n requests to a server and waits for the answers, or does not if n is negative.
+func fetcher(t *testing.T, h *Host, url string) (m *module, send func(ctx context.Context, n int) error) {
+	m = load(t, h, script("", `
+async count(n) {
+  const all = Array.from({ length: Math.abs(Number(n)) }, (_, i) => fetch('`+url+`/' + i));
+  return n < 0 ? 0 : (await Promise.all(all)).filter((r) => r.ok).length;
+}`))
+	return m, func(ctx context.Context, n int) error {
+		var got int32
+		if _, err := m.Extensions()[0].Call(ctx, count, []any{int64(n)}, &got); err != nil {
+			return err
+		}
+		if int(got) != max(n, 0) {
+			return fmt.Errorf("%d of %d requests were answered", got, n)
+		}
+		return nil
+	}
+}
+
+// TestFetchesInFlight lets a plugin begin more requests than it may have under way. The others wait.
+func TestFetchesInFlight(t *testing.T) {
+	s := newCrowded(t)
+	h, _ := newHost(t, Options{MaxFetches: 10})
+	m, send := fetcher(t, h, s.URL)
+	sent := make(chan error, 1)
+	go func() { sent <- send(t.Context(), 200) }()
+	eventually(t, "requests that are served and others that wait", func() bool { return s.now.Load() == 10 && m.gates.all.waits() == 190 })
+	s.open()
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	if n := s.most.Load(); n != 10 {
+		t.Errorf("%d requests were under way at once", n)
+	}
+	if m.gates.all.free != 10 || len(m.gates.connecting) != 0 {
+		t.Errorf("in the end %d places are free, and %d hosts have gates", m.gates.all.free, len(m.gates.connecting))
+	}
+}
+
+// TestFetchesInOrder proves that requests that wait are sent in the order in which they were begun.
+func TestFetchesInOrder(t *testing.T) {
+	s := newCrowded(t)
+	s.open()
+	h, _ := newHost(t, Options{MaxFetches: 1})
+	_, send := fetcher(t, h, s.URL)
+	if err := send(t.Context(), 50); err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range s.seen() {
+		if path != fmt.Sprint("/", i) {
+			t.Fatalf("request %d is %s", i, path)
+		}
+	}
+}
+
+// TestFetchesConnecting lets a plugin begin many requests to a host that is slow to shake hands.
+func TestFetchesConnecting(t *testing.T) {
+	var shaking meter
+	opened := make(chan struct{})
+	open := sync.OnceFunc(func() { close(opened) })
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		shaking.enter()
+		defer shaking.leave()
+		<-opened
+		return nil, nil
+	}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	t.Cleanup(open)
+	client := s.Client()
+	client.Transport.(*http.Transport).TLSHandshakeTimeout = 0
+	h, _ := newHost(t, Options{HTTP: client})
+	m, send := fetcher(t, h, s.URL)
+	sent := make(chan error, 1)
+	go func() { sent <- send(t.Context(), 40) }()
+	eventually(t, "requests that connect and others that wait", func() bool {
+		m.gates.mu.Lock()
+		defer m.gates.mu.Unlock()
+		host := m.gates.connecting[s.Listener.Addr().String()]
+		return shaking.now.Load() == maxConnecting && host != nil && host.waits() == 40-maxConnecting
+	})
+	open()
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	if n := shaking.most.Load(); n != maxConnecting {
+		t.Errorf("%d requests connected at once", n)
+	}
+}
+
+// expiring is a context whose time is over when somebody says so.
+type expiring struct {
+	context.Context
+	over chan struct{}
+}
+
+func (c expiring) Done() <-chan struct{} { return c.over }
+
+func (c expiring) Err() error {
+	select {
+	case <-c.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// TestFetchesOfCallThatIsOver proves that requests which wait are not sent any more when their call runs out of time, and that
+// those of a call that has ended are.
+func TestFetchesOfCallThatIsOver(t *testing.T) {
+	s := newCrowded(t)
+	h, _ := newHost(t, Options{MaxFetches: 2})
+	m, send := fetcher(t, h, s.URL)
+	ctx := expiring{t.Context(), make(chan struct{})}
+	sent := make(chan error, 1)
+	go func() { sent <- send(ctx, 10) }()
+	eventually(t, "requests", func() bool { return s.now.Load() == 2 && m.gates.all.waits() == 8 })
+	close(ctx.over)
+	if err := <-sent; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the call ended with %v", err)
+	}
+	eventually(t, "the end of requests that wait", func() bool { return m.gates.all.waits() == 0 })
+
+	ended, end := context.WithCancel(t.Context())
+	if err := send(ended, -5); err != nil {
+		t.Error(err)
+	}
+	end()
+	s.open()
+	eventually(t, "the requests of a call that has ended", func() bool { return len(s.seen()) == 7 })
+	if err := send(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+	if n := len(s.seen()); n != 8 {
+		t.Errorf("%d requests came, 2 of the call that ran out of time", n-6)
+	}
+}
+
+// TestFetchThatWaitsIsLate proves that the timeout of a request counts while it waits for its turn.
+func TestFetchThatWaitsIsLate(t *testing.T) {
+	s := newCrowded(t)
+	h, _ := newHost(t, Options{MaxFetches: 1})
+	m := load(t, h, script("", `
+async count() {
+  const first = fetch('`+s.URL+`/first');
+  try { await fetch('`+s.URL+`/late', { timeout: 20 }); return 0; } catch (e) { return e.message.endsWith('no answer within 20ms') ? 1 : 2; }
+}`))
+	var got int32
+	if _, err := m.Extensions()[0].Call(t.Context(), count, []any{int64(0)}, &got); err != nil || got != 1 {
+		t.Errorf("%d, %v", got, err)
+	}
+	if slices.Contains(s.seen(), "/late") {
+		t.Error("a request was sent whose time was over")
+	}
+}
