@@ -40,6 +40,8 @@ type Options struct {
 	// It is started SpareDelay after it is wanted; 0 is 3 seconds. While debuggers can attach there is none.
 	Spare      bool
 	SpareDelay time.Duration
+	// Nice is how much niceness a JVM has more than this process, on Linux; 0 is none.
+	Nice int
 	// Flags are further ones of the JVM.
 	Flags []string
 	// Folder is where the copies of jars lie; if it is empty, in the system's folder for temporary files.

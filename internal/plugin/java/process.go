@@ -157,6 +157,11 @@ func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err erro
 	if err = p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the Java host: %w", err)
 	}
+	if h.opts.Nice > 0 {
+		if err := yieldMore(p.cmd.Process.Pid, h.opts.Nice); err != nil {
+			p.log.Warn("the Java host runs with the niceness of the server", slog.Any("error", err))
+		}
+	}
 	for _, f := range []*os.File{theirR, theirW, outW, errW} {
 		f.Close()
 	}

@@ -23,3 +23,14 @@ func awaitExit(pid int) {
 func killGroup(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGKILL) // There may be none.
 }
+
+// yieldMore makes all processes of the group of a child yield processors more readily than this process does, by a number of
+// steps of niceness. What they start later does so, too.
+func yieldMore(pid, by int) error {
+	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err != nil {
+		return err
+	}
+	// The system call counts downwards from 20, so that no result is negative.
+	return unix.Setpriority(unix.PRIO_PGRP, pid, min(20-raw+by, 19))
+}

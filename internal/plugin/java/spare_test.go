@@ -3,7 +3,15 @@
 package java_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -22,10 +30,32 @@ func (w *world) spare(other int) (pid int) {
 	return pid
 }
 
+// niceness reads the niceness of the threads of a process.
+func niceness(t *testing.T, pid int) (list []int) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue // The thread has ended.
+		}
+		fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+		n, err := strconv.Atoi(fields[16])
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
 // TestSpare lets plugins go on in the spare JVM when theirs is killed, or when they leave it, and replaces a spare that dies.
 func TestSpare(t *testing.T) {
 	w := newWorld(t, func(o *java.Options) {
-		o.Spare, o.SpareDelay, o.Isolation, o.Runaway = true, time.Millisecond, java.Auto, 50*time.Millisecond
+		o.Spare, o.SpareDelay, o.Isolation, o.Runaway, o.Nice = true, time.Millisecond, java.Auto, 50*time.Millisecond, 3
 	})
 	if w.Stats().Spare != 0 {
 		t.Error("there is a spare JVM without a plugin")
@@ -34,6 +64,14 @@ func TestSpare(t *testing.T) {
 	first := w.spare(0)
 	if s := w.Stats(); s.JVMs != 1 || s.PID == first {
 		t.Errorf("the state with a spare JVM is %+v", s)
+	}
+	if runtime.GOOS == "linux" {
+		want := min(niceness(t, os.Getpid())[0]+3, 19)
+		for _, pid := range []int{first, w.pid(a)} {
+			if list := niceness(t, pid); len(list) < 5 || slices.Min(list) != want || slices.Max(list) != want {
+				t.Errorf("the niceness of the threads of a JVM is %v instead of %d", list, want)
+			}
+		}
 	}
 
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
