@@ -5,6 +5,8 @@ package apptest
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"example.org/app/internal/app"
@@ -21,19 +23,33 @@ type Server struct {
 	Stop func()
 }
 
+// usual are the properties of servers in tests.
+var usual = []string{
+	"app.service.admin-api.http.port=0", "app.gateway.admin-api.http.port=0",
+	"app.service.admin-api.http.host=127.0.0.1", "app.gateway.admin-api.http.host=127.0.0.1",
+	"app.gateway.websocket.port=0", "app.gateway.tcp.port=0", "app.gateway.websocket.host=127.0.0.1", "app.gateway.tcp.host=127.0.0.1",
+	"app.console.port=0", "app.console.host=127.0.0.1",
+	"app.logging.console.enabled=false", "app.security.password.bcrypt-cost=4",
+	"app.health-check.cpu.unhealthy-load-threshold-percentage=100", "app.health-check.overload.max-wait-millis=0", // Tests load the machine.
+	"app.plugin.java.spare=false", // A JVM takes a second of a processor to start.
+}
+
 // Start runs the roles on free ports of this machine, with a home folder of
-// their own, until the test ends. More properties may be given.
+// their own, until the test ends. More properties may be given, also in the
+// place of the usual ones.
 func Start(t testing.TB, roles []role.Role, set ...string) *Server {
 	t.Helper()
-	c, err := config.Load(config.Options{Home: t.TempDir(), Set: append([]string{
-		"app.service.admin-api.http.port=0", "app.gateway.admin-api.http.port=0",
-		"app.service.admin-api.http.host=127.0.0.1", "app.gateway.admin-api.http.host=127.0.0.1",
-		"app.gateway.websocket.port=0", "app.gateway.tcp.port=0", "app.gateway.websocket.host=127.0.0.1", "app.gateway.tcp.host=127.0.0.1",
-		"app.console.port=0", "app.console.host=127.0.0.1",
-		"app.logging.console.enabled=false", "app.security.password.bcrypt-cost=4",
-		"app.health-check.cpu.unhealthy-load-threshold-percentage=100", "app.health-check.overload.max-wait-millis=0", // Tests load the machine.
-		"app.plugin.java.spare=false", // A JVM takes a second of a processor to start.
-	}, set...)})
+	given := map[string]bool{}
+	for _, property := range set {
+		name, _, _ := strings.Cut(property, "=")
+		given[name] = true
+	}
+	for _, property := range usual {
+		if name, _, _ := strings.Cut(property, "="); !given[name] {
+			set = append(slices.Clip(set), property)
+		}
+	}
+	c, err := config.Load(config.Options{Home: t.TempDir(), Set: set})
 	if err != nil {
 		t.Fatal(err)
 	}
