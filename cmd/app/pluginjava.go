@@ -185,6 +185,9 @@ func printJar(w io.Writer, file string, r *adapter.JarReport) {
 			for _, point := range e.Points {
 				printPoint(w, point, e.Methods)
 			}
+			if e.Endpoints {
+				fmt.Fprint(w, "    endpoints of the admin interface\n")
+			}
 		}
 		warnings = append(warnings, fmt.Sprintf("what the plugin does when it is loaded is not known: %v", r.NoJava))
 	}

@@ -61,21 +61,32 @@ export default class extends AppPlugin {
 
 const endpointPath = "/plugins/endpoints/end%20points"
 
-// endpointUpload is the body of an upload of a version.
-func endpointUpload(t *testing.T, version int) string {
-	t.Helper()
-	b, err := json.Marshal(map[string]any{"scripts": []any{map[string]any{"fileName": "endpoints.js", "code": strings.ReplaceAll(endpointScript, "VERSION", fmt.Sprint(version))}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
+// An endpointUpload uploads a version of the plugin with endpoints, which may replace another one, and checks a part of the
+// answer.
+type endpointUpload func(version int, replace bool, part string)
+
+// endpointServer starts a server for plugins with endpoints.
+func endpointServer(t *testing.T) *apptest.Server {
+	return apptest.Start(t, []role.Role{role.Gateway, role.Service}, "app.plugin.endpoints.max-answer-bytes=100000", "app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000", "app.service.admin-api.rate-limiting.tokens-per-period=100000")
 }
 
 func TestEndpointsOfPlugins(t *testing.T) {
-	s := apptest.Start(t, []role.Role{role.Gateway, role.Service}, "app.plugin.endpoints.max-answer-bytes=100000", "app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000", "app.service.admin-api.rate-limiting.tokens-per-period=100000")
+	s := endpointServer(t)
+	testEndpoints(t, s, func(version int, replace bool, part string) {
+		t.Helper()
+		b, err := json.Marshal(map[string]any{"scripts": []any{map[string]any{"fileName": "endpoints.js", "code": strings.ReplaceAll(endpointScript, "VERSION", fmt.Sprint(version))}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, s, role.Service, "POST", fmt.Sprintf("/plugins/js?replace=%v", replace), string(b), 200, part)
+	})
+}
+
+// testEndpoints leads a plugin with endpoints through its life. It is the same in all languages.
+func testEndpoints(t *testing.T, s *apptest.Server, upload endpointUpload) {
 	before := endpointDocument(t, s, "")
 	want(t, s, role.Service, "GET", endpointPath+"/who", "", 404, `"code":1102`)
-	want(t, s, role.Service, "POST", "/plugins/js", endpointUpload(t, 1), 200, `"id":"end points"`)
+	upload(1, false, `"id":"end points"`)
 	want(t, s, role.Service, "GET", endpointPath+"/who", "", 404) // It is loaded, and not started.
 	want(t, s, role.Service, "PUT", "/plugins?ids=end%20points", `{"status":"STARTED"}`, 200)
 
@@ -99,7 +110,7 @@ func TestEndpointsOfPlugins(t *testing.T) {
 	testFaultsOfEndpoints(t, s)
 	testDocumentOfEndpoints(t, s, before)
 	testEndpointsAndPermissions(t, s)
-	testLifeOfEndpoints(t, s)
+	testLifeOfEndpoints(t, s, upload)
 }
 
 // fetch asks an endpoint as root; the caller must close the body.
@@ -159,7 +170,7 @@ func testFaultsOfEndpoints(t *testing.T, s *apptest.Server) {
 		"/lies":    {500, `"code":1200,"reason":"the endpoint GET /lies of plugin \"end points\" failed: the log says why"`},
 	} {
 		answer := want(t, s, role.Service, "GET", endpointPath+path, "", wanted.status, wanted.parts)
-		if strings.Contains(answer, "secret") || strings.Contains(answer, "endpoints.js") {
+		if strings.Contains(answer, "secret") || strings.Contains(answer, "endpoints.js") || strings.Contains(answer, ".java") {
 			t.Errorf("%s tells too much: %s", path, answer)
 		}
 	}
@@ -233,7 +244,7 @@ func testEndpointsAndPermissions(t *testing.T, s *apptest.Server) {
 	}
 }
 
-func testLifeOfEndpoints(t *testing.T, s *apptest.Server) {
+func testLifeOfEndpoints(t *testing.T, s *apptest.Server, upload endpointUpload) {
 	// A new version takes the place of the old one, and no request fails.
 	stop, done := make(chan struct{}), make(chan string, 1)
 	go func() {
@@ -264,7 +275,7 @@ func testLifeOfEndpoints(t *testing.T, s *apptest.Server) {
 		}
 	}()
 	for version := 2; version < 8; version++ {
-		want(t, s, role.Service, "POST", "/plugins/js?replace=true", endpointUpload(t, version), 200, `"replaced":true`)
+		upload(version, true, `"replaced":true`)
 		want(t, s, role.Service, "POST", endpointPath+"/sums", `{"a":1,"b":2}`, 200, fmt.Sprintf(`"version":%d`, version))
 	}
 	close(stop)

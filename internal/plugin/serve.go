@@ -241,6 +241,9 @@ func (m *Manager) endpointFailed(ctx context.Context, e *PublishedEndpoint, err 
 	if errors.Is(err, ErrDead) {
 		return &apierr.Error{Code: apierr.ServerUnavailable, Reason: fmt.Sprintf("%s cannot run at present: the plugin died and is loaded anew", e), Err: err}
 	}
+	if errors.Is(err, ErrInterrupted) {
+		return &apierr.Error{Code: apierr.ServerUnavailable, Reason: fmt.Sprintf("%s was interrupted: what runs the plugin ended and is started anew", e), Err: err}
+	}
 	return &apierr.Error{Code: apierr.ServerInternalError, Reason: fmt.Sprintf("%s failed: the log says why", e), Err: fmt.Errorf("%s: %w", e, err)}
 }
 

@@ -30,6 +30,7 @@ const (
 	askFolder
 	askSchedule
 	askUnschedule
+	askWrite
 )
 
 // asked answers a question of a plugin, in a goroutine of its own.
@@ -72,7 +73,8 @@ func (s *session) reply(id uint64, body []byte, err error) {
 // answer does what a plugin asks for.
 func (s *session) answer(r *in) (out []byte, err error) {
 	m, what := s.module(r.uint()), r.byte()
-	ctx := s.conn.behalf(s.ctx, uint64(r.int()))
+	call := uint64(r.int())
+	ctx := s.conn.behalf(s.ctx, call)
 	server := s.host.opts.Server
 	if server == nil {
 		return nil, errors.New("there is no server")
@@ -98,6 +100,8 @@ func (s *session) answer(r *in) (out []byte, err error) {
 		return s.answerSchedule(m, r)
 	case askUnschedule:
 		return s.answerUnschedule(m, r)
+	case askWrite:
+		return nil, s.answerWrite(m, call, r)
 	case askGet, askSet, askDelete, askKeys:
 		storage := server.Storage()
 		if storage == nil {

@@ -192,6 +192,16 @@ func (c *conn) behalf(ctx context.Context, id uint64) context.Context {
 	return ctx
 }
 
+// contextOf returns the context of a request of a module that is on its way, or nil.
+func (c *conn) contextOf(id uint64, m *module) context.Context {
+	c.pendingMu.Lock()
+	defer c.pendingMu.Unlock()
+	if q := c.pending[id]; q != nil && q.module == m {
+		return q.ctx
+	}
+	return nil
+}
+
 // requests are those that ended, and to which nobody will send an answer any more.
 var requests = sync.Pool{New: func() any { return &request{done: make(chan answer, 1)} }}
 

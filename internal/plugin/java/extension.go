@@ -22,6 +22,8 @@ type extension struct {
 	class   string
 	points  []*plugin.Point
 	methods map[*plugin.Method]*plan
+	// endpoints are those that it declared when it was loaded first.
+	endpoints []*plugin.Endpoint
 
 	// broken is why it cannot be called although it is started.
 	broken atomic.Pointer[benched]
@@ -34,7 +36,10 @@ type extension struct {
 }
 
 // describe takes what the JVM says of the extension.
-func (x *extension) describe(points []string, indexes []uint64) error {
+func (x *extension) describe(points []string, indexes []uint64, endpoints []byte) (err error) {
+	if x.endpoints, err = plugin.ParseEndpoints(endpoints); err != nil {
+		return fmt.Errorf("getEndpoints() of %s: %w", x.class, err)
+	}
 	for _, name := range points {
 		p, ok := plugin.FindPoint(name)
 		if !ok {
@@ -44,7 +49,7 @@ func (x *extension) describe(points []string, indexes []uint64) error {
 			x.points = append(x.points, p)
 		}
 	}
-	if len(x.points) == 0 {
+	if len(x.points) == 0 && len(x.endpoints) == 0 {
 		return fmt.Errorf("the extension %s implements no extension point", x.class)
 	}
 	for _, i := range indexes {
@@ -198,8 +203,11 @@ func (x *extension) comeBack(wanted context.Context, b *binding) error {
 // Call calls a method.
 func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any, result any) (bool, error) {
 	p := x.methods[method]
-	if method == plugin.RunSchedule {
+	switch method {
+	case plugin.RunSchedule:
 		return false, x.runSchedule(ctx, args)
+	case plugin.ServeEndpoint:
+		return x.serveEndpoint(ctx, args, result)
 	}
 	if p == nil {
 		return false, fmt.Errorf("call %s of %s: the extension does not have it", method.Name, x.class)

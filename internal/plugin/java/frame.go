@@ -17,7 +17,7 @@ const (
 )
 
 // protocol is the version of what both ends say.
-const protocol = 2
+const protocol = 3
 
 // kind is what a frame is.
 type kind byte

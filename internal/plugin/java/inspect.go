@@ -47,6 +47,8 @@ type InspectedExtension struct {
 	Class   string
 	Points  []*plugin.Point
 	Methods []*plugin.Method
+	// Endpoints says that it has operations of the admin interface, or may have.
+	Endpoints bool
 }
 
 // A MissingClass is a class that is not there, and one of those that name it.
@@ -94,7 +96,7 @@ func Inspect(data []byte) (*Inspection, error) {
 		}
 	}
 	if len(in.Extensions) == 0 {
-		return nil, fmt.Errorf("the jar has no class that extends %s and implements an extension point", dotted(extensionClass))
+		return nil, fmt.Errorf("the jar has no class that extends %s and implements an extension point or has endpoints", dotted(extensionClass))
 	}
 	in.Missing, in.Packed = j.missing(), j.packed()
 	return in, nil
@@ -196,7 +198,12 @@ func (j *jarClasses) extension(c *classfile.Class) (InspectedExtension, bool) {
 			}
 		}
 	}
-	return x, len(x.Points) > 0
+	x.Endpoints = slices.ContainsFunc(j.chain(c), func(part *classfile.Class) bool {
+		return part.Name != extensionClass && slices.ContainsFunc(part.Methods, func(m classfile.Method) bool {
+			return m.Name == "getEndpoints" && strings.HasPrefix(m.Descriptor, "()") && m.Public && !m.Static
+		})
+	})
+	return x, len(x.Points) > 0 || x.Endpoints
 }
 
 // interfaces collects the interfaces of a class and those that they extend.

@@ -192,8 +192,8 @@ func (m *module) bind(ctx context.Context, s *session) (*binding, error) {
 		for range n {
 			indexes = append(indexes, r.uint())
 		}
-		if r.err == nil {
-			if err := x.describe(points, indexes); err != nil {
+		if endpoints := r.view(); r.err == nil {
+			if err := x.describe(points, indexes, endpoints); err != nil {
 				return nil, err
 			}
 		}

@@ -84,28 +84,33 @@ func (x *extension) unschedule(which func(n *plugin.Schedule, in *session) bool)
 // runSchedule runs the function of a schedule where the extension is.
 func (x *extension) runSchedule(ctx context.Context, args []any) error {
 	name, slot := args[0].(string), args[1].(time.Time)
+	a, err := x.hookCall(ctx, hookSchedule, func(body []byte) []byte { return appendInt(appendString(body, name), slot.UnixMilli()) })
+	a.free()
+	return err
+}
+
+// hookCall calls the extension where it is, by a hook that does not change its state.
+func (x *extension) hookCall(ctx context.Context, hook byte, write func(body []byte) []byte) (answer, error) {
 	defer x.hold(ctx)()
 	for {
 		if b := x.broken.Load(); b != nil {
-			return b.why
+			return answer{}, b.why
 		}
 		if err := x.module.leaving.Load(); err != nil {
-			return *err
+			return answer{}, *err
 		}
 		b, err := x.module.bound()
 		if err != nil {
-			return err
+			return answer{}, err
 		}
 		a, err := b.request(ctx, kindHook, x.module, func(body []byte) ([]byte, error) {
-			body = append(appendUint(body, b.extensions[x.index]), hookSchedule)
-			return appendInt(appendString(body, name), slot.UnixMilli()), nil
+			return write(append(appendUint(body, b.extensions[x.index]), hook)), nil
 		})
 		if !errors.Is(err, errUnsent) {
-			a.free()
-			return err
+			return a, err
 		}
 		if err := x.module.next(ctx, b); err != nil {
-			return err
+			return answer{}, err
 		}
 	}
 }

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An extension: a class with a public constructor without parameters that extends this one and implements interfaces of
- * extension points. The server calls the methods that it overrides, each call on a virtual thread of its own, many at the same
- * time; they may block. Hooks are called one after another.
+ * extension points, or has {@link #getEndpoints() endpoints}. The server calls the methods that it overrides, each call on a
+ * virtual thread of its own, many at the same time; they may block. Hooks are called one after another.
  *
  * <p>The server can be used from {@link #start()} on, not in the constructor: loading a plugin must change nothing.
  */
@@ -33,6 +33,16 @@ public abstract class AppExtension {
 
     /** Called by the host when the plugin is loaded. */
     protected AppExtension() {}
+
+    /**
+     * The operations of the admin interface that the extension serves while it is started. An extension that has some needs no
+     * extension point. Called once when the plugin is loaded, after the constructor; the server cannot be used yet.
+     *
+     * @return the endpoints; their handlers are called as methods of extension points are
+     */
+    public List<Endpoint> getEndpoints() {
+        return List.of();
+    }
 
     /**
      * Called once, before the first call. An exception keeps the extension from being started; it can be tried again.

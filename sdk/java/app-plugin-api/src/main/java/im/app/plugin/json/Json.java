@@ -108,4 +108,15 @@ public final class Json {
         JsonWriter.write(out, value);
         return out.toString();
     }
+
+    /**
+     * Makes the JSON Schema of a type, as {@link #write} writes its values.
+     *
+     * @param type a record whose components may be marked with {@link JsonSchema}, an enum, a text, a number, a boolean, a date
+     * @return the schema, which the caller may change
+     * @throws JsonException if a type has no schema, or a record contains itself
+     */
+    public static Map<String, @Nullable Object> schema(Class<?> type) {
+        return new JsonSchemas().of(type);
+    }
 }

@@ -17,6 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /** Makes values of Java types of what was read. Errors name the place of the value. */
@@ -31,6 +32,9 @@ final class JsonConverter {
         if (type instanceof ParameterizedType generic) {
             Class<?> raw = (Class<?>) generic.getRawType();
             Type last = generic.getActualTypeArguments()[generic.getActualTypeArguments().length - 1];
+            if (raw == Optional.class) {
+                return Optional.ofNullable(convert(value, last, path));
+            }
             if (value == null) {
                 return null;
             }
@@ -184,7 +188,7 @@ final class JsonConverter {
         throw wrong(path, "a number that fits " + type.getSimpleName(), value);
     }
 
-    private static String name(RecordComponent c) {
+    static String name(RecordComponent c) {
         JsonName name = c.getAnnotation(JsonName.class);
         return name == null ? c.getName() : name.value();
     }

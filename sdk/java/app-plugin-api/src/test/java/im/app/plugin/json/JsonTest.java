@@ -5,6 +5,7 @@ package im.app.plugin.json;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.math.BigInteger;
 import java.time.Instant;
@@ -12,6 +13,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -81,5 +83,48 @@ class JsonTest {
         assertEquals("the value of the-color must be a name of Color, not \"BLUE\"", e.getMessage());
         e = assertThrows(JsonException.class, () -> Json.write(new Object()));
         assertEquals("JSON has no counterpart of java.lang.Object", e.getMessage());
+    }
+
+    record Limits(
+            @JsonSchema(minimum = 1, maximum = 2.5, defaultValue = "2", description = "How many.") double count,
+            @JsonSchema(optional = true, minLength = 1, maxLength = 9, pattern = "^a", format = "password") String name,
+            @JsonSchema(maxLength = 3) List<String> tags, Optional<Integer> maybe) {}
+
+    @Test
+    void makesSchemas() {
+        assertEquals(Json.parse("""
+                {"type": "object", "properties": {
+                  "name": {"type": "string"}, "the-color": {"type": "string", "enum": ["RED", "GREEN"]},
+                  "points": {"type": "array", "items": {"type": "object", "properties": {
+                    "x": {"type": "integer", "format": "int32"}, "y": {"type": "integer", "format": "int32"}}, "required": ["x", "y"]}},
+                  "sizes": {"type": "object", "additionalProperties": {"type": "integer", "format": "int64"}},
+                  "made": {"type": "string", "format": "date-time"}, "data": {"type": "string", "format": "byte"},
+                  "weight": {"type": "number"}, "open": {"type": "boolean"}},
+                 "required": ["name", "the-color", "points", "sizes", "made", "data", "weight", "open"]}"""), Json.parse(Json.write(Json.schema(Shape.class))));
+        assertEquals(Json.parse("""
+                {"type": "object", "properties": {
+                  "count": {"type": "number", "description": "How many.", "default": 2, "minimum": 1, "maximum": 2.5},
+                  "name": {"type": "string", "minLength": 1, "maxLength": 9, "pattern": "^a", "format": "password"},
+                  "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 3}, "maybe": {"type": "integer", "format": "int32"}},
+                 "required": ["tags"]}"""), Json.parse(Json.write(Json.schema(Limits.class))));
+    }
+
+    @Test
+    void readsOptionalComponents() {
+        assertEquals(Optional.of(3), Json.read("{\"tags\": [], \"maybe\": 3}", Limits.class).maybe());
+        assertEquals(Optional.empty(), Json.read("{\"tags\": []}", Limits.class).maybe());
+    }
+
+    record Tree(List<Tree> children) {}
+
+    record Wrong(@JsonSchema(defaultValue = "text") String name) {}
+
+    record Odd(Thread thread) {}
+
+    @ParameterizedTest
+    @ValueSource(classes = {Tree.class, Wrong.class, Odd.class})
+    void refusesTypesWithoutSchema(Class<?> type) {
+        String text = assertThrows(JsonException.class, () -> Json.schema(type)).getMessage();
+        assertTrue(text.contains(type == Odd.class ? "java.lang.Thread" : type.getName()), text);
     }
 }

@@ -40,6 +40,7 @@ final class Context implements ExtensionContext {
     private static final int FOLDER = 9;
     private static final int SCHEDULE = 10;
     private static final int UNSCHEDULE = 11;
+    private static final int WRITE = 12;
 
     private final Host host;
     private final Extension extension;
@@ -51,15 +52,27 @@ final class Context implements ExtensionContext {
     }
 
     private Out request(int what) {
+        return request(what, Calls.current());
+    }
+
+    /** Begins what is asked in a call, which tells the server on whose request the plugin acts. */
+    private Out request(int what, long call) {
         Out out = new Out();
         out.number(extension.module.number);
         out.u8(what);
-        out.zigzag(Calls.current()); // It tells the server on whose request the plugin acts.
+        out.zigzag(call);
         return out;
     }
 
     private In ask(Out request) {
         return host.asks().ask(Frame.ASK, request);
+    }
+
+    /** Sends a block of the answer of the endpoint that a call is for. It may be called by any thread. */
+    void write(long call, byte[] block) {
+        Out out = request(WRITE, call);
+        out.bytes(block);
+        ask(out);
     }
 
     @Override

@@ -8,6 +8,7 @@ import im.app.plugin.host.generated.Dispatch;
 import im.app.plugin.host.generated.MethodInfo;
 import im.app.plugin.host.generated.PointInfo;
 import im.app.plugin.host.load.ExtensionClass;
+import im.app.plugin.host.load.LoadException;
 import im.app.plugin.host.wire.In;
 import im.app.plugin.host.wire.Out;
 
@@ -15,6 +16,9 @@ import im.app.plugin.host.wire.Out;
 final class Extension {
     /** The hook that runs the task of a schedule. */
     static final int SCHEDULE = 5;
+
+    /** The hook that lets an endpoint serve a request. */
+    static final int ENDPOINT = 6;
 
     final int number;
     final Module module;
@@ -24,6 +28,8 @@ final class Extension {
     final Tasks tasks = new Tasks();
 
     private AppExtension instance;
+    private Context context;
+    private Endpoints endpoints;
     /** What threads that call its methods are named, by the number of the method; null are methods that it has not. */
     private final String[] names;
 
@@ -50,8 +56,17 @@ final class Extension {
     }
 
     /** Sets the instance. It happens before the number of the extension is known to anybody. */
-    void instance(AppExtension made) {
+    void instance(AppExtension made, Context of) throws LoadException {
         instance = made;
+        context = of;
+        endpoints = new Endpoints(made);
+        if (endpoints.isEmpty() && type.points().isEmpty()) {
+            throw new LoadException("class " + type.name() + " implements no extension point, and its getEndpoints() returned no endpoint");
+        }
+    }
+
+    Endpoints endpoints() {
+        return endpoints;
     }
 
     /** Tells how a method is named, null if the class does not have it. */
@@ -66,6 +81,11 @@ final class Extension {
     /** Runs the task of a schedule. */
     void run(In in) throws Exception {
         tasks.run(in.string(), in.instant());
+    }
+
+    /** Lets an endpoint serve a request of the server, which is a call. */
+    void serve(long call, String handler, In in, Out out) throws Exception {
+        endpoints.serve(handler, in, out, block -> context.write(call, block));
     }
 
     /** Runs a hook: 0 start, 1 pause, 2 resume, 3 stop, 4 onSettingsChanged. The state follows as the server sees it: only start and resume can fail. */

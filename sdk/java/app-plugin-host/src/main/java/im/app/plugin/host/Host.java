@@ -287,6 +287,12 @@ public final class Host {
     private void hook(long id, In in) throws RefusedException {
         Extension e = modules.extension(in.number());
         int hook = in.u8();
+        if (hook == Extension.ENDPOINT) {
+            String handler = in.string();
+            take();
+            start(id, e.type.name() + "." + handler, e.module.loader, true, out -> e.serve(id, handler, in, out));
+            return;
+        }
         start(id, e.type.name() + "." + Extension.hookName(hook), e.module.loader, false, out -> {
             if (hook == Extension.SCHEDULE) {
                 e.run(in);

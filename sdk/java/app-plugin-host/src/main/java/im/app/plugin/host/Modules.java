@@ -95,7 +95,7 @@ final class Modules {
             throw failed;
         }
         Contexts.attach(instance, context);
-        e.instance(instance);
+        e.instance(instance, context);
         return e;
     }
 
@@ -113,6 +113,7 @@ final class Modules {
             for (int m : e.type.methods()) {
                 out.number(m);
             }
+            out.string(e.endpoints().declaration());
         }
         out.count(warnings.size());
         for (String w : warnings) {

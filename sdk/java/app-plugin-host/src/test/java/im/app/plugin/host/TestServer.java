@@ -58,7 +58,7 @@ final class TestServer implements AutoCloseable {
 
     record Loaded(int module, List<LoadedExtension> extensions, List<String> warnings) {}
 
-    record LoadedExtension(int number, String className, List<String> points, List<Integer> methods) {}
+    record LoadedExtension(int number, String className, List<String> points, List<Integer> methods, String endpoints) {}
 
     /** Answers a request of a plugin. */
     interface Answer {
@@ -236,7 +236,7 @@ final class TestServer implements AutoCloseable {
             for (int m = in.count(); m > 0; m--) {
                 methods.add(in.number());
             }
-            extensions.add(new LoadedExtension(number, name, points, methods));
+            extensions.add(new LoadedExtension(number, name, points, methods, in.string()));
         }
         return new Loaded(module, extensions, strings(in));
     }

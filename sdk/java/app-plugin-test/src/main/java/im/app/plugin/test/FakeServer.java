@@ -12,6 +12,7 @@ import im.app.plugin.json.Json;
 import im.app.plugin.model.Notification;
 import im.app.plugin.spi.LogLevel;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -38,6 +39,8 @@ final class FakeServer {
     private final List<Notification> notifications = new CopyOnWriteArrayList<>();
     private final List<ApiCall> calls = new CopyOnWriteArrayList<>();
     private final ConcurrentMap<ScheduleKey, ScheduleInfo> schedules = new ConcurrentHashMap<>();
+    /** Where calls of endpoints write. */
+    private final ConcurrentMap<Long, OutputStream> outputs = new ConcurrentHashMap<>();
     private Path dataFolder;
     private volatile Map<String, Object> settings = Map.of();
     private volatile Node node = new Node("test", "SERVICE", "test");
@@ -92,7 +95,7 @@ final class FakeServer {
     void ask(In in, Out out) {
         in.number();
         int what = in.u8();
-        in.zigzag(); // The call in which the plugin asks. There is nobody whose request it is.
+        long call = in.zigzag();
         switch (what) {
             case 0 -> call(in.string(), Json.object(in.string()), out);
             case 1 -> out.string(Json.write(properties.below(in.string())));
@@ -116,7 +119,29 @@ final class FakeServer {
             case 9 -> out.string(dataFolder().toString());
             case 10 -> out.string(schedule(in.string(), in.string(), in.string(), in.bool()));
             case 11 -> out.bool(schedules.remove(new ScheduleKey(in.string(), in.string())) != null);
+            case 12 -> write(call, in.bytes());
             default -> throw new IllegalArgumentException("the plugin asks for something unknown");
+        }
+    }
+
+    /** Lets the answers of an endpoint go to a stream while a call runs. */
+    void open(long call, OutputStream output) {
+        outputs.put(call, output);
+    }
+
+    void close(long call) {
+        outputs.remove(call);
+    }
+
+    private void write(long call, byte[] block) {
+        OutputStream output = outputs.get(call);
+        if (output == null) {
+            throw new IllegalStateException("the request is over");
+        }
+        try {
+            output.write(block);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

@@ -12,7 +12,9 @@ import im.app.plugin.host.generated.PointInfo;
 import im.app.plugin.host.wire.Frame;
 import im.app.plugin.host.wire.In;
 import im.app.plugin.host.wire.Out;
+import im.app.plugin.json.Json;
 import im.app.plugin.model.Notification;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -22,6 +24,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -51,7 +54,7 @@ public final class PluginRunner implements AutoCloseable {
     private boolean closed;
 
     /** An extension in the host. */
-    private record Loaded(int number, String type, List<String> points, List<Integer> methods) {}
+    private record Loaded(int number, String type, List<String> points, List<Integer> methods, List<String> handlers) {}
 
     private PluginRunner(Builder builder) throws Exception {
         server = builder.server;
@@ -72,7 +75,7 @@ public final class PluginRunner implements AutoCloseable {
             In in = wiring.request(Frame.LOAD, out);
             module = in.number();
             for (int n = in.count(); n > 0; n--) {
-                extensions.add(new Loaded(in.number(), in.string(), strings(in), numbers(in)));
+                extensions.add(new Loaded(in.number(), in.string(), strings(in), numbers(in), handlers(in.string())));
             }
             warnings.addAll(strings(in));
             done = true;
@@ -96,6 +99,14 @@ public final class PluginRunner implements AutoCloseable {
         List<Integer> list = new ArrayList<>();
         for (int n = in.count(); n > 0; n--) {
             list.add(in.number());
+        }
+        return list;
+    }
+
+    private static List<String> handlers(String endpoints) {
+        List<String> list = new ArrayList<>();
+        for (Object e : (List<?>) Json.parse(endpoints)) {
+            list.add((String) ((Map<?, ?>) e).get("handler"));
         }
         return list;
     }
@@ -307,6 +318,34 @@ public final class PluginRunner implements AutoCloseable {
         out.string(name);
         out.instant(slot);
         wiring.request(Frame.HOOK, out);
+    }
+
+    /**
+     * Lets an endpoint serve a request. The input is not checked against the schemas, which only the server does.
+     *
+     * @param handler the name of the handler
+     * @param query the parameters; null if the endpoint declares none
+     * @param body the body, which becomes JSON; null if the endpoint declares none
+     * @return what it answers
+     */
+    public EndpointAnswer serve(String handler, Map<String, Object> query, Object body) {
+        Loaded target = extensions.stream().filter(e -> e.handlers.contains(handler)).findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("the plugin has no endpoint with the handler \"" + handler + "\""));
+        Map<String, Object> request = new LinkedHashMap<>();
+        request.put("query", query);
+        request.put("body", body);
+        request.put("adminId", 0);
+        request.put("ip", "127.0.0.1");
+        request.put("requestId", "test");
+        Out out = new Out();
+        out.number(target.number);
+        out.u8(6);
+        out.string(handler);
+        out.string(Json.write(request));
+        out.bool(true);
+        ByteArrayOutputStream content = new ByteArrayOutputStream();
+        In in = wiring.request(Frame.HOOK, out, content);
+        return new EndpointAnswer(in.optional() ? in.string() : null, content.toByteArray());
     }
 
     /**

@@ -12,6 +12,7 @@ import im.app.plugin.host.wire.FrameWriter;
 import im.app.plugin.host.wire.In;
 import im.app.plugin.host.wire.Out;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -118,8 +119,21 @@ final class Wiring {
 
     /** Sends a request and waits for its answer. Only calls have the time limit of the test; all else just must end. */
     In request(int kind, Out body) {
-        Duration limit = kind == Frame.CALL ? timeout : PATIENCE;
+        return request(kind == Frame.CALL ? timeout : PATIENCE, kind, ids.incrementAndGet(), body);
+    }
+
+    /** Sends a call of an endpoint, whose content goes to a stream, and waits for its answer. */
+    In request(int kind, Out body, OutputStream content) {
         long id = ids.incrementAndGet();
+        server.open(id, content);
+        try {
+            return request(timeout, kind, id, body);
+        } finally {
+            server.close(id);
+        }
+    }
+
+    private In request(Duration limit, int kind, long id, Out body) {
         CompletableFuture<Frame> future = new CompletableFuture<>();
         waiting.put(id, future);
         send(kind, id, body);

@@ -16,7 +16,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** A class of a plugin that implements extension points, after it was checked. */
+/** A class of a plugin that implements extension points or has endpoints, after it was checked. */
 public final class ExtensionClass {
     private final Class<? extends AppExtension> type;
     private final Constructor<? extends AppExtension> constructor;
@@ -37,11 +37,19 @@ public final class ExtensionClass {
                 addMethods(point, warnings);
             }
         }
-        if (points.isEmpty()) {
+        if (points.isEmpty() && !hasEndpoints(c)) {
             throw new LoadException("class " + name + " implements no extension point; an extension implements at least one of "
-                    + names(Dispatch.POINTS));
+                    + names(Dispatch.POINTS) + ", or has endpoints");
         }
         checkAnnotated();
+    }
+
+    private static boolean hasEndpoints(Class<?> c) {
+        try {
+            return c.getMethod("getEndpoints").getDeclaringClass() != AppExtension.class;
+        } catch (NoSuchMethodException e) {
+            throw new IllegalStateException(e); // AppExtension has it.
+        }
     }
 
     private static int methodCount() {

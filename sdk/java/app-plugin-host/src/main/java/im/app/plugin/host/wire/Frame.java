@@ -17,7 +17,7 @@ public record Frame(int kind, long id, In body) {
     public static final int LIMIT = 16 << 20;
 
     /** The version of the protocol that this host speaks. */
-    public static final int VERSION = 2;
+    public static final int VERSION = 3;
 
     /** The server introduces itself. */
     public static final int HELLO = 1;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"example.org/app/internal/plugin"
+)
+
+// hookEndpoint is how the other end knows a request of an endpoint.
+const hookEndpoint = 6
+
+// outputKey is the key of the EndpointOutput in the context of a request.
+type outputKey struct{}
+
+// Endpoints are the endpoints of the extension.
+func (x *extension) Endpoints() []*plugin.Endpoint { return x.endpoints }
+
+// endpointRequest is a request as the other end reads it.
+type endpointRequest struct {
+	Query     map[string]any `json:"query"`
+	Body      any            `json:"body,omitempty"`
+	AdminID   *int64         `json:"adminId,omitempty"`
+	IP        string         `json:"ip"`
+	RequestID string         `json:"requestId"`
+}
+
+// serveEndpoint calls the handler of an endpoint.
+func (x *extension) serveEndpoint(ctx context.Context, args []any, result any) (bool, error) {
+	e, r := args[0].(*plugin.Endpoint), args[1].(*plugin.EndpointRequest)
+	output, _ := args[2].(plugin.EndpointOutput)
+	request, err := json.Marshal(endpointRequest{r.Query, r.Body, r.AdminID, r.IP, r.RequestID})
+	if err != nil {
+		return false, fmt.Errorf("write the request: %w", err)
+	}
+	if output != nil {
+		ctx = context.WithValue(ctx, outputKey{}, output)
+	}
+	a, err := x.hookCall(ctx, hookEndpoint, func(body []byte) []byte {
+		return appendBool(appendBytes(appendString(body, e.Handler), request), output != nil)
+	})
+	if errors.Is(err, errEnded) {
+		return false, fmt.Errorf("%w: %w", plugin.ErrInterrupted, err)
+	}
+	if err != nil {
+		return false, err
+	}
+	defer a.free()
+	in := &in{b: *a.body}
+	answered := in.bool()
+	if data, wanted := result.(*json.RawMessage); answered && wanted {
+		*data = in.bytes()
+	}
+	if in.err != nil {
+		return false, fmt.Errorf("read the answer of %s of %s: %w", e.Handler, x.class, in.err)
+	}
+	return answered, nil
+}
+
+// answerWrite sends a part of the answer of the endpoint that a call is for.
+func (s *session) answerWrite(m *module, call uint64, r *in) error {
+	chunk := r.bytes()
+	if err := r.end(); err != nil {
+		return err
+	}
+	ctx := s.conn.contextOf(call, m)
+	if ctx == nil {
+		return errors.New("the request is over")
+	}
+	output, ok := ctx.Value(outputKey{}).(plugin.EndpointOutput)
+	if !ok {
+		return errors.New("the endpoint declares no content type")
+	}
+	return output.Write(ctx, chunk)
+}
+
+var _ plugin.Endpointed = (*extension)(nil)

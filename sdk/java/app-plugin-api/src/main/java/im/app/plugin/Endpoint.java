@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package im.app.plugin;
+
+import im.app.plugin.json.Json;
+import im.app.plugin.json.JsonException;
+import im.app.plugin.json.JsonObject;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An operation of the admin interface, at {@code /plugins/endpoints/} followed by the id of the plugin and the path.
+ * {@link AppExtension#getEndpoints()} returns those of an extension.
+ *
+ * <pre>{@code
+ * Endpoint.get("/groups").summary("Count groups").permission("GROUP_QUERY")
+ *         .query(Query.class).result(Sizes.class).handler("sizes", request -> count(request.query().top()));
+ * Endpoint.get("/page").summary("Show the report")
+ *         .contentType("text/html; charset=utf-8").handler("page", (request, out) -> out.write("<h1>Report</h1>"));
+ * }</pre>
+ */
+public final class Endpoint implements JsonObject {
+
+    /**
+     * Serves requests whose answers are JSON.
+     *
+     * @param <Q> the type of the parameters
+     * @param <B> the type of the body
+     * @param <R> the type of the result
+     */
+    @FunctionalInterface
+    public interface Handler<Q extends @Nullable Object, B extends @Nullable Object, R extends @Nullable Object> {
+
+        /**
+         * Called for each request, on a virtual thread of its own, which is interrupted when the time limit is over or the caller
+         * has left.
+         *
+         * @param request the request
+         * @return the data of the answer; null for none
+         * @throws Exception an {@link AppException} keeps its code and reason; of anything else the caller learns only that the
+         *     endpoint failed
+         */
+        R serve(EndpointRequest<Q, B> request) throws Exception;
+    }
+
+    /**
+     * Serves requests whose answers have a content type.
+     *
+     * @param <Q> the type of the parameters
+     * @param <B> the type of the body
+     */
+    @FunctionalInterface
+    public interface ContentHandler<Q extends @Nullable Object, B extends @Nullable Object> {
+
+        /**
+         * Called for each request, on a virtual thread of its own, which is interrupted when the time limit is over or the caller
+         * has left.
+         *
+         * @param request the request
+         * @param output takes the answer
+         * @throws Exception as that of a {@link Handler}; after the first bytes were sent, it cuts the answer off
+         */
+        void serve(EndpointRequest<Q, B> request, EndpointOutput output) throws Exception;
+    }
+
+    private final Map<String, @Nullable Object> declaration;
+    private final @Nullable Class<?> query;
+    private final @Nullable Class<?> body;
+    private final @Nullable Handler<Object, Object, Object> handler;
+    private final @Nullable ContentHandler<Object, Object> content;
+
+    private Endpoint(Builder<?, ?, ?> b, @Nullable Handler<Object, Object, Object> handler, @Nullable ContentHandler<Object, Object> content) {
+        declaration = new LinkedHashMap<>(b.declaration);
+        query = b.query;
+        body = b.body;
+        this.handler = handler;
+        this.content = content;
+    }
+
+    /**
+     * Begins an endpoint for GET.
+     *
+     * @param path begins with a slash, such as {@code /reports/daily}
+     * @return what remains to be said
+     */
+    public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> get(String path) {
+        return new Builder<>("GET", path);
+    }
+
+    /**
+     * Begins an endpoint for POST.
+     *
+     * @param path begins with a slash, such as {@code /reports/daily}
+     * @return what remains to be said
+     */
+    public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> post(String path) {
+        return new Builder<>("POST", path);
+    }
+
+    /**
+     * Begins an endpoint for PUT.
+     *
+     * @param path begins with a slash, such as {@code /reports/daily}
+     * @return what remains to be said
+     */
+    public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> put(String path) {
+        return new Builder<>("PUT", path);
+    }
+
+    /**
+     * Begins an endpoint for DELETE.
+     *
+     * @param path begins with a slash, such as {@code /reports/daily}
+     * @return what remains to be said
+     */
+    public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> delete(String path) {
+        return new Builder<>("DELETE", path);
+    }
+
+    /**
+     * The name of the handler, which tells the endpoints of a plugin apart.
+     *
+     * @return the name
+     */
+    public String handler() {
+        return String.valueOf(declaration.get("handler"));
+    }
+
+    /** The declaration as the server reads it. */
+    @Override
+    public Map<String, @Nullable Object> toJson() {
+        return declaration;
+    }
+
+    /**
+     * Serves a request. Hosts call it, and tests may.
+     *
+     * @param request {@code query}, {@code body}, {@code adminId}, {@code ip} and {@code requestId}, as JSON has them
+     * @param output takes the answer if the endpoint declares a content type; otherwise it is not used
+     * @return the JSON of the answer; null for none
+     * @throws Exception what the handler throws, and an {@link AppException} if the input is not of the declared types
+     */
+    public @Nullable String serve(Map<String, @Nullable Object> request, @Nullable EndpointOutput output) throws Exception {
+        EndpointRequest<Object, Object> r;
+        try {
+            r = new EndpointRequest<>(
+                    read(request.get("query"), query), read(request.get("body"), body), Json.convert(request.get("adminId"), Long.class),
+                    Objects.requireNonNullElse(Json.convert(request.get("ip"), String.class), ""),
+                    Objects.requireNonNullElse(Json.convert(request.get("requestId"), String.class), ""));
+        } catch (JsonException e) {
+            throw new AppException(StatusCode.ILLEGAL_ARGUMENT, e.getMessage(), e);
+        }
+        if (handler != null) {
+            Object result = handler.serve(r);
+            return result == null ? null : Json.write(result);
+        }
+        Objects.requireNonNull(content).serve(r, Objects.requireNonNull(output, "output"));
+        return null;
+    }
+
+    private static @Nullable Object read(@Nullable Object value, @Nullable Class<?> type) {
+        return type == null ? null : Json.convert(value, type);
+    }
+
+    /**
+     * An endpoint before its handler is known.
+     *
+     * @param <Q> the type of the parameters
+     * @param <B> the type of the body
+     * @param <R> the type of the result
+     */
+    public static final class Builder<Q extends @Nullable Object, B extends @Nullable Object, R extends @Nullable Object> {
+        private final Map<String, @Nullable Object> declaration = new LinkedHashMap<>();
+        private @Nullable Class<?> query;
+        private @Nullable Class<?> body;
+
+        private Builder(String method, String path) {
+            declaration.put("method", method);
+            declaration.put("path", Objects.requireNonNull(path, "path"));
+        }
+
+        /**
+         * Says what the endpoint does. Each endpoint has a summary.
+         *
+         * @param text one line for the documentation
+         * @return this
+         */
+        public Builder<Q, B, R> summary(String text) {
+            declaration.put("summary", text);
+            return this;
+        }
+
+        /**
+         * Says more for the documentation.
+         *
+         * @param text in Markdown
+         * @return this
+         */
+        public Builder<Q, B, R> description(String text) {
+            declaration.put("description", text);
+            return this;
+        }
+
+        /**
+         * Names the permission of the admin API that callers need. Without it, it is {@code PLUGIN_QUERY} for GET and
+         * {@code PLUGIN_UPDATE} for the others.
+         *
+         * @param name such as {@code USER_QUERY}
+         * @return this
+         */
+        public Builder<Q, B, R> permission(String name) {
+            declaration.put("permission", name);
+            return this;
+        }
+
+        /**
+         * Says how long one request may take. Without it, it is {@code app.plugin.endpoints.timeout-millis}.
+         *
+         * @param limit at most 10 minutes
+         * @return this
+         */
+        public Builder<Q, B, R> timeout(Duration limit) {
+            declaration.put("timeoutMillis", limit.toMillis());
+            return this;
+        }
+
+        /**
+         * Declares the parameters by a record. Others are refused.
+         *
+         * @param <T> the type
+         * @param type a record whose components are the parameters; see {@link im.app.plugin.json.JsonSchema}
+         * @return this
+         */
+        public <T> Builder<T, B, R> query(Class<T> type) {
+            Map<String, @Nullable Object> schema = Json.schema(type);
+            schema.put("additionalProperties", false);
+            query = type;
+            return declare("query", schema);
+        }
+
+        /**
+         * Declares the parameters by a JSON Schema.
+         *
+         * @param schema the schema of an object whose properties are the parameters
+         * @return this
+         */
+        @SuppressWarnings({"rawtypes", "unchecked"})
+        public Builder<Map<String, @Nullable Object>, B, R> query(String schema) {
+            query = Map.class;
+            return declare("query", Json.object(schema));
+        }
+
+        /**
+         * Declares the JSON body of POST and PUT by a type.
+         *
+         * @param <T> the type
+         * @param type a record; see {@link im.app.plugin.json.JsonSchema}
+         * @return this
+         */
+        public <T> Builder<Q, T, R> body(Class<T> type) {
+            body = type;
+            return declare("body", Json.schema(type));
+        }
+
+        /**
+         * Declares the JSON body of POST and PUT by a JSON Schema.
+         *
+         * @param schema the schema
+         * @return this; the body is a map, a list, a text, a number, a boolean or null
+         */
+        public Builder<Q, @Nullable Object, R> body(String schema) {
+            body = Object.class;
+            return declare("body", Json.object(schema));
+        }
+
+        /**
+         * Declares the result by a type.
+         *
+         * @param <T> the type
+         * @param type a record; see {@link im.app.plugin.json.JsonSchema}
+         * @return this
+         */
+        public <T> Builder<Q, B, T> result(Class<T> type) {
+            return declare("result", Json.schema(type));
+        }
+
+        /**
+         * Declares the result as a list.
+         *
+         * @param <T> the type of the items
+         * @param item a record; see {@link im.app.plugin.json.JsonSchema}
+         * @return this
+         */
+        public <T> Builder<Q, B, List<T>> resultList(Class<T> item) {
+            Map<String, @Nullable Object> schema = new LinkedHashMap<>();
+            schema.put("type", "array");
+            schema.put("items", Json.schema(item));
+            return declare("result", schema);
+        }
+
+        /**
+         * Declares the result by a JSON Schema.
+         *
+         * @param schema the schema
+         * @return this
+         */
+        public Builder<Q, B, @Nullable Object> result(String schema) {
+            return declare("result", Json.object(schema));
+        }
+
+        @SuppressWarnings("unchecked")
+        private <X extends @Nullable Object, Y extends @Nullable Object, Z extends @Nullable Object> Builder<X, Y, Z> declare(
+                String name, Map<String, @Nullable Object> schema) {
+            declaration.put(name, schema);
+            return (Builder<X, Y, Z>) this;
+        }
+
+        /**
+         * Lets the endpoint send what its handler writes, instead of JSON. Such an endpoint has no schema of its result.
+         *
+         * @param type such as {@code text/csv; charset=utf-8}
+         * @return what remains to be said
+         */
+        public ContentBuilder<Q, B> contentType(String type) {
+            declaration.put("contentType", Objects.requireNonNull(type, "type"));
+            return new ContentBuilder<>(this);
+        }
+
+        /**
+         * Completes the endpoint.
+         *
+         * @param name tells the endpoints of a plugin apart; it is part of the id of the operation
+         * @param handler serves requests
+         * @return the endpoint
+         */
+        @SuppressWarnings("unchecked")
+        public Endpoint handler(String name, Handler<Q, B, R> handler) {
+            declaration.put("handler", Objects.requireNonNull(name, "name"));
+            return new Endpoint(this, (Handler<Object, Object, Object>) Objects.requireNonNull(handler, "handler"), null);
+        }
+    }
+
+    /**
+     * An endpoint with a content type before its handler is known.
+     *
+     * @param <Q> the type of the parameters
+     * @param <B> the type of the body
+     */
+    public static final class ContentBuilder<Q extends @Nullable Object, B extends @Nullable Object> {
+        private final Builder<Q, B, ?> builder;
+
+        private ContentBuilder(Builder<Q, B, ?> builder) {
+            this.builder = builder;
+        }
+
+        /**
+         * Completes the endpoint.
+         *
+         * @param name tells the endpoints of a plugin apart; it is part of the id of the operation
+         * @param handler serves requests
+         * @return the endpoint
+         */
+        @SuppressWarnings("unchecked")
+        public Endpoint handler(String name, ContentHandler<Q, B> handler) {
+            builder.declaration.put("handler", Objects.requireNonNull(name, "name"));
+            return new Endpoint(builder, null, (ContentHandler<Object, Object>) Objects.requireNonNull(handler, "handler"));
+        }
+    }
+}
