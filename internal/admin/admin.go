@@ -78,8 +78,8 @@ type Options struct {
 	// Totals bounds the counting of what pages are parts of; nil leaves it to the
 	// operations.
 	Totals Totals
-	// Guests are operations that come and go while the server runs. It may be nil.
-	Guests Guests
+	// Dynamic are operations that are added and removed while the server runs. It may be nil.
+	Dynamic DynamicOperations
 	// DocsEnabled says whether the documentation is served; nil means always.
 	DocsEnabled func() bool
 	// Now is the clock; nil means time.Now.
@@ -95,7 +95,7 @@ type API struct {
 	routes   map[string]map[string]*Operation // path, method
 	limiter  *ratelimit.Limiter
 	document func() []byte // built by the first who asks
-	full     fullDocument  // the same with the guests
+	full     fullDocument  // the same with the dynamic operations
 
 	streams     context.Context
 	stopStreams context.CancelFunc
@@ -166,7 +166,7 @@ type call struct {
 	tried     string // the login name that was refused
 	trail     endAct // ends the row of a write; nil before it has begun
 	unread    bool   // whether a body was refused and not read
-	cancel    func() // ends what a guest still does; nil without one
+	cancel    func() // ends what a dynamic operation still does; nil without one
 	cut       bool   // whether the answer ended in the middle, which the caller must notice
 	status    int
 	code      apierr.Code
@@ -240,8 +240,8 @@ func (c *call) process() (result any, err error) {
 	if c.principal, err = c.authorize(); err != nil {
 		return nil, err
 	}
-	if c.op.guest != nil {
-		return c.serveGuest()
+	if c.op.dynamic != nil {
+		return c.serveDynamic()
 	}
 	in, err := c.readInput()
 	defer c.discard()

@@ -60,7 +60,7 @@ type Operation struct {
 	inType, outType reflect.Type
 	input           *input
 	run             func(ctx context.Context, in any) (any, error)
-	guest           *Guest // of operations that come and go
+	dynamic         *Dynamic // of operations that are added while the server runs
 }
 
 // Handle completes the declaration of an operation with its handler. In is the

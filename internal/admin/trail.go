@@ -88,7 +88,7 @@ func (c *call) endTrail(result any, err error) {
 // queryParams are the parameters of a request that was refused before they were
 // read, as far as they can be read.
 func (c *call) queryParams() map[string]any {
-	if c.op.guest != nil {
+	if c.op.dynamic != nil {
 		return nil
 	}
 	q, err := ParseQuery(c.r.URL.RawQuery)

@@ -144,7 +144,7 @@ func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 	opts.Recorders = []admin.Recorder{admin.AuditLog(a.logs.Audit().With("role", r.Name()))}
 	opts.Trail = a.trail()
 	opts.Watcher = a.plugins.AdminWatcher(r)
-	opts.Guests = a.plugins.Endpoints(r)
+	opts.Dynamic = a.plugins.Endpoints(r)
 	opts.Observe = func(method, path string, status int, took time.Duration) { a.observe(r, method, path, status, took) }
 	opts.Logger = logger
 	opts.DocsEnabled = func() bool { return *enabled() }

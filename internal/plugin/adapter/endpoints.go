@@ -11,7 +11,7 @@ import (
 )
 
 // Endpoints returns the operations that plugins serve at the admin interface of a role.
-func (p *Plugins) Endpoints(r role.Role) admin.Guests { return endpoints{p.Manager, r} }
+func (p *Plugins) Endpoints(r role.Role) admin.DynamicOperations { return endpoints{p.Manager, r} }
 
 // endpoints are the operations that plugins serve at the admin interface of a role.
 type endpoints struct {
@@ -19,7 +19,7 @@ type endpoints struct {
 	role    role.Role
 }
 
-// At implements admin.Guests.
+// At implements admin.DynamicOperations.
 func (s endpoints) At(path string) []*admin.Operation {
 	found := s.manager.FindEndpoints(s.role, path)
 	if len(found) == 0 {
@@ -32,7 +32,7 @@ func (s endpoints) At(path string) []*admin.Operation {
 	return list
 }
 
-// All implements admin.Guests. Endpoints of extensions that cannot run are not described.
+// All implements admin.DynamicOperations. Endpoints of extensions that cannot run are not described.
 func (s endpoints) All() (list []*admin.Operation) {
 	for _, e := range s.manager.Endpoints(s.role) {
 		if e.Down == "" {
@@ -50,10 +50,10 @@ type endpointCall struct {
 
 // operation is an endpoint as the admin interface knows it.
 func (s endpoints) operation(e *plugin.PublishedEndpoint) *admin.Operation {
-	return admin.HandleGuest(admin.Operation{
+	return admin.HandleDynamic(admin.Operation{
 		ID: e.OperationID(), Method: e.Method, Path: e.Path(), Tag: "Plugin " + e.Plugin.ID, Summary: e.Summary, Description: e.Description,
 		Permission: e.Permission,
-	}, admin.Guest{
+	}, admin.Dynamic{
 		Query: documentOf(e.Query), Body: documentOf(e.Body), Result: documentOf(e.Result), ContentType: e.ContentType, Version: e.Plugin.Digest,
 		Read: func(query map[string][]string, body []byte) (any, map[string]any, error) {
 			in := plugin.EndpointInput{Query: query, Body: body}
@@ -89,4 +89,4 @@ func documentOf(s *plugin.ValueSchema) map[string]any {
 	return s.Document()
 }
 
-var _ admin.Guests = endpoints{}
+var _ admin.DynamicOperations = endpoints{}

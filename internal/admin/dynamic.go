@@ -18,16 +18,16 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// Guests are operations that come and go while the server runs.
-type Guests interface {
+// DynamicOperations are operations that are added and removed while the server runs.
+type DynamicOperations interface {
 	// At returns the operations at an escaped path, one for each method.
 	At(path string) []*Operation
 	// All returns those that the OpenAPI document describes, in their order.
 	All() []*Operation
 }
 
-// A Guest is what an operation has in the place of Go types if it is declared while the server runs.
-type Guest struct {
+// A Dynamic is what an operation has in the place of Go types if it is declared while the server runs.
+type Dynamic struct {
 	// Query, Body and Result are JSON Schemas; nil is none. The properties of Query are the parameters.
 	Query, Body, Result map[string]any
 	// ContentType is that of answers without envelope; "" are those with one.
@@ -40,25 +40,25 @@ type Guest struct {
 	Run func(ctx context.Context, in any, by Caller) (any, error)
 }
 
-// A Caller is who makes a request of a guest, apart from the Requester.
+// A Caller is who makes a request of a dynamic operation, apart from the Requester.
 type Caller struct {
 	Remote    netip.Addr
 	RequestID string
 }
 
-// HandleGuest completes the declaration of an operation that comes and goes. It has to be Privileged.
-func HandleGuest(op Operation, g Guest) *Operation {
-	op.guest, op.input = &g, &input{}
+// HandleDynamic completes the declaration of an operation that is added while the server runs. It has to be Privileged.
+func HandleDynamic(op Operation, d Dynamic) *Operation {
+	op.dynamic, op.input = &d, &input{}
 	return &op
 }
 
 // at returns the operations at an escaped path by their methods.
 func (a *API) at(path string) map[string]*Operation {
-	if methods := a.routes[path]; methods != nil || a.opts.Guests == nil {
+	if methods := a.routes[path]; methods != nil || a.opts.Dynamic == nil {
 		return methods
 	}
 	var methods map[string]*Operation
-	for _, op := range a.opts.Guests.At(path) {
+	for _, op := range a.opts.Dynamic.At(path) {
 		if methods == nil {
 			methods = map[string]*Operation{}
 		}
@@ -67,9 +67,9 @@ func (a *API) at(path string) map[string]*Operation {
 	return methods
 }
 
-// serveGuest reads the input of a guest and lets it answer.
-func (c *call) serveGuest() (any, error) {
-	g := c.op.guest
+// serveDynamic reads the input of a dynamic operation and lets it answer.
+func (c *call) serveDynamic() (any, error) {
+	d := c.op.dynamic
 	q, err := ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
 		return nil, err
@@ -82,12 +82,12 @@ func (c *call) serveGuest() (any, error) {
 		query[name] = p.values
 	}
 	var body []byte
-	if g.Body != nil {
-		if body, err = c.guestBody(); err != nil {
+	if d.Body != nil {
+		if body, err = c.dynamicBody(); err != nil {
 			return nil, err
 		}
 	}
-	in, params, err := g.Read(query, body)
+	in, params, err := d.Read(query, body)
 	if len(params) > 0 {
 		c.params = params
 	}
@@ -96,19 +96,19 @@ func (c *call) serveGuest() (any, error) {
 	}
 	ctx, cancel := context.WithCancel(c.r.Context())
 	c.cancel = cancel
-	if g.ContentType != "" {
+	if d.ContentType != "" {
 		stop := context.AfterFunc(c.api.streams, cancel)
 		c.cancel = func() { stop(); cancel() }
 	}
-	result, err := g.Run(c.beginTrail(WithRequester(ctx, c.principal)), in, Caller{Remote: c.remote, RequestID: c.requestID})
+	result, err := d.Run(c.beginTrail(WithRequester(ctx, c.principal)), in, Caller{Remote: c.remote, RequestID: c.requestID})
 	if data, ok := result.(json.RawMessage); ok && data == nil || result == nil {
 		return Done{}, err
 	}
 	return result, err
 }
 
-// guestBody reads the body of a request for a guest.
-func (c *call) guestBody() ([]byte, error) {
+// dynamicBody reads the body of a request for a dynamic operation.
+func (c *call) dynamicBody() ([]byte, error) {
 	limit := c.settings.MaxBodyBytes
 	if c.r.ContentLength > limit {
 		return nil, c.refuseBody(limit)
@@ -123,7 +123,7 @@ func (c *call) guestBody() ([]byte, error) {
 	return bytes.TrimSpace(body), nil
 }
 
-// contentPolicy lets a page of a guest run scripts, but not in the name of whoever reads it: its origin is none, so that it
+// contentPolicy lets a page of a plugin run scripts, but not in the name of whoever reads it: its origin is none, so that it
 // can use neither the credentials that a browser keeps for this server nor its storage.
 const contentPolicy = "sandbox allow-scripts allow-popups allow-downloads"
 

@@ -15,37 +15,37 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// fullDocument is the document with the guests that were there when somebody asked last.
+// fullDocument is the document with the dynamic operations that were there when somebody asked last.
 type fullDocument struct {
 	mu      sync.Mutex
 	version string
 	text    []byte
 }
 
-// servedDocument is the document with the guests that are there.
+// servedDocument is the document with the dynamic operations that are there.
 func (a *API) servedDocument() []byte {
-	if a.opts.Guests == nil {
+	if a.opts.Dynamic == nil {
 		return a.document()
 	}
-	guests := a.opts.Guests.All()
-	if len(guests) == 0 {
+	dynamic := a.opts.Dynamic.All()
+	if len(dynamic) == 0 {
 		return a.document()
 	}
 	var version strings.Builder
-	for _, op := range guests {
-		fmt.Fprintf(&version, "%q %q %q ", op.ID, op.Path, op.guest.Version)
+	for _, op := range dynamic {
+		fmt.Fprintf(&version, "%q %q %q ", op.ID, op.Path, op.dynamic.Version)
 	}
 	a.full.mu.Lock()
 	defer a.full.mu.Unlock()
 	if a.full.version != version.String() {
-		a.full.version, a.full.text = version.String(), a.withGuests(guests)
+		a.full.version, a.full.text = version.String(), a.withDynamic(dynamic)
 	}
 	return a.full.text
 }
 
-// withGuests adds operations to the document. What comes from outside cannot keep it from being served: without the
+// withDynamic adds operations to the document. What comes from outside cannot keep it from being served: without the
 // additions it is what it was.
-func (a *API) withGuests(guests []*Operation) []byte {
+func (a *API) withDynamic(dynamic []*Operation) []byte {
 	var tree map[string]any
 	if err := json.Unmarshal(a.document(), &tree); err != nil {
 		return a.document()
@@ -53,13 +53,13 @@ func (a *API) withGuests(guests []*Operation) []byte {
 	paths, _ := tree["paths"].(map[string]any)
 	tags, _ := tree["tags"].([]any)
 	named := map[string]bool{}
-	for _, op := range guests {
+	for _, op := range dynamic {
 		item, _ := paths[op.Path].(map[string]any)
 		if item == nil {
 			item = map[string]any{}
 			paths[op.Path] = item
 		}
-		item[strings.ToLower(op.Method)] = op.describeGuest()
+		item[strings.ToLower(op.Method)] = op.describeDynamic()
 		if !named[op.Tag] {
 			named[op.Tag] = true
 			tags = append(tags, map[string]any{"name": op.Tag, "description": "Endpoints of a plugin on this node."})
@@ -76,9 +76,9 @@ func (a *API) withGuests(guests []*Operation) []byte {
 	return bytes.TrimSpace(text.Bytes())
 }
 
-// describeGuest describes an operation as the others are described.
-func (op *Operation) describeGuest() map[string]any {
-	g := op.guest
+// describeDynamic describes an operation as the others are described.
+func (op *Operation) describeDynamic() map[string]any {
+	d := op.dynamic
 	description := op.Description
 	if description == "" {
 		description = op.Summary + "."
@@ -89,17 +89,17 @@ func (op *Operation) describeGuest() map[string]any {
 		"x-permission": string(op.Permission), "x-plugin-endpoint": true,
 		"security": []any{map[string]any{basicScheme: []any{}}, map[string]any{bearerScheme: []any{}}},
 	}
-	if g.Query != nil {
-		o["parameters"] = describeGuestQuery(g.Query)
+	if d.Query != nil {
+		o["parameters"] = describeDynamicQuery(d.Query)
 	}
-	if g.Body != nil {
-		o["requestBody"] = map[string]any{"required": true, "content": map[string]any{jsonType: map[string]any{"schema": schema30(g.Body)}}}
+	if d.Body != nil {
+		o["requestBody"] = map[string]any{"required": true, "content": map[string]any{jsonType: map[string]any{"schema": schema30(d.Body)}}}
 	}
-	o["responses"] = op.describeGuestResponses()
+	o["responses"] = op.describeDynamicResponses()
 	return o
 }
 
-func describeGuestQuery(schema map[string]any) []any {
+func describeDynamicQuery(schema map[string]any) []any {
 	flat, _ := schema30(schema).(map[string]any)
 	properties, _ := flat["properties"].(map[string]any)
 	required, _ := flat["required"].([]any)
@@ -123,13 +123,13 @@ func describeGuestQuery(schema map[string]any) []any {
 	return list
 }
 
-func (op *Operation) describeGuestResponses() map[string]any {
-	g := op.guest
+func (op *Operation) describeDynamicResponses() map[string]any {
+	d := op.dynamic
 	ok := map[string]any{"description": "Success."}
-	if g.ContentType != "" {
-		kind, _, _ := strings.Cut(g.ContentType, ";")
+	if d.ContentType != "" {
+		kind, _, _ := strings.Cut(d.ContentType, ";")
 		schema := map[string]any{"type": "string"}
-		if !isText(g.ContentType) {
+		if !isText(d.ContentType) {
 			schema["format"] = "binary"
 		}
 		ok["content"] = map[string]any{strings.TrimSpace(kind): map[string]any{"schema": schema}}
@@ -140,8 +140,8 @@ func (op *Operation) describeGuestResponses() map[string]any {
 			"timestamp": map[string]any{"type": "string", "format": "date-time"},
 		}
 		envelope := map[string]any{"type": "object", "required": []any{"code", "reason", "timestamp"}, "properties": properties}
-		if g.Result != nil {
-			properties["data"] = schema30(g.Result)
+		if d.Result != nil {
+			properties["data"] = schema30(d.Result)
 		}
 		ok["content"] = map[string]any{jsonType: map[string]any{"schema": envelope}}
 	}
