@@ -28,6 +28,7 @@ func TestWordFilterMasks(t *testing.T)   { exampletest.WordFilterMasks(t, jar(t,
 func TestLogin(t *testing.T)             { exampletest.Login(t, jar(t, "login")) }
 func TestMessageArchive(t *testing.T)    { exampletest.MessageArchive(t, jar(t, "message-archive")) }
 func TestWebhookBridge(t *testing.T)     { exampletest.WebhookBridge(t, jar(t, "webhook-bridge")) }
+func TestAdminReport(t *testing.T)       { exampletest.AdminReport(t, jar(t, "admin-report")) }
 func TestS3Storage(t *testing.T)         { exampletest.S3Storage(t, jar(t, "s3-storage")) }
 func TestS3StorageOfGroups(t *testing.T) { exampletest.S3StorageOfGroups(t, jar(t, "s3-storage")) }
 

@@ -22,6 +22,7 @@ func TestWordFilterMasks(t *testing.T)   { exampletest.WordFilterMasks(t, "word-
 func TestLogin(t *testing.T)             { exampletest.Login(t, "login.js") }
 func TestMessageArchive(t *testing.T)    { exampletest.MessageArchive(t, "message-archive.js") }
 func TestWebhookBridge(t *testing.T)     { exampletest.WebhookBridge(t, "webhook-bridge.js") }
+func TestAdminReport(t *testing.T)       { exampletest.AdminReport(t, "admin-report.js") }
 func TestS3Storage(t *testing.T)         { exampletest.S3Storage(t, "s3-storage.js") }
 func TestS3StorageOfGroups(t *testing.T) { exampletest.S3StorageOfGroups(t, "s3-storage.js") }
 
