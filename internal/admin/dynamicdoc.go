@@ -226,22 +226,23 @@ func (c *converter30) convert(node any, depth int) any {
 	return out
 }
 
-// convertType makes one type of those of a schema.
+// convertType makes one type of those of a schema. What is nullable needs a type in 3.0, also if it is null alone.
 func (c *converter30) convertType(in, out map[string]any) {
 	switch t := in["type"].(type) {
 	case string:
 		if t == "null" {
-			out["nullable"], out["enum"] = true, []any{nil}
+			out["type"], out["nullable"], out["enum"] = "string", true, []any{nil}
 			return
 		}
 		out["type"] = t
 	case []any:
 		rest := slices.DeleteFunc(slices.Clone(t), func(x any) bool { return x == "null" })
-		if len(rest) < len(t) {
-			out["nullable"] = true
-		}
+		nullable := len(rest) < len(t)
 		if len(rest) == 1 {
 			out["type"] = rest[0]
+			if nullable {
+				out["nullable"] = true
+			}
 			return
 		}
 		var either []any
@@ -249,6 +250,9 @@ func (c *converter30) convertType(in, out map[string]any) {
 			one := map[string]any{"type": x}
 			if x == "array" {
 				one["items"] = map[string]any{}
+			}
+			if nullable {
+				one["nullable"] = true
 			}
 			either = append(either, one)
 		}
