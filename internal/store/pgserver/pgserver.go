@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+// Package pgserver runs private PostgreSQL servers for tests and load generators.
+package pgserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrMissing means that PostgreSQL is not installed.
+var ErrMissing = errors.New("the PostgreSQL server (package postgresql) is not installed")
+
+const startLimit = time.Minute
+
+// A Folder has the files of a server.
+type Folder struct {
+	path       string
+	programs   string
+	attributes *syscall.SysProcAttr
+}
+
+// New makes the files of a new server.
+func New() (Folder, error) {
+	programs, err := findPrograms()
+	if err != nil {
+		return Folder{}, err
+	}
+	// The path of a socket must be short, which the usual temporary folder is not everywhere.
+	parent := "/tmp"
+	if _, err := os.Stat(parent); err != nil {
+		parent = os.TempDir()
+	}
+	path, err := os.MkdirTemp(parent, "apppg")
+	if err != nil {
+		return Folder{}, err
+	}
+	credential, err := unprivileged(path)
+	if err != nil {
+		return Folder{}, errors.Join(err, os.RemoveAll(path))
+	}
+	f := Folder{path, programs, &syscall.SysProcAttr{Credential: credential, Setpgid: true}}
+	initialise := exec.Command(filepath.Join(programs, "initdb"), "-D", filepath.Join(path, "data"), "-U", "postgres",
+		"--no-sync", "-A", "trust", "-E", "UTF8", "--locale=C")
+	initialise.Dir, initialise.SysProcAttr = path, f.attributes
+	if output, err := initialise.CombinedOutput(); err != nil {
+		return Folder{}, errors.Join(fmt.Errorf("run initdb: %w: %s", err, output), os.RemoveAll(path))
+	}
+	return f, nil
+}
+
+// URL returns where the server of the folder is, at the usual port.
+func (f Folder) URL() *url.URL {
+	return &url.URL{
+		Scheme: "postgres", User: url.User("postgres"), Path: "/postgres", RawQuery: url.Values{"host": {f.path}}.Encode(),
+	}
+}
+
+// Remove removes the files.
+func (f Folder) Remove() error { return os.RemoveAll(f.path) }
+
+// A Server is a PostgreSQL server that runs. A shell is its parent and waits on a pipe that this process holds open: when
+// the process ends, in whatever way, the pipe breaks, and the shell stops the server.
+type Server struct {
+	command *exec.Cmd
+	pipe    io.WriteCloser
+	folder  Folder
+	url     *url.URL
+}
+
+// script runs the server given by $0 in the folder $1, with the parameters after the second, until standard input ends,
+// and removes the folder if $2 says so.
+const script = `folder=$1 afterwards=$2
+shift 2
+"$0" -D "$folder/data" -k "$folder" "$@" >"$folder/log" 2>&1 </dev/null &
+pid=$!
+echo $pid >"$folder/pid"
+read -r line
+kill -QUIT $pid
+wait $pid
+cd /
+[ "$afterwards" = keep ] || rm -rf "$folder"`
+
+// A Setting is a parameter of the server and its value.
+type Setting struct{ Name, Value string }
+
+// Private is the setting of a server that listens at its socket only.
+var Private = Setting{"listen_addresses", ""}
+
+// Start starts the server of the folder with settings and waits until it answers. With remove the folder is removed when
+// the server ends.
+func (f Folder) Start(remove bool, settings ...Setting) (*Server, error) {
+	afterwards := "keep"
+	if remove {
+		afterwards = "remove"
+	}
+	arguments := []string{"-c", script, filepath.Join(f.programs, "postgres"), f.path, afterwards}
+	at := f.URL()
+	for _, s := range settings {
+		arguments = append(arguments, "-c", s.Name+"="+s.Value)
+		if s.Name == "port" { // The socket is named after it.
+			at.RawQuery += "&port=" + s.Value
+		}
+	}
+	command := exec.Command("/bin/sh", arguments...)
+	command.Dir, command.SysProcAttr = f.path, f.attributes
+	pipe, err := command.StdinPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start postgres: %w", err)
+	}
+	s := &Server{command: command, pipe: pipe, folder: f, url: at}
+	if err := s.await(); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+// Stop ends the server at once, as a crash would, and waits until it is gone.
+func (s *Server) Stop() error {
+	err := s.pipe.Close()
+	return errors.Join(err, s.command.Wait())
+}
+
+// PID returns the first process of the server, which is the parent of the others.
+func (s *Server) PID() (int, error) {
+	text, err := os.ReadFile(filepath.Join(s.folder.path, "pid"))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(text)))
+}
+
+// await waits until the server answers.
+func (s *Server) await() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	retry := time.NewTicker(10 * time.Millisecond)
+	defer retry.Stop()
+	for {
+		conn, err := pgx.Connect(ctx, s.url.String())
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			log, _ := os.ReadFile(filepath.Join(s.folder.path, "log"))
+			return fmt.Errorf("PostgreSQL did not start: %w: %s", err, log)
+		}
+	}
+}
+
+// findPrograms returns the folder with the newest postgres and initdb.
+func findPrograms() (string, error) {
+	var folders []string
+	if path, err := exec.LookPath("postgres"); err == nil {
+		// A link in the path does not mean that initdb is linked too.
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			folders = append(folders, filepath.Dir(real))
+		}
+		folders = append(folders, filepath.Dir(path))
+	}
+	if output, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
+		folders = append(folders, strings.TrimSpace(string(output)))
+	}
+	installed, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	version := func(folder string) float64 {
+		number, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(folder)), 64)
+		return number
+	}
+	slices.SortFunc(installed, func(a, b string) int { return int(10 * (version(b) - version(a))) })
+	for _, folder := range append(folders, installed...) {
+		_, postgresErr := os.Stat(filepath.Join(folder, "postgres"))
+		_, initdbErr := os.Stat(filepath.Join(folder, "initdb"))
+		if postgresErr == nil && initdbErr == nil {
+			return folder, nil
+		}
+	}
+	return "", ErrMissing
+}
+
+// unprivileged returns whom the server runs as, because it refuses to run as root, and gives them the folder.
+func unprivileged(folder string) (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	account, err := user.Lookup("postgres")
+	if err != nil {
+		account, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find an account for the server: %w", err)
+	}
+	uid, uidErr := strconv.ParseUint(account.Uid, 10, 32)
+	gid, gidErr := strconv.ParseUint(account.Gid, 10, 32)
+	if err := errors.Join(uidErr, gidErr, os.Chown(folder, int(uid), int(gid))); err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
