@@ -123,6 +123,12 @@ bench: $(JAVA_JARS)/.built ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./internal/...
 	scripts/with-tools $(GO) test -run '^$$' -bench Console -benchtime 1x ./test/e2e
 
+# NAKAMA, TINODE, TINODE_DB and POCKETBASE are programs; docs/benchmarks.md says how to build them. Whoever is not given is left out.
+.PHONY: bench-peers
+bench-peers: $(JAVA_JARS)/.built ## Compare with other servers, in 20 minutes (NAKAMA= TINODE= TINODE_DB= POCKETBASE=)
+	@scripts/need go postgresql
+	scripts/with-tools $(GO) run ./bench/peers $(if $(NAKAMA),-nakama $(NAKAMA)) $(if $(TINODE),-tinode $(TINODE)) $(if $(TINODE_DB),-tinode-db $(TINODE_DB)) $(if $(POCKETBASE),-pocketbase $(POCKETBASE)) $(ARGS)
+
 .PHONY: chaos
 chaos: ## Kill gateways and services under clients for a minute
 	APP_TEST_CHAOS_SECONDS=60 $(GO) test -count 1 -run TestChaos -v ./test/fault

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"example.org/app/bench/process"
 )
 
 const adminRequest = "GET /admins/roles HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YXBwOmFwcA==\r\n\r\n"
@@ -113,7 +115,7 @@ type server struct {
 
 // cpuTime returns what the server and its database have used of processors so far.
 func (s *server) cpuTime() (time.Duration, bool) {
-	used, ok := cpuTime(s.pid)
+	used, ok := process.CPU(s.pid)
 	if !ok || s.database == nil {
 		return used, ok
 	}

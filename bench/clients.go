@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,12 +12,15 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"example.org/app/bench/process"
+	"example.org/app/bench/session"
+	"example.org/app/bench/talk"
+	"example.org/app/bench/websocket"
 	"example.org/app/internal/password"
 	"example.org/app/internal/store"
 )
@@ -181,14 +183,14 @@ func postgresTime(ctx context.Context, db *sql.DB) (used time.Duration, ok bool)
 		if err := rows.Scan(&pid); err != nil {
 			return 0, false
 		}
-		if process, known := cpuTime(pid); known {
-			used, ok = used+process, true
+		if backend, known := process.CPU(pid); known {
+			used, ok = used+backend, true
 		}
 	}
 	return used, ok && rows.Err() == nil
 }
 
-// acknowledged counts the messages that servers acknowledged.
+// acknowledged counts the messages that servers acknowledged, as far as their exchanges were closed.
 var acknowledged atomic.Int64
 
 // checkStored demands that everything that was acknowledged is in the database.
@@ -217,21 +219,21 @@ func checkStored(ctx context.Context, url string) (err error) {
 func messages(ctx context.Context, s *server, o clientOptions) error {
 	head := []string{"load", "messages/s", "p50 of send to delivery", "p99", "CPU per message"}
 	var rows [][]string
-	talk, err := newTalk(s, o.pairs)
+	pairs, err := newExchange(s, o.pairs)
 	if err != nil {
 		return err
 	}
-	defer talk.close()
+	defer pairs.close()
 	describe := func(what string, r result) []string {
 		return []string{what, fmt.Sprintf("%.0f", r.rate), micros(r.p50), micros(r.p99), micros(r.cpu)}
 	}
 	for _, window := range []int{1, o.window} {
-		if _, err := talk.run(s, window, 0, o.duration/2); err != nil { // warm up
+		if _, err := pairs.run(s, window, 0, o.duration/2); err != nil { // warm up
 			return err
 		}
 		var results []result
 		for range o.rounds {
-			r, err := talk.run(s, window, 0, o.duration)
+			r, err := pairs.run(s, window, 0, o.duration)
 			if err != nil {
 				return err
 			}
@@ -240,7 +242,7 @@ func messages(ctx context.Context, s *server, o clientOptions) error {
 		most := median(results)
 		rows = append(rows, describe(fmt.Sprintf("%d pairs, %d on the way each", o.pairs, window), most))
 		if window == o.window {
-			r, err := talk.run(s, maxOnTheWay, most.rate/2, o.duration)
+			r, err := pairs.run(s, talk.MaxWindow, most.rate/2, o.duration)
 			if err != nil {
 				return err
 			}
@@ -264,24 +266,24 @@ func messages(ctx context.Context, s *server, o clientOptions) error {
 
 // idleSessions opens sessions and measures the memory of the server.
 func idleSessions(ctx context.Context, s *server, o clientOptions) error {
-	before, err := residentBytes(s.pid)
+	before, err := process.Resident(s.pid)
 	if err != nil {
 		return err
 	}
-	var sockets []*socket
+	var sockets []*websocket.Socket
 	defer func() {
 		for _, c := range sockets {
-			c.conn.Close()
+			c.Close()
 		}
 	}()
-	used, _ := cpuTime(s.pid)
+	used, _ := process.CPU(s.pid)
 	begin := time.Now()
 	if sockets, err = connect(s, 0, o.sessions, 64); err != nil {
 		return err
 	}
 	took := time.Since(begin)
-	now, _ := cpuTime(s.pid)
-	opened, err := residentBytes(s.pid)
+	now, _ := process.CPU(s.pid)
+	opened, err := process.Resident(s.pid)
 	if err != nil {
 		return err
 	}
@@ -290,7 +292,7 @@ func idleSessions(ctx context.Context, s *server, o clientOptions) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	settled, err := residentBytes(s.pid)
+	settled, err := process.Resident(s.pid)
 	if err != nil {
 		return err
 	}
@@ -308,33 +310,16 @@ func idleSessions(ctx context.Context, s *server, o clientOptions) error {
 // settleTime is how long sessions are idle before their memory is looked at.
 const settleTime = 30 * time.Second
 
-// residentBytes is the memory of a process that is in use.
-func residentBytes(pid int) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := bytes.Cut(status, []byte("VmRSS:"))
-	fields := bytes.Fields(rest)
-	if len(fields) == 0 {
-		return 0, fmt.Errorf("process %d: its memory is not known", pid)
-	}
-	kb, err := strconv.ParseInt(string(fields[0]), 10, 64)
-	return kb << 10, err
-}
-
 // connect logs in the users after the given one, some at a time.
-func connect(s *server, after, count, parallel int) ([]*socket, error) {
-	sockets := make([]*socket, count)
+func connect(s *server, after, count, parallel int) ([]*websocket.Socket, error) {
+	sockets := make([]*websocket.Socket, count)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	failures := make([]error, parallel)
 	for p := range parallel {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < count && failures[p] == nil; i = int(next.Add(1)) - 1 {
-				if sockets[i], failures[p] = dial(s.addr); failures[p] == nil {
-					failures[p] = sockets[i].login(int64(after+i+1), secret)
-				}
+				sockets[i], failures[p] = session.Open(s.addr, int64(after+i+1), secret)
 			}
 		})
 	}
@@ -348,7 +333,7 @@ func bcryptLogins(s *server, after int) (rate float64, err error) {
 	took := time.Since(begin)
 	for _, c := range sockets {
 		if c != nil {
-			c.conn.Close()
+			c.Close()
 		}
 	}
 	return slowUsers / took.Seconds(), err

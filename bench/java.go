@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"example.org/app/bench/process"
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
@@ -174,8 +175,8 @@ func callAll(pid, n int, duration time.Duration, call func() error) (result, err
 	var wg sync.WaitGroup
 	times := make([][]time.Duration, n)
 	errs := make([]error, n)
-	own, _ := cpuTime(os.Getpid())
-	theirs, _ := cpuTime(pid)
+	own, _ := process.CPU(os.Getpid())
+	theirs, _ := process.CPU(pid)
 	begin := time.Now()
 	end := begin.Add(duration)
 	for i := range n {
@@ -197,8 +198,8 @@ func callAll(pid, n int, duration time.Duration, call func() error) (result, err
 		return result{}, errors.Join(append(errs, errors.New("no call succeeded"))...)
 	}
 	took := time.Since(begin)
-	ownAfter, _ := cpuTime(os.Getpid())
-	theirsAfter, _ := cpuTime(pid)
+	ownAfter, _ := process.CPU(os.Getpid())
+	theirsAfter, _ := process.CPU(pid)
 	calls := time.Duration(len(all))
 	return result{
 		rate: float64(len(all)) / took.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100],

@@ -19,6 +19,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"example.org/app/bench/talk"
 	"example.org/app/internal/config"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/plugin"
@@ -200,7 +201,7 @@ func repeat(times int, call func() error) (spending, error) {
 	return spending{wall: time.Since(begin), cpu: ownCPU() - used}, nil
 }
 
-// ownCPU is how long this process has occupied processors, more exactly than cpuTime knows it.
+// ownCPU is how long this process has occupied processors, more exactly than process.CPU knows it.
 func ownCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -214,7 +215,7 @@ func nanos(d time.Duration) string { return fmt.Sprintf("%.2f µs", float64(d.Na
 // withoutPlugins compares private messages on a server that has no plugin with one where plugins are disabled.
 func withoutPlugins(ctx context.Context, app, dir string, o clientOptions) error {
 	kinds := []struct{ name, enabled string }{{"plugins disabled", "false"}, {"no plugin loaded", "true"}}
-	talks := make([]*talk, len(kinds))
+	talks := make([]exchange, len(kinds))
 	servers := make([]*server, len(kinds))
 	for i, k := range kinds {
 		home := filepath.Join(dir, "enabled-"+k.enabled)
@@ -227,7 +228,7 @@ func withoutPlugins(ctx context.Context, app, dir string, o clientOptions) error
 		}
 		defer s.stop()
 		servers[i] = s
-		if talks[i], err = newTalk(s, o.pairs); err != nil {
+		if talks[i], err = newExchange(s, o.pairs); err != nil {
 			return err
 		}
 		defer talks[i].close()
@@ -283,11 +284,11 @@ func hotSwap(ctx context.Context, app, dir string, o clientOptions) error {
 	if address == nil {
 		return fmt.Errorf("the server did not say where its admin interface is: %q", s.said)
 	}
-	talk, err := newTalk(s, o.pairs)
+	pairs, err := newExchange(s, o.pairs)
 	if err != nil {
 		return err
 	}
-	defer talk.close()
+	defer pairs.close()
 	acknowledged.Store(0)
 	duration := time.Duration(o.rounds) * o.duration
 	swaps, longest, stop, swapped := 0, time.Duration(0), make(chan struct{}), make(chan error, 1)
@@ -307,7 +308,7 @@ func hotSwap(ctx context.Context, app, dir string, o clientOptions) error {
 			swaps, longest = swaps+1, max(longest, time.Since(at))
 		}
 	}()
-	r, err := talk.run(s, maxOnTheWay, swapRate, duration)
+	r, err := pairs.run(s, talk.MaxWindow, swapRate, duration)
 	close(stop)
 	if err := errors.Join(err, <-swapped); err != nil {
 		return fmt.Errorf("after %d swaps and %d requests: %w", swaps, acknowledged.Load(), err)

@@ -49,12 +49,12 @@ func benchRecordings(ctx context.Context, o clientOptions) error {
 		return fmt.Errorf("the server did not say where its admin interface is: %q", s.said)
 	}
 	recorder := recorderClient{address[1] + "/flight-recordings"}
-	talk, err := newTalk(s, o.pairs)
+	pairs, err := newExchange(s, o.pairs)
 	if err != nil {
 		return err
 	}
-	defer talk.close()
-	before, _, err := measureRecording(ctx, s, talk, o, recorder, "")
+	defer pairs.close()
+	before, _, err := measureRecording(ctx, s, pairs, o, recorder, "")
 	if err != nil {
 		return err
 	}
@@ -62,11 +62,11 @@ func benchRecordings(ctx context.Context, o clientOptions) error {
 	kinds := make([]recordingCost, len(recordingTemplates))
 	for round := range 2*o.rounds + 1 {
 		for i, template := range recordingTemplates {
-			with, size, err := measureRecording(ctx, s, talk, o, recorder, template)
+			with, size, err := measureRecording(ctx, s, pairs, o, recorder, template)
 			if err != nil {
 				return err
 			}
-			after, _, err := measureRecording(ctx, s, talk, o, recorder, "")
+			after, _, err := measureRecording(ctx, s, pairs, o, recorder, "")
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func benchRecordings(ctx context.Context, o clientOptions) error {
 }
 
 // measureRecording sends messages while a recording with a template runs, "" is none, and returns the size of its file.
-func measureRecording(ctx context.Context, s *server, t *talk, o clientOptions, c recorderClient, template string) (result, int64, error) {
+func measureRecording(ctx context.Context, s *server, t exchange, o clientOptions, c recorderClient, template string) (result, int64, error) {
 	return c.during(ctx, template, func() (result, error) {
 		// What happens once, at the start of a recording, is not what it costs to leave it on.
 		if r, err := t.run(s, o.window, 0, recordingWarmUp); err != nil {

@@ -15,8 +15,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coder/websocket"
+	coder "github.com/coder/websocket"
 	"github.com/lxzan/gws"
+
+	"example.org/app/bench/process"
+	"example.org/app/bench/websocket"
 )
 
 const (
@@ -82,12 +85,12 @@ func webSockets(ctx context.Context, duration time.Duration, rounds int) error {
 }
 
 // open opens WebSockets, with a session over each if the server is a gateway.
-func open(s *server, sessions bool, count int) (sockets []*socket, err error) {
+func open(s *server, sessions bool, count int) (sockets []*websocket.Socket, err error) {
 	if sessions {
 		return connect(s, 0, count, 64)
 	}
 	for range count {
-		c, err := dial(s.addr)
+		c, err := websocket.Dial(s.addr, "/", websocket.Binary)
 		if err != nil {
 			return sockets, err
 		}
@@ -96,10 +99,10 @@ func open(s *server, sessions bool, count int) (sockets []*socket, err error) {
 	return sockets, nil
 }
 
-func disconnect(sockets []*socket) {
+func disconnect(sockets []*websocket.Socket) {
 	for _, s := range sockets {
 		if s != nil {
-			s.conn.Close()
+			s.Close()
 		}
 	}
 }
@@ -113,18 +116,18 @@ func beats(s *server, sessions bool, duration time.Duration) (result, error) {
 	}
 	var wg sync.WaitGroup
 	times, failures := make([][]time.Duration, beating), make([]error, beating)
-	used, _ := cpuTime(s.pid)
+	used, _ := process.CPU(s.pid)
 	begin := time.Now()
 	for i, c := range sockets {
 		wg.Go(func() {
 			for time.Since(begin) < duration && failures[i] == nil {
 				sent := time.Now()
-				if failures[i] = c.write(nil); failures[i] != nil {
+				if failures[i] = c.Write(nil); failures[i] != nil {
 					return
 				}
 				// A gateway may tell its client something before.
 				for payload := []byte{0}; len(payload) > 0 && failures[i] == nil; {
-					payload, failures[i] = c.read()
+					payload, failures[i] = c.Read()
 				}
 				times[i] = append(times[i], time.Since(sent))
 			}
@@ -132,7 +135,7 @@ func beats(s *server, sessions bool, duration time.Duration) (result, error) {
 	}
 	wg.Wait()
 	took := time.Since(begin)
-	now, _ := cpuTime(s.pid)
+	now, _ := process.CPU(s.pid)
 	for _, err := range failures {
 		if err != nil {
 			return result{}, err
@@ -148,7 +151,7 @@ func beats(s *server, sessions bool, duration time.Duration) (result, error) {
 
 // restingBytes is the memory that an idle connection takes in the process of the server.
 func restingBytes(ctx context.Context, s *server, sessions bool) (float64, error) {
-	before, err := residentBytes(s.pid)
+	before, err := process.Resident(s.pid)
 	if err != nil {
 		return 0, err
 	}
@@ -162,7 +165,7 @@ func restingBytes(ctx context.Context, s *server, sessions bool) (float64, error
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	after, err := residentBytes(s.pid)
+	after, err := process.Resident(s.pid)
 	return float64(after-before) / resting, err
 }
 
@@ -181,7 +184,7 @@ func serveEcho(library string) {
 }
 
 func coderEcho(w http.ResponseWriter, r *http.Request) {
-	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	c, err := coder.Accept(w, r, &coder.AcceptOptions{CompressionMode: coder.CompressionDisabled})
 	if err != nil {
 		return
 	}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Command peers compares the server with others of its kind. It starts all of them on this machine, those that can use
+// PostgreSQL on one PostgreSQL server where each commit is durable, and gives them the same load in turns.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options say what is compared, and how.
+type options struct {
+	app, nakama, tinode, tinodeDB, pocketBase string // programs; "" is none
+
+	rounds   int
+	duration time.Duration // of a phase
+	limit    time.Duration // of it all
+	pairs    int
+	members  int
+	sessions int
+	starts   int
+	settle   time.Duration // how long sessions are idle before their memory is looked at
+	disturb  float64       // the share of the processors that others may use in a phase
+}
+
+func main() {
+	log.SetFlags(0)
+	o := options{}
+	flag.StringVar(&o.app, "app", "", "the server itself; built from this tree if empty")
+	flag.StringVar(&o.nakama, "nakama", "", "the program nakama")
+	flag.StringVar(&o.tinode, "tinode", "", "the program of Tinode's server, built with -tags postgres")
+	flag.StringVar(&o.tinodeDB, "tinode-db", "", "the program tinode-db, built with -tags postgres")
+	flag.StringVar(&o.pocketBase, "pocketbase", "", "the program pocketbase")
+	flag.IntVar(&o.rounds, "rounds", 9, "rounds of each server, taken in turns")
+	flag.DurationVar(&o.duration, "duration", 2*time.Second, "length of a phase of a round")
+	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "when no further round begins")
+	flag.IntVar(&o.pairs, "pairs", 128, "number of pairs of users")
+	flag.IntVar(&o.members, "members", 500, "number of members of the group")
+	flag.IntVar(&o.sessions, "sessions", 8000, "number of idle sessions, as far as open files are allowed")
+	flag.IntVar(&o.starts, "starts", 5, "how often each server is started")
+	flag.DurationVar(&o.settle, "settle", 15*time.Second, "how long sessions are idle before their memory is looked at")
+	flag.Float64Var(&o.disturb, "disturbance", 0.15, "share of the processors that others may use while something is measured")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("peers: what is %q?", flag.Arg(0))
+	}
+	// The client needs little; a second thread of it would only take a processor from the server in the middle of an answer.
+	runtime.GOMAXPROCS(1)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	if err := compare(ctx, o, os.Stdout); err != nil {
+		log.Fatalf("peers: %v", err)
+	}
+}
+
+// compare runs the whole comparison and prints the result.
+func compare(ctx context.Context, o options, out io.Writer) (err error) {
+	end := time.Now().Add(o.limit)
+	if (o.tinode == "") != (o.tinodeDB == "") {
+		return errors.New("-tinode and -tinode-db are given together or not at all")
+	}
+	var open syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &open); err != nil {
+		return err
+	}
+	o.sessions = min(o.sessions, int(min(open.Cur, 1<<20))-2*(2*o.pairs+o.members)-200)
+	dir, err := os.MkdirTemp("", "app-peers")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if o.app == "" {
+		o.app = filepath.Join(dir, "app")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", o.app, "example.org/app/cmd/app").CombinedOutput(); err != nil {
+			return fmt.Errorf("build the server: %w\n%s", err, out)
+		}
+	}
+	db, err := startDatabase()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.stop()) }()
+	all, missing := servers(o, dir, db)
+	r := newRun(o, db, end)
+	defer r.stopAll()
+	for _, s := range all {
+		if err := r.begin(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s.name(), err)
+		}
+	}
+	if err := r.rounds(ctx); err != nil {
+		return err
+	}
+	if err := r.fresh(ctx); err != nil {
+		return err
+	}
+	r.report(out)
+	if len(missing) > 0 {
+		fmt.Fprintf(out, "\nNot given, and left out: %s. docs/benchmarks.md says how to build them.\n", strings.Join(missing, ", "))
+	}
+	return r.checkStored(ctx, out)
+}
+
+// servers are those that were given, and the names of the others.
+func servers(o options, dir string, db *database) (given []server, missing []string) {
+	add := func(path, name string, s server) {
+		if path == "" {
+			missing = append(missing, name)
+		} else {
+			given = append(given, s)
+		}
+	}
+	add(o.nakama, "Nakama", newNakama(o.nakama, db, dir))
+	add(o.tinode, "Tinode", newTinode(o.tinode, o.tinodeDB, db, dir))
+	add(o.pocketBase, "PocketBase", newPocketBase(o.pocketBase, dir))
+	given = append(given, newApp(o.app, "PostgreSQL", db, dir), newApp(o.app, "SQLite", nil, dir))
+	return given, missing
+}

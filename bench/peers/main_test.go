@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCompare compares the server with nobody, on both engines.
+func TestCompare(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds and starts servers")
+	}
+	var out strings.Builder
+	err := compare(t.Context(), options{
+		rounds: 1, duration: 100 * time.Millisecond, limit: time.Hour, pairs: 2, members: 3, sessions: 10, starts: 1, disturb: 1,
+	}, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| figure | app/PostgreSQL | app/SQLite |", "acknowledged are stored, each once.", "left out: Nakama, Tinode, PocketBase.",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &out)
+		}
+	}
+	for _, f := range shown {
+		line, _, found := strings.Cut(out.String()[strings.Index(out.String(), string(f.figure)):], "\n")
+		if cells := strings.Split(line, "|"); !found || len(cells) < 3 || strings.TrimSpace(cells[1]) == "" || strings.TrimSpace(cells[2]) == "" {
+			t.Errorf("a figure is missing: %s", line)
+		}
+	}
+}
