@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
 	"strings"
@@ -15,9 +16,18 @@ import (
 	"example.org/app/internal/recording/event"
 )
 
+// yieldInterval is after what time the goroutine of a module lets others go first.
+const yieldInterval = 200 * time.Microsecond
+
 // loop serves calls, timers and ends of operations, one after another, until the module closes or dies.
 func (m *module) loop() {
+	yielded := time.Now()
 	for m.dead.Load() == nil {
+		// A thousand operations that end at once hand the processor to and fro, and the scheduler takes that for one goroutine.
+		if now := time.Now(); now.Sub(yielded) > yieldInterval {
+			runtime.Gosched()
+			yielded = now
+		}
 		m.owner.Lock()
 		due := m.timers.due()
 		m.owner.Unlock()

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -181,7 +182,7 @@ func arenaRealloc(tls *libc.TLS, state, p uintptr, size lib.Tsize_t) uintptr {
 	if before >= largeBlock {
 		a.forget(p)
 	}
-	next, err := a.memory.UintptrRealloc(p, int(size))
+	next, err := a.resize(p, int(before), int(size))
 	if err != nil || next == 0 {
 		if before >= largeBlock {
 			a.note(p)
@@ -193,6 +194,34 @@ func arenaRealloc(tls *libc.TLS, state, p uintptr, size lib.Tsize_t) uintptr {
 	}
 	s.Fmalloc_size += usable(next) - before
 	return next
+}
+
+// resize is UintptrRealloc, which lets others go on while it copies much.
+func (a *arena) resize(p uintptr, before, size int) (uintptr, error) {
+	if before < largeBlock || before >= size {
+		return a.memory.UintptrRealloc(p, size)
+	}
+	next, err := a.memory.UintptrMalloc(size)
+	if err != nil || next == 0 {
+		return 0, err
+	}
+	copyPieces(unsafe.Slice((*byte)(pointer(next)), before), unsafe.Slice((*byte)(pointer(p)), before))
+	return next, a.memory.UintptrFree(p)
+}
+
+// pieceSize is how many bytes are copied at a time.
+const pieceSize = 256 << 10
+
+// copyPieces is copy for what may be large. The runtime cannot interrupt copy, which takes tens of milliseconds for some
+// megabytes of new memory. A collection of garbage that wants to look at the goroutine meanwhile waits on another processor.
+func copyPieces(dst, src []byte) (n int) {
+	for size := min(len(dst), len(src)); n < size; {
+		if n > 0 {
+			runtime.Gosched()
+		}
+		n += copy(dst[n:], src[n:min(n+pieceSize, size)])
+	}
+	return n
 }
 
 func arenaUsableSize(_ *libc.TLS, p uintptr) lib.Tsize_t { return usable(p) }

@@ -3,9 +3,13 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -198,4 +202,52 @@ func TestBroken(t *testing.T) {
 	}
 	e.Close()
 	e.Close()
+}
+
+// TestCopyPieces copies much on the only processor, and lets others go on meanwhile.
+func TestCopyPieces(t *testing.T) {
+	src := make([]byte, 8*pieceSize+5)
+	for i := range src {
+		src[i] = byte(i * 7)
+	}
+	for _, size := range []int{0, 1, pieceSize - 1, pieceSize, pieceSize + 1, len(src)} {
+		dst := make([]byte, size)
+		if n := copyPieces(dst, src); n != size || !bytes.Equal(dst, src[:size]) {
+			t.Errorf("%d of %d bytes were copied", n, size)
+		}
+		if n := copyPieces(src, dst); n != size {
+			t.Errorf("%d of %d bytes were copied back", n, size)
+		}
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var done atomic.Bool
+	var turns int
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ; !done.Load(); turns++ {
+			runtime.Gosched()
+		}
+	})
+	copyPieces(make([]byte, len(src)), src)
+	done.Store(true)
+	wg.Wait()
+	if turns < 7 { // There are 8 times when others may go on, and the first of them begins.
+		t.Errorf("others had %d turns", turns)
+	}
+}
+
+// TestLargeText proves that large strings come through whole, and that half a surrogate pair in them is replaced.
+func TestLargeText(t *testing.T) {
+	e := newEngine(t)
+	v := e.Eval("test.js", `{ let s = 'ä'; while (s.length < 1 << 20) s += s; s + '\ud800' + 'x' }`)
+	text, ok := e.Text(v)
+	if !ok || text != strings.Repeat("ä", 1<<20)+"\uFFFDx" {
+		t.Errorf("%d bytes, %t", len(text), ok)
+	}
+	again := e.String(text)
+	if same, ok := e.Text(again); !ok || same != text {
+		t.Errorf("%d bytes come back, %t", len(same), ok)
+	}
+	e.Free(again)
+	e.Free(v)
 }

@@ -160,7 +160,7 @@ func (e *Engine) shrink() {
 func (e *Engine) copy(s string) uintptr {
 	p := e.buffer(len(s) + 1)
 	b := unsafe.Slice((*byte)(pointer(p)), len(s)+1)
-	copy(b, s)
+	copyPieces(b, unsafe.Slice(unsafe.StringData(s), len(s)))
 	b[len(s)] = 0
 	return p
 }
@@ -178,7 +178,7 @@ func (e *Engine) String(s string) Value {
 // ASCII makes a string of bytes that are known to be ASCII.
 func (e *Engine) ASCII(b []byte) Value {
 	p := e.buffer(len(b))
-	copy(unsafe.Slice((*byte)(pointer(p)), len(b)), b)
+	copyPieces(unsafe.Slice((*byte)(pointer(p)), len(b)), b)
 	v := lib.XJS_NewStringLen(e.tls, e.ctx, p, lib.Tsize_t(len(b)))
 	e.shrink()
 	return v
@@ -208,7 +208,7 @@ func (e *Engine) TextInto(v Value, b []byte) (int, bool) {
 		return 0, false
 	}
 	length := int(*(*lib.Tsize_t)(pointer(n)))
-	copy(b, unsafe.Slice((*byte)(pointer(p)), length))
+	copyPieces(b, unsafe.Slice((*byte)(pointer(p)), length))
 	lib.XJS_FreeCString(e.tls, e.ctx, p)
 	return length, true
 }
@@ -216,17 +216,18 @@ func (e *Engine) TextInto(v Value, b []byte) (int, bool) {
 // wellFormed copies what the engine wrote; a lone half of a surrogate pair, which UTF-8 cannot express, becomes the
 // replacement character, which is as long.
 func wellFormed(b []byte) string {
-	if bytes.IndexByte(b, 0xed) < 0 {
+	if bytes.IndexByte(b, 0xed) < 0 && len(b) <= pieceSize {
 		return string(b)
 	}
-	r := bytes.Clone(b)
+	r := make([]byte, len(b))
+	copyPieces(r, b)
 	for i := 0; i+2 < len(r); i++ {
 		if r[i] == 0xed && r[i+1] >= 0xa0 {
 			copy(r[i:], "\uFFFD")
 			i += 2
 		}
 	}
-	return string(r)
+	return unsafe.String(unsafe.SliceData(r), len(r)) // Nobody else has it.
 }
 
 // Date makes a date of milliseconds since 1970.
@@ -266,7 +267,7 @@ func (e *Engine) Drop() { e.Free(lib.XJS_GetException(e.tls, e.ctx)) }
 // Bytes makes a Uint8Array with a copy of b.
 func (e *Engine) Bytes(b []byte) Value {
 	p := e.buffer(len(b))
-	copy(unsafe.Slice((*byte)(pointer(p)), len(b)), b)
+	copyPieces(unsafe.Slice((*byte)(pointer(p)), len(b)), b)
 	buf := lib.XJS_NewArrayBufferCopy(e.tls, e.ctx, p, lib.Tsize_t(len(b)))
 	e.shrink()
 	if IsFailed(buf) {
@@ -284,7 +285,12 @@ func (e *Engine) Bytes(b []byte) Value {
 // AsBytes returns a copy of what an ArrayBuffer, a typed array or a DataView holds.
 func (e *Engine) AsBytes(v Value) ([]byte, bool) {
 	b, ok := e.view(v)
-	return bytes.Clone(b), ok
+	if b == nil {
+		return nil, ok
+	}
+	r := make([]byte, len(b))
+	copyPieces(r, b)
+	return r, ok
 }
 
 // Fill gives f the bytes of a typed array to change.
