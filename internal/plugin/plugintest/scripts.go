@@ -57,7 +57,7 @@ var scripts = []struct{ kind, top, plugin, members string }{
 	{"rejects without end", "", "", `transform() { for (let i = 0; i < 1e5; i++) Promise.reject(new Error('no')); }`},
 	{"fetches without end", "", "", `transform() { for (;;) fetch('http://127.0.0.1:1/').catch(() => {}); }`},
 	{"breaks the built-in classes", "", "", `start() { Array.prototype[Symbol.iterator] = null; Object.prototype.then = (f) => { for (;;) {} }; Promise.prototype.then = null; globalThis.Promise = null; } transform(r) { return r; }`},
-	{"stores without end", "", "", `async transform() { for (let i = 0; ; i++) await app.storage.set('key ' + i, 'x'.repeat(1 << 16)); }`},
+	{"stores without end", "", "", `async transform() { for (let i = 0; ; i++) await app.storage.set('key ' + i % 100, 'x'.repeat(1 << 15)); }`},
 	{"asks the server without end", "", "", `transform() { for (;;) app.api.users.query({ ids: ['5'] }); }`},
 }
 
