@@ -75,7 +75,7 @@ func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error
 	}
 	aborted, abort := context.WithCancel(context.Background())
 	m.aborts[id] = abort
-	client, owner, turn := m.client(), m.current.Load(), m.gates.all.join()
+	client, owner, turn := m.client(), m.current.Load(), m.gates.fetches.join()
 	promise, err := m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		stop := context.AfterFunc(aborted, func() { cancel(errAborted) })

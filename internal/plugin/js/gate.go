@@ -15,6 +15,10 @@ import (
 // that have a connection only wait.
 const maxConnecting = 8
 
+// maxAsking is how many operations of the server one plugin may have under way at once: calls of app.api, notifications,
+// and reads and writes of app.storage.
+const maxAsking = 8
+
 // errCallOver is the end of a request that waited for its turn until the call that began it ran out of time.
 var errCallOver = errors.New("the call that began the request took too long")
 
@@ -90,9 +94,10 @@ func (t *turn) wait(ctx context.Context, owner *call) error {
 	}
 }
 
-// gates are those of one plugin: all counts its requests, and connecting those to a host that have no connection.
+// gates are those of one plugin: for requests of fetch, for operations of the server, for cryptography, which computes on
+// other processors than the engine, and for requests to a host that have no connection.
 type gates struct {
-	all gate
+	fetches, server, crypto gate
 
 	mu         sync.Mutex
 	connecting map[string]*hostGate

@@ -5,14 +5,19 @@ package js
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"example.org/app/internal/plugin"
 )
 
 // A meter counts what is under way at once, the most of which it keeps.
@@ -92,7 +97,7 @@ func TestFetchesInFlight(t *testing.T) {
 	m, send := fetcher(t, h, s.URL)
 	sent := make(chan error, 1)
 	go func() { sent <- send(t.Context(), 200) }()
-	eventually(t, "requests that are served and others that wait", func() bool { return s.now.Load() == 10 && m.gates.all.waits() == 190 })
+	eventually(t, "requests that are served and others that wait", func() bool { return s.now.Load() == 10 && m.gates.fetches.waits() == 190 })
 	s.open()
 	if err := <-sent; err != nil {
 		t.Error(err)
@@ -100,8 +105,8 @@ func TestFetchesInFlight(t *testing.T) {
 	if n := s.most.Load(); n != 10 {
 		t.Errorf("%d requests were under way at once", n)
 	}
-	if m.gates.all.free != 10 || len(m.gates.connecting) != 0 {
-		t.Errorf("in the end %d places are free, and %d hosts have gates", m.gates.all.free, len(m.gates.connecting))
+	if m.gates.fetches.free != 10 || len(m.gates.connecting) != 0 {
+		t.Errorf("in the end %d places are free, and %d hosts have gates", m.gates.fetches.free, len(m.gates.connecting))
 	}
 }
 
@@ -148,12 +153,12 @@ func TestFetchesConnecting(t *testing.T) {
 		host := m.gates.connecting[s.Listener.Addr().String()]
 		return shaking.now.Load() == maxConnecting && host != nil && host.waits() == 40-maxConnecting
 	})
+	if n := shaking.most.Load(); n != maxConnecting {
+		t.Errorf("%d requests connected at once", n)
+	}
 	open()
 	if err := <-sent; err != nil {
 		t.Error(err)
-	}
-	if n := shaking.most.Load(); n != maxConnecting {
-		t.Errorf("%d requests connected at once", n)
 	}
 }
 
@@ -183,12 +188,12 @@ func TestFetchesOfCallThatIsOver(t *testing.T) {
 	ctx := expiring{t.Context(), make(chan struct{})}
 	sent := make(chan error, 1)
 	go func() { sent <- send(ctx, 10) }()
-	eventually(t, "requests", func() bool { return s.now.Load() == 2 && m.gates.all.waits() == 8 })
+	eventually(t, "requests", func() bool { return s.now.Load() == 2 && m.gates.fetches.waits() == 8 })
 	close(ctx.over)
 	if err := <-sent; !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the call ended with %v", err)
 	}
-	eventually(t, "the end of requests that wait", func() bool { return m.gates.all.waits() == 0 })
+	eventually(t, "the end of requests that wait", func() bool { return m.gates.fetches.waits() == 0 })
 
 	ended, end := context.WithCancel(t.Context())
 	if err := send(ended, -5); err != nil {
@@ -220,5 +225,94 @@ async count() {
 	}
 	if slices.Contains(s.seen(), "/late") {
 		t.Error("a request was sent whose time was over")
+	}
+}
+
+// TestServerOperationsInFlight lets a plugin ask the server for more at once than it may. The rest waits.
+func TestServerOperationsInFlight(t *testing.T) {
+	var asked meter
+	opened := make(chan struct{})
+	h, _ := newHost(t, Options{Server: testServer{
+		operations: []plugin.Operation{{Group: "nodes", Name: "list", ID: "listNodes"}},
+		call: func(context.Context, plugin.Descriptor, string, json.RawMessage) (json.RawMessage, error) {
+			asked.enter()
+			defer asked.leave()
+			<-opened
+			return nil, nil
+		},
+	}})
+	m := load(t, h, script("", "async count(n) { await Promise.all(Array.from({ length: Number(n) }, () => app.api.nodes.list())); return 1; }"))
+	done := make(chan error, 1)
+	go func() {
+		var n int32
+		_, err := m.Extensions()[0].Call(t.Context(), count, []any{int64(100)}, &n)
+		done <- err
+	}()
+	eventually(t, "operations that are under way and others that wait", func() bool {
+		return asked.now.Load() == maxAsking && m.gates.server.waits() == 100-maxAsking
+	})
+	close(opened)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if n := asked.most.Load(); n != maxAsking {
+		t.Errorf("%d operations were under way at once", n)
+	}
+}
+
+// TestServerOperationsInside lets operations of two plugins call each other, so that all that are under way wait for further ones.
+func TestServerOperationsInside(t *testing.T) {
+	var plugins [2]*module
+	h, _ := newHost(t, Options{Server: testServer{
+		operations: []plugin.Operation{{Group: "nodes", Name: "list", ID: "listNodes", Input: reflect.TypeFor[map[string]int64]()}},
+		call: func(ctx context.Context, _ plugin.Descriptor, _ string, input json.RawMessage) (json.RawMessage, error) {
+			var in struct{ Depth int64 }
+			if err := json.Unmarshal(input, &in); err != nil {
+				return nil, err
+			}
+			var n int32
+			_, err := plugins[in.Depth%2].Extensions()[0].Call(ctx, count, []any{in.Depth}, &n)
+			return nil, err
+		},
+	}})
+	for i := range plugins {
+		plugins[i] = load(t, h, script("", `
+async count(depth) {
+  const ask = () => app.api.nodes.list({ depth: Number(depth) - 1 });
+  if (depth == 5) await Promise.all(Array.from({ length: 20 }, ask));
+  else if (depth > 0) await ask();
+  return 1;
+}`))
+	}
+	var n int32
+	if _, err := plugins[1].Extensions()[0].Call(t.Context(), count, []any{int64(5)}, &n); err != nil || n != 1 {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+// TestCryptographyWaits proves that cryptography waits while a plugin does as much of it as it may.
+func TestCryptographyWaits(t *testing.T) {
+	h, _ := newHost(t, Options{})
+	m := load(t, h, script("", "async count() { return (await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, true, ['encrypt'])).algorithm.length; }"))
+	g := &m.gates.crypto
+	var turns []*turn
+	for range max(1, runtime.NumCPU()/2) {
+		turns = append(turns, g.join())
+	}
+	done := make(chan error, 1)
+	go func() {
+		var n int32
+		_, err := m.Extensions()[0].Call(t.Context(), count, []any{int64(0)}, &n)
+		if err == nil && n != 256 {
+			err = fmt.Errorf("the key has %d bits", n)
+		}
+		done <- err
+	}()
+	eventually(t, "a key that waits", func() bool { return g.waits() == 1 })
+	for _, turn := range turns {
+		turn.leave()
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

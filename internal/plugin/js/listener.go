@@ -43,7 +43,7 @@ func (m *module) listener(label string, l *plugin.Listener) engine.Func {
 		if err := m.t.read(c, v, event.UnsafePointer()); err != nil {
 			return engine.Undefined, at(err, label)
 		}
-		return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+		return m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 			return nil, l.Tell(ctx, s, m.descriptor, event.Elem().Interface())
 		})
 	}

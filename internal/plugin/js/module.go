@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -150,7 +151,7 @@ func newModule(h *Host, src plugin.Source) *module {
 		m.name = "plugin.js"
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.gates.all.free = h.opts.MaxFetches
+	m.gates.fetches.free, m.gates.server.free, m.gates.crypto.free = h.opts.MaxFetches, maxAsking, max(1, runtime.NumCPU()/2)
 	m.timers.init()
 	return m
 }

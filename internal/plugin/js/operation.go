@@ -52,6 +52,49 @@ func (m *module) async(f func(ctx context.Context) (value func() (engine.Value, 
 	return promise, nil
 }
 
+// inTurn is async for an operation that waits for its turn at a gate.
+func (m *module) inTurn(g *gate, f func(ctx context.Context) (value func() (engine.Value, error), err error)) (engine.Value, error) {
+	owner, turn := m.current.Load(), g.join()
+	promise, err := m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+		defer turn.leave()
+		if err := turn.wait(ctx, owner); err != nil {
+			return nil, err
+		}
+		return f(ctx)
+	})
+	if err != nil {
+		turn.leave()
+	}
+	return promise, err
+}
+
+type waitingKey struct{}
+
+// A waitingPlugin is one that waits for an operation of the server.
+type waitingPlugin struct {
+	module *module
+	// outer is who waits for a call in which the plugin asks; nil is nobody.
+	outer *waitingPlugin
+}
+
+// onServer is async for an operation of the server. It waits for its turn, unless it is part of an operation of the same plugin
+// that is under way, as when the server calls the plugin because of it: that one would not end before.
+func (m *module) onServer(f func(ctx context.Context) (value func() (engine.Value, error), err error)) (engine.Value, error) {
+	var outer *waitingPlugin
+	if c := m.current.Load(); c != nil {
+		outer, _ = c.ctx.Value(waitingKey{}).(*waitingPlugin)
+	}
+	mark := func(ctx context.Context) (func() (engine.Value, error), error) {
+		return f(context.WithValue(ctx, waitingKey{}, &waitingPlugin{m, outer}))
+	}
+	for a := outer; a != nil; a = a.outer {
+		if a.module == m {
+			return m.async(mark)
+		}
+	}
+	return m.inTurn(&m.gates.server, mark)
+}
+
 // settle ends an operation in the name of the call that began it, if somebody still waits for it.
 func (m *module) settle(op *operation) {
 	delete(m.operations, op)

@@ -173,7 +173,7 @@ func (m *module) callAPI(_ engine.Value, args []engine.Value) (engine.Value, err
 	if err != nil {
 		return engine.Undefined, fmt.Errorf("%s: %w", label, err)
 	}
-	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		out, err := s.Call(ctx, m.descriptor, op.ID, data)
 		if err != nil {
 			return nil, err
@@ -215,7 +215,7 @@ func (m *module) notify(_ engine.Value, args []engine.Value) (engine.Value, erro
 	if n.Notification == nil {
 		return engine.Undefined, mismatchf("app.notify: the notification is missing")
 	}
-	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		return nil, s.Notify(ctx, m.descriptor, n)
 	})
 }
@@ -234,7 +234,7 @@ func (m *module) storageGet(_ engine.Value, args []engine.Value) (engine.Value, 
 		return engine.Undefined, err
 	}
 	key := m.text(args[0])
-	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		data, ok, err := s.Get(ctx, m.descriptor.ID, key)
 		if err != nil || !ok {
 			return nil, err
@@ -249,7 +249,7 @@ func (m *module) storageSet(_ engine.Value, args []engine.Value) (engine.Value, 
 		return engine.Undefined, err
 	}
 	key, data := m.text(args[0]), []byte(m.text(args[1]))
-	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		return nil, s.Set(ctx, m.descriptor.ID, key, data)
 	})
 }
@@ -260,7 +260,7 @@ func (m *module) storageDelete(_ engine.Value, args []engine.Value) (engine.Valu
 		return engine.Undefined, err
 	}
 	key := m.text(args[0])
-	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		there, err := s.Delete(ctx, m.descriptor.ID, key)
 		return func() (engine.Value, error) { return engine.Bool(there), nil }, err
 	})
@@ -272,7 +272,7 @@ func (m *module) storageKeys(_ engine.Value, args []engine.Value) (engine.Value,
 		return engine.Undefined, err
 	}
 	prefix := m.text(args[0])
-	return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		keys, err := s.Keys(ctx, m.descriptor.ID, prefix)
 		if keys == nil {
 			keys = []string{}

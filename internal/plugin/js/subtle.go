@@ -79,7 +79,7 @@ func (m *module) subtle(_ engine.Value, args []engine.Value) (engine.Value, erro
 			inputs[i] = bytes.Clone(m.content(v))
 		}
 	}
-	return m.async(func(context.Context) (value func() (engine.Value, error), err error) {
+	return m.inTurn(&m.gates.crypto, func(context.Context) (value func() (engine.Value, error), err error) {
 		defer func() {
 			if v := recover(); v != nil { // Keys come from anywhere.
 				err = refusal(operationError, "%v", v)
