@@ -2,20 +2,20 @@
 
 package campaign
 
-// scriptDoor is a plugin that lets in who knows the word.
-const scriptDoor = `
-class Door extends AppExtension { getExtensionPoints() { return ['UserAuthenticator']; } authenticate({ password }) { return password === 'open'; } }
-export default class extends AppPlugin { getDescriptor() { return { id: 'door', version: '1' }; } getExtensions() { return [Door]; } }`
+// scriptAuthenticator is a plugin that lets in who knows the word.
+const scriptAuthenticator = `
+class Logins extends AppExtension { getExtensionPoints() { return ['UserAuthenticator']; } authenticate({ password }) { return password === 'open'; } }
+export default class extends AppPlugin { getDescriptor() { return { id: 'logins', version: '1' }; } getExtensions() { return [Logins]; } }`
 
-// archiveDoor is the same in Java.
-const archiveDoor = `
-package door;
+// archiveAuthenticator is the same in Java.
+const archiveAuthenticator = `
+package logins;
 import im.app.gateway.infra.plugin.extension.UserAuthenticator;
 import im.app.plugin.*;
 import im.app.plugin.model.UserLoginInfo;
 import java.util.*;
 
-public class Door extends AppPlugin {
+public class Logins extends AppPlugin {
     @Override
     public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(Lock.class); }
 

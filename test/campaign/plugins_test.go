@@ -21,8 +21,8 @@ import (
 // A language is what bad plugins are written in.
 type language struct {
 	suffix, path string
-	// door and filter are the guards: a plugin that authenticates users, and one that refuses a word.
-	door, filter []byte
+	// logins and filter are the guards: a plugin that authenticates users, and one that refuses a word.
+	logins, filter []byte
 	// harmless is a plugin with the id of the bad ones that does nothing.
 	harmless []byte
 	corpus   []plugintest.Bad
@@ -37,7 +37,7 @@ type language struct {
 
 func scripts(testing.TB) language {
 	return language{
-		suffix: ".js", path: "/plugins/js", door: []byte(scriptDoor), filter: []byte(scriptFilter), corpus: plugintest.Scripts(), engines: 2, hooks: 2000,
+		suffix: ".js", path: "/plugins/js", logins: []byte(scriptAuthenticator), filter: []byte(scriptFilter), corpus: plugintest.Scripts(), engines: 2, hooks: 2000,
 		harmless: []byte(`
 class Actor extends AppExtension { getExtensionPoints() { return ['ClientRequestHandler']; } transform() {} }
 export default class extends AppPlugin { getDescriptor() { return { id: 'suite-bad', version: '0' }; } getExtensions() { return [Actor]; } }`),
@@ -55,7 +55,7 @@ func archives(t testing.TB) language {
 	}
 	l := language{
 		suffix: ".jar", path: "/plugins/java", harmless: jar("nothing at all"), jvms: 4, hooks: 60_000,
-		door:   javatest.Jar(t, javatest.Plugin{ID: "door", Version: "1", Class: "door.Door", Sources: map[string]string{"door/Door.java": archiveDoor}}),
+		logins: javatest.Jar(t, javatest.Plugin{ID: "logins", Version: "1", Class: "logins.Logins", Sources: map[string]string{"logins/Logins.java": archiveAuthenticator}}),
 		filter: javatest.Jar(t, javatest.Plugin{ID: "words", Version: "1", Class: "words.Words", Sources: map[string]string{"words/Words.java": archiveFilter}}),
 		sample: []string{"start throw", "call spin", "call halt", "call outlive"},
 	}
@@ -68,92 +68,92 @@ func archives(t testing.TB) language {
 	return l
 }
 
-// suffer lets a bad plugin come by upload, with swap in the place of a harmless one that is called, and go.
-func (w *ward) suffer(bad plugintest.Bad, swap bool) {
-	w.t.Helper()
-	from := w.logged()
-	defer w.remove()
+// install lets a bad plugin come by upload, with swap in the place of a harmless one that is called, and go.
+func (g *guardedServer) install(bad plugintest.Bad, swap bool) {
+	g.t.Helper()
+	from := g.logged()
+	defer g.remove()
 	var load sync.WaitGroup
 	loading := make(chan struct{})
 	if swap {
-		if a := w.upload(w.harmless, false); a.status != http.StatusOK {
-			w.t.Errorf("%s: a harmless plugin is not accepted: %d %s", bad.Kind, a.status, a.body)
+		if a := g.upload(g.harmless, false); a.status != http.StatusOK {
+			g.t.Errorf("%s: a harmless plugin is not accepted: %d %s", bad.Kind, a.status, a.body)
 		}
-		w.lead("STARTED")
+		g.setStatus("STARTED")
 		load.Go(func() {
 			for {
 				select {
 				case <-loading:
 					return
 				default:
-					w.touch(10)
+					g.touch(10)
 				}
 			}
 		})
 	}
-	a := w.upload(bad.Data, swap)
+	a := g.upload(bad.Data, swap)
 	if a.status == http.StatusOK {
-		w.lead("STARTED")
-		w.touch(9)
+		g.setStatus("STARTED")
+		g.touch(9)
 	}
 	close(loading)
 	load.Wait()
 	if a.status == http.StatusOK {
-		w.endure(bad, from)
+		g.exercise(bad, from)
 		return
 	}
-	if long() && w.suffix == ".jar" && !strings.HasPrefix(bad.Kind, "load ") && !strings.HasPrefix(bad.Kind, "extensions ") {
-		w.t.Errorf("%s is not accepted, which the one before may have done: %d %s", bad.Kind, a.status, a.body)
+	if long() && g.suffix == ".jar" && !strings.HasPrefix(bad.Kind, "load ") && !strings.HasPrefix(bad.Kind, "extensions ") {
+		g.t.Errorf("%s is not accepted, which the one before may have done: %d %s", bad.Kind, a.status, a.body)
 	}
-	w.await("a log line of the refusal of "+bad.Kind, func() bool { return w.inLog(from) })
+	g.await("a log line of the refusal of "+bad.Kind, func() bool { return g.inLog(from) })
 }
 
-// lead leads the bad plugin into a state, if it can get there.
-func (w *ward) lead(status string) {
-	w.t.Helper()
-	w.call(role.Service, http.MethodPut, "/plugins?ids=suite-bad", root, fmt.Sprintf(`{"status":%q}`, status))
+// setStatus leads the bad plugin into a state, if it can get there.
+func (g *guardedServer) setStatus(status string) {
+	g.t.Helper()
+	g.call(role.Service, http.MethodPut, "/plugins?ids=suite-bad", root, fmt.Sprintf(`{"status":%q}`, status))
 }
 
 // remove removes the bad plugin, if it is there.
-func (w *ward) remove() {
-	w.t.Helper()
-	w.call(role.Service, http.MethodDelete, "/plugins?ids=suite-bad", root, "")
+func (g *guardedServer) remove() {
+	g.t.Helper()
+	g.call(role.Service, http.MethodDelete, "/plugins?ids=suite-bad", root, "")
 }
 
-// endure lets a bad plugin that is loaded run its other hooks, and removes it. Meanwhile the server names it.
-func (w *ward) endure(bad plugintest.Bad, from int64) {
-	w.t.Helper()
+// exercise lets a bad plugin that is loaded run its other hooks, and removes it. Meanwhile the server names it.
+func (g *guardedServer) exercise(bad plugintest.Bad, from int64) {
+	g.t.Helper()
 	for _, status := range []string{"PAUSED", "RESUMED"} {
-		w.lead(status)
+		g.setStatus(status)
 	}
-	listed := bad.Harmless != "" || w.inList()
-	w.lead("STOPPED")
+	listed := bad.Harmless != "" || g.inList()
+	g.setStatus("STOPPED")
 	if !listed {
-		w.await("what GET /plugins says of "+bad.Kind, w.inList)
+		g.await("what GET /plugins says of "+bad.Kind, g.inList)
 	}
-	w.remove()
+	g.remove()
 	if bad.Harmless == "" {
-		w.await("a log line that names "+bad.Kind, func() bool { return w.inLog(from) })
+		g.await("a log line that names "+bad.Kind, func() bool { return g.inLog(from) })
 	}
 }
 
 // inList reports whether GET /plugins says what the bad plugin does.
-func (w *ward) inList() bool {
-	a := w.call(role.Service, http.MethodGet, "/plugins?ids=suite-bad", root, "")
+func (g *guardedServer) inList() bool {
+	a := g.call(role.Service, http.MethodGet, "/plugins?ids=suite-bad", root, "")
 	return slices.ContainsFunc([]string{"quarantine", "lastError", "renewals", "excess"}, func(field string) bool { return strings.Contains(a.body, `"`+field+`":`) })
 }
 
 // inLog reports whether a line of the log warns of the bad plugin or its file.
-func (w *ward) inLog(from int64) bool {
-	data, err := os.ReadFile(w.log)
+func (g *guardedServer) inLog(from int64) bool {
+	data, err := os.ReadFile(g.log)
 	if err != nil {
-		w.t.Fatal(err)
+		g.t.Fatal(err)
 	}
 	if from > int64(len(data)) {
 		from = 0 // A plugin wrote so much that there is a new file.
 	}
 	return slices.ContainsFunc(strings.Split(string(data[from:]), "\n"), func(line string) bool {
-		return (strings.Contains(line, "suite-bad") || strings.Contains(line, "bad"+w.suffix)) && (strings.Contains(line, "WARN") || strings.Contains(line, "ERROR"))
+		return (strings.Contains(line, "suite-bad") || strings.Contains(line, "bad"+g.suffix)) && (strings.Contains(line, "WARN") || strings.Contains(line, "ERROR"))
 	})
 }
 
@@ -173,8 +173,8 @@ func (l language) run(t *testing.T) {
 		corpus = slices.DeleteFunc(slices.Clone(corpus), func(b plugintest.Bad) bool { return !slices.Contains(l.sample, b.Kind) })
 	}
 	// The first server finds a bad plugin, and all others come to it.
-	t.Run("visits", func(t *testing.T) {
-		l.meet(t, corpus[0], func(w *ward) {
+	t.Run("uploads", func(t *testing.T) {
+		l.startWith(t, corpus[0], func(g *guardedServer) {
 			var f figures
 			for _, swap := range []bool{false, true} {
 				for _, bad := range corpus {
@@ -182,7 +182,7 @@ func (l language) run(t *testing.T) {
 					if swap {
 						name += " by swap"
 					}
-					t.Run(name, func(t *testing.T) { f.visit(w.with(t), name, bad, swap) })
+					t.Run(name, func(t *testing.T) { f.measure(g.with(t), name, bad, swap) })
 				}
 			}
 			f.print(t)
@@ -190,44 +190,44 @@ func (l language) run(t *testing.T) {
 	})
 	if long() {
 		for _, bad := range corpus[1:] {
-			t.Run(bad.Kind+" in the folder", func(t *testing.T) { l.meet(t, bad, func(*ward) {}) })
+			t.Run(bad.Kind+" in the folder", func(t *testing.T) { l.startWith(t, bad, func(*guardedServer) {}) })
 		}
 	}
 }
 
-// meet starts a server that finds a bad plugin in its folder, and lets it suffer more.
-func (l language) meet(t *testing.T, first plugintest.Bad, more func(*ward)) {
-	w, leave := open(t, l, map[string][]byte{"bad" + l.suffix: first.Data})
-	w.touch(9)
+// startWith starts a server that finds a bad plugin in its folder, and lets it run more.
+func (l language) startWith(t *testing.T, first plugintest.Bad, more func(*guardedServer)) {
+	g, leave := open(t, l, map[string][]byte{"bad" + l.suffix: first.Data})
+	g.touch(9)
 	loaded := false
-	w.await("the bad plugin in the folder", func() bool {
-		list := w.call(role.Service, http.MethodGet, "/plugins?includeRejected=true", root, "").body
+	g.await("the bad plugin in the folder", func() bool {
+		list := g.call(role.Service, http.MethodGet, "/plugins?includeRejected=true", root, "").body
 		loaded = strings.Contains(list, `"suite-bad"`)
 		return loaded || strings.Contains(list, `"rejected":{`)
 	})
 	if loaded {
-		w.endure(first, 0)
+		g.exercise(first, 0)
 	} else {
-		w.await("a log line of the refusal of "+first.Kind, func() bool { return w.inLog(0) })
+		g.await("a log line of the refusal of "+first.Kind, func() bool { return g.inLog(0) })
 	}
-	more(w)
+	more(g)
 	leave()
 	last := ""
-	w.await("what bad plugins hold", func() bool {
+	g.await("what bad plugins hold", func() bool {
 		now := used()
-		if why := now.over(w.before); why != last {
+		if why := now.over(g.before); why != last {
 			t.Logf("held: %s", why)
 			last = why
 		}
 		return last == ""
 	})
 	begin := time.Now()
-	w.Stop()
+	g.Stop()
 	// A machine with too much to do may take longer; the campaign runs on one of its own.
-	if took := time.Since(begin); took > grace && (long() || took > wardTime) {
+	if took := time.Since(begin); took > grace && (long() || took > maxWait) {
 		t.Errorf("the server took %s to stop, %s are its grace time", took, grace)
 	}
-	t.Logf("%s: %d attempts to pass the guards, %d other requests", first.Kind, w.knocks.Load(), w.served.Load())
+	t.Logf("%s: %d attempts to pass the guards, %d other requests", first.Kind, g.attempts.Load(), g.served.Load())
 }
 
 // grace is how long the server may take to stop.
@@ -243,22 +243,22 @@ type figures struct {
 // quietTime is how long requests are measured without a bad plugin before each that comes.
 const quietTime = 3 * time.Second
 
-// visit lets a bad plugin come and go, and measures in the campaign.
-func (f *figures) visit(w *ward, name string, bad plugintest.Bad, swap bool) {
+// measure lets a bad plugin come and go, and measures in the campaign.
+func (f *figures) measure(g *guardedServer, name string, bad plugintest.Bad, swap bool) {
 	if !long() {
-		w.suffer(bad, swap)
+		g.install(bad, swap)
 		return
 	}
-	w.times()
+	g.times()
 	time.Sleep(quietTime)
-	quiet := w.times()
+	quiet := g.times()
 	begin := time.Now()
-	w.suffer(bad, swap)
+	g.install(bad, swap)
 	took := time.Since(begin)
-	busy := w.times()
+	busy := g.times()
 	f.quiet, f.busy = append(f.quiet, quiet...), append(f.busy, busy...)
 	ratio := float64(percentile(busy, 99)) / float64(max(percentile(quiet, 99), 1))
-	w.t.Logf("%s: %s, p50 %s and p99 %s, without it %s and %s: %.1f times", name, took.Round(time.Millisecond), percentile(busy, 50), percentile(busy, 99), percentile(quiet, 50), percentile(quiet, 99), ratio)
+	g.t.Logf("%s: %s, p50 %s and p99 %s, without it %s and %s: %.1f times", name, took.Round(time.Millisecond), percentile(busy, 50), percentile(busy, 99), percentile(quiet, 50), percentile(quiet, 99), ratio)
 	if ratio > 2 {
 		f.slower = append(f.slower, fmt.Sprintf("%s %.1f", name, ratio))
 	}

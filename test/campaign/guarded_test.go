@@ -27,8 +27,8 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// A ward is a server with plugins that guard it, bad plugins, and clients that try what the guards refuse.
-type ward struct {
+// A guardedServer is a server with plugins that guard it, bad plugins, and clients that try what the guards refuse.
+type guardedServer struct {
 	*target
 	language
 	*state
@@ -37,8 +37,8 @@ type ward struct {
 // state is what all tests know of a server that use it.
 type state struct {
 	log string
-	// knocks counts attempts at what is refused.
-	knocks atomic.Int64
+	// attempts counts attempts at what is refused.
+	attempts atomic.Int64
 	// tookMu guards took, the times of requests that touch no bad plugin.
 	tookMu sync.Mutex
 	took   []time.Duration
@@ -49,19 +49,19 @@ type state struct {
 	wg     sync.WaitGroup
 }
 
-// with returns the ward for a part of the test.
-func (w *ward) with(t *testing.T) *ward {
-	return &ward{target: &target{Server: w.Server, t: t, operations: w.operations}, language: w.language, state: w.state}
+// with returns the server for a part of the test.
+func (g *guardedServer) with(t *testing.T) *guardedServer {
+	return &guardedServer{target: &target{Server: g.Server, t: t, operations: g.operations}, language: g.language, state: g.state}
 }
 
-// wardTime is longer than anything takes on a machine with too much to do.
-const wardTime = 3 * time.Minute
+// maxWait is longer than anything takes on a machine with too much to do.
+const maxWait = 3 * time.Minute
 
 // open starts a server that finds the guards and the files in its folder, and the clients.
-func open(t *testing.T, l language, files map[string][]byte) (w *ward, stop func()) {
+func open(t *testing.T, l language, files map[string][]byte) (g *guardedServer, stop func()) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, data := range map[string][]byte{"door" + l.suffix: l.door, "words" + l.suffix: l.filter} {
+	for name, data := range map[string][]byte{"logins" + l.suffix: l.logins, "words" + l.suffix: l.filter} {
 		files[name] = data
 	}
 	for name, data := range files {
@@ -69,10 +69,10 @@ func open(t *testing.T, l language, files map[string][]byte) (w *ward, stop func
 			t.Fatal(err)
 		}
 	}
-	w = &ward{language: l, state: &state{log: filepath.Join(t.TempDir(), "server.log")}}
+	g = &guardedServer{language: l, state: &state{log: filepath.Join(t.TempDir(), "server.log")}}
 	t.Cleanup(func() {
 		if t.Failed() {
-			w.printLog()
+			g.printLog()
 		}
 	})
 	load := 60_000 // Loading that does not end takes this time; the sample has none.
@@ -80,22 +80,22 @@ func open(t *testing.T, l language, files map[string][]byte) (w *ward, stop func
 		load = 10_000
 	}
 	limits := []string{
-		"app.plugin.dir=" + dir, "app.logging.file.file-path=" + w.log, "app.plugin.java.allow-exit=false", "app.plugin.java.spare=true", "app.plugin.start-timeout-millis=1000",
+		"app.plugin.dir=" + dir, "app.logging.file.file-path=" + g.log, "app.plugin.java.allow-exit=false", "app.plugin.java.spare=true", "app.plugin.start-timeout-millis=1000",
 		fmt.Sprint("app.plugin.load-timeout-millis=", load), fmt.Sprint("app.plugin.hook-timeout-millis=", l.hooks), "app.plugin.call-timeout-millis=60000",
 		"app.plugin.extension-points.client-request-handler.timeout-millis=500", "app.shutdown.job-graceful-timeout-millis=30000",
 		"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
 	}
-	w.target = start(t, limits...)
+	g.target = start(t, limits...)
 	end, cancel := context.WithCancel(context.Background())
-	w.end = end
-	w.await("the guards", func() bool {
-		a := w.call(role.Service, http.MethodGet, "/plugins?ids=door&ids=words", root, "")
+	g.end = end
+	g.await("the guards", func() bool {
+		a := g.call(role.Service, http.MethodGet, "/plugins?ids=logins&ids=words", root, "")
 		return strings.Count(a.body, `"running":true`) == 2
 	})
-	w.before = used()
-	w.before.engines, w.before.jvms, w.before.children = l.engines, l.jvms, 0 // The bad plugin may be there.
-	for _, work := range []func() error{w.forbiddenLogin, w.forbiddenWord(), w.admin, w.allowedLogin} {
-		w.wg.Go(func() {
+	g.before = used()
+	g.before.engines, g.before.jvms, g.before.children = l.engines, l.jvms, 0 // The bad plugin may be there.
+	for _, work := range []func() error{g.forbiddenLogin, g.forbiddenWord(), g.admin, g.allowedLogin} {
+		g.wg.Go(func() {
 			for end.Err() == nil {
 				if err := work(); err != nil && end.Err() == nil {
 					t.Error(err)
@@ -107,30 +107,30 @@ func open(t *testing.T, l language, files map[string][]byte) (w *ward, stop func
 			}
 		})
 	}
-	return w, func() {
+	return g, func() {
 		cancel()
-		w.wg.Wait()
+		g.wg.Wait()
 	}
 }
 
-func (w *ward) await(what string, is func() bool) {
-	w.t.Helper()
-	limit := wardTime
+func (g *guardedServer) await(what string, is func() bool) {
+	g.t.Helper()
+	limit := maxWait
 	if long() {
 		limit = time.Minute
 	}
 	for end := time.Now().Add(limit); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			w.t.Fatalf("waited in vain: %s", what)
+			g.t.Fatalf("waited in vain: %s", what)
 		}
 	}
 }
 
 // session connects and logs in.
-func (w *ward) session(user int64, password string) (*chat.Client, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), wardTime)
+func (g *guardedServer) session(user int64, password string) (*chat.Client, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 	defer cancel()
-	c, err := chat.Dial(ctx, w.ClientURLs()[1], chat.Options{})
+	c, err := chat.Dial(ctx, g.ClientURLs()[1], chat.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
@@ -142,9 +142,9 @@ func (w *ward) session(user int64, password string) (*chat.Client, error) {
 }
 
 // forbiddenLogin tries to log in without the word.
-func (w *ward) forbiddenLogin() error {
-	w.knocks.Add(1)
-	c, err := w.session(13, "closed")
+func (g *guardedServer) forbiddenLogin() error {
+	g.attempts.Add(1)
+	c, err := g.session(13, "closed")
 	if err != nil {
 		return nil
 	}
@@ -153,17 +153,17 @@ func (w *ward) forbiddenLogin() error {
 }
 
 // forbiddenWord tries to send a word that the filter refuses.
-func (w *ward) forbiddenWord() func() error {
+func (g *guardedServer) forbiddenWord() func() error {
 	var c *chat.Client
 	return func() (err error) {
 		if c == nil || c.Err() != nil {
-			if c, err = w.session(6, "open"); err != nil {
+			if c, err = g.session(6, "open"); err != nil {
 				return fmt.Errorf("a login that touches no bad plugin: %w", err)
 			}
-			context.AfterFunc(w.end, c.Close)
+			context.AfterFunc(g.end, c.Close)
 		}
-		w.knocks.Add(1)
-		if code, err := say(w.end, c, "forbidden"); err == nil && code == 1000 {
+		g.attempts.Add(1)
+		if code, err := say(g.end, c, "forbidden"); err == nil && code == 1000 {
 			return fmt.Errorf("a forbidden word was let through")
 		}
 		return nil
@@ -172,7 +172,7 @@ func (w *ward) forbiddenWord() func() error {
 
 // say sends a message and returns the code of the answer.
 func say(ctx context.Context, c *chat.Client, text string) (int32, error) {
-	ctx, cancel := context.WithTimeout(ctx, wardTime)
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	to := int64(7)
 	a, err := c.Do(ctx, &wire.CreateMessageRequest{RecipientId: &to, Text: &text})
@@ -183,54 +183,54 @@ func say(ctx context.Context, c *chat.Client, text string) (int32, error) {
 }
 
 // admin asks the admin interface something.
-func (w *ward) admin() error {
+func (g *guardedServer) admin() error {
 	begin := time.Now()
-	a, err := w.try(role.Service, http.MethodGet, "/users?ids=6", root, "")
+	a, err := g.try(role.Service, http.MethodGet, "/users?ids=6", root, "")
 	if err != nil || a.status >= 400 {
 		return fmt.Errorf("a request of an administrator: %d %s: %w", a.status, a.body, err)
 	}
-	w.note(time.Since(begin))
+	g.note(time.Since(begin))
 	return nil
 }
 
 // allowedLogin logs in with the word.
-func (w *ward) allowedLogin() error {
+func (g *guardedServer) allowedLogin() error {
 	begin := time.Now()
-	c, err := w.session(8, "open")
+	c, err := g.session(8, "open")
 	if err != nil {
 		return fmt.Errorf("a login that touches no bad plugin: %w", err)
 	}
-	w.note(time.Since(begin))
+	g.note(time.Since(begin))
 	c.Close()
 	return nil
 }
 
-func (w *ward) note(d time.Duration) {
-	w.served.Add(1)
-	w.tookMu.Lock()
-	defer w.tookMu.Unlock()
-	w.took = append(w.took, d)
+func (g *guardedServer) note(d time.Duration) {
+	g.served.Add(1)
+	g.tookMu.Lock()
+	defer g.tookMu.Unlock()
+	g.took = append(g.took, d)
 }
 
 // times returns how long the requests took that were made since the last call.
-func (w *ward) times() []time.Duration {
-	w.tookMu.Lock()
-	defer w.tookMu.Unlock()
-	list := w.took
-	w.took = nil
+func (g *guardedServer) times() []time.Duration {
+	g.tookMu.Lock()
+	defer g.tookMu.Unlock()
+	list := g.took
+	g.took = nil
 	return list
 }
 
 // upload adds a plugin, or a new version of it, and returns the answer.
-func (w *ward) upload(data []byte, replace bool) answer {
-	w.t.Helper()
-	target := fmt.Sprint(w.path, "?replace=", replace)
-	if w.suffix == ".js" {
+func (g *guardedServer) upload(data []byte, replace bool) answer {
+	g.t.Helper()
+	target := fmt.Sprint(g.path, "?replace=", replace)
+	if g.suffix == ".js" {
 		body, err := json.Marshal(map[string]any{"scripts": []any{map[string]any{"fileName": "bad.js", "code": string(data)}}})
 		if err != nil {
-			w.t.Fatal(err)
+			g.t.Fatal(err)
 		}
-		return w.call(role.Service, http.MethodPost, target, root, string(body))
+		return g.call(role.Service, http.MethodPost, target, root, string(body))
 	}
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
@@ -242,44 +242,44 @@ func (w *ward) upload(data []byte, replace bool) answer {
 		err = form.Close()
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		g.t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.URL(role.Service)+target, &b)
+	request, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.URL(role.Service)+target, &b)
 	if err != nil {
-		w.t.Fatal(err)
+		g.t.Fatal(err)
 	}
 	request.SetBasicAuth("app", "app")
 	request.Header.Set("Content-Type", form.FormDataContentType())
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		w.t.Fatal(err)
+		g.t.Fatal(err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		w.t.Fatal(err)
+		g.t.Fatal(err)
 	}
 	return answer{response.StatusCode, response.Header, string(text)}
 }
 
 // touch sends requests of a user that come to the bad plugin.
-func (w *ward) touch(user int64) {
-	c, err := w.session(user, "open")
+func (g *guardedServer) touch(user int64) {
+	c, err := g.session(user, "open")
 	if err != nil {
-		w.t.Errorf("a login that touches no bad plugin: %v", err)
+		g.t.Errorf("a login that touches no bad plugin: %v", err)
 		return
 	}
 	defer c.Close()
 	for range 2 {
-		_, _ = say(w.end, c, "hello")
+		_, _ = say(g.end, c, "hello")
 	}
 }
 
 // logged is how long the log is.
-func (w *ward) logged() int64 {
-	info, err := os.Stat(w.log)
+func (g *guardedServer) logged() int64 {
+	info, err := os.Stat(g.log)
 	if err != nil {
-		w.t.Fatal(err)
+		g.t.Fatal(err)
 	}
 	return info.Size()
 }
@@ -288,14 +288,14 @@ func (w *ward) logged() int64 {
 const maxPrinted = 60
 
 // printLog prints the last warnings and errors of the server.
-func (w *ward) printLog() {
-	data, err := os.ReadFile(w.log)
+func (g *guardedServer) printLog() {
+	data, err := os.ReadFile(g.log)
 	if err != nil {
 		return
 	}
 	lines := slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool { return !strings.Contains(line, "WARN") && !strings.Contains(line, "ERROR") })
 	for _, line := range lines[max(0, len(lines)-maxPrinted):] {
-		w.t.Log(line[:min(len(line), 600)])
+		g.t.Log(line[:min(len(line), 600)])
 	}
 }
 
