@@ -39,9 +39,9 @@ type state struct {
 	log string
 	// attempts counts attempts at what is refused.
 	attempts atomic.Int64
-	// tookMu guards took, the times of requests that touch no bad plugin.
+	// tookMu guards took.
 	tookMu sync.Mutex
-	took   []time.Duration
+	took   times
 	served atomic.Int64
 	// before is what the process used without clients.
 	before usage
@@ -189,7 +189,8 @@ func (g *guardedServer) admin() error {
 	if err != nil || a.status >= 400 {
 		return fmt.Errorf("a request of an administrator: %d %s: %w", a.status, a.body, err)
 	}
-	g.note(time.Since(begin))
+	took := time.Since(begin)
+	g.note(func(t *times) { t.admin = append(t.admin, took) })
 	return nil
 }
 
@@ -200,24 +201,29 @@ func (g *guardedServer) allowedLogin() error {
 	if err != nil {
 		return fmt.Errorf("a login that touches no bad plugin: %w", err)
 	}
-	g.note(time.Since(begin))
+	took := time.Since(begin)
+	g.note(func(t *times) { t.logins = append(t.logins, took) })
 	c.Close()
 	return nil
 }
 
-func (g *guardedServer) note(d time.Duration) {
+// times are how long requests took that touch no bad plugin: those of an administrator, which touch no plugin at all, and logins,
+// which the other plugin decides.
+type times struct{ admin, logins []time.Duration }
+
+func (g *guardedServer) note(add func(*times)) {
 	g.served.Add(1)
 	g.tookMu.Lock()
 	defer g.tookMu.Unlock()
-	g.took = append(g.took, d)
+	add(&g.took)
 }
 
 // times returns how long the requests took that were made since the last call.
-func (g *guardedServer) times() []time.Duration {
+func (g *guardedServer) times() times {
 	g.tookMu.Lock()
 	defer g.tookMu.Unlock()
 	list := g.took
-	g.took = nil
+	g.took = times{}
 	return list
 }
 
