@@ -123,6 +123,12 @@ bench: $(JAVA_JARS)/.built ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./internal/...
 	scripts/with-tools $(GO) test -run '^$$' -bench Console -benchtime 1x ./test/e2e
 
+# What can be counted, make test compares too. ARGS=-renew writes the baseline.
+.PHONY: bench-check
+bench-check: $(JAVA_JARS)/.built ## Compare what the server costs with bench/baseline.json
+	@scripts/need go postgresql
+	scripts/with-tools $(GO) run ./bench -check bench/baseline.json -duration 2s -rounds 5 $(ARGS)
+
 # NAKAMA, TINODE, TINODE_DB and POCKETBASE are programs; docs/benchmarks.md says how to build them. Whoever is not given is left out.
 .PHONY: bench-peers
 bench-peers: $(JAVA_JARS)/.built ## Compare with other servers, in 20 minutes (NAKAMA= TINODE= TINODE_DB= POCKETBASE=)

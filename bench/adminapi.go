@@ -46,35 +46,11 @@ func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
 		command = a.command
 		processors = fmt.Sprintf("servers on processor %s, client on %s", a.server, a.client)
 	}
-	ours, err := start(ctx, regexp.MustCompile(`service +admin interface +http://(\S+)`), command(app, "service", "--home", dir,
-		"--set=app.service.admin-api.http.host=127.0.0.1", "--set=app.service.admin-api.http.port=0",
-		"--set=app.service.admin-api.rate-limiting.capacity=2000000000", "--set=app.service.admin-api.rate-limiting.initial-tokens=2000000000",
-		"--set=app.logging.console.enabled=false")...)
+	ours, bare, size, err := adminServers(ctx, app, dir, command)
 	if err != nil {
 		return err
 	}
 	defer ours.stop()
-	for id := 1; id <= 3; id++ {
-		if err := createRole(ctx, ours.addr, id); err != nil {
-			return err
-		}
-	}
-	body, err := fetch(ctx, ours.addr)
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(dir, "body")
-	if err := os.WriteFile(file, body, 0o600); err != nil {
-		return err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	bare, err := start(ctx, regexp.MustCompile(`^(\S+)`), command(self, "bare", file)...)
-	if err != nil {
-		return err
-	}
 	defer bare.stop()
 	var rows [][]string
 	for _, connections := range []int{1, 32} {
@@ -88,9 +64,44 @@ func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
 		b, o := median(base), median(measured)
 		rows = append(rows, row(connections, "bare net/http", b, b), row(connections, "GET /admins/roles", o, b))
 	}
-	table(fmt.Sprintf("Admin interface: %d bytes of JSON, credentials checked, audit log on, %s", len(body), processors),
+	table(fmt.Sprintf("Admin interface: %d bytes of JSON, credentials checked, audit log on, %s", size, processors),
 		[]string{"connections", "server", "requests/s", "p50", "p99", "CPU per request", "ratio"}, rows)
 	return nil
+}
+
+// adminServers starts a service, and a bare server that answers the same bytes.
+func adminServers(ctx context.Context, app, dir string, command func(args ...string) []string) (ours, bare *server, size int, err error) {
+	ours, err = start(ctx, regexp.MustCompile(`service +admin interface +http://(\S+)`), command(app, "service", "--home", dir,
+		"--set=app.service.admin-api.http.host=127.0.0.1", "--set=app.service.admin-api.http.port=0", "--set=app.console.port=0",
+		"--set=app.service.admin-api.rate-limiting.capacity=2000000000", "--set=app.service.admin-api.rate-limiting.initial-tokens=2000000000",
+		"--set=app.logging.console.enabled=false")...)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer func() {
+		if err != nil {
+			ours.stop()
+		}
+	}()
+	for id := 1; id <= 3; id++ {
+		if err := createRole(ctx, ours.addr, id); err != nil {
+			return nil, nil, 0, err
+		}
+	}
+	body, err := fetch(ctx, ours.addr)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	file := filepath.Join(dir, "body")
+	if err := os.WriteFile(file, body, 0o600); err != nil {
+		return nil, nil, 0, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	bare, err = start(ctx, regexp.MustCompile(`^(\S+)`), command(self, "bare", file)...)
+	return ours, bare, len(body), err
 }
 
 func row(connections int, name string, r, base result) []string {

@@ -55,18 +55,22 @@ public class Bench extends AppPlugin {
     }
 }`
 
-// benchJava measures calls of a Java plugin through the whole mechanism beside a bare echo over the same pipes: no manager, no protobuf.
-func benchJava(ctx context.Context, duration time.Duration, rounds int) (err error) {
+// javaCostCallers is with how many callers the cost of a call is taken.
+const javaCostCallers = 16
+
+// benchJava measures calls of a Java plugin through the whole mechanism beside a bare echo over the same pipes: no manager,
+// no protobuf. It returns the ratio of their CPU, that of the JVM included.
+func benchJava(ctx context.Context, duration time.Duration, rounds int) (cost float64, err error) {
 	before := runtime.GOMAXPROCS(runtime.NumCPU()) // Here the server itself is in this process.
 	defer runtime.GOMAXPROCS(before)
 	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // The server gives a small heap as much room.
 	jar, err := javaJar(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	host, err := java.New(java.Options{})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	settings := config.Default().Plugin
 	manager := plugin.NewManager(plugin.Options{
@@ -80,28 +84,28 @@ func benchJava(ctx context.Context, duration time.Duration, rounds int) (err err
 		begin := time.Now()
 		p, err := manager.Load(ctx, plugin.Java, source)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		manager.Do(ctx, p, plugin.Start)
 		if _, err := plugin.Pass(ctx, manager, plugin.TransformRequest, javaRequest()); err != nil {
-			return err
+			return 0, err
 		}
 		starts = append(starts, time.Since(begin))
 		if _, err := manager.Remove(ctx, p.ID); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	slices.Sort(starts)
 
 	p, err := manager.Load(ctx, plugin.Java, source)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	manager.Do(ctx, p, plugin.Start)
 	idle := host.Stats().Resident
 	bareModule, err := host.Load(ctx, source)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, bareModule.Close(context.WithoutCancel(ctx))) }()
 	payload := strings.Repeat("message ", 30)
@@ -123,25 +127,28 @@ func benchJava(ctx context.Context, duration time.Duration, rounds int) (err err
 	}
 	var rows [][]string
 	pid := host.Stats().PID
-	for _, callers := range []int{1, 16, 256} {
+	for _, callers := range []int{1, javaCostCallers, 256} {
 		var measured, base []result
 		for _, f := range []func() error{bare, whole} {
 			if _, err := callAll(pid, callers, duration/2, f); err != nil { // warm up
-				return err
+				return 0, err
 			}
 		}
 		for range rounds {
 			b, err := callAll(pid, callers, duration, bare)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			w, err := callAll(pid, callers, duration, whole)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			base, measured = append(base, b), append(measured, w)
 		}
 		b, w := median(base), median(measured)
+		if callers == javaCostCallers {
+			cost = float64(w.cpu+w.jvm) / float64(b.cpu+b.jvm)
+		}
 		rows = append(rows, javaRow(callers, "bare echo over the pipes", b, b), javaRow(callers, "ClientRequestHandler.transform", w, b))
 	}
 	table("Java plugins", []string{"callers", "call", "calls/s", "p50", "p99", "p50 / bare", "rate / bare", "CPU/call, server", "CPU/call, JVM"}, rows)
@@ -150,7 +157,7 @@ func benchJava(ctx context.Context, duration time.Duration, rounds int) (err err
 		{"resident, idle with one plugin", fmt.Sprintf("%.1f MiB", float64(idle)/(1<<20))},
 		{"resident after the load", fmt.Sprintf("%.1f MiB", float64(host.Stats().Resident)/(1<<20))},
 	})
-	return nil
+	return cost, nil
 }
 
 func javaRow(callers int, name string, r, base result) []string {

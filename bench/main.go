@@ -42,6 +42,8 @@ func main() {
 	flag.IntVar(&load.pairs, "pairs", 128, "number of pairs of users of the clients part")
 	flag.IntVar(&load.window, "window", 8, "number of messages of each pair that are on their way there")
 	flag.IntVar(&load.sessions, "sessions", 20_000, "number of idle sessions there, as far as open files are allowed")
+	baseline := flag.String("check", "", "compare what the server costs with the baseline in this file, and measure nothing else")
+	renew := flag.Bool("renew", false, "with -check: write the baseline anew")
 	flag.Parse()
 	users, err := parseSizes(*sizes)
 	if err != nil {
@@ -62,8 +64,17 @@ func main() {
 		{"plugins", func() error { return plugins(ctx, load) }},
 		{"debugging", func() error { return benchDebugging(ctx, *packages, *rounds) }},
 		{"recordings", func() error { return benchRecordings(ctx, load) }},
-		{"java", func() error { return benchJava(ctx, *duration, *rounds) }},
+		{"java", func() error {
+			_, err := benchJava(ctx, *duration, *rounds)
+			return err
+		}},
 		{"domain", func() error { return benchDomain(ctx, o) }},
+	}
+	if *baseline != "" {
+		if err := check(ctx, checkOptions{baseline: *baseline, renew: *renew, load: load}); err != nil {
+			log.Fatalf("bench: %v", err)
+		}
+		return
 	}
 	var names []string
 	for _, part := range parts {

@@ -54,7 +54,7 @@ export default class extends AppPlugin {
 // plugins measures what plugins cost.
 func plugins(ctx context.Context, o clientOptions) error {
 	fmt.Println("\n## Plugins")
-	if err := transform(ctx, o); err != nil {
+	if _, err := transform(ctx, o); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "app-bench")
@@ -73,8 +73,8 @@ func plugins(ctx context.Context, o clientOptions) error {
 }
 
 // transform compares calls of ClientRequestHandler.transform through everything that a request goes through, and of the
-// host alone, with the same function on the bare engine.
-func transform(ctx context.Context, o clientOptions) (err error) {
+// host alone, with the same function on the bare engine, and returns the ratio of CPU of the former to the latter.
+func transform(ctx context.Context, o clientOptions) (cost float64, err error) {
 	text := "hello, this is a text message"
 	request := &plugin.ClientRequest{
 		UserID: 1234567890123456789, DeviceType: wire.DeviceType_ANDROID, ClientIP: "127.0.0.1", RequestID: 987654321,
@@ -87,22 +87,22 @@ func transform(ctx context.Context, o clientOptions) (err error) {
 	}
 	manager, err := newManager(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, manager.Close(ctx)) }()
 	bare, err := newBare()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer bare.close()
 	host, err := js.New(js.Options{Points: plugin.Points})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, host.Close(ctx)) }()
 	module, err := host.Load(ctx, plugin.Source{Name: "bench.js", Data: pluginScript(1)})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	calls := []struct {
 		name string
@@ -136,7 +136,7 @@ func transform(ctx context.Context, o clientOptions) (err error) {
 				return err
 			})
 			if err != nil {
-				return err
+				return 0, err
 			}
 			spent[i].wall += took.wall
 			spent[i].cpu += took.cpu
@@ -152,7 +152,7 @@ func transform(ctx context.Context, o clientOptions) (err error) {
 		})
 	}
 	table("ClientRequestHandler.transform with a text message", []string{"way", "calls", "time of one", "CPU of one", "ratio of CPU"}, rows)
-	return nil
+	return float64(spent[len(calls)-1].cpu) / float64(spent[0].cpu), nil
 }
 
 // turnCalls is how often each way is called in a turn.

@@ -74,6 +74,15 @@ func Busy() (time.Duration, bool) {
 	return ticks(fields[1], fields[2], fields[3], fields[6], fields[7], fields[8]), true
 }
 
+// Writes returns how many system calls of a process have written something so far; 0 where that is not known.
+func Writes(pid int) int64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	_, rest, _ := bytes.Cut(text, []byte("syscw: "))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	n, _ := strconv.ParseInt(string(line), 10, 64)
+	return n
+}
+
 // Resident returns the memory of a process that is in use.
 func Resident(pid int) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -42,6 +42,9 @@ func TestCPU(t *testing.T) {
 	if busy, ok := process.Busy(); !ok || busy < spent {
 		t.Errorf("the machine was busy for %s, %t", busy, ok)
 	}
+	if err := os.WriteFile(os.DevNull, []byte("x"), 0); err != nil || process.Writes(os.Getpid()) == 0 {
+		t.Errorf("no system call has written anything: %v", err)
+	}
 	if bytes, err := process.Resident(os.Getpid()); err != nil || bytes < 1<<20 {
 		t.Errorf("this process has %d bytes: %v", bytes, err)
 	}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCounters compares what can be counted with the baseline: a slow machine takes as many statements and system calls as
+// a fast one.
+func TestCounters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds and starts servers")
+	}
+	dir := t.TempDir()
+	app := filepath.Join(dir, "app")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", app, "example.org/app/cmd/app").CombinedOutput(); err != nil {
+		t.Fatalf("build the server: %v\n%s", err, out)
+	}
+	c := costs{}
+	if err := c.counted(t.Context(), app, dir, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("baseline.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	baseline := costs{}
+	if err := json.Unmarshal(text, &baseline); err != nil {
+		t.Fatal(err)
+	}
+	for name := range c {
+		if _, known := baseline[name]; !known {
+			t.Errorf("baseline.json has no %q", name)
+		}
+	}
+	rows, worse := c.beside(baseline)
+	for _, row := range rows {
+		t.Log(strings.Join(row, " | "))
+	}
+	if worse {
+		t.Error(errWorse)
+	}
+}
+
+func TestBeside(t *testing.T) {
+	baseline := costs{"a": {10, 0.1}, "b": {10, 0.1}, "c": {10, 0.1}, "d": {3, 0}, "e": {3, 0}, "f": {1, 0}}
+	rows, worse := costs{"a": {10.9, 0}, "b": {11.1, 0}, "c": {8.9, 0}, "d": {3, 0}, "e": {4, 0}, "g": {1, 0}}.beside(baseline)
+	var got []string
+	for _, row := range rows {
+		got = append(got, row[0]+": "+row[len(row)-1])
+	}
+	want := "a: , b: **worse**, c: better: write the baseline anew, d: , e: **worse**, g: new: write the baseline anew, f: not measured"
+	if list := strings.Join(got, ", "); list != want || !worse {
+		t.Errorf("%s, worse %t, want %s", list, worse, want)
+	}
+	if _, worse := (costs{"a": {11, 0}, "d": {3, 0}}).beside(baseline); worse {
+		t.Error("what is within the tolerance is worse")
+	}
+}
