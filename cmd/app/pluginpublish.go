@@ -32,6 +32,7 @@ type pluginPublishCommand struct {
 	TokenFile string        `placeholder:"FILE" xor:"token" help:"File that holds the token."`
 	NoStart   bool          `help:"Leave a plugin that the cluster does not have yet in the state LOADED."`
 	IfMatch   int64         `default:"-1" placeholder:"REVISION" help:"Refuse if the plugin is at another revision; 0 is one that the cluster does not have."`
+	Grant     bool          `help:"Grant the plugin what its descriptor asks for, which --dry-run shows; nobody can grant permissions that they lack."`
 	DryRun    bool          `help:"Only say what the plugin is and whether the cluster would take it."`
 	Timeout   time.Duration `default:"2m" help:"How long to follow."`
 }
@@ -41,7 +42,8 @@ func (pluginPublishCommand) Help() string {
 	return `Stores the plugin in the database of the cluster: all nodes of the roles that it is made for load it. If the cluster has it, it is a new version,
 which takes the place of the old one in its state without a call lost. A new plugin is started. The exit code is 0 when all nodes
 have it, and 1 if it is refused, or if a node cannot load or start it or does not answer in time; the version stays active then, and
-PUT /plugins/versions goes back to another one. The token needs the permissions PLUGIN_CREATE, PLUGIN_QUERY and PLUGIN_UPDATE.
+PUT /plugins/versions goes back to another one. With app.plugin.grants.mode=EXPLICIT a version that asks for more than was granted waits; --grant
+grants it. The token needs the permissions PLUGIN_CREATE, PLUGIN_QUERY and PLUGIN_UPDATE.
 
 Examples:
   APP_TOKEN=... app plugin publish word-filter.js --url https://admin.example.com
@@ -148,6 +150,9 @@ func (p publisher) publish(ctx context.Context, c pluginPublishCommand, name str
 // upload sends the file.
 func (p publisher) upload(ctx context.Context, c pluginPublishCommand, name string, data []byte) (publishedPlugin, error) {
 	query := "?scope=CLUSTER&replace=true&dryRun=" + strconv.FormatBool(c.DryRun)
+	if c.Grant {
+		query += "&grant=true"
+	}
 	var answer []publishedPlugin
 	var err error
 	if isJar(name) {
@@ -253,7 +258,7 @@ func (p publisher) follow(ctx context.Context, want publishedPlugin) error {
 // pending reports whether the node may still load the version.
 func (n clusterNode) pending(want publishedPlugin) bool {
 	switch n.State {
-	case catalog.Failed, catalog.Conflict, catalog.Disabled:
+	case catalog.Failed, catalog.Waiting, catalog.Conflict, catalog.Disabled:
 		return false
 	case catalog.Loading, catalog.Unknown:
 		return true
@@ -265,7 +270,7 @@ func (n clusterNode) pending(want publishedPlugin) bool {
 func (p publisher) show(nodes []clusterNode, want publishedPlugin, status string, shown map[string]string) (missing []string) {
 	for _, n := range nodes {
 		state := n.State
-		isThere := n.Digest == want.Digest && (state == status || status == string(plugin.Loaded) && !slices.Contains([]string{catalog.Failed, catalog.Loading}, state))
+		isThere := n.Digest == want.Digest && (state == status || status == string(plugin.Loaded) && !slices.Contains([]string{catalog.Failed, catalog.Waiting, catalog.Loading}, state))
 		if !isThere {
 			missing = append(missing, n.NodeID)
 			if n.Digest != "" && n.Digest != want.Digest {

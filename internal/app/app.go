@@ -86,6 +86,7 @@ type App struct {
 	apis           map[role.Role]*admin.API
 	plugins        *adapter.Plugins
 	catalog        *catalog.Catalog
+	granted        *plugin.Granted // nil unless administrators grant plugins what they ask for
 	slots          *plugin.StoredSlots
 	events         *plugin.Events
 	recorder       *recording.Recorder

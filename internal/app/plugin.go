@@ -29,8 +29,11 @@ func (a *App) pluginSettings() config.Plugin { return a.live.Current().Plugin }
 // buildPlugins makes what holds plugins, before the parts that call them.
 func (a *App) buildPlugins(ctx context.Context) (err error) {
 	a.slots = plugin.NewSlots(a.store, a.leads)
+	if a.opts.Config.Plugin.Grants.Mode == config.GrantsExplicit {
+		a.granted = &plugin.Granted{}
+	}
 	a.plugins, err = adapter.New(ctx, adapter.Options{
-		Roles: a.opts.Roles, Config: a.opts.Config, Settings: a.pluginSettings, Values: a.settings.PluginValues, Only: a.opts.OnlyPlugin,
+		Roles: a.opts.Roles, Config: a.opts.Config, Settings: a.pluginSettings, Values: a.settings.PluginValues, Granted: a.granted, Only: a.opts.OnlyPlugin,
 		Server: a.pluginServer(), Slots: a.slots, Presence: a.presence, Metrics: a.metrics, Recorder: a.recorder, Logger: a.logger,
 		// Plugins are trusted to stop the server.
 		Exit: a.exit,
@@ -120,7 +123,7 @@ func (a *App) Plugins() adapter.Report { return a.plugins.Report() }
 func (a *App) pluginServer() *adapter.Server {
 	functions, owners := functionsOf(a.opts.Roles)
 	return &adapter.Server{
-		This: a.pluginNode, Functions: functions, Properties: a.opts.Config, PluginValues: a.settings.PluginValues, Values: plugin.NewStorage(a.store),
+		This: a.pluginNode, Functions: functions, Properties: a.opts.Config, PluginValues: a.settings.PluginValues, Values: plugin.NewStorage(a.store), Granted: a.granted,
 		Invoke: func(ctx context.Context, by *admin.Principal, operation string, input json.RawMessage) (json.RawMessage, error) {
 			owner, known := owners[operation]
 			if !known {

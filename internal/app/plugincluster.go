@@ -25,7 +25,7 @@ type pluginStatesAnswer struct {
 func (a *App) buildCatalog() error {
 	c := a.opts.Config.Plugin
 	a.catalog = catalog.New(catalog.Options{
-		Store: a.store, Manager: a.plugins.Manager, Enabled: c.Enabled && c.Cluster.Enabled, Settings: a.pluginSettings, Logger: a.logger,
+		Store: a.store, Manager: a.plugins.Manager, Enabled: c.Enabled && c.Cluster.Enabled, Settings: a.pluginSettings, Granted: a.granted, Logger: a.logger,
 		Changed: func() { a.tell(changedPlugins) },
 		NodeIDs: a.nodeIDs(), Act: a.actByItself,
 	})

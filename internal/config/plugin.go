@@ -82,7 +82,7 @@ type PluginQuarantine struct {
 
 // PluginGrants says what plugins may do of what they ask for.
 type PluginGrants struct {
-	Mode GrantsMode `default:"OPEN" enum:"OPEN,DECLARED" doc:"OPEN lets every plugin do everything. DECLARED lets a plugin do what its descriptor declares: operations by their permissions, hosts that scripts connect to, and whether they use classes of Java. All nodes of a cluster should have the same mode."`
+	Mode GrantsMode `default:"OPEN" enum:"OPEN,DECLARED,EXPLICIT" doc:"OPEN lets every plugin do everything. DECLARED lets a plugin do what its descriptor declares: operations by their permissions, hosts that scripts connect to, and whether they use classes of Java. EXPLICIT starts a plugin only when an administrator has granted what its descriptor declares. All nodes of a cluster should have the same mode."`
 }
 
 // GrantsMode is what plugins may do of what they ask for.
@@ -90,9 +90,11 @@ type GrantsMode string
 
 // The modes.
 const (
-	// GrantsOpen lets plugins do everything, and GrantsDeclared what their descriptors declare.
+	// GrantsOpen lets plugins do everything, GrantsDeclared what their descriptors declare, and GrantsExplicit the same as
+	// soon as administrators have granted it.
 	GrantsOpen     GrantsMode = "OPEN"
 	GrantsDeclared GrantsMode = "DECLARED"
+	GrantsExplicit GrantsMode = "EXPLICIT"
 )
 
 // PluginLimits says what one plugin may use.

@@ -29,6 +29,8 @@ type member struct {
 	calls gate
 	// broken says that its host cannot run it until it is started there anew.
 	broken atomic.Bool
+	// waiting says that it is to run as soon as its plugin is granted what it asks for.
+	waiting atomic.Bool
 	// retrying says that somebody tries to start it again.
 	retrying atomic.Bool
 	// told counts the calls of an observer that are on their way.
@@ -54,6 +56,11 @@ func newMember(p *Plugin, e Extension, hookTimeout func() time.Duration, logger 
 // runHook runs a hook. An extension is not started with settings that are not valid, and is told of valid ones only.
 func (m *member) runHook(ctx context.Context, h Hook) error {
 	return m.guard(ctx, h, func(ctx context.Context) error {
+		if h == Start || h == Resume {
+			if err := m.mayRun(); err != nil {
+				return err
+			}
+		}
 		if m.settings != nil && (h == Start || h == SettingsChanged) {
 			news, err := m.learn()
 			if err != nil || !news && h == SettingsChanged {
@@ -105,6 +112,9 @@ func (m *member) isDown() bool { return m.record.down.Load() != nil }
 func (m *member) recover(ctx context.Context) error {
 	if m.plugin.dead.Load() {
 		return ErrDead
+	}
+	if err := m.mayRun(); err != nil {
+		return err
 	}
 	if r, ok := m.Extension.(Reviver); ok && m.broken.Load() {
 		if err := m.guard(ctx, Start, r.Revive); err != nil {

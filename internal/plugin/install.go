@@ -96,7 +96,7 @@ func (m *Manager) prepareIn(ctx context.Context, host Host, src Source) (*Plugin
 	}
 	p := &Plugin{
 		Descriptor: module.Descriptor(), Language: host.Language(), Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src,
-		roles: m.opts.Roles, left: make(chan struct{}), Digest: Digest(src.Data), timetable: &m.timetable, deliveries: &m.deliveries,
+		roles: m.opts.Roles, left: make(chan struct{}), Digest: Digest(src.Data), timetable: &m.timetable, deliveries: &m.deliveries, granted: m.opts.Granted,
 	}
 	for _, e := range module.Extensions() {
 		p.members = append(p.members, m.newMember(p, e))
@@ -376,7 +376,7 @@ func (p *Plugin) follow(ctx context.Context, old *Plugin) error {
 	for _, b := range p.members {
 		for _, h := range hooksTo(old.stateOf(b.Class())) {
 			if _, err := b.life.Do(ctx, h); err != nil && h != Pause {
-				return apierr.New(apierr.IllegalArgument, "%s of extension %q failed: %v", h, b.Class(), err)
+				return &apierr.Error{Code: apierr.IllegalArgument, Reason: fmt.Sprintf("%s of extension %q failed: %v", h, b.Class(), err), Err: err}
 			}
 		}
 	}

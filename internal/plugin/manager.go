@@ -31,6 +31,8 @@ type Options struct {
 	Settings func() config.Plugin
 	// Values returns what administrators set of the settings of a plugin. It may be nil.
 	Values func(pluginID string) map[string]any
+	// Granted is what administrators granted to plugins; nil grants them what they ask for.
+	Granted *Granted
 	// Slots decides which process of the cluster runs schedules that only one runs; if it is nil, this one does.
 	Slots Slots
 	// Observe is told of every call of an extension: how long it took and how it ended (ok, refused, error, timeout). It may be nil.
@@ -100,8 +102,9 @@ type Plugin struct {
 	running   atomic.Int64
 	excess    excess
 	timetable *timetable
-	// deliveries are those of the manager.
+	// deliveries and granted are those of the manager.
 	deliveries *deliveries
+	granted    *Granted
 	// renewals is how often it died and was loaded anew before.
 	renewals int
 }
@@ -335,6 +338,12 @@ func (s Step) Impossible() bool {
 	return ok
 }
 
+// Waits reports whether the hook did not run because the plugin waits for grants.
+func (s Step) Waits() bool {
+	_, ok := errors.AsType[*WaitingError](s.Err)
+	return ok
+}
+
 // Do runs a hook of all extensions of a plugin at the same time.
 func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
 	steps := make([]Step, len(p.members))
@@ -345,10 +354,14 @@ func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
 				steps[i] = Step{Extension: b.Class(), State: b.life.State(), Err: errOwnHook}
 				return
 			}
-			changed, err := b.life.Do(ctx, h)
-			if h == Start && err != nil && b.life.State() == Loaded {
-				m.startFailed(b, err)
+			do := func() (bool, error) { return b.life.Do(ctx, h) }
+			switch h {
+			case Start:
+				do = func() (bool, error) { return m.begin(ctx, b) }
+			case Stop, Pause:
+				b.waiting.Store(false)
 			}
+			changed, err := do()
 			steps[i] = Step{Extension: b.Class(), State: b.life.State(), Changed: changed, Err: err}
 		})
 	}
@@ -368,7 +381,7 @@ func (m *Manager) Boot(ctx context.Context, p *Plugin) (err error) {
 		b.record.quarantine("it has not started yet")
 	}
 	for _, s := range m.Do(ctx, p, Start) {
-		if s.Err != nil {
+		if s.Err != nil && !s.Waits() { // The server starts without what waits for an administrator.
 			err = errors.Join(err, fmt.Errorf("start extension %q of plugin %q: %w", s.Extension, p.ID, s.Err))
 		}
 	}

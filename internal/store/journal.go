@@ -182,6 +182,7 @@ var journalRules = map[string]journalRule{
 	"cluster_plugin":            {record: "plugin"},
 	"plugin_version":            {record: "pluginVersion", keys: 2},
 	"plugin_rollout":            {record: "pluginRollout"},
+	"plugin_grant":              {record: "pluginGrant"},
 	"meeting":                   {record: "meeting", masked: []string{"password", "access_token"}},
 }
 

@@ -1404,6 +1404,8 @@ declare namespace api {
         dryRun?: boolean;
         /** Whether a plugin may take the place of one with the same id. It gets its state, and no call is lost. */
         replace?: boolean;
+        /** Whether to grant the plugins what their descriptors ask for, which a dry run shows, in addition to what is granted already. Permissions that the requester lacks cannot be granted. */
+        grant?: boolean;
         /** NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes that they are made for load them, now and when they start. */
         scope?: "NODE" | "CLUSTER";
         /** Whether the version of a plugin of the cluster becomes the active one. Without that it is only kept, for POST /plugins/rollouts or PUT /plugins/versions. */
@@ -1461,6 +1463,15 @@ declare namespace api {
         ids?: string[];
       }): Promise<DebuggingRecord[] | undefined>;
       /**
+       * List what is granted to plugins
+       * Lists what administrators granted to plugins, by the ids of the plugins, whether or not they are loaded. Plugins that were granted nothing are skipped.
+       * Permission: `PLUGIN_QUERY`.
+       */
+      queryGrants(input?: {
+        /** Ids of plugins; none is all. Example: `word-filter`. */
+        ids?: string[];
+      }): Promise<GrantRecord[] | undefined>;
+      /**
        * Read the code of JavaScript plugins
        * Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. Code may contain secrets, so reading it requires the permission to replace it.
        * Permission: `PLUGIN_CREATE`.
@@ -1507,6 +1518,16 @@ declare namespace api {
         id: string;
         body: DebuggingSwitch;
       }): Promise<DebuggingRecord | undefined>;
+      /**
+       * Change what is granted to a plugin
+       * Replaces what is granted to the plugin with an id on all nodes; what is missing in the body is taken away. With `app.plugin.grants.mode=EXPLICIT` a plugin that waits for a grant and was to be started is started as soon as it has all that it asks for, and one that loses a grant is called no more until it has it again. Grants belong to the id of a plugin and stay when it is removed. Permissions that the requester lacks cannot be granted.
+       * Permission: `PLUGIN_CREATE`.
+       */
+      updateGrants(input: {
+        /** Id of the plugin. */
+        id: string;
+        body: GrantBody;
+      }): Promise<GrantRecord | undefined>;
       /**
        * Pause, resume, promote or abort a rollout
        * PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
@@ -2375,8 +2396,8 @@ declare namespace api {
     schedules?: ScheduleRecord[];
     /** Whether it was started and not stopped. */
     started: boolean;
-    /** State. */
-    state: "LOADED" | "STARTED" | "PAUSED" | "STOPPED";
+    /** State. WAITING is LOADED before the plugin is granted what it asks for. */
+    state: "LOADED" | "WAITING" | "STARTED" | "PAUSED" | "STOPPED";
     /** How many calls took too long. */
     timeouts?: Int64;
   }
@@ -2477,6 +2498,30 @@ declare namespace api {
     responseDate?: string;
     /** What became of the request. */
     status?: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
+  }
+  interface GrantBody {
+    /** Hosts that a script may connect to, as in the descriptor. */
+    hosts?: string[];
+    /** Whether a script may use classes of Java. */
+    java?: boolean;
+    /** Permissions of the admin interface. */
+    permissions?: string[];
+  }
+  interface GrantRecord {
+    /** Who changed it last. */
+    adminId: Int64;
+    /** When it was changed last. */
+    changeDate: string;
+    /** Hosts that a script may connect to, as in the descriptor. */
+    hosts: string[];
+    /** Whether a script may use classes of Java. */
+    java: boolean;
+    /** Permissions of the admin interface. */
+    permissions: string[];
+    /** Id of the plugin. */
+    pluginId: string;
+    /** Revision of what is granted, for If-Match; it grows with every change. */
+    revision: Int64;
   }
   interface GrantsRecord {
     /** Hosts that a script connects to: names, addresses, *.name for all hosts below a name or * for all, with or without a port. */
@@ -3203,8 +3248,8 @@ declare namespace api {
     number?: Int64;
     /** Why the node could not load or start the active version; missing if it could. */
     reason?: string;
-    /** State: that of its extensions; LOADING if the node has not finished; FAILED if it could not load or start the active version; CONFLICT if it has a plugin of its own with the id, which counts; DISABLED if it loads no plugins of the cluster; UNKNOWN if it did not answer. */
-    state: "LOADED" | "STARTED" | "PAUSED" | "STOPPED" | "LOADING" | "FAILED" | "CONFLICT" | "DISABLED" | "UNKNOWN";
+    /** State: that of its extensions; LOADING if the node has not finished; FAILED if it could not load or start the active version; WAITING if that waits for grants; CONFLICT if it has a plugin of its own with the id, which counts; DISABLED if it loads no plugins of the cluster; UNKNOWN if it did not answer. */
+    state: "LOADED" | "STARTED" | "PAUSED" | "STOPPED" | "LOADING" | "FAILED" | "WAITING" | "CONFLICT" | "DISABLED" | "UNKNOWN";
     /** Version that this one states. */
     version?: string;
   }
@@ -3449,6 +3494,8 @@ declare namespace api {
     loadedDate?: string;
     /** Bytes that it holds, if that is known. */
     memory?: Int64;
+    /** What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it waits until it is, and is started then if it was to be. Missing if it waits for nothing. */
+    missingGrants?: GrantsRecord;
     /** Id of the process that runs it, as that of members (/cluster/members). */
     processId?: string;
     /** Provider that the plugin states. */

@@ -162,6 +162,7 @@ func writes() []write {
 		{operation: "deletePlugins", target: "/plugins?ids=planted-plugin", record: "plugin", targets: "planted-plugin"},
 		{operation: "createJsPlugins", target: "/plugins/js?scope=CLUSTER", body: `{"scripts":[{"fileName":"shared.js","code":"shared-plugin hidden-secret-5"}]}`, record: "pluginVersion", targets: "shared-plugin"},
 		{operation: "createJsPlugins", target: "/plugins/js?scope=CLUSTER&replace=true", body: `{"scripts":[{"code":"shared-plugin hidden-secret-6"}]}`, record: "pluginVersion", targets: "shared-plugin"},
+		{operation: "updatePluginGrants", target: "/plugins/grants?id=shared-plugin", body: `{"permissions":["USER_QUERY"]}`, record: "pluginGrant", targets: "shared-plugin"},
 		{operation: "createPluginRollout", target: "/plugins/rollouts", body: `{"pluginId":"shared-plugin","number":1,"nodeIds":["node2"]}`, record: "pluginRollout", targets: "1"},
 		{operation: "updatePluginRollout", target: "/plugins/rollouts?id=1", body: `{"action":"ABORT"}`, record: "pluginRollout", targets: "1"},
 		{operation: "updatePluginVersion", target: "/plugins/versions?id=shared-plugin", body: `{"number":1}`, record: "plugin", targets: "shared-plugin"},

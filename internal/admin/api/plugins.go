@@ -84,7 +84,7 @@ func pluginOperations(p Plugins) []*admin.Operation {
 				"if one is not accepted, the answer is an error that names the problem of each.",
 			EmptyIsOK: true, Errors: []apierr.Code{apierr.DuplicateResource, apierr.SavingJavaPluginIsDisabled},
 		}, h.createArchives),
-	}, concat(versionOperations(h), rolloutOperations(h), debugOperations(h))...)
+	}, concat(grantOperations(h), versionOperations(h), rolloutOperations(h), debugOperations(h))...)
 }
 
 type pluginRecord struct {
@@ -101,6 +101,8 @@ type pluginRecord struct {
 
 	Requested *grantsRecord `json:"requestedGrants,omitempty" doc:"What its descriptor asks for; missing if that is nothing."`
 	Granted   *grantsRecord `json:"granted,omitempty" doc:"What it may do; missing if it may do everything (app.plugin.grants.mode=OPEN), or is not loaded on this node."`
+
+	Missing *grantsRecord `json:"missingGrants,omitempty" doc:"What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it waits until it is, and is started then if it was to be. Missing if it waits for nothing."`
 
 	Rejected *rejectionRecord `json:"rejected,omitempty" doc:"Why the file could not be loaded; only of rejected files."`
 
@@ -123,7 +125,7 @@ type extensionRecord struct {
 	ExtensionPointClasses []string `json:"extensionPointClasses" doc:"Names of the extension points that it implements."`
 	Quarantine            string   `json:"quarantine,omitempty" doc:"Why it cannot run although it should: what its extension points may refuse is refused meanwhile. It is missing if it can run, or need not."`
 
-	State  string `json:"state" enum:"LOADED,STARTED,PAUSED,STOPPED" doc:"State."`
+	State  string `json:"state" enum:"LOADED,WAITING,STARTED,PAUSED,STOPPED" doc:"State. WAITING is LOADED before the plugin is granted what it asks for."`
 	Calls  int64  `json:"calls" doc:"How often it was called."`
 	Errors int64  `json:"errors" doc:"How many calls failed."`
 
@@ -254,8 +256,13 @@ func newPluginRecord(p *plugin.Plugin, detailed bool) pluginRecord {
 	if p.Shared() != nil {
 		r.Scope = scopeCluster
 	}
+	missing := p.Missing()
+	r.Missing = newGrantsRecord(missing)
 	for _, e := range p.Extensions() {
 		er := newExtensionRecord(e)
+		if e.State == plugin.Loaded && !missing.IsEmpty() {
+			er.State = stateWaiting
+		}
 		if detailed {
 			er.detail(e)
 		}
@@ -391,7 +398,7 @@ func (h pluginHandlers) update(ctx context.Context, in *pluginUpdate) (pluginUpd
 			if s.Err == nil || s.Impossible() && s.State == statesOfStatus[in.Body.Status] {
 				continue // It did what was asked for, or is already where it should be.
 			}
-			if !s.Impossible() {
+			if !s.Impossible() && !s.Waits() {
 				code = apierr.ServerInternalError
 			}
 			result.Failures = append(result.Failures, updateFailure{ID: p.ID, Extension: s.Extension, State: string(s.State), Reason: s.Err.Error()})
@@ -402,6 +409,9 @@ func (h pluginHandlers) update(ctx context.Context, in *pluginUpdate) (pluginUpd
 	}
 	return result, apierr.New(code, "%s", result.failures())
 }
+
+// stateWaiting is the state of an extension that is loaded and whose plugin waits for grants.
+const stateWaiting = "WAITING"
 
 // auditedPlugin is what plugins are called in the audit trail.
 const auditedPlugin = "plugin"

@@ -36,7 +36,7 @@ type clusterRecord struct {
 // nodeStateRecord is the state of a plugin of the cluster on a node.
 type nodeStateRecord struct {
 	NodeID  string `json:"nodeId" doc:"Id of the node."`
-	State   string `json:"state" enum:"LOADED,STARTED,PAUSED,STOPPED,LOADING,FAILED,CONFLICT,DISABLED,UNKNOWN" doc:"State: that of its extensions; LOADING if the node has not finished; FAILED if it could not load or start the active version; CONFLICT if it has a plugin of its own with the id, which counts; DISABLED if it loads no plugins of the cluster; UNKNOWN if it did not answer."`
+	State   string `json:"state" enum:"LOADED,STARTED,PAUSED,STOPPED,LOADING,FAILED,WAITING,CONFLICT,DISABLED,UNKNOWN" doc:"State: that of its extensions; LOADING if the node has not finished; FAILED if it could not load or start the active version; WAITING if that waits for grants; CONFLICT if it has a plugin of its own with the id, which counts; DISABLED if it loads no plugins of the cluster; UNKNOWN if it did not answer."`
 	Reason  string `json:"reason,omitempty" doc:"Why the node could not load or start the active version; missing if it could."`
 	Number  int64  `json:"number,omitempty" doc:"Number of the version that the node runs; missing if it runs none of the cluster."`
 	Version string `json:"version,omitempty" doc:"Version that this one states."`
@@ -116,9 +116,20 @@ func (h pluginHandlers) publish(ctx context.Context, c pluginCreation, uploads [
 	if err != nil {
 		return nil, err
 	}
-	published, errs := h.Catalog.Publish(plugin.ForAdmin(ctx, change.AdminID), catalog.Publication{
-		Uploads: uploads, Replace: c.Replace, DryRun: c.DryRun, Inactive: !c.Activate, Change: change,
-	})
+	publication := catalog.Publication{Uploads: uploads, Replace: c.Replace, DryRun: c.DryRun, Inactive: !c.Activate, Change: change}
+	if c.Grant {
+		checked := publication
+		checked.DryRun = true
+		list, errs := h.Catalog.Publish(plugin.ForAdmin(ctx, change.AdminID), checked)
+		plugins := make([]*plugin.Plugin, len(list))
+		for i := range list {
+			plugins[i] = list[i].Plugin
+		}
+		if err := h.grantUploads(ctx, c, uploads, plugins, errs); err != nil {
+			return nil, err
+		}
+	}
+	published, errs := h.Catalog.Publish(plugin.ForAdmin(ctx, change.AdminID), publication)
 	if !c.DryRun && errs != nil {
 		return nil, refusal(uploads, errs)
 	}
@@ -175,6 +186,10 @@ func (h pluginHandlers) lead(ctx context.Context, id string, hook plugin.Hook, c
 	}
 	if !changed && (hook == plugin.Start || hook == plugin.Resume) {
 		h.Manager.Do(ctx, p, hook) // An extension that cannot run although it should is tried again.
+	}
+	if missing := p.Missing(); !missing.IsEmpty() && (hook == plugin.Start || hook == plugin.Resume) {
+		waiting := &plugin.WaitingError{Plugin: id, Missing: missing}
+		result.Failures = append(result.Failures, updateFailure{ID: id, State: string(plugin.Loaded), Reason: waiting.Error()})
 	}
 	for _, e := range p.Extensions() {
 		if e.Quarantine != "" {

@@ -20,6 +20,8 @@ type pluginCreation struct {
 	DryRun  bool `query:"dryRun" default:"false" doc:"Whether to load and check only: the answer says what each plugin is and what is wrong with it, and nothing is kept."`
 	Replace bool `query:"replace" default:"false" doc:"Whether a plugin may take the place of one with the same id. It gets its state, and no call is lost."`
 
+	Grant bool `query:"grant" default:"false" doc:"Whether to grant the plugins what their descriptors ask for, which a dry run shows, in addition to what is granted already. Permissions that the requester lacks cannot be granted."`
+
 	Scope    string `query:"scope" default:"NODE" enum:"NODE,CLUSTER" doc:"NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes that they are made for load them, now and when they start."`
 	Activate bool   `query:"activate" default:"true" doc:"Whether the version of a plugin of the cluster becomes the active one. Without that it is only kept, for POST /plugins/rollouts or PUT /plugins/versions."`
 	IfMatch  string `header:"If-Match" doc:"Revision of the plugin of the cluster that is replaced; with one plugin only." example:"\"3\""`
@@ -159,6 +161,16 @@ func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []
 	}
 	for i := range uploads {
 		uploads[i].Save, uploads[i].Replace = c.Save, c.Replace
+	}
+	if c.Grant {
+		checked, errs := h.Folder.Check(plugin.ForAdmin(ctx, admin.Requester(ctx).ID), uploads...)
+		plugins := make([]*plugin.Plugin, len(checked))
+		for i := range checked {
+			plugins[i] = checked[i].Plugin
+		}
+		if err := h.grantUploads(ctx, c, uploads, plugins, errs); err != nil {
+			return nil, err
+		}
 	}
 	do := h.Folder.AddAll
 	if c.DryRun {

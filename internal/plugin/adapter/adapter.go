@@ -50,6 +50,8 @@ type Plugins struct {
 
 // A Cluster has the plugins that all nodes load.
 type Cluster interface {
+	// ReadGrants reads what administrators granted to plugins, before any is loaded.
+	ReadGrants(ctx context.Context) error
 	// Start loads and starts them. The error joins those of single plugins.
 	Start(ctx context.Context) error
 	// Loading returns the plugins that are still loaded or started.
@@ -64,6 +66,8 @@ type Options struct {
 	Settings func() config.Plugin
 	// Values returns what administrators set of the settings of a plugin; nil is nothing.
 	Values func(pluginID string) map[string]any
+	// Granted is what administrators granted to plugins; nil grants them what they ask for.
+	Granted *plugin.Granted
 	// Only is the name of the one file in the folder that is loaded; "" is all.
 	Only   string
 	Server plugin.Server
@@ -83,7 +87,7 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 	p := &Plugins{opts: o, isUp: make(chan struct{})}
 	c := o.Config.Plugin
 	opts := plugin.Options{
-		Roles: o.Roles, Settings: o.Settings, Values: o.Values, Slots: o.Slots, Logger: o.Logger,
+		Roles: o.Roles, Settings: o.Settings, Values: o.Values, Granted: o.Granted, Slots: o.Slots, Logger: o.Logger,
 		Observe: func(p *plugin.Plugin, extension string, m *plugin.Method, d time.Duration, outcome string) {
 			o.Metrics.Plugins().Observe(p.ID, extension, m.Point.Name, m.Name, outcome, d)
 		},
@@ -187,6 +191,11 @@ func (p *Plugins) load(ctx context.Context, c config.Plugin) error {
 	}
 	if err := p.Folder.LeaveNetwork(c.Network); err != nil {
 		return err
+	}
+	if p.Cluster != nil {
+		if err := p.Cluster.ReadGrants(ctx); err != nil { // Plugins wait until it can be read.
+			p.opts.Logger.Warn("what is granted to plugins could not be read", "error", err)
+		}
 	}
 	errs := make([]error, 3)
 	var wg sync.WaitGroup

@@ -65,6 +65,9 @@ func (p *Plugins) newScriptHost(ctx context.Context, c config.JavaScriptPlugins,
 		Limited: p.limited(),
 		Inspect: p.inspect,
 	}
+	if p.opts.Granted != nil {
+		opts.Waits = p.opts.Granted.Waits
+	}
 	if c.Debug.Enabled {
 		debuggers, err := inspector.Listen(ctx, inspector.Options{Host: c.Debug.InspectHost, Port: int(c.Debug.InspectPort), Log: p.opts.Logger})
 		if err != nil {

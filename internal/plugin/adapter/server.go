@@ -28,6 +28,8 @@ type Server struct {
 	NotifyUsers func() func(ctx context.Context, n *wire.AppRequest, recipients []int64) error
 	EndMeeting  func() func(ctx context.Context, meetingID int64, at time.Time) error
 	Values      plugin.Storage
+	// Granted is what administrators granted to plugins; nil grants them what they ask for.
+	Granted *plugin.Granted
 	// PluginValues returns what administrators set of the settings of a plugin.
 	PluginValues func(pluginID string) map[string]any
 }
@@ -42,6 +44,9 @@ func (s *Server) Operations() []plugin.Operation { return s.Functions }
 func (s *Server) Call(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error) {
 	p := admin.ByPlugin(by.ID, by.Version, plugin.OnBehalfOf(ctx))
 	if s.Properties.Plugin.Grants.Mode != config.GrantsOpen {
+		if err := s.Granted.Waits(by); err != nil {
+			return nil, &apierr.Error{Code: apierr.Unauthorized, Reason: err.Error(), Err: err}
+		}
 		p.Permissions = by.Requested.PermissionSet()
 	}
 	return s.Invoke(plugin.WithCaller(ctx, by.ID), p, operation, input)

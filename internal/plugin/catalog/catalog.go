@@ -31,7 +31,9 @@ type Options struct {
 	Enabled bool
 	// Settings returns the current settings.
 	Settings func() config.Plugin
-	Logger   *slog.Logger
+	// Granted is told what administrators granted to plugins; nil if they need no grants.
+	Granted *plugin.Granted
+	Logger  *slog.Logger
 	// NodeIDs are the ids of the nodes of this process.
 	NodeIDs []string
 	// Act runs what the process decides by itself so that it is in the audit trail under the name of an operation; nil

@@ -25,6 +25,7 @@ type entry struct {
 	// failure is why the last attempt failed, "" if it did not; attempts counts failures in a row, and next is when to try
 	// again.
 	failure  string
+	waits    bool // for grants, which is the failure
 	attempts int
 	next     time.Time
 }
@@ -53,20 +54,28 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read plugins of the cluster: %w", err)
 		}
-		c.accept(counter, list)
+		granted, err := c.granted(ctx)
+		if err != nil {
+			return err
+		}
+		c.accept(counter, list, granted)
+		c.opts.Manager.Regrant()
 	}
 	c.reconcile()
 	return nil
 }
 
 // accept notes what the store says.
-func (c *Catalog) accept(counter int64, list []Plugin) {
+func (c *Catalog) accept(counter int64, list []Plugin, granted map[string]plugin.Grants) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if counter <= c.seen {
 		return // Somebody else was faster.
 	}
 	c.seen = counter
+	if c.opts.Granted != nil {
+		c.opts.Granted.Set(granted)
+	}
 	before := map[string]*Plugin{}
 	for id, e := range c.entries {
 		before[id], e.want = e.want, nil
@@ -172,6 +181,7 @@ func (c *Catalog) note(id string, counter int64, err error) {
 	defer c.mu.Unlock()
 	e := c.entries[id]
 	e.busy, e.tried, e.failure = false, counter, ""
+	_, e.waits = errors.AsType[*plugin.WaitingError](err)
 	if err != nil && c.ctx.Err() == nil {
 		refusal, told := errors.AsType[*apierr.Error](err)
 		if e.failure = err.Error(); told {
@@ -259,6 +269,9 @@ func (c *Catalog) lead(ctx context.Context, p *plugin.Plugin, state plugin.State
 	}
 	for _, h := range hooks[state] {
 		for _, s := range c.opts.Manager.Do(ctx, p, h) {
+			if s.Waits() {
+				return &apierr.Error{Code: apierr.IllegalArgument, Reason: s.Err.Error(), Err: s.Err}
+			}
 			if s.Err != nil && !s.Impossible() {
 				err = errors.Join(err, apierr.New(apierr.IllegalArgument, "%s of extension %q failed: %v", h, s.Extension, s.Err))
 			}
@@ -324,7 +337,7 @@ func (c *Catalog) Start(ctx context.Context) error {
 	c.booting = false
 	var errs []error
 	for _, id := range ids {
-		if e := c.entries[id]; e != nil && e.failure != "" {
+		if e := c.entries[id]; e != nil && e.failure != "" && !e.waits { // The server starts without what waits for an administrator.
 			errs = append(errs, apierr.New(apierr.IllegalArgument, "plugin %q of the cluster: %s", id, e.failure))
 		}
 	}

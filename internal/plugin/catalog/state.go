@@ -19,6 +19,8 @@ const (
 	Loading = "LOADING"
 	// Failed means that the node could not load or start the active version; what it had before may go on.
 	Failed = "FAILED"
+	// Waiting means that the active version waits for grants; what the node had before may go on.
+	Waiting = "WAITING"
 	// Conflict means that the node has a plugin of its own with the same id, which counts.
 	Conflict = "CONFLICT"
 	// Disabled means that the node loads no plugins of the cluster.
@@ -29,7 +31,7 @@ const (
 
 // States are the states of a plugin of the cluster on a node.
 var States = []string{
-	string(plugin.Loaded), string(plugin.Started), string(plugin.Paused), string(plugin.Stopped), Loading, Failed, Conflict, Disabled, Unknown,
+	string(plugin.Loaded), string(plugin.Started), string(plugin.Paused), string(plugin.Stopped), Loading, Failed, Waiting, Conflict, Disabled, Unknown,
 }
 
 // A State is that of a plugin of the cluster on a node.
@@ -72,6 +74,8 @@ func (c *Catalog) stateOf(id string, e *entry) State {
 		if p.Path != "" {
 			s.Reason += fmt.Sprintf(", from the file %q", filepath.Base(p.Path))
 		}
+	case e.failure != "" && e.waits:
+		s.State, s.Reason = Waiting, e.failure
 	case e.failure != "":
 		s.State, s.Reason = Failed, e.failure
 	case !loaded || !e.want.is(p) || e.busy:

@@ -15,14 +15,24 @@ func (m *module) client() *http.Client {
 		return m.host.opts.HTTP
 	}
 	client := *m.host.opts.HTTP
-	client.Transport = guard{m.grants.Load(), client.Transport}
+	client.Transport = guard{m.grants.Load(), m.ungranted(), client.Transport}
 	return &client
+}
+
+// ungranted is why the plugin may do nothing of what its descriptor declares, nil if it may.
+func (m *module) ungranted() error {
+	if m.grants.Load() == nil || m.host.opts.Waits == nil {
+		return nil
+	}
+	return m.host.opts.Waits(m.descriptor)
 }
 
 // guard sends requests only to hosts that the plugin has a grant for. It is asked again for each redirect.
 type guard struct {
 	// grants are those of the plugin; nil before its descriptor was read.
 	grants *plugin.Grants
+	// waits is why it may use none of them; nil if it may.
+	waits error
 	// next sends the requests; nil is http.DefaultTransport.
 	next http.RoundTripper
 }
@@ -44,7 +54,7 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 // mayConnect refuses a URL whose host the plugin has no grant for.
 func (g guard) mayConnect(u *url.URL) error {
 	if g.grants != nil && g.grants.Reaches(u) {
-		return nil
+		return g.waits
 	}
 	return plugin.NoHost(u, g.grants != nil)
 }
@@ -56,7 +66,7 @@ func (m *module) mayUseJava() error {
 	}
 	grants := m.grants.Load()
 	if grants != nil && grants.Java {
-		return nil
+		return m.ungranted()
 	}
 	return plugin.NoJava(grants != nil)
 }

@@ -124,6 +124,32 @@ func TestGrantedJava(t *testing.T) {
 	}
 }
 
+// TestWaitingForGrants keeps from a limited plugin what it declares until an administrator grants it.
+func TestWaitingForGrants(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "here") }))
+	defer server.Close()
+	var granted atomic.Bool
+	h, _ := newHost(t, Options{Java: newJava(t, &logged{}), Limited: true, Waits: func(d plugin.Descriptor) error {
+		if granted.Load() {
+			return nil
+		}
+		return &plugin.WaitingError{Plugin: d.ID, Missing: d.Requested}
+	}})
+	m := load(t, h, asking("", "java: true, hosts: ['127.0.0.1']", `
+async handle() {
+  const attempt = async (f) => { try { return await f(); } catch (e) { return e.message; } };
+  return { code: 1000, reason: await attempt(async () => (await fetch('`+server.URL+`')).data) + ' ' + await attempt(() => String(Java.type('java.lang.Math').max(1, 2))) };
+}`))
+	got, err := say(t.Context(), m)
+	if err != nil || strings.Count(got, "waits for a grant of the host 127.0.0.1 and classes of Java") != 2 {
+		t.Errorf("before the grant: %s %v", got, err)
+	}
+	granted.Store(true)
+	if got, err = say(t.Context(), m); err != nil || got != "here 2" {
+		t.Errorf("after the grant: %s %v", got, err)
+	}
+}
+
 // TestBadGrants refuses descriptors that ask for what there is not.
 func TestBadGrants(t *testing.T) {
 	h, _ := newHost(t, Options{})

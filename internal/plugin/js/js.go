@@ -57,6 +57,8 @@ type Options struct {
 	// Limited gives plugins only the hosts and classes of Java that their descriptors declare, and nothing before the
 	// descriptor was read. Otherwise they have all.
 	Limited bool
+	// Waits refuses what a plugin declares before an administrator grants it; nil refuses nothing.
+	Waits func(plugin.Descriptor) error
 
 	// Java has the classes of Java that plugins can use. If it is nil, that is refused with a sentence.
 	Java remote.Host

@@ -70,6 +70,45 @@ func testPluginStorage(t *testing.T, db *store.DB) {
 	}
 }
 
+func testPluginGrants(t *testing.T, db *store.DB) {
+	ctx := t.Context()
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	a := store.PluginGrant{PluginID: "a", Permissions: []string{"USER_DELETE", "USER_QUERY"}, Hosts: []string{"*.example.org"}, Java: true, Revision: 1, AdminID: 7, ChangeDate: now}
+	b := store.PluginGrant{PluginID: "b", Permissions: []string{}, Hosts: []string{}, Revision: 1, ChangeDate: now}
+	put := func(g store.PluginGrant, exists bool) error {
+		return db.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.PutPluginGrant(ctx, tx, g, exists) })
+	}
+	want := func(list ...store.PluginGrant) {
+		t.Helper()
+		err := db.Read(ctx, func(ctx context.Context, r store.Reader) error {
+			found, err := store.FindPluginGrants(ctx, r)
+			if err == nil && !reflect.DeepEqual(found, list) {
+				t.Errorf("found %+v, want %+v", found, list)
+			}
+			one, err2 := store.FindPluginGrants(ctx, r, "b", "none")
+			if err2 == nil && (len(one) != 1 || one[0].PluginID != "b") {
+				t.Errorf("found %+v", one)
+			}
+			return errors.Join(err, err2)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(put(b, false), put(a, false)); err != nil {
+		t.Fatal(err)
+	}
+	want(a, b)
+	if err := put(a, false); !errors.Is(err, store.ErrDuplicateKey) {
+		t.Errorf("a second row: %v", err)
+	}
+	a.Permissions, a.Hosts, a.Java, a.Revision, a.AdminID, a.ChangeDate = []string{"USER_QUERY"}, []string{}, false, 2, 8, now.Add(time.Second)
+	if err := put(a, true); err != nil {
+		t.Fatal(err)
+	}
+	want(a, b)
+}
+
 func testClusterPlugins(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	now := time.Now().UTC().Truncate(time.Millisecond)

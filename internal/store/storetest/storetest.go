@@ -85,6 +85,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"SettingRevisions", testSettingRevisions},
 		{"PluginStorage", testPluginStorage},
 		{"ClusterPlugins", testClusterPlugins},
+		{"PluginGrants", testPluginGrants},
 		{"PluginRollouts", testPluginRollouts},
 		{"Events", testEvents},
 		{"EventCost", testEventCost},

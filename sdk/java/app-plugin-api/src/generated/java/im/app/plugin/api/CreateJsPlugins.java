@@ -51,6 +51,16 @@ public final class CreateJsPlugins implements JsonObject {
     }
 
     /**
+     * Whether to grant the plugins what their descriptors ask for, which a dry run shows, in addition to what is granted already. Permissions that the requester lacks cannot be granted.
+     * @param grant the value
+     * @return this
+     */
+    public CreateJsPlugins grant(Boolean grant) {
+        values.put("grant", grant);
+        return this;
+    }
+
+    /**
      * NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes that they are made for load them, now and when they start. One of NODE, CLUSTER.
      * @param scope the value
      * @return this

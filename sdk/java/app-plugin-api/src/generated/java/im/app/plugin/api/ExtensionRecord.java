@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param running Whether it is started, not paused, and can run.
  * @param schedules What runs at times of its own, as far as this node is concerned.
  * @param started Whether it was started and not stopped.
- * @param state State. One of LOADED, STARTED, PAUSED, STOPPED.
+ * @param state State. WAITING is LOADED before the plugin is granted what it asks for. One of LOADED, WAITING, STARTED, PAUSED, STOPPED.
  * @param timeouts How many calls took too long.
  */
 public record ExtensionRecord(long calls, @Nullable DeliveryRecord delivery, List<EndpointRecord> endpoints, long errors, String extensionClass, List<String> extensionPointClasses, List<String> functions, @Nullable FailureRecord lastError, @Nullable String quarantine, @Nullable Integer queueLength, boolean running, List<ScheduleRecord> schedules, boolean started, String state, @Nullable Long timeouts) {

@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param license License that the plugin states.
  * @param loadedDate When it was loaded.
  * @param memory Bytes that it holds, if that is known.
+ * @param missingGrants What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it waits until it is, and is started then if it was to be. Missing if it waits for nothing.
  * @param processId Id of the process that runs it, as that of members (/cluster/members).
  * @param provider Provider that the plugin states.
  * @param rejected Why the file could not be loaded; only of rejected files.
@@ -33,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param settingsSchema JSON Schema of its settings (/cluster/settings), if it has some.
  * @param version Version that the plugin states.
  */
-public record PluginRecord(@Nullable Long allocated, @Nullable ClusterRecord cluster, @Nullable Long cpuMillis, @Nullable String description, @Nullable String digest, @Nullable String excess, List<ExtensionRecord> extensions, @Nullable String fileName, @Nullable GrantsRecord granted, String id, @Nullable String language, @Nullable String license, @Nullable Instant loadedDate, @Nullable Long memory, @Nullable String processId, @Nullable String provider, @Nullable RejectionRecord rejected, @Nullable Integer renewals, @Nullable GrantsRecord requestedGrants, @Nullable String scope, Map<String, @Nullable Object> settingsSchema, @Nullable String version) {
+public record PluginRecord(@Nullable Long allocated, @Nullable ClusterRecord cluster, @Nullable Long cpuMillis, @Nullable String description, @Nullable String digest, @Nullable String excess, List<ExtensionRecord> extensions, @Nullable String fileName, @Nullable GrantsRecord granted, String id, @Nullable String language, @Nullable String license, @Nullable Instant loadedDate, @Nullable Long memory, @Nullable GrantsRecord missingGrants, @Nullable String processId, @Nullable String provider, @Nullable RejectionRecord rejected, @Nullable Integer renewals, @Nullable GrantsRecord requestedGrants, @Nullable String scope, Map<String, @Nullable Object> settingsSchema, @Nullable String version) {
     /** Lists and maps that are null are empty. */
     public PluginRecord {
         extensions = extensions == null ? List.of() : extensions;

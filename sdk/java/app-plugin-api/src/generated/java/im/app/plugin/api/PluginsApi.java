@@ -119,6 +119,29 @@ public final class PluginsApi {
     }
 
     /**
+     * List what is granted to plugins.
+     * <p>Lists what administrators granted to plugins, by the ids of the plugins, whether or not they are loaded. Plugins that were granted nothing are skipped.
+     * Permission: <code>PLUGIN_QUERY</code>.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public @Nullable List<GrantRecord> queryGrants(QueryPluginGrants input) {
+        return Json.convertList(api.call("queryPluginGrants", input.toJson()), GrantRecord.class);
+    }
+
+    /**
+     * List what is granted to plugins.
+     * <p>Lists what administrators granted to plugins, by the ids of the plugins, whether or not they are loaded. Plugins that were granted nothing are skipped.
+     * Permission: <code>PLUGIN_QUERY</code>.
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public @Nullable List<GrantRecord> queryGrants() {
+        return Json.convertList(api.call("queryPluginGrants", java.util.Map.of()), GrantRecord.class);
+    }
+
+    /**
      * Read the code of JavaScript plugins.
      * <p>Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. Code may contain secrets, so reading it requires the permission to replace it.
      * Permission: <code>PLUGIN_CREATE</code>.
@@ -198,6 +221,18 @@ public final class PluginsApi {
      */
     public @Nullable DebuggingRecord updateDebugging(UpdatePluginDebugging input) {
         return Json.convert(api.call("updatePluginDebugging", input.toJson()), DebuggingRecord.class);
+    }
+
+    /**
+     * Change what is granted to a plugin.
+     * <p>Replaces what is granted to the plugin with an id on all nodes; what is missing in the body is taken away. With <code>app.plugin.grants.mode=EXPLICIT</code> a plugin that waits for a grant and was to be started is started as soon as it has all that it asks for, and one that loses a grant is called no more until it has it again. Grants belong to the id of a plugin and stay when it is removed. Permissions that the requester lacks cannot be granted.
+     * Permission: <code>PLUGIN_CREATE</code>.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public @Nullable GrantRecord updateGrants(UpdatePluginGrants input) {
+        return Json.convert(api.call("updatePluginGrants", input.toJson()), GrantRecord.class);
     }
 
     /**

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/plugin/java/javatest"
+	"example.org/app/internal/role"
+)
+
+// askingScript is a plugin that asks for grants and has an endpoint that uses one.
+func askingScript(id, version, declared string) string {
+	return fmt.Sprintf(`
+class Asking extends AppExtension {
+  getEndpoints() { return [{ handler: 'count', method: 'GET', path: '/count', summary: 'Count users' }]; }
+  async count() { return { users: Number((await app.api.users.queryPage({ size: 1 })).total), version: '%[2]s' }; }
+}
+export default class extends AppPlugin {
+  getDescriptor() { return { id: '%[1]s', version: '%[2]s', %[3]s }; }
+  getExtensions() { return [Asking]; }
+}`, id, version, declared)
+}
+
+const askingJava = `
+package asking;
+import im.app.plugin.*;
+import im.app.plugin.api.*;
+import java.util.*;
+
+public class Asking extends AppPlugin {
+    @Override
+    public Collection<Class<? extends AppExtension>> getExtensions() {
+        return List.of(Counter.class);
+    }
+
+    public static class Counter extends AppExtension {
+        @Override
+        public List<Endpoint> getEndpoints() {
+            return List.of(Endpoint.get("/count").summary("Count users")
+                    .handler("count", r -> Map.of("users", api().users().queryPage(new QueryUserPage().size(1)).total(), "version", descriptor().version())));
+        }
+    }
+}`
+
+// explicitGrants is a server whose plugins wait for grants.
+type explicitGrants struct {
+	*apptest.Server
+	t *testing.T
+}
+
+func (s explicitGrants) want(method, target, body string, status int, parts ...string) string {
+	s.t.Helper()
+	return want(s.t, s.Server, role.Service, method, target, body, status, parts...)
+}
+
+// wantCount waits until the endpoint of a plugin answers with a status.
+func (s explicitGrants) wantCount(id string, status int, part string) {
+	s.t.Helper()
+	eventually(s.t, fmt.Sprintf("the endpoint of %s answers with %d %s", id, status, part), func() bool {
+		got, body := ask(s.t, s.Server, role.Service, "GET", "/plugins/endpoints/"+id+"/count", "")
+		return got == status && strings.Contains(body, part)
+	})
+}
+
+// as sends a request as somebody, for a revision if that is not empty.
+func (s explicitGrants) as(login, password, revision, method, target, body string) (int, string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.URL(role.Service)+target, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.SetBasicAuth(login, password)
+	if revision != "" {
+		req.Header.Set("If-Match", revision)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp.StatusCode, string(answer)
+}
+
+// TestExplicitGrants lets plugins in both languages, from the folder, from uploads and of the cluster, wait for grants.
+func TestExplicitGrants(t *testing.T) {
+	dir := folderOf(t, map[string]string{"folder.js": askingScript("folder", "1", "permissions: ['USER_QUERY']")})
+	database := "app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db")
+	set := []string{"app.plugin.grants.mode=EXPLICIT", "app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true", database}
+	s := explicitGrants{apptest.Start(t, []role.Role{role.Service}, set...), t}
+	// The clerk may add plugins and lacks USER_DELETE.
+	s.want("POST", "/admins/roles", `{"id":7,"name":"clerk","permissions":["PLUGIN_*","USER_QUERY"],"rank":1}`, 200)
+	s.want("POST", "/admins", `{"loginName":"clerk","password":"clerkclerk","displayName":"clerk","roleIds":[7]}`, 200)
+
+	// A plugin of the folder waits, and is started with its grant.
+	s.want("GET", "/plugins?ids=folder", "", 200, `"state":"WAITING"`, `"missingGrants":{"permissions":["USER_QUERY"],"hosts":[],"java":false}`, `"granted":{"permissions":[],"hosts":[],"java":false}`)
+	s.wantCount("folder", 404, "")
+	s.want("PUT", "/plugins/grants?id=folder", `{"permissions":["USER_QUERY"]}`, 200, `"pluginId":"folder","permissions":["USER_QUERY"],"hosts":[],"java":false,"revision":1,"adminId":0`)
+	s.wantCount("folder", 200, `"users":`)
+	if answer := s.want("GET", "/plugins?ids=folder", "", 200, `"state":"STARTED"`); strings.Contains(answer, "missingGrants") {
+		t.Errorf("what is granted is missing: %s", answer)
+	}
+	testGrantsOfUploads(s)
+	testGrantsOfJars(s)
+	testGrantsOfClusterPlugins(s)
+	s.want("GET", "/audit?operations=updatePluginGrants", "", 200, `"updatePluginGrants"`, `USER_QUERY`)
+
+	// Grants are there after a restart before plugins are loaded.
+	s.Stop()
+	again := explicitGrants{apptest.Start(t, []role.Role{role.Service}, set...), t}
+	again.wantCount("folder", 200, `"users":`)
+	again.wantCount("shared", 200, `"version":"2"`)
+}
+
+func testGrantsOfUploads(s explicitGrants) {
+	t := s.t
+	t.Helper()
+	first := upload(t, askingScript("asking", "1", "permissions: ['USER_QUERY', 'USER_DELETE'], hosts: ['localhost']"))
+	s.want("POST", "/plugins/js", first, 200, `"requestedGrants":`)
+	const waits = `waits for a grant of the permissions USER_DELETE, USER_QUERY and the host localhost`
+	s.want("PUT", "/plugins?ids=asking", `{"status":"STARTED"}`, 400, `"code":1102`, waits)
+	// Nobody can grant what they lack, neither by itself nor with an upload; two administrators do not overwrite each other.
+	for target, body := range map[string]string{
+		"PUT /plugins/grants?id=asking": `{"permissions":["USER_QUERY","USER_DELETE"]}`, "POST /plugins/js?replace=true&grant=true": first, "POST /plugins/js?replace=true&grant=true&dryRun=true": first,
+		"POST /plugins/js?grant=true&scope=CLUSTER": upload(t, askingScript("other", "1", "permissions: ['USER_DELETE']")),
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		if status, answer := s.as("clerk", "clerkclerk", "", method, path, body); status != 403 || !strings.Contains(answer, "you cannot grant permissions that you lack: [USER_DELETE]") {
+			t.Errorf("%s: %d %s", target, status, answer)
+		}
+	}
+	s.want("PUT", "/plugins/grants?id=asking", `{"permissions":["FLY"]}`, 400, `is not a permission`)
+	if status, answer := s.as("clerk", "clerkclerk", "", "PUT", "/plugins/grants?id=asking", `{"permissions":["USER_QUERY"]}`); status != 200 {
+		t.Errorf("%d %s", status, answer)
+	}
+	s.want("GET", "/plugins?ids=asking", "", 200, `"state":"WAITING"`, `"missingGrants":{"permissions":["USER_DELETE"],"hosts":["localhost"],"java":false}`)
+	if status, answer := s.as("app", "app", `"7"`, "PUT", "/plugins/grants?id=asking", `{}`); status != 412 || !strings.Contains(answer, "is at revision 1, not 7") {
+		t.Errorf("a change for another revision: %d %s", status, answer)
+	}
+	s.wantCount("asking", 404, "")
+	s.want("PUT", "/plugins/grants?id=asking", `{"permissions":["USER_QUERY","USER_DELETE"],"hosts":["*"]}`, 200, `"revision":2`)
+	s.wantCount("asking", 200, `"version":"1"`)
+	s.want("GET", "/plugins/grants?ids=asking", "", 200, `"hosts":["*"]`)
+
+	// A new version that asks for more is refused, and the old one goes on; it is taken with its grant.
+	more := upload(t, askingScript("asking", "2", "permissions: ['USER_QUERY', 'GROUP_QUERY']"))
+	s.want("POST", "/plugins/js?replace=true", more, 400, `waits for a grant of the permission GROUP_QUERY`)
+	s.wantCount("asking", 200, `"version":"1"`)
+	s.want("POST", "/plugins/js?replace=true&grant=true", more, 200, `"replaced":true`)
+	s.wantCount("asking", 200, `"version":"2"`)
+
+	// What is taken away keeps the plugin from running until it is given again.
+	s.want("PUT", "/plugins/grants?id=asking", `{}`, 200)
+	s.wantCount("asking", 503, `waits for a grant of the permissions USER_QUERY, GROUP_QUERY`)
+	s.want("PUT", "/plugins?ids=asking", `{"status":"RESUMED"}`, 400, `waits for a grant`)
+	s.want("PUT", "/plugins/grants?id=asking", `{"permissions":["USER_QUERY","GROUP_QUERY"]}`, 200)
+	s.wantCount("asking", 200, `"version":"2"`)
+}
+
+func testGrantsOfJars(s explicitGrants) {
+	t := s.t
+	t.Helper()
+	jar := func(version, permissions string) []byte {
+		return javatest.Jar(t, javatest.Plugin{
+			Descriptor: "id: jar\nversion: \"" + version + "\"\nclass: asking.Asking\npermissions: [" + permissions + "]\n", Sources: map[string]string{"asking/Asking.java": askingJava},
+		})
+	}
+	wantForm(t, s.Server, "/plugins/java", 200, `"requestedGrants":`, "jar.jar", jar("1", "USER_QUERY"))
+	s.want("PUT", "/plugins?ids=jar", `{"status":"STARTED"}`, 400, `waits for a grant of the permission USER_QUERY`)
+	s.wantCount("jar", 404, "")
+	wantForm(t, s.Server, "/plugins/java?replace=true&grant=true", 200, `"replaced":true`, "jar.jar", jar("2", "USER_QUERY"))
+	s.want("PUT", "/plugins?ids=jar", `{"status":"STARTED"}`, 200)
+	s.wantCount("jar", 200, `"version":"2"`)
+	wantForm(t, s.Server, "/plugins/java?replace=true", 400, `waits for a grant of the permission USER_DELETE`, "jar.jar", jar("3", "USER_QUERY, USER_DELETE"))
+	s.wantCount("jar", 200, `"version":"2"`)
+}
+
+func testGrantsOfClusterPlugins(s explicitGrants) {
+	t := s.t
+	t.Helper()
+	version := func(number, declared string) string { return upload(t, askingScript("shared", number, declared)) }
+	s.want("POST", "/plugins/js?scope=CLUSTER&grant=true", version("1", "permissions: ['USER_QUERY']"), 200)
+	s.want("PUT", "/plugins?ids=shared", `{"status":"STARTED"}`, 200)
+	s.wantCount("shared", 200, `"version":"1"`)
+	// A version that asks for more is kept and waits, while nodes go on with the one before.
+	s.want("POST", "/plugins/js?scope=CLUSTER&replace=true", version("2", "permissions: ['USER_QUERY', 'GROUP_QUERY']"), 200, `"state":"WAITING"`, `waits for a grant of the permission GROUP_QUERY`)
+	s.want("GET", "/plugins?ids=shared", "", 200, `"state":"WAITING"`, `"version":"2"`)
+	s.wantCount("shared", 200, `"version":"1"`)
+	s.want("PUT", "/plugins/grants?id=shared", `{"permissions":["USER_QUERY","GROUP_QUERY"]}`, 200)
+	s.wantCount("shared", 200, `"version":"2"`)
+}
