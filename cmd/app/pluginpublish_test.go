@@ -15,7 +15,7 @@ import (
 
 // TestPluginPublish publishes versions of a plugin to a server, as an administrator with a token.
 func TestPluginPublish(t *testing.T) {
-	s := run(t, t.TempDir())
+	s := run(t, t.TempDir(), "--set", "app.plugin.grants.mode=EXPLICIT")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.service+"/admins/tokens", strings.NewReader(`{"name":"ci"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +74,10 @@ export default class extends AppPlugin { getDescriptor() { return {id: 'seen', v
 		{"one that does not start", nil, []string{write("seen3.js", script("3", "throw new Error('no database');")), "--token-file", token}, 1, []string{
 			"seen 3 is version 3 of the cluster", `FAILED, still with another version: start of extension "Seen" failed: Error: no database`, `plugin "seen" is not on all nodes: `,
 		}},
+		{"one that asks for more", nil, []string{write("seen4.js", strings.Replace(script("4", ""), "id: 'seen'", "id: 'seen', permissions: ['USER_QUERY']", 1)), "--token-file", token}, 1, []string{
+			"seen 4 is version 4 of the cluster", `WAITING, still with another version: `, `plugin "seen" waits for a grant of the permission USER_QUERY`,
+		}},
+		{"with its grant", nil, []string{filepath.Join(dir, "seen4.js"), "--token-file", token, "--grant"}, 0, []string{"seen 4 is version 4 of the cluster", "all 2 nodes have it\n"}},
 		{"first again", nil, []string{first, "--token-file", token}, 0, []string{"seen 1 is version 1 of the cluster", "all 2 nodes have it\n"}},
 		{"TypeScript", nil, []string{write("typed.ts", strings.ReplaceAll(script("1", "const n: number = 1;"), "seen", "typed")), "--token-file", token, "--no-start"}, 0, []string{
 			"typed 1 is version 1 of the cluster", " LOADED\n", "all 2 nodes have it\n",
