@@ -60,8 +60,10 @@ func canonical(name string) string {
 // envName turns the name of a property, or a part of it, into that of its
 // environment variable. A list's position is written as a part of its own.
 func envName(name string) string {
-	return strings.ToUpper(strings.NewReplacer(".", "_", "-", "_", "[", "_", "]", "").Replace(name))
+	return strings.ToUpper(envSeparators.Replace(name))
 }
+
+var envSeparators = strings.NewReplacer(".", "_", "-", "_", "[", "_", "]", "")
 
 // joinName appends a segment, or a position in brackets, to a name.
 func joinName(name, segment string) string {
