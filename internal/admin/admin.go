@@ -116,7 +116,7 @@ func New(opts Options, ops ...*Operation) *API {
 	a.streams, a.stopStreams = context.WithCancel(context.Background())
 	ids := map[string]bool{}
 	for _, op := range append(ops, a.documentation()...) {
-		op.input = newInput(a.registry, op.inType)
+		op.input = inputOf(op.inType)
 		op.check()
 		if ids[op.ID] || a.routes[op.Path][op.Method] != nil {
 			panic(fmt.Sprintf("admin: operation %q (%s %s) is declared twice", op.ID, op.Method, op.Path))

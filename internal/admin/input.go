@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
@@ -38,7 +39,7 @@ type param struct {
 	name        string
 	header      bool // a header instead of a query parameter
 	index       []int
-	schema      *huma.Schema
+	field       reflect.StructField
 	required    bool
 	selector    bool
 	secret      bool
@@ -46,7 +47,28 @@ type param struct {
 	hasDefault  bool
 }
 
-// newInput compiles an input type; it panics when the type cannot be one.
+// inputs are the input types that were compiled. The interfaces of a process share most of them.
+var inputs struct {
+	mu       sync.Mutex
+	byType   map[reflect.Type]*input
+	registry huma.Registry
+}
+
+// inputOf returns the compiled input type; it panics when the type cannot be one.
+func inputOf(t reflect.Type) *input {
+	inputs.mu.Lock()
+	defer inputs.mu.Unlock()
+	if in := inputs.byType[t]; in != nil {
+		return in
+	}
+	if inputs.byType == nil {
+		inputs.byType, inputs.registry = map[reflect.Type]*input{}, huma.NewMapRegistry("#/", schemaName)
+	}
+	in := newInput(inputs.registry, t)
+	inputs.byType[t] = in
+	return in
+}
+
 func newInput(reg huma.Registry, t reflect.Type) *input {
 	in := &input{}
 	if t.Kind() != reflect.Struct {
@@ -81,16 +103,22 @@ func newParam(reg huma.Registry, f reflect.StructField, name string) *param {
 	def, hasDefault := f.Tag.Lookup("default")
 	p := &param{
 		shape: newShape(reg, f), name: name, index: f.Index,
-		schema:      huma.SchemaFromField(reg, f, f.Name),
+		field:       f,
 		required:    f.Tag.Get("required") == "true",
 		selector:    f.Tag.Get("selector") == "true",
 		secret:      f.Tag.Get("secret") == "true",
 		defaultText: def, hasDefault: hasDefault,
 	}
-	if p.kind == kindList {
-		p.schema.MaxItems = p.rules.maxItems
-	}
 	return p
+}
+
+// schema describes the parameter.
+func (p *param) schema(reg huma.Registry) *huma.Schema {
+	s := huma.SchemaFromField(reg, p.field, p.field.Name)
+	if p.kind == kindList {
+		s.MaxItems = p.rules.maxItems
+	}
+	return s
 }
 
 // decodeParams fills the fields of dst that come from the query and from

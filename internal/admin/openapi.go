@@ -152,7 +152,7 @@ func (a *API) describe(op *Operation) *huma.Operation {
 		o.Security = append(o.Security, map[string][]string{basicScheme: {}}, map[string][]string{bearerScheme: {}})
 	}
 	for _, p := range op.input.params {
-		o.Parameters = append(o.Parameters, describeParam(p))
+		o.Parameters = append(o.Parameters, describeParam(a.registry, p))
 	}
 	if op.input.body != nil {
 		o.RequestBody = &huma.RequestBody{
@@ -168,21 +168,22 @@ func (a *API) describe(op *Operation) *huma.Operation {
 	return o
 }
 
-func describeParam(p *param) *huma.Param {
-	neverNull(p.schema)
+func describeParam(reg huma.Registry, p *param) *huma.Param {
+	schema := p.schema(reg)
+	neverNull(schema)
 	hp := &huma.Param{
 		Name: p.name, In: "query", Required: p.required,
-		Description: p.schema.Description, Schema: p.schema,
+		Description: schema.Description, Schema: schema,
 	}
-	p.schema.Description = ""
+	schema.Description = ""
 	if p.header {
 		hp.In = "header"
 	}
-	if examples := p.schema.Examples; len(examples) > 0 && !p.required {
+	if examples := schema.Examples; len(examples) > 0 && !p.required {
 		// Documentation pages fill in examples, and a filter that nobody wants finds
 		// nothing: the example of an optional parameter is told in words.
 		hp.Description += " Example: `" + exampleText(examples[0]) + "`."
-		p.schema.Examples = nil
+		schema.Examples = nil
 	}
 	if p.isObjects() {
 		hp.Extensions = map[string]any{jsonParam: true}
