@@ -187,7 +187,11 @@ func (c *Catalog) note(id string, counter int64, err error) {
 		if e.failure = err.Error(); told {
 			e.failure = refusal.Reason
 		}
-		if e.attempts == 0 {
+		switch {
+		case e.attempts > 0:
+		case e.waits: // That is up to an administrator.
+			c.opts.Logger.Warn("a plugin of the cluster waits for a grant", "plugin", id, "error", err)
+		default:
 			c.opts.Logger.Error("a plugin of the cluster could not be brought into line", "plugin", id, "error", err)
 		}
 		e.next = time.Now().Add(c.pause(e.attempts, told))
