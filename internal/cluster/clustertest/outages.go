@@ -40,9 +40,10 @@ func testOutage(t *testing.T, s *suite) {
 			t.Errorf("fence %d follows %d", fence, last)
 		}
 		last = fence
-		if m, _ := caller.Cluster().Member("service"); m.Priority != priority {
-			t.Errorf("the change of the administrator was lost: priority %d", m.Priority)
-		}
+		Await(t, caller.Cluster(), "the change of the administrator", func() bool {
+			m, _ := caller.Cluster().Member("service")
+			return m.Priority == priority
+		})
 	}
 	observe()
 	for range 2 {

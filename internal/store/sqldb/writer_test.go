@@ -383,13 +383,12 @@ func TestStatementsStayRight(t *testing.T) {
 	for round := range 3 {
 		err := db.Write(ctx, func(ctx context.Context, tx sqldb.Tx) error {
 			for n := range 600 {
-				// The number of values makes the statement another one.
-				var sum int
-				if err := storetest.First(ctx, tx, "SELECT sum(v) FROM (SELECT 0 AS v"+strings.Repeat(" UNION ALL SELECT 1", n%300)+")", &sum); err != nil {
+				var got int
+				if err := storetest.First(ctx, tx, fmt.Sprint("SELECT ", n%300), &got); err != nil {
 					return err
 				}
-				if sum != n%300 {
-					t.Errorf("round %d: got %d, want %d", round, sum, n%300)
+				if got != n%300 {
+					t.Errorf("round %d: got %d, want %d", round, got, n%300)
 				}
 			}
 			return nil
