@@ -57,7 +57,7 @@ func main() {
 	flag.Float64Var(&o.disturb, "disturbance", 0.15, "share of the processors that others may use while something is measured")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		log.Fatalf("peers: what is %q?", flag.Arg(0))
+		log.Fatalf("peers: unexpected argument %q", flag.Arg(0))
 	}
 	// The client needs little; a second thread of it would only take a processor from the server in the middle of an answer.
 	runtime.GOMAXPROCS(1)
@@ -71,6 +71,9 @@ func main() {
 // compare runs the whole comparison and prints the result.
 func compare(ctx context.Context, o options, out io.Writer) (err error) {
 	end := time.Now().Add(o.limit)
+	// A server that hangs is killed with the context, and whoever waits for it learns that.
+	ctx, cancel := context.WithTimeout(ctx, o.limit+o.limit/2)
+	defer cancel()
 	if (o.tinode == "") != (o.tinodeDB == "") {
 		return errors.New("-tinode and -tinode-db are given together or not at all")
 	}

@@ -66,10 +66,10 @@ type running struct {
 // startLimit is how long a server may take until it answers.
 const startLimit = 2 * time.Minute
 
-// start starts a server and waits until it answers; took is how long that was.
+// start starts a server, which lives as long as ctx, and waits until it answers; took is how long that was.
 func start(ctx context.Context, s server) (r *running, took time.Duration, err error) {
 	command := s.command()
-	r = &running{server: s, cmd: exec.Command(command[0], command[1:]...), ended: make(chan struct{}), said: &tail{}}
+	r = &running{server: s, cmd: exec.CommandContext(ctx, command[0], command[1:]...), ended: make(chan struct{}), said: &tail{}}
 	r.cmd.Stdout, r.cmd.Stderr = r.said, r.said
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	begin := time.Now()
