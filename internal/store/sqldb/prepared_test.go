@@ -3,16 +3,21 @@
 package sqldb
 
 import (
+	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"modernc.org/sqlite"
 )
 
-// TestSQLiteKeepsStatementsPrepared checks that a text is prepared once for each connection, and that old ones go.
-func TestSQLiteKeepsStatementsPrepared(t *testing.T) {
+// sqliteConnOf opens a file and returns a connection of its pool.
+func sqliteConnOf(t *testing.T) *sql.Conn {
+	t.Helper()
 	loc, err := parseURL("sqlite:" + filepath.Join(t.TempDir(), "a.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -21,16 +26,21 @@ func TestSQLiteKeepsStatementsPrepared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
 	conn, err := pool.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }()
+	t.Cleanup(func() {
+		if err := errors.Join(conn.Close(), pool.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return conn
+}
+
+// TestSQLiteKeepsStatementsPrepared checks that a text is prepared once for each connection, and that old ones go.
+func TestSQLiteKeepsStatementsPrepared(t *testing.T) {
+	conn := sqliteConnOf(t)
 	kept := func() (n int, first driver.Stmt) {
 		_ = conn.Raw(func(c any) error {
 			p := c.(*preparingConn)
@@ -62,4 +72,49 @@ func TestSQLiteKeepsStatementsPrepared(t *testing.T) {
 		t.Errorf("%d statements are kept, the oldest among them: %v", n, gone != nil)
 	}
 	query("SELECT ?", 3)
+}
+
+// TestSQLiteCompilesOnce checks that SQLite, too, compiles a text once, whatever is bound. Of bare parameters it would look
+// at the values of a limit and of what a column without an index equals, and compile the statement again at each run.
+func TestSQLiteCompilesOnce(t *testing.T) {
+	conn := sqliteConnOf(t)
+	if _, err := conn.ExecContext(t.Context(), "CREATE TABLE number (id integer PRIMARY KEY, name text)"); err != nil {
+		t.Fatal(err)
+	}
+	query := New("SELECT id FROM number WHERE id > ? AND name = ? ORDER BY id LIMIT ? OFFSET ?", 1, "a", 2, 3)
+	text, _, err := query.render(SQLite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled := 0
+	err = conn.Raw(func(c any) error {
+		registerer, ok := c.(*preparingConn).sqliteConn.(sqlite.AuthorizerRegisterer)
+		if !ok {
+			return errors.New("the driver tells nobody what is compiled")
+		}
+		return registerer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, _, _, _, _ string) sqlite.AuthorizerReturnCode {
+			if action == sqlite.AuthSelect {
+				compiled++
+			}
+			return sqlite.AuthorizerOK
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		rows, err := conn.QueryContext(t.Context(), text, i, fmt.Sprint(i), i+1, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			t.Error("there is a row")
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if compiled != 1 {
+		t.Errorf("%q was compiled %d times", text, compiled)
+	}
 }

@@ -339,7 +339,8 @@ func (w *statementWriter) bind(value any) {
 		return
 	}
 	w.values = append(w.values, value)
-	w.b = append(w.b, '?')
+	// SQLite may plan with the value of a bare parameter, as after LIMIT, and then compiles the statement again at each run.
+	w.b = append(w.b, "+?"...)
 }
 
 // bindJSON adds a list of keys as one parameter. It checks texts, because the document would hide what is wrong with
