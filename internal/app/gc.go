@@ -15,18 +15,39 @@ const (
 	heapRoom = 64 << 20
 	// usualGCPercent is what the runtime uses by itself.
 	usualGCPercent = 100
+	// calmAllocation is how many bytes a process without work allocates at most between two looks.
+	calmAllocation = 4 << 20
+	// leastFreed is how many bytes must be gained at least before memory is given back.
+	leastFreed = 16 << 20
 )
 
-// tuneGC gives a small heap room. A large heap has room by itself, and an
-// operator who sets GOGC knows better.
-func tuneGC() {
-	if os.Getenv("GOGC") != "" {
-		return
-	}
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	debug.SetGCPercent(gcPercent(live[0].Value.Uint64()))
+// memory is what a look at the memory of this process remembers until the next one.
+type memory struct {
+	allocated uint64 // bytes, since the process was started
 }
+
+// look gives a small heap room while there is work, and gives memory back to the system after it. A large heap has room by
+// itself, and an operator who sets GOGC knows better.
+func (m *memory) look() {
+	samples := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
+	}
+	metrics.Read(samples)
+	live, allocated := samples[0].Value.Uint64(), samples[1].Value.Uint64()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent(live))
+	}
+	calm := allocated-m.allocated < calmAllocation
+	m.allocated = allocated
+	if calm && worthFreeing(live, samples[2].Value.Uint64()+samples[3].Value.Uint64()) {
+		debug.FreeOSMemory()
+	}
+}
+
+// worthFreeing reports whether a heap holds so much more than what is reachable that it pays to collect and to give back
+// the rest. What that costs grows with what is reachable.
+func worthFreeing(live, held uint64) bool { return held > live+max(leastFreed, live/2) }
 
 func gcPercent(live uint64) int {
 	const smallest = 4 << 20 // what the runtime takes for the smallest heap

@@ -26,6 +26,7 @@ type vitals struct {
 	// load and waits are checks in a row that found too much load, and work that waited too long.
 	load, waits int32
 	waiting     waiting
+	memory      memory
 	state       atomic.Pointer[vitalState]
 }
 
@@ -68,7 +69,7 @@ func (v *vitals) run(ctx context.Context) error {
 
 // look compares the machine and the process with the limits.
 func (v *vitals) look() {
-	tuneGC()
+	v.memory.look()
 	err := v.judge(v.live.Current().HealthCheck, reading{
 		cpu: v.read("system.cpu.usage"), total: v.read("system.memory.total"), free: v.read("system.memory.free"), wait: v.waiting.read(),
 		disk: v.read("disk.total"), diskFree: v.read("disk.free"),

@@ -3,8 +3,12 @@
 package app
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +23,49 @@ func TestGCPercent(t *testing.T) {
 		if got := gcPercent(live); got != want {
 			t.Errorf("%d bytes: %d, want %d", live, got, want)
 		}
+	}
+}
+
+func TestWorthFreeing(t *testing.T) {
+	const mb = 1 << 20
+	for _, test := range []struct {
+		live, held uint64
+		want       bool
+	}{
+		{0, leastFreed, false}, {10 * mb, 70 * mb, true}, {10 * mb, 20 * mb, false}, {1000 * mb, 1400 * mb, false}, {1000 * mb, 1600 * mb, true},
+		{20 * mb, 10 * mb, false}, // more was reachable when it was counted
+	} {
+		if got := worthFreeing(test.live, test.held); got != test.want {
+			t.Errorf("%d bytes of which %d are reachable: %t", test.held, test.live, got)
+		}
+	}
+}
+
+// TestMemoryIsGivenBack checks that what work has left behind goes back to the system once nothing happens.
+func TestMemoryIsGivenBack(t *testing.T) {
+	released := func() uint64 {
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/released:bytes"}}
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(1600))
+	var m memory
+	m.look()
+	debug.FreeOSMemory()
+	var garbage [][]byte
+	for range 32 {
+		garbage = append(garbage, bytes.Repeat([]byte{1}, 1<<20))
+	}
+	used := released()
+	runtime.KeepAlive(garbage)
+	garbage = nil
+	m.look()
+	if got := released(); got > used+leastFreed {
+		t.Errorf("%d bytes were given back while there was work", got-used)
+	}
+	m.look()
+	if got := released(); got < used+24<<20 {
+		t.Errorf("%d bytes are given back, before the work %d were", got, used)
 	}
 }
 
