@@ -41,7 +41,11 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a.lifecycle.add(part{name: "plugins", stop: a.plugins.Close})
+	cancel := a.live.Subscribe(func(_, now *config.Config) { a.plugins.Traces().Configure(now.Plugin.Traces) })
+	a.lifecycle.add(part{name: "plugins", stop: func(ctx context.Context) error {
+		cancel()
+		return a.plugins.Close(ctx)
+	}})
 	if err := a.buildCatalog(); err != nil {
 		return err
 	}

@@ -23,6 +23,16 @@ type Plugin struct {
 	Cluster               ClusterPlugins    `doc:"Plugins that all nodes of the cluster load from the database."`
 	Endpoints             PluginEndpoints   `mutable:"true" doc:"Operations of the admin interface that plugins serve."`
 	Events                PluginEvents      `mutable:"true" doc:"Events that are kept in the database until plugins have got them."`
+	Traces                PluginTraces      `mutable:"true" doc:"Which calls of plugins are recorded in memory, with what each plugin changed (GET /plugins/traces)."`
+}
+
+// PluginTraces says which calls of plugins are recorded, and what of them.
+type PluginTraces struct {
+	SampleRate  float64  `default:"0" min:"0" max:"1" doc:"The share of requests whose calls of plugins are recorded, from 0 to 1."`
+	UserIDs     []int64  `doc:"Users for whose requests all calls of plugins are recorded."`
+	RequestIDs  []string `doc:"Ids of requests of clients for which all calls of plugins are recorded."`
+	IncludeText bool     `default:"false" doc:"Whether the texts and bytes in fields that plugins changed are recorded, such as the text of messages. Otherwise their length is. Passwords, tokens and the like are never recorded."`
+	MaxBytes    int64    `default:"8388608" min:"0" max:"1073741824" doc:"How many bytes the recorded calls may take on each node. Of more, the oldest are forgotten."`
 }
 
 // PluginEvents says how long events are kept that a DomainEventConsumer has not got.

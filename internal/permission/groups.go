@@ -127,6 +127,8 @@ const (
 	PluginQuery  Permission = "PLUGIN_QUERY"
 	// PluginDebug lets its holder see and change all that plugins do, and hold their calls.
 	PluginDebug Permission = "PLUGIN_DEBUG"
+	// PluginTraceQuery shows what plugins did to single requests of users.
+	PluginTraceQuery Permission = "PLUGIN_TRACE_QUERY"
 
 	LogQuery Permission = "LOG_QUERY"
 
@@ -166,7 +168,7 @@ var Groups = []Group{
 	{"CLUSTER_MEMBER", []Permission{ClusterMemberCreate, ClusterMemberDelete, ClusterMemberUpdate, ClusterMemberQuery}},
 	{"CLUSTER_LEADER", []Permission{ClusterLeaderUpdate, ClusterLeaderQuery}},
 	{"CLUSTER_SETTING", []Permission{ClusterSettingUpdate, ClusterSettingQuery}},
-	{"PLUGIN", []Permission{PluginCreate, PluginDelete, PluginUpdate, PluginQuery, PluginDebug}},
+	{"PLUGIN", []Permission{PluginCreate, PluginDelete, PluginUpdate, PluginQuery, PluginDebug, PluginTraceQuery}},
 	{"LOG", []Permission{LogQuery}},
 	{"LIFECYCLE", []Permission{Shutdown}},
 	{"NODE", []Permission{NodeInfoQuery, NodeThreadDumpQuery, NodeHeapDumpQuery}},

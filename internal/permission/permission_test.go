@@ -8,8 +8,8 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	if len(all) != 97 || len(Groups) != 31 {
-		t.Errorf("%d permissions in %d groups, want 97 in 31", len(all), len(Groups))
+	if len(all) != 98 || len(Groups) != 31 {
+		t.Errorf("%d permissions in %d groups, want 98 in 31", len(all), len(Groups))
 	}
 	if len(index) != len(all) {
 		t.Error("a permission stands twice")
@@ -25,8 +25,8 @@ func TestExpand(t *testing.T) {
 		want     int
 	}{
 		{nil, 0},
-		{[]string{"*"}, 97},
-		{[]string{"**"}, 97},
+		{[]string{"*"}, 98},
+		{[]string{"**"}, 98},
 		{[]string{""}, 0},
 		{[]string{"SHUTDOWN"}, 1},
 		{[]string{"shutdown"}, 0},
@@ -35,7 +35,7 @@ func TestExpand(t *testing.T) {
 		{[]string{"ADMIN_?????"}, 1},
 		{[]string{"LOG_QUER?"}, 1},
 		{[]string{"LOG_QUERY?"}, 0},
-		{[]string{"PLUGIN_*", "NOTHING_*"}, 5},
+		{[]string{"PLUGIN_*", "NOTHING_*"}, 6},
 		{[]string{"*_ROLE_*"}, 8},
 	}
 	for _, tt := range tests {

@@ -96,9 +96,14 @@ func (m *Manager) failed(ctx context.Context, b *member, method *Method, err err
 // Pass passes a value through the extensions of a pipeline. rest are the arguments after the value.
 func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest ...any) (V, error) {
 	bounds := m.boundsOf(method)
+	t := m.trace(ctx, method)
 	err := m.each(method, func(b *member) (bool, error) {
 		var next V
+		begin := t.now()
 		ok, err := b.call(ctx, method, bounds, append([]any{value}, rest...), &next)
+		if t != nil {
+			t.passed(b, begin, ok, err, value, next)
+		}
 		if err != nil {
 			return true, m.failed(ctx, b, method, err)
 		}
@@ -107,15 +112,22 @@ func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest 
 		}
 		return true, nil
 	})
+	t.end()
 	return value, err
 }
 
 // Ask asks the extensions one after another until one answers, and reports whether one did.
 func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (answer R, ok bool, err error) {
 	bounds := m.boundsOf(method)
+	t := m.trace(ctx, method)
+	defer t.end()
 	err = m.each(method, func(b *member) (bool, error) {
 		var result R
+		begin := t.now()
 		answered, err := b.call(ctx, method, bounds, args, &result)
+		if t != nil {
+			t.asked(b, begin, answered, err, result)
+		}
 		if err != nil {
 			return true, m.failed(ctx, b, method, err)
 		}
@@ -130,9 +142,14 @@ func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (a
 // Run lets the only extension do something that has no result. It reports false if there is none.
 func (m *Manager) Run(ctx context.Context, method *Method, args ...any) (done bool, err error) {
 	bounds := m.boundsOf(method)
+	t := m.trace(ctx, method)
+	defer t.end()
 	err = m.each(method, func(b *member) (bool, error) {
 		done = true
-		if _, err := b.call(ctx, method, bounds, args, nil); err != nil {
+		begin := t.now()
+		_, err := b.call(ctx, method, bounds, args, nil)
+		t.called(b, begin, err)
+		if err != nil {
 			return false, m.failed(ctx, b, method, err)
 		}
 		return false, nil
@@ -158,10 +175,10 @@ func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 		}
 		m.tellers.Go(func() {
 			defer b.told.Add(-1)
-			_, err := b.call(ctx, method, bounds, args, nil)
+			err := m.tellOne(ctx, b, method, bounds, args)
 			for _, next := range (*m.table.Load())[method.Point] {
 				if errors.Is(err, errRetired) && next.succeeds(b) && next.takesPart(method) {
-					_, err = next.call(ctx, method, bounds, args, nil)
+					err = m.tellOne(ctx, next, method, bounds, args)
 				}
 			}
 			if err != nil && !errors.Is(err, errRetired) {
@@ -169,6 +186,16 @@ func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 			}
 		})
 	}
+}
+
+// tellOne calls one extension that observes something.
+func (m *Manager) tellOne(ctx context.Context, b *member, method *Method, bounds bounds, args []any) error {
+	t := m.trace(ctx, method)
+	begin := t.now()
+	_, err := b.call(ctx, method, bounds, args, nil)
+	t.called(b, begin, err)
+	t.end()
+	return err
 }
 
 // errBusy is a call that was dropped.

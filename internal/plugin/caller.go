@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"example.org/app/internal/role"
+	"example.org/app/internal/wire"
 )
 
 type callerKey struct{}
@@ -58,16 +59,48 @@ type behalfKey struct{}
 type behalf struct {
 	kind string
 	id   int64
+	// request is which request it is; nil if that is not known.
+	request *request
 }
 
-// ForUser marks calls of plugins as made because of a request of a user.
+// request is a request because of which plugins are called.
+type request struct{ id, kind string }
+
+// The kinds of those on whose request plugins are called.
+const (
+	behalfUser  = "user"
+	behalfAdmin = "admin"
+	// behalfNobody is a request of somebody who is not known.
+	behalfNobody = ""
+)
+
+// ForUser marks calls of plugins as made because of a request of a user. A context that tells which request of the user it
+// is goes on to tell so.
 func ForUser(ctx context.Context, id int64) context.Context {
-	return context.WithValue(ctx, behalfKey{}, behalf{"user", id})
+	if b, ok := ctx.Value(behalfKey{}).(behalf); ok && b.request != nil && b.kind == behalfUser && b.id == id {
+		return ctx
+	}
+	return context.WithValue(ctx, behalfKey{}, behalf{behalfUser, id, nil})
+}
+
+// ForRequest marks calls of plugins as made because of a certain request of a user.
+func ForRequest(ctx context.Context, userID, requestID int64, kind wire.Kind) context.Context {
+	return context.WithValue(ctx, behalfKey{}, behalf{behalfUser, userID, &request{strconv.FormatInt(requestID, 10), kind.String()}})
 }
 
 // ForAdmin marks calls of plugins as made because of a request of an administrator.
 func ForAdmin(ctx context.Context, id int64) context.Context {
-	return context.WithValue(ctx, behalfKey{}, behalf{"admin", id})
+	return context.WithValue(ctx, behalfKey{}, behalf{behalfAdmin, id, nil})
+}
+
+// ForAdminRequest marks calls of plugins as made because of a certain request of an administrator, who is nil if the
+// request was not authenticated.
+func ForAdminRequest(ctx context.Context, adminID *int64, requestID, operation string) context.Context {
+	b := behalf{behalfNobody, 0, &request{requestID, operation}}
+	if adminID != nil {
+		b.kind, b.id = behalfAdmin, *adminID
+	}
+	return context.WithValue(ctx, behalfKey{}, b)
 }
 
 // SameBehalf returns ctx on behalf of those for whom a call is made.
@@ -81,7 +114,7 @@ func SameBehalf(ctx, call context.Context) context.Context {
 // OnBehalfOf returns on whose request something is done with a context: "user 12" or "admin 3"; "" if that is not known.
 func OnBehalfOf(ctx context.Context) string {
 	b, ok := ctx.Value(behalfKey{}).(behalf)
-	if !ok {
+	if !ok || b.kind == behalfNobody {
 		return ""
 	}
 	return b.kind + " " + strconv.FormatInt(b.id, 10)

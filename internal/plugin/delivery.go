@@ -88,6 +88,6 @@ func (m *Manager) consume(ctx context.Context, c store.EventConsumer, events []D
 	if b == nil {
 		return errRetired
 	}
-	_, err := b.call(InRole(ctx, role.Service), ConsumeDomainEvents, m.boundsOf(ConsumeDomainEvents), []any{events}, nil)
+	err := m.tellOne(InRole(ctx, role.Service), b, ConsumeDomainEvents, m.boundsOf(ConsumeDomainEvents), []any{events})
 	return err
 }

@@ -15,6 +15,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
+	"example.org/app/internal/plugin/trace"
 	"example.org/app/internal/role"
 )
 
@@ -37,6 +38,8 @@ type Options struct {
 	Slots Slots
 	// Observe is told of every call of an extension: how long it took and how it ended (ok, refused, error, timeout). It may be nil.
 	Observe func(p *Plugin, extension string, m *Method, d time.Duration, outcome string)
+	// Traces records what plugins did to single calls; nil records nothing.
+	Traces *trace.Recorder
 	// Gone is told of every extension that will be called no more and has no successor. It may be nil.
 	Gone   func(p *Plugin, extension string)
 	Logger *slog.Logger

@@ -11,7 +11,8 @@ import (
 // The types in this file are what extensions get and answer. Plugins see them by the names in the json tags: in
 // JavaScript as objects, where int64 is a decimal string, time.Time a Date, []byte base64 text and an enum its name, and
 // where protobuf messages follow the JSON mapping of protobuf; in Java as records, where nullable types are pointers
-// here. What is omitted is undefined or null there.
+// here. What is omitted is undefined or null there. Texts with the tag trace:"plain" are recorded as they are when calls
+// are traced; of others only the length is, unless the settings say otherwise.
 
 // AdminAction is an operation of an administrator.
 type AdminAction struct {
@@ -20,7 +21,7 @@ type AdminAction struct {
 	IP          string    `json:"ip"`
 	RequestTime time.Time `json:"requestTime"`
 	// Action is the name of the operation; it is empty if there is no such operation.
-	Action string `json:"action,omitempty"`
+	Action string `json:"action,omitempty" trace:"plain"`
 	// Params are the parameters and the body, with secrets masked.
 	Params map[string]any `json:"params"`
 	// ProcessingTime is in milliseconds.
@@ -88,7 +89,7 @@ type ClientRequest struct {
 type RequestHandlerResult struct {
 	// Code is 1000 if it is 0.
 	Code          int32                      `json:"code,omitempty"`
-	Reason        string                     `json:"reason,omitempty"`
+	Reason        string                     `json:"reason,omitempty" trace:"plain"`
 	Response      *wire.AppNotification_Data `json:"response,omitempty"`
 	Notifications []Notification             `json:"notifications,omitempty"`
 }

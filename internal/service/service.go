@@ -175,6 +175,9 @@ func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request) *link.Respo
 		return &link.Response{Code: int32(apierr.InvalidRequest), Reason: "the request cannot be decoded", Corrupted: true}
 	}
 	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP, key: in.Key, repeated: in.Repeated}
+	if d.Plugins != nil && d.Plugins.Recording() {
+		ctx = plugin.ForRequest(ctx, r.UserID, r.GetRequestId(), wire.KindOf(body))
+	}
 	if d.has(plugin.BeforeNotify) || d.has(plugin.AfterNotify) {
 		r.kept = &collector{key: r.UserID}
 	}

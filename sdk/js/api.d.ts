@@ -129,7 +129,7 @@ declare namespace api {
         /** Names of roles. Example: `SUPPORT`. */
         names?: string[];
         /** Permissions; a role matches that holds any of them. The root role matches if all are listed. */
-        includedPermissions?: ("FLIGHT_RECORDING_CREATE" | "FLIGHT_RECORDING_DELETE" | "FLIGHT_RECORDING_UPDATE" | "FLIGHT_RECORDING_QUERY" | "USER_CREATE" | "USER_DELETE" | "USER_UPDATE" | "USER_QUERY" | "USER_RELATIONSHIP_CREATE" | "USER_RELATIONSHIP_DELETE" | "USER_RELATIONSHIP_UPDATE" | "USER_RELATIONSHIP_QUERY" | "USER_RELATIONSHIP_GROUP_CREATE" | "USER_RELATIONSHIP_GROUP_DELETE" | "USER_RELATIONSHIP_GROUP_UPDATE" | "USER_RELATIONSHIP_GROUP_QUERY" | "USER_FRIEND_REQUEST_CREATE" | "USER_FRIEND_REQUEST_DELETE" | "USER_FRIEND_REQUEST_UPDATE" | "USER_FRIEND_REQUEST_QUERY" | "USER_ROLE_CREATE" | "USER_ROLE_DELETE" | "USER_ROLE_UPDATE" | "USER_ROLE_QUERY" | "USER_ONLINE_INFO_UPDATE" | "USER_ONLINE_INFO_QUERY" | "GROUP_CREATE" | "GROUP_DELETE" | "GROUP_UPDATE" | "GROUP_QUERY" | "GROUP_BLOCKLIST_CREATE" | "GROUP_BLOCKLIST_DELETE" | "GROUP_BLOCKLIST_UPDATE" | "GROUP_BLOCKLIST_QUERY" | "GROUP_INVITATION_CREATE" | "GROUP_INVITATION_DELETE" | "GROUP_INVITATION_UPDATE" | "GROUP_INVITATION_QUERY" | "GROUP_QUESTION_CREATE" | "GROUP_QUESTION_DELETE" | "GROUP_QUESTION_UPDATE" | "GROUP_QUESTION_QUERY" | "GROUP_JOIN_REQUEST_CREATE" | "GROUP_JOIN_REQUEST_DELETE" | "GROUP_JOIN_REQUEST_UPDATE" | "GROUP_JOIN_REQUEST_QUERY" | "GROUP_MEMBER_UPDATE" | "GROUP_MEMBER_CREATE" | "GROUP_MEMBER_DELETE" | "GROUP_MEMBER_QUERY" | "GROUP_TYPE_CREATE" | "GROUP_TYPE_DELETE" | "GROUP_TYPE_UPDATE" | "GROUP_TYPE_QUERY" | "CONVERSATION_QUERY" | "CONVERSATION_DELETE" | "CONVERSATION_UPDATE" | "MESSAGE_CREATE" | "MESSAGE_DELETE" | "MESSAGE_UPDATE" | "MESSAGE_QUERY" | "SESSION_DELETE" | "STATISTICS_USER_QUERY" | "STATISTICS_GROUP_QUERY" | "STATISTICS_MESSAGE_QUERY" | "ADMIN_CREATE" | "ADMIN_DELETE" | "ADMIN_UPDATE" | "ADMIN_QUERY" | "ADMIN_ROLE_CREATE" | "ADMIN_ROLE_DELETE" | "ADMIN_ROLE_UPDATE" | "ADMIN_ROLE_QUERY" | "ADMIN_PERMISSION_QUERY" | "AUDIT_QUERY" | "CLIENT_BLOCKLIST_CREATE" | "CLIENT_BLOCKLIST_DELETE" | "CLIENT_BLOCKLIST_QUERY" | "CLIENT_REQUEST_CREATE" | "CLUSTER_MEMBER_CREATE" | "CLUSTER_MEMBER_DELETE" | "CLUSTER_MEMBER_UPDATE" | "CLUSTER_MEMBER_QUERY" | "CLUSTER_LEADER_UPDATE" | "CLUSTER_LEADER_QUERY" | "CLUSTER_SETTING_UPDATE" | "CLUSTER_SETTING_QUERY" | "PLUGIN_CREATE" | "PLUGIN_DELETE" | "PLUGIN_UPDATE" | "PLUGIN_QUERY" | "PLUGIN_DEBUG" | "LOG_QUERY" | "SHUTDOWN" | "NODE_INFO_QUERY" | "NODE_THREAD_DUMP_QUERY" | "NODE_HEAP_DUMP_QUERY")[];
+        includedPermissions?: ("FLIGHT_RECORDING_CREATE" | "FLIGHT_RECORDING_DELETE" | "FLIGHT_RECORDING_UPDATE" | "FLIGHT_RECORDING_QUERY" | "USER_CREATE" | "USER_DELETE" | "USER_UPDATE" | "USER_QUERY" | "USER_RELATIONSHIP_CREATE" | "USER_RELATIONSHIP_DELETE" | "USER_RELATIONSHIP_UPDATE" | "USER_RELATIONSHIP_QUERY" | "USER_RELATIONSHIP_GROUP_CREATE" | "USER_RELATIONSHIP_GROUP_DELETE" | "USER_RELATIONSHIP_GROUP_UPDATE" | "USER_RELATIONSHIP_GROUP_QUERY" | "USER_FRIEND_REQUEST_CREATE" | "USER_FRIEND_REQUEST_DELETE" | "USER_FRIEND_REQUEST_UPDATE" | "USER_FRIEND_REQUEST_QUERY" | "USER_ROLE_CREATE" | "USER_ROLE_DELETE" | "USER_ROLE_UPDATE" | "USER_ROLE_QUERY" | "USER_ONLINE_INFO_UPDATE" | "USER_ONLINE_INFO_QUERY" | "GROUP_CREATE" | "GROUP_DELETE" | "GROUP_UPDATE" | "GROUP_QUERY" | "GROUP_BLOCKLIST_CREATE" | "GROUP_BLOCKLIST_DELETE" | "GROUP_BLOCKLIST_UPDATE" | "GROUP_BLOCKLIST_QUERY" | "GROUP_INVITATION_CREATE" | "GROUP_INVITATION_DELETE" | "GROUP_INVITATION_UPDATE" | "GROUP_INVITATION_QUERY" | "GROUP_QUESTION_CREATE" | "GROUP_QUESTION_DELETE" | "GROUP_QUESTION_UPDATE" | "GROUP_QUESTION_QUERY" | "GROUP_JOIN_REQUEST_CREATE" | "GROUP_JOIN_REQUEST_DELETE" | "GROUP_JOIN_REQUEST_UPDATE" | "GROUP_JOIN_REQUEST_QUERY" | "GROUP_MEMBER_UPDATE" | "GROUP_MEMBER_CREATE" | "GROUP_MEMBER_DELETE" | "GROUP_MEMBER_QUERY" | "GROUP_TYPE_CREATE" | "GROUP_TYPE_DELETE" | "GROUP_TYPE_UPDATE" | "GROUP_TYPE_QUERY" | "CONVERSATION_QUERY" | "CONVERSATION_DELETE" | "CONVERSATION_UPDATE" | "MESSAGE_CREATE" | "MESSAGE_DELETE" | "MESSAGE_UPDATE" | "MESSAGE_QUERY" | "SESSION_DELETE" | "STATISTICS_USER_QUERY" | "STATISTICS_GROUP_QUERY" | "STATISTICS_MESSAGE_QUERY" | "ADMIN_CREATE" | "ADMIN_DELETE" | "ADMIN_UPDATE" | "ADMIN_QUERY" | "ADMIN_ROLE_CREATE" | "ADMIN_ROLE_DELETE" | "ADMIN_ROLE_UPDATE" | "ADMIN_ROLE_QUERY" | "ADMIN_PERMISSION_QUERY" | "AUDIT_QUERY" | "CLIENT_BLOCKLIST_CREATE" | "CLIENT_BLOCKLIST_DELETE" | "CLIENT_BLOCKLIST_QUERY" | "CLIENT_REQUEST_CREATE" | "CLUSTER_MEMBER_CREATE" | "CLUSTER_MEMBER_DELETE" | "CLUSTER_MEMBER_UPDATE" | "CLUSTER_MEMBER_QUERY" | "CLUSTER_LEADER_UPDATE" | "CLUSTER_LEADER_QUERY" | "CLUSTER_SETTING_UPDATE" | "CLUSTER_SETTING_QUERY" | "PLUGIN_CREATE" | "PLUGIN_DELETE" | "PLUGIN_UPDATE" | "PLUGIN_QUERY" | "PLUGIN_DEBUG" | "PLUGIN_TRACE_QUERY" | "LOG_QUERY" | "SHUTDOWN" | "NODE_INFO_QUERY" | "NODE_THREAD_DUMP_QUERY" | "NODE_HEAP_DUMP_QUERY")[];
         /** Ranks. Example: `10`. */
         ranks?: number[];
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
@@ -146,7 +146,7 @@ declare namespace api {
         /** Names of roles. Example: `SUPPORT`. */
         names?: string[];
         /** Permissions; a role matches that holds any of them. The root role matches if all are listed. */
-        includedPermissions?: ("FLIGHT_RECORDING_CREATE" | "FLIGHT_RECORDING_DELETE" | "FLIGHT_RECORDING_UPDATE" | "FLIGHT_RECORDING_QUERY" | "USER_CREATE" | "USER_DELETE" | "USER_UPDATE" | "USER_QUERY" | "USER_RELATIONSHIP_CREATE" | "USER_RELATIONSHIP_DELETE" | "USER_RELATIONSHIP_UPDATE" | "USER_RELATIONSHIP_QUERY" | "USER_RELATIONSHIP_GROUP_CREATE" | "USER_RELATIONSHIP_GROUP_DELETE" | "USER_RELATIONSHIP_GROUP_UPDATE" | "USER_RELATIONSHIP_GROUP_QUERY" | "USER_FRIEND_REQUEST_CREATE" | "USER_FRIEND_REQUEST_DELETE" | "USER_FRIEND_REQUEST_UPDATE" | "USER_FRIEND_REQUEST_QUERY" | "USER_ROLE_CREATE" | "USER_ROLE_DELETE" | "USER_ROLE_UPDATE" | "USER_ROLE_QUERY" | "USER_ONLINE_INFO_UPDATE" | "USER_ONLINE_INFO_QUERY" | "GROUP_CREATE" | "GROUP_DELETE" | "GROUP_UPDATE" | "GROUP_QUERY" | "GROUP_BLOCKLIST_CREATE" | "GROUP_BLOCKLIST_DELETE" | "GROUP_BLOCKLIST_UPDATE" | "GROUP_BLOCKLIST_QUERY" | "GROUP_INVITATION_CREATE" | "GROUP_INVITATION_DELETE" | "GROUP_INVITATION_UPDATE" | "GROUP_INVITATION_QUERY" | "GROUP_QUESTION_CREATE" | "GROUP_QUESTION_DELETE" | "GROUP_QUESTION_UPDATE" | "GROUP_QUESTION_QUERY" | "GROUP_JOIN_REQUEST_CREATE" | "GROUP_JOIN_REQUEST_DELETE" | "GROUP_JOIN_REQUEST_UPDATE" | "GROUP_JOIN_REQUEST_QUERY" | "GROUP_MEMBER_UPDATE" | "GROUP_MEMBER_CREATE" | "GROUP_MEMBER_DELETE" | "GROUP_MEMBER_QUERY" | "GROUP_TYPE_CREATE" | "GROUP_TYPE_DELETE" | "GROUP_TYPE_UPDATE" | "GROUP_TYPE_QUERY" | "CONVERSATION_QUERY" | "CONVERSATION_DELETE" | "CONVERSATION_UPDATE" | "MESSAGE_CREATE" | "MESSAGE_DELETE" | "MESSAGE_UPDATE" | "MESSAGE_QUERY" | "SESSION_DELETE" | "STATISTICS_USER_QUERY" | "STATISTICS_GROUP_QUERY" | "STATISTICS_MESSAGE_QUERY" | "ADMIN_CREATE" | "ADMIN_DELETE" | "ADMIN_UPDATE" | "ADMIN_QUERY" | "ADMIN_ROLE_CREATE" | "ADMIN_ROLE_DELETE" | "ADMIN_ROLE_UPDATE" | "ADMIN_ROLE_QUERY" | "ADMIN_PERMISSION_QUERY" | "AUDIT_QUERY" | "CLIENT_BLOCKLIST_CREATE" | "CLIENT_BLOCKLIST_DELETE" | "CLIENT_BLOCKLIST_QUERY" | "CLIENT_REQUEST_CREATE" | "CLUSTER_MEMBER_CREATE" | "CLUSTER_MEMBER_DELETE" | "CLUSTER_MEMBER_UPDATE" | "CLUSTER_MEMBER_QUERY" | "CLUSTER_LEADER_UPDATE" | "CLUSTER_LEADER_QUERY" | "CLUSTER_SETTING_UPDATE" | "CLUSTER_SETTING_QUERY" | "PLUGIN_CREATE" | "PLUGIN_DELETE" | "PLUGIN_UPDATE" | "PLUGIN_QUERY" | "PLUGIN_DEBUG" | "LOG_QUERY" | "SHUTDOWN" | "NODE_INFO_QUERY" | "NODE_THREAD_DUMP_QUERY" | "NODE_HEAP_DUMP_QUERY")[];
+        includedPermissions?: ("FLIGHT_RECORDING_CREATE" | "FLIGHT_RECORDING_DELETE" | "FLIGHT_RECORDING_UPDATE" | "FLIGHT_RECORDING_QUERY" | "USER_CREATE" | "USER_DELETE" | "USER_UPDATE" | "USER_QUERY" | "USER_RELATIONSHIP_CREATE" | "USER_RELATIONSHIP_DELETE" | "USER_RELATIONSHIP_UPDATE" | "USER_RELATIONSHIP_QUERY" | "USER_RELATIONSHIP_GROUP_CREATE" | "USER_RELATIONSHIP_GROUP_DELETE" | "USER_RELATIONSHIP_GROUP_UPDATE" | "USER_RELATIONSHIP_GROUP_QUERY" | "USER_FRIEND_REQUEST_CREATE" | "USER_FRIEND_REQUEST_DELETE" | "USER_FRIEND_REQUEST_UPDATE" | "USER_FRIEND_REQUEST_QUERY" | "USER_ROLE_CREATE" | "USER_ROLE_DELETE" | "USER_ROLE_UPDATE" | "USER_ROLE_QUERY" | "USER_ONLINE_INFO_UPDATE" | "USER_ONLINE_INFO_QUERY" | "GROUP_CREATE" | "GROUP_DELETE" | "GROUP_UPDATE" | "GROUP_QUERY" | "GROUP_BLOCKLIST_CREATE" | "GROUP_BLOCKLIST_DELETE" | "GROUP_BLOCKLIST_UPDATE" | "GROUP_BLOCKLIST_QUERY" | "GROUP_INVITATION_CREATE" | "GROUP_INVITATION_DELETE" | "GROUP_INVITATION_UPDATE" | "GROUP_INVITATION_QUERY" | "GROUP_QUESTION_CREATE" | "GROUP_QUESTION_DELETE" | "GROUP_QUESTION_UPDATE" | "GROUP_QUESTION_QUERY" | "GROUP_JOIN_REQUEST_CREATE" | "GROUP_JOIN_REQUEST_DELETE" | "GROUP_JOIN_REQUEST_UPDATE" | "GROUP_JOIN_REQUEST_QUERY" | "GROUP_MEMBER_UPDATE" | "GROUP_MEMBER_CREATE" | "GROUP_MEMBER_DELETE" | "GROUP_MEMBER_QUERY" | "GROUP_TYPE_CREATE" | "GROUP_TYPE_DELETE" | "GROUP_TYPE_UPDATE" | "GROUP_TYPE_QUERY" | "CONVERSATION_QUERY" | "CONVERSATION_DELETE" | "CONVERSATION_UPDATE" | "MESSAGE_CREATE" | "MESSAGE_DELETE" | "MESSAGE_UPDATE" | "MESSAGE_QUERY" | "SESSION_DELETE" | "STATISTICS_USER_QUERY" | "STATISTICS_GROUP_QUERY" | "STATISTICS_MESSAGE_QUERY" | "ADMIN_CREATE" | "ADMIN_DELETE" | "ADMIN_UPDATE" | "ADMIN_QUERY" | "ADMIN_ROLE_CREATE" | "ADMIN_ROLE_DELETE" | "ADMIN_ROLE_UPDATE" | "ADMIN_ROLE_QUERY" | "ADMIN_PERMISSION_QUERY" | "AUDIT_QUERY" | "CLIENT_BLOCKLIST_CREATE" | "CLIENT_BLOCKLIST_DELETE" | "CLIENT_BLOCKLIST_QUERY" | "CLIENT_REQUEST_CREATE" | "CLUSTER_MEMBER_CREATE" | "CLUSTER_MEMBER_DELETE" | "CLUSTER_MEMBER_UPDATE" | "CLUSTER_MEMBER_QUERY" | "CLUSTER_LEADER_UPDATE" | "CLUSTER_LEADER_QUERY" | "CLUSTER_SETTING_UPDATE" | "CLUSTER_SETTING_QUERY" | "PLUGIN_CREATE" | "PLUGIN_DELETE" | "PLUGIN_UPDATE" | "PLUGIN_QUERY" | "PLUGIN_DEBUG" | "PLUGIN_TRACE_QUERY" | "LOG_QUERY" | "SHUTDOWN" | "NODE_INFO_QUERY" | "NODE_THREAD_DUMP_QUERY" | "NODE_HEAP_DUMP_QUERY")[];
         /** Ranks. Example: `10`. */
         ranks?: number[];
         /** Number of the page; the first is 0. */
@@ -1489,6 +1489,29 @@ declare namespace api {
         /** Ids of plugins; none is all. Example: `word-filter`. */
         pluginIds?: string[];
       }): Promise<RolloutRecord[] | undefined>;
+      /**
+       * Show what plugins did to single requests
+       * Lists the calls of extension points that this node has recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by `app.plugin.traces`: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless `app.plugin.traces.include-text` is set; passwords and tokens never are. Records are kept in memory and end with the process.
+       * Permission: `PLUGIN_TRACE_QUERY`.
+       */
+      queryTraces(input?: {
+        /** Ids of requests; none is all. Example: `7264`. */
+        requestIds?: string[];
+        /** Ids of users; none is all. Example: `1,2`. */
+        userIds?: Int64[];
+        /** Ids of plugins, one of which was called; none is all. Example: `word-filter`. */
+        pluginIds?: string[];
+        /** Names of extension points; none is all. Example: `ClientRequestHandler`. */
+        extensionPoints?: string[];
+        /** How an extension ended, that of pluginIds if they are given; none is all. Example: `REFUSED`. */
+        outcomes?: ("UNCHANGED" | "CHANGED" | "ANSWERED" | "REFUSED" | "ERROR" | "TIMEOUT")[];
+        /** Number of the page; the first is 0. */
+        page?: number;
+        /** Whether to count all records for the total, however long that takes. */
+        exactTotal?: boolean;
+        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        size?: number;
+      }): Promise<PageTraceRecord | undefined>;
       /**
        * List versions of plugins of the cluster
        * Lists the versions that the database has of the plugins of the cluster, each plugin's newest first. Unknown ids are skipped.
@@ -3387,6 +3410,14 @@ declare namespace api {
     /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
     totalIsExact?: boolean;
   }
+  interface PageTraceRecord {
+    /** The records of this page. */
+    records: TraceRecord[];
+    /** How many records match the filters. */
+    total: Int64;
+    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    totalIsExact?: boolean;
+  }
   interface PageUser {
     /** The records of this page. */
     records: User[];
@@ -3686,6 +3717,60 @@ declare namespace api {
     date: string;
     /** The number of that unit. */
     total: Int64;
+  }
+  interface TraceChangeRecord {
+    /** Value after; missing if there is none. */
+    after?: string;
+    /** Value before; missing if there was none. */
+    before?: string;
+    /** Field, by the names that plugins use; empty for an answer without fields. [] is an element of a list of values, [0] the element at that place, [id=1] the one with that id. */
+    path: string;
+  }
+  interface TraceRecord {
+    /** Administrator who made the request. */
+    adminId?: Int64;
+    /** When the call began. */
+    date: string;
+    /** How long the call took, in microseconds. */
+    durationMicros: Int64;
+    /** Extension point that was called. */
+    extensionPoint: string;
+    /** Function of the extension point. */
+    function: string;
+    /** Number of the record in the process. */
+    id: Int64;
+    /** How the call ended: the last of these that an extension ended with. */
+    outcome: "UNCHANGED" | "CHANGED" | "ANSWERED" | "REFUSED" | "ERROR" | "TIMEOUT";
+    /** Id of the process that recorded it, as that of members (/cluster/members). */
+    processId?: string;
+    /** Kind of the request of a client, or the operation of an administrator. */
+    request?: string;
+    /** Id of the request: of a client the number that it chose, of an administrator the X-Request-Id of the answer. It is missing if the call was made for no request. */
+    requestId?: string;
+    /** Extensions that were called, in this order. Of an extension point that calls all extensions at the same time, each call is a record of its own. */
+    steps: TraceStepRecord[];
+    /** User who made the request. */
+    userId?: Int64;
+  }
+  interface TraceStepRecord {
+    /** Fields that it changed. */
+    changes?: TraceChangeRecord[];
+    /** Status code of a refusal. */
+    code?: number;
+    /** How long it took, in microseconds. */
+    durationMicros: Int64;
+    /** Name of the class of the extension. */
+    extensionClass: string;
+    /** How many fields it changed beyond those that are listed. */
+    moreChanges?: Int64;
+    /** How it ended: UNCHANGED left everything as it was, CHANGED replaced the request or the result, ANSWERED answered instead of those after it, REFUSED ended the request with a status code, ERROR and TIMEOUT failed. */
+    outcome: "UNCHANGED" | "CHANGED" | "ANSWERED" | "REFUSED" | "ERROR" | "TIMEOUT";
+    /** Id of the plugin. */
+    pluginId: string;
+    /** Why it refused or failed. */
+    reason?: string;
+    /** Version that the plugin states. */
+    version?: string;
   }
   interface UpdateFailure {
     /** Name of the extension's class. */

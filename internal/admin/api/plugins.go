@@ -84,7 +84,7 @@ func pluginOperations(p Plugins) []*admin.Operation {
 				"if one is not accepted, the answer is an error that names the problem of each.",
 			EmptyIsOK: true, Errors: []apierr.Code{apierr.DuplicateResource, apierr.SavingJavaPluginIsDisabled},
 		}, h.createArchives),
-	}, concat(grantOperations(h), versionOperations(h), rolloutOperations(h), debugOperations(h))...)
+	}, concat(grantOperations(h), versionOperations(h), rolloutOperations(h), traceOperations(h), debugOperations(h))...)
 }
 
 type pluginRecord struct {

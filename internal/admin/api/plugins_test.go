@@ -22,6 +22,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/catalog"
+	"example.org/app/internal/plugin/trace"
 	"example.org/app/internal/role"
 )
 
@@ -39,7 +40,7 @@ func (h *harness) openPlugins() api.Plugins {
 	settings := func() config.Plugin { return h.pluginSettings }
 	h.plugins = plugin.NewManager(plugin.Options{
 		Roles: []role.Role{role.Service, role.Gateway}, Hosts: []plugin.Host{lineHost{&h.pluginModules}},
-		Settings: settings, Logger: slog.New(slog.DiscardHandler),
+		Settings: settings, Traces: trace.NewRecorder(h.pluginSettings.Traces), Logger: slog.New(slog.DiscardHandler),
 	})
 	var err error
 	if h.pluginFolder, err = plugin.OpenFolder(h.plugins, filepath.Join(h.t.TempDir(), "plugins")); err != nil {

@@ -21,6 +21,7 @@ import (
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js/inspector"
+	"example.org/app/internal/plugin/trace"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/recording"
 	"example.org/app/internal/role"
@@ -88,6 +89,7 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 	c := o.Config.Plugin
 	opts := plugin.Options{
 		Roles: o.Roles, Settings: o.Settings, Values: o.Values, Granted: o.Granted, Slots: o.Slots, Logger: o.Logger,
+		Traces: trace.NewRecorder(o.Settings().Traces),
 		Observe: func(p *plugin.Plugin, extension string, m *plugin.Method, d time.Duration, outcome string) {
 			o.Metrics.Plugins().Observe(p.ID, extension, m.Point.Name, m.Name, outcome, d)
 		},
@@ -303,8 +305,8 @@ func (w adminWatcher) Record(ctx context.Context, r *admin.Record) {
 	}
 	if r.Admin != nil {
 		action.AdminID = &r.Admin.ID
-		ctx = plugin.ForAdmin(ctx, r.Admin.ID)
 	}
+	ctx = plugin.ForAdminRequest(ctx, action.AdminID, r.RequestID, r.Action)
 	if action.Params == nil {
 		action.Params = map[string]any{}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/trace"
 	"example.org/app/internal/role"
 )
 
@@ -90,6 +91,7 @@ func Run(t *testing.T, l Language) {
 		{"Settings", testSettings},
 		{"Schedules", testSchedules},
 		{"Events", testEvents},
+		{"Traces", testTraces},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t, l)) })
 	}
@@ -111,12 +113,16 @@ type world struct {
 	// log is where managers log to.
 	log slog.Handler
 
+	// traces is what managers record calls with; nothing until a test configures it.
+	traces *trace.Recorder
+
 	mu       sync.Mutex
 	settings config.Plugin
 }
 
 func open(t *testing.T, l Language) *world {
 	w := &world{Language: l, t: t, server: newServer(t), settings: config.Default().Plugin, loading: make(chan string, 100), log: slog.DiscardHandler}
+	w.traces = trace.NewRecorder(w.settings.Traces)
 	w.settings.LoadTimeoutMillis = int32(limit.Milliseconds())
 	w.settings.CallTimeoutMillis = int32(limit.Milliseconds())
 	w.host = l.NewHost(t, w.server)
@@ -174,7 +180,7 @@ func (w *world) manager(roles ...role.Role) *plugin.Manager {
 	}
 	m := plugin.NewManager(plugin.Options{
 		Roles: roles, Hosts: []plugin.Host{sharedHost{w.host, w.close, w.loading}}, Logger: slog.New(w.log),
-		Values: w.server.valuesOf,
+		Values: w.server.valuesOf, Traces: w.traces,
 		Settings: func() config.Plugin {
 			w.mu.Lock()
 			defer w.mu.Unlock()

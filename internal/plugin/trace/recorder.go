@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trace
+
+import (
+	"hash/maphash"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/app/internal/config"
+)
+
+// A Recorder decides which calls are recorded and keeps the newest traces. A nil Recorder records nothing.
+type Recorder struct {
+	// on is nil while nothing is recorded, so that a call costs one load then.
+	on   atomic.Pointer[switches]
+	seed maphash.Seed
+
+	mu sync.Mutex
+	// kept are the traces, the oldest first; limit is how many bytes they may take.
+	kept  []*Trace
+	bytes int64
+	limit int64
+	last  int64
+}
+
+// switches say what is recorded. They are replaced, never changed.
+type switches struct {
+	share    float64
+	users    map[int64]bool
+	requests map[string]bool
+	rules    rules
+}
+
+// NewRecorder returns a recorder with settings.
+func NewRecorder(s config.PluginTraces) *Recorder {
+	r := &Recorder{seed: maphash.MakeSeed()}
+	r.Configure(s)
+	return r
+}
+
+// Configure replaces the settings. Traces beyond the new bound are forgotten.
+func (r *Recorder) Configure(s config.PluginTraces) {
+	if s.SampleRate > 0 || len(s.UserIDs) > 0 || len(s.RequestIDs) > 0 {
+		on := &switches{share: s.SampleRate, users: map[int64]bool{}, requests: map[string]bool{}, rules: rules{text: s.IncludeText}}
+		for _, id := range s.UserIDs {
+			on.users[id] = true
+		}
+		for _, id := range s.RequestIDs {
+			on.requests[id] = true
+		}
+		r.on.Store(on)
+	} else {
+		r.on.Store(nil)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.limit = s.MaxBytes
+	r.shrink()
+}
+
+// On reports whether calls may be recorded.
+func (r *Recorder) On() bool { return r != nil && r.on.Load() != nil }
+
+// Begin returns what records a call that begins now; nil if it is not recorded.
+func (r *Recorder) Begin(s Subject) *Call {
+	if r == nil {
+		return nil
+	}
+	on := r.on.Load()
+	if on == nil || !on.wants(r.seed, s) {
+		return nil
+	}
+	return &Call{recorder: r, rules: on.rules, trace: Trace{Subject: s, Start: time.Now()}}
+}
+
+// wants reports whether a call is recorded. All calls of one request are or none is.
+func (s *switches) wants(seed maphash.Seed, of Subject) bool {
+	switch {
+	case of.UserID != nil && s.users[*of.UserID], of.RequestID != "" && s.requests[of.RequestID]:
+		return true
+	case s.share <= 0:
+		return false
+	case s.share >= 1:
+		return true
+	case of.RequestID == "":
+		return rand.Float64() < s.share
+	}
+	var h maphash.Hash
+	h.SetSeed(seed)
+	h.WriteString(of.RequestID)
+	if of.UserID != nil {
+		maphash.WriteComparable(&h, *of.UserID)
+	}
+	// Clients that begin to count anew with each session are not recorded with the same requests again and again.
+	maphash.WriteComparable(&h, time.Now().Unix()/60)
+	return float64(h.Sum64()>>11)/(1<<53) < s.share
+}
+
+// keep keeps a trace, and forgets the oldest ones beyond the bound.
+func (r *Recorder) keep(t *Trace) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last++
+	t.ID = r.last
+	r.kept = append(r.kept, t)
+	r.bytes += t.bytes
+	r.shrink()
+}
+
+// shrink forgets the oldest traces beyond the bound. The caller holds mu.
+func (r *Recorder) shrink() {
+	n := 0
+	for n < len(r.kept) && r.bytes > r.limit {
+		r.bytes -= r.kept[n].bytes
+		r.kept[n] = nil // The array lives on until the slice grows.
+		n++
+	}
+	r.kept = r.kept[n:]
+}
+
+// A Filter selects traces. What is empty selects all.
+type Filter struct {
+	RequestIDs []string
+	UserIDs    []int64
+	// Plugins and Outcomes select traces of which one step has one of them.
+	Plugins  []string
+	Outcomes []Outcome
+	Points   []string
+}
+
+func (f Filter) matches(t *Trace) bool {
+	switch {
+	case len(f.RequestIDs) > 0 && !slices.Contains(f.RequestIDs, t.RequestID),
+		len(f.UserIDs) > 0 && (t.UserID == nil || !slices.Contains(f.UserIDs, *t.UserID)),
+		len(f.Points) > 0 && !slices.Contains(f.Points, t.Point):
+		return false
+	}
+	return slices.ContainsFunc(t.Steps, func(s Step) bool {
+		return (len(f.Plugins) == 0 || slices.Contains(f.Plugins, s.Plugin)) && (len(f.Outcomes) == 0 || slices.Contains(f.Outcomes, s.Outcome))
+	})
+}
+
+// Find returns how many traces match, and a page of them, the newest first.
+func (r *Recorder) Find(f Filter, offset, limit int) (total int64, page []*Trace) {
+	if r == nil {
+		return 0, nil
+	}
+	r.mu.Lock()
+	kept := slices.Clone(r.kept)
+	r.mu.Unlock()
+	for _, t := range slices.Backward(kept) {
+		if !f.matches(t) {
+			continue
+		}
+		if total++; total > int64(offset) && len(page) < limit {
+			page = append(page, t)
+		}
+	}
+	return total, page
+}
