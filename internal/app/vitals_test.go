@@ -32,7 +32,11 @@ func TestWorthFreeing(t *testing.T) {
 		live, held uint64
 		want       bool
 	}{
-		{0, leastFreed, false}, {10 * mb, 70 * mb, true}, {10 * mb, 20 * mb, false}, {1000 * mb, 1400 * mb, false}, {1000 * mb, 1600 * mb, true},
+		{0, leastFreed, false},
+		{10 * mb, 70 * mb, true},
+		{10 * mb, 20 * mb, false},
+		{1000 * mb, 1400 * mb, false},
+		{1000 * mb, 1600 * mb, true},
 		{20 * mb, 10 * mb, false}, // more was reachable when it was counted
 	} {
 		if got := worthFreeing(test.live, test.held); got != test.want {
@@ -58,7 +62,6 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 	used := released()
 	runtime.KeepAlive(garbage)
-	garbage = nil
 	m.look()
 	if got := released(); got > used+leastFreed {
 		t.Errorf("%d bytes were given back while there was work", got-used)
