@@ -36,6 +36,8 @@ func Start(t *testing.T, file string, set ...string) *apptest.Server {
 	}
 	s := apptest.Start(t, role.All, append([]string{
 		"app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true",
+		// The first call loads classes, which may take long on a machine with too much to do.
+		"app.plugin.call-timeout-millis=60000",
 		// Tests ask until something has happened, as often as a slow machine needs.
 		"app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000",
 		"app.gateway.admin-api.rate-limiting.capacity=1000000", "app.gateway.admin-api.rate-limiting.initial-tokens=1000000",
