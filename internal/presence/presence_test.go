@@ -547,11 +547,11 @@ func testGhost(t *testing.T, f *clustertest.Fabric) {
 	})
 }
 
-// testMany opens ten thousand sessions at two gateways.
+// testMany opens thousands of sessions at two gateways.
 func testMany(t *testing.T, f *clustertest.Fabric) {
 	a, b, s := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway), start(t, f.Options, "s", role.Service)
 	awaitPeers(t, a, b, s)
-	const users = 10_000
+	const users = 4_000
 	var group sync.WaitGroup
 	next := make(chan int64)
 	for range 64 {

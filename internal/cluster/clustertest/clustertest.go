@@ -17,8 +17,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Timeout bounds every wait of the suite. It is long because the race detector makes everything slow.
-const Timeout = 60 * time.Second
+// Timeout bounds every wait of the suite. It is long because the race detector and other work make everything slow.
+const Timeout = 5 * time.Minute
 
 // A Fabric is a NATS server that several connections of the test share.
 type Fabric struct {
