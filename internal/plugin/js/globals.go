@@ -91,6 +91,9 @@ func (m *module) install() error {
 	defer e.Free(r)
 	m.appPlugin, m.appExtension, m.appErrors = e.GetName(r, "AppPlugin"), e.GetName(r, "AppExtension"), e.GetName(r, "AppError")
 	m.adopt, m.watch, m.serve = e.GetName(r, "adopt"), e.GetName(r, "watch"), e.GetName(r, "serve")
+	if err := m.installFunctions(); err != nil {
+		return err
+	}
 	if m.debug != nil {
 		return m.debug.Install()
 	}
@@ -124,6 +127,9 @@ func (m *module) basics() map[string]engine.Func {
 	}
 	if m.debug != nil {
 		functions["tell"] = m.tell
+	}
+	if m.host.opts.Clock != nil {
+		functions["now"] = m.nowFunction
 	}
 	return functions
 }

@@ -63,6 +63,14 @@ type Options struct {
 	// Java has the classes of Java that plugins can use. If it is nil, that is refused with a sentence.
 	Java remote.Host
 
+	// Functions are those of whoever makes the host, by name, in the global object __app_functions; nil is none, and then there
+	// is no such object.
+	Functions map[string]*Function
+	// Clock is the time of the plugins; nil is the real one.
+	Clock *Clock
+	// Uncaught is told of exceptions and rejections that no code of a plugin catches; nil is nobody. It must not use the plugin.
+	Uncaught func(err error)
+
 	// Inspector is where debuggers attach; nil is none. With it, calls wait for a debugger, and with WaitToLoad even the
 	// first line of a plugin does. Debugged are the files of the plugins for which that is so; empty means all.
 	Inspector *inspector.Server
@@ -194,6 +202,9 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 }
 
 func (h *Host) forget(m *module) {
+	if c := h.opts.Clock; c != nil {
+		c.remove(m)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.modules, m)

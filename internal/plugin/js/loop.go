@@ -29,7 +29,7 @@ func (m *module) loop() {
 			yielded = now
 		}
 		m.owner.Lock()
-		due := m.timers.due()
+		due := m.due()
 		m.owner.Unlock()
 		select {
 		case c := <-m.queue:
@@ -176,7 +176,7 @@ func (m *module) await(ctx context.Context, promise engine.Value) (engine.State,
 		select {
 		case op := <-m.posts:
 			m.settle(op)
-		case <-m.timers.due():
+		case <-m.due():
 			m.fire()
 		case <-m.javaCalls:
 			m.serveJava()
@@ -193,14 +193,27 @@ func (m *module) await(ctx context.Context, promise engine.Value) (engine.State,
 // uncaught reports what a job threw, which nobody can catch any more.
 func (m *module) uncaught(x *engine.Exception) {
 	if !x.Interrupted {
-		m.log.Error("uncaught exception in a plugin", slog.Any("error", m.exception(x)))
+		err := m.exception(x)
+		m.log.Error("uncaught exception in a plugin", slog.Any("error", err))
+		m.tellUncaught(err)
 		if m.debug != nil {
 			m.debug.Uncaught(x.Value)
 		}
 	} else {
 		m.log.Error("a plugin ran too long and was interrupted")
+		m.tellUncaught(errTooLong)
 	}
 	m.engine.Free(x.Value)
+}
+
+// errTooLong is the end of code that nobody waited for and that ran too long.
+var errTooLong = errors.New("code of the plugin ran too long and was interrupted")
+
+// tellUncaught tells whoever made the host of an error that nobody catches.
+func (m *module) tellUncaught(err error) {
+	if f := m.host.opts.Uncaught; f != nil {
+		f(err)
+	}
 }
 
 // A rejection is a promise that was rejected while nobody listened.
@@ -239,7 +252,9 @@ func (m *module) reportUnhandled() {
 		for _, r := range list {
 			m.engine.Free(r.promise)
 			x := m.engine.Describe(r.reason)
-			m.log.Error("a promise of a plugin was rejected and nobody listened", slog.Any("error", m.exception(x)))
+			err := m.exception(x)
+			m.log.Error("a promise of a plugin was rejected and nobody listened", slog.Any("error", err))
+			m.tellUncaught(err)
 			if m.debug != nil {
 				m.debug.Rejected(x.Value)
 			}

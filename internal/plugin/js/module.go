@@ -153,6 +153,9 @@ func newModule(h *Host, src plugin.Source) *module {
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.gates.fetches.free, m.gates.server.free, m.gates.crypto.free = h.opts.MaxFetches, maxAsking, max(1, runtime.NumCPU()/2)
 	m.timers.init()
+	if c := h.opts.Clock; c != nil {
+		c.add(m)
+	}
 	return m
 }
 

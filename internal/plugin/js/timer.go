@@ -103,7 +103,7 @@ func (m *module) setTimer(_ engine.Value, args []engine.Value) (engine.Value, er
 	repeat, _ := engine.AsBool(args[2])
 	wait := time.Duration(min(ms, 1<<31) * float64(time.Millisecond))
 	m.timers.next++
-	t := &timer{id: m.timers.next, owner: m.current.Load(), fn: m.engine.Dup(args[0]), when: time.Now().Add(wait)}
+	t := &timer{id: m.timers.next, owner: m.current.Load(), fn: m.engine.Dup(args[0]), when: m.now().Add(wait)}
 	if repeat {
 		t.every = max(wait, minInterval)
 	}
@@ -132,7 +132,7 @@ func (m *module) clearTimer(_ engine.Value, args []engine.Value) (engine.Value, 
 // fire runs the timers that are due. A timer that one of them sets runs the next time, so that calls get their turn.
 func (m *module) fire() {
 	m.timers.armed = false
-	now := time.Now()
+	now := m.now()
 	var due []*timer
 	for len(m.timers.list) > 0 && !m.timers.list[0].when.After(now) {
 		t := heap.Pop(&m.timers).(*timer)
@@ -165,7 +165,7 @@ func (m *module) fire() {
 			m.engine.Free(fn)
 		})
 		if t.every > 0 && m.timers.byID[t.id] == t {
-			t.when = time.Now().Add(t.every)
+			t.when = m.now().Add(t.every)
 			heap.Push(&m.timers, t)
 		}
 	}

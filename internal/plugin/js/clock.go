@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"context"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// A Clock is the time of the plugins of a host, for tests: it stands still until somebody moves it, and their timers run
+// meanwhile. Time limits of calls and of requests go by the real time.
+type Clock struct {
+	mu      sync.Mutex
+	now     time.Time
+	modules []*module
+}
+
+// NewClock makes a clock that shows a time.
+func NewClock(now time.Time) *Clock { return &Clock{now: now} }
+
+// Now is what the clock shows.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *Clock) set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}
+
+func (c *Clock) add(m *module) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.modules = append(c.modules, m)
+}
+
+func (c *Clock) remove(m *module) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.modules = slices.DeleteFunc(c.modules, func(other *module) bool { return other == m })
+}
+
+// all returns the modules that live by the clock.
+func (c *Clock) all() []*module {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.modules)
+}
+
+// settlePause is how long Advance waits before it looks again whether plugins still wait for something.
+const settlePause = time.Millisecond
+
+// Advance moves the clock. Timers that become due run in the order of their times, each at its own time, and what one of them
+// begins ends before the next runs, except as many operations as held returns: those end when the caller lets them.
+func (c *Clock) Advance(ctx context.Context, d time.Duration, held func() int) error {
+	target := c.Now().Add(d)
+	for {
+		if err := c.settle(ctx, held); err != nil {
+			return err
+		}
+		next, when := c.next(target)
+		if next == nil {
+			break
+		}
+		c.set(when)
+		next.fireNow()
+	}
+	c.set(target)
+	return nil
+}
+
+// next is the module with the timer that is due first, and when; nil if there is none up to a time.
+func (c *Clock) next(until time.Time) (first *module, when time.Time) {
+	for _, m := range c.all() {
+		m.owner.Lock()
+		if !m.shut && len(m.timers.list) > 0 {
+			if t := m.timers.list[0].when; !t.After(until) && (first == nil || t.Before(when)) {
+				first, when = m, t
+			}
+		}
+		m.owner.Unlock()
+	}
+	if now := c.Now(); when.Before(now) {
+		when = now
+	}
+	return first, when
+}
+
+// settle waits until plugins wait for nothing but what is held.
+func (c *Clock) settle(ctx context.Context, held func() int) error {
+	for {
+		waiting := -held()
+		for _, m := range c.all() {
+			m.owner.Lock()
+			if !m.shut {
+				waiting += len(m.operations)
+			}
+			m.owner.Unlock()
+		}
+		if waiting <= 0 {
+			return nil
+		}
+		select {
+		case <-time.After(settlePause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// now is the time for the plugin.
+func (m *module) now() time.Time {
+	if c := m.host.opts.Clock; c != nil {
+		return c.Now()
+	}
+	return time.Now()
+}
+
+// due returns the channel that tells that a timer may be due; it is nil if there is none, or if somebody else moves the clock.
+func (m *module) due() <-chan time.Time {
+	if m.host.opts.Clock != nil {
+		return nil
+	}
+	return m.timers.due()
+}
+
+// fireNow runs the timers that are due on the goroutine of whoever moves the clock.
+func (m *module) fireNow() {
+	m.own(func() {
+		if !m.shut {
+			defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+			m.fire()
+		}
+	})
+}
+
+// nowFunction is what Date asks, in milliseconds.
+func (m *module) nowFunction(engine.Value, []engine.Value) (engine.Value, error) {
+	return engine.Number(float64(m.now().UnixMilli())), nil
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// A Function is a function of whoever made the host, for scripts that belong to it, such as the tests of a plugin. It runs on a
+// goroutine of its own; the script gets a promise.
+type Function struct {
+	Params []reflect.Type
+	// Result is nil if there is none.
+	Result reflect.Type
+	// Do gets a value for each parameter, the zero value for one that is missing. ctx ends with the script.
+	Do func(ctx context.Context, args []any) (any, error)
+}
+
+// functionsName is the global object that has the functions. A script that hands it out to nobody deletes it.
+const functionsName = "__app_functions"
+
+// installFunctions puts the functions of the host into the engine, if there are any.
+func (m *module) installFunctions() error {
+	if len(m.host.opts.Functions) == 0 {
+		return nil
+	}
+	e := m.engine
+	object := e.Object()
+	for name, f := range m.host.opts.Functions {
+		call, err := m.callable(name, f)
+		if err != nil {
+			e.Free(object)
+			return err
+		}
+		if !e.DefineName(object, name, e.Function(name, len(f.Params), call)) {
+			e.Free(object)
+			return m.pendingError()
+		}
+	}
+	global := e.Global()
+	defer e.Free(global)
+	if !e.DefineName(global, functionsName, object) {
+		return m.pendingError()
+	}
+	return nil
+}
+
+// callable makes what the engine calls of a function.
+func (m *module) callable(name string, f *Function) (engine.Func, error) {
+	params := make([]codec, len(f.Params))
+	var result codec
+	var err error
+	for i, t := range f.Params {
+		if params[i], err = codecOf(t); err != nil {
+			return nil, fmt.Errorf("parameter %d of %s: %w", i+1, name, err)
+		}
+	}
+	if f.Result != nil {
+		if result, err = codecOf(f.Result); err != nil {
+			return nil, fmt.Errorf("result of %s: %w", name, err)
+		}
+	}
+	return func(_ engine.Value, values []engine.Value) (engine.Value, error) {
+		args := make([]any, len(params))
+		for i, c := range params {
+			p := reflect.New(f.Params[i])
+			if v := argument(values, i); !engine.IsNothing(v) {
+				if err := m.t.read(c, v, p.UnsafePointer()); err != nil {
+					return engine.Undefined, at(err, name)
+				}
+			}
+			args[i] = p.Elem().Interface()
+		}
+		return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+			r, err := f.Do(ctx, args)
+			if err != nil || result == nil {
+				return nil, err
+			}
+			return func() (engine.Value, error) { return m.value(m.t.toJS(result, f.Result, r)) }, nil
+		})
+	}, nil
+}
