@@ -166,6 +166,11 @@ func ByPlugin(id, version, onBehalfOf string) *Principal {
 	}
 }
 
+// ByRoot is the root administrator, for code inside the process that acts as the operator does.
+func ByRoot(loginName string) *Principal {
+	return &Principal{ID: RootID, LoginName: loginName, Permissions: rootPrincipal.Permissions}
+}
+
 // Invoke carries out an operation for code inside the process: by the same
 // rules and with the same record as a request, but without a connection, a rate
 // limit and credentials. The input is a JSON object with the parameters by

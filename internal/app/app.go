@@ -35,6 +35,7 @@ import (
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/plugin/catalog"
+	"example.org/app/internal/plugin/js"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/ratelimit"
 	"example.org/app/internal/recording"
@@ -50,6 +51,10 @@ type Options struct {
 	Config *config.Config
 	// OnlyPlugin is the name of the one file in the folder of plugins that is loaded; "" is all.
 	OnlyPlugin string
+	// Log gets every record of the process logger, whatever is configured; nil is nobody.
+	Log slog.Handler
+	// Scripts changes how plugins in JavaScript are run, for tests of plugins; nil changes nothing.
+	Scripts func(*js.Options)
 	// IgnoreClusterSettings leaves the configuration as it is, whatever settings the cluster has.
 	IgnoreClusterSettings bool
 	// Ready is called once when everything runs. It may be nil.
@@ -85,6 +90,7 @@ type App struct {
 	servers        map[role.Role]*admin.Server
 	apis           map[role.Role]*admin.API
 	plugins        *adapter.Plugins
+	forPlugins     *adapter.Server
 	catalog        *catalog.Catalog
 	granted        *plugin.Granted // nil unless administrators grant plugins what they ask for
 	slots          *plugin.StoredSlots
@@ -216,7 +222,7 @@ func (a *App) startLogs(context.Context) (err error) {
 			Enabled: c.File.Enabled, Level: logLevel(c.File.Level), Path: named(c.File.FilePath),
 			MaxFiles: int(c.File.MaxFiles), MaxSizeMB: int(c.File.MaxFileSizeMB), Compress: c.File.Compression.Enabled,
 		},
-		AuditPath: named(c.Audit.FilePath), ClientPath: named(c.Client.FilePath),
+		AuditPath: named(c.Audit.FilePath), ClientPath: named(c.Client.FilePath), Also: a.opts.Log,
 	})
 	if err != nil {
 		return err

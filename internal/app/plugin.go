@@ -16,6 +16,7 @@ import (
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
+	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/role"
@@ -32,9 +33,11 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 	if a.opts.Config.Plugin.Grants.Mode == config.GrantsExplicit {
 		a.granted = &plugin.Granted{}
 	}
+	a.forPlugins = a.pluginServer()
 	a.plugins, err = adapter.New(ctx, adapter.Options{
 		Roles: a.opts.Roles, Config: a.opts.Config, Settings: a.pluginSettings, Values: a.settings.PluginValues, Granted: a.granted, Only: a.opts.OnlyPlugin,
-		Server: a.pluginServer(), Slots: a.slots, Presence: a.presence, Metrics: a.metrics, Recorder: a.recorder, Logger: a.logger,
+		Scripts: a.opts.Scripts,
+		Server:  a.forPlugins, Slots: a.slots, Presence: a.presence, Metrics: a.metrics, Recorder: a.recorder, Logger: a.logger,
 		// Plugins are trusted to stop the server.
 		Exit: a.exit,
 	})
@@ -175,6 +178,23 @@ func functionsOf(roles []role.Role) (functions []plugin.Operation, owners map[st
 	}
 	return functions, owners
 }
+
+// PluginOperations are the operations of the admin interface that plugins may call on servers with both roles.
+func PluginOperations() []plugin.Operation {
+	functions, _ := functionsOf(role.All)
+	return functions
+}
+
+// InvokeAsRoot carries out an operation of the admin interface as the root administrator does, whose password nobody asks for.
+func (a *App) InvokeAsRoot(ctx context.Context, operation string, input json.RawMessage) (json.RawMessage, error) {
+	return a.forPlugins.Invoke(ctx, admin.ByRoot(administrator.RootLoginName), operation, input)
+}
+
+// PluginManager holds the plugins of the process.
+func (a *App) PluginManager() *plugin.Manager { return a.plugins.Manager }
+
+// PluginStorage is where plugins keep small values.
+func (a *App) PluginStorage() plugin.Storage { return a.forPlugins.Values }
 
 // PluginCheck says how a plugin is checked for servers with the roles.
 func PluginCheck(roles []role.Role, c *config.Config, file string, logger *slog.Logger) adapter.CheckOptions {

@@ -43,6 +43,8 @@ type Options struct {
 	// ClientPath is the file with requests of clients, which is created with the first record; without it they are
 	// discarded. Rotation follows File.
 	ClientPath string
+	// Also gets every record of the process logger; nil is nobody.
+	Also slog.Handler
 	// Stderr is where the console records and the report of a failing log file go; nil means os.Stderr.
 	Stderr io.Writer
 }
@@ -107,6 +109,9 @@ func Open(o Options) (*Logs, error) {
 			return nil, errors.Join(err, l.Close())
 		}
 		handlers = append(handlers, newHandler(s, o.File.Level, true))
+	}
+	if o.Also != nil {
+		handlers = append(handlers, o.Also)
 	}
 	l.logger = slog.New(slog.NewMultiHandler(handlers...))
 	if len(handlers) == 1 {

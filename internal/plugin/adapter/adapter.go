@@ -20,6 +20,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/js"
 	"example.org/app/internal/plugin/js/inspector"
 	"example.org/app/internal/plugin/trace"
 	"example.org/app/internal/presence"
@@ -79,6 +80,8 @@ type Options struct {
 	// Recorder is whose recordings the JVM takes part in; nil is none.
 	Recorder *recording.Recorder
 	Logger   *slog.Logger
+	// Scripts changes how plugins in JavaScript are run, for tests of plugins; nil changes nothing.
+	Scripts func(*js.Options)
 	// Exit is called when a plugin asks to end the server.
 	Exit func(status int)
 }

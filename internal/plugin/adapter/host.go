@@ -77,6 +77,9 @@ func (p *Plugins) newScriptHost(ctx context.Context, c config.JavaScriptPlugins,
 		opts.Debugged = c.Debug.Plugins
 		opts.WaitToLoad = c.Debug.Wait == config.DebugWaitLoad
 	}
+	if p.opts.Scripts != nil {
+		p.opts.Scripts(&opts)
+	}
 	return js.New(opts)
 }
 

@@ -24,6 +24,10 @@ type Options struct {
 	Output string
 	// Absolute makes the names in the source map absolute, for a script that does not stay where Output is.
 	Absolute bool
+	// Main is the text of a script in the place of Entry, in whose folder it is as if it lay; "" is none.
+	Main string
+	// Modules are the texts of modules that are in no file, by the names that they are imported by.
+	Modules map[string]string
 	// Minify removes what the engine does not need, except names.
 	Minify bool
 }
@@ -49,12 +53,12 @@ func Watch(ctx context.Context, o Options, done func(*Result, error)) error {
 	if err != nil {
 		return err
 	}
-	built.Plugins = []api.Plugin{{Name: "watch", Setup: func(b api.PluginBuild) {
+	built.Plugins = append(built.Plugins, api.Plugin{Name: "watch", Setup: func(b api.PluginBuild) {
 		b.OnEnd(func(r *api.BuildResult) (api.OnEndResult, error) {
 			done(resultOf(*r))
 			return api.OnEndResult{}, nil
 		})
-	}}}
+	}})
 	builder, failed := api.Context(*built)
 	if failed != nil {
 		return messages(failed.Errors)
@@ -93,8 +97,38 @@ func (o Options) options() (*api.BuildOptions, error) {
 	if o.Absolute {
 		b.SourceRoot = (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Dir(output))}).String()
 	}
+	if o.Main != "" {
+		b.EntryPoints = nil
+		b.Stdin = &api.StdinOptions{Contents: o.Main, ResolveDir: filepath.Dir(entry), Sourcefile: mainName, Loader: api.LoaderJS}
+	}
+	if len(o.Modules) > 0 {
+		b.Plugins = append(b.Plugins, modules(o.Modules))
+	}
 	return b, nil
 }
+
+// mainName stands for the script in the place of the entry in messages.
+const mainName = "(main)"
+
+// modules finds modules that are in no file.
+func modules(texts map[string]string) api.Plugin {
+	return api.Plugin{Name: "modules", Setup: func(b api.PluginBuild) {
+		b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (r api.OnResolveResult, err error) {
+			if _, ok := texts[a.Path]; ok {
+				r.Path, r.Namespace = a.Path, modulesNamespace
+			}
+			return r, nil
+		})
+		b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: modulesNamespace}, func(a api.OnLoadArgs) (r api.OnLoadResult, err error) {
+			text := texts[a.Path]
+			r.Contents, r.Loader = &text, api.LoaderJS
+			return r, nil
+		})
+	}}
+}
+
+// modulesNamespace is where modules are that are in no file.
+const modulesNamespace = "module"
 
 func resultOf(r api.BuildResult) (*Result, error) {
 	if len(r.Errors) > 0 {
