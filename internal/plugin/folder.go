@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,10 +33,13 @@ func languageOf(name string) (Language, bool) {
 	return l, ok
 }
 
+// testSuffix ends the names of files with tests of a plugin, which lie beside it and are no plugins.
+const testSuffix = ".test.js"
+
 // maxFile bounds the size of a plugin.
 const maxFile = 256 << 20
 
-// A Folder is where the plugins of an operator lie: files directly in it that end in .js or .jar.
+// A Folder is where the plugins of an operator lie: files directly in it that end in .js or .jar, except tests.
 type Folder struct {
 	manager *Manager
 	dir     string
@@ -131,7 +135,7 @@ func (f *Folder) files() ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if _, ok := languageOf(e.Name()); ok && !slices.Contains(f.foreign, e.Name()) && (f.only == "" || f.only == e.Name()) && isFile(f.dir, e) {
+		if _, ok := languageOf(e.Name()); ok && !strings.HasSuffix(e.Name(), testSuffix) && !slices.Contains(f.foreign, e.Name()) && (f.only == "" || f.only == e.Name()) && isFile(f.dir, e) {
 			names = append(names, e.Name())
 		}
 	}
