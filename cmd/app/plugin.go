@@ -30,6 +30,7 @@ type pluginCommand struct {
 	New   pluginNewCommand   `cmd:"" help:"Begin a plugin: a folder with a small one that works, and types for the editor."`
 	Check pluginCheckCommand `cmd:"" help:"Load a plugin as a server does, and say what it is or what is wrong with it."`
 	Dev   pluginDevCommand   `cmd:"" help:"Run a server with a plugin that is swapped whenever its file is saved."`
+	Test  pluginTestCommand  `cmd:"" help:"Run the tests of a plugin in JavaScript or TypeScript, on servers of their own."`
 	Build pluginBuildCommand `cmd:"" help:"Make one script of a plugin in TypeScript, or of one that uses other files and packages."`
 
 	Upgrade pluginUpgradeCommand `cmd:"" help:"Renew the API of plugins in the folder of a plugin."`
@@ -41,6 +42,9 @@ var pluginTemplate string
 
 //go:embed plugin.ts.txt
 var typedTemplate string
+
+//go:embed plugin.test.txt
+var testTemplate string
 
 const jsConfig = `{
   "compilerOptions": {
@@ -68,8 +72,8 @@ type pluginNewCommand struct {
 
 // Help implements kong.HelpProvider.
 func (pluginNewCommand) Help() string {
-	return `In JavaScript, makes the folder NAME with NAME.js, jsconfig.json and types/. Editors that know TypeScript then complete and check the plugin.
-In TypeScript, makes the same with NAME.ts and tsconfig.json.
+	return `In JavaScript, makes the folder NAME with NAME.js, its tests in NAME.test.js, jsconfig.json and types/. Editors that know TypeScript then complete and check the plugin.
+In TypeScript, makes the same with NAME.ts, NAME.test.ts and tsconfig.json.
 In Java or Kotlin, makes the folder NAME with a Maven project: mvn package makes target/NAME.jar of it, with a JDK of version 21 or newer.
 .vscode/ and .run/ have what Visual Studio Code and IntelliJ IDEA need to attach their debugger to a server that runs the plugin.
 
@@ -111,13 +115,15 @@ func (c pluginNewCommand) Run() error {
 	}
 	if c.TS != "" {
 		return newScript(dir, name, name+".ts", map[string]string{
-			name + ".ts":    strings.NewReplacer("NAME", name, "CLASS", class).Replace(typedTemplate),
-			"tsconfig.json": strings.ReplaceAll(jsConfig, "*.js", "*.ts"),
+			name + ".ts":      strings.NewReplacer("NAME", name, "CLASS", class).Replace(typedTemplate),
+			name + ".test.ts": strings.TrimPrefix(strings.ReplaceAll(testTemplate, "NAME", name), "//\n"),
+			"tsconfig.json":   strings.ReplaceAll(jsConfig, "*.js", "*.ts"),
 		})
 	}
 	return newScript(dir, name, name+".js", map[string]string{
-		name + ".js":    strings.NewReplacer("NAME", name, "CLASS", class).Replace(pluginTemplate),
-		"jsconfig.json": jsConfig,
+		name + ".js":      strings.NewReplacer("NAME", name, "CLASS", class).Replace(pluginTemplate),
+		name + ".test.js": "// @ts-check\n" + strings.ReplaceAll(testTemplate, "NAME", name),
+		"jsconfig.json":   jsConfig,
 	})
 }
 
@@ -145,7 +151,7 @@ func newScript(dir, name, main string, files map[string]string) error {
 		return err
 	}
 	file := filepath.Join(dir, main)
-	fmt.Printf("%s is a plugin that works. Next:\n\n  app plugin check %[1]s\n  app plugin dev %[1]s\n", file)
+	fmt.Printf("%s is a plugin that works. Next:\n\n  app plugin check %[1]s\n  app plugin test %[2]s\n  app plugin dev %[1]s\n", file, dir)
 	return nil
 }
 

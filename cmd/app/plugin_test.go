@@ -81,7 +81,7 @@ func checkRunConfigurations(t *testing.T, dir, name, port string) {
 func TestPluginNew(t *testing.T) {
 	file := newPlugin(t, "js", "two-words")
 	checkRunConfigurations(t, filepath.Dir(file), "two-words", "24242")
-	for _, name := range []string{"jsconfig.json", "types/index.d.ts", "types/points.d.ts", "types/api.d.ts", "types/codes.d.ts", "types/java.d.ts"} {
+	for _, name := range []string{"jsconfig.json", "two-words.test.js", "types/test.d.ts", "types/index.d.ts", "types/points.d.ts", "types/api.d.ts", "types/codes.d.ts", "types/java.d.ts"} {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(file), name)); err != nil {
 			t.Error(err)
 		}
@@ -98,6 +98,56 @@ func TestPluginNew(t *testing.T) {
 	for name, want := range map[string]string{"two-words": "file exists", "Bad Name": `"Bad Name" cannot be the name of a plugin`, "../up": "cannot be the name"} {
 		if code, _, errs := output(t, "plugin", "new", "--js", name, "--dir", filepath.Dir(filepath.Dir(file))); code != 1 || !strings.Contains(errs, want) {
 			t.Errorf("%s: %d %s", name, code, errs)
+		}
+	}
+}
+
+// TestPluginTest runs the tests of new plugins, and tests that fail.
+func TestPluginTest(t *testing.T) {
+	for _, language := range []string{"js", "ts"} {
+		file := newPlugin(t, language, "tested")
+		code, out, errs := output(t, "plugin", "test", filepath.Dir(file), "--timeout", "5m")
+		if code != 0 || errs != "" || !strings.Contains(out, "2 tests in 1 file: 2 passed") || !strings.Contains(out, `ok    makes a greeting of "hello"`) {
+			t.Errorf("%d %s %s", code, out, errs)
+		}
+	}
+	dir := t.TempDir()
+	tests := filepath.Join(dir, "a.test.ts")
+	const text = `import { assert, test } from 'app:test';
+const n: number = 1;
+test('fails', () => { assert.equal(n, 2); });
+test('passes', () => {});
+test.skip('later');
+`
+	if err := os.WriteFile(tests, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := output(t, "plugin", "test", dir)
+	if code != 1 || !strings.Contains(errs, "tests failed") {
+		t.Errorf("%d %s", code, errs)
+	}
+	for _, part := range []string{
+		"  FAIL  fails (", "        AssertionError: 1 is not 2\n          at <anonymous> (a.test.ts:3:30)\n", "  ok    passes (", "  skip  later\n",
+		"3 tests in 1 file: 1 passed, 1 failed, 1 skipped (",
+	} {
+		if !strings.Contains(out, part) {
+			t.Errorf("%s lacks %q", out, part)
+		}
+	}
+	if code, out, errs := output(t, "plugin", "test", tests, "--run", "^passes$"); code != 0 || strings.Contains(out, "FAIL") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{tests, "--run", "("}, "--run \"(\""},
+		{[]string{tests, "--run", "nothing"}, "no test has a name that matches"},
+		{[]string{t.TempDir()}, "no tests found"},
+		{[]string{tests, "--timeout", "0s"}, "--timeout must be more than 0"},
+	} {
+		if code, _, errs := output(t, append([]string{"plugin", "test"}, c.args...)...); code != 1 || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: %d %s", c.args, code, errs)
 		}
 	}
 }

@@ -7,6 +7,7 @@
 /// <reference path="api.d.ts" />
 /// <reference path="codes.d.ts" />
 /// <reference path="java.d.ts" />
+/// <reference path="test.d.ts" />
 
 /** An integer of 64 bits, as a decimal string: numbers of JavaScript are not exact above 2^53. All ids are such strings. */
 type Int64 = string;

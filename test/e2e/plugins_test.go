@@ -64,6 +64,11 @@ func TestTypeScriptTutorial(t *testing.T) {
 	checkTypes(t, filepath.Join(runTutorial(t, "TypeScript and packages", 4), "my-plugin", "tsconfig.json"))
 }
 
+// TestPluginTestsTutorial does so with the chapter about tests.
+func TestPluginTestsTutorial(t *testing.T) {
+	checkTypes(t, filepath.Join(runTutorial(t, "Tests", 3), "tested", "jsconfig.json"))
+}
+
 // checkTypes runs the compiler of TypeScript on a project.
 func checkTypes(t *testing.T, project string) {
 	t.Helper()
@@ -168,6 +173,11 @@ func checkTutorial(t *testing.T, line, out string, screen *terminal) {
 		want = "a plugin that works"
 	case strings.Contains(line, "plugin build"):
 		want = "my-plugin.js has "
+	case strings.Contains(line, "plugin test"):
+		want = ": 2 passed"
+		if strings.Contains(line, "--run") {
+			want = "1 test in 1 file: 1 passed"
+		}
 	case strings.Contains(line, "plugin check"):
 		want = "ClientRequestHandler: transform (without handle)"
 	case strings.Contains(line, "/prometheus"):

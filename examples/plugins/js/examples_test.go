@@ -9,10 +9,12 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"example.org/app/examples/plugins/exampletest"
+	"example.org/app/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,6 +27,19 @@ func TestWebhookBridge(t *testing.T)     { exampletest.WebhookBridge(t, "webhook
 func TestAdminReport(t *testing.T)       { exampletest.AdminReport(t, "admin-report.js") }
 func TestS3Storage(t *testing.T)         { exampletest.S3Storage(t, "s3-storage.js") }
 func TestS3StorageOfGroups(t *testing.T) { exampletest.S3StorageOfGroups(t, "s3-storage.js") }
+
+// TestOwnTests runs the tests in JavaScript that lie beside the plugins.
+func TestOwnTests(t *testing.T) {
+	failed := func(o testkit.Outcome) {
+		for _, p := range o.Problems {
+			t.Errorf("%s: %s: %v", o.File, o.Test, p)
+		}
+	}
+	s, err := testkit.Run(t.Context(), testkit.Options{Paths: []string{"."}, Timeout: 5 * time.Minute, Done: failed})
+	if err != nil || !s.OK() || s.Files < 3 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
 
 func TestGreeterBot(t *testing.T) {
 	s := exampletest.Start(t, "greeter-bot.js", "greeter-bot.user-id=9007199254740991", "greeter-bot.name=Robin")

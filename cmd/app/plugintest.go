@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/testkit"
+)
+
+type pluginTestCommand struct {
+	Paths   []string      `arg:"" optional:"" help:"Files with tests, or folders in which they are looked for (default: the current one)."`
+	Match   string        `name:"run" placeholder:"PATTERN" help:"Run the tests whose names match a regular expression."`
+	Timeout time.Duration `default:"30s" placeholder:"TIME" help:"How long a test may take, as 10s."`
+}
+
+// Help implements kong.HelpProvider.
+func (pluginTestCommand) Help() string {
+	return `Runs the tests in files that end in .test.js, .test.mjs or .test.ts. Each file runs in an engine like that of a plugin; a test that calls
+start() gets a server of its own with the plugin, whose clock and network it holds. The exit code is 0 if all tests pass, else 1.
+How tests are written is in docs/plugins.md.
+
+Examples:
+  app plugin test
+  app plugin test word-filter.test.js --run masks`
+}
+
+// Run implements the command.
+func (c pluginTestCommand) Run() error {
+	o := testkit.Options{Paths: c.Paths, Timeout: c.Timeout}
+	if len(o.Paths) == 0 {
+		o.Paths = []string{"."}
+	}
+	if c.Timeout <= 0 {
+		return errors.New("--timeout must be more than 0")
+	}
+	if c.Match != "" {
+		re, err := regexp.Compile(c.Match)
+		if err != nil {
+			return fmt.Errorf("--run %q: %w", c.Match, err)
+		}
+		o.Match = re
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	r := testReport{out: os.Stdout}
+	o.Done = r.outcome
+	sum, err := testkit.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	r.summary(sum)
+	if !sum.OK() {
+		return errTestsFailed
+	}
+	return nil
+}
+
+var errTestsFailed = errors.New("tests failed")
+
+// testReport prints what becomes of tests.
+type testReport struct {
+	out  io.Writer
+	file string
+}
+
+// outcome prints what became of a test.
+func (r *testReport) outcome(o testkit.Outcome) {
+	if o.File != r.file {
+		r.file = o.File
+		fmt.Fprintln(r.out, shortPath(o.File))
+	}
+	took := fmt.Sprintf(" (%d ms)", o.Duration.Milliseconds())
+	switch {
+	case o.Test == "":
+		fmt.Fprintln(r.out, "  FAIL  the file cannot be run")
+	case o.Skipped:
+		fmt.Fprintf(r.out, "  skip  %s\n", o.Test)
+	case len(o.Problems) == 0:
+		fmt.Fprintf(r.out, "  ok    %s%s\n", o.Test, took)
+	default:
+		fmt.Fprintf(r.out, "  FAIL  %s%s\n", o.Test, took)
+	}
+	for _, p := range o.Problems {
+		fmt.Fprintln(r.out, "        "+strings.ReplaceAll(problemText(p), "\n", "\n        "))
+	}
+}
+
+// problemText is an error with the part of its stack that the author wrote.
+func problemText(err error) string {
+	x, ok := errors.AsType[*plugin.Exception](err)
+	if !ok {
+		return err.Error()
+	}
+	// What stands before the exception says where it comes from.
+	lines := []string{strings.TrimSuffix(err.Error(), x.Error()) + x.Message}
+	found := false
+	for line := range strings.SplitSeq(x.Stack, "\n") {
+		if strings.Contains(line, ":") && !strings.Contains(line, testkit.Name) {
+			lines, found = append(lines, "  "+strings.TrimSpace(line)), true
+		}
+	}
+	if !found && x.Location != "" && !strings.Contains(x.Location, testkit.Name) {
+		lines = append(lines, "  at "+x.Location)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// summary prints how many tests there were.
+func (r *testReport) summary(s testkit.Summary) {
+	parts := []string{fmt.Sprintf("%d passed", s.Passed)}
+	for _, p := range []struct {
+		n    int
+		text string
+	}{{s.Failed, "failed"}, {s.Skipped, "skipped"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.text))
+		}
+	}
+	if s.Broken > 0 {
+		parts = append(parts, plural(s.Broken, "file")+" could not be run")
+	}
+	fmt.Fprintf(r.out, "\n%s in %s: %s (%.1f s)\n", plural(s.Passed+s.Failed+s.Skipped, "test"), plural(s.Files, "file"), strings.Join(parts, ", "), s.Duration.Seconds())
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// shortPath is a file as seen from the working directory.
+func shortPath(file string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return file
+	}
+	if r, err := filepath.Rel(dir, file); err == nil && !strings.HasPrefix(r, "..") {
+		return r
+	}
+	return file
+}

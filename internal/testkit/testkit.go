@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package testkit runs the tests that authors of plugins write in JavaScript and TypeScript: each file in an engine of its own,
+// each test with a server of its own if it starts one. The server is the real one, with the plugin, in a folder that is removed
+// afterwards; the clock and the network of the plugin are in the hands of the test.
+//
+// It is not for tests of this server: those are written in Go.
+package testkit
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+//go:embed kit.js
+var kit string
+
+// Options say what is run.
+type Options struct {
+	// Paths are files with tests, or folders in which they are looked for.
+	Paths []string
+	// Match selects tests by their names; nil is all.
+	Match *regexp.Regexp
+	// Timeout is how long a test may take.
+	Timeout time.Duration
+	// Done is told of each test when it has ended, and of each file that cannot be run.
+	Done func(Outcome)
+}
+
+// An Outcome is what became of a test.
+type Outcome struct {
+	// File is the file, as it was found; Test is empty if the file cannot be run.
+	File, Test string
+	Skipped    bool
+	// Problems are why it failed; none if it did not.
+	Problems []error
+	Duration time.Duration
+}
+
+// A Summary counts tests.
+type Summary struct {
+	Files, Passed, Failed, Skipped int
+	// Broken are the files that could not be run.
+	Broken   int
+	Duration time.Duration
+}
+
+// OK reports whether everything that ran passed, and something did.
+func (s Summary) OK() bool { return s.Failed == 0 && s.Broken == 0 && s.Passed > 0 }
+
+// testFile is the name of a file with tests.
+var testFile = regexp.MustCompile(`\.test\.(js|mjs|ts)$`)
+
+// Find returns the files with tests: those that are named, and those in the folders that are named, without the folders of
+// packages and hidden ones.
+func Find(paths []string) (files []string, err error) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("look for tests: %w", err)
+		}
+		if !info.IsDir() {
+			if !testFile.MatchString(path) {
+				return nil, fmt.Errorf("look for tests: %q is not a file with tests: its name must end in .test.js, .test.mjs or .test.ts", path)
+			}
+			files = append(files, filepath.Clean(path))
+			continue
+		}
+		err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && file != path && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".")):
+				return filepath.SkipDir
+			case !d.IsDir() && testFile.MatchString(d.Name()):
+				files = append(files, file)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for tests: %w", err)
+		}
+	}
+	slices.Sort(files)
+	if files = slices.Compact(files); len(files) == 0 {
+		return nil, fmt.Errorf("no tests found in %s: their files end in .test.js, .test.mjs or .test.ts", strings.Join(paths, ", "))
+	}
+	return files, nil
+}
+
+// Run runs the tests, one after another. The error says why they could not be run at all; tests that fail are in the summary.
+func Run(ctx context.Context, o Options) (s Summary, err error) {
+	begin := time.Now()
+	files, err := Find(o.Paths)
+	if err != nil {
+		return s, err
+	}
+	home, err := os.MkdirTemp("", "app-plugin-test-")
+	if err != nil {
+		return s, fmt.Errorf("make a folder for the servers of tests: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	r := &runner{Options: o, home: home}
+	matched := false
+	for _, file := range files {
+		if ctx.Err() != nil {
+			break
+		}
+		s.Files++
+		ran, err := r.file(ctx, file, &s)
+		matched = matched || ran
+		if err != nil {
+			s.Broken++
+			o.Done(Outcome{File: file, Problems: []error{err}})
+		}
+	}
+	s.Duration = time.Since(begin)
+	switch {
+	case ctx.Err() != nil:
+		return s, fmt.Errorf("run tests: %w", ctx.Err())
+	case !matched && s.Broken == 0:
+		return s, fmt.Errorf("no test has a name that matches %q", o.Match)
+	}
+	return s, nil
+}
+
+// runner runs the files of one call of Run.
+type runner struct {
+	Options
+	// home is the folder of everything that servers write; servers counts them. template is a database that servers begin with.
+	home    string
+	servers int
+}
+
+// Name is how the module that runs tests is called in stack traces.
+const Name = "app:test/run"
