@@ -70,7 +70,7 @@ const probeMemory = 8
 
 // memoryLimit is how many bytes the engine may hold. Probes do not count.
 func (m *module) memoryLimit() int64 {
-	if m.inspected() {
+	if m.inspected() || m.host.opts.Coverage != nil {
 		return probeMemory * m.host.opts.MemoryLimit
 	}
 	return m.host.opts.MemoryLimit
@@ -133,6 +133,9 @@ func (m *module) Retire() {
 func (m *module) runnable(name, path, script string, isModule bool) string {
 	code, reference := m.withoutMap(name, script)
 	if m.debug == nil {
+		if m.host.opts.Coverage != nil {
+			return m.cover(name, code, isModule)
+		}
 		return code
 	}
 	s := inspector.Script{Name: name, URL: m.scriptURL(name, path), Source: script, Code: code, Module: isModule}
@@ -150,10 +153,13 @@ func (m *module) runnable(name, path, script string, isModule bool) string {
 func (m *module) withoutProbes(compile func() engine.Value) engine.Value {
 	x := m.engine.Exception()
 	defer m.engine.Free(x.Value)
-	m.debug.Forget()
+	if m.debug != nil {
+		m.debug.Forget()
+	}
+	delete(m.covered, m.name)
 	compiled := compile()
 	if !engine.IsFailed(compiled) {
-		m.log.Warn("a script runs without the debugger: it cannot be prepared for it", "script", m.name, "error", x.Message)
+		m.log.Warn("a script runs without probes for debuggers and coverage: it cannot be prepared for them", "script", m.name, "error", x.Message)
 	}
 	return compiled
 }

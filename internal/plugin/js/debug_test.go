@@ -584,7 +584,7 @@ func TestDebugWithoutProbes(t *testing.T) {
 	if v := finish(t, begin[int32](t.Context(), m, count, int64(5))); v != int32(11) {
 		t.Error(v)
 	}
-	if text := log.String(); !strings.Contains(text, "a script runs without the debugger: it cannot be prepared for it") {
+	if text := log.String(); !strings.Contains(text, "a script runs without probes for debuggers and coverage") {
 		t.Error(text)
 	}
 	_, err := h.Load(t.Context(), plugin.Source{Name: "bad.js", Data: []byte("let a; let a;\n" + debugged)})

@@ -124,7 +124,7 @@ func (m *module) authored(text string) string {
 	if m.debug != nil {
 		text = m.debug.Original(text)
 	}
-	return m.sourced(text)
+	return m.sourced(m.uncovered(text))
 }
 
 // nameOf is the name of a class.

@@ -97,6 +97,9 @@ func (m *module) install() error {
 	if m.debug != nil {
 		return m.debug.Install()
 	}
+	if c := m.host.opts.Coverage; c != nil {
+		return c.counter.Install(e)
+	}
 	return nil
 }
 

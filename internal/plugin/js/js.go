@@ -68,6 +68,10 @@ type Options struct {
 	Functions map[string]*Function
 	// Clock is the time of the plugins; nil is the real one.
 	Clock *Clock
+	// Coverage counts the lines that run; nil counts none. CoverageDir is the folder, with slashes, to which the names of scripts
+	// and sources are relative.
+	Coverage    *Coverage
+	CoverageDir string
 	// Uncaught is told of exceptions and rejections that no code of a plugin catches; nil is nobody. It must not use the plugin.
 	Uncaught func(err error)
 

@@ -85,7 +85,7 @@ func (m *module) evaluate(ctx context.Context, step func(func() error) error, so
 	promise, exports := engine.Undefined, engine.Undefined
 	err := step(func() error {
 		compiled := m.engine.Compile(m.name, source)
-		if engine.IsFailed(compiled) && m.debug != nil {
+		if engine.IsFailed(compiled) && (m.debug != nil || m.covered != nil) {
 			compiled = m.withoutProbes(func() engine.Value { return m.engine.Compile(m.name, m.original) })
 		}
 		if engine.IsFailed(compiled) {

@@ -106,6 +106,9 @@ type module struct {
 	// maps are those of the scripts that have one, by name.
 	maps map[string]*sourceMap
 
+	// covered are the scripts whose lines are counted, by name.
+	covered map[string]*inspector.Covered
+
 	// inspector is where debuggers attach, nil if they cannot; waits says that calls wait for one.
 	inspector *inspector.Server
 	waits     bool
