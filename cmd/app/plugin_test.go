@@ -106,7 +106,11 @@ func TestPluginNew(t *testing.T) {
 func TestPluginTest(t *testing.T) {
 	for _, language := range []string{"js", "ts"} {
 		file := newPlugin(t, language, "tested")
-		code, out, errs := output(t, "plugin", "test", filepath.Dir(file), "--timeout", "5m")
+		report := filepath.Join(t.TempDir(), "coverage.info")
+		code, out, errs := output(t, "plugin", "test", filepath.Dir(file), "--timeout", "5m", "--coverage", "--lcov", report)
+		if data, err := os.ReadFile(report); err != nil || !strings.Contains(string(data), "SF:"+file+"\nDA:") || !strings.Contains(out, "100.0 %") {
+			t.Errorf("%s, %v\n%s", data, err, out)
+		}
 		if code != 0 || errs != "" || !strings.Contains(out, "2 tests in 1 file: 2 passed") || !strings.Contains(out, `ok    makes a greeting of "hello"`) {
 			t.Errorf("%d %s %s", code, out, errs)
 		}

@@ -3,16 +3,21 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"text/tabwriter"
 	"time"
 
 	"example.org/app/internal/plugin"
@@ -20,9 +25,11 @@ import (
 )
 
 type pluginTestCommand struct {
-	Paths   []string      `arg:"" optional:"" help:"Files with tests, or folders in which they are looked for (default: the current one)."`
-	Match   string        `name:"run" placeholder:"PATTERN" help:"Run the tests whose names match a regular expression."`
-	Timeout time.Duration `default:"30s" placeholder:"TIME" help:"How long a test may take, as 10s."`
+	Paths    []string      `arg:"" optional:"" help:"Files with tests, or folders in which they are looked for (default: the current one)."`
+	Match    string        `name:"run" placeholder:"PATTERN" help:"Run the tests whose names match a regular expression."`
+	Coverage bool          `help:"Print which lines of the plugin the tests ran."`
+	LCOV     string        `name:"lcov" placeholder:"FILE" help:"Write which lines they ran in the format of lcov, for editors and other tools."`
+	Timeout  time.Duration `default:"30s" placeholder:"TIME" help:"How long a test may take, as 10s."`
 }
 
 // Help implements kong.HelpProvider.
@@ -33,12 +40,13 @@ How tests are written is in docs/plugins.md.
 
 Examples:
   app plugin test
-  app plugin test word-filter.test.js --run masks`
+  app plugin test word-filter.test.js --run masks
+  app plugin test --coverage --lcov coverage.info`
 }
 
 // Run implements the command.
 func (c pluginTestCommand) Run() error {
-	o := testkit.Options{Paths: c.Paths, Timeout: c.Timeout}
+	o := testkit.Options{Paths: c.Paths, Timeout: c.Timeout, Coverage: c.Coverage || c.LCOV != ""}
 	if len(o.Paths) == 0 {
 		o.Paths = []string{"."}
 	}
@@ -62,6 +70,14 @@ func (c pluginTestCommand) Run() error {
 		return err
 	}
 	r.summary(sum)
+	if c.Coverage {
+		r.coverage(sum.Lines)
+	}
+	if c.LCOV != "" {
+		if err := os.WriteFile(c.LCOV, lcov(sum.Lines), 0o644); err != nil {
+			return fmt.Errorf("write the coverage: %w", err)
+		}
+	}
 	if !sum.OK() {
 		return errTestsFailed
 	}
@@ -133,6 +149,77 @@ func (r *testReport) summary(s testkit.Summary) {
 		parts = append(parts, plural(s.Broken, "file")+" could not be run")
 	}
 	fmt.Fprintf(r.out, "\n%s in %s: %s (%.1f s)\n", plural(s.Passed+s.Failed+s.Skipped, "test"), plural(s.Files, "file"), strings.Join(parts, ", "), s.Duration.Seconds())
+}
+
+// coverage prints which lines ran.
+func (r *testReport) coverage(files map[string]map[int]int) {
+	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nfile\tlines\tran\tnot run")
+	lines, ran := 0, 0
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		all, missed := files[file], missedLines(files[file])
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", shortPath(filepath.FromSlash(file)), len(all), share(len(all)-len(missed), len(all)), ranges(missed, all))
+		lines, ran = lines+len(all), ran+len(all)-len(missed)
+	}
+	fmt.Fprintf(w, "all\t%d\t%s\t\n", lines, share(ran, lines))
+	_ = w.Flush()
+}
+
+func share(part, all int) string {
+	if all == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(all))
+}
+
+func missedLines(lines map[int]int) (missed []int) {
+	for line, count := range lines {
+		if count == 0 {
+			missed = append(missed, line)
+		}
+	}
+	slices.Sort(missed)
+	return missed
+}
+
+// ranges are numbers of lines, those together between which no line ran.
+func ranges(missed []int, lines map[int]int) string {
+	var list []string
+	for i := 0; i < len(missed); {
+		first, last := missed[i], missed[i]
+		for i++; i < len(missed) && !ranBetween(lines, last, missed[i]); i++ {
+			last = missed[i]
+		}
+		if first == last {
+			list = append(list, strconv.Itoa(first))
+		} else {
+			list = append(list, fmt.Sprintf("%d-%d", first, last))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func ranBetween(lines map[int]int, from, to int) bool {
+	for line := from + 1; line < to; line++ {
+		if lines[line] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// lcov is coverage in the format of the tool lcov.
+func lcov(files map[string]map[int]int) []byte {
+	var b bytes.Buffer
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		lines := files[file]
+		fmt.Fprintf(&b, "TN:\nSF:%s\n", filepath.FromSlash(file))
+		for _, line := range slices.Sorted(maps.Keys(lines)) {
+			fmt.Fprintf(&b, "DA:%d,%d\n", line, lines[line])
+		}
+		fmt.Fprintf(&b, "LF:%d\nLH:%d\nend_of_record\n", len(lines), len(lines)-len(missedLines(lines)))
+	}
+	return b.Bytes()
 }
 
 func plural(n int, noun string) string {

@@ -206,7 +206,7 @@ func (s *script) answer(id int32, a response) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if r := v.waiting[id]; r != nil {
-		r.answer <- &a
+		r.reply(&a)
 	}
 	delete(v.held, id)
 	return nil

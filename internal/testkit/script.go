@@ -68,7 +68,7 @@ func (r *runner) file(ctx context.Context, file string, sum *Summary) (matched b
 	s := &script{runner: r, file: path, requests: make(chan *request)}
 	host, err := js.New(js.Options{
 		Points: []*plugin.Point{testPoint}, Server: (*testServer)(s), Functions: s.functions(), Uncaught: s.problem,
-		MemoryLimit: memoryLimit,
+		MemoryLimit: memoryLimit, Coverage: r.coverage, CoverageDir: filepath.ToSlash(filepath.Dir(path)),
 	})
 	if err != nil {
 		return false, err

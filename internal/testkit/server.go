@@ -28,6 +28,8 @@ import (
 // A server is the server of a test, with the plugin.
 type server struct {
 	script *script
+	// folder is that of the plugin, or of its sources.
+	folder string
 	app    *app.App
 	plugin *plugin.Plugin
 	clock  *js.Clock
@@ -81,6 +83,7 @@ func (s *script) start(ctx context.Context, in startInput) (*pluginInfo, error) 
 	if err != nil {
 		return nil, err
 	}
+	folder := filepath.Dir(file)
 	s.runner.servers++
 	home := filepath.Join(s.runner.home, strconv.Itoa(s.runner.servers))
 	if file, err = s.loadable(file, home); err != nil {
@@ -96,7 +99,7 @@ func (s *script) start(ctx context.Context, in startInput) (*pluginInfo, error) 
 		return nil, err
 	}
 	v := &server{
-		script: s, ended: make(chan struct{}), waiting: map[int32]*request{}, held: map[int32]bool{},
+		script: s, folder: folder, ended: make(chan struct{}), waiting: map[int32]*request{}, held: map[int32]bool{},
 	}
 	if in.Now != "" {
 		now, err := time.Parse(time.RFC3339, in.Now)
@@ -147,6 +150,7 @@ func (v *server) run(c *config.Config, file string) error {
 func (v *server) scripts(o *js.Options) {
 	o.HTTP = &http.Client{Transport: v}
 	o.Clock = v.clock
+	o.Coverage, o.CoverageDir = v.script.runner.coverage, filepath.ToSlash(v.folder)
 	o.LogLines = nil
 	o.Uncaught = func(err error) { v.script.problem(fmt.Errorf("the plugin: %w", err)) }
 	o.Server = &recordedServer{o.Server, v}
@@ -157,6 +161,9 @@ func (v *server) stop() error {
 	v.mu.Lock()
 	clients := v.clients
 	v.clients = nil
+	for _, r := range v.waiting { // The server would wait for the plugin, which waits for the test.
+		r.reply(&response{Error: "the test has ended"})
+	}
 	v.mu.Unlock()
 	for _, c := range clients {
 		c.close()
@@ -262,6 +269,14 @@ type request struct {
 	req    *http.Request
 	body   []byte
 	answer chan *response
+}
+
+// reply answers the request; only the first answer counts.
+func (r *request) reply(a *response) {
+	select {
+	case r.answer <- a:
+	default:
+	}
 }
 
 // A response is what a request gets.

@@ -13,12 +13,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"example.org/app/internal/plugin/js"
 )
 
 //go:embed kit.js
@@ -32,6 +35,8 @@ type Options struct {
 	Match *regexp.Regexp
 	// Timeout is how long a test may take.
 	Timeout time.Duration
+	// Coverage counts the lines that run.
+	Coverage bool
 	// Done is told of each test when it has ended, and of each file that cannot be run.
 	Done func(Outcome)
 }
@@ -52,6 +57,8 @@ type Summary struct {
 	// Broken are the files that could not be run.
 	Broken   int
 	Duration time.Duration
+	// Lines are how often the lines with statements of the plugins and of what they import ran, by file; nil if nobody asked.
+	Lines map[string]map[int]int
 }
 
 // OK reports whether everything that ran passed, and something did.
@@ -110,6 +117,10 @@ func Run(ctx context.Context, o Options) (s Summary, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	r := &runner{Options: o, home: home}
+	if o.Coverage {
+		r.coverage = js.NewCoverage()
+		defer r.coverage.Close()
+	}
 	matched := false
 	for _, file := range files {
 		if ctx.Err() != nil {
@@ -124,6 +135,10 @@ func Run(ctx context.Context, o Options) (s Summary, err error) {
 		}
 	}
 	s.Duration = time.Since(begin)
+	if r.coverage != nil {
+		s.Lines = r.coverage.Lines()
+		maps.DeleteFunc(s.Lines, func(file string, _ map[int]int) bool { return !isCovered(file) })
+	}
 	switch {
 	case ctx.Err() != nil:
 		return s, fmt.Errorf("run tests: %w", ctx.Err())
@@ -133,12 +148,23 @@ func Run(ctx context.Context, o Options) (s Summary, err error) {
 	return s, nil
 }
 
+// isCovered reports whether a file is of interest: it exists, and is neither a test nor part of a package.
+func isCovered(file string) bool {
+	if testFile.MatchString(file) || slices.Contains(strings.Split(file, "/"), "node_modules") {
+		return false
+	}
+	info, err := os.Stat(filepath.FromSlash(file))
+	return err == nil && info.Mode().IsRegular()
+}
+
 // runner runs the files of one call of Run.
 type runner struct {
 	Options
-	// home is the folder of everything that servers write; servers counts them. template is a database that servers begin with.
+	// home is the folder of everything that servers write; servers counts them.
 	home    string
 	servers int
+	// coverage counts lines; nil counts none.
+	coverage *js.Coverage
 }
 
 // Name is how the module that runs tests is called in stack traces.

@@ -109,9 +109,9 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestFailures has tests that must fail, each with a sentence that says why.
+// TestFailures has tests that must fail, each with a sentence that says why. The probes that count lines must not show.
 func TestFailures(t *testing.T) {
-	s, got, err := run(t, testkit.Options{}, map[string]string{"a.test.js": begins(`
+	s, got, err := run(t, testkit.Options{Coverage: true}, map[string]string{"a.test.js": begins(`
 test('equal', () => { assert.equal(1, 2, 'the sum'); });
 test('deep', () => { assert.deepEqual({ a: [1, { b: 2 }] }, { a: [1, { b: 3 }] }); });
 test('text', () => { throw 'oh'; });
@@ -162,6 +162,43 @@ test('last', () => {});
 		"group > hook":       {"not ready"},
 		"last":               {"ok"},
 	})
+}
+
+// TestCoverage counts lines in the sources, whatever was made of them, and whichever engine ran them.
+func TestCoverage(t *testing.T) {
+	s, got, err := run(t, testkit.Options{Coverage: true}, map[string]string{
+		"lib.ts": "export type Unused = string;\n\nexport const half = (n: number) => {\n  if (n < 0) {\n    return 0;\n  }\n  return n / 2;\n};\n",
+		"a.test.ts": begins(`import { half } from './lib';
+test('a', async () => {
+  half(1); half(2);
+  const s = await start({ plugin: './typed.ts' });
+  await (await s.user()).request({ createMessageRequest: { recipientId: '9', text: 'hello' } }).catch(() => {});
+});
+test('b', async () => {
+  const s = await start({ plugin: './typed.ts' });
+  await assert.rejects((await s.user()).request({ createMessageRequest: { recipientId: '9', text: 'fail' } }));
+});
+`),
+	})
+	if err != nil || !s.OK() {
+		t.Fatalf("%+v, %v, %v", s, err, got)
+	}
+	lines := map[string]map[int]int{}
+	for file, l := range s.Lines {
+		lines[filepath.Base(file)] = l
+	}
+	if len(lines) != 2 {
+		t.Errorf("the files are %v", s.Lines)
+	}
+	if l := lines["lib.ts"]; len(l) != 4 || l[3] != 1 || l[4] != 2 || l[7] != 2 {
+		t.Errorf("the lines of lib.ts are %v", l)
+	} else if n, ok := l[5]; !ok || n != 0 {
+		t.Errorf("the lines of lib.ts are %v", l)
+	}
+	// A request that is no message leaves after the second line.
+	if l := lines["typed.ts"]; l[5] != 2 || l[11] < 2 || l[13] != 2 || l[14] != 1 {
+		t.Errorf("the lines of typed.ts are %v", l)
+	}
 }
 
 // TestFiles has files that cannot be run.

@@ -66,7 +66,7 @@ func TestTypeScriptTutorial(t *testing.T) {
 
 // TestPluginTestsTutorial does so with the chapter about tests.
 func TestPluginTestsTutorial(t *testing.T) {
-	checkTypes(t, filepath.Join(runTutorial(t, "Tests", 3), "tested", "jsconfig.json"))
+	checkTypes(t, filepath.Join(runTutorial(t, "Tests", 4), "tested", "jsconfig.json"))
 }
 
 // checkTypes runs the compiler of TypeScript on a project.
