@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"example.org/app/internal/store/sqldb"
 )
@@ -234,11 +235,33 @@ func countFrom(ctx context.Context, r Reader, tables string, list conditions) (i
 	if !ok {
 		return count(ctx, r, all)
 	}
-	n, err := count(ctx, r, sqldb.New("SELECT count(*) FROM (SELECT 1 FROM "+tables+"? LIMIT ?) AS b", list.clause(), bounded.most))
-	if err != nil || n < bounded.most {
-		return n, err
+	if len(list) == 0 && sqldb.EngineOf(r) == SQLite {
+		if n, err := countQuickly(ctx, r, all); err == nil {
+			if n < bounded.most {
+				return n, nil
+			}
+			return countOn(ctx, r, bounded.most, func(ctx context.Context, _ Reader) (int64, error) { return n, ctx.Err() })
+		}
+	}
+	n, err := sqldb.Count(ctx, r, sqldb.New("SELECT count(*) FROM (SELECT 1 FROM "+tables+"? LIMIT ?) AS b", list.clause(), bounded.most))
+	if err != nil {
+		return 0, fmt.Errorf("count rows of %q: %w", tables, err)
+	}
+	if n < bounded.most {
+		return n, nil
 	}
 	return countOn(ctx, r, n, func(ctx context.Context, r Reader) (int64, error) { return count(ctx, r, all) })
+}
+
+// quickCount is how long SQLite may take to count a whole table before only the first rows are counted. It is enough for
+// about a million rows: SQLite need not look at each, but at the pages of an index.
+const quickCount = 5 * time.Millisecond
+
+func countQuickly(ctx context.Context, r Reader, all sqldb.SQL) (n int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, quickCount)
+	defer cancel()
+	err = sqldb.First(ctx, r, all, &n)
+	return n, err
 }
 
 // deleteRows deletes the rows of a table that fulfil the conditions and returns how many there were.

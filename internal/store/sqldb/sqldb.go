@@ -123,14 +123,16 @@ func newDB(ctx context.Context, kind Engine, o Options, read, revisions *sql.DB,
 	if err := revisions.PingContext(ctx); err != nil {
 		return nil, err
 	}
-	return &DB{
+	db := &DB{
 		kind:     kind,
 		options:  o,
 		engine:   e,
 		read:     read,
 		reader:   &session{engine: kind, conn: read, counters: c, scans: make(chan struct{}, maxScans(kind, o))},
 		revision: revisions,
-	}, nil
+	}
+	db.reader.counts = &counts{read: db.Read, running: map[string]*counting{}}
+	return db, nil
 }
 
 // Close fails the writes that wait with ErrClosed, waits for the reads and writes that run and closes the

@@ -53,6 +53,8 @@ type session struct {
 	last []lastRow
 	// scans has room for the scans that run at a time; nil is without limit.
 	scans chan struct{}
+	// counts are shared; nil counts for everybody anew.
+	counts *counts
 	// explain makes the session note the first statement instead of running it.
 	explain *explanation
 }

@@ -132,6 +132,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"PendingMeetings", testPendingMeetings},
 		{"MeetingPlans", testMeetingPlans},
 		{"Totals", testTotals},
+		{"Fresh totals", testTotalsAreFresh},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
 	}

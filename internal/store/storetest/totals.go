@@ -4,6 +4,8 @@ package storetest
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,4 +73,50 @@ func testTotals(t *testing.T, db *store.DB) {
 		}
 		return err
 	})
+}
+
+// testTotalsAreFresh counts at the same time as others who count the same, and who add what is counted: nobody gets a
+// total that lacks what was there before the question.
+func testTotalsAreFresh(t *testing.T, db *store.DB) {
+	const writers, each = 8, 20
+	var added atomic.Int64
+	var group sync.WaitGroup
+	before := db.Stats().Statements
+	var asked atomic.Int64
+	ask := func() {
+		least := added.Load()
+		asked.Add(1)
+		err := db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+			n, err := store.CountUsers(ctx, store.ForTotal(r, store.Page{Limit: 1}), store.UserFilter{})
+			if most := int64(writers * each); err == nil && (n < least || n > most) {
+				t.Errorf("the total is %d, and there are at least %d and at most %d", n, least, most)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for writer := range writers {
+		group.Go(func() {
+			for i := range each {
+				err := db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+					return store.InsertUsers(ctx, tx, store.User{ID: int64(1 + writer*each + i), RegistrationDate: time.UnixMilli(1), LastUpdatedDate: time.UnixMilli(1)})
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				added.Add(1)
+				ask()
+			}
+		})
+		group.Go(func() {
+			for range 2 * each {
+				ask()
+			}
+		})
+	}
+	group.Wait()
+	ask()
+	t.Logf("%d totals with %d statements, those that write included", asked.Load(), db.Stats().Statements-before)
 }
