@@ -53,6 +53,8 @@ type Options struct {
 	OnlyPlugin string
 	// Log gets every record of the process logger, whatever is configured; nil is nobody.
 	Log slog.Handler
+	// HoldSchedules keeps schedules of plugins from running by themselves, for tests of plugins.
+	HoldSchedules bool
 	// Scripts changes how plugins in JavaScript are run, for tests of plugins; nil changes nothing.
 	Scripts func(*js.Options)
 	// IgnoreClusterSettings leaves the configuration as it is, whatever settings the cluster has.

@@ -36,8 +36,8 @@ func (a *App) buildPlugins(ctx context.Context) (err error) {
 	a.forPlugins = a.pluginServer()
 	a.plugins, err = adapter.New(ctx, adapter.Options{
 		Roles: a.opts.Roles, Config: a.opts.Config, Settings: a.pluginSettings, Values: a.settings.PluginValues, Granted: a.granted, Only: a.opts.OnlyPlugin,
-		Scripts: a.opts.Scripts,
-		Server:  a.forPlugins, Slots: a.slots, Presence: a.presence, Metrics: a.metrics, Recorder: a.recorder, Logger: a.logger,
+		Scripts: a.opts.Scripts, HoldSchedules: a.opts.HoldSchedules,
+		Server: a.forPlugins, Slots: a.slots, Presence: a.presence, Metrics: a.metrics, Recorder: a.recorder, Logger: a.logger,
 		// Plugins are trusted to stop the server.
 		Exit: a.exit,
 	})

@@ -344,7 +344,9 @@ func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidat
 	m.publish(all)
 	m.watching.Do(func() {
 		m.watcher.Go(m.watchExcess)
-		m.watcher.Go(m.runSchedules)
+		if !m.opts.HoldSchedules {
+			m.watcher.Go(m.runSchedules)
+		}
 	})
 	for _, c := range list {
 		m.attend(c.plugin)

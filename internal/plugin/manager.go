@@ -36,6 +36,8 @@ type Options struct {
 	Granted *Granted
 	// Slots decides which process of the cluster runs schedules that only one runs; if it is nil, this one does.
 	Slots Slots
+	// HoldSchedules keeps schedules from running by themselves: RunSlot runs them.
+	HoldSchedules bool
 	// Observe is told of every call of an extension: how long it took and how it ended (ok, refused, error, timeout). It may be nil.
 	Observe func(p *Plugin, extension string, m *Method, d time.Duration, outcome string)
 	// Traces records what plugins did to single calls; nil records nothing.

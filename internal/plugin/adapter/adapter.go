@@ -80,6 +80,8 @@ type Options struct {
 	// Recorder is whose recordings the JVM takes part in; nil is none.
 	Recorder *recording.Recorder
 	Logger   *slog.Logger
+	// HoldSchedules keeps schedules from running by themselves, for tests of plugins.
+	HoldSchedules bool
 	// Scripts changes how plugins in JavaScript are run, for tests of plugins; nil changes nothing.
 	Scripts func(*js.Options)
 	// Exit is called when a plugin asks to end the server.
@@ -91,7 +93,7 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 	p := &Plugins{opts: o, isUp: make(chan struct{})}
 	c := o.Config.Plugin
 	opts := plugin.Options{
-		Roles: o.Roles, Settings: o.Settings, Values: o.Values, Granted: o.Granted, Slots: o.Slots, Logger: o.Logger,
+		Roles: o.Roles, Settings: o.Settings, Values: o.Values, Granted: o.Granted, Slots: o.Slots, HoldSchedules: o.HoldSchedules, Logger: o.Logger,
 		Traces: trace.NewRecorder(o.Settings().Traces),
 		Observe: func(p *plugin.Plugin, extension string, m *plugin.Method, d time.Duration, outcome string) {
 			o.Metrics.Plugins().Observe(p.ID, extension, m.Point.Name, m.Name, outcome, d)

@@ -77,6 +77,21 @@ func (c *Clock) Advance(ctx context.Context, d time.Duration, held func() int) e
 	return nil
 }
 
+// Waits waits until plugins wait for nothing but what is held, and reports whether calls of them are in progress even so: those
+// wait for timers, or for what the caller does.
+func (c *Clock) Waits(ctx context.Context, held func() int) (bool, error) {
+	if err := c.settle(ctx, held); err != nil {
+		return false, err
+	}
+	calls := 0
+	for _, m := range c.all() {
+		m.owner.Lock()
+		calls += len(m.awaiting)
+		m.owner.Unlock()
+	}
+	return calls > 0, nil
+}
+
 // next is the module with the timer that is due first, and when; nil if there is none up to a time.
 func (c *Clock) next(until time.Time) (first *module, when time.Time) {
 	for _, m := range c.all() {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Invoke calls a method of an extension point as the server does, by its mode, and waits also where the server does not. It is
+// for tests of plugins: the types are known at run time only. args are a value for each parameter; the result is of the
+// method's result type, or nil if no extension answered.
+func (m *Manager) Invoke(ctx context.Context, method *Method, args []any) (result any, err error) {
+	bounds := m.boundsOf(method)
+	if method.Mode == Pipeline {
+		args = slices.Clone(args)
+	}
+	var failures []error
+	err = m.each(method, func(b *member) (bool, error) {
+		var target any
+		if method.Result != nil {
+			target = reflect.New(method.Result).Interface()
+		}
+		ok, err := b.call(ctx, method, bounds, args, target)
+		if err != nil {
+			if errors.Is(err, errRetired) {
+				return true, err
+			}
+			if method.Mode != Simultaneous { // The caller decides what it means.
+				return false, err
+			}
+			failures = append(failures, err)
+		}
+		if ok && target != nil {
+			result = reflect.ValueOf(target).Elem().Interface()
+			if method.Mode == Pipeline {
+				args[0] = result
+			}
+		}
+		return method.Mode == Pipeline || method.Mode == Simultaneous || method.Mode == Repeated || !ok && method.Mode == FirstAnswer, nil
+	})
+	return result, errors.Join(append(failures, err)...)
+}
+
+// NextSlot is the first slot after a time of the schedules of extensions that are started; the zero time if there is none.
+func (m *Manager) NextSlot(after time.Time) (next time.Time) {
+	m.eachSchedule(func(_ *member, s *Schedule) {
+		if at := s.Next(after); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	})
+	return next
+}
+
+// RunSlot runs the schedules that have a slot at a time, all at once, and waits for their ends. It is for tests of plugins, where
+// HoldSchedules keeps schedules from running by themselves.
+func (m *Manager) RunSlot(slot time.Time) {
+	var running sync.WaitGroup
+	m.eachSchedule(func(b *member, s *Schedule) {
+		if !s.Next(slot.Add(-1)).Equal(slot) {
+			return
+		}
+		m.timetable.mu.Lock()
+		key := b.keyOf(s)
+		e := m.timetable.entries[key]
+		if e == nil {
+			e = &timetableEntry{}
+			m.timetable.entries[key] = e
+		}
+		e.schedule = s
+		skip := e.Running
+		if skip {
+			e.Skipped++
+		}
+		e.Running = true
+		m.timetable.mu.Unlock()
+		if !skip {
+			running.Go(func() { m.runSlot(b, e, s, slot, s.Next(slot)) })
+		}
+	})
+	running.Wait()
+}
+
+// eachSchedule visits the schedules of extensions that are started.
+func (m *Manager) eachSchedule(visit func(b *member, s *Schedule)) {
+	for _, p := range m.Plugins() {
+		if p.released.Load() {
+			continue
+		}
+		for _, b := range p.members {
+			if s, ok := b.Extension.(Scheduler); ok && b.started.Load() && !b.isDown() {
+				for _, schedule := range s.Schedules() {
+					visit(b, schedule)
+				}
+			}
+		}
+	}
+}
