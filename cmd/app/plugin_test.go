@@ -156,6 +156,49 @@ test.skip('later');
 	}
 }
 
+// TestPluginTestWatch runs tests again when a source is saved.
+func TestPluginTestWatch(t *testing.T) {
+	tests := filepath.Join(t.TempDir(), "a.test.js")
+	save := func(sum string) {
+		t.Helper()
+		text := "import { assert, test } from 'app:test';\ntest('adds', () => assert.equal(" + sum + ", 2));\n"
+		if err := os.WriteFile(tests, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("1 + 1")
+	cmd := command(t, nil, "plugin", "test", tests, "--watch")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	wait := func(part string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), part) {
+				return
+			}
+		}
+		t.Fatalf("the terminal never shows %q", part)
+	}
+	for _, step := range []struct{ sum, want string }{{"1 + 1", "ok    adds"}, {"1 + 10", "11 is not 2"}, {"1 +", "Unexpected"}, {"2 - 0", "ok    adds"}} {
+		save(step.sum)
+		wait(step.want)
+		wait("Save a source")
+	}
+	cmd.Process.Signal(os.Interrupt)
+	if _, err := io.Copy(io.Discard, stdout); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestPluginUpgrade renews the types of a project, and touches nothing else.
 func TestPluginUpgrade(t *testing.T) {
 	file := newPlugin(t, "ts", "typed")

@@ -29,6 +29,7 @@ type pluginTestCommand struct {
 	Match    string        `name:"run" placeholder:"PATTERN" help:"Run the tests whose names match a regular expression."`
 	Coverage bool          `help:"Print which lines of the plugin the tests ran."`
 	LCOV     string        `name:"lcov" placeholder:"FILE" help:"Write which lines they ran in the format of lcov, for editors and other tools."`
+	Watch    bool          `help:"Run the tests again when a source in their folder is saved, until Ctrl-C."`
 	Timeout  time.Duration `default:"30s" placeholder:"TIME" help:"How long a test may take, as 10s."`
 }
 
@@ -41,7 +42,8 @@ How tests are written is in docs/plugins.md.
 Examples:
   app plugin test
   app plugin test word-filter.test.js --run masks
-  app plugin test --coverage --lcov coverage.info`
+  app plugin test --coverage --lcov coverage.info
+  app plugin test --watch`
 }
 
 // Run implements the command.
@@ -63,6 +65,30 @@ func (c pluginTestCommand) Run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
+	if !c.Watch {
+		return c.run(ctx, o)
+	}
+	for ctx.Err() == nil {
+		stamp := testkit.Stamp(o.Paths)
+		if err := c.run(ctx, o); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, "app:", err)
+		}
+		fmt.Print("\nSave a source to run the tests again; Ctrl-C stops.\n\n")
+		for ctx.Err() == nil && testkit.Stamp(o.Paths) == stamp {
+			select {
+			case <-time.After(watchPause):
+			case <-ctx.Done():
+			}
+		}
+	}
+	return nil
+}
+
+// watchPause is how often --watch looks at the sources.
+const watchPause = 300 * time.Millisecond
+
+// run runs the tests once.
+func (c pluginTestCommand) run(ctx context.Context, o testkit.Options) error {
 	r := testReport{out: os.Stdout}
 	o.Done = r.outcome
 	sum, err := testkit.Run(ctx, o)

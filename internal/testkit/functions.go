@@ -3,10 +3,13 @@
 package testkit
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"reflect"
 	"strings"
 	"sync"
@@ -14,6 +17,8 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/app"
+	"example.org/app/internal/config"
+	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js"
 	"example.org/app/internal/role"
@@ -67,7 +72,7 @@ type apiCall struct {
 
 // functions are those that kit.js uses.
 func (s *script) functions() map[string]*js.Function {
-	return map[string]*js.Function{
+	all := map[string]*js.Function{
 		"start": function(s.start),
 		"stop":  function(func(context.Context, none) (none, error) { return none{}, s.stopServer() }),
 		"login": function(s.login),
@@ -123,7 +128,10 @@ func (s *script) functions() map[string]*js.Function {
 		}),
 		"now":     function(s.now),
 		"advance": function(s.advance),
+		"admin":   function(s.admin),
 	}
+	s.pointFunctions(all)
+	return all
 }
 
 // ofServer declares a function that looks at the server of the test, under its lock.
@@ -233,11 +241,123 @@ func (s *script) advance(ctx context.Context, ms float64) (none, error) {
 	if v.clock == nil {
 		return none{}, errors.New("the clock of the plugin goes by itself: hold it with start({ now: '2030-01-01T00:00:00Z' })")
 	}
-	return none{}, v.clock.Advance(ctx, millis(ms), func() int {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		return len(v.held)
-	})
+	manager, target := v.app.PluginManager(), v.clock.Now().Add(millis(ms))
+	for {
+		slot := manager.NextSlot(v.clock.Now())
+		if slot.IsZero() || slot.After(target) {
+			return none{}, v.clock.Advance(ctx, target.Sub(v.clock.Now()), v.heldRequests)
+		}
+		if err := v.clock.Advance(ctx, slot.Sub(v.clock.Now()), v.heldRequests); err != nil {
+			return none{}, err
+		}
+		if err := v.runSlot(ctx, manager, slot); err != nil {
+			return none{}, err
+		}
+	}
+}
+
+// heldRequests is how many requests of the plugin wait for a function of the test that takes its time.
+func (v *server) heldRequests() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.held)
+}
+
+// runSlot runs schedules. It does not wait for one that waits for a timer: the clock must move on for that.
+func (v *server) runSlot(ctx context.Context, manager *plugin.Manager, slot time.Time) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		manager.RunSlot(slot)
+	}()
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+		if waits, err := v.clock.Waits(ctx, v.heldRequests); err != nil || waits {
+			return err
+		}
+	}
+}
+
+// pointFunctions are the methods of all extension points, by the names of both.
+func (s *script) pointFunctions(into map[string]*js.Function) {
+	for _, p := range plugin.Points {
+		for _, m := range p.Methods {
+			f := &js.Function{Result: m.Result, Do: func(ctx context.Context, args []any) (any, error) { return s.callPoint(ctx, m, args) }}
+			for _, param := range m.Params {
+				f.Params = append(f.Params, param.Type)
+			}
+			into[p.Name+"."+m.Name] = f
+		}
+	}
+}
+
+// callPoint calls a method of the plugin as the server does.
+func (s *script) callPoint(ctx context.Context, m *plugin.Method, args []any) (any, error) {
+	v, err := s.current()
+	if err != nil {
+		return nil, err
+	}
+	manager := v.app.PluginManager()
+	if !manager.Has(m) {
+		return nil, fmt.Errorf("call: the plugin has no %s.%s", m.Point.Name, m.Name)
+	}
+	return manager.Invoke(ctx, m, args)
+}
+
+// An adminInput is a request of an administrator.
+type adminInput struct {
+	Method, Path string
+	Body         any
+}
+
+// An adminAnswer is the answer.
+type adminAnswer struct {
+	Status  int32             `json:"status"`
+	Headers map[string]string `json:"headers"`
+	Body    string            `json:"body"`
+}
+
+// admin sends a request to the admin interface as root.
+func (s *script) admin(ctx context.Context, in adminInput) (*adminAnswer, error) {
+	v, err := s.current()
+	if err != nil {
+		return nil, err
+	}
+	var body io.Reader
+	if in.Body != nil {
+		data, err := json.Marshal(in.Body)
+		if err != nil {
+			return nil, fmt.Errorf("admin: encode the body: %w", err)
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, in.Method, v.app.URL(role.Service)+in.Path, body)
+	if err != nil {
+		return nil, fmt.Errorf("admin: %w", err)
+	}
+	req.SetBasicAuth(administrator.RootLoginName, config.Default().Security.Password.InitialRootPassword.Reveal())
+	req.Header.Set("Content-Type", "application/json")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("admin: %w", err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, fmt.Errorf("admin: read the answer: %w", err)
+	}
+	headers := map[string]string{}
+	for k, list := range res.Header {
+		headers[strings.ToLower(k)] = strings.Join(list, ", ")
+	}
+	return &adminAnswer{int32(res.StatusCode), headers, string(data)}, nil
 }
 
 // testServer is what a file of tests can use of the server: the admin interface as root, and the storage of the plugin.

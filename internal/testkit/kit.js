@@ -351,6 +351,16 @@ class Server {
     const make = async () => this.login({ userId: await this.createUser({ ...user, password }), password, deviceType });
     return at(new Error(), make());
   }
+  async call(point, method, ...args) {
+    const f = host[`${point}.${method}`];
+    if (!f) throw new TypeError(`there is no extension point ${point} with a method ${method}`);
+    return at(new Error(), f(...args));
+  }
+  async admin(method, path, body) {
+    if (typeof path !== 'string' || !path.startsWith('/')) throw new TypeError("admin: the parameters must be a method and a path, as 'GET' and '/users?ids=1'");
+    const answer = await at(new Error(), host.admin({ method: String(method), path, body }));
+    return { ...answer, json() { return JSON.parse(this.body); } };
+  }
   async logs() { return host.logs(); }
   async notifications() { return host.sent(); }
   async apiCalls() { return host.apiCalls(); }

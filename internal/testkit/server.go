@@ -128,7 +128,7 @@ func (v *server) run(c *config.Config, file string) error {
 	go func() {
 		defer close(v.ended)
 		v.err = app.Run(ctx, app.Options{
-			Roles: role.All, Config: c, OnlyPlugin: file, Log: &recorder{server: v}, Scripts: v.scripts, Ready: func(a *app.App) { ready <- a },
+			Roles: role.All, Config: c, OnlyPlugin: file, Log: &recorder{server: v}, Scripts: v.scripts, HoldSchedules: v.clock != nil, Ready: func(a *app.App) { ready <- a },
 		})
 	}()
 	select {

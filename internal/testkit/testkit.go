@@ -86,7 +86,7 @@ func Find(paths []string) (files []string, err error) {
 			switch {
 			case err != nil:
 				return err
-			case d.IsDir() && file != path && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".")):
+			case d.IsDir() && file != path && isForeign(d.Name()):
 				return filepath.SkipDir
 			case !d.IsDir() && testFile.MatchString(d.Name()):
 				files = append(files, file)
@@ -102,6 +102,39 @@ func Find(paths []string) (files []string, err error) {
 		return nil, fmt.Errorf("no tests found in %s: their files end in .test.js, .test.mjs or .test.ts", strings.Join(paths, ", "))
 	}
 	return files, nil
+}
+
+// sourceFile is the name of a file that tests may depend on.
+var sourceFile = regexp.MustCompile(`\.(js|mjs|ts|json)$`)
+
+// Stamp is a text that changes when a source in one of the folders does, or in the folder of a file that is named. Packages and
+// hidden folders do not count.
+func Stamp(paths []string) string {
+	var b strings.Builder
+	for _, path := range paths {
+		if testFile.MatchString(path) {
+			path = filepath.Dir(path)
+		}
+		_ = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return nil // It has just gone.
+			case d.IsDir() && file != path && isForeign(d.Name()):
+				return filepath.SkipDir
+			case !d.IsDir() && sourceFile.MatchString(d.Name()):
+				if info, err := d.Info(); err == nil {
+					fmt.Fprintf(&b, "%s %d %d\n", file, info.Size(), info.ModTime().UnixNano())
+				}
+			}
+			return nil
+		})
+	}
+	return b.String()
+}
+
+// isForeign reports whether a folder holds packages or is hidden.
+func isForeign(name string) bool {
+	return name == "node_modules" || strings.HasPrefix(name, ".") && name != "." && name != ".."
 }
 
 // Run runs the tests, one after another. The error says why they could not be run at all; tests that fail are in the summary.

@@ -29,6 +29,21 @@ type ExtensionPointName =
   | 'DomainEventConsumer'
   | 'im.app.service.infra.plugin.extension.DomainEventConsumer';
 
+/** The extension points by their names. */
+interface ExtensionPoints {
+  AdminActionHandler: AdminActionHandler;
+  UserAuthenticator: UserAuthenticator;
+  UserOnlineStatusChangeHandler: UserOnlineStatusChangeHandler;
+  NotificationHandler: NotificationHandler;
+  ClientRequestHandler: ClientRequestHandler;
+  RequestHandlerResultHandler: RequestHandlerResultHandler;
+  ExpiredMessageDeletionNotifier: ExpiredMessageDeletionNotifier;
+  StorageServiceProvider: StorageServiceProvider;
+  ConferenceServiceProvider: ConferenceServiceProvider;
+  DomainEventHandler: DomainEventHandler;
+  DomainEventConsumer: DomainEventConsumer;
+}
+
 /**
  * Observes the requests of administrators.
  * Called on: GATEWAY, SERVICE.

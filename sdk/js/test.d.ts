@@ -86,7 +86,7 @@ declare module 'app:test' {
      * after another, the last one again and again. A request without an answer fails, and with it the test.
      */
     answers?: { [request: string]: Answer | Answer[] };
-    /** Holds the clock of the plugin at this time: Date, setTimeout and setInterval go on when the test moves it. */
+    /** Holds the clock of the plugin at this time: Date, timers and schedules go on when the test moves it. */
     now?: Date | string | number;
   }
 
@@ -95,6 +95,9 @@ declare module 'app:test' {
    * cannot be loaded or started.
    */
   export function start(options?: StartOptions): Promise<TestServer>;
+
+  type ArgumentsOf<F> = NonNullable<F> extends (...args: infer A) => unknown ? A : never;
+  type ResultOf<F> = NonNullable<F> extends (...args: never[]) => infer R ? Exclude<Awaited<R>, null | void> : never;
 
   export interface TestServer {
     readonly plugin: { readonly id: string; readonly version: string };
@@ -106,8 +109,8 @@ declare module 'app:test' {
       /** What the clock of the plugin shows. */
       now(): Promise<Date>;
       /**
-       * Moves the clock that start({ now }) holds. Timers run in their order, each at its time, and what one begins ends before the next
-       * runs; only requests that an async function answers may go on.
+       * Moves the clock that start({ now }) holds. Timers and schedules run in their order, each at its time, and what one begins ends
+       * before the next runs; only requests that an async function answers may go on.
        */
       advance(milliseconds: number): Promise<void>;
     };
@@ -125,6 +128,17 @@ declare module 'app:test' {
     login(login: {
       userId: Int64 | number; password?: string; deviceType?: wire.DeviceType; deviceDetails?: { [name: string]: string }; userStatus?: wire.UserStatus;
     }): Promise<TestClient>;
+    /**
+     * Calls a method of an extension point of the plugin, as the server does, and waits for its end. Returns undefined if the plugin
+     * answered with nothing. Rejected with what the plugin throws.
+     */
+    call<P extends keyof ExtensionPoints, M extends keyof ExtensionPoints[P] & string>(
+      point: P, method: M, ...args: ArgumentsOf<ExtensionPoints[P][M]>
+    ): Promise<ResultOf<ExtensionPoints[P][M]> | undefined>;
+    /** Sends a request to the admin interface over HTTP, as root, such as one for an endpoint of the plugin. The body is sent as JSON. */
+    admin(method: string, path: string, body?: JsonValue): Promise<{
+      status: number; headers: { [name: string]: string }; body: string; json<T = JsonValue>(): T;
+    }>;
     /** What the plugin has logged, and warnings of the server about it. */
     logs(): Promise<{ level: 'debug' | 'info' | 'warn' | 'error'; text: string }[]>;
     /** What the plugin has sent with app.notify. */

@@ -28,6 +28,12 @@ func Points(points []*plugin.Point) ([]byte, error) {
 		names = append(names, fmt.Sprintf("'%s'", p.Name), fmt.Sprintf("'%s'", p.FullName()))
 	}
 	w.Line("type ExtensionPointName =\n  | %s;\n", strings.Join(names, "\n  | "))
+	w.Doc("The extension points by their names.")
+	w.Open("interface ExtensionPoints {")
+	for _, p := range points {
+		w.Line("%[1]s: %[1]s;", p.Name)
+	}
+	w.Close("}\n")
 	for _, p := range points {
 		if err := g.point(w, p); err != nil {
 			return nil, err

@@ -10,8 +10,19 @@ class Probe extends AppExtension {
     this.greeting = greeting;
     this.ticks = 0;
     setInterval(() => { this.ticks += 1; app.log.info('tick', new Date().toISOString()); }, 60_000);
+    if (times[0] === 60) app.schedule('60s', { name: 'minute', leaderOnly: true }, async (slot) => { await app.storage.set('slot', [slot, new Date()]); });
+    if (times[0] === 3600) {
+      app.schedule('@hourly', async () => {
+        await new Promise((resolve) => { setTimeout(resolve, 1500); });
+        await app.storage.set('slot', new Date());
+      });
+    }
     app.log.warn('started', typeof times[0], Date.now() < 5 ? 'in 1970' : 'now');
   }
+
+  getEndpoints() { return [{ handler: 'echo', method: 'POST', path: '/echo', summary: 'Echo', body: { type: 'object' }, result: { type: 'object' } }]; }
+
+  echo({ body, adminId }) { return { body, adminId }; }
 
   async transform(clientRequest) {
     const message = clientRequest.request.createMessageRequest;

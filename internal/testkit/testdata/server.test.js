@@ -70,6 +70,28 @@ describe('server', () => {
     await assert.rejects(ann.request({ createMessageRequest: { text: 'x' } }), /connection of the client has ended/);
   });
 
+  test('calls extension points', async () => {
+    const request = (text) => ({ userId: '5', deviceType: 'IOS', clientIp: '127.0.0.1', request: { requestId: '1', createMessageRequest: { text } } });
+    const changed = await server.call('ClientRequestHandler', 'transform', request('Bob'));
+    assert.equal(changed.request.createMessageRequest.text, 'Good day, Bob');
+    assert.equal(changed.userId, '5');
+    assert.equal(await server.call('ClientRequestHandler', 'transform', request('keep x')), undefined);
+    await assert.rejects(server.call('ClientRequestHandler', 'transform', request('refuse so')), { codeName: 'MESSAGE_IS_ILLEGAL', reason: 'so' });
+    await assert.rejects(server.call('ClientRequestHandler', 'transform', {}), /TypeError.*probe.js:/);
+    assert.equal(await server.call('DomainEventHandler', 'handleDomainEvents', [{ type: 'USER_CREATED', date: new Date(), userId: '77' }]), undefined);
+    assert.ok((await server.logs()).some((l) => l.text === 'created 77'));
+    await assert.rejects(server.call('ClientRequestHandler', 'handle', request('Bob')), /the plugin has no ClientRequestHandler.handle/);
+    await assert.rejects(server.call('Nothing', 'handle'), /there is no extension point Nothing/);
+  });
+
+  test('serves endpoints', async () => {
+    const answer = await server.admin('POST', '/plugins/endpoints/probe/echo', { a: [1] });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.json().data, { body: { a: [1] }, adminId: '0' });
+    assert.equal((await server.admin('GET', '/nothing')).status, 404);
+    await assert.rejects(server.admin('GET', 'nothing'), TypeError);
+  });
+
   test('begins with an empty database', async () => {
     assert.deepEqual(await server.storage.keys(), []);
     await server.stop();
@@ -101,6 +123,20 @@ test('holds the clock', async () => {
   ann.request({ createMessageRequest: { recipientId: bob.userId, text: `fetch ${url}` } }).catch(() => {});
   await until(() => server.http.requests.length);
   await server.clock.advance(60_000);
+});
+
+test('runs schedules', async () => {
+  const begin = Date.parse('2030-01-01T00:00:30Z');
+  server = await start({ plugin: './probe.js', now: begin, properties: { 'probe.times': [60] } });
+  await server.clock.advance(29_999);
+  assert.deepEqual(await server.storage.keys(), []);
+  await server.clock.advance(60_001);
+  assert.deepEqual(await server.storage.get('slot'), ['2030-01-01T00:02:00.000Z', '2030-01-01T00:02:00.000Z']);
+  await server.stop();
+
+  server = await start({ plugin: './probe.js', now: begin, properties: { 'probe.times': [3600] } });
+  await server.clock.advance(3_600_000);
+  assert.equal(await server.storage.get('slot'), '2030-01-01T01:00:01.500Z'); // It waited for a timer of its own.
 });
 
 test('tests functions alone', () => {
