@@ -27,10 +27,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/klauspost/compress/gzip"
+	"go.opentelemetry.io/otel/attribute"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/ratelimit"
 	"example.org/app/internal/recording/event"
+	"example.org/app/internal/telemetry"
 )
 
 // RateLimit configures the token bucket of each remote address.
@@ -198,12 +200,18 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
+	ctx, span := telemetry.Start(telemetry.Extract(r.Context(), r.Header), "admin request", telemetry.Server)
+	if id := span.Response(); id != "" {
+		c.r = r.WithContext(ctx)
+		h["Traceresponse"] = []string{id}
+	}
 	result, err := c.process()
 	if c.cancel != nil {
 		defer c.cancel()
 	}
 	c.endTrail(result, err)
 	c.respond(result, err)
+	c.endSpan(span)
 	if c.conn != nil {
 		c.conn.release(w)
 	}
@@ -408,6 +416,26 @@ func (c *call) respond(result any, err error) {
 	}
 	if c.settings.Audit || c.watched {
 		c.record(err, took)
+	}
+}
+
+// endSpan ends the span of the request. Of a path that nobody declared it shows nothing.
+func (c *call) endSpan(span telemetry.Span) {
+	defer span.End()
+	if !span.On() {
+		return
+	}
+	span.Set(attribute.String("http.request.method", clip(c.r.Method)), attribute.Int("http.response.status_code", c.status),
+		attribute.Int("app.code", int(c.code)), attribute.String("app.request.id", c.requestID))
+	if c.op != nil {
+		span.Rename(c.op.ID)
+		span.Set(attribute.String("http.route", c.op.Path))
+	}
+	if c.principal != nil {
+		span.Set(attribute.Int64("app.admin.id", c.principal.ID))
+	}
+	if c.status >= http.StatusInternalServerError {
+		span.Fail(c.code.Name())
 	}
 }
 

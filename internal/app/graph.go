@@ -17,12 +17,14 @@ var (
 	logFiles = &unit{needs: units(home), start: (*App).startLogs}
 	// Recordings show how everything that starts after them starts and stops.
 	recordings = &unit{needs: units(logFiles), start: (*App).startRecorder}
+	// Spans of everything that ends after this are sent when the process stops.
+	spans = &unit{needs: units(logFiles), start: (*App).startTracing}
 	// A port that is in use is noticed before anything else happens; who connects waits until the process is ready.
 	adminPorts  = &unit{needs: units(logFiles), start: (*App).openPorts}
 	consolePort = &unit{needs: units(logFiles, adminPorts), start: (*App).openConsolePort}
 	clientPorts = &unit{needs: units(logFiles), start: (*App).openClientPorts}
 
-	database     = &unit{needs: units(logFiles, adminPorts, consolePort, clientPorts), start: (*App).startStore}
+	database     = &unit{needs: units(logFiles, spans, adminPorts, consolePort, clientPorts), start: (*App).startStore}
 	settings     = &unit{needs: units(logFiles, database), start: (*App).startSettings}
 	measurements = &unit{needs: units(database, settings), start: (*App).startMetrics}
 	machine      = &unit{needs: units(measurements), start: (*App).startVitals}

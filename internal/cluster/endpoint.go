@@ -6,16 +6,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"go.opentelemetry.io/otel/attribute"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/recording/event"
 	"example.org/app/internal/role"
+	"example.org/app/internal/telemetry"
 )
 
 // retryPause is how long a request that nobody took waits before its second attempt: a node that has just become
@@ -280,6 +283,17 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 			}
 		}()
 	}
+	if telemetry.Sampled(ctx) {
+		var span telemetry.Span
+		ctx, span = telemetry.Child(ctx, "call "+e.Name, telemetry.Client)
+		span.Set(attribute.Bool("app.call.local", to.local != nil))
+		defer func() {
+			if err != nil {
+				span.Fail(apierr.From(err).Code.Name())
+			}
+			span.End()
+		}()
+	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.options.CallTimeout)
@@ -336,6 +350,7 @@ func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Ms
 		if to.place != nil {
 			msg.Header[headerConnection] = []string{strconv.FormatUint(to.place.theirs, 10)}
 		}
+		telemetry.Inject(ctx, http.Header(msg.Header))
 		reply, err := c.exchange(ctx, msg, to)
 		if !errors.Is(err, nats.ErrNoResponders) || attempt > 0 {
 			return reply, err

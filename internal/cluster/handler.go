@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"example.org/app/internal/role"
+	"example.org/app/internal/telemetry"
 )
 
 // queueGroup is the name that makes the nodes of a role share their calls.
@@ -173,7 +175,7 @@ func (h *handler) invoke(ctx context.Context, req any, sent func()) (any, error)
 		return nil, failureOf(err).err()
 	}
 	deadline, _ := ctx.Deadline()
-	own, cancel := context.WithDeadline(h.node.ctx, deadline)
+	own, cancel := context.WithDeadline(telemetry.Join(h.node.ctx, ctx), deadline)
 	defer cancel()
 	own = h.arrive(own, req)
 	if sent != nil {
@@ -258,7 +260,7 @@ func (h *handler) serve(msg *nats.Msg) {
 		h.respond(failed(msg.Reply, failureOf(err)))
 		return
 	}
-	ctx, cancel := context.WithTimeout(h.node.remote.Load().Context, timeout)
+	ctx, cancel := context.WithTimeout(telemetry.Extract(h.node.remote.Load().Context, http.Header(msg.Header)), timeout)
 	var req any
 	err := h.protect(ctx, func() (err error) {
 		if req, err = h.decode(msg.Data); err == nil {
@@ -275,12 +277,18 @@ func (h *handler) serve(msg *nats.Msg) {
 	go func() {
 		defer h.exit()
 		defer cancel()
+		ctx, span := ctx, telemetry.Span{}
+		if telemetry.Sampled(ctx) {
+			ctx, span = telemetry.Child(ctx, "handle "+h.name, telemetry.Server)
+		}
+		defer span.End()
 		var data []byte
 		err := h.protect(ctx, func() (err error) {
 			data, err = h.remote(ctx, req)
 			return err
 		})
 		if err != nil {
+			span.Fail(failureOf(err).Code.Name())
 			h.respond(failed(msg.Reply, failureOf(err)))
 			return
 		}

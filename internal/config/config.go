@@ -61,6 +61,7 @@ type Config struct {
 	Plugin         Plugin         `doc:"Programs of others that take part in what the server does."`
 	Security       Security       `doc:"Passwords and how they are stored, and clients that may not connect."`
 	Shutdown       Shutdown       `doc:"How long a stopping server waits for running work."`
+	Telemetry      Telemetry      `doc:"What the server tells other systems of what it does."`
 	Gateway        Gateway        `doc:"The role that holds the connections of the users."`
 	Service        Service        `doc:"The role that holds the rules and the data."`
 

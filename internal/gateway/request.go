@@ -4,8 +4,10 @@ package gateway
 
 import (
 	"errors"
+	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"google.golang.org/protobuf/proto"
 
 	"example.org/app/internal/apierr"
@@ -14,6 +16,7 @@ import (
 	"example.org/app/internal/link"
 	"example.org/app/internal/recording/event"
 	"example.org/app/internal/requestlog"
+	"example.org/app/internal/telemetry"
 	"example.org/app/internal/wire"
 )
 
@@ -160,7 +163,12 @@ func (c *connection) requestOf(in *arrival, payload []byte) *link.Request {
 // forward lets a service answer a request.
 func (c *connection) forward(in *arrival, request *link.Request, route cluster.Route) {
 	g, session, id := c.gateway, in.session, in.head.ID
-	resp, err := cluster.CallBy(g.ctx, g.options.Node, link.HandleRequest, route, request)
+	ctx, span := telemetry.Start(g.ctx, "client request", telemetry.Server)
+	defer span.End()
+	resp, err := cluster.CallBy(ctx, g.options.Node, link.HandleRequest, route, request)
+	if span.On() {
+		setSpan(span, in, resp, err)
+	}
 	if took := time.Since(in.begin); event.Wants(event.KindClientRequest, took) {
 		e := event.ClientRequest{
 			Span: event.Span{Start: in.begin, Duration: took}, Role: "gateway", Request: in.head.Kind.String(), RequestID: id,
@@ -187,6 +195,20 @@ func (c *connection) forward(in *arrival, request *link.Request, route cluster.R
 			g.trigger(request.IP, session, blocklist.CorruptedRequest)
 		}
 	}
+}
+
+// setSpan tells what a request was and how it ended.
+func setSpan(span telemetry.Span, in *arrival, resp *link.Response, err error) {
+	span.Rename(in.head.Kind.String())
+	span.Set(attribute.String("app.request.id", strconv.FormatInt(in.head.ID, 10)), attribute.Int64("app.user.id", in.session.UserID),
+		attribute.String("app.device", in.session.Device.String()), attribute.Int("app.request.bytes", in.size))
+	if err != nil {
+		code := apierr.From(err).Code
+		span.Set(attribute.Int("app.code", int(code)))
+		span.Fail(code.Name())
+		return
+	}
+	span.Set(attribute.Int("app.code", int(resp.Code)))
 }
 
 // decodeLogin reads a request to open a session.

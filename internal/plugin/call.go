@@ -99,10 +99,9 @@ func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest 
 	t := m.trace(ctx, method)
 	err := m.each(method, func(b *member) (bool, error) {
 		var next V
-		begin := t.now()
-		ok, err := b.call(ctx, method, bounds, append([]any{value}, rest...), &next)
+		ok, err := b.call(t.begin(ctx, b), method, bounds, append([]any{value}, rest...), &next)
 		if t != nil {
-			t.passed(b, begin, ok, err, value, next)
+			t.passed(b, ok, err, value, next)
 		}
 		if err != nil {
 			return true, m.failed(ctx, b, method, err)
@@ -123,10 +122,9 @@ func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (a
 	defer t.end()
 	err = m.each(method, func(b *member) (bool, error) {
 		var result R
-		begin := t.now()
-		answered, err := b.call(ctx, method, bounds, args, &result)
+		answered, err := b.call(t.begin(ctx, b), method, bounds, args, &result)
 		if t != nil {
-			t.asked(b, begin, answered, err, result)
+			t.asked(b, answered, err, result)
 		}
 		if err != nil {
 			return true, m.failed(ctx, b, method, err)
@@ -146,9 +144,8 @@ func (m *Manager) Run(ctx context.Context, method *Method, args ...any) (done bo
 	defer t.end()
 	err = m.each(method, func(b *member) (bool, error) {
 		done = true
-		begin := t.now()
-		_, err := b.call(ctx, method, bounds, args, nil)
-		t.called(b, begin, err)
+		_, err := b.call(t.begin(ctx, b), method, bounds, args, nil)
+		t.called(b, err)
 		if err != nil {
 			return false, m.failed(ctx, b, method, err)
 		}
@@ -191,9 +188,8 @@ func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 // tellOne calls one extension that observes something.
 func (m *Manager) tellOne(ctx context.Context, b *member, method *Method, bounds bounds, args []any) error {
 	t := m.trace(ctx, method)
-	begin := t.now()
-	_, err := b.call(ctx, method, bounds, args, nil)
-	t.called(b, begin, err)
+	_, err := b.call(t.begin(ctx, b), method, bounds, args, nil)
+	t.called(b, err)
 	t.end()
 	return err
 }

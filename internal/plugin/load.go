@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"example.org/app/internal/telemetry"
 )
 
 // loadGrace is how long a host may take after the time limit of loading to say where the plugin was.
@@ -14,9 +18,19 @@ const loadGrace = 2 * time.Second
 
 // load lets a host load a plugin: evaluate, construct and describe it. It returns when the time limit is over, the
 // caller goes away or the manager is closed, whatever the host does; what the host makes after that is closed.
-func (m *Manager) load(ctx context.Context, host Host, src Source) (Module, error) {
+func (m *Manager) load(ctx context.Context, host Host, src Source) (_ Module, err error) {
 	if !m.enter() {
 		return nil, errStopping()
+	}
+	ctx, span := telemetry.Start(ctx, "load plugin", telemetry.Internal)
+	defer func() {
+		if err != nil {
+			span.Fail(err.Error())
+		}
+		span.End()
+	}()
+	if span.On() {
+		span.Set(attribute.String("app.plugin.file", src.Name), attribute.String("app.plugin.language", string(host.Language())), attribute.Int("app.plugin.bytes", len(src.Data)))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -53,7 +67,7 @@ func (m *Manager) load(ctx context.Context, host Host, src Source) (Module, erro
 	}
 	grace := time.NewTimer(loadGrace)
 	defer grace.Stop()
-	err := fmt.Errorf("loading %w", causeOf(limited, limited.Err()))
+	err = fmt.Errorf("loading %w", causeOf(limited, limited.Err()))
 	select {
 	case r := <-done:
 		if r.err == nil {

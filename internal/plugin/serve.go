@@ -197,7 +197,9 @@ func (m *Manager) serve(ctx context.Context, e *PublishedEndpoint, request *Endp
 		return m.serveContent(ctx, e, request, b, maxBytes)
 	}
 	var data json.RawMessage
+	ctx, span := e.member.span(ctx, e.Path())
 	answered, err := e.member.call(ctx, ServeEndpoint, b, []any{e.Endpoint, request, EndpointOutput(nil)}, &data)
+	span.End()
 	switch {
 	case err != nil:
 		return nil, m.endpointFailed(ctx, e, err)
@@ -264,6 +266,8 @@ func (m *Manager) serveContent(ctx context.Context, e *PublishedEndpoint, reques
 	c.left.Store(maxBytes)
 	m.tellers.Go(func() {
 		defer close(c.done)
+		ctx, span := e.member.span(ctx, e.Path())
+		defer span.End()
 		if _, err := e.member.call(ctx, ServeEndpoint, b, []any{e.Endpoint, request, EndpointOutput(c)}, nil); err != nil {
 			c.err = m.endpointFailed(ctx, e, err)
 		}

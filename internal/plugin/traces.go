@@ -8,27 +8,35 @@ import (
 	"reflect"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin/trace"
+	"example.org/app/internal/telemetry"
 )
 
-// traced is a call of an extension point that is recorded. A nil one does nothing.
+// traced is a call of an extension point that is recorded, or belongs to a trace of OpenTelemetry. A nil one does nothing.
 type traced struct {
 	call *trace.Call
+	// name is what is called.
+	name string
 	// secret says that nothing of the answers may be shown.
 	secret bool
+	// start and span are those of the extension that is called now.
+	start time.Time
+	span  telemetry.Span
 }
 
 // Recording reports whether calls may be recorded, so that it is worth while to tell which request they are made for
 // (ForRequest).
-func (m *Manager) Recording() bool { return m.opts.Traces.On() }
+func (m *Manager) Recording() bool { return m.opts.Traces.On() || telemetry.On() }
 
 // Traces returns what records calls; nil if nothing does.
 func (m *Manager) Traces() *trace.Recorder { return m.opts.Traces }
 
 // trace returns what records a call that begins now; nil if it is not recorded.
 func (m *Manager) trace(ctx context.Context, method *Method) *traced {
-	if !m.opts.Traces.On() {
+	if !m.Recording() {
 		return nil
 	}
 	return m.beginTrace(ctx, method)
@@ -52,17 +60,31 @@ func (m *Manager) beginTrace(ctx context.Context, method *Method) *traced {
 	}
 	call := m.opts.Traces.Begin(s)
 	if call == nil {
-		return nil
+		if !telemetry.Sampled(ctx) {
+			return nil
+		}
+		call = m.opts.Traces.Observe(s)
 	}
-	return &traced{call: call, secret: method.Result == mapType}
+	return &traced{call: call, name: method.Point.Name + "." + method.Name, secret: method.Result == mapType}
 }
 
-// now returns the time; the zero time if the call is not recorded.
-func (t *traced) now() time.Time {
+// begin begins the call of an extension, with the context that it returns.
+func (t *traced) begin(ctx context.Context, b *member) context.Context {
 	if t == nil {
-		return time.Time{}
+		return ctx
 	}
-	return time.Now()
+	t.start = time.Now()
+	ctx, t.span = b.span(ctx, t.name)
+	return ctx
+}
+
+// span begins the span of a call of the extension.
+func (m *member) span(ctx context.Context, name string) (context.Context, telemetry.Span) {
+	ctx, span := telemetry.Child(ctx, name, telemetry.Internal)
+	if span.On() {
+		span.Set(attribute.String("app.plugin.id", m.plugin.ID), attribute.String("app.plugin.version", m.plugin.Version), attribute.String("app.plugin.extension", m.Class()))
+	}
+	return ctx, span
 }
 
 // end keeps the record.
@@ -73,42 +95,66 @@ func (t *traced) end() {
 }
 
 // passed records an extension of a pipeline.
-func (t *traced) passed(b *member, begin time.Time, replaced bool, err error, before, after any) {
+func (t *traced) passed(b *member, replaced bool, err error, before, after any) {
 	if replaced && err == nil {
-		t.add(b, trace.Attempt{Start: begin, Outcome: trace.Changed, Before: before, After: after}, nil)
+		t.add(b, trace.Attempt{Outcome: trace.Changed, Before: before, After: after}, nil)
 	} else {
-		t.called(b, begin, err)
+		t.called(b, err)
 	}
 }
 
 // asked records an extension that may have answered.
-func (t *traced) asked(b *member, begin time.Time, answered bool, err error, answer any) {
+func (t *traced) asked(b *member, answered bool, err error, answer any) {
 	if answered && err == nil {
-		t.add(b, trace.Attempt{Start: begin, Outcome: trace.Answered, After: answer}, nil)
+		t.add(b, trace.Attempt{Outcome: trace.Answered, After: answer}, nil)
 	} else {
-		t.called(b, begin, err)
+		t.called(b, err)
 	}
 }
 
 // called records an extension that changed nothing.
-func (t *traced) called(b *member, begin time.Time, err error) {
+func (t *traced) called(b *member, err error) {
 	if t != nil {
-		t.add(b, trace.Attempt{Start: begin, Outcome: trace.Unchanged}, err)
+		t.add(b, trace.Attempt{Outcome: trace.Unchanged}, err)
 	}
 }
 
 func (t *traced) add(b *member, a trace.Attempt, err error) {
+	defer t.span.End()
 	if errors.Is(err, errRetired) {
 		return // Its successor is called instead.
 	}
-	a.Plugin, a.Version, a.Extension, a.Secret = b.plugin.ID, b.plugin.Version, b.Class(), t.secret
+	a.Start, a.Plugin, a.Version, a.Extension, a.Secret = t.start, b.plugin.ID, b.plugin.Version, b.Class(), t.secret
 	if err != nil {
 		a.Outcome, a.Reason = tracedOutcomes[outcomeOf(err)], err.Error()
 	}
 	if e, ok := errors.AsType[*apierr.Error](err); ok {
 		a.Code, a.Reason = int32(e.Code), e.Reason
 	}
-	t.call.Add(a)
+	if step := t.call.Add(a); step != nil && t.span.On() {
+		setSpan(t.span, step)
+	}
+}
+
+// setSpan shows in a span what a step of a trace shows.
+func setSpan(span telemetry.Span, s *trace.Step) {
+	span.Set(attribute.String("app.plugin.outcome", string(s.Outcome)))
+	switch s.Outcome {
+	case trace.Refused:
+		span.Set(attribute.Int("app.code", int(s.Code)), attribute.String("app.plugin.reason", s.Reason))
+	case trace.Failed, trace.TimedOut:
+		span.Fail(s.Reason)
+	}
+	for _, c := range s.Changes {
+		attributes := []attribute.KeyValue{attribute.String("app.change.path", c.Path)}
+		if c.Before != nil {
+			attributes = append(attributes, attribute.String("app.change.before", *c.Before))
+		}
+		if c.After != nil {
+			attributes = append(attributes, attribute.String("app.change.after", *c.After))
+		}
+		span.Event("change", attributes...)
+	}
 }
 
 var tracedOutcomes = map[string]trace.Outcome{

@@ -94,6 +94,10 @@ func (m *AppRequest_CreateSessionRequest) MarshalToSizedBufferVT(dAtA []byte) (i
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x1a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x1a
 	}
 	return len(dAtA) - i, nil
 }
@@ -111,6 +115,10 @@ func (m *AppRequest_DeleteSessionRequest) MarshalToSizedBufferVT(dAtA []byte) (i
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x22
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x22
 	}
@@ -132,6 +140,10 @@ func (m *AppRequest_QueryConversationsRequest) MarshalToSizedBufferVT(dAtA []byt
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x2a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x2a
 	}
 	return len(dAtA) - i, nil
 }
@@ -149,6 +161,10 @@ func (m *AppRequest_UpdateConversationRequest) MarshalToSizedBufferVT(dAtA []byt
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x32
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x32
 	}
@@ -170,6 +186,10 @@ func (m *AppRequest_UpdateTypingStatusRequest) MarshalToSizedBufferVT(dAtA []byt
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x3a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x3a
 	}
 	return len(dAtA) - i, nil
 }
@@ -187,6 +207,10 @@ func (m *AppRequest_CreateMessageRequest) MarshalToSizedBufferVT(dAtA []byte) (i
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x42
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x42
 	}
@@ -208,6 +232,10 @@ func (m *AppRequest_QueryMessagesRequest) MarshalToSizedBufferVT(dAtA []byte) (i
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x4a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x4a
 	}
 	return len(dAtA) - i, nil
 }
@@ -225,6 +253,10 @@ func (m *AppRequest_UpdateMessageRequest) MarshalToSizedBufferVT(dAtA []byte) (i
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x52
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x52
 	}
@@ -246,6 +278,10 @@ func (m *AppRequest_CreateGroupMembersRequest) MarshalToSizedBufferVT(dAtA []byt
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x5a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x5a
 	}
 	return len(dAtA) - i, nil
 }
@@ -263,6 +299,10 @@ func (m *AppRequest_DeleteGroupMembersRequest) MarshalToSizedBufferVT(dAtA []byt
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x62
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x62
 	}
@@ -284,6 +324,10 @@ func (m *AppRequest_QueryGroupMembersRequest) MarshalToSizedBufferVT(dAtA []byte
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x6a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x6a
 	}
 	return len(dAtA) - i, nil
 }
@@ -303,6 +347,10 @@ func (m *AppRequest_UpdateGroupMemberRequest) MarshalToSizedBufferVT(dAtA []byte
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x72
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x72
 	}
 	return len(dAtA) - i, nil
 }
@@ -320,6 +368,12 @@ func (m *AppRequest_QueryUserProfilesRequest) MarshalToSizedBufferVT(dAtA []byte
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x6
+		i--
+		dAtA[i] = 0xa2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x6
 		i--
@@ -345,6 +399,12 @@ func (m *AppRequest_QueryNearbyUsersRequest) MarshalToSizedBufferVT(dAtA []byte)
 		dAtA[i] = 0x6
 		i--
 		dAtA[i] = 0xaa
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x6
+		i--
+		dAtA[i] = 0xaa
 	}
 	return len(dAtA) - i, nil
 }
@@ -362,6 +422,12 @@ func (m *AppRequest_QueryUserOnlineStatusesRequest) MarshalToSizedBufferVT(dAtA 
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x6
+		i--
+		dAtA[i] = 0xb2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x6
 		i--
@@ -387,6 +453,12 @@ func (m *AppRequest_UpdateUserLocationRequest) MarshalToSizedBufferVT(dAtA []byt
 		dAtA[i] = 0x6
 		i--
 		dAtA[i] = 0xba
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x6
+		i--
+		dAtA[i] = 0xba
 	}
 	return len(dAtA) - i, nil
 }
@@ -404,6 +476,12 @@ func (m *AppRequest_UpdateUserOnlineStatusRequest) MarshalToSizedBufferVT(dAtA [
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x6
+		i--
+		dAtA[i] = 0xc2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x6
 		i--
@@ -429,6 +507,12 @@ func (m *AppRequest_UpdateUserRequest) MarshalToSizedBufferVT(dAtA []byte) (int,
 		dAtA[i] = 0x6
 		i--
 		dAtA[i] = 0xca
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x6
+		i--
+		dAtA[i] = 0xca
 	}
 	return len(dAtA) - i, nil
 }
@@ -446,6 +530,12 @@ func (m *AppRequest_UpdateUserSettingsRequest) MarshalToSizedBufferVT(dAtA []byt
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x6
+		i--
+		dAtA[i] = 0xd2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x6
 		i--
@@ -471,6 +561,12 @@ func (m *AppRequest_DeleteUserSettingsRequest) MarshalToSizedBufferVT(dAtA []byt
 		dAtA[i] = 0x6
 		i--
 		dAtA[i] = 0xda
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x6
+		i--
+		dAtA[i] = 0xda
 	}
 	return len(dAtA) - i, nil
 }
@@ -488,6 +584,12 @@ func (m *AppRequest_QueryUserSettingsRequest) MarshalToSizedBufferVT(dAtA []byte
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x6
+		i--
+		dAtA[i] = 0xe2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x6
 		i--
@@ -513,6 +615,12 @@ func (m *AppRequest_CreateFriendRequestRequest) MarshalToSizedBufferVT(dAtA []by
 		dAtA[i] = 0xc
 		i--
 		dAtA[i] = 0xc2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0xc
+		i--
+		dAtA[i] = 0xc2
 	}
 	return len(dAtA) - i, nil
 }
@@ -530,6 +638,12 @@ func (m *AppRequest_CreateRelationshipGroupRequest) MarshalToSizedBufferVT(dAtA 
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0xc
+		i--
+		dAtA[i] = 0xca
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0xc
 		i--
@@ -555,6 +669,12 @@ func (m *AppRequest_CreateRelationshipRequest) MarshalToSizedBufferVT(dAtA []byt
 		dAtA[i] = 0xc
 		i--
 		dAtA[i] = 0xd2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0xc
+		i--
+		dAtA[i] = 0xd2
 	}
 	return len(dAtA) - i, nil
 }
@@ -572,6 +692,12 @@ func (m *AppRequest_DeleteFriendRequestRequest) MarshalToSizedBufferVT(dAtA []by
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0xc
+		i--
+		dAtA[i] = 0xda
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0xc
 		i--
@@ -597,6 +723,12 @@ func (m *AppRequest_DeleteRelationshipGroupRequest) MarshalToSizedBufferVT(dAtA 
 		dAtA[i] = 0xc
 		i--
 		dAtA[i] = 0xe2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0xc
+		i--
+		dAtA[i] = 0xe2
 	}
 	return len(dAtA) - i, nil
 }
@@ -614,6 +746,12 @@ func (m *AppRequest_DeleteRelationshipRequest) MarshalToSizedBufferVT(dAtA []byt
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0xc
+		i--
+		dAtA[i] = 0xea
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0xc
 		i--
@@ -639,6 +777,12 @@ func (m *AppRequest_QueryFriendRequestsRequest) MarshalToSizedBufferVT(dAtA []by
 		dAtA[i] = 0xc
 		i--
 		dAtA[i] = 0xf2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0xc
+		i--
+		dAtA[i] = 0xf2
 	}
 	return len(dAtA) - i, nil
 }
@@ -656,6 +800,12 @@ func (m *AppRequest_QueryRelatedUserIdsRequest) MarshalToSizedBufferVT(dAtA []by
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0xc
+		i--
+		dAtA[i] = 0xfa
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0xc
 		i--
@@ -681,6 +831,12 @@ func (m *AppRequest_QueryRelationshipGroupsRequest) MarshalToSizedBufferVT(dAtA 
 		dAtA[i] = 0xd
 		i--
 		dAtA[i] = 0x82
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0xd
+		i--
+		dAtA[i] = 0x82
 	}
 	return len(dAtA) - i, nil
 }
@@ -698,6 +854,12 @@ func (m *AppRequest_QueryRelationshipsRequest) MarshalToSizedBufferVT(dAtA []byt
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0xd
+		i--
+		dAtA[i] = 0x8a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0xd
 		i--
@@ -723,6 +885,12 @@ func (m *AppRequest_UpdateFriendRequestRequest) MarshalToSizedBufferVT(dAtA []by
 		dAtA[i] = 0xd
 		i--
 		dAtA[i] = 0x92
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0xd
+		i--
+		dAtA[i] = 0x92
 	}
 	return len(dAtA) - i, nil
 }
@@ -740,6 +908,12 @@ func (m *AppRequest_UpdateRelationshipGroupRequest) MarshalToSizedBufferVT(dAtA 
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0xd
+		i--
+		dAtA[i] = 0x9a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0xd
 		i--
@@ -765,6 +939,12 @@ func (m *AppRequest_UpdateRelationshipRequest) MarshalToSizedBufferVT(dAtA []byt
 		dAtA[i] = 0xd
 		i--
 		dAtA[i] = 0xa2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0xd
+		i--
+		dAtA[i] = 0xa2
 	}
 	return len(dAtA) - i, nil
 }
@@ -782,6 +962,12 @@ func (m *AppRequest_CreateGroupRequest) MarshalToSizedBufferVT(dAtA []byte) (int
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x12
+		i--
+		dAtA[i] = 0xe2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x12
 		i--
@@ -807,6 +993,12 @@ func (m *AppRequest_DeleteGroupRequest) MarshalToSizedBufferVT(dAtA []byte) (int
 		dAtA[i] = 0x12
 		i--
 		dAtA[i] = 0xea
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x12
+		i--
+		dAtA[i] = 0xea
 	}
 	return len(dAtA) - i, nil
 }
@@ -824,6 +1016,12 @@ func (m *AppRequest_QueryGroupsRequest) MarshalToSizedBufferVT(dAtA []byte) (int
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x12
+		i--
+		dAtA[i] = 0xf2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x12
 		i--
@@ -849,6 +1047,12 @@ func (m *AppRequest_QueryJoinedGroupIdsRequest) MarshalToSizedBufferVT(dAtA []by
 		dAtA[i] = 0x12
 		i--
 		dAtA[i] = 0xfa
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x12
+		i--
+		dAtA[i] = 0xfa
 	}
 	return len(dAtA) - i, nil
 }
@@ -866,6 +1070,12 @@ func (m *AppRequest_QueryJoinedGroupInfosRequest) MarshalToSizedBufferVT(dAtA []
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x13
+		i--
+		dAtA[i] = 0x82
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x13
 		i--
@@ -891,6 +1101,12 @@ func (m *AppRequest_UpdateGroupRequest) MarshalToSizedBufferVT(dAtA []byte) (int
 		dAtA[i] = 0x13
 		i--
 		dAtA[i] = 0x8a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x13
+		i--
+		dAtA[i] = 0x8a
 	}
 	return len(dAtA) - i, nil
 }
@@ -908,6 +1124,12 @@ func (m *AppRequest_CreateGroupBlockedUserRequest) MarshalToSizedBufferVT(dAtA [
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x19
+		i--
+		dAtA[i] = 0x82
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x19
 		i--
@@ -933,6 +1155,12 @@ func (m *AppRequest_DeleteGroupBlockedUserRequest) MarshalToSizedBufferVT(dAtA [
 		dAtA[i] = 0x19
 		i--
 		dAtA[i] = 0x8a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x19
+		i--
+		dAtA[i] = 0x8a
 	}
 	return len(dAtA) - i, nil
 }
@@ -950,6 +1178,12 @@ func (m *AppRequest_QueryGroupBlockedUserIdsRequest) MarshalToSizedBufferVT(dAtA
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x19
+		i--
+		dAtA[i] = 0x92
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x19
 		i--
@@ -975,6 +1209,12 @@ func (m *AppRequest_QueryGroupBlockedUserInfosRequest) MarshalToSizedBufferVT(dA
 		dAtA[i] = 0x19
 		i--
 		dAtA[i] = 0x9a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x19
+		i--
+		dAtA[i] = 0x9a
 	}
 	return len(dAtA) - i, nil
 }
@@ -992,6 +1232,12 @@ func (m *AppRequest_CheckGroupJoinQuestionsAnswersRequest) MarshalToSizedBufferV
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xa2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x1f
 		i--
@@ -1017,6 +1263,12 @@ func (m *AppRequest_CreateGroupInvitationRequest) MarshalToSizedBufferVT(dAtA []
 		dAtA[i] = 0x1f
 		i--
 		dAtA[i] = 0xaa
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xaa
 	}
 	return len(dAtA) - i, nil
 }
@@ -1034,6 +1286,12 @@ func (m *AppRequest_CreateGroupJoinRequestRequest) MarshalToSizedBufferVT(dAtA [
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xb2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x1f
 		i--
@@ -1059,6 +1317,12 @@ func (m *AppRequest_CreateGroupJoinQuestionsRequest) MarshalToSizedBufferVT(dAtA
 		dAtA[i] = 0x1f
 		i--
 		dAtA[i] = 0xba
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xba
 	}
 	return len(dAtA) - i, nil
 }
@@ -1076,6 +1340,12 @@ func (m *AppRequest_DeleteGroupInvitationRequest) MarshalToSizedBufferVT(dAtA []
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xc2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x1f
 		i--
@@ -1101,6 +1371,12 @@ func (m *AppRequest_DeleteGroupJoinRequestRequest) MarshalToSizedBufferVT(dAtA [
 		dAtA[i] = 0x1f
 		i--
 		dAtA[i] = 0xca
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xca
 	}
 	return len(dAtA) - i, nil
 }
@@ -1118,6 +1394,12 @@ func (m *AppRequest_DeleteGroupJoinQuestionsRequest) MarshalToSizedBufferVT(dAtA
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xd2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x1f
 		i--
@@ -1143,6 +1425,12 @@ func (m *AppRequest_QueryGroupInvitationsRequest) MarshalToSizedBufferVT(dAtA []
 		dAtA[i] = 0x1f
 		i--
 		dAtA[i] = 0xda
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xda
 	}
 	return len(dAtA) - i, nil
 }
@@ -1160,6 +1448,12 @@ func (m *AppRequest_QueryGroupJoinRequestsRequest) MarshalToSizedBufferVT(dAtA [
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xe2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x1f
 		i--
@@ -1185,6 +1479,12 @@ func (m *AppRequest_QueryGroupJoinQuestionsRequest) MarshalToSizedBufferVT(dAtA 
 		dAtA[i] = 0x1f
 		i--
 		dAtA[i] = 0xea
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xea
 	}
 	return len(dAtA) - i, nil
 }
@@ -1202,6 +1502,12 @@ func (m *AppRequest_UpdateGroupInvitationRequest) MarshalToSizedBufferVT(dAtA []
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xf2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x1f
 		i--
@@ -1227,6 +1533,12 @@ func (m *AppRequest_UpdateGroupJoinQuestionRequest) MarshalToSizedBufferVT(dAtA 
 		dAtA[i] = 0x1f
 		i--
 		dAtA[i] = 0xfa
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x1f
+		i--
+		dAtA[i] = 0xfa
 	}
 	return len(dAtA) - i, nil
 }
@@ -1244,6 +1556,12 @@ func (m *AppRequest_UpdateGroupJoinRequestRequest) MarshalToSizedBufferVT(dAtA [
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x20
+		i--
+		dAtA[i] = 0x82
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x20
 		i--
@@ -1269,6 +1587,12 @@ func (m *AppRequest_CreateMeetingRequest) MarshalToSizedBufferVT(dAtA []byte) (i
 		dAtA[i] = 0x38
 		i--
 		dAtA[i] = 0xa2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x38
+		i--
+		dAtA[i] = 0xa2
 	}
 	return len(dAtA) - i, nil
 }
@@ -1286,6 +1610,12 @@ func (m *AppRequest_DeleteMeetingRequest) MarshalToSizedBufferVT(dAtA []byte) (i
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x38
+		i--
+		dAtA[i] = 0xaa
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x38
 		i--
@@ -1311,6 +1641,12 @@ func (m *AppRequest_QueryMeetingsRequest) MarshalToSizedBufferVT(dAtA []byte) (i
 		dAtA[i] = 0x38
 		i--
 		dAtA[i] = 0xb2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x38
+		i--
+		dAtA[i] = 0xb2
 	}
 	return len(dAtA) - i, nil
 }
@@ -1328,6 +1664,12 @@ func (m *AppRequest_UpdateMeetingRequest) MarshalToSizedBufferVT(dAtA []byte) (i
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x38
+		i--
+		dAtA[i] = 0xba
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x38
 		i--
@@ -1353,6 +1695,12 @@ func (m *AppRequest_UpdateMeetingInvitationRequest) MarshalToSizedBufferVT(dAtA 
 		dAtA[i] = 0x38
 		i--
 		dAtA[i] = 0xc2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x38
+		i--
+		dAtA[i] = 0xc2
 	}
 	return len(dAtA) - i, nil
 }
@@ -1370,6 +1718,12 @@ func (m *AppRequest_DeleteResourceRequest) MarshalToSizedBufferVT(dAtA []byte) (
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x3e
+		i--
+		dAtA[i] = 0xc2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x3e
 		i--
@@ -1395,6 +1749,12 @@ func (m *AppRequest_QueryResourceDownloadInfoRequest) MarshalToSizedBufferVT(dAt
 		dAtA[i] = 0x3e
 		i--
 		dAtA[i] = 0xca
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x3e
+		i--
+		dAtA[i] = 0xca
 	}
 	return len(dAtA) - i, nil
 }
@@ -1412,6 +1772,12 @@ func (m *AppRequest_QueryResourceUploadInfoRequest) MarshalToSizedBufferVT(dAtA 
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x3e
+		i--
+		dAtA[i] = 0xd2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x3e
 		i--
@@ -1437,6 +1803,12 @@ func (m *AppRequest_QueryMessageAttachmentInfosRequest) MarshalToSizedBufferVT(d
 		dAtA[i] = 0x3e
 		i--
 		dAtA[i] = 0xda
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x3e
+		i--
+		dAtA[i] = 0xda
 	}
 	return len(dAtA) - i, nil
 }
@@ -1454,6 +1826,12 @@ func (m *AppRequest_UpdateMessageAttachmentInfoRequest) MarshalToSizedBufferVT(d
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x3e
+		i--
+		dAtA[i] = 0xe2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x3e
 		i--
@@ -1479,6 +1857,12 @@ func (m *AppRequest_DeleteConversationSettingsRequest) MarshalToSizedBufferVT(dA
 		dAtA[i] = 0x44
 		i--
 		dAtA[i] = 0xe2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x44
+		i--
+		dAtA[i] = 0xe2
 	}
 	return len(dAtA) - i, nil
 }
@@ -1496,6 +1880,12 @@ func (m *AppRequest_QueryConversationSettingsRequest) MarshalToSizedBufferVT(dAt
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x44
+		i--
+		dAtA[i] = 0xea
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x44
 		i--
@@ -1521,6 +1911,12 @@ func (m *AppRequest_UpdateConversationSettingsRequest) MarshalToSizedBufferVT(dA
 		dAtA[i] = 0x44
 		i--
 		dAtA[i] = 0xf2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x44
+		i--
+		dAtA[i] = 0xf2
 	}
 	return len(dAtA) - i, nil
 }
@@ -1542,6 +1938,12 @@ func (m *AppRequest_CreateMessageReactionsRequest) MarshalToSizedBufferVT(dAtA [
 		dAtA[i] = 0x4b
 		i--
 		dAtA[i] = 0x82
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x4b
+		i--
+		dAtA[i] = 0x82
 	}
 	return len(dAtA) - i, nil
 }
@@ -1559,6 +1961,12 @@ func (m *AppRequest_DeleteMessageReactionsRequest) MarshalToSizedBufferVT(dAtA [
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x4b
+		i--
+		dAtA[i] = 0x8a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x4b
 		i--
@@ -1650,6 +2058,10 @@ func (m *AppNotification_Data_LongsWithVersion) MarshalToSizedBufferVT(dAtA []by
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x1a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x1a
 	}
 	return len(dAtA) - i, nil
 }
@@ -1667,6 +2079,10 @@ func (m *AppNotification_Data_StringsWithVersion) MarshalToSizedBufferVT(dAtA []
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x22
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x22
 	}
@@ -1688,6 +2104,10 @@ func (m *AppNotification_Data_Conversations) MarshalToSizedBufferVT(dAtA []byte)
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x2a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x2a
 	}
 	return len(dAtA) - i, nil
 }
@@ -1705,6 +2125,10 @@ func (m *AppNotification_Data_Messages) MarshalToSizedBufferVT(dAtA []byte) (int
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x32
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x32
 	}
@@ -1726,6 +2150,10 @@ func (m *AppNotification_Data_MessagesWithTotalList) MarshalToSizedBufferVT(dAtA
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x3a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x3a
 	}
 	return len(dAtA) - i, nil
 }
@@ -1743,6 +2171,10 @@ func (m *AppNotification_Data_UserSession) MarshalToSizedBufferVT(dAtA []byte) (
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x42
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x42
 	}
@@ -1764,6 +2196,10 @@ func (m *AppNotification_Data_UserInfosWithVersion) MarshalToSizedBufferVT(dAtA 
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x4a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x4a
 	}
 	return len(dAtA) - i, nil
 }
@@ -1781,6 +2217,10 @@ func (m *AppNotification_Data_UserOnlineStatuses) MarshalToSizedBufferVT(dAtA []
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x52
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x52
 	}
@@ -1802,6 +2242,10 @@ func (m *AppNotification_Data_UserFriendRequestsWithVersion) MarshalToSizedBuffe
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x5a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x5a
 	}
 	return len(dAtA) - i, nil
 }
@@ -1819,6 +2263,10 @@ func (m *AppNotification_Data_UserRelationshipGroupsWithVersion) MarshalToSizedB
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x62
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x62
 	}
@@ -1840,6 +2288,10 @@ func (m *AppNotification_Data_UserRelationshipsWithVersion) MarshalToSizedBuffer
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x6a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x6a
 	}
 	return len(dAtA) - i, nil
 }
@@ -1857,6 +2309,10 @@ func (m *AppNotification_Data_NearbyUsers) MarshalToSizedBufferVT(dAtA []byte) (
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x72
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x72
 	}
@@ -1878,6 +2334,10 @@ func (m *AppNotification_Data_GroupInvitationsWithVersion) MarshalToSizedBufferV
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
 		i--
 		dAtA[i] = 0x7a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x7a
 	}
 	return len(dAtA) - i, nil
 }
@@ -1895,6 +2355,12 @@ func (m *AppNotification_Data_GroupJoinQuestionAnswerResult) MarshalToSizedBuffe
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x82
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x1
 		i--
@@ -1920,6 +2386,12 @@ func (m *AppNotification_Data_GroupJoinRequestsWithVersion) MarshalToSizedBuffer
 		dAtA[i] = 0x1
 		i--
 		dAtA[i] = 0x8a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x8a
 	}
 	return len(dAtA) - i, nil
 }
@@ -1937,6 +2409,12 @@ func (m *AppNotification_Data_GroupJoinQuestionsWithVersion) MarshalToSizedBuffe
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x92
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x1
 		i--
@@ -1962,6 +2440,12 @@ func (m *AppNotification_Data_GroupMembersWithVersion) MarshalToSizedBufferVT(dA
 		dAtA[i] = 0x1
 		i--
 		dAtA[i] = 0x9a
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x9a
 	}
 	return len(dAtA) - i, nil
 }
@@ -1979,6 +2463,12 @@ func (m *AppNotification_Data_GroupsWithVersion) MarshalToSizedBufferVT(dAtA []b
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0xa2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x1
 		i--
@@ -2004,6 +2494,12 @@ func (m *AppNotification_Data_Meetings) MarshalToSizedBufferVT(dAtA []byte) (int
 		dAtA[i] = 0x2
 		i--
 		dAtA[i] = 0xc2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0x2
+		i--
+		dAtA[i] = 0xc2
 	}
 	return len(dAtA) - i, nil
 }
@@ -2021,6 +2517,12 @@ func (m *AppNotification_Data_StorageResourceInfos) MarshalToSizedBufferVT(dAtA 
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x3
+		i--
+		dAtA[i] = 0x92
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x3
 		i--
@@ -2046,6 +2548,12 @@ func (m *AppNotification_Data_ConversationSettingsList) MarshalToSizedBufferVT(d
 		dAtA[i] = 0xc
 		i--
 		dAtA[i] = 0xc2
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
+		i--
+		dAtA[i] = 0xc
+		i--
+		dAtA[i] = 0xc2
 	}
 	return len(dAtA) - i, nil
 }
@@ -2063,6 +2571,12 @@ func (m *AppNotification_Data_UserSettings) MarshalToSizedBufferVT(dAtA []byte) 
 		}
 		i -= size
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(size))
+		i--
+		dAtA[i] = 0x19
+		i--
+		dAtA[i] = 0x82
+	} else {
+		i = protohelpers.EncodeVarint(dAtA, i, 0)
 		i--
 		dAtA[i] = 0x19
 		i--
@@ -2198,6 +2712,8 @@ func (m *AppRequest_CreateSessionRequest) SizeVT() (n int) {
 	if m.CreateSessionRequest != nil {
 		l = m.CreateSessionRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2210,6 +2726,8 @@ func (m *AppRequest_DeleteSessionRequest) SizeVT() (n int) {
 	if m.DeleteSessionRequest != nil {
 		l = m.DeleteSessionRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2222,6 +2740,8 @@ func (m *AppRequest_QueryConversationsRequest) SizeVT() (n int) {
 	if m.QueryConversationsRequest != nil {
 		l = m.QueryConversationsRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2234,6 +2754,8 @@ func (m *AppRequest_UpdateConversationRequest) SizeVT() (n int) {
 	if m.UpdateConversationRequest != nil {
 		l = m.UpdateConversationRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2246,6 +2768,8 @@ func (m *AppRequest_UpdateTypingStatusRequest) SizeVT() (n int) {
 	if m.UpdateTypingStatusRequest != nil {
 		l = m.UpdateTypingStatusRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2258,6 +2782,8 @@ func (m *AppRequest_CreateMessageRequest) SizeVT() (n int) {
 	if m.CreateMessageRequest != nil {
 		l = m.CreateMessageRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2270,6 +2796,8 @@ func (m *AppRequest_QueryMessagesRequest) SizeVT() (n int) {
 	if m.QueryMessagesRequest != nil {
 		l = m.QueryMessagesRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2282,6 +2810,8 @@ func (m *AppRequest_UpdateMessageRequest) SizeVT() (n int) {
 	if m.UpdateMessageRequest != nil {
 		l = m.UpdateMessageRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2294,6 +2824,8 @@ func (m *AppRequest_CreateGroupMembersRequest) SizeVT() (n int) {
 	if m.CreateGroupMembersRequest != nil {
 		l = m.CreateGroupMembersRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2306,6 +2838,8 @@ func (m *AppRequest_DeleteGroupMembersRequest) SizeVT() (n int) {
 	if m.DeleteGroupMembersRequest != nil {
 		l = m.DeleteGroupMembersRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2318,6 +2852,8 @@ func (m *AppRequest_QueryGroupMembersRequest) SizeVT() (n int) {
 	if m.QueryGroupMembersRequest != nil {
 		l = m.QueryGroupMembersRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2330,6 +2866,8 @@ func (m *AppRequest_UpdateGroupMemberRequest) SizeVT() (n int) {
 	if m.UpdateGroupMemberRequest != nil {
 		l = m.UpdateGroupMemberRequest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2342,6 +2880,8 @@ func (m *AppRequest_QueryUserProfilesRequest) SizeVT() (n int) {
 	if m.QueryUserProfilesRequest != nil {
 		l = m.QueryUserProfilesRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2354,6 +2894,8 @@ func (m *AppRequest_QueryNearbyUsersRequest) SizeVT() (n int) {
 	if m.QueryNearbyUsersRequest != nil {
 		l = m.QueryNearbyUsersRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2366,6 +2908,8 @@ func (m *AppRequest_QueryUserOnlineStatusesRequest) SizeVT() (n int) {
 	if m.QueryUserOnlineStatusesRequest != nil {
 		l = m.QueryUserOnlineStatusesRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2378,6 +2922,8 @@ func (m *AppRequest_UpdateUserLocationRequest) SizeVT() (n int) {
 	if m.UpdateUserLocationRequest != nil {
 		l = m.UpdateUserLocationRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2390,6 +2936,8 @@ func (m *AppRequest_UpdateUserOnlineStatusRequest) SizeVT() (n int) {
 	if m.UpdateUserOnlineStatusRequest != nil {
 		l = m.UpdateUserOnlineStatusRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2402,6 +2950,8 @@ func (m *AppRequest_UpdateUserRequest) SizeVT() (n int) {
 	if m.UpdateUserRequest != nil {
 		l = m.UpdateUserRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2414,6 +2964,8 @@ func (m *AppRequest_UpdateUserSettingsRequest) SizeVT() (n int) {
 	if m.UpdateUserSettingsRequest != nil {
 		l = m.UpdateUserSettingsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2426,6 +2978,8 @@ func (m *AppRequest_DeleteUserSettingsRequest) SizeVT() (n int) {
 	if m.DeleteUserSettingsRequest != nil {
 		l = m.DeleteUserSettingsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2438,6 +2992,8 @@ func (m *AppRequest_QueryUserSettingsRequest) SizeVT() (n int) {
 	if m.QueryUserSettingsRequest != nil {
 		l = m.QueryUserSettingsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2450,6 +3006,8 @@ func (m *AppRequest_CreateFriendRequestRequest) SizeVT() (n int) {
 	if m.CreateFriendRequestRequest != nil {
 		l = m.CreateFriendRequestRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2462,6 +3020,8 @@ func (m *AppRequest_CreateRelationshipGroupRequest) SizeVT() (n int) {
 	if m.CreateRelationshipGroupRequest != nil {
 		l = m.CreateRelationshipGroupRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2474,6 +3034,8 @@ func (m *AppRequest_CreateRelationshipRequest) SizeVT() (n int) {
 	if m.CreateRelationshipRequest != nil {
 		l = m.CreateRelationshipRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2486,6 +3048,8 @@ func (m *AppRequest_DeleteFriendRequestRequest) SizeVT() (n int) {
 	if m.DeleteFriendRequestRequest != nil {
 		l = m.DeleteFriendRequestRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2498,6 +3062,8 @@ func (m *AppRequest_DeleteRelationshipGroupRequest) SizeVT() (n int) {
 	if m.DeleteRelationshipGroupRequest != nil {
 		l = m.DeleteRelationshipGroupRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2510,6 +3076,8 @@ func (m *AppRequest_DeleteRelationshipRequest) SizeVT() (n int) {
 	if m.DeleteRelationshipRequest != nil {
 		l = m.DeleteRelationshipRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2522,6 +3090,8 @@ func (m *AppRequest_QueryFriendRequestsRequest) SizeVT() (n int) {
 	if m.QueryFriendRequestsRequest != nil {
 		l = m.QueryFriendRequestsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2534,6 +3104,8 @@ func (m *AppRequest_QueryRelatedUserIdsRequest) SizeVT() (n int) {
 	if m.QueryRelatedUserIdsRequest != nil {
 		l = m.QueryRelatedUserIdsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2546,6 +3118,8 @@ func (m *AppRequest_QueryRelationshipGroupsRequest) SizeVT() (n int) {
 	if m.QueryRelationshipGroupsRequest != nil {
 		l = m.QueryRelationshipGroupsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2558,6 +3132,8 @@ func (m *AppRequest_QueryRelationshipsRequest) SizeVT() (n int) {
 	if m.QueryRelationshipsRequest != nil {
 		l = m.QueryRelationshipsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2570,6 +3146,8 @@ func (m *AppRequest_UpdateFriendRequestRequest) SizeVT() (n int) {
 	if m.UpdateFriendRequestRequest != nil {
 		l = m.UpdateFriendRequestRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2582,6 +3160,8 @@ func (m *AppRequest_UpdateRelationshipGroupRequest) SizeVT() (n int) {
 	if m.UpdateRelationshipGroupRequest != nil {
 		l = m.UpdateRelationshipGroupRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2594,6 +3174,8 @@ func (m *AppRequest_UpdateRelationshipRequest) SizeVT() (n int) {
 	if m.UpdateRelationshipRequest != nil {
 		l = m.UpdateRelationshipRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2606,6 +3188,8 @@ func (m *AppRequest_CreateGroupRequest) SizeVT() (n int) {
 	if m.CreateGroupRequest != nil {
 		l = m.CreateGroupRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2618,6 +3202,8 @@ func (m *AppRequest_DeleteGroupRequest) SizeVT() (n int) {
 	if m.DeleteGroupRequest != nil {
 		l = m.DeleteGroupRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2630,6 +3216,8 @@ func (m *AppRequest_QueryGroupsRequest) SizeVT() (n int) {
 	if m.QueryGroupsRequest != nil {
 		l = m.QueryGroupsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2642,6 +3230,8 @@ func (m *AppRequest_QueryJoinedGroupIdsRequest) SizeVT() (n int) {
 	if m.QueryJoinedGroupIdsRequest != nil {
 		l = m.QueryJoinedGroupIdsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2654,6 +3244,8 @@ func (m *AppRequest_QueryJoinedGroupInfosRequest) SizeVT() (n int) {
 	if m.QueryJoinedGroupInfosRequest != nil {
 		l = m.QueryJoinedGroupInfosRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2666,6 +3258,8 @@ func (m *AppRequest_UpdateGroupRequest) SizeVT() (n int) {
 	if m.UpdateGroupRequest != nil {
 		l = m.UpdateGroupRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2678,6 +3272,8 @@ func (m *AppRequest_CreateGroupBlockedUserRequest) SizeVT() (n int) {
 	if m.CreateGroupBlockedUserRequest != nil {
 		l = m.CreateGroupBlockedUserRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2690,6 +3286,8 @@ func (m *AppRequest_DeleteGroupBlockedUserRequest) SizeVT() (n int) {
 	if m.DeleteGroupBlockedUserRequest != nil {
 		l = m.DeleteGroupBlockedUserRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2702,6 +3300,8 @@ func (m *AppRequest_QueryGroupBlockedUserIdsRequest) SizeVT() (n int) {
 	if m.QueryGroupBlockedUserIdsRequest != nil {
 		l = m.QueryGroupBlockedUserIdsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2714,6 +3314,8 @@ func (m *AppRequest_QueryGroupBlockedUserInfosRequest) SizeVT() (n int) {
 	if m.QueryGroupBlockedUserInfosRequest != nil {
 		l = m.QueryGroupBlockedUserInfosRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2726,6 +3328,8 @@ func (m *AppRequest_CheckGroupJoinQuestionsAnswersRequest) SizeVT() (n int) {
 	if m.CheckGroupJoinQuestionsAnswersRequest != nil {
 		l = m.CheckGroupJoinQuestionsAnswersRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2738,6 +3342,8 @@ func (m *AppRequest_CreateGroupInvitationRequest) SizeVT() (n int) {
 	if m.CreateGroupInvitationRequest != nil {
 		l = m.CreateGroupInvitationRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2750,6 +3356,8 @@ func (m *AppRequest_CreateGroupJoinRequestRequest) SizeVT() (n int) {
 	if m.CreateGroupJoinRequestRequest != nil {
 		l = m.CreateGroupJoinRequestRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2762,6 +3370,8 @@ func (m *AppRequest_CreateGroupJoinQuestionsRequest) SizeVT() (n int) {
 	if m.CreateGroupJoinQuestionsRequest != nil {
 		l = m.CreateGroupJoinQuestionsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2774,6 +3384,8 @@ func (m *AppRequest_DeleteGroupInvitationRequest) SizeVT() (n int) {
 	if m.DeleteGroupInvitationRequest != nil {
 		l = m.DeleteGroupInvitationRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2786,6 +3398,8 @@ func (m *AppRequest_DeleteGroupJoinRequestRequest) SizeVT() (n int) {
 	if m.DeleteGroupJoinRequestRequest != nil {
 		l = m.DeleteGroupJoinRequestRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2798,6 +3412,8 @@ func (m *AppRequest_DeleteGroupJoinQuestionsRequest) SizeVT() (n int) {
 	if m.DeleteGroupJoinQuestionsRequest != nil {
 		l = m.DeleteGroupJoinQuestionsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2810,6 +3426,8 @@ func (m *AppRequest_QueryGroupInvitationsRequest) SizeVT() (n int) {
 	if m.QueryGroupInvitationsRequest != nil {
 		l = m.QueryGroupInvitationsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2822,6 +3440,8 @@ func (m *AppRequest_QueryGroupJoinRequestsRequest) SizeVT() (n int) {
 	if m.QueryGroupJoinRequestsRequest != nil {
 		l = m.QueryGroupJoinRequestsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2834,6 +3454,8 @@ func (m *AppRequest_QueryGroupJoinQuestionsRequest) SizeVT() (n int) {
 	if m.QueryGroupJoinQuestionsRequest != nil {
 		l = m.QueryGroupJoinQuestionsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2846,6 +3468,8 @@ func (m *AppRequest_UpdateGroupInvitationRequest) SizeVT() (n int) {
 	if m.UpdateGroupInvitationRequest != nil {
 		l = m.UpdateGroupInvitationRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2858,6 +3482,8 @@ func (m *AppRequest_UpdateGroupJoinQuestionRequest) SizeVT() (n int) {
 	if m.UpdateGroupJoinQuestionRequest != nil {
 		l = m.UpdateGroupJoinQuestionRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2870,6 +3496,8 @@ func (m *AppRequest_UpdateGroupJoinRequestRequest) SizeVT() (n int) {
 	if m.UpdateGroupJoinRequestRequest != nil {
 		l = m.UpdateGroupJoinRequestRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2882,6 +3510,8 @@ func (m *AppRequest_CreateMeetingRequest) SizeVT() (n int) {
 	if m.CreateMeetingRequest != nil {
 		l = m.CreateMeetingRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2894,6 +3524,8 @@ func (m *AppRequest_DeleteMeetingRequest) SizeVT() (n int) {
 	if m.DeleteMeetingRequest != nil {
 		l = m.DeleteMeetingRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2906,6 +3538,8 @@ func (m *AppRequest_QueryMeetingsRequest) SizeVT() (n int) {
 	if m.QueryMeetingsRequest != nil {
 		l = m.QueryMeetingsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2918,6 +3552,8 @@ func (m *AppRequest_UpdateMeetingRequest) SizeVT() (n int) {
 	if m.UpdateMeetingRequest != nil {
 		l = m.UpdateMeetingRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2930,6 +3566,8 @@ func (m *AppRequest_UpdateMeetingInvitationRequest) SizeVT() (n int) {
 	if m.UpdateMeetingInvitationRequest != nil {
 		l = m.UpdateMeetingInvitationRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2942,6 +3580,8 @@ func (m *AppRequest_DeleteResourceRequest) SizeVT() (n int) {
 	if m.DeleteResourceRequest != nil {
 		l = m.DeleteResourceRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2954,6 +3594,8 @@ func (m *AppRequest_QueryResourceDownloadInfoRequest) SizeVT() (n int) {
 	if m.QueryResourceDownloadInfoRequest != nil {
 		l = m.QueryResourceDownloadInfoRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2966,6 +3608,8 @@ func (m *AppRequest_QueryResourceUploadInfoRequest) SizeVT() (n int) {
 	if m.QueryResourceUploadInfoRequest != nil {
 		l = m.QueryResourceUploadInfoRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2978,6 +3622,8 @@ func (m *AppRequest_QueryMessageAttachmentInfosRequest) SizeVT() (n int) {
 	if m.QueryMessageAttachmentInfosRequest != nil {
 		l = m.QueryMessageAttachmentInfosRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -2990,6 +3636,8 @@ func (m *AppRequest_UpdateMessageAttachmentInfoRequest) SizeVT() (n int) {
 	if m.UpdateMessageAttachmentInfoRequest != nil {
 		l = m.UpdateMessageAttachmentInfoRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3002,6 +3650,8 @@ func (m *AppRequest_DeleteConversationSettingsRequest) SizeVT() (n int) {
 	if m.DeleteConversationSettingsRequest != nil {
 		l = m.DeleteConversationSettingsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3014,6 +3664,8 @@ func (m *AppRequest_QueryConversationSettingsRequest) SizeVT() (n int) {
 	if m.QueryConversationSettingsRequest != nil {
 		l = m.QueryConversationSettingsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3026,6 +3678,8 @@ func (m *AppRequest_UpdateConversationSettingsRequest) SizeVT() (n int) {
 	if m.UpdateConversationSettingsRequest != nil {
 		l = m.UpdateConversationSettingsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3038,6 +3692,8 @@ func (m *AppRequest_CreateMessageReactionsRequest) SizeVT() (n int) {
 	if m.CreateMessageReactionsRequest != nil {
 		l = m.CreateMessageReactionsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3050,6 +3706,8 @@ func (m *AppRequest_DeleteMessageReactionsRequest) SizeVT() (n int) {
 	if m.DeleteMessageReactionsRequest != nil {
 		l = m.DeleteMessageReactionsRequest.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3094,6 +3752,8 @@ func (m *AppNotification_Data_LongsWithVersion) SizeVT() (n int) {
 	if m.LongsWithVersion != nil {
 		l = m.LongsWithVersion.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3106,6 +3766,8 @@ func (m *AppNotification_Data_StringsWithVersion) SizeVT() (n int) {
 	if m.StringsWithVersion != nil {
 		l = m.StringsWithVersion.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3118,6 +3780,8 @@ func (m *AppNotification_Data_Conversations) SizeVT() (n int) {
 	if m.Conversations != nil {
 		l = m.Conversations.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3130,6 +3794,8 @@ func (m *AppNotification_Data_Messages) SizeVT() (n int) {
 	if m.Messages != nil {
 		l = m.Messages.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3142,6 +3808,8 @@ func (m *AppNotification_Data_MessagesWithTotalList) SizeVT() (n int) {
 	if m.MessagesWithTotalList != nil {
 		l = m.MessagesWithTotalList.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3154,6 +3822,8 @@ func (m *AppNotification_Data_UserSession) SizeVT() (n int) {
 	if m.UserSession != nil {
 		l = m.UserSession.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3166,6 +3836,8 @@ func (m *AppNotification_Data_UserInfosWithVersion) SizeVT() (n int) {
 	if m.UserInfosWithVersion != nil {
 		l = m.UserInfosWithVersion.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3178,6 +3850,8 @@ func (m *AppNotification_Data_UserOnlineStatuses) SizeVT() (n int) {
 	if m.UserOnlineStatuses != nil {
 		l = m.UserOnlineStatuses.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3190,6 +3864,8 @@ func (m *AppNotification_Data_UserFriendRequestsWithVersion) SizeVT() (n int) {
 	if m.UserFriendRequestsWithVersion != nil {
 		l = m.UserFriendRequestsWithVersion.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3202,6 +3878,8 @@ func (m *AppNotification_Data_UserRelationshipGroupsWithVersion) SizeVT() (n int
 	if m.UserRelationshipGroupsWithVersion != nil {
 		l = m.UserRelationshipGroupsWithVersion.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3214,6 +3892,8 @@ func (m *AppNotification_Data_UserRelationshipsWithVersion) SizeVT() (n int) {
 	if m.UserRelationshipsWithVersion != nil {
 		l = m.UserRelationshipsWithVersion.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3226,6 +3906,8 @@ func (m *AppNotification_Data_NearbyUsers) SizeVT() (n int) {
 	if m.NearbyUsers != nil {
 		l = m.NearbyUsers.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3238,6 +3920,8 @@ func (m *AppNotification_Data_GroupInvitationsWithVersion) SizeVT() (n int) {
 	if m.GroupInvitationsWithVersion != nil {
 		l = m.GroupInvitationsWithVersion.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3250,6 +3934,8 @@ func (m *AppNotification_Data_GroupJoinQuestionAnswerResult) SizeVT() (n int) {
 	if m.GroupJoinQuestionAnswerResult != nil {
 		l = m.GroupJoinQuestionAnswerResult.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3262,6 +3948,8 @@ func (m *AppNotification_Data_GroupJoinRequestsWithVersion) SizeVT() (n int) {
 	if m.GroupJoinRequestsWithVersion != nil {
 		l = m.GroupJoinRequestsWithVersion.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3274,6 +3962,8 @@ func (m *AppNotification_Data_GroupJoinQuestionsWithVersion) SizeVT() (n int) {
 	if m.GroupJoinQuestionsWithVersion != nil {
 		l = m.GroupJoinQuestionsWithVersion.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3286,6 +3976,8 @@ func (m *AppNotification_Data_GroupMembersWithVersion) SizeVT() (n int) {
 	if m.GroupMembersWithVersion != nil {
 		l = m.GroupMembersWithVersion.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3298,6 +3990,8 @@ func (m *AppNotification_Data_GroupsWithVersion) SizeVT() (n int) {
 	if m.GroupsWithVersion != nil {
 		l = m.GroupsWithVersion.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3310,6 +4004,8 @@ func (m *AppNotification_Data_Meetings) SizeVT() (n int) {
 	if m.Meetings != nil {
 		l = m.Meetings.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3322,6 +4018,8 @@ func (m *AppNotification_Data_StorageResourceInfos) SizeVT() (n int) {
 	if m.StorageResourceInfos != nil {
 		l = m.StorageResourceInfos.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3334,6 +4032,8 @@ func (m *AppNotification_Data_ConversationSettingsList) SizeVT() (n int) {
 	if m.ConversationSettingsList != nil {
 		l = m.ConversationSettingsList.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }
@@ -3346,6 +4046,8 @@ func (m *AppNotification_Data_UserSettings) SizeVT() (n int) {
 	if m.UserSettings != nil {
 		l = m.UserSettings.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	} else {
+		n += 3
 	}
 	return n
 }

@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/group"
 	"example.org/app/internal/store"
+	"example.org/app/internal/telemetry"
 )
 
 const (
@@ -93,6 +94,8 @@ func (d *Directory) lane(m store.Message) *batch {
 // join stores a message together with those that others send, after those that joined before, unless one with its key
 // exists.
 func (d *Directory) join(ctx context.Context, composed store.Message, settings config.Message, c Creation) (sent store.Message, existed bool, err error) {
+	ctx, span := telemetry.Child(ctx, "store message", telemetry.Internal)
+	defer span.End()
 	p := &posting{composed: composed, settings: settings, key: c.Key, result: make(chan error, 1), ctx: ctx}
 	p.deadline, _ = ctx.Deadline()
 	joined, err := d.enqueue(d.lane(composed), p)
@@ -228,7 +231,11 @@ func (d *Directory) sendTogether(batch []*posting) (err error) {
 		}
 	}()
 	// The transaction belongs to all senders. The store bounds its time.
-	err = d.opts.Store.Write(context.Background(), func(ctx context.Context, tx store.Tx) error {
+	ctx := context.Background()
+	if i := slices.IndexFunc(batch, func(p *posting) bool { return telemetry.Sampled(p.ctx) }); i >= 0 {
+		ctx = telemetry.Join(ctx, batch[i].ctx) // It is shown once, in the first trace that it belongs to.
+	}
+	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		return d.saveTogether(ctx, tx, batch)
 	})
 	if err == nil || errors.Is(err, store.ErrTimeout) || errors.Is(err, store.ErrClosed) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin/js/engine"
+	"example.org/app/internal/telemetry"
 )
 
 // A response is what a request of a plugin got.
@@ -39,6 +40,8 @@ type request struct {
 	redirect string
 	// stream asks for the body bit by bit, events for that of answers that need not end.
 	stream, events bool
+	// trace is the context of the call that the request belongs to, if traces are made; nil is none.
+	trace context.Context
 }
 
 // errAborted is the end of a request that the plugin does not want any more. It sees the reason that it gave itself.
@@ -72,6 +75,9 @@ func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error
 	id, _ := engine.AsNumber(argument(args, 6))
 	if m.aborts == nil {
 		m.aborts = map[float64]context.CancelFunc{}
+	}
+	if c := m.current.Load(); c != nil && telemetry.On() {
+		r.trace = c.ctx
 	}
 	aborted, abort := context.WithCancel(context.Background())
 	m.aborts[id] = abort
@@ -208,6 +214,9 @@ func (m *module) send(ctx context.Context, by *http.Client, r request) (_ *respo
 			continue
 		}
 		req.Header.Add(kv[0], kv[1])
+	}
+	if r.trace != nil {
+		telemetry.Inject(r.trace, req.Header)
 	}
 	client := *by
 	client.CheckRedirect = func(_ *http.Request, via []*http.Request) error {

@@ -18,6 +18,8 @@ type Recorder struct {
 	// on is nil while nothing is recorded, so that a call costs one load then.
 	on   atomic.Pointer[switches]
 	seed maphash.Seed
+	// text says that texts are shown.
+	text atomic.Bool
 
 	mu sync.Mutex
 	// kept are the traces, the oldest first; limit is how many bytes they may take.
@@ -56,6 +58,7 @@ func (r *Recorder) Configure(s config.PluginTraces) {
 	} else {
 		r.on.Store(nil)
 	}
+	r.text.Store(s.IncludeText)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.limit = s.MaxBytes
@@ -75,6 +78,15 @@ func (r *Recorder) Begin(s Subject) *Call {
 		return nil
 	}
 	return &Call{recorder: r, rules: on.rules, trace: Trace{Subject: s, Start: time.Now()}}
+}
+
+// Observe returns what records a call that is not kept. Values are masked as the settings say.
+func (r *Recorder) Observe(s Subject) *Call {
+	c := &Call{trace: Trace{Subject: s, Start: time.Now()}}
+	if r != nil {
+		c.rules.text = r.text.Load()
+	}
+	return c
 }
 
 // wants reports whether a call is recorded. All calls of one request are or none is.

@@ -90,6 +90,7 @@ const (
 
 // A Call is a trace in the making. It belongs to the goroutine that makes the call. A nil Call records nothing.
 type Call struct {
+	// recorder keeps the trace; nil if it is only observed.
 	recorder *Recorder
 	rules    rules
 	trace    Trace
@@ -109,10 +110,10 @@ type Attempt struct {
 	Secret bool
 }
 
-// Add adds what an extension did.
-func (c *Call) Add(a Attempt) {
+// Add adds what an extension did, and returns it until the next one is added; nil if nothing is recorded.
+func (c *Call) Add(a Attempt) *Step {
 	if c == nil || len(c.trace.Steps) == maxSteps {
-		return
+		return nil
 	}
 	s := Step{
 		Plugin: a.Plugin, Version: a.Version, Extension: a.Extension, Duration: time.Since(a.Start),
@@ -127,6 +128,7 @@ func (c *Call) Add(a Attempt) {
 		}
 	}
 	c.trace.Steps = append(c.trace.Steps, s)
+	return &c.trace.Steps[len(c.trace.Steps)-1]
 }
 
 // End records the trace, if an extension was called, and returns it; nil if there is none.
@@ -141,8 +143,10 @@ func (c *Call) End() *Trace {
 			t.Outcome = s.Outcome
 		}
 	}
-	t.bytes = t.size()
-	c.recorder.keep(t)
+	if c.recorder != nil {
+		t.bytes = t.size()
+		c.recorder.keep(t)
+	}
 	return t
 }
 

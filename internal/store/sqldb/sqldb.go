@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"example.org/app/internal/recording/event"
+	"example.org/app/internal/telemetry"
 )
 
 // An Engine is a kind of database.
@@ -168,6 +169,8 @@ func (db *DB) Read(ctx context.Context, fn func(ctx context.Context, r Reader) e
 		return err
 	}
 	defer db.reads.Done()
+	ctx, span := telemetry.Child(ctx, "sql read", telemetry.Client)
+	defer span.End()
 	ctx, cancel := context.WithTimeout(ctx, db.options.Timeout)
 	defer cancel()
 	if !event.On(event.KindSQLTransaction) {
@@ -215,6 +218,8 @@ func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 	fn, committed := journaling(ctx, fn)
 	fn, observed := db.observing(fn)
 	fn = inTime(ctx, fn)
+	ctx, span := telemetry.Child(ctx, "sql write", telemetry.Client)
+	defer span.End()
 	ctx = context.WithValue(ctx, writeKey{}, db)
 	if !event.On(event.KindSQLTransaction) {
 		return observed(committed(Translate(db.engine.write(ctx, fn, nil))))
