@@ -97,7 +97,7 @@ func (c *call) authorize() (*Principal, error) {
 		}
 		return nil, unauthorized("this request needs credentials (HTTP Basic or a bearer token)")
 	}
-	if c.api.opts.LocalOnly != nil && c.api.opts.LocalOnly() && !c.local() {
+	if c.api.opts.LocalOnly != nil && !c.local() && c.api.opts.LocalOnly() {
 		return nil, errLocalOnly
 	}
 	if strings.ContainsFunc(credentials.LoginName, unicode.IsSpace) || strings.ContainsFunc(credentials.Password, unicode.IsSpace) {

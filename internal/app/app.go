@@ -294,11 +294,15 @@ func (a *App) startAdministrators(ctx context.Context) (err error) {
 			a.logger.Info("root administrator created", "loginName", administrator.RootLoginName)
 		}
 	}
+	a.lifecycle.add(part{name: "administrators", run: a.runAdministrators})
+	return nil
+}
+
+func (a *App) runAdministrators(ctx context.Context) error {
 	if a.administrators.RootIsOpen() {
 		a.logger.Warn("root has the default password: only this machine is served until it is changed", "loginName", administrator.RootLoginName)
 	}
-	a.lifecycle.add(part{name: "administrators", run: a.administrators.Run})
-	return nil
+	return a.administrators.Run(ctx)
 }
 
 // tokenLifetimes says how long tokens and sessions of administrators are valid.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"example.org/app/internal/password"
@@ -19,10 +20,10 @@ type snapshot struct {
 	accounts map[string]*account // by login name
 	roles    []store.AdminRole   // by id, the root role first
 	tokens   map[tokenHash]*token
-	// rootPassword is the stored form of root's password, and rootIsOpen says that
-	// everybody knows it.
+	// rootPassword is the stored form of root's password, and rootIsOpen finds out
+	// whether everybody knows it; nil is no.
 	rootPassword []byte
-	rootIsOpen   bool
+	rootIsOpen   func() bool
 }
 
 type account struct {
@@ -64,8 +65,9 @@ func (d *Directory) fresh(ctx context.Context) (*snapshot, error) {
 	return s, nil
 }
 
-// judgeRoot finds out whether root has the password that everybody knows. The
-// comparison is slow, so it is made for a new stored form only.
+// judgeRoot prepares to find out whether root has the password that everybody
+// knows. The comparison is slow, so it is made for a new stored form only, and
+// by whoever needs it first: a server need not wait for it to start.
 func (d *Directory) judgeRoot(s *snapshot) {
 	root := s.accounts[RootLoginName]
 	if root == nil || d.opts.DefaultPassword == "" {
@@ -76,11 +78,14 @@ func (d *Directory) judgeRoot(s *snapshot) {
 		s.rootIsOpen = old.rootIsOpen
 		return
 	}
-	s.rootIsOpen = password.Verify(root.password, d.opts.DefaultPassword) == nil
+	s.rootIsOpen = sync.OnceValue(func() bool { return password.Verify(root.password, d.opts.DefaultPassword) == nil })
 }
 
 // RootIsOpen reports whether root has the password that everybody knows.
-func (d *Directory) RootIsOpen() bool { return d.current.Load().rootIsOpen }
+func (d *Directory) RootIsOpen() bool {
+	isOpen := d.current.Load().rootIsOpen
+	return isOpen != nil && isOpen()
+}
 
 // load reads the revision first: should a change come between, the snapshot is
 // newer than its number says, and the next look loads once more.
