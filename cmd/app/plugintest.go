@@ -90,7 +90,7 @@ const watchPause = 300 * time.Millisecond
 // run runs the tests once.
 func (c pluginTestCommand) run(ctx context.Context, o testkit.Options) error {
 	r := testReport{out: os.Stdout}
-	o.Done = r.outcome
+	o.Done, o.Said = r.outcome, r.said
 	sum, err := testkit.Run(ctx, o)
 	if err != nil {
 		return err
@@ -120,10 +120,7 @@ type testReport struct {
 
 // outcome prints what became of a test.
 func (r *testReport) outcome(o testkit.Outcome) {
-	if o.File != r.file {
-		r.file = o.File
-		fmt.Fprintln(r.out, shortPath(o.File))
-	}
+	r.head(o.File)
 	took := fmt.Sprintf(" (%d ms)", o.Duration.Milliseconds())
 	switch {
 	case o.Test == "":
@@ -137,6 +134,23 @@ func (r *testReport) outcome(o testkit.Outcome) {
 	}
 	for _, p := range o.Problems {
 		fmt.Fprintln(r.out, "        "+strings.ReplaceAll(problemText(p), "\n", "\n        "))
+	}
+	for _, line := range o.Log {
+		fmt.Fprintln(r.out, "        log: "+line)
+	}
+}
+
+// said prints what a test wrote.
+func (r *testReport) said(file, text string) {
+	r.head(file)
+	fmt.Fprintln(r.out, "        | "+text)
+}
+
+// head prints the name of a file before what is in it.
+func (r *testReport) head(file string) {
+	if file != r.file {
+		r.file = file
+		fmt.Fprintln(r.out, shortPath(file))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -44,6 +45,8 @@ type script struct {
 	// server is that of the test that runs; nil if it has none. problems are what went wrong outside of the test itself.
 	server   *server
 	problems []error
+	// log are the warnings and errors of the servers of the test.
+	log []string
 }
 
 // kitModules are the modules that tests import, and the one that runs them.
@@ -53,11 +56,7 @@ var kitModules = map[string]string{
 }
 
 // file runs the tests of a file. It reports whether there were some that match; the error is why the file cannot be run.
-func (r *runner) file(ctx context.Context, file string, sum *Summary) (matched bool, err error) {
-	path, err := filepath.Abs(file)
-	if err != nil {
-		return false, err
-	}
+func (r *runner) file(ctx context.Context, path string, sum *Summary) (matched bool, err error) {
 	built, err := bundle.Build(bundle.Options{
 		Entry: path, Output: strings.TrimSuffix(path, filepath.Ext(path)) + ".bundle.js", Modules: kitModules,
 		Main: fmt.Sprintf("import tests from 'app:test/run';\nimport %q;\nexport default tests;\n", "./"+filepath.Base(path)),
@@ -68,7 +67,7 @@ func (r *runner) file(ctx context.Context, file string, sum *Summary) (matched b
 	s := &script{runner: r, file: path, requests: make(chan *request)}
 	host, err := js.New(js.Options{
 		Points: []*plugin.Point{testPoint}, Server: (*testServer)(s), Functions: s.functions(), Uncaught: s.problem,
-		MemoryLimit: memoryLimit, Coverage: r.coverage, CoverageDir: filepath.ToSlash(filepath.Dir(path)),
+		Log: slog.New(&saying{file: path, said: r.Said}), MemoryLimit: memoryLimit, Coverage: r.coverage, CoverageDir: filepath.ToSlash(filepath.Dir(path)),
 	})
 	if err != nil {
 		return false, err
@@ -109,7 +108,7 @@ func (s *script) run(ctx context.Context, tests plugin.Extension, sum *Summary) 
 		o := Outcome{File: s.file, Test: t.Name, Skipped: t.Skip}
 		if !t.Skip {
 			begin := time.Now()
-			o.Problems = s.one(ctx, tests, i)
+			o.Problems, o.Log = s.one(ctx, tests, i)
 			o.Duration = time.Since(begin)
 		}
 		switch {
@@ -125,8 +124,8 @@ func (s *script) run(ctx context.Context, tests plugin.Extension, sum *Summary) 
 	return matched, nil
 }
 
-// one runs a test and returns why it failed.
-func (s *script) one(ctx context.Context, tests plugin.Extension, i int) []error {
+// one runs a test and returns why it failed, and what was logged then.
+func (s *script) one(ctx context.Context, tests plugin.Extension, i int) (problems []error, log []string) {
 	limited, cancel := context.WithTimeout(ctx, s.runner.Timeout)
 	defer cancel()
 	_, err := tests.Call(limited, runTest, []any{int32(i)}, nil)
@@ -136,11 +135,17 @@ func (s *script) one(ctx context.Context, tests plugin.Extension, i int) []error
 	if err := s.stopServer(); err != nil {
 		s.problem(fmt.Errorf("stop the server: %w", err))
 	}
-	problems := s.takeProblems()
+	problems = s.takeProblems()
 	if err != nil {
 		problems = append([]error{err}, problems...)
 	}
-	return problems
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(problems) > 0 {
+		log = s.log
+	}
+	s.log = nil
+	return problems, log
 }
 
 // problem notes what went wrong outside of the test itself.

@@ -112,6 +112,7 @@ func (s *script) start(ctx context.Context, in startInput) (*pluginInfo, error) 
 	s.server = v
 	s.mu.Unlock()
 	if err := v.run(c, filepath.Base(file)); err != nil {
+		s.keepLog(v)
 		s.mu.Lock()
 		s.server = nil
 		s.mu.Unlock()
@@ -182,7 +183,22 @@ func (s *script) stopServer() error {
 	if v == nil {
 		return nil
 	}
-	return v.stop()
+	err := v.stop()
+	s.keepLog(v)
+	return err
+}
+
+// keepLog keeps the warnings and errors of a server that has ended, for a test that fails.
+func (s *script) keepLog(v *server) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range v.lines {
+		if l.Level == "warn" || l.Level == "error" {
+			s.log = append(s.log, l.Level+" "+l.Text)
+		}
+	}
 }
 
 // current is the server of the test that runs.
@@ -352,12 +368,42 @@ type logLine struct {
 	Text  string `json:"text"`
 }
 
+// saying hands on what tests write themselves.
+type saying struct {
+	file string
+	said func(file, text string)
+}
+
+// Enabled implements slog.Handler.
+func (s *saying) Enabled(context.Context, slog.Level) bool { return s.said != nil }
+
+// Handle implements slog.Handler.
+func (s *saying) Handle(_ context.Context, record slog.Record) error {
+	if record.Message == said {
+		record.Attrs(func(a slog.Attr) bool {
+			if a.Key == "text" {
+				s.said(s.file, a.Value.String())
+			}
+			return true
+		})
+	}
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (s *saying) WithAttrs([]slog.Attr) slog.Handler { return s }
+
+// WithGroup implements slog.Handler.
+func (s *saying) WithGroup(string) slog.Handler { return s }
+
+// said is the message of what a plugin writes to the log.
+const said = "plugin says"
+
 // Enabled implements slog.Handler.
 func (r *recorder) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle implements slog.Handler.
 func (r *recorder) Handle(_ context.Context, record slog.Record) error {
-	const said = "plugin says"
 	isOfPlugin, text := record.Message == said, record.Message
 	for _, a := range r.attrs {
 		isOfPlugin = isOfPlugin || a.Key == "plugin"

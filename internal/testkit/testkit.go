@@ -37,17 +37,21 @@ type Options struct {
 	Timeout time.Duration
 	// Coverage counts the lines that run.
 	Coverage bool
+	// Said gets what tests write with console and app.log; nil drops it.
+	Said func(file, text string)
 	// Done is told of each test when it has ended, and of each file that cannot be run.
 	Done func(Outcome)
 }
 
 // An Outcome is what became of a test.
 type Outcome struct {
-	// File is the file, as it was found; Test is empty if the file cannot be run.
+	// File is the path of the file; Test is empty if the file cannot be run.
 	File, Test string
 	Skipped    bool
 	// Problems are why it failed; none if it did not.
 	Problems []error
+	// Log are the warnings and errors of the plugin, and of the server about it, if the test failed.
+	Log      []string
 	Duration time.Duration
 }
 
@@ -72,6 +76,9 @@ var testFile = regexp.MustCompile(`\.test\.(js|mjs|ts)$`)
 func Find(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("look for tests: %w", err)
 		}
@@ -79,7 +86,7 @@ func Find(paths []string) (files []string, err error) {
 			if !testFile.MatchString(path) {
 				return nil, fmt.Errorf("look for tests: %q is not a file with tests: its name must end in .test.js, .test.mjs or .test.ts", path)
 			}
-			files = append(files, filepath.Clean(path))
+			files = append(files, path)
 			continue
 		}
 		err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {

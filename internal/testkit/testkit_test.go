@@ -50,6 +50,9 @@ func run(t *testing.T, o testkit.Options, files map[string]string) (testkit.Summ
 		for _, p := range out.Problems {
 			text = strings.TrimPrefix(text+"\n", "ok\n") + describe(p)
 		}
+		for _, line := range out.Log {
+			text += "\nlog: " + line
+		}
 		name := out.Test
 		if name == "" {
 			name = filepath.Base(out.File)
@@ -111,7 +114,8 @@ func TestServer(t *testing.T) {
 
 // TestFailures has tests that must fail, each with a sentence that says why. The probes that count lines must not show.
 func TestFailures(t *testing.T) {
-	s, got, err := run(t, testkit.Options{Coverage: true}, map[string]string{"a.test.js": begins(`
+	var said []string
+	s, got, err := run(t, testkit.Options{Coverage: true, Said: func(_, text string) { said = append(said, text) }}, map[string]string{"a.test.js": begins(`
 test('equal', () => { assert.equal(1, 2, 'the sum'); });
 test('deep', () => { assert.deepEqual({ a: [1, { b: 2 }] }, { a: [1, { b: 3 }] }); });
 test('text', () => { throw 'oh'; });
@@ -138,10 +142,25 @@ describe('group', () => {
   beforeEach(() => { throw new Error('not ready'); });
   test('hook', () => {});
 });
+test('logged', async () => {
+  const s = await start({ plugin: './typed.ts' });
+  console.log('asks', 1);
+  await (await s.user()).request({ createMessageRequest: { recipientId: '9', text: 'fail' } });
+});
+test('socket', async () => {
+  const s = await start({ plugin: './probe.js', answers: { 'https://known.example.org/': { error: 'no way' } } });
+  const u = await s.user();
+  for (const url of ['wss://known.example.org/', 'wss://unknown.example.org/']) {
+    await u.request({ createMessageRequest: { recipientId: '9', text: 'socket ' + url } }).catch(() => {});
+  }
+});
 test('last', () => {});
 `)})
 	if err != nil || s.OK() || s.Passed != 1 || s.Failed != len(got)-1 {
 		t.Errorf("%+v, %v", s, err)
+	}
+	if len(said) != 1 || said[0] != "asks 1" {
+		t.Errorf("the tests wrote %q", said)
 	}
 	want(t, got, map[string][]string{
 		"equal":              {"AssertionError: the sum: 1 is not 2", "a.test.js:3:30"},
@@ -160,6 +179,8 @@ test('last', () => {});
 		"bad answer":         {`the request "known.example.org" must be a URL`},
 		"nothing comes":      {"got no such notification within 20 ms"},
 		"group > hook":       {"not ready"},
+		"logged":             {"SERVER_INTERNAL_ERROR", "log: warn an extension failed: Error: not here (typed.ts:13:"},
+		"socket":             {"unexpected request GET https://unknown.example.org/;"},
 		"last":               {"ok"},
 	})
 }

@@ -39,6 +39,7 @@ class Probe extends AppExtension {
       case 'wait': await new Promise((resolve) => { setTimeout(resolve, Number(argument)); }); message.text = new Date().toISOString(); break;
       case 'notify': await app.notify({ recipients: [argument], notification: { createMessageRequest: { text: 'from the plugin' } } }); return undefined;
       case 'users': message.text = String((await app.api.users.query({ ids: [argument] }))?.length); break;
+      case 'socket': await new Promise((resolve) => { new WebSocket(argument).onclose = resolve; }); return undefined;
       case 'refuse': throw new AppError('MESSAGE_IS_ILLEGAL', argument);
       default: message.text = `${this.greeting}, ${message.text}`;
     }
