@@ -200,7 +200,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	ctx, span := telemetry.Start(telemetry.Extract(r.Context(), r.Header), "admin request", telemetry.Server)
+	ctx, span := telemetry.Start(telemetry.Accept(r.Context(), r.Header), "admin request", telemetry.Server)
 	if id := span.Response(); id != "" {
 		c.r = r.WithContext(ctx)
 		h["Traceresponse"] = []string{id}

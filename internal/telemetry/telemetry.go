@@ -24,6 +24,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/time/rate"
 )
 
 // Options say where spans go.
@@ -49,7 +50,12 @@ type Tracer struct {
 	tracer   trace.Tracer
 	exporter *exporter
 	sampler  *sampler
+	// wishes are requests whose callers want spans.
+	wishes *rate.Limiter
 }
+
+// maxWishes is for how many requests a second callers get the spans that they want.
+const maxWishes = 50
 
 // current is the tracer of the process; nil is none.
 var current atomic.Pointer[Tracer]
@@ -62,7 +68,7 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the exporter of spans: %w", err)
 	}
-	t := &Tracer{exporter: newExporter(client, o.Logger), sampler: &sampler{}}
+	t := &Tracer{exporter: newExporter(client, o.Logger), sampler: &sampler{}, wishes: rate.NewLimiter(maxWishes, maxWishes)}
 	t.Configure(o.SampleRate)
 	t.provider = sdk.NewTracerProvider(
 		sdk.WithSampler(sdk.ParentBased(t.sampler)), sdk.WithResource(resource.NewSchemaless(o.Resource...)),
@@ -78,8 +84,8 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 const maxBatch = 512
 
 // Configure changes the share of the traces that are sent.
-func (t *Tracer) Configure(rate float64) {
-	s := sdk.TraceIDRatioBased(rate)
+func (t *Tracer) Configure(share float64) {
+	s := sdk.TraceIDRatioBased(share)
 	t.sampler.Store(&s)
 }
 
@@ -205,6 +211,17 @@ func Extract(ctx context.Context, header http.Header) context.Context {
 		return ctx
 	}
 	return propagator.Extract(ctx, propagation.HeaderCarrier(header))
+}
+
+// Accept is Extract for the request of a caller who is not known yet. Anybody may ask for spans, but only so often: what is
+// made for strangers must not push aside what the sample rate chooses.
+func Accept(ctx context.Context, header http.Header) context.Context {
+	ctx = Extract(ctx, header)
+	t, c := current.Load(), trace.SpanContextFromContext(ctx)
+	if t == nil || !c.IsSampled() || t.wishes.Allow() {
+		return ctx
+	}
+	return trace.ContextWithRemoteSpanContext(ctx, c.WithTraceFlags(c.TraceFlags().WithSampled(false)))
 }
 
 // Inject tells the receiver of a request which trace ctx belongs to. Headers that tell so already are left as they are.

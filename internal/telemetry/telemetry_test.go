@@ -172,3 +172,31 @@ func BenchmarkOff(b *testing.B) {
 		s.End()
 	}
 }
+
+// TestStrangersGetFewSpans sends many requests whose callers want spans.
+func TestStrangersGetFewSpans(t *testing.T) {
+	tracer := open(t, "http://127.0.0.1:1", 0, slog.New(slog.DiscardHandler))
+	tracer.wishes.SetLimit(0) // A slow machine gets no more than a fast one.
+	header := http.Header{parent: {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}
+	sampled := 0
+	for range 3 * maxWishes {
+		ctx := Accept(t.Context(), header)
+		if Sampled(ctx) {
+			sampled++
+		}
+		_, span := Start(ctx, "request", Server)
+		if !strings.Contains(span.Response(), "0af7651916cd43dd8448eb211c80319c") {
+			t.Fatalf("the request belongs to another trace: %s", span.Response())
+		}
+		span.End()
+	}
+	if sampled != maxWishes {
+		t.Errorf("%d requests have spans", sampled)
+	}
+	if !Sampled(Extract(t.Context(), header)) {
+		t.Error("a call of another node has no spans")
+	}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = tracer.Close(gone) // There is no collector.
+}
