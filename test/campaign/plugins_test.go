@@ -133,7 +133,11 @@ func (g *guardedServer) exercise(bad plugintest.Bad, from int64) {
 			if g.inList() {
 				return true
 			}
-			// On a machine with too much to do a guard may have run out of time before the bad plugin was called.
+			// On a machine with too much to do a guard may have run out of time before the bad plugin was called, or the JVM may
+			// have been ended because of an earlier plugin, and with it what this one does. It comes once more, as what was stopped
+			// does not start again.
+			g.remove()
+			g.upload(bad.Data, false)
 			g.setStatus("STARTED")
 			g.touch(9)
 			g.setStatus("STOPPED")
