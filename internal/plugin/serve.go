@@ -155,9 +155,7 @@ type EndpointAnswer struct {
 // successor, which checks the input anew. Errors are *apierr.Error.
 func (m *Manager) Serve(ctx context.Context, r role.Role, e *PublishedEndpoint, in EndpointInput, request *EndpointRequest) (*EndpointAnswer, error) {
 	ctx = InRole(ctx, r)
-	if request.AdminID != nil {
-		ctx = ForAdmin(ctx, *request.AdminID)
-	}
+	ctx = ForAdminRequest(ctx, request.AdminID, request.RequestID, e.OperationID())
 	for {
 		a, err := m.serve(ctx, e, request)
 		if !errors.Is(err, errRetired) {
@@ -196,28 +194,39 @@ func (m *Manager) serve(ctx context.Context, e *PublishedEndpoint, request *Endp
 	if e.ContentType != "" {
 		return m.serveContent(ctx, e, request, b, maxBytes)
 	}
-	var data json.RawMessage
-	ctx, span := e.member.span(ctx, e.Path())
-	answered, err := e.member.call(ctx, ServeEndpoint, b, []any{e.Endpoint, request, EndpointOutput(nil)}, &data)
-	span.End()
-	switch {
-	case err != nil:
-		return nil, m.endpointFailed(ctx, e, err)
-	case !answered:
-		return &EndpointAnswer{}, nil
-	case int64(len(data)) > maxBytes:
-		return nil, m.endpointFailed(ctx, e, fmt.Errorf("the answer has %d bytes, more than app.plugin.endpoints.max-answer-bytes allows", len(data)))
-	}
-	v, err := readJSON(data)
-	if err != nil {
-		return nil, m.endpointFailed(ctx, e, fmt.Errorf("the answer is not JSON: %w", err))
-	}
-	if e.Result != nil {
-		if problems := e.Result.problems(v, "result"); problems != nil {
-			return nil, m.endpointFailed(ctx, e, fmt.Errorf("the answer breaks its schema: %s", strings.Join(problems, "; ")))
+	t := m.traceEndpoint(ctx, e)
+	data, value, err := e.answer(t.begin(ctx, e.member), request, b, maxBytes)
+	if t != nil {
+		if e.Result != nil {
+			value = e.Result.masked(value)
 		}
+		t.asked(e.member, data != nil, err, value)
+		t.end()
+	}
+	if err != nil {
+		return nil, m.endpointFailed(ctx, e, err)
 	}
 	return &EndpointAnswer{Data: data}, nil
+}
+
+// answer calls the handler and checks what it returns, as JSON and as the value that this means; nil is nothing.
+func (e *PublishedEndpoint) answer(ctx context.Context, request *EndpointRequest, b bounds, maxBytes int64) (data json.RawMessage, value any, err error) {
+	answered, err := e.member.call(ctx, ServeEndpoint, b, []any{e.Endpoint, request, EndpointOutput(nil)}, &data)
+	switch {
+	case err != nil || !answered:
+		return nil, nil, err
+	case int64(len(data)) > maxBytes:
+		return nil, nil, fmt.Errorf("the answer has %d bytes, more than app.plugin.endpoints.max-answer-bytes allows", len(data))
+	}
+	if value, err = readJSON(data); err != nil {
+		return nil, nil, fmt.Errorf("the answer is not JSON: %w", err)
+	}
+	if e.Result != nil {
+		if problems := e.Result.problems(value, "result"); problems != nil {
+			return nil, nil, fmt.Errorf("the answer breaks its schema: %s", strings.Join(problems, "; "))
+		}
+	}
+	return data, value, nil
 }
 
 // endpointFailed is what the caller of an endpoint reads if the call failed. The log has the reason.
@@ -266,9 +275,13 @@ func (m *Manager) serveContent(ctx context.Context, e *PublishedEndpoint, reques
 	c.left.Store(maxBytes)
 	m.tellers.Go(func() {
 		defer close(c.done)
-		ctx, span := e.member.span(ctx, e.Path())
-		defer span.End()
-		if _, err := e.member.call(ctx, ServeEndpoint, b, []any{e.Endpoint, request, EndpointOutput(c)}, nil); err != nil {
+		t := m.traceEndpoint(ctx, e)
+		defer t.end()
+		_, err := e.member.call(t.begin(ctx, e.member), ServeEndpoint, b, []any{e.Endpoint, request, EndpointOutput(c)}, nil)
+		if t != nil {
+			t.asked(e.member, true, err, nil)
+		}
+		if err != nil {
 			c.err = m.endpointFailed(ctx, e, err)
 		}
 	})

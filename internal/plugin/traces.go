@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/telemetry"
 )
 
-// traced is a call of an extension point that is recorded, or belongs to a trace of OpenTelemetry. A nil one does nothing.
+// traced is a call of an extension point or an endpoint that is recorded, or belongs to a trace of OpenTelemetry. A nil one does nothing.
 type traced struct {
 	call *trace.Call
 	// name is what is called.
@@ -46,7 +46,19 @@ func (m *Manager) trace(ctx context.Context, method *Method) *traced {
 var mapType = reflect.TypeFor[map[string]string]()
 
 func (m *Manager) beginTrace(ctx context.Context, method *Method) *traced {
-	s := trace.Subject{Point: method.Point.Name, Method: method.Name}
+	return m.beginTraceOf(ctx, traced{name: method.Point.Name + "." + method.Name, secret: method.Result == mapType},
+		trace.Subject{Point: method.Point.Name, Method: method.Name, Role: RoleOf(ctx, method.Point)})
+}
+
+// traceEndpoint is trace for a request that an endpoint answers.
+func (m *Manager) traceEndpoint(ctx context.Context, e *PublishedEndpoint) *traced {
+	if !m.Recording() {
+		return nil
+	}
+	return m.beginTraceOf(ctx, traced{name: e.Path()}, trace.Subject{Point: ServeEndpoint.Point.Name, Method: e.Handler, Role: RoleOf(ctx)})
+}
+
+func (m *Manager) beginTraceOf(ctx context.Context, t traced, s trace.Subject) *traced {
 	if b, ok := ctx.Value(behalfKey{}).(behalf); ok {
 		switch b.kind {
 		case behalfUser:
@@ -58,14 +70,13 @@ func (m *Manager) beginTrace(ctx context.Context, method *Method) *traced {
 			s.RequestID, s.Request = b.request.id, b.request.kind
 		}
 	}
-	call := m.opts.Traces.Begin(s)
-	if call == nil {
+	if t.call = m.opts.Traces.Begin(s); t.call == nil {
 		if !telemetry.Sampled(ctx) {
 			return nil
 		}
-		call = m.opts.Traces.Observe(s)
+		t.call = m.opts.Traces.Observe(s)
 	}
-	return &traced{call: call, name: method.Point.Name + "." + method.Name, secret: method.Result == mapType}
+	return &t
 }
 
 // begin begins the call of an extension, with the context that it returns.

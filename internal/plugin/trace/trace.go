@@ -9,6 +9,8 @@ package trace
 
 import (
 	"time"
+
+	"example.org/app/internal/role"
 )
 
 // An Outcome is how a call ended.
@@ -42,6 +44,8 @@ type Subject struct {
 	Request string
 	// Point and Method are what is called.
 	Point, Method string
+	// Role is the role that makes the call.
+	Role role.Role
 }
 
 // A Trace is the record of one call of an extension point. It is not changed after it was recorded.
@@ -86,6 +90,8 @@ const (
 	maxSteps   = 100
 	maxChanges = 64
 	maxReason  = 500
+	// maxChangesSize bounds the changes of all steps together.
+	maxChangesSize = 64 << 10
 )
 
 // A Call is a trace in the making. It belongs to the goroutine that makes the call. A nil Call records nothing.
@@ -94,6 +100,8 @@ type Call struct {
 	recorder *Recorder
 	rules    rules
 	trace    Trace
+	// changes is about how many bytes the changes of the steps take.
+	changes int
 }
 
 // An Attempt is how an extension was called and how that ended.
@@ -123,7 +131,8 @@ func (c *Call) Add(a Attempt) *Step {
 		r := c.rules
 		r.secret = a.Secret
 		s.Changes, s.More = r.compare(a.Before, a.After)
-		if len(s.Changes) == 0 && a.Outcome == Changed {
+		c.bound(&s)
+		if len(s.Changes) == 0 && s.More == 0 && a.Outcome == Changed {
 			s.Outcome = Unchanged
 		}
 	}
@@ -150,20 +159,38 @@ func (c *Call) End() *Trace {
 	return t
 }
 
+// bound drops changes of a step that the trace has no room for.
+func (c *Call) bound(s *Step) {
+	for i, change := range s.Changes {
+		if c.changes += change.size(); c.changes > maxChangesSize {
+			s.More += len(s.Changes) - i
+			s.Changes = s.Changes[:i]
+			return
+		}
+	}
+}
+
+// What parts of a trace take in memory beside their texts, about.
+const traceSize, stepSize, changeSize, textSize = 200, 200, 64, 16
+
 // size is about how many bytes the trace takes in memory.
 func (t *Trace) size() int64 {
-	const trace, step, change, text = 200, 200, 64, 16
-	n := trace + len(t.RequestID) + len(t.Request)
+	n := traceSize + len(t.RequestID) + len(t.Request)
 	for _, s := range t.Steps {
-		n += step + len(s.Reason)
+		n += stepSize + len(s.Reason)
 		for _, c := range s.Changes {
-			n += change + len(c.Path)
-			for _, v := range []*string{c.Before, c.After} {
-				if v != nil {
-					n += text + len(*v)
-				}
-			}
+			n += c.size()
 		}
 	}
 	return int64(n)
+}
+
+func (c Change) size() int {
+	n := changeSize + len(c.Path)
+	for _, v := range []*string{c.Before, c.After} {
+		if v != nil {
+			n += textSize + len(*v)
+		}
+	}
+	return n
 }

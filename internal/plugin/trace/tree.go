@@ -5,6 +5,7 @@ package trace
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -103,7 +104,10 @@ func (r rules) bytesLeaf(b []byte) node {
 	return r.leaf(string(b), shown)
 }
 
-var timeType = reflect.TypeFor[time.Time]()
+var (
+	timeType   = reflect.TypeFor[time.Time]()
+	numberType = reflect.TypeFor[json.Number]()
+)
 
 // tree returns a value as plugins see it.
 func (r rules) tree(v reflect.Value, depth int) node {
@@ -139,6 +143,9 @@ func (r rules) tree(v reflect.Value, depth int) node {
 		}
 		return n
 	case reflect.String:
+		if v.Type() == numberType {
+			return r.leaf(v.String(), v.String())
+		}
 		return r.textLeaf(v.String())
 	default:
 		text := fmt.Sprint(v.Interface())
