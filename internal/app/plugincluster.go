@@ -3,10 +3,8 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -38,7 +36,7 @@ func (a *App) buildCatalog() error {
 			return err
 		}
 	}
-	return nil
+	return a.shareTraces()
 }
 
 // nodeIDs are the ids of the nodes of this process.
@@ -56,12 +54,7 @@ const pluginStatesTimeout = 2 * time.Second
 func (a *App) pluginStates(ctx context.Context) []catalog.NodeStates {
 	ctx, cancel := context.WithTimeout(ctx, pluginStatesTimeout)
 	defer cancel()
-	members := slices.DeleteFunc(a.cluster.Members(), func(m cluster.Member) bool { return m.ProcessID == "" })
-	for _, own := range a.nodes {
-		if !slices.ContainsFunc(members, func(m cluster.Member) bool { return m.NodeID == own.ID() }) {
-			members = append(members, own.Member()) // It has not heard of itself yet.
-		}
-	}
+	members := a.membersWithPlugins()
 	list := make([]catalog.NodeStates, len(members))
 	var wg sync.WaitGroup
 	for i, m := range members {
@@ -76,6 +69,5 @@ func (a *App) pluginStates(ctx context.Context) []catalog.NodeStates {
 		})
 	}
 	wg.Wait()
-	slices.SortFunc(list, func(a, b catalog.NodeStates) int { return cmp.Compare(a.NodeID, b.NodeID) })
 	return list
 }

@@ -3,13 +3,18 @@
 package app_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
 	"example.org/app/internal/app/apptest"
+	"example.org/app/internal/cluster"
 	"example.org/app/internal/role"
+	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
 )
@@ -72,4 +77,112 @@ func TestPluginTracesOfARequest(t *testing.T) {
 	say(other, 7, "oh darn", 1000)
 	want(t, s, role.Service, "GET", "/plugins/traces?userIds=6&extensionPoints=ClientRequestHandler&outcomes=CHANGED", "", 200,
 		`{"path":"request.createMessageRequest.text","before":"oh darn","after":"oh *"}`)
+}
+
+// TestPluginTracesOfAllNodes asks one node for what two processes have recorded, while a third does not answer.
+func TestPluginTracesOfAllNodes(t *testing.T) {
+	server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := folderOf(t, map[string]string{"hello.js": pluginScript("hello", "", `
+  getEndpoints() {
+    return [
+      { handler: 'greet', method: 'GET', path: '/greetings', summary: 'Greet' },
+      { handler: 'page', method: 'GET', path: '/page', summary: 'Show a page', contentType: 'text/plain' },
+      { handler: 'refuse', method: 'GET', path: '/refusals', summary: 'Refuse' },
+    ];
+  }
+  greet() { return { text: 'hello', count: 12, token: 'x' }; }
+  page() { return 'hello'; }
+  refuse() { throw new AppError(1302, 'not here'); }`)})
+	set := []string{
+		"app.store.url=" + storetest.PostgreSQLURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret",
+		"app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true", "app.plugin.traces.sample-rate=1", "app.cluster.node.id=",
+	}
+	start := func(id string, roles ...role.Role) *apptest.Server {
+		all := slices.Clone(set)
+		all[len(all)-1] += id
+		return apptest.Start(t, roles, all...)
+	}
+	service, other := start("first", role.Service), start("second", role.Service, role.Gateway)
+	const path = "/plugins/endpoints/hello"
+	want(t, service, role.Service, "GET", path+"/greetings", "", 200, `"text":"hello"`)
+	want(t, other, role.Gateway, "GET", path+"/page", "", 200)
+	want(t, other, role.Service, "GET", path+"/refusals", "", 404)
+
+	type answer struct {
+		Data struct {
+			Total   int
+			Records []struct {
+				NodeID, ProcessID, RequestID, Request, ExtensionPoint, Function, Outcome string
+				AdminID                                                                  int64
+				Steps                                                                    json.RawMessage
+			}
+			MissingNodes []struct{ NodeID, Reason string }
+		}
+	}
+	get := func(s *apptest.Server, r role.Role, query string) (a answer) {
+		t.Helper()
+		if body := want(t, s, r, "GET", "/plugins/traces"+query, "", 200); json.Unmarshal([]byte(body), &a) != nil {
+			t.Fatal(body)
+		}
+		return a
+	}
+	for _, asked := range []struct {
+		server *apptest.Server
+		role   role.Role
+	}{{service, role.Service}, {other, role.Gateway}} {
+		var got answer
+		eventually(t, "the nodes know of each other", func() bool {
+			got = get(asked.server, asked.role, "?extensionPoints=Endpoint")
+			return got.Data.Total == 3 && len(got.Data.MissingNodes) == 0
+		})
+		var lines []string
+		for _, r := range got.Data.Records {
+			lines = append(lines, fmt.Sprint(r.NodeID, " ", r.Request, " ", r.Function, " ", r.Outcome))
+			if r.ProcessID == "" || r.RequestID == "" || r.ExtensionPoint != "Endpoint" {
+				t.Errorf("the record is %+v", r)
+			}
+		}
+		wanted := []string{
+			"second-service plugin_hello_refuse refuse REFUSED", "second-gateway plugin_hello_page page ANSWERED", "first plugin_hello_greet greet ANSWERED",
+		}
+		if !slices.Equal(lines, wanted) {
+			t.Errorf("the records are %q", lines)
+		}
+		for i, part := range []string{
+			`"code":1302,"reason":"not here"`, `"outcome":"ANSWERED"`,
+			`"changes":[{"path":"count","after":"12"},{"path":"text","after":"text of 5 characters"},{"path":"token","after":"***"}]`,
+		} {
+			if !strings.Contains(string(got.Data.Records[i].Steps), part) {
+				t.Errorf("the steps %s lack %s", got.Data.Records[i].Steps, part)
+			}
+		}
+	}
+
+	// A node that cannot answer, such as one of an earlier version, is named.
+	old, err := cluster.Connect(t.Context(), cluster.Options{URL: server.URL(), Token: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close(t.Context())
+	node, err := old.Join(t.Context(), cluster.NodeOptions{ID: "old", Type: role.Service, ProcessID: "OLD"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer node.Leave(t.Context())
+	var got answer
+	eventually(t, "the node is named", func() bool {
+		got = get(service, role.Service, "?extensionPoints=Endpoint&size=1&page=2")
+		return len(got.Data.MissingNodes) > 0
+	})
+	if m := got.Data.MissingNodes; len(m) != 1 || m[0].NodeID != "old" || !strings.Contains(m[0].Reason, "did not answer") || got.Data.Total != 3 || got.Data.Records[0].NodeID != "first" {
+		t.Errorf("with a node that cannot answer it is %+v", got)
+	}
 }

@@ -1491,7 +1491,7 @@ declare namespace api {
       }): Promise<RolloutRecord[] | undefined>;
       /**
        * Show what plugins did to single requests
-       * Lists the calls of extension points that this node has recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by `app.plugin.traces`: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless `app.plugin.traces.include-text` is set; passwords and tokens never are. Records are kept in memory and end with the process.
+       * Lists the calls of extension points and endpoints of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by `app.plugin.traces`: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless `app.plugin.traces.include-text` is set; passwords and tokens never are. Records are kept in memory and end with the process. A node that does not answer within 2 seconds is named in `missingNodes`. One can page through the newest 10,000 records; use the filters beyond that.
        * Permission: `PLUGIN_TRACE_QUERY`.
        */
       queryTraces(input?: {
@@ -1511,7 +1511,7 @@ declare namespace api {
         exactTotal?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
-      }): Promise<PageTraceRecord | undefined>;
+      }): Promise<TracePage | undefined>;
       /**
        * List versions of plugins of the cluster
        * Lists the versions that the database has of the plugins of the cluster, each plugin's newest first. Unknown ids are skipped.
@@ -3192,6 +3192,12 @@ declare namespace api {
     /** Name of the metric. */
     name: string;
   }
+  interface MissingNode {
+    /** Id of the node. */
+    nodeId: string;
+    /** Why its records are missing. */
+    reason: string;
+  }
   interface NearbyUser {
     /** Kind of device, if devices have positions of their own. */
     deviceType?: "DESKTOP" | "BROWSER" | "IOS" | "ANDROID" | "OTHERS" | "UNKNOWN";
@@ -3405,14 +3411,6 @@ declare namespace api {
   interface PageSettingRevision {
     /** The records of this page. */
     records: SettingRevision[];
-    /** How many records match the filters. */
-    total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
-    totalIsExact?: boolean;
-  }
-  interface PageTraceRecord {
-    /** The records of this page. */
-    records: TraceRecord[];
     /** How many records match the filters. */
     total: Int64;
     /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
@@ -3726,6 +3724,14 @@ declare namespace api {
     /** Field, by the names that plugins use; empty for an answer without fields. [] is an element of a list of values, [0] the element at that place, [id=1] the one with that id. */
     path: string;
   }
+  interface TracePage {
+    /** Nodes that did not answer, or not completely; missing if all did. */
+    missingNodes?: MissingNode[];
+    /** The records of this page. */
+    records: TraceRecord[];
+    /** How many records match the filters on the nodes that answered. */
+    total: Int64;
+  }
   interface TraceRecord {
     /** Administrator who made the request. */
     adminId?: Int64;
@@ -3735,10 +3741,12 @@ declare namespace api {
     durationMicros: Int64;
     /** Extension point that was called. */
     extensionPoint: string;
-    /** Function of the extension point. */
+    /** Function of the extension point; of an endpoint (Endpoint) the handler. */
     function: string;
     /** Number of the record in the process. */
     id: Int64;
+    /** Id of the node that recorded it. */
+    nodeId: string;
     /** How the call ended: the last of these that an extension ended with. */
     outcome: "UNCHANGED" | "CHANGED" | "ANSWERED" | "REFUSED" | "ERROR" | "TIMEOUT";
     /** Id of the process that recorded it, as that of members (/cluster/members). */

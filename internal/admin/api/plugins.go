@@ -19,6 +19,7 @@ import (
 	"example.org/app/internal/permission"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/catalog"
+	"example.org/app/internal/plugin/trace"
 	"example.org/app/internal/store"
 )
 
@@ -35,6 +36,8 @@ type Plugins struct {
 	// Catalog has the plugins of the cluster, and States asks all nodes how far they are with them.
 	Catalog *catalog.Catalog
 	States  func(context.Context) []catalog.NodeStates
+	// Traces gathers what all nodes have recorded.
+	Traces func(ctx context.Context, f trace.Filter, offset, limit int) trace.Gathering
 }
 
 type pluginHandlers struct{ Plugins }

@@ -33,6 +33,28 @@ type pluginHarness struct {
 	pluginSettings config.Plugin
 	pluginModules  atomic.Int32
 	catalog        *catalog.Catalog
+	// lostNode says that node2 does not answer when it is asked for traces.
+	lostNode bool
+}
+
+// gatherTraces gathers those of node1 and node2, which are this process and one without traces.
+func (h *harness) gatherTraces(ctx context.Context, f trace.Filter, offset, limit int) trace.Gathering {
+	sources := make([]trace.Source, 2)
+	for i, r := range []*trace.Recorder{h.plugins.Traces(), nil} {
+		sources[i] = trace.Source{
+			ProcessID: fmt.Sprint("P", i+1), Nodes: []trace.Node{{ID: fmt.Sprint("node", i+1), Role: role.Service}},
+			List: func(_ context.Context, f trace.Filter, limit int) (trace.Listing, error) {
+				return r.List(f, limit), nil
+			},
+			Get: func(_ context.Context, ids []int64) (trace.Batch, error) { return r.Get(ids), nil },
+		}
+	}
+	if h.lostNode {
+		sources[1].List = func(context.Context, trace.Filter, int) (trace.Listing, error) {
+			return trace.Listing{}, errors.New("the node did not answer")
+		}
+	}
+	return trace.Gather(ctx, sources, f, offset, limit)
 }
 
 func (h *harness) openPlugins() api.Plugins {
@@ -57,7 +79,7 @@ func (h *harness) openPlugins() api.Plugins {
 			h.t.Error(err)
 		}
 	})
-	return api.Plugins{Manager: h.plugins, Folder: h.pluginFolder, Settings: settings, Catalog: h.catalog, States: func(context.Context) []catalog.NodeStates {
+	return api.Plugins{Manager: h.plugins, Folder: h.pluginFolder, Settings: settings, Catalog: h.catalog, Traces: h.gatherTraces, States: func(context.Context) []catalog.NodeStates {
 		return []catalog.NodeStates{
 			{NodeID: "node1", Role: role.Service, States: h.catalog.States()},
 			{NodeID: "node2", Role: role.Gateway, Err: errors.New("the node did not answer")},

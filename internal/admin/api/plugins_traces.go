@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/apierr"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/plugin/trace"
 )
@@ -16,15 +17,17 @@ func traceOperations(h pluginHandlers) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "queryPluginTraces", Method: http.MethodGet, Path: "/plugins/traces", Tag: pluginTag, Permission: permission.PluginTraceQuery,
 			Summary: "Show what plugins did to single requests",
-			Description: "Lists the calls of extension points that this node has recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. " +
+			Description: "Lists the calls of extension points and endpoints of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. " +
 				"What is recorded is said by `app.plugin.traces`: a share of all requests, those of named users, or requests with named ids; by default nothing is. " +
-				"Numbers, dates and the like are shown; of texts and bytes the length is, unless `app.plugin.traces.include-text` is set; passwords and tokens never are. Records are kept in memory and end with the process.",
+				"Numbers, dates and the like are shown; of texts and bytes the length is, unless `app.plugin.traces.include-text` is set; passwords and tokens never are. Records are kept in memory and end with the process. " +
+				"A node that does not answer within 2 seconds is named in `missingNodes`. One can page through the newest 10,000 records; use the filters beyond that.",
 		}, h.queryTraces),
 	}
 }
 
 type traceRecord struct {
 	ID        int64             `json:"id" doc:"Number of the record in the process." example:"1"`
+	NodeID    string            `json:"nodeId" doc:"Id of the node that recorded it." example:"service-1"`
 	ProcessID string            `json:"processId,omitempty" doc:"Id of the process that recorded it, as that of members (/cluster/members)." example:"VQ3XJ5"`
 	Date      admin.Date        `json:"date" doc:"When the call began."`
 	Duration  int64             `json:"durationMicros" doc:"How long the call took, in microseconds." example:"840"`
@@ -33,7 +36,7 @@ type traceRecord struct {
 	UserID    *int64            `json:"userId,omitempty" doc:"User who made the request." example:"1"`
 	AdminID   *int64            `json:"adminId,omitempty" doc:"Administrator who made the request." example:"1"`
 	Point     string            `json:"extensionPoint" doc:"Extension point that was called." example:"ClientRequestHandler"`
-	Function  string            `json:"function" doc:"Function of the extension point." example:"transform"`
+	Function  string            `json:"function" doc:"Function of the extension point; of an endpoint (Endpoint) the handler." example:"transform"`
 	Outcome   string            `json:"outcome" enum:"UNCHANGED,CHANGED,ANSWERED,REFUSED,ERROR,TIMEOUT" doc:"How the call ended: the last of these that an extension ended with."`
 	Steps     []traceStepRecord `json:"steps" doc:"Extensions that were called, in this order. Of an extension point that calls all extensions at the same time, each call is a record of its own."`
 }
@@ -56,9 +59,22 @@ type traceChangeRecord struct {
 	After  *string `json:"after,omitempty" doc:"Value after; missing if there is none." example:"text of 10 characters"`
 }
 
-func (h pluginHandlers) newTraceRecord(t *trace.Trace) traceRecord {
+type tracePage struct {
+	Total   int64         `json:"total" doc:"How many records match the filters on the nodes that answered." example:"1"`
+	Records []traceRecord `json:"records" doc:"The records of this page."`
+	Missing []missingNode `json:"missingNodes,omitempty" doc:"Nodes that did not answer, or not completely; missing if all did."`
+}
+
+type missingNode struct {
+	NodeID string `json:"nodeId" doc:"Id of the node." example:"service-2"`
+	Reason string `json:"reason" doc:"Why its records are missing."`
+}
+
+func newMissingNode(m trace.MissingNode) missingNode { return missingNode{m.NodeID, m.Err.Error()} }
+
+func newTraceRecord(t trace.Located) traceRecord {
 	return traceRecord{
-		ID: t.ID, ProcessID: h.ProcessID, Date: admin.NewDate(t.Start), Duration: t.Duration.Microseconds(), RequestID: t.RequestID, Request: t.Request,
+		ID: t.ID, NodeID: t.NodeID, ProcessID: t.ProcessID, Date: admin.NewDate(t.Start), Duration: t.Duration.Microseconds(), RequestID: t.RequestID, Request: t.Request,
 		UserID: t.UserID, AdminID: t.AdminID, Point: t.Point, Function: t.Method, Outcome: string(t.Outcome), Steps: convert(t.Steps, newTraceStepRecord),
 	}
 }
@@ -84,10 +100,17 @@ type traceQuery struct {
 	admin.PageRequest
 }
 
-func (h pluginHandlers) queryTraces(_ context.Context, in *traceQuery) (admin.Page[traceRecord], error) {
-	total, page := h.Manager.Traces().Find(trace.Filter{
+func (h pluginHandlers) queryTraces(ctx context.Context, in *traceQuery) (admin.Optional[tracePage], error) {
+	if in.Offset()+in.Limit() > trace.MaxGathered {
+		return admin.Optional[tracePage]{}, apierr.New(apierr.IllegalArgument,
+			"parameter \"page\": one can page through the newest %d records; use the filters beyond that", trace.MaxGathered)
+	}
+	g := h.Traces(ctx, trace.Filter{
 		RequestIDs: in.RequestIDs, UserIDs: in.UserIDs, Plugins: in.PluginIDs, Points: in.Points,
 		Outcomes: convert(in.Outcomes, func(s string) trace.Outcome { return trace.Outcome(s) }),
 	}, in.Offset(), in.Limit())
-	return admin.NewPage(total, convert(page, h.newTraceRecord)), nil
+	if g.Total == 0 && len(g.Missing) == 0 {
+		return admin.Optional[tracePage]{}, nil
+	}
+	return admin.Optional[tracePage]{Value: &tracePage{Total: g.Total, Records: convert(g.Page, newTraceRecord), Missing: convert(g.Missing, newMissingNode)}}, nil
 }

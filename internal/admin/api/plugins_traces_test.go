@@ -47,12 +47,18 @@ func TestPluginTraces(t *testing.T) {
 		get("an outcome that does not exist", "?outcomes=BAD", 400, `~parameter \"outcomes\"`),
 		get("the second of two pages", "?page=1&size=1", 200, `~"total":2,"records":[{"id":1,`),
 		get("a page too far", "?page=2&size=1", 200, `~"total":2,"records":[]`),
+		get("a page that cannot be gathered", "?page=1000&size=10", 400, `~parameter \"page\"`),
 	})
 	r := h.call("app", "GET", "/plugins/traces?userIds=5", "")
-	want := regexp.MustCompile(`"records":\[\{"id":\d,"date":"[^"]+","durationMicros":\d+,"requestId":"7","request":"` + wire.KindCreateMessage.String() + `","userId":5,` +
+	want := regexp.MustCompile(`"records":\[\{"id":\d,"nodeId":"node1","processId":"P1","date":"[^"]+","durationMicros":\d+,"requestId":"7","request":"` + wire.KindCreateMessage.String() + `","userId":5,` +
 		`"extensionPoint":"ClientRequestHandler","function":"handle","outcome":"ERROR","steps":\[\{"pluginId":"a","version":"1.0","extensionClass":"Handler",` +
 		`"durationMicros":\d+,"outcome":"ERROR","reason":"TypeError: x \(a.js:1:2\)"\}\]\}\]`)
 	if !want.MatchString(fmt.Sprint(r.body)) {
 		t.Errorf("the record is %s", r.body)
 	}
+	h.lostNode = true
+	h.play([]scenario{
+		get("a node is lost", "?userIds=5", 200, `~"missingNodes":[{"nodeId":"node2","reason":"the node did not answer"}]`),
+		get("a node is lost and the others have none", "?userIds=7", 200, `~"data":{"total":0,"records":[],"missingNodes":[{"nodeId":"node2",`),
+	})
 }

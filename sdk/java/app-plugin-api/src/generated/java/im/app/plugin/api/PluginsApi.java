@@ -178,25 +178,25 @@ public final class PluginsApi {
 
     /**
      * Show what plugins did to single requests.
-     * <p>Lists the calls of extension points that this node has recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by <code>app.plugin.traces</code>: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless <code>app.plugin.traces.include-text</code> is set; passwords and tokens never are. Records are kept in memory and end with the process.
+     * <p>Lists the calls of extension points and endpoints of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by <code>app.plugin.traces</code>: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless <code>app.plugin.traces.include-text</code> is set; passwords and tokens never are. Records are kept in memory and end with the process. A node that does not answer within 2 seconds is named in <code>missingNodes</code>. One can page through the newest 10,000 records; use the filters beyond that.
      * Permission: <code>PLUGIN_TRACE_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public @Nullable PageTraceRecord queryTraces(QueryPluginTraces input) {
-        return Json.convert(api.call("queryPluginTraces", input.toJson()), PageTraceRecord.class);
+    public @Nullable TracePage queryTraces(QueryPluginTraces input) {
+        return Json.convert(api.call("queryPluginTraces", input.toJson()), TracePage.class);
     }
 
     /**
      * Show what plugins did to single requests.
-     * <p>Lists the calls of extension points that this node has recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by <code>app.plugin.traces</code>: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless <code>app.plugin.traces.include-text</code> is set; passwords and tokens never are. Records are kept in memory and end with the process.
+     * <p>Lists the calls of extension points and endpoints of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by <code>app.plugin.traces</code>: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless <code>app.plugin.traces.include-text</code> is set; passwords and tokens never are. Records are kept in memory and end with the process. A node that does not answer within 2 seconds is named in <code>missingNodes</code>. One can page through the newest 10,000 records; use the filters beyond that.
      * Permission: <code>PLUGIN_TRACE_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public @Nullable PageTraceRecord queryTraces() {
-        return Json.convert(api.call("queryPluginTraces", java.util.Map.of()), PageTraceRecord.class);
+    public @Nullable TracePage queryTraces() {
+        return Json.convert(api.call("queryPluginTraces", java.util.Map.of()), TracePage.class);
     }
 
     /**

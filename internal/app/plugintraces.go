@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/plugin/trace"
+)
+
+// pluginTraces asks a named node which traces of plugins its process has, and pluginTraceRecords asks for some of them.
+var (
+	pluginTraces       = cluster.Endpoint[traceSearch, trace.Listing]{Name: "plugin.traces"}
+	pluginTraceRecords = cluster.Endpoint[[]int64, trace.Batch]{Name: "plugin.traces.records"}
+)
+
+type traceSearch struct {
+	Filter trace.Filter `json:"filter"`
+	Limit  int          `json:"limit"`
+}
+
+// shareTraces lets other nodes ask for the traces of this process.
+func (a *App) shareTraces() error {
+	recorder := a.plugins.Traces()
+	for _, node := range a.nodes {
+		err := cluster.Handle(node, pluginTraces, func(_ context.Context, s *traceSearch) (*trace.Listing, error) {
+			l := recorder.List(s.Filter, s.Limit)
+			return &l, nil
+		})
+		if err != nil {
+			return err
+		}
+		err = cluster.Handle(node, pluginTraceRecords, func(_ context.Context, ids *[]int64) (*trace.Batch, error) {
+			b := recorder.Get(*ids)
+			return &b, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pluginTracesTimeout bounds how long an administrator waits for nodes that do not answer.
+const pluginTracesTimeout = 2 * time.Second
+
+// pluginTraces gathers the traces of all nodes.
+func (a *App) pluginTraces(ctx context.Context, f trace.Filter, offset, limit int) trace.Gathering {
+	ctx, cancel := context.WithTimeout(ctx, pluginTracesTimeout)
+	defer cancel()
+	var sources []trace.Source
+	for _, m := range a.membersWithPlugins() {
+		node := trace.Node{ID: m.NodeID, Role: m.Type}
+		if i := slices.IndexFunc(sources, func(s trace.Source) bool { return s.ProcessID == m.ProcessID }); i >= 0 {
+			sources[i].Nodes = append(sources[i].Nodes, node)
+		} else {
+			sources = append(sources, a.traceSource(m.ProcessID, node))
+		}
+	}
+	return trace.Gather(ctx, sources, f, offset, limit)
+}
+
+// traceSource asks a process for its traces, by its first node.
+func (a *App) traceSource(process string, node trace.Node) trace.Source {
+	own := a.nodes[a.opts.Roles[0]]
+	return trace.Source{
+		ProcessID: process, Nodes: []trace.Node{node},
+		List: func(ctx context.Context, f trace.Filter, limit int) (trace.Listing, error) {
+			l, err := cluster.CallNode(ctx, own, node.ID, pluginTraces, &traceSearch{f, limit})
+			if err != nil {
+				return trace.Listing{}, fmt.Errorf("the node did not answer: %w", err)
+			}
+			return *l, nil
+		},
+		Get: func(ctx context.Context, ids []int64) (trace.Batch, error) {
+			b, err := cluster.CallNode(ctx, own, node.ID, pluginTraceRecords, &ids)
+			if err != nil {
+				return trace.Batch{}, fmt.Errorf("the node did not send its traces: %w", err)
+			}
+			return *b, nil
+		},
+	}
+}
+
+// membersWithPlugins are the nodes that can have plugins, by their ids.
+func (a *App) membersWithPlugins() []cluster.Member {
+	members := slices.DeleteFunc(a.cluster.Members(), func(m cluster.Member) bool { return m.ProcessID == "" })
+	for _, own := range a.nodes {
+		if !slices.ContainsFunc(members, func(m cluster.Member) bool { return m.NodeID == own.ID() }) {
+			members = append(members, own.Member()) // It has not heard of itself yet.
+		}
+	}
+	slices.SortFunc(members, func(a, b cluster.Member) int { return cmp.Compare(a.NodeID, b.NodeID) })
+	return members
+}

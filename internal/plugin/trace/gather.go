@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trace
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"example.org/app/internal/role"
+)
+
+// MaxGathered is through how many of the newest traces of all processes one can page.
+const MaxGathered = 10_000
+
+// maxBatch is about how many bytes of traces a process hands over at a time: the largest trace, and less than a call
+// between nodes may have, also if every character needs to be escaped.
+const maxBatch = maxSteps*(stepSize+maxReason) + maxChangesSize
+
+// A Listing is what a process has for a filter.
+type Listing struct {
+	Total int64 `json:"total"`
+	// Keys are those of the newest traces, the newest first.
+	Keys []Key `json:"keys,omitempty"`
+}
+
+// A Key tells a trace from others of its process, and what is newer.
+type Key struct {
+	ID int64 `json:"id"`
+	// Start is when the call began, in nanoseconds since 1970.
+	Start int64 `json:"start"`
+}
+
+// List returns how many traces match, and the keys of the newest of them, at most limit.
+func (r *Recorder) List(f Filter, limit int) Listing {
+	total, page := r.Find(f, 0, min(limit, MaxGathered))
+	l := Listing{Total: total, Keys: make([]Key, len(page))}
+	for i, t := range page {
+		l.Keys[i] = Key{t.ID, t.Start.UnixNano()}
+	}
+	return l
+}
+
+// A Batch is as many of the traces that were asked for as fit.
+type Batch struct {
+	Traces []*Trace `json:"traces"`
+	// Seen is how many of the ids it answers, at least one. Those of traces that were forgotten meanwhile are among them.
+	Seen int `json:"seen"`
+}
+
+// Get returns the traces with some ids.
+func (r *Recorder) Get(ids []int64) Batch {
+	b := Batch{}
+	if r == nil {
+		b.Seen = len(ids)
+		return b
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	size := int64(0)
+	for _, id := range ids {
+		i, ok := slices.BinarySearchFunc(r.kept, id, func(t *Trace, id int64) int { return cmp.Compare(t.ID, id) })
+		if ok {
+			if size += r.kept[i].bytes; size > maxBatch && b.Seen > 0 {
+				return b
+			}
+			b.Traces = append(b.Traces, r.kept[i])
+		}
+		b.Seen++
+	}
+	return b
+}
+
+// A Source is a process that traces are gathered from.
+type Source struct {
+	ProcessID string
+	// Nodes are the nodes of the process; there is at least one.
+	Nodes []Node
+	// List and Get ask for what the recorder of the process returns.
+	List func(ctx context.Context, f Filter, limit int) (Listing, error)
+	Get  func(ctx context.Context, ids []int64) (Batch, error)
+}
+
+// A Node is a node of a process.
+type Node struct {
+	ID   string
+	Role role.Role
+}
+
+// nodeOf is the id of the node that made a call; that of the first one if its role is not known.
+func (s Source) nodeOf(t *Trace) string {
+	i := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Role == t.Role })
+	return s.Nodes[max(i, 0)].ID
+}
+
+// A Located is a trace and where it was recorded.
+type Located struct {
+	*Trace
+	NodeID, ProcessID string
+}
+
+// A Gathering is what was gathered from all processes.
+type Gathering struct {
+	// Total is how many traces match on the nodes that answered.
+	Total int64
+	Page  []Located
+	// Missing are the nodes that did not answer, or not completely.
+	Missing []MissingNode
+}
+
+// A MissingNode is a node that did not answer.
+type MissingNode struct {
+	NodeID string
+	Err    error
+}
+
+// Gather returns a page of the traces of all sources, the newest first. Sources that do not answer before ctx ends are
+// named. Traces that are forgotten meanwhile are left out.
+func Gather(ctx context.Context, sources []Source, f Filter, offset, limit int) Gathering {
+	g := gatherer{sources: sources, errs: make([]error, len(sources))}
+	listings := make([]Listing, len(sources))
+	g.each(func(i int, s Source) (err error) {
+		listings[i], err = s.List(ctx, f, offset+limit)
+		return err
+	})
+	var result Gathering
+	type place struct {
+		source int
+		Key
+	}
+	var places []place
+	for i, l := range listings {
+		result.Total += l.Total
+		for _, k := range l.Keys {
+			places = append(places, place{i, k})
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(b.Start, a.Start), cmp.Compare(a.source, b.source), cmp.Compare(b.ID, a.ID))
+	})
+	places = places[min(offset, len(places)):min(offset+limit, len(places))]
+	wanted := make([][]int64, len(sources))
+	for _, p := range places {
+		wanted[p.source] = append(wanted[p.source], p.ID)
+	}
+	found := make([]map[int64]*Trace, len(sources))
+	g.each(func(i int, s Source) error {
+		found[i] = map[int64]*Trace{}
+		for ids := wanted[i]; len(ids) > 0; {
+			b, err := s.Get(ctx, ids)
+			if err != nil {
+				return err
+			}
+			for _, t := range b.Traces {
+				found[i][t.ID] = t
+			}
+			ids = ids[min(max(b.Seen, 1), len(ids)):]
+		}
+		return nil
+	})
+	for _, p := range places {
+		if t := found[p.source][p.ID]; t != nil {
+			s := sources[p.source]
+			result.Page = append(result.Page, Located{t, s.nodeOf(t), s.ProcessID})
+		}
+	}
+	result.Missing = g.missing()
+	return result
+}
+
+// gatherer asks sources at the same time.
+type gatherer struct {
+	sources []Source
+	// errs has the first error of each source, which is not asked any more.
+	errs []error
+}
+
+func (g *gatherer) each(ask func(i int, s Source) error) {
+	var wg sync.WaitGroup
+	for i, s := range g.sources {
+		if g.errs[i] == nil {
+			wg.Go(func() { g.errs[i] = ask(i, s) })
+		}
+	}
+	wg.Wait()
+}
+
+// missing are the nodes of the sources that did not answer.
+func (g *gatherer) missing() (list []MissingNode) {
+	for i, s := range g.sources {
+		if g.errs[i] != nil {
+			for _, n := range s.Nodes {
+				list = append(list, MissingNode{n.ID, g.errs[i]})
+			}
+		}
+	}
+	return list
+}
