@@ -8,9 +8,11 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -82,6 +84,28 @@ func (l *list) Scan(source any) error {
 }
 
 func (l *list) Value() (driver.Value, error) { return strings.Join(*l, ","), nil }
+
+// idList is a list of ids, separated by commas.
+type idList []int64
+
+func (l *idList) Scan(source any) error {
+	var texts list
+	err := texts.Scan(source)
+	*l = idList{}
+	for _, text := range texts {
+		id, bad := strconv.ParseInt(text, 10, 64)
+		*l, err = append(*l, id), errors.Join(err, bad)
+	}
+	return err
+}
+
+func (l *idList) Value() (driver.Value, error) {
+	texts := make([]string, len(*l))
+	for i, id := range *l {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	return strings.Join(texts, ","), nil
+}
 
 // auditTargets is a list that is stored with a comma before, between and after its elements, so that one can be found.
 type auditTargets []string

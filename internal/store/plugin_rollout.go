@@ -17,7 +17,12 @@ type PluginRollout struct {
 	// Number is that of the version, which the nodes run.
 	Number  int64
 	NodeIDs []string
-	Status  string
+	// Mode is how the nodes run it. With RolloutUsers no NodeIDs are all nodes; Percentage of a hundred users get it, and
+	// those of UserIDs.
+	Mode       string
+	Percentage int32
+	UserIDs    []int64
+	Status     string
 	// Reason is why it ended; "" before.
 	Reason string
 	// MaxErrorPercentage, with at least MinCalls calls, is how many of the calls on a node may fail.
@@ -32,10 +37,18 @@ type PluginRollout struct {
 	EndDate  *time.Time
 }
 
-var pluginRollouts = newTable("plugin_rollout", "id plugin_id number node_ids status reason max_error_percentage min_calls promote_after_millis "+
+// The modes of rollouts.
+const (
+	// RolloutNodes means that nodes run the version instead of the active one, RolloutUsers that they run it beside the
+	// active one, for some users.
+	RolloutNodes = "NODES"
+	RolloutUsers = "USERS"
+)
+
+var pluginRollouts = newTable("plugin_rollout", "id plugin_id number node_ids mode percentage user_ids status reason max_error_percentage min_calls promote_after_millis "+
 	"admin_id start_date step_date end_date", func(r *PluginRollout) []any {
 	return []any{
-		&r.ID, &r.PluginID, &r.Number, (*list)(&r.NodeIDs), &r.Status, &r.Reason, &r.MaxErrorPercentage, &r.MinCalls, &r.PromoteAfterMillis,
+		&r.ID, &r.PluginID, &r.Number, (*list)(&r.NodeIDs), &r.Mode, &r.Percentage, (*idList)(&r.UserIDs), &r.Status, &r.Reason, &r.MaxErrorPercentage, &r.MinCalls, &r.PromoteAfterMillis,
 		&r.AdminID, (*millis)(&r.StartDate), (*millis)(&r.StepDate),
 		optionalMillis{&r.EndDate},
 	}
@@ -85,11 +98,13 @@ func findRollouts(ctx context.Context, r Reader, c conditions) ([]PluginRollout,
 	return found, nil
 }
 
-// UpdatePluginRollout changes the status, the reason and the dates of a rollout.
+// UpdatePluginRollout changes the status, the reason, the users and the dates of a rollout.
 func UpdatePluginRollout(ctx context.Context, tx Tx, r PluginRollout) error {
 	var c columnChanges
 	c.set("status", r.Status)
 	c.set("reason", r.Reason)
+	c.set("percentage", r.Percentage)
+	c.setField("user_ids", (*idList)(&r.UserIDs))
 	c.setField("step_date", (*millis)(&r.StepDate))
 	c.setField("end_date", optionalMillis{&r.EndDate})
 	_, err := c.update(ctx, tx, pluginRollouts.name, "id", where("t.id = ?", r.ID))
