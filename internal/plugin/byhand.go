@@ -20,7 +20,7 @@ func (m *Manager) Invoke(ctx context.Context, method *Method, args []any) (resul
 		args = slices.Clone(args)
 	}
 	var failures []error
-	err = m.each(method, func(b *member) (bool, error) {
+	err = m.each(method, func() (int64, bool) { return method.concernedBy(args) }, func(b *member) (bool, error) {
 		var target any
 		if method.Result != nil {
 			target = reflect.New(method.Result).Interface()

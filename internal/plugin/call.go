@@ -15,7 +15,7 @@ import (
 // arguments.
 func (m *Manager) Has(method *Method) bool {
 	for _, b := range (*m.table.Load())[method.Point] {
-		// One that was just replaced has a successor, most likely.
+		// One that was just replaced has a successor, most likely. A candidate may not be the one that is called.
 		if b.takesPart(method) || b.calls.isClosed() {
 			return true
 		}
@@ -25,30 +25,42 @@ func (m *Manager) Has(method *Method) bool {
 
 // HasAny reports whether an extension of a point is started.
 func (m *Manager) HasAny(p *Point) bool {
-	return slices.ContainsFunc((*m.table.Load())[p], func(b *member) bool { return b.started.Load() || b.isDown() })
+	return slices.ContainsFunc((*m.table.Load())[p], func(b seat) bool { return b.started.Load() || b.isDown() })
 }
 
 // each calls visit for the extensions that take part, in order. One that was replaced meanwhile gives its place to its
-// successor.
-func (m *Manager) each(method *Method, visit func(*member) (goOn bool, err error)) error {
+// successor. Of a plugin that has a candidate, either its own extensions are called or those of the candidate.
+func (m *Manager) each(method *Method, concerned subject, visit func(*member) (goOn bool, err error)) error {
 	if err := m.stopping(method); err != nil {
 		return err
 	}
 	// visited are those of earlier tables, and those of this one before the next.
 	var visited []*member
+	route := routing{subject: concerned}
 	list, next := (*m.table.Load())[method.Point], 0
 	for next < len(list) {
 		b := list[next]
+		if !route.leadsTo(b) {
+			next++
+			continue
+		}
 		goOn, err := true, error(nil)
 		if b.takesPart(method) {
-			goOn, err = visit(b)
+			goOn, err = visit(b.member)
 		} else if b.calls.isClosed() {
 			err = errRetired
 		}
 		if errors.Is(err, errRetired) {
-			visited = append(visited, list[:next]...)
-			list, next = slices.DeleteFunc(slices.Clone((*m.table.Load())[method.Point]), func(other *member) bool {
-				return other == b || slices.ContainsFunc(visited, other.succeeds)
+			for _, before := range list[:next] {
+				if route.leadsTo(before) {
+					visited = append(visited, before.member)
+				}
+			}
+			if b.candidate {
+				route.avoided = b.plugin
+			}
+			list, next = slices.DeleteFunc(slices.Clone((*m.table.Load())[method.Point]), func(other seat) bool {
+				return other.member == b.member || slices.ContainsFunc(visited, other.succeeds)
 			}), 0
 			continue
 		}
@@ -97,7 +109,8 @@ func (m *Manager) failed(ctx context.Context, b *member, method *Method, err err
 func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest ...any) (V, error) {
 	bounds := m.boundsOf(method)
 	t := m.trace(ctx, method)
-	err := m.each(method, func(b *member) (bool, error) {
+	concerned := func() (int64, bool) { return method.concerned(value, rest) }
+	err := m.each(method, concerned, func(b *member) (bool, error) {
 		var next V
 		ok, err := b.call(t.begin(ctx, b), method, bounds, append([]any{value}, rest...), &next)
 		if t != nil {
@@ -120,7 +133,7 @@ func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (a
 	bounds := m.boundsOf(method)
 	t := m.trace(ctx, method)
 	defer t.end()
-	err = m.each(method, func(b *member) (bool, error) {
+	err = m.each(method, func() (int64, bool) { return method.concernedBy(args) }, func(b *member) (bool, error) {
 		var result R
 		answered, err := b.call(t.begin(ctx, b), method, bounds, args, &result)
 		if t != nil {
@@ -142,7 +155,7 @@ func (m *Manager) Run(ctx context.Context, method *Method, args ...any) (done bo
 	bounds := m.boundsOf(method)
 	t := m.trace(ctx, method)
 	defer t.end()
-	err = m.each(method, func(b *member) (bool, error) {
+	err = m.each(method, func() (int64, bool) { return method.concernedBy(args) }, func(b *member) (bool, error) {
 		done = true
 		_, err := b.call(t.begin(ctx, b), method, bounds, args, nil)
 		t.called(b, err)
@@ -161,8 +174,10 @@ const maxTold = 1000
 func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 	ctx = context.WithoutCancel(ctx)
 	bounds := m.boundsOf(method)
+	divided := division{method: method, all: args}
 	for _, b := range (*m.table.Load())[method.Point] {
-		if !b.takesPart(method) || b.isDown() {
+		args := divided.of(b)
+		if args == nil || !b.takesPart(method) || b.isDown() && !b.candidate {
 			continue
 		}
 		if b.told.Add(1) > maxTold {
@@ -172,14 +187,14 @@ func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 		}
 		m.tellers.Go(func() {
 			defer b.told.Add(-1)
-			err := m.tellOne(ctx, b, method, bounds, args)
+			err := m.tellOne(ctx, b.member, method, bounds, args)
 			for _, next := range (*m.table.Load())[method.Point] {
-				if errors.Is(err, errRetired) && next.succeeds(b) && next.takesPart(method) {
-					err = m.tellOne(ctx, next, method, bounds, args)
+				if errors.Is(err, errRetired) && next.member != b.member && next.succeeds(b.member) && next.takesPart(method) {
+					err = m.tellOne(ctx, next.member, method, bounds, args)
 				}
 			}
 			if err != nil && !errors.Is(err, errRetired) {
-				_ = m.failed(ctx, b, method, err)
+				_ = m.failed(ctx, b.member, method, err)
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func (m *member) consumer() store.EventConsumer {
 // consumers are the extensions that get events at least once and are started.
 func (m *Manager) consumers() (list []store.EventConsumer) {
 	for _, b := range (*m.table.Load())[DomainEventConsumer] {
-		if b.started.Load() && b.Implements(ConsumeDomainEvents) {
+		if !b.candidate && b.started.Load() && b.Implements(ConsumeDomainEvents) {
 			list = append(list, b.consumer())
 		}
 	}
@@ -75,8 +75,8 @@ func (m *Manager) consumes(c store.EventConsumer) bool { return m.findConsumer(c
 
 func (m *Manager) findConsumer(c store.EventConsumer) *member {
 	for _, b := range (*m.table.Load())[DomainEventConsumer] {
-		if b.consumer() == c && b.started.Load() {
-			return b
+		if !b.candidate && b.consumer() == c && b.started.Load() {
+			return b.member
 		}
 	}
 	return nil

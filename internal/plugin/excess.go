@@ -138,7 +138,7 @@ func (e *excess) next(now time.Time, reason string) (m measure, changed bool) {
 func (m *Manager) watchExcess() {
 	for m.sleep(excessInterval) {
 		limits := m.opts.Settings().Limits
-		for _, p := range m.Plugins() {
+		for _, p := range m.withTrials() {
 			if !p.released.Load() {
 				m.curb(p, limits)
 			}

@@ -153,6 +153,9 @@ func (m *member) call(ctx context.Context, method *Method, b bounds, args []any,
 	}
 	if why := m.record.down.Load(); why != nil {
 		m.calls.leave()
+		if m.plugin.trial.Load() {
+			return false, errRetired // The active version is called instead.
+		}
 		return false, &UnavailableError{*why}
 	}
 	defer m.plugin.running.Add(-1)

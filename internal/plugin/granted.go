@@ -79,7 +79,7 @@ func (m *Manager) Regrant() {
 	if m.opts.Granted == nil {
 		return
 	}
-	for _, p := range m.Plugins() {
+	for _, p := range m.withTrials() {
 		missing := p.Missing()
 		for _, b := range p.members {
 			switch {

@@ -423,6 +423,9 @@ func (m *Manager) revive(p *Plugin, err error) {
 			m.quarantine(b, why)
 		}
 	}
+	if p.trial.Load() {
+		return // Its users get the other version, and whoever tries it decides.
+	}
 	attempt := 0
 	if time.Since(p.LoadedAt) < time.Minute {
 		attempt = p.renewals

@@ -52,7 +52,7 @@ type Manager struct {
 	opts Options
 	// table has the extensions of each point, in the order in which their plugins were loaded. It is replaced, never
 	// changed, so that a call needs no lock.
-	table atomic.Pointer[map[*Point][]*member]
+	table atomic.Pointer[map[*Point][]seat]
 
 	// mu serialises changes of what is loaded. No code of a plugin runs under it.
 	mu sync.Mutex
@@ -60,6 +60,8 @@ type Manager struct {
 	listMu   sync.RWMutex
 	list     []*Plugin
 	rejected []Rejected
+	// trials are the candidates by the ids of their plugins, like list.
+	trials map[string]*split
 	// nextRank is that of the next plugin that has no place of its own.
 	nextRank int
 
@@ -112,6 +114,8 @@ type Plugin struct {
 	granted    *Granted
 	// renewals is how often it died and was loaded anew before.
 	renewals int
+	// trial says that it is a candidate beside another version.
+	trial atomic.Bool
 }
 
 // File returns the name of the file that the plugin was loaded from, and its bytes, which must not be changed.
@@ -122,9 +126,9 @@ const firstRank = 1 << 30
 
 // NewManager returns a manager without plugins.
 func NewManager(o Options) *Manager {
-	m := &Manager{opts: o, nextRank: firstRank, timetable: timetable{entries: map[scheduleKey]*timetableEntry{}}}
+	m := &Manager{opts: o, nextRank: firstRank, timetable: timetable{entries: map[scheduleKey]*timetableEntry{}}, trials: map[string]*split{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.table.Store(&map[*Point][]*member{})
+	m.table.Store(&map[*Point][]seat{})
 	return m
 }
 
@@ -163,15 +167,25 @@ func (m *Manager) Runs(l Language) bool {
 
 // publish makes a list of plugins the one that counts.
 func (m *Manager) publish(list []*Plugin) {
-	table := make(map[*Point][]*member)
+	table := make(map[*Point][]seat)
+	add := func(p *Plugin, split *split, candidate bool) {
+		for _, b := range p.members {
+			for _, point := range b.Points() {
+				table[point] = append(table[point], seat{b, split, candidate})
+			}
+		}
+	}
 	for _, p := range list {
 		if p.released.Load() {
 			continue
 		}
-		for _, b := range p.members {
-			for _, point := range b.Points() {
-				table[point] = append(table[point], b)
-			}
+		trial := m.trials[p.ID]
+		if trial != nil && (p.Shared() == nil) != (trial.candidate.Shared() == nil) {
+			trial = nil // The node has its own plugin with this id now.
+		}
+		add(p, trial, false)
+		if trial != nil {
+			add(trial.candidate, trial, true)
 		}
 	}
 	m.listMu.Lock()
@@ -254,8 +268,12 @@ func (m *Manager) remove(ctx context.Context, id string, wanted func(*Plugin) bo
 		m.mu.Unlock()
 		return nil, apierr.New(apierr.ResourceNotFound, "there is no plugin %q", id)
 	}
+	candidate := m.withdrawTrial(id)
 	m.publish(slices.DeleteFunc(m.Plugins(), func(other *Plugin) bool { return other == p }))
 	m.mu.Unlock()
+	if candidate != nil {
+		m.dismiss(ctx, candidate, func() {})
+	}
 	m.dismiss(ctx, p, func() { m.gone(p, nil) })
 	m.opts.Logger.Info("plugin removed", "plugin", p.ID, "version", p.Version)
 	return p, nil
@@ -266,7 +284,7 @@ func (m *Manager) markStopping() {
 	refusing := make(map[*Method]bool)
 	for point, members := range *m.table.Load() {
 		for _, method := range point.Methods {
-			if slices.ContainsFunc(members, func(b *member) bool { return b.takesPart(method) }) {
+			if slices.ContainsFunc(members, func(b seat) bool { return b.takesPart(method) }) {
 				refusing[method] = true
 			}
 		}
@@ -287,7 +305,7 @@ func (m *Manager) stopping(method *Method) error {
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	m.cancel()
-	list := m.Plugins()
+	list := m.withTrials()
 	m.markStopping()
 	m.publish(nil)
 	m.mu.Unlock()

@@ -45,6 +45,8 @@ type Method struct {
 	Failure Failure
 	// Pure says that a call only computes its answer, so that one that was lost may be made once more.
 	Pure bool
+	// user returns the user whom a call concerns; nil if calls concern none. See subjectOf.
+	user func(first any, rest []any) (userID int64, ok bool)
 }
 
 // A Param is a parameter of a method.

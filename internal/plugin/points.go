@@ -53,6 +53,7 @@ func optional[T any](name, doc string) Param {
 func point(p Point) *Point {
 	for _, m := range p.Methods {
 		m.Point = &p
+		m.user = subjectOf(m)
 	}
 	return &p
 }

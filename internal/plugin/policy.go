@@ -37,10 +37,21 @@ func (m *Manager) quarantine(b *member, why string) {
 // them fail as their extension points say. Without a class it is all extensions. Those that are not started are left as
 // they are. With again they are started anew, with back-off, until that succeeds; else somebody must resume them.
 func (m *Manager) Quarantine(id, class, why string, again bool) {
-	p, ok := m.Find(id)
-	if !ok {
-		return
+	if p, ok := m.Find(id); ok {
+		m.quarantineIn(p, class, why, again)
 	}
+}
+
+// QuarantineModule is Quarantine of the plugin that a module is, which may be a candidate.
+func (m *Manager) QuarantineModule(module Module, class, why string, again bool) {
+	for _, p := range m.withTrials() {
+		if p.module == module {
+			m.quarantineIn(p, class, why, again)
+		}
+	}
+}
+
+func (m *Manager) quarantineIn(p *Plugin, class, why string, again bool) {
 	for _, b := range p.members {
 		if class != "" && class != b.Class() {
 			continue

@@ -29,7 +29,7 @@ func (m *Manager) SettingsChanged() {
 	if m.ctx.Err() != nil {
 		return
 	}
-	for _, p := range m.Plugins() {
+	for _, p := range m.withTrials() {
 		if p.Descriptor.Settings == nil || p.released.Load() {
 			continue
 		}

@@ -177,7 +177,7 @@ func (l *slot) crashed(c crash) (again bool, delay time.Duration, tell func()) {
 	return len(l.returning()) > 0, backOff(1), func() {
 		for _, m := range guilty {
 			h.opts.Log.Error("a plugin does not come back because the Java host died too often", slog.String("plugin", m.descriptor.ID), slog.String("reason", why))
-			h.opts.Broken(m.descriptor.ID, "", why, false)
+			h.opts.Broken(m, "", why, false)
 		}
 	}
 }

@@ -166,10 +166,10 @@ func newWorld(t testing.TB, change func(*java.Options)) *world {
 	opts := java.Options{
 		Server: w.server, Folder: t.TempDir(), Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		HookTimeout: func() time.Duration { return patience }, Flags: javatest.Quick,
-		Broken: func(id, class, why string, _ bool) {
+		Broken: func(module plugin.Module, class, why string, _ bool) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.broken = append(w.broken, id+"/"+class+": "+why)
+			w.broken = append(w.broken, module.Descriptor().ID+"/"+class+": "+why)
 		},
 	}
 	if change != nil {

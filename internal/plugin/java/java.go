@@ -60,7 +60,7 @@ type Options struct {
 	// Broken is told of an extension that could not be brought back after a crash, or whose plugin crashed the JVM again
 	// and again. An empty class stands for all extensions of the plugin; again says that trying to start it once more
 	// can help. It must not block.
-	Broken func(pluginID, class, why string, again bool)
+	Broken func(module plugin.Module, class, why string, again bool)
 	// Exit is told that a plugin ended the JVM by System.exit, by which it means the server. It must not block. The id is
 	// empty if it is not known which plugin it was. If Exit is nil, that is a crash like any other.
 	// The JVM ends when the host is closed.
@@ -152,7 +152,7 @@ func New(opts Options) (*Host, error) {
 		opts.HookTimeout = func() time.Duration { return 30 * time.Second }
 	}
 	if opts.Broken == nil {
-		opts.Broken = func(string, string, string, bool) {}
+		opts.Broken = func(plugin.Module, string, string, bool) {}
 	}
 	if opts.Chunks == nil {
 		opts.Chunks = func(path string, _ int) { _ = os.Remove(path) }

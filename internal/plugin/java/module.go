@@ -259,7 +259,7 @@ func (m *module) comeBack(s *session) {
 		if wanted.Err() == nil {
 			why := fmt.Errorf("the plugin could not be loaded again after the Java host died: %w", err)
 			m.bench(why)
-			m.host.opts.Broken(m.descriptor.ID, "", why.Error(), true)
+			m.host.opts.Broken(m, "", why.Error(), true)
 		}
 		return
 	}
@@ -303,7 +303,7 @@ func (m *module) enter(wanted context.Context, s *session) (*binding, error) {
 // lost keeps calls away from an extension that could not be started where its plugin is, and tells the server.
 func (m *module) lost(x *extension, why error) {
 	x.fail(why)
-	m.host.opts.Broken(m.descriptor.ID, x.class, why.Error(), true)
+	m.host.opts.Broken(m, x.class, why.Error(), true)
 }
 
 // limit is a context for what has no caller with a time limit: it ends with the parent, with the host, and after the time

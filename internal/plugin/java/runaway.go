@@ -102,7 +102,7 @@ func (l *slot) rid(s *session, found []runaway) {
 		why := fmt.Sprintf("the Java host had to be ended %d times within %s to get rid of its work, the last time because of %s", len(r.module.runaways), movesWindow, r.how)
 		r.module.bench(errors.New(why))
 		h.opts.Log.Error("a plugin does not come back because its work does not end", slog.String("plugin", r.plugin()), slog.String("reason", why))
-		h.opts.Broken(r.plugin(), "", why, false)
+		h.opts.Broken(r.module, "", why, false)
 	}
 	switch {
 	case alone:
@@ -286,7 +286,7 @@ func (m *module) moveTo(s *session) {
 	case wanted.Err() == nil:
 		why := fmt.Errorf("the plugin could not be loaded into another JVM: %w", err)
 		m.bench(why)
-		m.host.opts.Broken(m.descriptor.ID, "", why.Error(), true)
+		m.host.opts.Broken(m, "", why.Error(), true)
 	}
 	old.hooks.Unlock()
 	m.mu.Unlock()

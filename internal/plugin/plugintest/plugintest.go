@@ -75,6 +75,8 @@ func Run(t *testing.T, l Language) {
 		{"HotSwap", testHotSwap},
 		{"HeldCallOutlivesTheSwap", testHeldCallOutlivesTheSwap},
 		{"BadSuccessor", testBadSuccessor},
+		{"Split", testSplit},
+		{"SplitUnderLoad", testSplitUnderLoad},
 		{"CloseDuringCalls", testCloseDuringCalls},
 		{"RemoveDuringCalls", testRemoveDuringCalls},
 		{"HostClosesModules", testHostClosesModules},

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"hash/fnv"
+	"slices"
+)
+
+// A Split says for which users a candidate, another version of a plugin that is loaded beside it, is called instead of the
+// plugin.
+type Split struct {
+	// Percentage is how many of a hundred users are. Those of a smaller percentage are among those of a larger one, in every
+	// process.
+	Percentage int
+	// UserIDs are further users.
+	UserIDs []int64
+}
+
+// Equal reports whether another split is the same.
+func (s Split) Equal(other Split) bool {
+	return s.Percentage == other.Percentage && slices.Equal(s.UserIDs, other.UserIDs)
+}
+
+// split is a Split in the table. It is never changed: a call that began with it goes on with it.
+type split struct {
+	Split
+	candidate *Plugin
+	users     map[int64]bool
+	// salt lets other users be the first for another plugin.
+	salt uint64
+}
+
+func newSplit(candidate *Plugin, s Split) *split {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(candidate.ID))
+	d := &split{Split: s, candidate: candidate, users: make(map[int64]bool, len(s.UserIDs)), salt: h.Sum64()}
+	for _, id := range s.UserIDs {
+		d.users[id] = true
+	}
+	return d
+}
+
+// takes reports whether the candidate is called for a user.
+func (s *split) takes(userID int64) bool {
+	return share(s.salt, userID) < uint64(s.Percentage) || len(s.users) > 0 && s.users[userID]
+}
+
+// share is the place of a user among a hundred, from 0.
+func share(salt uint64, userID int64) uint64 {
+	// The finaliser of SplitMix64 spreads ids that follow each other evenly.
+	z := salt ^ uint64(userID)*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return (z ^ z>>31) % 100
+}
+
+// seat is the place of an extension in the table of a point.
+type seat struct {
+	*member
+	// split divides the calls between the extensions of a plugin and those of its candidate; nil if there is none.
+	split *split
+	// candidate says that the extension is one of the candidate.
+	candidate bool
+}
+
+// A subject returns the user whom a call concerns; ok is false if it concerns no user, or several.
+type subject func() (userID int64, ok bool)
+
+// routing decides for one call which version of a plugin it goes to.
+type routing struct {
+	subject subject
+	// last is the split that was decided about last, and candidate how.
+	last      *split
+	candidate bool
+	// avoided is a candidate that went away or cannot run; nil if there is none.
+	avoided *Plugin
+}
+
+// leadsTo reports whether the call goes to an extension rather than to that of the other version.
+func (r *routing) leadsTo(s seat) bool {
+	if s.split == nil {
+		return true
+	}
+	if r.last != s.split {
+		userID, ok := r.subject()
+		r.last, r.candidate = s.split, ok && s.split.takes(userID)
+	}
+	return (r.candidate && s.split.candidate != r.avoided) == s.candidate
+}
