@@ -1413,8 +1413,8 @@ declare namespace api {
         body: ScriptList;
       }): Promise<PluginOutcome[] | undefined>;
       /**
-       * Try a version of a plugin of the cluster on some nodes
-       * Lets named nodes run a version that is not active, in the state of the plugin, without a call lost. Each of them watches it: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. After `promoteAfterSeconds` without that the version becomes the active one. While a rollout is under way no other version can be activated.
+       * Try a version of a plugin of the cluster on some nodes or for some users
+       * With `percentage` or `userIds`, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. After `promoteAfterSeconds` without that the version becomes the active one. While a rollout is under way no other version can be activated.
        * Permission: `PLUGIN_UPDATE`.
        */
       createRollouts(input: {
@@ -1552,8 +1552,8 @@ declare namespace api {
         body: GrantBody;
       }): Promise<GrantRecord | undefined>;
       /**
-       * Pause, resume, promote or abort a rollout
-       * PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
+       * Pause, resume, promote or abort a rollout, or change its users
+       * CHANGE sets `percentage` and `userIds` of a rollout by users; who is in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
        * Permission: `PLUGIN_UPDATE`.
        */
       updateRollouts(input: {
@@ -2296,6 +2296,16 @@ declare namespace api {
     /** Version of the program. */
     version: string;
   }
+  interface CandidateRecord {
+    /** Calls of it that have ended on the node. */
+    calls: Int64;
+    /** How many of them failed or took too long. */
+    failed: Int64;
+    /** Number of the version. */
+    number: Int64;
+    /** Version that it states. */
+    version?: string;
+  }
   interface ClusterRecord {
     /** Who changed it last. */
     adminId: Int64;
@@ -2309,7 +2319,7 @@ declare namespace api {
     number: Int64;
     /** Revision of the plugin, for If-Match; it grows with every change. */
     revision: Int64;
-    /** Another version that some nodes run instead; missing if there is none. */
+    /** Another version that some nodes run instead of the active one, or beside it; missing if there is none. */
     rollout?: RolloutRecord;
     /** State that all nodes bring the plugin into. */
     status: "LOADED" | "STARTED" | "PAUSED" | "STOPPED";
@@ -3259,16 +3269,22 @@ declare namespace api {
     maxErrorPercentage?: number;
     /** From how many calls on a node this counts; 20 if it is missing. Without so many calls nothing is promoted by time. */
     minCalls?: Int64;
-    /** Nodes that shall run it. */
-    nodeIds: string[];
+    /** Nodes that shall run it; without them all nodes do, which needs percentage or userIds. */
+    nodeIds?: string[];
     /** Number of the version, which is not active. */
     number: Int64;
+    /** Percentage of users who shall get it, by a hash of their ids. Who is in a percentage is in every larger one as well. */
+    percentage?: number;
     /** Id of the plugin. */
     pluginId: string;
     /** After how many seconds without too many failures the version becomes the active one; 0 if an administrator does that. */
     promoteAfterSeconds?: Int64;
+    /** Further users who shall get it. */
+    userIds?: Int64[];
   }
   interface NodeStateRecord {
+    /** Version that the node runs beside it for some users; missing if there is none. */
+    candidate?: CandidateRecord;
     /** SHA-256 digest of its file. */
     digest?: string;
     /** Id of the node. */
@@ -3621,10 +3637,14 @@ declare namespace api {
     maxErrorPercentage: number;
     /** From how many calls on a node this counts. */
     minCalls: Int64;
-    /** Nodes that run it. */
+    /** How: NODES instead of the active version, USERS beside it, for some users. */
+    mode: "NODES" | "USERS";
+    /** Nodes that run it; none are all nodes. */
     nodeIds: string[];
     /** Number of the version. */
     number: Int64;
+    /** Percentage of users who get it, with USERS. */
+    percentage?: number;
     /** Id of the plugin. */
     pluginId: string;
     /** After how many seconds without too many failures it is promoted; missing if an administrator does that. */
@@ -3635,10 +3655,16 @@ declare namespace api {
     startDate: string;
     /** State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end. */
     status: "RUNNING" | "PAUSED" | "PROMOTED" | "ABORTED" | "ROLLED_BACK";
+    /** Further users who get it, with USERS. */
+    userIds?: Int64[];
   }
   interface RolloutStep {
     /** The step to take. */
-    action: "PAUSE" | "RESUME" | "PROMOTE" | "ABORT";
+    action: "CHANGE" | "PAUSE" | "RESUME" | "PROMOTE" | "ABORT";
+    /** With CHANGE, percentage of users who get the version; without it the percentage stays. */
+    percentage?: number;
+    /** With CHANGE, further users who get the version; without it they stay. */
+    userIds?: Int64[];
   }
   interface ScheduleRecord {
     /** How many of these runs failed. */

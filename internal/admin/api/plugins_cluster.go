@@ -30,7 +30,7 @@ type clusterRecord struct {
 	AdminID    int64             `json:"adminId" doc:"Who changed it last." example:"0"`
 	ChangeDate admin.Date        `json:"changeDate" doc:"When it was changed last."`
 	Nodes      []nodeStateRecord `json:"nodes" doc:"State on each node that the plugin is made for."`
-	Rollout    *rolloutRecord    `json:"rollout,omitempty" doc:"Another version that some nodes run instead; missing if there is none."`
+	Rollout    *rolloutRecord    `json:"rollout,omitempty" doc:"Another version that some nodes run instead of the active one, or beside it; missing if there is none."`
 }
 
 // nodeStateRecord is the state of a plugin of the cluster on a node.
@@ -41,6 +41,24 @@ type nodeStateRecord struct {
 	Number  int64  `json:"number,omitempty" doc:"Number of the version that the node runs; missing if it runs none of the cluster."`
 	Version string `json:"version,omitempty" doc:"Version that this one states."`
 	Digest  string `json:"digest,omitempty" doc:"SHA-256 digest of its file."`
+
+	Candidate *candidateRecord `json:"candidate,omitempty" doc:"Version that the node runs beside it for some users; missing if there is none."`
+}
+
+// candidateRecord is a version that a node runs beside the active one.
+type candidateRecord struct {
+	Number  int64  `json:"number" doc:"Number of the version." example:"4"`
+	Version string `json:"version,omitempty" doc:"Version that it states."`
+	Calls   int64  `json:"calls" doc:"Calls of it that have ended on the node."`
+	Failed  int64  `json:"failed" doc:"How many of them failed or took too long."`
+}
+
+func newNodeStateRecord(nodeID string, s catalog.State) nodeStateRecord {
+	r := nodeStateRecord{NodeID: nodeID, State: s.State, Reason: s.Reason, Number: s.Number, Version: s.Version, Digest: s.Digest}
+	if c := s.Candidate; c != nil {
+		r.Candidate = &candidateRecord{Number: c.Number, Version: c.Version, Calls: c.Calls, Failed: c.Failed}
+	}
+	return r
 }
 
 func newClusterRecord(p catalog.Plugin, nodes []catalog.NodeStates) *clusterRecord {
@@ -54,7 +72,7 @@ func newClusterRecord(p catalog.Plugin, nodes []catalog.NodeStates) *clusterReco
 	}
 	for _, n := range nodes {
 		if s, ok := n.Of(p); ok {
-			r.Nodes = append(r.Nodes, nodeStateRecord{NodeID: n.NodeID, State: s.State, Reason: s.Reason, Number: s.Number, Version: s.Version, Digest: s.Digest})
+			r.Nodes = append(r.Nodes, newNodeStateRecord(n.NodeID, s))
 		}
 	}
 	return r

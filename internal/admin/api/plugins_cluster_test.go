@@ -171,7 +171,7 @@ func TestClusterPluginRollouts(t *testing.T) {
 			return scenario{name: name, as: "app", method: "PUT", target: "/plugins/rollouts?id=" + id, body: fmt.Sprintf(`{"action":%q}`, action), status: status, want: want}
 		}
 		rollout := func(id int, status, more string) string {
-			return fmt.Sprintf(`{"id":%d,"pluginId":"a","number":2,"nodeIds":["node1","node2"],"status":%q,"maxErrorPercentage":5,"minCalls":20,%s"adminId":0,"startDate":"DATE"`, id, status, more)
+			return fmt.Sprintf(`{"id":%d,"pluginId":"a","number":2,"nodeIds":["node1","node2"],"mode":"NODES","status":%q,"maxErrorPercentage":5,"minCalls":20,%s"adminId":0,"startDate":"DATE"`, id, status, more)
 		}
 		const body = `{"pluginId":"a","number":2,"nodeIds":["node2","node1","node2"]}`
 		h.must("app", "POST", "/plugins/js?scope=CLUSTER", scripts("a"))
@@ -199,6 +199,16 @@ func TestClusterPluginRollouts(t *testing.T) {
 			put("promote", "2", "PROMOTE", 200, ok(rollout(2, "PROMOTED", `"promoteAfterSeconds":60,`)+`,"endDate":"DATE"}`)),
 			{name: "active", as: "app", method: "GET", target: "/plugins", status: 200, want: `~` + clusterPart(2, "STARTED", 3, "STARTED")},
 			{name: "history", as: "app", method: "GET", target: "/plugins/rollouts?pluginIds=a", status: 200, want: `~` + rollout(2, "PROMOTED", `"promoteAfterSeconds":60,`)},
+			post("too many users", `{"pluginId":"a","number":1,"percentage":101}`, 400, `~percentage`),
+			post("for users", `{"pluginId":"a","number":1,"percentage":10,"userIds":[7,5]}`, 200, `~"nodeIds":[],"mode":"USERS","percentage":10,"userIds":[5,7],"status":"RUNNING"`),
+			{name: "beside", as: "app", method: "GET", target: "/plugins", status: 200, want: `~"nodes":[{"nodeId":"node1","state":"STARTED","number":2,"version":"1.0","digest":"DIGEST","candidate":{"number":1,"version":"1.0","calls":`},
+			{name: "more users", as: "app", method: "PUT", target: "/plugins/rollouts?id=3", body: `{"action":"CHANGE","percentage":20}`, status: 200, want: `~"percentage":20,"userIds":[5,7],"status":"RUNNING"`},
+			{name: "other users", as: "app", method: "PUT", target: "/plugins/rollouts?id=3", body: `{"action":"CHANGE","userIds":[]}`, status: 200, want: `~"percentage":20,"status":"RUNNING"`},
+			{name: "not here", as: "app", method: "PUT", target: "/plugins/rollouts?id=3", body: `{"action":"PAUSE","percentage":20}`, status: 400, want: `~are for the action CHANGE`},
+			{name: "by nodes", as: "app", method: "PUT", target: "/plugins/rollouts?id=2", body: `{"action":"CHANGE","percentage":20}`, status: 400, want: `~its users cannot be changed: the rollout is PROMOTED`},
+			{name: "no such rollout to change", as: "app", method: "PUT", target: "/plugins/rollouts?id=9", body: `{"action":"CHANGE","percentage":20}`, status: 404, want: `~there is no rollout 9`},
+			put("promote the candidate", "3", "PROMOTE", 200, `~"status":"PROMOTED"`),
+			{name: "the candidate is active", as: "app", method: "GET", target: "/plugins", status: 200, want: `~` + clusterPart(1, "STARTED", 4, "STARTED")},
 		})
 	})
 }

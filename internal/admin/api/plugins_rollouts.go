@@ -3,6 +3,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -24,16 +25,18 @@ func rolloutOperations(h pluginHandlers) []*admin.Operation {
 		}, h.queryRollouts),
 		admin.Handle(admin.Operation{
 			ID: "createPluginRollout", Method: http.MethodPost, Path: "/plugins/rollouts", Tag: pluginTag, Permission: permission.PluginUpdate,
-			Summary: "Try a version of a plugin of the cluster on some nodes",
-			Description: "Lets named nodes run a version that is not active, in the state of the plugin, without a call lost. Each of them watches it: " +
+			Summary: "Try a version of a plugin of the cluster on some nodes or for some users",
+			Description: "With `percentage` or `userIds`, nodes run a version that is not active beside the active one, the candidate: calls that concern one of " +
+				"these users go to the candidate, all others, endpoints, schedules and events stay with the active version. " +
+				"Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: " +
 				"if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. " +
 				"After `promoteAfterSeconds` without that the version becomes the active one. While a rollout is under way no other version can be activated.",
 			Errors: []apierr.Code{apierr.ResourceNotFound},
 		}, h.rollOut),
 		admin.Handle(admin.Operation{
 			ID: "updatePluginRollout", Method: http.MethodPut, Path: "/plugins/rollouts", Tag: pluginTag, Permission: permission.PluginUpdate,
-			Summary: "Pause, resume, promote or abort a rollout",
-			Description: "PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, " +
+			Summary: "Pause, resume, promote or abort a rollout, or change its users",
+			Description: "CHANGE sets `percentage` and `userIds` of a rollout by users; who is in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, " +
 				"ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.",
 			Errors: []apierr.Code{apierr.ResourceNotFound},
 		}, h.decide),
@@ -44,7 +47,10 @@ type rolloutRecord struct {
 	ID                  int64       `json:"id" doc:"Id of the rollout." example:"1"`
 	PluginID            string      `json:"pluginId" doc:"Id of the plugin." example:"word-filter"`
 	Number              int64       `json:"number" doc:"Number of the version." example:"3"`
-	NodeIDs             []string    `json:"nodeIds" doc:"Nodes that run it."`
+	NodeIDs             []string    `json:"nodeIds" doc:"Nodes that run it; none are all nodes."`
+	Mode                string      `json:"mode" enum:"NODES,USERS" doc:"How: NODES instead of the active version, USERS beside it, for some users."`
+	Percentage          int32       `json:"percentage,omitempty" doc:"Percentage of users who get it, with USERS." example:"10"`
+	UserIDs             []int64     `json:"userIds,omitempty" doc:"Further users who get it, with USERS." example:"[1]"`
 	Status              string      `json:"status" enum:"RUNNING,PAUSED,PROMOTED,ABORTED,ROLLED_BACK" doc:"State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end."`
 	Reason              string      `json:"reason,omitempty" doc:"Why a node ended it; missing if none did."`
 	MaxErrorPercentage  int32       `json:"maxErrorPercentage" doc:"How many of a hundred calls on a node may fail."`
@@ -57,7 +63,7 @@ type rolloutRecord struct {
 
 func newRolloutRecord(r store.PluginRollout) rolloutRecord {
 	record := rolloutRecord{
-		ID: r.ID, PluginID: r.PluginID, Number: r.Number, NodeIDs: r.NodeIDs, Status: r.Status, Reason: r.Reason, MaxErrorPercentage: r.MaxErrorPercentage,
+		ID: r.ID, PluginID: r.PluginID, Number: r.Number, NodeIDs: r.NodeIDs, Mode: r.Mode, Percentage: r.Percentage, UserIDs: r.UserIDs, Status: r.Status, Reason: r.Reason, MaxErrorPercentage: r.MaxErrorPercentage,
 		MinCalls: r.MinCalls, PromoteAfterSeconds: r.PromoteAfterMillis / 1000, AdminID: r.AdminID, StartDate: admin.NewDate(r.StartDate),
 	}
 	if r.EndDate != nil {
@@ -84,7 +90,9 @@ type rolloutCreation struct {
 type newRollout struct {
 	PluginID            string   `json:"pluginId" doc:"Id of the plugin." example:"word-filter"`
 	Number              int64    `json:"number" minimum:"1" doc:"Number of the version, which is not active." example:"3"`
-	NodeIDs             []string `json:"nodeIds" minItems:"1" doc:"Nodes that shall run it." example:"[\"service-1\"]"`
+	NodeIDs             []string `json:"nodeIds,omitempty" doc:"Nodes that shall run it; without them all nodes do, which needs percentage or userIds." example:"[\"service-1\"]"`
+	Percentage          *int32   `json:"percentage,omitempty" minimum:"0" maximum:"100" doc:"Percentage of users who shall get it, by a hash of their ids. Who is in a percentage is in every larger one as well." example:"10"`
+	UserIDs             []int64  `json:"userIds,omitempty" maxItems:"1000" uniqueItems:"true" doc:"Further users who shall get it." example:"[1]"`
 	MaxErrorPercentage  *int32   `json:"maxErrorPercentage,omitempty" minimum:"0" maximum:"100" doc:"How many of a hundred calls on a node may fail; 5 if it is missing." example:"5"`
 	MinCalls            *int64   `json:"minCalls,omitempty" minimum:"1" doc:"From how many calls on a node this counts; 20 if it is missing. Without so many calls nothing is promoted by time." example:"20"`
 	PromoteAfterSeconds int64    `json:"promoteAfterSeconds,omitempty" minimum:"0" maximum:"31536000" doc:"After how many seconds without too many failures the version becomes the active one; 0 if an administrator does that." example:"600"`
@@ -96,14 +104,27 @@ const (
 	defaultMinCalls        = 20
 )
 
+// sortedSet returns each value once, in order; never nil.
+func sortedSet[T cmp.Ordered](values []T) []T {
+	return slices.Compact(append([]T{}, slices.Sorted(slices.Values(values))...))
+}
+
 func (h pluginHandlers) rollOut(ctx context.Context, in *rolloutCreation) (rolloutRecord, error) {
 	change, err := newChange(ctx, in.IfMatch, 1)
 	if err != nil {
 		return rolloutRecord{}, err
 	}
 	r := store.PluginRollout{
-		PluginID: in.Body.PluginID, Number: in.Body.Number, NodeIDs: slices.Compact(slices.Sorted(slices.Values(in.Body.NodeIDs))),
-		MaxErrorPercentage: defaultErrorPercentage, MinCalls: defaultMinCalls, PromoteAfterMillis: in.Body.PromoteAfterSeconds * 1000,
+		PluginID: in.Body.PluginID, Number: in.Body.Number, NodeIDs: sortedSet(in.Body.NodeIDs),
+		Mode: store.RolloutNodes, MaxErrorPercentage: defaultErrorPercentage, MinCalls: defaultMinCalls, PromoteAfterMillis: in.Body.PromoteAfterSeconds * 1000,
+	}
+	if in.Body.Percentage != nil || len(in.Body.UserIDs) > 0 {
+		r.Mode, r.UserIDs = store.RolloutUsers, sortedSet(in.Body.UserIDs)
+		if in.Body.Percentage != nil {
+			r.Percentage = *in.Body.Percentage
+		}
+	} else if len(r.NodeIDs) == 0 {
+		return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "nodeIds: name nodes, or users by percentage or userIds")
 	}
 	if in.Body.MaxErrorPercentage != nil {
 		r.MaxErrorPercentage = *in.Body.MaxErrorPercentage
@@ -130,12 +151,30 @@ type rolloutUpdate struct {
 }
 
 type rolloutStep struct {
-	Action string `json:"action" enum:"PAUSE,RESUME,PROMOTE,ABORT" doc:"The step to take." example:"PROMOTE"`
+	Action string `json:"action" enum:"CHANGE,PAUSE,RESUME,PROMOTE,ABORT" doc:"The step to take." example:"PROMOTE"`
+	// Both are for CHANGE only.
+	Percentage *int32  `json:"percentage,omitempty" minimum:"0" maximum:"100" doc:"With CHANGE, percentage of users who get the version; without it the percentage stays." example:"20"`
+	UserIDs    []int64 `json:"userIds,omitempty" maxItems:"1000" uniqueItems:"true" doc:"With CHANGE, further users who get the version; without it they stay." example:"[1]"`
 }
+
+// changeUsers is the action that changes the users of a rollout.
+const changeUsers = "CHANGE"
 
 func (h pluginHandlers) decide(ctx context.Context, in *rolloutUpdate) (rolloutRecord, error) {
 	by := catalog.Change{AdminID: admin.Requester(ctx).ID}
-	r, err := h.Catalog.Decide(plugin.ForAdmin(ctx, by.AdminID), in.ID, in.Body.Action, by)
+	ctx = plugin.ForAdmin(ctx, by.AdminID)
+	if in.Body.Action == changeUsers {
+		userIDs := in.Body.UserIDs
+		if userIDs != nil {
+			userIDs = sortedSet(userIDs)
+		}
+		r, err := h.Catalog.Resplit(ctx, in.ID, in.Body.Percentage, userIDs)
+		return newRolloutRecord(r), err
+	}
+	if in.Body.Percentage != nil || in.Body.UserIDs != nil {
+		return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "percentage, userIds: are for the action %s", changeUsers)
+	}
+	r, err := h.Catalog.Decide(ctx, in.ID, in.Body.Action, by)
 	if err != nil {
 		return rolloutRecord{}, err
 	}

@@ -68,16 +68,21 @@ type Catalog struct {
 type Plugin struct {
 	store.ClusterPlugin
 	Active store.PluginVersion
-	// Rollout is that of another version that some nodes run instead; nil if there is none.
+	// Rollout is that of another version that some nodes run instead of the active one, or beside it; nil if there is none.
 	Rollout *store.PluginRollout
 	trial   store.PluginVersion
 	// mine is the version that this process runs.
 	mine store.PluginVersion
+	// beside says that this process runs trial beside it, for some users.
+	beside bool
 }
 
 // servers are the roles that the plugin is for.
-func (p *Plugin) servers() (roles []role.Role) {
-	for _, name := range p.mine.Servers {
+func (p *Plugin) servers() []role.Role { return rolesOf(p.mine) }
+
+// rolesOf are the roles that a version is for.
+func rolesOf(v store.PluginVersion) (roles []role.Role) {
+	for _, name := range v.Servers {
 		roles = append(roles, role.Role(name))
 	}
 	return roles

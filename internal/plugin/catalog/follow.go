@@ -25,7 +25,8 @@ type entry struct {
 	// failure is why the last attempt failed, "" if it did not; attempts counts failures in a row, and next is when to try
 	// again.
 	failure  string
-	waits    bool // for grants, which is the failure
+	failed   action // what was attempted
+	waits    bool   // for grants, which is the failure
 	attempts int
 	next     time.Time
 }
@@ -38,6 +39,12 @@ const (
 	remove
 	load
 	lead
+	// try loads the candidate of a rollout, resplit changes its users, promote lets it take the place of the active version,
+	// and endTrial ends it.
+	try
+	resplit
+	promote
+	endTrial
 )
 
 // Refresh reads what changed and begins to follow. It costs one cheap read when there is nothing new.
@@ -87,7 +94,7 @@ func (c *Catalog) accept(counter int64, list []Plugin, granted map[string]plugin
 			e = &entry{tried: -1}
 			c.entries[p.ID] = e
 		}
-		if old := before[p.ID]; old == nil || old.Revision != p.Revision || old.mine.Number != p.mine.Number || !old.mine.UploadDate.Equal(p.mine.UploadDate) {
+		if old := before[p.ID]; old == nil || old.Revision != p.Revision || old.mine.Number != p.mine.Number || !old.mine.UploadDate.Equal(p.mine.UploadDate) || old.rolloutID() != p.rolloutID() {
 			e.failure = "" // That was another version.
 		}
 		e.want = &p
@@ -129,6 +136,7 @@ func (c *Catalog) move() {
 // due says what is to be done for an entry.
 func (c *Catalog) due(id string, want *Plugin) action {
 	p, loaded := c.opts.Manager.Find(id)
+	candidate, split, trying := c.opts.Manager.Trial(id)
 	shared := loaded && p.Shared() != nil
 	switch {
 	case want == nil || !c.loads(want):
@@ -136,25 +144,61 @@ func (c *Catalog) due(id string, want *Plugin) action {
 			return remove
 		}
 		return none
-	case loaded && !shared:
+	case loaded && !shared && !trying:
 		return none // What the node has of its own counts.
+	case loaded && !shared:
+		return endTrial
+	case shared && !want.is(p) && trying && want.is(candidate) && healthy(candidate):
+		return promote
 	case !shared || !want.is(p):
 		return load
 	case want.Status == string(plugin.Started) && slices.ContainsFunc(p.Extensions(), func(e plugin.ExtensionInfo) bool { return e.State == plugin.Stopped }):
 		return load
 	case !inState(p, plugin.State(want.Status)):
 		return lead
+	case trying && !want.wantsTrial():
+		return endTrial
+	case want.wantsTrial() && (!trying || !runs(candidate, want.trial)):
+		return try
+	case want.wantsTrial() && !split.Equal(want.split()):
+		return resplit
 	}
 	return none
+}
+
+// wantsTrial reports whether this process runs the version of a rollout beside the active one. It does only while the
+// plugin is started.
+func (p *Plugin) wantsTrial() bool { return p.beside && p.Status == string(plugin.Started) }
+
+// split says which users the version of a rollout is for.
+func (p *Plugin) split() plugin.Split {
+	return plugin.Split{Percentage: int(p.Rollout.Percentage), UserIDs: p.Rollout.UserIDs}
+}
+
+// rolloutID is the id of the rollout; 0 if there is none.
+func (p *Plugin) rolloutID() int64 {
+	if p.Rollout == nil {
+		return 0
+	}
+	return p.Rollout.ID
+}
+
+// healthy reports whether all extensions of a plugin can run.
+func healthy(p *plugin.Plugin) bool {
+	state, _ := summary(p)
+	return state == string(plugin.Started)
 }
 
 // loads reports whether this process loads the plugin.
 func (c *Catalog) loads(p *Plugin) bool { return c.opts.Enabled && c.opts.Manager.Fits(p.servers()) }
 
 // is reports whether a plugin that is loaded is the version that this process runs.
-func (p *Plugin) is(loaded *plugin.Plugin) bool {
+func (p *Plugin) is(loaded *plugin.Plugin) bool { return runs(loaded, p.mine) }
+
+// runs reports whether a plugin that is loaded is a version of the cluster.
+func runs(loaded *plugin.Plugin, v store.PluginVersion) bool {
 	s := loaded.Shared()
-	return s != nil && s.Number == p.mine.Number && s.UploadDate.Equal(p.mine.UploadDate) && loaded.Digest == p.mine.Digest
+	return s != nil && s.Number == v.Number && s.UploadDate.Equal(v.UploadDate) && loaded.Digest == v.Digest
 }
 
 // inState reports whether the extensions of a plugin are where they should be. One that cannot run although it should is
@@ -171,16 +215,16 @@ func inState(p *plugin.Plugin, want plugin.State) bool {
 // work brings the process in line with one entry.
 func (c *Catalog) work(id string, what action, want *Plugin, counter int64) {
 	err := c.do(c.ctx, id, what, want)
-	c.note(id, counter, err)
+	c.note(id, what, counter, err)
 	c.reconcile() // The store may have changed meanwhile.
 }
 
 // note keeps how the work for an entry ended.
-func (c *Catalog) note(id string, counter int64, err error) {
+func (c *Catalog) note(id string, what action, counter int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[id]
-	e.busy, e.tried, e.failure = false, counter, ""
+	e.busy, e.tried, e.failure, e.failed = false, counter, "", what
 	_, e.waits = errors.AsType[*plugin.WaitingError](err)
 	if err != nil && c.ctx.Err() == nil {
 		refusal, told := errors.AsType[*apierr.Error](err)
@@ -226,8 +270,23 @@ func (c *Catalog) do(ctx context.Context, id string, what action, want *Plugin) 
 			return nil // Somebody else was faster.
 		}
 		return c.lead(ctx, p, plugin.State(want.Status))
+	case endTrial:
+		m.EndTrial(ctx, id)
+		return nil
+	case resplit:
+		m.Resplit(id, want.split())
+		return nil
+	case promote:
+		_, err := m.Promote(ctx, id)
+		return err
+	case try:
+		src, err := c.source(ctx, want, want.trial)
+		if err == nil {
+			_, err = m.Try(ctx, plugin.Language(want.trial.Language), src, want.split())
+		}
+		return err
 	}
-	data, err := c.fetch(ctx, want.mine)
+	src, err := c.source(ctx, want, want.mine)
 	if err != nil {
 		return err
 	}
@@ -237,10 +296,7 @@ func (c *Catalog) do(ctx context.Context, id string, what action, want *Plugin) 
 			return err
 		}
 	}
-	p, err := m.Replace(ctx, plugin.Language(want.mine.Language), plugin.Source{
-		Name: want.mine.FileName, Data: data,
-		Shared: &plugin.Shared{Number: want.mine.Number, Place: want.Place, UploadDate: want.mine.UploadDate},
-	})
+	p, err := m.Replace(ctx, plugin.Language(want.mine.Language), src)
 	if err != nil {
 		return err
 	}
@@ -251,6 +307,14 @@ func (c *Catalog) do(ctx context.Context, id string, what action, want *Plugin) 
 		return m.Boot(ctx, p)
 	}
 	return c.lead(ctx, p, plugin.State(want.Status))
+}
+
+// source reads a version from the store.
+func (c *Catalog) source(ctx context.Context, want *Plugin, v store.PluginVersion) (plugin.Source, error) {
+	data, err := c.fetch(ctx, v)
+	return plugin.Source{
+		Name: v.FileName, Data: data, Shared: &plugin.Shared{Number: v.Number, Place: want.Place, UploadDate: v.UploadDate},
+	}, err
 }
 
 // isAhead reports whether the node has a plugin of the cluster whose extensions were started.

@@ -3,6 +3,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,11 @@ func (c *Catalog) addRollouts(ctx context.Context, r store.Reader, list []Plugin
 		}
 		p := &list[i]
 		p.Rollout, p.trial = &rollout, versions[at]
-		if c.tries(&rollout) {
+		switch {
+		case !c.tries(&rollout):
+		case rollout.Mode == store.RolloutUsers:
+			p.beside = c.opts.Manager.Fits(rolesOf(p.trial))
+		default:
 			p.mine = p.trial
 		}
 	}
@@ -75,6 +80,9 @@ func (c *Catalog) addRollouts(ctx context.Context, r store.Reader, list []Plugin
 
 // tries reports whether this process runs the version of a rollout.
 func (c *Catalog) tries(r *store.PluginRollout) bool {
+	if r.Mode == store.RolloutUsers && len(r.NodeIDs) == 0 {
+		return true
+	}
 	return slices.ContainsFunc(c.opts.NodeIDs, func(id string) bool { return slices.Contains(r.NodeIDs, id) })
 }
 
@@ -99,9 +107,10 @@ func (c *Catalog) Rollouts(ctx context.Context, ids ...string) (list []store.Plu
 	return list, err
 }
 
-// RollOut lets nodes run a version that is not active. It returns when this process follows, or cannot.
+// RollOut lets nodes run a version that is not active, instead of the active one or beside it. It returns when this process follows, or cannot.
 func (c *Catalog) RollOut(ctx context.Context, r store.PluginRollout, by Change) (store.PluginRollout, error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
+	r.Mode = cmp.Or(r.Mode, store.RolloutNodes)
 	r.Status, r.AdminID, r.StartDate, r.StepDate = RolloutRunning, by.AdminID, now, now
 	err := c.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		p, err := current(ctx, tx, r.PluginID)
@@ -141,6 +150,37 @@ func (c *Catalog) Decide(ctx context.Context, id int64, step string, by Change) 
 			return "", "", apierr.New(apierr.IllegalArgument, "rollout %d: %s is not possible: the rollout is %s", r.ID, step, r.Status)
 		}
 		return next, "", nil
+	})
+	if err != nil {
+		return r, err
+	}
+	c.follow(ctx, r.PluginID)
+	return r, nil
+}
+
+// Resplit changes the users of a rollout that has not ended. What is nil stays. It returns when this process follows, or
+// cannot.
+func (c *Catalog) Resplit(ctx context.Context, id int64, percentage *int32, userIDs []int64) (r store.PluginRollout, err error) {
+	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if r, err = store.FindPluginRollout(ctx, tx, id); errors.Is(err, store.ErrNotFound) {
+			return apierr.New(apierr.ResourceNotFound, "there is no rollout %d", id)
+		} else if err != nil {
+			return err
+		}
+		switch {
+		case r.EndDate != nil:
+			return apierr.New(apierr.IllegalArgument, "rollout %d: its users cannot be changed: the rollout is %s", id, r.Status)
+		case r.Mode != store.RolloutUsers:
+			return apierr.New(apierr.IllegalArgument, "rollout %d is by nodes: it has no users", id)
+		}
+		if percentage != nil {
+			r.Percentage = *percentage
+		}
+		if userIDs != nil {
+			r.UserIDs = userIDs
+		}
+		r.StepDate = time.Now().UTC().Truncate(time.Millisecond)
+		return store.UpdatePluginRollout(ctx, tx, r)
 	})
 	if err != nil {
 		return r, err
@@ -221,21 +261,20 @@ func (c *Catalog) verdict(id string, e *entry, now time.Time) verdict {
 	rollBack := func(format string, args ...any) verdict {
 		return verdict{RolloutRolledBack, operationRollBack, fmt.Sprintf("node %s: ", c.opts.NodeIDs[0]) + fmt.Sprintf(format, args...)}
 	}
-	if e.failure != "" {
+	if e.failure != "" && (!e.want.beside || e.failed == try) {
 		return rollBack("%s", e.failure)
 	}
 	p, ok := c.opts.Manager.Find(id)
-	if !ok || p.Shared() == nil || !e.want.is(p) {
+	if e.want.beside {
+		p, _, ok = c.opts.Manager.Trial(id)
+	}
+	if !ok || !runs(p, e.want.trial) {
 		return verdict{}
 	}
 	if state, reason := summary(p); state == Failed {
 		return rollBack("%s", reason)
 	}
-	var calls, failed int64
-	for _, e := range p.Extensions() {
-		calls += e.Calls
-		failed += e.Errors + e.Timeouts
-	}
+	calls, failed := counts(p)
 	switch {
 	case calls < r.MinCalls:
 		return verdict{}

@@ -4,6 +4,9 @@ package catalog_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/internal/wire"
 )
 
 // live lets a node follow and judge until the test ends.
@@ -183,4 +187,181 @@ func TestRefusedRollouts(t *testing.T) {
 	if list, err := a.Rollouts(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
+}
+
+// answering is a version of a plugin that answers requests with its version; more are further members of its class.
+func answering(version, more string) []byte {
+	return fmt.Appendf(nil, `
+class Answer extends AppExtension {
+  getExtensionPoints() { return ['ClientRequestHandler']; }
+  transform(request) { request.clientIp = %q; return request; }
+  %s
+}
+export default class extends AppPlugin {
+  getDescriptor() { return {id: 'split', version: %q}; }
+  getExtensions() { return [Answer]; }
+}`, version, more, version)
+}
+
+// versionFor is the version that answers a user on a node; "!" if it fails.
+func (n *node) versionFor(t *testing.T, user int64) string {
+	r, err := plugin.Pass(t.Context(), n.manager, plugin.TransformRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
+	if err != nil {
+		return "!"
+	}
+	return r.ClientIP
+}
+
+// serves waits until a node answers the users 0, 1, … as wanted.
+func (n *node) serves(t *testing.T, want string) {
+	t.Helper()
+	var got string
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if err := n.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got = ""
+		for user := range want {
+			got += n.versionFor(t, int64(user))
+		}
+		if got == want {
+			return
+		}
+	}
+	t.Fatalf("node %s answers with %s, want %s", n.id, got, want)
+}
+
+// TestSplits runs versions beside the active one for some users.
+func TestSplits(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, db *store.DB) {
+		a, b := newNode(t, db, role.Service), newNode(t, db, role.Service)
+		a.live(t)
+		b.live(t)
+		a.mustPublish(t, false, answering("1", ""))
+		do(t, a, "split", plugin.Start)
+		b.serves(t, "111")
+		roll := func(code []byte, r store.PluginRollout) store.PluginRollout {
+			t.Helper()
+			r.PluginID, r.Number, r.Mode, r.MaxErrorPercentage, r.MinCalls = "split", a.keep(t, code), store.RolloutUsers, 10, 5
+			r, err := a.RollOut(t.Context(), r, catalog.Change{AdminID: 7})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		decide := func(r store.PluginRollout, step string) {
+			t.Helper()
+			if _, err := a.Decide(t.Context(), r.ID, step, catalog.Change{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		forget := func() {
+			t.Helper()
+			if _, err := a.RemoveVersions(t.Context(), "split", 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ended := func(r store.PluginRollout, reason string, call func()) {
+			t.Helper()
+			for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+				call()
+				list, err := a.Rollouts(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := list[0]; got.ID == r.ID && got.EndDate != nil {
+					if got.Status != catalog.RolloutRolledBack || !strings.Contains(got.Reason, reason) {
+						t.Errorf("%+v, want it rolled back: %s", got, reason)
+					}
+					return
+				}
+				if time.Now().After(end) {
+					t.Fatalf("rollout %d does not end", r.ID)
+				}
+			}
+		}
+
+		// On all nodes, then with other users, paused and resumed with the plugin, then not at all.
+		r := roll(answering("2", ""), store.PluginRollout{UserIDs: []int64{1}})
+		a.serves(t, "121")
+		b.serves(t, "121")
+		if s := a.States()[0]; s.Number != 1 || s.Candidate == nil || s.Candidate.Number != 2 || s.Candidate.Calls == 0 {
+			t.Errorf("the state is %+v", s)
+		}
+		percentage := int32(100)
+		if _, err := a.Resplit(t.Context(), r.ID, &percentage, nil); err != nil {
+			t.Fatal(err)
+		}
+		a.serves(t, "222")
+		b.serves(t, "222")
+		do(t, b, "split", plugin.Pause)
+		a.wait(t, "split", "PAUSED 1")
+		if _, _, ok := b.manager.Trial("split"); ok {
+			t.Error("a candidate runs beside a plugin that is paused")
+		}
+		do(t, b, "split", plugin.Resume)
+		a.serves(t, "222")
+		// A node that starts later has it too.
+		c := newNode(t, db, role.Service)
+		if err := c.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.serves(t, "222")
+		decide(r, catalog.RolloutAbort)
+		a.serves(t, "111")
+		b.serves(t, "111")
+		forget()
+
+		// On one node only; promoted, it is the same candidate that goes on.
+		r = roll(answering("3", ""), store.PluginRollout{NodeIDs: []string{b.id}, Percentage: 100})
+		b.serves(t, "333")
+		a.serves(t, "111")
+		candidate, _, _ := b.manager.Trial("split")
+		decide(r, catalog.RolloutPromote)
+		a.serves(t, "333")
+		b.wait(t, "split", "STARTED 2")
+		if p, ok := b.manager.Find("split"); !ok || p != candidate {
+			t.Error("the version was loaded once more")
+		}
+		if _, err := a.Activate(t.Context(), "split", 1, catalog.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		forget()
+
+		// A planted bug is rolled back, and users who are not of the candidate never notice.
+		r = roll(answering("4", "handle() { throw new Error('planted'); }"), store.PluginRollout{UserIDs: []int64{1}})
+		ended(r, "calls failed, more than 10 %", func() {
+			for user := range int64(3) {
+				_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), b.manager, plugin.HandleRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
+				if user != 1 && err != nil {
+					t.Fatalf("a call of user %d failed: %v", user, err)
+				}
+			}
+		})
+		b.serves(t, "111")
+		forget()
+
+		// One that cannot be started never gets a call.
+		r = roll(answering("5", "start() { throw new Error('no database'); }"), store.PluginRollout{Percentage: 100})
+		ended(r, "no database", func() {
+			if got := b.versionFor(t, 1); got != "1" {
+				t.Fatalf("user 1 gets %q", got)
+			}
+		})
+		a.wait(t, "split", "STARTED 1")
+		forget()
+
+		// A node with a plugin of its own keeps that to itself.
+		r = roll(answering("6", ""), store.PluginRollout{Percentage: 100})
+		b.serves(t, "666")
+		if err := os.WriteFile(filepath.Join(b.folder.Dir(), "split.js"), answering("9", ""), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.folder.Load(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		b.serves(t, "999")
+		a.serves(t, "666")
+		decide(r, catalog.RolloutAbort)
+	})
 }

@@ -44,6 +44,36 @@ type State struct {
 	Number  int64  `json:"number,omitempty"`
 	Version string `json:"version,omitempty"`
 	Digest  string `json:"digest,omitempty"`
+	// Candidate is the version that the node runs beside it for some users; nil if there is none.
+	Candidate *Candidate `json:"candidate,omitempty"`
+}
+
+// A Candidate is a version that a node runs beside the active one.
+type Candidate struct {
+	Number  int64  `json:"number"`
+	Version string `json:"version,omitempty"`
+	// Calls is how many calls of it have ended on the node, and Failed how many of them failed or took too long.
+	Calls  int64 `json:"calls"`
+	Failed int64 `json:"failed"`
+}
+
+// newCandidate returns nil if there is no candidate of the cluster.
+func (c *Catalog) newCandidate(id string) *Candidate {
+	p, _, ok := c.opts.Manager.Trial(id)
+	if !ok || p.Shared() == nil {
+		return nil
+	}
+	calls, failed := counts(p)
+	return &Candidate{Number: p.Shared().Number, Version: p.Version, Calls: calls, Failed: failed}
+}
+
+// counts returns how many calls of a plugin have ended, and how many of them failed or took too long.
+func counts(p *plugin.Plugin) (calls, failed int64) {
+	for _, e := range p.Extensions() {
+		calls += e.Calls
+		failed += e.Errors + e.Timeouts
+	}
+	return calls, failed
 }
 
 // States returns how far the process is with the plugins of the cluster that are for it, by their ids.
@@ -61,7 +91,7 @@ func (c *Catalog) States() []State {
 }
 
 func (c *Catalog) stateOf(id string, e *entry) State {
-	s := State{PluginID: id}
+	s := State{PluginID: id, Candidate: c.newCandidate(id)}
 	p, loaded := c.opts.Manager.Find(id)
 	if loaded && p.Shared() != nil {
 		s.Number, s.Version, s.Digest = p.Shared().Number, p.Version, p.Digest

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param nodes State on each node that the plugin is made for.
  * @param number Number of the active version.
  * @param revision Revision of the plugin, for If-Match; it grows with every change.
- * @param rollout Another version that some nodes run instead; missing if there is none.
+ * @param rollout Another version that some nodes run instead of the active one, or beside it; missing if there is none.
  * @param status State that all nodes bring the plugin into. One of LOADED, STARTED, PAUSED, STOPPED.
  * @param version Version that it states.
  */

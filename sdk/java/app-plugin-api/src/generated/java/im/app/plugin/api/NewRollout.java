@@ -43,7 +43,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Nodes that shall run it. Must be set.
+     * Nodes that shall run it; without them all nodes do, which needs percentage or userIds.
      * @param nodeIds the value
      * @return this
      */
@@ -53,7 +53,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Nodes that shall run it. Must be set.
+     * Nodes that shall run it; without them all nodes do, which needs percentage or userIds.
      * @param nodeIds the value
      * @return this
      */
@@ -69,6 +69,16 @@ public final class NewRollout implements JsonObject {
      */
     public NewRollout number(Long number) {
         values.put("number", number);
+        return this;
+    }
+
+    /**
+     * Percentage of users who shall get it, by a hash of their ids. Who is in a percentage is in every larger one as well.
+     * @param percentage the value
+     * @return this
+     */
+    public NewRollout percentage(Integer percentage) {
+        values.put("percentage", percentage);
         return this;
     }
 
@@ -89,6 +99,26 @@ public final class NewRollout implements JsonObject {
      */
     public NewRollout promoteAfterSeconds(Long promoteAfterSeconds) {
         values.put("promoteAfterSeconds", promoteAfterSeconds);
+        return this;
+    }
+
+    /**
+     * Further users who shall get it.
+     * @param userIds the value
+     * @return this
+     */
+    public NewRollout userIds(Collection<Long> userIds) {
+        values.put("userIds", userIds);
+        return this;
+    }
+
+    /**
+     * Further users who shall get it.
+     * @param userIds the value
+     * @return this
+     */
+    public NewRollout userIds(Long... userIds) {
+        values.put("userIds", userIds);
         return this;
     }
 }

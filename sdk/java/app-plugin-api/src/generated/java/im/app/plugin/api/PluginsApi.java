@@ -28,8 +28,8 @@ public final class PluginsApi {
     }
 
     /**
-     * Try a version of a plugin of the cluster on some nodes.
-     * <p>Lets named nodes run a version that is not active, in the state of the plugin, without a call lost. Each of them watches it: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. After <code>promoteAfterSeconds</code> without that the version becomes the active one. While a rollout is under way no other version can be activated.
+     * Try a version of a plugin of the cluster on some nodes or for some users.
+     * <p>With <code>percentage</code> or <code>userIds</code>, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. After <code>promoteAfterSeconds</code> without that the version becomes the active one. While a rollout is under way no other version can be activated.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input what is created or changed
      * @return what the server answers; null if there is nothing
@@ -259,8 +259,8 @@ public final class PluginsApi {
     }
 
     /**
-     * Pause, resume, promote or abort a rollout.
-     * <p>PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
+     * Pause, resume, promote or abort a rollout, or change its users.
+     * <p>CHANGE sets <code>percentage</code> and <code>userIds</code> of a rollout by users; who is in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

@@ -14,17 +14,21 @@ import org.jspecify.annotations.Nullable;
  * @param id Id of the rollout.
  * @param maxErrorPercentage How many of a hundred calls on a node may fail.
  * @param minCalls From how many calls on a node this counts.
- * @param nodeIds Nodes that run it.
+ * @param mode How: NODES instead of the active version, USERS beside it, for some users. One of NODES, USERS.
+ * @param nodeIds Nodes that run it; none are all nodes.
  * @param number Number of the version.
+ * @param percentage Percentage of users who get it, with USERS.
  * @param pluginId Id of the plugin.
  * @param promoteAfterSeconds After how many seconds without too many failures it is promoted; missing if an administrator does that.
  * @param reason Why a node ended it; missing if none did.
  * @param startDate When it began.
  * @param status State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end. One of RUNNING, PAUSED, PROMOTED, ABORTED, ROLLED_BACK.
+ * @param userIds Further users who get it, with USERS.
  */
-public record RolloutRecord(long adminId, @Nullable Instant endDate, long id, int maxErrorPercentage, long minCalls, List<String> nodeIds, long number, String pluginId, @Nullable Long promoteAfterSeconds, @Nullable String reason, Instant startDate, String status) {
+public record RolloutRecord(long adminId, @Nullable Instant endDate, long id, int maxErrorPercentage, long minCalls, String mode, List<String> nodeIds, long number, @Nullable Integer percentage, String pluginId, @Nullable Long promoteAfterSeconds, @Nullable String reason, Instant startDate, String status, List<Long> userIds) {
     /** Lists and maps that are null are empty. */
     public RolloutRecord {
         nodeIds = nodeIds == null ? List.of() : nodeIds;
+        userIds = userIds == null ? List.of() : userIds;
     }
 }

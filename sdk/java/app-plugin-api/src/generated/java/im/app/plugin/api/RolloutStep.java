@@ -4,7 +4,9 @@
 package im.app.plugin.api;
 
 import im.app.plugin.json.JsonObject;
+import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -21,12 +23,42 @@ public final class RolloutStep implements JsonObject {
     }
 
     /**
-     * The step to take. One of PAUSE, RESUME, PROMOTE, ABORT. Must be set.
+     * The step to take. One of CHANGE, PAUSE, RESUME, PROMOTE, ABORT. Must be set.
      * @param action the value
      * @return this
      */
     public RolloutStep action(String action) {
         values.put("action", action);
+        return this;
+    }
+
+    /**
+     * With CHANGE, percentage of users who get the version; without it the percentage stays.
+     * @param percentage the value
+     * @return this
+     */
+    public RolloutStep percentage(Integer percentage) {
+        values.put("percentage", percentage);
+        return this;
+    }
+
+    /**
+     * With CHANGE, further users who get the version; without it they stay.
+     * @param userIds the value
+     * @return this
+     */
+    public RolloutStep userIds(Collection<Long> userIds) {
+        values.put("userIds", userIds);
+        return this;
+    }
+
+    /**
+     * With CHANGE, further users who get the version; without it they stay.
+     * @param userIds the value
+     * @return this
+     */
+    public RolloutStep userIds(Long... userIds) {
+        values.put("userIds", userIds);
         return this;
     }
 }

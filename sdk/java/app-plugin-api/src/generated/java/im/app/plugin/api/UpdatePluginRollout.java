@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Parameters: Pause, resume, promote or abort a rollout. */
+/** Parameters: Pause, resume, promote or abort a rollout, or change its users. */
 public final class UpdatePluginRollout implements JsonObject {
     private final Map<String, @Nullable Object> values = new LinkedHashMap<>();
 
