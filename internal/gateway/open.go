@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/config"
@@ -18,6 +20,7 @@ import (
 	"example.org/app/internal/im/session"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/recording/event"
+	"example.org/app/internal/telemetry"
 	"example.org/app/internal/wire"
 )
 
@@ -33,21 +36,49 @@ const (
 // errBlocked means that the connection is to be dropped without an answer.
 var errBlocked = errors.New("the user is blocked")
 
-// openSession decides about a login and answers it. The checks come in the order that the protocol fixes, because the
-// first one that fails is what the client hears.
+// openSession decides about a login and answers it.
 func (c *connection) openSession(in *arrival, payload []byte) {
+	ctx, span := telemetry.Start(c.gateway.ctx, in.head.Kind.String(), telemetry.Server)
+	defer span.End()
+	r, code := c.answerLogin(ctx, in, payload)
+	if span.On() {
+		setLoginSpan(span, in, r, code)
+	}
+}
+
+// setLoginSpan tells who wanted to log in and how that ended. What proves who somebody is stays here.
+func setLoginSpan(span telemetry.Span, in *arrival, r *wire.CreateSessionRequest, code apierr.Code) {
+	span.Set(attribute.String("app.request.id", strconv.FormatInt(in.head.ID, 10)), attribute.Int("app.request.bytes", in.size))
+	if r != nil {
+		span.Set(attribute.Int64("app.user.id", r.UserId), attribute.String("app.device", deviceOf(r.DeviceType).String()))
+	}
+	if code != 0 {
+		span.Set(attribute.Int("app.code", int(code)))
+	}
+	if code >= 1200 && code < 1300 {
+		span.Fail(code.Name())
+	}
+}
+
+// answerLogin decides about a login and answers it. The checks come in the order that the protocol fixes, because the
+// first one that fails is what the client hears. It returns what was asked, nil if that cannot be read, and how it was
+// answered, 0 if it was not.
+func (c *connection) answerLogin(ctx context.Context, in *arrival, payload []byte) (*wire.CreateSessionRequest, apierr.Code) {
 	g, id, begin := c.gateway, in.head.ID, time.Now()
+	refuse := func(e *apierr.Error) apierr.Code {
+		c.refuseRequest(in, e)
+		return e.Code
+	}
 	r, err := decodeLogin(payload)
 	if err != nil {
-		c.refuseRequest(in, apierr.New(apierr.InvalidRequest, "the login cannot be decoded"))
+		code := refuse(apierr.New(apierr.InvalidRequest, "the login cannot be decoded"))
 		g.trigger(c.remoteIP(), nil, blocklist.CorruptedRequest)
-		return
+		return nil, code
 	}
 	if !c.beginLogin() {
-		c.refuseRequest(in, apierr.New(apierr.CreateExistingSession, ""))
-		return
+		return r, refuse(apierr.New(apierr.CreateExistingSession, ""))
 	}
-	s, err := g.login(c, r)
+	s, err := g.login(ctx, c, r)
 	if err == nil {
 		err = c.bind(s)
 	}
@@ -58,28 +89,31 @@ func (c *connection) openSession(in *arrival, payload []byte) {
 		if err == nil {
 			g.end(s, CloseReason{Status: wire.ClosedUnknownError})
 		}
+		return r, 0
 	case late:
-		c.refuseRequest(in, apierr.New(apierr.LoginTimeout, ""))
+		code := refuse(apierr.New(apierr.LoginTimeout, ""))
 		why := CloseReason{Status: wire.ClosedLoginTimeout}
 		if err == nil {
 			g.end(s, why)
 		}
 		c.close(why)
+		return r, code
 	case errors.Is(err, errBlocked):
 		c.drop()
+		return r, 0
 	case err != nil:
-		c.refuseRequest(in, apierr.From(err))
-	default:
-		if took := time.Since(begin); event.Wants(event.KindSessionOpened, took) {
-			event.Record(event.SessionOpened{
-				Span: event.Span{Start: begin, Duration: took}, UserID: s.UserID, Device: s.Device.String(), SessionID: s.ID,
-				WebSocket: c.transport.framing == webSocketFraming,
-			})
-		}
-		in.session = s
-		c.welcome(id, s)
-		c.log(in, int32(apierr.OK), 0)
+		return r, refuse(apierr.From(err))
 	}
+	if took := time.Since(begin); event.Wants(event.KindSessionOpened, took) {
+		event.Record(event.SessionOpened{
+			Span: event.Span{Start: begin, Duration: took}, UserID: s.UserID, Device: s.Device.String(), SessionID: s.ID,
+			WebSocket: c.transport.framing == webSocketFraming,
+		})
+	}
+	in.session = s
+	c.welcome(id, s)
+	c.log(in, int32(apierr.OK), 0)
+	return r, apierr.OK
 }
 
 // beginLogin reports whether a login may be tried: there is no session, and nobody else is trying.
@@ -135,7 +169,7 @@ func (c *connection) welcome(id int64, s *Session) {
 }
 
 // login checks who somebody is and registers the session in the cluster.
-func (g *Gateway) login(c *connection, r *wire.CreateSessionRequest) (*Session, error) {
+func (g *Gateway) login(ctx context.Context, c *connection, r *wire.CreateSessionRequest) (*Session, error) {
 	ip, began := c.remoteIP(), g.options.Node.Cluster().Now()
 	rules := rulesOf(g.settings().SimultaneousLogin)
 	device := deviceOf(r.DeviceType)
@@ -149,7 +183,7 @@ func (g *Gateway) login(c *connection, r *wire.CreateSessionRequest) (*Session, 
 	case g.options.BlockedUsers.BlockedNow(r.UserId):
 		return nil, errBlocked
 	}
-	permissions, err := g.options.Authenticator.Authenticate(g.ctx, &login.Request{
+	permissions, err := g.options.Authenticator.Authenticate(ctx, &login.Request{
 		Version: r.Version, UserID: r.UserId, Password: r.Password, Device: device, DeviceDetails: r.DeviceDetails,
 		UserStatus: r.UserStatus, Location: r.Location, IP: ip,
 	})
@@ -173,20 +207,20 @@ func (g *Gateway) login(c *connection, r *wire.CreateSessionRequest) (*Session, 
 	for _, at := range []*moment{&s.heartbeat, &s.shown} {
 		at.set(s.LoginDate) // Until the first one comes.
 	}
-	if err := g.register(s, status, rules); err != nil {
+	if err := g.register(ctx, s, status, rules); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // register makes the session the only one of its kind in the cluster.
-func (g *Gateway) register(s *Session, status wire.UserStatus, rules session.Rules) error {
+func (g *Gateway) register(ctx context.Context, s *Session, status wire.UserStatus, rules session.Rules) error {
 	conflicts := make([]wire.DeviceType, 0, len(session.Devices))
 	for _, d := range rules.Conflicts(session.Device(s.Device)) {
 		conflicts = append(conflicts, wire.DeviceType(d))
 	}
 	conflict := apierr.New(apierr.SessionSimultaneousConflictsDecline, "")
-	replaced, err := g.options.Presence.Open(g.ctx, g.presenceOf(s), status, func(current presence.Entry) ([]wire.DeviceType, error) {
+	replaced, err := g.options.Presence.Open(ctx, g.presenceOf(s), status, func(current presence.Entry) ([]wire.DeviceType, error) {
 		if rules.KeepOld && slices.ContainsFunc(current.Sessions, func(other presence.Session) bool {
 			return slices.Contains(conflicts, other.Device)
 		}) {
@@ -221,7 +255,7 @@ func (g *Gateway) register(s *Session, status wire.UserStatus, rules session.Rul
 		g.end(s, why)
 		return conflict
 	}
-	g.kickAll(replaced)
+	g.kickAll(ctx, replaced)
 	return nil
 }
 
@@ -313,7 +347,7 @@ func (g *Gateway) kicked(_ context.Context, req *kickRequest) (*kickResponse, er
 
 // kickAll closes sessions that were replaced. Other gateways are waited for, so that nobody is online twice when the
 // client hears of success; one that cannot be reached learns of it by itself.
-func (g *Gateway) kickAll(replaced []presence.Session) {
+func (g *Gateway) kickAll(ctx context.Context, replaced []presence.Session) {
 	var remote []presence.Session
 	for _, r := range replaced {
 		if r.NodeID == g.options.Node.ID() {
@@ -322,7 +356,7 @@ func (g *Gateway) kickAll(replaced []presence.Session) {
 			remote = append(remote, r)
 		}
 	}
-	ctx, cancel := context.WithTimeout(g.ctx, kickTimeout)
+	ctx, cancel := context.WithTimeout(ctx, kickTimeout)
 	defer cancel()
 	for _, r := range remote {
 		req := &kickRequest{UserID: r.UserID, Device: r.Device, ID: r.ID}
