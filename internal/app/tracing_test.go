@@ -74,6 +74,19 @@ func (c *spanCollector) find(trace, name string) (found []*otlp.Span) {
 	return found
 }
 
+// begun are the names of the spans that began a trace.
+func (c *spanCollector) begun() (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.spans {
+		if len(s.GetParentSpanId()) == 0 && !slices.Contains(names, s.GetName()) {
+			names = append(names, s.GetName())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // wait waits for a span whose parent has a name; "" is no parent.
 func (c *spanCollector) wait(t *testing.T, trace, name, parent string) (found *otlp.Span) {
 	t.Helper()
@@ -113,7 +126,10 @@ func TestSpansOfRequests(t *testing.T) {
     await fetch(app.config('outside').url);
     message.text = message.text.replaceAll('darn', '*');
     return r;
-  }`)})
+  }`), "tasks.js": pluginScript("tasks", "'DomainEventHandler', 'DomainEventConsumer'", `
+  start() { app.schedule('1s', { name: 'tick' }, () => {}); }
+  handleDomainEvents(events) {}
+  consumeDomainEvents(events) {}`)})
 	set := []string{
 		"app.telemetry.tracing.enabled=true", "app.telemetry.tracing.sample-rate=1", "app.telemetry.tracing.endpoint=" + spans.URL + "/v1/traces", "outside.url=" + outside.URL,
 		"app.store.url=" + storetest.PostgreSQLURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret",
@@ -171,6 +187,30 @@ func TestSpansOfRequests(t *testing.T) {
 	}
 	if got := <-parents; got != "00-"+trace+"-"+hex.EncodeToString(called.GetSpanId())+"-01" {
 		t.Errorf("the plugin fetched with %q, its span is %s", got, hex.EncodeToString(called.GetSpanId()))
+	}
+	login := wire.KindCreateSession.String()
+	for _, step := range [][2]string{
+		{"call client.password", login},
+		{"handle client.password", "call client.password"},
+		{"Schedule.run", "run schedule"},
+		{"DomainEventHandler.handleDomainEvents", "deliver events"},
+		{"DomainEventConsumer.consumeDomainEvents", "deliver events"},
+		{"sql write", "deliver events"},
+	} {
+		spans.wait(t, "", step[0], step[1])
+	}
+	if text := fmt.Sprint(spans.find("", login)); !strings.Contains(text, `"app.user.id"`) || strings.Contains(text, "secret") {
+		t.Errorf("the spans of logins are %s", text)
+	}
+
+	// Heartbeats have none: what began a trace for a client are its other requests.
+	for range 10 {
+		sender.Beat()
+	}
+	sender.WantCode(&wire.CreateMessageRequest{RecipientId: proto.Int64(6), Text: proto.String("after heartbeats")}, 1000)
+	eventually(t, "the collector gets what came after the heartbeats", func() bool { return len(spans.find("", kind)) == 2 })
+	if got := spans.begun(); !slices.Equal(got, []string{kind, login, "createUser", "deliver events", "load plugin", "run schedule"}) {
+		t.Errorf("traces begin with %q", got)
 	}
 	want(t, service, role.Service, "PUT", "/cluster/settings", `{"telemetry":{"tracing":{"sampleRate":0}}}`, 200)
 	eventually(t, "no more is sampled", func() bool {

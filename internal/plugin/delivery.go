@@ -7,8 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"example.org/app/internal/role"
 	"example.org/app/internal/store"
+	"example.org/app/internal/telemetry"
 )
 
 // A DeliveryInfo is what this node knows of the delivery of events to an extension that gets each of them at least once.
@@ -88,6 +91,22 @@ func (m *Manager) consume(ctx context.Context, c store.EventConsumer, events []D
 	if b == nil {
 		return errRetired
 	}
-	err := m.tellOne(InRole(ctx, role.Service), b, ConsumeDomainEvents, m.boundsOf(ConsumeDomainEvents), []any{events})
-	return err
+	return m.tellOne(InRole(ctx, role.Service), b, ConsumeDomainEvents, m.boundsOf(ConsumeDomainEvents), []any{events})
+}
+
+// TellEvents tells the extensions that get events at most once, and waits for none of them.
+func (m *Manager) TellEvents(ctx context.Context, events []DomainEvent) {
+	ctx, span := startDelivery(ctx, "AT_MOST_ONCE", len(events))
+	defer span.End()
+	m.Tell(ctx, HandleDomainEvents, events)
+}
+
+// startDelivery begins the span of a delivery of events. It is the first of its trace, because it may be about the
+// transactions of many requests.
+func startDelivery(ctx context.Context, mode string, events int) (context.Context, telemetry.Span) {
+	ctx, span := telemetry.Start(ctx, "deliver events", telemetry.Internal)
+	if span.On() {
+		span.Set(attribute.String("app.events.mode", mode), attribute.Int("app.events.count", events))
+	}
+	return ctx, span
 }

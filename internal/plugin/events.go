@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"example.org/app/internal/config"
 	"example.org/app/internal/role"
 	"example.org/app/internal/store"
@@ -72,7 +74,7 @@ func (e *Events) Wants() (committed, kept bool) {
 // Committed implements store.EventSink.
 func (e *Events) Committed(events []store.Event) {
 	if e.manager.Has(HandleDomainEvents) {
-		e.manager.Tell(InRole(context.Background(), role.Service), HandleDomainEvents, domainEvents(events))
+		e.manager.TellEvents(InRole(context.Background(), role.Service), domainEvents(events))
 	}
 	if e.kept.Load() {
 		e.mu.Lock()
@@ -216,12 +218,25 @@ func (d *delivery) step(ctx context.Context) (wait time.Duration, err error) {
 		return eventInterval, nil
 	}
 	d.settling = 0
+	return 0, d.deliver(ctx, events)
+}
+
+// deliver brings events to the consumer and notes that it has got them.
+func (d *delivery) deliver(ctx context.Context, events []store.Event) error {
+	last := events[len(events)-1].ID
+	ctx, span := startDelivery(ctx, "AT_LEAST_ONCE", len(events))
+	defer span.End()
+	if span.On() {
+		span.Set(attribute.String("app.plugin.id", d.consumer.PluginID), attribute.String("app.plugin.extension", d.consumer.Extension),
+			attribute.Int64("app.events.last", last), attribute.Int("app.events.failures", d.failures))
+	}
 	if err := d.manager.consume(ctx, d.consumer, domainEvents(events)); err != nil {
-		return 0, err
+		span.Fail("the events are brought again")
+		return err
 	}
 	d.failures = 0
 	d.delivered += int64(len(events))
-	return 0, d.move(ctx, events[len(events)-1].ID)
+	return d.move(ctx, last)
 }
 
 // hold makes this node the one that brings events to the consumer, and reports whether it is.

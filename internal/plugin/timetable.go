@@ -8,6 +8,10 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"example.org/app/internal/telemetry"
 )
 
 // Slots decides which process of the cluster runs a schedule that only one runs.
@@ -230,11 +234,19 @@ func (m *Manager) callSchedule(b *member, s *Schedule, slot time.Time) error {
 	settings := m.opts.Settings()
 	limits := bounds{time: time.Duration(settings.ScheduleTimeoutMillis) * time.Millisecond, calls: int64(settings.Limits.ConcurrentCalls)}
 	args := []any{s.Name, slot}
+	ctx, span := telemetry.Start(context.Background(), "run schedule", telemetry.Internal)
+	defer span.End()
+	if span.On() {
+		span.Set(attribute.String("app.schedule.name", s.Name), attribute.String("app.schedule.slot", slot.UTC().Format(time.RFC3339)))
+	}
 	for range 2 {
 		if !b.started.Load() {
 			return nil // It was paused or stopped in this moment.
 		}
-		_, err := b.call(context.Background(), RunSchedule, limits, args, nil)
+		t := m.traceSchedule(ctx, s)
+		_, err := b.call(t.begin(ctx, b), RunSchedule, limits, args, nil)
+		t.called(b, err)
+		t.end()
 		if !errors.Is(err, errRetired) {
 			return err
 		}

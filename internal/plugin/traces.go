@@ -58,6 +58,14 @@ func (m *Manager) traceEndpoint(ctx context.Context, e *PublishedEndpoint) *trac
 	return m.beginTraceOf(ctx, traced{name: e.Path()}, trace.Subject{Point: ServeEndpoint.Point.Name, Method: e.Handler, Role: RoleOf(ctx)})
 }
 
+// traceSchedule is trace for a run of a schedule.
+func (m *Manager) traceSchedule(ctx context.Context, s *Schedule) *traced {
+	if !m.Recording() {
+		return nil
+	}
+	return m.beginTraceOf(ctx, traced{name: "Schedule.run"}, trace.Subject{Point: RunSchedule.Point.Name, Method: s.Name})
+}
+
 func (m *Manager) beginTraceOf(ctx context.Context, t traced, s trace.Subject) *traced {
 	if b, ok := ctx.Value(behalfKey{}).(behalf); ok {
 		switch b.kind {

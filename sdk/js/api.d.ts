@@ -1491,7 +1491,7 @@ declare namespace api {
       }): Promise<RolloutRecord[] | undefined>;
       /**
        * Show what plugins did to single requests
-       * Lists the calls of extension points and endpoints of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by `app.plugin.traces`: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless `app.plugin.traces.include-text` is set; passwords and tokens never are. Records are kept in memory and end with the process. A node that does not answer within 2 seconds is named in `missingNodes`. One can page through the newest 10,000 records; use the filters beyond that.
+       * Lists the calls of extension points, endpoints and schedules of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by `app.plugin.traces`: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless `app.plugin.traces.include-text` is set; passwords and tokens never are. Records are kept in memory and end with the process. A node that does not answer within 2 seconds is named in `missingNodes`. One can page through the newest 10,000 records; use the filters beyond that.
        * Permission: `PLUGIN_TRACE_QUERY`.
        */
       queryTraces(input?: {
@@ -3767,7 +3767,7 @@ declare namespace api {
     durationMicros: Int64;
     /** Extension point that was called. */
     extensionPoint: string;
-    /** Function of the extension point; of an endpoint (Endpoint) the handler. */
+    /** Function of the extension point; of an endpoint (Endpoint) the handler, of a schedule (Schedule) its name. */
     function: string;
     /** Number of the record in the process. */
     id: Int64;

@@ -17,7 +17,7 @@ func traceOperations(h pluginHandlers) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "queryPluginTraces", Method: http.MethodGet, Path: "/plugins/traces", Tag: pluginTag, Permission: permission.PluginTraceQuery,
 			Summary: "Show what plugins did to single requests",
-			Description: "Lists the calls of extension points and endpoints of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. " +
+			Description: "Lists the calls of extension points, endpoints and schedules of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. " +
 				"What is recorded is said by `app.plugin.traces`: a share of all requests, those of named users, or requests with named ids; by default nothing is. " +
 				"Numbers, dates and the like are shown; of texts and bytes the length is, unless `app.plugin.traces.include-text` is set; passwords and tokens never are. Records are kept in memory and end with the process. " +
 				"A node that does not answer within 2 seconds is named in `missingNodes`. One can page through the newest 10,000 records; use the filters beyond that.",
@@ -32,11 +32,11 @@ type traceRecord struct {
 	Date      admin.Date        `json:"date" doc:"When the call began."`
 	Duration  int64             `json:"durationMicros" doc:"How long the call took, in microseconds." example:"840"`
 	RequestID string            `json:"requestId,omitempty" doc:"Id of the request: of a client the number that it chose, of an administrator the X-Request-Id of the answer. It is missing if the call was made for no request." example:"7264"`
-	Request   string            `json:"request,omitempty" doc:"Kind of the request of a client, or the operation of an administrator." example:"create_message_request"`
+	Request   string            `json:"request,omitempty" doc:"Kind of the request of a client, or the operation of an administrator." example:"CREATE_MESSAGE"`
 	UserID    *int64            `json:"userId,omitempty" doc:"User who made the request." example:"1"`
 	AdminID   *int64            `json:"adminId,omitempty" doc:"Administrator who made the request." example:"1"`
 	Point     string            `json:"extensionPoint" doc:"Extension point that was called." example:"ClientRequestHandler"`
-	Function  string            `json:"function" doc:"Function of the extension point; of an endpoint (Endpoint) the handler." example:"transform"`
+	Function  string            `json:"function" doc:"Function of the extension point; of an endpoint (Endpoint) the handler, of a schedule (Schedule) its name." example:"transform"`
 	Outcome   string            `json:"outcome" enum:"UNCHANGED,CHANGED,ANSWERED,REFUSED,ERROR,TIMEOUT" doc:"How the call ended: the last of these that an extension ended with."`
 	Steps     []traceStepRecord `json:"steps" doc:"Extensions that were called, in this order. Of an extension point that calls all extensions at the same time, each call is a record of its own."`
 }

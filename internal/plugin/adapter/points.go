@@ -81,7 +81,7 @@ func (p *Plugins) SessionOpened(s *gateway.Session, all []*gateway.Session) {
 func (p *Plugins) tellOfSession(kind string, s *gateway.Session) {
 	if p.Manager.Has(plugin.HandleDomainEvents) {
 		session, user := int64(s.ID), s.UserID
-		p.Manager.Tell(plugin.InRole(plugin.ForUser(context.Background(), s.UserID), role.Gateway), plugin.HandleDomainEvents, []plugin.DomainEvent{
+		p.Manager.TellEvents(plugin.InRole(plugin.ForUser(context.Background(), s.UserID), role.Gateway), []plugin.DomainEvent{
 			{Type: kind, Date: time.Now().UTC().Truncate(time.Millisecond), UserID: &user, SessionID: &session},
 		})
 	}

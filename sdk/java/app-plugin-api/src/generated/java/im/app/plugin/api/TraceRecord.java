@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param date When the call began.
  * @param durationMicros How long the call took, in microseconds.
  * @param extensionPoint Extension point that was called.
- * @param function Function of the extension point; of an endpoint (Endpoint) the handler.
+ * @param function Function of the extension point; of an endpoint (Endpoint) the handler, of a schedule (Schedule) its name.
  * @param id Number of the record in the process.
  * @param nodeId Id of the node that recorded it.
  * @param outcome How the call ended: the last of these that an extension ended with. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
