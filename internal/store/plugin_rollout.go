@@ -28,6 +28,10 @@ type PluginRollout struct {
 	// MaxErrorPercentage, with at least MinCalls calls, is how many of the calls on a node may fail.
 	MaxErrorPercentage int32
 	MinCalls           int64
+	// MaxLatencyPercentage is how long the slowest hundredth of the calls may take, in percent of those of the active version
+	// beside it; 0 is any time. MaxRefusalPercentage is how many more of a hundred calls may be refused; -1 is any number. With
+	// RolloutUsers, MaxErrorPercentage is how many more may fail.
+	MaxLatencyPercentage, MaxRefusalPercentage int32
 	// PromoteAfterMillis is after which time without too many failures it is promoted; 0 means by an administrator.
 	PromoteAfterMillis int64
 	AdminID            int64
@@ -45,10 +49,10 @@ const (
 	RolloutUsers = "USERS"
 )
 
-var pluginRollouts = newTable("plugin_rollout", "id plugin_id number node_ids mode percentage user_ids status reason max_error_percentage min_calls promote_after_millis "+
+var pluginRollouts = newTable("plugin_rollout", "id plugin_id number node_ids mode percentage user_ids status reason max_error_percentage min_calls max_latency_percentage max_refusal_percentage promote_after_millis "+
 	"admin_id start_date step_date end_date", func(r *PluginRollout) []any {
 	return []any{
-		&r.ID, &r.PluginID, &r.Number, (*list)(&r.NodeIDs), &r.Mode, &r.Percentage, (*idList)(&r.UserIDs), &r.Status, &r.Reason, &r.MaxErrorPercentage, &r.MinCalls, &r.PromoteAfterMillis,
+		&r.ID, &r.PluginID, &r.Number, (*list)(&r.NodeIDs), &r.Mode, &r.Percentage, (*idList)(&r.UserIDs), &r.Status, &r.Reason, &r.MaxErrorPercentage, &r.MinCalls, &r.MaxLatencyPercentage, &r.MaxRefusalPercentage, &r.PromoteAfterMillis,
 		&r.AdminID, (*millis)(&r.StartDate), (*millis)(&r.StepDate),
 		optionalMillis{&r.EndDate},
 	}

@@ -218,7 +218,7 @@ func testPluginRollouts(t *testing.T, db *store.DB) {
 	}
 	rollout := func(plugin string) store.PluginRollout {
 		return store.PluginRollout{
-			PluginID: plugin, Number: 2, NodeIDs: []string{"n1", "n2"}, Mode: store.RolloutUsers, Percentage: 10, UserIDs: []int64{-1, 1 << 62}, Status: "RUNNING", MaxErrorPercentage: 5, MinCalls: 20, PromoteAfterMillis: 1000,
+			PluginID: plugin, Number: 2, NodeIDs: []string{"n1", "n2"}, Mode: store.RolloutUsers, Percentage: 10, UserIDs: []int64{-1, 1 << 62}, Status: "RUNNING", MaxErrorPercentage: 5, MinCalls: 20, MaxLatencyPercentage: 150, MaxRefusalPercentage: 3, PromoteAfterMillis: 1000,
 			AdminID: 7, StartDate: now, StepDate: now,
 		}
 	}
