@@ -44,6 +44,7 @@ type member struct {
 // newMember takes an extension in the state Loaded.
 func newMember(p *Plugin, e Extension, hookTimeout func() time.Duration, logger *slog.Logger) *member {
 	m := &member{Extension: e, plugin: p, logger: logger.With("plugin", p.ID, "version", p.Version, "extension", e.Class())}
+	m.record.meter = &p.meter
 	m.life = &life{run: m.runHook, timeout: hookTimeout, state: Loaded, down: m.isDown, recover: m.recover, changed: func(from, to State) {
 		m.since.Store(time.Now().UnixNano())
 		m.started.Store(to == Started)

@@ -116,6 +116,8 @@ type Plugin struct {
 	renewals int
 	// trial says that it is a candidate beside another version.
 	trial atomic.Bool
+	// meter counts its calls while two versions run beside each other; nil otherwise.
+	meter atomic.Pointer[meter]
 }
 
 // File returns the name of the file that the plugin was loaded from, and its bytes, which must not be changed.
@@ -184,9 +186,13 @@ func (m *Manager) publish(list []*Plugin) {
 			trial = nil // The node has its own plugin with this id now.
 		}
 		add(p, trial, false)
-		if trial != nil {
-			add(trial.candidate, trial, true)
+		if trial == nil {
+			p.meter.Store(nil)
+			continue
 		}
+		add(trial.candidate, trial, true)
+		p.meter.CompareAndSwap(nil, &meter{})
+		trial.candidate.meter.CompareAndSwap(nil, &meter{})
 	}
 	m.listMu.Lock()
 	m.list = list

@@ -33,6 +33,8 @@ type Statistics struct {
 type record struct {
 	// observe is told of every call. It may be nil.
 	observe func(method *Method, d time.Duration, outcome string)
+	// meter is that of the plugin. It may be nil, and point to nil.
+	meter *atomic.Pointer[meter]
 	// failing is told how often in a row the extension failed, whenever it does.
 	failing func(inARow int64, err error)
 
@@ -74,6 +76,11 @@ func (r *record) note(method *Method, d time.Duration, err error) {
 	outcome := outcomeOf(err)
 	if r.observe != nil {
 		r.observe(method, d, outcome)
+	}
+	if r.meter != nil {
+		if meter := r.meter.Load(); meter != nil {
+			meter.note(method, d, outcome)
+		}
 	}
 	r.calls.Add(1)
 	if outcome != outcomeError && outcome != outcomeTimeout {

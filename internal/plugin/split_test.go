@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // TestSubjects says for every method whom its calls concern.
@@ -230,5 +231,41 @@ func TestSplitAllocates(t *testing.T) {
 		if got := allocations(); got > before {
 			t.Errorf("through a split a call allocates %v times, without one %v", got, before)
 		}
+	}
+}
+
+// TestMeter compares what a meter says with the durations that it was told.
+func TestMeter(t *testing.T) {
+	for us := time.Duration(0); us < 100_000_000; us += us/100 + 1 {
+		d := us * time.Microsecond
+		if got := boundOf(bucketOf(d)); got < d || got > d+d/8 {
+			t.Fatalf("%s is counted as up to %s", d, got)
+		}
+	}
+	if got := bucketOf(1 << 62); got != buckets-1 {
+		t.Errorf("a very long call is in bucket %d", got)
+	}
+	var m meter
+	if got := m.read().P99(); got != 0 {
+		t.Errorf("nothing took %s", got)
+	}
+	for i := range 200 {
+		outcome := outcomeOK
+		switch {
+		case i >= 197:
+			outcome = outcomeTimeout
+		case i >= 195:
+			outcome = outcomeRefused
+		}
+		m.note(TransformRequest, time.Duration(i+1)*time.Millisecond, outcome)
+	}
+	m.note(HandleAdminAction, time.Hour, outcomeError) // That concerns no user.
+	first := m.read()
+	if got := first.P99(); first.Calls != 200 || first.Failed != 3 || first.Refused != 2 || got < 198*time.Millisecond || got > 223*time.Millisecond {
+		t.Errorf("%d calls, %d failed, %d refused, up to %s", first.Calls, first.Failed, first.Refused, got)
+	}
+	m.note(HandleNotification, time.Microsecond, outcomeError)
+	if later := m.read().Since(first); later.Calls != 1 || later.Failed != 1 || later.Refused != 0 || later.P99() != time.Microsecond {
+		t.Errorf("later %d calls, %d failed, up to %s", later.Calls, later.Failed, later.P99())
 	}
 }

@@ -77,6 +77,7 @@ func Run(t *testing.T, l Language) {
 		{"BadSuccessor", testBadSuccessor},
 		{"Split", testSplit},
 		{"SplitUnderLoad", testSplitUnderLoad},
+		{"SplitReadings", testSplitReadings},
 		{"CloseDuringCalls", testCloseDuringCalls},
 		{"RemoveDuringCalls", testRemoveDuringCalls},
 		{"HostClosesModules", testHostClosesModules},

@@ -142,3 +142,30 @@ func testSplitUnderLoad(t *testing.T, w *world) {
 		t.Errorf("after the promotion version %q answers, %v", got, err)
 	}
 }
+
+// testSplitReadings counts what two versions do beside each other.
+func testSplitReadings(t *testing.T, w *world) {
+	m := w.manager()
+	w.start(m, Acts)
+	ask := func(what string, userID int64) {
+		_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command(what, userID))
+	}
+	ask("throw", 1)
+	if _, _, ok := m.Readings("suite-acts"); ok {
+		t.Error("there is something to compare without a candidate")
+	}
+	if _, err := m.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{UserIDs: []int64{1}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"ok", "refuse", "throw", "ok"} {
+		ask(what, 1)
+	}
+	ask("ok", 2)
+	stable, candidate, ok := m.Readings("suite-acts")
+	if !ok || stable.Calls != 1 || stable.Failed+stable.Refused != 0 || candidate.Calls != 4 || candidate.Failed != 1 || candidate.Refused != 1 {
+		t.Errorf("counted were %d, %d, %d and %d, %d, %d", stable.Calls, stable.Failed, stable.Refused, candidate.Calls, candidate.Failed, candidate.Refused)
+	}
+	if stable.P99() <= 0 || candidate.P99() <= 0 {
+		t.Errorf("calls took %s and %s", stable.P99(), candidate.P99())
+	}
+}
