@@ -2297,12 +2297,12 @@ declare namespace api {
     version: string;
   }
   interface CandidateRecord {
-    /** Calls of it that have ended on the node. */
-    calls: Int64;
-    /** How many of them failed or took too long. */
-    failed: Int64;
+    /** What the active version did on the node meanwhile. */
+    active: UsageRecord;
     /** Number of the version. */
     number: Int64;
+    /** What it did on the node since it runs there. */
+    usage: UsageRecord;
     /** Version that it states. */
     version?: string;
   }
@@ -3265,8 +3265,12 @@ declare namespace api {
     token: string;
   }
   interface NewRollout {
-    /** How many of a hundred calls on a node may fail; 5 if it is missing. */
+    /** How many of a hundred calls on a node may fail, for users how many more than of the active version; 5 if it is missing. */
     maxErrorPercentage?: number;
+    /** For users, how long 99 of a hundred calls on a node may take, in percent of those of the active version; 0 is any time. A millisecond more is always allowed. */
+    maxLatencyPercentage?: number;
+    /** For users, how many more of a hundred calls on a node may be refused than by the active version; any number if it is missing. */
+    maxRefusalPercentage?: number;
     /** From how many calls on a node this counts; 20 if it is missing. Without so many calls nothing is promoted by time. */
     minCalls?: Int64;
     /** Nodes that shall run it; without them all nodes do, which needs percentage or userIds. */
@@ -3633,8 +3637,12 @@ declare namespace api {
     endDate?: string;
     /** Id of the rollout. */
     id: Int64;
-    /** How many of a hundred calls on a node may fail. */
+    /** How many of a hundred calls on a node may fail; with USERS how many more than those of the active version. */
     maxErrorPercentage: number;
+    /** How long 99 of a hundred calls on a node may take, in percent of those of the active version; missing if that is not judged. */
+    maxLatencyPercentage?: number;
+    /** How many more of a hundred calls on a node may be refused than by the active version; missing if that is not judged. */
+    maxRefusalPercentage?: number;
     /** From how many calls on a node this counts. */
     minCalls: Int64;
     /** How: NODES instead of the active version, USERS beside it, for some users. */
@@ -3821,6 +3829,16 @@ declare namespace api {
     matchedCount: Int64;
     /** How many of them were changed. */
     modifiedCount: Int64;
+  }
+  interface UsageRecord {
+    /** Calls that concern users and have ended on the node. */
+    calls: Int64;
+    /** How many of them failed or took too long. */
+    failed: Int64;
+    /** How many milliseconds 99 of a hundred took at most, up to an eighth too many. */
+    p99Millis: number;
+    /** How many of them were refused by the plugin. */
+    refused: Int64;
   }
   interface User {
     /** When the user was deleted logically. */

@@ -47,16 +47,28 @@ type nodeStateRecord struct {
 
 // candidateRecord is a version that a node runs beside the active one.
 type candidateRecord struct {
-	Number  int64  `json:"number" doc:"Number of the version." example:"4"`
-	Version string `json:"version,omitempty" doc:"Version that it states."`
-	Calls   int64  `json:"calls" doc:"Calls of it that have ended on the node."`
-	Failed  int64  `json:"failed" doc:"How many of them failed or took too long."`
+	Number  int64       `json:"number" doc:"Number of the version." example:"4"`
+	Version string      `json:"version,omitempty" doc:"Version that it states."`
+	Usage   usageRecord `json:"usage" doc:"What it did on the node since it runs there."`
+	Active  usageRecord `json:"active" doc:"What the active version did on the node meanwhile."`
+}
+
+// usageRecord is what a version did.
+type usageRecord struct {
+	Calls     int64   `json:"calls" doc:"Calls that concern users and have ended on the node."`
+	Failed    int64   `json:"failed" doc:"How many of them failed or took too long."`
+	Refused   int64   `json:"refused" doc:"How many of them were refused by the plugin."`
+	P99Millis float64 `json:"p99Millis" doc:"How many milliseconds 99 of a hundred took at most, up to an eighth too many."`
+}
+
+func newUsageRecord(u catalog.Usage) usageRecord {
+	return usageRecord{Calls: u.Calls, Failed: u.Failed, Refused: u.Refused, P99Millis: float64(u.P99) / 1000}
 }
 
 func newNodeStateRecord(nodeID string, s catalog.State) nodeStateRecord {
 	r := nodeStateRecord{NodeID: nodeID, State: s.State, Reason: s.Reason, Number: s.Number, Version: s.Version, Digest: s.Digest}
 	if c := s.Candidate; c != nil {
-		r.Candidate = &candidateRecord{Number: c.Number, Version: c.Version, Calls: c.Calls, Failed: c.Failed}
+		r.Candidate = &candidateRecord{Number: c.Number, Version: c.Version, Usage: newUsageRecord(c.Usage), Active: newUsageRecord(c.Active)}
 	}
 	return r
 }

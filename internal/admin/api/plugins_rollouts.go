@@ -53,7 +53,9 @@ type rolloutRecord struct {
 	UserIDs             []int64     `json:"userIds,omitempty" doc:"Further users who get it, with USERS." example:"[1]"`
 	Status              string      `json:"status" enum:"RUNNING,PAUSED,PROMOTED,ABORTED,ROLLED_BACK" doc:"State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end."`
 	Reason              string      `json:"reason,omitempty" doc:"Why a node ended it; missing if none did."`
-	MaxErrorPercentage  int32       `json:"maxErrorPercentage" doc:"How many of a hundred calls on a node may fail."`
+	MaxErrorPercentage  int32       `json:"maxErrorPercentage" doc:"How many of a hundred calls on a node may fail; with USERS how many more than those of the active version."`
+	MaxLatency          int32       `json:"maxLatencyPercentage,omitempty" doc:"How long 99 of a hundred calls on a node may take, in percent of those of the active version; missing if that is not judged."`
+	MaxRefusals         *int32      `json:"maxRefusalPercentage,omitempty" doc:"How many more of a hundred calls on a node may be refused than by the active version; missing if that is not judged."`
 	MinCalls            int64       `json:"minCalls" doc:"From how many calls on a node this counts."`
 	PromoteAfterSeconds int64       `json:"promoteAfterSeconds,omitempty" doc:"After how many seconds without too many failures it is promoted; missing if an administrator does that."`
 	AdminID             int64       `json:"adminId" doc:"Who began it." example:"0"`
@@ -63,8 +65,11 @@ type rolloutRecord struct {
 
 func newRolloutRecord(r store.PluginRollout) rolloutRecord {
 	record := rolloutRecord{
-		ID: r.ID, PluginID: r.PluginID, Number: r.Number, NodeIDs: r.NodeIDs, Mode: r.Mode, Percentage: r.Percentage, UserIDs: r.UserIDs, Status: r.Status, Reason: r.Reason, MaxErrorPercentage: r.MaxErrorPercentage,
+		ID: r.ID, PluginID: r.PluginID, Number: r.Number, NodeIDs: r.NodeIDs, Mode: r.Mode, Percentage: r.Percentage, UserIDs: r.UserIDs, Status: r.Status, Reason: r.Reason, MaxErrorPercentage: r.MaxErrorPercentage, MaxLatency: r.MaxLatencyPercentage,
 		MinCalls: r.MinCalls, PromoteAfterSeconds: r.PromoteAfterMillis / 1000, AdminID: r.AdminID, StartDate: admin.NewDate(r.StartDate),
+	}
+	if r.MaxRefusalPercentage >= 0 {
+		record.MaxRefusals = &r.MaxRefusalPercentage
 	}
 	if r.EndDate != nil {
 		end := admin.NewDate(*r.EndDate)
@@ -93,7 +98,9 @@ type newRollout struct {
 	NodeIDs             []string `json:"nodeIds,omitempty" doc:"Nodes that shall run it; without them all nodes do, which needs percentage or userIds." example:"[\"service-1\"]"`
 	Percentage          *int32   `json:"percentage,omitempty" minimum:"0" maximum:"100" doc:"Percentage of users who shall get it, by a hash of their ids. Who is in a percentage is in every larger one as well." example:"10"`
 	UserIDs             []int64  `json:"userIds,omitempty" maxItems:"1000" uniqueItems:"true" doc:"Further users who shall get it." example:"[1]"`
-	MaxErrorPercentage  *int32   `json:"maxErrorPercentage,omitempty" minimum:"0" maximum:"100" doc:"How many of a hundred calls on a node may fail; 5 if it is missing." example:"5"`
+	MaxErrorPercentage  *int32   `json:"maxErrorPercentage,omitempty" minimum:"0" maximum:"100" doc:"How many of a hundred calls on a node may fail, for users how many more than of the active version; 5 if it is missing." example:"5"`
+	MaxLatency          int32    `json:"maxLatencyPercentage,omitempty" minimum:"0" maximum:"100000" doc:"For users, how long 99 of a hundred calls on a node may take, in percent of those of the active version; 0 is any time. A millisecond more is always allowed." example:"150"`
+	MaxRefusals         *int32   `json:"maxRefusalPercentage,omitempty" minimum:"0" maximum:"100" doc:"For users, how many more of a hundred calls on a node may be refused than by the active version; any number if it is missing." example:"2"`
 	MinCalls            *int64   `json:"minCalls,omitempty" minimum:"1" doc:"From how many calls on a node this counts; 20 if it is missing. Without so many calls nothing is promoted by time." example:"20"`
 	PromoteAfterSeconds int64    `json:"promoteAfterSeconds,omitempty" minimum:"0" maximum:"31536000" doc:"After how many seconds without too many failures the version becomes the active one; 0 if an administrator does that." example:"600"`
 }
@@ -116,7 +123,7 @@ func (h pluginHandlers) rollOut(ctx context.Context, in *rolloutCreation) (rollo
 	}
 	r := store.PluginRollout{
 		PluginID: in.Body.PluginID, Number: in.Body.Number, NodeIDs: sortedSet(in.Body.NodeIDs),
-		Mode: store.RolloutNodes, MaxErrorPercentage: defaultErrorPercentage, MinCalls: defaultMinCalls, PromoteAfterMillis: in.Body.PromoteAfterSeconds * 1000,
+		Mode: store.RolloutNodes, MaxLatencyPercentage: in.Body.MaxLatency, MaxRefusalPercentage: -1, MaxErrorPercentage: defaultErrorPercentage, MinCalls: defaultMinCalls, PromoteAfterMillis: in.Body.PromoteAfterSeconds * 1000,
 	}
 	if in.Body.Percentage != nil || len(in.Body.UserIDs) > 0 {
 		r.Mode, r.UserIDs = store.RolloutUsers, sortedSet(in.Body.UserIDs)
@@ -128,6 +135,12 @@ func (h pluginHandlers) rollOut(ctx context.Context, in *rolloutCreation) (rollo
 	}
 	if in.Body.MaxErrorPercentage != nil {
 		r.MaxErrorPercentage = *in.Body.MaxErrorPercentage
+	}
+	if in.Body.MaxRefusals != nil {
+		r.MaxRefusalPercentage = *in.Body.MaxRefusals
+	}
+	if r.Mode == store.RolloutNodes && (r.MaxLatencyPercentage > 0 || r.MaxRefusalPercentage >= 0) {
+		return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "maxLatencyPercentage, maxRefusalPercentage: are for rollouts by users, which have two versions to compare")
 	}
 	if in.Body.MinCalls != nil {
 		r.MinCalls = *in.Body.MinCalls

@@ -29,6 +29,8 @@ type entry struct {
 	waits    bool   // for grants, which is the failure
 	attempts int
 	next     time.Time
+	// watch is what was seen of a candidate.
+	watch watch
 }
 
 // An action brings the process in line with an entry.

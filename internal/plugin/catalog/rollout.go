@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin"
 	"example.org/app/internal/store"
 )
 
@@ -274,6 +275,9 @@ func (c *Catalog) verdict(id string, e *entry, now time.Time) verdict {
 	if state, reason := summary(p); state == Failed {
 		return rollBack("%s", reason)
 	}
+	if e.want.beside {
+		return c.compare(id, p, e, now, rollBack)
+	}
 	calls, failed := counts(p)
 	switch {
 	case calls < r.MinCalls:
@@ -282,6 +286,27 @@ func (c *Catalog) verdict(id string, e *entry, now time.Time) verdict {
 		return rollBack("%d of %d calls failed, more than %d %%", failed, calls, r.MaxErrorPercentage)
 	case r.PromoteAfterMillis > 0 && now.Sub(r.StepDate) >= time.Duration(r.PromoteAfterMillis)*time.Millisecond:
 		return verdict{RolloutPromoted, operationPromote, fmt.Sprintf("node %s: %d of %d calls failed", c.opts.NodeIDs[0], failed, calls)}
+	}
+	return verdict{}
+}
+
+// compare decides about a rollout by what the candidate did beside the active version. The lock is held.
+func (c *Catalog) compare(id string, candidate *plugin.Plugin, e *entry, now time.Time, rollBack func(string, ...any) verdict) verdict {
+	r, s := e.want.Rollout, sample{at: now}
+	var ok bool
+	if s.stable, s.candidate, ok = c.opts.Manager.Readings(id); !ok {
+		return verdict{}
+	}
+	step, last := e.watch.look(candidate, r, s)
+	if reason := last.worse(r); reason != "" {
+		return rollBack("in the last %s %s", recent, reason)
+	}
+	if reason := step.worse(r); reason != "" {
+		return rollBack("%s", reason)
+	}
+	if r.PromoteAfterMillis > 0 && step.candidate.Calls >= r.MinCalls && now.Sub(r.StepDate) >= time.Duration(r.PromoteAfterMillis)*time.Millisecond {
+		return verdict{RolloutPromoted, operationPromote, fmt.Sprintf("node %s: %d of %d calls failed and %d were refused, of the active version %d of %d and %d", c.opts.NodeIDs[0],
+			step.candidate.Failed, step.candidate.Calls, step.candidate.Refused, step.stable.Failed, step.stable.Calls, step.stable.Refused)}
 	}
 	return verdict{}
 }

@@ -52,9 +52,22 @@ type State struct {
 type Candidate struct {
 	Number  int64  `json:"number"`
 	Version string `json:"version,omitempty"`
-	// Calls is how many calls of it have ended on the node, and Failed how many of them failed or took too long.
-	Calls  int64 `json:"calls"`
-	Failed int64 `json:"failed"`
+	// Usage is what it did on the node since it runs there, and Active what the active version did beside it.
+	Usage  Usage `json:"usage"`
+	Active Usage `json:"active"`
+}
+
+// Usage is how many calls that concern users have ended, how many of them failed or took too long, how many were refused,
+// and how many microseconds 99 of a hundred took at most.
+type Usage struct {
+	Calls   int64 `json:"calls"`
+	Failed  int64 `json:"failed"`
+	Refused int64 `json:"refused"`
+	P99     int64 `json:"p99"`
+}
+
+func newUsage(r plugin.Reading) Usage {
+	return Usage{Calls: r.Calls, Failed: r.Failed, Refused: r.Refused, P99: r.P99().Microseconds()}
 }
 
 // newCandidate returns nil if there is no candidate of the cluster.
@@ -63,8 +76,8 @@ func (c *Catalog) newCandidate(id string) *Candidate {
 	if !ok || p.Shared() == nil {
 		return nil
 	}
-	calls, failed := counts(p)
-	return &Candidate{Number: p.Shared().Number, Version: p.Version, Calls: calls, Failed: failed}
+	active, own, _ := c.opts.Manager.Readings(id)
+	return &Candidate{Number: p.Shared().Number, Version: p.Version, Usage: newUsage(own), Active: newUsage(active)}
 }
 
 // counts returns how many calls of a plugin have ended, and how many of them failed or took too long.

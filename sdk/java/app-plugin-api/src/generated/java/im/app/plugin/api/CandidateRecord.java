@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object CandidateRecord.
- * @param calls Calls of it that have ended on the node.
- * @param failed How many of them failed or took too long.
+ * @param active What the active version did on the node meanwhile.
  * @param number Number of the version.
+ * @param usage What it did on the node since it runs there.
  * @param version Version that it states.
  */
-public record CandidateRecord(long calls, long failed, long number, @Nullable String version) {
+public record CandidateRecord(UsageRecord active, long number, UsageRecord usage, @Nullable String version) {
 }

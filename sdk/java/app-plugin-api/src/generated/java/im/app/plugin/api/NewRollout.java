@@ -23,12 +23,32 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * How many of a hundred calls on a node may fail; 5 if it is missing.
+     * How many of a hundred calls on a node may fail, for users how many more than of the active version; 5 if it is missing.
      * @param maxErrorPercentage the value
      * @return this
      */
     public NewRollout maxErrorPercentage(Integer maxErrorPercentage) {
         values.put("maxErrorPercentage", maxErrorPercentage);
+        return this;
+    }
+
+    /**
+     * For users, how long 99 of a hundred calls on a node may take, in percent of those of the active version; 0 is any time. A millisecond more is always allowed.
+     * @param maxLatencyPercentage the value
+     * @return this
+     */
+    public NewRollout maxLatencyPercentage(Integer maxLatencyPercentage) {
+        values.put("maxLatencyPercentage", maxLatencyPercentage);
+        return this;
+    }
+
+    /**
+     * For users, how many more of a hundred calls on a node may be refused than by the active version; any number if it is missing.
+     * @param maxRefusalPercentage the value
+     * @return this
+     */
+    public NewRollout maxRefusalPercentage(Integer maxRefusalPercentage) {
+        values.put("maxRefusalPercentage", maxRefusalPercentage);
         return this;
     }
 

@@ -12,7 +12,9 @@ import org.jspecify.annotations.Nullable;
  * @param adminId Who began it.
  * @param endDate When it ended.
  * @param id Id of the rollout.
- * @param maxErrorPercentage How many of a hundred calls on a node may fail.
+ * @param maxErrorPercentage How many of a hundred calls on a node may fail; with USERS how many more than those of the active version.
+ * @param maxLatencyPercentage How long 99 of a hundred calls on a node may take, in percent of those of the active version; missing if that is not judged.
+ * @param maxRefusalPercentage How many more of a hundred calls on a node may be refused than by the active version; missing if that is not judged.
  * @param minCalls From how many calls on a node this counts.
  * @param mode How: NODES instead of the active version, USERS beside it, for some users. One of NODES, USERS.
  * @param nodeIds Nodes that run it; none are all nodes.
@@ -25,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param status State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end. One of RUNNING, PAUSED, PROMOTED, ABORTED, ROLLED_BACK.
  * @param userIds Further users who get it, with USERS.
  */
-public record RolloutRecord(long adminId, @Nullable Instant endDate, long id, int maxErrorPercentage, long minCalls, String mode, List<String> nodeIds, long number, @Nullable Integer percentage, String pluginId, @Nullable Long promoteAfterSeconds, @Nullable String reason, Instant startDate, String status, List<Long> userIds) {
+public record RolloutRecord(long adminId, @Nullable Instant endDate, long id, int maxErrorPercentage, @Nullable Integer maxLatencyPercentage, @Nullable Integer maxRefusalPercentage, long minCalls, String mode, List<String> nodeIds, long number, @Nullable Integer percentage, String pluginId, @Nullable Long promoteAfterSeconds, @Nullable String reason, Instant startDate, String status, List<Long> userIds) {
     /** Lists and maps that are null are empty. */
     public RolloutRecord {
         nodeIds = nodeIds == null ? List.of() : nodeIds;
