@@ -28,7 +28,8 @@ type DynamicOperations interface {
 
 // A Dynamic is what an operation has in the place of Go types if it is declared while the server runs.
 type Dynamic struct {
-	// Query, Body and Result are JSON Schemas; nil is none. The properties of Query are the parameters.
+	// Query, Body and Result are JSON Schemas; nil is none. The properties of Query are the parameters: in
+	// the path if it has the name in braces as a segment, else in the query.
 	Query, Body, Result map[string]any
 	// ContentType is that of answers without envelope; "" are those with one.
 	ContentType string

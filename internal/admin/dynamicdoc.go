@@ -90,7 +90,7 @@ func (op *Operation) describeDynamic() map[string]any {
 		"security": []any{map[string]any{basicScheme: []any{}}, map[string]any{bearerScheme: []any{}}},
 	}
 	if d.Query != nil {
-		o["parameters"] = describeDynamicQuery(d.Query)
+		o["parameters"] = describeParameters(op.Path, d.Query)
 	}
 	if d.Body != nil {
 		o["requestBody"] = map[string]any{"required": true, "content": map[string]any{jsonType: map[string]any{"schema": schema30(d.Body)}}}
@@ -99,7 +99,8 @@ func (op *Operation) describeDynamic() map[string]any {
 	return o
 }
 
-func describeDynamicQuery(schema map[string]any) []any {
+// describeParameters describes the properties of a schema as parameters of the query, or of the path if they are in it.
+func describeParameters(path string, schema map[string]any) []any {
 	flat, _ := schema30(schema).(map[string]any)
 	properties, _ := flat["properties"].(map[string]any)
 	required, _ := flat["required"].([]any)
@@ -110,6 +111,10 @@ func describeDynamicQuery(schema map[string]any) []any {
 			continue
 		}
 		param := map[string]any{"name": name, "in": "query", "required": slices.Contains(required, any(name))}
+		if slices.Contains(strings.Split(path, "/"), "{"+name+"}") {
+			param["in"], param["required"] = "path", true
+			delete(p, "default") // It is always given.
+		}
 		if text, ok := p["description"].(string); ok {
 			param["description"] = text
 			delete(p, "description")

@@ -37,6 +37,9 @@ class Endpoints extends AppExtension {
       { handler: 'fails', method: 'GET', path: '/fails', summary: 'Fail', contentType: 'text/plain' },
       { handler: 'refuses', method: 'GET', path: '/refuses', summary: 'Refuse' },
       { handler: 'slow', method: 'GET', path: '/slow', summary: 'Take too long', timeoutMillis: 50 },
+      { handler: 'report', method: 'GET', path: '/reports/{id}', summary: 'Show a report',
+        query: { type: 'object', properties: { id: { type: 'integer', minimum: 1, description: 'Number of the report.' }, format: { type: 'string' } }, required: ['id'], additionalProperties: false } },
+      { handler: 'latest', method: 'GET', path: '/reports/latest', summary: 'Show the latest report' },
       { handler: 'lies', method: 'GET', path: '/lies', summary: 'Break its schema', result: { type: 'integer' } },
     ];
   }
@@ -53,6 +56,8 @@ class Endpoints extends AppExtension {
   refuses() { throw new AppError('RESOURCE_NOT_FOUND', 'there is no such report'); }
   slow() { return new Promise(() => {}); }
   lies() { return 'text'; }
+  report({ query }) { return query.id + ' ' + query.format; }
+  latest() { return 'the latest'; }
 }
 export default class extends AppPlugin {
   getDescriptor() { return { id: 'end points', version: '1.' + VERSION, 'compatible-servers': ['SERVICE'] }; }
@@ -106,11 +111,44 @@ func testEndpoints(t *testing.T, s *apptest.Server, upload endpointUpload) {
 	want(t, s, role.Service, "GET", "/plugins?ids=end%20points", "", 200,
 		`{"method":"GET","path":"/plugins/endpoints/end%20points/who","operationId":"plugin_end_points_who","summary":"Say who asks","permission":"PLUGIN_QUERY"}`)
 
+	testPathsOfEndpoints(t, s)
 	testContentOfEndpoints(t, s)
 	testFaultsOfEndpoints(t, s)
 	testDocumentOfEndpoints(t, s, before)
 	testEndpointsAndPermissions(t, s)
 	testLifeOfEndpoints(t, s, upload)
+}
+
+func testPathsOfEndpoints(t *testing.T, s *apptest.Server) {
+	want(t, s, role.Service, "GET", endpointPath+"/reports/7?format=csv", "", 200, `"data":"7 csv"`)
+	want(t, s, role.Service, "GET", endpointPath+"/reports/%37?format=csv", "", 200, `"data":"7 csv"`)
+	want(t, s, role.Service, "GET", endpointPath+"/reports/latest", "", 200, `"data":"the latest"`)
+	want(t, s, role.Service, "GET", endpointPath+"/reports/0", "", 400, "query.id: ")
+	want(t, s, role.Service, "GET", endpointPath+"/reports/x", "", 400, "query.id: ")
+	want(t, s, role.Service, "GET", endpointPath+"/reports/7?id=8", "", 400, "query.id: is a part of the path and must not be in the query")
+	want(t, s, role.Service, "PUT", endpointPath+"/reports/7", "", 405, "GET")
+	for _, path := range []string{"/reports", "/reports/", "/reports/7/8"} {
+		want(t, s, role.Service, "GET", endpointPath+path, "", 404)
+	}
+	want(t, s, role.Service, "GET", "/plugins?ids=end%20points", "", 200, `"path":"/plugins/endpoints/end%20points/reports/{id}"`)
+	_, text := ask(t, s, role.Service, "GET", "/openapi/docs", "")
+	var document struct {
+		Paths map[string]struct {
+			Get struct {
+				Parameters []struct {
+					Name, In string
+					Required bool
+					Schema   struct{ Type string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(document.Paths["/plugins/endpoints/end%20points/reports/{id}"].Get.Parameters); got != "[{format query false {string}} {id path true {integer}}]" {
+		t.Errorf("the parameters are described as %s", got)
+	}
 }
 
 // fetch asks an endpoint as root; the caller must close the body.
@@ -287,6 +325,8 @@ func testLifeOfEndpoints(t *testing.T, s *apptest.Server, upload endpointUpload)
 	want(t, s, role.Service, "POST", "/plugins/js", scriptBody(t, other), 409, `the endpoint who of plugin \"end_points\" and the endpoint who of plugin \"end points\"`)
 	twice := pluginScript("twice", "", "getEndpoints() { return [{handler: 'a', method: 'GET', path: '/x', summary: 'x'}, {handler: 'b', method: 'get', path: '/x', summary: 'x'}]; } a() {} b() {}")
 	want(t, s, role.Service, "POST", "/plugins/js", scriptBody(t, twice), 400, "the endpoints a and b are both GET /x")
+	unclear := pluginScript("unclear", "", "getEndpoints() { const query = {type: 'object', properties: {id: {type: 'string'}, name: {type: 'string'}}}; return [{handler: 'a', method: 'GET', path: '/x/{id}', summary: 'x', query}, {handler: 'b', method: 'GET', path: '/x/{name}', summary: 'x', query}]; } a() {} b() {}")
+	want(t, s, role.Service, "POST", "/plugins/js", scriptBody(t, unclear), 400, "the endpoints a (GET /x/{id}) and b (GET /x/{name}) match the same paths")
 	// They leave with the extension.
 	for _, step := range [][2]string{{"PAUSED", "RESUMED"}, {"STOPPED", ""}} {
 		want(t, s, role.Service, "PUT", "/plugins?ids=end%20points", `{"status":"`+step[0]+`"}`, 200)

@@ -35,6 +35,7 @@ public class Plugin extends AppPlugin {
         }
     }
     record Sum(int sum, @JsonSchema(optional = true) List<String> tags, @JsonSchema(description = "Of the plugin.") int version) {}
+    record Report(@JsonSchema(minimum = 1, description = "Number of the report.") long id, @JsonSchema(optional = true) String format) {}
     record Who(String adminId, String ip, String requestId, Map<String, Object> query, boolean body, boolean self) {}
 
     public static class Endpoints extends AppExtension {
@@ -74,6 +75,8 @@ public class Plugin extends AppPlugin {
                         Thread.sleep(Duration.ofHours(1));
                         return null;
                     }),
+                    Endpoint.get("/reports/{id}").summary("Show a report").query(Report.class).handler("report", r -> r.query().id() + " " + r.query().format()),
+                    Endpoint.get("/reports/latest").summary("Show the latest report").handler("latest", r -> "the latest"),
                     Endpoint.get("/lies").summary("Break its schema").result("{\"type\": \"integer\"}").handler("lies", r -> "text"),
                     Endpoint.get("/halt").summary("End the JVM").handler("halt", r -> {
                         Runtime.getRuntime().halt(3);

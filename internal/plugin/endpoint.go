@@ -47,12 +47,13 @@ type Endpoint struct {
 	// Handler is the name of the function that serves it. It tells endpoints of a plugin apart.
 	Handler string
 	Method  string
-	// Path is below that of the plugin, and begins with a slash.
+	// Path is below that of the plugin, and begins with a slash. Its segments are literal or parameters in braces, whose types
+	// are those of the properties of Query.
 	Path                 string
 	Summary, Description string
 	Permission           permission.Permission
 	// Query, Body and Result are what the endpoint takes and gives; nil is nothing that was declared. Query is the schema of
-	// an object whose properties are the parameters.
+	// an object whose properties are the parameters in the query and in the path.
 	Query, Body, Result *ValueSchema
 	// ContentType is that of answers that are no JSON in an envelope; "" are those that are.
 	ContentType string
@@ -100,10 +101,7 @@ func ParseEndpoints(text []byte) ([]*Endpoint, error) {
 	return list, collision(list)
 }
 
-var (
-	handlerName  = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]{0,127}$`)
-	endpointPath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
-)
+var handlerName = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]{0,127}$`)
 
 func (d *endpointDeclaration) endpoint() (*Endpoint, error) {
 	e := &Endpoint{
@@ -114,7 +112,7 @@ func (d *endpointDeclaration) endpoint() (*Endpoint, error) {
 	case !slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}, e.Method):
 		return nil, errors.New("method must be GET, POST, PUT or DELETE")
 	case len(e.Path) > maxPath || !endpointPath.MatchString(e.Path):
-		return nil, errors.New("path must begin with a slash and have segments of letters, digits, -, _, ~ and ., such as /reports/daily")
+		return nil, errors.New("path must begin with a slash and have segments of letters, digits, -, _, ~ and ., or parameters in braces, such as /reports/{id}")
 	case !handlerName.MatchString(e.Handler):
 		return nil, errors.New("handler must be the name of the function that serves the endpoint")
 	case e.Summary == "" || len(e.Summary) > maxSummary:
@@ -156,7 +154,7 @@ func (e *Endpoint) readSchemas(d *endpointDeclaration) error {
 			return fmt.Errorf("query: %w", err)
 		}
 	}
-	return nil
+	return e.checkPath()
 }
 
 func (e *Endpoint) checkContentType() error {
@@ -177,10 +175,10 @@ func (e *Endpoint) checkContentType() error {
 func collision(list []*Endpoint) error {
 	for i, e := range list {
 		for _, other := range list[:i] {
-			switch {
-			case e.Method == other.Method && e.Path == other.Path:
-				return fmt.Errorf("the endpoints %s and %s are both %s %s: one of them must have another path", other.Handler, e.Handler, e.Method, e.Path)
-			case e.Handler == other.Handler:
+			if err := e.clash(other); err != nil {
+				return err
+			}
+			if e.Handler == other.Handler {
 				return fmt.Errorf("the endpoints %s %s and %s %s both have the handler %s: each must have its own", other.Method, other.Path, e.Method, e.Path, e.Handler)
 			}
 		}
@@ -188,7 +186,7 @@ func collision(list []*Endpoint) error {
 	return nil
 }
 
-// FullPath is the path of an endpoint of a plugin, as it stands in a URL.
+// FullPath is the path of an endpoint of a plugin, as it stands in a URL but for its parameters.
 func (e *Endpoint) FullPath(pluginID string) string { return endpointPrefix(pluginID) + e.Path }
 
 // endpointPrefix is the path below which the endpoints of a plugin are.

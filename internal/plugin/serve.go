@@ -21,7 +21,7 @@ import (
 
 // An EndpointRequest is a request as the handler of an endpoint gets it.
 type EndpointRequest struct {
-	// Query has the parameters, Body the body; nil is none. Both have been checked, and missing properties have their
+	// Query has the parameters in the query and the path, Body the body; nil is none. Both have been checked, and missing properties have their
 	// defaults. Numbers are json.Number.
 	Query map[string]any
 	Body  any
@@ -40,6 +40,8 @@ type EndpointOutput interface {
 
 // An EndpointInput is what came with a request.
 type EndpointInput struct {
+	// Path has the parameters in the path.
+	Path  map[string]string
 	Query map[string][]string
 	Body  []byte
 }
@@ -49,7 +51,10 @@ type PublishedEndpoint struct {
 	*Endpoint
 	Plugin *Plugin
 	// Down is why it cannot run at present; "" if it can.
-	Down   string
+	Down string
+	// Values are those of the parameters in the path, if it was found by a path, which is at.
+	Values map[string]string
+	at     string
 	member *member
 }
 
@@ -113,7 +118,21 @@ func (m *Manager) FindEndpoints(r role.Role, path string) []*PublishedEndpoint {
 	if !ok {
 		return nil
 	}
-	return slices.DeleteFunc(p.published(r), func(e *PublishedEndpoint) bool { return e.Endpoint.Path != "/"+below })
+	var list []*PublishedEndpoint
+	for _, e := range p.published(r) {
+		values, ok := e.match("/" + below)
+		if !ok {
+			continue
+		}
+		e.Values, e.at = values, path
+		i := slices.IndexFunc(list, func(other *PublishedEndpoint) bool { return other.Method == e.Method })
+		if i < 0 {
+			list = append(list, e)
+		} else if len(e.Values) < len(list[i].Values) {
+			list[i] = e // It is more specific.
+		}
+	}
+	return list
 }
 
 // Read checks what came with a request. params is what audit records show of it.
@@ -121,9 +140,10 @@ func (e *Endpoint) Read(in EndpointInput) (r *EndpointRequest, params map[string
 	r, params = &EndpointRequest{Query: map[string]any{}}, map[string]any{}
 	var problems []string
 	if e.Query != nil {
-		r.Query = e.Query.readQuery(in.Query)
+		given, twice := in.parameters()
+		r.Query = e.Query.readQuery(given)
 		e.Query.fill(r.Query)
-		problems = e.Query.problems(r.Query, "query")
+		problems = append(twice, e.Query.problems(r.Query, "query")...)
 		if shown, ok := e.Query.masked(r.Query).(map[string]any); ok {
 			params = shown
 		}
@@ -161,7 +181,7 @@ func (m *Manager) Serve(ctx context.Context, r role.Role, e *PublishedEndpoint, 
 		if !errors.Is(err, errRetired) {
 			return a, err
 		}
-		list := m.FindEndpoints(r, e.Path())
+		list := m.FindEndpoints(r, e.at)
 		i := slices.IndexFunc(list, func(other *PublishedEndpoint) bool { return other.Method == e.Method && other.member != e.member })
 		if i < 0 {
 			return nil, apierr.New(apierr.ResourceNotFound, "%s is gone", e)
@@ -170,6 +190,7 @@ func (m *Manager) Serve(ctx context.Context, r role.Role, e *PublishedEndpoint, 
 		if next.Permission != e.Permission {
 			return nil, apierr.New(apierr.ServerUnavailable, "%s has just got another permission: try again", e)
 		}
+		in.Path = next.Values
 		again, _, err := next.Read(in)
 		if err != nil {
 			return nil, err

@@ -83,14 +83,14 @@ interface Endpoint {
   /** The name of the function of the extension that serves it; each endpoint of a plugin has its own. It gets an EndpointRequest. */
   handler: string;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Begins with a slash, such as /reports/daily. */
+  /** Begins with a slash, such as /reports/daily, or /reports/{id} with a parameter whose type is that of the property id of query. */
   path: string;
   /** One line for the documentation. */
   summary: string;
   description?: string;
   /** The permission of the admin API that callers need. Without it, it is PLUGIN_QUERY for GET and PLUGIN_UPDATE for the others. */
   permission?: string;
-  /** The schema of an object whose properties are the parameters. */
+  /** The schema of an object whose properties are the parameters, in the query and in the path. */
   query?: JsonSchema;
   /** The schema of the JSON body of POST and PUT. */
   body?: JsonSchema;

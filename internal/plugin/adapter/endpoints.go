@@ -56,7 +56,7 @@ func (s endpoints) operation(e *plugin.PublishedEndpoint) *admin.Operation {
 	}, admin.Dynamic{
 		Query: documentOf(e.Query), Body: documentOf(e.Body), Result: documentOf(e.Result), ContentType: e.ContentType, Version: e.Plugin.Digest,
 		Read: func(query map[string][]string, body []byte) (any, map[string]any, error) {
-			in := plugin.EndpointInput{Query: query, Body: body}
+			in := plugin.EndpointInput{Path: e.Values, Query: query, Body: body}
 			request, params, err := e.Read(in)
 			return &endpointCall{in, request}, params, err
 		},

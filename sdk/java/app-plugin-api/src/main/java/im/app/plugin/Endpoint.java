@@ -84,7 +84,8 @@ public final class Endpoint implements JsonObject {
     /**
      * Begins an endpoint for GET.
      *
-     * @param path begins with a slash, such as {@code /reports/daily}
+     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}} with a parameter whose type is
+     *     that of the property {@code id} of the query
      * @return what remains to be said
      */
     public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> get(String path) {
@@ -94,7 +95,8 @@ public final class Endpoint implements JsonObject {
     /**
      * Begins an endpoint for POST.
      *
-     * @param path begins with a slash, such as {@code /reports/daily}
+     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}} with a parameter whose type is
+     *     that of the property {@code id} of the query
      * @return what remains to be said
      */
     public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> post(String path) {
@@ -104,7 +106,8 @@ public final class Endpoint implements JsonObject {
     /**
      * Begins an endpoint for PUT.
      *
-     * @param path begins with a slash, such as {@code /reports/daily}
+     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}} with a parameter whose type is
+     *     that of the property {@code id} of the query
      * @return what remains to be said
      */
     public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> put(String path) {
@@ -114,7 +117,8 @@ public final class Endpoint implements JsonObject {
     /**
      * Begins an endpoint for DELETE.
      *
-     * @param path begins with a slash, such as {@code /reports/daily}
+     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}} with a parameter whose type is
+     *     that of the property {@code id} of the query
      * @return what remains to be said
      */
     public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> delete(String path) {
