@@ -46,8 +46,11 @@ func (m *Manager) trace(ctx context.Context, method *Method) *traced {
 var mapType = reflect.TypeFor[map[string]string]()
 
 func (m *Manager) beginTrace(ctx context.Context, method *Method) *traced {
-	return m.beginTraceOf(ctx, traced{name: method.Point.Name + "." + method.Name, secret: method.Result == mapType},
-		trace.Subject{Point: method.Point.Name, Method: method.Name, Role: RoleOf(ctx, method.Point)})
+	call := m.beginCall(ctx, trace.Subject{Point: method.Point.Name, Method: method.Name, Role: RoleOf(ctx, method.Point)})
+	if call == nil {
+		return nil
+	}
+	return &traced{call: call, name: method.Point.Name + "." + method.Name, secret: method.Result == mapType}
 }
 
 // traceEndpoint is trace for a request that an endpoint answers.
@@ -55,7 +58,11 @@ func (m *Manager) traceEndpoint(ctx context.Context, e *PublishedEndpoint) *trac
 	if !m.Recording() {
 		return nil
 	}
-	return m.beginTraceOf(ctx, traced{name: e.Path()}, trace.Subject{Point: ServeEndpoint.Point.Name, Method: e.Handler, Role: RoleOf(ctx)})
+	call := m.beginCall(ctx, trace.Subject{Point: ServeEndpoint.Point.Name, Method: e.Handler, Role: RoleOf(ctx)})
+	if call == nil {
+		return nil
+	}
+	return &traced{call: call, name: e.Path()}
 }
 
 // traceSchedule is trace for a run of a schedule.
@@ -63,10 +70,15 @@ func (m *Manager) traceSchedule(ctx context.Context, s *Schedule) *traced {
 	if !m.Recording() {
 		return nil
 	}
-	return m.beginTraceOf(ctx, traced{name: "Schedule.run"}, trace.Subject{Point: RunSchedule.Point.Name, Method: s.Name})
+	call := m.beginCall(ctx, trace.Subject{Point: RunSchedule.Point.Name, Method: s.Name})
+	if call == nil {
+		return nil
+	}
+	return &traced{call: call, name: "Schedule.run"}
 }
 
-func (m *Manager) beginTraceOf(ctx context.Context, t traced, s trace.Subject) *traced {
+// beginCall begins the record of a call, on behalf of those for whom ctx is; nil if it is neither kept nor in a span.
+func (m *Manager) beginCall(ctx context.Context, s trace.Subject) *trace.Call {
 	if b, ok := ctx.Value(behalfKey{}).(behalf); ok {
 		switch b.kind {
 		case behalfUser:
@@ -78,13 +90,13 @@ func (m *Manager) beginTraceOf(ctx context.Context, t traced, s trace.Subject) *
 			s.RequestID, s.Request = b.request.id, b.request.kind
 		}
 	}
-	if t.call = m.opts.Traces.Begin(s); t.call == nil {
-		if !telemetry.Sampled(ctx) {
-			return nil
-		}
-		t.call = m.opts.Traces.Observe(s)
+	if call := m.opts.Traces.Begin(s); call != nil {
+		return call
 	}
-	return &t
+	if !telemetry.Sampled(ctx) {
+		return nil
+	}
+	return m.opts.Traces.Observe(s)
 }
 
 // begin begins the call of an extension, with the context that it returns.

@@ -41,6 +41,15 @@ var kindFields = sync.OnceValue(func() map[Kind]protoreflect.FieldDescriptor {
 	return all
 })
 
+// kindNames has the names of the kinds, which requests that are logged or traced need.
+var kindNames = sync.OnceValue(func() map[Kind]string {
+	names := make(map[Kind]string, len(kindFields()))
+	for k, field := range kindFields() {
+		names[k] = strings.ToUpper(strings.TrimSuffix(string(field.Name()), "_request"))
+	}
+	return names
+})
+
 // Kinds returns every kind of request, by number.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(kindFields())) }
 
@@ -49,11 +58,10 @@ func (k Kind) Valid() bool { return kindFields()[k] != nil }
 
 // String returns the name in the style of a constant: CREATE_MESSAGE.
 func (k Kind) String() string {
-	field := kindFields()[k]
-	if field == nil {
-		return fmt.Sprintf("KIND_%d", int32(k))
+	if name, ok := kindNames()[k]; ok {
+		return name
 	}
-	return strings.ToUpper(strings.TrimSuffix(string(field.Name()), "_request"))
+	return fmt.Sprintf("KIND_%d", int32(k))
 }
 
 // KindOf returns the kind of a decoded request, or 0 if it has none.
