@@ -204,6 +204,11 @@ func (c costs) ofPlugins(ctx context.Context, o clientOptions) error {
 		return err
 	}
 	c.note("JavaScript call, CPU in calls of the bare engine", cost, timeTolerance)
+	ratios, err := tracingJS(ctx, o.rounds)
+	if err != nil {
+		return err
+	}
+	c.noteTracing("JavaScript", ratios)
 	if _, err := java.Find(ctx, ""); err != nil {
 		fmt.Printf("\nNot measured: calls of Java plugins: %v\n", err)
 		return nil
@@ -212,7 +217,17 @@ func (c costs) ofPlugins(ctx context.Context, o clientOptions) error {
 		return err
 	}
 	c.note("Java call, CPU in calls of the bare pipe", cost, timeTolerance)
+	if ratios, err = tracingJava(ctx, o.duration/3, o.rounds); err != nil {
+		return err
+	}
+	c.noteTracing("Java", ratios)
 	return nil
+}
+
+// noteTracing notes what tracing costs calls of a language.
+func (c costs) noteTracing(language string, ratios []float64) {
+	c.note(language+" call with traces off, CPU in calls without a recorder", ratios[1], fewTolerance)
+	c.note(language+" call with 1 % traced, CPU in calls without a recorder", ratios[2], fewTolerance)
 }
 
 func (c costs) write(path string) error {

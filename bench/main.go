@@ -32,7 +32,7 @@ func main() {
 	runtime.GOMAXPROCS(1)
 	duration := flag.Duration("duration", 3*time.Second, "length of one round")
 	rounds := flag.Int("rounds", 3, "rounds of each server, taken in turns")
-	only := flag.String("only", "", "the only part to measure: admin, audit, clients, debugging, domain, java, plugins, recordings or websockets")
+	only := flag.String("only", "", "the only part to measure: admin, audit, clients, debugging, domain, java, plugins, recordings, tracing or websockets")
 	sizes := flag.String("users", "10000,1000000", "numbers of users of the databases of the domain part, the smallest first")
 	perUser := flag.Int("messages-per-user", 10, "number of messages for each user there")
 	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the audit and clients parts, instead of SQLite, and for the writes of the domain part")
@@ -68,6 +68,7 @@ func main() {
 			_, err := benchJava(ctx, *duration, *rounds)
 			return err
 		}},
+		{"tracing", func() error { return benchTracing(ctx, *duration, *rounds) }},
 		{"domain", func() error { return benchDomain(ctx, o) }},
 	}
 	if *baseline != "" {
