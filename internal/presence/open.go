@@ -37,7 +37,8 @@ func (d *Directory) Open(
 	s.LoginDate = s.LoginDate.UTC().Truncate(time.Millisecond)
 	d.own.begin(s.UserID)
 	at, err := d.change(ctx, s.UserID, false, func(current content, live []Session, _ place) (*content, error) {
-		replaced = nil
+		// An attempt that nobody answered may have been carried out.
+		live = slices.DeleteFunc(slices.Clone(live), s.is)
 		var conflicts []wire.DeviceType
 		if decide != nil {
 			var err error
@@ -47,7 +48,7 @@ func (d *Directory) Open(
 		}
 		goes := func(other Session) bool { return other.Device == s.Device || slices.Contains(conflicts, other.Device) }
 		for _, other := range live {
-			if goes(other) {
+			if goes(other) && !slices.ContainsFunc(replaced, other.is) {
 				replaced = append(replaced, other)
 			}
 		}
@@ -170,61 +171,96 @@ func (p place) before(q place) bool {
 	return p.epoch < q.epoch || p.epoch == q.epoch && p.revision < q.revision
 }
 
+const (
+	// electionTime is how long the servers of NATS may take to elect who leads the bucket after one of them was lost, with some to
+	// spare: they wait for 4 to 9 seconds before. Nobody can answer meanwhile.
+	electionTime = 15 * time.Second
+	// attemptTime is after which time an operation that nobody answered is tried again: the one who was asked is gone.
+	attemptTime = 2 * time.Second
+)
+
 // change replaces the content of a user's key by what fn returns; nil leaves it. fn gets the sessions of the key but
 // for those of dead gateways, all live sessions that are known, which may be more while gateways announce theirs to
-// a new bucket, and where the key was written. It is called again when somebody else was faster. fresh has the key read
-// first. change returns where it wrote the key.
+// a new bucket, and where the key was written. It is called again when somebody else was faster, and when nobody
+// answered: then what it returned may have been written. fresh has the key read first. change returns where it wrote
+// the key.
 func (d *Directory) change(
 	ctx context.Context, userID int64, fresh bool, fn func(current content, live []Session, at place) (*content, error),
 ) (place, error) {
-	var failure error
-	for attempt := range maxConflicts {
-		b, err := d.current(ctx)
+	patience, attempt := operationTimeout, 2*operationTimeout
+	elect := d.node.Cluster().Replicas() > 1
+	if elect {
+		patience, attempt = electionTime, attemptTime
+	}
+	end := time.Now().Add(patience)
+	for conflicts := 0; ; fresh = true {
+		wait, cancel := context.WithDeadline(ctx, end)
+		b, err := d.await(wait)
+		cancel()
 		if err != nil {
 			return place{}, err
 		}
-		r := d.table.get(userID)
-		if fresh || attempt > 0 {
-			if r, err = d.read(ctx, b, userID); err != nil {
-				return place{}, unavailable(err)
-			}
-		}
-		var current content
-		var revision uint64
-		if r != nil {
-			current.status = r.status
-		}
-		if r != nil && r.epoch == b.epoch {
-			revision = r.revision
-			current.sessions = undead(r.sessions)
-		}
-		next, err := fn(current, d.table.live(r), place{b.epoch, revision})
-		if err != nil || next == nil {
-			return place{}, err
-		}
-		if len(next.sessions) == 0 {
-			if r == nil || r.epoch != b.epoch || len(r.sessions) == 0 {
-				return place{}, nil
-			}
-			revision, failure = b.remove(ctx, keyOf(userID), revision)
-		} else {
-			revision, failure = b.put(ctx, keyOf(userID), next.encode(), revision)
-		}
+		try, cancel := context.WithTimeout(ctx, attempt)
+		at, failure, err := d.tryChange(try, b, userID, fresh, fn)
+		cancel()
 		if failure == nil {
-			d.table.wrote(userID, *next, revision, b.epoch)
-			return place{b.epoch, revision}, nil
+			return at, err
 		}
-		if !errors.Is(failure, errConflict) {
-			if gone(failure) {
-				wake(d.again)
-			}
+		if gone(failure) {
+			wake(d.again)
+		}
+		delay := electionPause
+		if errors.Is(failure, errConflict) {
+			delay = conflictPause(conflicts)
+			conflicts++
+		} else if !elect || time.Now().After(end) {
 			return place{}, unavailable(failure)
 		}
-		if err := pause(ctx, attempt); err != nil {
+		if conflicts >= maxConflicts {
+			return place{}, unavailable(failure)
+		}
+		if err := sleep(ctx, delay); err != nil {
 			return place{}, unavailable(err)
 		}
 	}
-	return place{}, unavailable(failure)
+}
+
+// tryChange is one attempt of change. failure is that of the bucket, err that of fn.
+func (d *Directory) tryChange(
+	ctx context.Context, b *bucket, userID int64, fresh bool, fn func(current content, live []Session, at place) (*content, error),
+) (at place, failure, err error) {
+	r := d.table.get(userID)
+	if fresh {
+		if r, failure = d.read(ctx, b, userID); failure != nil {
+			return place{}, failure, nil
+		}
+	}
+	var current content
+	var revision uint64
+	if r != nil {
+		current.status = r.status
+	}
+	if r != nil && r.epoch == b.epoch {
+		revision = r.revision
+		current.sessions = undead(r.sessions)
+	}
+	next, err := fn(current, d.table.live(r), place{b.epoch, revision})
+	if err != nil || next == nil {
+		return place{}, nil, err
+	}
+	if len(next.sessions) == 0 {
+		if r == nil || r.epoch != b.epoch || len(r.sessions) == 0 {
+			return place{}, nil, nil
+		}
+		revision, failure = b.remove(ctx, keyOf(userID), revision)
+	} else {
+		revision, failure = b.put(ctx, keyOf(userID), next.encode(), revision)
+	}
+	if failure != nil {
+		return place{}, failure, nil
+	}
+	d.table.wrote(userID, *next, revision, b.epoch)
+	return place{b.epoch, revision}, nil, nil
 }
 
 // undead returns the sessions whose gateways are not dead.
@@ -258,12 +294,23 @@ func (d *Directory) read(ctx context.Context, b *bucket, userID int64) (*record,
 	return d.table.merge(now, c, revision, b.epoch), nil
 }
 
-// pause keeps those who compete for a key from doing so in step.
-func pause(ctx context.Context, attempt int) error {
-	if attempt < 2 {
+// electionPause is how long to wait before the servers are asked again who are electing.
+const electionPause = 200 * time.Millisecond
+
+// conflictPause keeps those who compete for a key from doing so in step.
+func conflictPause(conflicts int) time.Duration {
+	if conflicts < 2 {
+		return 0
+	}
+	return rand.N(time.Duration(min(conflicts, 20)) * time.Millisecond)
+}
+
+// sleep waits unless the context ends.
+func sleep(ctx context.Context, delay time.Duration) error {
+	if delay == 0 {
 		return nil
 	}
-	timer := time.NewTimer(rand.N(time.Duration(min(attempt, 20)) * time.Millisecond))
+	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -86,9 +86,10 @@ type Directory struct {
 	again, sweeping chan struct{}
 
 	// mu comes before the lock of own.
-	mu     sync.Mutex
-	bucket *bucket
-	err    error
+	mu sync.Mutex
+	// bucket is the one that is written, and opened the one that was opened last, which may not have been read yet.
+	bucket, opened *bucket
+	err            error
 	// changed is closed and replaced when bucket or err changes.
 	changed chan struct{}
 	// began is when the present epoch began.

@@ -86,7 +86,7 @@ func TestKill(t *testing.T) {
 		t.Errorf("replaced %+v", replaced)
 	}
 	g.await(t, "a clean bucket", func() bool {
-		b, err := g.current(t.Context())
+		b, err := g.Directory.await(t.Context())
 		if err != nil {
 			return false
 		}

@@ -72,7 +72,7 @@ func testOlderNews(t *testing.T, f *clustertest.Fabric) {
 // currentBucket returns the bucket that is written now.
 func (p *peer) currentBucket(t testing.TB) *bucket {
 	t.Helper()
-	b, err := p.current(t.Context())
+	b, err := p.Directory.await(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,13 +67,6 @@ func (d *Directory) notify() {
 	d.changed = make(chan struct{})
 }
 
-// current returns the bucket. While there is none it waits for a moment, as most outages are short.
-func (d *Directory) current(ctx context.Context) (*bucket, error) {
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
-	defer cancel()
-	return d.await(ctx)
-}
-
 // await waits for the bucket until ctx ends.
 func (d *Directory) await(ctx context.Context) (*bucket, error) {
 	for {
@@ -156,10 +149,11 @@ func (d *Directory) open() (*bucket, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.bucket != nil && d.bucket.created.Equal(b.created) {
-		b.epoch = d.bucket.epoch
+	if d.opened != nil && d.opened.created.Equal(b.created) {
+		b.epoch = d.opened.epoch
 		return b, nil
 	}
+	d.opened = b
 	b.epoch = d.table.epoch.Load() + 1
 	d.table.followed.Store(0)
 	d.table.epoch.Store(b.epoch)

@@ -80,4 +80,7 @@ func TestNATSServerIsLost(t *testing.T) {
 		}
 	}
 	t.Log(logins)
+	if logins.refusing > 2*time.Second {
+		t.Error("logins were refused for too long")
+	}
 }

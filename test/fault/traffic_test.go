@@ -148,12 +148,13 @@ func (tr *traffic) settle(databaseURL string, rules ...rule) (told int) {
 type logins struct {
 	t             *testing.T
 	done, refused atomic.Int64
-	// longest is how long nobody could log in at most.
-	mu      sync.Mutex
-	last    time.Time
-	longest time.Duration
-	stop    atomic.Bool
-	group   sync.WaitGroup
+	// longest is how long nobody could log in at most, and refusing how long those took at most who were refused one after the
+	// other.
+	mu                sync.Mutex
+	last, firstNo     time.Time
+	longest, refusing time.Duration
+	stop              atomic.Bool
+	group             sync.WaitGroup
 }
 
 func newLogins(t *testing.T, first int64, users int, gateways []*process) *logins {
@@ -184,11 +185,18 @@ func (l *logins) try(url string, user int64) {
 	defer c.Close()
 	if err := c.Login(ctx, &wire.CreateSessionRequest{Version: wire.Version, UserId: user, Password: proto.String("secret"), DeviceType: wire.DeviceType_BROWSER}); err != nil {
 		l.refused.Add(1)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.firstNo.IsZero() {
+			l.firstNo = time.Now()
+		}
+		l.refusing = max(l.refusing, time.Since(l.firstNo))
 		return
 	}
 	l.done.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.firstNo = time.Time{}
 	l.longest = max(l.longest, time.Since(l.last))
 	l.last = time.Now()
 }
@@ -208,5 +216,5 @@ func (l *logins) end() {
 func (l *logins) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return fmt.Sprintf("%d logins, %d refused; for %v nobody could log in", l.done.Load(), l.refused.Load(), l.longest.Round(time.Millisecond))
+	return fmt.Sprintf("%d logins, %d refused, for %v at most; for %v nobody could log in", l.done.Load(), l.refused.Load(), l.refusing.Round(time.Millisecond), l.longest.Round(time.Millisecond))
 }
