@@ -105,6 +105,9 @@ func (c *Servers) AwaitReplicas(t testing.TB) {
 }
 
 func (c *Servers) replicated(ctx context.Context, js jetstream.JetStream) error {
+	// Servers that are electing a leader do not answer at all.
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
 	streams := js.ListStreams(ctx)
 	n := 0
 	for info := range streams.Info() {
