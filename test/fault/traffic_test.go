@@ -148,17 +148,19 @@ func (tr *traffic) settle(databaseURL string, rules ...rule) (told int) {
 type logins struct {
 	t             *testing.T
 	done, refused atomic.Int64
-	// longest is how long nobody could log in at most, and refusing how long those took at most who were refused one after the
-	// other.
+	// longest is how long nobody could log in at most, and refusing how long a gateway refused everybody at most, since the time
+	// in since; reason is what it said last.
 	mu                sync.Mutex
-	last, firstNo     time.Time
+	last              time.Time
+	since             map[string]time.Time
 	longest, refusing time.Duration
+	reason            error
 	stop              atomic.Bool
 	group             sync.WaitGroup
 }
 
 func newLogins(t *testing.T, first int64, users int, gateways []*process) *logins {
-	l := &logins{t: t, last: time.Now()}
+	l := &logins{t: t, last: time.Now(), since: map[string]time.Time{}}
 	for i := range int64(users) {
 		url := gateways[int(i)%len(gateways)].clients[0]
 		l.group.Go(func() {
@@ -187,16 +189,16 @@ func (l *logins) try(url string, user int64) {
 		l.refused.Add(1)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.firstNo.IsZero() {
-			l.firstNo = time.Now()
+		if l.since[url].IsZero() {
+			l.since[url] = time.Now()
 		}
-		l.refusing = max(l.refusing, time.Since(l.firstNo))
+		l.refusing, l.reason = max(l.refusing, time.Since(l.since[url])), err
 		return
 	}
 	l.done.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.firstNo = time.Time{}
+	delete(l.since, url)
 	l.longest = max(l.longest, time.Since(l.last))
 	l.last = time.Now()
 }
@@ -216,5 +218,6 @@ func (l *logins) end() {
 func (l *logins) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return fmt.Sprintf("%d logins, %d refused, for %v at most; for %v nobody could log in", l.done.Load(), l.refused.Load(), l.refusing.Round(time.Millisecond), l.longest.Round(time.Millisecond))
+	return fmt.Sprintf("%d logins, %d refused, for %v at most, the last with %v; for %v nobody could log in",
+		l.done.Load(), l.refused.Load(), l.refusing.Round(time.Millisecond), l.reason, l.longest.Round(time.Millisecond))
 }
