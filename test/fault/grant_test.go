@@ -53,6 +53,10 @@ func TestGrants(t *testing.T) {
 
 	status, body = one.uploadScript("&replace=true&activate=false", asking(2, "'USER_QUERY', 'USER_DELETE'"))
 	must(t, "upload without activating", status, body)
+	eventually(t, "the first node knows the other again", func() bool {
+		_, body := one.call("GET", "/cluster/members", "")
+		return strings.Contains(body, `"service-2"`)
+	})
 	status, body = one.send(http.MethodPost, "/plugins/rollouts", "application/json", []byte(`{"pluginId":"watch","number":2,"nodeIds":["service-2"],"promoteAfterSeconds":3600}`))
 	must(t, "begin a rollout", status, body)
 	eventually(t, "the rollout is rolled back", func() bool {
