@@ -13,6 +13,7 @@ import (
 
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/role"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
@@ -81,15 +82,7 @@ func TestPluginTracesOfARequest(t *testing.T) {
 
 // TestPluginTracesOfAllNodes asks one node for what two processes have recorded, while a third does not answer.
 func TestPluginTracesOfAllNodes(t *testing.T) {
-	server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := clustertest.Listen(t)
 	dir := folderOf(t, map[string]string{"hello.js": pluginScript("hello", "", `
   getEndpoints() {
     return [

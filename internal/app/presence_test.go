@@ -23,15 +23,7 @@ import (
 // those of users who are deleted or deactivated. Of blocks, gateways know
 // themselves.
 func TestDisconnect(t *testing.T) {
-	server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := clustertest.Listen(t)
 	a := apptest.Start(t, []role.Role{role.Service}, "app.cluster.nats.url="+server.URL(), "app.cluster.nats.token=secret")
 	node := clustertest.Join(t, clustertest.Connect(t, cluster.Options{URL: server.URL(), Token: "secret"}), cluster.NodeOptions{ID: "gate", Type: role.Gateway})
 	gate, err := presence.Start(t.Context(), node, presence.Options{})

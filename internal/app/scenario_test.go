@@ -14,7 +14,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/app/apptest"
-	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/role"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
@@ -38,15 +38,7 @@ func TestScenarios(t *testing.T) {
 		scenario.Run(t, &scenario.Place{Service: a.URL(role.Service), Gateways: []scenario.Gateway{gatewayOf(a, "both-gateway")}})
 	})
 	t.Run("roles apart", func(t *testing.T) {
-		server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := server.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		server := clustertest.Listen(t)
 		set := slices.Concat(generous, []string{trusting, "app.store.url=" + storetest.PostgreSQLURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret"})
 		place := &scenario.Place{Service: apptest.Start(t, []role.Role{role.Service}, set...).URL(role.Service)}
 		for i := range 2 {

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"example.org/app/internal/app/apptest"
-	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/role"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
@@ -110,15 +110,7 @@ func TestSpansOfRequests(t *testing.T) {
 	parents := make(chan string, 10)
 	outside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { parents <- r.Header.Get("traceparent") }))
 	defer outside.Close()
-	server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := clustertest.Listen(t)
 	dir := folderOf(t, map[string]string{"words.js": pluginScript("words", "'ClientRequestHandler'", `
   async transform(r) {
     const message = r.request.createMessageRequest;

@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"example.org/app/internal/app"
-	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/config"
 	"example.org/app/internal/role"
 )
@@ -88,15 +88,7 @@ func startNode(t *testing.T, set []string, id string) (end func(os.Signal)) {
 // clustered returns properties of nodes that meet at a server of the test.
 func clustered(t *testing.T) []string {
 	t.Helper()
-	server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := clustertest.Listen(t)
 	return []string{
 		"app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret", "app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db"),
 		"app.cluster.discovery.heartbeat-interval-seconds=1", "app.cluster.discovery.heartbeat-timeout-seconds=3",

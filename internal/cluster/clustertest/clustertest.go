@@ -229,6 +229,21 @@ func Embedded(t testing.TB) *Fabric {
 	return &Fabric{Options: cluster.Options{Server: e}, Stop: e.stop, Start: e.start}
 }
 
+// Listen starts an embedded server that other processes reach with the token "secret". It is closed when the test ends.
+func Listen(t testing.TB) *cluster.Server {
+	t.Helper()
+	server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
 // embedded is a server that can be replaced by an empty one.
 type embedded struct {
 	mu     sync.Mutex
