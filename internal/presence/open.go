@@ -19,8 +19,10 @@ const maxConflicts = 50
 
 // Open registers a session of this process's gateway. decide is asked with what is known of the user, who may be
 // offline; it may refuse with an error, which Open returns as it is, or name the device types whose sessions must go,
-// best all that conflict, as there may be sessions at gateways that are cut off. The session of the same device type goes in any case. decide may be asked several times, as others may be faster, and
-// nil means that nothing else has to go. A position is dropped if positions are not kept. The answer, the status and the session take effect together or not at all.
+// best all that conflict, as there may be sessions at gateways that are cut off. The session of the same device type
+// goes in any case. decide may be asked several times, as others may be faster, and nil means that nothing else has to
+// go. A position is dropped if positions are not kept. The answer, the status and the session take effect together or
+// not at all.
 //
 // replaced are the sessions that had to go, possibly at other gateways. Those gateways learn of it by themselves, but
 // nobody waits for that. Others may replace the new session at any moment: see Owns.
