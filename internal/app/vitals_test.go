@@ -56,8 +56,11 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	var m memory
 	m.look()
 	debug.FreeOSMemory()
+	// What other tests of the process still hold decides how much garbage is worth a collection.
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
 	var garbage [][]byte
-	for range 32 {
+	for range max(32, stats.HeapAlloc>>20) {
 		garbage = append(garbage, bytes.Repeat([]byte{1}, 1<<20))
 	}
 	used := released()
@@ -66,9 +69,12 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	if got := released(); got > used+leastFreed {
 		t.Errorf("%d bytes were given back while there was work", got-used)
 	}
-	m.look()
-	if got := released(); got < used+24<<20 {
-		t.Errorf("%d bytes are given back, before the work %d were", got, used)
+	// A collection in the middle of the work may have counted the garbage as reachable: the next one counts anew.
+	for until := time.Now().Add(time.Minute); released() < used+24<<20; runtime.GC() {
+		if time.Now().After(until) {
+			t.Fatalf("%d bytes are given back, before the work %d were", released(), used)
+		}
+		m.look()
 	}
 }
 
