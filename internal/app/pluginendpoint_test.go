@@ -87,6 +87,44 @@ func TestEndpointsOfPlugins(t *testing.T) {
 	})
 }
 
+// TestCallersOfEndpointsWhoLeave has callers who leave while code of a script runs: that does not keep it from ending in order,
+// but on a machine that stands still meanwhile.
+func TestCallersOfEndpointsWhoLeave(t *testing.T) {
+	s := endpointServer(t)
+	want(t, s, role.Service, "POST", "/plugins/js", upload(t, `let ended = 0;
+class Busy extends AppExtension {
+  getEndpoints() {
+    return [
+      { handler: 'busy', method: 'GET', path: '/busy', summary: 'Never end nor rest', contentType: 'text/plain' },
+      { handler: 'ended', method: 'GET', path: '/ended', summary: 'Count the ends of busy answers' },
+    ];
+  }
+  async *busy() { try { for (;;) { yield 'line\n'; for (let i = 0; i < 100_000; i++); } } finally { ended++; } }
+  ended() { return ended; }
+}
+export default class extends AppPlugin {
+  getDescriptor() { return { id: 'end points' }; }
+  getExtensions() { return [Busy]; }
+}`), 200)
+	want(t, s, role.Service, "PUT", "/plugins?ids=end%20points", `{"status":"STARTED"}`, 200)
+	const leavers = 20
+	for range leavers {
+		ctx, leave := context.WithCancel(t.Context())
+		resp := fetch(ctx, t, s, endpointPath+"/busy")
+		_, err := io.ReadFull(resp.Body, make([]byte, 25))
+		leave()
+		resp.Body.Close()
+		if err != nil {
+			t.Fatalf("the stream has no five lines: %v", err)
+		}
+	}
+	eventually(t, "answers end in order when callers leave", func() bool {
+		_, body := ask(t, s, role.Service, "GET", endpointPath+"/ended", "")
+		var answer struct{ Data int }
+		return json.Unmarshal([]byte(body), &answer) == nil && answer.Data >= leavers*3/4
+	})
+}
+
 // testEndpoints leads a plugin with endpoints through its life. It is the same in all languages.
 func testEndpoints(t *testing.T, s *apptest.Server, upload endpointUpload) {
 	before := endpointDocument(t, s, "")

@@ -321,13 +321,11 @@ func (m *module) failWith(c *call, x *engine.Exception) {
 
 // thrown is the error that an exception of a call means.
 func (m *module) thrown(x *engine.Exception, c *call) error {
-	if x.Interrupted {
-		if m.stopping.Load() {
-			return m.gone()
-		}
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
+	if x.Interrupted && m.stopping.Load() {
+		return m.gone()
+	}
+	if err := c.ctx.Err(); err != nil {
+		return err // What code throws after its call is over follows from that.
 	}
 	return m.failure(x)
 }

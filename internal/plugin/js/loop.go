@@ -148,17 +148,33 @@ func (m *module) callOver() (over, known bool) {
 	return false, false
 }
 
+// How long a turn may go on for a call that is over: after its time, and after its caller has left, so that nobody waits.
+// Code that is interrupted skips its finally blocks; turns that follow are no longer those of the call.
+const graceAfterTimeout, graceAfterLeaving = 10 * time.Millisecond, 100 * time.Millisecond
+
+// grace is how long the present turn may go on although its call is over.
+func (m *module) grace() time.Duration {
+	if c := m.current.Load(); c != nil && errors.Is(c.ctx.Err(), context.Canceled) {
+		return graceAfterLeaving
+	}
+	return graceAfterTimeout
+}
+
 // mustStop is asked while code of the plugin runs.
 func (m *module) mustStop() bool {
-	if m.debug != nil && m.debug.Terminated() {
+	if m.stopping.Load() || m.debug != nil && m.debug.Terminated() {
 		return true
 	}
-	if over, known := m.callOver(); known {
-		return over
+	limit := m.host.opts.TurnLimit
+	switch over, known := m.callOver(); {
+	case over:
+		limit = min(limit, m.grace())
+	case known:
+		return false
 	}
 	now := time.Now()
 	if m.limit.IsZero() {
-		m.limit = now.Add(m.host.opts.TurnLimit)
+		m.limit = now.Add(limit)
 	}
 	return now.After(m.limit)
 }
