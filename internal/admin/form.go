@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/scratch"
 )
 
 // Form is the multipart form of a request, every part of which is a file. A
@@ -58,12 +59,12 @@ func (c *call) readForm() (form Form, discard func(), err error) {
 	if c.r.ContentLength > limit {
 		return form, discard, c.refuseBody(limit)
 	}
-	folder, err := os.MkdirTemp("", "app-form-")
+	folder, err := scratch.Open("", "app-form-")
 	if err != nil {
 		return form, discard, fmt.Errorf("keep a form: %w", err)
 	}
 	discard = func() {
-		if err := os.RemoveAll(folder); err != nil {
+		if err := folder.Remove(); err != nil {
 			c.api.opts.Logger.Warn("the files of a form could not be deleted", "error", err)
 		}
 	}
@@ -79,7 +80,7 @@ func (c *call) readForm() (form Form, discard func(), err error) {
 		if len(form.Files) == maxFormFiles {
 			return form, discard, illegal("the form has more than %d files", maxFormFiles)
 		}
-		f := File{Field: part.FormName(), FileName: part.FileName(), path: filepath.Join(folder, strconv.Itoa(len(form.Files)))}
+		f := File{Field: part.FormName(), FileName: part.FileName(), path: filepath.Join(folder.Path, strconv.Itoa(len(form.Files)))}
 		if len(f.Field) > maxFormName || len(f.FileName) > maxFormName {
 			return form, discard, illegal("file %d of the form: its name must have at most %d bytes", len(form.Files)+1, maxFormName)
 		}

@@ -116,7 +116,7 @@ type Host struct {
 	shared *slot
 	// folderMu guards the folder; it is taken before mu.
 	folderMu sync.Mutex
-	folder   *folder
+	folder   folder
 	jar      string
 	copies   int
 	// objects are those that plugins in other languages use.
