@@ -47,32 +47,19 @@ run: build ## Build and start both roles on embedded defaults; ARGS='--set app.x
 	@exec bin/app all $(ARGS)
 
 .PHONY: test
-test: setup unit openapi-lint ## Set up what is needed, then test everything
+test: setup unit openapi-lint ## Set up what is needed, then test everything; RACE=1 with the race detector
 
 # Without a JDK the tests of Java plugins are skipped, and the last lines name them. APP_TEST_REQUIRE=java makes that an error.
 .PHONY: setup
 setup: ## Find or install what the tests need
-	@scripts/need go cc curl postgresql chromium node slapd
+	@scripts/need go $(if $(RACE),cc) curl postgresql chromium node slapd
 	@scripts/need --optional jdk maven
 
 NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger test/e2e/generated test/e2e/provider sdk/js web)
 
-# The race detector watches Go code. SQLite and the JavaScript engine are C translated to Go, run by one goroutine at a time,
-# and hashes and compression have loops over memory of their own; watched, they would take most of the tests' time. Packages
-# that instantiate generic types of sync cannot be left out: the linker may take their copies, without the detector's calls,
-# for the whole program.
-UNWATCHED := modernc.org/libquickjs modernc.org/sqlite/lib golang.org/x/crypto/blowfish compress/flate github.com/klauspost/compress/flate
-RACE := -race $(patsubst %,-gcflags=%=-race=false,$(UNWATCHED))
-
-# The packages that take longest begin first, so that none of them runs alone at the end.
-LONG := ./test/e2e ./internal/app ./internal/plugin/java ./test/fault ./internal/plugin/js ./test/campaign
-
-# Many tests wait for other processes most of the time: four packages keep two processors busy. The time limit is for a
-# machine that hangs, not for a slow one. What go vet looks for, make lint finds. A program with the race detector would wait
-# for a second before it ends.
 .PHONY: unit
-unit: $(JAVA_JARS)/.tested $(NODE_MODULES) ## Run the Go tests of both storage engines with the race detector
-	GORACE=atexit_sleep_ms=0 scripts/with-tools $(GOTESTSUM) -- $(RACE) -vet=off -p 4 -timeout 60m $(if $(filter ./...,$(PACKAGES)),$(LONG)) $(PACKAGES)
+unit: $(JAVA_JARS)/.tested $(NODE_MODULES) ## Run the Go tests on both storage engines; RACE=1 with the race detector
+	@GO='$(GO)' GOTESTSUM='$(GOTESTSUM)' scripts/unit $(if $(RACE),--race) $(PACKAGES)
 
 # The inner loop: no race detector, no packages that start many processes, and the short form of long tests.
 .PHONY: test-quick
@@ -115,7 +102,7 @@ campaign: ## Attack the admin interface, run bad plugins and race logins for lon
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m ./test/campaign
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestSuite/Corpus ./internal/plugin/js ./internal/plugin/java
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestLoginRaces ./internal/gateway
-	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestNATSServerIsLost ./test/fault
+	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run 'TestNATSServerIsLost|TestTrafficBetweenNodes' ./test/fault
 
 .PHONY: bench
 bench: $(JAVA_JARS)/.built ## Run the benchmarks
