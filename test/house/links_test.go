@@ -28,6 +28,13 @@ func TestLinksInDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatalf("list the Markdown files: %v", err)
 	}
+	known := map[string]map[string]bool{}
+	anchors := func(path string) map[string]bool {
+		if known[path] == nil {
+			known[path] = anchorsOf(t, path)
+		}
+		return known[path]
+	}
 	for name := range bytes.SplitSeq(bytes.Trim(list, "\x00"), []byte{0}) {
 		path := filepath.Join(root, string(name))
 		text, err := os.ReadFile(path)
@@ -48,15 +55,15 @@ func TestLinksInDocuments(t *testing.T) {
 			}
 			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s: the link to %q leads nowhere", name, target)
-			} else if anchor != "" && !anchors(t, to)[anchor] {
+			} else if anchor != "" && !anchors(to)[anchor] {
 				t.Errorf("%s: the link to %q finds no such heading", name, target)
 			}
 		}
 	}
 }
 
-// anchors returns the names by which links find the headings of a Markdown file.
-func anchors(t *testing.T, path string) map[string]bool {
+// anchorsOf returns the names by which links find the headings of a Markdown file.
+func anchorsOf(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
