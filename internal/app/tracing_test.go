@@ -236,3 +236,22 @@ func TestCollectorsThatHang(t *testing.T) {
 	}
 	s.Stop()
 }
+
+// TestTracesOfRemoteLogins logs in by asking an HTTP server, which is told to which trace the login belongs.
+func TestTracesOfRemoteLogins(t *testing.T) {
+	spans := newSpanCollector(t)
+	parents := make(chan string, 10)
+	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		parents <- r.Header.Get("traceparent")
+		_, _ = io.WriteString(w, `{"authenticated":true,"statements":[]}`)
+	}))
+	defer outside.Close()
+	server := apptest.Start(t, role.All, "app.telemetry.tracing.enabled=true", "app.telemetry.tracing.sample-rate=1",
+		"app.telemetry.tracing.endpoint="+spans.URL+"/v1/traces", "app.gateway.session.identity-access-management.type=HTTP",
+		"app.gateway.session.identity-access-management.http.request.url="+outside.URL)
+	chat.Connect(t, server.ClientURLs()[1]).MustLogin(5)
+	span := spans.wait(t, "", "authenticate", wire.KindCreateSession.String())
+	if got, want := <-parents, fmt.Sprintf("00-%x-%x-01", span.GetTraceId(), span.GetSpanId()); got != want {
+		t.Errorf("traceparent is %q, not %q", got, want)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/telemetry"
 )
 
 // maxAnswer is how many bytes the body of an answer may have.
@@ -78,6 +79,8 @@ func newRemoteLogin(r *Request) remoteLogin {
 }
 
 func (m *remote) authenticate(ctx context.Context, r *Request) (*Permissions, error) {
+	ctx, span := telemetry.Child(ctx, "authenticate", telemetry.Client)
+	defer span.End()
 	body, err := json.Marshal(newRemoteLogin(r))
 	if err != nil {
 		return nil, fmt.Errorf("encode a login: %w", err)
@@ -94,6 +97,7 @@ func (m *remote) authenticate(ctx context.Context, r *Request) (*Permissions, er
 			request.Host = value.Reveal()
 		}
 	}
+	telemetry.Inject(ctx, request.Header)
 	response, err := m.client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("ask for a login at %s: %w", m.settings.Request.URL, withoutURL(err))
