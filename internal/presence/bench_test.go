@@ -5,13 +5,16 @@ package presence
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/role"
+	"example.org/app/internal/rusage"
 	"example.org/app/internal/wire"
 )
 
@@ -73,4 +76,59 @@ func BenchmarkOpen(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkWatchers opens sessions at one gateway while services watch, through a NATS server in a process of its own. What
+// one service more costs, bytes from NATS for each login and memory for each session, is the difference between the two.
+func BenchmarkWatchers(b *testing.B) {
+	for _, services := range []int{1, 5} {
+		b.Run(fmt.Sprint("services=", services), func(b *testing.B) {
+			server := clustertest.StartServer(b)
+			o := cluster.Options{URL: server.URL()}
+			gateway := start(b, o, "g", role.Gateway)
+			peers := []*peer{gateway}
+			for i := range services {
+				peers = append(peers, start(b, o, fmt.Sprint("s", i), role.Service))
+			}
+			awaitPeers(b, peers...)
+			heap, before, cpu := liveHeap(), server.Usage(b), rusage.Total()
+			began := time.Now()
+			var next atomic.Int64
+			var group sync.WaitGroup
+			for range 64 {
+				group.Go(func() {
+					for user := next.Add(1); user <= int64(b.N); user = next.Add(1) {
+						if _, err := gateway.Open(b.Context(), session(user, wire.DeviceType_DESKTOP, 1, gateway), wire.UserStatus_AVAILABLE, nil); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			group.Wait()
+			took := time.Since(began)
+			for _, p := range peers {
+				for total, _ := p.Count(); total < b.N && !b.Failed(); total, _ = p.Count() {
+					time.Sleep(10 * time.Millisecond)
+				}
+			}
+			cpu = rusage.Total() - cpu
+			after, each := server.Usage(b), func(bytes int64) float64 { return float64(bytes) / float64(b.N) }
+			b.ReportMetric(float64(b.N)/took.Seconds(), "logins/s")
+			b.ReportMetric(each(cpu.Nanoseconds())/1000, "nodes-CPU-µs/login")
+			b.ReportMetric(each((after.CPU-before.CPU).Nanoseconds())/1000, "NATS-CPU-µs/login")
+			b.ReportMetric(each(after.Read-before.Read), "NATS-read-B/login")
+			b.ReportMetric(each(after.Written-before.Written), "NATS-written-B/login")
+			b.ReportMetric(each(after.Resident-before.Resident), "NATS-resident-B/session")
+			b.ReportMetric(each(liveHeap()-heap), "heap-B/session")
+		})
+	}
+}
+
+// liveHeap returns how many bytes of the heap are in use.
+func liveHeap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

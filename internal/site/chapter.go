@@ -43,7 +43,7 @@ var plan = []struct {
 	documents []string
 }{
 	{"Start", []string{"README.md", "glossary.md"}},
-	{"Operate", []string{"deployment.md", "configuration.md", "admin-api.md", "console.md", "recordings.md", "benchmarks.md"}},
+	{"Operate", []string{"deployment.md", "scale.md", "configuration.md", "admin-api.md", "console.md", "recordings.md", "benchmarks.md"}},
 	{"Write plugins", []string{"plugins.md", "extension-points.md"}},
 	{"Write clients", []string{"protocol.md"}},
 	{"Change the server", []string{"architecture.md"}},

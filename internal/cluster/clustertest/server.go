@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -181,4 +182,36 @@ func (s *Server) Pause(t testing.TB) {
 func (s *Server) Resume(t testing.TB) {
 	t.Helper()
 	Thaw(t, s.pid)
+}
+
+// A Usage is what a server has read and written, files included, and the memory that it holds, in bytes, and the time for
+// which it kept processors busy.
+type Usage struct {
+	Read, Written, Resident int64
+	CPU                     time.Duration
+}
+
+// Usage returns what the server used so far. It needs Linux.
+func (s *Server) Usage(t testing.TB) (u Usage) {
+	t.Helper()
+	read := func(name string) []string {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", s.pid, name))
+		if err != nil {
+			t.Skipf("what the NATS server uses cannot be read here: %v", err)
+		}
+		return strings.Fields(string(text))
+	}
+	number := func(words []string, i int) int64 {
+		n, err := strconv.ParseInt(words[i], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	// See proc(5): the first two values of io, the second of statm, and the 14th and 15th of stat, in hundredths of a second.
+	io, stat := read("io"), read("stat")
+	u.Read, u.Written = number(io, 1), number(io, 3)
+	u.Resident = number(read("statm"), 1) * int64(os.Getpagesize())
+	u.CPU = time.Duration(number(stat, 13)+number(stat, 14)) * 10 * time.Millisecond
+	return u
 }
