@@ -153,7 +153,7 @@ func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 		Recorder: a.recorder,
 		Plugins: api.Plugins{
 			Manager: a.plugins.Manager, Folder: a.plugins.Folder, Settings: a.pluginSettings, ProcessID: a.processID,
-			Catalog: a.catalog, States: a.pluginStates, Traces: a.pluginTraces,
+			Catalog: a.catalog, States: a.pluginStates, Traces: a.pluginTraces, Samples: a.shadowSamples,
 		},
 		MetricsOpenTo: func(addr netip.Addr) bool {
 			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })

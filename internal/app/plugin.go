@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"strings"
 	"time"
 
@@ -173,7 +174,7 @@ func functionsOf(roles []role.Role) (functions []plugin.Operation, owners map[st
 				continue // Both roles have it, and in one process it does the same.
 			}
 			owners[f.Operation.ID] = r
-			functions = append(functions, plugin.Operation{Group: f.Group, Name: f.Name, ID: f.Operation.ID, Input: f.Input, Result: f.Result})
+			functions = append(functions, plugin.Operation{Group: f.Group, Name: f.Name, ID: f.Operation.ID, Input: f.Input, Result: f.Result, Reads: f.Operation.Method == http.MethodGet})
 		}
 	}
 	return functions, owners

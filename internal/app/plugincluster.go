@@ -4,6 +4,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -36,7 +37,7 @@ func (a *App) buildCatalog() error {
 			return err
 		}
 	}
-	return a.shareTraces()
+	return errors.Join(a.shareTraces(), a.shareShadows())
 }
 
 // nodeIDs are the ids of the nodes of this process.

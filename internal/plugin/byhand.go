@@ -20,7 +20,8 @@ func (m *Manager) Invoke(ctx context.Context, method *Method, args []any) (resul
 		args = slices.Clone(args)
 	}
 	var failures []error
-	err = m.each(method, func() (int64, bool) { return method.concernedBy(args) }, func(b *member) (bool, error) {
+	now := func() ([]any, any, bool) { return slices.Clone(args), result, result != nil && method.Mode != Pipeline }
+	err = m.each(ctx, method, func() (int64, bool) { return method.concernedBy(args) }, now, func(b *member) (bool, error) {
 		var target any
 		if method.Result != nil {
 			target = reflect.New(method.Result).Interface()
@@ -30,10 +31,10 @@ func (m *Manager) Invoke(ctx context.Context, method *Method, args []any) (resul
 			if errors.Is(err, errRetired) {
 				return true, err
 			}
-			if method.Mode != Simultaneous { // The caller decides what it means.
-				return false, err
+			failures = append(failures, err) // The caller decides what it means.
+			if method.Mode != Simultaneous {
+				return false, nil
 			}
-			failures = append(failures, err)
 		}
 		if ok && target != nil {
 			result = reflect.ValueOf(target).Elem().Interface()

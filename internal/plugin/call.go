@@ -15,8 +15,9 @@ import (
 // arguments.
 func (m *Manager) Has(method *Method) bool {
 	for _, b := range (*m.table.Load())[method.Point] {
-		// One that was just replaced has a successor, most likely. A candidate may not be the one that is called.
-		if b.takesPart(method) || b.calls.isClosed() {
+		// One that was just replaced has a successor, most likely. A candidate may not be the one that is called. That a shadow
+		// could answer must not make a difference to those who ask whether anybody can.
+		if (b.takesPart(method) || b.calls.isClosed()) && (method.Mode != Only || !b.isShadow()) {
 			return true
 		}
 	}
@@ -25,21 +26,30 @@ func (m *Manager) Has(method *Method) bool {
 
 // HasAny reports whether an extension of a point is started.
 func (m *Manager) HasAny(p *Point) bool {
-	return slices.ContainsFunc((*m.table.Load())[p], func(b seat) bool { return b.started.Load() || b.isDown() })
+	return slices.ContainsFunc((*m.table.Load())[p], func(b seat) bool { return !b.isShadow() && (b.started.Load() || b.isDown()) })
 }
 
 // each calls visit for the extensions that take part, in order. One that was replaced meanwhile gives its place to its
-// successor. Of a plugin that has a candidate, either its own extensions are called or those of the candidate.
-func (m *Manager) each(method *Method, concerned subject, visit func(*member) (goOn bool, err error)) error {
+// successor. Of a plugin that has a candidate, either its own extensions are called or those of the candidate; if the
+// candidate is a shadow, its own are, and the shadow gets a copy of the call. What the error of a visit means for the caller
+// is up to failed.
+func (m *Manager) each(ctx context.Context, method *Method, concerned subject, now passage, visit func(*member) (goOn bool, err error)) error {
 	if err := m.stopping(method); err != nil {
 		return err
 	}
 	// visited are those of earlier tables, and those of this one before the next.
 	var visited []*member
 	route := routing{subject: concerned}
+	copies := mirror{ctx: ctx, method: method}
 	list, next := (*m.table.Load())[method.Point], 0
 	for next < len(list) {
 		b := list[next]
+		if copies.split != nil && copies.split != b.split {
+			copies.leave(now)
+		}
+		if b.split != nil && b.split.shadow != nil && b.takesPart(method) {
+			copies.enter(b, concerned, now)
+		}
 		if !route.leadsTo(b) {
 			next++
 			continue
@@ -49,6 +59,10 @@ func (m *Manager) each(method *Method, concerned subject, visit func(*member) (g
 			goOn, err = visit(b.member)
 		} else if b.calls.isClosed() {
 			err = errRetired
+		}
+		if err != nil {
+			copies.fail(err)
+			err = m.failed(ctx, b.member, method, err)
 		}
 		if errors.Is(err, errRetired) {
 			for _, before := range list[:next] {
@@ -65,10 +79,12 @@ func (m *Manager) each(method *Method, concerned subject, visit func(*member) (g
 			continue
 		}
 		if err != nil || !goOn {
+			copies.leave(now)
 			return err
 		}
 		next++
 	}
+	copies.leave(now)
 	return nil
 }
 
@@ -110,19 +126,17 @@ func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest 
 	bounds := m.boundsOf(method)
 	t := m.trace(ctx, method)
 	concerned := func() (int64, bool) { return method.concerned(value, rest) }
-	err := m.each(method, concerned, func(b *member) (bool, error) {
+	now := func() ([]any, any, bool) { return append([]any{value}, rest...), value, false }
+	err := m.each(ctx, method, concerned, now, func(b *member) (bool, error) {
 		var next V
 		ok, err := b.call(t.begin(ctx, b), method, bounds, append([]any{value}, rest...), &next)
 		if t != nil {
 			t.passed(b, ok, err, value, next)
 		}
-		if err != nil {
-			return true, m.failed(ctx, b, method, err)
-		}
-		if ok {
+		if err == nil && ok {
 			value = next
 		}
-		return true, nil
+		return true, err
 	})
 	t.end()
 	return value, err
@@ -133,19 +147,22 @@ func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (a
 	bounds := m.boundsOf(method)
 	t := m.trace(ctx, method)
 	defer t.end()
-	err = m.each(method, func() (int64, bool) { return method.concernedBy(args) }, func(b *member) (bool, error) {
+	now := func() ([]any, any, bool) {
+		if !ok {
+			return args, nil, false
+		}
+		return args, answer, true
+	}
+	err = m.each(ctx, method, func() (int64, bool) { return method.concernedBy(args) }, now, func(b *member) (bool, error) {
 		var result R
 		answered, err := b.call(t.begin(ctx, b), method, bounds, args, &result)
 		if t != nil {
 			t.asked(b, answered, err, result)
 		}
-		if err != nil {
-			return true, m.failed(ctx, b, method, err)
-		}
-		if answered {
+		if err == nil && answered {
 			answer, ok = result, true
 		}
-		return !answered, nil
+		return err != nil || !answered, err
 	})
 	return answer, ok, err
 }
@@ -155,14 +172,12 @@ func (m *Manager) Run(ctx context.Context, method *Method, args ...any) (done bo
 	bounds := m.boundsOf(method)
 	t := m.trace(ctx, method)
 	defer t.end()
-	err = m.each(method, func() (int64, bool) { return method.concernedBy(args) }, func(b *member) (bool, error) {
+	now := func() ([]any, any, bool) { return args, nil, false }
+	err = m.each(ctx, method, func() (int64, bool) { return method.concernedBy(args) }, now, func(b *member) (bool, error) {
 		done = true
 		_, err := b.call(t.begin(ctx, b), method, bounds, args, nil)
 		t.called(b, err)
-		if err != nil {
-			return false, m.failed(ctx, b, method, err)
-		}
-		return false, nil
+		return false, err
 	})
 	return done, err
 }
@@ -175,7 +190,12 @@ func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 	ctx = context.WithoutCancel(ctx)
 	bounds := m.boundsOf(method)
 	divided := division{method: method, all: args}
+	var copied *split
 	for _, b := range (*m.table.Load())[method.Point] {
+		if b.split != nil && b.split.shadow != nil && b.split != copied && b.takesPart(method) {
+			copied = b.split
+			tellShadow(ctx, b.split, method, args)
+		}
 		args := divided.of(b)
 		if args == nil || !b.takesPart(method) || b.isDown() && !b.candidate {
 			continue
@@ -189,7 +209,7 @@ func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 			defer b.told.Add(-1)
 			err := m.tellOne(ctx, b.member, method, bounds, args)
 			for _, next := range (*m.table.Load())[method.Point] {
-				if errors.Is(err, errRetired) && next.member != b.member && next.succeeds(b.member) && next.takesPart(method) {
+				if errors.Is(err, errRetired) && next.member != b.member && !next.isShadow() && next.succeeds(b.member) && next.takesPart(method) {
 					err = m.tellOne(ctx, next.member, method, bounds, args)
 				}
 			}

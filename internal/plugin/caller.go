@@ -6,6 +6,7 @@ import (
 	"context"
 	"strconv"
 
+	"example.org/app/internal/plugin/trace"
 	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
@@ -55,67 +56,132 @@ func RoleOf(ctx context.Context, points ...*Point) role.Role {
 
 type behalfKey struct{}
 
-// behalf is somebody on whose request plugins are called.
+// behalf is somebody on whose request plugins are called, and which request that is: one of a client has a number and a
+// kind, whose texts are made when they are needed, one of an administrator has texts. Requests may be unknown.
 type behalf struct {
-	kind string
-	id   int64
-	// request is which request it is; nil if that is not known.
-	request *request
+	somebody  somebody
+	hasNumber bool
+	kind      wire.Kind
+	id        int64
+	number    int64
+	admin     *adminRequest
 }
 
-// request is a request because of which plugins are called.
-type request struct{ id, kind string }
+// adminRequest is a request of an administrator because of which plugins are called.
+type adminRequest struct{ id, operation string }
 
-// The kinds of those on whose request plugins are called.
+// somebody is the kind of those on whose request plugins are called.
+type somebody uint8
+
 const (
-	behalfUser  = "user"
-	behalfAdmin = "admin"
-	// behalfNobody is a request of somebody who is not known.
-	behalfNobody = ""
+	nobody somebody = iota // A request of somebody who is not known.
+	user
+	administrator
 )
+
+// cause returns what decides whether calls on behalf of b are recorded.
+func (b *behalf) cause() (c trace.Cause) {
+	if b == nil {
+		return c
+	}
+	if b.somebody == user {
+		c.UserID = &b.id
+	}
+	if b.hasNumber {
+		c.Number = &b.number
+	}
+	if b.admin != nil {
+		c.RequestID = b.admin.id
+	}
+	return c
+}
+
+// tell tells a subject on whose behalf the call is made.
+func (b *behalf) tell(s *trace.Subject) {
+	if b == nil {
+		return
+	}
+	switch b.somebody {
+	case user:
+		s.UserID = &b.id
+	case administrator:
+		s.AdminID = &b.id
+	case nobody:
+	}
+	if b.hasNumber {
+		s.RequestID, s.Request = strconv.FormatInt(b.number, 10), b.kind.String()
+	}
+	if b.admin != nil {
+		s.RequestID, s.Request = b.admin.id, b.admin.operation
+	}
+}
+
+// behalfContext is a context with a behalf. It is made for every request while calls are recorded: context.WithValue would
+// need memory for both apart.
+type behalfContext struct {
+	context.Context
+	behalf
+}
+
+// Value implements context.Context.
+func (c *behalfContext) Value(key any) any {
+	if key == (behalfKey{}) {
+		return &c.behalf
+	}
+	return c.Context.Value(key)
+}
+
+// behalfOf returns on whose request something is done with a context; nil if that is not known.
+func behalfOf(ctx context.Context) *behalf {
+	b, _ := ctx.Value(behalfKey{}).(*behalf)
+	return b
+}
 
 // ForUser marks calls of plugins as made because of a request of a user. A context that tells which request of the user it
 // is goes on to tell so.
 func ForUser(ctx context.Context, id int64) context.Context {
-	if b, ok := ctx.Value(behalfKey{}).(behalf); ok && b.request != nil && b.kind == behalfUser && b.id == id {
+	if b := behalfOf(ctx); b != nil && b.hasNumber && b.id == id {
 		return ctx
 	}
-	return context.WithValue(ctx, behalfKey{}, behalf{behalfUser, id, nil})
+	return &behalfContext{ctx, behalf{somebody: user, id: id}}
 }
 
 // ForRequest marks calls of plugins as made because of a certain request of a user.
 func ForRequest(ctx context.Context, userID, requestID int64, kind wire.Kind) context.Context {
-	return context.WithValue(ctx, behalfKey{}, behalf{behalfUser, userID, &request{strconv.FormatInt(requestID, 10), kind.String()}})
+	return &behalfContext{ctx, behalf{somebody: user, id: userID, hasNumber: true, number: requestID, kind: kind}}
 }
 
 // ForAdmin marks calls of plugins as made because of a request of an administrator.
 func ForAdmin(ctx context.Context, id int64) context.Context {
-	return context.WithValue(ctx, behalfKey{}, behalf{behalfAdmin, id, nil})
+	return &behalfContext{ctx, behalf{somebody: administrator, id: id}}
 }
 
 // ForAdminRequest marks calls of plugins as made because of a certain request of an administrator, who is nil if the
 // request was not authenticated.
 func ForAdminRequest(ctx context.Context, adminID *int64, requestID, operation string) context.Context {
-	b := behalf{behalfNobody, 0, &request{requestID, operation}}
+	b := behalf{admin: &adminRequest{requestID, operation}}
 	if adminID != nil {
-		b.kind, b.id = behalfAdmin, *adminID
+		b.somebody, b.id = administrator, *adminID
 	}
-	return context.WithValue(ctx, behalfKey{}, b)
+	return &behalfContext{ctx, b}
 }
 
 // SameBehalf returns ctx on behalf of those for whom a call is made.
 func SameBehalf(ctx, call context.Context) context.Context {
-	if b, ok := call.Value(behalfKey{}).(behalf); ok {
-		return context.WithValue(ctx, behalfKey{}, b)
+	if b := behalfOf(call); b != nil {
+		return &behalfContext{ctx, *b}
 	}
 	return ctx
 }
 
 // OnBehalfOf returns on whose request something is done with a context: "user 12" or "admin 3"; "" if that is not known.
 func OnBehalfOf(ctx context.Context) string {
-	b, ok := ctx.Value(behalfKey{}).(behalf)
-	if !ok || b.kind == behalfNobody {
+	b := behalfOf(ctx)
+	switch {
+	case b == nil || b.somebody == nobody:
 		return ""
+	case b.somebody == user:
+		return "user " + strconv.FormatInt(b.id, 10)
 	}
-	return b.kind + " " + strconv.FormatInt(b.id, 10)
+	return "admin " + strconv.FormatInt(b.id, 10)
 }

@@ -113,6 +113,9 @@ func (m *Manager) newMember(p *Plugin, e Extension) *member {
 	b := newMember(p, e, timeout, m.opts.Logger)
 	if m.opts.Observe != nil {
 		b.record.observe = func(method *Method, d time.Duration, outcome string) {
+			if p.shadow {
+				return // Nobody waits for that.
+			}
 			m.opts.Observe(p, e.Class(), method, d, outcome)
 		}
 	}

@@ -28,6 +28,9 @@ type Options struct {
 	// DryHost returns a host for one Check, which closes it: plugins that are only checked must change nothing. If it is
 	// nil, the host of the language is used.
 	DryHost func(l Language) (Host, error)
+	// ShadowHost returns a host for one candidate that gets copies of calls, which is closed with it: what the candidate does
+	// there must not reach the plugin. If it is nil, the host of the language is used.
+	ShadowHost func(l Language) (Host, error)
 	// Settings returns the current settings.
 	Settings func() config.Plugin
 	// Values returns what administrators set of the settings of a plugin. It may be nil.
@@ -116,6 +119,9 @@ type Plugin struct {
 	renewals int
 	// trial says that it is a candidate beside another version.
 	trial atomic.Bool
+	// shadow says that it is a candidate that gets copies of calls; host is its own, nil if it has none.
+	shadow bool
+	host   Host
 	// meter counts its calls while two versions run beside each other; nil otherwise.
 	meter atomic.Pointer[meter]
 }
@@ -210,6 +216,9 @@ func (m *Manager) discard(ctx context.Context, p *Plugin) {
 			b.record.fail("unload", errors.New(l.Left()))
 		}
 	}
+	if p.host != nil {
+		m.closeHost(ctx, p.host, p.ID)
+	}
 }
 
 // drainTimeout bounds how long a plugin that goes away may finish calls that are running. Each has its own limit as well.
@@ -290,7 +299,7 @@ func (m *Manager) markStopping() {
 	refusing := make(map[*Method]bool)
 	for point, members := range *m.table.Load() {
 		for _, method := range point.Methods {
-			if slices.ContainsFunc(members, func(b seat) bool { return b.takesPart(method) }) {
+			if slices.ContainsFunc(members, func(b seat) bool { return !b.isShadow() && b.takesPart(method) }) {
 				refusing[method] = true
 			}
 		}
@@ -327,6 +336,11 @@ func (m *Manager) Close(ctx context.Context) error {
 		defer cancel()
 	}
 	var errs []error
+	for _, p := range list {
+		if p.host != nil {
+			errs = append(errs, p.host.Close(ctx))
+		}
+	}
 	for _, h := range m.opts.Hosts {
 		errs = append(errs, h.Close(ctx))
 	}

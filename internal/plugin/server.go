@@ -43,6 +43,8 @@ type Node struct {
 	// Role is what it does. A process with both roles is two nodes; the service counts where it matters to nobody.
 	Role    role.Role
 	Version string
+	// Shadow says that the plugin which asks gets nothing but copies of calls there, and its answers are thrown away.
+	Shadow bool
 }
 
 // An Operation is an operation of the admin interface, which plugins call as Group.Name.
@@ -52,6 +54,8 @@ type Operation struct {
 	ID string
 	// Input and Result are the types behind the JSON; Result is nil if there is none.
 	Input, Result reflect.Type
+	// Reads says that it changes nothing.
+	Reads bool
 }
 
 // Storage keeps small values of plugins, each plugin in a space of its own. What is kept is durable when a method

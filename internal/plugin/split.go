@@ -15,11 +15,14 @@ type Split struct {
 	Percentage int
 	// UserIDs are further users.
 	UserIDs []int64
+	// Shadow says that the candidate is called in addition to the plugin, with copies of the calls, and that its answers are
+	// thrown away. With a Percentage of 100 it gets all calls, also those that concern no user.
+	Shadow bool
 }
 
 // Equal reports whether another split is the same.
 func (s Split) Equal(other Split) bool {
-	return s.Percentage == other.Percentage && slices.Equal(s.UserIDs, other.UserIDs)
+	return s.Percentage == other.Percentage && s.Shadow == other.Shadow && slices.Equal(s.UserIDs, other.UserIDs)
 }
 
 // split is a Split in the table. It is never changed: a call that began with it goes on with it.
@@ -29,6 +32,8 @@ type split struct {
 	users     map[int64]bool
 	// salt lets other users be the first for another plugin.
 	salt uint64
+	// shadow runs copies of calls; nil if the candidate is called instead of the plugin.
+	shadow *shadow
 }
 
 func newSplit(candidate *Plugin, s Split) *split {
@@ -64,6 +69,9 @@ type seat struct {
 	candidate bool
 }
 
+// isShadow reports whether the extension gets nothing but copies of calls.
+func (s seat) isShadow() bool { return s.candidate && s.split.shadow != nil }
+
 // A subject returns the user whom a call concerns; ok is false if it concerns no user, or several.
 type subject func() (userID int64, ok bool)
 
@@ -81,6 +89,9 @@ type routing struct {
 func (r *routing) leadsTo(s seat) bool {
 	if s.split == nil {
 		return true
+	}
+	if s.split.shadow != nil {
+		return !s.candidate
 	}
 	if r.last != s.split {
 		userID, ok := r.subject()

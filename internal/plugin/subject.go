@@ -83,8 +83,11 @@ type division struct {
 
 // of returns the arguments for an extension; nil means that it is not called.
 func (d *division) of(s seat) []any {
-	if s.split == nil {
+	switch {
+	case s.split == nil || s.split.shadow != nil && !s.candidate:
 		return d.all
+	case s.split.shadow != nil:
+		return nil
 	}
 	if d.last != s.split {
 		d.last = s.split

@@ -46,7 +46,9 @@ func (m *Manager) trace(ctx context.Context, method *Method) *traced {
 var mapType = reflect.TypeFor[map[string]string]()
 
 func (m *Manager) beginTrace(ctx context.Context, method *Method) *traced {
-	call := m.beginCall(ctx, trace.Subject{Point: method.Point.Name, Method: method.Name, Role: RoleOf(ctx, method.Point)})
+	call := m.beginCall(ctx, func() trace.Subject {
+		return trace.Subject{Point: method.Point.Name, Method: method.Name, Role: RoleOf(ctx, method.Point)}
+	})
 	if call == nil {
 		return nil
 	}
@@ -58,7 +60,9 @@ func (m *Manager) traceEndpoint(ctx context.Context, e *PublishedEndpoint) *trac
 	if !m.Recording() {
 		return nil
 	}
-	call := m.beginCall(ctx, trace.Subject{Point: ServeEndpoint.Point.Name, Method: e.Handler, Role: RoleOf(ctx)})
+	call := m.beginCall(ctx, func() trace.Subject {
+		return trace.Subject{Point: ServeEndpoint.Point.Name, Method: e.Handler, Role: RoleOf(ctx)}
+	})
 	if call == nil {
 		return nil
 	}
@@ -70,31 +74,25 @@ func (m *Manager) traceSchedule(ctx context.Context, s *Schedule) *traced {
 	if !m.Recording() {
 		return nil
 	}
-	call := m.beginCall(ctx, trace.Subject{Point: RunSchedule.Point.Name, Method: s.Name})
+	call := m.beginCall(ctx, func() trace.Subject { return trace.Subject{Point: RunSchedule.Point.Name, Method: s.Name} })
 	if call == nil {
 		return nil
 	}
 	return &traced{call: call, name: "Schedule.run"}
 }
 
-// beginCall begins the record of a call, on behalf of those for whom ctx is; nil if it is neither kept nor in a span.
-func (m *Manager) beginCall(ctx context.Context, s trace.Subject) *trace.Call {
-	if b, ok := ctx.Value(behalfKey{}).(behalf); ok {
-		switch b.kind {
-		case behalfUser:
-			s.UserID = &b.id
-		case behalfAdmin:
-			s.AdminID = &b.id
-		}
-		if b.request != nil {
-			s.RequestID, s.Request = b.request.id, b.request.kind
-		}
-	}
-	if call := m.opts.Traces.Begin(s); call != nil {
-		return call
-	}
-	if !telemetry.Sampled(ctx) {
+// beginCall begins the record of a call, on behalf of those for whom ctx is; nil if it is neither kept nor in a span. Most
+// calls are not recorded, and cost no memory here.
+func (m *Manager) beginCall(ctx context.Context, subject func() trace.Subject) *trace.Call {
+	b := behalfOf(ctx)
+	kept := m.opts.Traces.Wants(b.cause())
+	if !kept && !telemetry.Sampled(ctx) {
 		return nil
+	}
+	s := subject()
+	b.tell(&s)
+	if kept {
+		return m.opts.Traces.Begin(s)
 	}
 	return m.opts.Traces.Observe(s)
 }

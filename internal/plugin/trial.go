@@ -13,9 +13,9 @@ import (
 // Try loads another version of a plugin beside the one with the same id, starts it, and lets calls that concern users of
 // the split come to it instead: it is the candidate. All other calls, endpoints, schedules and events stay with the plugin.
 // Without an error it takes the place of another candidate, if there is one. A candidate that cannot run gives its users
-// back to the plugin. Errors are *apierr.Error.
+// back to the plugin. One that is a shadow gets copies of the calls and takes nothing away. Errors are *apierr.Error.
 func (m *Manager) Try(ctx context.Context, l Language, src Source, s Split) (*Plugin, error) {
-	p, err := m.prepare(ctx, l, src)
+	p, err := m.prepareTrial(ctx, l, src, s.Shadow)
 	if err != nil {
 		return nil, err
 	}
@@ -40,11 +40,40 @@ func (m *Manager) Try(ctx context.Context, l Language, src Source, s Split) (*Pl
 		m.retire(ctx, p)
 		return nil, err
 	}
-	m.opts.Logger.Info("a version of a plugin is tried", "plugin", p.ID, "version", p.Version, "percentage", s.Percentage, "users", len(s.UserIDs))
+	m.opts.Logger.Info("a version of a plugin is tried", "plugin", p.ID, "version", p.Version, "percentage", s.Percentage, "users", len(s.UserIDs), "shadow", s.Shadow)
 	if old != nil {
 		m.dismiss(ctx, old, func() {})
 	}
 	return p, nil
+}
+
+// prepareTrial is prepare for a candidate. A shadow gets a host of its own, which is closed with it.
+func (m *Manager) prepareTrial(ctx context.Context, l Language, src Source, isShadow bool) (*Plugin, error) {
+	if !isShadow || m.opts.ShadowHost == nil || !m.Runs(l) {
+		p, err := m.prepare(ctx, l, src)
+		if err == nil {
+			p.shadow = isShadow
+		}
+		return p, err
+	}
+	host, err := m.opts.ShadowHost(l)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.prepareFor(ctx, host, src)
+	if err != nil {
+		m.closeHost(ctx, host, src.Name)
+		return nil, err
+	}
+	p.shadow, p.host = true, host
+	return p, nil
+}
+
+// closeHost closes the host of a candidate.
+func (m *Manager) closeHost(ctx context.Context, host Host, name string) {
+	if err := host.Close(context.WithoutCancel(ctx)); err != nil {
+		m.opts.Logger.Warn("the host of a candidate could not be closed", "plugin", name, "error", err)
+	}
 }
 
 // seatTrial lets calls come to a candidate from now on. old is the one that it replaces, nil if there is none.
@@ -62,7 +91,11 @@ func (m *Manager) seatTrial(p *Plugin, s Split) (old *Plugin, err error) {
 		return nil, err
 	}
 	old = m.withdrawTrial(p.ID)
-	m.setTrial(p.ID, newSplit(p, s))
+	next := newSplit(p, s)
+	if s.Shadow {
+		next.shadow = m.newShadow(p)
+	}
+	m.setTrial(p.ID, next)
 	m.publish(m.Plugins())
 	m.attend(p)
 	return old, nil
@@ -72,6 +105,9 @@ func (m *Manager) seatTrial(p *Plugin, s Split) (old *Plugin, err error) {
 func (m *Manager) setTrial(id string, s *split) {
 	m.listMu.Lock()
 	defer m.listMu.Unlock()
+	if old := m.trials[id]; old != nil && old.shadow != nil && (s == nil || s.shadow != old.shadow) {
+		old.shadow.cancel() // Nobody waits for its calls.
+	}
 	if s == nil {
 		delete(m.trials, id)
 	} else {
@@ -90,8 +126,8 @@ func (m *Manager) withdrawTrial(id string) *Plugin {
 	return s.candidate
 }
 
-// Resplit changes the users of a candidate. Calls that are under way end where they began. It reports false if there is no
-// candidate.
+// Resplit changes the users of a candidate, which stays a shadow if it is one. Calls that are under way end where they began.
+// It reports false if there is no candidate.
 func (m *Manager) Resplit(id string, s Split) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +135,9 @@ func (m *Manager) Resplit(id string, s Split) bool {
 	if old == nil || m.ctx.Err() != nil {
 		return false
 	}
-	m.setTrial(id, newSplit(old.candidate, s))
+	next := newSplit(old.candidate, s)
+	next.Shadow, next.shadow = old.Shadow, old.shadow
+	m.setTrial(id, next)
 	m.publish(m.Plugins())
 	return true
 }
@@ -130,7 +168,7 @@ func (m *Manager) EndTrial(ctx context.Context, id string) {
 }
 
 // Promote lets a candidate take the place of its plugin, which is stopped and freed when its calls have finished. A
-// candidate that died is refused. Errors are *apierr.Error.
+// candidate that died is refused, and a shadow, which could not do all that the plugin does. Errors are *apierr.Error.
 func (m *Manager) Promote(ctx context.Context, id string) (*Plugin, error) {
 	m.mu.Lock()
 	stable, p, err := m.promote(id)
@@ -149,6 +187,9 @@ func (m *Manager) promote(id string) (stable, candidate *Plugin, err error) {
 	stable, ok := m.Find(id)
 	if s == nil || !ok || m.ctx.Err() != nil {
 		return nil, nil, apierr.New(apierr.ResourceNotFound, "plugin %q has no candidate", id)
+	}
+	if s.shadow != nil {
+		return nil, nil, apierr.New(apierr.IllegalArgument, "the candidate of plugin %q is a shadow: load its version anew", id)
 	}
 	candidate = s.candidate
 	if err := m.admit(candidate, stable); err != nil {

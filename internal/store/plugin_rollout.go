@@ -17,8 +17,8 @@ type PluginRollout struct {
 	// Number is that of the version, which the nodes run.
 	Number  int64
 	NodeIDs []string
-	// Mode is how the nodes run it. With RolloutUsers no NodeIDs are all nodes; Percentage of a hundred users get it, and
-	// those of UserIDs.
+	// Mode is how the nodes run it. With RolloutUsers and RolloutShadow no NodeIDs are all nodes; Percentage of a hundred
+	// users get it, and those of UserIDs.
 	Mode       string
 	Percentage int32
 	UserIDs    []int64
@@ -29,31 +29,60 @@ type PluginRollout struct {
 	MaxErrorPercentage int32
 	MinCalls           int64
 	// MaxLatencyPercentage is how long the slowest hundredth of the calls may take, in percent of those of the active version
-	// beside it; 0 is any time. MaxRefusalPercentage is how many more of a hundred calls may be refused; -1 is any number. With
-	// RolloutUsers, MaxErrorPercentage is how many more may fail.
+	// beside it; 0 is any time. MaxRefusalPercentage is how many more of a hundred calls may be refused; -1 is any number.
+	// Except with RolloutNodes, MaxErrorPercentage is how many more may fail.
 	MaxLatencyPercentage, MaxRefusalPercentage int32
 	// PromoteAfterMillis is after which time without too many failures it is promoted; 0 means by an administrator.
 	PromoteAfterMillis int64
-	AdminID            int64
-	StartDate          time.Time
+	// Steps are those of a rollout by users that has several, in their order. Percentage and PromoteAfterMillis are those of
+	// the step that is under way, or was at the end.
+	Steps     []RolloutStep
+	AdminID   int64
+	StartDate time.Time
 	// StepDate is since when failures are watched.
 	StepDate time.Time
 	EndDate  *time.Time
 }
 
+// A RolloutStep is a step of a rollout by users.
+type RolloutStep struct {
+	Percentage int32 `json:"percentage"`
+	// AfterMillis is after which time without too many failures the next step begins, or after the last one the version is
+	// promoted; 0 means by an administrator.
+	AfterMillis int64 `json:"afterMillis"`
+	// StartDate is when it began; nil before.
+	StartDate *time.Time `json:"startDate,omitempty"`
+	// Reason is why the next one began by itself; "" if it did not.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Step is the position of the step that is under way, or was at the end; -1 if the rollout has no steps.
+func (r *PluginRollout) Step() int {
+	i := -1
+	for i+1 < len(r.Steps) && r.Steps[i+1].StartDate != nil {
+		i++
+	}
+	return i
+}
+
+func rolloutSteps(field *[]RolloutStep) document[[]RolloutStep] {
+	return document[[]RolloutStep]{field, func(s []RolloutStep) any { return append([]RolloutStep{}, s...) }}
+}
+
 // The modes of rollouts.
 const (
 	// RolloutNodes means that nodes run the version instead of the active one, RolloutUsers that they run it beside the
-	// active one, for some users.
-	RolloutNodes = "NODES"
-	RolloutUsers = "USERS"
+	// active one, for some users, and RolloutShadow that they run it on copies of the calls of the active one.
+	RolloutNodes  = "NODES"
+	RolloutUsers  = "USERS"
+	RolloutShadow = "SHADOW"
 )
 
 var pluginRollouts = newTable("plugin_rollout", "id plugin_id number node_ids mode percentage user_ids status reason max_error_percentage min_calls max_latency_percentage max_refusal_percentage promote_after_millis "+
-	"admin_id start_date step_date end_date", func(r *PluginRollout) []any {
+	"steps admin_id start_date step_date end_date", func(r *PluginRollout) []any {
 	return []any{
 		&r.ID, &r.PluginID, &r.Number, (*list)(&r.NodeIDs), &r.Mode, &r.Percentage, (*idList)(&r.UserIDs), &r.Status, &r.Reason, &r.MaxErrorPercentage, &r.MinCalls, &r.MaxLatencyPercentage, &r.MaxRefusalPercentage, &r.PromoteAfterMillis,
-		&r.AdminID, (*millis)(&r.StartDate), (*millis)(&r.StepDate),
+		rolloutSteps(&r.Steps), &r.AdminID, (*millis)(&r.StartDate), (*millis)(&r.StepDate),
 		optionalMillis{&r.EndDate},
 	}
 })
@@ -102,13 +131,15 @@ func findRollouts(ctx context.Context, r Reader, c conditions) ([]PluginRollout,
 	return found, nil
 }
 
-// UpdatePluginRollout changes the status, the reason, the users and the dates of a rollout.
+// UpdatePluginRollout changes the status, the reason, the users, the steps and the dates of a rollout.
 func UpdatePluginRollout(ctx context.Context, tx Tx, r PluginRollout) error {
 	var c columnChanges
 	c.set("status", r.Status)
 	c.set("reason", r.Reason)
 	c.set("percentage", r.Percentage)
 	c.setField("user_ids", (*idList)(&r.UserIDs))
+	c.set("promote_after_millis", r.PromoteAfterMillis)
+	c.setField("steps", rolloutSteps(&r.Steps))
 	c.setField("step_date", (*millis)(&r.StepDate))
 	c.setField("end_date", optionalMillis{&r.EndDate})
 	_, err := c.update(ctx, tx, pluginRollouts.name, "id", where("t.id = ?", r.ID))

@@ -1413,8 +1413,8 @@ declare namespace api {
         body: ScriptList;
       }): Promise<PluginOutcome[] | undefined>;
       /**
-       * Try a version of a plugin of the cluster on some nodes or for some users
-       * With `percentage` or `userIds`, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. After `promoteAfterSeconds` without that the version becomes the active one. While a rollout is under way no other version can be activated.
+       * Try a version of a plugin of the cluster on some nodes, for some users or on copies of calls
+       * With `percentage` or `userIds`, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. With `shadow`, nodes run it beside the active one on copies of calls: the active version answers all of them, and the candidate gets each afterwards, without anybody waiting; its answers are compared and thrown away. Its `fetch` requests are sent; writes through the server (`app.api`, `app.storage`, `app.notify`) are refused. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. After `promoteAfterSeconds` without that the version becomes the active one; with `steps` it gets to more users step by step before. While a rollout is under way no other version can be activated.
        * Permission: `PLUGIN_UPDATE`.
        */
       createRollouts(input: {
@@ -1490,6 +1490,15 @@ declare namespace api {
         pluginIds?: string[];
       }): Promise<RolloutRecord[] | undefined>;
       /**
+       * Show calls that a shadow ended otherwise or failed at
+       * Lists calls of a rollout with SHADOW that the candidate did not end as the active version did, or that it failed at, the newest first: the arguments, what both versions did, and the fields in which their answers differ. Each node keeps the newest 20 differences and the newest 20 failures in memory, until the rollout ends there. Values are masked as those of traces are: of texts and bytes the length is shown, unless `app.plugin.traces.include-text` is set; passwords and tokens never are.
+       * Permission: `PLUGIN_TRACE_QUERY`.
+       */
+      queryRolloutsSamples(input: {
+        /** Id of the rollout. */
+        id: Int64;
+      }): Promise<SamplePage | undefined>;
+      /**
        * Show what plugins did to single requests
        * Lists the calls of extension points, endpoints and schedules of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by `app.plugin.traces`: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless `app.plugin.traces.include-text` is set; passwords and tokens never are. Records are kept in memory and end with the process. A node that does not answer within 2 seconds is named in `missingNodes`. One can page through the newest 10,000 records; use the filters beyond that.
        * Permission: `PLUGIN_TRACE_QUERY`.
@@ -1553,7 +1562,7 @@ declare namespace api {
       }): Promise<GrantRecord | undefined>;
       /**
        * Pause, resume, promote or abort a rollout, or change its users
-       * CHANGE sets `percentage` and `userIds` of a rollout by users; who is in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
+       * CHANGE sets `percentage` and `userIds` of a rollout by users; who is in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again and lets the time of its step begin anew, NEXT begins the next of its `steps` at once, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
        * Permission: `PLUGIN_UPDATE`.
        */
       updateRollouts(input: {
@@ -2210,6 +2219,12 @@ declare namespace api {
     /** New roles. */
     roleIds?: Int64[];
   }
+  interface ArgumentRecord {
+    /** Field, by the names that plugins use, after the name of the parameter. */
+    path: string;
+    /** Its value. */
+    value: string;
+  }
   interface AuditChange {
     /** What happened to it. */
     action: "CREATE" | "UPDATE" | "DELETE";
@@ -2301,6 +2316,12 @@ declare namespace api {
     active: UsageRecord;
     /** Number of the version. */
     number: Int64;
+    /** Why it cannot run; missing if it can. */
+    reason?: string;
+    /** How copies of calls ended on it, with SHADOW; missing otherwise. */
+    shadow?: ShadowRecord;
+    /** State of the candidate. With FAILED it cannot run, and its users get the active version. */
+    state: "LOADED" | "STARTED" | "PAUSED" | "STOPPED" | "FAILED";
     /** What it did on the node since it runs there. */
     usage: UsageRecord;
     /** Version that it states. */
@@ -3265,15 +3286,15 @@ declare namespace api {
     token: string;
   }
   interface NewRollout {
-    /** How many of a hundred calls on a node may fail, for users how many more than of the active version; 5 if it is missing. */
+    /** Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is how far that share may lie above the one of the active version, in percentage points. The default is 5. */
     maxErrorPercentage?: number;
-    /** For users, how long 99 of a hundred calls on a node may take, in percent of those of the active version; 0 is any time. A millisecond more is always allowed. */
+    /** Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; for rollouts by users and shadows. One millisecond more is always allowed. 0, the default, does not judge it. */
     maxLatencyPercentage?: number;
-    /** For users, how many more of a hundred calls on a node may be refused than by the active version; any number if it is missing. */
+    /** How far the share of refused calls on a node may lie above the one of the active version, in percentage points; for rollouts by users and shadows. It is not judged if it is missing. */
     maxRefusalPercentage?: number;
-    /** From how many calls on a node this counts; 20 if it is missing. Without so many calls nothing is promoted by time. */
+    /** Number of calls on a node from which the node judges the version; the default is 20. A node with fewer calls neither promotes nor rolls back because of them. */
     minCalls?: Int64;
-    /** Nodes that shall run it; without them all nodes do, which needs percentage or userIds. */
+    /** Nodes that shall run it; without them all nodes do, which needs percentage, userIds or shadow. */
     nodeIds?: string[];
     /** Number of the version, which is not active. */
     number: Int64;
@@ -3281,13 +3302,23 @@ declare namespace api {
     percentage?: number;
     /** Id of the plugin. */
     pluginId: string;
-    /** After how many seconds without too many failures the version becomes the active one; 0 if an administrator does that. */
+    /** Seconds without too many failures after which the version becomes the active one; 0, the default, leaves that to an administrator. */
     promoteAfterSeconds?: Int64;
+    /** Whether the version only gets copies of calls, after the active version has answered them, and its answers are thrown away. percentage and userIds are the users whose calls are copied; without both, all calls are, also those that concern no user. */
+    shadow?: boolean;
+    /** Several steps instead of percentage and promoteAfterSeconds, for example 1, 10 and 100 percent. Each is watched from its own begin, and each condition holds in each. */
+    steps?: NewRolloutStep[];
     /** Further users who shall get it. */
     userIds?: Int64[];
   }
+  interface NewRolloutStep {
+    /** Seconds without too many failures after which the next step begins; after the last step the version is promoted. 0 if an administrator decides. */
+    afterSeconds?: Int64;
+    /** Percentage of users who get the version in this step. It must be larger than that of the step before. */
+    percentage: number;
+  }
   interface NodeStateRecord {
-    /** Version that the node runs beside it for some users; missing if there is none. */
+    /** Version that the node runs beside it, for some users or as a shadow; missing if there is none. */
     candidate?: CandidateRecord;
     /** SHA-256 digest of its file. */
     digest?: string;
@@ -3630,6 +3661,12 @@ declare namespace api {
     /** New name that the owner gives the related user. */
     name?: string;
   }
+  interface RolloutNodeRecord {
+    /** Id of the node. */
+    nodeId: string;
+    /** How copies of calls ended there. */
+    shadow: ShadowRecord;
+  }
   interface RolloutRecord {
     /** Who began it. */
     adminId: Int64;
@@ -3637,25 +3674,27 @@ declare namespace api {
     endDate?: string;
     /** Id of the rollout. */
     id: Int64;
-    /** How many of a hundred calls on a node may fail; with USERS how many more than those of the active version. */
+    /** Largest share of failed calls on a node, in percent. With USERS and SHADOW it is how far that share may lie above the one of the active version, in percentage points. */
     maxErrorPercentage: number;
-    /** How long 99 of a hundred calls on a node may take, in percent of those of the active version; missing if that is not judged. */
+    /** Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not judged. */
     maxLatencyPercentage?: number;
-    /** How many more of a hundred calls on a node may be refused than by the active version; missing if that is not judged. */
+    /** How far the share of refused calls on a node may lie above the one of the active version, in percentage points; missing if it is not judged. */
     maxRefusalPercentage?: number;
-    /** From how many calls on a node this counts. */
+    /** Number of calls on a node from which the node judges the version. */
     minCalls: Int64;
-    /** How: NODES instead of the active version, USERS beside it, for some users. */
-    mode: "NODES" | "USERS";
+    /** How: NODES instead of the active version, USERS beside it, for some users, SHADOW on copies of its calls. */
+    mode: "NODES" | "USERS" | "SHADOW";
     /** Nodes that run it; none are all nodes. */
     nodeIds: string[];
+    /** With SHADOW, the nodes that copy calls at present and how these ended; only in queryPluginRollouts. */
+    nodes?: RolloutNodeRecord[];
     /** Number of the version. */
     number: Int64;
-    /** Percentage of users who get it, with USERS. */
+    /** Percentage of users who get it, with USERS; whose calls are copied, with SHADOW. */
     percentage?: number;
     /** Id of the plugin. */
     pluginId: string;
-    /** After how many seconds without too many failures it is promoted; missing if an administrator does that. */
+    /** Seconds without too many failures after which the version is promoted; missing if an administrator promotes it. */
     promoteAfterSeconds?: Int64;
     /** Why a node ended it; missing if none did. */
     reason?: string;
@@ -3663,16 +3702,88 @@ declare namespace api {
     startDate: string;
     /** State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end. */
     status: "RUNNING" | "PAUSED" | "PROMOTED" | "ABORTED" | "ROLLED_BACK";
-    /** Further users who get it, with USERS. */
+    /** Steps in their order; missing if it has only one. percentage and promoteAfterSeconds of the rollout are those of the step that is under way, or was at the end. */
+    steps?: RolloutStepRecord[];
+    /** Further users who get it, with USERS; whose calls are copied, with SHADOW. */
     userIds?: Int64[];
   }
   interface RolloutStep {
-    /** The step to take. */
-    action: "CHANGE" | "PAUSE" | "RESUME" | "PROMOTE" | "ABORT";
+    /** What to do. */
+    action: "CHANGE" | "PAUSE" | "RESUME" | "NEXT" | "PROMOTE" | "ABORT";
     /** With CHANGE, percentage of users who get the version; without it the percentage stays. */
     percentage?: number;
     /** With CHANGE, further users who get the version; without it they stay. */
     userIds?: Int64[];
+  }
+  interface RolloutStepRecord {
+    /** Seconds without too many failures after which the next step begins; after the last step the version is promoted. Missing if an administrator decides. */
+    afterSeconds?: Int64;
+    /** Percentage of users who get the version. */
+    percentage: number;
+    /** Why a node began the next step; missing if none did. */
+    reason?: string;
+    /** When the step began; missing if it did not. */
+    startDate?: string;
+  }
+  interface SampleDifference {
+    /** Value of the active version; missing if it has none. */
+    active?: string;
+    /** Value of the candidate; missing if it has none. */
+    candidate?: string;
+    /** Field, by the names that plugins use; empty for an answer without fields. */
+    path: string;
+  }
+  interface SamplePage {
+    /** Nodes that did not answer; missing if all did. */
+    missingNodes?: MissingNode[];
+    /** The calls. */
+    records: SampleRecord[];
+  }
+  interface SampleRecord {
+    /** What the active version did; missing if the call has no answer to compare. */
+    active?: SampleStepRecord;
+    /** Administrator who made the request. */
+    adminId?: Int64;
+    /** Fields of the arguments. */
+    arguments?: ArgumentRecord[];
+    /** What the candidate did. */
+    candidate: SampleStepRecord;
+    /** When the call began. */
+    date: string;
+    /** Fields in which the answers differ. */
+    differences?: SampleDifference[];
+    /** Extension point that was called. */
+    extensionPoint: string;
+    /** Function of the extension point. */
+    function: string;
+    /** How many fields there are beyond those that are listed. */
+    moreArguments?: Int64;
+    /** How many fields differ beyond those that are listed. */
+    moreDifferences?: Int64;
+    /** Id of the node that made the call; the first one of a process with two. */
+    nodeId: string;
+    /** Kind of the request of a client, or the operation of an administrator. */
+    request?: string;
+    /** Id of the request: of a client the number that it chose, of an administrator the X-Request-Id of the answer; missing if it is not known. */
+    requestId?: string;
+    /** User who made the request. */
+    userId?: Int64;
+  }
+  interface SampleStepRecord {
+    /** Fields that it changed, or those of its answer. */
+    changes?: TraceChangeRecord[];
+    /** Status code of a refusal. */
+    code?: number;
+    /** How long it took, in microseconds. */
+    durationMicros: Int64;
+    /** How many fields there are beyond those that are listed. */
+    moreChanges?: Int64;
+    /** How it ended, as in queryPluginTraces. */
+    outcome: "UNCHANGED" | "CHANGED" | "ANSWERED" | "REFUSED" | "ERROR" | "TIMEOUT";
+    /** Why it refused or failed. */
+    reason?: string;
+    /** Version that the plugin states. */
+    version?: string;
   }
   interface ScheduleRecord {
     /** How many of these runs failed. */
@@ -3743,6 +3854,18 @@ declare namespace api {
     schemaVersion: number;
     /** Groups of settings and their values. */
     settings: { [name: string]: JsonValue };
+  }
+  interface ShadowRecord {
+    /** Copies of calls that have ended on the candidate. */
+    calls: Int64;
+    /** How many of them ended otherwise. */
+    different: Int64;
+    /** Calls that were not copied, because too many were waiting or the candidate could not run. */
+    dropped: Int64;
+    /** How many of them ended as on the active version. */
+    equal: Int64;
+    /** How many of them failed or took too long. */
+    errors: Int64;
   }
   interface StatisticsRecord {
     /** When the unit of time begins. */

@@ -158,6 +158,11 @@ declare const app: {
   readonly http: { readonly fetch: typeof fetch };
   /** The node that calls the plugin: a process with both roles is two. */
   readonly node: { readonly id: string; readonly role: 'GATEWAY' | 'SERVICE'; readonly version: string };
+  /**
+   * Whether this version of the plugin runs as a shadow: it gets copies of calls, its answers are thrown away, and what would change something
+   * through the server is refused. It stays the same as long as the plugin is loaded.
+   */
+  readonly shadow: boolean;
   /** The properties below a prefix, from the configuration of the server. Their names are in camelCase. */
   config<T = { [name: string]: JsonValue }>(prefix: string): T;
   /** The settings of the plugin that hold: what administrators set, and the defaults of the schema in the descriptor. */

@@ -38,6 +38,8 @@ type Plugins struct {
 	States  func(context.Context) []catalog.NodeStates
 	// Traces gathers what all nodes have recorded.
 	Traces func(ctx context.Context, f trace.Filter, offset, limit int) trace.Gathering
+	// Samples gathers what the shadows of a plugin ended otherwise on all nodes.
+	Samples func(ctx context.Context, pluginID string) []catalog.NodeSamples
 }
 
 type pluginHandlers struct{ Plugins }

@@ -42,15 +42,35 @@ type nodeStateRecord struct {
 	Version string `json:"version,omitempty" doc:"Version that this one states."`
 	Digest  string `json:"digest,omitempty" doc:"SHA-256 digest of its file."`
 
-	Candidate *candidateRecord `json:"candidate,omitempty" doc:"Version that the node runs beside it for some users; missing if there is none."`
+	Candidate *candidateRecord `json:"candidate,omitempty" doc:"Version that the node runs beside it, for some users or as a shadow; missing if there is none."`
 }
 
 // candidateRecord is a version that a node runs beside the active one.
 type candidateRecord struct {
 	Number  int64       `json:"number" doc:"Number of the version." example:"4"`
 	Version string      `json:"version,omitempty" doc:"Version that it states."`
+	State   string      `json:"state" enum:"LOADED,STARTED,PAUSED,STOPPED,FAILED" doc:"State of the candidate. With FAILED it cannot run, and its users get the active version." example:"STARTED"`
+	Reason  string      `json:"reason,omitempty" doc:"Why it cannot run; missing if it can."`
 	Usage   usageRecord `json:"usage" doc:"What it did on the node since it runs there."`
 	Active  usageRecord `json:"active" doc:"What the active version did on the node meanwhile."`
+
+	Shadow *shadowRecord `json:"shadow,omitempty" doc:"How copies of calls ended on it, with SHADOW; missing otherwise."`
+}
+
+// shadowRecord is how copies of calls ended.
+type shadowRecord struct {
+	Calls     int64 `json:"calls" doc:"Copies of calls that have ended on the candidate."`
+	Equal     int64 `json:"equal" doc:"How many of them ended as on the active version."`
+	Different int64 `json:"different" doc:"How many of them ended otherwise."`
+	Errors    int64 `json:"errors" doc:"How many of them failed or took too long."`
+	Dropped   int64 `json:"dropped" doc:"Calls that were not copied, because too many were waiting or the candidate could not run."`
+}
+
+func newShadowRecord(c *plugin.ShadowCounts) *shadowRecord {
+	if c == nil {
+		return nil
+	}
+	return &shadowRecord{Calls: c.Calls, Equal: c.Equal, Different: c.Different, Errors: c.Failed, Dropped: c.Dropped}
 }
 
 // usageRecord is what a version did.
@@ -68,7 +88,7 @@ func newUsageRecord(u catalog.Usage) usageRecord {
 func newNodeStateRecord(nodeID string, s catalog.State) nodeStateRecord {
 	r := nodeStateRecord{NodeID: nodeID, State: s.State, Reason: s.Reason, Number: s.Number, Version: s.Version, Digest: s.Digest}
 	if c := s.Candidate; c != nil {
-		r.Candidate = &candidateRecord{Number: c.Number, Version: c.Version, Usage: newUsageRecord(c.Usage), Active: newUsageRecord(c.Active)}
+		r.Candidate = &candidateRecord{Number: c.Number, Version: c.Version, State: c.State, Reason: c.Reason, Usage: newUsageRecord(c.Usage), Active: newUsageRecord(c.Active), Shadow: newShadowRecord(c.Shadow)}
 	}
 	return r
 }

@@ -25,48 +25,81 @@ func rolloutOperations(h pluginHandlers) []*admin.Operation {
 		}, h.queryRollouts),
 		admin.Handle(admin.Operation{
 			ID: "createPluginRollout", Method: http.MethodPost, Path: "/plugins/rollouts", Tag: pluginTag, Permission: permission.PluginUpdate,
-			Summary: "Try a version of a plugin of the cluster on some nodes or for some users",
+			Summary: "Try a version of a plugin of the cluster on some nodes, for some users or on copies of calls",
 			Description: "With `percentage` or `userIds`, nodes run a version that is not active beside the active one, the candidate: calls that concern one of " +
 				"these users go to the candidate, all others, endpoints, schedules and events stay with the active version. " +
+				"With `shadow`, nodes run it beside the active one on copies of calls: the active version answers all of them, and the candidate gets each afterwards, without anybody waiting; its answers are compared and thrown away. " +
+				"Its `fetch` requests are sent; writes through the server (`app.api`, `app.storage`, `app.notify`) are refused. " +
 				"Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: " +
 				"if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. " +
-				"After `promoteAfterSeconds` without that the version becomes the active one. While a rollout is under way no other version can be activated.",
+				"After `promoteAfterSeconds` without that the version becomes the active one; with `steps` it gets to more users step by step before. While a rollout is under way no other version can be activated.",
 			Errors: []apierr.Code{apierr.ResourceNotFound},
 		}, h.rollOut),
 		admin.Handle(admin.Operation{
 			ID: "updatePluginRollout", Method: http.MethodPut, Path: "/plugins/rollouts", Tag: pluginTag, Permission: permission.PluginUpdate,
 			Summary: "Pause, resume, promote or abort a rollout, or change its users",
-			Description: "CHANGE sets `percentage` and `userIds` of a rollout by users; who is in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, " +
+			Description: "CHANGE sets `percentage` and `userIds` of a rollout by users; who is in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again and lets the time of its step begin anew, NEXT begins the next of its `steps` at once, PROMOTE makes it the active version of all nodes, " +
 				"ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.",
 			Errors: []apierr.Code{apierr.ResourceNotFound},
 		}, h.decide),
+		sampleOperation(h),
 	}
 }
 
 type rolloutRecord struct {
-	ID                  int64       `json:"id" doc:"Id of the rollout." example:"1"`
-	PluginID            string      `json:"pluginId" doc:"Id of the plugin." example:"word-filter"`
-	Number              int64       `json:"number" doc:"Number of the version." example:"3"`
-	NodeIDs             []string    `json:"nodeIds" doc:"Nodes that run it; none are all nodes."`
-	Mode                string      `json:"mode" enum:"NODES,USERS" doc:"How: NODES instead of the active version, USERS beside it, for some users."`
-	Percentage          int32       `json:"percentage,omitempty" doc:"Percentage of users who get it, with USERS." example:"10"`
-	UserIDs             []int64     `json:"userIds,omitempty" doc:"Further users who get it, with USERS." example:"[1]"`
-	Status              string      `json:"status" enum:"RUNNING,PAUSED,PROMOTED,ABORTED,ROLLED_BACK" doc:"State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end."`
-	Reason              string      `json:"reason,omitempty" doc:"Why a node ended it; missing if none did."`
-	MaxErrorPercentage  int32       `json:"maxErrorPercentage" doc:"How many of a hundred calls on a node may fail; with USERS how many more than those of the active version."`
-	MaxLatency          int32       `json:"maxLatencyPercentage,omitempty" doc:"How long 99 of a hundred calls on a node may take, in percent of those of the active version; missing if that is not judged."`
-	MaxRefusals         *int32      `json:"maxRefusalPercentage,omitempty" doc:"How many more of a hundred calls on a node may be refused than by the active version; missing if that is not judged."`
-	MinCalls            int64       `json:"minCalls" doc:"From how many calls on a node this counts."`
-	PromoteAfterSeconds int64       `json:"promoteAfterSeconds,omitempty" doc:"After how many seconds without too many failures it is promoted; missing if an administrator does that."`
-	AdminID             int64       `json:"adminId" doc:"Who began it." example:"0"`
-	StartDate           admin.Date  `json:"startDate" doc:"When it began."`
-	EndDate             *admin.Date `json:"endDate,omitempty" doc:"When it ended."`
+	ID                  int64    `json:"id" doc:"Id of the rollout." example:"1"`
+	PluginID            string   `json:"pluginId" doc:"Id of the plugin." example:"word-filter"`
+	Number              int64    `json:"number" doc:"Number of the version." example:"3"`
+	NodeIDs             []string `json:"nodeIds" doc:"Nodes that run it; none are all nodes."`
+	Mode                string   `json:"mode" enum:"NODES,USERS,SHADOW" doc:"How: NODES instead of the active version, USERS beside it, for some users, SHADOW on copies of its calls."`
+	Percentage          int32    `json:"percentage,omitempty" doc:"Percentage of users who get it, with USERS; whose calls are copied, with SHADOW." example:"10"`
+	UserIDs             []int64  `json:"userIds,omitempty" doc:"Further users who get it, with USERS; whose calls are copied, with SHADOW." example:"[1]"`
+	Status              string   `json:"status" enum:"RUNNING,PAUSED,PROMOTED,ABORTED,ROLLED_BACK" doc:"State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end."`
+	Reason              string   `json:"reason,omitempty" doc:"Why a node ended it; missing if none did."`
+	MaxErrorPercentage  int32    `json:"maxErrorPercentage" doc:"Largest share of failed calls on a node, in percent. With USERS and SHADOW it is how far that share may lie above the one of the active version, in percentage points."`
+	MaxLatency          int32    `json:"maxLatencyPercentage,omitempty" doc:"Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not judged."`
+	MaxRefusals         *int32   `json:"maxRefusalPercentage,omitempty" doc:"How far the share of refused calls on a node may lie above the one of the active version, in percentage points; missing if it is not judged."`
+	MinCalls            int64    `json:"minCalls" doc:"Number of calls on a node from which the node judges the version."`
+	PromoteAfterSeconds int64    `json:"promoteAfterSeconds,omitempty" doc:"Seconds without too many failures after which the version is promoted; missing if an administrator promotes it."`
+
+	Steps []rolloutStepRecord `json:"steps,omitempty" doc:"Steps in their order; missing if it has only one. percentage and promoteAfterSeconds of the rollout are those of the step that is under way, or was at the end."`
+
+	AdminID   int64       `json:"adminId" doc:"Who began it." example:"0"`
+	StartDate admin.Date  `json:"startDate" doc:"When it began."`
+	EndDate   *admin.Date `json:"endDate,omitempty" doc:"When it ended."`
+
+	Nodes []rolloutNodeRecord `json:"nodes,omitempty" doc:"With SHADOW, the nodes that copy calls at present and how these ended; only in queryPluginRollouts."`
+}
+
+// rolloutNodeRecord is how copies of calls ended on a node.
+type rolloutNodeRecord struct {
+	NodeID string       `json:"nodeId" doc:"Id of the node." example:"service-1"`
+	Shadow shadowRecord `json:"shadow" doc:"How copies of calls ended there."`
+}
+
+type rolloutStepRecord struct {
+	Percentage   int32       `json:"percentage" doc:"Percentage of users who get the version." example:"10"`
+	AfterSeconds int64       `json:"afterSeconds,omitempty" doc:"Seconds without too many failures after which the next step begins; after the last step the version is promoted. Missing if an administrator decides." example:"600"`
+	StartDate    *admin.Date `json:"startDate,omitempty" doc:"When the step began; missing if it did not."`
+	Reason       string      `json:"reason,omitempty" doc:"Why a node began the next step; missing if none did."`
+}
+
+func newRolloutStepRecord(s store.RolloutStep) rolloutStepRecord {
+	record := rolloutStepRecord{Percentage: s.Percentage, AfterSeconds: s.AfterMillis / 1000, Reason: s.Reason}
+	if s.StartDate != nil {
+		start := admin.NewDate(*s.StartDate)
+		record.StartDate = &start
+	}
+	return record
 }
 
 func newRolloutRecord(r store.PluginRollout) rolloutRecord {
 	record := rolloutRecord{
 		ID: r.ID, PluginID: r.PluginID, Number: r.Number, NodeIDs: r.NodeIDs, Mode: r.Mode, Percentage: r.Percentage, UserIDs: r.UserIDs, Status: r.Status, Reason: r.Reason, MaxErrorPercentage: r.MaxErrorPercentage, MaxLatency: r.MaxLatencyPercentage,
 		MinCalls: r.MinCalls, PromoteAfterSeconds: r.PromoteAfterMillis / 1000, AdminID: r.AdminID, StartDate: admin.NewDate(r.StartDate),
+	}
+	if len(r.Steps) > 0 {
+		record.Steps = convert(r.Steps, newRolloutStepRecord)
 	}
 	if r.MaxRefusalPercentage >= 0 {
 		record.MaxRefusals = &r.MaxRefusalPercentage
@@ -84,7 +117,30 @@ type rolloutQuery struct {
 
 func (h pluginHandlers) queryRollouts(ctx context.Context, in *rolloutQuery) ([]rolloutRecord, error) {
 	found, err := h.Catalog.Rollouts(ctx, in.PluginIDs...)
-	return convert(found, newRolloutRecord), err
+	records := convert(found, newRolloutRecord)
+	isShadow := func(r store.PluginRollout) bool { return r.Mode == store.RolloutShadow && r.EndDate == nil }
+	if !slices.ContainsFunc(found, isShadow) {
+		return records, err
+	}
+	nodes := h.States(ctx)
+	for i, r := range found {
+		if isShadow(r) {
+			records[i].Nodes = shadowNodes(nodes, r)
+		}
+	}
+	return records, err
+}
+
+// shadowNodes says how copies of calls ended on the nodes that make them for a rollout.
+func shadowNodes(nodes []catalog.NodeStates, r store.PluginRollout) (list []rolloutNodeRecord) {
+	for _, n := range nodes {
+		for _, s := range n.States {
+			if c := s.Candidate; s.PluginID == r.PluginID && c != nil && c.Shadow != nil && c.Number == r.Number {
+				list = append(list, rolloutNodeRecord{n.NodeID, *newShadowRecord(c.Shadow)})
+			}
+		}
+	}
+	return list
 }
 
 type rolloutCreation struct {
@@ -95,14 +151,36 @@ type rolloutCreation struct {
 type newRollout struct {
 	PluginID            string   `json:"pluginId" doc:"Id of the plugin." example:"word-filter"`
 	Number              int64    `json:"number" minimum:"1" doc:"Number of the version, which is not active." example:"3"`
-	NodeIDs             []string `json:"nodeIds,omitempty" doc:"Nodes that shall run it; without them all nodes do, which needs percentage or userIds." example:"[\"service-1\"]"`
+	NodeIDs             []string `json:"nodeIds,omitempty" doc:"Nodes that shall run it; without them all nodes do, which needs percentage, userIds or shadow." example:"[\"service-1\"]"`
 	Percentage          *int32   `json:"percentage,omitempty" minimum:"0" maximum:"100" doc:"Percentage of users who shall get it, by a hash of their ids. Who is in a percentage is in every larger one as well." example:"10"`
 	UserIDs             []int64  `json:"userIds,omitempty" maxItems:"1000" uniqueItems:"true" doc:"Further users who shall get it." example:"[1]"`
-	MaxErrorPercentage  *int32   `json:"maxErrorPercentage,omitempty" minimum:"0" maximum:"100" doc:"How many of a hundred calls on a node may fail, for users how many more than of the active version; 5 if it is missing." example:"5"`
-	MaxLatency          int32    `json:"maxLatencyPercentage,omitempty" minimum:"0" maximum:"100000" doc:"For users, how long 99 of a hundred calls on a node may take, in percent of those of the active version; 0 is any time. A millisecond more is always allowed." example:"150"`
-	MaxRefusals         *int32   `json:"maxRefusalPercentage,omitempty" minimum:"0" maximum:"100" doc:"For users, how many more of a hundred calls on a node may be refused than by the active version; any number if it is missing." example:"2"`
-	MinCalls            *int64   `json:"minCalls,omitempty" minimum:"1" doc:"From how many calls on a node this counts; 20 if it is missing. Without so many calls nothing is promoted by time." example:"20"`
-	PromoteAfterSeconds int64    `json:"promoteAfterSeconds,omitempty" minimum:"0" maximum:"31536000" doc:"After how many seconds without too many failures the version becomes the active one; 0 if an administrator does that." example:"600"`
+	Shadow              bool     `json:"shadow,omitempty" doc:"Whether the version only gets copies of calls, after the active version has answered them, and its answers are thrown away. percentage and userIds are the users whose calls are copied; without both, all calls are, also those that concern no user." example:"true"`
+	MaxErrorPercentage  *int32   `json:"maxErrorPercentage,omitempty" minimum:"0" maximum:"100" doc:"Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is how far that share may lie above the one of the active version, in percentage points. The default is 5." example:"5"`
+	MaxLatency          int32    `json:"maxLatencyPercentage,omitempty" minimum:"0" maximum:"100000" doc:"Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; for rollouts by users and shadows. One millisecond more is always allowed. 0, the default, does not judge it." example:"150"`
+	MaxRefusals         *int32   `json:"maxRefusalPercentage,omitempty" minimum:"0" maximum:"100" doc:"How far the share of refused calls on a node may lie above the one of the active version, in percentage points; for rollouts by users and shadows. It is not judged if it is missing." example:"2"`
+	MinCalls            *int64   `json:"minCalls,omitempty" minimum:"1" doc:"Number of calls on a node from which the node judges the version; the default is 20. A node with fewer calls neither promotes nor rolls back because of them." example:"20"`
+	PromoteAfterSeconds int64    `json:"promoteAfterSeconds,omitempty" minimum:"0" maximum:"31536000" doc:"Seconds without too many failures after which the version becomes the active one; 0, the default, leaves that to an administrator." example:"600"`
+
+	Steps []newRolloutStep `json:"steps,omitempty" maxItems:"20" doc:"Several steps instead of percentage and promoteAfterSeconds, for example 1, 10 and 100 percent. Each is watched from its own begin, and each condition holds in each."`
+}
+
+type newRolloutStep struct {
+	Percentage   int32 `json:"percentage" minimum:"0" maximum:"100" doc:"Percentage of users who get the version in this step. It must be larger than that of the step before." example:"10"`
+	AfterSeconds int64 `json:"afterSeconds,omitempty" minimum:"0" maximum:"31536000" doc:"Seconds without too many failures after which the next step begins; after the last step the version is promoted. 0 if an administrator decides." example:"600"`
+}
+
+// newRolloutSteps checks steps.
+func newRolloutSteps(body newRollout) (steps []store.RolloutStep, err error) {
+	if len(body.Steps) > 0 && (body.Percentage != nil || body.PromoteAfterSeconds > 0) {
+		return nil, apierr.New(apierr.IllegalArgument, "steps: percentage and promoteAfterSeconds are those of a rollout without steps")
+	}
+	for i, s := range body.Steps {
+		if i > 0 && s.Percentage <= body.Steps[i-1].Percentage {
+			return nil, apierr.New(apierr.IllegalArgument, "steps[%d].percentage: %d is not larger than %d, the percentage of the step before", i, s.Percentage, body.Steps[i-1].Percentage)
+		}
+		steps = append(steps, store.RolloutStep{Percentage: s.Percentage, AfterMillis: s.AfterSeconds * 1000})
+	}
+	return steps, nil
 }
 
 // The conditions of a rollout that does not name others.
@@ -125,13 +203,22 @@ func (h pluginHandlers) rollOut(ctx context.Context, in *rolloutCreation) (rollo
 		PluginID: in.Body.PluginID, Number: in.Body.Number, NodeIDs: sortedSet(in.Body.NodeIDs),
 		Mode: store.RolloutNodes, MaxLatencyPercentage: in.Body.MaxLatency, MaxRefusalPercentage: -1, MaxErrorPercentage: defaultErrorPercentage, MinCalls: defaultMinCalls, PromoteAfterMillis: in.Body.PromoteAfterSeconds * 1000,
 	}
-	if in.Body.Percentage != nil || len(in.Body.UserIDs) > 0 {
+	if r.Steps, err = newRolloutSteps(in.Body); err != nil {
+		return rolloutRecord{}, err
+	}
+	if in.Body.Percentage != nil || len(in.Body.UserIDs) > 0 || len(r.Steps) > 0 {
 		r.Mode, r.UserIDs = store.RolloutUsers, sortedSet(in.Body.UserIDs)
 		if in.Body.Percentage != nil {
 			r.Percentage = *in.Body.Percentage
 		}
-	} else if len(r.NodeIDs) == 0 {
-		return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "nodeIds: name nodes, or users by percentage or userIds")
+	} else if len(r.NodeIDs) == 0 && !in.Body.Shadow {
+		return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "nodeIds: name nodes, or users by percentage or userIds, or set shadow")
+	}
+	if in.Body.Shadow {
+		if r.Mode == store.RolloutNodes {
+			r.Percentage = 100
+		}
+		r.Mode = store.RolloutShadow
 	}
 	if in.Body.MaxErrorPercentage != nil {
 		r.MaxErrorPercentage = *in.Body.MaxErrorPercentage
@@ -140,7 +227,7 @@ func (h pluginHandlers) rollOut(ctx context.Context, in *rolloutCreation) (rollo
 		r.MaxRefusalPercentage = *in.Body.MaxRefusals
 	}
 	if r.Mode == store.RolloutNodes && (r.MaxLatencyPercentage > 0 || r.MaxRefusalPercentage >= 0) {
-		return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "maxLatencyPercentage, maxRefusalPercentage: are for rollouts by users, which have two versions to compare")
+		return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "maxLatencyPercentage, maxRefusalPercentage: are for rollouts by users and shadows, which have two versions to compare")
 	}
 	if in.Body.MinCalls != nil {
 		r.MinCalls = *in.Body.MinCalls
@@ -164,7 +251,7 @@ type rolloutUpdate struct {
 }
 
 type rolloutStep struct {
-	Action string `json:"action" enum:"CHANGE,PAUSE,RESUME,PROMOTE,ABORT" doc:"The step to take." example:"PROMOTE"`
+	Action string `json:"action" enum:"CHANGE,PAUSE,RESUME,NEXT,PROMOTE,ABORT" doc:"What to do." example:"PROMOTE"`
 	// Both are for CHANGE only.
 	Percentage *int32  `json:"percentage,omitempty" minimum:"0" maximum:"100" doc:"With CHANGE, percentage of users who get the version; without it the percentage stays." example:"20"`
 	UserIDs    []int64 `json:"userIds,omitempty" maxItems:"1000" uniqueItems:"true" doc:"With CHANGE, further users who get the version; without it they stay." example:"[1]"`

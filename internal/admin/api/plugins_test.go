@@ -57,6 +57,15 @@ func (h *harness) gatherTraces(ctx context.Context, f trace.Filter, offset, limi
 	return trace.Gather(ctx, sources, f, offset, limit)
 }
 
+// gatherSamples gathers those of node1, which is this process, and of node2, which has none.
+func (h *harness) gatherSamples(_ context.Context, id string) []catalog.NodeSamples {
+	list := []catalog.NodeSamples{{NodeID: "node1", Samples: h.plugins.ShadowSamples(id)}, {NodeID: "node2"}}
+	if h.lostNode {
+		list[1].Err = errors.New("the node did not answer")
+	}
+	return list
+}
+
 func (h *harness) openPlugins() api.Plugins {
 	h.pluginSettings = config.Default().Plugin
 	settings := func() config.Plugin { return h.pluginSettings }
@@ -79,7 +88,7 @@ func (h *harness) openPlugins() api.Plugins {
 			h.t.Error(err)
 		}
 	})
-	return api.Plugins{Manager: h.plugins, Folder: h.pluginFolder, Settings: settings, Catalog: h.catalog, Traces: h.gatherTraces, States: func(context.Context) []catalog.NodeStates {
+	return api.Plugins{Manager: h.plugins, Folder: h.pluginFolder, Settings: settings, Catalog: h.catalog, Traces: h.gatherTraces, Samples: h.gatherSamples, States: func(context.Context) []catalog.NodeStates {
 		return []catalog.NodeStates{
 			{NodeID: "node1", Role: role.Service, States: h.catalog.States()},
 			{NodeID: "node2", Role: role.Gateway, Err: errors.New("the node did not answer")},

@@ -116,7 +116,7 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 		}
 		opts.Hosts = append(opts.Hosts, script, java)
 	}
-	opts.DryHost = p.dryHost
+	opts.DryHost, opts.ShadowHost = p.dryHost, p.shadowHost
 	p.Manager = plugin.NewManager(opts)
 	p.Folder = plugin.NewFolder(p.Manager, c.Dir)
 	p.Folder.Only(o.Only)

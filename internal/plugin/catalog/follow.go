@@ -150,7 +150,7 @@ func (c *Catalog) due(id string, want *Plugin) action {
 		return none // What the node has of its own counts.
 	case loaded && !shared:
 		return endTrial
-	case shared && !want.is(p) && trying && want.is(candidate) && healthy(candidate):
+	case shared && !want.is(p) && trying && !split.Shadow && want.is(candidate) && healthy(candidate):
 		return promote
 	case !shared || !want.is(p):
 		return load
@@ -160,7 +160,7 @@ func (c *Catalog) due(id string, want *Plugin) action {
 		return lead
 	case trying && !want.wantsTrial():
 		return endTrial
-	case want.wantsTrial() && (!trying || !runs(candidate, want.trial)):
+	case want.wantsTrial() && (!trying || !runs(candidate, want.trial) || split.Shadow != want.split().Shadow):
 		return try
 	case want.wantsTrial() && !split.Equal(want.split()):
 		return resplit
@@ -174,7 +174,7 @@ func (p *Plugin) wantsTrial() bool { return p.beside && p.Status == string(plugi
 
 // split says which users the version of a rollout is for.
 func (p *Plugin) split() plugin.Split {
-	return plugin.Split{Percentage: int(p.Rollout.Percentage), UserIDs: p.Rollout.UserIDs}
+	return plugin.Split{Percentage: int(p.Rollout.Percentage), UserIDs: p.Rollout.UserIDs, Shadow: p.Rollout.Mode == store.RolloutShadow}
 }
 
 // rolloutID is the id of the rollout; 0 if there is none.

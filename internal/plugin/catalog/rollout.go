@@ -70,7 +70,7 @@ func (c *Catalog) addRollouts(ctx context.Context, r store.Reader, list []Plugin
 		p.Rollout, p.trial = &rollout, versions[at]
 		switch {
 		case !c.tries(&rollout):
-		case rollout.Mode == store.RolloutUsers:
+		case rollout.Mode != store.RolloutNodes:
 			p.beside = c.opts.Manager.Fits(rolesOf(p.trial))
 		default:
 			p.mine = p.trial
@@ -81,7 +81,7 @@ func (c *Catalog) addRollouts(ctx context.Context, r store.Reader, list []Plugin
 
 // tries reports whether this process runs the version of a rollout.
 func (c *Catalog) tries(r *store.PluginRollout) bool {
-	if r.Mode == store.RolloutUsers && len(r.NodeIDs) == 0 {
+	if r.Mode != store.RolloutNodes && len(r.NodeIDs) == 0 {
 		return true
 	}
 	return slices.ContainsFunc(c.opts.NodeIDs, func(id string) bool { return slices.Contains(r.NodeIDs, id) })
@@ -113,6 +113,9 @@ func (c *Catalog) RollOut(ctx context.Context, r store.PluginRollout, by Change)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	r.Mode = cmp.Or(r.Mode, store.RolloutNodes)
 	r.Status, r.AdminID, r.StartDate, r.StepDate = RolloutRunning, by.AdminID, now, now
+	if len(r.Steps) > 0 {
+		begin(&r, 0, now)
+	}
 	err := c.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		p, err := current(ctx, tx, r.PluginID)
 		if err != nil {
@@ -146,6 +149,9 @@ func (c *Catalog) RollOut(ctx context.Context, r store.PluginRollout, by Change)
 // Decide takes a step with a rollout in the name of an administrator. It returns when this process follows, or cannot.
 func (c *Catalog) Decide(ctx context.Context, id int64, step string, by Change) (store.PluginRollout, error) {
 	r, err := c.decide(ctx, id, by, func(r store.PluginRollout) (string, string, error) {
+		if step == RolloutNext && r.Status == RolloutRunning {
+			return next, "", nil
+		}
 		next, ok := rolloutSteps[step][r.Status]
 		if !ok {
 			return "", "", apierr.New(apierr.IllegalArgument, "rollout %d: %s is not possible: the rollout is %s", r.ID, step, r.Status)
@@ -171,8 +177,10 @@ func (c *Catalog) Resplit(ctx context.Context, id int64, percentage *int32, user
 		switch {
 		case r.EndDate != nil:
 			return apierr.New(apierr.IllegalArgument, "rollout %d: its users cannot be changed: the rollout is %s", id, r.Status)
-		case r.Mode != store.RolloutUsers:
+		case r.Mode == store.RolloutNodes:
 			return apierr.New(apierr.IllegalArgument, "rollout %d is by nodes: it has no users", id)
+		case percentage != nil && len(r.Steps) > 0:
+			return apierr.New(apierr.IllegalArgument, "rollout %d has steps, which say its percentage: begin the next one", id)
 		}
 		if percentage != nil {
 			r.Percentage = *percentage
@@ -190,7 +198,7 @@ func (c *Catalog) Resplit(ctx context.Context, id int64, percentage *int32, user
 	return r, nil
 }
 
-// decide changes the status of a rollout as choose says; "" leaves it as it is.
+// decide changes the status of a rollout as choose says; "" leaves it as it is, and next begins its next step.
 func (c *Catalog) decide(ctx context.Context, id int64, by Change, choose func(store.PluginRollout) (status, reason string, err error)) (r store.PluginRollout, err error) {
 	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		if r, err = store.FindPluginRollout(ctx, tx, id); errors.Is(err, store.ErrNotFound) {
@@ -203,6 +211,12 @@ func (c *Catalog) decide(ctx context.Context, id int64, by Change, choose func(s
 			return err
 		}
 		now := time.Now().UTC().Truncate(time.Millisecond)
+		if status == next {
+			if err := advance(&r, now, reason); err != nil {
+				return err
+			}
+			return store.UpdatePluginRollout(ctx, tx, r)
+		}
 		r.Status, r.Reason = status, reason
 		switch status {
 		case RolloutRunning:
@@ -245,9 +259,11 @@ func (c *Catalog) judge(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// A verdict is how a rollout ends; a status of "" is not yet.
+// A verdict is how a rollout ends, or that its next step begins; a status of "" is not yet.
 type verdict struct {
 	status, operation, reason string
+	// step is when the step began that did well; zero if it did not.
+	step time.Time
 }
 
 // The operations in the audit trail by which nodes end rollouts.
@@ -260,7 +276,7 @@ const (
 func (c *Catalog) verdict(id string, e *entry, now time.Time) verdict {
 	r := e.want.Rollout
 	rollBack := func(format string, args ...any) verdict {
-		return verdict{RolloutRolledBack, operationRollBack, fmt.Sprintf("node %s: ", c.opts.NodeIDs[0]) + fmt.Sprintf(format, args...)}
+		return verdict{RolloutRolledBack, operationRollBack, fmt.Sprintf("node %s: ", c.opts.NodeIDs[0]) + fmt.Sprintf(format, args...), time.Time{}}
 	}
 	if e.failure != "" && (!e.want.beside || e.failed == try) {
 		return rollBack("%s", e.failure)
@@ -285,7 +301,7 @@ func (c *Catalog) verdict(id string, e *entry, now time.Time) verdict {
 	case failed*100 > int64(r.MaxErrorPercentage)*calls:
 		return rollBack("%d of %d calls failed, more than %d %%", failed, calls, r.MaxErrorPercentage)
 	case r.PromoteAfterMillis > 0 && now.Sub(r.StepDate) >= time.Duration(r.PromoteAfterMillis)*time.Millisecond:
-		return verdict{RolloutPromoted, operationPromote, fmt.Sprintf("node %s: %d of %d calls failed", c.opts.NodeIDs[0], failed, calls)}
+		return onward(r, "node %s: %d of %d calls failed", c.opts.NodeIDs[0], failed, calls)
 	}
 	return verdict{}
 }
@@ -305,21 +321,25 @@ func (c *Catalog) compare(id string, candidate *plugin.Plugin, e *entry, now tim
 		return rollBack("%s", reason)
 	}
 	if r.PromoteAfterMillis > 0 && step.candidate.Calls >= r.MinCalls && now.Sub(r.StepDate) >= time.Duration(r.PromoteAfterMillis)*time.Millisecond {
-		return verdict{RolloutPromoted, operationPromote, fmt.Sprintf("node %s: %d of %d calls failed and %d were refused, of the active version %d of %d and %d", c.opts.NodeIDs[0],
-			step.candidate.Failed, step.candidate.Calls, step.candidate.Refused, step.stable.Failed, step.stable.Calls, step.stable.Refused)}
+		return onward(r, "node %s: %d of %d calls failed and %d were refused, of the active version %d of %d and %d", c.opts.NodeIDs[0],
+			step.candidate.Failed, step.candidate.Calls, step.candidate.Refused, step.stable.Failed, step.stable.Calls, step.stable.Refused)
 	}
 	return verdict{}
 }
 
-// conclude ends a rollout, unless somebody else was faster.
+// conclude ends a rollout or begins its next step, unless somebody else was faster.
 func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
 	isOpen := false
+	// What did well counts for its own step only.
+	holds := func(r store.PluginRollout) bool {
+		return r.Status == RolloutRunning && (v.step.IsZero() || v.step.Equal(r.StepDate))
+	}
 	err := c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		found, err := store.FindPluginRollout(ctx, r, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil // The plugin was removed.
 		}
-		isOpen = found.Status == RolloutRunning
+		isOpen = holds(found)
 		return err
 	})
 	if err != nil || !isOpen {
@@ -331,7 +351,7 @@ func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
 	}
 	return act(ctx, v.operation, func(ctx context.Context) error {
 		r, err := c.decide(ctx, id, Change{}, func(r store.PluginRollout) (string, string, error) {
-			if r.Status != RolloutRunning {
+			if isOpen = holds(r); !isOpen {
 				return "", "", nil
 			}
 			return v.status, v.reason, nil
@@ -342,7 +362,13 @@ func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
 		if err != nil {
 			return fmt.Errorf("end rollout %d: %w", id, err)
 		}
-		c.opts.Logger.Warn("a rollout ended", "plugin", r.PluginID, "rollout", id, "status", r.Status, "reason", r.Reason)
+		switch {
+		case !isOpen: // Somebody else was faster.
+		case r.EndDate == nil:
+			c.opts.Logger.Info("a rollout goes on", "plugin", r.PluginID, "rollout", id, "percentage", r.Percentage, "reason", v.reason)
+		default:
+			c.opts.Logger.Warn("a rollout ended", "plugin", r.PluginID, "rollout", id, "status", r.Status, "reason", r.Reason)
+		}
 		if c.opts.Changed != nil {
 			c.opts.Changed()
 		}

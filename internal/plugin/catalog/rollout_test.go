@@ -431,3 +431,173 @@ func TestJudgement(t *testing.T) {
 		}
 	}
 }
+
+// TestShadows runs versions on copies of calls: nobody gets their answers, differences are counted, and they are promoted or
+// rolled back like others.
+func TestShadows(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, db *store.DB) {
+		a, b := newNode(t, db, role.Service), newNode(t, db, role.Service)
+		a.live(t)
+		b.live(t)
+		a.mustPublish(t, false, answering("1", ""))
+		do(t, a, "split", plugin.Start)
+		b.serves(t, "111")
+		roll := func(code []byte, r store.PluginRollout) store.PluginRollout {
+			t.Helper()
+			r.PluginID, r.Number, r.Mode, r.Percentage, r.MaxErrorPercentage, r.MinCalls = "split", a.keep(t, code), store.RolloutShadow, 100, 10, 5
+			r, err := a.RollOut(t.Context(), r, catalog.Change{AdminID: 7})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		// served lets users be served on both nodes until something holds of the copies on a node.
+		served := func(n *node, holds func(s catalog.State) bool) {
+			t.Helper()
+			for end := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
+				for _, n := range []*node{a, b} {
+					if got := n.versionFor(t, 1); got != "1" {
+						t.Fatalf("user 1 gets %q", got)
+					}
+				}
+				if holds(n.States()[0]) {
+					return
+				}
+				if time.Now().After(end) {
+					t.Fatalf("the state is %+v", n.States()[0])
+				}
+			}
+		}
+		// On all nodes, then on none.
+		r := roll(answering("2", ""), store.PluginRollout{})
+		for _, n := range []*node{a, b} {
+			served(n, func(s catalog.State) bool {
+				c := s.Candidate
+				return s.Number == 1 && c != nil && c.Number == 2 && c.Shadow != nil && c.Shadow.Different > 10 && c.Shadow.Equal+c.Shadow.Failed == 0 && c.Usage.Calls > 10
+			})
+		}
+		if _, err := a.Decide(t.Context(), r.ID, catalog.RolloutAbort, catalog.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		served(b, func(s catalog.State) bool { return s.Candidate == nil && s.State == "STARTED" })
+
+		// The same version as a candidate for users is another one.
+		r.Mode, r.Percentage, r.UserIDs = store.RolloutUsers, 0, []int64{2}
+		r, err := a.RollOut(t.Context(), r, catalog.Change{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.serves(t, "112")
+		if _, err := a.Decide(t.Context(), r.ID, catalog.RolloutAbort, catalog.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		b.serves(t, "111")
+
+		// One that fails is rolled back.
+		r = roll(answering("3", "handle() { throw new Error('planted'); }"), store.PluginRollout{NodeIDs: []string{b.id}})
+		for end := time.Now().Add(2 * time.Minute); r.EndDate == nil; time.Sleep(time.Millisecond) {
+			if _, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), b.manager, plugin.HandleRequest, &plugin.ClientRequest{UserID: 1, Request: &wire.AppRequest{}}); ok || err != nil {
+				t.Fatalf("a call is answered by the candidate: %v, %v", ok, err)
+			}
+			list, err := a.Rollouts(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r = list[0]; time.Now().After(end) {
+				t.Fatalf("the rollout does not end: %+v", b.States())
+			}
+		}
+		if r.Status != catalog.RolloutRolledBack || !strings.Contains(r.Reason, "calls failed, more than 10 %") {
+			t.Errorf("the rollout is %s: %s", r.Status, r.Reason)
+		}
+
+		// Promoted, the version is loaded anew: the shadow could not do everything.
+		if _, err := a.RemoveVersions(t.Context(), "split", 2, 3); err != nil {
+			t.Fatal(err)
+		}
+		r = roll(answering("4", ""), store.PluginRollout{})
+		served(b, func(s catalog.State) bool { return s.Candidate != nil })
+		candidate, _, _ := b.manager.Trial("split")
+		if _, err := a.Decide(t.Context(), r.ID, catalog.RolloutPromote, catalog.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		a.serves(t, "444")
+		b.serves(t, "444")
+		b.wait(t, "split", "STARTED 2")
+		if p, ok := b.manager.Find("split"); !ok || p == candidate {
+			t.Error("the shadow took the place of the active version")
+		}
+	})
+}
+
+// TestSteps brings a version to more and more users: a good one to all, one that fails from the second step on to nobody.
+func TestSteps(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, db *store.DB) {
+		a, b := newNode(t, db, role.Service), newNode(t, db, role.Service)
+		a.live(t)
+		b.live(t)
+		a.mustPublish(t, false, answering("1", ""))
+		do(t, a, "split", plugin.Start)
+		b.serves(t, "111")
+		roll := func(code []byte, steps ...store.RolloutStep) store.PluginRollout {
+			t.Helper()
+			r, err := a.RollOut(t.Context(), store.PluginRollout{
+				PluginID: "split", Number: a.keep(t, code), Mode: store.RolloutUsers, UserIDs: []int64{1}, MaxErrorPercentage: 10, MaxRefusalPercentage: -1, MinCalls: 5, Steps: steps,
+			}, catalog.Change{AdminID: 7})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		// until calls both nodes until the rollout is where it should be.
+		until := func(what string, is func(store.PluginRollout) bool) (r store.PluginRollout) {
+			t.Helper()
+			for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+				for user := range int64(3) {
+					for _, n := range []*node{a, b} {
+						_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](t.Context(), n.manager, plugin.HandleRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
+					}
+				}
+				list, err := a.Rollouts(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r = list[0]; is(r) {
+					return r
+				}
+				if time.Now().After(end) {
+					t.Fatalf("%s: the rollout is %+v", what, r)
+				}
+			}
+		}
+
+		// The first step ends by itself, the second one by hand, and after the last one the version is promoted. Both nodes judge,
+		// and no step is left out.
+		r := roll(answering("2", "handle() {}"), store.RolloutStep{AfterMillis: 1}, store.RolloutStep{Percentage: 50}, store.RolloutStep{Percentage: 100, AfterMillis: 1})
+		if r.Percentage != 0 || r.PromoteAfterMillis != 1 || r.Step() != 0 {
+			t.Errorf("it begins with %+v", r)
+		}
+		r = until("the second step", func(r store.PluginRollout) bool { return r.Step() > 0 })
+		if r.Step() != 1 || r.Percentage != 50 || r.PromoteAfterMillis != 0 || r.Status != catalog.RolloutRunning || !strings.Contains(r.Steps[0].Reason, "0 of ") {
+			t.Errorf("the second step is %+v", r)
+		}
+		if _, err := b.Decide(t.Context(), r.ID, catalog.RolloutNext, catalog.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		r = until("the end", func(r store.PluginRollout) bool { return r.EndDate != nil })
+		if r.Status != catalog.RolloutPromoted || r.Percentage != 100 || r.Step() != 2 || r.Steps[1].Reason != "" || r.Steps[2].StartDate.Before(*r.Steps[1].StartDate) {
+			t.Errorf("the end is %+v", r)
+		}
+		a.serves(t, "222")
+		b.serves(t, "222")
+
+		// It fails for user 2, who is not in the first step.
+		r = roll(answering("3", "handle(request) { if (request.userId == 2) throw new Error('planted'); }"), store.RolloutStep{AfterMillis: 1}, store.RolloutStep{Percentage: 100})
+		r = until("the roll-back", func(r store.PluginRollout) bool { return r.EndDate != nil })
+		if r.Status != catalog.RolloutRolledBack || r.Step() != 1 || !strings.Contains(r.Reason, "calls failed, more than 10 %") {
+			t.Errorf("it ends with %+v", r)
+		}
+		a.serves(t, "222")
+		b.serves(t, "222")
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/trace"
 	"example.org/app/internal/role"
 )
 
@@ -52,9 +53,14 @@ type State struct {
 type Candidate struct {
 	Number  int64  `json:"number"`
 	Version string `json:"version,omitempty"`
+	// State is as that of the active version, and Reason is why it cannot run; "" if it can.
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
 	// Usage is what it did on the node since it runs there, and Active what the active version did beside it.
 	Usage  Usage `json:"usage"`
 	Active Usage `json:"active"`
+	// Shadow is how the copies of calls ended that it got; nil if it is called instead of the active version.
+	Shadow *plugin.ShadowCounts `json:"shadow,omitempty"`
 }
 
 // Usage is how many calls that concern users have ended, how many of them failed or took too long, how many were refused,
@@ -77,7 +83,12 @@ func (c *Catalog) newCandidate(id string) *Candidate {
 		return nil
 	}
 	active, own, _ := c.opts.Manager.Readings(id)
-	return &Candidate{Number: p.Shared().Number, Version: p.Version, Usage: newUsage(own), Active: newUsage(active)}
+	candidate := &Candidate{Number: p.Shared().Number, Version: p.Version, Usage: newUsage(own), Active: newUsage(active)}
+	candidate.State, candidate.Reason = summary(p)
+	if counts, ok := c.opts.Manager.Shadow(id); ok {
+		candidate.Shadow = &counts
+	}
+	return candidate
 }
 
 // counts returns how many calls of a plugin have ended, and how many of them failed or took too long.
@@ -152,6 +163,14 @@ type NodeStates struct {
 	Role   role.Role
 	// States has one state for each plugin that is for the node.
 	States []State
+	// Err is why the node did not answer; nil if it did.
+	Err error
+}
+
+// NodeSamples are calls that the shadow of a plugin ended otherwise on the nodes of one process, of which NodeID is the first.
+type NodeSamples struct {
+	NodeID  string
+	Samples []*trace.Sample
 	// Err is why the node did not answer; nil if it did.
 	Err error
 }

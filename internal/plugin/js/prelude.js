@@ -448,6 +448,7 @@
     fetch,
     http: Object.freeze({ fetch }),
     node,
+    get shadow() { return host.node()[3]; },
     config: (prefix = '') => host.config(text(prefix, 'the prefix')),
     settings: () => host.settings(),
     schedule,

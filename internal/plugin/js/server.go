@@ -37,7 +37,7 @@ func (m *module) node(engine.Value, []engine.Value) (engine.Value, error) {
 	if s := m.host.opts.Server; s != nil {
 		node = s.Node(m.role())
 	}
-	return m.value(m.t.anyToJS([]any{node.ID, string(node.Role), node.Version}))
+	return m.value(m.t.anyToJS([]any{node.ID, string(node.Role), node.Version, node.Shadow}))
 }
 
 // role is the role that called the plugin, or the only one that it is made for; "" if neither is known.

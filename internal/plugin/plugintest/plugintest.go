@@ -78,6 +78,7 @@ func Run(t *testing.T, l Language) {
 		{"Split", testSplit},
 		{"SplitUnderLoad", testSplitUnderLoad},
 		{"SplitReadings", testSplitReadings},
+		{"Shadow", testShadow},
 		{"CloseDuringCalls", testCloseDuringCalls},
 		{"RemoveDuringCalls", testRemoveDuringCalls},
 		{"HostClosesModules", testHostClosesModules},

@@ -117,7 +117,7 @@ func (d *diff) keyed(path string, before, after []node) {
 	}
 	for _, n := range before {
 		id := n.get("id")
-		place := path + "[id=" + id.shown + "]"
+		place := path + "[id=" + id.shown() + "]"
 		if other, ok := next[id.value]; ok {
 			delete(next, id.value)
 			d.nodes(place, n, other)
@@ -129,7 +129,7 @@ func (d *diff) keyed(path string, before, after []node) {
 		id := n.get("id")
 		if _, ok := next[id.value]; ok {
 			delete(next, id.value)
-			d.add(path+"[id="+id.shown+"]", node{}, n)
+			d.add(path+"[id="+id.shown()+"]", node{}, n)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"example.org/app/internal/config"
 	"example.org/app/internal/role"
@@ -125,4 +127,24 @@ func TestGatherLargeTraces(t *testing.T) {
 	if len(g.Page) != traces || asked != traces || len(g.Page[0].Steps) != maxSteps {
 		t.Errorf("%d traces were got by %d questions", len(g.Page), asked)
 	}
+}
+
+// TestGatherFromHangingNode asks a source that never answers: the others have time left to hand over their traces.
+func TestGatherFromHangingNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRecorder(settings(func(s *config.PluginTraces) { s.SampleRate = 1 }))
+		record(r, subject(1, "1"), Attempt{})
+		good, hanging := source(r, "good", new(int)), source(nil, "hanging", new(int))
+		good.Get = func(ctx context.Context, ids []int64) (Batch, error) { return r.Get(ids), ctx.Err() }
+		hanging.List = func(ctx context.Context, _ Filter, _ int) (Listing, error) {
+			<-ctx.Done()
+			return Listing{}, ctx.Err()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		g := Gather(ctx, []Source{good, hanging}, Filter{}, 0, 5)
+		if g.Total != 1 || len(g.Page) != 1 || len(g.Missing) != 2 || g.Missing[0].NodeID != "hanging-gateway" {
+			t.Errorf("gathered %+v", g)
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +35,6 @@ type switches struct {
 	share    float64
 	users    map[int64]bool
 	requests map[string]bool
-	rules    rules
 }
 
 // NewRecorder returns a recorder with settings.
@@ -47,7 +47,7 @@ func NewRecorder(s config.PluginTraces) *Recorder {
 // Configure replaces the settings. Traces beyond the new bound are forgotten.
 func (r *Recorder) Configure(s config.PluginTraces) {
 	if s.SampleRate > 0 || len(s.UserIDs) > 0 || len(s.RequestIDs) > 0 {
-		on := &switches{share: s.SampleRate, users: map[int64]bool{}, requests: map[string]bool{}, rules: rules{text: s.IncludeText}}
+		on := &switches{share: s.SampleRate, users: map[int64]bool{}, requests: map[string]bool{}}
 		for _, id := range s.UserIDs {
 			on.users[id] = true
 		}
@@ -68,16 +68,29 @@ func (r *Recorder) Configure(s config.PluginTraces) {
 // On reports whether calls may be recorded.
 func (r *Recorder) On() bool { return r != nil && r.on.Load() != nil }
 
-// Begin returns what records a call that begins now; nil if it is not recorded.
-func (r *Recorder) Begin(s Subject) *Call {
+// A Cause is what decides whether a call is recorded. What is not known is zero.
+type Cause struct {
+	// UserID is on whose request the call is made.
+	UserID *int64
+	// Number is the id of a request of a client, RequestID that of any other.
+	Number    *int64
+	RequestID string
+}
+
+// Wants reports whether a call is recorded. All calls of one request are or none is.
+func (r *Recorder) Wants(c Cause) bool {
 	if r == nil {
-		return nil
+		return false
 	}
 	on := r.on.Load()
-	if on == nil || !on.wants(r.seed, s) {
-		return nil
-	}
-	return &Call{recorder: r, rules: on.rules, trace: Trace{Subject: s, Start: time.Now()}}
+	return on != nil && on.wants(r.seed, c)
+}
+
+// Begin returns what records a call that begins now.
+func (r *Recorder) Begin(s Subject) *Call {
+	c := r.Observe(s)
+	c.recorder = r
+	return c
 }
 
 // Observe returns what records a call that is not kept. Values are masked as the settings say.
@@ -89,27 +102,37 @@ func (r *Recorder) Observe(s Subject) *Call {
 	return c
 }
 
-// wants reports whether a call is recorded. All calls of one request are or none is.
-func (s *switches) wants(seed maphash.Seed, of Subject) bool {
+func (s *switches) wants(seed maphash.Seed, of Cause) bool {
 	switch {
-	case of.UserID != nil && s.users[*of.UserID], of.RequestID != "" && s.requests[of.RequestID]:
+	case of.UserID != nil && s.users[*of.UserID], len(s.requests) > 0 && s.requests[of.id()]:
 		return true
 	case s.share <= 0:
 		return false
 	case s.share >= 1:
 		return true
-	case of.RequestID == "":
+	case of.RequestID == "" && of.Number == nil:
 		return rand.Float64() < s.share
 	}
 	var h maphash.Hash
 	h.SetSeed(seed)
 	h.WriteString(of.RequestID)
+	if of.Number != nil {
+		maphash.WriteComparable(&h, *of.Number)
+	}
 	if of.UserID != nil {
 		maphash.WriteComparable(&h, *of.UserID)
 	}
 	// Clients that begin to count anew with each session are not recorded with the same requests again and again.
 	maphash.WriteComparable(&h, time.Now().Unix()/60)
 	return float64(h.Sum64()>>11)/(1<<53) < s.share
+}
+
+// id returns the id of the request as text.
+func (c Cause) id() string {
+	if c.Number != nil {
+		return strconv.FormatInt(*c.Number, 10)
+	}
+	return c.RequestID
 }
 
 // keep keeps a trace, and forgets the oldest ones beyond the bound.

@@ -21,10 +21,13 @@ func settings(change func(*config.PluginTraces)) config.PluginTraces {
 
 // record records a call with one step and reports whether it was to be.
 func record(r *Recorder, s Subject, a Attempt) bool {
+	if !r.Wants(Cause{UserID: s.UserID, RequestID: s.RequestID}) {
+		return false
+	}
 	c := r.Begin(s)
 	c.Add(a)
 	c.End()
-	return c != nil
+	return true
 }
 
 func subject(user int64, request string) Subject {
@@ -46,7 +49,7 @@ func TestSwitches(t *testing.T) {
 		t.Error("recorded by default")
 	}
 	var none *Recorder
-	if none.On() || none.Begin(Subject{}) != nil {
+	if none.On() || none.Wants(Cause{}) {
 		t.Error("recorded without a recorder")
 	}
 	r.Configure(settings(func(s *config.PluginTraces) { s.UserIDs, s.RequestIDs = []int64{5}, []string{"7"} }))
@@ -67,6 +70,11 @@ func TestSwitches(t *testing.T) {
 	if got := found(r, Filter{}); len(got) != 3 {
 		t.Errorf("kept are %v", got)
 	}
+	for number, want := range map[int64]bool{7: true, 8: false} {
+		if got := r.Wants(Cause{Number: &number}); got != want {
+			t.Errorf("request %d of a client is recorded: %v", number, got)
+		}
+	}
 	r.Configure(settings(func(*config.PluginTraces) {}))
 	if r.On() || record(r, subject(5, "7"), Attempt{}) || len(found(r, Filter{})) != 3 {
 		t.Error("it was not switched off, or forgot what it had")
@@ -80,10 +88,14 @@ func TestShare(t *testing.T) {
 	on := r.on.Load()
 	recorded := 0
 	for i := range requests {
-		s := subject(int64(i%7), fmt.Sprint(i))
-		wants := on.wants(r.seed, s)
-		if again := on.wants(r.seed, s); again != wants { // A minute may have begun.
-			if wants = on.wants(r.seed, s); wants != again {
+		user, number := int64(i%7), int64(i)
+		c := Cause{UserID: &user, Number: &number}
+		if i%2 == 0 {
+			c = Cause{RequestID: fmt.Sprint(i)}
+		}
+		wants := on.wants(r.seed, c)
+		if again := on.wants(r.seed, c); again != wants { // A minute may have begun.
+			if wants = on.wants(r.seed, c); wants != again {
 				t.Fatalf("request %d is recorded by halves", i)
 			}
 		}
@@ -96,7 +108,7 @@ func TestShare(t *testing.T) {
 	}
 	recorded = 0
 	for range requests {
-		if on.wants(r.seed, Subject{}) {
+		if on.wants(r.seed, Cause{}) {
 			recorded++
 		}
 	}

@@ -130,8 +130,7 @@ func (c *Call) Add(a Attempt) *Step {
 	if a.After != nil {
 		r := c.rules
 		r.secret = a.Secret
-		s.Changes, s.More = r.compare(a.Before, a.After)
-		c.bound(&s)
+		s.Changes, s.More = c.fit(r.compare(a.Before, a.After))
 		if len(s.Changes) == 0 && s.More == 0 && a.Outcome == Changed {
 			s.Outcome = Unchanged
 		}
@@ -159,15 +158,14 @@ func (c *Call) End() *Trace {
 	return t
 }
 
-// bound drops changes of a step that the trace has no room for.
-func (c *Call) bound(s *Step) {
-	for i, change := range s.Changes {
+// fit drops changes that the trace has no room for, and counts them among those that there are beyond.
+func (c *Call) fit(changes []Change, more int) ([]Change, int) {
+	for i, change := range changes {
 		if c.changes += change.size(); c.changes > maxChangesSize {
-			s.More += len(s.Changes) - i
-			s.Changes = s.Changes[:i]
-			return
+			return changes[:i], more + len(changes) - i
 		}
 	}
+	return changes, more
 }
 
 // What parts of a trace take in memory beside their texts, about.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -35,11 +36,29 @@ var secretNames = []string{"password", "token", "secret", "credential", "authori
 // let their holder upload and download.
 var secretMessages = []string{"StringsWithVersion"}
 
-// field returns the rules for a field.
+// field returns the rules for a field of a type, entry those for an entry of a map.
 func (r rules) field(name string) rules {
+	r.plain = false
+	r.secret = r.secret || isSecretField(name)
+	return r
+}
+
+func (r rules) entry(name string) rules {
 	r.plain = false
 	r.secret = r.secret || isSecret(name)
 	return r
+}
+
+// secretFields remembers isSecret for names of fields. There are as many as the types have.
+var secretFields sync.Map
+
+func isSecretField(name string) bool {
+	if known, ok := secretFields.Load(name); ok {
+		return known.(bool)
+	}
+	secret := isSecret(name)
+	secretFields.Store(name, secret)
+	return secret
 }
 
 // isSecret reports whether values of a field with a name are never shown.
@@ -53,11 +72,13 @@ func isSecret(name string) bool {
 
 // A node is a value as plugins see it: a leaf, an object or a list.
 type node struct {
-	// value is what leaves are compared by, and shown how they are shown.
-	value, shown string
-	fields       []named
-	items        []node
-	kind         kind
+	// value is what leaves are compared by.
+	value  string
+	fields []named
+	items  []node
+	kind   kind
+	// form is how a leaf is shown.
+	form form
 }
 
 type named struct {
@@ -74,6 +95,17 @@ const (
 	list
 )
 
+// A form is how a leaf is shown. Most are never shown, so that nothing is made of the value before.
+type form uint8
+
+const (
+	asIs form = iota
+	hidden
+	textLength
+	bytesLength
+	asBase64
+)
+
 // The bounds of a tree.
 const (
 	maxDepth = 32
@@ -81,27 +113,40 @@ const (
 	maxName  = 64
 )
 
-func (r rules) leaf(value, shown string) node {
+func (r rules) leaf(value string, f form) node {
 	if r.secret {
-		shown = "***"
+		f = hidden
 	}
-	return node{kind: leaf, value: value, shown: clip(shown, maxShown)}
+	return node{kind: leaf, value: value, form: f}
 }
 
 func (r rules) textLeaf(s string) node {
-	shown := s
-	if !r.text && !r.plain {
-		shown = "text of " + strconv.Itoa(utf8.RuneCountInString(s)) + " characters"
+	if r.text || r.plain {
+		return r.leaf(s, asIs)
 	}
-	return r.leaf(s, shown)
+	return r.leaf(s, textLength)
 }
 
 func (r rules) bytesLeaf(b []byte) node {
-	shown := strconv.Itoa(len(b)) + " bytes"
 	if r.text {
-		shown = base64.StdEncoding.EncodeToString(b[:min(len(b), maxShown)])
+		return r.leaf(string(b), asBase64)
 	}
-	return r.leaf(string(b), shown)
+	return r.leaf(string(b), bytesLength)
+}
+
+// shown returns a leaf as it is shown.
+func (n node) shown() string {
+	switch n.form {
+	case hidden:
+		return "***"
+	case textLength:
+		return "text of " + strconv.Itoa(utf8.RuneCountInString(n.value)) + " characters"
+	case bytesLength:
+		return strconv.Itoa(len(n.value)) + " bytes"
+	case asBase64:
+		return clip(base64.StdEncoding.EncodeToString([]byte(n.value[:min(len(n.value), maxShown)])), maxShown)
+	}
+	return clip(n.value, maxShown)
 }
 
 var (
@@ -128,7 +173,7 @@ func (r rules) tree(v reflect.Value, depth int) node {
 	case reflect.Struct:
 		if v.Type() == timeType {
 			text := v.Interface().(time.Time).UTC().Format(time.RFC3339Nano)
-			return r.leaf(text, text)
+			return r.leaf(text, asIs)
 		}
 		return r.structure(v, depth)
 	case reflect.Map:
@@ -144,12 +189,12 @@ func (r rules) tree(v reflect.Value, depth int) node {
 		return n
 	case reflect.String:
 		if v.Type() == numberType {
-			return r.leaf(v.String(), v.String())
+			return r.leaf(v.String(), asIs)
 		}
 		return r.textLeaf(v.String())
 	default:
 		text := fmt.Sprint(v.Interface())
-		return r.leaf(text, text)
+		return r.leaf(text, asIs)
 	}
 }
 
@@ -173,7 +218,7 @@ func (r rules) mapping(v reflect.Value, depth int) node {
 	n := node{kind: object}
 	for key, value := range v.Seq2() {
 		name := fmt.Sprint(key.Interface())
-		n.add(clip(name, maxName), r.field(name).tree(value, depth+1))
+		n.add(clip(name, maxName), r.entry(name).tree(value, depth+1))
 	}
 	slices.SortFunc(n.fields, func(a, b named) int { return cmp.Compare(a.name, b.name) })
 	return n
@@ -192,7 +237,7 @@ func (r rules) message(m protoreflect.Message, depth int) node {
 		case f.IsMap():
 			entries := node{kind: object}
 			for key, value := range v.Map().Range {
-				entries.add(clip(key.String(), maxName), rules.field(key.String()).scalar(f.MapValue(), value, depth+2))
+				entries.add(clip(key.String(), maxName), rules.entry(key.String()).scalar(f.MapValue(), value, depth+2))
 			}
 			slices.SortFunc(entries.fields, func(a, b named) int { return cmp.Compare(a.name, b.name) })
 			n.add(f.JSONName(), entries)
@@ -224,9 +269,9 @@ func (r rules) scalar(f protoreflect.FieldDescriptor, v protoreflect.Value, dept
 		if d := f.Enum().Values().ByNumber(v.Enum()); d != nil {
 			text = string(d.Name())
 		}
-		return r.leaf(text, text)
+		return r.leaf(text, asIs)
 	}
-	return r.leaf(v.String(), v.String())
+	return r.leaf(v.String(), asIs)
 }
 
 // add adds a field. What is absent or empty is left out: plugins may leave it out as well.
@@ -269,7 +314,7 @@ func (n node) write(b *strings.Builder) {
 	}
 	switch n.kind {
 	case leaf:
-		b.WriteString(n.shown)
+		b.WriteString(n.shown())
 	case object:
 		b.WriteByte('{')
 		for i, f := range n.fields {

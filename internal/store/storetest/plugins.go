@@ -219,6 +219,7 @@ func testPluginRollouts(t *testing.T, db *store.DB) {
 	rollout := func(plugin string) store.PluginRollout {
 		return store.PluginRollout{
 			PluginID: plugin, Number: 2, NodeIDs: []string{"n1", "n2"}, Mode: store.RolloutUsers, Percentage: 10, UserIDs: []int64{-1, 1 << 62}, Status: "RUNNING", MaxErrorPercentage: 5, MinCalls: 20, MaxLatencyPercentage: 150, MaxRefusalPercentage: 3, PromoteAfterMillis: 1000,
+			Steps:   []store.RolloutStep{{Percentage: 10, AfterMillis: 1000, StartDate: &now, Reason: "well"}, {Percentage: 20}},
 			AdminID: 7, StartDate: now, StepDate: now,
 		}
 	}
@@ -236,7 +237,7 @@ func testPluginRollouts(t *testing.T, db *store.DB) {
 		}
 		ended := rollout("a")
 		ended.ID, ended.Status, ended.Reason, ended.EndDate = 1, "ABORTED", "why", &now
-		ended.Percentage, ended.UserIDs = 20, nil
+		ended.Percentage, ended.UserIDs, ended.PromoteAfterMillis, ended.Steps[1].StartDate = 20, nil, 0, &now
 		return store.UpdatePluginRollout(ctx, tx, ended)
 	})
 	ids := func(list []store.PluginRollout, err error) (ids []int64) {
@@ -264,7 +265,7 @@ func testPluginRollouts(t *testing.T, db *store.DB) {
 		if got, err := store.FindPluginRollout(ctx, r, 2); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if got, err := store.FindPluginRollout(ctx, r, 1); err != nil || got.Status != "ABORTED" || got.Reason != "why" || !got.EndDate.Equal(now) || got.Percentage != 20 || len(got.UserIDs) != 0 {
+		if got, err := store.FindPluginRollout(ctx, r, 1); err != nil || got.Status != "ABORTED" || got.Reason != "why" || !got.EndDate.Equal(now) || got.Percentage != 20 || len(got.UserIDs) != 0 || got.PromoteAfterMillis != 0 || got.Step() != 1 {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if _, err := store.FindPluginRollout(ctx, r, 9); !errors.Is(err, store.ErrNotFound) {

@@ -247,6 +247,16 @@ public abstract class AppExtension {
     }
 
     /**
+     * Tells whether this version of the plugin runs as a shadow: it gets copies of calls, its answers are thrown away, and what
+     * would change something through the server is refused. It stays the same as long as the plugin is loaded.
+     *
+     * @return whether it runs as a shadow
+     */
+    public final boolean isShadow() {
+        return context().shadow();
+    }
+
+    /**
      * What the plugin says of itself.
      *
      * @return its descriptor

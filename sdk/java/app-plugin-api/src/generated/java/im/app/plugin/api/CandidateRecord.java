@@ -9,8 +9,11 @@ import org.jspecify.annotations.Nullable;
  * In JSON the object CandidateRecord.
  * @param active What the active version did on the node meanwhile.
  * @param number Number of the version.
+ * @param reason Why it cannot run; missing if it can.
+ * @param shadow How copies of calls ended on it, with SHADOW; missing otherwise.
+ * @param state State of the candidate. With FAILED it cannot run, and its users get the active version. One of LOADED, STARTED, PAUSED, STOPPED, FAILED.
  * @param usage What it did on the node since it runs there.
  * @param version Version that it states.
  */
-public record CandidateRecord(UsageRecord active, long number, UsageRecord usage, @Nullable String version) {
+public record CandidateRecord(UsageRecord active, long number, @Nullable String reason, @Nullable ShadowRecord shadow, String state, UsageRecord usage, @Nullable String version) {
 }

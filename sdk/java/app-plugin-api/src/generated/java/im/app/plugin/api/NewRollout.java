@@ -23,7 +23,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * How many of a hundred calls on a node may fail, for users how many more than of the active version; 5 if it is missing.
+     * Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is how far that share may lie above the one of the active version, in percentage points. The default is 5.
      * @param maxErrorPercentage the value
      * @return this
      */
@@ -33,7 +33,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * For users, how long 99 of a hundred calls on a node may take, in percent of those of the active version; 0 is any time. A millisecond more is always allowed.
+     * Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; for rollouts by users and shadows. One millisecond more is always allowed. 0, the default, does not judge it.
      * @param maxLatencyPercentage the value
      * @return this
      */
@@ -43,7 +43,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * For users, how many more of a hundred calls on a node may be refused than by the active version; any number if it is missing.
+     * How far the share of refused calls on a node may lie above the one of the active version, in percentage points; for rollouts by users and shadows. It is not judged if it is missing.
      * @param maxRefusalPercentage the value
      * @return this
      */
@@ -53,7 +53,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * From how many calls on a node this counts; 20 if it is missing. Without so many calls nothing is promoted by time.
+     * Number of calls on a node from which the node judges the version; the default is 20. A node with fewer calls neither promotes nor rolls back because of them.
      * @param minCalls the value
      * @return this
      */
@@ -63,7 +63,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Nodes that shall run it; without them all nodes do, which needs percentage or userIds.
+     * Nodes that shall run it; without them all nodes do, which needs percentage, userIds or shadow.
      * @param nodeIds the value
      * @return this
      */
@@ -73,7 +73,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Nodes that shall run it; without them all nodes do, which needs percentage or userIds.
+     * Nodes that shall run it; without them all nodes do, which needs percentage, userIds or shadow.
      * @param nodeIds the value
      * @return this
      */
@@ -113,12 +113,42 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * After how many seconds without too many failures the version becomes the active one; 0 if an administrator does that.
+     * Seconds without too many failures after which the version becomes the active one; 0, the default, leaves that to an administrator.
      * @param promoteAfterSeconds the value
      * @return this
      */
     public NewRollout promoteAfterSeconds(Long promoteAfterSeconds) {
         values.put("promoteAfterSeconds", promoteAfterSeconds);
+        return this;
+    }
+
+    /**
+     * Whether the version only gets copies of calls, after the active version has answered them, and its answers are thrown away. percentage and userIds are the users whose calls are copied; without both, all calls are, also those that concern no user.
+     * @param shadow the value
+     * @return this
+     */
+    public NewRollout shadow(Boolean shadow) {
+        values.put("shadow", shadow);
+        return this;
+    }
+
+    /**
+     * Several steps instead of percentage and promoteAfterSeconds, for example 1, 10 and 100 percent. Each is watched from its own begin, and each condition holds in each.
+     * @param steps the value
+     * @return this
+     */
+    public NewRollout steps(Collection<NewRolloutStep> steps) {
+        values.put("steps", steps);
+        return this;
+    }
+
+    /**
+     * Several steps instead of percentage and promoteAfterSeconds, for example 1, 10 and 100 percent. Each is watched from its own begin, and each condition holds in each.
+     * @param steps the value
+     * @return this
+     */
+    public NewRollout steps(NewRolloutStep... steps) {
+        values.put("steps", steps);
         return this;
     }
 

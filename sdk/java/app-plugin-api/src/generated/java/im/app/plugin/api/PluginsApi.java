@@ -28,8 +28,8 @@ public final class PluginsApi {
     }
 
     /**
-     * Try a version of a plugin of the cluster on some nodes or for some users.
-     * <p>With <code>percentage</code> or <code>userIds</code>, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. After <code>promoteAfterSeconds</code> without that the version becomes the active one. While a rollout is under way no other version can be activated.
+     * Try a version of a plugin of the cluster on some nodes, for some users or on copies of calls.
+     * <p>With <code>percentage</code> or <code>userIds</code>, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. With <code>shadow</code>, nodes run it beside the active one on copies of calls: the active version answers all of them, and the candidate gets each afterwards, without anybody waiting; its answers are compared and thrown away. Its <code>fetch</code> requests are sent; writes through the server (<code>app.api</code>, <code>app.storage</code>, <code>app.notify</code>) are refused. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. After <code>promoteAfterSeconds</code> without that the version becomes the active one; with <code>steps</code> it gets to more users step by step before. While a rollout is under way no other version can be activated.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input what is created or changed
      * @return what the server answers; null if there is nothing
@@ -177,6 +177,18 @@ public final class PluginsApi {
     }
 
     /**
+     * Show calls that a shadow ended otherwise or failed at.
+     * <p>Lists calls of a rollout with SHADOW that the candidate did not end as the active version did, or that it failed at, the newest first: the arguments, what both versions did, and the fields in which their answers differ. Each node keeps the newest 20 differences and the newest 20 failures in memory, until the rollout ends there. Values are masked as those of traces are: of texts and bytes the length is shown, unless <code>app.plugin.traces.include-text</code> is set; passwords and tokens never are.
+     * Permission: <code>PLUGIN_TRACE_QUERY</code>.
+     * @param input the parameters
+     * @return what the server answers; null if there is nothing
+     * @throws im.app.plugin.AppException if the server refuses
+     */
+    public @Nullable SamplePage queryRolloutsSamples(QueryPluginRolloutSamples input) {
+        return Json.convert(api.call("queryPluginRolloutSamples", input.toJson()), SamplePage.class);
+    }
+
+    /**
      * Show what plugins did to single requests.
      * <p>Lists the calls of extension points, endpoints and schedules of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by <code>app.plugin.traces</code>: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless <code>app.plugin.traces.include-text</code> is set; passwords and tokens never are. Records are kept in memory and end with the process. A node that does not answer within 2 seconds is named in <code>missingNodes</code>. One can page through the newest 10,000 records; use the filters beyond that.
      * Permission: <code>PLUGIN_TRACE_QUERY</code>.
@@ -260,7 +272,7 @@ public final class PluginsApi {
 
     /**
      * Pause, resume, promote or abort a rollout, or change its users.
-     * <p>CHANGE sets <code>percentage</code> and <code>userIds</code> of a rollout by users; who is in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
+     * <p>CHANGE sets <code>percentage</code> and <code>userIds</code> of a rollout by users; who is in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again and lets the time of its step begin anew, NEXT begins the next of its <code>steps</code> at once, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

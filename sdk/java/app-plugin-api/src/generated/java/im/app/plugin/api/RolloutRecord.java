@@ -12,25 +12,29 @@ import org.jspecify.annotations.Nullable;
  * @param adminId Who began it.
  * @param endDate When it ended.
  * @param id Id of the rollout.
- * @param maxErrorPercentage How many of a hundred calls on a node may fail; with USERS how many more than those of the active version.
- * @param maxLatencyPercentage How long 99 of a hundred calls on a node may take, in percent of those of the active version; missing if that is not judged.
- * @param maxRefusalPercentage How many more of a hundred calls on a node may be refused than by the active version; missing if that is not judged.
- * @param minCalls From how many calls on a node this counts.
- * @param mode How: NODES instead of the active version, USERS beside it, for some users. One of NODES, USERS.
+ * @param maxErrorPercentage Largest share of failed calls on a node, in percent. With USERS and SHADOW it is how far that share may lie above the one of the active version, in percentage points.
+ * @param maxLatencyPercentage Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not judged.
+ * @param maxRefusalPercentage How far the share of refused calls on a node may lie above the one of the active version, in percentage points; missing if it is not judged.
+ * @param minCalls Number of calls on a node from which the node judges the version.
+ * @param mode How: NODES instead of the active version, USERS beside it, for some users, SHADOW on copies of its calls. One of NODES, USERS, SHADOW.
  * @param nodeIds Nodes that run it; none are all nodes.
+ * @param nodes With SHADOW, the nodes that copy calls at present and how these ended; only in queryPluginRollouts.
  * @param number Number of the version.
- * @param percentage Percentage of users who get it, with USERS.
+ * @param percentage Percentage of users who get it, with USERS; whose calls are copied, with SHADOW.
  * @param pluginId Id of the plugin.
- * @param promoteAfterSeconds After how many seconds without too many failures it is promoted; missing if an administrator does that.
+ * @param promoteAfterSeconds Seconds without too many failures after which the version is promoted; missing if an administrator promotes it.
  * @param reason Why a node ended it; missing if none did.
  * @param startDate When it began.
  * @param status State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end. One of RUNNING, PAUSED, PROMOTED, ABORTED, ROLLED_BACK.
- * @param userIds Further users who get it, with USERS.
+ * @param steps Steps in their order; missing if it has only one. percentage and promoteAfterSeconds of the rollout are those of the step that is under way, or was at the end.
+ * @param userIds Further users who get it, with USERS; whose calls are copied, with SHADOW.
  */
-public record RolloutRecord(long adminId, @Nullable Instant endDate, long id, int maxErrorPercentage, @Nullable Integer maxLatencyPercentage, @Nullable Integer maxRefusalPercentage, long minCalls, String mode, List<String> nodeIds, long number, @Nullable Integer percentage, String pluginId, @Nullable Long promoteAfterSeconds, @Nullable String reason, Instant startDate, String status, List<Long> userIds) {
+public record RolloutRecord(long adminId, @Nullable Instant endDate, long id, int maxErrorPercentage, @Nullable Integer maxLatencyPercentage, @Nullable Integer maxRefusalPercentage, long minCalls, String mode, List<String> nodeIds, List<RolloutNodeRecord> nodes, long number, @Nullable Integer percentage, String pluginId, @Nullable Long promoteAfterSeconds, @Nullable String reason, Instant startDate, String status, List<RolloutStepRecord> steps, List<Long> userIds) {
     /** Lists and maps that are null are empty. */
     public RolloutRecord {
         nodeIds = nodeIds == null ? List.of() : nodeIds;
+        nodes = nodes == null ? List.of() : nodes;
+        steps = steps == null ? List.of() : steps;
         userIds = userIds == null ? List.of() : userIds;
     }
 }

@@ -23,7 +23,7 @@ public final class RolloutStep implements JsonObject {
     }
 
     /**
-     * The step to take. One of CHANGE, PAUSE, RESUME, PROMOTE, ABORT. Must be set.
+     * What to do. One of CHANGE, PAUSE, RESUME, NEXT, PROMOTE, ABORT. Must be set.
      * @param action the value
      * @return this
      */

@@ -110,6 +110,15 @@ public interface ExtensionContext {
     Node node();
 
     /**
+     * Tells whether the plugin gets nothing but copies of calls.
+     *
+     * @return whether it runs as a shadow
+     */
+    default boolean shadow() {
+        return false;
+    }
+
+    /**
      * What the plugin says of itself.
      *
      * @return its descriptor

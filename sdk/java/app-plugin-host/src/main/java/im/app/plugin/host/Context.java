@@ -156,6 +156,11 @@ final class Context implements ExtensionContext {
     }
 
     @Override
+    public boolean shadow() {
+        return Boolean.getBoolean("app.plugin.shadow");
+    }
+
+    @Override
     public Descriptor descriptor() {
         return extension.module.descriptor;
     }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"fmt"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/store"
+)
+
+// RolloutNext is the action by which an administrator begins the next step of a rollout.
+const RolloutNext = "NEXT"
+
+// next is how a rollout goes on with its next step, where others are statuses.
+const next = "next step"
+
+// operationAdvance is the operation in the audit trail by which nodes begin the next step of a rollout.
+const operationAdvance = "advancePluginRollout"
+
+// begin brings a rollout to one of its steps.
+func begin(r *store.PluginRollout, step int, now time.Time) {
+	s := &r.Steps[step]
+	s.StartDate, r.StepDate = &now, now
+	r.Percentage, r.PromoteAfterMillis = s.Percentage, s.AfterMillis
+}
+
+// advance brings a rollout to its next step.
+func advance(r *store.PluginRollout, now time.Time, reason string) error {
+	step := r.Step()
+	if step+1 >= len(r.Steps) {
+		return apierr.New(apierr.IllegalArgument, "rollout %d has no further step: promote it", r.ID)
+	}
+	r.Steps[step].Reason = reason
+	begin(r, step+1, now)
+	return nil
+}
+
+// onward is the verdict about a rollout that did well: its next step, or the end if there is none.
+func onward(r *store.PluginRollout, format string, args ...any) verdict {
+	reason := fmt.Sprintf(format, args...)
+	if r.Step()+1 < len(r.Steps) {
+		return verdict{next, operationAdvance, reason, r.StepDate}
+	}
+	return verdict{RolloutPromoted, operationPromote, reason, r.StepDate}
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/plugin/trace"
+)
+
+// The bounds of a shadow. Calls that find as many waiting are not copied.
+const (
+	maxShadowCalls   = 8
+	maxShadowWaiting = 256
+)
+
+// shadow runs copies of the calls of a plugin on a candidate, after the plugin has answered them, compares the answers and
+// throws those of the candidate away. Nobody waits for it.
+type shadow struct {
+	manager   *Manager
+	candidate *Plugin
+	// ctx ends when the candidate goes away.
+	ctx     context.Context
+	cancel  context.CancelFunc
+	waiting chan *copied
+
+	calls, equal, different, failed, dropped atomic.Int64
+	samples                                  trace.Samples
+}
+
+// ShadowCounts is how many copies of calls a candidate has ended, how many of these ended as on the active version, how
+// many otherwise, and how many failed or took too long. Dropped are those that were not made, because too many waited or
+// because the candidate could not run.
+type ShadowCounts struct {
+	Calls     int64 `json:"calls"`
+	Equal     int64 `json:"equal"`
+	Different int64 `json:"different"`
+	Failed    int64 `json:"failed"`
+	Dropped   int64 `json:"dropped"`
+}
+
+// newShadow lets a candidate wait for copies of calls until it goes away.
+func (m *Manager) newShadow(candidate *Plugin) *shadow {
+	s := &shadow{manager: m, candidate: candidate, waiting: make(chan *copied, maxShadowWaiting)}
+	s.ctx, s.cancel = context.WithCancel(m.ctx)
+	for range maxShadowCalls {
+		m.tellers.Go(s.run)
+	}
+	return s
+}
+
+func (s *shadow) counts() ShadowCounts {
+	return ShadowCounts{Calls: s.calls.Load(), Equal: s.equal.Load(), Different: s.different.Load(), Failed: s.failed.Load(), Dropped: s.dropped.Load()}
+}
+
+// Shadow returns what a candidate did that gets copies of calls; ok is false if there is none.
+func (m *Manager) Shadow(id string) (counts ShadowCounts, ok bool) {
+	if s := m.shadowOf(id); s != nil {
+		return s.counts(), true
+	}
+	return ShadowCounts{}, false
+}
+
+// ShadowSamples returns calls that a candidate which gets copies of calls ended otherwise or failed at, the newest first.
+func (m *Manager) ShadowSamples(id string) []*trace.Sample {
+	if s := m.shadowOf(id); s != nil {
+		return s.samples.List()
+	}
+	return nil
+}
+
+// shadowOf is the shadow of a plugin; nil if there is none.
+func (m *Manager) shadowOf(id string) *shadow {
+	m.listMu.RLock()
+	defer m.listMu.RUnlock()
+	if t := m.trials[id]; t != nil {
+		return t.shadow
+	}
+	return nil
+}
+
+// copied is a copy of a call.
+type copied struct {
+	ctx    context.Context // for the call of the candidate
+	method *Method
+	start  time.Time
+	args   []any
+	active trace.Answer
+}
+
+// run makes calls that wait, one after another.
+func (s *shadow) run() {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case c := <-s.waiting:
+			s.try(c)
+		}
+	}
+}
+
+// offer makes a call wait, unless too many do. It is copied only if there is room.
+func (s *shadow) offer(copyCall func() *copied) {
+	if len(s.waiting) < cap(s.waiting) {
+		select {
+		case s.waiting <- copyCall():
+			return
+		default: // Others were faster.
+		}
+	}
+	s.dropped.Add(1)
+}
+
+// contextOf is a context for a copy of a call that is made with another one. It tells for whom the call is made, and
+// nothing else: the request, its transaction and its trace end without the candidate.
+func (s *shadow) contextOf(ctx context.Context) context.Context {
+	own := SameBehalf(s.ctx, ctx)
+	if r := ctx.Value(roleKey{}); r != nil {
+		own = context.WithValue(own, roleKey{}, r)
+	}
+	return own
+}
+
+// try makes a call and compares how it ended.
+func (s *shadow) try(c *copied) {
+	begin := time.Now()
+	value, answered, err := s.pass(c)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return // The candidate goes away.
+	case errors.Is(err, errRetired):
+		s.dropped.Add(1)
+		return
+	}
+	pair := &trace.Pair{
+		Start: c.start, Values: c.args, Replaces: c.method.Mode == Pipeline, Secret: c.method.Result == mapType, Active: c.active,
+		Candidate: newAnswer(s.candidate.Version, time.Since(begin), value, answered, err),
+		Subject:   trace.Subject{Point: c.method.Point.Name, Method: c.method.Name, Role: RoleOf(c.ctx, c.method.Point)},
+	}
+	behalfOf(c.ctx).tell(&pair.Subject)
+	for _, p := range c.method.Params {
+		pair.Names = append(pair.Names, p.Name)
+	}
+	// Whoever sees it counted finds its sample.
+	count := &s.different
+	switch outcome := pair.Candidate.Outcome; {
+	case outcome == trace.Failed, outcome == trace.TimedOut:
+		count = &s.failed
+	case pair.Equal():
+		count = &s.equal
+	}
+	if count != &s.equal {
+		s.samples.Keep(s.manager.opts.Traces.Sample(pair))
+	}
+	count.Add(1)
+	s.calls.Add(1)
+}
+
+// pass lets the extensions of the candidate do what those of the plugin did. A pipeline is not answered: what counts is the
+// value after it.
+func (s *shadow) pass(c *copied) (value any, answered bool, err error) {
+	bounds := s.manager.boundsOf(c.method)
+	args := c.args
+	if c.method.Mode == Pipeline {
+		value = args[0]
+	}
+	for _, b := range s.candidate.members {
+		if !slices.Contains(b.Points(), c.method.Point) || !b.takesPart(c.method) {
+			continue
+		}
+		var result any
+		if c.method.Result != nil {
+			result = reflect.New(c.method.Result).Interface()
+		}
+		ok, err := b.call(c.ctx, c.method, bounds, args, result)
+		if err != nil {
+			return nil, false, err
+		}
+		if ok && result != nil {
+			value, answered = reflect.ValueOf(result).Elem().Interface(), true
+		}
+		switch c.method.Mode {
+		case Pipeline:
+			args = append([]any{value}, args[1:]...)
+		case FirstAnswer:
+			if answered {
+				return value, true, nil
+			}
+		case Only:
+			return value, answered, nil
+		case Simultaneous, Repeated:
+		}
+	}
+	return value, answered && c.method.Mode != Pipeline, nil
+}
+
+// newAnswer is how a version of a plugin ended a call.
+func newAnswer(version string, took time.Duration, value any, answered bool, err error) trace.Answer {
+	a := trace.Answer{Version: version, Duration: took, Outcome: trace.Unchanged}
+	switch {
+	case err != nil:
+		a.Outcome, a.Reason = tracedOutcomes[outcomeOf(err)], err.Error()
+		if e, ok := errors.AsType[*apierr.Error](err); ok {
+			a.Code, a.Reason = int32(e.Code), e.Reason
+		}
+		return a
+	case answered:
+		a.Outcome = trace.Answered
+	}
+	a.Value = value
+	return a
+}
+
+// mirror copies one call to the shadows of the plugins that it passes. The zero value copies nothing.
+type mirror struct {
+	ctx    context.Context
+	method *Method
+	// split is that of the plugin that is called now; nil if it has no shadow that gets a copy.
+	split *split
+	// version is the one that the plugin states; "" if only the candidate has a function.
+	version string
+	start   time.Time
+	args    []any
+	err     error
+}
+
+// A passage returns the arguments for the next extension and what the call has led to so far.
+type passage func() (args []any, answer any, answered bool)
+
+// enter notes that the call comes to an extension of a plugin that has a shadow.
+func (c *mirror) enter(b seat, concerned subject, now passage) {
+	s := b.split
+	if c.split == s {
+		return
+	}
+	if s.Percentage < 100 {
+		if id, ok := concerned(); !ok || !s.takes(id) {
+			return
+		}
+	}
+	args, _, _ := now()
+	c.split, c.version, c.start, c.args, c.err = s, "", time.Now(), args, nil
+	if !b.candidate {
+		c.version = b.plugin.Version
+	}
+}
+
+// fail notes that an extension failed. The first failure of a plugin counts.
+func (c *mirror) fail(err error) {
+	switch {
+	case errors.Is(err, errRetired):
+		c.split = nil // The call goes on elsewhere.
+	case c.err == nil:
+		c.err = err
+	}
+}
+
+// leave offers the call to the shadow of the plugin that it has passed, if it has passed one.
+func (c *mirror) leave(now passage) {
+	if c.split == nil {
+		return
+	}
+	s, took := c.split.shadow, time.Since(c.start)
+	c.split = nil
+	s.offer(func() *copied {
+		_, value, answered := now()
+		return &copied{
+			ctx: s.contextOf(c.ctx), method: c.method, start: c.start, args: duplicateAll(c.args),
+			active: newAnswer(c.version, took, duplicate(value), answered, c.err),
+		}
+	})
+}
+
+// tellShadow offers what observers are told to a shadow. How the plugin ends it is not waited for.
+func tellShadow(ctx context.Context, s *split, method *Method, args []any) {
+	if method == HandleDomainEvents {
+		return // Events stay with the plugin.
+	}
+	if s.Percentage < 100 {
+		d := division{method: method, all: args}
+		if d.divide(s); d.candidate == nil {
+			return
+		}
+		args = d.candidate
+	}
+	s.shadow.offer(func() *copied {
+		return &copied{ctx: s.shadow.contextOf(ctx), method: method, start: time.Now(), args: duplicateAll(args)}
+	})
+}
+
+// duplicateAll copies values with all that they point to.
+func duplicateAll(values []any) []any {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = duplicate(v)
+	}
+	return list
+}
+
+// duplicate copies a value with all that it points to: the server may change its own when the call has ended.
+func duplicate(v any) any {
+	if v == nil {
+		return nil
+	}
+	return duplicateOf(reflect.ValueOf(v)).Interface()
+}
+
+func duplicateOf(v reflect.Value) reflect.Value {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return v
+		}
+		if m, ok := v.Interface().(proto.Message); ok {
+			return reflect.ValueOf(proto.Clone(m))
+		}
+		p := reflect.New(v.Type().Elem())
+		p.Elem().Set(duplicateOf(v.Elem()))
+		return p
+	case reflect.Interface:
+		if v.IsNil() {
+			return v
+		}
+		return duplicateOf(v.Elem())
+	case reflect.Struct:
+		s := reflect.New(v.Type()).Elem()
+		s.Set(v) // with the fields that only their own package sees, as those of time.Time
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				s.Field(i).Set(duplicateOf(v.Field(i)))
+			}
+		}
+		return s
+	case reflect.Slice:
+		if v.IsNil() {
+			return v
+		}
+		s := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		if k := v.Type().Elem().Kind(); k <= reflect.Complex128 || k == reflect.String {
+			reflect.Copy(s, v)
+			return s
+		}
+		for i := range v.Len() {
+			s.Index(i).Set(duplicateOf(v.Index(i)))
+		}
+		return s
+	case reflect.Map:
+		if v.IsNil() {
+			return v
+		}
+		m := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for key, value := range v.Seq2() {
+			m.SetMapIndex(key, duplicateOf(value))
+		}
+		return m
+	}
+	return v
+}

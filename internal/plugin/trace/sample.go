@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trace
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Sample is a call that two versions of a plugin did not end alike, or that the second one failed at. It is not changed
+// after it was made.
+type Sample struct {
+	Subject
+	Start time.Time
+	// Arguments are the fields of the arguments, each by the name of its parameter, with no value before.
+	Arguments []Change
+	// MoreArguments is how many fields there are beyond Arguments.
+	MoreArguments int
+	// Active and Candidate are what the two versions did. The outcome of Active is "" if it was not waited for.
+	Active, Candidate Step
+	// Differences are the fields in which the answers differ: before is that of the active version, after that of the
+	// candidate.
+	Differences []Change
+	// MoreDifferences is how many there are beyond Differences.
+	MoreDifferences int
+}
+
+// A Pair is one call that two versions of a plugin got. The values are not kept.
+type Pair struct {
+	Subject
+	Start time.Time
+	// Names and Values are the parameters and the arguments, as many.
+	Names  []string
+	Values []any
+	// Replaces says that answers replace the first argument.
+	Replaces          bool
+	Active, Candidate Answer
+	// Secret says that nothing of the answers may be shown.
+	Secret bool
+}
+
+// An Answer is how one version ended a call.
+type Answer struct {
+	Version  string
+	Duration time.Duration
+	// Outcome is one of Unchanged, Answered, Refused, Failed and TimedOut; "" if it is not known.
+	Outcome Outcome
+	Code    int32
+	Reason  string
+	// Value is what holds after the call; nil if there is nothing.
+	Value any
+}
+
+// Equal reports whether both versions ended the call alike. What is not known is alike.
+func (p *Pair) Equal() bool {
+	if p.Active.Outcome == "" {
+		return true
+	}
+	if p.Active.Outcome != p.Candidate.Outcome || p.Active.Code != p.Candidate.Code || p.Active.Reason != p.Candidate.Reason {
+		return false
+	}
+	var r rules
+	return r.tree(reflect.ValueOf(p.Active.Value), 0).equal(r.tree(reflect.ValueOf(p.Candidate.Value), 0))
+}
+
+// Sample returns what may be shown of a pair, masked as the settings say.
+func (r *Recorder) Sample(p *Pair) *Sample {
+	shown := rules{}
+	if r != nil {
+		shown.text = r.text.Load()
+	}
+	answers := shown
+	answers.secret = p.Secret
+	s := &Sample{Subject: p.Subject, Start: p.Start}
+	room := &Call{changes: maxChangesSize - maxSampleSize} // What matters most comes first.
+	if p.Active.Outcome != "" {
+		s.Differences, s.MoreDifferences = room.fit(answers.compare(p.Active.Value, p.Candidate.Value))
+	}
+	d := &diff{}
+	for i, v := range p.Values {
+		name := p.Names[i]
+		d.nodes(name, node{}, shown.field(name).tree(reflect.ValueOf(v), 0))
+	}
+	s.Arguments, s.MoreArguments = room.fit(d.changes, d.more)
+	s.Active, s.Candidate = p.step(p.Active, answers, room), p.step(p.Candidate, answers, room)
+	return s
+}
+
+// step returns what a version did.
+func (p *Pair) step(a Answer, r rules, room *Call) Step {
+	s := Step{Version: a.Version, Duration: a.Duration, Outcome: a.Outcome, Code: a.Code, Reason: clip(a.Reason, maxReason)}
+	if a.Value == nil {
+		return s
+	}
+	var before any
+	if p.Replaces && len(p.Values) > 0 {
+		before = p.Values[0]
+	}
+	if s.Changes, s.More = room.fit(r.compare(before, a.Value)); p.Replaces && len(s.Changes)+s.More > 0 && s.Outcome == Unchanged {
+		s.Outcome = Changed
+	}
+	return s
+}
+
+// The bounds of samples: how many of each kind are kept, about how many bytes these take together, and one of them. All
+// fit into one call between nodes, also if every character needs to be escaped.
+const (
+	MaxSamples      = 20
+	maxSamplesBytes = 64 << 10
+	maxSampleSize   = 32 << 10
+)
+
+// Samples keeps the newest differences and the newest failures of a candidate, within a bound. The zero value is empty.
+type Samples struct {
+	mu                sync.Mutex
+	different, failed shelf
+}
+
+// shelf keeps samples, the oldest first.
+type shelf struct {
+	kept  []*Sample
+	bytes int
+}
+
+// Keep keeps a sample, and forgets the oldest ones of its kind beyond the bound.
+func (s *Samples) Keep(sample *Sample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := &s.different
+	if sample.Failed() {
+		h = &s.failed
+	}
+	h.kept = append(h.kept, sample)
+	h.bytes += sample.size()
+	for len(h.kept) > 1 && (len(h.kept) > MaxSamples || h.bytes > maxSamplesBytes) {
+		h.bytes -= h.kept[0].size()
+		h.kept = slices.Delete(h.kept, 0, 1)
+	}
+}
+
+// List returns what is kept, the newest first.
+func (s *Samples) List() []*Sample {
+	s.mu.Lock()
+	list := slices.Concat(s.different.kept, s.failed.kept)
+	s.mu.Unlock()
+	slices.SortStableFunc(list, func(a, b *Sample) int { return b.Start.Compare(a.Start) })
+	return list
+}
+
+// Failed reports whether the candidate failed.
+func (s *Sample) Failed() bool {
+	return s.Candidate.Outcome == Failed || s.Candidate.Outcome == TimedOut
+}
+
+// size is about how many bytes the sample takes in memory.
+func (s *Sample) size() int {
+	n := traceSize + 2*stepSize + len(s.RequestID) + len(s.Request) + len(s.Active.Reason) + len(s.Candidate.Reason)
+	for _, list := range [][]Change{s.Arguments, s.Active.Changes, s.Candidate.Changes, s.Differences} {
+		for _, c := range list {
+			n += c.size()
+		}
+	}
+	return n
+}
