@@ -35,6 +35,8 @@ type pluginCommand struct {
 
 	Upgrade pluginUpgradeCommand `cmd:"" help:"Renew the API of plugins in the folder of a plugin."`
 	Publish pluginPublishCommand `cmd:"" help:"Upload a plugin to a cluster and follow until all nodes have it."`
+	List    pluginListCommand    `cmd:"" help:"Say which plugins a cluster has, in which states, with grants, rollouts, schedules and events."`
+	Rollout pluginRolloutCommand `cmd:"" help:"Pause, resume, promote or abort a rollout, or begin its next step."`
 }
 
 //go:embed plugin.js.txt

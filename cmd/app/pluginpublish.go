@@ -13,12 +13,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"example.org/app/internal/plugin"
@@ -26,15 +24,14 @@ import (
 )
 
 type pluginPublishCommand struct {
-	File      string        `arg:"" help:"The plugin, a file that ends in .js, .ts or .jar."`
-	URL       string        `default:"http://localhost:8510" env:"APP_URL" placeholder:"URL" help:"Admin interface of any node of the cluster (default: http://localhost:8510)."`
-	Token     string        `env:"APP_TOKEN" placeholder:"TOKEN" help:"Token of an administrator; others on this machine can see it, unless it is in APP_TOKEN or in a file."`
-	TokenFile string        `placeholder:"FILE" xor:"token" help:"File that holds the token."`
-	NoStart   bool          `help:"Leave a plugin that the cluster does not have yet in the state LOADED."`
-	IfMatch   int64         `default:"-1" placeholder:"REVISION" help:"Refuse if the plugin is at another revision; 0 is one that the cluster does not have."`
-	Grant     bool          `help:"Grant the plugin what its descriptor asks for, which --dry-run shows; nobody can grant permissions that they lack."`
-	DryRun    bool          `help:"Only say what the plugin is and whether the cluster would take it."`
-	Timeout   time.Duration `default:"2m" help:"How long to follow."`
+	File string `arg:"" help:"The plugin, a file that ends in .js, .ts or .jar."`
+	adminFlags
+	NoStart bool          `help:"Leave a plugin that the cluster does not have yet in the state LOADED."`
+	IfMatch int64         `default:"-1" placeholder:"REVISION" help:"Refuse if the plugin is at another revision; 0 is one that the cluster does not have."`
+	Grant   bool          `help:"Grant the plugin what its descriptor asks for, which --dry-run shows; nobody can grant permissions that they lack."`
+	Shadow  bool          `help:"Do not make the version the active one: let all nodes run it on copies of the calls of the active one, and count the differences."`
+	DryRun  bool          `help:"Only say what the plugin is and whether the cluster would take it."`
+	Timeout time.Duration `default:"2m" help:"How long to follow."`
 }
 
 // Help implements kong.HelpProvider.
@@ -44,6 +41,9 @@ which takes the place of the old one in its state without a call lost. A new plu
 have it, and 1 if it is refused, or if a node cannot load or start it or does not answer in time; the version stays active then, and
 PUT /plugins/versions goes back to another one. With app.plugin.grants.mode=EXPLICIT a version that asks for more than was granted waits; --grant
 grants it. The token needs the permissions PLUGIN_CREATE, PLUGIN_QUERY and PLUGIN_UPDATE.
+
+With --shadow the active version stays and answers everything. The new one gets copies of the calls: GET /plugins/rollouts counts what it does otherwise,
+GET /plugins/rollouts/samples shows it, and PUT /plugins/rollouts promotes or aborts it.
 
 Examples:
   APP_TOKEN=... app plugin publish word-filter.js --url https://admin.example.com
@@ -55,20 +55,11 @@ func (c pluginPublishCommand) Run() error {
 	if err := isPlugin(c.File); err != nil {
 		return err
 	}
-	p := publisher{url: strings.TrimSuffix(c.URL, "/"), token: c.Token, out: os.Stdout, every: followInterval}
-	if u, err := url.Parse(p.url); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("--url=%s: must be an http or https URL", c.URL)
+	client, err := c.client()
+	if err != nil {
+		return err
 	}
-	if c.TokenFile != "" {
-		text, err := os.ReadFile(c.TokenFile)
-		if err != nil {
-			return fmt.Errorf("read the token: %w", err)
-		}
-		p.token = strings.TrimSpace(string(text))
-	}
-	if p.token == "" {
-		return errors.New("there is no token: set APP_TOKEN or --token-file; POST /admins/tokens makes one")
-	}
+	p := publisher{adminClient: client, out: os.Stdout, every: followInterval}
 	file := c.File
 	if isTyped(c.File) {
 		remove, script, err := bundled(c.File)
@@ -82,17 +73,15 @@ func (c pluginPublishCommand) Run() error {
 	if err != nil {
 		return fmt.Errorf("read the plugin: %w", err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := commandContext(c.Timeout)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
 	return p.publish(ctx, c, filepath.Base(file), data)
 }
 
 // A publisher uploads a plugin by the admin interface of a node.
 type publisher struct {
-	url, token string
-	out        io.Writer
+	adminClient
+	out io.Writer
 	// every is how often it asks the node.
 	every time.Duration
 }
@@ -139,6 +128,9 @@ func (p publisher) publish(ctx context.Context, c pluginPublishCommand, name str
 		return nil
 	}
 	fmt.Fprintf(p.out, "%s is version %d of the cluster (SHA-256 %s)\n", title, uploaded.Number, uploaded.Digest)
+	if c.Shadow {
+		return p.shadow(ctx, uploaded)
+	}
 	if !uploaded.Replaced && !c.NoStart {
 		if err := p.call(ctx, http.MethodPut, "/plugins?ids="+url.QueryEscape(uploaded.ID), "application/json", []byte(`{"status":"STARTED"}`), -1, nil); err != nil {
 			return fmt.Errorf("start plugin %q: %w", uploaded.ID, err)
@@ -147,9 +139,26 @@ func (p publisher) publish(ctx context.Context, c pluginPublishCommand, name str
 	return p.follow(ctx, uploaded)
 }
 
+// shadow lets all nodes run a version on copies of the calls of the active one.
+func (p publisher) shadow(ctx context.Context, version publishedPlugin) error {
+	body, err := json.Marshal(map[string]any{"pluginId": version.ID, "number": version.Number, "shadow": true})
+	if err != nil {
+		return err
+	}
+	var rollout struct{ ID int64 }
+	if err := p.call(ctx, http.MethodPost, "/plugins/rollouts", "application/json", body, -1, &rollout); err != nil {
+		return fmt.Errorf("begin a rollout of version %d of plugin %q: %w", version.Number, version.ID, err)
+	}
+	fmt.Fprintf(p.out, "rollout %d runs it as a shadow\n", rollout.ID)
+	return nil
+}
+
 // upload sends the file.
 func (p publisher) upload(ctx context.Context, c pluginPublishCommand, name string, data []byte) (publishedPlugin, error) {
 	query := "?scope=CLUSTER&replace=true&dryRun=" + strconv.FormatBool(c.DryRun)
+	if c.Shadow {
+		query += "&activate=false"
+	}
 	if c.Grant {
 		query += "&grant=true"
 	}
@@ -181,43 +190,6 @@ func (p publisher) upload(ctx context.Context, c pluginPublishCommand, name stri
 	return answer[0], nil
 }
 
-// call sends a request and decodes the data of the answer. A revision of -1 is none.
-func (p publisher) call(ctx context.Context, method, target, contentType string, body []byte, revision int64, data any) error {
-	req, err := http.NewRequestWithContext(ctx, method, p.url+target, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+p.token)
-	req.Header.Set("Content-Type", contentType)
-	if revision >= 0 {
-		req.Header.Set("If-Match", strconv.Quote(strconv.FormatInt(revision, 10)))
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	var envelope struct {
-		Code   int
-		Reason string
-		Data   json.RawMessage
-	}
-	if err := json.Unmarshal(answer, &envelope); err != nil && len(answer) > 0 {
-		return fmt.Errorf("%s does not answer as a node does: %s", p.url, resp.Status)
-	}
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return fmt.Errorf("%s (%d)", envelope.Reason, envelope.Code)
-	}
-	if data == nil || len(envelope.Data) == 0 {
-		return nil
-	}
-	return json.Unmarshal(envelope.Data, data)
-}
-
 // follow waits until all nodes have a version, and prints what each does.
 func (p publisher) follow(ctx context.Context, want publishedPlugin) error {
 	ticker := time.NewTicker(p.every)
@@ -226,7 +198,7 @@ func (p publisher) follow(ctx context.Context, want publishedPlugin) error {
 	var missing []string
 	for {
 		var list []clusterPlugin
-		err := p.call(ctx, http.MethodGet, "/plugins?ids="+url.QueryEscape(want.ID), "application/json", nil, -1, &list)
+		err := p.call(ctx, http.MethodGet, "/plugins?ids="+url.QueryEscape(want.ID), "application/json", nil, noRevision, &list)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:

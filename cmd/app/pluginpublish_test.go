@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// TestPluginPublish publishes versions of a plugin to a server, as an administrator with a token.
-func TestPluginPublish(t *testing.T) {
-	s := run(t, t.TempDir(), "--set", "app.plugin.grants.mode=EXPLICIT")
+// tokenOf makes a token of an administrator who may do everything.
+func tokenOf(t *testing.T, s *server) string {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.service+"/admins/tokens", strings.NewReader(`{"name":"ci"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +30,13 @@ func TestPluginPublish(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&issued); err != nil || issued.Data.Token == "" {
 		t.Fatalf("%d, %v", resp.StatusCode, err)
 	}
+	return issued.Data.Token
+}
+
+// TestPluginPublish publishes versions of a plugin to a server, as an administrator with a token.
+func TestPluginPublish(t *testing.T) {
+	s := run(t, t.TempDir(), "--set", "app.plugin.grants.mode=EXPLICIT")
+	secret := tokenOf(t, s)
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		t.Helper()
@@ -43,7 +50,7 @@ func TestPluginPublish(t *testing.T) {
 		return fmt.Sprintf(`class Seen extends AppExtension { getExtensionPoints() { return ['AdminActionHandler']; } start() { %s } handleAdminAction() {} }
 export default class extends AppPlugin { getDescriptor() { return {id: 'seen', version: '%s'}; } getExtensions() { return [Seen]; } }`, start, version)
 	}
-	token := write("token", issued.Data.Token+"\n")
+	token := write("token", secret+"\n")
 	publish := func(env []string, args ...string) (int, string) {
 		t.Helper()
 		cmd := command(t, env, append([]string{"plugin", "publish", "--timeout", "10m", "--url", s.service}, args...)...)
@@ -69,7 +76,7 @@ export default class extends AppPlugin { getDescriptor() { return {id: 'seen', v
 		{"dry run", nil, []string{first, "--token-file", token, "--dry-run"}, 0, []string{"the cluster would take seen 1 (SHA-256 "}},
 		{"dry run of a broken one", nil, []string{filepath.Join(dir, "broken.js"), "--token-file", token, "--dry-run"}, 1, []string{"SyntaxError"}},
 		{"a revision that it has not", nil, []string{first, "--token-file", token, "--if-match", "3"}, 1, []string{"somebody changed it meanwhile"}},
-		{"first", []string{"APP_TOKEN=" + issued.Data.Token}, []string{first, "--if-match", "0"}, 0, []string{"seen 1 is version 1 of the cluster", " STARTED\n", "all 2 nodes have it\n"}},
+		{"first", []string{"APP_TOKEN=" + secret}, []string{first, "--if-match", "0"}, 0, []string{"seen 1 is version 1 of the cluster", " STARTED\n", "all 2 nodes have it\n"}},
 		{"second", nil, []string{write("seen2.js", script("2", "")), "--token-file", token}, 0, []string{"seen 2 is version 2 of the cluster", " STARTED\n", "all 2 nodes have it\n"}},
 		{"one that does not start", nil, []string{write("seen3.js", script("3", "throw new Error('no database');")), "--token-file", token}, 1, []string{
 			"seen 3 is version 3 of the cluster", `FAILED, still with another version: start of extension "Seen" failed: Error: no database`, `plugin "seen" is not on all nodes: `,
@@ -79,6 +86,8 @@ export default class extends AppPlugin { getDescriptor() { return {id: 'seen', v
 		}},
 		{"with its grant", nil, []string{filepath.Join(dir, "seen4.js"), "--token-file", token, "--grant"}, 0, []string{"seen 4 is version 4 of the cluster", "all 2 nodes have it\n"}},
 		{"first again", nil, []string{first, "--token-file", token}, 0, []string{"seen 1 is version 1 of the cluster", "all 2 nodes have it\n"}},
+		{"as a shadow", nil, []string{write("seen5.js", script("5", "")), "--token-file", token, "--shadow"}, 0, []string{"seen 5 is version 5 of the cluster", "rollout 1 runs it as a shadow\n"}},
+		{"beside a shadow", nil, []string{filepath.Join(dir, "seen2.js"), "--token-file", token, "--shadow"}, 1, []string{"rollout 1 of plugin \"seen\" is RUNNING"}},
 		{"TypeScript", nil, []string{write("typed.ts", strings.ReplaceAll(script("1", "const n: number = 1;"), "seen", "typed")), "--token-file", token, "--no-start"}, 0, []string{
 			"typed 1 is version 1 of the cluster", " LOADED\n", "all 2 nodes have it\n",
 		}},
@@ -93,7 +102,7 @@ export default class extends AppPlugin { getDescriptor() { return {id: 'seen', v
 					t.Errorf("the output lacks %q:\n%s", part, out)
 				}
 			}
-			if strings.Contains(out, issued.Data.Token) {
+			if strings.Contains(out, secret) {
 				t.Errorf("the output has the token: %s", out)
 			}
 		})
