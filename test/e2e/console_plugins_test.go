@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/app/internal/plugin/java/javatest"
+	"example.org/app/internal/role"
 )
 
 // drop drops a file on the page of plugins.
@@ -138,7 +139,14 @@ func (p *page) pick(css, option string) {
 // consoleClusterPlugin gives all nodes a plugin, changes it, tries a version and goes back to another.
 func consoleClusterPlugin(c *console, t *testing.T) {
 	c.open("cluster/plugin?role=SERVICE")
-	c.drop("shared.js", []byte(`class E extends AppExtension { getExtensionPoints() { return ['AdminActionHandler']; } handleAdminAction() {} }
+	c.drop("shared.js", []byte(`class E extends AppExtension {
+		getExtensionPoints() { return ['AdminActionHandler', 'DomainEventConsumer']; }
+		getEndpoints() { return [{ method: 'GET', path: '/report', summary: 'Report of a plugin', permission: 'USER_QUERY', handler: 'report' }]; }
+		start() { app.schedule('1h', { name: 'hourly', leaderOnly: true }, () => {}); }
+		handleAdminAction() {}
+		consumeDomainEvents() {}
+		report() { return {}; }
+	}
 	export default class extends AppPlugin {
 		getDescriptor() { return { id: 'shared-plugin', version: '1' }; }
 		getExtensions() { return [E]; }
@@ -158,6 +166,10 @@ func consoleClusterPlugin(c *console, t *testing.T) {
 	details()
 	c.wait("document.querySelector('[data-version=\"2\"][data-active=true]')")
 	c.waitText("[data-plugin-nodes]", "Started")
+	c.waitText("[data-work=schedules]", "hourly")
+	c.waitText("[data-work=schedules]", "on one node")
+	c.waitText("[data-work=endpoints]", "/plugins/endpoints/shared-plugin/report")
+	c.wait("document.querySelector('[data-work=events]')")
 	c.click("[data-version='1'] [name=activate-version]")
 	c.wait("document.querySelector('[data-version=\"1\"][data-active=true]')")
 
@@ -168,6 +180,28 @@ func consoleClusterPlugin(c *console, t *testing.T) {
 	c.wait("document.querySelector('[data-version=\"2\"] [name=activate-version]').disabled") // One is tried already.
 	c.click("[name=rollout-ABORT]")
 	c.wait("document.querySelector('[data-rollout=ABORTED]')")
+
+	// For some users, step by step, and on copies of calls: the page shows to whom the version is brought.
+	service := c.server.URL(role.Service)
+	send(t, "POST", service+"/plugins/rollouts", `{"pluginId":"shared-plugin","number":2,"userIds":[7],"steps":[{"percentage":10},{"percentage":50}]}`)
+	details()
+	c.waitText("[data-rollout=RUNNING]", "10 % of users")
+	c.waitText("[data-rollout=RUNNING]", "step 1 of 2")
+	c.wait("document.querySelector('[data-candidate=STARTED]')")
+	c.click("[name=rollout-NEXT]")
+	c.waitText("[data-rollout=RUNNING]", "50 % of users")
+	eval[bool](c.page, "(document.querySelector('[data-rollouts]').scrollIntoView(), true)")
+	c.shoot("console-plugin-steps")
+	c.click("[name=rollout-ABORT]")
+	c.wait("!document.querySelector('[data-rollout=RUNNING]')")
+	send(t, "POST", service+"/plugins/rollouts", `{"pluginId":"shared-plugin","number":2,"shadow":true}`)
+	details()
+	c.waitText("[data-rollout=RUNNING]", "copies of calls")
+	c.waitText("[data-rollout=RUNNING]", "Calls ")
+	eval[bool](c.page, "(document.querySelector('[data-rollouts]').scrollIntoView(), true)")
+	c.shoot("console-plugin-shadow")
+	c.click("[name=rollout-ABORT]")
+	c.wait("!document.querySelector('[data-rollout=RUNNING]')")
 	c.click("[data-version='2'] [name=delete-version]")
 	c.wait("!document.querySelector('[data-version=\"2\"]')")
 	c.open("cluster/plugin?role=SERVICE")

@@ -14,9 +14,28 @@ type Cluster = Schemas['ClusterRecord']
 type Version = Schemas['VersionRecord']
 type Rollout = Schemas['RolloutRecord']
 
-const decisions: Record<string, { action: string; title: Key }[]> = {
+type Decision = { action: string; title: Key }
+
+const nextStep: Decision = { action: 'NEXT', title: 'nextStep' }
+const decisions: Record<string, Decision[]> = {
   RUNNING: [{ action: 'PAUSE', title: 'pause' }, { action: 'PROMOTE', title: 'promote' }, { action: 'ABORT', title: 'abort' }],
   PAUSED: [{ action: 'RESUME', title: 'resume' }, { action: 'PROMOTE', title: 'promote' }, { action: 'ABORT', title: 'abort' }],
+}
+
+/** useScope says to whom a rollout brings its version, and what came of the copies of calls that a shadow got. */
+function useScope() {
+  const { t, label } = useT()
+  return (r: Rollout): string[] => {
+    const lines = []
+    if (r.mode !== 'NODES') lines.push(t('percentOfUsers', { percentage: r.percentage ?? 0 }))
+    if (r.userIds?.length) lines.push(`${label('userIds')}: ${r.userIds.join(', ')}`)
+    if (r.nodeIds.length) lines.push(`${label('nodes')}: ${r.nodeIds.join(', ')}`)
+    if (r.mode === 'SHADOW') lines.push(t('onCopiesOfCalls'))
+    const step = (r.steps ?? []).filter((s) => s.startDate).length
+    if (step) lines.push(t('stepOf', { step, steps: r.steps!.length }))
+    for (const n of r.nodes ?? []) lines.push(`${n.nodeId}: ${Object.entries(n.shadow).map(([name, count]) => `${label(name)} ${count}`).join(', ')}`)
+    return lines
+  }
 }
 
 /** ClusterPlugin shows a plugin of the cluster: its state on each node, its versions and its rollouts. */
@@ -24,6 +43,7 @@ export function ClusterPlugin({ id, cluster }: { id: string; cluster: Cluster })
   const { t, label } = useT()
   const may = useMay()
   const { documents } = useSession()
+  const scope = useScope()
   const client = useQueryClient()
   const [trying, setTrying] = useState<Version | null>(null)
   const [busy, setBusy] = useState(false)
@@ -58,7 +78,7 @@ export function ClusterPlugin({ id, cluster }: { id: string; cluster: Cluster })
       <Table fz="xs" withTableBorder data-plugin-nodes>
         {head([t('node'), t('state'), t('version'), label('reason')])}
         <Table.Tbody>
-          {cluster.nodes.map((n) => <Table.Tr key={n.nodeId}><Table.Td>{n.nodeId}</Table.Td><Table.Td><Chip value={n.state} /></Table.Td><Table.Td>{n.number ? `${n.number} (${n.version ?? '–'})` : '–'}</Table.Td><Table.Td style={{ overflowWrap: 'anywhere' }}>{n.reason ?? '–'}</Table.Td></Table.Tr>)}
+          {cluster.nodes.map((n) => <Table.Tr key={n.nodeId}><Table.Td>{n.nodeId}</Table.Td><Table.Td><Chip value={n.state} /></Table.Td><Table.Td>{n.number ? `${n.number} (${n.version ?? '–'})` : '–'}{n.candidate && <Group gap={4} data-candidate={n.candidate.state}><Text size="xs">{t('besideIt', { version: `${n.candidate.number} (${n.candidate.version ?? '–'})` })}</Text><Chip value={n.candidate.state} /></Group>}</Table.Td><Table.Td style={{ overflowWrap: 'anywhere' }}>{n.reason ?? n.candidate?.reason ?? '–'}</Table.Td></Table.Tr>)}
         </Table.Tbody>
       </Table>
       <Title order={3} size="h6">{t('versions')}</Title>
@@ -87,16 +107,16 @@ export function ClusterPlugin({ id, cluster }: { id: string; cluster: Cluster })
       <Problem error={rollouts.error} retry={() => void rollouts.refetch()} />
       {rollouts.data?.length === 0 ? <Text size="sm" c="dimmed">{t('noRollouts')}</Text> : (
         <Table fz="xs" withTableBorder data-rollouts>
-          {head([t('version'), t('state'), label('nodes'), t('startedAt'), t('actions')])}
+          {head([t('version'), t('state'), t('appliesTo'), t('startedAt'), t('actions')])}
           <Table.Tbody>
             {(rollouts.data ?? []).map((r: Rollout) => (
               <Table.Tr key={String(r.id)} data-rollout={r.status}>
                 <Table.Td>{r.number}</Table.Td>
                 <Table.Td><Chip value={r.status} />{r.reason && <Text size="xs" c="red" maw={260}>{r.reason}</Text>}</Table.Td>
-                <Table.Td>{r.nodeIds.join(', ')}</Table.Td><Table.Td><When date={r.startDate} /></Table.Td>
+                <Table.Td>{scope(r).map((line) => <Text key={line} size="xs" style={{ overflowWrap: 'anywhere' }}>{line}</Text>)}</Table.Td><Table.Td><When date={r.startDate} /></Table.Td>
                 <Table.Td>
                   <Group gap={4} wrap="nowrap">
-                    {(decisions[r.status] ?? []).map((d) => <Permitted key={d.action} missing={may.call('PUT', '/plugins/rollouts')}>{(off) => <Button size="compact-xs" variant="default" name={`rollout-${d.action}`} disabled={off || busy} onClick={() => void change(() => send('PUT', '/plugins/rollouts', { query: { id: String(r.id) }, body: { action: d.action } }))}>{t(d.title)}</Button>}</Permitted>)}
+                    {[...(decisions[r.status] ?? []), ...(r.status === 'RUNNING' && r.steps?.some((s) => !s.startDate) ? [nextStep] : [])].map((d) => <Permitted key={d.action} missing={may.call('PUT', '/plugins/rollouts')}>{(off) => <Button size="compact-xs" variant="default" name={`rollout-${d.action}`} disabled={off || busy} onClick={() => void change(() => send('PUT', '/plugins/rollouts', { query: { id: String(r.id) }, body: { action: d.action } }))}>{t(d.title)}</Button>}</Permitted>)}
                   </Group>
                 </Table.Td>
               </Table.Tr>

@@ -2,7 +2,7 @@
 
 import { Group, ScrollArea, Stack, Table, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { useMemo, type ReactNode } from 'react'
 import { ApiError, get, type Schemas } from '../api/client'
 import { useT } from '../i18n'
 import { useMay } from '../session'
@@ -47,6 +47,38 @@ function usageOf(p: Plugin): Record<string, string | undefined> {
   return { memory: size(p.memory), allocated: size(p.allocated), processorTime: p.cpuMillis === undefined ? undefined : duration(Number(p.cpuMillis)), excess: p.excess }
 }
 
+/** grantsOf writes what a plugin may do, or waits for. */
+function grantsOf(g: Plugin['granted']): string | undefined {
+  return g && ([...g.permissions, ...g.hosts, ...(g.java ? ['Java'] : [])].join(', ') || '–')
+}
+
+/** Work shows what the extensions of a plugin do beside calls: schedules, events that they get at least once, and operations that they serve. */
+function Work({ plugin: p }: { plugin: Plugin }) {
+  const { t, label } = useT()
+  const table = (name: string, title: string, heads: string[], rows: ReactNode[][]) => rows.length > 0 && (
+    <>
+      <Title order={3} size="h6">{title}</Title>
+      <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': title }}>
+        <Table fz="xs" withTableBorder data-work={name}>
+          <Table.Thead><Table.Tr>{heads.map((h) => <Table.Th key={h} scope="col">{h}</Table.Th>)}</Table.Tr></Table.Thead>
+          <Table.Tbody>{rows.map((cells, i) => <Table.Tr key={i}>{cells.map((cell, j) => <Table.Td key={j} style={{ overflowWrap: 'anywhere' }}>{cell ?? '–'}</Table.Td>)}</Table.Tr>)}</Table.Tbody>
+        </Table>
+      </ScrollArea>
+    </>
+  )
+  const date = (d: string | undefined) => d && <When date={d} />
+  return (
+    <>
+      {table('schedules', t('schedules'), [label('name'), label('when'), label('nextDate'), label('lastDate'), label('runs'), t('errors'), t('lastError')],
+        p.extensions.flatMap((e) => (e.schedules ?? []).map((s) => [s.name, s.leaderOnly ? `${s.when}, ${t('onOneNode')}` : s.when, date(s.nextDate), date(s.lastDate), String(s.runs), String(s.failures), s.lastError])))}
+      {table('events', t('eventDelivery'), [label('extensionClass'), t('node'), label('position'), label('waiting'), label('lost'), t('errors'), t('lastError')],
+        p.extensions.flatMap((e) => (e.delivery ? [[e.extensionClass, e.delivery.nodeId, String(e.delivery.position), String(e.delivery.waiting), String(e.delivery.lost), String(e.delivery.failures), e.delivery.lastError]] : [])))}
+      {table('endpoints', t('endpoints'), [label('method'), label('path'), label('summary'), label('permission')],
+        p.extensions.flatMap((e) => (e.endpoints ?? []).map((o) => [o.method, o.path, o.summary, o.permission])))}
+    </>
+  )
+}
+
 /** PluginDetails shows what a plugin uses, its extensions, how long its calls take, and its log lines as they come. */
 export function PluginDetails({ node, plugin: p }: { node: string; plugin: Plugin }) {
   const { t, label } = useT()
@@ -68,7 +100,7 @@ export function PluginDetails({ node, plugin: p }: { node: string; plugin: Plugi
   const own = useMemo(() => lines.filter((l) => l.plugin === p.id), [lines, p.id])
   return (
     <Stack data-plugin-details={p.id}>
-      <RecordTable record={{ id: p.id, version: p.version, provider: p.provider, license: p.license, description: p.description, fileName: p.fileName, loadedDate: p.loadedDate, renewals: p.renewals, ...usageOf(p) }} />
+      <RecordTable record={{ id: p.id, version: p.version, provider: p.provider, license: p.license, description: p.description, fileName: p.fileName, loadedDate: p.loadedDate, renewals: p.renewals, ...usageOf(p), granted: grantsOf(p.granted), missingGrants: grantsOf(p.missingGrants) }} />
       <Title order={3} size="h6">{t('extensions')}</Title>
       <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('extensions') }}>
         <Table fz="xs" withTableBorder>
@@ -84,6 +116,7 @@ export function PluginDetails({ node, plugin: p }: { node: string; plugin: Plugi
           </Table.Tbody>
         </Table>
       </ScrollArea>
+      <Work plugin={p} />
       {p.cluster && <ClusterPlugin id={p.id} cluster={p.cluster} />}
       <Title order={3} size="h6">{t('timeOfCalls')}</Title>
       {(timings.data ?? []).length === 0 ? <Text size="sm" c="dimmed">{t('noCalls')}</Text> : (
