@@ -34,6 +34,12 @@ func Start(t *testing.T, file string, set ...string) *apptest.Server {
 	if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), code, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return StartServer(t, dir, set...)
+}
+
+// StartServer runs a server with the plugins of a folder, and with two users, Ann and Bob.
+func StartServer(t *testing.T, dir string, set ...string) *apptest.Server {
+	t.Helper()
 	s := apptest.Start(t, role.All, append([]string{
 		"app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true",
 		// The first call loads classes, which may take long on a machine with too much to do.

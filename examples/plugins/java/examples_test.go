@@ -5,7 +5,11 @@
 package examples
 
 import (
+	"archive/zip"
+	"bytes"
+	"io/fs"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -25,12 +29,48 @@ func jar(t *testing.T, example string) string {
 
 func TestWordFilterRejects(t *testing.T) { exampletest.WordFilterRejects(t, jar(t, "word-filter")) }
 func TestWordFilterMasks(t *testing.T)   { exampletest.WordFilterMasks(t, jar(t, "word-filter")) }
+func TestModeration(t *testing.T)        { exampletest.Moderation(t, jar(t, "moderation"), stricter) }
 func TestLogin(t *testing.T)             { exampletest.Login(t, jar(t, "login")) }
 func TestMessageArchive(t *testing.T)    { exampletest.MessageArchive(t, jar(t, "message-archive")) }
 func TestWebhookBridge(t *testing.T)     { exampletest.WebhookBridge(t, jar(t, "webhook-bridge")) }
 func TestAdminReport(t *testing.T)       { exampletest.AdminReport(t, jar(t, "admin-report")) }
 func TestS3Storage(t *testing.T)         { exampletest.S3Storage(t, jar(t, "s3-storage")) }
 func TestS3StorageOfGroups(t *testing.T) { exampletest.S3StorageOfGroups(t, jar(t, "s3-storage")) }
+
+// stricter is the next version of the jar of moderation, which refuses more: plugin.yaml is all that differs.
+func stricter(t *testing.T, code []byte) []byte {
+	t.Helper()
+	in, err := zip.NewReader(bytes.NewReader(code), int64(len(code)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, f := range in.File {
+		if f.Name != "plugin.yaml" {
+			if err := w.Copy(f); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		text, err := fs.ReadFile(in, f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := strings.NewReplacer(`version: "1.0"`, `version: "1.1"`, "default: 0.9", "default: 0.5").Replace(string(text))
+		part, err := w.Create(f.Name)
+		if err == nil {
+			_, err = part.Write([]byte(next))
+		}
+		if err != nil || next == string(text) {
+			t.Fatalf("%v: %s", err, next)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
 
 // TestPlainText uses a library that is in the jar of the plugin.
 func TestPlainText(t *testing.T) {

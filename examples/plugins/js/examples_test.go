@@ -21,12 +21,23 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestWordFilterRejects(t *testing.T) { exampletest.WordFilterRejects(t, "word-filter.js") }
 func TestWordFilterMasks(t *testing.T)   { exampletest.WordFilterMasks(t, "word-filter.js") }
+func TestModeration(t *testing.T)        { exampletest.Moderation(t, "moderation.js", stricter) }
 func TestLogin(t *testing.T)             { exampletest.Login(t, "login.js") }
 func TestMessageArchive(t *testing.T)    { exampletest.MessageArchive(t, "message-archive.js") }
 func TestWebhookBridge(t *testing.T)     { exampletest.WebhookBridge(t, "webhook-bridge.js") }
 func TestAdminReport(t *testing.T)       { exampletest.AdminReport(t, "admin-report.js") }
 func TestS3Storage(t *testing.T)         { exampletest.S3Storage(t, "s3-storage.js") }
 func TestS3StorageOfGroups(t *testing.T) { exampletest.S3StorageOfGroups(t, "s3-storage.js") }
+
+// stricter is the next version of moderation.js, which refuses more.
+func stricter(t *testing.T, code []byte) []byte {
+	t.Helper()
+	next := strings.NewReplacer("version: '1.0'", "version: '1.1'", "default: 0.9", "default: 0.5").Replace(string(code))
+	if next == string(code) {
+		t.Fatal("the example has no threshold")
+	}
+	return []byte(next)
+}
 
 // TestOwnTests runs the tests in JavaScript that lie beside the plugins.
 func TestOwnTests(t *testing.T) {
