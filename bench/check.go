@@ -224,10 +224,11 @@ func (c costs) ofPlugins(ctx context.Context, o clientOptions) error {
 	return nil
 }
 
-// noteTracing notes what tracing costs calls of a language.
+// noteTracing notes what tracing and a split cost calls of a language.
 func (c costs) noteTracing(language string, ratios []float64) {
 	c.note(language+" call with traces off, CPU in calls without a recorder", ratios[1], fewTolerance)
 	c.note(language+" call with 1 % traced, CPU in calls without a recorder", ratios[2], fewTolerance)
+	c.note(language+" call through a split, CPU in calls without one", ratios[3], fewTolerance)
 }
 
 func (c costs) write(path string) error {

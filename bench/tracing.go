@@ -25,7 +25,11 @@ import (
 // tracedShare is the share of the requests that are recorded where the cost of that is measured.
 const tracedShare = 0.01
 
-// benchTracing measures what it costs calls of plugins that they can be recorded, and that some are.
+// splitPercentage is how many of a hundred users get a candidate where the cost of a split is measured, of callingUsers.
+const splitPercentage, callingUsers = 10, 100
+
+// benchTracing measures what it costs calls of plugins that they can be recorded, that some are, and that another version
+// is called for some users.
 func benchTracing(ctx context.Context, duration time.Duration, rounds int) error {
 	if _, err := tracingJS(ctx, rounds); err != nil {
 		return err
@@ -42,29 +46,69 @@ type tracedWay struct {
 	share float64
 }
 
-// tracedWays are calls without what records them, with it while nothing is recorded, and while a share is. managers are one
-// without a recorder and one with one.
-func tracedWays(without, with *plugin.Manager) []tracedWay {
+// tracedManagers are managers without what records calls, with it, and with two versions of a plugin.
+type tracedManagers struct{ without, with, split *plugin.Manager }
+
+// ways are calls without what records them, with it while nothing is recorded, while a share is, and through a split.
+func (m *tracedManagers) ways() []tracedWay {
 	return []tracedWay{
-		{"without a recorder", without, 0},
-		{"nothing is recorded", with, 0},
-		{"1 % of the requests are recorded", with, tracedShare},
+		{"without a recorder", m.without, 0},
+		{"nothing is recorded", m.with, 0},
+		{"1 % of the requests are recorded", m.with, tracedShare},
+		{"10 % of the users get another version", m.split, 0},
 	}
 }
 
-// call returns a call of the plugin as the server makes it. Each has another request id.
+// start starts a plugin in each of the managers. host returns the host of the next one.
+func (m *tracedManagers) start(ctx context.Context, host func() (plugin.Host, error), source plugin.Source) error {
+	for _, one := range []struct {
+		manager  **plugin.Manager
+		recorder *trace.Recorder
+	}{{&m.without, nil}, {&m.with, trace.NewRecorder(config.Default().Plugin.Traces)}, {&m.split, nil}} {
+		h, err := host()
+		if err != nil {
+			return err
+		}
+		if *one.manager, err = managerOf(ctx, h, source, one.recorder); err != nil {
+			return err
+		}
+		if one.manager == &m.split {
+			if _, err := m.split.Try(ctx, h.Language(), source, plugin.Split{Percentage: splitPercentage}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// close closes those that were started.
+func (m *tracedManagers) close(ctx context.Context) (err error) {
+	for _, one := range []*plugin.Manager{m.without, m.with, m.split} {
+		if one != nil {
+			err = errors.Join(err, one.Close(context.WithoutCancel(ctx)))
+		}
+	}
+	return err
+}
+
+// call returns a call of the plugin as the server makes it. Each has another request id, and the next of the users.
 func (w tracedWay) call(ctx context.Context) func() error {
 	if r := w.manager.Traces(); r != nil {
 		s := config.Default().Plugin.Traces
 		s.SampleRate = w.share
 		r.Configure(s)
 	}
-	var id atomic.Int64
-	request := javaRequest()
+	var last atomic.Int64
+	requests := make([]*plugin.ClientRequest, callingUsers)
+	for i := range requests {
+		requests[i] = javaRequest()
+		requests[i].UserID = int64(i + 1)
+	}
 	return func() error {
-		ctx := ctx
+		ctx, id := ctx, last.Add(1)
+		request := requests[id%callingUsers]
 		if w.manager.Recording() {
-			ctx = plugin.ForRequest(ctx, request.UserID, id.Add(1), wire.KindCreateMessage)
+			ctx = plugin.ForRequest(ctx, request.UserID, id, wire.KindCreateMessage)
 		}
 		r, err := plugin.Pass(ctx, w.manager, plugin.TransformRequest, request)
 		if err == nil && !strings.HasSuffix(r.Request.GetCreateMessageRequest().GetText(), "!") {
@@ -125,18 +169,14 @@ const tracedTurn, tracedTurns = 4000, 20
 
 // tracingJS measures what tracing costs a call of a script.
 func tracingJS(ctx context.Context, rounds int) (ratios []float64, err error) {
-	managers := make([]*plugin.Manager, 2)
-	for i, recorder := range []*trace.Recorder{nil, trace.NewRecorder(config.Default().Plugin.Traces)} {
-		host, err := js.New(js.Options{Points: plugin.Points})
-		if err != nil {
-			return nil, err
-		}
-		if managers[i], err = managerOf(ctx, host, plugin.Source{Name: "bench.js", Data: pluginScript(1)}, recorder); err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, managers[i].Close(context.WithoutCancel(ctx))) }()
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // The server gives a small heap as much room.
+	var m tracedManagers
+	defer func() { err = errors.Join(err, m.close(ctx)) }()
+	host := func() (plugin.Host, error) { return js.New(js.Options{Points: plugin.Points}) }
+	if err := m.start(ctx, host, plugin.Source{Name: "bench.js", Data: pluginScript(1)}); err != nil {
+		return nil, err
 	}
-	return compareTracing("Tracing of JavaScript plugins", tracedWays(managers[0], managers[1]), rounds*tracedTurns, func(w tracedWay) (time.Duration, error) {
+	return compareTracing("Tracing of JavaScript plugins", m.ways(), rounds*tracedTurns, func(w tracedWay) (time.Duration, error) {
 		took, err := repeat(tracedTurn, w.call(ctx))
 		return took.cpu / tracedTurn, err
 	})
@@ -144,9 +184,9 @@ func tracingJS(ctx context.Context, rounds int) (ratios []float64, err error) {
 
 // tracingJava measures what tracing costs a call of a Java plugin, that of the JVM included.
 func tracingJava(ctx context.Context, duration time.Duration, rounds int) (ratios []float64, err error) {
-	before := runtime.GOMAXPROCS(runtime.NumCPU()) // Here the server itself is in this process.
-	defer runtime.GOMAXPROCS(before)
 	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // The server gives a small heap as much room.
+	before := runtime.GOMAXPROCS(runtime.NumCPU())     // Here the server itself is in this process.
+	defer runtime.GOMAXPROCS(before)
 	jar, err := javaJar(ctx)
 	if err != nil {
 		return nil, err
@@ -155,25 +195,20 @@ func tracingJava(ctx context.Context, duration time.Duration, rounds int) (ratio
 	if err != nil {
 		return nil, err
 	}
-	source := plugin.Source{Name: "bench.jar", Data: jar}
-	without, err := managerOf(ctx, host, source, nil)
-	if err != nil {
+	var m tracedManagers
+	defer func() { err = errors.Join(err, m.close(ctx), host.Close(context.WithoutCancel(ctx))) }()
+	shared := func() (plugin.Host, error) { return sharedHost{host}, nil }
+	if err := m.start(ctx, shared, plugin.Source{Name: "bench.jar", Data: jar}); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, without.Close(context.WithoutCancel(ctx))) }()
-	with, err := managerOf(ctx, sharedHost{host}, source, trace.NewRecorder(config.Default().Plugin.Traces))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, with.Close(context.WithoutCancel(ctx))) }()
 	pid := host.Stats().PID
-	return compareTracing("Tracing of Java plugins", tracedWays(without, with), 2*rounds, func(w tracedWay) (time.Duration, error) {
+	return compareTracing("Tracing of Java plugins", m.ways(), 2*rounds, func(w tracedWay) (time.Duration, error) {
 		r, err := callAll(pid, javaCostCallers, duration, w.call(ctx))
 		return r.cpu + r.jvm, err
 	})
 }
 
-// A sharedHost is the host of another manager, which closes it: two JVMs would not have compiled the same code alike.
+// A sharedHost is a host that a manager does not close: two JVMs would not have compiled the same code alike.
 type sharedHost struct{ plugin.Host }
 
 // Close does nothing.
