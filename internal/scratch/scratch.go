@@ -29,7 +29,7 @@ func Open(parent, prefix string) (_ *Folder, err error) {
 		parent = os.TempDir()
 	}
 	removeLeft(parent, prefix)
-	for range 3 { // Another process that opens one at this moment may take a new folder for one that was left.
+	for range 100 { // Another process that opens one at this moment may take a new folder for one that was left.
 		var path string
 		if path, err = os.MkdirTemp(parent, prefix); err != nil {
 			break
@@ -49,7 +49,15 @@ func lock(path string) (*flock.Flock, error) {
 	if err == nil && !locked {
 		err = fmt.Errorf("another process uses the folder %q", path)
 	}
-	return lock, err
+	if err == nil {
+		// The file may be locked because another process has removed it with the folder.
+		_, err = os.Stat(lock.Path())
+	}
+	if err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	return lock, nil
 }
 
 // removeLeft removes the folders that nobody holds.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -80,4 +81,28 @@ func TestFoldersOfTheKilled(t *testing.T) {
 	if _, err := Open(filepath.Join(parent, "none"), "app-test-"); err == nil {
 		t.Error("a folder was made where there is none")
 	}
+}
+
+// TestOpenTogether opens folders while others look for ones that were left behind.
+func TestOpenTogether(t *testing.T) {
+	parent := t.TempDir()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				f, err := Open(parent, "app-test-")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := os.Stat(f.Path); err != nil {
+					t.Errorf("the new folder is gone: %v", err)
+				}
+				if err := f.Remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
