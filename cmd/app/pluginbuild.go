@@ -23,7 +23,8 @@ type pluginBuildCommand struct {
 // Help implements kong.HelpProvider.
 func (pluginBuildCommand) Help() string {
 	return `Makes one script that a server loads: types are removed, what is imported from other files and from node_modules is put into it. Packages that
-need Node.js itself cannot be used. The source map is in the script, so that stack traces and debuggers show the sources.
+need Node.js itself cannot be used. Without node_modules, the packages that are imported are fetched as package-lock.json says, checked against its
+hashes, and kept in the user's folder for caches. The source map is in the script, so that stack traces and debuggers show the sources.
 Types are not checked: npx tsc --project . does that.
 
 Examples:

@@ -11,7 +11,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
@@ -30,6 +32,8 @@ type Options struct {
 	Modules map[string]string
 	// Minify removes what the engine does not need, except names.
 	Minify bool
+	// Cache is where packages that a lock file names are kept; "" is the user's folder for such things.
+	Cache string
 }
 
 // A Result is a script and the warnings about its sources.
@@ -38,28 +42,91 @@ type Result struct {
 	Warnings []string
 }
 
-// Build makes the script. Its source map is in it.
+// Build makes the script. Its source map is in it. If packages are not installed in node_modules, those that it imports are fetched as the
+// lock file of npm says.
 func Build(o Options) (*Result, error) {
 	built, err := o.options()
 	if err != nil {
 		return nil, err
 	}
-	return resultOf(api.Build(*built))
+	p, err := o.packages(built)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	for {
+		r := api.Build(*built)
+		missing := p.need()
+		if len(missing) == 0 || len(r.Errors) > 0 {
+			return p.result(r)
+		}
+		if err := p.add(context.Background(), missing); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // Watch makes the script now and whenever one of its sources changes, until ctx ends, and tells done each time.
 func Watch(ctx context.Context, o Options, done func(*Result, error)) error {
+	for ctx.Err() == nil {
+		if err := o.watch(ctx, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pollLock is how often the lock file is looked at, also one that cannot be read because it is being written.
+const pollLock = time.Second
+
+// watch returns when ctx ends or when the build has to begin anew, because the lock file changed.
+func (o Options) watch(ctx context.Context, done func(*Result, error)) error {
 	built, err := o.options()
 	if err != nil {
 		return err
 	}
-	built.Plugins = append(built.Plugins, api.Plugin{Name: "watch", Setup: func(b api.PluginBuild) {
+	p, err := o.packages(built)
+	if err != nil {
+		done(nil, err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pollLock):
+		}
+		return nil
+	}
+	defer p.close()
+	for ctx.Err() == nil && !p.changed() {
+		if err := o.watchWith(ctx, *built, p, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watchWith returns when ctx ends, packages were added or the lock file changed.
+func (o Options) watchWith(ctx context.Context, built api.BuildOptions, p *packages, done func(*Result, error)) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	built.Plugins = append(slices.Clip(built.Plugins), api.Plugin{Name: "watch", Setup: func(b api.PluginBuild) {
 		b.OnEnd(func(r *api.BuildResult) (api.OnEndResult, error) {
-			done(resultOf(*r))
+			missing := p.need()
+			switch {
+			case ctx.Err() != nil:
+			case p.changed():
+				end()
+			case len(missing) == 0 || len(r.Errors) > 0:
+				done(p.result(*r))
+			default:
+				if err := p.add(ctx, missing); err == nil {
+					end()
+				} else if ctx.Err() == nil {
+					done(nil, err)
+				}
+			}
 			return api.OnEndResult{}, nil
 		})
 	}})
-	builder, failed := api.Context(*built)
+	builder, failed := api.Context(built)
 	if failed != nil {
 		return messages(failed.Errors)
 	}
@@ -67,8 +134,18 @@ func Watch(ctx context.Context, o Options, done func(*Result, error)) error {
 	if err := builder.Watch(api.WatchOptions{}); err != nil {
 		return fmt.Errorf("watch %q: %w", o.Entry, err)
 	}
-	<-ctx.Done()
-	return nil
+	poll := time.NewTicker(pollLock)
+	defer poll.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-poll.C:
+			if p.changed() {
+				return nil
+			}
+		}
+	}
 }
 
 // options are those of esbuild.
@@ -161,7 +238,7 @@ func message(m api.Message) string {
 	}
 	b.WriteString(m.Text)
 	if strings.Contains(m.Text, "Could not resolve") {
-		b.WriteString("; packages are looked for in node_modules, and those of Node.js itself cannot be used in a plugin")
+		b.WriteString("; packages are looked for in node_modules, or else in package-lock.json, and those of Node.js itself cannot be used in a plugin")
 	}
 	return b.String()
 }

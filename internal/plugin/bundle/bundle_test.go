@@ -55,7 +55,7 @@ func TestBuild(t *testing.T) {
 		{name: "CommonJS", entry: "old.js", holds: []string{"of CommonJS"}},
 		{name: "a URL stays", entry: "url.js", holds: []string{`"https://example.org/x.js"`}},
 		{name: "syntax", entry: "bad.ts", err: "bad.ts:2:8: "},
-		{name: "Node.js", entry: "node.ts", err: `node.ts:1:26: Could not resolve "fs"; packages are looked for in node_modules, and those of Node.js itself cannot be used in a plugin`},
+		{name: "Node.js", entry: "node.ts", err: `node.ts:1:26: Could not resolve "fs"; packages are looked for in node_modules, or else in package-lock.json, and those of Node.js itself cannot be used in a plugin`},
 		{name: "no such import", entry: "none.ts", err: `Could not resolve "./none-such"`},
 		{name: "no such file", entry: "nothing.ts", err: "no such file"},
 	} {
