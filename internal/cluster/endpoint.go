@@ -152,10 +152,17 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 	// lost are the nodes that did not answer any more.
 	var lost []*breaker
 	var last error
+	// sent says that a node may have carried the request out.
+	sent := false
 	for paused, again := false, false; ; {
 		p := c.pick(e.Role, route.Key, tried)
-		if p != nil && len(lost) > 0 && p.breaker.isOpen() {
+		switch {
+		case p == nil:
+		case len(lost) > 0 && p.breaker.isOpen():
 			p = nil
+		case sent && route.Once && !p.recognises:
+			tried = append(tried, p.id)
+			continue
 		}
 		if p == nil {
 			pause := retryPause
@@ -184,10 +191,12 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 		}
 		resp, err := callPeer(ctx, c, e, p, at, route, req)
 		switch {
-		case errors.Is(err, errCut):
+		case errors.Is(err, errUnsent):
 			again = true
-		case errors.Is(err, ErrLost) && (route.Repeatable || route.Once):
-			lost = append(lost, p.breaker)
+		case errors.Is(err, errCut):
+			again, sent = true, true
+		case errors.Is(err, ErrLost) && route.mayRepeat(p):
+			lost, sent = append(lost, p.breaker), true
 			fallthrough
 		case errors.Is(err, ErrNoNode), errors.Is(err, ErrBusy) && route.Key == 0:
 			tried, last, again = append(tried, p.id), err, true
@@ -199,9 +208,9 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 
 // callPeer is one attempt of CallBy.
 func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp], p *peer, at *place, route Route, req *Req) (*Resp, error) {
-	repeatable := route.Repeatable || route.Once
+	repeatable := route.mayRepeat(p)
 	to := target{subject: c.nodeSubject(p.id, e.Name), role: true, sent: route.Sent, place: at}
-	if !repeatable {
+	if !repeatable && p.recognises {
 		to.node, to.life = p.id, p.breaker.incarnation
 	}
 	if own := c.localNode(p.id); own != nil {
@@ -216,10 +225,12 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 	resp, err := call(attempt, c, e, to, req)
 	if stale, ok := errors.AsType[*staleError](err); ok {
 		p.breaker.learn(stale.Connection)
-		return nil, errCut
+		return nil, errUnsent
 	}
 	switch {
-	case ctx.Err() == nil && (errors.Is(err, errCut) || errors.Is(context.Cause(attempt), errCut)):
+	case ctx.Err() == nil && errors.Is(err, errUnsent):
+		return nil, errUnsent
+	case ctx.Err() == nil && errors.Is(context.Cause(attempt), errCut):
 		return nil, errCut
 	case ctx.Err() == nil && errors.Is(context.Cause(attempt), ErrLost):
 		return nil, unavailable(fmt.Errorf("call %q on node %q: %w", e.Name, p.id, ErrLost))
@@ -254,7 +265,7 @@ func callNode[Req, Resp any](ctx context.Context, c *Cluster, id string, e Endpo
 	subject := c.nodeSubject(id, e.Name)
 	to := target{subject: subject, local: c.localHandler(subject, false), node: id}
 	if to.local == nil && !c.exclusive {
-		to.life = c.Life(id)
+		to.life = c.resendable(id)
 	}
 	return call(ctx, c, e, to, req)
 }

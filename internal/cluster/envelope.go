@@ -19,8 +19,12 @@ import (
 // most one understand each other, so that a cluster can be upgraded node by node.
 type Protocol struct{ Major, Minor int }
 
-// CurrentProtocol is that of this program.
-var CurrentProtocol = Protocol{Major: 1, Minor: 0}
+// CurrentProtocol is that of this program. Since 1.1 nodes announce it in their records, and know requests that come for the
+// second time.
+var CurrentProtocol = Protocol{Major: 1, Minor: 1}
+
+// recognises reports whether nodes with this version know a request that comes for the second time, by its number or its key.
+func (p Protocol) recognises() bool { return p.Major > 1 || p.Major == 1 && p.Minor >= 1 }
 
 func (p Protocol) String() string { return strconv.Itoa(p.Major) + "." + strconv.Itoa(p.Minor) }
 

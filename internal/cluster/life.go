@@ -33,6 +33,18 @@ func (c *Cluster) Life(id string) string {
 	return ""
 }
 
+// resendable returns the incarnation of the node that has this id if requests to it may be sent again under their number, else
+// "".
+func (c *Cluster) resendable(id string) string {
+	d := c.directory
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s, ok := d.members[id]; ok && s.record.Protocol.recognises() {
+		return s.record.Incarnation
+	}
+	return ""
+}
+
 // Synchronized returns when the present picture of the members was read, which happens again whenever the connection
 // was lost. It is zero while there is none that is up to date.
 func (c *Cluster) Synchronized() time.Time {

@@ -167,4 +167,6 @@ type record struct {
 	Gone bool `json:",omitempty"`
 	// Store is the identity of the database that the node uses; "" is none.
 	Store string `json:",omitempty"`
+	// Protocol is what the node speaks. Nodes before 1.1 do not say it.
+	Protocol Protocol `json:",omitzero"`
 }

@@ -190,7 +190,7 @@ func (n *Node) join(ctx context.Context) error {
 
 func (n *Node) firstRecord() record {
 	o, now := n.options, time.Now().UTC().Truncate(time.Millisecond)
-	return record{Incarnation: n.incarnation, Store: n.store, Member: Member{
+	return record{Incarnation: n.incarnation, Store: n.store, Protocol: n.cluster.options.Protocol, Member: Member{
 		ClusterID: n.cluster.options.ClusterID, NodeID: n.id, Zone: o.Zone, Name: o.Name, Version: o.Version,
 		Type: o.Type, Seed: o.Seed, RegistrationDate: now, LeaderEligible: o.LeaderEligible, Priority: o.Priority,
 		MemberHost: o.MemberHost, MemberPort: o.MemberPort, AdminAPIAddress: o.AdminAPIAddress,

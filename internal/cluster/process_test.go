@@ -41,6 +41,8 @@ type childOptions struct {
 	Patient bool
 	// Follows keeps the node from leading, and so from writing.
 	Follows bool
+	// Protocol is what the node speaks; the zero value is this program's.
+	Protocol cluster.Protocol
 }
 
 // patient returns options with which nobody misses heartbeats.
@@ -62,7 +64,7 @@ func runChild() {
 	if err != nil {
 		fail(err)
 	}
-	options := clustertest.Fast(cluster.Options{URL: o.URL, ClusterID: o.Cluster, Store: db})
+	options := clustertest.Fast(cluster.Options{URL: o.URL, ClusterID: o.Cluster, Store: db, Protocol: o.Protocol})
 	if o.Patient {
 		options = patient(options)
 	}
@@ -326,15 +328,19 @@ func TestCallsToLostNodes(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = server.Close() })
 	url := strings.Replace(server.URL(), "://", "://secret@", 1)
-	scene := func(t *testing.T) (start func(id string) *child, call func(node *child, route cluster.Route) (ended chan error), observer *cluster.Cluster) {
+	scene := func(t *testing.T) (start func(id string, protocol ...cluster.Protocol) *child, call func(node *child, route cluster.Route) (ended chan error), observer *cluster.Cluster) {
 		t.Parallel()
 		o, database := patient(cluster.Options{URL: url, ClusterID: rand.Text()}), storetest.SQLiteURL(t)
 		o.AbsenceLimit = 4 * time.Second // A node that counts as gone has been absent for longer than calls wait for.
 		caller := clustertest.Join(t, clustertest.Connect(t, o), cluster.NodeOptions{ID: "caller", Type: role.Gateway})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		t.Cleanup(cancel)
-		start = func(id string) *child {
-			c := startChild(t, childOptions{ID: id, URL: url, Cluster: o.ClusterID, Store: database, Patient: true, Follows: true})
+		start = func(id string, protocol ...cluster.Protocol) *child {
+			options := childOptions{ID: id, URL: url, Cluster: o.ClusterID, Store: database, Patient: true, Follows: true}
+			if len(protocol) > 0 {
+				options.Protocol = protocol[0]
+			}
+			c := startChild(t, options)
 			clustertest.Await(t, caller.Cluster(), "the node "+id, func() bool {
 				m, ok := caller.Cluster().Member(id)
 				return ok && m.Status.Healthy && m.Status.Active
@@ -408,6 +414,40 @@ func TestCallsToLostNodes(t *testing.T) {
 		}
 		clustertest.Thaw(t, a.command.Process.Pid)
 	})
+	t.Run("paused, once", func(t *testing.T) {
+		start, call, _ := scene(t)
+		a := start("a")
+		call(a, cluster.Route{Key: 1, Once: true})
+		b := start("b")
+		clustertest.Freeze(t, a.command.Process.Pid)
+		b.expect(t, "called")
+	})
+	// In a cluster that is half upgraded a request is sent again only if both nodes would know it.
+	older := cluster.Protocol{Major: 1, Minor: 0}
+	for name, protocols := range map[string][2]cluster.Protocol{
+		"paused, once, from an older node": {older, cluster.CurrentProtocol}, "paused, once, to an older node": {cluster.CurrentProtocol, older},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start, call, caller := scene(t)
+			a := start("a", protocols[0])
+			ended := call(a, cluster.Route{Key: 1, Once: true})
+			b := start("b", protocols[1])
+			clustertest.Freeze(t, a.command.Process.Pid)
+			life := caller.Life("a")
+			clustertest.Await(t, caller, "that the node is gone", func() bool {
+				alive, certain := caller.Alive("a", life)
+				return !alive && certain
+			})
+			select {
+			case line := <-b.lines:
+				t.Errorf("the other node said %q", line)
+			case err := <-ended:
+				t.Errorf("the call ended with %v although its node is only paused", err)
+			default:
+			}
+			clustertest.Thaw(t, a.command.Process.Pid)
+		})
+	}
 }
 
 func TestPausedServer(t *testing.T) {

@@ -29,8 +29,12 @@ const (
 	maxRemembered = 8 << 20
 )
 
-// errCut means that the connection of one end was lost while a repeatable call was under way, or just before it was sent.
+// errCut means that the connection of one end was lost while a repeatable call was under way.
 var errCut = errors.New("a connection to NATS was lost")
+
+// errUnsent means that the connection of one end was lost before a request was sent, or that the node refused it for that.
+// The request was not carried out.
+var errUnsent = errors.New("a connection to NATS was lost before")
 
 // A staleError means that the caller did not know of the last connection of the node, so that what it had sent before may
 // not have arrived. The request was not carried out.

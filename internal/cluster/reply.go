@@ -82,7 +82,7 @@ func (c *Cluster) exchange(ctx context.Context, msg *nats.Msg, to target) (*nats
 		r.mu.Unlock()
 	}()
 	if to.place != nil && to.place.own != c.connection() {
-		return nil, errCut
+		return nil, errUnsent
 	}
 	if err := c.conn.PublishMsg(msg); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type Route struct {
 	Repeatable bool
 	// Once says that the request has a key by which it is carried out once, however often it is sent. It is sent to another
 	// node as one that is Repeatable, but the caller is not told that it failed as long as a node that does not answer may
-	// still carry it out.
+	// still carry it out. It is sent again only from nodes and to nodes whose protocol knows such keys.
 	Once bool
 	// To is called before the request is handed to a node, with again if it was handed to one before. It may wait, and
 	// with again it may change the request. Requests to the same place arrive in the order of Sent; the place of a node
@@ -33,6 +33,10 @@ type Route struct {
 	// calls. It is not called for a request that is not handed over. It may be nil.
 	Sent func()
 }
+
+// mayRepeat reports whether a request that went to a node may be sent to another one although the first may have carried it
+// out.
+func (r Route) mayRepeat(p *peer) bool { return r.Repeatable || r.Once && p.recognises }
 
 // routesAge is after which time the nodes are looked at again although nothing was heard of them: silence is not
 // announced.
@@ -44,6 +48,8 @@ type peer struct {
 	hash     uint64
 	breaker  *breaker
 	strained bool
+	// recognises says that it knows a request that comes for the second time.
+	recognises bool
 }
 
 // peerList are the peers of a role as they were at a moment.
@@ -88,7 +94,9 @@ func (c *Cluster) peers(kind role.Role) []*peer {
 		if s.record.Member.Type == kind && s.record.Incarnation != "" && status.HasJoined && status.Healthy && status.Active && !status.Refusing {
 			h := fnv.New64a()
 			_, _ = h.Write([]byte(id))
-			fresh.peers = append(fresh.peers, &peer{id: id, hash: h.Sum64(), breaker: c.routes.breaker(id, s.record.Incarnation), strained: status.Strained})
+			fresh.peers = append(fresh.peers, &peer{
+				id: id, hash: h.Sum64(), breaker: c.routes.breaker(id, s.record.Incarnation), strained: status.Strained, recognises: s.record.Protocol.recognises(),
+			})
 		}
 	}
 	d.mu.Unlock()
