@@ -152,8 +152,8 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 	// lost are the nodes that did not answer any more.
 	var lost []*breaker
 	var last error
-	// sent says that a node may have carried the request out.
-	sent := false
+	// sent says that a node may have carried the request out, and cut that one may have whose answer was lost.
+	sent, cut := false, false
 	for paused, again := false, false; ; {
 		p := c.pick(e.Role, route.Key, tried)
 		switch {
@@ -167,8 +167,8 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 		if p == nil {
 			pause := retryPause
 			switch {
-			case route.Once && slices.ContainsFunc(lost, func(b *breaker) bool { return !b.hasEnded() }):
-				// One of them may still carry the request out. Whichever node answers again gets it once more.
+			case route.Once && (cut || slices.ContainsFunc(lost, func(b *breaker) bool { return !b.hasEnded() })):
+				// One of them may still carry the request out, or has. Whichever node answers again gets it once more.
 				tried, pause = nil, lostPause
 			case last != nil:
 				return nil, last
@@ -194,7 +194,7 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 		case errors.Is(err, errUnsent):
 			again = true
 		case errors.Is(err, errCut):
-			again, sent = true, true
+			again, sent, cut = true, true, true
 		case errors.Is(err, ErrLost) && route.mayRepeat(p):
 			lost, sent = append(lost, p.breaker), true
 			fallthrough
