@@ -4,14 +4,67 @@ package gateway
 
 import (
 	"context"
+	"time"
 
 	"example.org/app/internal/link"
 	"example.org/app/internal/requestlog"
+	"example.org/app/internal/wire"
 )
 
-// deliver writes a notification to the sessions of its recipients. The frame is made once for all of them, and nobody
-// waits for a client to read it.
-func (g *Gateway) deliver(_ context.Context, d *link.Delivery) (*link.Delivered, error) {
+// deliver hands a notification to its recipients. Messages wait for a moment if others that belong before them may come.
+func (g *Gateway) deliver(ctx context.Context, d *link.Delivery) (*link.Delivered, error) {
+	if d.Message == nil {
+		result := g.hand(d, time.Time{})
+		g.noteDelivery(d, result)
+		return result, nil
+	}
+	result := &link.Delivered{}
+	q := g.sequences.find(d.Message, g.options.Node.Cluster().Now())
+	q.mu.Lock()
+	place := q.add(d, time.Now())
+	switch place {
+	case placeNext:
+		result = g.hand(d, time.Time{})
+	case placeLate:
+		if g.late.begins(time.Now()) {
+			g.options.Logger.WarnContext(ctx, "messages came after newer ones; users who may have got those are told to connect again")
+		}
+		result = g.hand(d, d.Message.Stored.Add(maxSkew))
+	case placeFirstHeld:
+		g.start(func() { g.release(q) })
+	case placeHeld:
+	}
+	q.mu.Unlock()
+	if place == placeNext || place == placeLate {
+		g.noteDelivery(d, result)
+	}
+	return result, nil
+}
+
+// release waits until a service has delivered what it had of a conversation that another one has now, and hands the messages
+// over that came meanwhile, in their order.
+func (g *Gateway) release(q *sequence) {
+	timer := time.NewTimer(handoverPause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-g.ctx.Done():
+	}
+	q.mu.Lock()
+	held := q.take()
+	results := make([]*link.Delivered, len(held))
+	for i, d := range held {
+		results[i] = g.hand(d, time.Time{})
+	}
+	q.mu.Unlock()
+	for i, d := range held {
+		g.noteDelivery(d, results[i])
+	}
+}
+
+// hand writes a notification to the sessions of its recipients. The frame is made once for all of them, and nobody waits for
+// a client to read it. Sessions that began before are closed instead.
+func (g *Gateway) hand(d *link.Delivery, before time.Time) *link.Delivered {
 	b := broadcast{payload: d.Notification}
 	result := &link.Delivered{}
 	for _, id := range d.Recipients {
@@ -21,7 +74,11 @@ func (g *Gateway) deliver(_ context.Context, d *link.Delivery) (*link.Delivered,
 				excepted = true
 				continue
 			}
-			if g.write(s, &b) {
+			if !s.began.After(before) {
+				if g.end(s, CloseReason{Status: wire.ClosedServerUnavailable}) {
+					g.options.Metrics.SessionLate.Add(1)
+				}
+			} else if g.write(s, &b) {
 				reached++
 			}
 		}
@@ -30,6 +87,11 @@ func (g *Gateway) deliver(_ context.Context, d *link.Delivery) (*link.Delivered,
 			result.Missed = append(result.Missed, id)
 		}
 	}
+	return result
+}
+
+// noteDelivery tells whoever wants to know of a delivery how far it came.
+func (g *Gateway) noteDelivery(d *link.Delivery, result *link.Delivered) {
 	g.options.Metrics.NotificationSent.Add(float64(result.Sessions))
 	g.options.Requests.WriteNotification(requestlog.Notification{
 		Payload: d.Notification, Recipients: len(d.Recipients), Missed: len(result.Missed), Sessions: result.Sessions,
@@ -37,7 +99,6 @@ func (g *Gateway) deliver(_ context.Context, d *link.Delivery) (*link.Delivered,
 	if g.options.Notified != nil {
 		g.options.Notified(d, result.Missed)
 	}
-	return result, nil
 }
 
 // write hands a notification to the connection of a session. A client that lives on heartbeats over UDP is asked to

@@ -81,8 +81,11 @@ type Gateway struct {
 	sessions       *sessions
 	traffic        traffic
 	// offline has an element for each session whose end is being made known.
-	offline chan struct{}
-	keys    *keys
+	offline   chan struct{}
+	keys      *keys
+	sequences sequences
+	// late is when messages come after newer ones.
+	late outage
 
 	// ctx is that of requests; it ends when Close gives up waiting.
 	ctx    context.Context

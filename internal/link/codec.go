@@ -5,6 +5,7 @@ package link
 import (
 	"fmt"
 	"net/netip"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -180,6 +181,9 @@ func (d *Delivery) append(b []byte) []byte {
 	if d.Except != nil {
 		b = appendBytes(b, 3, d.Except.append(nil))
 	}
+	if d.Message != nil {
+		b = appendBytes(b, 4, d.Message.append(nil))
+	}
 	return b
 }
 
@@ -192,8 +196,32 @@ func (d *Delivery) set(number protowire.Number, _ uint64, data []byte) (err erro
 	case 3:
 		d.Except = &Session{}
 		err = codec{}.Unmarshal(data, d.Except)
+	case 4:
+		d.Message = &MessageOrder{}
+		err = codec{}.Unmarshal(data, d.Message)
 	}
 	return err
+}
+
+func (m *MessageOrder) append(b []byte) []byte {
+	b = appendNumber(b, 1, int64(m.Conversation))
+	b = appendNumber(b, 2, m.ID)
+	b = appendNumber(b, 3, m.Stored.UnixMicro())
+	return appendBytes(b, 4, []byte(m.Service))
+}
+
+func (m *MessageOrder) set(number protowire.Number, n uint64, data []byte) error {
+	switch number {
+	case 1:
+		m.Conversation = n
+	case 2:
+		m.ID = int64(n)
+	case 3:
+		m.Stored = time.UnixMicro(int64(n))
+	case 4:
+		m.Service = string(data)
+	}
+	return nil
 }
 
 func (s *Session) append(b []byte) []byte {

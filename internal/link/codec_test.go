@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"reflect"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -26,6 +27,9 @@ func TestCodec(t *testing.T) {
 		"delivery": &Delivery{
 			Notification: []byte("notification"), Recipients: []int64{1, 1 << 40, -1},
 			Except: &Session{UserID: 1, Device: wire.DeviceType_BROWSER},
+		},
+		"delivery of a message": &Delivery{
+			Notification: []byte{1}, Recipients: []int64{1}, Message: &MessageOrder{Conversation: 1<<64 - 1, ID: 1<<63 - 1, Service: "a", Stored: time.UnixMicro(1_800_000_000_000_001)},
 		},
 		"delivery except user 0 on the desktop": &Delivery{Notification: []byte{}, Recipients: []int64{0}, Except: &Session{}},
 		"delivered":                             &Delivered{Sessions: 3, Missed: []int64{9}},

@@ -71,6 +71,21 @@ type Delivery struct {
 	Recipients   []int64
 	// Except leaves out one session, that of the requester; nil leaves out none.
 	Except *Session
+	// Message is set if the notification is a message whose place among those of its conversation matters.
+	Message *MessageOrder
+}
+
+// A MessageOrder is the place of a message in its conversation. Gateways get the messages of a conversation by rising ids,
+// unless two services have some of them at the same time.
+type MessageOrder struct {
+	// Conversation stands for the conversation, as that of a Request.
+	Conversation uint64
+	ID           int64
+	// Service is the id of the node that stored it.
+	Service string
+	// Stored is a time of the cluster at which the message was stored: sessions that began later find it when they ask for
+	// what is new.
+	Stored time.Time
 }
 
 // A Session is named by its user and the kind of device.

@@ -45,6 +45,7 @@ type Gateway struct {
 	SessionOpen      *Gauge
 	ConnectionOpen   *Gauge
 	NotificationSent *Counter
+	SessionLate      *Counter
 	// SessionHealed has the role and the kind of the fault as tags.
 	SessionHealed *CounterVec
 }
@@ -69,6 +70,7 @@ func newGateway(r *Registry) *Gateway {
 		SessionOpen:      gauge("app.client.sessions", "Sessions on this process; a user may have several."),
 		ConnectionOpen:   gauge("app.client.connections", "Connections of clients to this process, with a session or without."),
 		NotificationSent: counter("app.client.notifications", "Notifications that this process wrote to sessions, each session counted."),
+		SessionLate:      counter("app.client.sessions.late", "Sessions that were told to connect again because a message came after newer ones."),
 		SessionHealed: r.CounterVec(Declaration{
 			Name: "app.client.sessions.healed", Description: "Sessions that this process and the cluster did not agree on, and that were mended.",
 			Tags: []string{"role", "fault"},

@@ -11,6 +11,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/message"
+	"example.org/app/internal/link"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
@@ -120,6 +121,10 @@ func (c *Deliverer) Deliver(ctx context.Context, d message.Delivery) error {
 	if m.IsSystemMessage {
 		e.notification.RequestId = proto.Int64(0)
 	}
+	if d.InOrder && !c.Notifier.node.Cluster().Exclusive() {
+		node := c.Notifier.node
+		e.message = &link.MessageOrder{Conversation: conversationKey(m), ID: m.ID, Service: node.ID(), Stored: node.Cluster().Now()}
+	}
 	if flags.NotifyMessageRecipients {
 		e.to = d.Recipients
 	}
@@ -143,6 +148,14 @@ func conversationOf(m store.Message) int64 {
 		return m.TargetID
 	}
 	return m.TargetID ^ m.SenderID
+}
+
+// conversationKey is what gateways call the conversation of a message.
+func conversationKey(m store.Message) uint64 {
+	if m.IsGroupMessage {
+		return wire.GroupConversationKey(m.TargetID)
+	}
+	return wire.PrivateConversationKey(m.SenderID, m.TargetID)
 }
 
 // relayOf is what recipients of a message get: the request of the sender, completed by what the server decided. It shares

@@ -115,6 +115,8 @@ type task struct {
 	requester int64
 	device    wire.DeviceType
 	self      bool
+	// message is set if the notification is a message whose order matters.
+	message *link.MessageOrder
 	// report asks for those who are online nowhere.
 	report bool
 	// job is done in the place of everything else, if it is set. It gets the lane that it runs in.
@@ -260,7 +262,7 @@ func (n *Notifier) run(l *lane, e task) (offline []int64) {
 	for node, ids := range places {
 		o := n.outlet(node)
 		for part := range slices.Chunk(ids, maxRecipients) {
-			delivery := &link.Delivery{Notification: payload, Recipients: part, Except: except}
+			delivery := &link.Delivery{Notification: payload, Recipients: part, Except: except, Message: e.message}
 			if !o.begin() {
 				n.miss(o, delivery)
 				continue

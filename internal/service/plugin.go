@@ -137,6 +137,7 @@ func (d *Dispatcher) tellByPlugins(ctx context.Context, l *lane, r *Request, tas
 		}
 		if i < len(tasks) {
 			e.notification.RequesterId, e.notification.RequestId = tasks[i].notification.RequesterId, tasks[i].notification.RequestId
+			e.message = tasks[i].message
 		}
 		offline := d.Notifier.run(l, e)
 		if e.report {

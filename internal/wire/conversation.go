@@ -31,15 +31,21 @@ func (k Kind) Query() bool { return queries()[k] }
 // of a user goes to, the same for both users of a private conversation. It is 0 for a request that names none.
 func ConversationKey(userID int64, payload []byte) uint64 {
 	body := field(payload, protowire.Number(KindCreateMessage))
-	group, toGroup := number(body, fieldGroupID)
-	if toGroup {
-		return spread(^spread(uint64(group)))
+	if group, ok := number(body, fieldGroupID); ok {
+		return GroupConversationKey(group)
 	}
-	recipient, ok := number(body, fieldRecipientID)
-	if !ok {
-		return 0
+	if recipient, ok := number(body, fieldRecipientID); ok {
+		return PrivateConversationKey(userID, recipient)
 	}
-	return spread(spread(uint64(min(userID, recipient))) ^ uint64(max(userID, recipient)))
+	return 0
+}
+
+// GroupConversationKey is the ConversationKey of messages to a group.
+func GroupConversationKey(groupID int64) uint64 { return spread(^spread(uint64(groupID))) }
+
+// PrivateConversationKey is the ConversationKey of messages between two users.
+func PrivateConversationKey(a, b int64) uint64 {
+	return spread(spread(uint64(min(a, b))) ^ uint64(max(a, b)))
 }
 
 // spread spreads the bits of a number (the finalizer of SplitMix64), and never gives 0.

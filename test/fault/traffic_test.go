@@ -132,10 +132,9 @@ func (tr *traffic) settle(databaseURL string, rules ...rule) (told int) {
 				}
 			}
 			if closed[l.session] {
-				tr.history.forget(l.session)
-			} else {
-				tr.history.receive(l.session, l.client.Client)
+				tr.history.excuse(l.session)
 			}
+			tr.history.receive(l.session, l.client.Client)
 		}
 		return tr.history.complete()
 	})

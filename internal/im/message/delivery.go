@@ -44,6 +44,8 @@ type Delivery struct {
 	SenderDevice string
 	// Origin is what the sender's request was, if there was one.
 	Origin any
+	// InOrder says that the message had a turn: its id is greater than those of the messages of the conversation before it.
+	InOrder bool
 	// Recipients are the users who get the message, without the sender, in parts. The
 	// members of a group are read while they are asked for, and an error ends them.
 	Recipients iter.Seq2[[]int64, error]

@@ -92,7 +92,9 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 	}
 	c.Turn.leave()
 	if c.Deliver && (!existed || c.Key.Repeated) && (c.Key == nil || d.delivered.first(sent.ID, time.Now())) {
-		d.deliver(ctx, Delivery{Event: Created, Message: sent, SenderDevice: c.SenderDevice, Origin: c.Origin})
+		d.deliver(ctx, Delivery{
+			Event: Created, Message: sent, SenderDevice: c.SenderDevice, Origin: c.Origin, InOrder: c.Turn != nil && c.ID == nil,
+		})
 	}
 	return sent, nil
 }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/link"
+	"example.org/app/internal/wire"
+	"example.org/app/test/client"
+)
+
+// TestLateMessage delivers messages of one conversation in another order than that of their ids, as two services may that
+// both have some of them: nobody gets an older message after a newer one.
+func TestLateMessage(t *testing.T) {
+	w := newWorld(t)
+	m := w.gateway("g")
+	stored := w.service.Cluster().Now()
+	deliver := func(text string, conversation uint64, id int64, service string, users ...int64) {
+		t.Helper()
+		payload, _ := proto.Marshal(&wire.AppNotification{
+			RelayedRequest: &wire.AppRequest{Kind: &wire.AppRequest_CreateMessageRequest{CreateMessageRequest: &wire.CreateMessageRequest{Text: &text}}},
+		})
+		_, err := cluster.CallNode(t.Context(), w.service, "g", link.Deliver, &link.Delivery{
+			Notification: payload, Recipients: users, Message: &link.MessageOrder{Conversation: conversation, ID: id, Service: service, Stored: stored},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(c *client.Tester, texts ...string) {
+		t.Helper()
+		for _, want := range texts {
+			if got := c.Relayed(createMessage).RelayedRequest.GetCreateMessageRequest().GetText(); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+	}
+	alice, bob := client.LogIn(t, m.ws, 1), client.LogIn(t, m.tcp, 2)
+	deliver("1", 7, 10, "a", 1, 2)
+	// Another service goes on before the first one has delivered everything.
+	deliver("4", 7, 40, "b", 1, 2)
+	deliver("2", 7, 20, "a", 1, 2)
+	deliver("3", 7, 30, "a", 1, 2)
+	deliver("5", 7, 50, "b", 1, 2)
+	expect(alice, "1", "2", "3", "4", "5")
+	expect(bob, "1", "2", "3", "4", "5")
+	// Messages that come again, and those of other conversations, concern nobody.
+	deliver("3 again", 7, 30, "b", 1, 2)
+	deliver("other", 8, 1, "a", 1, 2)
+	expect(alice, "3 again", "other")
+	expect(bob, "3 again", "other")
+	// A message that comes after newer ones concerns its recipients who were connected when it was stored.
+	stored = w.service.Cluster().Now()
+	for !w.service.Cluster().Now().After(stored.Add(maxSkew)) {
+		time.Sleep(maxSkew / 4)
+	}
+	phone := client.LogIn(t, m.tcp, 1, client.With(wire.DeviceType_IOS))
+	deliver("3.5", 7, 35, "a", 1)
+	alice.Closed(wire.ClosedServerUnavailable)
+	expect(phone, "3.5")
+	deliver("6", 7, 60, "b", 2)
+	expect(bob, "6")
+}
+
+// TestSequenceIsForgotten lets time pass: what is kept of conversations does not grow for ever.
+func TestSequenceIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sequences
+		add := func(conversation uint64, id int64) place {
+			d := &link.Delivery{Message: &link.MessageOrder{Conversation: conversation, ID: id, Service: "a", Stored: time.Now()}}
+			return s.find(d.Message, time.Now()).add(d, time.Now())
+		}
+		for i := range int64(1000) {
+			if place := add(1, i+1); place != placeNext {
+				t.Fatalf("message %d has place %d", i, place)
+			}
+			add(uint64(sequenceShards*(i+2)+1), 1)
+			time.Sleep(sequenceAge / 10)
+		}
+		shard := &s.shards[1]
+		if n := len(shard.young) + len(shard.old); n > 50 {
+			t.Errorf("%d conversations are kept", n)
+		}
+		if q := shard.young[1]; len(q.young)+len(q.old) > 50 {
+			t.Errorf("%d messages of a conversation are kept", len(q.young)+len(q.old))
+		}
+		if place := add(1, 999); place != placeNext {
+			t.Error("a message that was delivered before is late")
+		}
+		if place := add(1, 1); place != placeLate {
+			t.Error("a message after newer ones is not late")
+		}
+		// What was delivered since it was stored is not known any more.
+		old := &link.Delivery{Message: &link.MessageOrder{Conversation: 3, ID: 1, Service: "a", Stored: time.Now().Add(-sequenceAge)}}
+		for range 2 {
+			if place := s.find(old.Message, time.Now()).add(old, time.Now()); place != placeLate {
+				t.Error("a message that took too long is not late")
+			}
+		}
+	})
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+import (
+	"testing"
+
+	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/store/storetest"
+)
+
+// TestLateDelivery pauses each of two services and restarts NATS while users send messages: the other service goes on with the
+// conversations before everything is delivered that the first one stored. Whoever stays connected gets the messages of a
+// conversation in their order, and what senders were told to have failed is not stored.
+func TestLateDelivery(t *testing.T) {
+	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
+	set := append([]string{
+		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(),
+		// Whoever waited for a time-out would wait longer than the test.
+		"app.cluster.rpc.request-timeout-millis=600000",
+	}, openClients...)
+	services := []*process{start(t, "service", "service-0", set...), start(t, "service", "service-1", set...)}
+	gateways := []*process{start(t, "gateway", "gateway-0", set...), start(t, "gateway", "gateway-1", set...)}
+	const senders = 24
+	createUsers(t, services[0], 2*senders)
+	tr := newTraffic(t, senders, 4, gateways[0], gateways[1])
+	for range 2 {
+		for _, s := range services {
+			tr.progress("before a service is paused")
+			clustertest.Freeze(t, s.Process.Pid)
+			tr.progress("while it is paused")
+			clustertest.Thaw(t, s.Process.Pid)
+			tr.progress("after it goes on")
+		}
+		nats.Restart(t, true)
+		tr.progress("after NATS was restarted")
+	}
+	tr.settle(db.URL())
+}
