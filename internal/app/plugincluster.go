@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +27,7 @@ func (a *App) buildCatalog() error {
 	a.catalog = catalog.New(catalog.Options{
 		Store: a.store, Manager: a.plugins.Manager, Enabled: c.Enabled && c.Cluster.Enabled, Settings: a.pluginSettings, Granted: a.granted, Logger: a.logger,
 		Changed: func() { a.tell(changedPlugins) },
-		NodeIDs: a.nodeIDs(), Act: a.actByItself,
+		NodeIDs: a.nodeIDs(), Act: a.actByItself, Gather: a.rolloutEvidence, Leads: a.leads,
 	})
 	a.plugins.Cluster = a.catalog
 	for _, node := range a.nodes {
@@ -37,7 +38,41 @@ func (a *App) buildCatalog() error {
 			return err
 		}
 	}
-	return errors.Join(a.shareTraces(), a.shareShadows())
+	return errors.Join(a.shareTraces(), a.shareShadows(), a.shareEvidence())
+}
+
+// pluginEvidence asks a named node what its process has seen of rollouts.
+var pluginEvidence = cluster.Endpoint[struct{}, evidenceAnswer]{Name: "plugin.evidence"}
+
+type evidenceAnswer struct {
+	Evidence []catalog.Evidence `json:"evidence,omitempty"`
+}
+
+// shareEvidence lets other nodes ask for what this process has seen of rollouts.
+func (a *App) shareEvidence() error {
+	for _, node := range a.nodes {
+		err := cluster.Handle(node, pluginEvidence, func(context.Context, *struct{}) (*evidenceAnswer, error) {
+			return &evidenceAnswer{a.catalog.Evidence()}, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rolloutEvidence gathers what all processes have seen of rollouts.
+func (a *App) rolloutEvidence(ctx context.Context) []catalog.ProcessEvidence {
+	return askPeers(ctx, a, pluginEvidence, &struct{}{}, func(p peer, answer *evidenceAnswer, err error) catalog.ProcessEvidence {
+		evidence := catalog.ProcessEvidence{Err: err}
+		for _, n := range p.nodes {
+			evidence.NodeIDs, evidence.Roles = append(evidence.NodeIDs, n.NodeID), append(evidence.Roles, n.Type)
+		}
+		if answer != nil {
+			evidence.Evidence = answer.Evidence
+		}
+		return evidence
+	})
 }
 
 // nodeIDs are the ids of the nodes of this process.
@@ -67,6 +102,45 @@ func (a *App) pluginStates(ctx context.Context) []catalog.NodeStates {
 				return
 			}
 			list[i].States = answer.States
+		})
+	}
+	wg.Wait()
+	return list
+}
+
+// A peer is a process that can have plugins, maybe this one. It has at least one node.
+type peer struct {
+	id    string
+	nodes []cluster.Member
+}
+
+// peersWithPlugins are the processes that can have plugins, in the order of their first nodes.
+func (a *App) peersWithPlugins() (list []peer) {
+	for _, m := range a.membersWithPlugins() {
+		if i := slices.IndexFunc(list, func(p peer) bool { return p.id == m.ProcessID }); i >= 0 {
+			list[i].nodes = append(list[i].nodes, m)
+		} else {
+			list = append(list, peer{m.ProcessID, []cluster.Member{m}})
+		}
+	}
+	return list
+}
+
+// askPeers asks all processes that can have plugins at once, each by its first node, and returns what each answer comes
+// to; answer is nil if there is an error.
+func askPeers[Q, A, R any](ctx context.Context, a *App, e cluster.Endpoint[Q, A], question *Q, result func(p peer, answer *A, err error) R) []R {
+	ctx, cancel := context.WithTimeout(ctx, pluginStatesTimeout)
+	defer cancel()
+	peers := a.peersWithPlugins()
+	list := make([]R, len(peers))
+	var wg sync.WaitGroup
+	for i, p := range peers {
+		wg.Go(func() {
+			answer, err := cluster.CallNode(ctx, a.nodes[a.opts.Roles[0]], p.nodes[0].NodeID, e, question)
+			if err != nil {
+				answer, err = nil, fmt.Errorf("the node did not answer: %w", err)
+			}
+			list[i] = result(p, answer, err)
 		})
 	}
 	wg.Wait()

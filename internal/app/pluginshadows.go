@@ -4,8 +4,6 @@ package app
 
 import (
 	"context"
-	"fmt"
-	"sync"
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/plugin/catalog"
@@ -16,6 +14,8 @@ import (
 var pluginShadow = cluster.Endpoint[string, shadowAnswer]{Name: "plugin.shadow"}
 
 type shadowAnswer struct {
+	// Number is that of the version.
+	Number  int64           `json:"number,omitempty"`
 	Samples []*trace.Sample `json:"samples,omitempty"`
 }
 
@@ -23,7 +23,8 @@ type shadowAnswer struct {
 func (a *App) shareShadows() error {
 	for _, node := range a.nodes {
 		err := cluster.Handle(node, pluginShadow, func(_ context.Context, id *string) (*shadowAnswer, error) {
-			return &shadowAnswer{a.plugins.ShadowSamples(*id)}, nil
+			number, samples := a.plugins.ShadowSamples(*id)
+			return &shadowAnswer{number, samples}, nil
 		})
 		if err != nil {
 			return err
@@ -32,29 +33,13 @@ func (a *App) shareShadows() error {
 	return nil
 }
 
-// shadowSamples gathers what the shadows of a plugin did on all nodes. A process with two nodes is asked once.
+// shadowSamples gathers what the shadows of a plugin did on all nodes.
 func (a *App) shadowSamples(ctx context.Context, id string) []catalog.NodeSamples {
-	ctx, cancel := context.WithTimeout(ctx, pluginStatesTimeout)
-	defer cancel()
-	var list []catalog.NodeSamples
-	asked := map[string]bool{}
-	for _, m := range a.membersWithPlugins() {
-		if !asked[m.ProcessID] {
-			asked[m.ProcessID] = true
-			list = append(list, catalog.NodeSamples{NodeID: m.NodeID})
+	return askPeers(ctx, a, pluginShadow, &id, func(p peer, answer *shadowAnswer, err error) catalog.NodeSamples {
+		samples := catalog.NodeSamples{NodeID: p.nodes[0].NodeID, Err: err}
+		if answer != nil {
+			samples.Samples, samples.Number = answer.Samples, answer.Number
 		}
-	}
-	var wg sync.WaitGroup
-	for i := range list {
-		wg.Go(func() {
-			answer, err := cluster.CallNode(ctx, a.nodes[a.opts.Roles[0]], list[i].NodeID, pluginShadow, &id)
-			if err != nil {
-				list[i].Err = fmt.Errorf("the node did not answer: %w", err)
-				return
-			}
-			list[i].Samples = answer.Samples
-		})
-	}
-	wg.Wait()
-	return list
+		return samples
+	})
 }

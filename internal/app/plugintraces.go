@@ -54,37 +54,36 @@ func (a *App) pluginTraces(ctx context.Context, f trace.Filter, offset, limit in
 	ctx, cancel := context.WithTimeout(ctx, pluginTracesTimeout)
 	defer cancel()
 	var sources []trace.Source
-	for _, m := range a.membersWithPlugins() {
-		node := trace.Node{ID: m.NodeID, Role: m.Type}
-		if i := slices.IndexFunc(sources, func(s trace.Source) bool { return s.ProcessID == m.ProcessID }); i >= 0 {
-			sources[i].Nodes = append(sources[i].Nodes, node)
-		} else {
-			sources = append(sources, a.traceSource(m.ProcessID, node))
-		}
+	for _, p := range a.peersWithPlugins() {
+		sources = append(sources, a.traceSource(p))
 	}
 	return trace.Gather(ctx, sources, f, offset, limit)
 }
 
 // traceSource asks a process for its traces, by its first node.
-func (a *App) traceSource(process string, node trace.Node) trace.Source {
-	own := a.nodes[a.opts.Roles[0]]
-	return trace.Source{
-		ProcessID: process, Nodes: []trace.Node{node},
+func (a *App) traceSource(p peer) trace.Source {
+	own, node := a.nodes[a.opts.Roles[0]], p.nodes[0]
+	source := trace.Source{
+		ProcessID: p.id,
 		List: func(ctx context.Context, f trace.Filter, limit int) (trace.Listing, error) {
-			l, err := cluster.CallNode(ctx, own, node.ID, pluginTraces, &traceSearch{f, limit})
+			l, err := cluster.CallNode(ctx, own, node.NodeID, pluginTraces, &traceSearch{f, limit})
 			if err != nil {
 				return trace.Listing{}, fmt.Errorf("the node did not answer: %w", err)
 			}
 			return *l, nil
 		},
 		Get: func(ctx context.Context, ids []int64) (trace.Batch, error) {
-			b, err := cluster.CallNode(ctx, own, node.ID, pluginTraceRecords, &ids)
+			b, err := cluster.CallNode(ctx, own, node.NodeID, pluginTraceRecords, &ids)
 			if err != nil {
 				return trace.Batch{}, fmt.Errorf("the node did not send its traces: %w", err)
 			}
 			return *b, nil
 		},
 	}
+	for _, n := range p.nodes {
+		source.Nodes = append(source.Nodes, trace.Node{ID: n.NodeID, Role: n.Type})
+	}
+	return source
 }
 
 // membersWithPlugins are the nodes that can have plugins, by their ids.

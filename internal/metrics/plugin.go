@@ -50,9 +50,15 @@ type PluginUsage struct {
 	Allocated int64
 }
 
+// PluginShadow is how copies of the calls of one plugin ended on a version that gets nothing else.
+type PluginShadow struct {
+	Plugin                            string
+	Equal, Different, Failed, Dropped int64
+}
+
 // RegisterPlugins publishes the state of plugins, which is asked for at every reading, so that what is gone has no
-// series. usage is that of each plugin; both functions must be quick.
-func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func() []PluginUsage) {
+// series. usage is that of each plugin, and shadows that of those that have one; all functions must be quick.
+func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func() []PluginUsage, shadows func() []PluginShadow) {
 	queue := r.reading(Declaration{
 		Name: "plugin.queue", Description: "Calls of an extension that are running or waiting.", Tags: []string{"plugin", "extension"},
 	}, TypeGauge)
@@ -71,7 +77,10 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func
 	unavailable := r.reading(Declaration{
 		Name: "plugin.unavailable", Description: "Whether an extension cannot run although it should, 1 or 0: what it may refuse is refused meanwhile. The reason is in a few words.", Tags: []string{"plugin", "extension", "reason"},
 	}, TypeGauge)
-	r.source([]*reading{queue, state, bytes, cpu, allocated, unavailable}, func(emit emitter) {
+	copies := r.reading(Declaration{
+		Name: "plugin.shadow.calls", Description: "Copies of calls that a version of a plugin got as a shadow, by how they ended beside the active version: equal, different, failed; dropped were not made.", Tags: []string{"plugin", "outcome"},
+	}, TypeCounter)
+	r.source([]*reading{queue, state, bytes, cpu, allocated, unavailable, copies}, func(emit emitter) {
 		seen := map[[2]string]bool{}
 		for _, e := range extensions() {
 			key := [2]string{e.Plugin, e.Extension}
@@ -97,6 +106,12 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func
 			if u.Allocated > 0 {
 				emit.value(allocated, float64(u.Allocated), u.Plugin)
 			}
+		}
+		for _, s := range shadows() {
+			emit.value(copies, float64(s.Equal), s.Plugin, "equal")
+			emit.value(copies, float64(s.Different), s.Plugin, "different")
+			emit.value(copies, float64(s.Failed), s.Plugin, "failed")
+			emit.value(copies, float64(s.Dropped), s.Plugin, "dropped")
 		}
 	})
 }

@@ -17,10 +17,15 @@ func TestPlugins(t *testing.T) {
 			return nil
 		}
 		return []PluginUsage{{"a", 4096, 1500 * time.Millisecond, 8192}, {"b", 0, 0, 0}}
+	}, func() []PluginShadow {
+		if len(loaded) == 0 {
+			return nil
+		}
+		return []PluginShadow{{"b", 4, 3, 2, 1}}
 	})
 	series := func() (list []string) {
 		t.Helper()
-		found, err := r.Snapshot([]string{"plugin.calls", "plugin.queue", "plugin.extensions", "plugin.memory", "plugin.cpu", "plugin.allocated", "plugin.unavailable"})
+		found, err := r.Snapshot([]string{"plugin.calls", "plugin.queue", "plugin.extensions", "plugin.memory", "plugin.cpu", "plugin.allocated", "plugin.unavailable", "plugin.shadow.calls"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,6 +52,10 @@ func TestPlugins(t *testing.T) {
 		"plugin.memory[plugin:a]4096",
 		"plugin.queue[extension:X plugin:a]3",
 		"plugin.queue[extension:Y plugin:b]0",
+		"plugin.shadow.calls[outcome:different plugin:b]3",
+		"plugin.shadow.calls[outcome:dropped plugin:b]1",
+		"plugin.shadow.calls[outcome:equal plugin:b]4",
+		"plugin.shadow.calls[outcome:failed plugin:b]2",
 		"plugin.unavailable[extension:X plugin:a reason:start failed]1",
 		"plugin.unavailable[extension:Y plugin:b reason:]0",
 	}

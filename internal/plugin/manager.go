@@ -65,6 +65,8 @@ type Manager struct {
 	rejected []Rejected
 	// trials are the candidates by the ids of their plugins, like list.
 	trials map[string]*split
+	// pastShadows is what is left of the last shadows, by the ids of their plugins.
+	pastShadows map[string]pastShadow
 	// nextRank is that of the next plugin that has no place of its own.
 	nextRank int
 
@@ -134,7 +136,7 @@ const firstRank = 1 << 30
 
 // NewManager returns a manager without plugins.
 func NewManager(o Options) *Manager {
-	m := &Manager{opts: o, nextRank: firstRank, timetable: timetable{entries: map[scheduleKey]*timetableEntry{}}, trials: map[string]*split{}}
+	m := &Manager{opts: o, nextRank: firstRank, timetable: timetable{entries: map[scheduleKey]*timetableEntry{}}, trials: map[string]*split{}, pastShadows: map[string]pastShadow{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.table.Store(&map[*Point][]seat{})
 	return m

@@ -3,6 +3,7 @@
 package plugin
 
 import (
+	"encoding/json"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -82,6 +83,50 @@ func (r Reading) Since(before Reading) Reading {
 		r.durations[i] -= before.durations[i]
 	}
 	return r
+}
+
+// Plus returns what two readings come to together, such as those of two processes.
+func (r Reading) Plus(other Reading) Reading {
+	r.Calls += other.Calls
+	r.Failed += other.Failed
+	r.Refused += other.Refused
+	for i := range r.durations {
+		r.durations[i] += other.durations[i]
+	}
+	return r
+}
+
+// readingForm is a Reading as it travels between processes.
+type readingForm struct {
+	Calls   int64 `json:"calls,omitempty"`
+	Failed  int64 `json:"failed,omitempty"`
+	Refused int64 `json:"refused,omitempty"`
+	// Durations has the number of each bucket that is not empty, and how many calls it counts.
+	Durations [][2]int64 `json:"durations,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r Reading) MarshalJSON() ([]byte, error) {
+	form := readingForm{Calls: r.Calls, Failed: r.Failed, Refused: r.Refused}
+	for i, count := range r.durations {
+		if count != 0 {
+			form.Durations = append(form.Durations, [2]int64{int64(i), count})
+		}
+	}
+	return json.Marshal(form)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *Reading) UnmarshalJSON(data []byte) error {
+	var form readingForm
+	if err := json.Unmarshal(data, &form); err != nil {
+		return err
+	}
+	*r = Reading{Calls: form.Calls, Failed: form.Failed, Refused: form.Refused}
+	for _, d := range form.Durations {
+		r.durations[min(max(d[0], 0), buckets-1)] += d[1]
+	}
+	return nil
 }
 
 // P99 is how long 99 of a hundred calls took at most, up to an eighth too long; 0 if there were none.

@@ -47,6 +47,16 @@ type ShadowCounts struct {
 	Dropped   int64 `json:"dropped"`
 }
 
+// Since returns what came after other counts.
+func (c ShadowCounts) Since(before ShadowCounts) ShadowCounts {
+	return ShadowCounts{c.Calls - before.Calls, c.Equal - before.Equal, c.Different - before.Different, c.Failed - before.Failed, c.Dropped - before.Dropped}
+}
+
+// Plus returns what two counts come to together.
+func (c ShadowCounts) Plus(other ShadowCounts) ShadowCounts {
+	return ShadowCounts{c.Calls + other.Calls, c.Equal + other.Equal, c.Different + other.Different, c.Failed + other.Failed, c.Dropped + other.Dropped}
+}
+
 // newShadow lets a candidate wait for copies of calls until it goes away.
 func (m *Manager) newShadow(candidate *Plugin) *shadow {
 	s := &shadow{manager: m, candidate: candidate, waiting: make(chan *copied, maxShadowWaiting)}
@@ -69,12 +79,40 @@ func (m *Manager) Shadow(id string) (counts ShadowCounts, ok bool) {
 	return ShadowCounts{}, false
 }
 
-// ShadowSamples returns calls that a candidate which gets copies of calls ended otherwise or failed at, the newest first.
-func (m *Manager) ShadowSamples(id string) []*trace.Sample {
+// ShadowSamples returns calls that a candidate which gets copies of calls ended otherwise or failed at, the newest first, and
+// the number of its version. Those of the last candidate stay until there is another one.
+func (m *Manager) ShadowSamples(id string) (number int64, samples []*trace.Sample) {
 	if s := m.shadowOf(id); s != nil {
-		return s.samples.List()
+		return s.number(), s.samples.List()
 	}
-	return nil
+	m.listMu.RLock()
+	defer m.listMu.RUnlock()
+	past := m.pastShadows[id]
+	return past.number, past.samples
+}
+
+// pastShadow is what is left of a shadow.
+type pastShadow struct {
+	number  int64
+	samples []*trace.Sample
+}
+
+// number is that of the version of the candidate; 0 if it is not of the cluster.
+func (s *shadow) number() int64 {
+	if shared := s.candidate.Shared(); shared != nil {
+		return shared.Number
+	}
+	return 0
+}
+
+// remember keeps the samples of a shadow that ends, and forgets those of plugins that are gone. m.listMu is held.
+func (m *Manager) remember(id string, s *shadow) {
+	m.pastShadows[id] = pastShadow{s.number(), s.samples.List()}
+	for id := range m.pastShadows {
+		if !slices.ContainsFunc(m.list, func(p *Plugin) bool { return p.ID == id }) {
+			delete(m.pastShadows, id)
+		}
+	}
 }
 
 // shadowOf is the shadow of a plugin; nil if there is none.

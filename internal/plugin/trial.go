@@ -107,6 +107,7 @@ func (m *Manager) setTrial(id string, s *split) {
 	defer m.listMu.Unlock()
 	if old := m.trials[id]; old != nil && old.shadow != nil && (s == nil || s.shadow != old.shadow) {
 		old.shadow.cancel() // Nobody waits for its calls.
+		m.remember(id, old.shadow)
 	}
 	if s == nil {
 		delete(m.trials, id)

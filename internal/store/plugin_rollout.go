@@ -32,6 +32,8 @@ type PluginRollout struct {
 	// beside it; 0 is any time. MaxRefusalPercentage is how many more of a hundred calls may be refused; -1 is any number.
 	// Except with RolloutNodes, MaxErrorPercentage is how many more may fail.
 	MaxLatencyPercentage, MaxRefusalPercentage int32
+	// MaxDifferencePercentage is how many of a hundred copies of calls may end otherwise, with RolloutShadow; -1 is any number.
+	MaxDifferencePercentage int32
 	// PromoteAfterMillis is after which time without too many failures it is promoted; 0 means by an administrator.
 	PromoteAfterMillis int64
 	// Steps are those of a rollout by users that has several, in their order. Percentage and PromoteAfterMillis are those of
@@ -42,6 +44,35 @@ type PluginRollout struct {
 	// StepDate is since when failures are watched.
 	StepDate time.Time
 	EndDate  *time.Time
+	// Figures are what was seen of its last step; nil before the end, or if nothing was.
+	Figures *RolloutFigures
+}
+
+// RolloutFigures are what nodes have seen of a step of a rollout.
+type RolloutFigures struct {
+	// Nodes is how many processes have seen something.
+	Nodes     int          `json:"nodes"`
+	Candidate RolloutUsage `json:"candidate"`
+	Active    RolloutUsage `json:"active"`
+	// Shadow is nil except with RolloutShadow.
+	Shadow *RolloutCopies `json:"shadow,omitempty"`
+}
+
+// RolloutUsage is what one version did.
+type RolloutUsage struct {
+	Calls     int64 `json:"calls"`
+	Failed    int64 `json:"failed"`
+	Refused   int64 `json:"refused"`
+	P99Micros int64 `json:"p99Micros"`
+}
+
+// RolloutCopies is how copies of calls ended.
+type RolloutCopies struct {
+	Calls     int64 `json:"calls"`
+	Equal     int64 `json:"equal"`
+	Different int64 `json:"different"`
+	Failed    int64 `json:"failed"`
+	Dropped   int64 `json:"dropped"`
 }
 
 // A RolloutStep is a step of a rollout by users.
@@ -69,6 +100,10 @@ func rolloutSteps(field *[]RolloutStep) document[[]RolloutStep] {
 	return document[[]RolloutStep]{field, func(s []RolloutStep) any { return append([]RolloutStep{}, s...) }}
 }
 
+func rolloutFigures(field **RolloutFigures) document[*RolloutFigures] {
+	return document[*RolloutFigures]{field, func(f *RolloutFigures) any { return f }}
+}
+
 // The modes of rollouts.
 const (
 	// RolloutNodes means that nodes run the version instead of the active one, RolloutUsers that they run it beside the
@@ -78,12 +113,13 @@ const (
 	RolloutShadow = "SHADOW"
 )
 
-var pluginRollouts = newTable("plugin_rollout", "id plugin_id number node_ids mode percentage user_ids status reason max_error_percentage min_calls max_latency_percentage max_refusal_percentage promote_after_millis "+
-	"steps admin_id start_date step_date end_date", func(r *PluginRollout) []any {
+var pluginRollouts = newTable("plugin_rollout", "id plugin_id number node_ids mode percentage user_ids status reason max_error_percentage min_calls max_latency_percentage max_refusal_percentage max_difference_percentage promote_after_millis "+
+	"steps admin_id start_date step_date end_date figures", func(r *PluginRollout) []any {
 	return []any{
-		&r.ID, &r.PluginID, &r.Number, (*list)(&r.NodeIDs), &r.Mode, &r.Percentage, (*idList)(&r.UserIDs), &r.Status, &r.Reason, &r.MaxErrorPercentage, &r.MinCalls, &r.MaxLatencyPercentage, &r.MaxRefusalPercentage, &r.PromoteAfterMillis,
+		&r.ID, &r.PluginID, &r.Number, (*list)(&r.NodeIDs), &r.Mode, &r.Percentage, (*idList)(&r.UserIDs), &r.Status, &r.Reason, &r.MaxErrorPercentage, &r.MinCalls, &r.MaxLatencyPercentage, &r.MaxRefusalPercentage, &r.MaxDifferencePercentage, &r.PromoteAfterMillis,
 		rolloutSteps(&r.Steps), &r.AdminID, (*millis)(&r.StartDate), (*millis)(&r.StepDate),
 		optionalMillis{&r.EndDate},
+		rolloutFigures(&r.Figures),
 	}
 })
 
@@ -131,7 +167,7 @@ func findRollouts(ctx context.Context, r Reader, c conditions) ([]PluginRollout,
 	return found, nil
 }
 
-// UpdatePluginRollout changes the status, the reason, the users, the steps and the dates of a rollout.
+// UpdatePluginRollout changes the status, the reason, the users, the steps, the dates and the figures of a rollout.
 func UpdatePluginRollout(ctx context.Context, tx Tx, r PluginRollout) error {
 	var c columnChanges
 	c.set("status", r.Status)
@@ -142,6 +178,7 @@ func UpdatePluginRollout(ctx context.Context, tx Tx, r PluginRollout) error {
 	c.setField("steps", rolloutSteps(&r.Steps))
 	c.setField("step_date", (*millis)(&r.StepDate))
 	c.setField("end_date", optionalMillis{&r.EndDate})
+	c.setField("figures", rolloutFigures(&r.Figures))
 	_, err := c.update(ctx, tx, pluginRollouts.name, "id", where("t.id = ?", r.ID))
 	return err
 }

@@ -1414,7 +1414,7 @@ declare namespace api {
       }): Promise<PluginOutcome[] | undefined>;
       /**
        * Try a version of a plugin of the cluster on some nodes, for some users or on copies of calls
-       * With `percentage` or `userIds`, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. With `shadow`, nodes run it beside the active one on copies of calls: the active version answers all of them, and the candidate gets each afterwards, without anybody waiting; its answers are compared and thrown away. Its `fetch` requests are sent; writes through the server (`app.api`, `app.storage`, `app.notify`) are refused. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. After `promoteAfterSeconds` without that the version becomes the active one; with `steps` it gets to more users step by step before. While a rollout is under way no other version can be activated.
+       * With `percentage` or `userIds`, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. With `shadow`, nodes run it beside the active one on copies of calls: the active version answers all of them, and the candidate gets each afterwards, without anybody waiting; its answers are compared and thrown away. Its `fetch` requests are sent; writes through the server (`app.api`, `app.storage`, `app.notify`) are refused. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. The leader of the cluster does so if too many of the calls on all nodes together fail. After `promoteAfterSeconds` without that, and if all nodes that should run the version do and answer, the version becomes the active one; with `steps` it gets to more users step by step before. While a rollout is under way no other version can be activated.
        * Permission: `PLUGIN_UPDATE`.
        */
       createRollouts(input: {
@@ -1491,7 +1491,7 @@ declare namespace api {
       }): Promise<RolloutRecord[] | undefined>;
       /**
        * Show calls that a shadow ended otherwise or failed at
-       * Lists calls of a rollout with SHADOW that the candidate did not end as the active version did, or that it failed at, the newest first: the arguments, what both versions did, and the fields in which their answers differ. Each node keeps the newest 20 differences and the newest 20 failures in memory, until the rollout ends there. Values are masked as those of traces are: of texts and bytes the length is shown, unless `app.plugin.traces.include-text` is set; passwords and tokens never are.
+       * Lists calls of a rollout with SHADOW that the candidate did not end as the active version did, or that it failed at, the newest first: the arguments, what both versions did, and the fields in which their answers differ. Each node keeps the newest 20 differences and the newest 20 failures in memory, until it is restarted or the plugin gets another rollout with SHADOW. Values are masked as those of traces are: of texts and bytes the length is shown, unless `app.plugin.traces.include-text` is set; passwords and tokens never are.
        * Permission: `PLUGIN_TRACE_QUERY`.
        */
       queryRolloutsSamples(input: {
@@ -3286,13 +3286,15 @@ declare namespace api {
     token: string;
   }
   interface NewRollout {
+    /** Largest share of copies of calls that end otherwise than on the active version, in percent; for shadows. It is not judged if it is missing. */
+    maxDifferencePercentage?: number;
     /** Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is how far that share may lie above the one of the active version, in percentage points. The default is 5. */
     maxErrorPercentage?: number;
     /** Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; for rollouts by users and shadows. One millisecond more is always allowed. 0, the default, does not judge it. */
     maxLatencyPercentage?: number;
     /** How far the share of refused calls on a node may lie above the one of the active version, in percentage points; for rollouts by users and shadows. It is not judged if it is missing. */
     maxRefusalPercentage?: number;
-    /** Number of calls on a node from which the node judges the version; the default is 20. A node with fewer calls neither promotes nor rolls back because of them. */
+    /** Number of calls from which the version is judged; the default is 20. A node judges those that it had itself, and the leader of the cluster those of all nodes together. With fewer calls nothing is promoted, or rolled back because of them. */
     minCalls?: Int64;
     /** Nodes that shall run it; without them all nodes do, which needs percentage, userIds or shadow. */
     nodeIds?: string[];
@@ -3661,6 +3663,16 @@ declare namespace api {
     /** New name that the owner gives the related user. */
     name?: string;
   }
+  interface RolloutFigures {
+    /** What the active version did meanwhile; missing with NODES. */
+    active?: UsageRecord;
+    /** What the version did. */
+    candidate: UsageRecord;
+    /** How many processes have seen something. */
+    processes: Int64;
+    /** How copies of calls ended, with SHADOW; missing otherwise. */
+    shadow?: ShadowRecord;
+  }
   interface RolloutNodeRecord {
     /** Id of the node. */
     nodeId: string;
@@ -3672,15 +3684,19 @@ declare namespace api {
     adminId: Int64;
     /** When it ended. */
     endDate?: string;
+    /** What the nodes had seen of its last step when it ended; missing before, and if they had seen nothing. */
+    figures?: RolloutFigures;
     /** Id of the rollout. */
     id: Int64;
+    /** Largest share of copies of calls that end otherwise, in percent, with SHADOW; missing if it is not judged. */
+    maxDifferencePercentage?: number;
     /** Largest share of failed calls on a node, in percent. With USERS and SHADOW it is how far that share may lie above the one of the active version, in percentage points. */
     maxErrorPercentage: number;
     /** Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not judged. */
     maxLatencyPercentage?: number;
     /** How far the share of refused calls on a node may lie above the one of the active version, in percentage points; missing if it is not judged. */
     maxRefusalPercentage?: number;
-    /** Number of calls on a node from which the node judges the version. */
+    /** Number of calls from which the version is judged: by a node those on the node, by the leader of the cluster those on all nodes. */
     minCalls: Int64;
     /** How: NODES instead of the active version, USERS beside it, for some users, SHADOW on copies of its calls. */
     mode: "NODES" | "USERS" | "SHADOW";

@@ -201,6 +201,7 @@ func TestClusterPluginRollouts(t *testing.T) {
 			{name: "history", as: "app", method: "GET", target: "/plugins/rollouts?pluginIds=a", status: 200, want: `~` + rollout(2, "PROMOTED", `"promoteAfterSeconds":60,`)},
 			post("too many users", `{"pluginId":"a","number":1,"percentage":101}`, 400, `~percentage`),
 			post("nothing to compare", `{"pluginId":"a","number":1,"nodeIds":["node1"],"maxLatencyPercentage":150}`, 400, `~are for rollouts by users`),
+			post("nothing to differ", `{"pluginId":"a","number":1,"percentage":10,"maxDifferencePercentage":1}`, 400, `~maxDifferencePercentage: is for shadows`),
 			post("for users", `{"pluginId":"a","number":1,"percentage":10,"userIds":[7,5],"maxLatencyPercentage":150,"maxRefusalPercentage":0}`, 200,
 				`~"nodeIds":[],"mode":"USERS","percentage":10,"userIds":[5,7],"status":"RUNNING","maxErrorPercentage":5,"maxLatencyPercentage":150,"maxRefusalPercentage":0,"minCalls":20`),
 			{name: "beside", as: "app", method: "GET", target: "/plugins", status: 200, want: `~"nodes":[{"nodeId":"node1","state":"STARTED","number":2,"version":"1.0","digest":"DIGEST","candidate":{"number":1,"version":"1.0","state":"STARTED","usage":{"calls":0,"failed":0,"refused":0,"p99Millis":0},"active":{"calls":0,`},

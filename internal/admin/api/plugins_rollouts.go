@@ -31,8 +31,8 @@ func rolloutOperations(h pluginHandlers) []*admin.Operation {
 				"With `shadow`, nodes run it beside the active one on copies of calls: the active version answers all of them, and the candidate gets each afterwards, without anybody waiting; its answers are compared and thrown away. " +
 				"Its `fetch` requests are sent; writes through the server (`app.api`, `app.storage`, `app.notify`) are refused. " +
 				"Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: " +
-				"if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. " +
-				"After `promoteAfterSeconds` without that the version becomes the active one; with `steps` it gets to more users step by step before. While a rollout is under way no other version can be activated.",
+				"if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. The leader of the cluster does so if too many of the calls on all nodes together fail. " +
+				"After `promoteAfterSeconds` without that, and if all nodes that should run the version do and answer, the version becomes the active one; with `steps` it gets to more users step by step before. While a rollout is under way no other version can be activated.",
 			Errors: []apierr.Code{apierr.ResourceNotFound},
 		}, h.rollOut),
 		admin.Handle(admin.Operation{
@@ -59,7 +59,8 @@ type rolloutRecord struct {
 	MaxErrorPercentage  int32    `json:"maxErrorPercentage" doc:"Largest share of failed calls on a node, in percent. With USERS and SHADOW it is how far that share may lie above the one of the active version, in percentage points."`
 	MaxLatency          int32    `json:"maxLatencyPercentage,omitempty" doc:"Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not judged."`
 	MaxRefusals         *int32   `json:"maxRefusalPercentage,omitempty" doc:"How far the share of refused calls on a node may lie above the one of the active version, in percentage points; missing if it is not judged."`
-	MinCalls            int64    `json:"minCalls" doc:"Number of calls on a node from which the node judges the version."`
+	MaxDifferences      *int32   `json:"maxDifferencePercentage,omitempty" doc:"Largest share of copies of calls that end otherwise, in percent, with SHADOW; missing if it is not judged."`
+	MinCalls            int64    `json:"minCalls" doc:"Number of calls from which the version is judged: by a node those on the node, by the leader of the cluster those on all nodes."`
 	PromoteAfterSeconds int64    `json:"promoteAfterSeconds,omitempty" doc:"Seconds without too many failures after which the version is promoted; missing if an administrator promotes it."`
 
 	Steps []rolloutStepRecord `json:"steps,omitempty" doc:"Steps in their order; missing if it has only one. percentage and promoteAfterSeconds of the rollout are those of the step that is under way, or was at the end."`
@@ -68,6 +69,8 @@ type rolloutRecord struct {
 	StartDate admin.Date  `json:"startDate" doc:"When it began."`
 	EndDate   *admin.Date `json:"endDate,omitempty" doc:"When it ended."`
 
+	Figures *rolloutFigures `json:"figures,omitempty" doc:"What the nodes had seen of its last step when it ended; missing before, and if they had seen nothing."`
+
 	Nodes []rolloutNodeRecord `json:"nodes,omitempty" doc:"With SHADOW, the nodes that copy calls at present and how these ended; only in queryPluginRollouts."`
 }
 
@@ -75,6 +78,33 @@ type rolloutRecord struct {
 type rolloutNodeRecord struct {
 	NodeID string       `json:"nodeId" doc:"Id of the node." example:"service-1"`
 	Shadow shadowRecord `json:"shadow" doc:"How copies of calls ended there."`
+}
+
+// rolloutFigures are what nodes have seen of a rollout.
+type rolloutFigures struct {
+	Processes int           `json:"processes" doc:"How many processes have seen something." example:"3"`
+	Candidate usageRecord   `json:"candidate" doc:"What the version did."`
+	Active    *usageRecord  `json:"active,omitempty" doc:"What the active version did meanwhile; missing with NODES."`
+	Shadow    *shadowRecord `json:"shadow,omitempty" doc:"How copies of calls ended, with SHADOW; missing otherwise."`
+}
+
+func newRolloutFigures(r store.PluginRollout) *rolloutFigures {
+	f := r.Figures
+	if f == nil {
+		return nil
+	}
+	usage := func(u store.RolloutUsage) usageRecord {
+		return newUsageRecord(catalog.Usage{Calls: u.Calls, Failed: u.Failed, Refused: u.Refused, P99: u.P99Micros})
+	}
+	figures := &rolloutFigures{Processes: f.Nodes, Candidate: usage(f.Candidate)}
+	if r.Mode != store.RolloutNodes {
+		active := usage(f.Active)
+		figures.Active = &active
+	}
+	if f.Shadow != nil {
+		figures.Shadow = newShadowRecord((*plugin.ShadowCounts)(f.Shadow))
+	}
+	return figures
 }
 
 type rolloutStepRecord struct {
@@ -104,10 +134,14 @@ func newRolloutRecord(r store.PluginRollout) rolloutRecord {
 	if r.MaxRefusalPercentage >= 0 {
 		record.MaxRefusals = &r.MaxRefusalPercentage
 	}
+	if r.MaxDifferencePercentage >= 0 {
+		record.MaxDifferences = &r.MaxDifferencePercentage
+	}
 	if r.EndDate != nil {
 		end := admin.NewDate(*r.EndDate)
 		record.EndDate = &end
 	}
+	record.Figures = newRolloutFigures(r)
 	return record
 }
 
@@ -158,7 +192,8 @@ type newRollout struct {
 	MaxErrorPercentage  *int32   `json:"maxErrorPercentage,omitempty" minimum:"0" maximum:"100" doc:"Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is how far that share may lie above the one of the active version, in percentage points. The default is 5." example:"5"`
 	MaxLatency          int32    `json:"maxLatencyPercentage,omitempty" minimum:"0" maximum:"100000" doc:"Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; for rollouts by users and shadows. One millisecond more is always allowed. 0, the default, does not judge it." example:"150"`
 	MaxRefusals         *int32   `json:"maxRefusalPercentage,omitempty" minimum:"0" maximum:"100" doc:"How far the share of refused calls on a node may lie above the one of the active version, in percentage points; for rollouts by users and shadows. It is not judged if it is missing." example:"2"`
-	MinCalls            *int64   `json:"minCalls,omitempty" minimum:"1" doc:"Number of calls on a node from which the node judges the version; the default is 20. A node with fewer calls neither promotes nor rolls back because of them." example:"20"`
+	MaxDifferences      *int32   `json:"maxDifferencePercentage,omitempty" minimum:"0" maximum:"100" doc:"Largest share of copies of calls that end otherwise than on the active version, in percent; for shadows. It is not judged if it is missing." example:"1"`
+	MinCalls            *int64   `json:"minCalls,omitempty" minimum:"1" doc:"Number of calls from which the version is judged; the default is 20. A node judges those that it had itself, and the leader of the cluster those of all nodes together. With fewer calls nothing is promoted, or rolled back because of them." example:"20"`
 	PromoteAfterSeconds int64    `json:"promoteAfterSeconds,omitempty" minimum:"0" maximum:"31536000" doc:"Seconds without too many failures after which the version becomes the active one; 0, the default, leaves that to an administrator." example:"600"`
 
 	Steps []newRolloutStep `json:"steps,omitempty" maxItems:"20" doc:"Several steps instead of percentage and promoteAfterSeconds, for example 1, 10 and 100 percent. Each is watched from its own begin, and each condition holds in each."`
@@ -201,7 +236,7 @@ func (h pluginHandlers) rollOut(ctx context.Context, in *rolloutCreation) (rollo
 	}
 	r := store.PluginRollout{
 		PluginID: in.Body.PluginID, Number: in.Body.Number, NodeIDs: sortedSet(in.Body.NodeIDs),
-		Mode: store.RolloutNodes, MaxLatencyPercentage: in.Body.MaxLatency, MaxRefusalPercentage: -1, MaxErrorPercentage: defaultErrorPercentage, MinCalls: defaultMinCalls, PromoteAfterMillis: in.Body.PromoteAfterSeconds * 1000,
+		Mode: store.RolloutNodes, MaxLatencyPercentage: in.Body.MaxLatency, MaxRefusalPercentage: -1, MaxDifferencePercentage: -1, MaxErrorPercentage: defaultErrorPercentage, MinCalls: defaultMinCalls, PromoteAfterMillis: in.Body.PromoteAfterSeconds * 1000,
 	}
 	if r.Steps, err = newRolloutSteps(in.Body); err != nil {
 		return rolloutRecord{}, err
@@ -225,6 +260,12 @@ func (h pluginHandlers) rollOut(ctx context.Context, in *rolloutCreation) (rollo
 	}
 	if in.Body.MaxRefusals != nil {
 		r.MaxRefusalPercentage = *in.Body.MaxRefusals
+	}
+	if in.Body.MaxDifferences != nil {
+		if r.Mode != store.RolloutShadow {
+			return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "maxDifferencePercentage: is for shadows, which have two answers to compare")
+		}
+		r.MaxDifferencePercentage = *in.Body.MaxDifferences
 	}
 	if r.Mode == store.RolloutNodes && (r.MaxLatencyPercentage > 0 || r.MaxRefusalPercentage >= 0) {
 		return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "maxLatencyPercentage, maxRefusalPercentage: are for rollouts by users and shadows, which have two versions to compare")

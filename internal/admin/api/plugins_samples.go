@@ -11,7 +11,6 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/plugin/trace"
-	"example.org/app/internal/store"
 )
 
 func sampleOperation(h pluginHandlers) *admin.Operation {
@@ -19,7 +18,7 @@ func sampleOperation(h pluginHandlers) *admin.Operation {
 		ID: "queryPluginRolloutSamples", Method: http.MethodGet, Path: "/plugins/rollouts/samples", Tag: pluginTag, Permission: permission.PluginTraceQuery,
 		Summary: "Show calls that a shadow ended otherwise or failed at",
 		Description: "Lists calls of a rollout with SHADOW that the candidate did not end as the active version did, or that it failed at, the newest first: the arguments, what both versions did, and the fields in which their answers differ. " +
-			"Each node keeps the newest 20 differences and the newest 20 failures in memory, until the rollout ends there. " +
+			"Each node keeps the newest 20 differences and the newest 20 failures in memory, until it is restarted or the plugin gets another rollout with SHADOW. " +
 			"Values are masked as those of traces are: of texts and bytes the length is shown, unless `app.plugin.traces.include-text` is set; passwords and tokens never are.",
 		Errors: []apierr.Code{apierr.ResourceNotFound},
 	}, h.querySamples)
@@ -96,19 +95,12 @@ type samplePage struct {
 }
 
 func (h pluginHandlers) querySamples(ctx context.Context, in *sampleQuery) (samplePage, error) {
-	found, err := h.Catalog.Rollouts(ctx)
+	r, isLast, err := h.Catalog.Shadow(ctx, in.ID)
 	if err != nil {
 		return samplePage{}, err
 	}
-	i := slices.IndexFunc(found, func(r store.PluginRollout) bool { return r.ID == in.ID })
-	switch {
-	case i < 0:
-		return samplePage{}, apierr.New(apierr.ResourceNotFound, "there is no rollout %d", in.ID)
-	case found[i].Mode != store.RolloutShadow:
-		return samplePage{}, apierr.New(apierr.IllegalArgument, "rollout %d is no shadow: it has no samples", in.ID)
-	}
 	page := samplePage{Records: []sampleRecord{}}
-	if found[i].EndDate != nil {
+	if !isLast {
 		return page, nil
 	}
 	type located struct {
@@ -116,9 +108,12 @@ func (h pluginHandlers) querySamples(ctx context.Context, in *sampleQuery) (samp
 		*trace.Sample
 	}
 	var samples []located
-	for _, n := range h.Samples(ctx, found[i].PluginID) {
+	for _, n := range h.Samples(ctx, r.PluginID) {
 		if n.Err != nil {
 			page.Missing = append(page.Missing, missingNode{n.NodeID, n.Err.Error()})
+		}
+		if n.Number != r.Number {
+			continue // The node has not begun with it.
 		}
 		for _, s := range n.Samples {
 			samples = append(samples, located{n.NodeID, s})

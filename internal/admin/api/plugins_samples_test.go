@@ -49,8 +49,12 @@ func TestPluginRolloutSamples(t *testing.T) {
 	h.play([]scenario{
 		get("a node is away", "1", 200, `~"missingNodes":[{"nodeId":"node2","reason":"the node did not answer"}]`),
 		{name: "abort", as: "roller", method: "PUT", target: "/plugins/rollouts?id=1", body: `{"action":"ABORT"}`, status: 200, want: `~"status":"ABORTED"`},
-		get("ended", "1", 200, `~"data":{"records":[]}`),
+		get("ended", "1", 200, `~"records":[{"nodeId":"node1"`),
 		{name: "by users", as: "roller", method: "POST", target: "/plugins/rollouts", body: `{"pluginId":"a","number":2,"percentage":1}`, status: 200, want: `~"mode":"USERS"`},
 		get("no shadow", "2", 400, "~rollout 2 is no shadow"),
+		get("ended still", "1", 200, `~"records":[{"nodeId":"node1"`),
+		{name: "abort it", as: "roller", method: "PUT", target: "/plugins/rollouts?id=2", body: `{"action":"ABORT"}`, status: 200, want: `~"status":"ABORTED"`},
+		{name: "another shadow", as: "roller", method: "POST", target: "/plugins/rollouts", body: `{"pluginId":"a","number":2,"shadow":true,"maxDifferencePercentage":5}`, status: 200, want: `~"maxDifferencePercentage":5`},
+		get("forgotten", "1", 200, `~"data":{"records":[]}`),
 	})
 }

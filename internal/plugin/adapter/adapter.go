@@ -120,7 +120,7 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 	p.Manager = plugin.NewManager(opts)
 	p.Folder = plugin.NewFolder(p.Manager, c.Dir)
 	p.Folder.Only(o.Only)
-	o.Metrics.RegisterPlugins(p.readings, p.usage)
+	o.Metrics.RegisterPlugins(p.readings, p.usage, p.shadows)
 	return p, nil
 }
 

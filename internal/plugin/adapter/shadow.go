@@ -12,6 +12,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
+	"example.org/app/internal/metrics"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/js"
@@ -146,3 +147,13 @@ var (
 	_ plugin.Server  = shadowServer{}
 	_ plugin.Storage = shadowStorage{}
 )
+
+// shadows is how copies of calls ended.
+func (p *Plugins) shadows() (list []metrics.PluginShadow) {
+	for _, loaded := range p.Manager.Plugins() {
+		if c, ok := p.Shadow(loaded.ID); ok {
+			list = append(list, metrics.PluginShadow{Plugin: loaded.ID, Equal: c.Equal, Different: c.Different, Failed: c.Failed, Dropped: c.Dropped})
+		}
+	}
+	return list
+}

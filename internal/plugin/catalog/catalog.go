@@ -39,6 +39,10 @@ type Options struct {
 	// Act runs what the process decides by itself so that it is in the audit trail under the name of an operation; nil
 	// only runs it.
 	Act func(ctx context.Context, operation string, fn func(context.Context) error) error
+	// Gather returns what all processes of the cluster have seen of rollouts, this one included; nil is this one alone.
+	Gather func(ctx context.Context) []ProcessEvidence
+	// Leads reports whether this process decides about rollouts by what all have seen; nil is yes.
+	Leads func() bool
 	// Changed tells other nodes of a change that was made here. It may be nil.
 	Changed func()
 	// Retry is how long a node waits after the nth attempt to load a plugin that failed; nil is with back-off, at most a

@@ -40,6 +40,35 @@ type node struct {
 	// changes counts what it told others of.
 	changes atomic.Int32
 	id      string
+	// peers are the processes of its cluster, itself included; none is itself alone. lost says that it does not answer them,
+	// and follows that another one leads.
+	peers         []*node
+	lost, follows atomic.Bool
+}
+
+// together makes nodes those of one cluster, which the first one leads.
+func together(nodes ...*node) {
+	for i, n := range nodes {
+		n.peers = nodes
+		n.follows.Store(i > 0)
+	}
+}
+
+// gather returns what all nodes of the cluster have seen of rollouts.
+func (n *node) gather(context.Context) (list []catalog.ProcessEvidence) {
+	if n.peers == nil {
+		return []catalog.ProcessEvidence{{NodeIDs: []string{n.id}, Evidence: n.Evidence()}}
+	}
+	for _, peer := range n.peers {
+		p := catalog.ProcessEvidence{NodeIDs: []string{peer.id}, Roles: []role.Role{role.Service}}
+		if peer.lost.Load() {
+			p.Err = errors.New("the node did not answer")
+		} else {
+			p.Evidence = peer.Evidence()
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // nodes counts the nodes of all tests.
@@ -62,6 +91,7 @@ func newNode(t *testing.T, db *store.DB, roles ...role.Role) *node {
 	}
 	n.Catalog = catalog.New(catalog.Options{
 		Store: db, Manager: n.manager, Enabled: true, Settings: func() config.Plugin { return settings }, Logger: logger, NodeIDs: []string{n.id},
+		Gather: n.gather, Leads: func() bool { return !n.follows.Load() },
 		Changed: func() { n.changes.Add(1) }, Retry: func(int) time.Duration { return 20 * time.Millisecond },
 	})
 	t.Cleanup(func() {

@@ -29,8 +29,9 @@ type entry struct {
 	waits    bool   // for grants, which is the failure
 	attempts int
 	next     time.Time
-	// watch is what was seen of a candidate.
-	watch watch
+	// watch is what was seen of the version of a rollout, and evidence what it comes to; nil if this process takes no part.
+	watch    watch
+	evidence *Evidence
 }
 
 // An action brings the process in line with an entry.

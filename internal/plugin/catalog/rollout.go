@@ -6,12 +6,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"example.org/app/internal/apierr"
-	"example.org/app/internal/plugin"
 	"example.org/app/internal/store"
 )
 
@@ -108,6 +106,32 @@ func (c *Catalog) Rollouts(ctx context.Context, ids ...string) (list []store.Plu
 	return list, err
 }
 
+// Shadow returns a rollout with copies of calls, and whether it is the last one of its plugin.
+func (c *Catalog) Shadow(ctx context.Context, id int64) (r store.PluginRollout, isLast bool, err error) {
+	err = c.opts.Store.Read(ctx, func(ctx context.Context, reader store.Reader) error {
+		if r, err = findRollout(ctx, reader, id); err != nil {
+			return err
+		}
+		if r.Mode != store.RolloutShadow {
+			return apierr.New(apierr.IllegalArgument, "rollout %d is no shadow: it has no samples", id)
+		}
+		list, err := store.FindPluginRollouts(ctx, reader, r.PluginID)
+		i := slices.IndexFunc(list, func(r store.PluginRollout) bool { return r.Mode == store.RolloutShadow })
+		isLast = i >= 0 && list[i].ID == id
+		return err
+	})
+	return r, isLast, err
+}
+
+// findRollout reads one rollout.
+func findRollout(ctx context.Context, reader store.Reader, id int64) (store.PluginRollout, error) {
+	r, err := store.FindPluginRollout(ctx, reader, id)
+	if errors.Is(err, store.ErrNotFound) {
+		err = apierr.New(apierr.ResourceNotFound, "there is no rollout %d", id)
+	}
+	return r, err
+}
+
 // RollOut lets nodes run a version that is not active, instead of the active one or beside it. It returns when this process follows, or cannot.
 func (c *Catalog) RollOut(ctx context.Context, r store.PluginRollout, by Change) (store.PluginRollout, error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
@@ -148,7 +172,7 @@ func (c *Catalog) RollOut(ctx context.Context, r store.PluginRollout, by Change)
 
 // Decide takes a step with a rollout in the name of an administrator. It returns when this process follows, or cannot.
 func (c *Catalog) Decide(ctx context.Context, id int64, step string, by Change) (store.PluginRollout, error) {
-	r, err := c.decide(ctx, id, by, func(r store.PluginRollout) (string, string, error) {
+	r, err := c.decide(ctx, id, by, c.figures(ctx, id), func(r store.PluginRollout) (string, string, error) {
 		if step == RolloutNext && r.Status == RolloutRunning {
 			return next, "", nil
 		}
@@ -169,9 +193,7 @@ func (c *Catalog) Decide(ctx context.Context, id int64, step string, by Change) 
 // cannot.
 func (c *Catalog) Resplit(ctx context.Context, id int64, percentage *int32, userIDs []int64) (r store.PluginRollout, err error) {
 	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if r, err = store.FindPluginRollout(ctx, tx, id); errors.Is(err, store.ErrNotFound) {
-			return apierr.New(apierr.ResourceNotFound, "there is no rollout %d", id)
-		} else if err != nil {
+		if r, err = findRollout(ctx, tx, id); err != nil {
 			return err
 		}
 		switch {
@@ -198,12 +220,11 @@ func (c *Catalog) Resplit(ctx context.Context, id int64, percentage *int32, user
 	return r, nil
 }
 
-// decide changes the status of a rollout as choose says; "" leaves it as it is, and next begins its next step.
-func (c *Catalog) decide(ctx context.Context, id int64, by Change, choose func(store.PluginRollout) (status, reason string, err error)) (r store.PluginRollout, err error) {
+// decide changes the status of a rollout as choose says; "" leaves it as it is, and next begins its next step. If that ends
+// it, the figures stay with it.
+func (c *Catalog) decide(ctx context.Context, id int64, by Change, figures *store.RolloutFigures, choose func(store.PluginRollout) (status, reason string, err error)) (r store.PluginRollout, err error) {
 	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if r, err = store.FindPluginRollout(ctx, tx, id); errors.Is(err, store.ErrNotFound) {
-			return apierr.New(apierr.ResourceNotFound, "there is no rollout %d", id)
-		} else if err != nil {
+		if r, err = findRollout(ctx, tx, id); err != nil {
 			return err
 		}
 		status, reason, err := choose(r)
@@ -223,7 +244,7 @@ func (c *Catalog) decide(ctx context.Context, id int64, by Change, choose func(s
 			r.StepDate = now
 		case RolloutPaused:
 		default:
-			r.EndDate = &now
+			r.EndDate, r.Figures = &now, figures
 		}
 		if status == RolloutPromoted {
 			p, err := current(ctx, tx, r.PluginID)
@@ -238,140 +259,4 @@ func (c *Catalog) decide(ctx context.Context, id int64, by Change, choose func(s
 		return store.UpdatePluginRollout(ctx, tx, r)
 	})
 	return r, err
-}
-
-// judge ends rollouts that this process takes part in: too many failures roll back, and the time without them promotes.
-func (c *Catalog) judge(ctx context.Context) error {
-	c.mu.Lock()
-	verdicts := map[int64]verdict{}
-	for id, e := range c.entries {
-		if e.want != nil && e.want.Rollout != nil && e.want.Rollout.Status == RolloutRunning && c.tries(e.want.Rollout) && c.loads(e.want) && (!e.busy || e.failure != "") && e.tried == c.seen {
-			if v := c.verdict(id, e, time.Now()); v.status != "" {
-				verdicts[e.want.Rollout.ID] = v
-			}
-		}
-	}
-	c.mu.Unlock()
-	var errs []error
-	for id, v := range verdicts {
-		errs = append(errs, c.conclude(ctx, id, v))
-	}
-	return errors.Join(errs...)
-}
-
-// A verdict is how a rollout ends, or that its next step begins; a status of "" is not yet.
-type verdict struct {
-	status, operation, reason string
-	// step is when the step began that did well; zero if it did not.
-	step time.Time
-}
-
-// The operations in the audit trail by which nodes end rollouts.
-const (
-	operationPromote  = "promotePluginRollout"
-	operationRollBack = "rollBackPluginRollout"
-)
-
-// verdict decides about a rollout by what this process saw of the version. The lock is held.
-func (c *Catalog) verdict(id string, e *entry, now time.Time) verdict {
-	r := e.want.Rollout
-	rollBack := func(format string, args ...any) verdict {
-		return verdict{RolloutRolledBack, operationRollBack, fmt.Sprintf("node %s: ", c.opts.NodeIDs[0]) + fmt.Sprintf(format, args...), time.Time{}}
-	}
-	if e.failure != "" && (!e.want.beside || e.failed == try) {
-		return rollBack("%s", e.failure)
-	}
-	p, ok := c.opts.Manager.Find(id)
-	if e.want.beside {
-		p, _, ok = c.opts.Manager.Trial(id)
-	}
-	if !ok || !runs(p, e.want.trial) {
-		return verdict{}
-	}
-	if state, reason := summary(p); state == Failed {
-		return rollBack("%s", reason)
-	}
-	if e.want.beside {
-		return c.compare(id, p, e, now, rollBack)
-	}
-	calls, failed := counts(p)
-	switch {
-	case calls < r.MinCalls:
-		return verdict{}
-	case failed*100 > int64(r.MaxErrorPercentage)*calls:
-		return rollBack("%d of %d calls failed, more than %d %%", failed, calls, r.MaxErrorPercentage)
-	case r.PromoteAfterMillis > 0 && now.Sub(r.StepDate) >= time.Duration(r.PromoteAfterMillis)*time.Millisecond:
-		return onward(r, "node %s: %d of %d calls failed", c.opts.NodeIDs[0], failed, calls)
-	}
-	return verdict{}
-}
-
-// compare decides about a rollout by what the candidate did beside the active version. The lock is held.
-func (c *Catalog) compare(id string, candidate *plugin.Plugin, e *entry, now time.Time, rollBack func(string, ...any) verdict) verdict {
-	r, s := e.want.Rollout, sample{at: now}
-	var ok bool
-	if s.stable, s.candidate, ok = c.opts.Manager.Readings(id); !ok {
-		return verdict{}
-	}
-	step, last := e.watch.look(candidate, r, s)
-	if reason := last.worse(r); reason != "" {
-		return rollBack("in the last %s %s", recent, reason)
-	}
-	if reason := step.worse(r); reason != "" {
-		return rollBack("%s", reason)
-	}
-	if r.PromoteAfterMillis > 0 && step.candidate.Calls >= r.MinCalls && now.Sub(r.StepDate) >= time.Duration(r.PromoteAfterMillis)*time.Millisecond {
-		return onward(r, "node %s: %d of %d calls failed and %d were refused, of the active version %d of %d and %d", c.opts.NodeIDs[0],
-			step.candidate.Failed, step.candidate.Calls, step.candidate.Refused, step.stable.Failed, step.stable.Calls, step.stable.Refused)
-	}
-	return verdict{}
-}
-
-// conclude ends a rollout or begins its next step, unless somebody else was faster.
-func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
-	isOpen := false
-	// What did well counts for its own step only.
-	holds := func(r store.PluginRollout) bool {
-		return r.Status == RolloutRunning && (v.step.IsZero() || v.step.Equal(r.StepDate))
-	}
-	err := c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		found, err := store.FindPluginRollout(ctx, r, id)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil // The plugin was removed.
-		}
-		isOpen = holds(found)
-		return err
-	})
-	if err != nil || !isOpen {
-		return err
-	}
-	act := c.opts.Act
-	if act == nil {
-		act = func(ctx context.Context, _ string, fn func(context.Context) error) error { return fn(ctx) }
-	}
-	return act(ctx, v.operation, func(ctx context.Context) error {
-		r, err := c.decide(ctx, id, Change{}, func(r store.PluginRollout) (string, string, error) {
-			if isOpen = holds(r); !isOpen {
-				return "", "", nil
-			}
-			return v.status, v.reason, nil
-		})
-		if err != nil && apierr.From(err).Code == apierr.ResourceNotFound {
-			return nil // The plugin was removed.
-		}
-		if err != nil {
-			return fmt.Errorf("end rollout %d: %w", id, err)
-		}
-		switch {
-		case !isOpen: // Somebody else was faster.
-		case r.EndDate == nil:
-			c.opts.Logger.Info("a rollout goes on", "plugin", r.PluginID, "rollout", id, "percentage", r.Percentage, "reason", v.reason)
-		default:
-			c.opts.Logger.Warn("a rollout ended", "plugin", r.PluginID, "rollout", id, "status", r.Status, "reason", r.Reason)
-		}
-		if c.opts.Changed != nil {
-			c.opts.Changed()
-		}
-		return c.Refresh(ctx)
-	})
 }

@@ -169,7 +169,9 @@ type NodeStates struct {
 
 // NodeSamples are calls that the shadow of a plugin ended otherwise on the nodes of one process, of which NodeID is the first.
 type NodeSamples struct {
-	NodeID  string
+	NodeID string
+	// Number is that of the version.
+	Number  int64
 	Samples []*trace.Sample
 	// Err is why the node did not answer; nil if it did.
 	Err error

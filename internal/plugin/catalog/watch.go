@@ -22,15 +22,15 @@ type watch struct {
 
 // sample is what was counted at a time.
 type sample struct {
-	at                time.Time
-	stable, candidate plugin.Reading
+	at time.Time
+	Comparison
 }
 
 // recent is how long the last seconds are.
 const recent = 10 * time.Second
 
 // look takes a sample and returns what came since the step began, and in the last seconds.
-func (w *watch) look(candidate *plugin.Plugin, r *store.PluginRollout, now sample) (step, last sample) {
+func (w *watch) look(candidate *plugin.Plugin, r *store.PluginRollout, now sample) (step, last Comparison) {
 	if w.candidate != candidate || !w.step.Equal(r.StepDate) {
 		first := now
 		if w.candidate != candidate {
@@ -41,26 +41,27 @@ func (w *watch) look(candidate *plugin.Plugin, r *store.PluginRollout, now sampl
 	for len(w.samples) > 1 && now.at.Sub(w.samples[1].at) >= recent {
 		w.samples = w.samples[1:]
 	}
-	step, last = now.since(w.first), now.since(w.samples[0])
+	step, last = now.since(w.first.Comparison), now.since(w.samples[0].Comparison)
 	w.samples = append(w.samples, now)
 	return step, last
-}
-
-func (s sample) since(before sample) sample {
-	return sample{s.at, s.stable.Since(before.stable), s.candidate.Since(before.candidate)}
 }
 
 // noise is by how much calls may always take longer.
 const noise = time.Millisecond
 
 // worse says in what the candidate did worse than a rollout allows; "" if it did not, or if there were too few calls.
-func (s sample) worse(r *store.PluginRollout) string {
-	c, a := s.candidate, s.stable
+func (s Comparison) worse(r *store.PluginRollout) string {
+	c, a := s.Candidate, s.Active
 	if c.Calls < r.MinCalls {
 		return ""
 	}
-	if percent(c.Failed, c.Calls) > percent(a.Failed, a.Calls)+float64(r.MaxErrorPercentage) {
+	if share := percent(c.Failed, c.Calls); r.Mode == store.RolloutNodes && share > float64(r.MaxErrorPercentage) {
+		return fmt.Sprintf("%d of %d calls failed, more than %d %%", c.Failed, c.Calls, r.MaxErrorPercentage)
+	} else if share > percent(a.Failed, a.Calls)+float64(r.MaxErrorPercentage) {
 		return fmt.Sprintf("%d of %d calls failed, more than %d %% above the %d of %d of the active version", c.Failed, c.Calls, r.MaxErrorPercentage, a.Failed, a.Calls)
+	}
+	if d := s.Shadow; r.MaxDifferencePercentage >= 0 && d.Calls >= r.MinCalls && percent(d.Different, d.Calls) > float64(r.MaxDifferencePercentage) {
+		return fmt.Sprintf("%d of %d copies of calls ended otherwise than on the active version, more than %d %%", d.Different, d.Calls, r.MaxDifferencePercentage)
 	}
 	if a.Calls < r.MinCalls {
 		return ""

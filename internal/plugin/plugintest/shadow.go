@@ -42,7 +42,7 @@ func testShadow(t *testing.T, w *world) {
 		t.Errorf("answered by version %q, %v", v, err)
 	}
 	want(plugin.ShadowCounts{Calls: 3, Equal: 2, Different: 1})
-	samples := m.ShadowSamples("suite-acts")
+	_, samples := m.ShadowSamples("suite-acts")
 	if len(samples) != 1 || len(samples[0].Differences) != 1 || samples[0].Differences[0].Path != "clientIp" || samples[0].Active.Version != "1" || samples[0].Candidate.Version != "2" {
 		t.Errorf("the samples are %+v", samples)
 	}

@@ -218,10 +218,14 @@ func testPluginRollouts(t *testing.T, db *store.DB) {
 	}
 	rollout := func(plugin string) store.PluginRollout {
 		return store.PluginRollout{
-			PluginID: plugin, Number: 2, NodeIDs: []string{"n1", "n2"}, Mode: store.RolloutUsers, Percentage: 10, UserIDs: []int64{-1, 1 << 62}, Status: "RUNNING", MaxErrorPercentage: 5, MinCalls: 20, MaxLatencyPercentage: 150, MaxRefusalPercentage: 3, PromoteAfterMillis: 1000,
+			PluginID: plugin, Number: 2, NodeIDs: []string{"n1", "n2"}, Mode: store.RolloutUsers, Percentage: 10, UserIDs: []int64{-1, 1 << 62}, Status: "RUNNING", MaxErrorPercentage: 5, MinCalls: 20, MaxLatencyPercentage: 150, MaxRefusalPercentage: 3, MaxDifferencePercentage: 4, PromoteAfterMillis: 1000,
 			Steps:   []store.RolloutStep{{Percentage: 10, AfterMillis: 1000, StartDate: &now, Reason: "well"}, {Percentage: 20}},
 			AdminID: 7, StartDate: now, StepDate: now,
 		}
+	}
+	figures := &store.RolloutFigures{
+		Nodes: 2, Candidate: store.RolloutUsage{Calls: 4, Failed: 3, Refused: 2, P99Micros: 1}, Active: store.RolloutUsage{Calls: 5},
+		Shadow: &store.RolloutCopies{Calls: 6, Equal: 3, Different: 2, Failed: 1, Dropped: 7},
 	}
 	write(func(ctx context.Context, tx store.Tx) error {
 		for _, id := range []string{"a", "b"} {
@@ -237,6 +241,7 @@ func testPluginRollouts(t *testing.T, db *store.DB) {
 		}
 		ended := rollout("a")
 		ended.ID, ended.Status, ended.Reason, ended.EndDate = 1, "ABORTED", "why", &now
+		ended.Figures = figures
 		ended.Percentage, ended.UserIDs, ended.PromoteAfterMillis, ended.Steps[1].StartDate = 20, nil, 0, &now
 		return store.UpdatePluginRollout(ctx, tx, ended)
 	})
@@ -265,7 +270,7 @@ func testPluginRollouts(t *testing.T, db *store.DB) {
 		if got, err := store.FindPluginRollout(ctx, r, 2); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if got, err := store.FindPluginRollout(ctx, r, 1); err != nil || got.Status != "ABORTED" || got.Reason != "why" || !got.EndDate.Equal(now) || got.Percentage != 20 || len(got.UserIDs) != 0 || got.PromoteAfterMillis != 0 || got.Step() != 1 {
+		if got, err := store.FindPluginRollout(ctx, r, 1); err != nil || got.Status != "ABORTED" || got.Reason != "why" || !got.EndDate.Equal(now) || got.Percentage != 20 || len(got.UserIDs) != 0 || got.PromoteAfterMillis != 0 || got.Step() != 1 || !reflect.DeepEqual(got.Figures, figures) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if _, err := store.FindPluginRollout(ctx, r, 9); !errors.Is(err, store.ErrNotFound) {

@@ -33,7 +33,9 @@ function useScope() {
     if (r.mode === 'SHADOW') lines.push(t('onCopiesOfCalls'))
     const step = (r.steps ?? []).filter((s) => s.startDate).length
     if (step) lines.push(t('stepOf', { step, steps: r.steps!.length }))
-    for (const n of r.nodes ?? []) lines.push(`${n.nodeId}: ${Object.entries(n.shadow).map(([name, count]) => `${label(name)} ${count}`).join(', ')}`)
+    const figures = (of: object) => Object.entries(of).map(([name, count]) => `${label(name)} ${count}`).join(', ')
+    for (const n of r.nodes ?? []) lines.push(`${n.nodeId}: ${figures(n.shadow)}`)
+    if (r.figures) lines.push(`${label('candidate')}: ${figures(r.figures.shadow ?? r.figures.candidate)}`)
     return lines
   }
 }

@@ -23,6 +23,16 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
+     * Largest share of copies of calls that end otherwise than on the active version, in percent; for shadows. It is not judged if it is missing.
+     * @param maxDifferencePercentage the value
+     * @return this
+     */
+    public NewRollout maxDifferencePercentage(Integer maxDifferencePercentage) {
+        values.put("maxDifferencePercentage", maxDifferencePercentage);
+        return this;
+    }
+
+    /**
      * Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is how far that share may lie above the one of the active version, in percentage points. The default is 5.
      * @param maxErrorPercentage the value
      * @return this
@@ -53,7 +63,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Number of calls on a node from which the node judges the version; the default is 20. A node with fewer calls neither promotes nor rolls back because of them.
+     * Number of calls from which the version is judged; the default is 20. A node judges those that it had itself, and the leader of the cluster those of all nodes together. With fewer calls nothing is promoted, or rolled back because of them.
      * @param minCalls the value
      * @return this
      */

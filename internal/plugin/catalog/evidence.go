@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
+	"example.org/app/internal/store"
+)
+
+// Evidence is what one process has seen of a rollout.
+type Evidence struct {
+	RolloutID int64 `json:"rolloutId"`
+	// Step is when the step began that it belongs to.
+	Step time.Time `json:"step"`
+	// Runs says that the process runs the version; it should, but cannot yet, otherwise.
+	Runs bool `json:"runs"`
+	// Whole is what came since the step began, and Recent what came in the last seconds.
+	Whole  Comparison `json:"whole"`
+	Recent Comparison `json:"recent"`
+}
+
+// A Comparison is what the active version and the candidate did. Of a rollout by nodes only that of the candidate is known.
+type Comparison struct {
+	Active    plugin.Reading      `json:"active"`
+	Candidate plugin.Reading      `json:"candidate"`
+	Shadow    plugin.ShadowCounts `json:"shadow,omitzero"`
+}
+
+func (c Comparison) since(before Comparison) Comparison {
+	return Comparison{c.Active.Since(before.Active), c.Candidate.Since(before.Candidate), c.Shadow.Since(before.Shadow)}
+}
+
+func (c Comparison) plus(other Comparison) Comparison {
+	return Comparison{c.Active.Plus(other.Active), c.Candidate.Plus(other.Candidate), c.Shadow.Plus(other.Shadow)}
+}
+
+// ProcessEvidence is what one process of the cluster has seen of all rollouts.
+type ProcessEvidence struct {
+	NodeIDs  []string
+	Roles    []role.Role
+	Evidence []Evidence
+	// Err is why the process did not answer; nil if it did.
+	Err error
+}
+
+// concerns reports whether the process should run the version of a rollout.
+func (p *ProcessEvidence) concerns(r *store.PluginRollout, v store.PluginVersion) bool {
+	named := len(r.NodeIDs) == 0 || slices.ContainsFunc(p.NodeIDs, func(id string) bool { return slices.Contains(r.NodeIDs, id) })
+	servers := rolesOf(v)
+	return named && (len(servers) == 0 || slices.ContainsFunc(p.Roles, func(r role.Role) bool { return slices.Contains(servers, r) }))
+}
+
+// Evidence returns what this process has seen of rollouts that have not ended, as of its last look.
+func (c *Catalog) Evidence() (list []Evidence) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		if e.evidence != nil && e.want != nil && e.evidence.RolloutID == e.want.rolloutID() {
+			list = append(list, *e.evidence)
+		}
+	}
+	slices.SortFunc(list, func(a, b Evidence) int { return cmp.Compare(a.RolloutID, b.RolloutID) })
+	return list
+}
+
+// gather returns the evidence of all processes.
+func (c *Catalog) gather(ctx context.Context) []ProcessEvidence {
+	if c.opts.Gather == nil {
+		return []ProcessEvidence{{NodeIDs: c.opts.NodeIDs, Evidence: c.Evidence()}}
+	}
+	return c.opts.Gather(ctx)
+}
+
+// findings are what all processes together have seen of a step of a rollout.
+type findings struct {
+	whole, recent Comparison
+	// nodeIDs has one node of each process that has seen something.
+	nodeIDs []string
+	// complete says that all processes that should run the version do, and answered.
+	complete bool
+}
+
+// sum puts together what processes have seen of a rollout.
+func sum(list []ProcessEvidence, r *store.PluginRollout, v store.PluginVersion) findings {
+	f := findings{complete: true}
+	for i := range list {
+		p := &list[i]
+		if p.Err != nil && p.concerns(r, v) {
+			f.complete = false
+		}
+		for _, e := range p.Evidence {
+			switch {
+			case e.RolloutID != r.ID:
+			case !e.Runs, !e.Step.Equal(r.StepDate):
+				f.complete = false
+			default:
+				f.whole, f.recent = f.whole.plus(e.Whole), f.recent.plus(e.Recent)
+				f.nodeIDs = append(f.nodeIDs, p.NodeIDs[0])
+			}
+		}
+	}
+	return f
+}
+
+// figuresTimeout bounds how long the end of a rollout waits for nodes that do not answer.
+const figuresTimeout = 500 * time.Millisecond
+
+// figures returns what all nodes have seen of the step of a rollout that is under way; nil if none has seen anything.
+func (c *Catalog) figures(ctx context.Context, id int64) *store.RolloutFigures {
+	ctx, cancel := context.WithTimeout(ctx, figuresTimeout)
+	defer cancel()
+	c.mu.Lock()
+	var want *Plugin
+	for _, e := range c.entries {
+		if e.want != nil && e.want.rolloutID() == id {
+			want = e.want
+		}
+	}
+	c.mu.Unlock()
+	if want == nil {
+		return nil
+	}
+	f := sum(c.gather(ctx), want.Rollout, want.trial)
+	if len(f.nodeIDs) == 0 {
+		return nil
+	}
+	usage := func(r plugin.Reading) store.RolloutUsage {
+		return store.RolloutUsage{Calls: r.Calls, Failed: r.Failed, Refused: r.Refused, P99Micros: r.P99().Microseconds()}
+	}
+	figures := &store.RolloutFigures{Nodes: len(f.nodeIDs), Candidate: usage(f.whole.Candidate), Active: usage(f.whole.Active)}
+	if want.Rollout.Mode == store.RolloutShadow {
+		s := f.whole.Shadow
+		figures.Shadow = &store.RolloutCopies{Calls: s.Calls, Equal: s.Equal, Different: s.Different, Failed: s.Failed, Dropped: s.Dropped}
+	}
+	return figures
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/store"
+)
+
+// judge ends rollouts. Each process rolls back what it sees fail, and the one that leads what fails on all of them together;
+// only that one promotes.
+func (c *Catalog) judge(ctx context.Context) error {
+	return errors.Join(c.judgeOwn(ctx), c.judgeAll(ctx))
+}
+
+// judgeOwn notes what this process sees of rollouts, and rolls back those that it sees fail.
+func (c *Catalog) judgeOwn(ctx context.Context) error {
+	c.mu.Lock()
+	verdicts := map[int64]verdict{}
+	for id, e := range c.entries {
+		if e.want == nil || e.want.Rollout == nil || !c.tries(e.want.Rollout) || !c.loads(e.want) || c.conflicts(id) {
+			e.evidence = nil
+			continue
+		}
+		r := e.want.Rollout
+		e.evidence = &Evidence{RolloutID: r.ID, Step: r.StepDate}
+		if e.busy && e.failure == "" || e.tried != c.seen {
+			continue
+		}
+		if reason := c.observe(id, e, time.Now()); reason != "" && r.Status == RolloutRunning {
+			verdicts[r.ID] = verdict{RolloutRolledBack, operationRollBack, fmt.Sprintf("node %s: %s", c.opts.NodeIDs[0], reason), time.Time{}}
+		}
+	}
+	c.mu.Unlock()
+	return c.concludeAll(ctx, verdicts)
+}
+
+// conflicts reports whether the node has a plugin of its own with the id, which counts.
+func (c *Catalog) conflicts(id string) bool {
+	p, ok := c.opts.Manager.Find(id)
+	return ok && p.Shared() == nil
+}
+
+// observe completes the evidence of an entry, and says why the rollout must end; "" if it need not. The lock is held.
+func (c *Catalog) observe(id string, e *entry, now time.Time) (reason string) {
+	if e.failure != "" && (!e.want.beside || e.failed == try) {
+		return e.failure
+	}
+	p, ok := c.opts.Manager.Find(id)
+	if e.want.beside {
+		p, _, ok = c.opts.Manager.Trial(id)
+	}
+	if !ok || !runs(p, e.want.trial) {
+		return ""
+	}
+	if state, reason := summary(p); state == Failed {
+		return reason
+	}
+	var seen Comparison
+	if e.want.beside {
+		if seen.Active, seen.Candidate, ok = c.opts.Manager.Readings(id); !ok {
+			return ""
+		}
+		seen.Shadow, _ = c.opts.Manager.Shadow(id)
+	} else {
+		seen.Candidate.Calls, seen.Candidate.Failed = counts(p)
+	}
+	e.evidence.Runs = true
+	e.evidence.Whole, e.evidence.Recent = e.watch.look(p, e.want.Rollout, sample{now, seen})
+	return worse(e.want.Rollout, e.evidence.Whole, e.evidence.Recent)
+}
+
+// judgeAll ends rollouts by what all processes have seen, if this one leads.
+func (c *Catalog) judgeAll(ctx context.Context) error {
+	if c.opts.Leads != nil && !c.opts.Leads() {
+		return nil
+	}
+	c.mu.Lock()
+	var running []*Plugin
+	for _, e := range c.entries {
+		if e.want != nil && e.want.Rollout != nil && e.want.Rollout.Status == RolloutRunning {
+			running = append(running, e.want)
+		}
+	}
+	c.mu.Unlock()
+	if len(running) == 0 {
+		return nil
+	}
+	evidence := c.gather(ctx)
+	verdicts := map[int64]verdict{}
+	for _, p := range running {
+		if v := p.verdict(sum(evidence, p.Rollout, p.trial), time.Now()); v.status != "" {
+			verdicts[p.Rollout.ID] = v
+		}
+	}
+	return c.concludeAll(ctx, verdicts)
+}
+
+// verdict decides about the rollout of a plugin by what all processes have seen.
+func (p *Plugin) verdict(f findings, now time.Time) verdict {
+	r := p.Rollout
+	if len(f.nodeIDs) == 0 {
+		return verdict{}
+	}
+	who := "node " + f.nodeIDs[0]
+	if n := len(f.nodeIDs); n > 1 {
+		who = fmt.Sprintf("%d nodes together", n)
+	}
+	if reason := worse(r, f.whole, f.recent); reason != "" {
+		return verdict{RolloutRolledBack, operationRollBack, who + ": " + reason, r.StepDate}
+	}
+	whole := f.whole
+	if !f.complete || r.PromoteAfterMillis == 0 || whole.Candidate.Calls < r.MinCalls || now.Sub(r.StepDate) < time.Duration(r.PromoteAfterMillis)*time.Millisecond {
+		return verdict{}
+	}
+	if r.Mode == store.RolloutNodes {
+		return onward(r, "%s: %d of %d calls failed", who, whole.Candidate.Failed, whole.Candidate.Calls)
+	}
+	return onward(r, "%s: %d of %d calls failed and %d were refused, of the active version %d of %d and %d", who,
+		whole.Candidate.Failed, whole.Candidate.Calls, whole.Candidate.Refused, whole.Active.Failed, whole.Active.Calls, whole.Active.Refused)
+}
+
+// worse says in what the candidate did worse than a rollout allows, since the step began or in the last seconds; "" if in
+// nothing.
+func worse(r *store.PluginRollout, whole, last Comparison) string {
+	if reason := last.worse(r); reason != "" {
+		return fmt.Sprintf("in the last %s %s", recent, reason)
+	}
+	return whole.worse(r)
+}
+
+// A verdict is how a rollout ends, or that its next step begins; a status of "" is not yet.
+type verdict struct {
+	status, operation, reason string
+	// step is when the step began that it is about; zero if it is about all of them.
+	step time.Time
+}
+
+// The operations in the audit trail by which nodes end rollouts.
+const (
+	operationPromote  = "promotePluginRollout"
+	operationRollBack = "rollBackPluginRollout"
+)
+
+func (c *Catalog) concludeAll(ctx context.Context, verdicts map[int64]verdict) error {
+	var errs []error
+	for id, v := range verdicts {
+		errs = append(errs, c.conclude(ctx, id, v))
+	}
+	return errors.Join(errs...)
+}
+
+// conclude ends a rollout or begins its next step, unless somebody else was faster.
+func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
+	isOpen := false
+	// What was seen of a step counts for that one only.
+	holds := func(r store.PluginRollout) bool {
+		return r.Status == RolloutRunning && (v.step.IsZero() || v.step.Equal(r.StepDate))
+	}
+	err := c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		found, err := store.FindPluginRollout(ctx, r, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil // The plugin was removed.
+		}
+		isOpen = holds(found)
+		return err
+	})
+	if err != nil || !isOpen {
+		return err
+	}
+	figures := c.figures(ctx, id)
+	act := c.opts.Act
+	if act == nil {
+		act = func(ctx context.Context, _ string, fn func(context.Context) error) error { return fn(ctx) }
+	}
+	return act(ctx, v.operation, func(ctx context.Context) error {
+		r, err := c.decide(ctx, id, Change{}, figures, func(r store.PluginRollout) (string, string, error) {
+			if isOpen = holds(r); !isOpen {
+				return "", "", nil
+			}
+			return v.status, v.reason, nil
+		})
+		if err != nil && apierr.From(err).Code == apierr.ResourceNotFound {
+			return nil // The plugin was removed.
+		}
+		if err != nil {
+			return fmt.Errorf("end rollout %d: %w", id, err)
+		}
+		switch {
+		case !isOpen: // Somebody else was faster.
+		case r.EndDate == nil:
+			c.opts.Logger.Info("a rollout goes on", "plugin", r.PluginID, "rollout", id, "percentage", r.Percentage, "reason", v.reason)
+		default:
+			c.opts.Logger.Warn("a rollout ended", "plugin", r.PluginID, "rollout", id, "status", r.Status, "reason", r.Reason)
+		}
+		if c.opts.Changed != nil {
+			c.opts.Changed()
+		}
+		return c.Refresh(ctx)
+	})
+}
