@@ -488,12 +488,23 @@ func TestQuarantine(t *testing.T) {
 	w := newWorld(t)
 	w.set(func(s *config.Plugin) { s.Quarantine.Enabled, s.Quarantine.Failures = true, 3 })
 	fails := true
+	failure := fmt.Errorf("lost: %w", ErrInterrupted)
 	p := w.add("faulty", transforms(func(context.Context, *ClientRequest) (any, error) {
 		if fails {
-			return nil, errors.New("again")
+			return nil, failure
 		}
 		return nil, nil
 	}))
+	// Calls that were under way when the host ended say nothing of the plugin.
+	for range 10 {
+		if _, err := w.transform(1); err == nil {
+			t.Error("it did not fail")
+		}
+	}
+	if got := p.Extensions()[0]; got.Quarantine != "" || got.Errors != 10 {
+		t.Errorf("the extension is %+v", got)
+	}
+	failure = errors.New("again")
 	for range 3 {
 		if _, err := w.transform(1); err == nil {
 			t.Error("it did not fail")

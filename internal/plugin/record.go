@@ -96,9 +96,13 @@ func (r *record) note(method *Method, d time.Duration, err error) {
 		r.stats.Errors++
 	}
 	r.stats.LastFailure = &Failed{In: method.Point.Name + "." + method.Name, Error: err.Error(), At: time.Now().UTC()}
-	inARow := r.inARow.Add(1)
+	interrupted := errors.Is(err, ErrInterrupted) // which may be the fault of another plugin of the same host
+	var inARow int64
+	if !interrupted {
+		inARow = r.inARow.Add(1)
+	}
 	r.mu.Unlock()
-	if r.failing != nil {
+	if r.failing != nil && !interrupted {
 		r.failing(inARow, err)
 	}
 }

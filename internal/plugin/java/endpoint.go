@@ -43,9 +43,6 @@ func (x *extension) serveEndpoint(ctx context.Context, args []any, result any) (
 	a, err := x.hookCall(ctx, hookEndpoint, func(body []byte) []byte {
 		return appendBool(appendBytes(appendString(body, e.Handler), request), output != nil)
 	})
-	if errors.Is(err, errEnded) {
-		return false, fmt.Errorf("%w: %w", plugin.ErrInterrupted, err)
-	}
 	if err != nil {
 		return false, err
 	}

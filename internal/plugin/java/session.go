@@ -83,7 +83,14 @@ type culprit struct {
 }
 
 // errEnded is in the chain of the errors of calls that were on their way when the JVM ended.
-var errEnded = errors.New("the call was lost")
+var errEnded error = lostError{}
+
+type lostError struct{}
+
+func (lostError) Error() string { return "the call was lost" }
+
+// Is implements what errors.Is asks for.
+func (lostError) Is(target error) bool { return target == plugin.ErrInterrupted }
 
 // openSession starts a JVM for a slot, or a spare one if that is nil, and greets it.
 func (h *Host) openSession(ctx context.Context, l *slot, java Runtime, dir, jar string) (_ *session, err error) {
