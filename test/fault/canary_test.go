@@ -140,28 +140,34 @@ func canaryJar(t *testing.T) canary {
 		noise[i] = byte(random.Uint32())
 	}
 	for version, body := range map[int]string{1: "return null;", 2: `throw new IllegalStateException("planted");`} {
-		c.versions[version] = javatest.Jar(t, javatest.Plugin{
-			Descriptor: fmt.Sprintf("id: %s\nversion: %d\nclass: canary.Canary\ncompatible-servers: [SERVICE]\n", c.id, version),
-			Files:      map[string]string{"noise": string(noise)},
-			Sources: map[string]string{"canary/Canary.java": strings.ReplaceAll(`
-package canary;
+		c.versions[version] = handlerJar(t, c.id, version, body, map[string]string{"noise": string(noise)})
+	}
+	return c
+}
+
+// handlerJar is a version of a plugin that handles requests by the body of a Java method. files are further ones in the jar.
+func handlerJar(t *testing.T, id string, version int, body string, files map[string]string) []byte {
+	t.Helper()
+	return javatest.Jar(t, javatest.Plugin{
+		Descriptor: fmt.Sprintf("id: %s\nversion: %d\nclass: handler.Handler\ncompatible-servers: [SERVICE]\n", id, version),
+		Files:      files,
+		Sources: map[string]string{"handler/Handler.java": strings.ReplaceAll(`
+package handler;
 import im.app.plugin.*;
 import im.app.plugin.model.*;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import java.util.*;
 
-public class Canary extends AppPlugin {
+public class Handler extends AppPlugin {
     @Override
-    public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(Profiles.class); }
+    public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(Requests.class); }
 
-    public static class Profiles extends AppExtension implements ClientRequestHandler {
+    public static class Requests extends AppExtension implements ClientRequestHandler {
         @Override
         public RequestHandlerResult handle(ClientRequest request) { BODY }
     }
 }`, "BODY", body)},
-		})
-	}
-	return c
+	})
 }
 
 // A call is a record of GET /plugins/traces.

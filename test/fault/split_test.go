@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"example.org/app/internal/cluster/clustertest"
-	"example.org/app/internal/plugin/java/javatest"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
@@ -132,25 +131,7 @@ func TestSplitOutages(t *testing.T) {
 	// The JVM of a node dies. Requests may fail until that is noticed, and not later.
 	before := one.children()
 	try("quiet", `"percentage":100`, func(query string, version int) (int, string) {
-		return one.uploadJar(query, javatest.Jar(t, javatest.Plugin{
-			Descriptor: fmt.Sprintf("id: quiet\nversion: %d\nclass: quiet.Quiet\ncompatible-servers: [SERVICE]\n", version),
-			Sources: map[string]string{"quiet/Quiet.java": `
-package quiet;
-import im.app.plugin.*;
-import im.app.plugin.model.*;
-import im.app.service.infra.plugin.extension.ClientRequestHandler;
-import java.util.*;
-
-public class Quiet extends AppPlugin {
-    @Override
-    public Collection<Class<? extends AppExtension>> getExtensions() { return List.of(Watch.class); }
-
-    public static class Watch extends AppExtension implements ClientRequestHandler {
-        @Override
-        public RequestHandlerResult handle(ClientRequest request) { return null; }
-    }
-}`},
-		}))
+		return one.uploadJar(query, handlerJar(t, "quiet", version, "return null;", nil))
 	})
 	askers.progress(t, "by the candidate in Java")
 	killed := 0
