@@ -156,6 +156,12 @@ func testGrantsOfUploads(s explicitGrants) {
 	more := upload(t, askingScript("asking", "2", "permissions: ['USER_QUERY', 'GROUP_QUERY']"))
 	s.want("POST", "/plugins/js?replace=true", more, 400, `waits for a grant of the permission GROUP_QUERY`)
 	s.wantCount("asking", 200, `"version":"1"`)
+	// One that is refused for another reason leaves nothing granted.
+	lame := strings.Replace(askingScript("asking", "2", "permissions: ['USER_QUERY', 'GROUP_QUERY']"), "getEndpoints()", "start() { throw new Error('no way'); }\n  getEndpoints()", 1)
+	s.want("POST", "/plugins/js?replace=true&grant=true", upload(t, lame), 400, `no way`)
+	s.wantCount("asking", 200, `"version":"1"`)
+	s.want("POST", "/plugins/js?replace=true", more, 400, `waits for a grant of the permission GROUP_QUERY`)
+	s.want("GET", "/plugins/grants?ids=asking", "", 200, `"permissions":["USER_DELETE","USER_QUERY"],"hosts":["*"]`)
 	s.want("POST", "/plugins/js?replace=true&grant=true", more, 200, `"replaced":true`)
 	s.wantCount("asking", 200, `"version":"2"`)
 

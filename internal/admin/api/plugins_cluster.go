@@ -167,6 +167,7 @@ func (h pluginHandlers) publish(ctx context.Context, c pluginCreation, uploads [
 		return nil, err
 	}
 	publication := catalog.Publication{Uploads: uploads, Replace: c.Replace, DryRun: c.DryRun, Inactive: !c.Activate, Change: change}
+	undo := func() error { return nil }
 	if c.Grant {
 		checked := publication
 		checked.DryRun = true
@@ -175,13 +176,13 @@ func (h pluginHandlers) publish(ctx context.Context, c pluginCreation, uploads [
 		for i := range list {
 			plugins[i] = list[i].Plugin
 		}
-		if err := h.grantUploads(ctx, c, uploads, plugins, errs); err != nil {
+		if undo, err = h.grantUploads(ctx, c, uploads, plugins, errs); err != nil {
 			return nil, err
 		}
 	}
 	published, errs := h.Catalog.Publish(plugin.ForAdmin(ctx, change.AdminID), publication)
 	if !c.DryRun && errs != nil {
-		return nil, refusal(uploads, errs)
+		return nil, refusal(uploads, errs, undo())
 	}
 	outcomes := make([]pluginOutcome, len(uploads))
 	records := map[string]*clusterRecord{}

@@ -162,13 +162,15 @@ func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []
 	for i := range uploads {
 		uploads[i].Save, uploads[i].Replace = c.Save, c.Replace
 	}
+	undo := func() error { return nil }
 	if c.Grant {
 		checked, errs := h.Folder.Check(plugin.ForAdmin(ctx, admin.Requester(ctx).ID), uploads...)
 		plugins := make([]*plugin.Plugin, len(checked))
 		for i := range checked {
 			plugins[i] = checked[i].Plugin
 		}
-		if err := h.grantUploads(ctx, c, uploads, plugins, errs); err != nil {
+		var err error
+		if undo, err = h.grantUploads(ctx, c, uploads, plugins, errs); err != nil {
 			return nil, err
 		}
 	}
@@ -178,7 +180,7 @@ func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []
 	}
 	added, errs := do(plugin.ForAdmin(ctx, admin.Requester(ctx).ID), uploads...)
 	if !c.DryRun && errs != nil {
-		return nil, refusal(uploads, errs)
+		return nil, refusal(uploads, errs, undo())
 	}
 	outcomes := make([]pluginOutcome, len(uploads))
 	for i, u := range uploads {
@@ -224,8 +226,8 @@ func newPluginOutcome(u plugin.Upload, added plugin.Added) pluginOutcome {
 }
 
 // refusal is the error of uploads of which at least one was not accepted. It names the problem of each. That of a single
-// upload keeps its code, as a caller of one knows what it is about.
-func refusal(uploads []plugin.Upload, errs []error) error {
+// upload keeps its code, as a caller of one knows what it is about. What is left is an error of what was to be undone.
+func refusal(uploads []plugin.Upload, errs []error, left error) error {
 	var reasons, exceptions []string
 	single := &apierr.Error{Code: apierr.IllegalArgument}
 	for i, err := range errs {
@@ -247,6 +249,9 @@ func refusal(uploads []plugin.Upload, errs []error) error {
 	single.Reason = strings.Join(reasons, "; ")
 	if len(uploads) > 1 {
 		single.Reason += "; none of the plugins was added"
+	}
+	if left != nil {
+		single.Reason += "; " + left.Error()
 	}
 	single.Exception = strings.Join(exceptions, "\n")
 	return single

@@ -4,6 +4,8 @@ package api
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -106,27 +108,62 @@ func mayGrant(ctx context.Context, g plugin.Grants) error {
 	return nil
 }
 
-// grantUploads grants plugins that were checked what they ask for, all or none of them.
-func (h pluginHandlers) grantUploads(ctx context.Context, c pluginCreation, uploads []plugin.Upload, plugins []*plugin.Plugin, errs []error) error {
+// grantUploads grants plugins that were checked what they ask for, all or none of them. undo takes it back, for uploads that
+// are refused after all.
+func (h pluginHandlers) grantUploads(ctx context.Context, c pluginCreation, uploads []plugin.Upload, plugins []*plugin.Plugin, errs []error) (undo func() error, err error) {
+	undo = func() error { return nil }
 	if slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
 		if c.DryRun {
-			return nil // The answer says what is wrong.
+			return undo, nil // The answer says what is wrong.
 		}
-		return refusal(uploads, errs)
+		return undo, refusal(uploads, errs, nil)
 	}
 	var list []catalog.Granting
 	for _, p := range plugins {
 		if err := mayGrant(ctx, p.Requested); err != nil {
-			return err
+			return undo, err
 		}
 		if !p.Requested.IsEmpty() {
 			list = append(list, catalog.Granting{PluginID: p.ID, Grants: p.Requested, Add: true, Change: catalog.Change{AdminID: admin.Requester(ctx).ID}})
 		}
 	}
 	if c.DryRun || len(list) == 0 {
-		return nil
+		return undo, nil
 	}
-	return h.Catalog.Grant(ctx, list...)
+	before, err := h.grantsOf(ctx, list)
+	if err == nil {
+		err = h.Catalog.Grant(ctx, list...)
+	}
+	return func() error {
+		var errs []error
+		for _, g := range before {
+			// What another administrator changed meanwhile stays.
+			if err := h.Catalog.Grant(context.WithoutCancel(ctx), g); err != nil {
+				errs = append(errs, fmt.Errorf("what was granted to plugin %q is not taken back: %w", g.PluginID, err))
+			}
+		}
+		return errors.Join(errs...)
+	}, err
+}
+
+// grantsOf returns what brings plugins back to what is granted to them now, after one change.
+func (h pluginHandlers) grantsOf(ctx context.Context, list []catalog.Granting) (before []catalog.Granting, err error) {
+	for _, g := range list {
+		found, err := h.Catalog.Grants(ctx, g.PluginID)
+		if err != nil {
+			return nil, err
+		}
+		next := int64(1)
+		old := catalog.Granting{PluginID: g.PluginID, Change: catalog.Change{AdminID: g.AdminID, IfRevision: &next}}
+		if len(found) > 0 {
+			next += found[0].Revision
+			if old.Grants, err = plugin.NewGrants(found[0].Permissions, found[0].Hosts, found[0].Java); err != nil {
+				return nil, fmt.Errorf("read what is granted to plugin %q: %w", g.PluginID, err)
+			}
+		}
+		before = append(before, old)
+	}
+	return before, nil
 }
 
 // grantsRecord is what a plugin asks for, or what it was granted.
