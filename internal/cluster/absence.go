@@ -51,7 +51,7 @@ func (c *Cluster) absenceLoop() {
 		for _, s := range c.neighbours() {
 			life := s.record.Member.NodeID + "/" + s.record.Incarnation
 			_, absent := c.reach(c.ctx, s.record.Member.NodeID)
-			if !absent || c.conn.Status() != nats.CONNECTED {
+			if !absent || !c.up.Load() {
 				continue
 			}
 			if seen[life] = since[life]; seen[life].IsZero() {

@@ -217,9 +217,13 @@ func (c *Cluster) probed() []*breaker {
 func (c *Cluster) probe(b *breaker) {
 	ctx, cancel := context.WithTimeout(c.ctx, probeTimeout)
 	defer cancel()
-	connection, sent := c.conn.Stats().Reconnects, time.Now()
+	if !c.up.Load() {
+		b.observe(silent, time.Now())
+		return
+	}
+	connection, sent := c.connection(), time.Now()
 	answer, err := callNode(ctx, c, b.id, pingEndpoint, &pingRequest{})
-	if c.ctx.Err() != nil || c.conn.Status() != nats.CONNECTED || c.conn.Stats().Reconnects != connection {
+	if c.ctx.Err() != nil || !c.up.Load() || c.connection() != connection {
 		// It is this process that is cut off.
 		b.observe(silent, sent)
 		return

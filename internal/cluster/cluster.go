@@ -165,6 +165,11 @@ type Cluster struct {
 	absence    sync.Once
 	// calls counts the handlers that run.
 	calls atomic.Int64
+	// up says that there is a connection. The library cannot be asked without waiting for an attempt to connect, which takes
+	// long if the server is paused.
+	up atomic.Bool
+	// connections is the number of the last connection that was asked for.
+	connections atomic.Uint64
 	// cut abandons the calls of other processes some time after the connection was lost.
 	cut atomic.Pointer[time.Timer]
 
@@ -249,15 +254,20 @@ func (c *Cluster) dial(ctx context.Context, provider nats.InProcessConnProvider)
 		nats.Timeout(operationTimeout),
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(maxPings),
-		nats.ConnectHandler(func(*nats.Conn) { connected <- struct{}{} }),
-		nats.DisconnectErrHandler(func(conn *nats.Conn, err error) {
+		nats.ConnectHandler(func(*nats.Conn) {
+			c.up.Store(true)
+			connected <- struct{}{}
+		}),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			c.up.Store(false)
 			if c.ctx.Err() == nil {
 				c.logger.Warn("lost the connection to the cluster", "error", err)
 			}
 			c.directory.lose()
-			c.cut.Store(time.AfterFunc(cutLimit, func() { c.abandonCalls(conn) }))
+			c.cut.Store(time.AfterFunc(cutLimit, c.abandonCalls))
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
+			c.up.Store(true)
 			if timer := c.cut.Load(); timer != nil {
 				timer.Stop()
 			}
@@ -319,11 +329,14 @@ func (c *Cluster) Healthy() error {
 	if c.ctx.Err() != nil {
 		return ErrClosed
 	}
-	if status := c.conn.Status(); status != nats.CONNECTED {
-		return fmt.Errorf("the connection to the cluster is %s", status)
+	if !c.up.Load() {
+		return errDown
 	}
 	return c.directory.failure()
 }
+
+// errDown means that there is no connection to NATS now.
+var errDown = errors.New("there is no connection to the NATS server")
 
 // Exclusive reports whether no other process can be in the cluster.
 func (c *Cluster) Exclusive() bool { return c.exclusive }

@@ -321,6 +321,9 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 		}
 		return resp, nil
 	}
+	if !c.up.Load() {
+		return nil, unavailable(fmt.Errorf("call %q: %w: %w", e.Name, ErrNoNode, errDown))
+	}
 	codec := e.codec()
 	data, err := codec.Marshal(req)
 	if err != nil {

@@ -107,7 +107,7 @@ func (n *Node) switchQueues() (drained []<-chan struct{}) {
 func (c *Cluster) drain(sub *nats.Subscription, drained []<-chan struct{}) []<-chan struct{} {
 	done := make(chan struct{})
 	sub.SetClosedHandler(func(string) { close(done) })
-	if !c.conn.IsConnected() || sub.Drain() != nil {
+	if !c.up.Load() || sub.Drain() != nil {
 		// There is no connection, so nothing is on its way.
 		_ = sub.Unsubscribe()
 		return drained
@@ -304,8 +304,8 @@ type remoteContext struct {
 
 // abandonCalls ends the handlers of calls from other processes: this process has been cut off for so long that their
 // callers take it for ended and do not wait any more.
-func (c *Cluster) abandonCalls(conn *nats.Conn) {
-	if conn.Status() == nats.CONNECTED {
+func (c *Cluster) abandonCalls() {
+	if c.up.Load() {
 		return
 	}
 	for _, n := range c.ownNodes() {
@@ -330,7 +330,11 @@ func (h *handler) respond(msg *nats.Msg) {
 }
 
 func (h *handler) publish(msg *nats.Msg) {
-	if err := h.node.cluster.conn.PublishMsg(msg); err != nil {
+	c, err := h.node.cluster, errDown
+	if c.up.Load() {
+		err = c.conn.PublishMsg(msg)
+	}
+	if err != nil {
 		h.node.logger.Debug("the response of a call could not be sent", "endpoint", h.name, "error", err)
 	}
 }

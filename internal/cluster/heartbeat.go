@@ -262,7 +262,7 @@ func (n *Node) deregister(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	b, err := n.cluster.directory.current()
-	if err != nil || n.cluster.conn.IsClosed() {
+	if err != nil || !n.cluster.up.Load() {
 		// The record expires by itself.
 		return nil
 	}

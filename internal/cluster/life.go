@@ -5,7 +5,6 @@ package cluster
 import (
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -69,7 +68,7 @@ func (c *Cluster) Alive(id, incarnation string) (alive, certain bool) {
 	if ok && s.record.Incarnation == incarnation && time.Since(s.at) <= c.options.MemberTTL {
 		return !s.record.Gone, true
 	}
-	if d.err != nil || d.watched.IsZero() || c.conn.Status() != nats.CONNECTED {
+	if d.err != nil || d.watched.IsZero() || !c.up.Load() {
 		return false, false
 	}
 	// Another life in the place of this one is proof enough.

@@ -42,8 +42,13 @@ type staleError struct{ Connection uint64 }
 
 func (e *staleError) Error() string { return "the node was connected to NATS again" }
 
-// connection counts the connections to NATS.
-func (c *Cluster) connection() uint64 { return c.conn.Stats().Reconnects }
+// connection counts the connections to NATS. While there is none it returns the number of the last one.
+func (c *Cluster) connection() uint64 {
+	if c.up.Load() {
+		c.connections.Store(c.conn.Stats().Reconnects)
+	}
+	return c.connections.Load()
+}
 
 // announcement says that the nodes of a process have a new connection.
 type announcement struct {

@@ -49,6 +49,9 @@ func (n *Node) publish(ctx context.Context, whom, topic string, payload []byte) 
 	if !namePattern.MatchString(topic) {
 		return fmt.Errorf("publish to topic %q: the name must be words of letters, digits, \"_\" and \"-\" with dots between them", topic)
 	}
+	if !c.up.Load() {
+		return unavailable(fmt.Errorf("publish to topic %q: %w", topic, errDown))
+	}
 	if limit := c.payloadLimit(); len(payload) > limit {
 		return apierr.Wrap(apierr.ServerInternalError, &SizeError{What: fmt.Sprintf("the message for topic %q", topic), Size: len(payload), Limit: limit})
 	}
