@@ -31,7 +31,7 @@ type Message struct {
 	AllowSendMessagesToOneself       bool              `default:"false" doc:"Whether users may send messages to themselves."`
 	AllowRecallMessage               bool              `default:"true" doc:"Whether senders may recall messages."`
 	AllowEditMessageBySender         bool              `default:"true" doc:"Whether senders may edit messages."`
-	IdempotencyKeyLifetimeMinutes    int32             `default:"60" min:"5" doc:"For how long the idempotency key of a message is remembered: a request with the same key makes no second message in that time."`
+	IdempotencyKeyLifetimeMinutes    int32             `default:"60" min:"5" doc:"For how long the idempotency key of a request is remembered: a request with the same key makes no second message, group, invitation, join request, friend request or group of friends in that time."`
 	AvailableRecallDurationSeconds   int32             `default:"300" min:"0" doc:"For how long after its delivery a message can be recalled."`
 
 	DefaultAvailableMessagesNumberWithoutTotal int32 `default:"1000" min:"0" doc:"How many messages a user gets who does not say how many."`

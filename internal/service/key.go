@@ -3,11 +3,14 @@
 package service
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"time"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/message"
+	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
 
@@ -32,12 +35,42 @@ func (d *Dispatcher) messageKey(r *Request) (*message.Key, error) {
 	case ok:
 		// Devices of a user may choose the same keys.
 		sum := sha256.Sum256([]byte(r.Device.String() + " " + text))
-		lifetime := time.Duration(d.Settings().Message.IdempotencyKeyLifetimeMinutes) * time.Minute
-		return &message.Key{Value: sum[:keySize], Lifetime: max(lifetime, relayLifetime), Repeated: r.repeated}, nil
+		return &message.Key{Value: sum[:keySize], Lifetime: d.keyLifetime(), Repeated: r.repeated}, nil
 	case r.key != nil:
 		return &message.Key{Value: r.key, Lifetime: relayLifetime, Repeated: r.repeated}, nil
 	}
 	return nil, nil
+}
+
+// keyLifetime is for how long the keys of clients are remembered.
+func (d *Dispatcher) keyLifetime() time.Duration {
+	return max(time.Duration(d.Settings().Message.IdempotencyKeyLifetimeMinutes)*time.Minute, relayLifetime)
+}
+
+// once lets a request with an idempotency key make one thing that has an id, however often it comes. handle must make it in
+// one transaction, with store.Remember.
+func (d *Dispatcher) once(handle handler) handler {
+	return func(ctx context.Context, r *Request) (Answer, error) {
+		text, ok, err := clientKey(r.AppRequest)
+		if err != nil {
+			return Answer{}, err
+		}
+		if !ok {
+			return handle(ctx, r)
+		}
+		// Requests of different kinds may have the same keys.
+		sum := sha256.Sum256([]byte(wire.KindOf(r.AppRequest).String() + " " + r.Device.String() + " " + text))
+		ctx = store.WithRequestKey(ctx, store.MessageKey{SenderID: r.UserID, Key: sum[:keySize], ExpiryDate: d.Clock().Add(d.keyLifetime())})
+		answer, err := handle(ctx, r)
+		if errors.Is(err, store.ErrDuplicateKey) {
+			// A transaction of the same request was committed meanwhile.
+			answer, err = handle(ctx, r)
+		}
+		if known, ok := errors.AsType[*store.KnownRequest](err); ok {
+			return long(known.ID), nil
+		}
+		return answer, err
+	}
 }
 
 // clientKey returns the key that a client gave a request.

@@ -28,8 +28,8 @@ func (d *Dispatcher) table() map[wire.Kind]handler {
 		wire.KindDeleteUserSettings:      on((*wire.AppRequest).GetDeleteUserSettingsRequest, d.deleteUserSettings),
 		wire.KindQueryUserSettings:       on((*wire.AppRequest).GetQueryUserSettingsRequest, d.queryUserSettings),
 
-		wire.KindCreateFriendRequest:     on((*wire.AppRequest).GetCreateFriendRequestRequest, d.createFriendRequest),
-		wire.KindCreateRelationshipGroup: on((*wire.AppRequest).GetCreateRelationshipGroupRequest, d.createRelationshipGroup),
+		wire.KindCreateFriendRequest:     d.once(on((*wire.AppRequest).GetCreateFriendRequestRequest, d.createFriendRequest)),
+		wire.KindCreateRelationshipGroup: d.once(on((*wire.AppRequest).GetCreateRelationshipGroupRequest, d.createRelationshipGroup)),
 		wire.KindCreateRelationship:      on((*wire.AppRequest).GetCreateRelationshipRequest, d.createRelationship),
 		wire.KindDeleteFriendRequest:     on((*wire.AppRequest).GetDeleteFriendRequestRequest, d.deleteFriendRequest),
 		wire.KindDeleteRelationshipGroup: on((*wire.AppRequest).GetDeleteRelationshipGroupRequest, d.deleteRelationshipGroup),
@@ -42,7 +42,7 @@ func (d *Dispatcher) table() map[wire.Kind]handler {
 		wire.KindUpdateRelationshipGroup: on((*wire.AppRequest).GetUpdateRelationshipGroupRequest, d.updateRelationshipGroup),
 		wire.KindUpdateRelationship:      on((*wire.AppRequest).GetUpdateRelationshipRequest, d.updateRelationship),
 
-		wire.KindCreateGroup:           on((*wire.AppRequest).GetCreateGroupRequest, d.createGroup),
+		wire.KindCreateGroup:           d.once(on((*wire.AppRequest).GetCreateGroupRequest, d.createGroup)),
 		wire.KindDeleteGroup:           on((*wire.AppRequest).GetDeleteGroupRequest, d.deleteGroup),
 		wire.KindQueryGroups:           on((*wire.AppRequest).GetQueryGroupsRequest, d.queryGroups),
 		wire.KindQueryJoinedGroupIds:   on((*wire.AppRequest).GetQueryJoinedGroupIdsRequest, d.queryJoinedGroupIDs),
@@ -55,8 +55,8 @@ func (d *Dispatcher) table() map[wire.Kind]handler {
 		wire.KindQueryGroupBlockedUserInfos: on((*wire.AppRequest).GetQueryGroupBlockedUserInfosRequest, d.queryGroupBlockedUserInfos),
 
 		wire.KindCheckGroupJoinQuestionsAnswers: on((*wire.AppRequest).GetCheckGroupJoinQuestionsAnswersRequest, d.checkGroupJoinQuestionsAnswers),
-		wire.KindCreateGroupInvitation:          on((*wire.AppRequest).GetCreateGroupInvitationRequest, d.createGroupInvitation),
-		wire.KindCreateGroupJoinRequest:         on((*wire.AppRequest).GetCreateGroupJoinRequestRequest, d.createGroupJoinRequest),
+		wire.KindCreateGroupInvitation:          d.once(on((*wire.AppRequest).GetCreateGroupInvitationRequest, d.createGroupInvitation)),
+		wire.KindCreateGroupJoinRequest:         d.once(on((*wire.AppRequest).GetCreateGroupJoinRequestRequest, d.createGroupJoinRequest)),
 		wire.KindCreateGroupJoinQuestions:       on((*wire.AppRequest).GetCreateGroupJoinQuestionsRequest, d.createGroupJoinQuestions),
 		wire.KindDeleteGroupInvitation:          on((*wire.AppRequest).GetDeleteGroupInvitationRequest, d.deleteGroupInvitation),
 		wire.KindDeleteGroupJoinRequest:         on((*wire.AppRequest).GetDeleteGroupJoinRequestRequest, d.deleteGroupJoinRequest),

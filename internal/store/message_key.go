@@ -10,11 +10,12 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A MessageKey remembers which message a request made, so that the same request makes no second one.
+// A MessageKey remembers what a request made, mostly a message, so that the same request makes no second one.
 type MessageKey struct {
 	SenderID int64
 	// Key is unique among the requests of the sender.
-	Key       []byte
+	Key []byte
+	// MessageID is the id of the message, or of what else the request made.
 	MessageID int64
 	// ExpiryDate is when the key may be forgotten.
 	ExpiryDate time.Time
@@ -53,4 +54,38 @@ func DeleteMessageKeys(ctx context.Context, tx Tx, before time.Time, limit int) 
 		return 0, fmt.Errorf("delete the keys of messages: %w", err)
 	}
 	return n, nil
+}
+
+// keyOfRequest is the key of a context.
+type keyOfRequest struct{}
+
+// WithRequestKey gives the request of a context a key, which Remember stores. The MessageID of the key is not used.
+func WithRequestKey(ctx context.Context, key MessageKey) context.Context {
+	return context.WithValue(ctx, keyOfRequest{}, key)
+}
+
+// A KnownRequest is the error of a transaction whose request has made something before.
+type KnownRequest struct {
+	// ID is that of what it made.
+	ID int64
+}
+
+func (e *KnownRequest) Error() string { return fmt.Sprintf("the request has made %d before", e.ID) }
+
+// Remember stores what the request of the context makes in this transaction, if it has a key. It must come before everything
+// that could refuse the request. If the key is known it returns a *KnownRequest.
+func Remember(ctx context.Context, tx Tx, id int64) error {
+	key, ok := ctx.Value(keyOfRequest{}).(MessageKey)
+	if !ok {
+		return nil
+	}
+	known, found, err := FindMessageKey(ctx, tx, key.SenderID, key.Key)
+	if err != nil {
+		return err
+	}
+	if found {
+		return &KnownRequest{known.MessageID}
+	}
+	key.MessageID = id
+	return InsertMessageKey(ctx, tx, key)
 }

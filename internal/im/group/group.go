@@ -112,6 +112,9 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Group, error)
 		return store.Group{}, err
 	}
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if err := store.Remember(ctx, tx, g.ID); err != nil {
+			return err
+		}
 		if err := d.mayCreate(ctx, tx, g.CreatorID, g.TypeID); err != nil {
 			return err
 		}

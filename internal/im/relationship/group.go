@@ -45,6 +45,9 @@ func (d *Directory) CreateGroup(ctx context.Context, c GroupCreation) (store.Rel
 		} else if group.Index, err = freeIndex(ctx, tx, c.OwnerID); err != nil {
 			return err
 		}
+		if err := store.Remember(ctx, tx, int64(group.Index)); err != nil {
+			return err
+		}
 		if err := store.InsertRelationshipGroups(ctx, tx, group); err != nil {
 			return err
 		}

@@ -131,6 +131,9 @@ func (b *Book[R, V, F, C]) create(ctx context.Context, r R, id *int64, creation 
 		return v, err
 	}
 	err = b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if err := store.Remember(ctx, tx, *h.ID); err != nil {
+			return err
+		}
 		if may != nil {
 			if err := may(ctx, tx); err != nil {
 				return err

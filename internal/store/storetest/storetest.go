@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"StaleTx", testStaleTx},
 		{"LostUpdate", testLostUpdate},
 		{"UniqueRace", testUniqueRace},
+		{"RequestKeys", testRequestKeys},
 		{"Closed", testClosed},
 		{"CloseWhileWriting", testCloseWhileWriting},
 		{"TypedErrors", testTypedErrors},

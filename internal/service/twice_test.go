@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service_test
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/store"
+	"example.org/app/internal/wire"
+)
+
+// TestSentTwice sends each request that creates something for the second time, with the same key: docs/protocol.md says what
+// becomes of it.
+func TestSentTwice(t *testing.T) {
+	w := newWorld(t)
+	w.people(1, 2, 3, 4, 5, 6, 9)
+	w.withConference()
+	open := w.groupOf(store.GroupType{GroupSizeLimit: 100, JoinStrategy: store.JoinByRequest}, 1)
+	free := w.groupOf(store.GroupType{GroupSizeLimit: 100, InvitationStrategy: store.InviteOwnerManager, JoinStrategy: store.JoinByMembershipRequest}, 1)
+	asking := w.groupOf(store.GroupType{GroupSizeLimit: 100, JoinStrategy: store.JoinByQuestion}, 1)
+	key := []*wire.Value{{ListValue: []*wire.Value{
+		{Kind: &wire.Value_StringValue{StringValue: "idempotency-key"}}, {Kind: &wire.Value_StringValue{StringValue: "a"}},
+	}}}
+	for name, test := range map[string]struct {
+		user int64
+		body proto.Message
+		// code is the answer to the second request; same says that it has the id of what the first one made.
+		code apierr.Code
+		same bool
+	}{
+		"message":            {1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: proto.String("hi")}, apierr.OK, true},
+		"group":              {1, &wire.CreateGroupRequest{Name: "g"}, apierr.OK, true},
+		"invitation":         {1, &wire.CreateGroupInvitationRequest{GroupId: open, InviteeId: 4, Content: "come"}, apierr.OK, true},
+		"join request":       {5, &wire.CreateGroupJoinRequestRequest{GroupId: open, Content: "please"}, apierr.OK, true},
+		"friend request":     {1, &wire.CreateFriendRequestRequest{RecipientId: 5, Content: "friends?"}, apierr.OK, true},
+		"relationship group": {1, &wire.CreateRelationshipGroupRequest{Name: "friends"}, apierr.OK, true},
+		"relationship":       {1, &wire.CreateRelationshipRequest{UserId: 6}, apierr.CreateExistingRelationship, false},
+		"blocked user":       {1, &wire.CreateGroupBlockedUserRequest{GroupId: open, UserId: 9}, apierr.RecordContainsDuplicateKey, false},
+		"members":            {1, &wire.CreateGroupMembersRequest{GroupId: free, UserIds: []int64{3}}, apierr.RecordContainsDuplicateKey, false},
+		"questions": {1, &wire.CreateGroupJoinQuestionsRequest{
+			GroupId: asking, Questions: []*wire.GroupJoinQuestion{{Question: proto.String("?"), Answers: []string{"!"}, Score: proto.Int32(1)}},
+		}, apierr.OK, false},
+		"meeting": {1, &wire.CreateMeetingRequest{UserId: proto.Int64(3)}, apierr.OK, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := func(device wire.DeviceType) answer {
+				r := requestOf(77, test.body)
+				r.CustomAttributes = key
+				return w.requestFrom(test.user, device, r)
+			}
+			first, second := request(desktop), request(desktop)
+			if first.Code != apierr.OK || second.Code != test.code {
+				t.Fatalf("the answers are %v %q and %v %q", first.Code, first.Reason, second.Code, second.Reason)
+			}
+			if id := first.Data.GetLong(); test.same != (id != 0 && id == second.Data.GetLong()) {
+				t.Errorf("the answers are %v and %v", first.Data, second.Data)
+			}
+			// The key of another device is another one.
+			if third := request(android); third.Code == apierr.OK && third.Data.GetLong() != 0 && third.Data.GetLong() == first.Data.GetLong() {
+				t.Errorf("another device is answered %v", third.Data)
+			}
+		})
+	}
+	groups := w.want(apierr.OK, 1, &wire.QueryJoinedGroupIdsRequest{}).Data.GetLongsWithVersion().GetLongs()
+	if len(groups) != 5 { // Three were there before.
+		t.Errorf("the groups are %v", groups)
+	}
+}

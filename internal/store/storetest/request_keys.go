@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.org/app/internal/store"
+)
+
+// testRequestKeys carries out a request several times, also at the same time: it makes one thing.
+func testRequestKeys(t *testing.T, db *store.DB) {
+	carryOut := func(ctx context.Context, id int64) error {
+		return db.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.Remember(ctx, tx, id) })
+	}
+	keyed := func(sender int64, key string) context.Context {
+		return store.WithRequestKey(t.Context(), store.MessageKey{SenderID: sender, Key: []byte(key), ExpiryDate: time.Now().Add(time.Hour)})
+	}
+	for range 2 {
+		if err := carryOut(t.Context(), 1); err != nil {
+			t.Errorf("a request without key: %v", err)
+		}
+	}
+	if err := errors.Join(carryOut(keyed(1, "a"), 11), carryOut(keyed(1, "b"), 12), carryOut(keyed(2, "a"), 21)); err != nil {
+		t.Fatal(err)
+	}
+	if known, ok := errors.AsType[*store.KnownRequest](carryOut(keyed(1, "a"), 13)); !ok || known.ID != 11 {
+		t.Errorf("the second request: %v", known)
+	}
+	// What is rolled back is not remembered.
+	planted := errors.New("planted")
+	err := db.Write(keyed(3, "a"), func(ctx context.Context, tx store.Tx) error {
+		return errors.Join(store.Remember(ctx, tx, 31), planted)
+	})
+	if !errors.Is(err, planted) {
+		t.Error(err)
+	}
+	if err := carryOut(keyed(3, "a"), 32); err != nil {
+		t.Errorf("after a request that failed: %v", err)
+	}
+	var made atomic.Int64
+	var group sync.WaitGroup
+	for id := range int64(8) {
+		group.Go(func() {
+			err := carryOut(keyed(4, "a"), id+1)
+			_, known := errors.AsType[*store.KnownRequest](err)
+			switch {
+			case err == nil:
+				made.Add(1)
+			case !known && !errors.Is(err, store.ErrDuplicateKey):
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if made.Load() != 1 {
+		t.Errorf("%d of 8 requests at the same time made something", made.Load())
+	}
+}
