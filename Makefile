@@ -97,12 +97,15 @@ lint: ## Lint the Go code
 openapi-lint: build tools/openapi/node_modules ## Lint the OpenAPI documents of both roles
 	scripts/with-tools scripts/lint-openapi
 
+# The tests that print a row of the table of faults.
+FAULTS = ^Test(Order|TrafficBetweenNodes|ServiceDoesNotAnswer|ThawedService|Once|Delivery|LateDelivery|NATSIsPaused|NATSServerIsLost|DatabaseStops|Chaos)$$
+
 .PHONY: campaign
-campaign: ## Attack the admin interface, run bad plugins and race logins for longer than make test does, and print what was counted
+campaign: ## Attack the admin interface, run bad plugins, race logins and let parts of a cluster fail for longer than make test does, and print what was counted
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m ./test/campaign
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestSuite/Corpus ./internal/plugin/js ./internal/plugin/java
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestLoginRaces ./internal/gateway
-	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run 'TestNATSServerIsLost|TestTrafficBetweenNodes' ./test/fault
+	APP_CAMPAIGN=long APP_TEST_CHAOS_SECONDS=60 scripts/with-tools $(GO) test -count=1 -v -timeout 60m -run '$(FAULTS)' ./test/fault
 
 .PHONY: bench
 bench: $(JAVA_JARS)/.built ## Run the benchmarks

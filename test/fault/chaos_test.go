@@ -184,8 +184,10 @@ func (c *crowd) check(all []stored) {
 		byID[m.id] = m
 		byText[m.text]++
 	}
+	doubled := 0
 	for text, n := range byText {
 		if n != 1 {
+			doubled++
 			c.t.Errorf("%q is stored %d times", text, n)
 		}
 	}
@@ -196,16 +198,19 @@ func (c *crowd) check(all []stored) {
 			c.t.Logf("the message %+v was acknowledged, %+v is stored", want, got)
 		}
 	}
-	unknown := 0
+	strange := 0
 	for id := range c.delivered {
 		if _, ok := byID[id]; !ok {
-			unknown++
+			strange++
 		}
 	}
 	c.t.Logf("%d sent, %d acknowledged, %d stored, %d deliveries, %d logins, %d lost connections", c.sent.Load(), len(c.acknowledged), len(all),
 		c.deliveries, c.logins.Load(), c.losses.Load())
-	if lost > 0 || unknown > 0 || c.repeated > 0 {
-		c.t.Errorf("%d acknowledged messages are not stored, %d delivered ones are not, %d were delivered twice to a session", lost, unknown, c.repeated)
+	record(c.t, figures{
+		sent: int(c.sent.Load()), acknowledged: len(c.acknowledged), lost: lost, doubled: doubled, inverted: unknown, undelivered: unknown, repeated: c.repeated, late: unknown,
+	}, unknown, c.acknowledgements.stop())
+	if lost > 0 || strange > 0 || c.repeated > 0 {
+		c.t.Errorf("%d acknowledged messages are not stored, %d delivered ones are not, %d were delivered twice to a session", lost, strange, c.repeated)
 	}
 	if c.losses.Load() == 0 {
 		c.t.Error("no client lost its connection, although gateways were killed")

@@ -33,6 +33,8 @@ type crowd struct {
 	deliveries   int
 	// repeated counts messages that one session got more than once.
 	repeated int
+
+	acknowledgements stopwatch
 }
 
 func newCrowd(t *testing.T) *crowd {
@@ -144,6 +146,7 @@ func (c *crowd) say(client *chat.Client, user int64, n int) error {
 	switch code := response.GetCode(); code {
 	case 1000:
 		m.id = response.GetData().GetLong()
+		c.acknowledgements.acknowledge()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if old, ok := c.acknowledged[m.id]; ok {

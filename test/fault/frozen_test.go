@@ -34,6 +34,7 @@ func TestServiceDoesNotAnswer(t *testing.T) {
 	var stop atomic.Bool
 	var answers [users]atomic.Int64
 	var longest atomic.Int64
+	var clock stopwatch
 	var group sync.WaitGroup
 	for i := range users {
 		user := chat.LogIn(t, gateway.clients[0], int64(i+1), chat.WithPassword("secret"))
@@ -48,6 +49,7 @@ func TestServiceDoesNotAnswer(t *testing.T) {
 					return
 				}
 				answers[i].Add(1)
+				clock.acknowledge()
 				longest.Store(max(longest.Load(), int64(time.Since(begin))))
 			}
 		})
@@ -77,6 +79,11 @@ func TestServiceDoesNotAnswer(t *testing.T) {
 	progress("after the other is killed")
 	stop.Store(true)
 	group.Wait()
+	total := int64(0)
+	for i := range answers {
+		total += answers[i].Load()
+	}
+	record(t, figures{acknowledged: int(total), lost: unknown, inverted: unknown, undelivered: unknown, doubled: unknown, repeated: unknown, late: unknown}, unknown, clock.stop())
 	if t.Failed() {
 		return
 	}

@@ -31,6 +31,8 @@ type history struct {
 	got    map[string][]got
 	awaits map[string][]string
 	told   map[string]bool
+
+	acknowledgements stopwatch
 }
 
 // got is a message that a session got.
@@ -68,6 +70,7 @@ func (h *history) answer(s *sending, response *wire.AppNotification) {
 	defer h.mu.Unlock()
 	if s.acknowledged = response.GetCode() == 1000; s.acknowledged {
 		s.id = response.GetData().GetLong()
+		h.acknowledgements.acknowledge()
 	}
 	s.failed = !s.acknowledged
 }
@@ -174,7 +177,7 @@ func (f figures) String() string {
 // A rule is what a history need not keep.
 type rule int
 
-// mayStoreFailed lets messages be stored although their senders were told that they failed, because nobody answered in time.
+// mayStoreFailed lets messages be stored although their senders were told that they failed: whoever stored them could not say so.
 const mayStoreFailed rule = 1
 
 // check fails the test if something was lost, doubled, inverted or not delivered. A message may be delivered again only if
@@ -184,6 +187,7 @@ func (h *history) check(t *testing.T, all []stored, gateways []*process, rules .
 	slices.SortFunc(all, func(a, b stored) int { return cmp.Compare(a.id, b.id) })
 	f := h.figures(all)
 	t.Log(f)
+	record(t, f, len(h.told), h.acknowledgements.stop())
 	late := f.late
 	if slices.Contains(rules, mayStoreFailed) {
 		late = 0

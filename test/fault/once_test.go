@@ -58,6 +58,8 @@ func TestOnce(t *testing.T) {
 	clustertest.Freeze(t, services["service-1"].Process.Pid)
 	// Both services have some of the conversations.
 	var texts []string
+	var clock stopwatch
+	clock.acknowledge()
 	var answers sync.WaitGroup
 	const each = 3
 	var ids [users + 1][each]int64
@@ -77,6 +79,7 @@ func TestOnce(t *testing.T) {
 					t.Errorf("%q was answered %v, %v", text, response, err)
 				}
 				ids[to][n] = response.GetData().GetLong()
+				clock.acknowledge()
 			})
 		}
 	}
@@ -95,11 +98,20 @@ func TestOnce(t *testing.T) {
 	for to := int64(2); to <= users; to++ {
 		send(to, "after")
 	}
+	f := figures{inverted: unknown, undelivered: unknown, repeated: unknown, late: unknown}
 	for _, text := range texts {
-		if found := stored(text); len(found) != 1 {
+		switch found := stored(text); len(found) {
+		case 1:
+		case 0:
+			f.lost++
+			t.Errorf("%q is not stored", text)
+		default:
+			f.doubled++
 			t.Errorf("%q is stored %d times", text, len(found))
 		}
 	}
+	f.acknowledged = len(texts)
+	record(t, f, unknown, clock.stop())
 	if t.Failed() {
 		return
 	}

@@ -54,6 +54,11 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	os.RemoveAll(dir)
+	if os.Getenv("APP_CAMPAIGN") == "long" {
+		if err := printTable(os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
 	if err := clustertest.Cleanup(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)

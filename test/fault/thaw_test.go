@@ -5,7 +5,9 @@ package fault
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -42,10 +44,16 @@ func TestThawedService(t *testing.T) {
 	gateway := start(t, "gateway", "gateway", set...)
 	createUsers(t, service, 2)
 	ann := chat.LogIn(t, gateway.clients[0], 1, chat.WithPassword("secret"))
+	var acknowledged atomic.Int64
 	send := func(text string) int32 {
-		return ann.Response(&wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: &text}).GetCode()
+		code := ann.Response(&wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: &text}).GetCode()
+		if code == 1000 {
+			acknowledged.Add(1)
+		}
+		return code
 	}
 	eventually(t, "a message is taken", func() bool { return send("before") == 1000 })
+	paused := time.Now()
 	clustertest.Freeze(t, service.Process.Pid)
 	codes := make([]int32, 24)
 	var group sync.WaitGroup
@@ -61,12 +69,19 @@ func TestThawedService(t *testing.T) {
 	clustertest.Thaw(t, service.Process.Pid)
 	// What the service found when it went on was there before what follows.
 	eventually(t, "a message is taken again", func() bool { return send("after") == 1000 })
+	stop := time.Since(paused)
 	for range 20 {
 		send("after")
 	}
+	f := figures{acknowledged: int(acknowledged.Load()), lost: int(acknowledged.Load()), doubled: unknown, inverted: unknown, undelivered: unknown, repeated: unknown}
 	for _, m := range storedMessages(t, db.URL()) {
-		if m.text != "before" && m.text != "after" {
+		if m.text == "before" || m.text == "after" {
+			f.lost--
+		} else {
+			f.late++
 			t.Errorf("%q is stored, although its sender was told that it failed", m.text)
 		}
 	}
+	f.lost = max(f.lost, 0) // One that failed before the pause may be stored.
+	record(t, f, unknown, stop)
 }
