@@ -35,7 +35,7 @@ func Open(parent, prefix string) (_ *Folder, err error) {
 			break
 		}
 		f := &Folder{Path: path}
-		if f.lock, err = lock(path); err == nil {
+		if f.lock, err = lock(path, os.O_CREATE|os.O_RDWR); err == nil {
 			return f, nil
 		}
 		_ = os.RemoveAll(path)
@@ -43,8 +43,9 @@ func Open(parent, prefix string) (_ *Folder, err error) {
 	return nil, fmt.Errorf("make a folder for temporary files: %w", err)
 }
 
-func lock(path string) (*flock.Flock, error) {
-	lock := flock.New(filepath.Join(path, lockName))
+// lock locks the file of a folder, which it opens with a flag.
+func lock(path string, flag int) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(path, lockName), flock.SetFlag(flag))
 	locked, err := lock.TryLock()
 	if err == nil && !locked {
 		err = fmt.Errorf("another process uses the folder %q", path)
@@ -65,10 +66,7 @@ func removeLeft(parent, prefix string) {
 	found, _ := filepath.Glob(filepath.Join(parent, prefix+"*"))
 	for _, path := range found {
 		// One without a lock is being made at this moment.
-		if _, err := os.Stat(filepath.Join(path, lockName)); err != nil {
-			continue
-		}
-		if lock, err := lock(path); err == nil {
+		if lock, err := lock(path, os.O_RDWR); err == nil {
 			_ = os.RemoveAll(path)
 			_ = lock.Close()
 		}

@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // parentVariable makes the test program one that opens a folder, tells its path and lives until it is killed.
@@ -27,7 +29,9 @@ func TestMain(m *testing.M) {
 	if _, err := os.Stdout.WriteString(f.Path + "\n"); err != nil {
 		panic(err)
 	}
-	select {}
+	// Without a timer the runtime would end a program in which nothing can happen any more.
+	time.Sleep(time.Hour)
+	runtime.KeepAlive(f)
 }
 
 // TestFoldersOfTheKilled has two processes with a folder each, of which one is killed.
