@@ -31,6 +31,7 @@ const (
 	askSchedule
 	askUnschedule
 	askWrite
+	askNode
 )
 
 // asked answers a question of a plugin, in a goroutine of its own.
@@ -81,6 +82,9 @@ func (s *session) answer(r *in) (out []byte, err error) {
 	}
 	if what == askConfig {
 		return answerConfig(server, r)
+	}
+	if what == askNode {
+		return s.answerNode(server, m, call, r)
 	}
 	if m == nil {
 		return nil, errors.New("the server cannot be used while the plugin is loaded; use it in start() or later")

@@ -192,6 +192,16 @@ func (c *conn) behalf(ctx context.Context, id uint64) context.Context {
 	return ctx
 }
 
+// call returns the context and the module of a request that is on its way, nil if it is not.
+func (c *conn) call(id uint64) (context.Context, *module) {
+	c.pendingMu.Lock()
+	defer c.pendingMu.Unlock()
+	if q := c.pending[id]; q != nil {
+		return q.ctx, q.module
+	}
+	return nil, nil
+}
+
 // contextOf returns the context of a request of a module that is on its way, or nil.
 func (c *conn) contextOf(id uint64, m *module) context.Context {
 	c.pendingMu.Lock()

@@ -180,7 +180,7 @@ func (s *session) greet(ctx context.Context) error {
 		b = binary.BigEndian.AppendUint32(b, protocol)
 		b = appendString(b, javasdk.Fingerprint())
 		b = appendString(appendString(appendString(b, node.ID), string(node.Role)), node.Version)
-		return appendCount(b, s.host.opts.MaxPending), nil
+		return appendBool(appendCount(b, s.host.opts.MaxPending), s.host.severalNodes()), nil
 	})
 	if err != nil {
 		return fmt.Errorf("greet the Java host: %w", err)

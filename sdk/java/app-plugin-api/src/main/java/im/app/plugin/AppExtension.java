@@ -238,7 +238,7 @@ public abstract class AppExtension {
     }
 
     /**
-     * The server that the plugin runs in.
+     * The server that the plugin runs in. A process with both roles is two nodes: it is the one that calls the plugin.
      *
      * @return the node
      */

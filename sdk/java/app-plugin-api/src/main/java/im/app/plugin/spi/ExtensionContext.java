@@ -105,7 +105,7 @@ public interface ExtensionContext {
     /**
      * The server.
      *
-     * @return the node
+     * @return the node that calls the plugin; a process with both roles is two
      */
     Node node();
 

@@ -16,6 +16,9 @@ final class Calls {
         /** Whose code runs; it is null if it is that of the host. */
         final ClassLoader loader;
 
+        /** The number of the method of an extension point that is called; -1 for none. */
+        final int method;
+
         volatile Thread thread;
         final long since = System.nanoTime();
         /** When the server gave it up; 0 if it did not. */
@@ -26,9 +29,14 @@ final class Calls {
         private long busy;
 
         Running(long id, String what, ClassLoader loader) {
+            this(id, what, loader, -1);
+        }
+
+        Running(long id, String what, ClassLoader loader, int method) {
             this.id = id;
             this.what = what;
             this.loader = loader;
+            this.method = method;
         }
 
         private synchronized void observe(long last, long now) {
@@ -82,6 +90,12 @@ final class Calls {
     static long current() {
         Running r = CURRENT.get();
         return r == null ? 0 : r.id;
+    }
+
+    /** The number of the method of an extension point that this thread was started to call; -1 for none. */
+    static int currentMethod() {
+        Running r = CURRENT.get();
+        return r == null ? -1 : r.method;
     }
 
     /** Forgets a request, which is over but for its answer. */

@@ -41,6 +41,7 @@ final class Context implements ExtensionContext {
     private static final int SCHEDULE = 10;
     private static final int UNSCHEDULE = 11;
     private static final int WRITE = 12;
+    private static final int NODE = 13;
 
     private final Host host;
     private final Extension extension;
@@ -152,7 +153,14 @@ final class Context implements ExtensionContext {
 
     @Override
     public Node node() {
-        return host.node();
+        if (!host.severalNodes()) {
+            return host.node();
+        }
+        Out out = request(NODE);
+        out.string(extension.type.name());
+        out.zigzag(Calls.currentMethod());
+        In in = ask(out);
+        return new Node(in.string(), in.string(), in.string());
     }
 
     @Override

@@ -52,6 +52,7 @@ public final class Host {
     private volatile Recordings recordings;
     private volatile int pendingLimit = DEFAULT_PENDING;
     private volatile Node node;
+    private volatile boolean severalNodes;
     /** The least important level that the server logs. */
     private volatile int level = Log.DEBUG;
     private volatile boolean stopping;
@@ -107,6 +108,11 @@ public final class Host {
 
     Node node() {
         return node;
+    }
+
+    /** Tells whether the process is a node for each of its roles, so that it depends on the call which one a plugin runs for. */
+    boolean severalNodes() {
+        return severalNodes;
     }
 
     /** Waits until the server has ended the process. It never returns. */
@@ -240,6 +246,7 @@ public final class Host {
         if (limit > 0) {
             pendingLimit = limit;
         }
+        severalNodes = in.bool();
         Out out = new Out();
         out.string(System.getProperty("java.version", ""));
         out.string(System.getProperty("java.vendor", ""));
@@ -260,7 +267,7 @@ public final class Host {
             throw new RefusedException("class " + e.type.name() + " has no method with the number " + method);
         }
         take();
-        start(id, name, e.module.loader, true, out -> e.call(method, in, out));
+        start(id, name, e.module.loader, true, method, out -> e.call(method, in, out));
     }
 
     private void object(long id, In in) throws RefusedException {
@@ -312,7 +319,11 @@ public final class Host {
      * processor even when plugins hold all of those.
      */
     private void start(long id, String name, ClassLoader loader, boolean counted, Work work) throws RefusedException {
-        Calls.Running r = new Calls.Running(id, name, loader);
+        start(id, name, loader, counted, -1, work);
+    }
+
+    private void start(long id, String name, ClassLoader loader, boolean counted, int method, Work work) throws RefusedException {
+        Calls.Running r = new Calls.Running(id, name, loader, method);
         Runnable run = () -> run(r, counted, work);
         r.thread = loader != null
                 ? Thread.ofVirtual().name(name).inheritInheritableThreadLocals(false).unstarted(run)

@@ -214,6 +214,7 @@ final class TestServer implements AutoCloseable {
             out.string("service");
             out.string("1.2.3");
             out.number(pendingLimit);
+            out.bool(false);
         });
     }
 

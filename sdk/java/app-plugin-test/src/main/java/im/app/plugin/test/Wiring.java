@@ -114,6 +114,7 @@ final class Wiring {
         out.string(node.role());
         out.string(node.version());
         out.number(0);
+        out.bool(false);
         request(Frame.HELLO, out);
     }
 

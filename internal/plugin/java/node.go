@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"context"
+
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
+)
+
+// severalNodes reports whether the process is a node for each role.
+func (h *Host) severalNodes() bool {
+	s := h.opts.Server
+	return s != nil && s.Node(role.Gateway).Role != s.Node(role.Service).Role
+}
+
+// answerNode tells a plugin for which node it runs at present. The module is nil while it is loaded.
+func (s *session) answerNode(server plugin.Server, m *module, call uint64, r *in) ([]byte, error) {
+	class, method := r.string(), r.int()
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	ctx, of := s.conn.call(call)
+	if m == nil { // What its extensions are is not known yet.
+		ctx, m = nil, of
+	}
+	node := server.Node(s.host.roleOf(ctx, m, class, method))
+	return appendString(appendString(appendString(nil, node.ID), string(node.Role)), node.Version), nil
+}
+
+// roleOf is the role that called a plugin, or the only one that it is made for; "" if neither is known. The context is nil if nobody
+// called it, and the number of the method negative if it is a hook.
+func (h *Host) roleOf(ctx context.Context, m *module, class string, method int64) role.Role {
+	if m == nil {
+		return ""
+	}
+	if ctx != nil {
+		var points []*plugin.Point
+		if x, err := m.extension(class); err == nil {
+			points = x.points
+		}
+		if method >= 0 && method < int64(len(h.methods)) {
+			points = []*plugin.Point{h.methods[method].Point}
+		}
+		if r := plugin.RoleOf(ctx, points...); r != "" {
+			return r
+		}
+	}
+	if len(m.descriptor.Servers) == 1 {
+		return m.descriptor.Servers[0]
+	}
+	return ""
+}
