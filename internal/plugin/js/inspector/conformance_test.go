@@ -127,12 +127,12 @@ func harnessOf(dir, source string) (string, error) {
 // outcomes are what a test does without probes and with them; ok is false if it cannot have any.
 func outcomes(t *testing.T, s *Server, harness, source string) (want, got string, ok bool) {
 	t.Helper()
-	want = outcome(t, harness, source, nil)
+	want = outcome(t, harness, source, source, nil)
 	r, err := s.instrumenter.instrument(source, false, 0)
 	if err != nil {
 		return want, "", false
 	}
-	got = outcome(t, harness, r.Code, func(e *engine.Engine) *Target {
+	got = outcome(t, harness, r.Code, source, func(e *engine.Engine) *Target {
 		target := s.Add(Plugin{Title: "test.js", Engine: e, Own: func(func()) {}, Resumed: func() {}})
 		if err := target.Install(); err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ func outcomes(t *testing.T, s *Server, harness, source string) (want, got string
 }
 
 // outcome runs a test and returns what it throws.
-func outcome(t *testing.T, harness, code string, target func(*engine.Engine) *Target) (text string) {
+func outcome(t *testing.T, harness, code, original string, target func(*engine.Engine) *Target) (text string) {
 	t.Helper()
 	e, err := engine.New(engine.Limits{})
 	if err != nil {
@@ -157,6 +157,16 @@ func outcome(t *testing.T, harness, code string, target func(*engine.Engine) *Ta
 			debugged.Close()
 			<-debugged.Ended()
 		}()
+	}
+	if target != nil {
+		// What cannot be compiled with probes runs without them.
+		v := e.CompileScript("test.js", code)
+		if engine.IsFailed(v) {
+			e.Drop()
+			code = original
+		} else {
+			e.Free(v)
+		}
 	}
 	for _, c := range []string{harness, code} {
 		v := e.Eval("test.js", c)

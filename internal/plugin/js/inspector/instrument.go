@@ -24,8 +24,8 @@ var (
 	remoteSource string
 )
 
-// An instrumenter puts probes into sources. It has an engine of its own, so that a plugin pays nothing of its memory
-// for the parser.
+// An instrumenter puts probes into sources. For those that only acorn parses it has an engine of its own, so that a plugin
+// pays nothing of its memory for the parser.
 type instrumenter struct {
 	mu     sync.Mutex
 	engine *engine.Engine
@@ -114,6 +114,14 @@ func (i *instrumenter) redeclaring(source string) string {
 }
 
 func (i *instrumenter) instrument(source string, module bool, firstProbe int) (r *instrumented, err error) {
+	if r, err := insertProbes(source, module, firstProbe); err == nil {
+		return r, nil
+	}
+	return i.instrumentByAcorn(source, module, firstProbe)
+}
+
+// instrumentByAcorn is instrument for all that acorn knows.
+func (i *instrumenter) instrumentByAcorn(source string, module bool, firstProbe int) (r *instrumented, err error) {
 	text, err := i.parse(source, engine.Bool(module), engine.Int(int32(firstProbe)))
 	if err != nil {
 		return nil, err

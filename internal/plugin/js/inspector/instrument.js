@@ -34,6 +34,14 @@
     for (const c of children(n)) if (!isFunction(c) && c.type !== 'ClassBody') hoisted(c, into);
     return into;
   };
+  // The names of the functions that blocks inside a statement declare.
+  const nested = (n, into) => {
+    for (const c of children(n)) {
+      if (c.type === 'FunctionDeclaration') into.push(c.id.name);
+      else if (!isFunction(c) && c.type !== 'ClassBody') nested(c, into);
+    }
+    return into;
+  };
   // The names that statements of one block declare for that block.
   const lexical = (statements, into) => {
     for (let s of statements) {
@@ -183,8 +191,9 @@
         let from = n.body.start + 1, semicolon = '';
         for (const d of list) if (d.directive !== undefined) { from = d.end; semicolon = source[d.end - 1] === ';' ? '' : ';'; }
         const [made, t] = newAccess(inner);
-        // In a block, a function must not have the name of a variable.
+        // In a block, a function must not have the name of a variable, or of a function in a block inside of that, which would not set it.
         const vars = new Set(hoisted(n.body, []));
+        for (const d of list) if (d.type !== 'FunctionDeclaration') for (const name of nested(d, [])) vars.add(name);
         const guarded = !list.some((d) => d.type === 'FunctionDeclaration' && vars.has(d.id.name)) && !(inner.suspendable && suspendsInHead(n.body));
         insert(from, true, semicolon + (guarded ? 'try{' : '') + made);
         statements(list, t);
