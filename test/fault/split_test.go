@@ -199,6 +199,9 @@ func TestSplitOutages(t *testing.T) {
 	if status := action("ABORT"); status < 500 {
 		t.Errorf("abort without the database: %d", status)
 	}
+	if status, body := one.uploadScript("", strings.ReplaceAll(dutyScript(1), "'duty'", "'late'")); status != 503 || !strings.Contains(body, `"code":1201`) {
+		t.Errorf("an upload without the database: %d %s", status, body)
+	}
 	eventually(t, "the candidates run without the database", func() bool {
 		_, body := one.send(http.MethodGet, "/plugins?ids=duty", "", nil)
 		return strings.Count(body, `"candidate":{"number":2,"version":"2","state":"STARTED"`) == 2

@@ -12,6 +12,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/catalog"
+	"example.org/app/internal/store"
 )
 
 // The scopes of plugins.
@@ -206,7 +207,7 @@ func (h pluginHandlers) publish(ctx context.Context, c pluginCreation, uploads [
 			}
 		}
 		if c.DryRun && errs[i] != nil {
-			e := apierr.From(errs[i])
+			e := apierr.From(store.Code(errs[i]))
 			outcomes[i].Problem, outcomes[i].Replaced = &pluginProblem{Code: e.Code, Reason: e.Reason}, false
 		}
 	}

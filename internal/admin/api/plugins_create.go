@@ -189,7 +189,7 @@ func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []
 			noteUpload(ctx, outcomes[i])
 		}
 		if c.DryRun && errs[i] != nil { // What is wrong is the answer of a dry run.
-			e := apierr.From(errs[i])
+			e := apierr.From(store.Code(errs[i]))
 			outcomes[i].Problem = &pluginProblem{Code: e.Code, Reason: e.Reason}
 		}
 	}
@@ -234,7 +234,7 @@ func refusal(uploads []plugin.Upload, errs []error, left error) error {
 		if err == nil {
 			continue
 		}
-		e := apierr.From(err)
+		e := apierr.From(store.Code(err))
 		reason := e.Reason
 		if len(uploads) == 1 {
 			*single = *e
