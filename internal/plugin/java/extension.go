@@ -137,7 +137,11 @@ func (x *extension) run(ctx context.Context, h plugin.Hook) error {
 		if !errors.Is(err, errUnsent) {
 			return b.describeLoss(ctx, err)
 		}
-		if err := x.module.next(ctx, b); err != nil {
+		switch err := x.module.next(ctx, b); {
+		case errors.Is(err, errClosed) && h == plugin.Stop: // It ended with its JVM.
+			x.note(h, nil)
+			return nil
+		case err != nil:
 			return err
 		}
 	}
@@ -291,6 +295,13 @@ func (m *module) next(ctx context.Context, b *binding) error {
 		select {
 		case <-moved:
 		case <-s.over: // The one after it may have the module.
+		case <-m.retired:
+			m.mu.Lock() // If it comes back at this moment, that ends now.
+			isGone := m.binding.Load() == b
+			m.mu.Unlock()
+			if isGone {
+				return errClosed // No JVM gets it any more.
+			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}

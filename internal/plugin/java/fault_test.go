@@ -403,6 +403,34 @@ func TestSlowStartKeepsNobodyAway(t *testing.T) {
 	}
 }
 
+// TestRetiredWithoutJVM lets a plugin go away while its JVM is gone: neither its stop nor its calls wait for one that it would
+// come back to.
+func TestRetiredWithoutJVM(t *testing.T) {
+	w := newWorld(t, nil)
+	m := w.load("gone", faults(t, "gone"))
+	other := w.load("other", faults(t, "other"))
+	if err := syscall.Kill(w.Stats().PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the death", func() bool { return !w.Stats().Up })
+	called := make(chan error, 1)
+	go func() {
+		_, err := tell(context.Background(), m, "echo")
+		called <- err
+	}()
+	m.(plugin.Retirer).Retire()
+	if err := m.Extensions()[0].Hook(context.Background(), plugin.Stop); err != nil {
+		t.Error(err)
+	}
+	if err := <-called; err == nil {
+		t.Error("a plugin that is gone answers")
+	}
+	if err := m.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	w.says(other, "echo", "echo")
+}
+
 // TestCallsWaitForStart lets calls that come after a crash wait until their extension has started again.
 func TestCallsWaitForStart(t *testing.T) {
 	w := newWorld(t, nil)
