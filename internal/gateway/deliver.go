@@ -44,7 +44,7 @@ func (g *Gateway) deliver(ctx context.Context, d *link.Delivery) (*link.Delivere
 // release waits until a service has delivered what it had of a conversation that another one has now, and hands the messages
 // over that came meanwhile, in their order.
 func (g *Gateway) release(q *sequence) {
-	timer := time.NewTimer(handoverPause)
+	timer := time.NewTimer(g.handover)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

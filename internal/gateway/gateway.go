@@ -84,6 +84,8 @@ type Gateway struct {
 	offline   chan struct{}
 	keys      *keys
 	sequences sequences
+	// handover is handoverPause; tests on a busy machine need more.
+	handover time.Duration
 	// late is when messages come after newer ones.
 	late outage
 
@@ -121,7 +123,7 @@ func Start(o Options) (*Gateway, error) {
 	g := &Gateway{
 		options: o, settings: o.Settings, limiter: ratelimit.New(time.Now), wrongSignals: ratelimit.New(time.Now), sessions: newSessions(),
 		connections: map[*connection]struct{}{}, offline: make(chan struct{}, offlineAtOnce), stop: make(chan struct{}),
-		keys: newKeys(),
+		keys: newKeys(), handover: handoverPause,
 	}
 	g.workers = workers{group: &g.group, jobs: make(chan func()), stop: g.stop}
 	p := o.Ports.options

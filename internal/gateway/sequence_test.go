@@ -20,6 +20,7 @@ import (
 func TestLateMessage(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g")
+	m.handover = 3 * time.Second
 	stored := w.service.Cluster().Now()
 	deliver := func(text string, conversation uint64, id int64, service string, users ...int64) {
 		t.Helper()
