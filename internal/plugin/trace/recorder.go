@@ -95,7 +95,7 @@ func (r *Recorder) Begin(s Subject) *Call {
 
 // Observe returns what records a call that is not kept. Values are masked as the settings say.
 func (r *Recorder) Observe(s Subject) *Call {
-	c := &Call{trace: Trace{Subject: s, Start: time.Now()}}
+	c := &Call{trace: Trace{Subject: s, Start: time.Now()}, room: maxChangesSize}
 	if r != nil {
 		c.rules.text = r.text.Load()
 	}

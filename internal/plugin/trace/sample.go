@@ -74,22 +74,22 @@ func (r *Recorder) Sample(p *Pair) *Sample {
 	answers := shown
 	answers.secret = p.Secret
 	s := &Sample{Subject: p.Subject, Start: p.Start}
-	room := &Call{changes: maxChangesSize - maxSampleSize} // What matters most comes first.
+	left := room(maxSampleSize) // What matters most comes first.
 	if p.Active.Outcome != "" {
-		s.Differences, s.MoreDifferences = room.fit(answers.compare(p.Active.Value, p.Candidate.Value))
+		s.Differences, s.MoreDifferences = left.fit(answers.compare(p.Active.Value, p.Candidate.Value))
 	}
 	d := &diff{}
 	for i, v := range p.Values {
 		name := p.Names[i]
 		d.nodes(name, node{}, shown.field(name).tree(reflect.ValueOf(v), 0))
 	}
-	s.Arguments, s.MoreArguments = room.fit(d.changes, d.more)
-	s.Active, s.Candidate = p.step(p.Active, answers, room), p.step(p.Candidate, answers, room)
+	s.Arguments, s.MoreArguments = left.fit(d.changes, d.more)
+	s.Active, s.Candidate = p.step(p.Active, answers, &left), p.step(p.Candidate, answers, &left)
 	return s
 }
 
 // step returns what a version did.
-func (p *Pair) step(a Answer, r rules, room *Call) Step {
+func (p *Pair) step(a Answer, r rules, left *room) Step {
 	s := Step{Version: a.Version, Duration: a.Duration, Outcome: a.Outcome, Code: a.Code, Reason: clip(a.Reason, maxReason)}
 	if a.Value == nil {
 		return s
@@ -98,7 +98,7 @@ func (p *Pair) step(a Answer, r rules, room *Call) Step {
 	if p.Replaces && len(p.Values) > 0 {
 		before = p.Values[0]
 	}
-	if s.Changes, s.More = room.fit(r.compare(before, a.Value)); p.Replaces && len(s.Changes)+s.More > 0 && s.Outcome == Unchanged {
+	if s.Changes, s.More = left.fit(r.compare(before, a.Value)); p.Replaces && len(s.Changes)+s.More > 0 && s.Outcome == Unchanged {
 		s.Outcome = Changed
 	}
 	return s

@@ -100,8 +100,8 @@ type Call struct {
 	recorder *Recorder
 	rules    rules
 	trace    Trace
-	// changes is about how many bytes the changes of the steps take.
-	changes int
+	// room is what is left for the changes of the steps.
+	room room
 }
 
 // An Attempt is how an extension was called and how that ended.
@@ -130,7 +130,7 @@ func (c *Call) Add(a Attempt) *Step {
 	if a.After != nil {
 		r := c.rules
 		r.secret = a.Secret
-		s.Changes, s.More = c.fit(r.compare(a.Before, a.After))
+		s.Changes, s.More = c.room.fit(r.compare(a.Before, a.After))
 		if len(s.Changes) == 0 && s.More == 0 && a.Outcome == Changed {
 			s.Outcome = Unchanged
 		}
@@ -158,10 +158,13 @@ func (c *Call) End() *Trace {
 	return t
 }
 
-// fit drops changes that the trace has no room for, and counts them among those that there are beyond.
-func (c *Call) fit(changes []Change, more int) ([]Change, int) {
+// room is how many bytes are left for changes.
+type room int
+
+// fit drops changes that there is no room for, and counts them among those that there are beyond.
+func (r *room) fit(changes []Change, more int) ([]Change, int) {
 	for i, change := range changes {
-		if c.changes += change.size(); c.changes > maxChangesSize {
+		if *r -= room(change.size()); *r < 0 {
 			return changes[:i], more + len(changes) - i
 		}
 	}
