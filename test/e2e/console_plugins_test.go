@@ -202,6 +202,8 @@ func consoleClusterPlugin(c *console, t *testing.T) {
 	c.shoot("console-plugin-shadow")
 	c.click("[name=rollout-ABORT]")
 	c.wait("!document.querySelector('[data-rollout=RUNNING]')")
+	c.waitText("[data-rollouts]", "Candidate: Calls ")
+	c.shoot("console-plugin-figures")
 	c.click("[data-version='2'] [name=delete-version]")
 	c.wait("!document.querySelector('[data-version=\"2\"]')")
 	c.open("cluster/plugin?role=SERVICE")

@@ -56,12 +56,13 @@ func (p *ProcessEvidence) concerns(r *store.PluginRollout, v store.PluginVersion
 	return named && (len(servers) == 0 || slices.ContainsFunc(p.Roles, func(r role.Role) bool { return slices.Contains(servers, r) }))
 }
 
-// Evidence returns what this process has seen of rollouts that have not ended, as of its last look.
+// Evidence returns what this process has seen of rollouts that have not ended.
 func (c *Catalog) Evidence() (list []Evidence) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	_ = c.look(time.Now()) // What fails is for the next judgement.
 	for _, e := range c.entries {
-		if e.evidence != nil && e.want != nil && e.evidence.RolloutID == e.want.rolloutID() {
+		if e.evidence != nil {
 			list = append(list, *e.evidence)
 		}
 	}

@@ -18,10 +18,22 @@ func (c *Catalog) judge(ctx context.Context) error {
 	return errors.Join(c.judgeOwn(ctx), c.judgeAll(ctx))
 }
 
-// judgeOwn notes what this process sees of rollouts, and rolls back those that it sees fail.
+// judgeOwn rolls back what this process sees fail.
 func (c *Catalog) judgeOwn(ctx context.Context) error {
-	c.mu.Lock()
 	verdicts := map[int64]verdict{}
+	c.mu.Lock()
+	for r, reason := range c.look(time.Now()) {
+		if r.Status == RolloutRunning {
+			verdicts[r.ID] = verdict{RolloutRolledBack, operationRollBack, fmt.Sprintf("node %s: %s", c.opts.NodeIDs[0], reason), time.Time{}}
+		}
+	}
+	c.mu.Unlock()
+	return c.concludeAll(ctx, verdicts)
+}
+
+// look notes what this process sees of rollouts, and says of those that fail why. The lock is held.
+func (c *Catalog) look(now time.Time) map[*store.PluginRollout]string {
+	reasons := map[*store.PluginRollout]string{}
 	for id, e := range c.entries {
 		if e.want == nil || e.want.Rollout == nil || !c.tries(e.want.Rollout) || !c.loads(e.want) || c.conflicts(id) {
 			e.evidence = nil
@@ -32,12 +44,11 @@ func (c *Catalog) judgeOwn(ctx context.Context) error {
 		if e.busy && e.failure == "" || e.tried != c.seen {
 			continue
 		}
-		if reason := c.observe(id, e, time.Now()); reason != "" && r.Status == RolloutRunning {
-			verdicts[r.ID] = verdict{RolloutRolledBack, operationRollBack, fmt.Sprintf("node %s: %s", c.opts.NodeIDs[0], reason), time.Time{}}
+		if reason := c.observe(id, e, now); reason != "" {
+			reasons[r] = reason
 		}
 	}
-	c.mu.Unlock()
-	return c.concludeAll(ctx, verdicts)
+	return reasons
 }
 
 // conflicts reports whether the node has a plugin of its own with the id, which counts.
