@@ -56,6 +56,14 @@ func (p *ProcessEvidence) concerns(r *store.PluginRollout, v store.PluginVersion
 	return named && (len(servers) == 0 || slices.ContainsFunc(p.Roles, func(r role.Role) bool { return slices.Contains(servers, r) }))
 }
 
+// name is the id of its first node.
+func (p *ProcessEvidence) name() string {
+	if len(p.NodeIDs) == 0 {
+		return ""
+	}
+	return p.NodeIDs[0]
+}
+
 // Evidence returns what this process has seen of rollouts that have not ended.
 func (c *Catalog) Evidence() (list []Evidence) {
 	c.mu.Lock()
@@ -102,7 +110,7 @@ func sum(list []ProcessEvidence, r *store.PluginRollout, v store.PluginVersion) 
 				f.complete = false
 			default:
 				f.whole, f.recent = f.whole.plus(e.Whole), f.recent.plus(e.Recent)
-				f.nodeIDs = append(f.nodeIDs, p.NodeIDs[0])
+				f.nodeIDs = append(f.nodeIDs, p.name())
 			}
 		}
 	}
