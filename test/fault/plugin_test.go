@@ -312,22 +312,22 @@ func TestRollout(t *testing.T) {
 	bad := strings.Replace(script("watch", 2, ""), "handleAdminAction() {}", "handleAdminAction() { throw new Error('planted'); }", 1)
 	for _, tt := range []struct {
 		id     string
-		upload func(query string, version int) (int, string)
+		upload func(t *testing.T, query string, version int) (int, string)
 	}{
-		{"watch", func(query string, version int) (int, string) {
+		{"watch", func(_ *testing.T, query string, version int) (int, string) {
 			return one.uploadScript(query, map[int]string{1: script("watch", 1, ""), 2: bad}[version])
 		}},
-		{"quiet", func(query string, version int) (int, string) {
+		{"quiet", func(t *testing.T, query string, version int) (int, string) {
 			return one.uploadJar(query, quietJar(t, strconv.Itoa(version), map[int]string{1: "", 2: `throw new IllegalStateException("planted");`}[version]))
 		}},
 	} {
 		t.Run(tt.id, func(t *testing.T) {
-			status, body := tt.upload("", 1)
+			status, body := tt.upload(t, "", 1)
 			must(t, "upload", status, body)
 			status, body = one.send(http.MethodPut, "/plugins?ids="+tt.id, "application/json", []byte(`{"status":"STARTED"}`))
 			must(t, "start", status, body)
 			one.follow(tt.id, on("STARTED 1", "service-1", "service-2"))
-			status, body = tt.upload("&replace=true&activate=false", 2)
+			status, body = tt.upload(t, "&replace=true&activate=false", 2)
 			must(t, "upload without activating", status, body)
 			status, body = one.send(http.MethodPost, "/plugins/rollouts", "application/json", []byte(`{"pluginId":"`+tt.id+`","number":2,"nodeIds":["service-2"],"minCalls":10,"promoteAfterSeconds":3600}`))
 			must(t, "begin a rollout", status, body)
