@@ -32,11 +32,15 @@ func TestGrants(t *testing.T) {
 	if must(t, "start without a grant", status, body); !strings.Contains(body, "waits for a grant of the permission USER_QUERY") {
 		t.Errorf("start without a grant: %s", body)
 	}
-	for node, state := range one.states("watch") {
-		if !strings.HasPrefix(state, "WAITING 1 ") {
-			t.Errorf("%s is %s", node, state)
+	eventually(t, "both nodes wait", func() bool {
+		waiting := 0
+		for _, state := range one.states("watch") {
+			if strings.HasPrefix(state, "WAITING 1 ") {
+				waiting++
+			}
 		}
-	}
+		return waiting == 2
+	})
 	grant(`"USER_QUERY"`)
 	t.Logf("started by both nodes after %v", two.follow("watch", on("STARTED 1", "service-1", "service-2")))
 
