@@ -101,13 +101,7 @@ func TestJudgement(t *testing.T) {
 // TestJudgementOverNodes lets two nodes have too few calls each to judge a candidate.
 func TestJudgementOverNodes(t *testing.T) {
 	db := storetest.SQLite(t)
-	a, b := newNode(t, db, role.Service), newNode(t, db, role.Service)
-	together(a, b)
-	a.live(t)
-	b.live(t)
-	a.mustPublish(t, false, answering("1", "handle() {}"))
-	do(t, a, "split", plugin.Start)
-	b.serves(t, "111")
+	a, b := splitPair(t, db, "handle() {}")
 	// roll begins a rollout and waits until both nodes run the version.
 	roll := func(code string, r store.PluginRollout) {
 		t.Helper()

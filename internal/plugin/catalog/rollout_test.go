@@ -231,15 +231,23 @@ func (n *node) serves(t *testing.T, want string) {
 	t.Fatalf("node %s answers with %s, want %s", n.id, got, want)
 }
 
+// splitPair is a cluster of two nodes with version 1 of the plugin "split"; more are further members of its class.
+func splitPair(t *testing.T, db *store.DB, more string) (a, b *node) {
+	t.Helper()
+	a, b = newNode(t, db, role.Service), newNode(t, db, role.Service)
+	together(a, b)
+	a.live(t)
+	b.live(t)
+	a.mustPublish(t, false, answering("1", more))
+	do(t, a, "split", plugin.Start)
+	b.serves(t, "111")
+	return a, b
+}
+
 // TestSplits runs versions beside the active one for some users.
 func TestSplits(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
-		a, b := newNode(t, db, role.Service), newNode(t, db, role.Service)
-		a.live(t)
-		b.live(t)
-		a.mustPublish(t, false, answering("1", ""))
-		do(t, a, "split", plugin.Start)
-		b.serves(t, "111")
+		a, b := splitPair(t, db, "")
 		roll := func(code []byte, r store.PluginRollout) store.PluginRollout {
 			t.Helper()
 			r.PluginID, r.Number, r.Mode, r.MaxErrorPercentage, r.MinCalls = "split", a.keep(t, code), store.RolloutUsers, 10, 5
@@ -370,12 +378,7 @@ func TestSplits(t *testing.T) {
 // rolled back like others.
 func TestShadows(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
-		a, b := newNode(t, db, role.Service), newNode(t, db, role.Service)
-		a.live(t)
-		b.live(t)
-		a.mustPublish(t, false, answering("1", ""))
-		do(t, a, "split", plugin.Start)
-		b.serves(t, "111")
+		a, b := splitPair(t, db, "")
 		roll := func(code []byte, r store.PluginRollout) store.PluginRollout {
 			t.Helper()
 			r.PluginID, r.Number, r.Mode, r.Percentage, r.MaxErrorPercentage, r.MaxDifferencePercentage, r.MinCalls = "split", a.keep(t, code), store.RolloutShadow, 100, 10, -1, 5
@@ -467,12 +470,7 @@ func TestShadows(t *testing.T) {
 // TestSteps brings a version to more and more users: a good one to all, one that fails from the second step on to nobody.
 func TestSteps(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
-		a, b := newNode(t, db, role.Service), newNode(t, db, role.Service)
-		a.live(t)
-		b.live(t)
-		a.mustPublish(t, false, answering("1", ""))
-		do(t, a, "split", plugin.Start)
-		b.serves(t, "111")
+		a, b := splitPair(t, db, "")
 		roll := func(code []byte, steps ...store.RolloutStep) store.PluginRollout {
 			t.Helper()
 			r, err := a.RollOut(t.Context(), store.PluginRollout{
