@@ -477,9 +477,8 @@ func (p *parser) object(n *Node) *Node {
 	return p.finish(n)
 }
 
-func (p *parser) property() *Node {
-	n := &Node{Kind: Property, Start: p.start}
-	var flags Flag
+// modifiers reads what stands before the key of a method: async and an asterisk.
+func (p *parser) modifiers() (flags Flag) {
 	if p.isWord("async") {
 		if next := p.peek(); !endsKey(next) && !next.newline {
 			flags |= Async
@@ -489,6 +488,12 @@ func (p *parser) property() *Node {
 	if p.eat("*") {
 		flags |= Generator
 	}
+	return flags
+}
+
+func (p *parser) property() *Node {
+	n := &Node{Kind: Property, Start: p.start}
+	flags := p.modifiers()
 	if flags == 0 && (p.isWord("get") || p.isWord("set")) {
 		if next := p.peek(); !endsKey(next) {
 			n.Flags |= Getter

@@ -115,16 +115,7 @@ func (p *parser) classMember() *Node {
 			p.next()
 		}
 	}
-	var flags Flag
-	if p.isWord("async") {
-		if next := p.peek(); !endsKey(next) && !next.newline {
-			flags |= Async
-			p.next()
-		}
-	}
-	if p.eat("*") {
-		flags |= Generator
-	}
+	flags := p.modifiers()
 	if flags == 0 && (p.isWord("get") || p.isWord("set")) {
 		if next := p.peek(); !endsKey(next) && (next.kind != tokenPunctuator || next.text == "[") {
 			n.Flags |= Getter
