@@ -162,12 +162,12 @@ func (m *member) call(ctx context.Context, method *Method, b bounds, args []any,
 	defer m.plugin.running.Add(-1)
 	if n := m.plugin.running.Add(1); b.calls > 0 && n > b.calls {
 		err := &CrowdedError{b.calls}
-		m.record.note(method, 0, err)
+		m.record.note(method, 0, err, false)
 		m.calls.leave()
 		return false, err
 	}
 	if err := m.plugin.excess.admit(ctx); err != nil {
-		m.record.note(method, 0, err)
+		m.record.note(method, 0, err, false)
 		m.calls.leave()
 		return false, err
 	}
@@ -178,7 +178,11 @@ func (m *member) call(ctx context.Context, method *Method, b bounds, args []any,
 		}
 		err = causeOf(limited, err)
 		took := limited.cancel()
-		m.record.note(method, took, err)
+		restarted := limited.restarted.Load()
+		if restarted && errors.Is(err, context.DeadlineExceeded) {
+			err = &restartError{err}
+		}
+		m.record.note(method, took, err, restarted)
 		m.calls.leave()
 		if event.Wants(event.KindPluginCall, took) {
 			event.Record(event.PluginCall{

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,8 @@ type limited struct {
 	context.Context // the parent
 	limit           time.Duration
 	begin           time.Time
+	// restarted says that the call waited for a restart, see NoteRestart.
+	restarted atomic.Bool
 
 	mu    sync.Mutex
 	done  chan struct{} // nil until somebody waits

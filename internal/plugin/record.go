@@ -68,8 +68,9 @@ func outcomeOf(err error) string {
 	return outcomeError
 }
 
-// note counts a call. One that was given up by the server counts for nothing.
-func (r *record) note(method *Method, d time.Duration, err error) {
+// note counts a call. One that was given up by the server counts for nothing, and one that was interrupted says nothing of
+// the plugin. restarted says that the call waited for a restart, so that its duration says nothing either.
+func (r *record) note(method *Method, d time.Duration, err error, restarted bool) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
@@ -77,7 +78,8 @@ func (r *record) note(method *Method, d time.Duration, err error) {
 	if r.observe != nil {
 		r.observe(method, d, outcome)
 	}
-	if r.meter != nil {
+	interrupted := errors.Is(err, ErrInterrupted)
+	if r.meter != nil && !interrupted && (!restarted || outcome == outcomeError) {
 		if meter := r.meter.Load(); meter != nil {
 			meter.note(method, d, outcome)
 		}
@@ -96,7 +98,6 @@ func (r *record) note(method *Method, d time.Duration, err error) {
 		r.stats.Errors++
 	}
 	r.stats.LastFailure = &Failed{In: method.Point.Name + "." + method.Name, Error: err.Error(), At: time.Now().UTC()}
-	interrupted := errors.Is(err, ErrInterrupted) // which may be the fault of another plugin of the same host
 	var inARow int64
 	if !interrupted {
 		inARow = r.inARow.Add(1)

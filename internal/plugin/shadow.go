@@ -37,8 +37,8 @@ type shadow struct {
 }
 
 // ShadowCounts is how many copies of calls a candidate has ended, how many of these ended as on the active version, how
-// many otherwise, and how many failed or took too long. Dropped are those that were not made, because too many waited or
-// because the candidate could not run.
+// many otherwise, and how many failed or took too long. Dropped are those that were not made or not compared, because too
+// many waited, because the candidate could not run, or because what runs either version was started anew.
 type ShadowCounts struct {
 	Calls     int64 `json:"calls"`
 	Equal     int64 `json:"equal"`
@@ -175,7 +175,7 @@ func (s *shadow) try(c *copied) {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return // The candidate goes away.
-	case errors.Is(err, errRetired):
+	case errors.Is(err, errRetired), errors.Is(err, ErrInterrupted):
 		s.dropped.Add(1)
 		return
 	}
@@ -309,6 +309,10 @@ func (c *mirror) leave(now passage) {
 	}
 	s, took := c.split.shadow, time.Since(c.start)
 	c.split = nil
+	if errors.Is(c.err, ErrInterrupted) {
+		s.dropped.Add(1) // There is nothing to compare with.
+		return
+	}
 	s.offer(func() *copied {
 		_, value, answered := now()
 		return &copied{

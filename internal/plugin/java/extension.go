@@ -248,6 +248,9 @@ func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any,
 		case errors.Is(err, errUnsent):
 		case errors.Is(err, errEnded) && !again && method.Pure && b.endedByOther(ctx, x.module):
 			again = true // It only computes an answer, and is not what ended the JVM.
+		case ctx.Err() != nil && b.isSilent():
+			plugin.NoteRestart(ctx)
+			return false, err
 		default:
 			return false, err
 		}
@@ -270,6 +273,7 @@ func (s *session) endedByOther(ctx context.Context, m *module) bool {
 
 // next waits until a module whose JVM ended is somewhere else.
 func (m *module) next(ctx context.Context, b *binding) error {
+	plugin.NoteRestart(ctx)
 	if err := b.wait(ctx); err != nil {
 		return err
 	}
@@ -290,7 +294,7 @@ func (m *module) next(ctx context.Context, b *binding) error {
 			if ctx.Err() == nil && m.slot.Load() != l {
 				continue // It was given a JVM of its own.
 			}
-			return err
+			return fmt.Errorf("%w: %w", errAway, err)
 		}
 		select {
 		case <-moved:

@@ -107,6 +107,9 @@ func (x *extension) hookCall(ctx context.Context, hook byte, write func(body []b
 			return write(append(appendUint(body, b.extensions[x.index]), hook)), nil
 		})
 		if !errors.Is(err, errUnsent) {
+			if err != nil && ctx.Err() != nil && b.isSilent() {
+				plugin.NoteRestart(ctx)
+			}
 			return a, err
 		}
 		if err := x.module.next(ctx, b); err != nil {

@@ -38,6 +38,8 @@ type session struct {
 	lines chan line
 	// lost counts lines that were dropped because the log could not follow.
 	lost atomic.Int64
+	// probed is when the JVM was asked for its state, in nanoseconds since 1970; 0 if it has answered.
+	probed atomic.Int64
 	// level is how many levels the JVM was told that the log takes, if it was told.
 	levelMu sync.Mutex
 	level   int
@@ -82,15 +84,19 @@ type culprit struct {
 	how    string
 }
 
-// errEnded is in the chain of the errors of calls that were on their way when the JVM ended.
-var errEnded error = lostError{}
+var (
+	// errEnded is in the chain of the errors of calls that were on their way when the JVM ended.
+	errEnded error = &lostError{"the call was lost"}
+	// errAway is in the chain of the errors of calls that waited in vain for the next JVM.
+	errAway error = &lostError{"wait for the Java host"}
+)
 
-type lostError struct{}
+type lostError struct{ text string }
 
-func (lostError) Error() string { return "the call was lost" }
+func (e *lostError) Error() string { return e.text }
 
 // Is implements what errors.Is asks for.
-func (lostError) Is(target error) bool { return target == plugin.ErrInterrupted }
+func (e *lostError) Is(target error) bool { return target == plugin.ErrInterrupted }
 
 // openSession starts a JVM for a slot, or a spare one if that is nil, and greets it.
 func (h *Host) openSession(ctx context.Context, l *slot, java Runtime, dir, jar string) (_ *session, err error) {

@@ -42,6 +42,8 @@ const (
 	statsTime = 2 * time.Second
 	// silentTime is after what time a JVM that answers nothing is ended. Together with statsTime it is 10 seconds.
 	silentTime = 8 * time.Second
+	// doubtTime is after what time calls that take too long are not blamed on their plugins.
+	doubtTime = time.Second
 	// silentSpareTime is the same for the spare when it is needed: it has nothing else to do, and plugins wait for it.
 	silentSpareTime = 2 * time.Second
 	// starvedTime is the same for a JVM that waits for processors which others use.
@@ -146,6 +148,13 @@ func (s *session) watch() {
 	}
 }
 
+// isSilent reports whether the JVM has not told its state for longer than that takes, so that it most likely answers no
+// call either.
+func (s *session) isSilent() bool {
+	probed := s.probed.Load()
+	return probed != 0 && time.Since(time.Unix(0, probed)) > doubtTime
+}
+
 // endSilent ends a JVM that has not answered.
 func (s *session) endSilent(after time.Duration) {
 	s.log.Error("the Java host does not answer and is ended", slog.Duration("after", after))
@@ -155,6 +164,8 @@ func (s *session) endSilent(after time.Duration) {
 // ask asks for the state, and reports whether the JVM did not answer in time. One that others leave no processor is given more.
 func (s *session) ask(limit time.Duration) (after time.Duration, silent bool) {
 	begin := time.Now()
+	s.probed.Store(begin.UnixNano())
+	defer s.probed.Store(0)
 	ctx, cancel := context.WithTimeout(s.ctx, starvedTime)
 	defer cancel()
 	answered := make(chan error, 1)
