@@ -66,8 +66,12 @@ type listedPlugin struct {
 	Extensions          []listedExtension
 	Granted             *listedGrants
 	MissingGrants       *listedGrants
-	Rejected            *struct{ Reason string }
-	Cluster             *struct {
+	WaitingVersion      *struct {
+		Version       string
+		MissingGrants *listedGrants
+	}
+	Rejected *struct{ Reason string }
+	Cluster  *struct {
 		Number          int64
 		Version, Status string
 		Nodes           []struct {
@@ -138,6 +142,9 @@ func (p listedPlugin) print(w io.Writer) {
 	}
 	if p.MissingGrants != nil {
 		line("waits for a grant of: %s", p.MissingGrants)
+	}
+	if w := p.WaitingVersion; w != nil && w.MissingGrants != nil {
+		line("version %s waits for a grant of: %s", w.Version, w.MissingGrants)
 	}
 	for _, e := range p.Extensions {
 		var points []string

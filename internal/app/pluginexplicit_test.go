@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ func (s explicitGrants) as(login, password, revision, method, target, body strin
 func TestExplicitGrants(t *testing.T) {
 	dir := folderOf(t, map[string]string{"folder.js": askingScript("folder", "1", "permissions: ['USER_QUERY']")})
 	database := "app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db")
-	set := []string{"app.plugin.grants.mode=EXPLICIT", "app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true", database}
+	set := []string{"app.plugin.grants.mode=EXPLICIT", "app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true", "app.plugin.js.allow-save=true", "app.plugin.watch-dir=true", database}
 	s := explicitGrants{apptest.Start(t, []role.Role{role.Service}, set...), t}
 	// The clerk may add plugins and lacks USER_DELETE.
 	s.want("POST", "/admins/roles", `{"id":7,"name":"clerk","permissions":["PLUGIN_*","USER_QUERY"],"rank":1}`, 200)
@@ -111,6 +112,8 @@ func TestExplicitGrants(t *testing.T) {
 		t.Errorf("what is granted is missing: %s", answer)
 	}
 	testGrantsOfUploads(s)
+	testWaitingUploads(s)
+	testGrantsOfFiles(s, dir)
 	testGrantsOfJars(s)
 	testGrantsOfClusterPlugins(s)
 	s.want("GET", "/audit?operations=updatePluginGrants", "", 200, `"updatePluginGrants"`, `USER_QUERY`)
@@ -152,18 +155,25 @@ func testGrantsOfUploads(s explicitGrants) {
 	s.wantCount("asking", 200, `"version":"1"`)
 	s.want("GET", "/plugins/grants?ids=asking", "", 200, `"hosts":["*"]`)
 
-	// A new version that asks for more is refused, and the old one goes on; it is taken with its grant.
+	// A new version that asks for more waits, and the old one goes on; the upload with its grant is taken at once.
 	more := upload(t, askingScript("asking", "2", "permissions: ['USER_QUERY', 'GROUP_QUERY']"))
-	s.want("POST", "/plugins/js?replace=true", more, 400, `waits for a grant of the permission GROUP_QUERY`)
+	const missing = `"missingGrants":{"permissions":["GROUP_QUERY"],"hosts":[],"java":false}`
+	if answer := s.want("POST", "/plugins/js?replace=true&dryRun=true", more, 200, missing, `"waits":true`); strings.Contains(answer, `"replaced":true`) {
+		t.Errorf("a dry run of a version that would wait: %s", answer)
+	}
+	s.want("POST", "/plugins/js?replace=true", more, 200, missing, `"waits":true`)
+	s.want("GET", "/plugins?ids=asking", "", 200, `"version":"1"`, `"state":"STARTED"`, `"waitingVersion":{"version":"2","digest":"`, missing)
 	s.wantCount("asking", 200, `"version":"1"`)
 	// One that is refused for another reason leaves nothing granted.
 	lame := strings.Replace(askingScript("asking", "2", "permissions: ['USER_QUERY', 'GROUP_QUERY']"), "getEndpoints()", "start() { throw new Error('no way'); }\n  getEndpoints()", 1)
 	s.want("POST", "/plugins/js?replace=true&grant=true", upload(t, lame), 400, `no way`)
 	s.wantCount("asking", 200, `"version":"1"`)
-	s.want("POST", "/plugins/js?replace=true", more, 400, `waits for a grant of the permission GROUP_QUERY`)
 	s.want("GET", "/plugins/grants?ids=asking", "", 200, `"permissions":["USER_DELETE","USER_QUERY"],"hosts":["*"]`)
 	s.want("POST", "/plugins/js?replace=true&grant=true", more, 200, `"replaced":true`)
 	s.wantCount("asking", 200, `"version":"2"`)
+	if answer := s.want("GET", "/plugins?ids=asking", "", 200); strings.Contains(answer, "waitingVersion") {
+		t.Errorf("a version that was taken still waits: %s", answer)
+	}
 
 	// What is taken away keeps the plugin from running until it is given again.
 	s.want("PUT", "/plugins/grants?id=asking", `{}`, 200)
@@ -171,6 +181,92 @@ func testGrantsOfUploads(s explicitGrants) {
 	s.want("PUT", "/plugins?ids=asking", `{"status":"RESUMED"}`, 400, `waits for a grant`)
 	s.want("PUT", "/plugins/grants?id=asking", `{"permissions":["USER_QUERY","GROUP_QUERY"]}`, 200)
 	s.wantCount("asking", 200, `"version":"2"`)
+}
+
+// testWaitingUploads lets new versions of plugins of the node wait for grants.
+func testWaitingUploads(s explicitGrants) {
+	t := s.t
+	t.Helper()
+	script := func(id, version, permissions string) string {
+		return askingScript(id, version, "permissions: ["+permissions+"]")
+	}
+	isWaiting := func(id, version string) bool {
+		return strings.Contains(s.want("GET", "/plugins?ids="+id, "", 200), `"waitingVersion":{"version":"`+version+`"`)
+	}
+	for _, id := range []string{"left", "right"} {
+		s.want("POST", "/plugins/js?grant=true", upload(t, script(id, "1", "'USER_QUERY'")), 200)
+		s.want("PUT", "/plugins?ids="+id, `{"status":"STARTED"}`, 200)
+		s.wantCount(id, 200, `"version":"1"`)
+	}
+	grant := func(id, permissions string) {
+		t.Helper()
+		s.want("PUT", "/plugins/grants?id="+id, `{"permissions":[`+permissions+`]}`, 200)
+	}
+
+	// The newest version counts, and is saved when it takes over.
+	s.want("POST", "/plugins/js?replace=true&save=true", upload(t, script("left", "2", "'USER_QUERY', 'GROUP_QUERY'")), 200, `"waits":true`)
+	s.want("POST", "/plugins/js?replace=true&save=true", upload(t, script("left", "3", "'USER_QUERY', 'GROUP_QUERY', 'GROUP_DELETE'")), 200, `"waits":true`)
+	grant("left", `"USER_QUERY","GROUP_QUERY"`)
+	if !isWaiting("left", "3") {
+		t.Error("a version that lacks a grant does not wait")
+	}
+	s.wantCount("left", 200, `"version":"1"`)
+	if answer := s.want("GET", "/plugins?ids=left", "", 200); strings.Contains(answer, "fileName") {
+		t.Errorf("a version that waits was saved: %s", answer)
+	}
+	grant("left", `"USER_QUERY","GROUP_QUERY","GROUP_DELETE"`)
+	s.wantCount("left", 200, `"version":"3"`)
+	s.want("GET", "/plugins?ids=left", "", 200, `"fileName":"_network_.`)
+
+	// What came together takes over together.
+	both := upload(t, script("left", "4", "'USER_QUERY'"), script("right", "4", "'USER_QUERY', 'GROUP_QUERY'"))
+	s.want("POST", "/plugins/js?replace=true", both, 200, `"id":"left"`, `"id":"right"`, `"waits":true`)
+	if !isWaiting("left", "4") || !isWaiting("right", "4") {
+		t.Error("a version does not wait")
+	}
+	s.wantCount("left", 200, `"version":"3"`)
+	grant("right", `"USER_QUERY","GROUP_QUERY"`)
+	s.wantCount("left", 200, `"version":"4"`)
+	s.wantCount("right", 200, `"version":"4"`)
+
+	// What cannot take over when it may is rejected, and the old version goes on.
+	lame := strings.Replace(script("right", "5", "'USER_QUERY', 'USER_DELETE'"), "getEndpoints()", "start() { throw new Error('no way'); }\n  getEndpoints()", 1)
+	s.want("POST", "/plugins/js?replace=true", upload(t, lame), 200, `"waits":true`)
+	grant("right", `"USER_QUERY","GROUP_QUERY","USER_DELETE"`)
+	eventually(t, "the version is rejected", func() bool {
+		_, body := ask(t, s.Server, role.Service, "GET", "/plugins?includeRejected=true", "")
+		return strings.Contains(body, "no way")
+	})
+	s.wantCount("right", 200, `"version":"4"`)
+
+	// A plugin that is removed takes the version that waits with it.
+	s.want("POST", "/plugins/js?replace=true", upload(t, script("right", "6", "'ADMIN_QUERY'")), 200, `"waits":true`)
+	s.want("DELETE", "/plugins?ids=right", "", 204)
+	grant("right", `"ADMIN_QUERY"`)
+	s.wantCount("right", 404, "")
+}
+
+// testGrantsOfFiles lets a file of the folder that changes wait for grants.
+func testGrantsOfFiles(s explicitGrants, dir string) {
+	t := s.t
+	t.Helper()
+	write := func(version, permissions string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "folder.js"), []byte(askingScript("folder", version, "permissions: ["+permissions+"]")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("2", "'USER_QUERY', 'GROUP_QUERY'")
+	eventually(t, "the new version waits", func() bool {
+		_, body := ask(t, s.Server, role.Service, "GET", "/plugins?ids=folder", "")
+		return strings.Contains(body, `"waitingVersion":{"version":"2"`)
+	})
+	s.wantCount("folder", 200, `"version":"1"`)
+	s.want("PUT", "/plugins/grants?id=folder", `{"permissions":["USER_QUERY","GROUP_QUERY"]}`, 200)
+	s.wantCount("folder", 200, `"version":"2"`)
+	if body := s.want("GET", "/plugins?includeRejected=true", "", 200); strings.Contains(body, "folder.js\",\"extensions\":[]") {
+		t.Errorf("the file is still rejected: %s", body)
+	}
 }
 
 func testGrantsOfJars(s explicitGrants) {
@@ -187,8 +283,10 @@ func testGrantsOfJars(s explicitGrants) {
 	wantForm(t, s.Server, "/plugins/java?replace=true&grant=true", 200, `"replaced":true`, "jar.jar", jar("2", "USER_QUERY"))
 	s.want("PUT", "/plugins?ids=jar", `{"status":"STARTED"}`, 200)
 	s.wantCount("jar", 200, `"version":"2"`)
-	wantForm(t, s.Server, "/plugins/java?replace=true", 400, `waits for a grant of the permission USER_DELETE`, "jar.jar", jar("3", "USER_QUERY, USER_DELETE"))
+	wantForm(t, s.Server, "/plugins/java?replace=true", 200, `"waits":true`, "jar.jar", jar("3", "USER_QUERY, USER_DELETE"))
 	s.wantCount("jar", 200, `"version":"2"`)
+	s.want("PUT", "/plugins/grants?id=jar", `{"permissions":["USER_QUERY","USER_DELETE"]}`, 200)
+	s.wantCount("jar", 200, `"version":"3"`)
 }
 
 func testGrantsOfClusterPlugins(s explicitGrants) {

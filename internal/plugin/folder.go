@@ -360,6 +360,9 @@ func (f *Folder) changed(ctx context.Context, src Source) {
 	before := slices.DeleteFunc(f.manager.Plugins(), func(p *Plugin) bool { return p.Path != src.Path })
 	p, err := f.manager.Replace(ctx, l, src)
 	if f.noted(src, err) != nil || p == nil {
+		if _, waits := errors.AsType[*WaitingError](err); waits {
+			f.manager.postpone([]*Plugin{p}, func() { f.retry(src.Name) })
+		}
 		return // The old version goes on.
 	}
 	isNew := true
@@ -375,4 +378,13 @@ func (f *Folder) changed(ctx context.Context, src Source) {
 	if isNew {
 		f.manager.Do(ctx, p, Start)
 	}
+}
+
+// retry loads a file whose plugin waited for grants, as it is now.
+func (f *Folder) retry(name string) {
+	src, err := f.read(name)
+	if err != nil {
+		return // It is gone, or the watch says what is wrong with it.
+	}
+	f.changed(f.manager.ctx, src)
 }

@@ -73,8 +73,8 @@ func (p *Plugin) Allowed() Grants { return p.granted.Allowed(p.Descriptor) }
 // mayRun refuses to start or resume an extension whose plugin waits for grants.
 func (m *member) mayRun() error { return m.plugin.granted.Waits(m.plugin.Descriptor) }
 
-// Regrant brings extensions in line with what is granted now: those that wait for nothing any more are started, and those
-// that have lost a grant are called no more.
+// Regrant brings plugins in line with what is granted now: versions and extensions that wait for nothing any more are
+// installed and started, and extensions that have lost a grant are called no more.
 func (m *Manager) Regrant() {
 	if m.opts.Granted == nil {
 		return
@@ -91,6 +91,7 @@ func (m *Manager) Regrant() {
 			}
 		}
 	}
+	m.resume()
 }
 
 // begin starts an extension. One that waits for grants is started when it has them; another one that could not be started

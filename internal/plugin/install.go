@@ -16,14 +16,15 @@ import (
 	"example.org/app/internal/role"
 )
 
-// Load loads a plugin, which is not started by that. Errors are *apierr.Error.
+// Load loads a plugin, which is not started by that. Errors are *apierr.Error. What it returns with an error cannot be used.
 func (m *Manager) Load(ctx context.Context, l Language, src Source) (*Plugin, error) {
 	return m.install(ctx, l, src, false, nil)
 }
 
 // Replace loads a new version of a plugin and lets it take the place of the one with the same id, in its state, without
 // a call lost: the new one is started first, then calls go to it, then the old one is stopped. If the new one cannot be
-// loaded or started, the old one stays. Without an old one it is Load.
+// loaded or started, the old one stays. Without an old one it is Load. What it returns with an error only tells what it is;
+// it is nil if that is not known.
 func (m *Manager) Replace(ctx context.Context, l Language, src Source) (*Plugin, error) {
 	return m.install(ctx, l, src, true, nil)
 }
@@ -219,7 +220,7 @@ func (m *Manager) install(ctx context.Context, l Language, src Source, replace b
 		return 0, commit(candidates[0].plugin, candidates[0].old)
 	})
 	if errs != nil {
-		return nil, errs[0]
+		return installed[0].plugin, errs[0]
 	}
 	return installed[0].plugin, nil
 }
@@ -232,7 +233,7 @@ type candidate struct {
 
 // installAll loads plugins of one language, all or none. commit is asked last, when nothing else can go wrong; its
 // error is that of the plugin at the position that it returns. The errors have the positions of the sources; they are
-// nil if all were installed.
+// nil if all were installed. Plugins that could be loaded are there even with errors, and only tell what they are.
 func (m *Manager) installAll(ctx context.Context, sources []Source, l Language, replace bool, commit func([]candidate) (int, error)) ([]candidate, []error) {
 	list, errs := make([]candidate, len(sources)), make([]error, len(sources))
 	failed := false
@@ -277,7 +278,7 @@ func (m *Manager) installAll(ctx context.Context, sources []Source, l Language, 
 		}
 	}
 	if failed {
-		return nil, errs
+		return list, errs
 	}
 	return list, nil
 }
@@ -352,6 +353,9 @@ func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidat
 		}
 	})
 	for _, c := range list {
+		if c.old == nil || c.old.Digest != c.plugin.Digest { // Otherwise the same version was loaded anew.
+			m.forgetWaiting(c.plugin.ID)
+		}
 		m.attend(c.plugin)
 	}
 	return 0, nil

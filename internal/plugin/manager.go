@@ -65,6 +65,8 @@ type Manager struct {
 	rejected []Rejected
 	// trials are the candidates by the ids of their plugins, like list.
 	trials map[string]*split
+	// waiting are versions that are not granted what they ask for.
+	waiting waitingVersions
 	// pastShadows is what is left of the last shadows, by the ids of their plugins.
 	pastShadows map[string]pastShadow
 	// nextRank is that of the next plugin that has no place of its own.
@@ -286,6 +288,7 @@ func (m *Manager) remove(ctx context.Context, id string, wanted func(*Plugin) bo
 		return nil, apierr.New(apierr.ResourceNotFound, "there is no plugin %q", id)
 	}
 	candidate := m.withdrawTrial(id)
+	m.forgetWaiting(id)
 	m.publish(slices.DeleteFunc(m.Plugins(), func(other *Plugin) bool { return other == p }))
 	m.mu.Unlock()
 	if candidate != nil {

@@ -36,6 +36,8 @@ type Added struct {
 	*Plugin
 	// Replaced says that it took the place of another version.
 	Replaced bool
+	// Waits says that it will, as soon as it and those that came with it are granted what they ask for.
+	Waits bool
 }
 
 // maxFileName bounds the name of a file, without prefix and suffix.
@@ -105,7 +107,8 @@ func (f *Folder) check(ctx context.Context, u Upload) (Added, error) {
 	if err == nil && u.Save {
 		_, err = f.target(u, old)
 	}
-	return Added{Plugin: p, Replaced: loaded && u.Replace}, err
+	waits := loaded && u.Replace && p.waitsBehind(old)
+	return Added{Plugin: p, Replaced: loaded && u.Replace && !waits, Waits: waits}, err
 }
 
 // Add loads a plugin as AddAll does.
@@ -118,7 +121,8 @@ func (f *Folder) Add(ctx context.Context, u Upload) (Added, error) {
 }
 
 // AddAll loads plugins of one language, which are not started by that, and saves them if that is wanted, when all were
-// accepted. Whatever fails, nothing of any of them is left. Errors are *apierr.Error and have the positions of the
+// accepted. New versions that are not granted what they ask for wait, with all that came with them, and those before them go
+// on. Whatever fails, nothing of any of them is left. Errors are *apierr.Error and have the positions of the
 // uploads; they are nil if all were added.
 func (f *Folder) AddAll(ctx context.Context, uploads ...Upload) ([]Added, []error) {
 	sources, errs := make([]Source, len(uploads)), make([]error, len(uploads))
@@ -146,6 +150,9 @@ func (f *Folder) AddAll(ctx context.Context, uploads ...Upload) ([]Added, []erro
 		}
 		return f.save(uploads, list)
 	})
+	if onlyWaits(errs) {
+		return f.postpone(ctx, uploads, list), nil
+	}
 	if errs != nil {
 		for i, err := range errs {
 			if err != nil {
@@ -159,6 +166,25 @@ func (f *Folder) AddAll(ctx context.Context, uploads ...Upload) ([]Added, []erro
 		added[i] = Added{Plugin: c.plugin, Replaced: c.old != nil}
 	}
 	return added, nil
+}
+
+// postpone lets uploads wait for grants.
+func (f *Folder) postpone(ctx context.Context, uploads []Upload, list []candidate) []Added {
+	added, plugins := make([]Added, len(list)), make([]*Plugin, len(list))
+	for i, c := range list {
+		added[i], plugins[i] = Added{Plugin: c.plugin, Waits: true}, c.plugin
+	}
+	behalf := SameBehalf(f.manager.ctx, ctx)
+	f.manager.postpone(plugins, func() {
+		_, errs := f.AddAll(behalf, uploads...)
+		for i, err := range errs {
+			if err != nil {
+				src, _ := uploads[i].Source() // It was accepted before.
+				f.manager.reject(src, err)
+			}
+		}
+	})
+	return added
 }
 
 // save writes the files of uploads, all or none. Its error is that of the upload at the position that it returns.

@@ -3522,6 +3522,8 @@ declare namespace api {
     id?: string;
     /** License that the plugin states. */
     license?: string;
+    /** What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); missing if that is nothing. */
+    missingGrants?: GrantsRecord;
     /** How far the nodes are. This one has finished; others may still be loading the plugin. */
     nodes?: NodeStateRecord[];
     /** Number of the version. */
@@ -3538,6 +3540,8 @@ declare namespace api {
     savedAs?: string;
     /** Version that the plugin states. */
     version?: string;
+    /** Whether it takes the place of the version that runs on this node as soon as all plugins of the request are granted what they ask for; until then or until a restart it waits, and nothing is saved. */
+    waits?: boolean;
     /** What its author should know though it can be loaded, as an extension point that it names and has no function of. */
     warnings?: string[];
   }
@@ -3594,6 +3598,8 @@ declare namespace api {
     settingsSchema?: { [name: string]: JsonValue };
     /** Version that the plugin states. */
     version?: string;
+    /** New version, uploaded to this node or put into its folder, that takes the place of this one as soon as it is granted what it asks for. */
+    waitingVersion?: WaitingRecord;
   }
   interface PluginStatus {
     /** The step to take; none changes nothing. */
@@ -4214,5 +4220,15 @@ declare namespace api {
     uploadDate: string;
     /** Version that the plugin states. */
     version?: string;
+  }
+  interface WaitingRecord {
+    /** Since when it waits. */
+    date: string;
+    /** SHA-256 digest of its file. */
+    digest: string;
+    /** What it asks for and was not granted; missing if it waits only for another plugin of the same request. */
+    missingGrants?: GrantsRecord;
+    /** Version that the plugin states. */
+    version: string;
   }
 }

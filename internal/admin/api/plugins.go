@@ -109,6 +109,8 @@ type pluginRecord struct {
 
 	Missing *grantsRecord `json:"missingGrants,omitempty" doc:"What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it waits until it is, and is started then if it was to be. Missing if it waits for nothing."`
 
+	Waiting *waitingRecord `json:"waitingVersion,omitempty" doc:"New version, uploaded to this node or put into its folder, that takes the place of this one as soon as it is granted what it asks for."`
+
 	Rejected *rejectionRecord `json:"rejected,omitempty" doc:"Why the file could not be loaded; only of rejected files."`
 
 	Language   string      `json:"language,omitempty" enum:"JAVA,JAVA_SCRIPT" doc:"Language. Only with ids, like what follows."`
@@ -220,6 +222,22 @@ type rejectionRecord struct {
 	Date   admin.Date `json:"date" doc:"When that was tried."`
 }
 
+// waitingRecord is a version that waits for grants while the one before it goes on.
+type waitingRecord struct {
+	Version string        `json:"version" doc:"Version that the plugin states."`
+	Digest  string        `json:"digest" doc:"SHA-256 digest of its file."`
+	Missing *grantsRecord `json:"missingGrants,omitempty" doc:"What it asks for and was not granted; missing if it waits only for another plugin of the same request."`
+	Date    admin.Date    `json:"date" doc:"Since when it waits."`
+}
+
+func (h pluginHandlers) waiting(id string) *waitingRecord {
+	w, ok := h.Manager.Waiting(id)
+	if !ok {
+		return nil
+	}
+	return &waitingRecord{w.Version, w.Digest, newGrantsRecord(w.Missing), admin.Date{Time: w.Since}}
+}
+
 type pluginQuery struct {
 	IDs             []string `query:"ids" uniqueItems:"true" doc:"Ids of plugins; none is all." example:"word-filter"`
 	IncludeRejected bool     `query:"includeRejected" default:"false" doc:"Whether to list files that could not be loaded."`
@@ -231,7 +249,7 @@ func (h pluginHandlers) query(ctx context.Context, in *pluginQuery) ([]pluginRec
 	for _, p := range h.Manager.Plugins() {
 		if wanted(p.ID) {
 			r := newPluginRecord(p, len(in.IDs) > 0)
-			r.ProcessID, r.Granted = h.ProcessID, h.granted(p)
+			r.ProcessID, r.Granted, r.Waiting = h.ProcessID, h.granted(p), h.waiting(p.ID)
 			list = append(list, r)
 		}
 	}

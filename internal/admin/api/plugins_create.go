@@ -82,6 +82,8 @@ type pluginOutcome struct {
 	SavedAs     string             `json:"savedAs,omitempty" doc:"Name of its file in the folder of plugins."`
 	Warnings    []string           `json:"warnings,omitempty" doc:"What its author should know though it can be loaded, as an extension point that it names and has no function of."`
 	Requested   *grantsRecord      `json:"requestedGrants,omitempty" doc:"What its descriptor asks for; missing if that is nothing."`
+	Missing     *grantsRecord      `json:"missingGrants,omitempty" doc:"What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); missing if that is nothing."`
+	Waits       bool               `json:"waits,omitempty" doc:"Whether it takes the place of the version that runs on this node as soon as all plugins of the request are granted what they ask for; until then or until a restart it waits, and nothing is saved."`
 	Digest      string             `json:"digest,omitempty" doc:"SHA-256 digest of the file; only with scope=CLUSTER, like what follows."`
 	Number      int64              `json:"number,omitempty" doc:"Number of the version."`
 	Nodes       []nodeStateRecord  `json:"nodes,omitempty" doc:"How far the nodes are. This one has finished; others may still be loading the plugin."`
@@ -166,9 +168,13 @@ func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []
 	if c.Grant {
 		checked, errs := h.Folder.Check(plugin.ForAdmin(ctx, admin.Requester(ctx).ID), uploads...)
 		plugins := make([]*plugin.Plugin, len(checked))
+		var ids []string
 		for i := range checked {
-			plugins[i] = checked[i].Plugin
+			if plugins[i] = checked[i].Plugin; plugins[i] != nil {
+				ids = append(ids, plugins[i].ID)
+			}
 		}
+		defer h.Manager.HoldWaiting(ids...)()
 		var err error
 		if undo, err = h.grantUploads(ctx, c, uploads, plugins, errs); err != nil {
 			return nil, err
@@ -202,8 +208,11 @@ func noteUpload(ctx context.Context, o pluginOutcome) {
 		Record: auditedPlugin, Action: store.ActionCreate, Key: store.Values{{Name: "id", Value: o.ID}},
 		After: store.Values{{Name: "version", Value: o.Version}, {Name: "file", Value: o.FileName}, {Name: "savedAs", Value: o.SavedAs}},
 	}
-	if o.Replaced {
+	if o.Replaced || o.Waits {
 		change.Action = store.ActionUpdate
+	}
+	if o.Waits {
+		change.After = append(change.After, store.Value{Name: "waits", Value: true})
 	}
 	audit.Note(ctx, change)
 }
@@ -215,7 +224,7 @@ func newPluginOutcome(u plugin.Upload, added plugin.Added) pluginOutcome {
 		return out
 	}
 	out.ID, out.Version, out.Provider, out.License, out.Description = p.ID, p.Version, p.Provider, p.License, p.Description
-	out.Requested = newGrantsRecord(p.Requested)
+	out.Requested, out.Missing, out.Waits = newGrantsRecord(p.Requested), newGrantsRecord(p.Missing()), added.Waits
 	out.Replaced, out.SavedAs, out.Warnings = added.Replaced, baseName(p.Path), p.Warnings()
 	for _, e := range p.Extensions() {
 		out.Extensions = append(out.Extensions, extensionOutcome{

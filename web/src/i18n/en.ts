@@ -135,6 +135,7 @@ export const en = {
   level: 'Least level',
   linesShown: '{shown} of {total} lines',
   loadedMark: 'loaded',
+  waitsMark: 'waits for grants',
   loading: 'Loading …',
   loggedInAt: 'Logged in',
   login: 'Log in',

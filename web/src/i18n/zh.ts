@@ -137,6 +137,7 @@ export const zh: Dictionary = {
   level: '最低级别',
   linesShown: '{shown} / {total} 行',
   loadedMark: '已加载',
+  waitsMark: '等待授权',
   loading: '加载中…',
   loggedInAt: '登录时间',
   login: '登录',

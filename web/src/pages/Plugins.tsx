@@ -10,7 +10,7 @@ import { useT, type Key } from '../i18n'
 import { useMay } from '../session'
 import { usePartial } from '../ui/dialogs'
 import { fail, Permitted, Problem, succeed, Waiting } from '../ui/feedback'
-import { bytes, Chip, When } from '../ui/format'
+import { bytes, Chip, grants, When } from '../ui/format'
 import { processesOf, useMembers, useProcessName, wholeCluster, type Member, type Process } from '../ui/nodes'
 
 const Editor = lazy(() => import('../ui/editor'))
@@ -90,7 +90,7 @@ async function upload(nodes: string[], files: { name: string; text?: string; fil
         outcomes.push(...((await send<Outcome[]>('POST', '/plugins/java', { node, query, headers, form })).data ?? []))
       }
       // A plugin that replaces another has its state.
-      const fresh = outcomes.filter((o) => o.id && !o.problem && !o.replaced).map((o) => o.id!)
+      const fresh = outcomes.filter((o) => o.id && !o.problem && !o.replaced && !o.waits).map((o) => o.id!)
       if (starts && !query.dryRun && fresh.length > 0) {
         const { data } = await send<Schemas['PluginUpdateResult']>('PUT', '/plugins', { node, query: { ids: fresh }, body: { status: 'STARTED' } })
         if (data.failures && data.failures.length > 0) error = new Error(data.failures.map((f) => `${f.id}: ${f.reason}`).join('; '))
@@ -320,7 +320,7 @@ function ProcessPlugins({ process, chosen, onChoose, onAct, onEdit, onRemove }: 
 }
 
 function Results({ results, dryRun }: { results: Result[]; dryRun: boolean }) {
-  const { t } = useT()
+  const { t, label } = useT()
   return (
     <Stack gap={4} data-results>
       {results.map((r) => (
@@ -329,8 +329,9 @@ function Results({ results, dryRun }: { results: Result[]; dryRun: boolean }) {
           <Problem error={r.error} />
           {r.outcomes.map((o, i) => (
             <div key={i}>
-              <Group gap="xs"><Badge size="sm" className="chip" variant="light" color={o.problem ? 'red' : 'green'}>{o.problem ? t('refused') : dryRun ? t('wouldLoad') : o.replaced ? t('replaced') : t('loadedMark')}</Badge><Text size="sm">{o.id ?? o.fileName} {o.version}</Text></Group>
+              <Group gap="xs"><Badge size="sm" className="chip" variant="light" color={o.problem ? 'red' : o.waits ? 'yellow' : 'green'}>{o.problem ? t('refused') : o.waits ? t('waitsMark') : dryRun ? t('wouldLoad') : o.replaced ? t('replaced') : t('loadedMark')}</Badge><Text size="sm">{o.id ?? o.fileName} {o.version}</Text></Group>
               {o.problem && <Text size="sm" c="red" style={{ whiteSpace: 'pre-wrap' }}>{o.problem.reason} ({o.problem.code})</Text>}
+              {o.missingGrants && <Text size="sm">{label('missingGrants')}: {grants(o.missingGrants)}</Text>}
               {(o.warnings ?? []).map((w) => <Alert key={w} color="yellow" p={6} my={2}><Text size="xs">{w}</Text></Alert>)}
               {(o.extensions ?? []).map((e) => <Text key={e.extensionClass} size="xs" c="dimmed">{e.extensionClass}: {(e.functions ?? []).join(', ')}</Text>)}
             </div>

@@ -4,6 +4,7 @@ import { ActionIcon, Badge, Code, Group, Text, Tooltip } from '@mantine/core'
 import { IconCheck, IconCopy, IconMinus } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
+import type { Schemas } from '../api/client'
 import { useT } from '../i18n'
 
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -132,4 +133,9 @@ export function hint(name: string, value: unknown): string {
   if (name.endsWith('Seconds')) return value >= 60 ? duration(value * 1000) : ''
   if (name.endsWith('Bytes')) return value >= 1024 ? bytes(value) : ''
   return ''
+}
+
+/** grants writes what a plugin may do, or waits for. */
+export function grants(g: Schemas['GrantsRecord'] | undefined): string | undefined {
+  return g && ([...g.permissions, ...g.hosts, ...(g.java ? ['Java'] : [])].join(', ') || '–')
 }

@@ -9,7 +9,7 @@ import { useMay } from '../session'
 import { write } from './chart'
 import { ClusterPlugin } from './cluster-plugin'
 import { Problem } from './feedback'
-import { bytes, Chip, duration, When } from './format'
+import { bytes, Chip, duration, grants, When } from './format'
 import { RecordTable } from './list'
 import { LogView, useLogPaths, useTail } from './log'
 
@@ -45,11 +45,6 @@ export function timingsOf(metrics: Schemas['Metric'][]): Timing[] {
 function usageOf(p: Plugin): Record<string, string | undefined> {
   const size = (n: Plugin['memory']) => (n === undefined ? undefined : bytes(Number(n)))
   return { memory: size(p.memory), allocated: size(p.allocated), processorTime: p.cpuMillis === undefined ? undefined : duration(Number(p.cpuMillis)), excess: p.excess }
-}
-
-/** grantsOf writes what a plugin may do, or waits for. */
-function grantsOf(g: Plugin['granted']): string | undefined {
-  return g && ([...g.permissions, ...g.hosts, ...(g.java ? ['Java'] : [])].join(', ') || '–')
 }
 
 /** Work shows what the extensions of a plugin do beside calls: schedules, events that they get at least once, and operations that they serve. */
@@ -100,7 +95,7 @@ export function PluginDetails({ node, plugin: p }: { node: string; plugin: Plugi
   const own = useMemo(() => lines.filter((l) => l.plugin === p.id), [lines, p.id])
   return (
     <Stack data-plugin-details={p.id}>
-      <RecordTable record={{ id: p.id, version: p.version, provider: p.provider, license: p.license, description: p.description, fileName: p.fileName, loadedDate: p.loadedDate, renewals: p.renewals, ...usageOf(p), granted: grantsOf(p.granted), missingGrants: grantsOf(p.missingGrants) }} />
+      <RecordTable record={{ id: p.id, version: p.version, provider: p.provider, license: p.license, description: p.description, fileName: p.fileName, loadedDate: p.loadedDate, renewals: p.renewals, ...usageOf(p), granted: grants(p.granted), missingGrants: grants(p.missingGrants), waitingVersion: p.waitingVersion && `${p.waitingVersion.version} (${label('missingGrants')}: ${grants(p.waitingVersion.missingGrants) ?? '–'})` }} />
       <Title order={3} size="h6">{t('extensions')}</Title>
       <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('extensions') }}>
         <Table fz="xs" withTableBorder>

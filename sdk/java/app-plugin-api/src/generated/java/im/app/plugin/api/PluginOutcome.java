@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param fileName Name of the file as it was given.
  * @param id Id of the plugin, if it is one.
  * @param license License that the plugin states.
+ * @param missingGrants What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); missing if that is nothing.
  * @param nodes How far the nodes are. This one has finished; others may still be loading the plugin.
  * @param number Number of the version.
  * @param problem Why it was not accepted; it is missing if it was.
@@ -22,9 +23,10 @@ import org.jspecify.annotations.Nullable;
  * @param requestedGrants What its descriptor asks for; missing if that is nothing.
  * @param savedAs Name of its file in the folder of plugins.
  * @param version Version that the plugin states.
+ * @param waits Whether it takes the place of the version that runs on this node as soon as all plugins of the request are granted what they ask for; until then or until a restart it waits, and nothing is saved.
  * @param warnings What its author should know though it can be loaded, as an extension point that it names and has no function of.
  */
-public record PluginOutcome(@Nullable String description, @Nullable String digest, List<ExtensionOutcome> extensions, @Nullable String fileName, @Nullable String id, @Nullable String license, List<NodeStateRecord> nodes, @Nullable Long number, @Nullable PluginProblem problem, @Nullable String provider, @Nullable Boolean replaced, @Nullable GrantsRecord requestedGrants, @Nullable String savedAs, @Nullable String version, List<String> warnings) {
+public record PluginOutcome(@Nullable String description, @Nullable String digest, List<ExtensionOutcome> extensions, @Nullable String fileName, @Nullable String id, @Nullable String license, @Nullable GrantsRecord missingGrants, List<NodeStateRecord> nodes, @Nullable Long number, @Nullable PluginProblem problem, @Nullable String provider, @Nullable Boolean replaced, @Nullable GrantsRecord requestedGrants, @Nullable String savedAs, @Nullable String version, @Nullable Boolean waits, List<String> warnings) {
     /** Lists and maps that are null are empty. */
     public PluginOutcome {
         extensions = extensions == null ? List.of() : extensions;

@@ -33,8 +33,9 @@ import org.jspecify.annotations.Nullable;
  * @param scope Whether it is a plugin of this node alone or of the cluster. One of NODE, CLUSTER.
  * @param settingsSchema JSON Schema of its settings (/cluster/settings), if it has some.
  * @param version Version that the plugin states.
+ * @param waitingVersion New version, uploaded to this node or put into its folder, that takes the place of this one as soon as it is granted what it asks for.
  */
-public record PluginRecord(@Nullable Long allocated, @Nullable ClusterRecord cluster, @Nullable Long cpuMillis, @Nullable String description, @Nullable String digest, @Nullable String excess, List<ExtensionRecord> extensions, @Nullable String fileName, @Nullable GrantsRecord granted, String id, @Nullable String language, @Nullable String license, @Nullable Instant loadedDate, @Nullable Long memory, @Nullable GrantsRecord missingGrants, @Nullable String processId, @Nullable String provider, @Nullable RejectionRecord rejected, @Nullable Integer renewals, @Nullable GrantsRecord requestedGrants, @Nullable String scope, Map<String, @Nullable Object> settingsSchema, @Nullable String version) {
+public record PluginRecord(@Nullable Long allocated, @Nullable ClusterRecord cluster, @Nullable Long cpuMillis, @Nullable String description, @Nullable String digest, @Nullable String excess, List<ExtensionRecord> extensions, @Nullable String fileName, @Nullable GrantsRecord granted, String id, @Nullable String language, @Nullable String license, @Nullable Instant loadedDate, @Nullable Long memory, @Nullable GrantsRecord missingGrants, @Nullable String processId, @Nullable String provider, @Nullable RejectionRecord rejected, @Nullable Integer renewals, @Nullable GrantsRecord requestedGrants, @Nullable String scope, Map<String, @Nullable Object> settingsSchema, @Nullable String version, @Nullable WaitingRecord waitingVersion) {
     /** Lists and maps that are null are empty. */
     public PluginRecord {
         extensions = extensions == null ? List.of() : extensions;
