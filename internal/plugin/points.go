@@ -165,10 +165,10 @@ var (
 		param[*UserLoginInfo]("userLoginInfo", "The credentials and the device of the client.")))
 
 	GoOnline = method[Void](Simultaneous, Ignore, "goOnline", "Called after a session is opened.",
-		param[*UserSessions]("userSessions", "The sessions of the user on this gateway, including the new one."),
-		param[*UserSession]("userSession", "The new session."))
+		param[*ClientSessions]("userSessions", "The sessions of the user on this gateway, including the new one."),
+		param[*ClientSession]("userSession", "The new session."))
 	GoOffline = method[Void](Simultaneous, Ignore, "goOffline", "Called after a session is closed. If no session remains, the user is no longer connected to this gateway.",
-		param[*UserSessions]("userSessions", "The remaining sessions of the user on this gateway."),
+		param[*ClientSessions]("userSessions", "The remaining sessions of the user on this gateway."),
 		param[*CloseReason]("closeReason", "Why the session was closed."))
 
 	HandleNotification = method[Void](Simultaneous, Ignore, "handle", "Called after a notification is written to the sessions of its recipients.",
@@ -195,9 +195,9 @@ var (
 		param[wire.DeviceType]("requesterDevice", "The type of the device of the requester."),
 		param[[]int64]("offlineRecipientIds", "The recipients who have no session in the cluster."))
 
-	MessagesToDelete = pure(method[[]Message](Pipeline, Refuse, "getMessagesToDelete",
+	MessagesToDelete = pure(method[[]StoredMessage](Pipeline, Refuse, "getMessagesToDelete",
 		"Called with expired messages, in batches. Returns the messages to delete; null deletes all of them, an empty list none.",
-		param[[]Message]("messages", "The messages that are about to be deleted.")))
+		param[[]StoredMessage]("messages", "The messages that are about to be deleted.")))
 
 	CreateMeeting = method[*MeetingAccess](Only, Refuse, "createMeeting",
 		"Called when a user creates a meeting that starts immediately. Other users can see the meeting after the call succeeds. Returns what the creator needs to enter the meeting, or null if nothing is needed. For a meeting that starts later, the first call is acceptMeetingInvitation.",

@@ -274,7 +274,7 @@ func TestDuplicate(t *testing.T) {
 	action := &AdminAction{AdminID: &request.UserID, RequestTime: date, Params: map[string]any{"list": []any{"a", map[string]any{"x": "y"}}, "none": nil}}
 	meeting := &Meeting{Name: &name, CreationDate: date}
 	result := &RequestHandlerResult{Notifications: []Notification{{Recipients: []int64{1, 2}, Notification: &wire.AppRequest{}}}}
-	for _, v := range []any{request, action, meeting, result, []Message{{Records: [][]byte{{1, 2}}}}, []int64{1}, "text", true, nil, (*Meeting)(nil), []byte(nil), map[string]string{"a": "b"}} {
+	for _, v := range []any{request, action, meeting, result, []StoredMessage{{Records: [][]byte{{1, 2}}}}, []int64{1}, "text", true, nil, (*Meeting)(nil), []byte(nil), map[string]string{"a": "b"}} {
 		if got := duplicate(v); !reflect.DeepEqual(got, v) {
 			t.Errorf("%#v became %#v", v, got)
 		}

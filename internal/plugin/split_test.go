@@ -34,7 +34,7 @@ func TestSubjects(t *testing.T) {
 			case Authenticate:
 				args[0] = &UserLoginInfo{UserID: 7}
 			case GoOnline, GoOffline:
-				args[0] = &UserSessions{UserID: 7}
+				args[0] = &ClientSessions{UserID: 7}
 			}
 			id, ok := m.concernedBy(args)
 			if want := !slices.Contains(none, m); ok != want || ok && id != 7 {
@@ -177,9 +177,9 @@ func TestSplitOfObservers(t *testing.T) {
 	want("1[[4] []]")
 	w.Tell(t.Context(), HandleNotification, nil, []int64{}, []int64{5})
 	want("2[[] [5]]")
-	w.Tell(t.Context(), GoOnline, &UserSessions{UserID: 5}, nil)
+	w.Tell(t.Context(), GoOnline, &ClientSessions{UserID: 5}, nil)
 	want("2[<nil>]")
-	w.Tell(t.Context(), GoOnline, &UserSessions{UserID: 4}, nil)
+	w.Tell(t.Context(), GoOnline, &ClientSessions{UserID: 4}, nil)
 	want("1[<nil>]")
 	w.Tell(t.Context(), HandleAdminAction, &AdminAction{})
 	want("1[]")

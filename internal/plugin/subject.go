@@ -33,7 +33,7 @@ func subjectOf(m *Method) func(first any, rest []any) (int64, bool) {
 }
 
 // ownedTypes are the types of first arguments that belong to a user.
-var ownedTypes = []reflect.Type{reflect.TypeFor[*ClientRequest](), reflect.TypeFor[*UserLoginInfo](), reflect.TypeFor[*UserSessions]()}
+var ownedTypes = []reflect.Type{reflect.TypeFor[*ClientRequest](), reflect.TypeFor[*UserLoginInfo](), reflect.TypeFor[*ClientSessions]()}
 
 // owner is the user to whom an argument belongs.
 func owner(first any, _ []any) (int64, bool) {
@@ -46,7 +46,7 @@ func owner(first any, _ []any) (int64, bool) {
 		if v != nil {
 			return v.UserID, true
 		}
-	case *UserSessions:
+	case *ClientSessions:
 		if v != nil {
 			return v.UserID, true
 		}

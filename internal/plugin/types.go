@@ -50,15 +50,15 @@ type Location struct {
 	Details   map[string]string `json:"details,omitempty"`
 }
 
-// UserSessions are the sessions of one user on this gateway.
-type UserSessions struct {
+// ClientSessions are the sessions of one user on this gateway.
+type ClientSessions struct {
 	UserID     int64           `json:"userId"`
 	UserStatus wire.UserStatus `json:"userStatus"`
-	Sessions   []UserSession   `json:"sessions"`
+	Sessions   []ClientSession `json:"sessions"`
 }
 
-// UserSession is a session of a user on this gateway.
-type UserSession struct {
+// ClientSession is a session of a user on this gateway.
+type ClientSession struct {
 	ID            int32             `json:"id"`
 	Version       int32             `json:"version"`
 	UserID        int64             `json:"userId"`
@@ -101,8 +101,8 @@ type Notification struct {
 	Notification                          *wire.AppRequest `json:"notification"`
 }
 
-// Message is a stored message.
-type Message struct {
+// StoredMessage is a stored message.
+type StoredMessage struct {
 	ID               int64      `json:"id"`
 	ConversationID   []byte     `json:"conversationId,omitempty"`
 	IsGroupMessage   bool       `json:"isGroupMessage"`

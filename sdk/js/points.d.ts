@@ -81,14 +81,14 @@ interface UserOnlineStatusChangeHandler {
    * @param userSession The new session.
    * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
    */
-  goOnline?(userSessions: UserSessions, userSession: UserSession): Answer<void>;
+  goOnline?(userSessions: ClientSessions, userSession: ClientSession): Answer<void>;
   /**
    * Called after a session is closed. If no session remains, the user is no longer connected to this gateway.
    * @param userSessions The remaining sessions of the user on this gateway.
    * @param closeReason Why the session was closed.
    * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
    */
-  goOffline?(userSessions: UserSessions, closeReason: CloseReason): Answer<void>;
+  goOffline?(userSessions: ClientSessions, closeReason: CloseReason): Answer<void>;
 }
 
 /**
@@ -159,7 +159,7 @@ interface ExpiredMessageDeletionNotifier {
    * @param messages The messages that are about to be deleted.
    * @remarks Extensions are called one after another; each gets what the one before it answered. A failure refuses what was asked for.
    */
-  getMessagesToDelete?(messages: Message[]): Answer<Message[]>;
+  getMessagesToDelete?(messages: StoredMessage[]): Answer<StoredMessage[]>;
 }
 
 /**
@@ -412,6 +412,23 @@ interface ClientRequest {
   request: wire.AppRequest;
 }
 
+interface ClientSession {
+  id: number;
+  version: number;
+  userId: Int64;
+  deviceType: wire.DeviceType;
+  deviceDetails?: { [name: string]: string };
+  loginDate: Date;
+  loginLocation?: Location;
+  ip: string;
+}
+
+interface ClientSessions {
+  userId: Int64;
+  userStatus: wire.UserStatus;
+  sessions: ClientSession[];
+}
+
 interface CloseReason {
   closeStatus: number;
   businessStatusCode?: number;
@@ -462,26 +479,6 @@ interface MeetingEndedEvent {
   timestamp?: Date;
 }
 
-interface Message {
-  id: Int64;
-  conversationId?: Base64;
-  isGroupMessage: boolean;
-  isSystemMessage: boolean;
-  deliveryDate: Date;
-  modificationDate?: Date;
-  deletionDate?: Date;
-  recallDate?: Date;
-  text?: string;
-  senderId: Int64;
-  senderIp?: string;
-  targetId: Int64;
-  records?: Base64[];
-  burnAfter?: number;
-  referenceId?: Int64;
-  sequenceId?: number;
-  preMessageId?: Int64;
-}
-
 interface Notification {
   forwardToRequesterOtherOnlineSessions?: boolean;
   recipients?: Int64[];
@@ -504,6 +501,26 @@ interface StorageResourceInfo {
   creationDate: Date;
 }
 
+interface StoredMessage {
+  id: Int64;
+  conversationId?: Base64;
+  isGroupMessage: boolean;
+  isSystemMessage: boolean;
+  deliveryDate: Date;
+  modificationDate?: Date;
+  deletionDate?: Date;
+  recallDate?: Date;
+  text?: string;
+  senderId: Int64;
+  senderIp?: string;
+  targetId: Int64;
+  records?: Base64[];
+  burnAfter?: number;
+  referenceId?: Int64;
+  sequenceId?: number;
+  preMessageId?: Int64;
+}
+
 interface UserLoginInfo {
   version: number;
   userId: Int64;
@@ -513,23 +530,6 @@ interface UserLoginInfo {
   userStatus?: wire.UserStatus;
   location?: Location;
   ip: string;
-}
-
-interface UserSession {
-  id: number;
-  version: number;
-  userId: Int64;
-  deviceType: wire.DeviceType;
-  deviceDetails?: { [name: string]: string };
-  loginDate: Date;
-  loginLocation?: Location;
-  ip: string;
-}
-
-interface UserSessions {
-  userId: Int64;
-  userStatus: wire.UserStatus;
-  sessions: UserSession[];
 }
 
 interface Location {

@@ -17,7 +17,7 @@ class MessageArchive extends AppExtension {
     this.url = url;
   }
 
-  /** @param {Message[]} messages */
+  /** @param {StoredMessage[]} messages */
   async getMessagesToDelete(messages) {
     if (!this.url) return [];
     // One JSON object on each line. The archive may get a message twice, so it should go by the id.

@@ -49,16 +49,16 @@ func locationOf(l *wire.UserLocation) *plugin.Location {
 }
 
 // sessionOf is a session as plugins see it.
-func sessionOf(s *gateway.Session) plugin.UserSession {
-	return plugin.UserSession{
+func sessionOf(s *gateway.Session) plugin.ClientSession {
+	return plugin.ClientSession{
 		ID: s.ID, Version: s.Version, UserID: s.UserID, DeviceType: s.Device, DeviceDetails: s.DeviceDetails,
 		LoginDate: s.LoginDate, LoginLocation: locationOf(s.Location), IP: s.IP.String(),
 	}
 }
 
 // sessionsOf are the sessions of a user on this gateway as plugins see them. The status is what the cluster knows.
-func (p *Plugins) sessionsOf(userID int64, all []*gateway.Session) *plugin.UserSessions {
-	out := &plugin.UserSessions{UserID: userID, UserStatus: wire.UserStatus_OFFLINE, Sessions: []plugin.UserSession{}}
+func (p *Plugins) sessionsOf(userID int64, all []*gateway.Session) *plugin.ClientSessions {
+	out := &plugin.ClientSessions{UserID: userID, UserStatus: wire.UserStatus_OFFLINE, Sessions: []plugin.ClientSession{}}
 	if e, online := p.opts.Presence.Lookup(userID); online {
 		out.UserStatus = e.Status
 	}
@@ -118,9 +118,9 @@ func (p *Plugins) MessagesToDelete(ctx context.Context, expired []store.Message)
 	if !p.Manager.Has(plugin.MessagesToDelete) {
 		return expired, nil
 	}
-	list := make([]plugin.Message, len(expired))
+	list := make([]plugin.StoredMessage, len(expired))
 	for i, m := range expired {
-		list[i] = plugin.Message{
+		list[i] = plugin.StoredMessage{
 			ID: m.ID, ConversationID: m.ConversationID, IsGroupMessage: m.IsGroupMessage, IsSystemMessage: m.IsSystemMessage,
 			DeliveryDate: m.DeliveryDate, ModificationDate: m.ModificationDate, DeletionDate: m.DeletionDate, RecallDate: m.RecallDate,
 			Text: m.Text, SenderID: m.SenderID, TargetID: m.TargetID, Records: m.Records, BurnAfter: m.BurnAfter,

@@ -96,7 +96,7 @@ func TestRoundTrip(t *testing.T) {
 			Version: 1, UserID: math.MinInt64, Password: new(""), DeviceDetails: map[string]string{"": "", "k": "v"},
 			UserStatus: new(wire.UserStatus_BUSY), Location: &plugin.Location{Longitude: math.SmallestNonzeroFloat32, Latitude: -180, Timestamp: &at}, IP: "::1",
 		},
-		[]plugin.Message{{ID: 1, ConversationID: []byte{0}, DeliveryDate: at, ModificationDate: &at, Text: new("x"), Records: [][]byte{{1}}, SequenceID: new(int32(math.MaxInt32))}, {DeliveryDate: time.UnixMilli(0).UTC()}},
+		[]plugin.StoredMessage{{ID: 1, ConversationID: []byte{0}, DeliveryDate: at, ModificationDate: &at, Text: new("x"), Records: [][]byte{{1}}, SequenceID: new(int32(math.MaxInt32))}, {DeliveryDate: time.UnixMilli(0).UTC()}},
 		plugin.AdminAction{Params: map[string]any{"a": []any{"b", 1.5, nil, true}}, RequestTime: at},
 		map[string]string{},
 		[]int64(nil), false, int32(-5),
@@ -132,7 +132,7 @@ func TestDamagedBodies(t *testing.T) {
 		t.Error("a byte too much is accepted")
 	}
 	for _, b := range [][]byte{{0xff, 0xff, 0xff, 0xff, 0x7f}, {0xff}, {}} {
-		if _, err := read(t, b, []plugin.Message{}); err == nil {
+		if _, err := read(t, b, []plugin.StoredMessage{}); err == nil {
 			t.Errorf("%x is accepted", b)
 		}
 	}
@@ -145,7 +145,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(write(f, sample()))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, _ = read(t, b, &plugin.RequestHandlerResult{})
-		_, _ = read(t, b, []plugin.Message{})
+		_, _ = read(t, b, []plugin.StoredMessage{})
 		_, _ = read(t, b, &plugin.UserLoginInfo{})
 	})
 }

@@ -86,6 +86,17 @@ func (a *admin) reach(s typings.Schema, seen map[string]bool) {
 	}
 }
 
+// classNames are the classes of types whose names plugins meet in the protocol too, in the same places.
+var classNames = map[string]string{"Message": "MessageInfo", "UserSession": "UserSessionInfo"}
+
+// className is the name of the class of a type of the admin interface.
+func className(schema string) string {
+	if class, ok := classNames[schema]; ok {
+		return class
+	}
+	return schema
+}
+
 // refOf is the name of the type that a schema refers to.
 func refOf(s typings.Schema) string {
 	if len(s.AllOf) == 1 {
@@ -291,7 +302,8 @@ func (a *admin) schema(name string) error {
 	if !a.given[name] && !a.got[name] {
 		return nil
 	}
-	f := newFile(apiPackage, name)
+	class := className(name)
+	f := newFile(apiPackage, class)
 	a.files = append(a.files, f)
 	doc := javadoc(s.Description)
 	if doc == "" {
@@ -299,9 +311,9 @@ func (a *admin) schema(name string) error {
 	}
 	if !a.got[name] {
 		f.Doc(doc)
-		f.openFluent(name)
+		f.openFluent(class)
 		for _, p := range slices.Sorted(maps.Keys(s.Properties)) {
-			if err := a.setter(f, name, p, s.Properties[p].Description, s.Properties[p], slices.Contains(s.Required, p)); err != nil {
+			if err := a.setter(f, class, p, s.Properties[p].Description, s.Properties[p], slices.Contains(s.Required, p)); err != nil {
 				return fmt.Errorf("%s: %w", p, err)
 			}
 		}
@@ -335,10 +347,10 @@ func (a *admin) schema(name string) error {
 		params = append(params, t+" "+id)
 	}
 	f.Doc(lines...)
-	f.Open("public record %s(%s) {", name, strings.Join(params, ", "))
+	f.Open("public record %s(%s) {", class, strings.Join(params, ", "))
 	if len(never) > 0 {
 		f.Doc("Lists and maps that are null are empty.")
-		f.Open("public %s {", name)
+		f.Open("public %s {", class)
 		for _, l := range never {
 			f.Line("%s", l)
 		}
@@ -357,7 +369,7 @@ func (a *admin) typ(f *file, s typings.Schema, boxed bool) (string, error) {
 		return primitive, nil
 	}
 	if name := refOf(s); name != "" {
-		return f.use(apiPackage, name), nil
+		return f.use(apiPackage, className(name)), nil
 	}
 	switch s.Type {
 	case "":

@@ -44,7 +44,7 @@ var (
 	authenticate = &plugin.Method{Name: "authenticate", Params: params(plugin.UserLoginInfo{}), Result: reflect.TypeFor[bool]()}
 	observe      = &plugin.Method{Name: "handleAdminAction", Params: params(plugin.AdminAction{})}
 	toDelete     = &plugin.Method{
-		Name: "getMessagesToDelete", Params: params([]plugin.Message{}), Result: reflect.TypeFor[[]plugin.Message](),
+		Name: "getMessagesToDelete", Params: params([]plugin.StoredMessage{}), Result: reflect.TypeFor[[]plugin.StoredMessage](),
 	}
 	uploadInfo = &plugin.Method{
 		Name: "queryUploadInfo", Params: params(int64(0), (*string)(nil), []*wire.Value{}), Result: reflect.TypeFor[map[string]string](),

@@ -55,11 +55,11 @@ func TestArgumentsAsJSON(t *testing.T) {
 		t.Errorf("admin action\n got %s\nwant %s", got, want)
 	}
 
-	messages := []plugin.Message{{
+	messages := []plugin.StoredMessage{{
 		ID: 9, ConversationID: []byte("ab"), DeliveryDate: when, Text: ptr("τext"), SenderID: 1, TargetID: -2, Records: [][]byte{{255}, {}},
 		BurnAfter: ptr(int32(5)), RecallDate: &when,
 	}}
-	var back []plugin.Message
+	var back []plugin.StoredMessage
 	if ok, err := x.Call(ctx, toDelete, []any{messages}, &back); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
@@ -207,7 +207,7 @@ func TestResults(t *testing.T) {
 		m.Close(t.Context())
 	}
 
-	run(toDelete, []any{[]plugin.Message{}}, []c{
+	run(toDelete, []any{[]plugin.StoredMessage{}}, []c{
 		{"[{ deliveryDate: '2023-11-14T22:13:20Z' }]", "2023-11-14T22:13:20Z []"},
 		{"[{ deliveryDate: 1700000000000, conversationId: new Uint8Array([7, 8]) }]", "2023-11-14T22:13:20Z [7 8]"},
 		{"[{ deliveryDate: new Date(0), conversationId: '_-8' }]", "1970-01-01T00:00:00Z [255 239]"},
@@ -218,7 +218,7 @@ func TestResults(t *testing.T) {
 		{"[]", "none"},
 		{"new Array(4294967295)", bad("getMessagesToDelete", "[0]: a value is expected, not undefined")},
 	}, func(v any) string {
-		list := v.([]plugin.Message)
+		list := v.([]plugin.StoredMessage)
 		if len(list) == 0 {
 			return "none"
 		}

@@ -116,12 +116,12 @@ func notifications(m *plugin.Method, args []any) []plugin.Notification {
 
 func testLargeLists(t *testing.T, w *world) {
 	x := extension(t, w.load(Echo), "Serve")
-	messages := make([]plugin.Message, 200)
+	messages := make([]plugin.StoredMessage, 200)
 	for i := range messages {
-		messages[i] = value(reflect.TypeFor[plugin.Message](), []variant{absent, low, high}[i%3]).Interface().(plugin.Message)
+		messages[i] = value(reflect.TypeFor[plugin.StoredMessage](), []variant{absent, low, high}[i%3]).Interface().(plugin.StoredMessage)
 		messages[i].ID = int64(i)
 	}
-	var kept []plugin.Message
+	var kept []plugin.StoredMessage
 	if ok, err := x.Call(t.Context(), plugin.MessagesToDelete, []any{messages}, &kept); !ok || err != nil {
 		t.Fatal(ok, err)
 	}

@@ -7,10 +7,10 @@ import im.app.gateway.infra.plugin.extension.UserAuthenticator;
 import im.app.gateway.infra.plugin.extension.UserOnlineStatusChangeHandler;
 import im.app.plugin.AppExtension;
 import im.app.plugin.model.AdminAction;
+import im.app.plugin.model.ClientSession;
+import im.app.plugin.model.ClientSessions;
 import im.app.plugin.model.CloseReason;
 import im.app.plugin.model.UserLoginInfo;
-import im.app.plugin.model.UserSession;
-import im.app.plugin.model.UserSessions;
 import im.app.proto.AppNotification;
 import im.app.server.common.infra.plugin.extension.AdminActionHandler;
 import java.util.ArrayList;
@@ -38,12 +38,12 @@ public class Gate extends AppExtension implements AdminActionHandler, UserAuthen
     }
 
     @Override
-    public void goOnline(UserSessions sessions, UserSession session) {
+    public void goOnline(ClientSessions sessions, ClientSession session) {
         note("goOnline", sessions, session);
     }
 
     @Override
-    public void goOffline(UserSessions sessions, CloseReason reason) {
+    public void goOffline(ClientSessions sessions, CloseReason reason) {
         note("goOffline", sessions, reason);
     }
 

@@ -9,10 +9,10 @@ import im.app.plugin.model.DateRange;
 import im.app.plugin.model.DomainEvent;
 import im.app.plugin.model.Meeting;
 import im.app.plugin.model.MeetingAccess;
-import im.app.plugin.model.Message;
 import im.app.plugin.model.Notification;
 import im.app.plugin.model.RequestHandlerResult;
 import im.app.plugin.model.StorageResourceInfo;
+import im.app.plugin.model.StoredMessage;
 import im.app.proto.AppRequest;
 import im.app.proto.DeviceType;
 import im.app.proto.Value;
@@ -72,7 +72,7 @@ public class Serve extends AppExtension
     }
 
     @Override
-    public List<Message> getMessagesToDelete(List<Message> messages) {
+    public List<StoredMessage> getMessagesToDelete(List<StoredMessage> messages) {
         note("getMessagesToDelete");
         return messages;
     }

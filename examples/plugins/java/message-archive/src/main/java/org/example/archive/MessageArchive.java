@@ -5,7 +5,7 @@ package org.example.archive;
 import im.app.plugin.AppExtension;
 import im.app.plugin.PropertiesPrefix;
 import im.app.plugin.json.Json;
-import im.app.plugin.model.Message;
+import im.app.plugin.model.StoredMessage;
 import im.app.service.infra.plugin.extension.ExpiredMessageDeletionNotifier;
 import java.io.IOException;
 import java.net.URI;
@@ -53,7 +53,7 @@ public class MessageArchive extends AppExtension implements ExpiredMessageDeleti
     }
 
     @Override
-    public List<Message> getMessagesToDelete(List<Message> messages) throws IOException, InterruptedException {
+    public List<StoredMessage> getMessagesToDelete(List<StoredMessage> messages) throws IOException, InterruptedException {
         // One JSON object on each line. The archive may get a message twice, so it should go by the id.
         String body = messages.stream().map(m -> Json.write(line(m)) + "\n").collect(Collectors.joining());
         HttpRequest request = HttpRequest.newBuilder(url).timeout(Duration.ofSeconds(4)).header("Content-Type", "application/x-ndjson")
@@ -67,7 +67,7 @@ public class MessageArchive extends AppExtension implements ExpiredMessageDeleti
     }
 
     /** A message as the archive keeps it. Ids are texts, because many readers of JSON lose digits of large numbers. */
-    private static Map<String, Object> line(Message m) {
+    private static Map<String, Object> line(StoredMessage m) {
         Map<String, Object> line = new LinkedHashMap<>();
         line.put("id", String.valueOf(m.id()));
         line.put("senderId", String.valueOf(m.senderId()));

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpServer;
-import im.app.plugin.model.Message;
+import im.app.plugin.model.StoredMessage;
 import im.app.plugin.test.PluginRunner;
 import im.app.service.infra.plugin.extension.ExpiredMessageDeletionNotifier;
 import java.net.InetAddress;
@@ -34,7 +34,7 @@ class MessageArchiveTest {
         try (PluginRunner plugin = PluginRunner.of(MessageArchivePlugin.class)
                 .property("message-archive.url", "http://localhost:" + archive.getAddress().getPort() + "/").start()) {
             ExpiredMessageDeletionNotifier notifier = plugin.point(ExpiredMessageDeletionNotifier.class);
-            List<Message> messages = List.of(Message.builder().id(1L << 62).senderId(5).targetId(6).text("old").build(), Message.builder().id(2).build());
+            List<StoredMessage> messages = List.of(StoredMessage.builder().id(1L << 62).senderId(5).targetId(6).text("old").build(), StoredMessage.builder().id(2).build());
             assertEquals(2, notifier.getMessagesToDelete(messages).size());
             assertEquals("{\"id\":\"4611686018427387904\",\"senderId\":\"5\",\"targetId\":\"6\",\"isGroupMessage\":false,\"isSystemMessage\":false,"
                     + "\"deliveryDate\":\"1970-01-01T00:00:00Z\",\"text\":\"old\"}", got.get().lines().findFirst().orElseThrow());

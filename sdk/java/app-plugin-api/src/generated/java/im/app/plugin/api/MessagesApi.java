@@ -46,8 +46,8 @@ public final class MessagesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public @Nullable List<Message> query(QueryMessages input) {
-        return Json.convertList(api.call("queryMessages", input.toJson()), Message.class);
+    public @Nullable List<MessageInfo> query(QueryMessages input) {
+        return Json.convertList(api.call("queryMessages", input.toJson()), MessageInfo.class);
     }
 
     /**
@@ -57,8 +57,8 @@ public final class MessagesApi {
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
-    public @Nullable List<Message> query() {
-        return Json.convertList(api.call("queryMessages", java.util.Map.of()), Message.class);
+    public @Nullable List<MessageInfo> query() {
+        return Json.convertList(api.call("queryMessages", java.util.Map.of()), MessageInfo.class);
     }
 
     /**

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param total How many records match the filters.
  * @param totalIsExact Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact.
  */
-public record PageMessage(List<Message> records, long total, @Nullable Boolean totalIsExact) {
+public record PageMessage(List<MessageInfo> records, long total, @Nullable Boolean totalIsExact) {
     /** Lists and maps that are null are empty. */
     public PageMessage {
         records = records == null ? List.of() : records;

@@ -11,7 +11,7 @@ import java.util.List;
  * @param status Status of the user. One of AVAILABLE, OFFLINE, INVISIBLE, BUSY, DO_NOT_DISTURB, AWAY, BE_RIGHT_BACK.
  * @param userId Id of the user.
  */
-public record UserSessions(List<UserSession> sessions, String status, long userId) {
+public record UserSessions(List<UserSessionInfo> sessions, String status, long userId) {
     /** Lists and maps that are null are empty. */
     public UserSessions {
         sessions = sessions == null ? List.of() : sessions;

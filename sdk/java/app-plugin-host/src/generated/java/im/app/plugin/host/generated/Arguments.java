@@ -7,16 +7,16 @@ import im.app.plugin.host.wire.In;
 import im.app.plugin.host.wire.Out;
 import im.app.plugin.model.AdminAction;
 import im.app.plugin.model.ClientRequest;
+import im.app.plugin.model.ClientSession;
+import im.app.plugin.model.ClientSessions;
 import im.app.plugin.model.CloseReason;
 import im.app.plugin.model.CreateMeetingOptions;
 import im.app.plugin.model.DateRange;
 import im.app.plugin.model.DomainEvent;
 import im.app.plugin.model.Meeting;
-import im.app.plugin.model.Message;
 import im.app.plugin.model.RequestHandlerResult;
+import im.app.plugin.model.StoredMessage;
 import im.app.plugin.model.UserLoginInfo;
-import im.app.plugin.model.UserSession;
-import im.app.plugin.model.UserSessions;
 import im.app.proto.AppNotification;
 import im.app.proto.DeviceType;
 import im.app.proto.Value;
@@ -42,11 +42,11 @@ public final class Arguments {
                 Codecs.optional(out, (UserLoginInfo) args[0], (o, v) -> Codecs.writeUserLoginInfo(o, v));
             }
             case 2 -> {
-                Codecs.optional(out, (UserSessions) args[0], (o, v) -> Codecs.writeUserSessions(o, v));
-                Codecs.optional(out, (UserSession) args[1], (o, v) -> Codecs.writeUserSession(o, v));
+                Codecs.optional(out, (ClientSessions) args[0], (o, v) -> Codecs.writeClientSessions(o, v));
+                Codecs.optional(out, (ClientSession) args[1], (o, v) -> Codecs.writeClientSession(o, v));
             }
             case 3 -> {
-                Codecs.optional(out, (UserSessions) args[0], (o, v) -> Codecs.writeUserSessions(o, v));
+                Codecs.optional(out, (ClientSessions) args[0], (o, v) -> Codecs.writeClientSessions(o, v));
                 Codecs.optional(out, (CloseReason) args[1], (o, v) -> Codecs.writeCloseReason(o, v));
             }
             case 4 -> {
@@ -72,7 +72,7 @@ public final class Arguments {
                 Codecs.list(out, (List<Long>) args[3], (o, v) -> o.zigzag(v));
             }
             case 9 -> {
-                Codecs.list(out, (List<Message>) args[0], (o, v) -> Codecs.writeMessage(o, v));
+                Codecs.list(out, (List<StoredMessage>) args[0], (o, v) -> Codecs.writeStoredMessage(o, v));
             }
             case 10 -> {
                 out.zigzag((Long) args[0]);
@@ -220,7 +220,7 @@ public final class Arguments {
             case 6 -> in.optional() ? Codecs.readRequestHandlerResult(in) : null;
             case 7 -> in.optional() ? Codecs.readRequestHandlerResult(in) : null;
             case 8 -> in.optional() ? Codecs.readRequestHandlerResult(in) : null;
-            case 9 -> Codecs.list(in, i -> Codecs.readMessage(i));
+            case 9 -> Codecs.list(in, i -> Codecs.readStoredMessage(i));
             case 11 -> Codecs.map(in, i -> i.string());
             case 12 -> Codecs.map(in, i -> i.string());
             case 14 -> Codecs.map(in, i -> i.string());

@@ -8,6 +8,8 @@ import im.app.plugin.host.wire.Out;
 import im.app.plugin.json.Json;
 import im.app.plugin.model.AdminAction;
 import im.app.plugin.model.ClientRequest;
+import im.app.plugin.model.ClientSession;
+import im.app.plugin.model.ClientSessions;
 import im.app.plugin.model.CloseReason;
 import im.app.plugin.model.CreateMeetingOptions;
 import im.app.plugin.model.DateRange;
@@ -15,13 +17,11 @@ import im.app.plugin.model.DomainEvent;
 import im.app.plugin.model.Location;
 import im.app.plugin.model.Meeting;
 import im.app.plugin.model.MeetingAccess;
-import im.app.plugin.model.Message;
 import im.app.plugin.model.Notification;
 import im.app.plugin.model.RequestHandlerResult;
 import im.app.plugin.model.StorageResourceInfo;
+import im.app.plugin.model.StoredMessage;
 import im.app.plugin.model.UserLoginInfo;
-import im.app.plugin.model.UserSession;
-import im.app.plugin.model.UserSessions;
 import im.app.proto.AppNotification;
 import im.app.proto.AppRequest;
 import im.app.proto.DeviceType;
@@ -187,21 +187,21 @@ final class Codecs {
         map(out, value.details(), (o, v) -> o.string(v));
     }
 
-    static UserSessions readUserSessions(In in) {
-        return new UserSessions(
+    static ClientSessions readClientSessions(In in) {
+        return new ClientSessions(
             in.zigzag(),
             readUserStatus(in),
-            list(in, i -> readUserSession(i)));
+            list(in, i -> readClientSession(i)));
     }
 
-    static void writeUserSessions(Out out, UserSessions value) {
+    static void writeClientSessions(Out out, ClientSessions value) {
         out.zigzag(value.userId());
         writeUserStatus(out, value.userStatus());
-        list(out, value.sessions(), (o, v) -> writeUserSession(o, v));
+        list(out, value.sessions(), (o, v) -> writeClientSession(o, v));
     }
 
-    static UserSession readUserSession(In in) {
-        return new UserSession(
+    static ClientSession readClientSession(In in) {
+        return new ClientSession(
             in.int32(),
             in.int32(),
             in.zigzag(),
@@ -212,7 +212,7 @@ final class Codecs {
             in.string());
     }
 
-    static void writeUserSession(Out out, UserSession value) {
+    static void writeClientSession(Out out, ClientSession value) {
         out.int32(value.id());
         out.int32(value.version());
         out.zigzag(value.userId());
@@ -281,8 +281,8 @@ final class Codecs {
         out.message(value.notification());
     }
 
-    static Message readMessage(In in) {
-        return new Message(
+    static StoredMessage readStoredMessage(In in) {
+        return new StoredMessage(
             in.zigzag(),
             in.bytes(),
             in.bool(),
@@ -302,7 +302,7 @@ final class Codecs {
             in.optional() ? in.zigzag() : null);
     }
 
-    static void writeMessage(Out out, Message value) {
+    static void writeStoredMessage(Out out, StoredMessage value) {
         out.zigzag(value.id());
         out.bytes(value.conversationId());
         out.bool(value.isGroupMessage());

@@ -11,19 +11,19 @@ import im.app.plugin.host.wire.In;
 import im.app.plugin.host.wire.Out;
 import im.app.plugin.model.AdminAction;
 import im.app.plugin.model.ClientRequest;
+import im.app.plugin.model.ClientSession;
+import im.app.plugin.model.ClientSessions;
 import im.app.plugin.model.CloseReason;
 import im.app.plugin.model.CreateMeetingOptions;
 import im.app.plugin.model.DateRange;
 import im.app.plugin.model.DomainEvent;
 import im.app.plugin.model.Meeting;
 import im.app.plugin.model.MeetingAccess;
-import im.app.plugin.model.Message;
 import im.app.plugin.model.Notification;
 import im.app.plugin.model.RequestHandlerResult;
 import im.app.plugin.model.StorageResourceInfo;
+import im.app.plugin.model.StoredMessage;
 import im.app.plugin.model.UserLoginInfo;
-import im.app.plugin.model.UserSession;
-import im.app.plugin.model.UserSessions;
 import im.app.proto.AppNotification;
 import im.app.proto.DeviceType;
 import im.app.proto.Value;
@@ -48,7 +48,7 @@ import java.util.concurrent.ExecutionException;
  */
 public final class Dispatch {
     /** What the server must have as well: it stands for the extension points and all types behind them. */
-    public static final String FINGERPRINT = "fd50858c4a3c0e1786ba81f316bceeecae99c210872b3f1f054c76b367309320";
+    public static final String FINGERPRINT = "be1f5393f12b8921fefdbcd7744981bab9b82e5e26ee1bf6fdd015426541399d";
 
     /** The extension points in their order. */
     public static final List<PointInfo> POINTS = List.of(
@@ -57,8 +57,8 @@ public final class Dispatch {
             new PointInfo(UserAuthenticator.class, "im.app.gateway.infra.plugin.extension.UserAuthenticator", 1, List.of(
                     new MethodInfo("authenticate", List.of(UserLoginInfo.class)))),
             new PointInfo(UserOnlineStatusChangeHandler.class, "im.app.gateway.infra.plugin.extension.UserOnlineStatusChangeHandler", 2, List.of(
-                    new MethodInfo("goOnline", List.of(UserSessions.class, UserSession.class)),
-                    new MethodInfo("goOffline", List.of(UserSessions.class, CloseReason.class)))),
+                    new MethodInfo("goOnline", List.of(ClientSessions.class, ClientSession.class)),
+                    new MethodInfo("goOffline", List.of(ClientSessions.class, CloseReason.class)))),
             new PointInfo(NotificationHandler.class, "im.app.gateway.infra.plugin.extension.NotificationHandler", 4, List.of(
                     new MethodInfo("handle", List.of(AppNotification.class, List.class, List.class)))),
             new PointInfo(ClientRequestHandler.class, "im.app.service.infra.plugin.extension.ClientRequestHandler", 5, List.of(
@@ -209,8 +209,8 @@ public final class Dispatch {
     }
 
     private static void userOnlineStatusChangeHandlerGoOnline(UserOnlineStatusChangeHandler extension, boolean async, In in, Out out) throws Exception {
-        UserSessions userSessions = in.optional() ? Codecs.readUserSessions(in) : null;
-        UserSession userSession = in.optional() ? Codecs.readUserSession(in) : null;
+        ClientSessions userSessions = in.optional() ? Codecs.readClientSessions(in) : null;
+        ClientSession userSession = in.optional() ? Codecs.readClientSession(in) : null;
         if (async) {
             join(extension.goOnlineAsync(userSessions, userSession));
         } else {
@@ -220,7 +220,7 @@ public final class Dispatch {
     }
 
     private static void userOnlineStatusChangeHandlerGoOffline(UserOnlineStatusChangeHandler extension, boolean async, In in, Out out) throws Exception {
-        UserSessions userSessions = in.optional() ? Codecs.readUserSessions(in) : null;
+        ClientSessions userSessions = in.optional() ? Codecs.readClientSessions(in) : null;
         CloseReason closeReason = in.optional() ? Codecs.readCloseReason(in) : null;
         if (async) {
             join(extension.goOfflineAsync(userSessions, closeReason));
@@ -284,11 +284,11 @@ public final class Dispatch {
     }
 
     private static void expiredMessageDeletionNotifierGetMessagesToDelete(ExpiredMessageDeletionNotifier extension, boolean async, In in, Out out) throws Exception {
-        List<Message> messages = Codecs.list(in, i -> Codecs.readMessage(i));
-        List<Message> answer = async ? join(extension.getMessagesToDeleteAsync(messages)) : extension.getMessagesToDelete(messages);
+        List<StoredMessage> messages = Codecs.list(in, i -> Codecs.readStoredMessage(i));
+        List<StoredMessage> answer = async ? join(extension.getMessagesToDeleteAsync(messages)) : extension.getMessagesToDelete(messages);
         out.bool(answer != null);
         if (answer != null) {
-            Codecs.list(out, answer, (o, v) -> Codecs.writeMessage(o, v));
+            Codecs.list(out, answer, (o, v) -> Codecs.writeStoredMessage(o, v));
         }
     }
 

@@ -7,22 +7,22 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import im.app.gateway.infra.plugin.extension.UserAuthenticator;
 import im.app.plugin.AppException;
 import im.app.plugin.AppExtension;
 import im.app.plugin.host.wire.In;
 import im.app.plugin.host.wire.Out;
 import im.app.plugin.model.AdminAction;
 import im.app.plugin.model.ClientRequest;
-import im.app.plugin.model.Message;
 import im.app.plugin.model.Notification;
 import im.app.plugin.model.RequestHandlerResult;
+import im.app.plugin.model.StoredMessage;
 import im.app.plugin.model.UserLoginInfo;
 import im.app.proto.AppRequest;
 import im.app.proto.CreateMessageRequest;
 import im.app.proto.DeviceType;
 import im.app.proto.UserStatus;
 import im.app.proto.Value;
-import im.app.gateway.infra.plugin.extension.UserAuthenticator;
 import im.app.server.common.infra.plugin.extension.AdminActionHandler;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import im.app.service.infra.plugin.extension.ExpiredMessageDeletionNotifier;
@@ -71,7 +71,7 @@ class DispatchTest {
         }
 
         @Override
-        public List<Message> getMessagesToDelete(List<Message> messages) {
+        public List<StoredMessage> getMessagesToDelete(List<StoredMessage> messages) {
             got.addAll(messages);
             return messages;
         }
@@ -146,9 +146,9 @@ class DispatchTest {
 
     @Test
     void carriesListsAndBytes() throws Exception {
-        Message message = Message.builder().id(1).conversationId(new byte[] {1, 2}).text("x").records(List.of(new byte[] {3}, new byte[0])).sequenceId(-4).build();
+        StoredMessage message = StoredMessage.builder().id(1).conversationId(new byte[] {1, 2}).text("x").records(List.of(new byte[] {3}, new byte[0])).sequenceId(-4).build();
         List<?> back = (List<?>) call(ExpiredMessageDeletionNotifier.class, "getMessagesToDelete", false, List.of(message, message));
-        Message first = (Message) back.getFirst();
+        StoredMessage first = (StoredMessage) back.getFirst();
         assertEquals(2, back.size());
         assertArrayEquals(message.conversationId(), first.conversationId());
         assertArrayEquals(new byte[] {3}, first.records().getFirst());

@@ -4,9 +4,9 @@
 package im.app.gateway.infra.plugin.extension;
 
 import im.app.plugin.ExtensionPoint;
+import im.app.plugin.model.ClientSession;
+import im.app.plugin.model.ClientSessions;
 import im.app.plugin.model.CloseReason;
-import im.app.plugin.model.UserSession;
-import im.app.plugin.model.UserSessions;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +23,7 @@ public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
      * @param userSession The new session.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default void goOnline(UserSessions userSessions, UserSession userSession) throws Exception {
+    default void goOnline(ClientSessions userSessions, ClientSession userSession) throws Exception {
     }
 
     /**
@@ -33,7 +33,7 @@ public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<@Nullable Void> goOnlineAsync(UserSessions userSessions, UserSession userSession) throws Exception {
+    default CompletionStage<@Nullable Void> goOnlineAsync(ClientSessions userSessions, ClientSession userSession) throws Exception {
         goOnline(userSessions, userSession);
         return CompletableFuture.completedFuture(null);
     }
@@ -45,7 +45,7 @@ public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
      * @param closeReason Why the session was closed.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default void goOffline(UserSessions userSessions, CloseReason closeReason) throws Exception {
+    default void goOffline(ClientSessions userSessions, CloseReason closeReason) throws Exception {
     }
 
     /**
@@ -55,7 +55,7 @@ public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<@Nullable Void> goOfflineAsync(UserSessions userSessions, CloseReason closeReason) throws Exception {
+    default CompletionStage<@Nullable Void> goOfflineAsync(ClientSessions userSessions, CloseReason closeReason) throws Exception {
         goOffline(userSessions, closeReason);
         return CompletableFuture.completedFuture(null);
     }

@@ -4,7 +4,7 @@
 package im.app.service.infra.plugin.extension;
 
 import im.app.plugin.ExtensionPoint;
-import im.app.plugin.model.Message;
+import im.app.plugin.model.StoredMessage;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -22,7 +22,7 @@ public interface ExpiredMessageDeletionNotifier extends ExtensionPoint {
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default @Nullable List<Message> getMessagesToDelete(List<Message> messages) throws Exception {
+    default @Nullable List<StoredMessage> getMessagesToDelete(List<StoredMessage> messages) throws Exception {
         return null;
     }
 
@@ -32,7 +32,7 @@ public interface ExpiredMessageDeletionNotifier extends ExtensionPoint {
      * @return the stage that has the answer
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
-    default CompletionStage<@Nullable List<Message>> getMessagesToDeleteAsync(List<Message> messages) throws Exception {
+    default CompletionStage<@Nullable List<StoredMessage>> getMessagesToDeleteAsync(List<StoredMessage> messages) throws Exception {
         return CompletableFuture.completedFuture(getMessagesToDelete(messages));
     }
 }

@@ -14,9 +14,9 @@ import java.util.Objects;
  * @param userStatus the user status
  * @param sessions the sessions
  */
-public record UserSessions(long userId, UserStatus userStatus, List<UserSession> sessions) {
+public record ClientSessions(long userId, UserStatus userStatus, List<ClientSession> sessions) {
     /** Lists, maps and texts that are null are empty. */
-    public UserSessions {
+    public ClientSessions {
         Objects.requireNonNull(userStatus, "userStatus must not be null");
         sessions = sessions == null ? List.of() : sessions;
     }
@@ -33,8 +33,8 @@ public record UserSessions(long userId, UserStatus userStatus, List<UserSession>
      * @param deviceType the kind of device
      * @return the session, null if there is none
      */
-    public UserSession session(DeviceType deviceType) {
-        for (UserSession session : sessions) {
+    public ClientSession session(DeviceType deviceType) {
+        for (ClientSession session : sessions) {
             if (session.deviceType() == deviceType) {
                 return session;
             }
@@ -47,6 +47,6 @@ public record UserSessions(long userId, UserStatus userStatus, List<UserSession>
      * @return the kinds
      */
     public List<DeviceType> deviceTypes() {
-        return sessions.stream().map(UserSession::deviceType).toList();
+        return sessions.stream().map(ClientSession::deviceType).toList();
     }
 }

@@ -28,9 +28,9 @@ import org.jspecify.annotations.Nullable;
  * @param targetId Id of the group or user who got the message.
  * @param text Text.
  */
-public record Message(@Nullable Integer burnAfter, byte @Nullable [] conversationId, @Nullable Instant deletionDate, Instant deliveryDate, long id, boolean isGroupMessage, boolean isSystemMessage, @Nullable Instant modificationDate, @Nullable Long preMessageId, @Nullable Instant recallDate, List<byte[]> records, @Nullable Long referenceId, long senderId, @Nullable Integer senderIp, byte @Nullable [] senderIpV6, @Nullable Integer sequenceId, long targetId, @Nullable String text) {
+public record MessageInfo(@Nullable Integer burnAfter, byte @Nullable [] conversationId, @Nullable Instant deletionDate, Instant deliveryDate, long id, boolean isGroupMessage, boolean isSystemMessage, @Nullable Instant modificationDate, @Nullable Long preMessageId, @Nullable Instant recallDate, List<byte[]> records, @Nullable Long referenceId, long senderId, @Nullable Integer senderIp, byte @Nullable [] senderIpV6, @Nullable Integer sequenceId, long targetId, @Nullable String text) {
     /** Lists and maps that are null are empty. */
-    public Message {
+    public MessageInfo {
         records = records == null ? List.of() : records;
     }
 }

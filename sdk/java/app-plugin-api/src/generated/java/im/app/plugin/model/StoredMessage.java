@@ -28,9 +28,9 @@ import org.jspecify.annotations.Nullable;
  * @param sequenceId the sequence id; may be null
  * @param preMessageId the pre message id; may be null
  */
-public record Message(long id, byte[] conversationId, boolean isGroupMessage, boolean isSystemMessage, Instant deliveryDate, @Nullable Instant modificationDate, @Nullable Instant deletionDate, @Nullable Instant recallDate, @Nullable String text, long senderId, String senderIp, long targetId, List<byte[]> records, @Nullable Integer burnAfter, @Nullable Long referenceId, @Nullable Integer sequenceId, @Nullable Long preMessageId) {
+public record StoredMessage(long id, byte[] conversationId, boolean isGroupMessage, boolean isSystemMessage, Instant deliveryDate, @Nullable Instant modificationDate, @Nullable Instant deletionDate, @Nullable Instant recallDate, @Nullable String text, long senderId, String senderIp, long targetId, List<byte[]> records, @Nullable Integer burnAfter, @Nullable Long referenceId, @Nullable Integer sequenceId, @Nullable Long preMessageId) {
     /** Lists, maps and texts that are null are empty. */
-    public Message {
+    public StoredMessage {
         conversationId = conversationId == null ? new byte[0] : conversationId;
         Objects.requireNonNull(deliveryDate, "deliveryDate must not be null");
         senderIp = senderIp == null ? "" : senderIp;
@@ -42,8 +42,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param id the id
      * @return the copy
      */
-    public Message withId(long id) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withId(long id) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -51,8 +51,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param conversationId the conversation id
      * @return the copy
      */
-    public Message withConversationId(byte[] conversationId) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withConversationId(byte[] conversationId) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -60,8 +60,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param isGroupMessage the is group message
      * @return the copy
      */
-    public Message withIsGroupMessage(boolean isGroupMessage) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withIsGroupMessage(boolean isGroupMessage) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -69,8 +69,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param isSystemMessage the is system message
      * @return the copy
      */
-    public Message withIsSystemMessage(boolean isSystemMessage) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withIsSystemMessage(boolean isSystemMessage) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -78,8 +78,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param deliveryDate the delivery date
      * @return the copy
      */
-    public Message withDeliveryDate(Instant deliveryDate) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withDeliveryDate(Instant deliveryDate) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -87,8 +87,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param modificationDate the modification date; may be null
      * @return the copy
      */
-    public Message withModificationDate(@Nullable Instant modificationDate) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withModificationDate(@Nullable Instant modificationDate) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -96,8 +96,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param deletionDate the deletion date; may be null
      * @return the copy
      */
-    public Message withDeletionDate(@Nullable Instant deletionDate) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withDeletionDate(@Nullable Instant deletionDate) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -105,8 +105,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param recallDate the recall date; may be null
      * @return the copy
      */
-    public Message withRecallDate(@Nullable Instant recallDate) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withRecallDate(@Nullable Instant recallDate) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -114,8 +114,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param text the text; may be null
      * @return the copy
      */
-    public Message withText(@Nullable String text) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withText(@Nullable String text) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -123,8 +123,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param senderId the sender id
      * @return the copy
      */
-    public Message withSenderId(long senderId) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withSenderId(long senderId) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -132,8 +132,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param senderIp the sender ip
      * @return the copy
      */
-    public Message withSenderIp(String senderIp) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withSenderIp(String senderIp) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -141,8 +141,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param targetId the target id
      * @return the copy
      */
-    public Message withTargetId(long targetId) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withTargetId(long targetId) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -150,8 +150,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param records the records
      * @return the copy
      */
-    public Message withRecords(List<byte[]> records) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withRecords(List<byte[]> records) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -159,8 +159,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param burnAfter the burn after; may be null
      * @return the copy
      */
-    public Message withBurnAfter(@Nullable Integer burnAfter) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withBurnAfter(@Nullable Integer burnAfter) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -168,8 +168,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param referenceId the reference id; may be null
      * @return the copy
      */
-    public Message withReferenceId(@Nullable Long referenceId) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withReferenceId(@Nullable Long referenceId) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -177,8 +177,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param sequenceId the sequence id; may be null
      * @return the copy
      */
-    public Message withSequenceId(@Nullable Integer sequenceId) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withSequenceId(@Nullable Integer sequenceId) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -186,8 +186,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
      * @param preMessageId the pre message id; may be null
      * @return the copy
      */
-    public Message withPreMessageId(@Nullable Long preMessageId) {
-        return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+    public StoredMessage withPreMessageId(@Nullable Long preMessageId) {
+        return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
     }
 
     /**
@@ -394,8 +394,8 @@ public record Message(long id, byte[] conversationId, boolean isGroupMessage, bo
          * Makes it.
          * @return what was built
          */
-        public Message build() {
-            return new Message(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
+        public StoredMessage build() {
+            return new StoredMessage(id, conversationId, isGroupMessage, isSystemMessage, deliveryDate, modificationDate, deletionDate, recallDate, text, senderId, senderIp, targetId, records, burnAfter, referenceId, sequenceId, preMessageId);
         }
     }
 }

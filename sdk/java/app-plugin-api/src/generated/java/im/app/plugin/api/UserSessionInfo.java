@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  * @param loginLocation Where the client was when the session began.
  * @param version Version of the client protocol.
  */
-public record UserSession(Map<String, String> deviceDetails, String deviceType, int id, String ip, boolean isSessionOpen, Instant lastHeartbeatRequestDate, Instant lastRequestDate, Instant loginDate, @Nullable UserLocation loginLocation, int version) {
+public record UserSessionInfo(Map<String, String> deviceDetails, String deviceType, int id, String ip, boolean isSessionOpen, Instant lastHeartbeatRequestDate, Instant lastRequestDate, Instant loginDate, @Nullable UserLocation loginLocation, int version) {
     /** Lists and maps that are null are empty. */
-    public UserSession {
+    public UserSessionInfo {
         deviceDetails = deviceDetails == null ? Map.of() : deviceDetails;
     }
 }

@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  * @param loginLocation the login location; may be null
  * @param ip the ip
  */
-public record UserSession(int id, int version, long userId, DeviceType deviceType, Map<String, String> deviceDetails, Instant loginDate, @Nullable Location loginLocation, String ip) {
+public record ClientSession(int id, int version, long userId, DeviceType deviceType, Map<String, String> deviceDetails, Instant loginDate, @Nullable Location loginLocation, String ip) {
     /** Lists, maps and texts that are null are empty. */
-    public UserSession {
+    public ClientSession {
         Objects.requireNonNull(deviceType, "deviceType must not be null");
         deviceDetails = deviceDetails == null ? Map.of() : deviceDetails;
         Objects.requireNonNull(loginDate, "loginDate must not be null");
@@ -134,8 +134,8 @@ public record UserSession(int id, int version, long userId, DeviceType deviceTyp
          * Makes it.
          * @return what was built
          */
-        public UserSession build() {
-            return new UserSession(id, version, userId, deviceType, deviceDetails, loginDate, loginLocation, ip);
+        public ClientSession build() {
+            return new ClientSession(id, version, userId, deviceType, deviceDetails, loginDate, loginLocation, ip);
         }
     }
 }
