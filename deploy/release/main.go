@@ -16,9 +16,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"example.org/app/internal/plugin/java/compat"
 )
 
 // A target is a kind of machine.
@@ -93,6 +96,9 @@ func (r release) build(ctx context.Context, chosen []target) error {
 	if err := r.checkJars(); err != nil {
 		return err
 	}
+	if err := r.checkBaseline(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(r.out, 0o755); err != nil {
 		return err
 	}
@@ -116,6 +122,24 @@ func (r release) build(ctx context.Context, chosen []target) error {
 func (r release) checkJars() error {
 	if _, err := os.Stat(filepath.Join(r.root, jarFolder, "app-plugin-host.jar")); err != nil {
 		return fmt.Errorf("the jars for Java plugins are not built: make build with a JDK and Maven builds them: %w", err)
+	}
+	return nil
+}
+
+// checkBaseline refuses to release a version with whose API for plugins the next one could not be compared. Versions with a suffix, such
+// as release candidates and builds between releases, promise nothing.
+func (r release) checkBaseline() error {
+	version := strings.TrimPrefix(r.version, "v")
+	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(version) {
+		return nil
+	}
+	api, err := compat.Baseline()
+	if err != nil {
+		return err
+	}
+	if api.Version != version {
+		return fmt.Errorf("%s has the API of version %s; go run ./internal/plugin/java/compat/renew -version %s writes that of this release",
+			compat.File, api.Version, version)
 	}
 	return nil
 }

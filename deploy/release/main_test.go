@@ -36,6 +36,19 @@ func newRelease(t *testing.T) (release, string) {
 	return release{root: "../..", out: t.TempDir(), version: "v1.2.3-rc.1", commit: "abc", time: time.Unix(1767225600, 0)}, binary
 }
 
+// TestBaseline refuses releases whose API for plugins was not written down.
+func TestBaseline(t *testing.T) {
+	for version, refused := range map[string]bool{"v99.0.0": true, "99.0.0": true, "v1.2.3-rc.1": false, "v1.2.3-4-gabc": false, "a5b24b9": false} {
+		err := release{version: version}.checkBaseline()
+		if (err != nil) != refused {
+			t.Errorf("%s: the error is %v", version, err)
+		}
+		if refused && !strings.Contains(err.Error(), "renew -version 99.0.0") {
+			t.Errorf("%s: the error does not say what to do: %v", version, err)
+		}
+	}
+}
+
 func TestPack(t *testing.T) {
 	r, binary := newRelease(t)
 	for _, target := range []target{{"linux", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}} {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package classfile reads what class files of Java say about themselves: their version, their names, what they extend and
-// implement, their methods, and the classes that they refer to. It does not read code and does not verify anything.
+// implement, their fields and methods, and the classes that they refer to. It does not read code and does not verify anything.
 package classfile
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -24,7 +26,18 @@ type Class struct {
 	Interface  bool
 	Abstract   bool
 	Public     bool
-	Methods    []Method
+	Final      bool
+	// Synthetic ones are made by the compiler and have no name in a source.
+	Synthetic bool
+	// Enclosed is whether it stands in a method of another class: an anonymous or a local class.
+	Enclosed  bool
+	Signature string
+	// Deprecated is whether it or a member carries the annotation of this name.
+	Deprecated bool
+	// Record is whether it is a record.
+	Record  bool
+	Fields  []Field
+	Methods []Method
 	// References are the other classes that it names, sorted.
 	References []string
 }
@@ -33,8 +46,23 @@ type Class struct {
 type Method struct {
 	Name, Descriptor         string
 	Public, Static, Abstract bool
+	Protected, Final         bool
 	// Synthetic ones are made by the compiler, such as bridges.
 	Synthetic bool
+	// Signature is the descriptor with parameters of types; empty if there are none.
+	Signature  string
+	Deprecated bool
+}
+
+// A Field is a field of a class.
+type Field struct {
+	Name, Descriptor                 string
+	Public, Protected, Static, Final bool
+	Synthetic                        bool
+	Signature                        string
+	Deprecated                       bool
+	// Constant is the value that compilers copy into the classes that use the field; empty if they do not.
+	Constant string
 }
 
 // Java is the version of Java that a version of the format belongs to.
@@ -42,7 +70,9 @@ func Java(major int) int { return major - 44 }
 
 const (
 	flagPublic    = 0x0001
+	flagProtected = 0x0004
 	flagStatic    = 0x0008
+	flagFinal     = 0x0010
 	flagInterface = 0x0200
 	flagAbstract  = 0x0400
 	flagSynthetic = 0x1000
@@ -52,12 +82,13 @@ const (
 const (
 	constUTF8        = 1
 	constClass       = 7
+	constString      = 8
 	constNameAndType = 12
 	constMethodType  = 16
 )
 
 // sizes are how many bytes follow the kind of a constant of fixed size.
-var sizes = map[byte]int{3: 4, 4: 4, 5: 8, 6: 8, constClass: 2, 8: 2, 9: 4, 10: 4, 11: 4, constNameAndType: 4, 15: 3, constMethodType: 2, 17: 4, 18: 4, 19: 2, 20: 2}
+var sizes = map[byte]int{3: 4, 4: 4, 5: 8, 6: 8, constClass: 2, constString: 2, 9: 4, 10: 4, 11: 4, constNameAndType: 4, 15: 3, constMethodType: 2, 17: 4, 18: 4, 19: 2, 20: 2}
 
 var errShort = errors.New("the class file ends too early")
 
@@ -138,23 +169,32 @@ func Parse(data []byte) (*Class, error) {
 	}
 	flags := r.u2()
 	c.Interface, c.Abstract, c.Public = flags&flagInterface != 0, flags&flagAbstract != 0, flags&flagPublic != 0
+	c.Final, c.Synthetic = flags&flagFinal != 0, flags&flagSynthetic != 0
 	c.Name, c.Super = p.class(r.u2()), p.class(r.u2())
 	for range r.u2() {
 		c.Interfaces = append(c.Interfaces, p.class(r.u2()))
 	}
 	refs := map[string]bool{}
 	for range members(r) {
-		_, _, descriptor := readMember(r, p)
-		addDescriptor(refs, descriptor)
-	}
-	for range members(r) {
-		flags, name, descriptor := readMember(r, p)
-		c.Methods = append(c.Methods, Method{
-			Name: name, Descriptor: descriptor, Public: flags&flagPublic != 0, Static: flags&flagStatic != 0,
-			Abstract: flags&flagAbstract != 0, Synthetic: flags&flagSynthetic != 0,
+		flags, name, descriptor := r.u2(), p.text(r.u2()), p.text(r.u2())
+		a := readAttributes(r, p)
+		c.Fields = append(c.Fields, Field{
+			Name: name, Descriptor: descriptor, Public: flags&flagPublic != 0, Protected: flags&flagProtected != 0, Static: flags&flagStatic != 0,
+			Final: flags&flagFinal != 0, Synthetic: flags&flagSynthetic != 0, Signature: a.signature, Deprecated: a.deprecated, Constant: a.constant,
 		})
 		addDescriptor(refs, descriptor)
 	}
+	for range members(r) {
+		flags, name, descriptor := r.u2(), p.text(r.u2()), p.text(r.u2())
+		a := readAttributes(r, p)
+		c.Methods = append(c.Methods, Method{
+			Name: name, Descriptor: descriptor, Public: flags&flagPublic != 0, Protected: flags&flagProtected != 0, Static: flags&flagStatic != 0,
+			Abstract: flags&flagAbstract != 0, Final: flags&flagFinal != 0, Synthetic: flags&flagSynthetic != 0, Signature: a.signature, Deprecated: a.deprecated,
+		})
+		addDescriptor(refs, descriptor)
+	}
+	a := readAttributes(r, p)
+	c.Signature, c.Deprecated, c.Record, c.Enclosed = a.signature, a.deprecated, a.record, a.enclosed
 	if r.short {
 		return nil, errShort
 	}
@@ -183,17 +223,53 @@ func members(r *reader) int {
 	return n
 }
 
-// readMember reads a field or a method without its attributes.
-func readMember(r *reader, p *pool) (flags int, name, descriptor string) {
-	flags, name, descriptor = r.u2(), p.text(r.u2()), p.text(r.u2())
+// attributes are those of a class, a field or a method.
+type attributes struct {
+	signature, constant          string
+	deprecated, record, enclosed bool
+}
+
+// readAttributes reads those that are known, and skips the others.
+func readAttributes(r *reader, p *pool) attributes {
+	var a attributes
 	for range r.u2() {
-		r.u2()
-		r.take(r.u4())
+		name := p.text(r.u2())
+		data := &reader{data: r.take(r.u4())}
 		if r.short {
 			break
 		}
+		switch name {
+		case "Signature":
+			a.signature = p.text(data.u2())
+		case "ConstantValue":
+			a.constant = p.constant(data.u2())
+		case "Deprecated":
+			a.deprecated = true
+		case "Record":
+			a.record = true
+		case "EnclosingMethod":
+			a.enclosed = true
+		}
 	}
-	return flags, name, descriptor
+	return a
+}
+
+// constant is a constant as text: numbers as their bytes, texts quoted.
+func (p *pool) constant(i int) string {
+	if i <= 0 || i >= len(p.kinds) {
+		return ""
+	}
+	if p.kinds[i] == constString {
+		return strconv.Quote(p.text(int(binary.BigEndian.Uint16(p.values[i]))))
+	}
+	switch v := p.values[i]; p.kinds[i] {
+	case 3:
+		return strconv.Itoa(int(int32(binary.BigEndian.Uint32(v))))
+	case 5:
+		return strconv.FormatInt(int64(binary.BigEndian.Uint64(v)), 10)
+	default:
+		return hex.EncodeToString(v)
+	}
 }
 
 // addClass adds a class, or what an array consists of.

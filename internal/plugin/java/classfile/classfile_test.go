@@ -62,6 +62,7 @@ func TestParse(t *testing.T) {
 	}
 	want := &Class{
 		Major: 65, Name: "p/Sample", Super: "p/Base", Interfaces: []string{"q/Point"}, Abstract: true, Public: true,
+		Fields:     []Field{{Name: "LLL", Descriptor: "Lq/Field;"}},
 		Methods:    []Method{{Name: "handle", Descriptor: "(Lq/Arg;)V", Public: true, Synthetic: true}},
 		References: []string{"p/Base", "q/Arg", "q/Field", "q/Item", "q/Other", "q/Point", "q/Result"},
 	}
@@ -75,7 +76,7 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	whole := sample()
-	for n := range len(whole) - 2 { // The attributes of the class are not read.
+	for n := range len(whole) {
 		if _, err := Parse(whole[:n]); err == nil {
 			t.Fatalf("%d of %d bytes are a class", n, len(whole))
 		}
