@@ -12,6 +12,7 @@ import (
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 )
@@ -90,5 +91,38 @@ func TestFrozenJVMIsNoFailure(t *testing.T) {
 	}
 	if err := ask(t.Context(), m, "throw"); err == nil || p.Extensions()[0].Quarantine == "" {
 		t.Errorf("an extension that fails by itself is %+v after %v", p.Extensions()[0], err)
+	}
+}
+
+// BenchmarkRecovery measures the time from the death of a JVM to the first call that one of its plugins answers, with and
+// without a spare JVM.
+func BenchmarkRecovery(b *testing.B) {
+	for name, spare := range map[string]bool{"spare": true, "none": false} {
+		b.Run(name, func(b *testing.B) {
+			w := newWorld(b, func(o *java.Options) {
+				o.Spare, o.Crashes, o.Flags = spare, 1<<30, nil
+			})
+			m := w.load("login", faults(b, "login"))
+			w.says(m, "echo", "echo")
+			last := 0
+			for b.Loop() {
+				b.StopTimer()
+				pid := w.Stats().PID
+				if spare {
+					last = w.spare(last)
+				}
+				b.StartTimer()
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+					b.Fatal(err)
+				}
+				for {
+					if s := w.Stats(); s.Up && s.PID != pid {
+						break
+					}
+					time.Sleep(time.Millisecond)
+				}
+				w.says(m, "echo", "echo")
+			}
+		})
 	}
 }

@@ -112,6 +112,7 @@ func (l *slot) bring(delay time.Duration) error {
 		if err := l.pause(delay); err != nil {
 			return l.giveUp(err)
 		}
+		l.letOthersFirst()
 		s, err := l.renew()
 		if err == nil {
 			var left bool
@@ -137,10 +138,17 @@ func (l *slot) bring(delay time.Duration) error {
 	}
 }
 
+// pause waits before a JVM is started after others died. One that is ready need not wait: there is another one only after a
+// while.
 func (l *slot) pause(delay time.Duration) error {
-	if delay == 0 {
+	if delay == 0 || l.host.hasSpare() {
 		return l.host.ctx.Err()
 	}
+	return l.sleep(delay)
+}
+
+// sleep waits for a while, or until the host is closed.
+func (l *slot) sleep(delay time.Duration) error {
 	select {
 	case <-time.After(delay):
 		return nil
@@ -193,6 +201,33 @@ func (l *slot) publish(s *session) (left bool, delay time.Duration, err error) {
 	tell()
 	return again, delay, s.why
 }
+
+// isAway reports whether plugins wait for the JVM of the slot. The host is locked.
+func (l *slot) isAway() bool {
+	if l.current == nil {
+		return l.attempt != nil && len(l.returning()) > 0
+	}
+	return slices.ContainsFunc(l.returning(), func(m *module) bool {
+		b := m.binding.Load()
+		return b != nil && b.session != l.current
+	})
+}
+
+// letOthersFirst lets the slot of suspects wait for a while until the plugins that are not suspected are back: a JVM that
+// starts would take processors away from them.
+func (l *slot) letOthersFirst() {
+	for end := time.Now().Add(courtesy); l.own && time.Now().Before(end); {
+		l.host.mu.Lock()
+		away := l.host.shared.isAway()
+		l.host.mu.Unlock()
+		if !away || l.sleep(lookInterval) != nil {
+			return
+		}
+	}
+}
+
+// courtesy is how long suspects wait at most, and lookInterval how often they look whether the others are back.
+const courtesy, lookInterval = 2 * time.Second, 10 * time.Millisecond
 
 // returning are the modules that come back with a JVM.
 func (l *slot) returning() []*module {

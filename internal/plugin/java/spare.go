@@ -10,7 +10,8 @@ import (
 )
 
 // A spare is a JVM without plugins that is kept for the next one that is needed, because starting a JVM takes much longer
-// than loading plugins into it. The mutex of the host guards it.
+// than loading plugins into it. It has loaded the classes that plugins need of the host, see warmUp. The mutex of the host guards
+// it.
 type spare struct {
 	// session is the JVM, once it is up. Its slot is nil.
 	session *session
@@ -55,6 +56,9 @@ func (h *Host) bringSpare() {
 		h.spare.starting = started
 		h.mu.Unlock()
 		s, err := h.open(nil)
+		if err == nil {
+			h.warmUp(s)
+		}
 		kept := h.keepSpare(s)
 		close(started)
 		switch {
@@ -92,9 +96,14 @@ func (h *Host) hasPlugins() bool {
 	return slices.ContainsFunc(h.slots, func(l *slot) bool { return len(l.modules) > 0 })
 }
 
-// takeSpare gives the spare JVM to a slot, and waits for one that is being started. It returns nil if there is none.
+// takeSpare gives the spare JVM to a slot, and waits for one that is being started. It returns nil if there is none, or if it
+// is for others: those that are not suspected of having ended their JVM go first.
 func (h *Host) takeSpare(l *slot) *session {
 	h.mu.Lock()
+	if l.own && h.shared.isAway() {
+		h.mu.Unlock()
+		return nil
+	}
 	if started := h.spare.starting; started != nil && !h.spare.awaited {
 		h.spare.awaited = true
 		h.mu.Unlock()
@@ -118,6 +127,13 @@ func (h *Host) takeSpare(l *slot) *session {
 	}
 	<-s.over
 	return nil
+}
+
+// hasSpare reports whether a spare JVM is ready.
+func (h *Host) hasSpare() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.spare.session != nil
 }
 
 // endSpare ends the spare JVM if no plugin is left, or the host is closed.

@@ -62,6 +62,9 @@ func TestSpare(t *testing.T) {
 	}
 	a, b := w.load("a", faults(t, "a")), w.load("b", faults(t, "b"))
 	first := w.spare(0)
+	if !w.log.has("a spare JVM is warm") || w.log.has("could not be warmed up") {
+		t.Error("the spare JVM was not warmed up")
+	}
 	if s := w.Stats(); s.JVMs != 1 || s.PID == first {
 		t.Errorf("the state with a spare JVM is %+v", s)
 	}
@@ -144,4 +147,20 @@ func TestFrozenSpare(t *testing.T) {
 		t.Errorf("%d JVMs with plugins died", n)
 	}
 	waitFor(t, "the end of the spare JVM that does not answer", func() bool { return gone(second) })
+}
+
+// TestSpareIsForTheInnocent gives the spare JVM to the plugins that are not suspected when theirs dies.
+func TestSpareIsForTheInnocent(t *testing.T) {
+	w := newWorld(t, func(o *java.Options) {
+		o.Spare, o.SpareDelay, o.Isolation, o.CrashWindow = true, time.Millisecond, java.Auto, time.Hour
+	})
+	suspect, innocent := w.load("suspect", faults(t, "suspect")), w.load("innocent", faults(t, "innocent"))
+	spare := w.spare(0)
+	w.kill(w.pid(innocent), suspect)
+	if pid := w.pid(innocent); pid != spare {
+		t.Errorf("the innocent plugin is in process %d, the spare one was %d", pid, spare)
+	}
+	if pid := w.pid(suspect); pid == spare {
+		t.Error("the suspect is in the spare JVM")
+	}
 }

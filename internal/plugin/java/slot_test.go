@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// TestBackOffWithSpare proves that a slot does not wait for a JVM that is ready, and that the end of the host ends a wait.
+func TestBackOffWithSpare(t *testing.T) {
+	h, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.spare.session = &session{}
+	if err := h.shared.pause(time.Hour); err != nil {
+		t.Error(err)
+	}
+	h.spare.session = nil
+	waited := make(chan error, 1)
+	go func() { waited <- h.shared.pause(time.Hour) }()
+	h.cancel()
+	if err := <-waited; !errors.Is(err, errHostClosed) {
+		t.Errorf("the error is %v", err)
+	}
+}
