@@ -164,8 +164,9 @@ func (o Options) options() (*api.BuildOptions, error) {
 	b := &api.BuildOptions{
 		EntryPoints: []string{entry}, Outfile: output, AbsWorkingDir: filepath.Dir(entry),
 		Bundle: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8,
-		// Packages for browsers and for Node.js both have code that needs neither.
-		Platform: api.PlatformNeutral, MainFields: []string{"module", "main"},
+		// Plugins have what workers of browsers have, and nothing of Node.js: what packages have for these needs no document either.
+		Platform: api.PlatformBrowser, MainFields: []string{"browser", "module", "main"}, Conditions: []string{"worker", "module"},
+		Define:    map[string]string{"process.env.NODE_ENV": `"production"`},
 		Sourcemap: api.SourceMapInline, SourcesContent: api.SourcesContentInclude,
 		// Extensions are known by the names of their classes.
 		KeepNames: o.Minify, MinifyWhitespace: o.Minify, MinifyIdentifiers: o.Minify, MinifySyntax: o.Minify,
