@@ -46,13 +46,30 @@ func startDebugged(t *testing.T) (s *apptest.Server, port, log string) {
 		"app.plugin.js.debug.inspect-port="+port, "app.logging.file.file-path="+log), port, log
 }
 
-// TestDebugger lets a debugger that shares no code with the server debug a plugin.
-func TestDebugger(t *testing.T) {
-	s, port, _ := startDebugged(t)
-	cmd := exec.CommandContext(t.Context(), "node", "--test")
+// runDebugger lets a script of the folder debugger debug the plugin of a server.
+func runDebugger(t *testing.T, script string) {
+	t.Helper()
+	s, port, log := startDebugged(t)
+	cmd := exec.CommandContext(t.Context(), "node", "--test", script)
 	cmd.Dir = "debugger"
-	cmd.Env = append(os.Environ(), "APP_DEBUG_HOST=127.0.0.1", "APP_DEBUG_PORT="+port, "APP_SERVICE="+s.URL(role.Service))
+	cmd.Env = append(os.Environ(), "APP_DEBUG_HOST=127.0.0.1", "APP_DEBUG_PORT="+port, "APP_SERVICE="+s.URL(role.Service),
+		"APP_PLUGIN="+filepath.Join(filepath.Dir(log), "guard.js"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// TestDebugger lets a debugger that shares no code with the server debug a plugin.
+func TestDebugger(t *testing.T) { runDebugger(t, "debugger.test.mjs") }
+
+// TestDebugAdapterCalls makes the calls that the debug adapter of Visual Studio Code makes.
+func TestDebugAdapterCalls(t *testing.T) { runDebugger(t, "vscode-calls.mjs") }
+
+// TestDebugAdapter lets the debug adapter of Visual Studio Code debug a plugin. APP_TEST_JS_DEBUG is its dapDebugServer.js: the registry of npm
+// does not have it, https://github.com/microsoft/vscode-js-debug does, in its releases and by gulp dapDebugServer.
+func TestDebugAdapter(t *testing.T) {
+	if os.Getenv("APP_TEST_JS_DEBUG") == "" {
+		t.Skip("APP_TEST_JS_DEBUG names no debug adapter")
+	}
+	runDebugger(t, "vscode.mjs")
 }

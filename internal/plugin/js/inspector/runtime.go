@@ -74,6 +74,9 @@ func (s *session) getProperties(p getProperties) (any, error) {
 		return nil, err
 	}
 	list, internal, private := []map[string]any{}, []map[string]any{}, []map[string]any{}
+	if o.scope && p.AccessorPropertiesOnly {
+		return map[string]any{"result": list}, nil // Variables have no accessors.
+	}
 	if o.scope {
 		t.variables(o, func(name string, v engine.Value) {
 			list = append(list, map[string]any{
