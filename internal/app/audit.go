@@ -71,23 +71,24 @@ func byCommand(ctx context.Context, db *store.DB, c config.Audit, operation stri
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	err = actAs(ctx, trail, name, operation, fn)
+	err = actAs(ctx, trail, audit.Act{LoginName: name, Operation: operation}, fn)
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	return errors.Join(err, trail.Run(over)) // It stores the row of a refusal and returns.
 }
 
 // actByItself has what fn does in the audit trail, as done by this node.
-func (a *App) actByItself(ctx context.Context, operation string, fn func(context.Context) error) error {
+func (a *App) actByItself(ctx context.Context, operation string, params map[string]any, fn func(context.Context) error) error {
 	if !a.opts.Config.Audit.Enabled {
 		return fn(ctx)
 	}
-	return actAs(ctx, a.audit, "node "+a.nodeIDs()[0], operation, fn)
+	return actAs(ctx, a.audit, audit.Act{LoginName: "node " + a.nodeIDs()[0], Operation: operation, Params: params}, fn)
 }
 
-// actAs has what fn does in an audit trail, under a name that is no administrator's.
-func actAs(ctx context.Context, trail *audit.Trail, name, operation string, fn func(context.Context) error) error {
-	work, entry := trail.Begin(ctx, audit.Act{Date: time.Now(), LoginName: name, Operation: operation})
+// actAs has what fn does now in an audit trail, under a name that is no administrator's.
+func actAs(ctx context.Context, trail *audit.Trail, act audit.Act, fn func(context.Context) error) error {
+	act.Date = time.Now()
+	work, entry := trail.Begin(ctx, act)
 	err := fn(work)
 	result := audit.Result{Code: int32(apierr.OK), Status: http.StatusOK}
 	if err != nil {

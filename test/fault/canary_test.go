@@ -347,7 +347,7 @@ func TestCanary(t *testing.T) {
 			one.audited(t, c.operation, `"loginName":"app"`, `"outcome":"DONE"`, `"targetIds":["`+c.id+`","1"]`)
 			one.audited(t, c.operation, `"loginName":"app"`, `"outcome":"DONE"`, `"nodeId":"gateway-1"`, `"targetIds":["`+c.id+`","2"]`)
 			one.audited(t, "createPluginRollout", `"loginName":"app"`, c.id, `"percentage":10`)
-			one.audited(t, "rollBackPluginRollout", `"loginName":"node `, fmt.Sprintf(`"targetIds":["%d"]`, r.ID), "ROLLED_BACK", "calls failed, more than 5 %")
+			one.audited(t, "rollBackPluginRollout", `"loginName":"node `, fmt.Sprintf(`"targetIds":["%d","%s"]`, r.ID, c.id), "ROLLED_BACK", "calls failed, more than 5 %")
 		})
 		if t.Failed() {
 			return

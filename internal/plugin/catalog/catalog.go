@@ -36,9 +36,9 @@ type Options struct {
 	Logger  *slog.Logger
 	// NodeIDs are the ids of the nodes of this process.
 	NodeIDs []string
-	// Act runs what the process decides by itself so that it is in the audit trail under the name of an operation; nil
-	// only runs it.
-	Act func(ctx context.Context, operation string, fn func(context.Context) error) error
+	// Act runs what the process decides by itself so that it is in the audit trail under the name of an operation, with its
+	// parameters; nil only runs it.
+	Act func(ctx context.Context, operation string, params map[string]any, fn func(context.Context) error) error
 	// Gather returns what all processes of the cluster have seen of rollouts, this one included; nil is this one alone.
 	Gather func(ctx context.Context) []ProcessEvidence
 	// Leads reports whether this process decides about rollouts by what all have seen; nil is yes.

@@ -168,7 +168,7 @@ func (c *Catalog) concludeAll(ctx context.Context, verdicts map[int64]verdict) e
 
 // conclude ends a rollout or begins its next step, unless somebody else was faster.
 func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
-	isOpen := false
+	isOpen, pluginID := false, ""
 	// What was seen of a step counts for that one only.
 	holds := func(r store.PluginRollout) bool {
 		return r.Status == RolloutRunning && (v.step.IsZero() || v.step.Equal(r.StepDate))
@@ -178,7 +178,7 @@ func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
 		if errors.Is(err, store.ErrNotFound) {
 			return nil // The plugin was removed.
 		}
-		isOpen = holds(found)
+		isOpen, pluginID = holds(found), found.PluginID
 		return err
 	})
 	if err != nil || !isOpen {
@@ -187,9 +187,9 @@ func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
 	figures := c.figures(ctx, id)
 	act := c.opts.Act
 	if act == nil {
-		act = func(ctx context.Context, _ string, fn func(context.Context) error) error { return fn(ctx) }
+		act = func(ctx context.Context, _ string, _ map[string]any, fn func(context.Context) error) error { return fn(ctx) }
 	}
-	return act(ctx, v.operation, func(ctx context.Context) error {
+	return act(ctx, v.operation, map[string]any{"id": id, "pluginId": pluginID}, func(ctx context.Context) error {
 		r, err := c.decide(ctx, id, Change{}, figures, func(r store.PluginRollout) (string, string, error) {
 			if isOpen = holds(r); !isOpen {
 				return "", "", nil
