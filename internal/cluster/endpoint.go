@@ -200,6 +200,9 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 			fallthrough
 		case errors.Is(err, ErrNoNode), errors.Is(err, ErrBusy) && route.Key == 0:
 			tried, last, again = append(tried, p.id), err, true
+		case errors.Is(err, ErrBusy) && route.Once && sent:
+			// That it did not take the request says nothing of those that did.
+			tried = append(tried, p.id)
 		default:
 			return resp, err
 		}

@@ -43,6 +43,8 @@ type childOptions struct {
 	Follows bool
 	// Protocol is what the node speaks; the zero value is this program's.
 	Protocol cluster.Protocol
+	// Calls is how many calls it takes at a time; 0 is many.
+	Calls int
 }
 
 // patient returns options with which nobody misses heartbeats.
@@ -64,7 +66,7 @@ func runChild() {
 	if err != nil {
 		fail(err)
 	}
-	options := clustertest.Fast(cluster.Options{URL: o.URL, ClusterID: o.Cluster, Store: db, Protocol: o.Protocol})
+	options := clustertest.Fast(cluster.Options{URL: o.URL, ClusterID: o.Cluster, Store: db, Protocol: o.Protocol, MaxConcurrentCalls: o.Calls})
 	if o.Patient {
 		options = patient(options)
 	}
@@ -328,17 +330,17 @@ func TestCallsToLostNodes(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = server.Close() })
 	url := strings.Replace(server.URL(), "://", "://secret@", 1)
-	scene := func(t *testing.T) (start func(id string, protocol ...cluster.Protocol) *child, call func(node *child, route cluster.Route) (ended chan error), observer *cluster.Cluster) {
+	scene := func(t *testing.T) (start func(id string, set ...func(*childOptions)) *child, call func(node *child, route cluster.Route) (ended chan error), observer *cluster.Cluster) {
 		t.Parallel()
 		o, database := patient(cluster.Options{URL: url, ClusterID: rand.Text()}), storetest.SQLiteURL(t)
 		o.AbsenceLimit = 4 * time.Second // A node that counts as gone has been absent for longer than calls wait for.
 		caller := clustertest.Join(t, clustertest.Connect(t, o), cluster.NodeOptions{ID: "caller", Type: role.Gateway})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		t.Cleanup(cancel)
-		start = func(id string, protocol ...cluster.Protocol) *child {
+		start = func(id string, set ...func(*childOptions)) *child {
 			options := childOptions{ID: id, URL: url, Cluster: o.ClusterID, Store: database, Patient: true, Follows: true}
-			if len(protocol) > 0 {
-				options.Protocol = protocol[0]
+			for _, change := range set {
+				change(&options)
 			}
 			c := startChild(t, options)
 			clustertest.Await(t, caller.Cluster(), "the node "+id, func() bool {
@@ -422,6 +424,26 @@ func TestCallsToLostNodes(t *testing.T) {
 		clustertest.Freeze(t, a.command.Process.Pid)
 		b.expect(t, "called")
 	})
+	t.Run("paused, once, and the other is busy", func(t *testing.T) {
+		start, call, caller := scene(t)
+		b := start("b", func(o *childOptions) { o.Calls = 1 })
+		call(b, cluster.Route{Key: 4})
+		a := start("a")
+		ended := call(a, cluster.Route{Key: 4, Once: true}) // By this key a comes before b.
+		clustertest.Freeze(t, a.command.Process.Pid)
+		life := caller.Life("a")
+		clustertest.Await(t, caller, "that the node is gone", func() bool {
+			alive, certain := caller.Alive("a", life)
+			return !alive && certain
+		})
+		select {
+		case err := <-ended:
+			t.Errorf("the call ended with %v although its node is only paused", err)
+		default:
+		}
+		start("c").expect(t, "called")
+		clustertest.Thaw(t, a.command.Process.Pid)
+	})
 	// In a cluster that is half upgraded a request is sent again only if both nodes would know it.
 	older := cluster.Protocol{Major: 1, Minor: 0}
 	for name, protocols := range map[string][2]cluster.Protocol{
@@ -429,9 +451,10 @@ func TestCallsToLostNodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			start, call, caller := scene(t)
-			a := start("a", protocols[0])
+			speaks := func(p cluster.Protocol) func(*childOptions) { return func(o *childOptions) { o.Protocol = p } }
+			a := start("a", speaks(protocols[0]))
 			ended := call(a, cluster.Route{Key: 1, Once: true})
-			b := start("b", protocols[1])
+			b := start("b", speaks(protocols[1]))
 			clustertest.Freeze(t, a.command.Process.Pid)
 			life := caller.Life("a")
 			clustertest.Await(t, caller, "that the node is gone", func() bool {

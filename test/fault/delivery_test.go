@@ -37,7 +37,7 @@ func TestDelivery(t *testing.T) {
 	eventually(t, "the gateway is paused for longer than a delivery may take", func() bool { return time.Since(paused) > 12*time.Second })
 	clustertest.Thaw(t, gateways[2].Process.Pid)
 	tr.progress("after the gateway goes on")
-	if told := tr.settle(db.URL(), mayStoreFailed); told == len(tr.listeners) {
+	if told := tr.settle(db.URL(), mayBeUnknown); told == len(tr.listeners) {
 		t.Error("everybody was told to connect again")
 	}
 }

@@ -35,5 +35,5 @@ func TestLateDelivery(t *testing.T) {
 		nats.Restart(t, true)
 		tr.progress("after NATS was restarted")
 	}
-	tr.settle(db.URL(), mayStoreFailed)
+	tr.settle(db.URL())
 }

@@ -99,7 +99,9 @@ func (d *Directory) join(ctx context.Context, composed store.Message, settings c
 	p := &posting{composed: composed, settings: settings, key: c.Key, result: make(chan error, 1), ctx: ctx}
 	p.deadline, _ = ctx.Deadline()
 	joined, err := d.enqueue(d.lane(composed), p)
-	c.Turn.pass()
+	if c.Key == nil || !c.Key.Repeated { // It may have to join again, before those after it.
+		c.Turn.pass()
+	}
 	switch {
 	case err != nil:
 		return store.Message{}, false, err

@@ -3,13 +3,16 @@
 package message_test
 
 import (
+	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/message"
 	"example.org/app/internal/store"
+	"example.org/app/internal/store/storetest"
 )
 
 // TestKey sends requests more than once: each makes one message.
@@ -133,4 +136,49 @@ func TestKey(t *testing.T) {
 		}
 		stored(14)
 	})
+}
+
+// TestRepeatedWhileStored repeats a request whose first attempt is still being stored elsewhere, by a service that does not
+// answer: the sender is not told that it failed as long as that is not known.
+func TestRepeatedWhileStored(t *testing.T) {
+	url := storetest.MigratedURL(t)
+	w := newWorld(t, storetest.Open(t, store.Options{URL: url, Timeout: time.Minute, LockTimeout: time.Minute}))
+	w.people(1, 2)
+	first := store.Message{ID: 77, SenderID: 1, TargetID: 2, Text: new("once"), DeliveryDate: w.clock}
+	key := []byte("key")
+	stored, release := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- w.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			err := store.SaveMessages(ctx, tx, []store.Message{first}, store.ReadDates{}, []store.MessageKey{{SenderID: 1, Key: key, MessageID: first.ID, ExpiryDate: w.clock.Add(time.Hour)}})
+			close(stored)
+			<-release
+			return err
+		})
+	}()
+	<-stored
+
+	// The other service waits for the first transaction until its own takes too long. It asks for the time in each attempt.
+	other := w.options
+	other.Store = storetest.Open(t, store.Options{URL: url, Timeout: 200 * time.Millisecond, LockTimeout: time.Minute})
+	var times atomic.Int64
+	other.Clock = func() time.Time {
+		if times.Add(1) == 20 {
+			close(release)
+		}
+		return w.clock
+	}
+	again, err := message.New(other).Send(t.Context(), message.Creation{
+		SenderID: new(int64(1)), TargetID: 2, Text: new("once"), Key: &message.Key{Value: key, Lifetime: time.Hour, Repeated: true},
+	})
+	if err != nil || again.ID != first.ID {
+		t.Errorf("repeated, the message is %+v, %v", again, err)
+		close(release)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != 1 {
+		t.Errorf("%d messages are stored: %v", n, err)
+	}
 }

@@ -61,9 +61,19 @@ type Key struct {
 	// Lifetime is for how long it is remembered.
 	Lifetime time.Duration
 	// Repeated says that the request is sent again because nobody knows what became of it. If the message exists it is
-	// delivered again, unless this process has done so: another one may have ended before.
+	// delivered again, unless this process has done so: another one may have ended before. As long as the database does not
+	// say whether it exists, nobody is told that it does not.
 	Repeated bool
 }
+
+// unsettled reports whether a repeated request may still be carried out, or have been, by another process after an error: it
+// may hold this one up.
+func (k *Key) unsettled(err error) bool {
+	return k != nil && k.Repeated && (errors.Is(err, store.ErrTimeout) || errors.Is(err, store.ErrUnavailable))
+}
+
+// settlePause is how long a repeated request waits before it is tried again.
+const settlePause = 100 * time.Millisecond
 
 // Send stores a message, as far as the settings say, and delivers it. The result
 // is the message as recipients see it. If the Key of the request is known, the
@@ -77,16 +87,19 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 	if err != nil {
 		return store.Message{}, err
 	}
-	var sent store.Message
-	var existed bool
-	if mayJoin(ctx, c) {
-		sent, existed, err = d.join(ctx, composed, settings, c)
-	} else if composed, err = d.identify(ctx, composed, c, settings); err == nil {
-		sent, existed, err = d.sendAlone(ctx, composed, settings, c.Key)
+	sent, existed, err := d.place(ctx, composed, settings, c)
+	for c.Key.unsettled(err) {
+		select {
+		case <-time.After(settlePause):
+			sent, existed, err = d.place(ctx, composed, settings, c)
+		case <-ctx.Done():
+			return store.Message{}, err
+		}
 	}
 	if err != nil {
 		return store.Message{}, err
 	}
+	c.Turn.pass()
 	if !existed {
 		d.opts.Sent(1)
 	}
@@ -97,6 +110,17 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 		})
 	}
 	return sent, nil
+}
+
+// place stores a message, together with others if that can be, unless one with its key exists.
+func (d *Directory) place(ctx context.Context, composed store.Message, settings config.Message, c Creation) (sent store.Message, existed bool, err error) {
+	if mayJoin(ctx, c) {
+		return d.join(ctx, composed, settings, c)
+	}
+	if composed, err = d.identify(ctx, composed, c, settings); err != nil {
+		return composed, false, err
+	}
+	return d.sendAlone(ctx, composed, settings, c.Key)
 }
 
 // sendAlone stores a message in a transaction of its own, unless one with the key exists.
@@ -114,6 +138,13 @@ func (d *Directory) tryAlone(ctx context.Context, composed store.Message, settin
 		if sent, existed, err = d.recall(ctx, tx, composed, key); err != nil || existed {
 			return err
 		}
+		if key != nil && !sent.IsSystemMessage {
+			// Another process may be about to store the message: this waits for the end of its transaction, and only then is it
+			// known whether a refusal holds.
+			if err := store.InsertMessageKey(ctx, tx, d.remembered(sent, key)); err != nil {
+				return err
+			}
+		}
 		if sent.ReferenceID != nil {
 			if err := d.copyReferenced(ctx, tx, &sent, settings); err != nil {
 				return err
@@ -128,11 +159,6 @@ func (d *Directory) tryAlone(ctx context.Context, composed store.Message, settin
 		}
 		if err := d.save(ctx, tx, &sent, settings); err != nil {
 			return err
-		}
-		if key != nil {
-			if err := store.InsertMessageKey(ctx, tx, d.remembered(sent, key)); err != nil {
-				return err
-			}
 		}
 		return d.noteRead(ctx, tx, sent, isMember)
 	})
