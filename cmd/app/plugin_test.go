@@ -3,19 +3,11 @@
 package main
 
 import (
-	"archive/tar"
 	"bufio"
 	"bytes"
-	"compress/gzip"
-	"crypto/sha512"
-	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
-	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -410,63 +402,5 @@ func TestPluginBuild(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(script))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("beside the script: %v %v", entries, err)
-	}
-}
-
-// TestPluginBuildFromLock builds and checks a plugin that imports a package which only a lock file names.
-func TestPluginBuildFromLock(t *testing.T) {
-	var archive bytes.Buffer
-	zipped := gzip.NewWriter(&archive)
-	w := tar.NewWriter(zipped)
-	const text = "module.exports = (text) => text + '!';"
-	err := errors.Join(w.WriteHeader(&tar.Header{Name: "package/index.js", Mode: 0o644, Size: int64(len(text))}), func() error { _, err := w.Write([]byte(text)); return err }(), w.Close(), zipped.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
-	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(archive.Bytes()) }))
-	defer registry.Close()
-	sum := sha512.Sum512(archive.Bytes())
-	file := newPlugin(t, "ts", "loud")
-	dir, cache := filepath.Dir(file), t.TempDir()
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		"loud.ts": "import loud from 'loud';\nconsole.log(loud('loaded'));\n" + string(source),
-		"package-lock.json": fmt.Sprintf(`{"lockfileVersion":3,"packages":{"node_modules/loud":{"version":"1.0.0","resolved":"%s/loud.tgz","integrity":"sha512-%s"}}}`,
-			registry.URL, base64.StdEncoding.EncodeToString(sum[:])),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run := func(args ...string) (int, string) {
-		cmd := command(t, []string{"XDG_CACHE_HOME=" + cache, "HOME=" + cache}, args...)
-		out, _ := cmd.CombinedOutput()
-		return cmd.ProcessState.ExitCode(), string(out)
-	}
-	script := filepath.Join(dir, "dist", "loud.js")
-	if code, out := run("plugin", "build", file); code != 0 {
-		t.Fatalf("build: %d %s", code, out)
-	}
-	if data, err := os.ReadFile(script); err != nil || !strings.Contains(string(data), "// node_modules/loud/index.js") || !strings.Contains(string(data), text[:14]) {
-		t.Errorf("%s, %v", data, err)
-	}
-	for _, file := range []string{file, script} {
-		if code, out := run("plugin", "check", file); code != 0 || !strings.Contains(out, "extension Loud\n") {
-			t.Errorf("check %s: %d %s", file, code, out)
-		}
-	}
-	// The archive is kept for when the registry cannot be reached.
-	registry.Close()
-	if code, out := run("plugin", "build", file); code != 0 {
-		t.Errorf("build: %d %s", code, out)
-	}
-	if err := os.RemoveAll(cache); err != nil {
-		t.Fatal(err)
-	}
-	if code, out := run("plugin", "build", file); code != 1 || !strings.Contains(out, `get package "loud", version "1.0.0"`) || !strings.Contains(out, `"npm ci" installs it`) {
-		t.Errorf("build: %d %s", code, out)
 	}
 }
