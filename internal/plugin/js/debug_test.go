@@ -579,7 +579,7 @@ export default class extends AppPlugin {
 // TestDebugWithoutProbes loads a plugin that has a name of the debugger's own: it runs as its author wrote it.
 func TestDebugWithoutProbes(t *testing.T) {
 	h, _, log := debugHost(t)
-	m := load(t, h, plugin.Source{Name: "debugged.js", Data: []byte("const __app_scope0_0 = 1\n" + debugged)})
+	m := load(t, h, plugin.Source{Name: "debugged.js", Data: []byte("const __app_s0_0 = 1\n" + debugged)})
 	attach(t, m.debug.Address()).do("Runtime.runIfWaitingForDebugger", nil)
 	if v := finish(t, begin[int32](t.Context(), m, count, int64(5))); v != int32(11) {
 		t.Error(v)

@@ -78,7 +78,6 @@ func (c *Coverage) Add(file, code string, module bool) (*Covered, error) {
 func (c *Coverage) Install(e *engine.Engine) error {
 	global := e.Global()
 	defer e.Free(global)
-	nothing := func(engine.Value, []engine.Value) (engine.Value, error) { return engine.Undefined, nil }
 	for name, f := range map[string]engine.Func{
 		"__app_probe": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			if id, ok := engine.AsNumber(args[0]); ok {
@@ -86,8 +85,8 @@ func (c *Coverage) Install(e *engine.Engine) error {
 			}
 			return engine.Undefined, nil
 		},
-		"__app_catch": nothing,
-		"__app_leave": nothing,
+		"__app_catch": func(_ engine.Value, args []engine.Value) (engine.Value, error) { return e.Dup(args[1]), nil },
+		"__app_leave": func(engine.Value, []engine.Value) (engine.Value, error) { return engine.Undefined, nil },
 	} {
 		if !e.DefineName(global, name, e.Function(name, 2, f)) {
 			x := e.Exception()

@@ -5,6 +5,7 @@ package inspector
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -26,7 +27,7 @@ func insertProbes(source string, module bool, firstProbe int) (r *instrumented, 
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{source: source, firstProbe: firstProbe, probes: []*probe{}, imported: map[string]bool{}, positions: newPositions(source)}
+	w := &writer{source: source, firstProbe: firstProbe, insertions: make([]inserted, 0, len(source)/16), probes: []*probe{}, imported: map[string]bool{}, positions: newPositions(source)}
 	w.program(tree, module)
 	if w.err != nil {
 		return nil, w.err
@@ -51,6 +52,8 @@ type writer struct {
 	// self tells of each scope whether this is its own.
 	self     []bool
 	imported map[string]bool
+	// free are probes that can be used.
+	free []probe
 	// err is why the source is not valid although it was parsed.
 	err error
 }
@@ -64,8 +67,10 @@ type inserted struct {
 // A state is where the writer is: the scope, the function, and what its code can use. Copies of it share calls.
 type state struct {
 	scope int
-	// access is the name of the function that reads and writes variables, and seen the innermost scope that it knows.
+	// access is the name of the function that reads and writes variables, depth how many such functions are around it, and seen the innermost
+	// scope that it knows.
 	access string
+	depth  int
 	seen   int
 	// Function.
 	name         string
@@ -124,14 +129,18 @@ func (w *writer) newScope(kind string, names []string, parent int) int {
 	return len(w.scopes) - 1
 }
 
-// accessor is a function that reads and writes the variables of a scope.
+// accessor is a function that reads and writes the variables of a scope: that of the scopes around it if these have all of them.
 func (w *writer) accessor(s state) string {
-	var b strings.Builder
-	b.WriteString("(__app_name,__app_do,__app_value)=>{")
-	if s.hasPrivate {
-		b.WriteString("if(__app_do>2)return __app_do<4||eval(__app_name);")
+	if s.access != "" && !s.hasPrivate && !w.hasOwn(s) {
+		return s.access
 	}
-	b.WriteString("switch(__app_name){")
+	var b strings.Builder
+	b.Grow(192)
+	b.WriteString("(__app_n,__app_d,__app_v)=>{")
+	if s.hasPrivate {
+		b.WriteString("if(__app_d>2)return __app_d<4||eval(__app_n);")
+	}
+	b.WriteString("switch(__app_n){")
 	isFunction := false
 	names := map[string]bool{}
 	for i := s.scope; i != s.seen; i = w.scopes[i].Parent {
@@ -142,9 +151,11 @@ func (w *writer) accessor(s state) string {
 			names[n] = true
 			b.WriteString(`case"` + n + `":`)
 			if s.seen < 0 && w.imported[n] {
-				b.WriteString(`if(__app_do===1)throw new TypeError("'` + n + `' is read-only");return __app_do>1||` + n + ";")
+				b.WriteString(`if(__app_d===1)throw new TypeError("'` + n + `' is read-only");return __app_d>1||` + n + ";")
 			} else {
-				b.WriteString("return __app_do?__app_do>1||(" + n + "=__app_value):" + n + ";")
+				for _, part := range []string{"return __app_d?__app_d>1?!0:", n, "=__app_v:", n, ";"} {
+					b.WriteString(part)
+				}
 			}
 		}
 		isFunction = isFunction || w.self[i]
@@ -152,29 +163,49 @@ func (w *writer) accessor(s state) string {
 	if isFunction {
 		b.WriteString(`case"this":return this;`)
 		if s.hasArguments && !names["arguments"] {
-			b.WriteString(`case"arguments":return __app_do>1||arguments;`)
+			b.WriteString(`case"arguments":return __app_d>1||arguments;`)
 		}
 	}
 	b.WriteString("default:return ")
 	if s.access != "" {
-		b.WriteString(s.access + "(__app_name,__app_do,__app_value)")
+		b.WriteString(s.access + "(__app_n,__app_d,__app_v)")
 	} else {
-		b.WriteString("__app_do>1?!1:void 0")
+		b.WriteString("__app_d>1?!1:void 0")
 	}
 	b.WriteString("}}")
 	return b.String()
 }
 
+// hasOwn reports whether a state has variables, or a this, that its access does not know.
+func (w *writer) hasOwn(s state) bool {
+	for i := s.scope; i != s.seen; i = w.scopes[i].Parent {
+		if len(w.scopes[i].Names) > 0 || w.self[i] {
+			return true
+		}
+	}
+	return false
+}
+
 func (w *writer) newAccess(s state) (string, state) {
-	name := "__app_scope" + strconv.Itoa(w.firstProbe) + "_" + strconv.Itoa(s.scope)
+	if s.access != "" && !s.hasPrivate && !w.hasOwn(s) {
+		s.seen = s.scope
+		return "", s
+	}
+	// Each is in a block of its own. Equal names at equal depths are fewer names for the engine.
+	name := "__app_s" + strconv.Itoa(w.firstProbe) + "_" + strconv.Itoa(s.depth)
 	made := "let " + name + "=" + w.accessor(s) + ";"
-	s.access, s.seen = name, s.scope
+	s.access, s.depth, s.seen = name, s.depth+1, s.scope
 	return made, s
 }
 
 func (w *writer) probe(n *syntax.Node, s state) string {
 	line, column := w.positions.at(n.Start)
-	p := &probe{
+	if len(w.free) == 0 {
+		w.free = make([]probe, 64)
+	}
+	p := &w.free[0]
+	w.free = w.free[1:]
+	*p = probe{
 		Line: line, Column: column, Scope: s.scope, Function: s.name, FunctionLine: s.line, FunctionColumn: s.column, EndLine: w.lastLine(n), Calls: *s.calls,
 		Caught: s.caught, Debugger: n.Kind == syntax.Debugger, Suspends: s.suspendable && suspends(n),
 	}
@@ -213,7 +244,7 @@ func (w *writer) lastLine(n *syntax.Node) int {
 }
 
 func passing(caught, leaves bool) string {
-	text := "}catch(__app_thrown){__app_catch(" + strconv.FormatBool(caught) + ",__app_thrown);throw __app_thrown}"
+	text := "}catch(__app_t){throw __app_catch(" + strconv.FormatBool(caught) + ",__app_t)}"
 	if leaves {
 		text += "finally{__app_leave()}"
 	}
@@ -283,7 +314,7 @@ func (w *writer) function(n *syntax.Node, s state, name string) {
 	}
 	inner := state{
 		scope: w.newScope("function", names, s.scope), name: name, calls: &[]int{w.positions.units(n.Start), w.positions.units(n.End)},
-		suspendable: n.Has(syntax.Async | syntax.Generator), access: s.access, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
+		suspendable: n.Has(syntax.Async | syntax.Generator), access: s.access, depth: s.depth, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
 	}
 	inner.line, inner.column = w.positions.at(n.Start)
 	if !n.Has(syntax.Arrow) {
@@ -297,10 +328,19 @@ func (w *writer) function(n *syntax.Node, s state, name string) {
 		w.functionBody(n, inner)
 		return
 	}
-	w.insert(n.Body, true, "{try{"+w.probe(n.B, inner)+"return(")
+	// The engine reads what is in parentheses twice, to know whether it is the head of an arrow function. They are needed only where a line
+	// could end after return.
+	open, end := "", ""
+	if !sameLine.MatchString(w.source[n.Body:]) {
+		open, end = "(", ")"
+	}
+	w.insert(n.Body, true, "{try{"+w.probe(n.B, inner)+"return"+open)
 	w.visit(n.B, inner, "")
-	w.insert(n.End, false, ")"+passing(false, inner.suspendable)+"}")
+	w.insert(n.End, false, end+passing(false, inner.suspendable)+"}")
 }
+
+// sameLine matches an expression that begins in the line of what is before it.
+var sameLine = regexp.MustCompile(`^[ \t]*[^\s/]`)
 
 // checkParameters refuses variables with the names of parameters: the block that is put around the body would allow them.
 func (w *writer) checkParameters(n *syntax.Node, parameters []string) {

@@ -127,15 +127,18 @@
         for (const n of scopes[i].names) names.add(n);
         isFunction ||= scopes[i].self;
       }
-      const cases = [...names].map((n) => `case${JSON.stringify(n)}:${s.seen < 0 && imported.has(n) ? `if(__app_do===1)throw new TypeError(${JSON.stringify(`'${n}' is read-only`)});return __app_do>1||${n};` : `return __app_do?__app_do>1||(${n}=__app_value):${n};`}`);
+      const cases = [...names].map((n) => `case${JSON.stringify(n)}:${s.seen < 0 && imported.has(n) ? `if(__app_d===1)throw new TypeError(${JSON.stringify(`'${n}' is read-only`)});return __app_d>1||${n};` : `return __app_d?__app_d>1?!0:${n}=__app_v:${n};`}`);
+      if (s.access && !s.hasPrivate && !isFunction && names.size === 0) return s.access;
       if (isFunction) cases.push('case"this":return this;');
-      if (isFunction && s.hasArguments && !names.has('arguments')) cases.push('case"arguments":return __app_do>1||arguments;');
-      const outer = s.access ? `${s.access}(__app_name,__app_do,__app_value)` : '__app_do>1?!1:void 0';
-      return `(__app_name,__app_do,__app_value)=>{${s.hasPrivate ? 'if(__app_do>2)return __app_do<4||eval(__app_name);' : ''}switch(__app_name){${cases.join('')}default:return ${outer}}}`;
+      if (isFunction && s.hasArguments && !names.has('arguments')) cases.push('case"arguments":return __app_d>1||arguments;');
+      const outer = s.access ? `${s.access}(__app_n,__app_d,__app_v)` : '__app_d>1?!1:void 0';
+      return `(__app_n,__app_d,__app_v)=>{${s.hasPrivate ? 'if(__app_d>2)return __app_d<4||eval(__app_n);' : ''}switch(__app_n){${cases.join('')}default:return ${outer}}}`;
     };
     const newAccess = (s) => {
-      const name = `__app_scope${firstProbe}_${s.scope}`;
-      return [`let ${name}=${access(s)};`, { ...s, access: name, seen: s.scope }];
+      const own = access(s);
+      if (own === s.access) return ['', { ...s, seen: s.scope }];
+      const name = `__app_s${firstProbe}_${s.depth}`;
+      return [`let ${name}=${own};`, { ...s, access: name, depth: s.depth + 1, seen: s.scope }];
     };
     const probe = (n, s) => {
       probes.push({
@@ -144,7 +147,7 @@
       });
       return `__app_probe(${firstProbe + probes.length - 1},${fresh(s) ? access(s) : s.access});`;
     };
-    const passing = (caught, leaves) => `}catch(__app_thrown){__app_catch(${caught},__app_thrown);throw __app_thrown}${leaves ? 'finally{__app_leave()}' : ''}`;
+    const passing = (caught, leaves) => `}catch(__app_t){throw __app_catch(${caught},__app_t)}${leaves ? 'finally{__app_leave()}' : ''}`;
     const guard = (from, to, s, leaves) => {
       insert(from, true, 'try{');
       return () => insert(to, false, passing(s.caught, leaves));
@@ -178,7 +181,7 @@
       if (block) { hoisted(n.body, names); lexical(n.body.body, names); }
       const inner = {
         scope: newScope('function', names, s.scope), name: n.id ? n.id.name : name || '', line: n.loc.start.line - 1, column: n.loc.start.column,
-        calls: [n.start, n.end], caught: false, suspendable: n.async || n.generator, access: s.access, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
+        calls: [n.start, n.end], caught: false, suspendable: n.async || n.generator, access: s.access, depth: s.depth, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
       };
       if (n.type !== 'ArrowFunctionExpression') {
         scopes[inner.scope].self = true;
@@ -201,9 +204,11 @@
         return;
       }
       const from = arrowBefore(n.body.start);
-      insert(from, true, '{try{' + probe(n.body, inner) + 'return(');
+      // The engine reads what is in parentheses twice. They are needed only where a line could end after return.
+      const [open, end] = /^[ \t]*[^\s/]/.test(source.slice(from, from + 1000)) ? ['', ''] : ['(', ')'];
+      insert(from, true, '{try{' + probe(n.body, inner) + 'return' + open);
       visit(n.body, inner);
-      insert(n.end, false, ')' + passing(false, inner.suspendable) + '}');
+      insert(n.end, false, end + passing(false, inner.suspendable) + '}');
     };
 
     const keyName = (n) => (n.computed ? '' : n.key.type === 'PrivateIdentifier' ? '#' + n.key.name : String(n.key.name ?? n.key.value ?? ''));
@@ -314,7 +319,7 @@
     for (const n of tree.body) if (n.type === 'ImportDeclaration') for (const i of n.specifiers) imported.add(i.local.name);
     const top = {
       scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, calls: [0, source.length], caught: false, suspendable: isModule,
-      access: '', seen: -1, hasPrivate: false, hasArguments: false,
+      access: '', depth: 0, seen: -1, hasPrivate: false, hasArguments: false,
     };
     scopes[top.scope].self = true;
     const [made, outermost] = newAccess(top);

@@ -61,7 +61,7 @@ func (t *Target) Install() error {
 			if here, ok := engine.AsBool(args[0]); ok && t.active.Load() && t.evaluating == 0 {
 				t.passes(here, args[1])
 			}
-			return engine.Undefined, nil
+			return e.Dup(args[1]), nil
 		},
 		"__app_leave": func(engine.Value, []engine.Value) (engine.Value, error) {
 			e.Frames(func(f engine.Frame) bool {

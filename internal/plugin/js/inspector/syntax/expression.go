@@ -19,7 +19,7 @@ func (p *parser) sequence(in bool) *Node {
 	if !p.is(",") {
 		return n
 	}
-	s := &Node{Kind: Other, Start: start, List: []*Node{n}}
+	s := p.node(Node{Kind: Other, Start: start, List: []*Node{n}})
 	for p.eat(",") {
 		s.List = append(s.List, p.assignment(in))
 	}
@@ -34,7 +34,8 @@ var assignments = map[string]bool{
 
 // assignment parses an expression without commas.
 func (p *parser) assignment(in bool) *Node {
-	defer p.deeper()()
+	p.deeper()
+	defer p.shallower()
 	start := p.start
 	if p.isWord("yield") && p.canYield {
 		return p.yield(in)
@@ -50,7 +51,7 @@ func (p *parser) assignment(in bool) *Node {
 	if p.kind != tokenPunctuator || !assignments[p.text] || n.Kind == Function && n.Has(Arrow) {
 		return n
 	}
-	a := &Node{Kind: Assignment, Start: start}
+	a := p.node(Node{Kind: Assignment, Start: start})
 	if p.text == "=" {
 		if !n.Has(parenthesised) {
 			n = p.toPattern(n)
@@ -69,7 +70,7 @@ func (p *parser) assignment(in bool) *Node {
 }
 
 func (p *parser) yield(in bool) *Node {
-	n := &Node{Kind: Yield, Start: p.start}
+	n := p.node(Node{Kind: Yield, Start: p.start})
 	p.next()
 	if p.newline || p.kind == tokenEnd || p.kind == tokenPunctuator && strings.Contains(") ] } , ; :", p.text) || p.isWord("in") || p.isWord("of") {
 		return p.finish(n)
@@ -111,7 +112,7 @@ func (p *parser) arrow(start int, params []*Node, flags Flag, in bool) *Node {
 	if p.newline {
 		p.fail("a line ends before an arrow")
 	}
-	n := &Node{Kind: Function, Flags: Arrow | flags, Start: start, List: params, Body: p.end}
+	n := p.node(Node{Kind: Function, Flags: Arrow | flags, Start: start, List: params, Body: p.end})
 	if !p.is("=>") {
 		p.fail("expected =>")
 	}
@@ -176,7 +177,7 @@ func (p *parser) conditional(start int, in bool) *Node {
 	if n.Kind == Function && n.Has(Arrow) && !n.Has(parenthesised) || !p.eat("?") {
 		return n
 	}
-	c := &Node{Kind: Other, Start: start, A: n}
+	c := p.node(Node{Kind: Other, Start: start, A: n})
 	c.B = p.assignment(true)
 	p.expect(":")
 	c.C = p.assignment(in)
@@ -201,37 +202,33 @@ func (p *parser) binary(start int, left *Node, least int, in bool) *Node {
 		} else {
 			right = p.binary(rightStart, right, precedence, in)
 		}
-		left = p.finish(&Node{Kind: Other, Start: start, A: left, B: right})
+		left = p.finish(p.node(Node{Kind: Other, Start: start, A: left, B: right}))
 	}
 }
 
 func (p *parser) unary(in bool) *Node {
-	defer p.deeper()()
-	n := &Node{Start: p.start}
+	p.deeper()
+	defer p.shallower()
+	start := p.start
 	switch {
 	case p.isWord("await") && p.canAwait:
 		p.next()
-		n.Kind = Await
-		n.A = p.unary(in)
-		return p.finish(n)
+		return p.finish(p.node(Node{Kind: Await, Start: start, A: p.unary(in)}))
 	case p.is("!") || p.is("~") || p.is("+") || p.is("-") || p.is("++") || p.is("--") || p.isWord("typeof") || p.isWord("void") || p.isWord("delete"):
 		p.next()
-		n.A = p.unary(in)
-		return p.finish(n)
+		return p.finish(p.node(Node{Kind: Other, Start: start, A: p.unary(in)}))
 	case p.kind == tokenPrivate:
 		// It stands before in.
 		p.next()
 		if !p.isWord("in") || !in {
 			p.fail("a private name alone")
 		}
-		n.Kind = Literal
-		return p.finish(n)
+		return p.finish(p.node(Node{Kind: Literal, Start: start}))
 	}
-	start := p.start
 	e := p.subscripts(start, p.primary(), true)
 	if !p.newline && (p.is("++") || p.is("--")) {
 		p.next()
-		return p.finish(&Node{Kind: Other, Start: start, A: e})
+		return p.finish(p.node(Node{Kind: Other, Start: start, A: e}))
 	}
 	return e
 }
@@ -258,13 +255,13 @@ func (p *parser) subscripts(start int, n *Node, calls bool) *Node {
 				n = p.member(start, n)
 			}
 		case p.eat("["):
-			m := &Node{Kind: Member, Flags: Computed, Start: start, A: n}
+			m := p.node(Node{Kind: Member, Flags: Computed, Start: start, A: n})
 			m.B = p.expression()
 			p.expect("]")
 			n = p.finish(m)
 		case p.is("(") && calls:
 			maybeAsync := n.Kind == Identifier && n.Name == "async" && n.End == p.lastEnd && n.End-n.Start == len("async") && !n.Has(parenthesised) && !p.newline && !chain
-			c := &Node{Kind: Other, Start: start, A: n}
+			c := p.node(Node{Kind: Other, Start: start, A: n})
 			if maybeAsync {
 				if arrow := p.asyncArrow(start, c); arrow != nil {
 					return arrow
@@ -278,12 +275,12 @@ func (p *parser) subscripts(start int, n *Node, calls bool) *Node {
 			if chain {
 				p.fail("a template in an optional chain")
 			}
-			n = &Node{Kind: Other, Start: start, A: n}
+			n = p.node(Node{Kind: Other, Start: start, A: n})
 			n.B = p.template()
 			p.finish(n)
 		default:
 			if chain {
-				n = &Node{Kind: Other, Start: start, End: n.End, A: n}
+				n = p.node(Node{Kind: Other, Start: start, End: n.End, A: n})
 			}
 			return n
 		}
@@ -291,7 +288,7 @@ func (p *parser) subscripts(start int, n *Node, calls bool) *Node {
 }
 
 func (p *parser) member(start int, object *Node) *Node {
-	m := &Node{Kind: Member, Start: start, A: object, Name: p.text}
+	m := p.node(Node{Kind: Member, Start: start, A: object, Name: p.text})
 	if p.kind != tokenName && p.kind != tokenPrivate {
 		p.fail("expected a name")
 	}
@@ -312,13 +309,11 @@ func (p *parser) arguments() (list []*Node) {
 
 // spreadOr parses an expression without commas, or one that is spread.
 func (p *parser) spreadOr() *Node {
-	n := &Node{Start: p.start}
+	start := p.start
 	if !p.eat("...") {
 		return p.assignment(true)
 	}
-	n.Kind = Spread
-	n.A = p.assignment(true)
-	return p.finish(n)
+	return p.finish(p.node(Node{Kind: Spread, Start: start, A: p.assignment(true)}))
 }
 
 // asyncArrow parses the call of a function async, which it completes, or the arrow function that it turns out to be.
@@ -336,7 +331,7 @@ func (p *parser) asyncArrow(start int, call *Node) *Node {
 }
 
 func (p *parser) template() *Node {
-	n := &Node{Kind: Other, Start: p.start}
+	n := p.node(Node{Kind: Other, Start: p.start})
 	for !p.lexer.template() {
 		p.next()
 		n.List = append(n.List, p.expression())
@@ -350,7 +345,15 @@ func (p *parser) template() *Node {
 }
 
 func (p *parser) primary() *Node {
-	n := &Node{Start: p.start}
+	switch {
+	case p.kind == tokenName && p.isIdentifier() && !p.isWord("async"):
+		return p.identifier()
+	case p.is("("):
+		return p.parentheses()
+	case p.kind == tokenTemplate:
+		return p.template()
+	}
+	n := p.node(Node{Start: p.start})
 	switch p.kind {
 	case tokenNumber:
 		n.Kind = Literal
@@ -360,14 +363,10 @@ func (p *parser) primary() *Node {
 		n.Kind, n.Flags = Literal, text
 		p.next()
 		return p.finish(n)
-	case tokenTemplate:
-		return p.template()
 	case tokenName:
 		return p.word(n)
 	case tokenPunctuator:
 		switch p.text {
-		case "(":
-			return p.parentheses()
 		case "[":
 			return p.array(n)
 		case "{":
@@ -492,7 +491,7 @@ func (p *parser) modifiers() (flags Flag) {
 }
 
 func (p *parser) property() *Node {
-	n := &Node{Kind: Property, Start: p.start}
+	n := p.node(Node{Kind: Property, Start: p.start})
 	flags := p.modifiers()
 	if flags == 0 && (p.isWord("get") || p.isWord("set")) {
 		if next := p.peek(); !endsKey(next) {
@@ -504,7 +503,7 @@ func (p *parser) property() *Node {
 		}
 	}
 	isName := p.isIdentifier()
-	name := &Node{Kind: Identifier, Start: p.start, End: p.end, Name: p.text}
+	name := p.node(Node{Kind: Identifier, Start: p.start, End: p.end, Name: p.text})
 	if p.kind == tokenPrivate {
 		p.fail("a private name in an object")
 	}
@@ -521,7 +520,7 @@ func (p *parser) property() *Node {
 		n.B = name
 		if p.eat("=") {
 			n.Flags |= initialised
-			n.B = p.finish(&Node{Kind: AssignmentPattern, Start: name.Start, A: name, B: p.assignment(true)})
+			n.B = p.finish(p.node(Node{Kind: AssignmentPattern, Start: name.Start, A: name, B: p.assignment(true)}))
 		}
 	default:
 		p.fail("expected :")
@@ -561,7 +560,7 @@ func (p *parser) parentheses() *Node {
 	}
 	n := list[0]
 	if len(list) > 1 {
-		n = &Node{Kind: Other, Start: inner, End: innerEnd, List: list}
+		n = p.node(Node{Kind: Other, Start: inner, End: innerEnd, List: list})
 	}
 	n.Flags |= parenthesised
 	return n

@@ -16,7 +16,7 @@ func (p *parser) enter(flags Flag) (leave func()) {
 
 // functionBody parses a block with directives.
 func (p *parser) functionBody(leave func()) *Node {
-	n := &Node{Kind: Block, Start: p.start}
+	n := p.node(Node{Kind: Block, Start: p.start})
 	p.expect("{")
 	for !p.is("}") {
 		n.List = append(n.List, p.statement(false))
@@ -67,7 +67,7 @@ func (p *parser) parameters(n *Node, flags Flag) {
 
 // method parses a function from its parameters on.
 func (p *parser) method(flags Flag) *Node {
-	n := &Node{Kind: Function, Flags: flags, Start: p.start}
+	n := p.node(Node{Kind: Function, Flags: flags, Start: p.start})
 	p.parameters(n, flags)
 	return n
 }
@@ -103,7 +103,7 @@ func endsKey(l lexer) bool {
 }
 
 func (p *parser) classMember() *Node {
-	n := &Node{Start: p.start}
+	n := p.node(Node{Start: p.start})
 	static := false
 	if p.isWord("static") {
 		next := p.peek()

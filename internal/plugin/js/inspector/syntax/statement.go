@@ -10,16 +10,30 @@ type parser struct {
 	// inFunction tells that return is allowed.
 	inFunction bool
 	depth      int
+	// nodes are those that are free.
+	nodes []Node
 }
 
 // maxDepth bounds how deeply expressions and statements are nested.
 const maxDepth = 1500
 
-func (p *parser) deeper() func() {
+func (p *parser) deeper() {
 	if p.depth++; p.depth > maxDepth {
 		p.fail("nested too deeply")
 	}
-	return func() { p.depth-- }
+}
+
+func (p *parser) shallower() { p.depth-- }
+
+// node returns a copy of a node, in memory that is got for many of them at once.
+func (p *parser) node(n Node) *Node {
+	if len(p.nodes) == 0 {
+		p.nodes = make([]Node, 256)
+	}
+	p.nodes[0] = n
+	made := &p.nodes[0]
+	p.nodes = p.nodes[1:]
+	return made
 }
 
 // is reports whether the present token is a punctuator.
@@ -100,15 +114,16 @@ func (p *parser) identifier() *Node {
 	if !p.isIdentifier() {
 		p.fail("expected a name")
 	}
-	n := &Node{Kind: Identifier, Start: p.start, Name: p.text}
+	n := p.node(Node{Kind: Identifier, Start: p.start, Name: p.text})
 	p.next()
 	return p.finish(n)
 }
 
 // statement parses a statement or, where one may be, a declaration; top tells that it is one of the program itself.
 func (p *parser) statement(top bool) *Node {
-	defer p.deeper()()
-	n := &Node{Start: p.start}
+	p.deeper()
+	defer p.shallower()
+	n := p.node(Node{Start: p.start})
 	switch {
 	case p.is("{"):
 		return p.block()
@@ -253,7 +268,7 @@ func (p *parser) condition() *Node {
 }
 
 func (p *parser) block() *Node {
-	n := &Node{Kind: Block, Start: p.start}
+	n := p.node(Node{Kind: Block, Start: p.start})
 	p.expect("{")
 	for !p.is("}") {
 		n.List = append(n.List, p.statement(false))
@@ -276,7 +291,7 @@ func (p *parser) variables(n *Node, in bool) {
 	}
 	p.next()
 	for {
-		d := &Node{Kind: Declarator, Start: p.start}
+		d := p.node(Node{Kind: Declarator, Start: p.start})
 		d.A = p.target()
 		if p.eat("=") {
 			d.B = p.assignment(in)
@@ -291,8 +306,9 @@ func (p *parser) variables(n *Node, in bool) {
 
 // target parses what a declaration or a parameter binds.
 func (p *parser) target() *Node {
-	defer p.deeper()()
-	n := &Node{Start: p.start}
+	p.deeper()
+	defer p.shallower()
+	n := p.node(Node{Start: p.start})
 	switch {
 	case p.eat("["):
 		n.Kind = ArrayPattern
@@ -326,7 +342,7 @@ func (p *parser) target() *Node {
 
 // element parses a target with a default, or a rest.
 func (p *parser) element() *Node {
-	n := &Node{Start: p.start}
+	n := p.node(Node{Start: p.start})
 	if p.eat("...") {
 		n.Kind = Rest
 		n.A = p.target()
@@ -339,16 +355,16 @@ func (p *parser) withDefault(start int, target *Node) *Node {
 	if !p.eat("=") {
 		return target
 	}
-	return p.finish(&Node{Kind: AssignmentPattern, Start: start, A: target, B: p.assignment(true)})
+	return p.finish(p.node(Node{Kind: AssignmentPattern, Start: start, A: target, B: p.assignment(true)}))
 }
 
 func (p *parser) targetProperty() *Node {
 	if p.is("...") {
 		return p.element()
 	}
-	n := &Node{Kind: Property, Start: p.start}
+	n := p.node(Node{Kind: Property, Start: p.start})
 	isName := p.isIdentifier()
-	name := &Node{Kind: Identifier, Start: p.start, End: p.end, Name: p.text}
+	name := p.node(Node{Kind: Identifier, Start: p.start, End: p.end, Name: p.text})
 	p.key(n)
 	if p.eat(":") {
 		n.B = p.element()
@@ -379,7 +395,7 @@ func (p *parser) forStatement(n *Node) *Node {
 	switch {
 	case p.is(";"):
 	case declares:
-		n.A = &Node{Start: p.start}
+		n.A = p.node(Node{Start: p.start})
 		p.variables(n.A, false)
 	default:
 		startsAsync := p.isWord("async")
@@ -420,7 +436,7 @@ func (p *parser) switchStatement(n *Node) *Node {
 	n.A = p.condition()
 	p.expect("{")
 	for !p.eat("}") {
-		c := &Node{Kind: Case, Start: p.start}
+		c := p.node(Node{Kind: Case, Start: p.start})
 		if p.eatWord("case") {
 			c.A = p.expression()
 		} else {
@@ -440,7 +456,7 @@ func (p *parser) tryStatement(n *Node) *Node {
 	n.Kind = Try
 	n.A = p.block()
 	if p.isWord("catch") {
-		c := &Node{Kind: Catch, Start: p.start}
+		c := p.node(Node{Kind: Catch, Start: p.start})
 		p.next()
 		if p.eat("(") {
 			c.A = p.target()
@@ -523,7 +539,7 @@ func (p *parser) exportStatement(n *Node) *Node {
 		p.semicolon()
 	case p.eatWord("default"):
 		n.Kind = ExportValue
-		d := &Node{Start: p.start}
+		d := p.node(Node{Start: p.start})
 		next := p.peek()
 		switch {
 		case p.isWord("function"):
