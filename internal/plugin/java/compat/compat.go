@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/java/classfile"
 )
 
@@ -75,20 +76,42 @@ const protocol = "im/app/proto/"
 // internal is the package between the API and the host, which plugins do not use.
 const internal = "im/app/plugin/spi/"
 
-// Read returns the API of a jar.
-func Read(jar []byte, version string) (*API, error) {
+// Current returns the API of the jars that this program carries.
+func Current(version string) (*API, error) {
+	var all [][]byte
+	for _, name := range []string{java.APIJar, java.TestJar} {
+		jar, err := java.Jar(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, jar)
+	}
+	return Read(version, all...)
+}
+
+// Read returns the API of jars.
+func Read(version string, jars ...[]byte) (*API, error) {
+	api := &API{Version: version, Classes: map[string]*Class{}}
+	for _, jar := range jars {
+		if err := api.add(jar); err != nil {
+			return nil, err
+		}
+	}
+	return api, nil
+}
+
+func (api *API) add(jar []byte) error {
 	archive, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
 	if err != nil {
-		return nil, fmt.Errorf("read the jar: %w", err)
+		return fmt.Errorf("read the jar: %w", err)
 	}
-	api := &API{Version: version, Classes: map[string]*Class{}}
 	for _, f := range archive.File {
 		if !strings.HasSuffix(f.Name, ".class") || strings.HasSuffix(f.Name, "-info.class") || strings.HasPrefix(f.Name, internal) {
 			continue
 		}
 		c, err := parse(f)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
+			return fmt.Errorf("%s: %w", f.Name, err)
 		}
 		if !c.Public || c.Synthetic || c.Enclosed {
 			continue
@@ -97,7 +120,7 @@ func Read(jar []byte, version string) (*API, error) {
 			api.Classes[c.Name] = class
 		}
 	}
-	return api, nil
+	return nil
 }
 
 func parse(f *zip.File) (*classfile.Class, error) {

@@ -13,7 +13,6 @@ import (
 	"os"
 	"strings"
 
-	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/java/compat"
 )
 
@@ -31,11 +30,7 @@ func renew(file, version string, broken bool) error {
 	if version == "" {
 		return errors.New("-version is missing")
 	}
-	jar, err := java.Jar(java.APIJar)
-	if err != nil {
-		return err
-	}
-	now, err := compat.Read(jar, version)
+	now, err := compat.Current(version)
 	if err != nil {
 		return err
 	}
