@@ -158,11 +158,12 @@ type JavaDebug struct {
 
 // JavaScriptPlugins says what plugins in JavaScript may use.
 type JavaScriptPlugins struct {
-	AllowSave   bool            `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
-	MemoryLimit int64           `default:"67108864" min:"1048576" doc:"How many bytes one plugin may hold."`
-	StackSize   int64           `default:"1048576" min:"65536" doc:"How many bytes the stack of one plugin may have."`
-	MaxFetches  int32           `default:"100" min:"1" doc:"How many HTTP requests one plugin may have under way at once. More wait for their turn. At most 8 of them connect to the same host at once."`
-	Debug       JavaScriptDebug `doc:"Debugging of plugins by Chrome and other clients of its protocol."`
+	AllowSave    bool            `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
+	MemoryLimit  int64           `default:"67108864" min:"1048576" doc:"How many bytes one plugin may hold."`
+	StackSize    int64           `default:"1048576" min:"65536" doc:"How many bytes the stack of one plugin may have."`
+	MaxFetches   int32           `default:"100" min:"1" doc:"How many HTTP requests one plugin may have under way at once. More wait for their turn. At most 8 of them connect to the same host at once."`
+	MaxComputing int32           `default:"0" min:"0" doc:"How many plugins may compute at once for longer than 2 milliseconds. If there are more, they take turns of 10 milliseconds, within the time limits of their calls. 0 means one less than there are processors, at least one, so that the server keeps a processor for other requests."`
+	Debug        JavaScriptDebug `doc:"Debugging of plugins by Chrome and other clients of its protocol."`
 }
 
 // JavaScriptDebug says where plugins can be debugged.

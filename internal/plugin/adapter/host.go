@@ -61,7 +61,7 @@ func (p *Plugins) logLines() int { return int(p.opts.Settings().Limits.LogLinesP
 // newScriptHost runs plugins in JavaScript, which can use classes of Java.
 func (p *Plugins) newScriptHost(ctx context.Context, c config.JavaScriptPlugins, java remote.Host) (plugin.Host, error) {
 	opts := js.Options{
-		Points: plugin.Points, Log: p.opts.Logger, LogLines: p.logLines, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, MaxFetches: int(c.MaxFetches), Server: p.opts.Server, Java: java,
+		Points: plugin.Points, Log: p.opts.Logger, LogLines: p.logLines, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, MaxFetches: int(c.MaxFetches), Lanes: int(c.MaxComputing), Server: p.opts.Server, Java: java,
 		Limited: p.limited(),
 		Inspect: p.inspect,
 	}

@@ -50,6 +50,23 @@ func (g *gate) join() *turn {
 	return t
 }
 
+// isAwaited reports whether requests wait at the gate.
+func (g *gate) isAwaited() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.waiting) > 0
+}
+
+// hasCome reports whether the request may go in.
+func (t *turn) hasCome() bool {
+	select {
+	case <-t.come:
+		return true
+	default:
+		return false
+	}
+}
+
 // leave gives the place of a turn, whether it has come or not, to the next one. It must be called once.
 func (t *turn) leave() {
 	g := t.gate
@@ -70,10 +87,8 @@ func (t *turn) leave() {
 // wait waits for the turn. It fails when ctx ends before, or when the call that the request belongs to runs out of time;
 // owner is nil if it belongs to none. A request of a call that has ended in time goes on.
 func (t *turn) wait(ctx context.Context, owner *call) error {
-	select {
-	case <-t.come:
+	if t.hasCome() {
 		return nil
-	default:
 	}
 	var ended <-chan struct{}
 	if owner != nil {

@@ -195,6 +195,7 @@ func (b *bridge) ask(op remote.Op, session uint64, body []byte, read func(*remot
 	defer cancel()
 	v := engine.Undefined
 	q := remote.Request{Op: op, Session: session, Body: body, Serve: b.serve, Stop: b.closing}
+	b.leaveLane() // Java computes elsewhere.
 	err := b.owner.Ask(ctx, q, func(session uint64, r *remote.Reader) (err error) {
 		if session < b.session {
 			return remote.ErrRestarted // A function that was served meanwhile has met the next one.

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
+	"runtime/metrics"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,6 +46,9 @@ type Options struct {
 	// StuckLimit is how long an engine may work on after the time of its call is over before it is given up; 0 is half a
 	// second.
 	StuckLimit time.Duration
+	// Lanes is how many plugins may compute at once for longer than a moment; 0 is one less than there are processors, at least
+	// one. More wait for their turn, which is short.
+	Lanes int
 	// HTTP sends the requests of fetch and load; nil is a client of the host's own.
 	HTTP *http.Client
 	// MaxFetches is how many requests of fetch one plugin may have under way at once; 0 is 100. More wait.
@@ -99,6 +104,12 @@ type Host struct {
 	ended    chan struct{}
 	endOnce  sync.Once
 
+	// lanes are for turns that take long. crowded says that goroutines wait for processors, which the watcher finds out with
+	// runnable.
+	lanes    gate
+	crowded  atomic.Bool
+	runnable [1]metrics.Sample
+
 	mu      sync.Mutex
 	modules map[*module]struct{}
 	closed  bool
@@ -135,7 +146,12 @@ func New(opts Options) (*Host, error) {
 		transport.MaxIdleConnsPerHost = opts.MaxFetches // A connection that is kept need not be made.
 		opts.HTTP = &http.Client{Transport: transport}
 	}
+	if opts.Lanes == 0 {
+		opts.Lanes = max(1, runtime.GOMAXPROCS(0)-1)
+	}
 	h := &Host{opts: opts, modules: map[*module]struct{}{}, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	h.lanes.free = opts.Lanes
+	h.runnable[0].Name = "/sched/goroutines/runnable:goroutines"
 	for _, p := range opts.Points {
 		for _, m := range p.Methods {
 			if _, err := planOf(m); err != nil {

@@ -26,6 +26,7 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 		return fmt.Errorf("load %q: %w", src.Name, err)
 	}
 	m.engine, m.t = e, newTranslator(e)
+	e.OnPace(m.pace)
 	source, err := m.prepare(src)
 	if err != nil {
 		return err

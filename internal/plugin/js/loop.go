@@ -24,7 +24,7 @@ func (m *module) loop() {
 	yielded := time.Now()
 	for m.dead.Load() == nil {
 		// A thousand operations that end at once hand the processor to and fro, and the scheduler takes that for one goroutine.
-		if now := time.Now(); now.Sub(yielded) > yieldInterval {
+		if now := time.Now(); m.host.crowded.Load() && now.Sub(yielded) > yieldInterval {
 			runtime.Gosched()
 			yielded = now
 		}

@@ -44,6 +44,8 @@ type module struct {
 	turns   atomic.Int64
 	// spent is how long turns took that have ended, in nanoseconds.
 	spent atomic.Int64
+	// lane is what lets the present turn compute for long; nil if it has none.
+	lane atomic.Pointer[lane]
 	// watched belongs to the watcher of the host, under the lock of the host.
 	watched watched
 	// died is closed when the module is dead, stuck if moreover its engine does not come back.

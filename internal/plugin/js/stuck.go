@@ -27,6 +27,7 @@ func (m *module) enter(c *call) (outer *call) {
 // leave ends what enter began.
 func (m *module) leave(outer *call) {
 	if m.inside--; m.inside == 0 {
+		m.leaveLane()
 		m.turns.Add(1)
 		m.spent.Add(int64(time.Since(m.began)))
 	}
@@ -75,6 +76,7 @@ func (h *Host) watch() {
 				return
 			case <-ticker.C:
 			}
+			h.lookForCrowd()
 			if h.look() {
 				idle = 0
 			}
@@ -103,6 +105,7 @@ func (h *Host) look() (busy bool) {
 			m.watched = watched{turn: turn, since: time.Now()}
 			busy = true
 		} else if turn%2 == 1 {
+			m.passOn()
 			m.hasten()
 			busy = true
 		}
@@ -158,6 +161,7 @@ func (m *module) abandon() {
 		return
 	}
 	m.die(fmt.Errorf("%s runs in a function of the engine that never looks at the time", what))
+	m.leaveLane()
 	m.stuckOnce.Do(func() { close(m.stuck) })
 }
 

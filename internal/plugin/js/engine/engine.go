@@ -42,8 +42,10 @@ type Engine struct {
 	rt  uintptr
 	ctx uintptr
 
-	// interrupt is asked now and then while code runs; true ends it with an exception that it cannot catch.
+	// interrupt is asked now and then while code runs; true ends it with an exception that it cannot catch. pace is called
+	// when it has said false.
 	interrupt   func() bool
+	pace        func(over func() bool)
 	interrupted bool
 	running     bool
 
@@ -326,14 +328,22 @@ func (e *Engine) ask() bool {
 // which takes about a fifth of a millisecond. It is interrupted first after 10,000, as the engine counts.
 const pollInterval = 2000
 
-// interruptHandler is called by the engine while code computes. That lets everybody else go first: the scheduler would let
-// it have a processor for 10 milliseconds, in which a server answers many requests.
+// OnPace sets who is called, about five times in a millisecond, while code computes. It may wait, until over says that the
+// code must end.
+func (e *Engine) OnPace(f func(over func() bool)) { e.pace = f }
+
+// interruptHandler is called by the engine while code computes.
 func interruptHandler(_ *libc.TLS, rt, _ uintptr) int32 {
 	e := find(rt)
 	if e.ask() {
 		return 1
 	}
-	runtime.Gosched()
+	if e.pace != nil {
+		e.pace(e.ask)
+	}
+	if e.interrupted {
+		return 1
+	}
 	atomic.StoreInt32(&(*lib.TJSContext)(pointer(e.ctx)).Finterrupt_counter, pollInterval)
 	return 0
 }

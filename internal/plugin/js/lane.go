@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package js
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"time"
+)
+
+const (
+	// longTurn is after what time a turn that computes needs a lane, and laneTime how long it keeps one that others wait for.
+	longTurn = 2 * time.Millisecond
+	laneTime = 10 * time.Millisecond
+)
+
+// A lane lets the engine of a module compute for long. A host has fewer lanes than there are processors, so that the server
+// keeps one: a processor without a goroutine that computes is the one that notices at once what comes from the network.
+type lane struct {
+	*turn
+	since time.Time
+}
+
+// pace is called now and then while code of the plugin computes. A turn that goes on for long waits for a lane, and for the
+// next one when others have waited for its own; over ends the wait. If goroutines wait for processors, they go first.
+func (m *module) pace(over func() bool) {
+	if m.host.crowded.Load() {
+		runtime.Gosched()
+	}
+	if m.debug != nil {
+		return // A debugger may hold the turn.
+	}
+	held := m.lane.Load()
+	switch now := time.Now(); {
+	case held == nil && now.Sub(m.began) < longTurn:
+	case held == nil:
+		m.enterLane(over)
+	case now.Sub(held.since) > laneTime && m.host.lanes.isAwaited():
+		m.leaveLane()
+		m.enterLane(over)
+	}
+}
+
+// enterLane waits for a lane until over says that the turn must end. The time does not count as used.
+func (m *module) enterLane(over func() bool) {
+	t := m.host.lanes.join()
+	begin := time.Now()
+	if !t.hasCome() {
+		ticker := time.NewTicker(watchInterval)
+		defer ticker.Stop()
+		for come := false; !come; {
+			select {
+			case <-t.come:
+				come = true
+			case <-ticker.C:
+				if over() {
+					t.leave()
+					return
+				}
+			}
+		}
+	}
+	now := time.Now()
+	m.began = m.began.Add(now.Sub(begin))
+	m.lane.Store(&lane{t, now})
+}
+
+// leaveLane gives the lane of the module back, if it has one. It may be called from any goroutine.
+func (m *module) leaveLane() {
+	if held := m.lane.Swap(nil); held != nil {
+		held.leave()
+	}
+}
+
+// passOn gives a lane to others that wait for it although the engine that has it does not ask, because it is in a function of its
+// own that takes long.
+func (m *module) passOn() {
+	if held := m.lane.Load(); held != nil && time.Since(held.since) > 2*laneTime && m.host.lanes.isAwaited() {
+		m.leaveLane()
+	}
+}
+
+// lookForCrowd finds out whether goroutines wait for processors. Only then do engines let others go first: else they would hand
+// one goroutine from one processor to the other, and keep both busy.
+func (h *Host) lookForCrowd() {
+	processors := runtime.GOMAXPROCS(0)
+	metrics.Read(h.runnable[:])
+	h.crowded.Store(processors == 1 || h.runnable[0].Value.Uint64() > uint64(processors))
+}
