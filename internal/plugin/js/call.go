@@ -46,6 +46,10 @@ type call struct {
 	// endpoint is what the handler of an endpoint is called with; it is nil for everything else.
 	endpoint *endpointCall
 
+	// forget ends the watch for the end of its time, which is kept if it has begun requests that may wait at gates; nil if it has
+	// not. It belongs to whoever owns the engine.
+	forget func()
+
 	state atomic.Int32
 	done  chan struct{}
 	ok    bool
@@ -61,6 +65,9 @@ func (c *call) over() bool { return c.state.Load() >= finished }
 
 // finish answers; the call no longer belongs to the module.
 func (c *call) finish(ok bool, err error) {
+	if c.forget != nil {
+		c.forget()
+	}
 	c.ok, c.err = ok, err
 	c.state.Store(finished)
 	c.done <- struct{}{}

@@ -81,41 +81,57 @@ func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error
 	}
 	aborted, abort := context.WithCancel(context.Background())
 	m.aborts[id] = abort
-	client, owner, turn := m.client(), m.current.Load(), m.gates.fetches.join()
-	promise, err := m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		stop := context.AfterFunc(aborted, func() { cancel(errAborted) })
-		res, err := m.sendInTurn(ctx, client, r, turn, owner)
-		if err == nil && res.stream != nil {
-			return func() (engine.Value, error) { return m.streamedValue(id, res) }, nil
-		}
-		stop()
-		cancel(nil)
+	op, promise, err := m.newOperation()
+	if err != nil {
+		abort()
+		delete(m.aborts, id)
+		return promise, err
+	}
+	ended := func(res *response, err error) func() (engine.Value, error) {
 		return func() (engine.Value, error) {
 			delete(m.aborts, id)
 			if err != nil {
 				return engine.Undefined, fmt.Errorf("fetch %s %s: %w", r.method, shorten(r.url), err)
 			}
 			return m.responseValue(res), nil
-		}, nil
-	})
-	if err != nil {
-		turn.leave()
-		delete(m.aborts, id)
+		}
 	}
-	return promise, err
+	client, t, begin := m.client(), &turn{gate: &m.gates.fetches, owner: op.owner}, time.Now()
+	late := time.AfterFunc(r.timeout, func() { t.withdraw(r.late()) })
+	stay := context.AfterFunc(aborted, func() { t.withdraw(errAborted) })
+	t.start = func() {
+		late.Stop()
+		stay()
+		m.perform(op, func(ctx context.Context) (func() (engine.Value, error), error) {
+			defer t.leave()
+			ctx, cancel := context.WithCancelCause(ctx)
+			stop := context.AfterFunc(aborted, func() { cancel(errAborted) })
+			res, err := m.sendWhenFree(ctx, client, r, begin)
+			if err == nil && res.stream != nil {
+				return func() (engine.Value, error) { return m.streamedValue(id, res) }, nil
+			}
+			stop()
+			cancel(nil)
+			return ended(res, err), nil
+		})
+	}
+	t.end = func(why error) {
+		late.Stop()
+		stay()
+		op.value = ended(nil, why)
+		m.settleLater(op)
+	}
+	m.lineUp(t)
+	if time.Since(begin) >= r.timeout {
+		t.withdraw(r.late()) // The timer may have found nothing to withdraw.
+	}
+	return promise, nil
 }
 
-// sendInTurn sends a request when its turn comes and when it may connect to its host. owner is the call that began it, or
-// nil.
-func (m *module) sendInTurn(ctx context.Context, client *http.Client, r request, turn *turn, owner *call) (*response, error) {
-	defer turn.leave()
-	begin := time.Now()
-	wait, cancel := context.WithTimeoutCause(ctx, r.timeout, r.late())
+// sendWhenFree sends a request that began at some time when it may connect to its host.
+func (m *module) sendWhenFree(ctx context.Context, client *http.Client, r request, begin time.Time) (*response, error) {
+	wait, cancel := context.WithDeadlineCause(ctx, begin.Add(r.timeout), r.late())
 	defer cancel()
-	if err := turn.wait(wait, owner); err != nil {
-		return nil, err
-	}
 	connected, err := m.gates.connect(wait, hostOf(r.url))
 	if err != nil {
 		return nil, err

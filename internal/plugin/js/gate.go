@@ -34,20 +34,70 @@ type turn struct {
 	gate *gate
 	// come is closed when the request may go in.
 	come chan struct{}
+
+	// Requests for which no goroutine waits have these instead: start is called when the request may go in, end when it will not,
+	// because the call that it belongs to ran out of time or because it was withdrawn. owner is nil if it belongs to none.
+	start func()
+	end   func(why error)
+	owner *call
 }
 
 // join takes the next place at the gate. The caller must leave it.
 func (g *gate) join() *turn {
-	t := &turn{g, make(chan struct{})}
+	t := &turn{gate: g, come: make(chan struct{})}
+	g.enter(t)
+	return t
+}
+
+// enter takes the next place at the gate for a turn.
+func (g *gate) enter(t *turn) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.free > 0 {
+	free := g.free > 0
+	if free {
 		g.free--
-		close(t.come)
 	} else {
 		g.waiting = append(g.waiting, t)
 	}
-	return t
+	g.mu.Unlock()
+	if free {
+		t.arrive()
+	}
+}
+
+// arrive lets the request of a turn in.
+func (t *turn) arrive() {
+	if t.start != nil {
+		t.start()
+	} else {
+		close(t.come)
+	}
+}
+
+// expire ends the turns of a call that wait.
+func (g *gate) expire(owner *call) {
+	g.remove(func(t *turn) bool { return t.owner == owner }, errCallOver)
+}
+
+// withdraw ends the turn if it waits.
+func (t *turn) withdraw(why error) {
+	t.gate.remove(func(other *turn) bool { return other == t }, why)
+}
+
+// remove ends turns that wait and have no goroutine.
+func (g *gate) remove(which func(*turn) bool, why error) {
+	var removed []*turn
+	g.mu.Lock()
+	g.waiting = slices.DeleteFunc(g.waiting, func(t *turn) bool {
+		if t.end == nil || !which(t) {
+			return false
+		}
+		removed = append(removed, t)
+		return true
+	})
+	g.mu.Unlock()
+	for _, t := range removed {
+		t.end(why)
+	}
 }
 
 // isAwaited reports whether requests wait at the gate.
@@ -69,43 +119,38 @@ func (t *turn) hasCome() bool {
 
 // leave gives the place of a turn, whether it has come or not, to the next one. It must be called once.
 func (t *turn) leave() {
-	g := t.gate
+	if next := t.gate.next(t); next != nil {
+		next.arrive()
+	}
+}
+
+// next gives the place of a turn to the one that it returns; nil is nobody.
+func (g *gate) next(t *turn) (next *turn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if i := slices.Index(g.waiting, t); i >= 0 {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
-		return
+		return nil
 	}
 	if len(g.waiting) == 0 {
 		g.free++
-		return
+		return nil
 	}
-	close(g.waiting[0].come)
+	next = g.waiting[0]
 	g.waiting = slices.Delete(g.waiting, 0, 1)
+	return next
 }
 
-// wait waits for the turn. It fails when ctx ends before, or when the call that the request belongs to runs out of time;
-// owner is nil if it belongs to none. A request of a call that has ended in time goes on.
-func (t *turn) wait(ctx context.Context, owner *call) error {
+// wait waits for the turn. It fails when ctx ends before.
+func (t *turn) wait(ctx context.Context) error {
 	if t.hasCome() {
 		return nil
 	}
-	var ended <-chan struct{}
-	if owner != nil {
-		ended = owner.ctx.Done()
-	}
-	for {
-		select {
-		case <-t.come:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ended:
-			if errors.Is(owner.ctx.Err(), context.DeadlineExceeded) {
-				return errCallOver
-			}
-			ended = nil
-		}
+	select {
+	case <-t.come:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -122,6 +167,38 @@ type gates struct {
 type hostGate struct {
 	gate
 	users int
+}
+
+// lineUp lets a turn wait at its gate. It ends when the call that it belongs to runs out of time before; one of a call that has
+// ended in time goes on.
+func (m *module) lineUp(t *turn) {
+	c := t.owner
+	if c == nil || c.over() {
+		t.gate.enter(t)
+		return
+	}
+	end := func() {
+		if errors.Is(c.ctx.Err(), context.DeadlineExceeded) {
+			m.gates.expire(c)
+		}
+	}
+	if c.forget == nil { // One goroutine watches for all.
+		stop := context.AfterFunc(c.ctx, end)
+		leave := context.AfterFunc(m.ctx, func() { stop() })
+		c.forget = func() {
+			stop()
+			leave()
+		}
+	}
+	t.gate.enter(t)
+	end()
+}
+
+// expire ends the requests of a call that wait.
+func (g *gates) expire(c *call) {
+	for _, at := range []*gate{&g.fetches, &g.server, &g.crypto} {
+		at.expire(c)
+	}
 }
 
 // connect waits until a request may connect to a host. The caller must call connected when the request has a connection,
@@ -147,7 +224,7 @@ func (g *gates) connect(ctx context.Context, host string) (connected func(), err
 			delete(g.connecting, host)
 		}
 	})
-	if err := t.wait(ctx, nil); err != nil {
+	if err := t.wait(ctx); err != nil {
 		connected()
 		return nil, err
 	}

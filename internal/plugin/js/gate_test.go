@@ -90,14 +90,18 @@ async count(n) {
 	}
 }
 
-// TestFetchesInFlight lets a plugin begin more requests than it may have under way. The others wait.
+// TestFetchesInFlight lets a plugin begin more requests than it may have under way. The others wait, without goroutines.
 func TestFetchesInFlight(t *testing.T) {
 	s := newCrowded(t)
 	h, _ := newHost(t, Options{MaxFetches: 10})
 	m, send := fetcher(t, h, s.URL)
 	sent := make(chan error, 1)
-	go func() { sent <- send(t.Context(), 200) }()
-	eventually(t, "requests that are served and others that wait", func() bool { return s.now.Load() == 10 && m.gates.fetches.waits() == 190 })
+	before := runtime.NumGoroutine()
+	go func() { sent <- send(t.Context(), 900) }()
+	eventually(t, "requests that are served and others that wait", func() bool { return s.now.Load() == 10 && m.gates.fetches.waits() == 890 })
+	if n := runtime.NumGoroutine() - before; n > 300 {
+		t.Errorf("there are %d goroutines for 10 requests under way and 890 that wait", n)
+	}
 	s.open()
 	if err := <-sent; err != nil {
 		t.Error(err)

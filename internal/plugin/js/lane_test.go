@@ -22,13 +22,6 @@ func holders(list []*module) (n int) {
 	return n
 }
 
-// waitingForLanes is how many wait for a lane.
-func (h *Host) waitingForLanes() int {
-	h.lanes.mu.Lock()
-	defer h.lanes.mu.Unlock()
-	return len(h.lanes.waiting)
-}
-
 // TestLanes lets more plugins compute without end than there are lanes: all of them make progress, no more than one has a lane
 // at once, calls that wait for one end in time, and a plugin that computes for a moment needs none.
 func TestLanes(t *testing.T) {
@@ -47,7 +40,7 @@ func TestLanes(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "plugins that wait for the lane", func() bool { return h.waitingForLanes() == 2 })
+	eventually(t, "plugins that wait for the lane", func() bool { return h.lanes.waits() == 2 })
 	had := map[*module]bool{}
 	eventually(t, "a lane for each", func() bool {
 		for _, m := range modules {

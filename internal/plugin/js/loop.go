@@ -36,6 +36,8 @@ func (m *module) loop() {
 			m.own(func() { m.begin(c) })
 		case op := <-m.posts:
 			m.own(func() { m.settle(op) })
+		case <-m.unbegun.more:
+			m.own(m.settleUnbegun)
 		case <-due:
 			m.own(m.fire)
 		case <-m.javaCalls:
@@ -192,6 +194,8 @@ func (m *module) await(ctx context.Context, promise engine.Value) (engine.State,
 		select {
 		case op := <-m.posts:
 			m.settle(op)
+		case <-m.unbegun.more:
+			m.settleUnbegun()
 		case <-m.due():
 			m.fire()
 		case <-m.javaCalls:

@@ -100,8 +100,9 @@ type module struct {
 	imports  map[string]string
 	// aborts end the requests that the plugin can abort, by their ids.
 	aborts map[float64]context.CancelFunc
-	// gates bound the requests that are under way at once.
-	gates gates
+	// gates bound the requests that are under way at once; unbegun are those that ended before.
+	gates   gates
+	unbegun unbegun
 	// streams are the answers that the plugin reads bit by bit, by the ids of their requests; sockets are its WebSockets.
 	streams map[float64]*stream
 	sockets map[float64]*socket
@@ -155,6 +156,7 @@ func newModule(h *Host, src plugin.Source) *module {
 	if m.name == "" {
 		m.name = "plugin.js"
 	}
+	m.unbegun.more = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.gates.fetches.free, m.gates.server.free, m.gates.crypto.free = h.opts.MaxFetches, maxAsking, max(1, runtime.NumCPU()/2)
 	m.timers.init()

@@ -4,6 +4,7 @@ package js
 
 import (
 	"context"
+	"sync"
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js/engine"
@@ -27,17 +28,25 @@ func (op *operation) free(m *module) {
 	m.engine.Free(op.reject)
 }
 
-// async begins an operation and returns the promise of its end. The context of f ends with the module.
-func (m *module) async(f func(ctx context.Context) (value func() (engine.Value, error), err error)) (engine.Value, error) {
+// work is what an operation does, and returns what makes the result, on the goroutine of the module; nil is undefined.
+type work func(ctx context.Context) (value func() (engine.Value, error), err error)
+
+// newOperation makes an operation and the promise of its end.
+func (m *module) newOperation() (*operation, engine.Value, error) {
 	if len(m.operations) >= maxOperations {
-		return engine.Undefined, errTooMany
+		return nil, engine.Undefined, errTooMany
 	}
 	promise, resolve, reject := m.engine.NewPromise()
 	if engine.IsFailed(promise) {
-		return promise, engine.Thrown()
+		return nil, promise, engine.Thrown()
 	}
 	op := &operation{owner: m.current.Load(), resolve: resolve, reject: reject}
 	m.operations[op] = struct{}{}
+	return op, promise, nil
+}
+
+// perform does the work of an operation. The context of f ends with the module.
+func (m *module) perform(op *operation, f work) {
 	ctx := m.ctx
 	if op.owner != nil {
 		ctx = plugin.SameBehalf(ctx, op.owner.ctx)
@@ -49,23 +58,68 @@ func (m *module) async(f func(ctx context.Context) (value func() (engine.Value, 
 		case <-m.closing:
 		}
 	})
-	return promise, nil
 }
 
-// inTurn is async for an operation that waits for its turn at a gate.
-func (m *module) inTurn(g *gate, f func(ctx context.Context) (value func() (engine.Value, error), err error)) (engine.Value, error) {
-	owner, turn := m.current.Load(), g.join()
-	promise, err := m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
-		defer turn.leave()
-		if err := turn.wait(ctx, owner); err != nil {
-			return nil, err
+// settleLater lets the goroutine of the module end an operation for which no goroutine works.
+func (m *module) settleLater(op *operation) {
+	m.unbegun.mu.Lock()
+	m.unbegun.list = append(m.unbegun.list, op)
+	m.unbegun.mu.Unlock()
+	select {
+	case m.unbegun.more <- struct{}{}:
+	default:
+	}
+}
+
+// settleUnbegun ends the operations that were given to settleLater.
+func (m *module) settleUnbegun() {
+	m.unbegun.mu.Lock()
+	list := m.unbegun.list
+	m.unbegun.list = nil
+	m.unbegun.mu.Unlock()
+	for _, op := range list {
+		if m.dead.Load() == nil {
+			m.settle(op)
 		}
-		return f(ctx)
-	})
-	if err != nil {
-		turn.leave()
+	}
+}
+
+// unbegun are operations that ended while they waited for their turn; more tells that there are some.
+type unbegun struct {
+	more chan struct{}
+	mu   sync.Mutex
+	list []*operation
+}
+
+// async begins an operation and returns the promise of its end. The context of f ends with the module.
+func (m *module) async(f work) (engine.Value, error) {
+	op, promise, err := m.newOperation()
+	if err == nil {
+		m.perform(op, f)
 	}
 	return promise, err
+}
+
+// inTurn is async for an operation that waits for its turn at a gate. It has no goroutine until then: a thousand that begin
+// at once would all have to run before anything else could.
+func (m *module) inTurn(g *gate, f work) (engine.Value, error) {
+	op, promise, err := m.newOperation()
+	if err != nil {
+		return promise, err
+	}
+	t := &turn{gate: g, owner: op.owner}
+	t.start = func() {
+		m.perform(op, func(ctx context.Context) (func() (engine.Value, error), error) {
+			defer t.leave()
+			return f(ctx)
+		})
+	}
+	t.end = func(why error) {
+		op.err = why
+		m.settleLater(op)
+	}
+	m.lineUp(t)
+	return promise, nil
 }
 
 type waitingKey struct{}
@@ -79,7 +133,7 @@ type waitingPlugin struct {
 
 // onServer is async for an operation of the server. It waits for its turn, unless it is part of an operation of the same plugin
 // that is under way, as when the server calls the plugin because of it: that one would not end before.
-func (m *module) onServer(f func(ctx context.Context) (value func() (engine.Value, error), err error)) (engine.Value, error) {
+func (m *module) onServer(f work) (engine.Value, error) {
 	var outer *waitingPlugin
 	if c := m.current.Load(); c != nil {
 		outer, _ = c.ctx.Value(waitingKey{}).(*waitingPlugin)
