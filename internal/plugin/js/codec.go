@@ -131,20 +131,40 @@ type translator struct {
 	// shapes are the orders of properties that objects have had, and templates are objects that keep them known.
 	shapes    map[uint64]bool
 	templates []engine.Value
-	// depth and parts bound the value that is read at present.
-	depth, parts int
+	// depth, parts and bytes bound the value that is read at present.
+	depth, parts, bytes int
 }
 
-// What a plugin hands over may contain itself, or the same part a million times, so both are bounded.
+// What a plugin hands over may contain itself, or the same part a million times, so both are bounded, and so are the texts and
+// bytes in it: whoever gets it next copies them, too.
 const (
 	maxDepth = 100
 	maxParts = 1 << 20
+	maxBytes = 16 << 20
 )
 
 // read reads a whole value.
 func (t *translator) read(c codec, v engine.Value, p unsafe.Pointer) error {
-	t.depth, t.parts = 0, 0
+	t.depth, t.parts, t.bytes = 0, 0, maxBytes
 	return c.from(t, v, p)
+}
+
+// take counts bytes of what is read.
+func (t *translator) take(n int) error {
+	if n > t.bytes {
+		return mismatchf("the value has more than %d bytes", maxBytes)
+	}
+	t.bytes -= n
+	return nil
+}
+
+// readText reads a string.
+func (t *translator) readText(v engine.Value) (string, error) {
+	s, n, ok := t.ShortText(v, t.bytes)
+	if !ok {
+		return "", engine.Thrown()
+	}
+	return s, t.take(n)
 }
 
 // enter is called for each object and each array that is read, leave at its end.

@@ -374,7 +374,7 @@ func (t *translator) anyToJS(v any) engine.Value {
 
 // anyFromJS reads a whole value of any kind.
 func (t *translator) anyFromJS(v engine.Value) (any, error) {
-	t.depth, t.parts = 0, 0
+	t.depth, t.parts, t.bytes = 0, 0, math.MaxInt // Whoever asks for any value bounds it.
 	return t.readAny(v)
 }
 
@@ -396,11 +396,7 @@ func (t *translator) readAny(v engine.Value) (any, error) {
 	case engine.IsNothing(v):
 		return nil, nil
 	case engine.IsString(v):
-		s, ok := t.Text(v)
-		if !ok {
-			return nil, engine.Thrown()
-		}
-		return s, nil
+		return t.readText(v)
 	case engine.IsBigInt(v):
 		n, err := t.integer(v)
 		return n, err
@@ -424,7 +420,11 @@ func (t *translator) readAny(v engine.Value) (any, error) {
 		}
 		return list, nil
 	case engine.IsObject(v) && !t.IsFunction(v):
-		if b, ok := t.AsBytes(v); ok {
+		if n, ok := t.ByteLen(v); ok {
+			if err := t.take(n); err != nil {
+				return nil, err
+			}
+			b, _ := t.AsBytes(v)
 			return b, nil
 		}
 		m := map[string]any{}

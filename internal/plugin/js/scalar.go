@@ -39,9 +39,9 @@ func (stringCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
 	if !engine.IsString(v) {
 		return t.expected("a string", v)
 	}
-	s, ok := t.Text(v)
-	if !ok {
-		return engine.Thrown()
+	s, err := t.readText(v)
+	if err != nil {
+		return err
 	}
 	*(*string)(p) = s
 	return nil
@@ -267,16 +267,19 @@ func (bytesCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 }
 
 func (bytesCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
-	if b, ok := t.AsBytes(v); ok {
-		*(*[]byte)(p) = b
+	if n, ok := t.ByteLen(v); ok {
+		if err := t.take(n); err != nil {
+			return err
+		}
+		*(*[]byte)(p), _ = t.AsBytes(v)
 		return nil
 	}
 	if !engine.IsString(v) {
 		return t.expected("base64 text or a Uint8Array", v)
 	}
-	s, ok := t.Text(v)
-	if !ok {
-		return engine.Thrown()
+	s, err := t.readText(v)
+	if err != nil {
+		return err
 	}
 	b, err := decodeBase64(s)
 	if err != nil {

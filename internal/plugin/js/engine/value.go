@@ -186,16 +186,25 @@ func (e *Engine) ASCII(b []byte) Value {
 
 // Text converts v to a string as JavaScript does, which can run code of the script. It reports false if that threw.
 func (e *Engine) Text(v Value) (string, bool) {
+	s, _, ok := e.ShortText(v, math.MaxInt)
+	return s, ok
+}
+
+// ShortText is Text for a string that is at most limit bytes long in UTF-8. It returns the length; a longer one is not copied.
+func (e *Engine) ShortText(v Value, limit int) (s string, length int, ok bool) {
 	const size = int(unsafe.Sizeof(lib.Tsize_t(0)))
 	n := e.tls.Alloc(size)
 	defer e.tls.Free(size)
 	p := lib.XJS_ToCStringLen2(e.tls, e.ctx, n, v, 0)
 	if p == 0 {
-		return "", false
+		return "", 0, false
 	}
-	s := wellFormed(unsafe.Slice((*byte)(pointer(p)), *(*lib.Tsize_t)(pointer(n))))
+	length = int(*(*lib.Tsize_t)(pointer(n)))
+	if length <= limit {
+		s = wellFormed(unsafe.Slice((*byte)(pointer(p)), length))
+	}
 	lib.XJS_FreeCString(e.tls, e.ctx, p)
-	return s, true
+	return s, length, true
 }
 
 // TextInto copies a string into b and returns its length, which is more than len(b) if it does not fit.
@@ -291,6 +300,12 @@ func (e *Engine) AsBytes(v Value) ([]byte, bool) {
 	r := make([]byte, len(b))
 	copyPieces(r, b)
 	return r, ok
+}
+
+// ByteLen is how many bytes a buffer or a view of one has. It reports false if v is neither.
+func (e *Engine) ByteLen(v Value) (int, bool) {
+	b, ok := e.view(v)
+	return len(b), ok
 }
 
 // Fill gives f the bytes of a typed array to change.
