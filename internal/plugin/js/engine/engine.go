@@ -295,7 +295,9 @@ func (e *Engine) Within(over func() bool, f func()) (ended bool) {
 	outer := e.interrupt
 	e.setInterrupt(func() bool {
 		ended = over()
-		return ended || outer != nil && outer()
+		stops := ended || outer != nil && outer()
+		ended = ended || stops && over() // Both may stop for one reason, which has come meanwhile.
+		return stops
 	})
 	defer func() {
 		e.setInterrupt(outer)

@@ -162,6 +162,26 @@ func TestFunctionsAndHandles(t *testing.T) {
 	e.Free(global)
 }
 
+// TestWithin ends a part of a run for a reason that the run asks for as well, and comes between the two questions.
+func TestWithin(t *testing.T) {
+	e := newEngine(t)
+	over := false
+	err := e.Run(func() bool { over = true; return over }, func() {
+		ended := e.Within(func() bool { return over }, func() {
+			if !IsFailed(e.Eval("test.js", "for (;;) {}")) {
+				t.Error("it returned")
+			}
+			e.Drop()
+		})
+		if !ended || e.Interrupted() {
+			t.Error("the part did not end by itself:", ended, e.Interrupted())
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestInterrupt(t *testing.T) {
 	e := newEngine(t)
 	asked := 0
