@@ -65,7 +65,7 @@ unit: $(JAVA_JARS)/.tested $(NODE_MODULES) ## Run the Go tests on both storage e
 .PHONY: test-quick
 test-quick: $(JAVA_JARS)/.built ## Run the fast tests, in under two minutes
 	@scripts/need go postgresql
-	scripts/with-tools $(GOTESTSUM) -- -short $$($(GO) list $(PACKAGES) | grep -vE '/test/(e2e|fault)$$|/plugins?/java$$|/cmd/app$$')
+	scripts/with-tools $(GOTESTSUM) -- -short -vet=off -p 4 $$($(GO) list $(PACKAGES) | grep -vE '/test/(campaign|e2e|fault)$$|/plugins?/java$$|/cmd/app$$|/deploy/release$$|/bench')
 
 # TEST262 is a copy of https://github.com/tc39/test262. EVERY=10 takes each tenth of its tests.
 EVERY ?= 1

@@ -12,6 +12,7 @@ import (
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/recording/jfr/jfrtest"
 	"example.org/app/internal/role"
+	"example.org/app/test/need"
 )
 
 const withBlackBox = "app.flight-recorder.continuous.enabled=true"
@@ -50,6 +51,7 @@ func TestAQuarantinedPluginIsInTheBlackBox(t *testing.T) {
 }
 
 func TestAJVMThatDiesIsInTheBlackBox(t *testing.T) {
+	need.Time(t)
 	s := apptest.Start(t, role.All, withBlackBox, "suffix.text=*")
 	wantForm(t, s, "/plugins/java", 200, `"id":"suffix"`, "suffix.jar", javaPlugin(t, 1))
 	want(t, s, role.Service, "PUT", "/plugins?ids=suffix", `{"status":"STARTED"}`, 200)

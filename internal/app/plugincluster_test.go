@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
+	"example.org/app/test/need"
 )
 
 // upload is the body that adds scripts.
@@ -80,6 +81,7 @@ func pluginsOf(t *testing.T, s *apptest.Server, r role.Role) map[string]listedPl
 
 // TestClusterPluginsOutliveTheServer restarts a server with plugins of the cluster in both languages.
 func TestClusterPluginsOutliveTheServer(t *testing.T) {
+	need.Time(t)
 	set := []string{"app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db")}
 	both := []role.Role{role.Service, role.Gateway}
 	jar := javatest.Jar(t, javatest.Plugin{ID: "suffix", Version: "1", Class: "suffix.Suffix", Sources: map[string]string{

@@ -10,6 +10,7 @@ import (
 
 	"example.org/app/internal/plugin/java/javatest"
 	"example.org/app/internal/role"
+	"example.org/app/test/need"
 )
 
 // endpointJava has the plugin that endpointScript is in JavaScript, and others that cannot be loaded.
@@ -164,6 +165,7 @@ func endpointJar(t *testing.T, id, version, class string) []byte {
 }
 
 func TestEndpointsOfJavaPlugins(t *testing.T) {
+	need.Time(t)
 	s := endpointServer(t)
 	upload := func(version int, replace bool, part string) {
 		t.Helper()

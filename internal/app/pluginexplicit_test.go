@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/plugin/java/javatest"
 	"example.org/app/internal/role"
+	"example.org/app/test/need"
 )
 
 // askingScript is a plugin that asks for grants and has an endpoint that uses one.
@@ -95,6 +96,7 @@ func (s explicitGrants) as(login, password, revision, method, target, body strin
 
 // TestExplicitGrants lets plugins in both languages, from the folder, from uploads and of the cluster, wait for grants.
 func TestExplicitGrants(t *testing.T) {
+	need.Time(t)
 	dir := folderOf(t, map[string]string{"folder.js": askingScript("folder", "1", "permissions: ['USER_QUERY']")})
 	database := "app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db")
 	set := []string{"app.plugin.grants.mode=EXPLICIT", "app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true", "app.plugin.js.allow-save=true", "app.plugin.watch-dir=true", database}

@@ -23,6 +23,7 @@ import (
 	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
+	"example.org/app/test/need"
 )
 
 // javaSource is a plugin that appends to messages, and does some of them as commands.
@@ -122,6 +123,7 @@ func wantForm(t *testing.T, s *apptest.Server, target string, status int, part s
 
 // TestJavaPlugins leads a Java plugin through its life on a server, with clients, crashes and System.exit.
 func TestJavaPlugins(t *testing.T) {
+	need.Time(t)
 	dir := filepath.Join(t.TempDir(), "plugins")
 	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.java.allow-save=true", "suffix.text=*", "app.plugin.call-timeout-millis=60000",
 		"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000")

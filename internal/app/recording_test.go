@@ -19,6 +19,7 @@ import (
 	"example.org/app/internal/recording"
 	"example.org/app/internal/recording/jfr/jfrtest"
 	"example.org/app/internal/role"
+	"example.org/app/test/need"
 )
 
 func TestFlightRecordings(t *testing.T) {
@@ -141,6 +142,7 @@ func TestFlightRecordingsShowNoSecret(t *testing.T) {
 }
 
 func TestFlightRecordingsShowWhichPluginBurns(t *testing.T) {
+	need.Time(t)
 	folder := folderOf(t, map[string]string{"burn.js": pluginScript("burner", "'AdminActionHandler'", `
   handleAdminAction() {
     let n = 0;
@@ -252,6 +254,7 @@ func ofJVM(t *testing.T, data []byte) (count int) {
 }
 
 func TestTheJVMTakesPartInRecordings(t *testing.T) {
+	need.Time(t)
 	const secret = "pl4nt3dS3cr3t"
 	t.Setenv("EXAMPLE_PASSWORD", secret)
 	s := apptest.Start(t, role.All, "burning.password="+secret, "app.plugin.call-timeout-millis=60000")

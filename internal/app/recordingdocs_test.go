@@ -125,6 +125,7 @@ func shows(out, line string) bool {
 // TestRecordingDocumentation runs the commands of docs/recordings.md as they are printed, against a server with a slow
 // plugin, a slow statement and a contended lock, and wants to see what the page shows.
 func TestRecordingDocumentation(t *testing.T) {
+	need.Time(t)
 	if _, err := exec.LookPath("curl"); err != nil {
 		need.Skip(t, "curl", err)
 	}

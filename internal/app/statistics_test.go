@@ -16,10 +16,12 @@ import (
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/role"
 	chat "example.org/app/test/client"
+	"example.org/app/test/need"
 )
 
 // TestOnlineUsersAreLogged reads the log file: what the leader counts, and that a setting silences it.
 func TestOnlineUsersAreLogged(t *testing.T) {
+	need.Time(t)
 	home := t.TempDir()
 	a := apptest.Start(t, role.All, slices.Concat(generous, []string{
 		"app.service.statistics.online-users-number-logging-cron=* * * * * *", "app.logging.file.file-path=" + filepath.Join(home, "app.log"),

@@ -24,6 +24,7 @@ import (
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
+	"example.org/app/test/need"
 )
 
 // spanCollector takes spans as a collector of OpenTelemetry does.
@@ -106,6 +107,7 @@ func (c *spanCollector) wait(t *testing.T, trace, name, parent string) (found *o
 // TestSpansOfRequests follows an admin request, the load of a plugin, and the message of a client from one gateway over a
 // service with a plugin to its recipient, all through a collector.
 func TestSpansOfRequests(t *testing.T) {
+	need.Time(t)
 	spans := newSpanCollector(t)
 	parents := make(chan string, 10)
 	outside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { parents <- r.Header.Get("traceparent") }))

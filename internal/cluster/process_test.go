@@ -26,6 +26,7 @@ import (
 	"example.org/app/internal/role"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/test/need"
 )
 
 // childVariable tells the test binary to be a node instead of running tests.
@@ -221,6 +222,7 @@ func awaitFence(t *testing.T, c *cluster.Cluster, id string) (fence int64) {
 }
 
 func TestLeaderIsKilledAndPaused(t *testing.T) {
+	need.Time(t)
 	url := clustertest.StartServer(t).URL()
 	database := storetest.PostgreSQLURL(t)
 	db := storetest.Open(t, store.Options{URL: database})
@@ -266,6 +268,7 @@ func TestLeaderIsKilledAndPaused(t *testing.T) {
 }
 
 func TestKilledNodeIsTakenOver(t *testing.T) {
+	need.Time(t)
 	url := clustertest.StartServer(t).URL()
 	database := storetest.SQLiteURL(t)
 	observer := clustertest.Connect(t, clustertest.Fast(cluster.Options{URL: url}))
@@ -290,6 +293,7 @@ func TestKilledNodeIsTakenOver(t *testing.T) {
 
 // TestKilledNodeIsNoticed kills nodes whose heartbeats nobody misses: they are seen to be gone, and their ids are free.
 func TestKilledNodeIsNoticed(t *testing.T) {
+	need.Time(t)
 	url := clustertest.StartServer(t).URL()
 	database := storetest.SQLiteURL(t)
 	observer := clustertest.Connect(t, patient(cluster.Options{URL: url}))
@@ -323,6 +327,7 @@ func TestKilledNodeIsNoticed(t *testing.T) {
 // their deadline, and a request is sent to another node only if it is repeatable. A paused node is not taken for a killed
 // one: it may still carry the request out.
 func TestCallsToLostNodes(t *testing.T) {
+	need.Time(t)
 	// The embedded server drops the connection of a paused process after seconds.
 	server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret", Folder: t.TempDir()})
 	if err != nil {
@@ -474,6 +479,7 @@ func TestCallsToLostNodes(t *testing.T) {
 }
 
 func TestPausedServer(t *testing.T) {
+	need.Time(t)
 	server := clustertest.StartServer(t)
 	db := storetest.SQLite(t)
 	n := clustertest.Join(t, clustertest.Connect(t, clustertest.Fast(cluster.Options{URL: server.URL(), Store: db})),

@@ -10,6 +10,7 @@ import (
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/test/need"
 )
 
 func TestMain(m *testing.M) {
@@ -24,6 +25,7 @@ func TestEmbedded(t *testing.T) {
 }
 
 func TestExternal(t *testing.T) {
+	need.Time(t)
 	clustertest.Run(t, clustertest.External, sqlite)
 }
 

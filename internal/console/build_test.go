@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"example.org/app/test/need"
 )
 
 // node runs a program of web/node_modules, which make installs.
@@ -59,6 +61,7 @@ func read(t *testing.T, dir fs.FS) map[string][]byte {
 // TestSourcesTypeCheck checks the sources against the types of the OpenAPI
 // documents.
 func TestSourcesTypeCheck(t *testing.T) {
+	need.Time(t)
 	node(t, nil, "generate.mjs")
 	node(t, nil, "node_modules/typescript/bin/tsc", "--noEmit")
 }

@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/link"
 	"example.org/app/internal/wire"
 	"example.org/app/test/client"
+	"example.org/app/test/need"
 )
 
 var createMessage = wire.KindOf(&wire.AppRequest{Kind: &wire.AppRequest_CreateMessageRequest{}})
@@ -186,6 +187,7 @@ func TestDrain(t *testing.T) {
 
 // TestDrainGivesUp stops a gateway while a request never ends.
 func TestDrainGivesUp(t *testing.T) {
+	need.Time(t)
 	w := newWorld(t)
 	m := w.gateway("a")
 	c := client.LogIn(t, m.ws, 1)

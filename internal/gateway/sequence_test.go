@@ -13,11 +13,13 @@ import (
 	"example.org/app/internal/link"
 	"example.org/app/internal/wire"
 	"example.org/app/test/client"
+	"example.org/app/test/need"
 )
 
 // TestLateMessage delivers messages of one conversation in another order than that of their ids, as two services may that
 // both have some of them: nobody gets an older message after a newer one.
 func TestLateMessage(t *testing.T) {
+	need.Time(t)
 	w := newWorld(t)
 	m := w.gateway("g")
 	m.handover = 3 * time.Second

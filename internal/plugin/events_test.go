@@ -16,6 +16,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/test/need"
 )
 
 // bridge is a plugin that gets events at least once.
@@ -102,6 +103,7 @@ func outbox(t *testing.T, db *store.DB) (events, consumers int64) {
 
 // TestEventsComeAtLeastOnce lets a plugin fail, its process go away before it has got anything, and another one go on.
 func TestEventsComeAtLeastOnce(t *testing.T) {
+	need.Time(t)
 	for engine, open := range map[string]func(testing.TB) *store.DB{"SQLite": storetest.SQLite, "PostgreSQL": storetest.PostgreSQL} {
 		t.Run(engine, func(t *testing.T) {
 			db, first, second := open(t), &bridge{fail: -1}, &bridge{fail: 1}

@@ -22,6 +22,7 @@ import (
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
+	"example.org/app/test/need"
 )
 
 func TestMain(m *testing.M) {
@@ -45,7 +46,10 @@ func (c cleaning) Run() int {
 
 func TestEmbedded(t *testing.T) { runSuite(t, clustertest.Embedded) }
 
-func TestExternal(t *testing.T) { runSuite(t, clustertest.External) }
+func TestExternal(t *testing.T) {
+	need.Time(t)
+	runSuite(t, clustertest.External)
+}
 
 func runSuite(t *testing.T, fabric func(t testing.TB) *clustertest.Fabric) {
 	for _, test := range []struct {
@@ -602,6 +606,7 @@ func (c *cuttable) set(cut bool) {
 
 // TestPartition cuts a gateway off for so long that the others give up on it.
 func TestPartition(t *testing.T) {
+	need.Time(t)
 	f := clustertest.Embedded(t)
 	line := &cuttable{Options: f.Options}
 	a, b := start(t, cluster.Options{Server: line}, "a", role.Gateway), start(t, f.Options, "b", role.Gateway)

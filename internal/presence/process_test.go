@@ -15,6 +15,7 @@ import (
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
+	"example.org/app/test/need"
 )
 
 // childVariable tells the test binary to be a gateway at the given server instead of running tests.
@@ -49,6 +50,7 @@ func runChild() {
 
 // TestKill kills a gateway, whose sessions must vanish for all others.
 func TestKill(t *testing.T) {
+	need.Time(t)
 	server := clustertest.StartServer(t)
 	g := start(t, cluster.Options{URL: server.URL()}, "g", role.Gateway)
 	command := exec.Command(os.Args[0], "-test.run=^$")

@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/recording/event"
 	"example.org/app/internal/recording/jfr/jfrtest"
+	"example.org/app/test/need"
 )
 
 // diskVariable is the small disk of the process that plays TestADiskThatIsFull.
@@ -21,6 +22,7 @@ const diskVariable = "APP_TEST_SMALL_DISK"
 
 // TestADiskThatIsFull runs itself in a namespace of its own, with a disk of two megabytes.
 func TestADiskThatIsFull(t *testing.T) {
+	need.Time(t)
 	if disk := os.Getenv(diskVariable); disk != "" {
 		fillDisk(t, disk)
 		return

@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/recording/event"
 	"example.org/app/internal/recording/jfr"
 	"example.org/app/internal/recording/jfr/jfrtest"
+	"example.org/app/test/need"
 )
 
 // heap returns how many bytes are reachable.
@@ -27,6 +28,7 @@ func heap() int64 {
 // TestMemoryIsBoundedByTheChunk records events as fast as they can be made, each with a text of its own, until the file is
 // many times as large as a chunk.
 func TestMemoryIsBoundedByTheChunk(t *testing.T) {
+	need.Time(t)
 	const (
 		file = 16 * maxChunk
 		// A chunk has its bytes, and an index of its constants; another one may be on its way to the file.

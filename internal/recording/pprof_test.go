@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/test/need"
 )
 
 // goTool runs a tool of Go on a file of a recording.
@@ -59,6 +60,7 @@ func contend(stop *atomic.Bool) {
 }
 
 func TestGoToolsReadProfilesAndTraces(t *testing.T) {
+	need.Time(t)
 	f := start(t, t.TempDir(), roomy)
 	id := f.create(t, Spec{Settings: map[string]string{"template": "profile", "go.ExecutionTrace#enabled": "true"}})
 	var stop atomic.Bool

@@ -19,6 +19,7 @@ import (
 	"example.org/app/internal/recording/event"
 	"example.org/app/internal/recording/jfr"
 	"example.org/app/internal/recording/jfr/jfrtest"
+	"example.org/app/test/need"
 )
 
 // fixture is a recorder that runs.
@@ -132,6 +133,7 @@ func burnForTheProfile(stop *atomic.Bool) (n uint64) {
 }
 
 func TestToolsReadARunningAndAClosedRecording(t *testing.T) {
+	need.Time(t)
 	f := start(t, t.TempDir(), roomy)
 	id := f.create(t, Spec{Settings: map[string]string{"template": "profile", "jdk.ThreadDump#enabled": "true"}})
 	var stop atomic.Bool
@@ -389,6 +391,7 @@ func (f *fixture) rotateNow() {
 }
 
 func TestLimitsDropWholeChunks(t *testing.T) {
+	need.Time(t)
 	const most = 200 << 10
 	f := start(t, t.TempDir(), roomy)
 	id := f.create(t, Spec{MaxSize: most})

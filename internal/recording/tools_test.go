@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/app/internal/recording/jfr/jfrtest"
+	"example.org/app/test/need"
 )
 
 // checkFile lets the tools read a recording, which must have events of a JVM or none.
@@ -44,6 +45,7 @@ func nothing() map[string]string {
 // TestToolsReadEveryFile lets the tools of a JDK read what other tests do not: recordings that are empty, closed, at their
 // limit, or left by a crash, with and without a JVM.
 func TestToolsReadEveryFile(t *testing.T) {
+	need.Time(t)
 	jvm, err := os.ReadFile(jfrtest.RecordJVM(t))
 	if err != nil {
 		t.Fatal(err)

@@ -22,3 +22,11 @@ func Skip(t testing.TB, name string, reason any) {
 	}
 	t.Skipf("without %s: %v", name, reason)
 }
+
+// Time skips a test that takes seconds in the inner loop, make test-quick, which wants none of that.
+func Time(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
+}

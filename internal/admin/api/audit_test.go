@@ -21,6 +21,7 @@ import (
 	"example.org/app/internal/ids"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/test/need"
 )
 
 // openTrail runs the audit trail until the test ends.
@@ -178,6 +179,7 @@ func writes() []write {
 // TestAuditOfEveryWrite sends every operation that writes, once by somebody who may and once by somebody who may not, and
 // looks for the rows of both.
 func TestAuditOfEveryWrite(t *testing.T) {
+	need.Time(t)
 	onBothEngines(t, func(t *testing.T, h *harness) {
 		h.role(1, 1, "LOG_QUERY")
 		stranger := h.account("stranger", 1)

@@ -187,7 +187,9 @@ func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
 	figures := c.figures(ctx, id)
 	act := c.opts.Act
 	if act == nil {
-		act = func(ctx context.Context, _ string, _ map[string]any, fn func(context.Context) error) error { return fn(ctx) }
+		act = func(ctx context.Context, _ string, _ map[string]any, fn func(context.Context) error) error {
+			return fn(ctx)
+		}
 	}
 	return act(ctx, v.operation, map[string]any{"id": id, "pluginId": pluginID}, func(ctx context.Context) error {
 		r, err := c.decide(ctx, id, Change{}, figures, func(r store.PluginRollout) (string, string, error) {

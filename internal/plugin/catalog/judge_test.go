@@ -15,6 +15,7 @@ import (
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
+	"example.org/app/test/need"
 )
 
 // ask lets the extensions of a node handle a request of a user.
@@ -42,6 +43,7 @@ func (n *node) over(t *testing.T, meanwhile func()) store.PluginRollout {
 
 // TestJudgement lets candidates do worse than the active version, each in its own way, after they did well.
 func TestJudgement(t *testing.T) {
+	need.Time(t)
 	const bad = `
   static calls = 0;
   async handle(request) {
@@ -100,6 +102,7 @@ func TestJudgement(t *testing.T) {
 
 // TestJudgementOverNodes lets two nodes have too few calls each to judge a candidate.
 func TestJudgementOverNodes(t *testing.T) {
+	need.Time(t)
 	db := storetest.SQLite(t)
 	a, b := splitPair(t, db, "handle() {}")
 	// roll begins a rollout and waits until both nodes run the version.
@@ -175,6 +178,7 @@ func TestJudgementOverNodes(t *testing.T) {
 
 // TestConditionsOfShadows lets shadows do worse than the active version, each in its own way, and one as well.
 func TestConditionsOfShadows(t *testing.T) {
+	need.Time(t)
 	db := storetest.SQLite(t)
 	a := newNode(t, db, role.Service)
 	a.live(t)

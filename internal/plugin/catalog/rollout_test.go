@@ -17,6 +17,7 @@ import (
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
+	"example.org/app/test/need"
 )
 
 // live lets a node follow and judge until the test ends.
@@ -246,6 +247,7 @@ func splitPair(t *testing.T, db *store.DB, more string) (a, b *node) {
 
 // TestSplits runs versions beside the active one for some users.
 func TestSplits(t *testing.T) {
+	need.Time(t)
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		a, b := splitPair(t, db, "")
 		roll := func(code []byte, r store.PluginRollout) store.PluginRollout {
@@ -377,6 +379,7 @@ func TestSplits(t *testing.T) {
 // TestShadows runs versions on copies of calls: nobody gets their answers, differences are counted, and they are promoted or
 // rolled back like others.
 func TestShadows(t *testing.T) {
+	need.Time(t)
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		a, b := splitPair(t, db, "")
 		roll := func(code []byte, r store.PluginRollout) store.PluginRollout {
@@ -469,6 +472,7 @@ func TestShadows(t *testing.T) {
 
 // TestSteps brings a version to more and more users: a good one to all, one that fails from the second step on to nobody.
 func TestSteps(t *testing.T) {
+	need.Time(t)
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		a, b := splitPair(t, db, "")
 		roll := func(code []byte, steps ...store.RolloutStep) store.PluginRollout {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/test/need"
 )
 
 // hostile are functions that would take everything if they could.
@@ -46,6 +47,7 @@ var hostile = []struct {
 
 // TestHostile proves that what a function does costs its own call: the call fails, and the next one works.
 func TestHostile(t *testing.T) {
+	need.Time(t)
 	h, _ := newHost(t, hostileLimits)
 	for _, c := range hostile {
 		t.Run(c.name, func(t *testing.T) { survive(t, h, c.code, c.thrown, func(*module) {}) })
@@ -55,6 +57,7 @@ func TestHostile(t *testing.T) {
 // TestDebugHostile proves the same of functions that use up the memory in debug mode, where much more hangs together in
 // cycles.
 func TestDebugHostile(t *testing.T) {
+	need.Time(t)
 	h, _, _ := debugHost(t)
 	h.opts.MemoryLimit, h.opts.StackSize, h.opts.TurnLimit = hostileLimits.MemoryLimit, hostileLimits.StackSize, hostileLimits.TurnLimit
 	for _, c := range hostile {

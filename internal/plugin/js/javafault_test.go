@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/java/javatest"
+	"example.org/app/test/need"
 )
 
 // told is a plugin whose handle runs the code that the request names.
@@ -135,6 +136,7 @@ func waitForCalls(t testing.TB, j *java.Host, n int64) {
 }
 
 func TestJavaDiesTooOften(t *testing.T) {
+	need.Time(t)
 	javatest.Home(t)
 	j, err := java.New(java.Options{Folder: t.TempDir(), Crashes: 2, CrashWindow: patience * 100})
 	if err != nil {
@@ -260,6 +262,7 @@ func held(t testing.TB, j *java.Host) (handles, functions int64) {
 }
 
 func TestJavaObjectsAreReleased(t *testing.T) {
+	need.Time(t)
 	h, j := withJava(t)
 	m, other := load(t, h, told("globalThis.kept = [];")), load(t, h, told("globalThis.kept = [];"))
 	says(t, m, `const A = Java.type('java.util.ArrayList'); for (let i = 0; i < 20000; i++) new A(); 1`, "1")
@@ -356,6 +359,7 @@ func TestJavaOnTheConsole(t *testing.T) {
 }
 
 func TestJavaStaysSmall(t *testing.T) {
+	need.Time(t)
 	// What is deeper than the stack of the plugin fails there, and nowhere else.
 	h, j := withJava(t)
 	m := load(t, h, told("globalThis.Optional = Java.type('java.util.Optional'); globalThis.down = (n) => Optional.of(n).map((k) => down(k + 1)).get();"))

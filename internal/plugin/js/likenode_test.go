@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/test/need"
 )
 
 // examined is the script of the behaviours below. It is a plugin, and a module of Node.js.
@@ -313,6 +314,7 @@ var asNode20 = strings.NewReplacer("| step ", "| other ", `,{"name":"detached","
 
 // TestLikeNode runs the same debugger against Node.js and against a plugin, and compares what they do.
 func TestLikeNode(t *testing.T) {
+	need.Time(t)
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("there is no Node.js")
 	}

@@ -16,6 +16,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
+	"example.org/app/test/need"
 )
 
 // A Bad is a plugin that does what no plugin should. It has the id suite-bad and, if it can be loaded, an extension that
@@ -43,6 +44,7 @@ const (
 // somebody tries all the time what a filter refuses. Whatever happens, the filter lets nothing pass, every operation ends, and
 // other plugins work.
 func testCorpus(t *testing.T, w *world) {
+	need.Time(t)
 	if w.Corpus == nil {
 		t.Skip("this language has no bad plugins")
 	}
