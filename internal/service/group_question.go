@@ -17,8 +17,11 @@ func (d *Dispatcher) createGroupJoinQuestions(ctx context.Context, r *Request, b
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Data: wireLongs(created, nil)}, nil
+	return questionIDs(created), nil
 }
+
+// questionIDs is the answer to a request that made questions.
+func questionIDs(ids []int64) Answer { return Answer{Data: wireLongs(ids, nil)} }
 
 func (d *Dispatcher) updateGroupJoinQuestion(ctx context.Context, r *Request, body *wire.UpdateGroupJoinQuestionRequest) (Answer, error) {
 	c := store.GroupQuestionChange{Question: body.Question, Score: body.Score}

@@ -50,6 +50,11 @@ func (d *Dispatcher) keyLifetime() time.Duration {
 // once lets a request with an idempotency key make one thing that has an id, however often it comes. handle must make it in
 // one transaction, with store.Remember.
 func (d *Dispatcher) once(handle handler) handler {
+	return d.onceAs(func(ids []int64) Answer { return long(ids[0]) }, handle)
+}
+
+// onceAs is once for a request that is answered in another way than with one id.
+func (d *Dispatcher) onceAs(known func(ids []int64) Answer, handle handler) handler {
 	return func(ctx context.Context, r *Request) (Answer, error) {
 		text, ok, err := clientKey(r.AppRequest)
 		if err != nil {
@@ -66,8 +71,8 @@ func (d *Dispatcher) once(handle handler) handler {
 			// A transaction of the same request was committed meanwhile.
 			answer, err = handle(ctx, r)
 		}
-		if known, ok := errors.AsType[*store.KnownRequest](err); ok {
-			return long(known.ID), nil
+		if request, ok := errors.AsType[*store.KnownRequest](err); ok {
+			return known(request.IDs), nil
 		}
 		return answer, err
 	}

@@ -57,7 +57,7 @@ func (d *Dispatcher) table() map[wire.Kind]handler {
 		wire.KindCheckGroupJoinQuestionsAnswers: on((*wire.AppRequest).GetCheckGroupJoinQuestionsAnswersRequest, d.checkGroupJoinQuestionsAnswers),
 		wire.KindCreateGroupInvitation:          d.once(on((*wire.AppRequest).GetCreateGroupInvitationRequest, d.createGroupInvitation)),
 		wire.KindCreateGroupJoinRequest:         d.once(on((*wire.AppRequest).GetCreateGroupJoinRequestRequest, d.createGroupJoinRequest)),
-		wire.KindCreateGroupJoinQuestions:       on((*wire.AppRequest).GetCreateGroupJoinQuestionsRequest, d.createGroupJoinQuestions),
+		wire.KindCreateGroupJoinQuestions:       d.onceAs(questionIDs, on((*wire.AppRequest).GetCreateGroupJoinQuestionsRequest, d.createGroupJoinQuestions)),
 		wire.KindDeleteGroupInvitation:          on((*wire.AppRequest).GetDeleteGroupInvitationRequest, d.deleteGroupInvitation),
 		wire.KindDeleteGroupJoinRequest:         on((*wire.AppRequest).GetDeleteGroupJoinRequestRequest, d.deleteGroupJoinRequest),
 		wire.KindDeleteGroupJoinQuestions:       on((*wire.AppRequest).GetDeleteGroupJoinQuestionsRequest, d.deleteGroupJoinQuestions),
@@ -68,7 +68,7 @@ func (d *Dispatcher) table() map[wire.Kind]handler {
 		wire.KindUpdateGroupJoinQuestion:        on((*wire.AppRequest).GetUpdateGroupJoinQuestionRequest, d.updateGroupJoinQuestion),
 		wire.KindUpdateGroupJoinRequest:         on((*wire.AppRequest).GetUpdateGroupJoinRequestRequest, d.updateGroupJoinRequest),
 
-		wire.KindCreateMeeting:           on((*wire.AppRequest).GetCreateMeetingRequest, d.createMeeting),
+		wire.KindCreateMeeting:           d.once(on((*wire.AppRequest).GetCreateMeetingRequest, d.createMeeting)),
 		wire.KindDeleteMeeting:           on((*wire.AppRequest).GetDeleteMeetingRequest, d.deleteMeeting),
 		wire.KindQueryMeetings:           on((*wire.AppRequest).GetQueryMeetingsRequest, d.queryMeetings),
 		wire.KindUpdateMeeting:           on((*wire.AppRequest).GetUpdateMeetingRequest, d.updateMeeting),

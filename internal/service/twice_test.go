@@ -3,6 +3,7 @@
 package service_test
 
 import (
+	"sync"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -41,9 +42,11 @@ func TestSentTwice(t *testing.T) {
 		"blocked user":       {1, &wire.CreateGroupBlockedUserRequest{GroupId: open, UserId: 9}, apierr.RecordContainsDuplicateKey, false},
 		"members":            {1, &wire.CreateGroupMembersRequest{GroupId: free, UserIds: []int64{3}}, apierr.RecordContainsDuplicateKey, false},
 		"questions": {1, &wire.CreateGroupJoinQuestionsRequest{
-			GroupId: asking, Questions: []*wire.GroupJoinQuestion{{Question: proto.String("?"), Answers: []string{"!"}, Score: proto.Int32(1)}},
-		}, apierr.OK, false},
-		"meeting": {1, &wire.CreateMeetingRequest{UserId: proto.Int64(3)}, apierr.OK, false},
+			GroupId: asking, Questions: []*wire.GroupJoinQuestion{
+				{Question: proto.String("?"), Answers: []string{"!"}, Score: proto.Int32(1)}, {Question: proto.String("??"), Answers: []string{"!"}, Score: proto.Int32(1)},
+			},
+		}, apierr.OK, true},
+		"meeting": {1, &wire.CreateMeetingRequest{UserId: proto.Int64(3)}, apierr.OK, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := func(device wire.DeviceType) answer {
@@ -55,14 +58,37 @@ func TestSentTwice(t *testing.T) {
 			if first.Code != apierr.OK || second.Code != test.code {
 				t.Fatalf("the answers are %v %q and %v %q", first.Code, first.Reason, second.Code, second.Reason)
 			}
-			if id := first.Data.GetLong(); test.same != (id != 0 && id == second.Data.GetLong()) {
+			if test.same != (first.Data.GetKind() != nil && proto.Equal(first.Data, second.Data)) {
 				t.Errorf("the answers are %v and %v", first.Data, second.Data)
 			}
 			// The key of another device is another one.
-			if third := request(android); third.Code == apierr.OK && third.Data.GetLong() != 0 && third.Data.GetLong() == first.Data.GetLong() {
+			if third := request(android); third.Code == apierr.OK && third.Data.GetKind() != nil && proto.Equal(third.Data, first.Data) {
 				t.Errorf("another device is answered %v", third.Data)
 			}
 		})
+	}
+	// Of requests that come at the same time one makes the meeting.
+	meetings := func() int {
+		return len(w.want(apierr.OK, 1, &wire.QueryMeetingsRequest{CreatorIds: []int64{1}}).Data.GetMeetings().GetMeetings())
+	}
+	before := meetings()
+	answers := make([]answer, 8)
+	var together sync.WaitGroup
+	for i := range answers {
+		together.Go(func() {
+			r := requestOf(78, &wire.CreateMeetingRequest{UserId: proto.Int64(4)})
+			r.CustomAttributes = key
+			answers[i] = w.requestFrom(1, wire.DeviceType_IOS, r)
+		})
+	}
+	together.Wait()
+	for _, a := range answers {
+		if a.Code != apierr.OK || a.Data.GetLong() == 0 || a.Data.GetLong() != answers[0].Data.GetLong() {
+			t.Errorf("one of the requests is answered %v %q %v", a.Code, a.Reason, a.Data)
+		}
+	}
+	if n := meetings(); n != before+1 {
+		t.Errorf("there are %d meetings more", n-before)
 	}
 	groups := w.want(apierr.OK, 1, &wire.QueryJoinedGroupIdsRequest{}).Data.GetLongsWithVersion().GetLongs()
 	if len(groups) != 5 { // Three were there before.

@@ -4,7 +4,10 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.org/app/internal/store/sqldb"
@@ -66,26 +69,59 @@ func WithRequestKey(ctx context.Context, key MessageKey) context.Context {
 
 // A KnownRequest is the error of a transaction whose request has made something before.
 type KnownRequest struct {
-	// ID is that of what it made.
-	ID int64
+	// IDs are those of what it made, at least one.
+	IDs []int64
 }
 
-func (e *KnownRequest) Error() string { return fmt.Sprintf("the request has made %d before", e.ID) }
+func (e *KnownRequest) Error() string { return fmt.Sprintf("the request has made %v before", e.IDs) }
 
 // Remember stores what the request of the context makes in this transaction, if it has a key. It must come before everything
 // that could refuse the request. If the key is known it returns a *KnownRequest.
-func Remember(ctx context.Context, tx Tx, id int64) error {
+func Remember(ctx context.Context, tx Tx, ids ...int64) error {
 	key, ok := ctx.Value(keyOfRequest{}).(MessageKey)
 	if !ok {
 		return nil
 	}
-	known, found, err := FindMessageKey(ctx, tx, key.SenderID, key.Key)
-	if err != nil {
+	if err := Recall(ctx, tx); err != nil {
 		return err
 	}
-	if found {
-		return &KnownRequest{known.MessageID}
+	for i, id := range ids {
+		part := key.part(i)
+		part.MessageID = id
+		if err := InsertMessageKey(ctx, tx, part); err != nil {
+			return err
+		}
 	}
-	key.MessageID = id
-	return InsertMessageKey(ctx, tx, key)
+	return nil
+}
+
+// Recall returns a *KnownRequest if the request of the context has a key that is known.
+func Recall(ctx context.Context, r Reader) error {
+	key, ok := ctx.Value(keyOfRequest{}).(MessageKey)
+	if !ok {
+		return nil
+	}
+	var ids []int64
+	for {
+		known, found, err := FindMessageKey(ctx, r, key.SenderID, key.part(len(ids)).Key)
+		switch {
+		case err != nil:
+			return err
+		case found:
+			ids = append(ids, known.MessageID)
+		case len(ids) > 0:
+			return &KnownRequest{ids}
+		default:
+			return nil
+		}
+	}
+}
+
+// part is the key of the ith thing that a request makes.
+func (k MessageKey) part(i int) MessageKey {
+	if i > 0 {
+		sum := sha256.Sum256(binary.BigEndian.AppendUint64(slices.Clone(k.Key), uint64(i)))
+		k.Key = sum[:16]
+	}
+	return k
 }

@@ -34,7 +34,11 @@ func (d *Directory) CreateQuestionsBy(ctx context.Context, requester, groupID in
 			return nil, err
 		}
 	}
+	ids := convert(questions, func(q store.GroupQuestion) int64 { return q.ID })
 	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if err := store.Remember(ctx, tx, ids...); err != nil {
+			return err
+		}
 		at, err := d.managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToCreateGroupQuestion)
 		if err != nil {
 			return err
@@ -50,7 +54,7 @@ func (d *Directory) CreateQuestionsBy(ctx context.Context, requester, groupID in
 	if err != nil {
 		return nil, err
 	}
-	return convert(questions, func(q store.GroupQuestion) int64 { return q.ID }), nil
+	return ids, nil
 }
 
 // mayExamine refuses questions for a group that nobody joins by answering some.

@@ -69,6 +69,9 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Meeting, erro
 		if begins {
 			d.takeBack(ctx, m)
 		}
+		if _, known := errors.AsType[*store.KnownRequest](err); known || errors.Is(err, store.ErrDuplicateKey) {
+			d.giveUp(ctx, m.ID) // The same request was faster elsewhere.
+		}
 		return store.Meeting{}, err
 	}
 	return m, nil
@@ -129,6 +132,9 @@ func (d *Directory) reserve(ctx context.Context, m store.Meeting, s config.Meeti
 			return m, 0, err
 		}
 		err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+			if err := store.Recall(ctx, tx); err != nil {
+				return err
+			}
 			if err := d.mayInvite(ctx, tx, m); err != nil {
 				return err
 			}
@@ -185,6 +191,9 @@ func (d *Directory) checkQuota(ctx context.Context, creatorID, before int64, s c
 // confirm lets a meeting be there for everybody.
 func (d *Directory) confirm(ctx context.Context, m store.Meeting) error {
 	return d.opts.Store.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx store.Tx) error {
+		if err := store.Remember(ctx, tx, m.ID); err != nil {
+			return err
+		}
 		ok, err := store.ConfirmMeeting(ctx, tx, m.ID, m.AccessToken)
 		if err == nil && !ok {
 			err = apierr.New(apierr.ResourceNotFound, "the meeting was deleted, with whoever was to take part, while it was created")

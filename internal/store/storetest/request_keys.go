@@ -5,6 +5,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,8 +16,11 @@ import (
 
 // testRequestKeys carries out a request several times, also at the same time: it makes one thing.
 func testRequestKeys(t *testing.T, db *store.DB) {
-	carryOut := func(ctx context.Context, id int64) error {
-		return db.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.Remember(ctx, tx, id) })
+	carryOut := func(ctx context.Context, ids ...int64) error {
+		return db.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.Remember(ctx, tx, ids...) })
+	}
+	recall := func(ctx context.Context) error {
+		return db.Read(ctx, func(ctx context.Context, r store.Reader) error { return store.Recall(ctx, r) })
 	}
 	keyed := func(sender int64, key string) context.Context {
 		return store.WithRequestKey(t.Context(), store.MessageKey{SenderID: sender, Key: []byte(key), ExpiryDate: time.Now().Add(time.Hour)})
@@ -29,8 +33,16 @@ func testRequestKeys(t *testing.T, db *store.DB) {
 	if err := errors.Join(carryOut(keyed(1, "a"), 11), carryOut(keyed(1, "b"), 12), carryOut(keyed(2, "a"), 21)); err != nil {
 		t.Fatal(err)
 	}
-	if known, ok := errors.AsType[*store.KnownRequest](carryOut(keyed(1, "a"), 13)); !ok || known.ID != 11 {
+	if known, ok := errors.AsType[*store.KnownRequest](carryOut(keyed(1, "a"), 13)); !ok || !slices.Equal(known.IDs, []int64{11}) {
 		t.Errorf("the second request: %v", known)
+	}
+	if err := errors.Join(recall(t.Context()), recall(keyed(1, "c")), carryOut(keyed(1, "c"), 14, 15, 16)); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{recall(keyed(1, "c")), carryOut(keyed(1, "c"), 17)} {
+		if known, ok := errors.AsType[*store.KnownRequest](err); !ok || !slices.Equal(known.IDs, []int64{14, 15, 16}) {
+			t.Errorf("a request that made three: %v", err)
+		}
 	}
 	// What is rolled back is not remembered.
 	planted := errors.New("planted")
