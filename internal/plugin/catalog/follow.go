@@ -227,7 +227,10 @@ func (c *Catalog) note(id string, what action, counter int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[id]
-	e.busy, e.tried, e.failure, e.failed = false, counter, "", what
+	e.busy, e.failure, e.failed = false, "", what
+	if err != nil {
+		e.tried = counter // Otherwise it has when nothing more is to be done for the entry.
+	}
 	_, e.waits = errors.AsType[*plugin.WaitingError](err)
 	if err != nil && c.ctx.Err() == nil {
 		refusal, told := errors.AsType[*apierr.Error](err)

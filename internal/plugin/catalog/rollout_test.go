@@ -376,6 +376,28 @@ func TestSplits(t *testing.T) {
 	})
 }
 
+// TestPromotedShadow promotes shadows. When the decision is answered, the process runs the version alone, although it took two
+// steps: the version took over and the shadow ended.
+func TestPromotedShadow(t *testing.T) {
+	a, _ := splitPair(t, storetest.SQLite(t), "")
+	numbers := []int64{a.keep(t, answering("2", "")), 1}
+	for i := range 20 {
+		number := numbers[i%2]
+		r, err := a.RollOut(t.Context(), store.PluginRollout{
+			PluginID: "split", Number: number, Mode: store.RolloutShadow, Percentage: 100, MaxErrorPercentage: 10, MaxDifferencePercentage: -1, MinCalls: 5,
+		}, catalog.Change{AdminID: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Decide(t.Context(), r.ID, catalog.RolloutPromote, catalog.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		if s := a.States()[0]; s.State != "STARTED" || s.Number != number || s.Candidate != nil {
+			t.Fatalf("after round %d the state is %+v", i, s)
+		}
+	}
+}
+
 // TestShadows runs versions on copies of calls: nobody gets their answers, differences are counted, and they are promoted or
 // rolled back like others.
 func TestShadows(t *testing.T) {
