@@ -3,6 +3,7 @@
 package java_test
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -52,6 +53,7 @@ func TestSuite(t *testing.T) {
 		Suffix: ".jar",
 		NewHost: func(t testing.TB, server plugin.Server) plugin.Host {
 			h, err := java.New(java.Options{
+				Log:       slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 				Isolation: java.Auto, Server: server, Folder: t.TempDir(), Flags: javatest.Quick, HookTimeout: func() time.Duration { return patience },
 			})
 			if err != nil {
