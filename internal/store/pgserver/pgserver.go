@@ -42,12 +42,7 @@ func New() (Folder, error) {
 	if err != nil {
 		return Folder{}, err
 	}
-	// The path of a socket must be short, which the usual temporary folder is not everywhere.
-	parent := "/tmp"
-	if _, err := os.Stat(parent); err != nil {
-		parent = os.TempDir()
-	}
-	path, err := os.MkdirTemp(parent, "apppg")
+	path, err := os.MkdirTemp(shortFolder(), "apppg")
 	if err != nil {
 		return Folder{}, err
 	}
@@ -63,6 +58,16 @@ func New() (Folder, error) {
 		return Folder{}, errors.Join(fmt.Errorf("run initdb: %w: %s", err, output), os.RemoveAll(path))
 	}
 	return f, nil
+}
+
+// shortFolder returns the folder for temporary files. The path of a socket must be short, which the usual one is not
+// everywhere.
+func shortFolder() string {
+	const folder = "/tmp"
+	if _, err := os.Stat(folder); err != nil {
+		return os.TempDir()
+	}
+	return folder
 }
 
 // URL returns where the server of the folder is, at the usual port.

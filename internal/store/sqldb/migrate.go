@@ -177,13 +177,15 @@ func sqliteLocked(err error, loc location, o Options) error {
 // migratePostgres migrates under an advisory lock of the server. It uses connections without the time limits that
 // statements have later: a migration takes as long as it takes.
 func migratePostgres(ctx context.Context, config *pgx.ConnConfig, loc location, o Options) (err error) {
-	db := stdlib.OpenDB(*config)
+	// Nothing runs twice, and a pooler may be in between.
+	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	db := sql.OpenDB(unlimitedConnector{stdlib.GetConnector(*config)})
 	defer func() { err = errors.Join(err, db.Close()) }()
-	m, err := newMigrator(goose.DialectPostgres, db, loc, o, goose.WithSessionLocker(advisoryLock{o.LockTimeout}))
+	m, err := newMigrator(goose.DialectPostgres, db, loc, o)
 	if err != nil {
 		return err
 	}
-	version, err := currentVersion(ctx, db, "SELECT count(*) WHERE to_regclass('"+versionTable+"') IS NOT NULL")
+	version, err := currentVersion(ctx, db, versionTableQuery(PostgreSQL))
 	if err != nil {
 		return err
 	}
@@ -193,29 +195,28 @@ func migratePostgres(ctx context.Context, config *pgx.ConnConfig, loc location, 
 	if err := m.check(version); err != nil {
 		return err
 	}
-	return m.up(ctx)
-}
-
-// advisoryLock is the lock under which nodes migrate a PostgreSQL database. It belongs to a connection, so that it is
-// free again when a node dies.
-type advisoryLock struct{ timeout time.Duration }
-
-// SessionLock waits for the lock.
-func (l advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	if _, err := conn.ExecContext(ctx, "SET lock_timeout = "+strconv.FormatInt(milliseconds(l.timeout), 10)); err != nil {
+	unlock, err := lockMigration(ctx, db, o.LockTimeout)
+	if err != nil {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock("+strconv.FormatInt(migrationLock, 10)+")"); err != nil {
-		if err = Translate(err); errors.Is(err, ErrTimeout) {
-			return fmt.Errorf("%w: another process migrates it for longer than %v: %w", ErrTimeout, l.timeout, err)
-		}
-		return err
-	}
-	return nil
+	return errors.Join(m.up(ctx), unlock())
 }
 
-// SessionUnlock frees the lock.
-func (l advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx, "SELECT pg_advisory_unlock("+strconv.FormatInt(migrationLock, 10)+")")
-	return err
+// lockMigration waits for the lock under which nodes migrate a PostgreSQL database. It belongs to a transaction of a
+// connection of its own: it is free again when a node dies, and does not stay with a server process of a pooler.
+func lockMigration(ctx context.Context, db *sql.DB, timeout time.Duration) (unlock func() error, err error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = tx.ExecContext(ctx, "SET LOCAL lock_timeout = "+strconv.FormatInt(milliseconds(timeout), 10)); err == nil {
+		_, err = tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock("+strconv.FormatInt(migrationLock, 10)+")")
+	}
+	if err == nil {
+		return tx.Rollback, nil
+	}
+	if err = Translate(err); errors.Is(err, ErrTimeout) && ctx.Err() == nil {
+		err = fmt.Errorf("%w: another process migrates it for longer than %v: %w", ErrTimeout, timeout, err)
+	}
+	return nil, errors.Join(err, tx.Rollback())
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"time"
 
@@ -52,12 +51,13 @@ func openPostgres(ctx context.Context, loc location, o Options) (*DB, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = o.Timeout
 	}
-	if err := migratePostgres(ctx, config.Copy(), loc, o); err != nil {
+	setup := config.Copy()
+	if err := limitSessions(ctx, config, o); err != nil {
 		return nil, err
 	}
-	config.RuntimeParams["statement_timeout"] = strconv.FormatInt(milliseconds(o.Timeout), 10)
-	config.RuntimeParams["lock_timeout"] = strconv.FormatInt(milliseconds(o.LockTimeout), 10)
-	config.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(2*milliseconds(o.Timeout), 10)
+	if err := migratePostgres(ctx, setup, loc, o); err != nil {
+		return nil, err
+	}
 	pool := stdlib.OpenDB(*config)
 	pool.SetMaxOpenConns(o.MaxConnections)
 	pool.SetMaxIdleConns(o.MaxConnections)

@@ -70,6 +70,8 @@ func openToInspect(loc location, o Options) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the URL: %s", err.Error()) //nolint:errorlint // The chain would hold the password.
 	}
+	// Nothing runs twice, and a pooler may be in between.
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	return stdlib.OpenDB(*config), nil
 }
 

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package storetest
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"example.org/app/docs"
+	"example.org/app/internal/store/pgserver"
+	"example.org/app/test/need"
+)
+
+// A Bouncer is a PgBouncer before a PostgreSQL server, configured as docs/deployment.md says.
+type Bouncer struct {
+	bouncer *pgserver.Bouncer
+	runs    bool
+}
+
+// StartBouncer starts a PgBouncer before the server of a URL, for all of its databases. Its configuration is that of the
+// documentation with other addresses and changes, which are pairs of an old and a new text.
+func StartBouncer(t testing.TB, server string, changes ...string) *Bouncer {
+	t.Helper()
+	to, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Bouncer{}
+	b.bouncer, err = pgserver.NewBouncer(func(folder string) (ini, users string) {
+		changes := append([]string{
+			"app = host=database-machine dbname=app", "* = host=" + to.Query().Get("host"),
+			"listen_addr = *", "listen_addr =\nunix_socket_dir = " + folder,
+			"/etc/pgbouncer/", folder + "/",
+			`"app" "s3cret"`, `"` + to.User.Username() + `" "s3cret"`,
+		}, changes...)
+		ini, users = documented(t, "ini"), documented(t, "text")
+		for i := 0; i < len(changes); i += 2 {
+			if !strings.Contains(ini+users, changes[i]) {
+				t.Fatalf("docs/deployment.md has no %q for PgBouncer", changes[i])
+			}
+			ini, users = strings.ReplaceAll(ini, changes[i], changes[i+1]), strings.ReplaceAll(users, changes[i], changes[i+1])
+		}
+		return ini, users
+	})
+	if errors.Is(err, pgserver.ErrNoBouncer) {
+		need.Skip(t, "pgbouncer", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		b.Stop(t)
+		if err := b.bouncer.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	b.Start(t)
+	return b
+}
+
+// Start starts PgBouncer after a Stop.
+func (b *Bouncer) Start(t testing.TB) {
+	t.Helper()
+	if err := b.bouncer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.runs = true
+}
+
+// Stop kills PgBouncer. A second call does nothing.
+func (b *Bouncer) Stop(t testing.TB) {
+	t.Helper()
+	if !b.runs {
+		return
+	}
+	b.runs = false
+	if err := b.bouncer.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// documented returns the block of a kind in what the documentation says of PgBouncer.
+func documented(t testing.TB, kind string) string {
+	t.Helper()
+	text, err := docs.Files.ReadFile("deployment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## PgBouncer\n")
+	_, block, ok := strings.Cut(section, "```"+kind+"\n")
+	block, _, ended := strings.Cut(block, "```")
+	if !found || !ok || !ended {
+		t.Fatalf("docs/deployment.md has no block %q under PgBouncer", kind)
+	}
+	return block
+}
+
+// URL returns where the database of a URL is through PgBouncer.
+func (b *Bouncer) URL(t testing.TB, database string) string {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(u.User.Username(), "s3cret")
+	u.RawQuery = url.Values{"host": {b.bouncer.Folder()}, "port": {pgserver.BouncerPort}}.Encode()
+	return u.String()
+}
