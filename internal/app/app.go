@@ -240,7 +240,7 @@ func (a *App) startStore(ctx context.Context) (err error) {
 		return err
 	}
 	a.store, err = store.Open(ctx, store.Options{
-		URL: c.URL.Reveal(), MaxConnections: int(c.MaxConnections), Logger: a.logger,
+		URL: c.URL.Reveal(), MaxConnections: a.maxConnections(), Logger: a.logger,
 		Timeout:     time.Duration(c.TimeoutMillis) * time.Millisecond,
 		LockTimeout: time.Duration(c.LockTimeoutMillis) * time.Millisecond,
 		Exclusive:   a.exclusive(),
@@ -250,6 +250,19 @@ func (a *App) startStore(ctx context.Context) (err error) {
 	}
 	a.lifecycle.add(part{name: "store", stop: func(context.Context) error { return a.store.Close() }})
 	return nil
+}
+
+// maxGatewayConnections is how many connections a process has that is a gateway and nothing else. It asks services for
+// nearly everything and reads settings, blocklists, administrators and plugins itself, a few statements a second.
+const maxGatewayConnections = 2
+
+// maxConnections returns how many connections to PostgreSQL the process has.
+func (a *App) maxConnections() int {
+	c := a.opts.Config
+	if !a.runs(role.Service) && c.Source(config.Property{Name: "app.store.max-connections"}) == config.SourceDefault {
+		return maxGatewayConnections
+	}
+	return int(c.Store.MaxConnections)
 }
 
 // checkStoreURL refuses a gateway that joins others but was not told their database: it would use an empty one of its own.

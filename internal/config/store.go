@@ -10,7 +10,7 @@ import (
 // Store says where the data is and how patient the server is with it.
 type Store struct {
 	URL               Secret `default:"sqlite:data/app.db" hidden:"true" required:"true" doc:"The database: sqlite:<file> for the embedded engine, or postgres://user:password@host/database."`
-	MaxConnections    int32  `default:"10" min:"1" doc:"The largest number of connections to PostgreSQL; the embedded engine ignores it."`
+	MaxConnections    int32  `default:"10" min:"1" doc:"The largest number of connections to PostgreSQL. A process that is a gateway only has 2 unless this is set. The embedded engine ignores it."`
 	TimeoutMillis     int32  `default:"10000" min:"1" doc:"How long one statement or transaction may take."`
 	LockTimeoutMillis int32  `default:"5000" min:"1" doc:"How long a start waits for a database that another process has locked or is migrating."`
 }
