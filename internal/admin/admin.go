@@ -80,6 +80,9 @@ type Options struct {
 	// Totals bounds the counting of what pages are parts of; nil leaves it to the
 	// operations.
 	Totals Totals
+	// OnReplica returns the context of operations that a replica of the database
+	// may serve; nil is without replica.
+	OnReplica func(context.Context) context.Context
 	// Dynamic are operations that are added and removed while the server runs. It may be nil.
 	Dynamic DynamicOperations
 	// DocsEnabled says whether the documentation is served; nil means always.
@@ -257,6 +260,9 @@ func (c *call) process() (result any, err error) {
 		return nil, err
 	}
 	ctx, complete := c.settings.withTotals(c.beginTrail(WithRequester(c.r.Context(), c.principal)), c.op.input, reflect.ValueOf(in).Elem(), a.opts.Totals)
+	if c.op.Replica && a.opts.OnReplica != nil {
+		ctx = a.opts.OnReplica(ctx)
+	}
 	result, err = c.op.run(ctx, in)
 	return complete(result), err
 }

@@ -49,6 +49,9 @@ type Operation struct {
 	// Enabled switches the operation off while it returns false. It may be nil.
 	Enabled func() bool
 
+	// Replica lets a replica of the database serve the operation, which only reads.
+	Replica bool
+
 	// Errors are the codes that the operation can give beside those that every
 	// operation can.
 	Errors []apierr.Code
@@ -97,6 +100,9 @@ func (op *Operation) check() {
 		fail("permission %q is not in the table", op.Permission)
 	case op.Access != Privileged && op.Permission != "":
 		fail("has a permission that is never asked for")
+	}
+	if op.Replica && op.Method != http.MethodGet {
+		fail("only GET may be served by a replica")
 	}
 	body := op.input.body != nil || op.input.formIndex != nil
 	if op.input.body != nil && op.input.formIndex != nil {

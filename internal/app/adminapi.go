@@ -82,14 +82,26 @@ func (a *App) openPorts(ctx context.Context) error {
 // buildAdminAPIs makes the interfaces of all roles, whether or not they have a
 // port: plugins use them too.
 func (a *App) buildAdminAPIs(context.Context) error {
-	a.health = api.NewHealth(
-		api.Check{Name: "store", Do: a.store.Ping},
-		api.Check{Name: "cluster", Do: func(context.Context) error { return a.cluster.Healthy() }},
-		api.Check{Name: "machine", Do: a.vitals.report},
-		api.Check{Name: "plugins", Do: a.pluginHealth},
-	)
+	checks := []api.Check{
+		{Name: "store", Do: a.store.Ping},
+		{Name: "cluster", Do: func(context.Context) error { return a.cluster.Healthy() }},
+		{Name: "machine", Do: a.vitals.report},
+		{Name: "plugins", Do: a.pluginHealth},
+	}
+	if a.replicaURL() != "" {
+		checks = append(checks, api.Check{Name: "replica", Do: a.replicaHealth})
+	}
+	a.health = api.NewHealth(checks...)
 	for _, r := range a.opts.Roles {
 		a.apis[r] = a.newAPI(r, a.logger.With("role", r.Name()))
+	}
+	return nil
+}
+
+// replicaHealth says why queries do not go to the replica of the database.
+func (a *App) replicaHealth(context.Context) error {
+	if state, ok := a.store.Replica(); ok && state.Fault != "" {
+		return api.Degraded("the primary serves the queries of the replica: " + state.Fault)
 	}
 	return nil
 }
@@ -195,6 +207,7 @@ func apiOptions(r role.Role) admin.Options {
 		Tags:        api.Tags,
 		Translate:   store.Code,
 		Totals:      countTotals,
+		OnReplica:   store.WithReplica,
 	}
 }
 
@@ -224,6 +237,25 @@ var storeReadings = []metrics.Reading{
 	{Key: "connections.open", Type: metrics.TypeGauge, Description: "Open connections of the pool."},
 	{Key: "connections.used", Type: metrics.TypeGauge, Description: "Connections of the pool in use."},
 	{Key: "connections.waited", Type: metrics.TypeCounter, Description: "How often somebody waited for a connection."},
+	{Key: "replica.used", Type: metrics.TypeGauge, Description: "Whether the replica serves queries of administrators, 1 or 0."},
+	{Key: "replica.lag", Type: metrics.TypeGauge, BaseUnit: metrics.UnitSeconds, Description: "How far the replica is behind, looked at each second."},
+	{Key: "replica.queries", Type: metrics.TypeCounter, Description: "Queries of administrators that the replica served."},
+	{Key: "replica.fallbacks", Type: metrics.TypeCounter, Description: "Queries of administrators that the primary served because the replica could not."},
+}
+
+// readReplica adds the readings of the replica, if there is one.
+func readReplica(values map[string]float64, db *store.DB) map[string]float64 {
+	state, ok := db.Replica()
+	if !ok {
+		return values
+	}
+	values["replica.used"] = 0
+	if state.Fault == "" {
+		values["replica.used"] = 1
+	}
+	values["replica.lag"] = state.Lag.Seconds()
+	values["replica.queries"], values["replica.fallbacks"] = float64(state.Reads), float64(state.Fallbacks)
+	return values
 }
 
 func readStore(s store.Stats) map[string]float64 {

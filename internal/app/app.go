@@ -244,6 +244,7 @@ func (a *App) startStore(ctx context.Context) (err error) {
 		Timeout:     time.Duration(c.TimeoutMillis) * time.Millisecond,
 		LockTimeout: time.Duration(c.LockTimeoutMillis) * time.Millisecond,
 		Exclusive:   a.exclusive(),
+		ReplicaURL:  a.replicaURL(), MaxReplicaLag: time.Duration(c.MaxReplicaLagMillis) * time.Millisecond,
 	})
 	if err != nil {
 		return err
@@ -263,6 +264,14 @@ func (a *App) maxConnections() int {
 		return maxGatewayConnections
 	}
 	return int(c.Store.MaxConnections)
+}
+
+// replicaURL returns the replica for the queries of administrators, which services answer.
+func (a *App) replicaURL() string {
+	if !a.runs(role.Service) {
+		return ""
+	}
+	return a.opts.Config.Store.ReplicaURL.Reveal()
 }
 
 // checkStoreURL refuses a gateway that joins others but was not told their database: it would use an empty one of its own.
@@ -371,7 +380,7 @@ func (a *App) startMetrics(context.Context) error {
 	if err := a.metrics.RegisterProcess(a.opts.Config.Home()); err != nil {
 		return err
 	}
-	a.metrics.RegisterStore(storeReadings, func() map[string]float64 { return readStore(a.store.Stats()) })
+	a.metrics.RegisterStore(storeReadings, func() map[string]float64 { return readReplica(readStore(a.store.Stats()), a.store) })
 	return nil
 }
 

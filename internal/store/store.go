@@ -22,6 +22,7 @@ type (
 	Options           = sqldb.Options
 	Pool              = sqldb.Pool
 	Reader            = sqldb.Reader
+	ReplicaState      = sqldb.ReplicaState
 	Stats             = sqldb.Stats
 	Tx                = sqldb.Tx
 	WriteFunc         = sqldb.WriteFunc
@@ -67,6 +68,9 @@ func Guarded(ctx context.Context) bool { return sqldb.Guarded(ctx) }
 func WithGuard(ctx context.Context, guard WriteFunc) context.Context {
 	return sqldb.WithGuard(ctx, guard)
 }
+
+// WithReplica returns a context whose reads a replica may serve; see sqldb.WithReplica.
+func WithReplica(ctx context.Context) context.Context { return sqldb.WithReplica(ctx) }
 
 // RevisionAdmin is the revision of the administrators and their roles.
 const RevisionAdmin = "admin"

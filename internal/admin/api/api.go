@@ -7,6 +7,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -75,15 +76,26 @@ func CommonOperations(c Common) []*admin.Operation {
 // ServiceOperations are served by the service role.
 func ServiceOperations(s Service) []*admin.Operation {
 	return concat(
-		adminOperations(s.Administrators), adminRoleOperations(s.Administrators), adminTokenOperations(s.Administrators), auditOperations(s.Audit),
+		adminOperations(s.Administrators), adminRoleOperations(s.Administrators), adminTokenOperations(s.Administrators), onReplica(auditOperations(s.Audit)),
 		memberOperations(s.Cluster), settingOperations(s.Settings),
 		blockedIPOperations(s.BlockedIPs), blockedUserOperations(s.BlockedUsers),
-		userOperations(s), userOnlineInfoOperations(s), userRoleOperations(s.Users),
-		relationshipOperations(s.Relationships), relationshipGroupOperations(s.Relationships), friendRequestOperations(s.Relationships),
-		groupOperations(s), groupTypeOperations(s.Groups), groupQuestionOperations(s.Groups), groupMemberOperations(s.Groups),
-		groupBlocklistOperations(s.Groups), groupInvitationOperations(s.Groups), groupJoinRequestOperations(s.Groups),
-		conversationOperations(s.Conversations), messageOperations(s),
+		onReplica(
+			userOperations(s), userOnlineInfoOperations(s), userRoleOperations(s.Users),
+			relationshipOperations(s.Relationships), relationshipGroupOperations(s.Relationships), friendRequestOperations(s.Relationships),
+			groupOperations(s), groupTypeOperations(s.Groups), groupQuestionOperations(s.Groups), groupMemberOperations(s.Groups),
+			groupBlocklistOperations(s.Groups), groupInvitationOperations(s.Groups), groupJoinRequestOperations(s.Groups),
+			conversationOperations(s.Conversations), messageOperations(s),
+		),
 	)
+}
+
+// onReplica lets a replica of the database serve the queries among operations.
+func onReplica(lists ...[]*admin.Operation) []*admin.Operation {
+	ops := concat(lists...)
+	for _, op := range ops {
+		op.Replica = op.Method == http.MethodGet
+	}
+	return ops
 }
 
 // Tags are the controllers, in the order in which the document shows them.

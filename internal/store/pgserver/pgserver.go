@@ -38,6 +38,15 @@ type Folder struct {
 
 // New makes the files of a new server.
 func New() (Folder, error) {
+	return newFolder("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C")
+}
+
+// Replica makes the files of a server that follows the one of the folder, which runs, by streaming replication.
+func (f Folder) Replica() (Folder, error) {
+	return newFolder("pg_basebackup", "-U", "postgres", "-h", f.path, "-R", "-X", "stream", "-c", "fast")
+}
+
+func newFolder(command ...string) (Folder, error) {
 	programs, err := findPrograms()
 	if err != nil {
 		return Folder{}, err
@@ -51,13 +60,20 @@ func New() (Folder, error) {
 		return Folder{}, errors.Join(err, os.RemoveAll(path))
 	}
 	f := Folder{path, programs, &syscall.SysProcAttr{Credential: credential, Setpgid: true}}
-	initialise := exec.Command(filepath.Join(programs, "initdb"), "-D", filepath.Join(path, "data"), "-U", "postgres",
-		"--no-sync", "-A", "trust", "-E", "UTF8", "--locale=C")
-	initialise.Dir, initialise.SysProcAttr = path, f.attributes
-	if output, err := initialise.CombinedOutput(); err != nil {
-		return Folder{}, errors.Join(fmt.Errorf("run initdb: %w: %s", err, output), os.RemoveAll(path))
+	if err := f.fill(command...); err != nil {
+		return Folder{}, errors.Join(err, os.RemoveAll(path))
 	}
 	return f, nil
+}
+
+// fill makes the files with a program of PostgreSQL and its arguments.
+func (f Folder) fill(command ...string) error {
+	program := exec.Command(filepath.Join(f.programs, command[0]), append(command[1:], "-D", filepath.Join(f.path, "data"), "--no-sync")...)
+	program.Dir, program.SysProcAttr = f.path, f.attributes
+	if output, err := program.CombinedOutput(); err != nil {
+		return fmt.Errorf("run %s: %w: %s", command[0], err, output)
+	}
+	return nil
 }
 
 // shortFolder returns the folder for temporary files. The path of a socket must be short, which the usual one is not

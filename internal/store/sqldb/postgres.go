@@ -39,7 +39,33 @@ type postgresEngine struct {
 }
 
 func openPostgres(ctx context.Context, loc location, o Options) (*DB, error) {
-	config, err := pgx.ParseConfig(o.URL)
+	config, err := postgresConfig(o.URL, o)
+	if err != nil {
+		return nil, err
+	}
+	setup := config.Copy()
+	if err := limitSessions(ctx, config, o); err != nil {
+		return nil, err
+	}
+	if err := migratePostgres(ctx, setup, loc, o); err != nil {
+		return nil, err
+	}
+	pool := openPool(*config, o)
+	e := &postgresEngine{db: pool, options: o}
+	e.closing, e.cancel = context.WithCancel(context.Background())
+	db, err := newDB(ctx, PostgreSQL, o, pool, pool, e, &e.counters)
+	if err == nil && o.ReplicaURL != "" {
+		err = db.startReplica(o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	return db, nil
+}
+
+// postgresConfig reads the URL of a server.
+func postgresConfig(url string, o Options) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		// The original error carries the whole URL, so only its text goes on, and failure redacts that.
 		return nil, fmt.Errorf("read the URL: %s", err.Error()) //nolint:errorlint // The chain would hold the password.
@@ -51,24 +77,16 @@ func openPostgres(ctx context.Context, loc location, o Options) (*DB, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = o.Timeout
 	}
-	setup := config.Copy()
-	if err := limitSessions(ctx, config, o); err != nil {
-		return nil, err
-	}
-	if err := migratePostgres(ctx, setup, loc, o); err != nil {
-		return nil, err
-	}
-	pool := stdlib.OpenDB(*config)
+	return config, nil
+}
+
+// openPool opens connections when they are needed.
+func openPool(config pgx.ConnConfig, o Options) *sql.DB {
+	pool := stdlib.OpenDB(config)
 	pool.SetMaxOpenConns(o.MaxConnections)
 	pool.SetMaxIdleConns(o.MaxConnections)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	e := &postgresEngine{db: pool, options: o}
-	e.closing, e.cancel = context.WithCancel(context.Background())
-	db, err := newDB(ctx, PostgreSQL, o, pool, pool, e, &e.counters)
-	if err != nil {
-		return nil, errors.Join(err, pool.Close())
-	}
-	return db, nil
+	return pool
 }
 
 func (e *postgresEngine) stats(s *Stats) { e.counters.stats(s) }

@@ -100,7 +100,20 @@ func Within(ctx context.Context, r Reader, limit time.Duration, fn func(ctx cont
 	}
 	pool, ok := s.conn.(*sql.DB)
 	deadline, _ := limited.Deadline()
-	if limit = time.Until(deadline); !ok || limit < time.Millisecond { // PostgreSQL counts in milliseconds.
+	if !ok {
+		return false, nil
+	}
+	ended, err = s.limited(ctx, pool, deadline, fn)
+	if err != nil && s.spare != nil && ctx.Err() == nil && s.failed(err) {
+		ended, err = s.limited(ctx, s.spare, deadline, fn)
+	}
+	return ended, err
+}
+
+// limited runs fn in a transaction of PostgreSQL whose statements it ends at the deadline.
+func (s session) limited(ctx context.Context, pool *sql.DB, deadline time.Time, fn func(ctx context.Context, r Reader) error) (ended bool, err error) {
+	limit := time.Until(deadline)
+	if limit < time.Millisecond { // PostgreSQL counts in milliseconds.
 		return false, nil
 	}
 	tx, err := pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
@@ -111,10 +124,10 @@ func Within(ctx context.Context, r Reader, limit time.Duration, fn func(ctx cont
 	if _, err := tx.ExecContext(ctx, "SET LOCAL statement_timeout = "+strconv.FormatInt(milliseconds(limit), 10)); err != nil {
 		return false, err
 	}
-	s.conn = tx
+	// A statement that fails fails the transaction, so that no other server runs it instead.
+	s.conn, s.spare = tx, nil
 	err = fn(ctx, &s)
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == "57014" {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == "57014" {
 		return false, nil
 	}
 	return true, err

@@ -10,6 +10,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -42,6 +44,12 @@ type Options struct {
 	URL string
 	// MaxConnections is the size of the PostgreSQL pool.
 	MaxConnections int
+	// ReplicaURL is a PostgreSQL server that follows that of URL, for the reads of contexts that WithReplica made; "" is none.
+	// Open does not wait for it.
+	ReplicaURL string
+	// MaxReplicaLag bounds how long a read waits for the replica before the primary serves it, and how far the replica may be
+	// behind.
+	MaxReplicaLag time.Duration
 	// Timeout bounds one Read, and one run of a Write function with its commit.
 	Timeout time.Duration
 	// LockTimeout bounds the wait for a database that another process has locked and for the migration of another
@@ -81,6 +89,8 @@ type DB struct {
 	read     *sql.DB
 	reader   *session
 	revision *sql.DB
+	// replica may be nil.
+	replica *replica
 
 	// observer opens the journal of each transaction that nobody asked for; see Observe.
 	observer atomic.Pointer[func() Journal]
@@ -99,6 +109,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
 	o.LockTimeout = cmp.Or(max(o.LockTimeout, 0), DefaultLockTimeout)
+	o.MaxReplicaLag = cmp.Or(max(o.MaxReplicaLag, 0), DefaultMaxReplicaLag)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -109,6 +120,16 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	open := openSQLite
 	if loc.engine == PostgreSQL {
 		open = openPostgres
+	}
+	if o.ReplicaURL != "" {
+		second, err := parseURL(o.ReplicaURL)
+		if err == nil && (loc.engine != PostgreSQL || second.engine != PostgreSQL) {
+			err = errors.New("only PostgreSQL has replicas, of PostgreSQL")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("replica: %w", err)
+		}
+		loc.secret = append(loc.secret, second.secret...)
 	}
 	db, err := open(ctx, loc, o)
 	if err != nil {
@@ -148,7 +169,11 @@ func (db *DB) Close() error {
 	db.mu.Unlock()
 	db.engine.stop()
 	db.reads.Wait()
-	return Translate(db.engine.close())
+	var err error
+	if db.replica != nil {
+		err = db.replica.close()
+	}
+	return Translate(errors.Join(err, db.engine.close()))
 }
 
 // Engine returns the kind of the database.
@@ -162,8 +187,8 @@ func (db *DB) Ping(ctx context.Context) error {
 	})
 }
 
-// Read runs fn with a Reader. Each query sees everything that was committed before it began; two queries may see
-// different states. The context of fn ends with ctx and at the latest after Options.Timeout.
+// Read runs fn with a Reader. Each query sees everything that was committed before it began, or before the first Read of its
+// context if a replica serves it (see WithReplica); two queries may see different states. The context of fn ends with ctx and at the latest after Options.Timeout.
 func (db *DB) Read(ctx context.Context, fn func(ctx context.Context, r Reader) error) error {
 	if err := db.enter(); err != nil {
 		return err
@@ -173,10 +198,11 @@ func (db *DB) Read(ctx context.Context, fn func(ctx context.Context, r Reader) e
 	defer span.End()
 	ctx, cancel := context.WithTimeout(ctx, db.options.Timeout)
 	defer cancel()
+	reader := db.readerFor(ctx)
 	if !event.On(event.KindSQLTransaction) {
-		return Translate(fn(ctx, db.reader))
+		return Translate(fn(ctx, reader))
 	}
-	watched := *db.reader
+	watched := *reader
 	watched.probe = &probe{start: time.Now()}
 	err := Translate(fn(ctx, &watched))
 	watched.probe.record(db.kind, false, err)
@@ -206,6 +232,7 @@ func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 	if err := ctx.Err(); err != nil {
 		return Translate(err)
 	}
+	wrote(ctx)
 	if guard, ok := ctx.Value(guardKey{}).(WriteFunc); ok {
 		guarded := fn
 		fn = func(ctx context.Context, tx Tx) error {

@@ -53,6 +53,9 @@ type session struct {
 	last []lastRow
 	// scans has room for the scans that run at a time; nil is without limit.
 	scans chan struct{}
+	// spare runs a statement that fails on a replica if failed says so; nil where there is no other server.
+	spare  *sql.DB
+	failed func(error) bool
 	// counts are shared; nil counts for everybody anew.
 	counts *counts
 	// explain makes the session note the first statement instead of running it.
@@ -208,6 +211,9 @@ func (s *session) queryText(ctx context.Context, text string, values []any, scan
 	s.counters.statements.Add(1)
 	defer s.probe.statement(text)()
 	rows, err := s.conn.QueryContext(s.bound(ctx), text, values...)
+	if err != nil && s.spare != nil && ctx.Err() == nil && s.failed(err) {
+		rows, err = s.spare.QueryContext(ctx, text, values...)
+	}
 	if err != nil {
 		return s.note(err)
 	}

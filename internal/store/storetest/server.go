@@ -79,6 +79,26 @@ type Server struct {
 	server *pgserver.Server
 }
 
+// PID returns the first process of the server.
+func (s *Server) PID(t testing.TB) int {
+	t.Helper()
+	pid, err := s.server.PID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// StartReplica starts a server that follows this one.
+func (s *Server) StartReplica(t testing.TB) *Server {
+	t.Helper()
+	f, err := s.folder.Replica()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startServer(t, f)
+}
+
 // StartServer starts a server that is removed when the test ends.
 func StartServer(t testing.TB) *Server {
 	t.Helper()
@@ -86,6 +106,11 @@ func StartServer(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startServer(t, f)
+}
+
+func startServer(t testing.TB, f pgserver.Folder) *Server {
+	t.Helper()
 	s := &Server{folder: f}
 	t.Cleanup(func() {
 		s.Stop(t)

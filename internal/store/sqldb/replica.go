@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqldb
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// DefaultMaxReplicaLag is used if Options.MaxReplicaLag is zero.
+const DefaultMaxReplicaLag = time.Second
+
+const (
+	// replicaInterval is how often a replica is looked at.
+	replicaInterval = time.Second
+	// maxReplicaPause bounds the pause between two questions whether a replica has caught up.
+	maxReplicaPause = 20 * time.Millisecond
+	// maxPositions is how many positions of the primary are remembered, one for each look.
+	maxPositions = 600
+)
+
+// A replica is a PostgreSQL server that follows the primary by streaming replication. It serves the reads of contexts that
+// WithReplica made. Such a read sees everything that was committed on the primary before: it waits until the replica has
+// got that far. If the replica is gone, follows nobody or is too far behind, the primary serves the read.
+type replica struct {
+	primary   *sql.DB
+	config    *pgx.ConnConfig
+	options   Options
+	reader    *session
+	reads     atomic.Uint64
+	fallbacks atomic.Uint64
+
+	stop context.CancelFunc
+	done chan struct{}
+
+	mu sync.Mutex
+	// pool is nil until the replica answered for the first time.
+	pool *sql.DB
+	// reason says why the replica is not used; nil if it is.
+	reason error
+	lag    time.Duration
+	// positions has where the primary was, the oldest first.
+	positions []position
+}
+
+// A position is where the log of the primary ended at a time.
+type position struct {
+	at  time.Time
+	lsn int64
+}
+
+// ReplicaState says how a replica is.
+type ReplicaState struct {
+	// Fault says why reads go to the primary instead; "" if they do not. It names no address, which the log does.
+	Fault string
+	// Lag is how far the replica is behind. Less than a second counts as nothing.
+	Lag time.Duration
+	// Reads counts the requests that the replica served, Fallbacks those that the primary served in its place.
+	Reads, Fallbacks uint64
+}
+
+// A replicaFault is why a replica is not used, in a sentence that anybody may read.
+type replicaFault string
+
+func (f replicaFault) Error() string { return string(f) }
+
+const errReplicaUnknown replicaFault = "it has not answered yet"
+
+// startReplica begins to look after the replica of the options. It does not wait for it.
+func (db *DB) startReplica(o Options) error {
+	config, err := postgresConfig(o.ReplicaURL, o)
+	if err != nil {
+		return err
+	}
+	o.URL = o.ReplicaURL
+	r := &replica{primary: db.read, config: config, options: o, reason: errReplicaUnknown, done: make(chan struct{})}
+	own := *db.reader
+	own.scans = make(chan struct{}, maxScans(PostgreSQL, o))
+	own.spare, own.failed = db.read, r.failed
+	own.counts = &counts{
+		read: func(ctx context.Context, fn func(context.Context, Reader) error) error {
+			return db.Read(WithReplica(ctx), fn)
+		},
+		running: map[string]*counting{},
+	}
+	r.reader = &own
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	db.replica = r
+	go r.run(ctx)
+	return nil
+}
+
+// close ends what startReplica began. The last read has ended.
+func (r *replica) close() error {
+	r.stop()
+	<-r.done
+	if r.pool == nil {
+		return nil
+	}
+	return r.pool.Close()
+}
+
+func (r *replica) run(ctx context.Context) {
+	defer close(r.done)
+	for {
+		r.look(ctx)
+		timer := time.NewTimer(replicaInterval)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// look finds out whether the replica can be used.
+func (r *replica) look(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(ctx, max(r.options.MaxReplicaLag, replicaInterval))
+	defer cancel()
+	lag, err := r.measure(bounded)
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil && lag > r.options.MaxReplicaLag {
+		err = replicaFault(fmt.Sprintf("it is %v behind", lag.Round(time.Millisecond)))
+	}
+	r.set(lag, err)
+}
+
+// set notes how the replica is, and logs whether it is used if that has changed.
+func (r *replica) set(lag time.Duration, reason error) {
+	r.mu.Lock()
+	before := r.reason
+	r.lag, r.reason = lag, reason
+	r.mu.Unlock()
+	switch {
+	case reason != nil && (before == nil || before == error(errReplicaUnknown)): //nolint:errorlint // It is that very value.
+		r.options.Logger.Warn("the replica of the database is not used: the primary serves its queries", "error", reason)
+	case reason == nil && before != nil:
+		r.options.Logger.Info("the replica of the database is used")
+	}
+}
+
+// failed is told of an error of a statement on the replica. It reports whether the primary is to run the statement.
+func (r *replica) failed(err error) bool {
+	if errors.Is(Translate(err), ErrUnavailable) {
+		r.mu.Lock()
+		lag := r.lag
+		r.mu.Unlock()
+		r.set(lag, err)
+		return true
+	}
+	return isConflict(err) // The replica had to remove rows that the statement might have read.
+}
+
+const (
+	primaryPosition = "SELECT CAST(pg_current_wal_flush_lsn() - '0/0' AS bigint), (SELECT system_identifier FROM pg_control_system())"
+	replicaPosition = "SELECT CAST(coalesce(pg_last_wal_replay_lsn() - '0/0', 0) AS bigint), (SELECT system_identifier FROM pg_control_system()), " +
+		"pg_is_in_recovery(), EXISTS (SELECT FROM pg_stat_wal_receiver WHERE pid IS NOT NULL)"
+)
+
+// measure returns how far the replica is behind.
+func (r *replica) measure(ctx context.Context) (lag time.Duration, err error) {
+	pool, err := r.connect(ctx)
+	if err != nil {
+		return 0, err
+	}
+	now := position{at: time.Now()}
+	var system, other, replayed int64
+	if err := r.primary.QueryRowContext(ctx, primaryPosition).Scan(&now.lsn, &system); err != nil {
+		return 0, fmt.Errorf("ask the primary for its position: %w", err)
+	}
+	var follows, receives bool
+	if err := pool.QueryRowContext(ctx, replicaPosition).Scan(&replayed, &other, &follows, &receives); err != nil {
+		return 0, err
+	}
+	switch {
+	case system != other:
+		return 0, replicaFault("it is not a replica of this database")
+	case !follows:
+		return 0, replicaFault("it is a primary itself")
+	case !receives:
+		return 0, replicaFault("it is not connected to a primary")
+	}
+	return r.behind(now, replayed), nil
+}
+
+// behind remembers a position of the primary and returns for how long the replica has not got to one.
+func (r *replica) behind(now position, replayed int64) time.Duration {
+	if len(r.positions) < maxPositions {
+		r.positions = append(r.positions, now)
+	}
+	for len(r.positions) > 0 && r.positions[0].lsn <= replayed {
+		r.positions = r.positions[1:]
+	}
+	if len(r.positions) == 0 {
+		return 0
+	}
+	return now.at.Sub(r.positions[0].at)
+}
+
+// connect returns the pool of connections.
+func (r *replica) connect(ctx context.Context) (*sql.DB, error) {
+	if r.pool != nil { // Nobody else changes it.
+		return r.pool, nil
+	}
+	config := r.config.Copy()
+	if err := limitSessions(ctx, config, r.options); err != nil {
+		return nil, err
+	}
+	pool := openPool(*config, r.options)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pool = pool
+	r.reader.conn = pool
+	return pool, nil
+}
+
+func (r *replica) state() ReplicaState {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	state := ReplicaState{Lag: r.lag, Reads: r.reads.Load(), Fallbacks: r.fallbacks.Load()}
+	if fault, ok := errors.AsType[replicaFault](r.reason); ok {
+		state.Fault = fault.Error()
+	} else if r.reason != nil {
+		state.Fault = "it does not answer as it should"
+	}
+	return state
+}
+
+// usable returns the pool if the replica is used.
+func (r *replica) usable() (*sql.DB, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pool, r.reason == nil
+}
+
+// await waits until the replica has everything that is committed on the primary now. It returns nil if the primary has to
+// serve the read.
+func (r *replica) await(ctx context.Context) *session {
+	pool, ok := r.usable()
+	if !ok || !r.catchUp(ctx, pool) {
+		r.fallbacks.Add(1)
+		return nil
+	}
+	r.reads.Add(1)
+	return r.reader
+}
+
+func (r *replica) catchUp(ctx context.Context, pool *sql.DB) bool {
+	ctx, cancel := context.WithTimeout(ctx, r.options.MaxReplicaLag)
+	defer cancel()
+	var target int64
+	if err := r.primary.QueryRowContext(ctx, "SELECT CAST(pg_current_wal_flush_lsn() - '0/0' AS bigint)").Scan(&target); err != nil {
+		return false
+	}
+	for pause := time.Millisecond; ; pause = min(2*pause, maxReplicaPause) {
+		var replayed int64
+		err := pool.QueryRowContext(ctx, "SELECT CAST(coalesce(pg_last_wal_replay_lsn() - '0/0', 0) AS bigint)").Scan(&replayed)
+		if err == nil && replayed >= target {
+			return true
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+		switch {
+		case ctx.Err() != nil:
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				r.set(r.options.MaxReplicaLag, replicaFault(fmt.Sprintf("it did not catch up within %v", r.options.MaxReplicaLag)))
+			}
+			return false
+		case err != nil:
+			r.failed(err)
+			return false
+		}
+	}
+}
+
+// A replicaRead is what became of the wait for the replica in the reads of a context.
+type replicaRead struct {
+	mu      sync.Mutex
+	asked   bool
+	session *session
+}
+
+type replicaKey struct{}
+
+// WithReplica returns a context whose reads may be served by the replica. They see what was committed before the first of
+// them. A context in which something was written reads from the primary from then on.
+func WithReplica(ctx context.Context) context.Context {
+	return context.WithValue(ctx, replicaKey{}, &replicaRead{})
+}
+
+// readerFor returns what serves the reads of a context.
+func (db *DB) readerFor(ctx context.Context) *session {
+	read, ok := ctx.Value(replicaKey{}).(*replicaRead)
+	if !ok || db.replica == nil {
+		return db.reader
+	}
+	read.mu.Lock()
+	defer read.mu.Unlock()
+	if !read.asked {
+		read.asked = true
+		read.session = db.replica.await(ctx)
+	}
+	return cmp.Or(read.session, db.reader)
+}
+
+// wrote makes later reads of a context go to the primary.
+func wrote(ctx context.Context) {
+	if read, ok := ctx.Value(replicaKey{}).(*replicaRead); ok {
+		read.mu.Lock()
+		defer read.mu.Unlock()
+		read.asked, read.session = true, nil
+	}
+}
+
+// Replica returns how the replica is; false if there is none.
+func (db *DB) Replica() (ReplicaState, bool) {
+	if db.replica == nil {
+		return ReplicaState{}, false
+	}
+	return db.replica.state(), true
+}
