@@ -246,8 +246,8 @@ func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any,
 			}
 			return ok, err
 		case errors.Is(err, errUnsent):
-		case errors.Is(err, errEnded) && !again && method.Pure && b.endedByOther(ctx, x.module):
-			again = true // It only computes an answer, and is not what ended the JVM.
+		case errors.Is(err, errEnded) && !again && method.Pure && (b.silenced.Load() || b.endedByOther(ctx, x.module)):
+			again = true // It only computes an answer, and is not known to be what ended the JVM.
 		case ctx.Err() != nil && b.isSilent():
 			plugin.NoteRestart(ctx)
 			return false, err

@@ -445,12 +445,13 @@ func TestCallsWaitForStart(t *testing.T) {
 	}
 }
 
-// TestFrozen replaces a JVM that does not answer.
+// TestFrozen replaces a JVM that does not answer. A call that only computes is answered by the new one.
 func TestFrozen(t *testing.T) {
 	w := newWorld(t, nil)
 	m := w.load("good", faults(t, "good"))
 	before := w.Stats().PID
 	clustertest.Freeze(t, before)
+	w.computes(m)
 	waitFor(t, "another JVM", func() bool { s := w.Stats(); return s.Up && s.PID != before })
 	w.says(m, "echo", "echo")
 	if !w.log.has("the Java host does not answer and is ended") {

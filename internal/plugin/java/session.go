@@ -44,6 +44,8 @@ type session struct {
 	levelMu sync.Mutex
 	level   int
 	told    bool
+	// silenced says that the server ended the JVM because it did not answer.
+	silenced atomic.Bool
 	// stopping says that the server ends the session; exit is the plugin that did, by System.exit.
 	stopping atomic.Bool
 	exit     atomic.Pointer[exit]

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 )
@@ -158,6 +159,7 @@ func (s *session) isSilent() bool {
 // endSilent ends a JVM that has not answered.
 func (s *session) endSilent(after time.Duration) {
 	s.log.Error("the Java host does not answer and is ended", slog.Duration("after", after))
+	s.silenced.Store(true)
 	_ = s.cmd.Process.Kill() // It may end by itself at this moment.
 }
 
@@ -190,9 +192,11 @@ func (s *session) ask(limit time.Duration) (after time.Duration, silent bool) {
 // A scheduling is how long the threads of a process ran, and how long they waited for a processor.
 type scheduling struct{ ran, waited time.Duration }
 
-// starved reports whether threads waited most of the time for a processor since another look, and hardly got one.
+// starved reports whether threads waited most of the time for a processor since another look, while other processes used most of
+// them.
 func (c scheduling) starved(before scheduling, elapsed time.Duration) bool {
-	return c.waited-before.waited >= elapsed/2 && c.ran-before.ran < elapsed/8
+	all := elapsed * time.Duration(runtime.GOMAXPROCS(0))
+	return c.waited-before.waited >= elapsed/2 && c.ran-before.ran < all/2
 }
 
 // schedulingOf reads how the threads of a process fared, where the system says so in files; zero is unknown.

@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// TestStarved tells a JVM that gets no processor from one that does nothing, and from one that computes.
+// TestStarved tells a JVM that gets no processor from one that does nothing, and from one that uses the processors itself.
 func TestStarved(t *testing.T) {
+	half := 4 * time.Second * time.Duration(runtime.GOMAXPROCS(0))
 	before := scheduling{ran: time.Hour, waited: time.Hour}
 	for _, c := range []struct {
 		ran, waited time.Duration
 		want        bool
 	}{
 		{0, 0, false},
-		{4 * time.Second, 4 * time.Second, false},
+		{half, 4 * time.Second, false},
 		{0, 4 * time.Second, true},
-		{time.Second - 1, 20 * time.Second, true},
-		{time.Second, 20 * time.Second, false},
+		{half - 1, 20 * time.Second, true},
+		{half, 20 * time.Second, false},
 		{0, 4*time.Second - 1, false},
 	} {
 		now := scheduling{before.ran + c.ran, before.waited + c.waited}
