@@ -58,15 +58,21 @@ setup: ## Find or install what the tests need
 
 NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger test/e2e/generated test/e2e/provider sdk/js web)
 
+.PHONY: prepared
+prepared: $(JAVA_JARS)/.tested $(NODE_MODULES)
+
+# Maven and npm wait for the disk and the network now and then: two of them run at once.
 .PHONY: unit
-unit: $(JAVA_JARS)/.tested $(NODE_MODULES) ## Run the Go tests on both storage engines; RACE=1 with the race detector
+unit: ## Run the Go tests on both storage engines; RACE=1 with the race detector
+	@scripts/need node
+	@$(MAKE) --no-print-directory -j2 prepared
 	@GO='$(GO)' GOTESTSUM='$(GOTESTSUM)' scripts/unit $(if $(RACE),--race) $(PACKAGES)
 
 # The inner loop: no race detector, no packages that start many processes, and the short form of long tests.
 .PHONY: test-quick
 test-quick: $(JAVA_JARS)/.built ## Run the fast tests, in under two minutes
 	@scripts/need go postgresql
-	scripts/with-tools $(GOTESTSUM) -- -short -vet=off -p 4 $$($(GO) list $(PACKAGES) | grep -vE '/test/(campaign|e2e|fault)$$|/plugins?/java$$|/cmd/app$$|/deploy/release$$|/bench')
+	scripts/with-tools $(GOTESTSUM) -- -short -vet=off -ldflags="-s -w" -p 4 $$($(GO) list $(PACKAGES) | grep -vE '/test/(campaign|e2e|fault)$$|/plugins?/java$$|/cmd/app$$|/deploy/release$$|/bench')
 
 # TEST262 is a copy of https://github.com/tc39/test262. EVERY=10 takes each tenth of its tests.
 EVERY ?= 1
@@ -77,7 +83,7 @@ conformance: ## Compare the tests of ECMAScript with and without a debugger (TES
 
 %/node_modules: %/package-lock.json
 	@scripts/need node
-	cd $(@D) && $(CURDIR)/scripts/with-tools npm ci --silent
+	cd $(@D) && $(CURDIR)/scripts/with-tools npm ci --silent --no-audit --no-fund --prefer-offline
 	@touch $@
 
 .PHONY: web
