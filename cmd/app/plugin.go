@@ -69,6 +69,7 @@ type pluginNewCommand struct {
 	TS     string `name:"ts" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in TypeScript: small letters, digits and dashes."`
 	Java   string `name:"java" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in Java: small letters, digits and dashes."`
 	Kotlin string `name:"kotlin" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in Kotlin: small letters, digits and dashes."`
+	Build  string `default:"maven" enum:"maven,gradle" placeholder:"maven|gradle" help:"What builds a plugin in Java: maven or gradle (default: maven)."`
 	Dir    string `default:"." placeholder:"DIR" help:"Folder in which the folder of the plugin is made (default: the current one)."`
 }
 
@@ -77,12 +78,14 @@ func (pluginNewCommand) Help() string {
 	return `In JavaScript, makes the folder NAME with NAME.js, its tests in NAME.test.js, jsconfig.json and types/. Editors that know TypeScript then complete and check the plugin.
 In TypeScript, makes the same with NAME.ts, NAME.test.ts and tsconfig.json.
 In Java or Kotlin, makes the folder NAME with a Maven project: mvn package makes target/NAME.jar of it, with a JDK of version 21 or newer.
+With --build gradle, a plugin in Java is a Gradle project: gradle build makes build/libs/NAME.jar of it, with Gradle 4.4 or newer.
 .vscode/ and .run/ have what Visual Studio Code and IntelliJ IDEA need to attach their debugger to a server that runs the plugin.
 
 Examples:
   app plugin new --js word-filter
   app plugin new --ts word-filter
   app plugin new --java word-filter
+  app plugin new --java word-filter --build gradle
   app plugin new --kotlin word-filter
   app plugin new --js word-filter --dir plugins-of-mine`
 }
@@ -94,6 +97,12 @@ func (c pluginNewCommand) Run() error {
 	name, jvm := c.JS+c.TS+c.Java+c.Kotlin, c.Java+c.Kotlin
 	if !pluginName.MatchString(name) || jvm == "app" {
 		return fmt.Errorf("%q cannot be the name of a plugin: it must be words of small letters and digits, with dashes between them", name)
+	}
+	by := byMaven
+	if c.Build == "gradle" {
+		if by = byGradle; c.Java == "" {
+			return errors.New("--build gradle is for plugins in Java: those in Kotlin are built by Maven, and scripts need no build")
+		}
 	}
 	class := ""
 	for word := range strings.SplitSeq(name, "-") {
@@ -111,9 +120,9 @@ func (c pluginNewCommand) Run() error {
 	}
 	switch {
 	case c.Java != "":
-		return newJVMPlugin(dir, name, class, inJava)
+		return newJVMPlugin(dir, name, class, inJava, by)
 	case c.Kotlin != "":
-		return newJVMPlugin(dir, name, class, inKotlin)
+		return newJVMPlugin(dir, name, class, inKotlin, by)
 	}
 	if c.TS != "" {
 		return newScript(dir, name, name+".ts", map[string]string{

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ import (
 
 // javaTemplates are the files of a new plugin in Java or Kotlin.
 //
-//go:embed java kotlin
+//go:embed java kotlin gradle
 var javaTemplates embed.FS
 
 // protobufVersion is that of the protobuf runtime in the host, with which plugins are compiled.
@@ -56,8 +57,34 @@ var (
 	inKotlin = dialect{"kotlin", "kt"}
 )
 
-// newJVMPlugin makes a Maven project.
-func newJVMPlugin(dir, name, class string, in dialect) error {
+// A buildTool is a program that builds plugins for the JVM.
+type buildTool struct {
+	name, command string
+	// templates has its files, by where they are in the project.
+	templates map[string]string
+	// output is the folder in which it puts the jar.
+	output string
+}
+
+var (
+	byMaven = buildTool{
+		name: "Maven", command: "mvn -f %s package", output: "target",
+		templates: map[string]string{"pom.xml": "java/pom.xml", "README.md": "java/README.md", ".gitignore": "java/gitignore"},
+	}
+	byGradle = buildTool{
+		name: "Gradle", command: "gradle -p %s build", output: filepath.Join("build", "libs"),
+		templates: map[string]string{
+			"build.gradle": "gradle/build.gradle", "settings.gradle": "gradle/settings.gradle", gradleProperties: "gradle/gradle.properties",
+			filepath.Join("gradle", "plugin.gradle"): "gradle/plugin.gradle", "README.md": "gradle/README.md", ".gitignore": "gradle/gitignore",
+		},
+	}
+)
+
+// gradleProperties is where a Gradle project says which version of the API it uses.
+const gradleProperties = "gradle.properties"
+
+// newJVMPlugin makes a project of Maven or Gradle.
+func newJVMPlugin(dir, name, class string, in dialect, by buildTool) error {
 	version, err := writeJavaAPI(dir)
 	if err != nil {
 		return err
@@ -80,13 +107,14 @@ func newJVMPlugin(dir, name, class string, in dialect) error {
 	if err != nil {
 		return err
 	}
-	for template, path := range map[string]string{
-		"java/pom.xml": "pom.xml", "java/README.md": "README.md", "java/gitignore": ".gitignore",
-		"java/plugin.yaml":                 filepath.Join("src", "main", "resources", "plugin.yaml"),
-		in.folder + "/Plugin." + in.ext:    filepath.Join(source, class+"Plugin."+in.ext),
-		in.folder + "/Extension." + in.ext: filepath.Join(source, class+"Extension."+in.ext),
-		in.folder + "/Test." + in.ext:      filepath.Join(test, class+"Test."+in.ext),
-	} {
+	templates := map[string]string{
+		filepath.Join("src", "main", "resources", "plugin.yaml"): "java/plugin.yaml",
+		filepath.Join(source, class+"Plugin."+in.ext):            in.folder + "/Plugin." + in.ext,
+		filepath.Join(source, class+"Extension."+in.ext):         in.folder + "/Extension." + in.ext,
+		filepath.Join(test, class+"Test."+in.ext):                in.folder + "/Test." + in.ext,
+	}
+	maps.Copy(templates, by.templates)
+	for path, template := range templates {
 		text, err := javaTemplates.ReadFile(template + ".txt")
 		if err != nil {
 			return err
@@ -99,8 +127,8 @@ func newJVMPlugin(dir, name, class string, in dialect) error {
 	if err := writeFiles(dir, files); err != nil {
 		return err
 	}
-	fmt.Printf("%[1]s is a Maven project with a plugin that works. Next, with a JDK of version 21 or newer:\n\n"+
-		"  mvn -f %[1]s package\n  app plugin check %[2]s\n  app plugin dev %[2]s\n", dir, filepath.Join(dir, "target", name+".jar"))
+	fmt.Printf("%s is a %s project with a plugin that works. Next, with a JDK of version 21 or newer:\n\n"+
+		"  %s\n  app plugin check %[4]s\n  app plugin dev %[4]s\n", dir, by.name, fmt.Sprintf(by.command, dir), filepath.Join(dir, by.output, name+".jar"))
 	return nil
 }
 

@@ -21,8 +21,8 @@ type pluginUpgradeCommand struct {
 // Help implements kong.HelpProvider.
 func (pluginUpgradeCommand) Help() string {
 	return `Renews what "app plugin new" put into a project of the API of plugins, so that it is that of this program: the types of a plugin in
-JavaScript or TypeScript, and the jars in repo/ and their version in pom.xml of one in Java or Kotlin. The sources of the plugin stay as they
-are; compile and test them afterwards.
+JavaScript or TypeScript, and the jars in repo/ and their version in pom.xml or gradle.properties of one in Java or Kotlin. The sources of
+the plugin stay as they are; compile and test them afterwards.
 
 Examples:
   app plugin upgrade
@@ -31,16 +31,18 @@ Examples:
 
 // Run implements the command.
 func (c pluginUpgradeCommand) Run() error {
-	pom, err := os.ReadFile(filepath.Join(c.Dir, "pom.xml"))
-	switch {
-	case err == nil:
-		return upgradeJava(c.Dir, pom)
-	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("upgrade the plugin: %w", err)
+	for _, p := range apiVersions {
+		text, err := os.ReadFile(filepath.Join(c.Dir, p.file))
+		switch {
+		case err == nil:
+			return upgradeJava(c.Dir, p, text)
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("upgrade the plugin: %w", err)
+		}
 	}
 	types := filepath.Join(c.Dir, "types")
 	if _, err := os.Stat(filepath.Join(types, "index.d.ts")); err != nil {
-		return fmt.Errorf("upgrade %q: it is not the folder of a plugin, which has types/index.d.ts or a pom.xml", c.Dir)
+		return fmt.Errorf("upgrade %q: it is not the folder of a plugin, which has types/index.d.ts, a pom.xml or a gradle.properties", c.Dir)
 	}
 	return upgradeTypes(types)
 }
@@ -74,23 +76,34 @@ func upgradeTypes(dir string) error {
 	return nil
 }
 
-// appVersion is where a project says which version of the API it uses.
-var appVersion = regexp.MustCompile(`<app\.version>\s*([^<]*?)\s*</app\.version>`)
+// An apiVersion is where a project says which version of the API it uses.
+type apiVersion struct {
+	by       buildTool
+	file     string
+	property string
+	value    *regexp.Regexp
+}
 
-// upgradeJava renews the jars of a Maven project. The project uses the old ones until the new ones are there.
-func upgradeJava(dir string, pom []byte) error {
-	found := appVersion.FindSubmatch(pom)
+var apiVersions = []apiVersion{
+	{byMaven, "pom.xml", "app.version", regexp.MustCompile(`(<app\.version>\s*)([^<]*?)(\s*</app\.version>)`)},
+	{byGradle, gradleProperties, "appVersion", regexp.MustCompile(`(?m)(^[ \t]*appVersion[ \t]*[=:][ \t]*)(\S*)([ \t\r]*$)`)},
+}
+
+// upgradeJava renews the jars of a project, whose file with the version has text. The project uses the old ones until the new
+// ones are there.
+func upgradeJava(dir string, p apiVersion, text []byte) error {
+	found := p.value.FindSubmatch(text)
 	if found == nil {
-		return fmt.Errorf("upgrade %q: its pom.xml has no property app.version, which says which version of the API it uses", dir)
+		return fmt.Errorf("upgrade %q: its %s has no property %s, which says which version of the API it uses", dir, p.file, p.property)
 	}
 	version, err := writeJavaAPI(dir)
 	if err != nil {
 		return err
 	}
-	before := string(found[1])
+	before := string(found[2])
 	if before != version {
-		changed := appVersion.ReplaceAllLiteral(pom, []byte("<app.version>"+version+"</app.version>"))
-		if err := replaceFile(filepath.Join(dir, "pom.xml"), changed); err != nil {
+		changed := p.value.ReplaceAll(text, []byte("${1}"+version+"${3}"))
+		if err := replaceFile(filepath.Join(dir, p.file), changed); err != nil {
 			return err
 		}
 	}
@@ -111,6 +124,6 @@ func upgradeJava(dir string, pom []byte) error {
 		fmt.Printf("%s is up to date\n", dir)
 		return nil
 	}
-	fmt.Printf("%[1]s uses version %[2]s of the API now, before it was %[3]s. Next:\n\n  mvn -f %[1]s package\n", dir, version, before)
+	fmt.Printf("%[1]s uses version %[2]s of the API now, before it was %[3]s. Next:\n\n  %[4]s\n", dir, version, before, fmt.Sprintf(p.by.command, dir))
 	return nil
 }
