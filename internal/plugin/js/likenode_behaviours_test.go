@@ -337,6 +337,30 @@ func looking() []behaviour {
 			b.do("Debugger.resume", nil)
 			return outcome
 		}},
+		{"an async stack across then", asyncStacks("examined.registers()", "b === 30", 1)},
+		{"an async stack across catch", asyncStacks("examined.registers()", "b === 40", 1)},
+		{"an async stack across finally", asyncStacks("examined.registers()", "b === 50", 1)},
+		{"an async stack across then in a statement of several lines", asyncStacks("examined.lines()", "b === 90", 1)},
+		{"an async stack across then again and again", asyncStacks("examined.again(3)", "b === 60", 1)},
+		{"an async stack across await, timers and then", asyncStacks("examined.mixed()", "b === 70", 2)},
+		{"async stacks of a function that is registered twice", asyncStacks("examined.shared()", "b === 80", 2)},
+	}
+}
+
+// asyncStacks stops in a function as often as a condition holds, and describes where it was called from.
+func asyncStacks(call, condition string, times int) func(bench) string {
+	return func(b bench) string {
+		b.do("Debugger.setAsyncCallStackDepth", object{"maxDepth": 8})
+		b.begin()
+		b.stopAt("const sum", condition)
+		answer := b.call(call)
+		outcome := []string{}
+		for range times {
+			outcome = append(outcome, b.asyncStack(b.paused()))
+			b.do("Debugger.resume", nil)
+		}
+		<-answer
+		return strings.Join(outcome, " ; ")
 	}
 }
 

@@ -73,6 +73,38 @@ function sets() {
     add(1, 2)
   }, 1)
 }
+function registers() {
+  const kept = Promise.resolve(1).then(function fulfilled(n) { return add(n, 30) })
+  const broken = kept.then(() => { throw new Error('refused') })
+  const mended = broken.catch(function rejected() { return add(1, 40) })
+  return mended.finally(function settled() { add(1, 50) })
+}
+function lines() {
+  return Promise.resolve(1)
+    .then((n) => { return add(n, 90) })
+}
+function again(n) {
+  const twice = Promise.resolve(n).then(handled)
+  return twice
+}
+function handled(n) {
+  return n === 0 ? add(1, 60) : again(n - 1)
+}
+async function mixed() {
+  await null
+  return Promise.all([1, 2].map((n) => new Promise((resolve) => setTimeout(resolve, 1, n)).then((v) => add(v, 70))))
+}
+function shared() {
+  const resolve = []
+  const [one, two] = [1, 2].map(() => new Promise((r) => resolve.push(r)))
+  first(one)
+  second(two)
+  resolve[1](2)
+  resolve[0](1)
+  function first(p) { p.then(both) }
+  function second(p) { p.then(both) }
+  function both(n) { add(n, 80) }
+}
 function writes() {
   console.log('written')
 }
@@ -108,7 +140,7 @@ const things = {
   generator: (function* gen() { yield 1 })(), weak: new WeakMap(), get accessor() { return 1 }, nested: { deep: { deeper: [1, { x: 2 }] } },
   buffer: new ArrayBuffer(4), long: 'x'.repeat(200), view: new DataView(new ArrayBuffer(2)),
 }
-globalThis.examined = { add, outer, fail, caught, down, loop, later, waits, sets, calls, Animal, things, chain }
+globalThis.examined = { add, outer, fail, caught, down, loop, later, waits, sets, registers, lines, again, mixed, shared, calls, Animal, things, chain }
 if (globalThis.process) setInterval(() => {}, 1000000)
 globalThis.ready = true
 export default class extends (globalThis.AppPlugin ?? Object) {
@@ -294,18 +326,19 @@ var anew = []string{"stop before the first line", "step over statements of the t
 
 // unlike are the behaviours that differ from those of Node.js, and why.
 var unlike = map[string]string{
-	"step over statements of the top level":        "V8 stops at expressions inside a statement too, and not at a class",
-	"step out of an async function":                "V8 also stops at the end of a function",
-	"step through a loop":                          "V8 also stops at the head of a loop",
-	"a breakpoint in the second line of an object": "V8 finds an expression in that line; here it is the statement",
-	"a breakpoint at the end of a block":           "V8 also stops at the end of a function",
-	"a breakpoint at the head of a class":          "V8 does not stop at a class",
-	"a variable that there is not":                 "the engine has its own words for errors",
-	"the names of the local scope":                 "the name of a function expression is one of them",
-	"describe: date":                               "the name of the time zone is missing",
-	"a step in a script to skip":                   "code of the console is not stopped here",
-	"names of the console":                         "the engine has no list of them",
-	"describe: generator":                          "its function and its state are not known",
+	"step over statements of the top level":                      "V8 stops at expressions inside a statement too, and not at a class",
+	"step out of an async function":                              "V8 also stops at the end of a function",
+	"step through a loop":                                        "V8 also stops at the head of a loop",
+	"a breakpoint in the second line of an object":               "V8 finds an expression in that line; here it is the statement",
+	"a breakpoint at the end of a block":                         "V8 also stops at the end of a function",
+	"a breakpoint at the head of a class":                        "V8 does not stop at a class",
+	"a variable that there is not":                               "the engine has its own words for errors",
+	"the names of the local scope":                               "the name of a function expression is one of them",
+	"describe: date":                                             "the name of the time zone is missing",
+	"a step in a script to skip":                                 "code of the console is not stopped here",
+	"names of the console":                                       "the engine has no list of them",
+	"an async stack across then in a statement of several lines": "here it is the first line of the statement",
+	"describe: generator":                                        "its function and its state are not known",
 }
 
 // asNode20 makes what a newer Node.js says that of Node.js 20: since 22 a step is the reason of a pause, and a buffer says

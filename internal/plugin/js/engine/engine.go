@@ -59,6 +59,8 @@ type Engine struct {
 	reject  func(promise, reason Value, handled bool)
 	errors  func(error) Value
 
+	reactions *reactions // nil if nobody is told
+
 	scratch    uintptr
 	scratchLen int
 	printed    []byte
@@ -357,6 +359,9 @@ func (e *Engine) RunJobs(report func(*Exception)) {
 		if e.ask() {
 			e.dropJobs()
 			return
+		}
+		if e.reactions != nil {
+			e.reactions.Runs(e.nextReaction())
 		}
 		if lib.XJS_ExecutePendingJob(e.tls, e.rt, 0) < 0 {
 			report(e.Exception())

@@ -48,6 +48,9 @@ func (t *Target) Install() error {
 		t.helpers[name] = e.GetName(r, name)
 	}
 	e.Free(r)
+	if err := e.OnReactions(engine.Reactions{Registered: t.registered, Runs: t.reacts}); err != nil {
+		return fmt.Errorf("prepare for debugging: %w", err)
+	}
 	global := e.Global()
 	defer e.Free(global)
 	for name, f := range map[string]engine.Func{
@@ -102,7 +105,7 @@ func (t *Target) Turn() {
 			t.forget(f)
 		}
 	}
-	t.last, t.from = 0, nil
+	t.last, t.from, t.turn = 0, nil, nil
 	t.setThrown(engine.Undefined)
 	t.terminated.Store(false)
 	if t.settles() {
@@ -193,7 +196,7 @@ func (t *Target) Timer() *Origin {
 }
 
 // From tells where what runs until the end of the turn comes from.
-func (t *Target) From(o *Origin) { t.from = o }
+func (t *Target) From(o *Origin) { t.from, t.turn = o, o }
 
 // origin is the present stack, nil if there is none.
 func (t *Target) origin(description string) *Origin {

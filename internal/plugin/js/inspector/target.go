@@ -94,10 +94,13 @@ type Target struct {
 	// guarding counts the evaluations of debuggers that run.
 	guarding int
 	from     *Origin  // of what runs at present
+	turn     *Origin  // of what runs until the end of the turn, but for what was registered with promises
 	profile  *profile // nil if none is made
 	interval time.Duration
 	coverage map[*probe]int // calls of functions by their first statements; nil if they are not counted
 	awaited  []*awaited
+
+	registrations registrations
 }
 
 // A visit is a call of the plugin, whose time does not count while a debugger holds it.

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspector
+
+import "example.org/app/internal/plugin/js/engine"
+
+// maxRegistrations bounds how many functions that were registered with promises are remembered, because some never run.
+const maxRegistrations = 1000
+
+// registrations are where functions were registered with promises, by the promises that stand for that: the newer half and the
+// older one, which is forgotten when the newer one is full.
+type registrations struct{ newer, older map[uintptr]*Origin }
+
+func (r *registrations) put(promise uintptr, o *Origin) {
+	if len(r.newer) >= maxRegistrations/2 || r.newer == nil {
+		r.newer, r.older = map[uintptr]*Origin{}, r.newer
+	}
+	r.newer[promise] = o
+}
+
+// take forgets a registration and returns it, nil if there is none.
+func (r *registrations) take(promise uintptr) *Origin {
+	o := r.newer[promise]
+	if o == nil {
+		o = r.older[promise]
+	}
+	delete(r.newer, promise)
+	delete(r.older, promise)
+	return o
+}
+
+// registered is called when functions were registered with a promise.
+func (t *Target) registered(promise uintptr, how engine.Registration) {
+	t.registrations.take(promise) // The promise that had this number before is gone.
+	if t.asyncDepth.Load() == 0 || !t.active.Load() || how == engine.ByEngine {
+		return
+	}
+	if o := t.origin(string(how)); o != nil {
+		t.registrations.put(promise, o)
+	}
+}
+
+// reacts is called before each job, which runs what was registered for a promise if that is not 0.
+func (t *Target) reacts(promise uintptr) {
+	o := t.registrations.take(promise)
+	if t.asyncDepth.Load() == 0 || !t.active.Load() {
+		return
+	}
+	t.prune() // The calls of the job before have ended, and their places on the stack are used again.
+	if t.last, t.from = 0, t.turn; o != nil {
+		t.from = o
+	}
+}
