@@ -52,14 +52,15 @@ const maxTail = 12
 const mainClass = "im.app.plugin.host.Main"
 
 // flags are those that were measured to be good for a small JVM with many virtual threads: it starts fast, holds little
-// memory. The host ends it when it is out of memory: the JVM would also end for an array that is larger than any.
+// memory. The host ends it when it is out of memory: the JVM would also end for an array that is larger than any. The JVM
+// runs in dir: flags that end at a comma or a colon have paths relative to it.
 func (h *Host) flags(dir string) []string {
 	list := []string{
 		"-XX:+IgnoreUnrecognizedVMOptions",
 		"-XX:+UseSerialGC", "-Xmx" + strconv.FormatInt(h.opts.MaxHeap, 10), "-Xss512k",
 		"-XX:MaxMetaspaceSize=128m", "-XX:ReservedCodeCacheSize=48m",
 		"-Xrs", "-XX:ErrorFile=" + filepath.Join(dir, "hs_err_%p.log"), "-XX:-CreateCoredumpOnCrash", "-XX:-UsePerfData",
-		"-Xlog:disable", "-Xlog:all=warning:stderr", "-XX:FlightRecorderOptions:repository=" + filepath.Join(dir, "recordings"),
+		"-Xlog:disable", "-Xlog:all=warning:stderr", "-XX:FlightRecorderOptions:repository=recordings",
 		"-Dfile.encoding=UTF-8", "-Djava.awt.headless=true",
 	}
 	if h.opts.Exit != nil {
@@ -115,7 +116,7 @@ func maxHeap(most int64, flags []string) int64 {
 // dumps counts the JVMs, each of which has a file of its own.
 var dumps atomic.Int64
 
-// startProcess starts a JVM.
+// startProcess starts a JVM in a folder, in which the jar is.
 func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err error) {
 	p := &process{log: h.opts.Log, dir: dir, debugPort: h.opts.Debug.Port, done: make(chan struct{})}
 	var opened []*os.File
@@ -144,7 +145,7 @@ func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err erro
 	}
 	p.r, p.w, p.outputs = ourR, ourW, []*os.File{outR, errR}
 	p.heapFile = filepath.Join(dir, fmt.Sprintf("heap_%d.hprof", dumps.Add(1)))
-	p.cmd = exec.Command(java.Java(), append(h.flags(dir), "-Dapp.plugin.host.heap-dump="+p.heapFile, "-cp", jar, mainClass)...)
+	p.cmd = exec.Command(java.Java(), append(h.flags(dir), "-Dapp.plugin.host.heap-dump="+p.heapFile, "-cp", filepath.Base(jar), mainClass)...)
 	p.cmd.Dir = dir
 	p.cmd.ExtraFiles = []*os.File{theirR, theirW}
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW

@@ -5,6 +5,8 @@ package java_test
 import (
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,6 +38,20 @@ func TestJVMThatDoesNotStart(t *testing.T) {
 					t.Errorf("%v lacks %q", err, part)
 				}
 			}
+		})
+	}
+}
+
+// TestSpecialFolders starts JVMs whose folder has a path with characters that mean something in their flags.
+func TestSpecialFolders(t *testing.T) {
+	for _, name := range []string{"a,b", "a b", "a'b", `a"b`, "a=b", "a:b", "a%pb", "ä"} {
+		t.Run(name, func(t *testing.T) {
+			folder := filepath.Join(t.TempDir(), name)
+			if err := os.Mkdir(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, func(o *java.Options) { o.Folder = folder })
+			w.load("a", faults(t, "a"))
 		})
 	}
 }
