@@ -145,7 +145,7 @@ func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err erro
 	}
 	p.r, p.w, p.outputs = ourR, ourW, []*os.File{outR, errR}
 	p.heapFile = filepath.Join(dir, fmt.Sprintf("heap_%d.hprof", dumps.Add(1)))
-	p.cmd = exec.Command(java.Java(), append(h.flags(dir), "-Dapp.plugin.host.heap-dump="+p.heapFile, "-cp", filepath.Base(jar), mainClass)...)
+	p.cmd = exec.Command(java.Java(), append(h.flags(dir), "-Dapp.plugin.host.heap-dump="+p.heapFile, "-Dapp.plugin.host.folder="+dir, "-cp", filepath.Base(jar), mainClass)...)
 	p.cmd.Dir = dir
 	p.cmd.ExtraFiles = []*os.File{theirR, theirW}
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW

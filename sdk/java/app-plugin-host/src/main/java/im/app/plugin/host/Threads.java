@@ -26,6 +26,9 @@ final class Threads {
 
     private static final int LONGEST_DUMP = 4 << 20;
 
+    /** The folder that the server removes when this process has ended, however it ended; null without a server. */
+    private static final String FOLDER = System.getProperty("app.plugin.host.folder");
+
     private final Calls calls;
 
     Threads(Calls calls) {
@@ -69,7 +72,7 @@ final class Threads {
     /** The dump of the virtual machine, which alone knows the virtual threads that plugins start. */
     private static String text() throws IOException {
         HotSpotDiagnosticMXBean bean = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
-        Path folder = Files.createTempDirectory("threads");
+        Path folder = FOLDER == null ? Files.createTempDirectory("threads") : Files.createTempDirectory(Path.of(FOLDER), "threads");
         Path file = folder.resolve("dump.txt");
         try {
             bean.dumpThreads(file.toAbsolutePath().toString(), HotSpotDiagnosticMXBean.ThreadDumpFormat.TEXT_PLAIN);
