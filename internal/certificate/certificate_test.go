@@ -3,16 +3,10 @@
 package certificate
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"log/slog"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,6 +15,8 @@ import (
 	"time"
 
 	"software.sslmate.com/src/go-pkcs12"
+
+	"example.org/app/internal/certificate/certificatetest"
 )
 
 const password = "pass phrase"
@@ -28,26 +24,16 @@ const password = "pass phrase"
 // write puts a new certificate for a host name where the files say.
 func write(t *testing.T, f Files, host string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	check(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	check(t, err)
+	made := certificatetest.New(host)
 	if f.P12 != "" {
-		leaf, err := x509.ParseCertificate(der)
-		check(t, err)
-		data, err := pkcs12.Modern.Encode(key, leaf, []*x509.Certificate{leaf}, f.P12Password)
+		data, err := pkcs12.Modern.Encode(made.PrivateKey, made.Leaf, []*x509.Certificate{made.Leaf}, f.P12Password)
 		check(t, err)
 		check(t, os.WriteFile(f.P12, data, 0o600))
 		return
 	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	check(t, err)
-	check(t, os.WriteFile(f.Chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
-	check(t, os.WriteFile(f.Key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600))
+	chain, key := certificatetest.PEM(made)
+	check(t, os.WriteFile(f.Chain, chain, 0o600))
+	check(t, os.WriteFile(f.Key, key, 0o600))
 }
 
 func check(t *testing.T, err error) {

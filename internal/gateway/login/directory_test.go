@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/certificate/certificatetest"
 	"example.org/app/internal/config"
 )
 
@@ -176,8 +177,8 @@ func testDirectoryStart(t *testing.T, server *slapd, encrypted func(*config.Logi
 		}, "user.ssl.certificate-file = ", ""},
 		{"unknown certificate", func(c *config.LoginByLDAP) {
 			encrypted(c)
-			certificate, _ := serverCertificate(t)
-			c.Admin.SSL.CAFile = file(t, []byte(certificate))
+			certificate, _ := certificatetest.PEM(certificatetest.New("127.0.0.1"))
+			c.Admin.SSL.CAFile = file(t, certificate)
 		}, "admin: ", "certificate"},
 		{"other name", func(c *config.LoginByLDAP) {
 			encrypted(c)

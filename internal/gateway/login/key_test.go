@@ -10,42 +10,24 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 	"software.sslmate.com/src/go-pkcs12"
 
+	"example.org/app/internal/certificate/certificatetest"
 	"example.org/app/internal/config"
 )
 
 const filePassword = "secret-of-file"
 
-// certificate makes one that its own key signs.
-func certificate(t testing.TB, key crypto.Signer) *x509.Certificate {
-	t.Helper()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now(), NotAfter: time.Now().Add(time.Hour),
-	}
-	data, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := x509.ParseCertificate(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 func keyFile(t testing.TB, key crypto.Signer) string {
 	t.Helper()
-	data, err := pkcs12.Modern.Encode(key, certificate(t, key), nil, filePassword)
+	data, err := pkcs12.Modern.Encode(key, certificatetest.Of(key, "test").Leaf, nil, filePassword)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +37,7 @@ func keyFile(t testing.TB, key crypto.Signer) string {
 // TestKeyFiles opens each form of a key and accepts a token that was signed with it.
 func TestKeyFiles(t *testing.T) {
 	ec := ecKey(t, elliptic.P256())
-	trust, err := pkcs12.Modern.EncodeTrustStore([]*x509.Certificate{certificate(t, rsaKey())}, filePassword)
+	trust, err := pkcs12.Modern.EncodeTrustStore([]*x509.Certificate{certificatetest.Of(rsaKey(), "test").Leaf}, filePassword)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +51,7 @@ func TestKeyFiles(t *testing.T) {
 		set    func(*algorithms)
 	}{
 		{"certificate", jwt.SigningMethodRS256, rsaKey(), func(a *algorithms) {
-			a.RSA256.PEMFilePath = pemFile(t, "CERTIFICATE", certificate(t, rsaKey()).Raw)
+			a.RSA256.PEMFilePath = pemFile(t, "CERTIFICATE", certificatetest.Of(rsaKey(), "test").Leaf.Raw)
 		}},
 		{"PKCS #1", jwt.SigningMethodPS512, rsaKey(), func(a *algorithms) {
 			a.PS512.PEMFilePath = pemFile(t, "RSA PUBLIC KEY", x509.MarshalPKCS1PublicKey(&rsaKey().PublicKey))

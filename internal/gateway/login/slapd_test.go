@@ -3,15 +3,8 @@
 package login
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -24,6 +17,8 @@ import (
 	"time"
 
 	"github.com/go-ldap/ldap/v3"
+
+	"example.org/app/internal/certificate/certificatetest"
 )
 
 const (
@@ -100,7 +95,7 @@ func (s *slapd) prepare(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	certificate, key := serverCertificate(t)
+	certificate, key := certificatetest.PEM(certificatetest.New("127.0.0.1"))
 	configuration := fmt.Sprintf(`include %s
 %spidfile %[3]s/pid
 TLSCACertificateFile %[3]s/ca.pem
@@ -116,8 +111,8 @@ maxsize 16777216
 access to attrs=userPassword by anonymous auth by * none
 access to * by dn.exact="%[7]s" read by * none
 `, schema, modules, s.folder, baseDN, rootDN, rootPassword, searcherDN)
-	for name, content := range map[string]string{"slapd": string(data), "slapd.conf": configuration, "ca.pem": certificate, "key.pem": key} {
-		if err := os.WriteFile(filepath.Join(s.folder, name), []byte(content), 0o700); err != nil {
+	for name, content := range map[string][]byte{"slapd": data, "slapd.conf": []byte(configuration), "ca.pem": certificate, "key.pem": key} {
+		if err := os.WriteFile(filepath.Join(s.folder, name), content, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -254,30 +249,4 @@ func (s *slapd) fill(t testing.TB) {
 	person("three", "others", "3", "right")
 	person("third", "others", "3", "right")
 	person("four", "people", "4", "")
-}
-
-// serverCertificate makes a certificate for 127.0.0.1 that its own key signs.
-func serverCertificate(t testing.TB) (certificate, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	data, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyData, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encode := func(kind string, data []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}))
-	}
-	return encode("CERTIFICATE", data), encode("PRIVATE KEY", keyData)
 }
