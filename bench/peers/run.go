@@ -16,6 +16,7 @@ import (
 
 	"example.org/app/bench/process"
 	"example.org/app/bench/talk"
+	"example.org/app/internal/sleep"
 )
 
 const (
@@ -275,7 +276,7 @@ func (r *run) fresh(ctx context.Context) error {
 
 // memory looks at the memory of a server that was just started, then at that of sessions.
 func (r *run) memory(ctx context.Context, s *side, m messenger, open bool) error {
-	if err := sleep(ctx, time.Second); err != nil {
+	if err := sleep.For(ctx, time.Second); err != nil {
 		return err
 	}
 	before, err := process.Resident(s.pid())
@@ -294,7 +295,7 @@ func (r *run) memory(ctx context.Context, s *side, m messenger, open bool) error
 	for _, c := range sockets {
 		go c.Listen() // Whoever does not answer pings is no session for long.
 	}
-	if err := sleep(ctx, r.settle); err != nil {
+	if err := sleep.For(ctx, r.settle); err != nil {
 		return err
 	}
 	after, err := process.Resident(s.pid())
@@ -303,15 +304,6 @@ func (r *run) memory(ctx context.Context, s *side, m messenger, open bool) error
 	}
 	s.figures[sessionMemory] = append(s.figures[sessionMemory], float64(after-before)/1024/float64(len(sockets)))
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // checkStored demands that each server has stored what it acknowledged. None of them runs any more.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.org/app/internal/recording/event"
+	"example.org/app/internal/sleep"
 )
 
 // startWatchdog tells the black box of what goes wrong with the process as a whole.
@@ -27,12 +28,8 @@ func (a *App) startWatchdog(context.Context) error {
 func (a *App) watch(ctx context.Context) error {
 	failing := ""
 	for {
-		timer := time.NewTimer(time.Duration(a.live.Current().HealthCheck.CheckIntervalSeconds) * time.Second)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep.For(ctx, time.Duration(a.live.Current().HealthCheck.CheckIntervalSeconds)*time.Second) != nil {
 			return nil
-		case <-timer.C:
 		}
 		if !a.live.Current().FlightRecorder.Continuous.Enabled {
 			continue // Nobody wants to know.

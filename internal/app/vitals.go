@@ -17,6 +17,7 @@ import (
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/config"
 	"example.org/app/internal/metrics"
+	"example.org/app/internal/sleep"
 )
 
 // vitals watches whether the machine leaves this process enough room to work, and whether the process gets its work done.
@@ -56,14 +57,10 @@ func (v *vitals) report(ctx context.Context) error {
 
 func (v *vitals) run(ctx context.Context) error {
 	for {
-		timer := time.NewTimer(time.Duration(v.live.Current().HealthCheck.CheckIntervalSeconds) * time.Second)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep.For(ctx, time.Duration(v.live.Current().HealthCheck.CheckIntervalSeconds)*time.Second) != nil {
 			return nil
-		case <-timer.C:
-			v.look()
 		}
+		v.look()
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/recording/event"
 	"example.org/app/internal/role"
+	"example.org/app/internal/sleep"
 	"example.org/app/internal/telemetry"
 )
 
@@ -177,7 +178,7 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 			}
 			// A node that has just become active may be unknown.
 			paused = true
-			if err := sleep(ctx, pause); err != nil {
+			if err := sleep.For(ctx, pause); err != nil {
 				return nil, callError(ctx, e.Name, err)
 			}
 			continue
@@ -242,18 +243,6 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 		c.trip(p.breaker, true)
 	}
 	return resp, err
-}
-
-// sleep waits, unless ctx ends before.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // CallNode is Call for the node with the id, which may be inactive or unhealthy.
@@ -372,7 +361,7 @@ func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Ms
 		if !errors.Is(err, nats.ErrNoResponders) || attempt > 0 {
 			return reply, err
 		}
-		if sleep(ctx, retryPause) != nil {
+		if sleep.For(ctx, retryPause) != nil {
 			return nil, nats.ErrNoResponders
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.org/app/internal/ids"
+	"example.org/app/internal/sleep"
 	"example.org/app/internal/store"
 )
 
@@ -128,12 +129,8 @@ func (n *Number) run(ctx context.Context) {
 		if n.failure() != nil {
 			pause = n.options.Lease / 20
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep.For(ctx, pause) != nil {
 			return
-		case <-timer.C:
 		}
 		err := n.renew(ctx)
 		if ctx.Err() != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"example.org/app/internal/sleep"
 	"example.org/app/internal/store"
 )
 
@@ -34,12 +35,7 @@ func (w *work) run(r *term, n *Node) {
 			return
 		}
 		n.logger.Error("the work of the leader failed", "work", w.name, "error", err)
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-r.ctx.Done():
-		}
-		timer.Stop()
+		_ = sleep.For(r.ctx, pause)
 	}
 }
 
@@ -95,25 +91,13 @@ func (s *schedule) run(ctx context.Context, fence Fence) error {
 		return err
 	}
 	next := s.times.Next(since)
-	for !next.IsZero() && s.sleep(ctx, next) {
+	for !next.IsZero() && sleep.For(ctx, time.Until(next)) == nil {
 		next = s.times.Next(time.Now())
 		if again := time.Now().Add(rareRetry); !s.attempt(ctx, fence) && again.Before(next) {
 			next = again
 		}
 	}
 	return nil
-}
-
-// sleep waits until a time, and reports whether it came before the context ended.
-func (s *schedule) sleep(ctx context.Context, until time.Time) bool {
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // attempt does the work once, and reports whether that is enough until its next time.

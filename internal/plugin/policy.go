@@ -10,6 +10,7 @@ import (
 
 	"example.org/app/internal/config"
 	"example.org/app/internal/recording/event"
+	"example.org/app/internal/sleep"
 )
 
 // consider takes an extension out of service that fails again and again, if the settings say so. One that is dead is
@@ -100,16 +101,7 @@ func (m *Manager) retry(b *member) {
 func retryDelay(n int) time.Duration { return min(time.Second<<min(n, 10), time.Minute) }
 
 // sleep reports false if the manager was closed meanwhile.
-func (m *Manager) sleep(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-m.ctx.Done():
-		return false
-	}
-}
+func (m *Manager) sleep(d time.Duration) bool { return sleep.For(m.ctx, d) == nil }
 
 // bounds are those of a call.
 type bounds struct {

@@ -13,6 +13,7 @@ import (
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/link"
 	"example.org/app/internal/role"
+	"example.org/app/internal/sleep"
 )
 
 const (
@@ -152,11 +153,6 @@ func (x *Disconnector) disconnect(ctx context.Context, what link.Disconnection) 
 			x.logger.WarnContext(ctx, "sessions could not be closed", "status", int(what.Status), "error", err)
 			return
 		}
-		timer := time.NewTimer(disconnectPause)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		_ = sleep.For(ctx, disconnectPause)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/app/internal/sleep"
 	"example.org/app/internal/wire"
 )
 
@@ -221,7 +222,7 @@ func (d *Directory) change(
 		if conflicts >= maxConflicts {
 			return place{}, unavailable(failure)
 		}
-		if err := sleep(ctx, delay); err != nil {
+		if err := sleep.For(ctx, delay); err != nil {
 			return place{}, unavailable(err)
 		}
 	}
@@ -305,21 +306,6 @@ func conflictPause(conflicts int) time.Duration {
 		return 0
 	}
 	return rand.N(time.Duration(min(conflicts, 20)) * time.Millisecond)
-}
-
-// sleep waits unless the context ends.
-func sleep(ctx context.Context, delay time.Duration) error {
-	if delay == 0 {
-		return nil
-	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func entryOf(userID int64, status wire.UserStatus, live []Session) Entry {

@@ -12,6 +12,7 @@ import (
 
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/link"
+	"example.org/app/internal/sleep"
 	"example.org/app/internal/wire"
 )
 
@@ -185,7 +186,7 @@ func (n *Notifier) deliver(ctx context.Context, o *outlet, d *link.Delivery) {
 		if err == nil || n.gone(o) {
 			return
 		}
-		if !errors.Is(err, cluster.ErrNoNode) || !pauseFor(ctx, wait) {
+		if !errors.Is(err, cluster.ErrNoNode) || sleep.For(ctx, wait) != nil {
 			n.miss(o, d)
 			return
 		}
@@ -228,21 +229,9 @@ func (n *Notifier) disconnect(o *outlet, d *link.Disconnection) (closed int, ok 
 		if err == nil {
 			return result.Sessions, true
 		}
-		if n.gone(o) || !pauseFor(n.ctx, wait) {
+		if n.gone(o) || sleep.For(n.ctx, wait) != nil {
 			return 0, false
 		}
 		d = &again
-	}
-}
-
-// pauseFor waits. It reports false if ctx ends before.
-func pauseFor(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

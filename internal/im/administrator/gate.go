@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/sleep"
 )
 
 // gate keeps those who guess passwords from costing others their logins. It
@@ -60,18 +61,7 @@ const (
 var errCrowd = apierr.New(apierr.ClientRequestsTooFrequent, "too many logins are being checked; try again later")
 
 func newGate() *gate {
-	return &gate{now: time.Now, wait: waitFor, inside: map[netip.Addr]int{}, failures: map[attempt]*failure{}}
-}
-
-func waitFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return &gate{now: time.Now, wait: sleep.For, inside: map[netip.Addr]int{}, failures: map[attempt]*failure{}}
 }
 
 // enter admits a login, after a while if the address failed before, or refuses

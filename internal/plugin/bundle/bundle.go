@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"example.org/app/internal/sleep"
 )
 
 // Options say what is made of what.
@@ -88,10 +90,7 @@ func (o Options) watch(ctx context.Context, done func(*Result, error)) error {
 	p, err := o.packages(built)
 	if err != nil {
 		done(nil, err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(pollLock):
-		}
+		_ = sleep.For(ctx, pollLock)
 		return nil
 	}
 	defer p.close()

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"example.org/app/internal/sleep"
 )
 
 // A slot has one JVM at a time: it starts one for the plugins that are in it, and starts it anew when it dies.
@@ -149,12 +151,10 @@ func (l *slot) pause(delay time.Duration) error {
 
 // sleep waits for a while, or until the host is closed.
 func (l *slot) sleep(delay time.Duration) error {
-	select {
-	case <-time.After(delay):
-		return nil
-	case <-l.host.ctx.Done():
+	if sleep.For(l.host.ctx, delay) != nil {
 		return errHostClosed
 	}
+	return nil
 }
 
 // giveUp ends an attempt without a session.

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"example.org/app/internal/sleep"
 )
 
 // A spare is a JVM without plugins that is kept for the next one that is needed, because starting a JVM takes much longer
@@ -42,10 +44,7 @@ func (h *Host) bringSpare() {
 		h.mu.Lock()
 		delay := min(h.opts.SpareDelay<<min(h.spare.failures, 10), maxSpareDelay)
 		h.mu.Unlock()
-		select {
-		case <-time.After(delay):
-		case <-h.ctx.Done():
-		}
+		_ = sleep.For(h.ctx, delay)
 		h.mu.Lock()
 		if h.closed || !h.hasPlugins() {
 			h.spare.coming = false
