@@ -49,8 +49,8 @@ func (m *Manager) Invoke(ctx context.Context, method *Method, args []any) (resul
 
 // NextSlot is the first slot after a time of the schedules of extensions that are started; the zero time if there is none.
 func (m *Manager) NextSlot(after time.Time) (next time.Time) {
-	m.eachSchedule(func(_ *member, s *Schedule) {
-		if at := s.Next(after); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+	m.eachSchedule(func(b *member, s *Schedule) {
+		if at := s.Next(after); b.runsSchedules() && !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	})
@@ -62,42 +62,17 @@ func (m *Manager) NextSlot(after time.Time) (next time.Time) {
 func (m *Manager) RunSlot(slot time.Time) {
 	var running sync.WaitGroup
 	m.eachSchedule(func(b *member, s *Schedule) {
-		if !s.Next(slot.Add(-1)).Equal(slot) {
+		if !b.runsSchedules() || !s.Next(slot.Add(-1)).Equal(slot) {
 			return
 		}
 		m.timetable.mu.Lock()
-		key := b.keyOf(s)
-		e := m.timetable.entries[key]
-		if e == nil {
-			e = &timetableEntry{}
-			m.timetable.entries[key] = e
-		}
+		e := m.timetable.entry(b.keyOf(s))
 		e.schedule = s
-		skip := e.Running
-		if skip {
-			e.Skipped++
-		}
-		e.Running = true
+		begins := e.begin()
 		m.timetable.mu.Unlock()
-		if !skip {
+		if begins {
 			running.Go(func() { m.runSlot(b, e, s, slot, s.Next(slot)) })
 		}
 	})
 	running.Wait()
-}
-
-// eachSchedule visits the schedules of extensions that are started.
-func (m *Manager) eachSchedule(visit func(b *member, s *Schedule)) {
-	for _, p := range m.Plugins() {
-		if p.released.Load() {
-			continue
-		}
-		for _, b := range p.members {
-			if s, ok := b.Extension.(Scheduler); ok && b.started.Load() && !b.isDown() {
-				for _, schedule := range s.Schedules() {
-					visit(b, schedule)
-				}
-			}
-		}
-	}
 }

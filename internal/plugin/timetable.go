@@ -89,6 +89,45 @@ func (t *timetable) info(b *member) (list []ScheduleInfo) {
 	return list
 }
 
+// entry returns the entry of a schedule, which is made if there is none. The timetable is locked.
+func (t *timetable) entry(key scheduleKey) *timetableEntry {
+	e := t.entries[key]
+	if e == nil {
+		e = &timetableEntry{}
+		t.entries[key] = e
+	}
+	return e
+}
+
+// begin reports whether the schedule runs now: a slot that comes while it runs is skipped. The timetable is locked.
+func (e *timetableEntry) begin() bool {
+	if e.Running {
+		e.Skipped++
+		return false
+	}
+	e.Running = true
+	return true
+}
+
+// eachSchedule visits the schedules of all extensions, also of those that are not started.
+func (m *Manager) eachSchedule(visit func(b *member, s *Schedule)) {
+	for _, p := range m.Plugins() {
+		if p.released.Load() {
+			continue
+		}
+		for _, b := range p.members {
+			if s, ok := b.Extension.(Scheduler); ok {
+				for _, schedule := range s.Schedules() {
+					visit(b, schedule)
+				}
+			}
+		}
+	}
+}
+
+// runsSchedules reports whether the schedules of the extension run at present.
+func (m *member) runsSchedules() bool { return m.started.Load() && !m.isDown() }
+
 func (m *member) keyOf(s *Schedule) scheduleKey {
 	return scheduleKey{m.plugin.ID, m.Class(), s.Name}
 }
@@ -105,29 +144,13 @@ func (m *Manager) runDue(now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := map[scheduleKey]bool{}
-	for _, p := range m.Plugins() {
-		if p.released.Load() {
-			continue
+	m.eachSchedule(func(b *member, s *Schedule) {
+		key := b.keyOf(s)
+		known[key] = true
+		if at := m.look(b, t.entry(key), s, now); !at.IsZero() && at.Before(wake) {
+			wake = at
 		}
-		for _, b := range p.members {
-			s, ok := b.Extension.(Scheduler)
-			if !ok {
-				continue
-			}
-			for _, schedule := range s.Schedules() {
-				key := b.keyOf(schedule)
-				known[key] = true
-				e := t.entries[key]
-				if e == nil {
-					e = &timetableEntry{}
-					t.entries[key] = e
-				}
-				if at := m.look(b, e, schedule, now); !at.IsZero() && at.Before(wake) {
-					wake = at
-				}
-			}
-		}
-	}
+	})
 	for key, e := range t.entries {
 		if !known[key] && !e.Running {
 			delete(t.entries, key)
@@ -138,7 +161,7 @@ func (m *Manager) runDue(now time.Time) time.Duration {
 
 // look runs a schedule if it is due, and says when to look again; the zero time is at any time. The timetable is locked.
 func (m *Manager) look(b *member, e *timetableEntry, s *Schedule, now time.Time) time.Time {
-	if !b.started.Load() || b.isDown() {
+	if !b.runsSchedules() {
 		e.schedule, e.next, e.idle = s, time.Time{}, now
 		return time.Time{}
 	}
@@ -166,13 +189,9 @@ func (m *Manager) look(b *member, e *timetableEntry, s *Schedule, now time.Time)
 		}
 	}
 	e.next = s.Next(slot)
-	if e.Running {
-		e.Skipped++
-		return e.next
+	if until := e.next; e.begin() {
+		m.watcher.Go(func() { m.runSlot(b, e, s, slot, until) })
 	}
-	e.Running = true
-	until := e.next
-	m.watcher.Go(func() { m.runSlot(b, e, s, slot, until) })
 	return e.next
 }
 
