@@ -65,15 +65,15 @@ func (c *Cluster) nodeSubject(id, name string) string { return c.prefix + "node.
 // context that ends at the caller's deadline. An *apierr.Error reaches the caller with code, status and reason;
 // anything else, a panic included, reaches it as an internal error without details and is logged here.
 func Handle[Req, Resp any](n *Node, e Endpoint[Req, Resp], fn func(ctx context.Context, req *Req) (*Resp, error)) error {
-	return HandleInOrder(n, e, nil, fn)
+	return HandleInOrder(n, e, func(req *Req) func(context.Context) (*Resp, error) {
+		return func(ctx context.Context) (*Resp, error) { return fn(ctx, req) }
+	})
 }
 
 // HandleInOrder is Handle for who needs to know in which order requests arrive. arrive is called for each request, for
-// those of one caller in the order in which they were sent, before fn runs for any that came later. It must return soon:
-// others wait for it. fn gets the context that it returns, and is called for each that arrived.
-func HandleInOrder[Req, Resp any](
-	n *Node, e Endpoint[Req, Resp], arrive func(ctx context.Context, req *Req) context.Context, fn func(ctx context.Context, req *Req) (*Resp, error),
-) error {
+// those of one caller in the order in which they were sent, before any that came later is answered. It must return soon:
+// others wait for it. The function that it returns answers the request, and is called for each that arrived.
+func HandleInOrder[Req, Resp any](n *Node, e Endpoint[Req, Resp], arrive func(req *Req) (answer func(context.Context) (*Resp, error))) error {
 	if !namePattern.MatchString(e.Name) {
 		return fmt.Errorf("handle endpoint %q: the name must be words of letters, digits, \"_\" and \"-\" with dots between them", e.Name)
 	}
@@ -82,22 +82,21 @@ func HandleInOrder[Req, Resp any](
 	}
 	codec := e.codec()
 	h := &handler{node: n, name: e.Name, role: e.Role, direct: e.Direct}
-	h.arrive = func(ctx context.Context, value any) context.Context {
-		if req, ok := value.(*Req); ok && arrive != nil {
-			return arrive(ctx, req)
-		}
-		return ctx
-	}
-	h.local = func(ctx context.Context, value any) (any, error) {
+	h.arrive = func(value any) answer {
 		req, ok := value.(*Req)
 		if !ok {
-			return nil, fmt.Errorf("the endpoint was declared twice: the request is %T, not %T", value, req)
+			return func(context.Context) (any, error) {
+				return nil, fmt.Errorf("the endpoint was declared twice: the request is %T, not %T", value, req)
+			}
 		}
-		resp, err := fn(ctx, req)
-		if err == nil && resp == nil {
-			resp = new(Resp)
+		fn := arrive(req)
+		return func(ctx context.Context) (any, error) {
+			resp, err := fn(ctx)
+			if err == nil && resp == nil {
+				resp = new(Resp)
+			}
+			return resp, err
 		}
-		return resp, err
 	}
 	h.decode = func(data []byte) (any, error) {
 		req := new(Req)
@@ -106,11 +105,7 @@ func HandleInOrder[Req, Resp any](
 		}
 		return req, nil
 	}
-	h.remote = func(ctx context.Context, req any) ([]byte, error) {
-		resp, err := h.local(ctx, req)
-		if err != nil {
-			return nil, err
-		}
+	h.encode = func(resp any) ([]byte, error) {
 		out, err := codec.Marshal(resp)
 		if err != nil {
 			return nil, fmt.Errorf("encode the response: %w", err)

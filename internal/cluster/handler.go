@@ -21,17 +21,19 @@ import (
 // queueGroup is the name that makes the nodes of a role share their calls.
 const queueGroup = "nodes"
 
+// An answer returns the response to one request.
+type answer func(ctx context.Context) (any, error)
+
 // A handler answers the calls of one endpoint on one node.
 type handler struct {
 	node *Node
 	name string
 	role role.Role
-	// arrive is told of requests in their order. local works on values, remote makes bytes of the response to what decode
-	// made of bytes.
-	arrive func(ctx context.Context, req any) context.Context
-	local  func(ctx context.Context, req any) (any, error)
+	// arrive is told of requests in their order and returns what answers them. decode and encode are for requests and
+	// responses that travel as bytes.
+	arrive func(req any) answer
 	decode func(data []byte) (any, error)
-	remote func(ctx context.Context, req any) ([]byte, error)
+	encode func(resp any) ([]byte, error)
 
 	// direct is Endpoint.Direct.
 	direct bool
@@ -177,13 +179,13 @@ func (h *handler) invoke(ctx context.Context, req any, sent func()) (any, error)
 	deadline, _ := ctx.Deadline()
 	own, cancel := context.WithDeadline(telemetry.Join(h.node.ctx, ctx), deadline)
 	defer cancel()
-	own = h.arrive(own, req)
+	run := h.arrive(req)
 	if sent != nil {
 		sent()
 	}
 	if h.direct {
 		defer context.AfterFunc(ctx, cancel)()
-		return h.invokeHere(ctx, own, req)
+		return h.invokeHere(ctx, own, run)
 	}
 	type outcome struct {
 		value any
@@ -194,7 +196,7 @@ func (h *handler) invoke(ctx context.Context, req any, sent func()) (any, error)
 		defer h.exit()
 		var out outcome
 		out.err = h.protect(own, func() (err error) {
-			out.value, err = h.local(own, req)
+			out.value, err = run(own)
 			return err
 		})
 		done <- out
@@ -210,11 +212,11 @@ func (h *handler) invoke(ctx context.Context, req any, sent func()) (any, error)
 	}
 }
 
-// invokeHere runs the handler with the context own, which ends with ctx, in the goroutine of the caller.
-func (h *handler) invokeHere(ctx, own context.Context, req any) (value any, err error) {
+// invokeHere answers a request with the context own, which ends with ctx, in the goroutine of the caller.
+func (h *handler) invokeHere(ctx, own context.Context, run answer) (value any, err error) {
 	defer h.exit()
 	err = h.protect(own, func() (err error) {
-		value, err = h.local(own, req)
+		value, err = run(own)
 		return err
 	})
 	// A caller elsewhere would not wait for a response that comes late.
@@ -261,10 +263,11 @@ func (h *handler) serve(msg *nats.Msg) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(telemetry.Extract(h.node.remote.Load().Context, http.Header(msg.Header)), timeout)
-	var req any
-	err := h.protect(ctx, func() (err error) {
-		if req, err = h.decode(msg.Data); err == nil {
-			ctx = h.arrive(ctx, req)
+	var run answer
+	err := h.protect(ctx, func() error {
+		req, err := h.decode(msg.Data)
+		if err == nil {
+			run = h.arrive(req)
 		}
 		return err
 	})
@@ -283,8 +286,11 @@ func (h *handler) serve(msg *nats.Msg) {
 		}
 		defer span.End()
 		var data []byte
-		err := h.protect(ctx, func() (err error) {
-			data, err = h.remote(ctx, req)
+		err := h.protect(ctx, func() error {
+			resp, err := run(ctx)
+			if err == nil {
+				data, err = h.encode(resp)
+			}
 			return err
 		})
 		if err != nil {

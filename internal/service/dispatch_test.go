@@ -33,7 +33,7 @@ func TestBadRequests(t *testing.T) {
 		"text not UTF-8": {append(slices.Clone(id), 8<<3|2, 3, 6<<3|2, 1, 0xff), apierr.InvalidRequest, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := w.dispatcher.Dispatch(t.Context(), &link.Request{UserID: 1, Payload: test.payload})
+			got := w.dispatcher.Dispatch(t.Context(), &link.Request{UserID: 1, Payload: test.payload}, nil)
 			if got.Code != int32(test.code) || got.Corrupted != test.corrupted || got.Data != nil {
 				t.Errorf("the answer is %+v", got)
 			}
@@ -60,7 +60,7 @@ func FuzzDispatch(f *testing.F) {
 		f.Add(payload)
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		got := w.dispatcher.Dispatch(t.Context(), &link.Request{UserID: 1, Payload: payload})
+		got := w.dispatcher.Dispatch(t.Context(), &link.Request{UserID: 1, Payload: payload}, nil)
 		if got.Code == int32(apierr.ServerInternalError) || apierr.Code(got.Code).Name() == "" {
 			t.Fatalf("%x gives %+v", payload, got)
 		}

@@ -33,7 +33,7 @@ func TestIdempotencyKey(t *testing.T) {
 		if gatewayKey != "" {
 			request.Key = []byte(gatewayKey)
 		}
-		response := w.dispatcher.Dispatch(t.Context(), request)
+		response := w.dispatcher.Dispatch(t.Context(), request, nil)
 		var data wire.AppNotification_Data
 		if err := proto.Unmarshal(response.Data, &data); err != nil {
 			t.Fatal(err)

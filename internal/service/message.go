@@ -24,7 +24,7 @@ func (d *Dispatcher) createMessage(ctx context.Context, r *Request, body *wire.C
 		SenderID: &r.UserID, SenderIP: r.IP, SenderDevice: r.Device.String(),
 		Text: body.Text, Records: body.GetRecords(), MayBeEmpty: true, BurnAfter: body.BurnAfter,
 		ReferenceID: body.MessageId, PreMessageID: body.PreMessageId, DeliveryDate: date(body.DeliveryDate),
-		Deliver: true, Origin: origin{r.AppRequest, r.kept}, Turn: turnOf(ctx),
+		Deliver: true, Origin: origin{r.AppRequest, r.kept}, Turn: r.turn,
 	}
 	var err error
 	if c.Key, err = d.messageKey(r); err != nil {

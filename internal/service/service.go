@@ -80,26 +80,16 @@ func New(o Options) *Dispatcher {
 
 // Serve takes the requests that gateways send to the node.
 func (d *Dispatcher) Serve() error {
-	return cluster.HandleInOrder(d.Node, link.HandleRequest, d.arrive, func(ctx context.Context, r *link.Request) (*link.Response, error) {
-		defer turnOf(ctx).End()
-		return d.Dispatch(ctx, r), nil
+	return cluster.HandleInOrder(d.Node, link.HandleRequest, func(r *link.Request) func(context.Context) (*link.Response, error) {
+		var turn *message.Turn
+		if r.Conversation != 0 {
+			turn = d.turns.Take(r.Conversation)
+		}
+		return func(ctx context.Context) (*link.Response, error) {
+			defer turn.End()
+			return d.Dispatch(ctx, r, turn), nil
+		}
 	})
-}
-
-// arrive notes the place of a new message in its conversation.
-func (d *Dispatcher) arrive(ctx context.Context, r *link.Request) context.Context {
-	if r.Conversation == 0 {
-		return ctx
-	}
-	return context.WithValue(ctx, turnKey{}, d.turns.Take(r.Conversation))
-}
-
-type turnKey struct{}
-
-// turnOf returns the place of the message that is being sent; nil is none.
-func turnOf(ctx context.Context) *message.Turn {
-	turn, _ := ctx.Value(turnKey{}).(*message.Turn)
-	return turn
 }
 
 // A Request is what a client asks.
@@ -113,6 +103,8 @@ type Request struct {
 	// key and repeated are those of link.Request.
 	key      []byte
 	repeated bool
+	// turn is the place of a new message in its conversation; nil is none.
+	turn *message.Turn
 	// kept takes the notifications until plugins have seen them; nil sends them at once.
 	kept *collector
 }
@@ -145,15 +137,16 @@ func long(n int64, notifications ...Notification) Answer {
 	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_Long{Long: n}}, Notifications: notifications}
 }
 
-// Dispatch answers a request and hands over the notifications. Refusals are answers too.
-func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request) *link.Response {
+// Dispatch answers a request and hands over the notifications. Refusals are answers too. turn is the place of a new message in
+// its conversation; nil is none.
+func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request, turn *message.Turn) *link.Response {
 	head, _ := wire.ParseHead(in.Payload) // What cannot be parsed has no kind.
 	logged := head.Kind != 0 && d.Requests.Wants(head.Kind)
 	if !logged && !event.On(event.KindClientRequest) {
-		return d.dispatch(ctx, in)
+		return d.dispatch(ctx, in, turn)
 	}
 	begin := time.Now()
-	out := d.dispatch(ctx, in)
+	out := d.dispatch(ctx, in, turn)
 	if logged {
 		d.Requests.Write(requestlog.Entry{
 			Kind: head.Kind, RequestID: head.ID, UserID: in.UserID, SessionID: in.SessionID, Device: in.Device, IP: in.IP,
@@ -169,12 +162,12 @@ func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request) *link.Respo
 	return out
 }
 
-func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request) *link.Response {
+func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request, turn *message.Turn) *link.Response {
 	body := new(wire.AppRequest)
 	if err := proto.Unmarshal(in.Payload, body); err != nil {
 		return &link.Response{Code: int32(apierr.InvalidRequest), Reason: "the request cannot be decoded", Corrupted: true}
 	}
-	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP, key: in.Key, repeated: in.Repeated}
+	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP, key: in.Key, repeated: in.Repeated, turn: turn}
 	if d.Plugins != nil && d.Plugins.Recording() {
 		ctx = plugin.ForRequest(ctx, r.UserID, r.GetRequestId(), wire.KindOf(body))
 	}

@@ -300,7 +300,7 @@ func (w *world) requestFrom(userID int64, device wire.DeviceType, r *wire.AppReq
 	}
 	response := w.dispatcher.Dispatch(w.t.Context(), &link.Request{
 		UserID: userID, Device: device, SessionID: 5, IP: netip.MustParseAddr("192.0.2.1"), Payload: payload,
-	})
+	}, nil)
 	produced.note(wire.KindOf(r), apierr.Code(response.Code))
 	a := answer{Code: apierr.Code(response.Code), Reason: response.Reason, Data: new(wire.AppNotification_Data)}
 	if err := proto.Unmarshal(response.Data, a.Data); err != nil {
