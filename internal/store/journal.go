@@ -192,10 +192,9 @@ var journalTables = map[string]journalTable{}
 // A journalTable reads rows for a journal.
 type journalTable interface {
 	images(ctx context.Context, tx Tx, where conditions) ([]image, error)
-	// updating runs a statement that changes columns of those rows which fulfil the conditions and differ; its result goes to
-	// scan. It returns the images of before, with the keys and those columns only, and how many rows fulfil the conditions,
-	// as far as it looked at them.
-	updating(ctx context.Context, tx Tx, where conditions, columns []string, differ, update sqldb.SQL, scan func(sqldb.Row) error) ([]image, int64, error)
+	// updating runs an update and returns the images of before, with the keys and the compared columns only. If it is to
+	// count, it also returns how many rows fulfil the conditions, as far as it looked at them.
+	updating(ctx context.Context, tx Tx, u *rowUpdate, count bool) ([]image, int64, error)
 }
 
 // A journalColumn is how a column stands in a journal.
@@ -237,33 +236,57 @@ func (t table[R]) images(ctx context.Context, tx Tx, where conditions) ([]image,
 	return t.imagesOf(found), nil
 }
 
-func (t table[R]) updating(ctx context.Context, tx Tx, where conditions, columns []string, differ, update sqldb.SQL, scan func(sqldb.Row) error) ([]image, int64, error) {
+func (t table[R]) updating(ctx context.Context, tx Tx, u *rowUpdate, count bool) (was []image, seen int64, err error) {
 	var places []int
 	var told []journalColumn
-	names := ""
+	names := ", t." + u.returning
 	for i, column := range t.told {
-		if column.key || slices.Contains(columns, column.column) {
+		if column.key || slices.Contains(u.compared, column.column) {
 			places, told, names = append(places, i), append(told, column), names+", t."+column.column
 		}
 	}
+	differ, where := u.differ, u.where
+	if !count {
+		differ, where = sqldb.New("TRUE"), u.differing()
+	}
 	before := sqldb.New("SELECT ?"+names+" FROM "+t.name+" AS t? LIMIT "+journalLimit, differ, where.clause())
-	var list []image
-	seen := int64(0)
-	err := sqldb.QueryBoth(ctx, tx, before, func(row sqldb.Row) error {
+	var differing []int64
+	scan := func(row sqldb.Row) error {
 		var differs bool
-		all, some := t.fields(new(R)), make([]any, len(places)+1)
-		some[0] = &differs
+		var returned int64
+		all, some := t.fields(new(R)), make([]any, len(places)+2)
+		some[0], some[1] = &differs, &returned
 		for i, place := range places {
-			some[i+1] = all[place]
+			some[i+2] = all[place]
 		}
 		seen++
 		if err := row.Scan(some...); err != nil || !differs {
 			return err
 		}
-		list = append(list, image{rule: t.rule, columns: told, fields: some[1:]})
+		was, differing = append(was, image{rule: t.rule, columns: told, fields: some[2:]}), append(differing, returned)
 		return nil
-	}, update, scan)
-	return list, seen, err
+	}
+	if sqldb.EngineOf(tx) != SQLite {
+		err = sqldb.QueryBoth(ctx, tx, before, scan, u.statement(), u.scan)
+		return was, seen, err
+	}
+	if err := sqldb.Query(ctx, tx, before, scan); err != nil {
+		return nil, 0, err
+	}
+	// Nobody else writes meanwhile, so what was read is what the update changes. To return rows takes SQLite longer than to
+	// change them.
+	switch {
+	case seen == maxJournalChanges, slices.Contains(u.columns, u.returning): // There may be more rows, or another value to return.
+		err = sqldb.Query(ctx, tx, u.statement(), u.scan)
+	case len(differing) == 0:
+	case len(differing) == int(seen) && count:
+		u.changed = differing
+		_, err = sqldb.Exec(ctx, tx, u.silent(u.where))
+	default:
+		u.changed = differing
+		_, err = sqldb.Exec(ctx, tx, u.silent(u.differing()))
+	}
+	return was, seen, err
 }
 
 func (t table[R]) imagesOf(records []R) []image {

@@ -348,7 +348,7 @@ func (c *columnChanges) updateMatched(ctx context.Context, tx Tx, table, returni
 	return UpdateResult{Matched: matched, Modified: int64(len(changed))}, changed, nil
 }
 
-func (c *columnChanges) run(ctx context.Context, tx Tx, table, returning string, list conditions, count bool) (matched int64, changed []int64, err error) {
+func (c *columnChanges) run(ctx context.Context, tx Tx, table, returning string, list conditions, count bool) (matched int64, _ []int64, err error) {
 	if c.err != nil {
 		return 0, nil, fmt.Errorf("update %q: %w", table, c.err)
 	}
@@ -371,30 +371,54 @@ func (c *columnChanges) run(ctx context.Context, tx Tx, table, returning string,
 			differs = append(differs, sqldb.New("t."+column+" IS DISTINCT FROM ?", c.values[i]))
 		}
 	}
-	different := sqldb.New("(?)", sqldb.Join(differs, " OR "))
-	changing := append(slices.Clip(list), different)
-	changed = []int64{}
-	scan := func(row sqldb.Row) error {
-		changed = append(changed, 0)
-		return row.Scan(&changed[len(changed)-1])
+	u := rowUpdate{
+		table: table, returning: returning, columns: c.columns, compared: c.columns[:compared], set: sqldb.Join(set, ", "),
+		where: list, differ: sqldb.New("(?)", sqldb.Join(differs, " OR ")), changed: []int64{},
 	}
-	statement := sqldb.New("UPDATE "+table+" AS t SET ?? RETURNING "+returning, sqldb.Join(set, ", "), changing.clause())
 	var was []image
-	switch {
-	case !told:
-		err = sqldb.Query(ctx, tx, statement, scan)
-	case count:
+	if !told {
+		err = sqldb.Query(ctx, tx, u.statement(), u.scan)
+	} else {
 		// What is read for the journal counts as well, unless there is more.
-		was, matched, err = t.updating(ctx, tx, list, c.columns[:compared], different, statement, scan)
-		if err == nil && matched == maxJournalChanges {
+		if was, matched, err = t.updating(ctx, tx, &u, count); err == nil && count && matched == maxJournalChanges {
 			matched, err = countRows(ctx, tx, table, list)
 		}
-	default:
-		was, _, err = t.updating(ctx, tx, changing, c.columns[:compared], sqldb.New("TRUE"), statement, scan)
 	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("update %q: %w", table, err)
 	}
-	j.updated(table, was, c, len(changed))
-	return matched, changed, nil
+	j.updated(table, was, c, len(u.changed))
+	return matched, u.changed, nil
+}
+
+// A rowUpdate is a statement that changes rows of a table which fulfil conditions and differ from what they shall be.
+type rowUpdate struct {
+	table string
+	// returning is the column whose values changed gets. columns are those that it changes, compared those by which rows
+	// differ.
+	returning         string
+	columns, compared []string
+	set               sqldb.SQL
+	where             conditions
+	differ            sqldb.SQL
+	changed           []int64
+}
+
+// differing are the conditions of the rows that it changes.
+func (u *rowUpdate) differing() conditions { return append(slices.Clip(u.where), u.differ) }
+
+// silent is the statement for rows that fulfil conditions, without a result.
+func (u *rowUpdate) silent(where conditions) sqldb.SQL {
+	return sqldb.New("UPDATE "+u.table+" AS t SET ??", u.set, where.clause())
+}
+
+// statement is the statement whose result goes to scan.
+func (u *rowUpdate) statement() sqldb.SQL {
+	return u.silent(u.differing()).And(" RETURNING " + u.returning)
+}
+
+// scan takes a row that was changed.
+func (u *rowUpdate) scan(row sqldb.Row) error {
+	u.changed = append(u.changed, 0)
+	return row.Scan(&u.changed[len(u.changed)-1])
 }
