@@ -81,6 +81,15 @@ func benchAudit(ctx context.Context, o auditOptions) error {
 		{"POST /users", func(int, int) []byte {
 			return adminWrite("POST", "/users", fmt.Sprintf(`{"id":%d,"name":"n"}`, next.Add(1)))
 		}},
+		{"POST /groups", func(connection, _ int) []byte {
+			return adminWrite("POST", "/groups", fmt.Sprintf(`{"creatorId":%d,"name":"g%d"}`, connection+1, next.Add(1)))
+		}},
+		{"POST /blocked-clients/users", func(int, int) []byte {
+			return adminWrite("POST", "/blocked-clients/users", fmt.Sprintf(`{"ids":[%d],"blockDurationMillis":3600000}`, next.Add(1)))
+		}},
+		{"PUT /cluster/settings", func(int, int) []byte {
+			return adminWrite("PUT", "/cluster/settings", fmt.Sprintf(`{"service":{"user":{"info":{"maxIntroLength":%d}}}}`, next.Add(1)))
+		}},
 	}
 	var rows [][]string
 	for _, kind := range kinds {

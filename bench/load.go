@@ -78,10 +78,11 @@ func loadEach(s *server, request func(connection, n int) []byte, connections int
 
 var (
 	success       = []byte("HTTP/1.1 200 ")
+	noContent     = []byte("HTTP/1.1 204 ")
 	contentLength = []byte("Content-Length")
 )
 
-// readAnswer reads one answer with a Content-Length and demands success.
+// readAnswer reads one answer, which has a Content-Length or no content, and demands success.
 func readAnswer(r *bufio.Reader) error {
 	length := -1
 	for first := true; ; first = false {
@@ -89,7 +90,9 @@ func readAnswer(r *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		if first && !bytes.HasPrefix(line, success) {
+		if first && bytes.HasPrefix(line, noContent) {
+			length = 0
+		} else if first && !bytes.HasPrefix(line, success) {
 			return fmt.Errorf("answer %q", line)
 		}
 		line = bytes.TrimRight(line, "\r\n")
