@@ -15,6 +15,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin/java/compat"
+	typescompat "example.org/app/internal/plugin/typings/compat"
 )
 
 // A target is a kind of machine.
@@ -137,9 +139,14 @@ func (r release) checkBaseline() error {
 	if err != nil {
 		return err
 	}
-	if api.Version != version {
-		return fmt.Errorf("%s has the API of version %s; go run ./internal/plugin/java/compat/renew -version %s writes that of this release",
-			compat.File, api.Version, version)
+	types, err := typescompat.Baseline()
+	if err != nil {
+		return err
+	}
+	for _, b := range [][2]string{{compat.File, api.Version}, {typescompat.File, types.Version}} {
+		if b[1] != version {
+			return fmt.Errorf("%s has the API of version %s; go run ./%s/renew -version %s writes that of this release", b[0], b[1], path.Dir(b[0]), version)
+		}
 	}
 	return nil
 }
