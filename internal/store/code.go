@@ -24,6 +24,8 @@ func Code(err error) error {
 			e.Reason = reason
 		}
 		return e
+	case errors.Is(err, ErrOutcomeUnknown): // Whoever is told that the server is not available takes it for not done.
+		return apierr.Wrap(apierr.ServerInternalError, err)
 	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrTimeout), errors.Is(err, ErrClosed):
 		return apierr.Wrap(apierr.ServerUnavailable, err)
 	default:

@@ -48,14 +48,15 @@ const (
 
 // What can go wrong; see package sqldb.
 var (
-	ErrDuplicateKey = sqldb.ErrDuplicateKey
-	ErrForeignKey   = sqldb.ErrForeignKey
-	ErrInvalidValue = sqldb.ErrInvalidValue
-	ErrTimeout      = sqldb.ErrTimeout
-	ErrNotFound     = sqldb.ErrNotFound
-	ErrClosed       = sqldb.ErrClosed
-	ErrUnavailable  = sqldb.ErrUnavailable
-	ErrNested       = sqldb.ErrNested
+	ErrDuplicateKey   = sqldb.ErrDuplicateKey
+	ErrForeignKey     = sqldb.ErrForeignKey
+	ErrInvalidValue   = sqldb.ErrInvalidValue
+	ErrTimeout        = sqldb.ErrTimeout
+	ErrNotFound       = sqldb.ErrNotFound
+	ErrClosed         = sqldb.ErrClosed
+	ErrUnavailable    = sqldb.ErrUnavailable
+	ErrOutcomeUnknown = sqldb.ErrOutcomeUnknown
+	ErrNested         = sqldb.ErrNested
 )
 
 // Open connects to the database and brings the schema to the newest version; see sqldb.Open.

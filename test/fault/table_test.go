@@ -25,6 +25,8 @@ var faults = map[string]string{
 	"TestNATSIsPaused":         "NATS is paused for 8 s and 15 s",
 	"TestNATSServerIsLost":     "each of three NATS servers is killed",
 	"TestDatabaseStops":        "PostgreSQL is stopped and started",
+	"TestPgBouncerRestarts":    "PgBouncer, then PostgreSQL is killed and started",
+	"TestDatabaseFailsOver":    "the primary is killed, its standby promoted",
 	"TestChaos":                "services and gateways are killed",
 }
 

@@ -53,7 +53,9 @@ type posting struct {
 	refusal  error
 	// existed says that sent is a message that a request with the same key has made.
 	existed bool
-	result  chan error
+	// doubtful says that the message may have been stored together with others, although that failed.
+	doubtful bool
+	result   chan error
 	// ctx is that of the sender, and deadline when the sender gives up; zero is never.
 	ctx      context.Context
 	deadline time.Time
@@ -106,7 +108,7 @@ func (d *Directory) join(ctx context.Context, composed store.Message, settings c
 	case err != nil:
 		return store.Message{}, false, err
 	case !joined:
-		return d.sendAlone(ctx, p.composed, settings, c.Key)
+		return d.settle(ctx, p.composed, settings, c.Key, false)
 	}
 	select {
 	case err = <-p.result:
@@ -203,6 +205,7 @@ func (d *Directory) runTogether(batch []*posting) {
 	for _, p := range batch {
 		switch {
 		case errors.Is(err, errApart):
+			p.doubtful = p.refusal == nil && errors.Is(err, store.ErrOutcomeUnknown)
 			d.runAlone(p)
 		case err != nil:
 			p.result <- err
@@ -212,7 +215,8 @@ func (d *Directory) runTogether(batch []*posting) {
 	}
 }
 
-// runAlone stores a message in a transaction of its own.
+// runAlone stores a message in a transaction of its own. Those after it wait until its outcome is known, which keeps the
+// order.
 func (d *Directory) runAlone(p *posting) {
 	var err error
 	defer func() {
@@ -221,7 +225,7 @@ func (d *Directory) runAlone(p *posting) {
 		}
 		p.result <- err
 	}()
-	p.sent, p.existed, err = d.sendAlone(p.ctx, p.composed, p.settings, p.key)
+	p.sent, p.existed, err = d.settle(p.ctx, p.composed, p.settings, p.key, p.doubtful)
 }
 
 // sendTogether stores messages, all that are not refused or none.

@@ -69,11 +69,23 @@ type Key struct {
 // unsettled reports whether a repeated request may still be carried out, or have been, by another process after an error: it
 // may hold this one up.
 func (k *Key) unsettled(err error) bool {
-	return k != nil && k.Repeated && (errors.Is(err, store.ErrTimeout) || errors.Is(err, store.ErrUnavailable))
+	return k != nil && k.Repeated && isAway(err)
 }
 
-// settlePause is how long a repeated request waits before it is tried again.
-const settlePause = 100 * time.Millisecond
+// isAway reports whether an error says nothing of the message: the database did not answer, or not in time.
+func isAway(err error) bool {
+	return errors.Is(err, store.ErrTimeout) || errors.Is(err, store.ErrUnavailable)
+}
+
+// errUnsettled is what a sender is told whose message may be stored or not.
+func errUnsettled(err error) error { return apierr.Wrap(apierr.ServerInternalError, err) }
+
+const (
+	// settlePause is how long a request waits before it is tried again.
+	settlePause = 100 * time.Millisecond
+	// settleLimit is for how long a message whose outcome is not known is tried for a sender who does not give up.
+	settleLimit = 30 * time.Second
+)
 
 // Send stores a message, as far as the settings say, and delivers it. The result
 // is the message as recipients see it. If the Key of the request is known, the
@@ -93,7 +105,7 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 		case <-time.After(settlePause):
 			sent, existed, err = d.place(ctx, composed, settings, c)
 		case <-ctx.Done():
-			return store.Message{}, err
+			return store.Message{}, errUnsettled(err)
 		}
 	}
 	if err != nil {
@@ -120,7 +132,33 @@ func (d *Directory) place(ctx context.Context, composed store.Message, settings 
 	if composed, err = d.identify(ctx, composed, c, settings); err != nil {
 		return composed, false, err
 	}
-	return d.sendAlone(ctx, composed, settings, c.Key)
+	return d.settle(ctx, composed, settings, c.Key, false)
+}
+
+// settle stores a message that has its id in a transaction of its own, unless one with the key exists. If the connection to
+// the database breaks during the commit, or did so in an earlier attempt, which makes the message doubtful, it tries again
+// until it is known whether the message is stored, so that nobody is told that it failed if it did not.
+func (d *Directory) settle(ctx context.Context, m store.Message, settings config.Message, key *Key, doubtful bool) (sent store.Message, existed bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	for {
+		sent, existed, err = d.sendAlone(ctx, m, settings, key)
+		doubtful = doubtful || errors.Is(err, store.ErrOutcomeUnknown)
+		switch {
+		case !doubtful:
+			return sent, existed, err
+		case key == nil && errors.Is(err, store.ErrDuplicateKey): // Nobody else has its id.
+			return m, false, nil
+		case !isAway(err):
+			// A message that exists was stored by the earlier attempt: nobody has delivered it.
+			return sent, existed && key.Repeated, err
+		}
+		select {
+		case <-time.After(settlePause):
+		case <-limited.Done():
+			return m, false, errUnsettled(err)
+		}
+	}
 }
 
 // sendAlone stores a message in a transaction of its own, unless one with the key exists.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -161,6 +162,40 @@ func (s *Server) Stop() error {
 	return errors.Join(err, s.command.Wait())
 }
 
+// Kill kills all processes of the server and waits until the first one is gone.
+func (s *Server) Kill() error {
+	first, err := s.PID()
+	if err == nil {
+		err = KillAll(first)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.pipe.Close(); err != nil {
+		return err
+	}
+	_ = s.command.Wait() // The shell says that the server was killed.
+	return nil
+}
+
+// KillAll kills the first process of a server and its children with SIGKILL, as the loss of its machine would.
+func KillAll(first int) error {
+	// Elsewhere than on Linux the children end by themselves a little later.
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", first, first))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("find the processes of the server: %w", err)
+	}
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		return err
+	}
+	for word := range strings.FieldsSeq(string(children)) {
+		if pid, err := strconv.Atoi(word); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // It may have ended.
+		}
+	}
+	return nil
+}
+
 // PID returns the first process of the server, which is the parent of the others.
 func (s *Server) PID() (int, error) {
 	text, err := os.ReadFile(filepath.Join(s.folder.path, "pid"))
@@ -189,6 +224,9 @@ func (s *Server) await() error {
 		}
 	}
 }
+
+// Programs returns the folder with the programs of the newest PostgreSQL.
+func Programs() (string, error) { return findPrograms() }
 
 // findPrograms returns the folder with the newest postgres and initdb.
 func findPrograms() (string, error) {

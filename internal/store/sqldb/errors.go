@@ -34,9 +34,11 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrClosed means that the database was closed by Close.
 	ErrClosed = errors.New("database is closed")
-	// ErrUnavailable means that the database cannot be reached or cannot read or write its files. When a connection
-	// to PostgreSQL breaks during a commit nobody can tell whether the commit took place; that is this error as well.
+	// ErrUnavailable means that the database cannot be reached or cannot read or write its files.
 	ErrUnavailable = errors.New("database is unavailable")
+	// ErrOutcomeUnknown means that the connection to PostgreSQL broke during a commit: nobody can tell yet whether the
+	// commit took place. It comes with an ErrUnavailable.
+	ErrOutcomeUnknown = errors.New("the outcome of the commit is unknown")
 	// ErrNested means that Write was called with the context of a running Write function. The inner function would
 	// wait for the outer one and the other way round.
 	ErrNested = errors.New("write inside a write function")
@@ -177,7 +179,7 @@ func translatePostgres(err error, cause *pgconn.PgError) error {
 		return typed(ErrInvalidValue, err)
 	case "57014", "55P03", "25P03", "25P04", "40001", "40P01":
 		return typed(ErrTimeout, err)
-	case "57P01", "57P02", "57P03", "3D000", "28000", "28P01":
+	case "57P01", "57P02", "57P03", "3D000", "28000", "28P01", "25006": // The last one is that of a standby.
 		return typed(ErrUnavailable, err)
 	}
 	switch cause.Code[:min(2, len(cause.Code))] {
@@ -187,6 +189,16 @@ func translatePostgres(err error, cause *pgconn.PgError) error {
 		return typed(ErrUnavailable, err)
 	}
 	return err
+}
+
+// mayBeCommitted reports whether a commit that was sent may have taken place although it failed: PostgreSQL did not say that
+// it rolled back. A fatal error tells of the end of the connection, and PostgreSQL may have committed before. What the driver
+// says of repeating the statement does not help: it forgets that it was sent when it finds the connection closed.
+func mayBeCommitted(err error) bool {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return refused.Severity == "FATAL" || refused.Severity == "PANIC"
+	}
+	return !errors.Is(err, errTxAborted)
 }
 
 // isConflict reports whether PostgreSQL gave up the transaction because of a concurrent one: running it again is

@@ -74,9 +74,14 @@ func postgresConfig(url string, o Options) (*pgx.ConnConfig, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "app"
 	}
+	d := newDialer(config)
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = o.Timeout
+		if d.several {
+			config.ConnectTimeout = min(o.Timeout, hostTimeout)
+		}
 	}
+	config.DialFunc = d.dial
 	return config, nil
 }
 
@@ -207,15 +212,21 @@ func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn, last []last
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.options.Timeout)
 	defer cancel()
 	e.statements.Add(uint64(len(last)))
+	sent := false
 	err := conn.Raw(func(c any) error {
-		tag, err := commitWith(ctx, c.(*stdlib.Conn).Conn(), last)
+		server := c.(*stdlib.Conn).Conn()
+		if server.IsClosed() { // PostgreSQL has rolled back.
+			return driver.ErrBadConn
+		}
+		sent = true
+		tag, err := commitWith(ctx, server, last)
 		if err == nil && tag.String() != "COMMIT" {
 			err = errTxAborted
 		}
 		return err
 	})
-	if err != nil && errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%w: no answer to the commit, its outcome is unknown: %w", ErrUnavailable, err)
+	if err != nil && sent && mayBeCommitted(err) {
+		return fmt.Errorf("%w: %w: %w", ErrUnavailable, ErrOutcomeUnknown, err)
 	}
 	return err
 }

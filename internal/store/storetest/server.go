@@ -79,14 +79,13 @@ type Server struct {
 	server *pgserver.Server
 }
 
-// PID returns the first process of the server.
-func (s *Server) PID(t testing.TB) int {
+// Kill kills all processes of the server, as the loss of its machine would.
+func (s *Server) Kill(t testing.TB) {
 	t.Helper()
-	pid, err := s.server.PID()
-	if err != nil {
+	if err := s.server.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	return pid
+	s.server = nil
 }
 
 // StartReplica starts a server that follows this one.

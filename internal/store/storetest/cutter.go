@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package storetest
+
+import (
+	"bytes"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A Cutter stands between a store and PostgreSQL and can cut connections while they commit, before PostgreSQL hears of it or
+// after it has answered.
+type Cutter struct {
+	url      string
+	server   string
+	listener net.Listener
+	group    sync.WaitGroup
+	// before and after are how many commits are still to be cut.
+	before, after atomic.Int32
+}
+
+// NewCutter starts a Cutter before the server of a URL, which must be reached at a Unix socket.
+func NewCutter(t testing.TB, database string) *Cutter {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp("", "cut")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const socket = ".s.PGSQL.5432"
+	c := &Cutter{server: filepath.Join(u.Query().Get("host"), socket)}
+	if c.listener, err = net.Listen("unix", filepath.Join(folder, socket)); err != nil {
+		t.Fatal(err)
+	}
+	u.RawQuery = url.Values{"host": {folder}}.Encode()
+	c.url = u.String()
+	c.group.Go(c.accept)
+	t.Cleanup(func() {
+		_ = c.listener.Close()
+		c.group.Wait()
+		_ = os.RemoveAll(folder)
+	})
+	return c
+}
+
+// URL returns the URL of the database through the Cutter.
+func (c *Cutter) URL() string { return c.url }
+
+// CutBefore cuts the next n connections that commit before PostgreSQL hears of the commit.
+func (c *Cutter) CutBefore(n int32) { c.before.Store(n) }
+
+// CutAfter cuts the next n connections that commit after PostgreSQL has answered and before the store hears of it.
+func (c *Cutter) CutAfter(n int32) { c.after.Store(n) }
+
+func (c *Cutter) accept() {
+	for {
+		client, err := c.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("unix", c.server)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		var silent atomic.Bool
+		answered := make(chan struct{}, 1)
+		end := sync.OnceFunc(func() { _ = client.Close(); _ = server.Close() })
+		c.group.Go(func() {
+			defer end()
+			relay(server, client, func([]byte) bool {
+				if silent.Load() {
+					answered <- struct{}{}
+					return false
+				}
+				return true
+			})
+		})
+		c.group.Go(func() {
+			defer end()
+			relay(client, server, func(part []byte) bool {
+				commits := bytes.Contains(part, []byte("COMMIT\x00"))
+				if commits && c.before.Add(-1) >= 0 {
+					return false
+				}
+				if commits && c.after.Add(-1) >= 0 {
+					silent.Store(true)
+					if _, err := server.Write(part); err == nil {
+						select {
+						case <-answered:
+						case <-time.After(timeout):
+						}
+					}
+					return false
+				}
+				return true
+			})
+		})
+	}
+}
+
+// relay copies what one side says to the other until a part is not allowed.
+func relay(from, to net.Conn, allow func(part []byte) bool) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			if !allow(buffer[:n]) {
+				return
+			}
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
