@@ -49,12 +49,13 @@ run: build ## Build and start both roles on embedded defaults; ARGS='--set app.x
 .PHONY: test
 test: setup unit openapi-lint ## Set up what is needed, then test everything; RACE=1 with the race detector
 
-# Without a JDK the tests of Java plugins are skipped, without Chromium those of pages, and without PgBouncer those behind it.
-# The last lines name them. APP_TEST_REQUIRE=java,chromium,pgbouncer makes that an error.
+# Without a JDK the tests of Java plugins are skipped, without Chromium those of pages, without PgBouncer those behind it, and
+# without Patroni and etcd those with them. The last lines name them. APP_TEST_REQUIRE=java,chromium,pgbouncer,patroni,etcd
+# makes that an error.
 .PHONY: setup
 setup: ## Find or install what the tests need
 	@scripts/need go $(if $(RACE),cc) curl postgresql node slapd
-	@scripts/need --optional jdk maven chromium pgbouncer
+	@scripts/need --optional jdk maven chromium pgbouncer patroni etcd
 
 NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger test/e2e/generated test/e2e/provider sdk/js web)
 

@@ -27,6 +27,7 @@ var faults = map[string]string{
 	"TestDatabaseStops":        "PostgreSQL is stopped and started",
 	"TestPgBouncerRestarts":    "PgBouncer, then PostgreSQL is killed and started",
 	"TestDatabaseFailsOver":    "the primary is killed, its standby promoted",
+	"TestPatroniFailsOver":     "the primary is killed under Patroni",
 	"TestChaos":                "services and gateways are killed",
 }
 
