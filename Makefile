@@ -121,6 +121,11 @@ bench: $(JAVA_JARS)/.built ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./internal/...
 	scripts/with-tools $(GO) test -run '^$$' -bench Console -benchtime 1x ./test/e2e
 
+.PHONY: bench-growth
+bench-growth: $(JAVA_JARS)/.built ## Measure how cost grows, in 20 minutes, and draw docs/images/growth-*.svg
+	@scripts/need go postgresql
+	scripts/with-tools $(GO) run ./bench -only growth -duration 2s -charts docs/images
+
 # What can be counted, make test compares too. ARGS=-renew writes the baseline.
 .PHONY: bench-check
 bench-check: $(JAVA_JARS)/.built ## Compare what the server costs with bench/baseline.json

@@ -32,9 +32,9 @@ func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	app := filepath.Join(dir, "app")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
-		return fmt.Errorf("build the server: %w\n%s", err, out)
+	app, err := buildApp(ctx, dir)
+	if err != nil {
+		return err
 	}
 	processors := "shared processors"
 	command := func(args ...string) []string { return args }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -37,9 +36,9 @@ func benchAudit(ctx context.Context, o auditOptions) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	app := filepath.Join(dir, "app")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
-		return fmt.Errorf("build the server: %w\n%s", err, out)
+	app, err := buildApp(ctx, dir)
+	if err != nil {
+		return err
 	}
 	engine := "SQLite"
 	if o.postgres != "" {

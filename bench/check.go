@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -66,9 +65,8 @@ func check(ctx context.Context, o checkOptions) error {
 	defer os.RemoveAll(dir)
 	app := o.load.app
 	if app == "" {
-		app = filepath.Join(dir, "app")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
-			return fmt.Errorf("build the server: %w\n%s", err, out)
+		if app, err = buildApp(ctx, dir); err != nil {
+			return err
 		}
 	}
 	c := costs{}
@@ -162,7 +160,7 @@ func (c costs) ofRequests(ctx context.Context, app, dir string, o clientOptions)
 	// The members of the group are the same users, who have one session each.
 	for round := range o.rounds + 1 {
 		base := unit()
-		delivery, err := fanOut(s, o)
+		delivery, err := fanOut(s, o, groupID, groupSize)
 		if err != nil {
 			return err
 		}

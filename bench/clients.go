@@ -52,16 +52,15 @@ func clients(ctx context.Context, o clientOptions) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+	most, err := maxSessions()
+	if err != nil {
 		return err
 	}
-	o.sessions = min(o.sessions, int(min(limit.Cur, 1<<20))-spareFiles)
+	o.sessions = min(o.sessions, most)
 	app := o.app
 	if app == "" {
-		app = filepath.Join(dir, "app")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
-			return fmt.Errorf("build the server: %w\n%s", err, out)
+		if app, err = buildApp(ctx, dir); err != nil {
+			return err
 		}
 	}
 	database, cpu := "sqlite:"+filepath.Join(dir, "data", "app.db"), (func() (time.Duration, bool))(nil)
@@ -95,6 +94,22 @@ func clients(ctx context.Context, o clientOptions) error {
 		}
 	}
 	return checkStored(ctx, database)
+}
+
+// maxSessions is how many sessions the limit of open files allows.
+func maxSessions() (int, error) {
+	var limit syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	return int(min(limit.Cur, 1<<20)) - spareFiles, err
+}
+
+// buildApp builds the server of this tree.
+func buildApp(ctx context.Context, dir string) (string, error) {
+	app := filepath.Join(dir, "app")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the server: %w\n%s", err, out)
+	}
+	return app, nil
 }
 
 // startAll starts a server with both roles. Further settings count more than those that it has anyway.
@@ -155,19 +170,30 @@ func fillClients(ctx context.Context, url string, users int) (err error) {
 			return err
 		}
 	}
+	return fillGroup(ctx, db, groupID, groupSize)
+}
+
+// fillGroup makes a group of the first users.
+func fillGroup(ctx context.Context, db *store.DB, id int64, size int) error {
+	now := time.Now()
 	return db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		group := store.Group{ID: groupID, CreatorID: 1, OwnerID: 1, Name: new("Everybody"), CreationDate: now, LastUpdatedDate: now, IsActive: true}
+		group := store.Group{ID: id, CreatorID: 1, OwnerID: 1, Name: new("Everybody"), CreationDate: now, LastUpdatedDate: now, IsActive: true}
 		if err := store.InsertGroups(ctx, tx, group); err != nil {
 			return err
 		}
-		if err := store.InsertGroupVersion(ctx, tx, groupID, now, groupSize); err != nil {
+		if err := store.InsertGroupVersion(ctx, tx, id, now, int32(size)); err != nil {
 			return err
 		}
-		members := []store.GroupMember{{GroupUserKey: store.GroupUserKey{GroupID: groupID, UserID: 1}, Role: store.GroupOwner, JoinDate: now}}
-		for id := int64(2); id <= groupSize; id++ {
-			members = append(members, store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: groupID, UserID: id}, Role: store.GroupRegularMember, JoinDate: now})
+		members := []store.GroupMember{{GroupUserKey: store.GroupUserKey{GroupID: id, UserID: 1}, Role: store.GroupOwner, JoinDate: now}}
+		for user := int64(2); user <= int64(size); user++ {
+			members = append(members, store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: id, UserID: user}, Role: store.GroupRegularMember, JoinDate: now})
 		}
-		return store.InsertGroupMembers(ctx, tx, members...)
+		for part := range slices.Chunk(members, 1000) {
+			if err := store.InsertGroupMembers(ctx, tx, part...); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -250,7 +276,7 @@ func messages(ctx context.Context, s *server, o clientOptions) error {
 		}
 	}
 	table("Private messages, stored and delivered", head, rows)
-	r, err := fanOut(s, o)
+	r, err := fanOut(s, o, groupID, groupSize)
 	if err != nil {
 		return err
 	}

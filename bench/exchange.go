@@ -49,14 +49,14 @@ func measured(s *server, run func() (talk.Outcome, error)) (result, error) {
 	return res, nil
 }
 
-// fanOut has a member write to a group as fast as everybody else gets the messages.
-func fanOut(s *server, o clientOptions) (result, error) {
-	sockets, err := connect(s, 0, groupSize, 16)
+// fanOut has a member write to a group of the first users as fast as everybody else gets the messages.
+func fanOut(s *server, o clientOptions, group int64, size int) (result, error) {
+	sockets, err := connect(s, 0, size, 16)
 	if err != nil {
 		disconnect(sockets)
 		return result{}, err
 	}
-	g := talk.NewGroup(session.Judge, session.ToGroup(groupID), sockets...)
+	g := talk.NewGroup(session.Judge, session.ToGroup(group), sockets...)
 	defer func() {
 		acknowledged.Add(g.Acknowledged())
 		g.Close()

@@ -54,6 +54,31 @@ func fill(ctx context.Context, url string, users, messages int) (err error) {
 	return err
 }
 
+// fillMessages writes messages into a database of either engine that has users. Those of a group go to one that nobody is in.
+func fillMessages(ctx context.Context, url string, messages int) (err error) {
+	driver, source, series := "pgx", url, fmt.Sprintf("generate_series(0, %d) AS s(i)", messages-1)
+	after := []string{"VACUUM ANALYZE message", "CHECKPOINT"}
+	if file, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		driver, source = "sqlite", "file:"+file+"?_pragma=synchronous(OFF)&_pragma=cache_size(-400000)"
+		series = fmt.Sprintf("(WITH RECURSIVE s(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < %d) SELECT i FROM s)", messages-1)
+		after = []string{"ANALYZE message", "PRAGMA wal_checkpoint(TRUNCATE)"}
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1)
+	insert := fmt.Sprintf("INSERT INTO message SELECT i + 1, NULL, i %% 4 = 0, FALSE, %d + CAST(i AS BIGINT) * 100, NULL, NULL, NULL, 'How are you, number ' || i || '?', "+
+		"i %% 1000 + 1, NULL, CASE WHEN i %% 4 = 0 THEN 1000000 + i %% 997 ELSE (i + 1) %% 1000 + 1 END, NULL, NULL, NULL, NULL, NULL FROM %s", born.UnixMilli(), series)
+	for _, statement := range append([]string{insert}, after...) {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
 // secondaryIndexes returns the statements that make the indexes that are not part
 // of a table.
 func secondaryIndexes(ctx context.Context, db *sql.DB) (_ map[string]string, err error) {

@@ -32,7 +32,7 @@ func main() {
 	runtime.GOMAXPROCS(1)
 	duration := flag.Duration("duration", 3*time.Second, "length of one round")
 	rounds := flag.Int("rounds", 3, "rounds of each server, taken in turns")
-	only := flag.String("only", "", "the only part to measure: admin, audit, clients, debugging, domain, java, plugins, recordings, tracing or websockets")
+	only := flag.String("only", "", "the only part to measure: admin, audit, clients, debugging, domain, growth (only when it is named), java, plugins, recordings, tracing or websockets")
 	sizes := flag.String("users", "10000,1000000", "numbers of users of the databases of the domain part, the smallest first")
 	perUser := flag.Int("messages-per-user", 10, "number of messages for each user there")
 	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the audit and clients parts, instead of SQLite, and for the writes of the domain part")
@@ -42,6 +42,7 @@ func main() {
 	flag.IntVar(&load.pairs, "pairs", 128, "number of pairs of users of the clients part")
 	flag.IntVar(&load.window, "window", 8, "number of messages of each pair that are on their way there")
 	flag.IntVar(&load.sessions, "sessions", 20_000, "number of idle sessions there, as far as open files are allowed")
+	charts := flag.String("charts", "", "folder that the growth part draws its charts into")
 	baseline := flag.String("check", "", "compare what the server costs with the baseline in this file, and measure nothing else")
 	renew := flag.Bool("renew", false, "with -check: write the baseline anew")
 	flag.Parse()
@@ -70,6 +71,7 @@ func main() {
 		}},
 		{"tracing", func() error { return benchTracing(ctx, *duration, *rounds) }},
 		{"domain", func() error { return benchDomain(ctx, o) }},
+		{"growth", func() error { return benchGrowth(ctx, load, *charts) }},
 	}
 	if *baseline != "" {
 		if err := check(ctx, checkOptions{baseline: *baseline, renew: *renew, load: load}); err != nil {
@@ -85,7 +87,7 @@ func main() {
 		log.Fatalf("bench: there is no part %q, only %s", *only, strings.Join(names, ", "))
 	}
 	for _, part := range parts {
-		if *only != "" && *only != part.name {
+		if *only != part.name && (*only != "" || part.name == "growth") { // Growth takes as long as all others.
 			continue
 		}
 		if err := part.run(); err != nil {

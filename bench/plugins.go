@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -62,9 +61,9 @@ func plugins(ctx context.Context, o clientOptions) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	app := filepath.Join(dir, "app")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
-		return fmt.Errorf("build the server: %w\n%s", err, out)
+	app, err := buildApp(ctx, dir)
+	if err != nil {
+		return err
 	}
 	if err := withoutPlugins(ctx, app, dir, o); err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -32,9 +31,9 @@ func benchRecordings(ctx context.Context, o clientOptions) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	app := filepath.Join(dir, "app")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
-		return fmt.Errorf("build the server: %w\n%s", err, out)
+	app, err := buildApp(ctx, dir)
+	if err != nil {
+		return err
 	}
 	if err := fillClients(ctx, "sqlite:"+filepath.Join(dir, "data", "app.db"), max(2*o.pairs, groupSize)); err != nil {
 		return fmt.Errorf("make the users: %w", err)

@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"sync"
@@ -35,9 +33,9 @@ func webSockets(ctx context.Context, duration time.Duration, rounds int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	app := filepath.Join(dir, "app")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", app, "./cmd/app").CombinedOutput(); err != nil {
-		return fmt.Errorf("build the server: %w\n%s", err, out)
+	app, err := buildApp(ctx, dir)
+	if err != nil {
+		return err
 	}
 	gateway, err := startAll(ctx, app, dir, "NOOP")
 	if err != nil {
