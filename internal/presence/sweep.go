@@ -33,11 +33,11 @@ func (d *Directory) dropStale() {
 	d.mu.Lock()
 	early := time.Since(d.began) < d.node.Cluster().HeartbeatTimeout()
 	ready := d.err == nil
+	epoch := d.table.epoch.Load() // A bucket that is found after this look has had no time yet.
 	d.mu.Unlock()
 	if early || !ready {
 		return
 	}
-	epoch := d.table.epoch.Load()
 	d.table.prune(func(_ int64, r *record) *record {
 		switch {
 		case r.epoch < epoch:
