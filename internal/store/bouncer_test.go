@@ -11,11 +11,13 @@ import (
 
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/test/need"
 )
 
 // TestPgBouncer runs the suite through a PgBouncer with fewer server processes than the store has connections, so that
 // each transaction may get another one.
 func TestPgBouncer(t *testing.T) {
+	need.Time(t)
 	first := storetest.PostgreSQLURL(t)
 	bouncer := storetest.StartBouncer(t, first, "default_pool_size = 40", "default_pool_size = 6")
 	// The first one is empty: the store migrates it.

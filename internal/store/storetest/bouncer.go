@@ -7,6 +7,8 @@ package storetest
 import (
 	"errors"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,6 +56,10 @@ func StartBouncer(t testing.TB, server string, changes ...string) *Bouncer {
 	}
 	t.Cleanup(func() {
 		b.Stop(t)
+		if t.Failed() {
+			log, err := os.ReadFile(filepath.Join(b.bouncer.Folder(), "log"))
+			t.Logf("PgBouncer says (%v):\n%s", err, log[max(0, len(log)-4000):])
+		}
 		if err := b.bouncer.Remove(); err != nil {
 			t.Error(err)
 		}
