@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.org/app/test/need"
 )
 
 // TestCounters compares what can be counted with the baseline: a slow machine takes as many statements and system calls as
 // a fast one.
 func TestCounters(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds and starts servers")
-	}
+	need.Time(t)
 	dir := t.TempDir()
 	app := filepath.Join(dir, "app")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", app, "example.org/app/cmd/app").CombinedOutput(); err != nil {

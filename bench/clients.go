@@ -112,12 +112,17 @@ func buildApp(ctx context.Context, dir string) (string, error) {
 	return app, nil
 }
 
-// startAll starts a server with both roles. Further settings count more than those that it has anyway.
+// startAll starts a server with both roles. Further settings must be other ones than it has anyway.
 func startAll(ctx context.Context, app, dir, authentication string, settings ...string) (*server, error) {
+	return startGateway(ctx, app, "all", dir, authentication, append([]string{"--set=app.service.admin-api.http.port=0"}, settings...)...)
+}
+
+// startGateway starts a server that has the role of a gateway, at least, for as many requests as there are.
+func startGateway(ctx context.Context, app, role, dir, authentication string, settings ...string) (*server, error) {
 	const many = "2000000000"
 	command := []string{
-		app, "all", "--home", dir,
-		"--set=app.service.admin-api.http.port=0", "--set=app.gateway.admin-api.http.port=0", "--set=app.gateway.tcp.enabled=false",
+		app, role, "--home", dir,
+		"--set=app.gateway.admin-api.http.port=0", "--set=app.gateway.tcp.enabled=false",
 		"--set=app.gateway.websocket.host=127.0.0.1", "--set=app.gateway.websocket.port=0",
 		"--set=app.gateway.client-api.rate-limiting.capacity=" + many, "--set=app.gateway.client-api.rate-limiting.initial-tokens=" + many,
 		"--set=app.gateway.session.identity-access-management.type=" + authentication,
@@ -127,7 +132,7 @@ func startAll(ctx context.Context, app, dir, authentication string, settings ...
 		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100",
 		"--set=app.logging.console.enabled=false",
 	}
-	return start(ctx, regexp.MustCompile(`gateway +clients +ws://(\S+)`), append(command, settings...)...)
+	return start(ctx, regexp.MustCompile(`clients +ws://(\S+)`), append(command, settings...)...)
 }
 
 // fillClients makes users and a group in an empty database.

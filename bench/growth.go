@@ -370,7 +370,7 @@ func (g *growth) startCluster(ctx context.Context, address string, services int)
 	if err := listener.Close(); err != nil {
 		return nil, err
 	}
-	common := []string{"--set=app.store.url=" + address, "--set=app.cluster.nats.token=" + secret, "--set=app.logging.console.enabled=false", "--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100"}
+	common := []string{"--set=app.store.url=" + address, "--set=app.cluster.nats.token=" + secret}
 	var running []*server
 	stop := func() {
 		for i := len(running) - 1; i >= 0; i-- {
@@ -383,7 +383,8 @@ func (g *growth) startCluster(ctx context.Context, address string, services int)
 		}
 	}()
 	for i := range services {
-		command := append([]string{g.app, "service", "--home", filepath.Join(g.dir, fmt.Sprintf("service%d", i)), "--set=app.service.admin-api.http.port=0"}, common...)
+		command := append([]string{g.app, "service", "--home", filepath.Join(g.dir, fmt.Sprintf("service%d", i)), "--set=app.service.admin-api.http.port=0",
+			"--set=app.logging.console.enabled=false", "--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100"}, common...)
 		if i == 0 {
 			command = append(command, "--set=app.cluster.nats.listen="+fabric)
 		} else {
@@ -395,13 +396,7 @@ func (g *growth) startCluster(ctx context.Context, address string, services int)
 		}
 		running = append(running, s)
 	}
-	const many = "2000000000"
-	gateway, err := start(ctx, regexp.MustCompile(`clients +ws://(\S+)`), append([]string{
-		g.app, "gateway", "--home", filepath.Join(g.dir, "gateway"), "--set=app.cluster.nats.url=nats://" + fabric,
-		"--set=app.gateway.admin-api.http.port=0", "--set=app.gateway.tcp.enabled=false", "--set=app.gateway.websocket.host=127.0.0.1", "--set=app.gateway.websocket.port=0",
-		"--set=app.gateway.client-api.rate-limiting.capacity=" + many, "--set=app.gateway.client-api.rate-limiting.initial-tokens=" + many,
-		"--set=app.gateway.session.close-idle-session-after-seconds=0", "--set=app.gateway.session.identity-access-management.type=PASSWORD",
-	}, common...)...)
+	gateway, err := startGateway(ctx, g.app, "gateway", filepath.Join(g.dir, "gateway"), "PASSWORD", append(common, "--set=app.cluster.nats.url=nats://"+fabric)...)
 	if err != nil {
 		return nil, err
 	}

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.org/app/test/need"
 )
 
 // TestCompare compares the server with nobody, on both engines.
 func TestCompare(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds and starts servers")
-	}
+	need.Time(t)
 	var out strings.Builder
 	err := compare(t.Context(), options{
 		rounds: 1, duration: 100 * time.Millisecond, limit: time.Hour, pairs: 2, members: 3, sessions: 10, starts: 1, disturb: 1,

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"example.org/app/internal/sleep"
 )
 
 // DefaultMaxReplicaLag is used if Options.MaxReplicaLag is zero.
@@ -113,11 +115,7 @@ func (r *replica) run(ctx context.Context) {
 	defer close(r.done)
 	for {
 		r.look(ctx)
-		timer := time.NewTimer(replicaInterval)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep.For(ctx, replicaInterval) != nil {
 			return
 		}
 	}
@@ -270,14 +268,8 @@ func (r *replica) catchUp(ctx context.Context, pool *sql.DB) bool {
 		if err == nil && replayed >= target {
 			return true
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
 		switch {
-		case ctx.Err() != nil:
+		case sleep.For(ctx, pause) != nil || ctx.Err() != nil:
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				r.set(r.options.MaxReplicaLag, replicaFault(fmt.Sprintf("it did not catch up within %v", r.options.MaxReplicaLag)))
 			}
