@@ -383,8 +383,10 @@ func (g *growth) startCluster(ctx context.Context, address string, services int)
 		}
 	}()
 	for i := range services {
-		command := append([]string{g.app, "service", "--home", filepath.Join(g.dir, fmt.Sprintf("service%d", i)), "--set=app.service.admin-api.http.port=0",
-			"--set=app.logging.console.enabled=false", "--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100"}, common...)
+		command := append([]string{
+			g.app, "service", "--home", filepath.Join(g.dir, fmt.Sprintf("service%d", i)), "--set=app.service.admin-api.http.port=0",
+			"--set=app.logging.console.enabled=false", "--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100",
+		}, common...)
 		if i == 0 {
 			command = append(command, "--set=app.cluster.nats.listen="+fabric)
 		} else {
