@@ -18,25 +18,27 @@ import (
 const (
 	// hostTimeout bounds the attempt to connect to one of several hosts.
 	hostTimeout = 3 * time.Second
-	// hostPause is for how long a host that did not answer is left out while others are named.
+	// hostPause is for how long a host that did not answer is left out while another one answers.
 	hostPause = 10 * time.Second
 	// silence is how long a server may be silent at the level of TCP before a connection to it is given up.
 	silence = 5 * time.Second
 )
 
-// A dialer opens connections to PostgreSQL that notice when the machine at the other end is gone, and leaves out hosts that
-// did not answer a moment ago, so that the next one of the URL is tried at once.
+// A dialer opens connections to PostgreSQL that notice when the machine at the other end is gone. While a host answers, it
+// leaves out the others that did not answer a moment ago, so that the next one of the URL is tried at once.
 type dialer struct {
 	net.Dialer
 	// several says that the URL names more than one host.
 	several bool
 
-	mu     sync.Mutex
-	silent map[string]time.Time
+	mu sync.Mutex
+	// silent has the hosts that did not answer the last attempt, with its time, and answering those that did.
+	silent    map[string]time.Time
+	answering map[string]struct{}
 }
 
 func newDialer(config *pgx.ConnConfig) *dialer {
-	d := &dialer{silent: map[string]time.Time{}}
+	d := &dialer{silent: map[string]time.Time{}, answering: map[string]struct{}{}}
 	d.KeepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: silence / 2, Interval: time.Second, Count: 3}
 	d.Control = func(_, _ string, c syscall.RawConn) (err error) {
 		if failure := c.Control(func(fd uintptr) { err = giveUpAfter(fd, silence) }); failure != nil {
@@ -52,11 +54,8 @@ func newDialer(config *pgx.ConnConfig) *dialer {
 
 // dial implements pgconn.DialFunc.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	d.mu.Lock()
-	since, silent := d.silent[address]
-	d.mu.Unlock()
-	if silent && d.several && time.Since(since) < hostPause {
-		return nil, fmt.Errorf("%s did not answer %v ago", address, time.Since(since).Round(time.Millisecond))
+	if ago, leave := d.leavesOut(address); leave {
+		return nil, fmt.Errorf("%s did not answer %v ago", address, ago.Round(time.Millisecond))
 	}
 	conn, err := d.DialContext(ctx, network, address)
 	if err == nil {
@@ -64,8 +63,26 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	if failure, ok := errors.AsType[net.Error](err); ok && failure.Timeout() {
 		d.note(address, false)
+	} else {
+		// A host that refuses connections is tried each time, but is no reason to leave out another one.
+		d.mu.Lock()
+		delete(d.answering, address)
+		d.mu.Unlock()
 	}
 	return nil, err
+}
+
+// leavesOut reports whether a host is not tried now, and how long ago it did not answer.
+func (d *dialer) leavesOut(address string) (ago time.Duration, leave bool) {
+	if !d.several {
+		return 0, false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	since, silent := d.silent[address]
+	ago = time.Since(since)
+	// A silent host does not answer, so that whoever answers is another one.
+	return ago, silent && ago < hostPause && len(d.answering) > 0
 }
 
 // note says whether a host has answered.
@@ -74,8 +91,10 @@ func (d *dialer) note(address string, answers bool) {
 	defer d.mu.Unlock()
 	if answers {
 		delete(d.silent, address)
+		d.answering[address] = struct{}{}
 	} else {
 		d.silent[address] = time.Now()
+		delete(d.answering, address)
 	}
 }
 

@@ -69,3 +69,78 @@ func TestSilentHost(t *testing.T) {
 	}
 	t.Logf("opening and writing took %v", took.Round(time.Millisecond))
 }
+
+// TestSilentHosts leaves out a host that does not answer only while another one does: when all are silent, the first that
+// answers again is found by the next attempt.
+func TestSilentHosts(t *testing.T) {
+	var hosts [2]net.Listener
+	var group sync.WaitGroup
+	answering := new(atomic.Pointer[net.Listener])
+	for i := range hosts {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts[i] = listener
+		group.Go(func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				if now := answering.Load(); now != nil && *now == listener {
+					_, _ = conn.Write([]byte("N"))
+				}
+				t.Cleanup(func() { _ = conn.Close() })
+			}
+		})
+	}
+	t.Cleanup(func() { _, _ = hosts[0].Close(), hosts[1].Close(); group.Wait() })
+	a, b := hosts[0].Addr().String(), hosts[1].Addr().String()
+	dial, err := sqldb.Dialer("postgres://app@" + a + "," + b + "/app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// try has a host tried, waits for its answer if there is one to come, and returns whether it was left out.
+	try := func(address string, answers bool) (leftOut bool) {
+		t.Helper()
+		conn, err := dial(t.Context(), "tcp", address)
+		if err != nil {
+			return true
+		}
+		if answers {
+			if _, err := conn.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+		return false
+	}
+	for round := range 3 {
+		if try(a, false) || try(b, false) {
+			t.Fatalf("attempt %d: a host was left out although no other one answers", round)
+		}
+	}
+	answering.Store(&hosts[1])
+	if try(a, false) || try(b, true) {
+		t.Error("a host was left out before another one has answered")
+	}
+	if !try(a, false) {
+		t.Error("a host that did not answer was tried although another one answers")
+	}
+	if try(b, true) {
+		t.Error("the host that answers was left out")
+	}
+	// The one that answered refuses connections now.
+	if err := hosts[1].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !try(b, false) {
+		t.Error("a closed port accepted a connection")
+	}
+	if try(a, false) {
+		t.Error("a host was left out although the other one refuses connections")
+	}
+}

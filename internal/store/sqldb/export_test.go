@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 )
@@ -53,4 +54,13 @@ func MigrateTo(ctx context.Context, databaseURL string, version int64, statement
 func (db *DB) Observing(fn WriteFunc) WriteFunc {
 	fn, _ = db.observing(fn)
 	return fn
+}
+
+// Dialer returns how connections to the hosts of a URL are opened.
+func Dialer(databaseURL string) (pgconn.DialFunc, error) {
+	config, err := postgresConfig(databaseURL, Options{})
+	if err != nil {
+		return nil, err
+	}
+	return config.DialFunc, nil
 }
