@@ -582,11 +582,17 @@ export default class extends AppPlugin {
 	}
 	c.do("Debugger.resume", nil)
 	c.wait("Debugger.breakpointResolved")
-	if v := c.paused().want(":2").eval(0, "late"); v != 1.0 {
+	p := c.paused().want(":2")
+	if v := p.eval(0, "late"); v != 1.0 {
 		t.Error(v)
 	}
+	// The variables of a script are global.
+	c.do("Debugger.setVariableValue", object{"scopeNumber": 0, "variableName": "late", "newValue": object{"value": 20}, "callFrameId": p.frame(0)["callFrameId"]})
+	if s := p.scope(0, "script"); s["late"] != 20.0 {
+		t.Error(s)
+	}
 	c.do("Debugger.resume", nil)
-	if v := finish(t, done); v != int32(12) {
+	if v := finish(t, done); v != int32(31) {
 		t.Error(v)
 	}
 }
@@ -594,7 +600,7 @@ export default class extends AppPlugin {
 // TestDebugWithoutProbes loads a plugin that has a name of the debugger's own: it runs as its author wrote it.
 func TestDebugWithoutProbes(t *testing.T) {
 	h, _, log := debugHost(t)
-	m := load(t, h, plugin.Source{Name: "debugged.js", Data: []byte("const __app_s0_0 = 1\n" + debugged)})
+	m := load(t, h, plugin.Source{Name: "debugged.js", Data: []byte("const __app_0 = 1\n" + debugged)})
 	attach(t, m.debug.Address()).do("Runtime.runIfWaitingForDebugger", nil)
 	if v := finish(t, begin[int32](t.Context(), m, count, int64(5))); v != int32(11) {
 		t.Error(v)

@@ -79,14 +79,14 @@ func (c *Coverage) Install(e *engine.Engine) error {
 	global := e.Global()
 	defer e.Free(global)
 	for name, f := range map[string]engine.Func{
-		"__app_probe": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+		probeName: func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			if id, ok := engine.AsNumber(args[0]); ok {
 				c.count(int(id))
 			}
 			return engine.Undefined, nil
 		},
-		"__app_catch": func(_ engine.Value, args []engine.Value) (engine.Value, error) { return e.Dup(args[1]), nil },
-		"__app_leave": func(engine.Value, []engine.Value) (engine.Value, error) { return engine.Undefined, nil },
+		catchName: func(_ engine.Value, args []engine.Value) (engine.Value, error) { return e.Dup(args[0]), nil },
+		leaveName: func(engine.Value, []engine.Value) (engine.Value, error) { return engine.Undefined, nil },
 	} {
 		if !e.DefineName(global, name, e.Function(name, 2, f)) {
 			x := e.Exception()

@@ -296,7 +296,7 @@ func (s *session) setVariableValue(p setVariableValue) (any, error) {
 		return nil, err
 	}
 	defer t.engine.Free(v)
-	r := t.assign(n, p.VariableName, v)
+	r := t.assign(n.access, p.VariableName, v)
 	if engine.IsFailed(r) {
 		x := t.engine.Exception()
 		t.engine.Free(x.Value)

@@ -27,18 +27,31 @@ func insertProbes(source string, module bool, firstProbe int) (r *instrumented, 
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{source: source, firstProbe: firstProbe, insertions: make([]inserted, 0, len(source)/16), probes: []*probe{}, imported: map[string]bool{}, positions: newPositions(source)}
-	w.program(tree, module)
+	w := &writer{source: source, firstProbe: firstProbe, insertions: make([]inserted, 0, len(source)/16), probes: []*probe{}, module: module, positions: newPositions(source)}
+	w.program(tree)
 	if w.err != nil {
 		return nil, w.err
 	}
 	return &instrumented{Code: w.code(), Probes: w.probes, Scopes: w.scopes}, nil
 }
 
-// Marks are around everything that is inserted.
+// Marks are around everything that is inserted. They are spaces for the engine, and the shortest that no source is likely to have.
 const (
-	openMark  = "/*\uE0D1*/"
-	closeMark = "/*\uE0D2*/"
+	openMark  = "\v\f"
+	closeMark = "\f\v"
+)
+
+// Names that instrumented code has beside those of its author. Short ones take less time to compile.
+const (
+	// ownName begins all of them. With a number behind it, it is a variable that holds an accessor.
+	ownName = "__app_"
+	// probeName, catchName and leaveName are global functions: the first is called before each statement, the second with what is thrown
+	// out of a function or a block that is tried, the third when a call that can be suspended ends.
+	probeName = ownName + "p"
+	catchName = ownName + "c"
+	leaveName = ownName + "l"
+	// evaluatedCode is the parameter of an accessor that evaluates.
+	evaluatedCode = ownName + "e"
 )
 
 // A writer collects what is inserted.
@@ -50,8 +63,9 @@ type writer struct {
 	probes     []*probe
 	scopes     []*scope
 	// self tells of each scope whether this is its own.
-	self     []bool
-	imported map[string]bool
+	self []bool
+	// module tells that the variables of the top level are not global.
+	module bool
 	// free are probes that can be used.
 	free []probe
 	// err is why the source is not valid although it was parsed.
@@ -67,8 +81,7 @@ type inserted struct {
 // A state is where the writer is: the scope, the function, and what its code can use. Copies of it share calls.
 type state struct {
 	scope int
-	// access is the name of the function that reads and writes variables, depth how many such functions are around it, and seen the innermost
-	// scope that it knows.
+	// access is the name of the variable that holds the accessor, depth how many of them are around it, and seen the innermost scope that it knows.
 	access string
 	depth  int
 	seen   int
@@ -129,50 +142,45 @@ func (w *writer) newScope(kind string, names []string, parent int) int {
 	return len(w.scopes) - 1
 }
 
-// accessor is a function that reads and writes the variables of a scope: that of the scopes around it if these have all of them.
+// accessor is a function that names the variables of a scope, so that they can be found in its closure. It ends with the accessor of the scopes
+// around it, or is that one if these have all variables. It never runs, but for the one of a class with private members, which evaluates code.
 func (w *writer) accessor(s state) string {
 	if s.access != "" && !s.hasPrivate && !w.hasOwn(s) {
 		return s.access
 	}
 	var b strings.Builder
-	b.Grow(192)
-	b.WriteString("(__app_n,__app_d,__app_v)=>{")
+	b.Grow(64)
 	if s.hasPrivate {
-		b.WriteString("if(__app_d>2)return __app_d<4||eval(__app_n);")
+		b.WriteString(evaluatedCode + "=>" + evaluatedCode + "?eval(" + evaluatedCode + "):this*")
+	} else {
+		b.WriteString("()=>")
 	}
-	b.WriteString("switch(__app_n){")
 	isFunction := false
-	names := map[string]bool{}
+	var names []string
 	for i := s.scope; i != s.seen; i = w.scopes[i].Parent {
+		isFunction = isFunction || w.self[i]
+		if w.scopes[i].Parent < 0 && !w.module {
+			continue // Variables of scripts are global.
+		}
 		for _, n := range w.scopes[i].Names {
-			if names[n] {
-				continue
-			}
-			names[n] = true
-			b.WriteString(`case"` + n + `":`)
-			if s.seen < 0 && w.imported[n] {
-				b.WriteString(`if(__app_d===1)throw new TypeError("'` + n + `' is read-only");return __app_d>1||` + n + ";")
-			} else {
-				for _, part := range []string{"return __app_d?__app_d>1?!0:", n, "=__app_v:", n, ";"} {
-					b.WriteString(part)
-				}
+			if i == s.scope || !slices.Contains(names, n) {
+				names = append(names, n)
+				b.WriteString(n)
+				// Products need the fewest steps of the parser of the engine.
+				b.WriteByte('*')
 			}
 		}
-		isFunction = isFunction || w.self[i]
 	}
 	if isFunction {
-		b.WriteString(`case"this":return this;`)
-		if s.hasArguments && !names["arguments"] {
-			b.WriteString(`case"arguments":return __app_d>1||arguments;`)
+		if s.hasArguments && !slices.Contains(names, "arguments") {
+			b.WriteString("arguments*")
 		}
+		b.WriteString("this*")
 	}
-	b.WriteString("default:return ")
-	if s.access != "" {
-		b.WriteString(s.access + "(__app_n,__app_d,__app_v)")
-	} else {
-		b.WriteString("__app_d>1?!1:void 0")
+	if s.access == "" {
+		return b.String()[:b.Len()-1]
 	}
-	b.WriteString("}}")
+	b.WriteString(s.access)
 	return b.String()
 }
 
@@ -192,7 +200,10 @@ func (w *writer) newAccess(s state) (string, state) {
 		return "", s
 	}
 	// Each is in a block of its own. Equal names at equal depths are fewer names for the engine.
-	name := "__app_s" + strconv.Itoa(w.firstProbe) + "_" + strconv.Itoa(s.depth)
+	name := ownName + strconv.Itoa(s.depth)
+	if s.depth == 0 && !w.module {
+		name += "_" + strconv.Itoa(w.firstProbe) // It is global.
+	}
 	made := "let " + name + "=" + w.accessor(s) + ";"
 	s.access, s.depth, s.seen = name, s.depth+1, s.scope
 	return made, s
@@ -215,7 +226,7 @@ func (w *writer) probe(n *syntax.Node, s state) string {
 	if s.scope != s.seen {
 		access = w.accessor(s)
 	}
-	return "__app_probe(" + strconv.Itoa(w.firstProbe+len(w.probes)-1) + "," + access + ");"
+	return probeName + "(" + strconv.Itoa(w.firstProbe+len(w.probes)-1) + "," + access + ");"
 }
 
 // lastLine is the last line of a statement, without the statements inside it. Functions inside an expression belong to it.
@@ -243,10 +254,14 @@ func (w *writer) lastLine(n *syntax.Node) int {
 	return line
 }
 
+// passing ends the block of a try statement that sees exceptions pass.
 func passing(caught, leaves bool) string {
-	text := "}catch(__app_t){throw __app_catch(" + strconv.FormatBool(caught) + ",__app_t)}"
+	text := "}catch(_){throw " + catchName + "(_)}"
+	if caught {
+		text = "}catch(_){throw " + catchName + "(_,1)}"
+	}
 	if leaves {
-		text += "finally{__app_leave()}"
+		text += "finally{" + leaveName + "()}"
 	}
 	return text
 }
@@ -372,7 +387,10 @@ func (w *writer) functionBody(n *syntax.Node, inner state) {
 	if empty {
 		return // There is nothing to stop at.
 	}
-	made, t := w.newAccess(inner)
+	made, t := "", inner
+	if !isPlain(list) {
+		made, t = w.newAccess(inner)
+	}
 	// In a block, a function must not have the name of a variable, or of a function in a block inside of that, which would not set it. The
 	// engine cannot compile a loop that suspends while it assigns what it iterates over inside of a try block.
 	vars := hoisted(n.B, nil)
@@ -390,6 +408,21 @@ func (w *writer) functionBody(n *syntax.Node, inner state) {
 	if guarded {
 		w.insert(n.B.End-1, false, passing(false, t.suspendable))
 	}
+}
+
+// isPlain reports whether the body of a function is one statement without a function or block inside it. Its only probe has the accessor
+// itself then, which no other needs.
+func isPlain(body []*syntax.Node) bool {
+	n := 0
+	for _, s := range body {
+		if !s.Has(syntax.Directive) {
+			n++
+			if s.Kind != syntax.Simple && s.Kind != syntax.Expression || hasFunction(s) {
+				return false
+			}
+		}
+	}
+	return n == 1
 }
 
 // named visits an expression that gives its name to a function.
@@ -549,20 +582,13 @@ func (w *writer) class(n *syntax.Node, s state, name string) {
 	}
 }
 
-func (w *writer) program(tree *syntax.Node, module bool) {
+func (w *writer) program(tree *syntax.Node) {
 	names := lexical(tree.List, hoisted(tree, nil))
-	for _, n := range tree.List {
-		if n.Kind == syntax.Import {
-			for _, i := range n.List {
-				w.imported[i.Name] = true
-			}
-		}
-	}
 	kind := "script"
-	if module {
+	if w.module {
 		kind = "module"
 	}
-	top := state{scope: w.newScope(kind, names, -1), seen: -1, calls: &[]int{0, w.positions.units(len(w.source))}, suspendable: module}
+	top := state{scope: w.newScope(kind, names, -1), seen: -1, calls: &[]int{0, w.positions.units(len(w.source))}, suspendable: w.module}
 	w.self[top.scope] = true
 	made, outermost := w.newAccess(top)
 	if i := slices.IndexFunc(tree.List, func(n *syntax.Node) bool { return !n.Has(syntax.Directive) }); i >= 0 {

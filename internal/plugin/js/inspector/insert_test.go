@@ -113,9 +113,20 @@ func TestInsertProbes(t *testing.T) {
 
 func head(s string) string { return s[:min(len(s), 60)] }
 
+// TestInsertMarks refuses sources that have the mark of an insertion, which would be taken out of them, and no others with its characters.
+func TestInsertMarks(t *testing.T) {
+	i := &instrumenter{}
+	defer i.close()
+	for source, ok := range map[string]bool{"a\v\f()": false, "'\v\f'": false, "\f\va()\v": true, "\v\va()\f\f": true} {
+		if _, err := i.instrument(source, true, 0); (err == nil) != ok {
+			t.Errorf("%q: %v", source, err)
+		}
+	}
+}
+
 // TestInsertProbesBroken parses sources that were broken in many ways: nothing panics, and what was inserted can be taken out.
 func TestInsertProbesBroken(t *testing.T) {
-	pieces := strings.Fields("( ) { } [ ] ` ${ / ' \\ \\u => async yield await ... ?. # class static é = , : ; let function 0x 1e /* */ import export default \uE0D1")
+	pieces := append(strings.Fields("( ) { } [ ] ` ${ / ' \\ \\u => async yield await ... ?. # class static é = , : ; let function 0x 1e /* */ import export default"), "\v", "\f")
 	random := rand.New(rand.NewPCG(1, 2))
 	valid := 0
 	for range 200_000 {

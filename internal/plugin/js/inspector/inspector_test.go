@@ -219,7 +219,7 @@ func TestAdvertised(t *testing.T) {
 }
 
 func TestColumn(t *testing.T) {
-	const begin, end = "/*\uE0D1*/", "/*\uE0D2*/"
+	const begin, end = openMark, closeMark
 	line := "  " + begin + "probe();" + end + "é = 1; " + begin + "probe();" + end + "b"
 	for _, c := range []struct {
 		text string

@@ -5,6 +5,7 @@ package inspector
 import (
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -114,6 +115,9 @@ func (i *instrumenter) redeclaring(source string) string {
 }
 
 func (i *instrumenter) instrument(source string, module bool, firstProbe int) (r *instrumented, err error) {
+	if strings.Contains(source, openMark) {
+		return nil, errors.New("prepare for debugging: the source has a vertical tab before a form feed, which marks what is inserted")
+	}
 	if r, err := insertProbes(source, module, firstProbe); err == nil {
 		return r, nil
 	}
@@ -170,7 +174,7 @@ func (i *instrumenter) close() {
 }
 
 // insertion is what the instrumenter inserted.
-var insertion = regexp.MustCompile("/\\*\uE0D1\\*/.*?/\\*\uE0D2\\*/")
+var insertion = regexp.MustCompile(openMark + ".*?" + closeMark)
 
 // column translates a column of the instrumented line to the original one, both counted from 1.
 func column(line string, col int) int {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts probes into the source of a plugin: a call before each statement, with a function that reads and writes the variables
-// that the statement sees, and a handler around each function and each try block that sees exceptions pass. Each scope has
-// one such function, made where the scope begins: it knows the names of its own scope and asks that of the scope around it
-// for the others. Code that evaluates would hold every variable that it can see instead, and cost far more than the plugin
-// itself; only classes with private members have it. Everything is inserted between two marks and without line breaks, so that
-// no line moves and the original is what remains when the insertions are taken out. Returns JSON: the code, the probes and
-// the scopes that they see.
+// Puts probes into the source of a plugin: a call before each statement, with a function that names the variables which the
+// statement sees, so that they can be found in its closure, and a handler around each function and each try block that sees
+// exceptions pass. Each scope has one such function, made where the scope begins: it names the variables of its own scope and,
+// last, the function of the scope around it. Code that evaluates would hold every variable that it can see instead, and cost
+// far more than the plugin itself; only classes with private members have it. Everything is inserted between two marks and
+// without line breaks, so that no line moves and the original is what remains when the insertions are taken out. Returns JSON:
+// the code, the probes and the scopes that they see. insert.go does the same, and explains the names.
 (function (acorn) {
   'use strict';
-  const open = '/*\uE0D1*/', close = '/*\uE0D2*/';
+  const open = '\v\f', close = '\f\v';
   const patternNames = (p, into) => {
     switch (p && p.type) {
       case 'Identifier': into.push(p.name); break;
@@ -74,6 +74,13 @@
     return false;
   };
 
+  const hasFunction = (n) => isFunction(n) || n.type === 'ClassExpression' || [...children(n)].some(hasFunction);
+  // Whether the body of a function is one statement without a function or block inside it.
+  const isPlain = (body) => {
+    const rest = body.filter((n) => n.directive === undefined);
+    return rest.length === 1 && /^(Expression|Return|Throw)Statement$/.test(rest[0].type) && !hasFunction(rest[0]);
+  };
+
   // Makes the declarations of the top level ones that can be repeated, as consoles allow. Code that cannot be parsed stays.
   const redeclaring = (source) => {
     let tree;
@@ -117,27 +124,21 @@
     // A state s has the name of the function for its scope as access, and the innermost scope that this function knows as seen.
     // If there are scopes inside of that, the next block makes another one, or the statement has its own.
     const fresh = (s) => s.scope !== s.seen;
-    const imported = new Set();
-    // access is such a function: with 0 it reads a variable, with 1 it writes it, with 2 it tells whether there is one. With 3 it
-    // tells whether it can evaluate code, and does so with 4.
     const access = (s) => {
       const names = new Set();
       let isFunction = false;
       for (let i = s.scope; i !== s.seen; i = scopes[i].parent) {
-        for (const n of scopes[i].names) names.add(n);
         isFunction ||= scopes[i].self;
+        if (scopes[i].parent >= 0 || isModule) for (const n of scopes[i].names) names.add(n);
       }
-      const cases = [...names].map((n) => `case${JSON.stringify(n)}:${s.seen < 0 && imported.has(n) ? `if(__app_d===1)throw new TypeError(${JSON.stringify(`'${n}' is read-only`)});return __app_d>1||${n};` : `return __app_d?__app_d>1?!0:${n}=__app_v:${n};`}`);
       if (s.access && !s.hasPrivate && !isFunction && names.size === 0) return s.access;
-      if (isFunction) cases.push('case"this":return this;');
-      if (isFunction && s.hasArguments && !names.has('arguments')) cases.push('case"arguments":return __app_d>1||arguments;');
-      const outer = s.access ? `${s.access}(__app_n,__app_d,__app_v)` : '__app_d>1?!1:void 0';
-      return `(__app_n,__app_d,__app_v)=>{${s.hasPrivate ? 'if(__app_d>2)return __app_d<4||eval(__app_n);' : ''}switch(__app_n){${cases.join('')}default:return ${outer}}}`;
+      if (isFunction && s.hasArguments) names.add('arguments');
+      return (s.hasPrivate ? '__app_e=>__app_e?eval(__app_e):this*' : '()=>') + [...names, ...(isFunction ? ['this'] : []), ...(s.access ? [s.access] : [])].join('*');
     };
     const newAccess = (s) => {
       const own = access(s);
       if (own === s.access) return ['', { ...s, seen: s.scope }];
-      const name = `__app_s${firstProbe}_${s.depth}`;
+      const name = `__app_${s.depth}${s.depth === 0 && !isModule ? `_${firstProbe}` : ''}`;
       return [`let ${name}=${own};`, { ...s, access: name, depth: s.depth + 1, seen: s.scope }];
     };
     const probe = (n, s) => {
@@ -145,9 +146,9 @@
         line: n.loc.start.line - 1, column: n.loc.start.column, scope: s.scope, function: s.name, functionLine: s.line, functionColumn: s.column,
         endLine: lastLine(n), calls: s.calls.splice(0, 2), caught: s.caught, debugger: n.type === 'DebuggerStatement', suspends: s.suspendable && suspends(n),
       });
-      return `__app_probe(${firstProbe + probes.length - 1},${fresh(s) ? access(s) : s.access});`;
+      return `__app_p(${firstProbe + probes.length - 1},${fresh(s) ? access(s) : s.access});`;
     };
-    const passing = (caught, leaves) => `}catch(__app_t){throw __app_catch(${caught},__app_t)}${leaves ? 'finally{__app_leave()}' : ''}`;
+    const passing = (caught, leaves) => `}catch(_){throw __app_c(_${caught ? ',1' : ''})}${leaves ? 'finally{__app_l()}' : ''}`;
     const guard = (from, to, s, leaves) => {
       insert(from, true, 'try{');
       return () => insert(to, false, passing(s.caught, leaves));
@@ -193,7 +194,7 @@
         if (list.every((d) => d.directive !== undefined)) return; // There is nothing to stop at.
         let from = n.body.start + 1, semicolon = '';
         for (const d of list) if (d.directive !== undefined) { from = d.end; semicolon = source[d.end - 1] === ';' ? '' : ';'; }
-        const [made, t] = newAccess(inner);
+        const [made, t] = isPlain(list) ? ['', inner] : newAccess(inner);
         // In a block, a function must not have the name of a variable, or of a function in a block inside of that, which would not set it.
         const vars = new Set(hoisted(n.body, []));
         for (const d of list) if (d.type !== 'FunctionDeclaration') for (const name of nested(d, [])) vars.add(name);
@@ -316,7 +317,6 @@
     };
 
     const names = lexical(tree.body, hoisted(tree, []));
-    for (const n of tree.body) if (n.type === 'ImportDeclaration') for (const i of n.specifiers) imported.add(i.local.name);
     const top = {
       scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, calls: [0, source.length], caught: false, suspendable: isModule,
       access: '', depth: 0, seen: -1, hasPrivate: false, hasArguments: false,

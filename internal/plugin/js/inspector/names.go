@@ -98,3 +98,10 @@ func suspendsInHead(n *syntax.Node) bool {
 	n.Children(func(c *syntax.Node) { found = found || c.Kind != syntax.Function && suspendsInHead(c) })
 	return found
 }
+
+// hasFunction reports whether there is a function or class inside a node.
+func hasFunction(n *syntax.Node) bool {
+	found := n.Kind == syntax.Function || n.Kind == syntax.Class
+	n.Children(func(c *syntax.Node) { found = found || hasFunction(c) })
+	return found
+}

@@ -70,7 +70,7 @@ func (t *Target) helperBool(name string, args ...engine.Value) bool {
 }
 
 // ownFrames are the lines of a stack trace that are there only because of the debugger.
-var ownFrames = regexp.MustCompile(`\n[^\n]*(at <eval> \(|at __app_s[\d_]* \(|at anonymous \(|\(<debugger>:|apply \(native\)|__app_probe \(native\))[^\n]*(\n[^\n]*__app_probe \(native\))?|\n[^\n]*at <anonymous> [^\n]*(\n[^\n]*__app_probe \(native\))`)
+var ownFrames = regexp.MustCompile(`\n[^\n]*(at <eval> \(|at __app_\d[\d_]* \(|at anonymous \(|\(<debugger>:|apply \(native\)|__app_p \(native\))[^\n]*(\n[^\n]*__app_p \(native\))?|\n[^\n]*at <anonymous> [^\n]*(\n[^\n]*__app_p \(native\))`)
 
 // remote describes a value, which is lent.
 func (t *Target) remote(v engine.Value, group string, preview bool) map[string]any {

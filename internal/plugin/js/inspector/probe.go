@@ -13,7 +13,7 @@ import (
 type entry struct {
 	frame engine.Frame
 	probe *probe
-	// access reads and writes the variables that the statement sees.
+	// access is the accessor, whose closure has the variables that the statement sees.
 	access engine.Value
 	// origin is who called it, if debuggers want to know that after it was suspended.
 	origin *Origin
@@ -36,15 +36,17 @@ func (t *Target) Install() error {
 	if engine.IsFailed(make) {
 		return t.pendingError()
 	}
-	kind, inside := e.Function("kindOf", 1, t.kindOf), e.Function("insideOf", 1, t.insideOf)
-	r := e.Call(make, engine.Undefined, kind, inside)
-	for _, v := range []engine.Value{make, kind, inside} {
+	asked := []engine.Value{
+		e.Function("kindOf", 1, t.kindOf), e.Function("insideOf", 1, t.insideOf), e.Function("read", 2, t.readVariable), e.Function("write", 3, t.writeVariable),
+	}
+	r := e.Call(make, engine.Undefined, asked...)
+	for _, v := range append(asked, make) {
 		e.Free(v)
 	}
 	if engine.IsFailed(r) {
 		return t.pendingError()
 	}
-	for _, name := range []string{"remote", "isObject", "properties", "internals", "json", "property", "unserializable", "look"} {
+	for _, name := range []string{"remote", "isObject", "properties", "internals", "json", "property", "unserializable", "look", "assign", "uninitialised", "constant"} {
 		t.helpers[name] = e.GetName(r, name)
 	}
 	e.Free(r)
@@ -54,19 +56,19 @@ func (t *Target) Install() error {
 	global := e.Global()
 	defer e.Free(global)
 	for name, f := range map[string]engine.Func{
-		"__app_probe": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+		probeName: func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			if id, ok := engine.AsNumber(args[0]); ok && t.active.Load() && t.evaluating == 0 {
 				t.at(int(id), args[1])
 			}
 			return engine.Undefined, nil
 		},
-		"__app_catch": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			if here, ok := engine.AsBool(args[0]); ok && t.active.Load() && t.evaluating == 0 {
-				t.passes(here, args[1])
+		catchName: func(_ engine.Value, args []engine.Value) (engine.Value, error) {
+			if t.active.Load() && t.evaluating == 0 {
+				t.passes(len(args) > 1, args[0])
 			}
-			return e.Dup(args[1]), nil
+			return e.Dup(args[0]), nil
 		},
-		"__app_leave": func(engine.Value, []engine.Value) (engine.Value, error) {
+		leaveName: func(engine.Value, []engine.Value) (engine.Value, error) {
 			e.Frames(func(f engine.Frame) bool {
 				t.forget(f.ID)
 				return false
@@ -330,46 +332,6 @@ func (t *Target) holds(n *entry, condition string) bool {
 	b, _ := engine.AsBool(v)
 	t.engine.Free(v)
 	return b
-}
-
-// What the function of a scope in instrumented code does with a variable.
-const (
-	readVariable int32 = iota
-	writeVariable
-	findVariable
-)
-
-// look evaluates code where a call is.
-func (t *Target) look(n *entry, code string) engine.Value {
-	text := t.engine.String(code)
-	defer t.engine.Free(text)
-	t.evaluating++
-	defer func() { t.evaluating-- }()
-	if code == "this" || identifier.MatchString(code) && t.declares(n, text) {
-		return t.engine.Call(n.access, engine.Undefined, text, engine.Int(readVariable))
-	}
-	return t.engine.Call(t.helpers["look"], engine.Undefined, n.access, text)
-}
-
-// declares reports whether a call sees a variable that is not a global one.
-func (t *Target) declares(n *entry, name engine.Value) bool {
-	found := t.engine.Call(n.access, engine.Undefined, name, engine.Int(findVariable))
-	if engine.IsFailed(found) {
-		t.engine.Drop()
-		return false
-	}
-	ok, _ := engine.AsBool(found)
-	t.engine.Free(found)
-	return ok
-}
-
-// assign writes a variable where a call is.
-func (t *Target) assign(n *entry, name string, value engine.Value) engine.Value {
-	text := t.engine.String(name)
-	defer t.engine.Free(text)
-	t.evaluating++
-	defer func() { t.evaluating-- }()
-	return t.engine.Call(n.access, engine.Undefined, text, engine.Int(writeVariable), value)
 }
 
 // passes is called when an exception leaves a function or a block that is tried; here tells that it is caught there.

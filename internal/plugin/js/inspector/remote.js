@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Describes values of a plugin for a debugger. kindOf tells what only the engine knows of an object, insideOf what is inside it. It runs in the engine of the plugin before the plugin, and takes what it
+// Describes values of a plugin for a debugger. kindOf tells what only the engine knows of an object, insideOf what is inside it; read
+// and write know the variables of instrumented code. It runs in the engine of the plugin before the plugin, and takes what it
 // needs of the language then. Also makes functions print as their author wrote them.
-(function (kindOf, insideOf) {
+(function (kindOf, insideOf, read, write) {
   'use strict';
-  const { Object, Reflect, Array, Map, Set, WeakMap, WeakSet, Date, RegExp, Error, Promise, ArrayBuffer, Symbol, String, JSON, Number, Function } = globalThis;
+  const { Object, Reflect, Array, Map, Set, WeakMap, WeakSet, Date, RegExp, Error, Promise, ArrayBuffer, Symbol, String, JSON, Number, Function, ReferenceError, TypeError } = globalThis;
   const call = (f, self, ...args) => Reflect.apply(f, self, args);
   const toString = Function.prototype.toString, symbolText = Symbol.prototype.toString;
   const regexpText = RegExp.prototype.toString, dateText = Date.prototype.toString, dateValue = Date.prototype.getTime;
   const mapSize = Reflect.getOwnPropertyDescriptor(Map.prototype, 'size').get, setSize = Reflect.getOwnPropertyDescriptor(Set.prototype, 'size').get;
   const mapEntries = Map.prototype.entries, setValues = Set.prototype.values;
   const replace = String.prototype.replace;
-  const inserted = /\/\*\uE0D1\*\/[^]*?(?:\/\*\uE0D2\*\/|$)/g;
+  const inserted = /\v\f[^]*?(?:\f\v|$)/g;
 
   const original = { toString() { return this === original ? 'function toString() {\n    [native code]\n}' : call(replace, call(toString, this), inserted, ''); } }.toString;
   Object.defineProperty(Function.prototype, 'toString', { value: original, writable: true, configurable: true });
@@ -57,20 +58,18 @@
     return name;
   }, name);
 
-  // Evaluates code with the variables that a function of the instrumented code knows: those that the code names are read
-  // before and written after. Nothing of the plugin runs but the code.
+  // Evaluates code with the variables that an accessor of the instrumented code names: those that the code names are read
+  // before and written after. Nothing of the plugin runs but the code. A variable that is not initialised yet is not there.
   const words = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu, match = String.prototype.match;
   const look = (access, code) => {
-    if (access('', 3)) return access(code, 4);
     const names = [], values = [];
     for (const n of new Set(call(match, code, words) ?? [])) {
-      if (n === 'this' || n === 'eval' || !access(n, 2)) continue;
-      const found = quiet(() => [access(n, 0)], undefined); // A variable that is not initialised yet is not there.
+      const found = n === 'this' || n === 'eval' ? undefined : read(access, n);
       if (found) { names.push(n); values.push(found[0]); }
     }
     const run = Function('__app_code', '__app_back', ...names, `try{return eval(__app_code)}finally{__app_back(${names.join()})}`);
-    const back = (...now) => { for (let i = 0; i < now.length; i++) if (!Object.is(now[i], values[i])) access(names[i], 1, now[i]); };
-    return call(run, quiet(() => access('this', 0), undefined), code, back, ...values);
+    const back = (...now) => { for (let i = 0; i < now.length; i++) if (!Object.is(now[i], values[i])) write(access, names[i], now[i]); };
+    return call(run, read(access, 'this')?.[0], code, back, ...values);
   };
 
   const primitive = (v) => {
@@ -200,6 +199,9 @@
     },
     isObject: (v) => (typeof v === 'object' && v !== null) || typeof v === 'function' || typeof v === 'symbol',
     properties, internals, look,
+    assign: (name, value) => Function('__app_value', `${name}=__app_value`)(value),
+    uninitialised: (name) => { throw new ReferenceError(`${name} is not initialized`); },
+    constant: (name) => { throw new TypeError(`'${name}' is read-only`); },
     json: (v) => JSON.stringify(v),
     property: (name, v) => JSON.stringify(previewOf(name, v)),
     unserializable: (s) => (s.endsWith('n') ? globalThis.BigInt(s.slice(0, -1)) : Number(s)),

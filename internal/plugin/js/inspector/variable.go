@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspector
+
+import (
+	"strings"
+
+	"example.org/app/internal/plugin/js/engine"
+)
+
+// maxAccessors bounds how many accessors are looked through, because code of a plugin might call a probe with a circle of them.
+const maxAccessors = 10_000
+
+// variable finds the variable of a name that an accessor sees, if it is not a global one.
+func (t *Target) variable(access engine.Value, name string) (v engine.Variable, ok bool) {
+	atom := t.engine.Atom(name)
+	defer t.engine.FreeAtom(atom)
+	for range maxAccessors {
+		c, isFunction := t.engine.Closure(access)
+		if !isFunction {
+			break
+		}
+		if v, ok = c.Find(atom); ok {
+			return v, !v.Global
+		}
+		// One that evaluates has the variables of all scopes.
+		last, outer, found := c.Last()
+		if evaluates(c) || !found || !isAccessor(t.engine.AtomText(last)) {
+			break
+		}
+		access, _ = outer.Value()
+	}
+	return v, false
+}
+
+// evaluates reports whether an accessor evaluates what it is called with.
+func evaluates(c engine.Closure) bool { return c.Parameters() > 0 }
+
+// isAccessor reports whether a variable holds an accessor.
+func isAccessor(name string) bool {
+	number, ok := strings.CutPrefix(name, ownName)
+	return ok && number != "" && number[0] >= '0' && number[0] <= '9'
+}
+
+// look evaluates code where a call is.
+func (t *Target) look(n *entry, code string) engine.Value {
+	text := t.engine.String(code)
+	defer t.engine.Free(text)
+	t.evaluating++
+	defer func() { t.evaluating-- }()
+	if c, ok := t.engine.Closure(n.access); ok && evaluates(c) && code != "" {
+		return t.engine.Call(n.access, engine.Undefined, text)
+	}
+	if code == "this" || identifier.MatchString(code) {
+		if v, ok := t.variable(n.access, code); ok {
+			if x, ok := v.Value(); ok {
+				return t.engine.Dup(x)
+			}
+			return t.engine.Call(t.helpers["uninitialised"], engine.Undefined, text)
+		}
+	}
+	return t.engine.Call(t.helpers["look"], engine.Undefined, n.access, text)
+}
+
+// assign writes a variable that an accessor sees, or a global one.
+func (t *Target) assign(access engine.Value, name string, x engine.Value) engine.Value {
+	helper := "assign"
+	if v, ok := t.variable(access, name); ok {
+		if _, ok := v.Value(); !ok {
+			helper = "uninitialised"
+		} else if v.Const {
+			helper = "constant"
+		} else {
+			v.Set(x)
+			return engine.Undefined
+		}
+	}
+	text := t.engine.String(name)
+	defer t.engine.Free(text)
+	t.evaluating++
+	defer func() { t.evaluating-- }()
+	return t.engine.Call(t.helpers[helper], engine.Undefined, text, x)
+}
+
+// readVariable and writeVariable are what remote.js asks for: the first returns an array with the value, undefined if there is none.
+func (t *Target) readVariable(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	name, _ := t.engine.Text(args[1])
+	v, ok := t.variable(args[0], name)
+	if !ok {
+		return engine.Undefined, nil
+	}
+	x, ok := v.Value()
+	if !ok {
+		return engine.Undefined, nil
+	}
+	r := t.engine.Array()
+	if !t.engine.Append(r, 0, t.engine.Dup(x)) {
+		t.engine.Free(r)
+		return engine.Undefined, engine.Thrown()
+	}
+	return r, nil
+}
+
+func (t *Target) writeVariable(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	name, _ := t.engine.Text(args[1])
+	if r := t.assign(args[0], name, args[2]); engine.IsFailed(r) {
+		return r, engine.Thrown()
+	}
+	return engine.Undefined, nil
+}
