@@ -22,15 +22,25 @@ func TestMain(m *testing.M) {
 		runNode(set)
 		return
 	}
-	storetest.Main(m)
+	storetest.Main(tests{m})
+}
+
+// tests are the tests of the package. programDir is there while they run.
+type tests struct{ *testing.M }
+
+func (m tests) Run() int {
+	dir, err := os.MkdirTemp("", "app-e2e")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	programDir = dir
+	return m.M.Run()
 }
 
 // openBrowser starts Chromium with a profile of its own. The context drives one
 // tab and ends with the test.
-func openBrowser(t testing.TB) context.Context { return openBrowserFor(t, 2*time.Minute) }
-
-// openBrowserFor is openBrowser for a test that may take longer.
-func openBrowserFor(t testing.TB, limit time.Duration) context.Context {
+func openBrowser(t testing.TB) context.Context {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)),
@@ -55,7 +65,7 @@ func openBrowserFor(t testing.TB, limit time.Duration) context.Context {
 	if err := chromedp.Do(tab, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatalf("start %s: %v", chromium(t), err)
 	}
-	ctx, cancel := context.WithTimeout(tab, limit)
+	ctx, cancel := context.WithTimeout(tab, 20*time.Minute) // It bounds a browser that hangs, not a slow machine.
 	t.Cleanup(cancel)
 	return ctx
 }

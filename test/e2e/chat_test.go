@@ -18,6 +18,7 @@ import (
 
 // TestTenMinutes follows the first chapter of the README: its commands run as they are printed, only the addresses differ.
 func TestTenMinutes(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -31,9 +32,7 @@ func TestTenMinutes(t *testing.T) {
 
 	// make run builds bin/app and starts it with ARGS.
 	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "bin", "app"), "../../cmd/app").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	installApp(t, dir)
 	found := regexp.MustCompile(`^make run ARGS='(.*)'\n$`).FindStringSubmatch(blocks[0][1])
 	if found == nil {
 		t.Fatalf("the first block is %q", blocks[0][1])

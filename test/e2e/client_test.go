@@ -13,6 +13,7 @@ import (
 
 // TestJavaScriptClient lets a client chat that shares no code with the server.
 func TestJavaScriptClient(t *testing.T) {
+	t.Parallel()
 	s := apptest.Start(t, []role.Role{role.Gateway, role.Service})
 	cmd := exec.CommandContext(t.Context(), "node", "--test")
 	cmd.Dir = "client"

@@ -42,7 +42,7 @@ func startConsole(t testing.TB, set ...string) *apptest.Server {
 // openConsole opens the console in a browser of its own.
 func openConsole(t testing.TB, base string, others ...string) *page {
 	t.Helper()
-	p := &page{t: t, ctx: openBrowserFor(t, 20*time.Minute), base: base} // It bounds a browser that hangs, not a slow machine.
+	p := &page{t: t, ctx: openBrowser(t), base: base}
 	p.problems = watch(p.ctx, append(others, strings.TrimSuffix(base, "/"))...)
 	p.open("")
 	return p
@@ -199,6 +199,7 @@ type console struct {
 // TestConsole drives the console. Its parts share a server and a browser, which
 // take longer to start than most of them run. Each leaves what others need.
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	set := clustered(t)
 	server := startConsole(t, set...)
 	c := &console{server: server, set: set, page: openConsole(t, server.ConsoleURL(), server.URL(role.Service))}

@@ -60,10 +60,16 @@ func runDebugger(t *testing.T, script string) {
 }
 
 // TestDebugger lets a debugger that shares no code with the server debug a plugin.
-func TestDebugger(t *testing.T) { runDebugger(t, "debugger.test.mjs") }
+func TestDebugger(t *testing.T) {
+	t.Parallel()
+	runDebugger(t, "debugger.test.mjs")
+}
 
 // TestDebugAdapterCalls makes the calls that the debug adapter of Visual Studio Code makes.
-func TestDebugAdapterCalls(t *testing.T) { runDebugger(t, "vscode-calls.mjs") }
+func TestDebugAdapterCalls(t *testing.T) {
+	t.Parallel()
+	runDebugger(t, "vscode-calls.mjs")
+}
 
 // TestDebugAdapter lets the debug adapter of Visual Studio Code debug a plugin. APP_TEST_JS_DEBUG is its dapDebugServer.js: the registry of npm
 // does not have it, https://github.com/microsoft/vscode-js-debug does, in its releases and by gulp dapDebugServer.

@@ -119,6 +119,7 @@ func (d *devTools) click(e element) {
 // TestDevTools opens the DevTools of Chromium on a plugin, by the link that the server logs, sees the source, sets a
 // breakpoint and stops there.
 func TestDevTools(t *testing.T) {
+	t.Parallel()
 	s, port, log := startDebugged(t)
 	link := loggedLink(t, log)
 	var list []struct {

@@ -20,6 +20,7 @@ import (
 // TestDocumentationPage opens the documentation of the interface, logs in and
 // sends a request from the page, on both roles.
 func TestDocumentationPage(t *testing.T) {
+	t.Parallel()
 	server := apptest.Start(t, role.All)
 	for _, tt := range []struct {
 		role           role.Role

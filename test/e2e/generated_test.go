@@ -18,6 +18,7 @@ import (
 // TestGeneratedClient makes a client of the admin interface from the document that a server serves, compiles a program
 // against its types and lets it call every operation with composite keys.
 func TestGeneratedClient(t *testing.T) {
+	t.Parallel()
 	store := "app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db")
 	c, err := config.Load(config.Options{Home: t.TempDir(), Set: []string{
 		store, "app.service.fake.user-count=100", "app.service.fake.group-count=2", "app.service.fake.message-count=0", "app.security.password.bcrypt-cost=4",

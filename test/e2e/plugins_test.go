@@ -5,6 +5,7 @@ package e2e
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,16 +57,19 @@ func (s *terminal) wait(t *testing.T, expression string) string {
 
 // TestPluginTutorial runs every command of the first chapter of the documentation of plugins.
 func TestPluginTutorial(t *testing.T) {
+	t.Parallel()
 	checkTypes(t, filepath.Join(runTutorial(t, "Five minutes", 12), "my-plugin", "jsconfig.json"))
 }
 
 // TestTypeScriptTutorial does so with the chapter for TypeScript.
 func TestTypeScriptTutorial(t *testing.T) {
+	t.Parallel()
 	checkTypes(t, filepath.Join(runTutorial(t, "TypeScript and packages", 4), "my-plugin", "tsconfig.json"))
 }
 
 // TestPluginTestsTutorial does so with the chapter about tests.
 func TestPluginTestsTutorial(t *testing.T) {
+	t.Parallel()
 	checkTypes(t, filepath.Join(runTutorial(t, "Tests", 4), "tested", "jsconfig.json"))
 }
 
@@ -101,9 +105,7 @@ func runTutorial(t *testing.T, title string, least int) string {
 	_, chapter, _ := strings.Cut(string(text), "## "+title+"\n")
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
 	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "bin", "app"), "../../cmd/app").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	installApp(t, dir)
 	ports := " --set app.service.admin-api.http.port=0 --set app.gateway.admin-api.http.port=0 --set app.gateway.websocket.port=0 --set app.gateway.tcp.port=0" +
 		" --set app.service.admin-api.http.host=127.0.0.1 --set app.gateway.admin-api.http.host=127.0.0.1"
 	screen, hosts, commands := &terminal{}, strings.NewReplacer(), 0
@@ -131,6 +133,33 @@ func runTutorial(t *testing.T, title string, least int) string {
 		t.Errorf("the chapter has %d commands", commands)
 	}
 	return dir
+}
+
+// programDir is the folder of the server's program while the tests run.
+var programDir string
+
+// program builds the server's program once and returns its path.
+var program = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(programDir, "app")
+	if out, err := exec.Command("go", "build", "-o", path, "../../cmd/app").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// installApp puts the server's program where make build puts it in a folder.
+func installApp(t *testing.T, dir string) {
+	t.Helper()
+	path, err := program()
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, "bin"), 0o700)
+	}
+	if err == nil {
+		err = os.Link(path, filepath.Join(dir, "bin", "app"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // startDev runs a command until the test ends.

@@ -14,6 +14,7 @@ import (
 
 // TestTour runs every command of the README's tour and looks at its answer.
 func TestTour(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -249,6 +249,7 @@ func signOn(p *page, account string) {
 
 // TestSignOnInBrowser clicks through the login page of the console and the form of the provider.
 func TestSignOnInBrowser(t *testing.T) {
+	t.Parallel()
 	provider := startProvider(t)
 	a := startSignOn(t, provider)
 	provider.register(a, map[string]any{"ann": map[string]any{"name": "Ann <b>Example</b>", "roles": []string{"viewers"}}})
@@ -273,6 +274,7 @@ func TestSignOnInBrowser(t *testing.T) {
 
 // TestSignOn logs in with the requests that a browser sends.
 func TestSignOn(t *testing.T) {
+	t.Parallel()
 	provider := startProvider(t)
 	a := startSignOn(t, provider)
 	users := map[string]any{
@@ -451,6 +453,7 @@ func TestSignOn(t *testing.T) {
 
 // TestSignOnBelowConsole signs in to the console that the admin port serves, and clicks there.
 func TestSignOnBelowConsole(t *testing.T) {
+	t.Parallel()
 	provider := startProvider(t)
 	a := startSignOn(t, provider)
 	console := a.URL(role.Service) + "/console/"
@@ -479,6 +482,7 @@ func TestSignOnBelowConsole(t *testing.T) {
 
 // TestProviderTokens sends tokens of the provider to the admin interface, as programs do.
 func TestProviderTokens(t *testing.T) {
+	t.Parallel()
 	provider := startProvider(t)
 	a := startSignOn(t, provider)
 	provider.register(a, map[string]any{"script": map[string]any{"roles": []string{"viewers"}}})
@@ -563,6 +567,7 @@ func TestProviderTokens(t *testing.T) {
 
 // TestProviderDown starts a server whose provider does not answer.
 func TestProviderDown(t *testing.T) {
+	t.Parallel()
 	provider := startProvider(t)
 	good := provider.token(nil)
 	provider.stop()
@@ -579,6 +584,7 @@ func TestProviderDown(t *testing.T) {
 
 // TestProviderSlow has a provider that takes longer than it may.
 func TestProviderSlow(t *testing.T) {
+	t.Parallel()
 	provider := startProvider(t)
 	a := startSignOn(t, provider, "app.security.oidc.timeout-millis=200")
 	provider.control("state", map[string]any{"delay": 600_000})
@@ -587,6 +593,7 @@ func TestProviderSlow(t *testing.T) {
 
 // TestWithoutSignOn has no provider.
 func TestWithoutSignOn(t *testing.T) {
+	t.Parallel()
 	a := apptest.Start(t, role.All)
 	if resp, _ := fetchPage(t, newVisitor(t), "GET", a.ConsoleURL()+"-/sign-on", ""); resp.StatusCode != http.StatusNoContent {
 		t.Errorf("the options: %s", resp.Status)

@@ -5,7 +5,6 @@ package e2e
 import (
 	"path/filepath"
 	"testing"
-	"time"
 
 	"example.org/app/internal/app"
 	"example.org/app/internal/app/apptest"
@@ -15,6 +14,7 @@ import (
 // TestDocumentationSite finds a property and an operation with the search of
 // the documentation: below the console, below the admin port and from a disk.
 func TestDocumentationSite(t *testing.T) {
+	t.Parallel()
 	server := apptest.Start(t, role.All)
 	folder := filepath.Join(t.TempDir(), "manual")
 	if err := app.Documentation().Write(folder); err != nil {
@@ -26,7 +26,7 @@ func TestDocumentationSite(t *testing.T) {
 		"disk":       "file://" + folder,
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &page{t: t, ctx: openBrowserFor(t, 20*time.Minute), base: base}
+			p := &page{t: t, ctx: openBrowser(t), base: base}
 			p.problems = watch(p.ctx, base)
 			p.open("/index.html")
 			p.waitText("h1", "Documentation")

@@ -12,6 +12,7 @@ import (
 
 // TestTypings checks the example plugins, and a plugin with mistakes, against the types for authors of plugins.
 func TestTypings(t *testing.T) {
+	t.Parallel()
 	for _, project := range []string{"test", "../../examples/plugins/js/jsconfig.json"} {
 		cmd := exec.CommandContext(t.Context(), "node", "node_modules/typescript/bin/tsc", "--project", project)
 		cmd.Dir = "../../sdk/js"
@@ -23,6 +24,7 @@ func TestTypings(t *testing.T) {
 
 // TestTypingsKnowEverything wants no type that accepts whatever comes.
 func TestTypingsKnowEverything(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../../sdk/js/*.d.ts")
 	if err != nil || len(files) < 4 {
 		t.Fatal(files, err)
