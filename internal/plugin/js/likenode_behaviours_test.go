@@ -9,7 +9,7 @@ import (
 )
 
 func behaviours() []behaviour {
-	return slices.Concat(stepping(), breaking(), looking(), describing(), evaluating(), telling(), measuring())
+	return slices.Concat(stepping(), breaking(), looking(), describing(), evaluating(), telling(), restarting(), measuring())
 }
 
 func stepping() []behaviour {

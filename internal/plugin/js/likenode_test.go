@@ -105,6 +105,33 @@ function shared() {
   function second(p) { p.then(both) }
   function both(n) { add(n, 80) }
 }
+function tries(n) {
+  counter = 0
+  try {
+    n = n + 1
+    counter = add(n, 100)
+    for (const x of [1, 2]) {
+      if (x === 2) throw new Error('in a loop')
+    }
+  } catch (e) {
+    counter = e.message
+  } finally {
+    counter += '!'
+  }
+  return counter
+}
+function throws(n) {
+  counter = 0
+  try {
+    return n > 0 ? fail('restarted') : add(n, 1)
+  } catch (e) {
+    return 'caught by itself'
+  }
+}
+function maps(list) {
+  const mapped = list.map((x) => add(x, 300))
+  return mapped.join()
+}
 function writes() {
   console.log('written')
 }
@@ -140,7 +167,7 @@ const things = {
   generator: (function* gen() { yield 1 })(), weak: new WeakMap(), get accessor() { return 1 }, nested: { deep: { deeper: [1, { x: 2 }] } },
   buffer: new ArrayBuffer(4), long: 'x'.repeat(200), view: new DataView(new ArrayBuffer(2)),
 }
-globalThis.examined = { add, outer, fail, caught, down, loop, later, waits, sets, registers, lines, again, mixed, shared, calls, Animal, things, chain }
+globalThis.examined = { add, outer, fail, caught, down, loop, later, waits, sets, registers, lines, again, mixed, shared, tries, throws, maps, calls, Animal, things, chain }
 if (globalThis.process) setInterval(() => {}, 1000000)
 globalThis.ready = true
 export default class extends (globalThis.AppPlugin ?? Object) {
@@ -338,6 +365,9 @@ var unlike = map[string]string{
 	"a step in a script to skip":                                 "code of the console is not stopped here",
 	"names of the console":                                       "the engine has no list of them",
 	"an async stack across then in a statement of several lines": "here it is the first line of the statement",
+	"restart a caller inside of a recursion":                     "its own caller is at the same place of the same function",
+	"restart a constructor":                                      "V8 initialises private fields twice, which fails; here it is refused",
+	"restart the caller of a function of the engine":             "functions of the engine cannot be left",
 	"describe: generator":                                        "its function and its state are not known",
 }
 

@@ -61,6 +61,10 @@ type Engine struct {
 
 	reactions *reactions // nil if nobody is told
 
+	// patches are what Leave replaced in the code of functions, leaving the frame that it has not ended yet.
+	patches []patch
+	leaving Frame
+
 	scratch    uintptr
 	scratchLen int
 	printed    []byte
@@ -226,6 +230,8 @@ func (e *Engine) Run(interrupt func() bool, f func()) (err error) {
 		err = e.broken
 	}()
 	f()
+	e.unpatch()
+	e.leaving = Frame{}
 	// What an interruption or a want of memory threw where nothing could be done about it is nobody's any more. It would
 	// hold everything that it refers to until the next exception.
 	if (*lib.TJSRuntime)(pointer(e.rt)).Fcurrent_exception.Ftag != lib.EJS_TAG_UNINITIALIZED {

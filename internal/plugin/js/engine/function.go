@@ -33,6 +33,9 @@ func (e *Engine) Function(name string, params int, f Func) Value {
 
 func callFunction(tls *libc.TLS, ctx uintptr, this Value, argc int32, argv uintptr, magic int32) (r Value) {
 	e := findContext(tls, ctx)
+	if len(e.patches) > 0 {
+		e.unpatch()
+	}
 	f := &e.funcs[magic]
 	frame, slots := e.frame(), tls.StackSlots()
 	// A panic must not go up through the engine, which would leave it in disorder. One that came through the engine

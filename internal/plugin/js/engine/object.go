@@ -240,6 +240,7 @@ func (e *Engine) Instance(v, class Value) bool {
 
 // Call calls fn as a method of this. The arguments are borrowed.
 func (e *Engine) Call(fn, this Value, args ...Value) Value {
+	defer e.unpatch()
 	if len(args) == 0 {
 		return lib.XJS_Call(e.tls, e.ctx, fn, this, 0, 0)
 	}

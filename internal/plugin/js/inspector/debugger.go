@@ -201,7 +201,7 @@ func (t *Target) callFrames() []map[string]any {
 		list = append(list, map[string]any{
 			"callFrameId": fmt.Sprintf("%d.%d", t.pauses, i), "functionName": p.Function, "url": p.script.url,
 			"functionLocation": location{p.script.id, p.FunctionLine, p.FunctionColumn}, "location": p.location(),
-			"scopeChain": t.scopeChain(n), "this": t.remote(this, "pause", false), "canBeRestarted": false,
+			"scopeChain": t.scopeChain(n), "this": t.remote(this, "pause", false), "canBeRestarted": t.restartable(n),
 		})
 		t.engine.Free(this)
 	}

@@ -91,6 +91,9 @@ type state struct {
 	calls        *[]int
 	suspendable  bool
 	caught       bool
+	// constructs tells that the next function is a constructor, again that a call of the function can be made again.
+	constructs   bool
+	again        bool
 	hasPrivate   bool
 	hasArguments bool
 }
@@ -218,7 +221,7 @@ func (w *writer) probe(n *syntax.Node, s state) string {
 	w.free = w.free[1:]
 	*p = probe{
 		Line: line, Column: column, Scope: s.scope, Function: s.name, FunctionLine: s.line, FunctionColumn: s.column, EndLine: w.lastLine(n), Calls: *s.calls,
-		Caught: s.caught, Debugger: n.Kind == syntax.Debugger, Suspends: s.suspendable && suspends(n),
+		Caught: s.caught, Debugger: n.Kind == syntax.Debugger, Suspends: s.suspendable && suspends(n), Again: s.again,
 	}
 	*s.calls = nil
 	w.probes = append(w.probes, p)
@@ -329,7 +332,7 @@ func (w *writer) function(n *syntax.Node, s state, name string) {
 	}
 	inner := state{
 		scope: w.newScope("function", names, s.scope), name: name, calls: &[]int{w.positions.units(n.Start), w.positions.units(n.End)},
-		suspendable: n.Has(syntax.Async | syntax.Generator), access: s.access, depth: s.depth, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
+		suspendable: n.Has(syntax.Async | syntax.Generator), again: !s.constructs && w.callableAgain(n), access: s.access, depth: s.depth, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
 	}
 	inner.line, inner.column = w.positions.at(n.Start)
 	if !n.Has(syntax.Arrow) {
@@ -352,6 +355,13 @@ func (w *writer) function(n *syntax.Node, s state, name string) {
 	w.insert(n.Body, true, "{try{"+w.probe(n.B, inner)+"return"+open)
 	w.visit(n.B, inner, "")
 	w.insert(n.End, false, end+passing(false, inner.suspendable)+"}")
+}
+
+// callableAgain reports whether a function does not depend on more than its receiver and its parameters.
+func (w *writer) callableAgain(n *syntax.Node) bool {
+	text := w.source[n.Start:n.End]
+	return !n.Has(syntax.Async|syntax.Generator) && !strings.Contains(text, "arguments") && !strings.Contains(text, "new.target") &&
+		(len(n.List) == 0 || n.List[len(n.List)-1].Kind != syntax.Rest)
 }
 
 // sameLine matches an expression that begins in the line of what is before it.
@@ -558,7 +568,7 @@ func (w *writer) class(n *syntax.Node, s state, name string) {
 	s.hasPrivate = hasPrivate
 	for _, m := range n.List {
 		f := s
-		f.caught, f.suspendable = false, false
+		f.caught, f.suspendable, f.again = false, false, false
 		if m.Kind == syntax.StaticBlock {
 			f.calls = &[]int{w.positions.units(m.Start), w.positions.units(m.End)}
 			f.name = "<static_initializer>"
@@ -571,6 +581,7 @@ func (w *writer) class(n *syntax.Node, s state, name string) {
 		}
 		switch {
 		case m.Has(syntax.Constructor):
+			f.constructs = true
 			w.named(m.B, f, name)
 		case m.Has(syntax.Getter):
 			w.named(m.B, f, "get "+m.Name)

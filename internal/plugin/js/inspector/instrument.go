@@ -57,6 +57,8 @@ type probe struct {
 	EndLine int `json:"endLine"`
 	// Suspends tells that the statement awaits or yields.
 	Suspends bool `json:"suspends"`
+	// Again tells that its function can be called again with the arguments that a debugger finds in a call.
+	Again bool `json:"again"`
 
 	id     int
 	script *script

@@ -144,7 +144,7 @@
     const probe = (n, s) => {
       probes.push({
         line: n.loc.start.line - 1, column: n.loc.start.column, scope: s.scope, function: s.name, functionLine: s.line, functionColumn: s.column,
-        endLine: lastLine(n), calls: s.calls.splice(0, 2), caught: s.caught, debugger: n.type === 'DebuggerStatement', suspends: s.suspendable && suspends(n),
+        endLine: lastLine(n), calls: s.calls.splice(0, 2), caught: s.caught, debugger: n.type === 'DebuggerStatement', suspends: s.suspendable && suspends(n), again: s.again,
       });
       return `__app_p(${firstProbe + probes.length - 1},${fresh(s) ? access(s) : s.access});`;
     };
@@ -174,7 +174,9 @@
       insert(n.end, false, '}');
     };
 
-    const func = (n, s, name) => {
+    // Whether a function does not depend on more than its receiver and its parameters.
+    const callableAgain = (n) => !n.async && !n.generator && !/arguments|new\.target/.test(source.slice(n.start, n.end)) && n.params.at(-1)?.type !== 'RestElement';
+    const func = (n, s, name, constructs) => {
       const names = [];
       for (const p of n.params) patternNames(p, names);
       if (n.type === 'FunctionExpression' && n.id) names.push(n.id.name);
@@ -182,7 +184,7 @@
       if (block) { hoisted(n.body, names); lexical(n.body.body, names); }
       const inner = {
         scope: newScope('function', names, s.scope), name: n.id ? n.id.name : name || '', line: n.loc.start.line - 1, column: n.loc.start.column,
-        calls: [n.start, n.end], caught: false, suspendable: n.async || n.generator, access: s.access, depth: s.depth, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
+        calls: [n.start, n.end], caught: false, suspendable: n.async || n.generator, again: !constructs && callableAgain(n), access: s.access, depth: s.depth, seen: s.seen, hasPrivate: s.hasPrivate, hasArguments: s.hasArguments,
       };
       if (n.type !== 'ArrowFunctionExpression') {
         scopes[inner.scope].self = true;
@@ -290,12 +292,13 @@
           t = { ...t, hasPrivate };
           for (const m of n.body.body) {
             if (m.type === 'StaticBlock') {
-              visit(m, { ...t, calls: [m.start, m.end], name: '<static_initializer>', line: m.loc.start.line - 1, column: m.loc.start.column, caught: false, suspendable: false });
+              visit(m, { ...t, calls: [m.start, m.end], name: '<static_initializer>', line: m.loc.start.line - 1, column: m.loc.start.column, caught: false, suspendable: false, again: false });
               continue;
             }
             if (m.computed) visit(m.key, t);
             const f = { ...t, caught: false, suspendable: false };
-            if (m.value) named(m.value, f, m.kind === 'constructor' ? className : (m.kind === 'get' || m.kind === 'set' ? m.kind + ' ' : '') + keyName(m));
+            if (m.kind === 'constructor') { func(m.value, f, className, true); continue; }
+            if (m.value) named(m.value, f, (m.kind === 'get' || m.kind === 'set' ? m.kind + ' ' : '') + keyName(m));
           }
           return;
         }
@@ -318,7 +321,7 @@
 
     const names = lexical(tree.body, hoisted(tree, []));
     const top = {
-      scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, calls: [0, source.length], caught: false, suspendable: isModule,
+      scope: newScope(isModule ? 'module' : 'script', names, -1), name: '', line: 0, column: 0, calls: [0, source.length], caught: false, suspendable: isModule, again: false,
       access: '', depth: 0, seen: -1, hasPrivate: false, hasArguments: false,
     };
     scopes[top.scope].self = true;

@@ -59,12 +59,14 @@ func (t *Target) Install() error {
 		probeName: func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			if id, ok := engine.AsNumber(args[0]); ok && t.active.Load() && t.evaluating == 0 {
 				t.at(int(id), args[1])
+				return t.restarted(engine.Undefined)
 			}
 			return engine.Undefined, nil
 		},
 		catchName: func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			if t.active.Load() && t.evaluating == 0 {
 				t.passes(len(args) > 1, args[0])
+				return t.restarted(args[0])
 			}
 			return e.Dup(args[0]), nil
 		},

@@ -210,6 +210,7 @@ func init() {
 		"Debugger.stepOut":                plain((*session).stepOut),
 		"Debugger.evaluateOnCallFrame":    onEngine((*session).evaluateOnCallFrame),
 		"Debugger.setVariableValue":       onEngine((*session).setVariableValue),
+		"Debugger.restartFrame":           onEngine((*session).restartFrame),
 		"Debugger.setAsyncCallStackDepth": plain((*session).setAsyncCallStackDepth),
 		"Debugger.setBlackboxPatterns":    plain((*session).setBlackboxPatterns),
 		"Profiler.enable":                 plain(accept),

@@ -86,6 +86,8 @@ type Target struct {
 	thrown     engine.Value
 	evaluating int
 	pauseStack []*entry
+	restart    *entry         // the call that is restarted when the pause ends
+	left       []engine.Frame // those whose probes have called a function again
 	pauses     int
 	objects    map[int]*object
 	nextObject int
