@@ -44,7 +44,7 @@ func TestBadRequests(t *testing.T) {
 // FuzzDispatch proves that no bytes of a client do harm.
 func FuzzDispatch(f *testing.F) {
 	w := newWorld(f)
-	w.people(1, 2)
+	w.People(1, 2)
 	bodies := []proto.Message{
 		&wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: proto.String("hi")},
 		&wire.QueryMessagesRequest{AreGroupMessages: proto.Bool(true), WithTotal: true},
@@ -76,7 +76,7 @@ func emptyBody(kind wire.Kind) proto.Message {
 // TestEmptyRequests proves that no kind fails when clients say nothing, or come as users who have no account.
 func TestEmptyRequests(t *testing.T) {
 	w := newWorld(t)
-	w.people(1)
+	w.People(1)
 	for kind := range w.dispatcher.Table() {
 		for _, userID := range []int64{1, 99} {
 			if got := w.request(userID, emptyBody(kind)); got.Code == apierr.ServerInternalError || got.Code.Name() == "" {
@@ -88,10 +88,10 @@ func TestEmptyRequests(t *testing.T) {
 
 func TestDisabledKinds(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2)
-	w.config.Service.ClientAPI.DisabledEndpoints = []string{"CREATE_MESSAGE"}
+	w.People(1, 2)
+	w.Rules.ClientAPI.DisabledEndpoints = []string{"CREATE_MESSAGE"}
 	w.want(apierr.IllegalArgument, 1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2)})
-	w.config.Service.ClientAPI.DisabledEndpoints = nil
+	w.Rules.ClientAPI.DisabledEndpoints = nil
 	w.want(apierr.OK, 1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2)})
 }
 

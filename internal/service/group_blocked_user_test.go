@@ -16,7 +16,7 @@ import (
 func TestGroupBlockedUsers(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3, 9)
-	id := w.group(1, 2)
+	id := w.Group(1, 2)
 	block, unblock := &wire.CreateGroupBlockedUserRequest{GroupId: id, UserId: 9}, &wire.DeleteGroupBlockedUserRequest{GroupId: id, UserId: 9}
 	for _, test := range []struct {
 		self, blocked, members bool
@@ -57,7 +57,7 @@ func TestGroupBlockedUsers(t *testing.T) {
 
 	w.want(apierr.OK, 1, &wire.CreateGroupBlockedUserRequest{GroupId: id, UserId: 77})
 	w.want(apierr.OK, 1, &wire.CreateGroupBlockedUserRequest{GroupId: id, UserId: 3})
-	if _, err := w.users.Delete(t.Context(), []int64{3}, proto.Bool(true)); err != nil {
+	if _, err := w.Users.Delete(t.Context(), []int64{3}, proto.Bool(true)); err != nil {
 		t.Fatal(err)
 	}
 	ids := w.want(apierr.OK, 9, &wire.QueryGroupBlockedUserIdsRequest{GroupId: id}).Data.GetLongsWithVersion()
@@ -72,7 +72,7 @@ func TestGroupBlockedUsers(t *testing.T) {
 	w.want(apierr.AlreadyUpToDate, 9, &wire.QueryGroupBlockedUserIdsRequest{GroupId: id, LastUpdatedDate: ids.LastUpdatedDate})
 	w.want(apierr.AlreadyUpToDate, 9, &wire.QueryGroupBlockedUserInfosRequest{GroupId: id, LastUpdatedDate: ids.LastUpdatedDate})
 	w.want(apierr.AlreadyUpToDate, 9, &wire.QueryGroupBlockedUserInfosRequest{GroupId: 404})
-	empty := w.group(1)
+	empty := w.Group(1)
 	w.want(apierr.NoContent, 9, &wire.QueryGroupBlockedUserIdsRequest{GroupId: empty})
 	w.want(apierr.NoContent, 9, &wire.QueryGroupBlockedUserInfosRequest{GroupId: empty})
 	w.want(apierr.OK, 1, &wire.CreateGroupBlockedUserRequest{GroupId: empty, UserId: 77})

@@ -25,8 +25,8 @@ func TestGroupInvitations(t *testing.T) {
 	w.crowd(1, 2, 3, 4, 9)
 	id := w.groupOf(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval}, 1, 2, 3, 4)
 	w.appoint(id, 2, store.GroupManager)
-	w.config.Service.Group.Invitation.AllowRecallPendingInvitationBySender = true
-	w.config.Service.Group.Invitation.AllowRecallPendingInvitationByOwnerAndManager = true
+	w.Rules.Group.Invitation.AllowRecallPendingInvitationBySender = true
+	w.Rules.Group.Invitation.AllowRecallPendingInvitationByOwnerAndManager = true
 	for _, test := range []struct {
 		requester                        int64
 		self, invitee, managers, members bool
@@ -64,9 +64,9 @@ func TestGroupInvitations(t *testing.T) {
 	}
 	pending := invite(3, 9)
 	w.want(apierr.NotGroupOwnerOrManagerOrSenderToRecallGroupInvitation, 4, &wire.DeleteGroupInvitationRequest{InvitationId: pending})
-	w.config.Service.Group.Invitation.AllowRecallPendingInvitationBySender = false
+	w.Rules.Group.Invitation.AllowRecallPendingInvitationBySender = false
 	w.want(apierr.NotGroupOwnerOrManagerToRecallGroupInvitation, 3, &wire.DeleteGroupInvitationRequest{InvitationId: pending})
-	w.config.Service.Group.Invitation.AllowRecallPendingInvitationByOwnerAndManager = false
+	w.Rules.Group.Invitation.AllowRecallPendingInvitationByOwnerAndManager = false
 	w.want(apierr.RecallingGroupInvitationIsDisabled, 1, &wire.DeleteGroupInvitationRequest{InvitationId: pending})
 	w.want(apierr.IllegalArgument, 1, &wire.CreateGroupInvitationRequest{GroupId: id, InviteeId: 9, Content: strings.Repeat("x", 201)})
 	w.want(apierr.SendGroupInvitationToGroupMember, 1, &wire.CreateGroupInvitationRequest{GroupId: id, InviteeId: 2})
@@ -75,7 +75,7 @@ func TestGroupInvitations(t *testing.T) {
 
 	sent := w.want(apierr.OK, 3, &wire.QueryGroupInvitationsRequest{AreSentByMe: proto.Bool(true)}).Data.GetGroupInvitationsWithVersion()
 	last := sent.GetGroupInvitations()[len(sent.GetGroupInvitations())-1]
-	now := w.clock.UnixMilli()
+	now := w.Now.UnixMilli()
 	want := &wire.GroupInvitation{
 		Id: &pending, CreationDate: &now, Content: proto.String("c"), Status: wire.RequestStatus_PENDING.Enum(), ExpirationDate: proto.Int64(now + 2592000_000),
 		GroupId: &id, InviterId: proto.Int64(3), InviteeId: proto.Int64(9),
@@ -140,7 +140,7 @@ func TestUpdateGroupInvitation(t *testing.T) {
 
 	// The reply comes before the news of the member.
 	accept.InvitationId = invite()
-	w.config.Service.Notification = config.Default().Service.Notification
+	w.Rules.Notification = config.Default().Service.Notification
 	w.want(apierr.OK, 9, accept)
 	got := w.received(all(3)[0])
 	if len(got) != 2 || !proto.Equal(bodyOf(got[0].GetRelayedRequest()), accept) || got[0].GetRelayedRequest().GetRequestId() != 77 ||

@@ -19,7 +19,7 @@ func TestGroupJoinRequests(t *testing.T) {
 	w.crowd(1, 2, 3, 9)
 	id := w.groupOf(store.GroupType{JoinStrategy: store.JoinByRequest}, 1, 2, 3)
 	w.appoint(id, 2, store.GroupManager)
-	w.config.Service.Group.JoinRequest.AllowRecallPendingJoinRequestBySender = true
+	w.Rules.Group.JoinRequest.AllowRecallPendingJoinRequestBySender = true
 	for _, test := range []struct {
 		self, managers, members bool
 		want                    []session
@@ -47,15 +47,15 @@ func TestGroupJoinRequests(t *testing.T) {
 	w.quiet()
 	pending := w.want(apierr.OK, 9, &wire.CreateGroupJoinRequestRequest{GroupId: id, Content: "c"}).Data.GetLong()
 	w.want(apierr.NotSenderToRecallGroupJoinRequest, 1, &wire.DeleteGroupJoinRequestRequest{RequestId: pending})
-	w.config.Service.Group.JoinRequest.AllowRecallPendingJoinRequestBySender = false
+	w.Rules.Group.JoinRequest.AllowRecallPendingJoinRequestBySender = false
 	w.want(apierr.RecallingGroupJoinRequestIsDisabled, 9, &wire.DeleteGroupJoinRequestRequest{RequestId: pending})
 	w.want(apierr.IllegalArgument, 9, &wire.CreateGroupJoinRequestRequest{GroupId: id, Content: strings.Repeat("x", 201)})
 	w.want(apierr.GroupMemberSendGroupJoinRequest, 3, &wire.CreateGroupJoinRequestRequest{GroupId: id})
 	w.want(apierr.SendGroupJoinRequestToInactiveGroup, 3, &wire.CreateGroupJoinRequestRequest{GroupId: 404})
-	w.want(apierr.SendGroupJoinRequestToGroupUsingInvitation, 9, &wire.CreateGroupJoinRequestRequest{GroupId: w.group(1)})
+	w.want(apierr.SendGroupJoinRequestToGroupUsingInvitation, 9, &wire.CreateGroupJoinRequestRequest{GroupId: w.Group(1)})
 
 	sent := w.want(apierr.OK, 9, &wire.QueryGroupJoinRequestsRequest{}).Data.GetGroupJoinRequestsWithVersion()
-	now := w.clock.UnixMilli()
+	now := w.Now.UnixMilli()
 	want := &wire.GroupJoinRequest{
 		Id: &pending, CreationDate: &now, Content: proto.String("c"), Status: wire.RequestStatus_PENDING.Enum(), ExpirationDate: proto.Int64(now + 2592000_000),
 		GroupId: &id, RequesterId: proto.Int64(9),

@@ -28,7 +28,7 @@ func TestCreateGroupMembers(t *testing.T) {
 		w.quiet()
 		w.want(apierr.OK, 1, &wire.DeleteGroupMembersRequest{GroupId: id, MemberIds: userIDs})
 	}
-	end := w.clock.Add(time.Hour).UnixMilli()
+	end := w.Now.Add(time.Hour).UnixMilli()
 	request := &wire.CreateGroupMembersRequest{GroupId: id, UserIds: []int64{3, 4, 3}, Name: proto.String("n"), MuteEndDate: &end}
 	for _, test := range []struct {
 		self, added, others bool
@@ -51,7 +51,7 @@ func TestCreateGroupMembers(t *testing.T) {
 	w.want(apierr.OK, 1, request)
 	got := w.want(apierr.OK, 2, &wire.QueryGroupMembersRequest{GroupId: id, MemberIds: []int64{4, 99}}).Data.GetGroupMembersWithVersion()
 	want := &wire.GroupMembersWithVersion{GroupMembers: []*wire.GroupMember{{
-		GroupId: &id, UserId: proto.Int64(4), Name: proto.String("n"), Role: wire.GroupMemberRole_MEMBER.Enum(), JoinDate: proto.Int64(w.clock.UnixMilli()), MuteEndDate: &end,
+		GroupId: &id, UserId: proto.Int64(4), Name: proto.String("n"), Role: wire.GroupMemberRole_MEMBER.Enum(), JoinDate: proto.Int64(w.Now.UnixMilli()), MuteEndDate: &end,
 	}}}
 	if !proto.Equal(got, want) {
 		t.Errorf("the members are %v, want %v", got, want)
@@ -72,7 +72,7 @@ func TestCreateGroupMembers(t *testing.T) {
 	w.want(apierr.IllegalArgument, 4, &wire.CreateGroupMembersRequest{GroupId: id, UserIds: make([]int64, 101)})
 	w.want(apierr.NotGroupOwnerOrManagerToAddGroupMember, 2, &wire.CreateGroupMembersRequest{GroupId: id, UserIds: []int64{3}})
 	w.want(apierr.AddUserToInactiveGroup, 1, &wire.CreateGroupMembersRequest{GroupId: 404, UserIds: []int64{3}})
-	plain := w.group(1)
+	plain := w.Group(1)
 	w.want(apierr.AddUserToGroupRequiringUsersApproval, 1, &wire.CreateGroupMembersRequest{GroupId: plain, UserIds: []int64{3}})
 	w.want(apierr.UserJoinGroupWithoutAcceptingGroupInvitation, 3, &wire.CreateGroupMembersRequest{GroupId: plain, UserIds: []int64{3}})
 }
@@ -98,13 +98,13 @@ func TestDeleteGroupMembers(t *testing.T) {
 		{false, false, false, nil},
 	} {
 		leaving(test.self, test.removed, test.others)
-		request := &wire.DeleteGroupMembersRequest{GroupId: w.group(1, 2, 3, 4), MemberIds: []int64{4, 3, 99}}
+		request := &wire.DeleteGroupMembersRequest{GroupId: w.Group(1, 2, 3, 4), MemberIds: []int64{4, 3, 99}}
 		w.want(apierr.OK, 1, request)
 		w.wantNotified(1, request, test.want...)
 		w.wantMembers(request.GetGroupId(), 1, 2)
 	}
 	leaving(false, true, true)
-	id := w.group(1, 2, 3, 4)
+	id := w.Group(1, 2, 3, 4)
 	alone := &wire.DeleteGroupMembersRequest{GroupId: id, MemberIds: []int64{4}}
 	w.want(apierr.OK, 4, alone)
 	w.wantNotified(4, alone, other(4, 1, 2, 3)...)
@@ -135,7 +135,7 @@ func TestDeleteGroupMembers(t *testing.T) {
 func TestUpdateGroupMember(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3, 9)
-	id := w.group(1, 2, 3)
+	id := w.Group(1, 2, 3)
 	w.advance(time.Second)
 	for i, test := range []struct {
 		self, updated, others bool
@@ -152,7 +152,7 @@ func TestUpdateGroupMember(t *testing.T) {
 		w.quiet().GroupMemberInfoUpdated = config.NotifyOfMemberChange{
 			NotifyRequesterOtherOnlineSessions: test.self, NotifyUpdatedGroupMember: test.updated, NotifyOtherGroupMembers: test.others,
 		}
-		request := &wire.UpdateGroupMemberRequest{GroupId: id, MemberId: 2, MuteEndDate: proto.Int64(w.clock.UnixMilli() + int64(i))}
+		request := &wire.UpdateGroupMemberRequest{GroupId: id, MemberId: 2, MuteEndDate: proto.Int64(w.Now.UnixMilli() + int64(i))}
 		w.want(apierr.OK, 1, request)
 		w.wantNotified(1, request, test.want...)
 	}
@@ -160,11 +160,11 @@ func TestUpdateGroupMember(t *testing.T) {
 	w.want(apierr.OK, 1, &wire.UpdateGroupMemberRequest{GroupId: id, MemberId: 2, Note: proto.String("ignored")})
 	w.wantNotified(1, nil)
 	everything := &wire.UpdateGroupMemberRequest{
-		GroupId: id, MemberId: 2, Name: proto.String("n"), Role: wire.GroupMemberRole_MANAGER.Enum(), MuteEndDate: proto.Int64(w.clock.UnixMilli() + 9),
+		GroupId: id, MemberId: 2, Name: proto.String("n"), Role: wire.GroupMemberRole_MANAGER.Enum(), MuteEndDate: proto.Int64(w.Now.UnixMilli() + 9),
 	}
 	w.want(apierr.OK, 1, everything)
 	got := w.want(apierr.OK, 3, &wire.QueryGroupMembersRequest{GroupId: id, MemberIds: []int64{2}}).Data.GetGroupMembersWithVersion().GetGroupMembers()[0]
-	if got.GetName() != "n" || got.GetRole() != wire.GroupMemberRole_MANAGER || got.GetMuteEndDate() != w.clock.UnixMilli()+9 {
+	if got.GetName() != "n" || got.GetRole() != wire.GroupMemberRole_MANAGER || got.GetMuteEndDate() != w.Now.UnixMilli()+9 {
 		t.Errorf("the member is %v", got)
 	}
 	w.want(apierr.IllegalArgument, 1, &wire.UpdateGroupMemberRequest{GroupId: id, MemberId: 2, Role: wire.GroupMemberRole_OWNER.Enum()})
@@ -176,8 +176,8 @@ func TestUpdateGroupMember(t *testing.T) {
 
 func TestQueryGroupMembers(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 9)
-	id := w.group(1, 2)
+	w.People(1, 2, 9)
+	id := w.Group(1, 2)
 	list := w.want(apierr.OK, 2, &wire.QueryGroupMembersRequest{GroupId: id}).Data.GetGroupMembersWithVersion()
 	members := list.GetGroupMembers()
 	if len(members) != 2 || members[0].GetRole() != wire.GroupMemberRole_OWNER || members[1].GetUserId() != 2 || members[1].GetGroupId() != id || list.LastUpdatedDate == nil {

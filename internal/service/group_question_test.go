@@ -17,7 +17,7 @@ func TestGroupJoinQuestions(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3, 9)
 	id := w.groupOf(store.GroupType{JoinStrategy: store.JoinByQuestion}, 1, 2, 3)
-	w.change(id, store.GroupChange{MinimumScore: proto.Int32(3)})
+	w.UpdateGroup(id, store.GroupChange{MinimumScore: proto.Int32(3)})
 	w.appoint(id, 2, store.GroupManager)
 	create := &wire.CreateGroupJoinQuestionsRequest{GroupId: id, Questions: []*wire.GroupJoinQuestion{
 		{Question: proto.String("a"), Answers: []string{"x", "y"}, Score: proto.Int32(1)}, {Question: proto.String("b"), Answers: []string{"z"}, Score: proto.Int32(2)},
@@ -29,7 +29,7 @@ func TestGroupJoinQuestions(t *testing.T) {
 	}
 	w.want(apierr.NotGroupOwnerOrManagerToCreateGroupQuestion, 3, create)
 	w.want(apierr.IllegalArgument, 1, &wire.CreateGroupJoinQuestionsRequest{GroupId: id, Questions: []*wire.GroupJoinQuestion{{Question: proto.String("a")}}})
-	w.want(apierr.CreateGroupQuestionForGroupUsingInvitation, 1, &wire.CreateGroupJoinQuestionsRequest{GroupId: w.group(1), Questions: create.GetQuestions()})
+	w.want(apierr.CreateGroupQuestionForGroupUsingInvitation, 1, &wire.CreateGroupJoinQuestionsRequest{GroupId: w.Group(1), Questions: create.GetQuestions()})
 
 	list := w.want(apierr.OK, 9, &wire.QueryGroupJoinQuestionsRequest{GroupId: id}).Data.GetGroupJoinQuestionsWithVersion()
 	want := &wire.GroupJoinQuestionsWithVersion{LastUpdatedDate: list.LastUpdatedDate, GroupJoinQuestions: []*wire.GroupJoinQuestion{
@@ -47,7 +47,7 @@ func TestGroupJoinQuestions(t *testing.T) {
 	}
 	w.want(apierr.NotGroupOwnerOrManagerToQueryGroupQuestionAnswer, 3, &wire.QueryGroupJoinQuestionsRequest{GroupId: id, WithAnswers: true})
 	w.want(apierr.AlreadyUpToDate, 9, &wire.QueryGroupJoinQuestionsRequest{GroupId: id, LastUpdatedDate: list.LastUpdatedDate})
-	w.want(apierr.NoContent, 9, &wire.QueryGroupJoinQuestionsRequest{GroupId: w.group(1)})
+	w.want(apierr.NoContent, 9, &wire.QueryGroupJoinQuestionsRequest{GroupId: w.Group(1)})
 
 	check := func(code apierr.Code, user int64, answers map[int64]string, want *wire.GroupJoinQuestionsAnswerResult) {
 		t.Helper()

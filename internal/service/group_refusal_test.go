@@ -27,7 +27,7 @@ const (
 // newClubs returns a function that founds a club of a type of its own.
 func newClubs(t *testing.T) func(store.GroupType) *club {
 	w := newWorld(t)
-	w.people(owner, manager, member, mate, enemy, stranger)
+	w.People(owner, manager, member, mate, enemy, stranger)
 	return func(kind store.GroupType) *club {
 		id := w.groupOf(kind, owner, manager, member, mate)
 		w.appoint(id, manager, store.GroupManager)
@@ -38,7 +38,7 @@ func newClubs(t *testing.T) func(store.GroupType) *club {
 
 // close makes the group inactive.
 func (c *club) close() *club {
-	c.change(c.id, store.GroupChange{IsActive: proto.Bool(false)})
+	c.UpdateGroup(c.id, store.GroupChange{IsActive: proto.Bool(false)})
 	return c
 }
 
@@ -56,7 +56,7 @@ func TestRefusedInvitations(t *testing.T) {
 
 	id := all.want(apierr.OK, member, &wire.CreateGroupInvitationRequest{GroupId: all.id, InviteeId: stranger}).Data.GetLong()
 	all.want(apierr.OK, stranger, &wire.UpdateGroupInvitationRequest{InvitationId: id, ResponseAction: wire.ResponseAction_DECLINE})
-	all.config.Service.Group.Invitation.AllowRecallPendingInvitationByOwnerAndManager = true
+	all.Rules.Group.Invitation.AllowRecallPendingInvitationByOwnerAndManager = true
 	all.want(apierr.RecallNonPendingGroupInvitation, owner, &wire.DeleteGroupInvitationRequest{InvitationId: id})
 }
 
@@ -106,7 +106,7 @@ func TestRefusedQuestions(t *testing.T) {
 	c.close()
 	c.want(apierr.AnswerGroupQuestionOfInactiveGroup, stranger, answer)
 	create(c, apierr.CreateGroupQuestionForInactiveGroup)
-	c.change(c.id, store.GroupChange{IsActive: proto.Bool(true), TypeID: proto.Int64(0)})
+	c.UpdateGroup(c.id, store.GroupChange{IsActive: proto.Bool(true), TypeID: proto.Int64(0)})
 	c.want(apierr.AnswerInactiveGroupQuestion, stranger, answer)
 }
 
@@ -123,13 +123,13 @@ func TestRefusedGroupChanges(t *testing.T) {
 	handOver := &wire.UpdateGroupRequest{GroupId: c.id, SuccessorId: proto.Int64(member)}
 	leave := &wire.DeleteGroupMembersRequest{GroupId: c.id, SuccessorId: proto.Int64(member), QuitAfterTransfer: proto.Bool(true)}
 	c.want(apierr.NoPermissionToCreateGroupWithGroupType, owner, handOver)
-	c.config.Service.Group.AllowGroupOwnerChangeGroupType = true
-	other, err := c.groups.CreateType(t.Context(), store.GroupType{GroupSizeLimit: 10})
+	c.Rules.Group.AllowGroupOwnerChangeGroupType = true
+	other, err := c.Groups.CreateType(t.Context(), store.GroupType{GroupSizeLimit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.want(apierr.NoPermissionToUpdateGroupToGroupType, owner, &wire.UpdateGroupRequest{GroupId: c.id, TypeId: &other.ID})
-	if _, err := c.users.UpdateRoles(t.Context(), []int64{store.DefaultUserRoleID}, store.UserRoleChange{OwnedGroupLimit: proto.Int32(0)}); err != nil {
+	if _, err := c.Users.UpdateRoles(t.Context(), []int64{store.DefaultUserRoleID}, store.UserRoleChange{OwnedGroupLimit: proto.Int32(0)}); err != nil {
 		t.Fatal(err)
 	}
 	c.want(apierr.MaxOwnedGroupsReached, owner, handOver)
@@ -147,7 +147,7 @@ func TestRefusedMemberChanges(t *testing.T) {
 	rename(store.UpdateByOwnerManagerMember, apierr.NotGroupMemberToUpdateGroupMemberInfo, enemy, mate)
 	rename(store.UpdateByOwner, apierr.UpdateInfoOfNonexistentGroupMember, owner, stranger)
 	c := found(store.GroupType{})
-	end := c.clock.Add(time.Hour).UnixMilli()
+	end := c.Now.Add(time.Hour).UnixMilli()
 	mute := func(code apierr.Code, requester, user int64) {
 		t.Helper()
 		c.want(code, requester, &wire.UpdateGroupMemberRequest{GroupId: c.id, MemberId: user, MuteEndDate: &end})
@@ -169,6 +169,6 @@ func TestRefusedGroupMessages(t *testing.T) {
 	c.want(apierr.UpdatingGroupMessageBySenderIsDisabled, member, edit)
 	c.close()
 	c.want(apierr.UpdateMessageOfNonexistentGroup, member, edit)
-	now := c.clock.UnixMilli()
+	now := c.Now.UnixMilli()
 	c.want(apierr.RecallMessageOfNonexistentGroup, member, &wire.UpdateMessageRequest{MessageId: id, RecallDate: &now})
 }

@@ -18,8 +18,8 @@ import (
 
 // crowd creates users who are online on a desktop and on a phone.
 func (w *world) crowd(userIDs ...int64) {
-	w.t.Helper()
-	w.people(userIDs...)
+	w.T.Helper()
+	w.People(userIDs...)
 	for _, id := range userIDs {
 		w.online(id, desktop, "gateway1")
 		w.online(id, android, "gateway2")
@@ -41,39 +41,39 @@ func other(requester int64, userIDs ...int64) []session {
 
 // quiet turns all notifications off.
 func (w *world) quiet() *config.Notification {
-	w.config.Service.Notification = config.Notification{}
-	return &w.config.Service.Notification
+	w.Rules.Notification = config.Notification{}
+	return &w.Rules.Notification
 }
 
 // groupOf creates a group of a new type.
 func (w *world) groupOf(t store.GroupType, owner int64, members ...int64) int64 {
-	w.t.Helper()
+	w.T.Helper()
 	if t.GroupSizeLimit == 0 {
 		t.GroupSizeLimit = 500
 	}
-	t, err := w.groups.CreateType(w.t.Context(), t)
+	t, err := w.Groups.CreateType(w.T.Context(), t)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	id := w.group(owner, members...)
-	w.change(id, store.GroupChange{TypeID: &t.ID})
+	id := w.Group(owner, members...)
+	w.UpdateGroup(id, store.GroupChange{TypeID: &t.ID})
 	return id
 }
 
 // appoint gives a member another role.
 func (w *world) appoint(groupID, userID int64, role store.GroupMemberRole) {
-	w.t.Helper()
-	if _, err := w.groups.UpdateMembers(w.t.Context(), []store.GroupUserKey{{GroupID: groupID, UserID: userID}}, store.GroupMemberChange{Role: &role}); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if _, err := w.Groups.UpdateMembers(w.T.Context(), []store.GroupUserKey{{GroupID: groupID, UserID: userID}}, store.GroupMemberChange{Role: &role}); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 // members returns who is in a group.
 func (w *world) members(groupID int64) (userIDs []int64) {
-	w.t.Helper()
-	found, err := w.groups.FindMembers(w.t.Context(), store.GroupMemberFilter{GroupIDs: []int64{groupID}}, 0, 0)
+	w.T.Helper()
+	found, err := w.Groups.FindMembers(w.T.Context(), store.GroupMemberFilter{GroupIDs: []int64{groupID}}, 0, 0)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	for _, m := range found {
 		userIDs = append(userIDs, m.UserID)
@@ -82,9 +82,9 @@ func (w *world) members(groupID int64) (userIDs []int64) {
 }
 
 func (w *world) wantMembers(groupID int64, want ...int64) {
-	w.t.Helper()
+	w.T.Helper()
 	if got := w.members(groupID); !slices.Equal(got, want) {
-		w.t.Errorf("members are %v, want %v", got, want)
+		w.T.Errorf("members are %v, want %v", got, want)
 	}
 }
 
@@ -92,14 +92,14 @@ func TestCreateGroup(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2)
 	w.quiet().GroupCreated.NotifyRequesterOtherOnlineSessions = true
-	end := w.clock.Add(time.Hour).UnixMilli()
+	end := w.Now.Add(time.Hour).UnixMilli()
 	request := &wire.CreateGroupRequest{
 		Name: "n", Intro: proto.String("i"), Announcement: proto.String("a"), MinScore: proto.Int32(3), TypeId: proto.Int64(0), MuteEndDate: &end,
 	}
 	id := w.want(apierr.OK, 1, request).Data.GetLong()
 	w.wantNotified(1, request, other(1)...)
 	w.wantMembers(id, 1)
-	now := w.clock.UnixMilli()
+	now := w.Now.UnixMilli()
 	want := &wire.Group{
 		Id: &id, TypeId: proto.Int64(0), CreatorId: proto.Int64(1), OwnerId: proto.Int64(1), Name: proto.String("n"), Intro: proto.String("i"),
 		Announcement: proto.String("a"), CreationDate: &now, LastUpdatedDate: &now, MuteEndDate: &end, Active: proto.Bool(true),
@@ -112,20 +112,20 @@ func TestCreateGroup(t *testing.T) {
 	w.want(apierr.OK, 1, request)
 	w.wantNotified(1, nil)
 
-	stored, err := w.groups.Find(t.Context(), store.GroupFilter{IDs: []int64{id}}, 1, 0)
+	stored, err := w.Groups.Find(t.Context(), store.GroupFilter{IDs: []int64{id}}, 1, 0)
 	if err != nil || stored[0].MinimumScore != 3 {
 		t.Errorf("stored is %+v, error %v", stored, err)
 	}
-	none, err := w.users.CreateRole(t.Context(), user.RoleCreation{CreatableGroupTypeIDs: []int64{0}})
+	none, err := w.Users.CreateRole(t.Context(), user.RoleCreation{CreatableGroupTypeIDs: []int64{0}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for id, role := range map[int64]int64{3: 77, 4: none.ID} {
-		if _, err := w.users.Create(t.Context(), user.Creation{ID: &id, RoleID: role}); err != nil {
+		if _, err := w.Users.Create(t.Context(), user.Creation{ID: &id, RoleID: role}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	club, err := w.groups.CreateType(t.Context(), store.GroupType{Name: "CLUB", GroupSizeLimit: 10})
+	club, err := w.Groups.CreateType(t.Context(), store.GroupType{Name: "CLUB", GroupSizeLimit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestCreateGroup(t *testing.T) {
 	withAttributes := &wire.CreateGroupRequest{UserDefinedAttributes: attributes}
 	w.want(apierr.IllegalArgument, 1, withAttributes)
 	w.want(apierr.IllegalArgument, 1, &wire.UpdateGroupRequest{GroupId: id, UserDefinedAttributes: attributes})
-	w.config.Service.Group.Info.UserDefinedAttributes.AllowedAttributes = []config.AllowedAttribute{{SourceName: "x", Value: config.ValueRule{Type: "BOOL"}}}
+	w.Rules.Group.Info.UserDefinedAttributes.AllowedAttributes = []config.AllowedAttribute{{SourceName: "x", Value: config.ValueRule{Type: "BOOL"}}}
 	w.want(apierr.OK, 1, &wire.UpdateGroupRequest{GroupId: id, UserDefinedAttributes: attributes})
 	another := w.want(apierr.OK, 1, withAttributes).Data.GetLong()
 	for _, g := range w.want(apierr.OK, 2, &wire.QueryGroupsRequest{GroupIds: []int64{id, another}}).Data.GetGroupsWithVersion().GetGroups() {
@@ -150,11 +150,11 @@ func TestCreateGroup(t *testing.T) {
 
 func TestQueryGroups(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3)
-	before := w.clock.UnixMilli()
-	a, b := w.group(1, 2), w.group(1)
+	w.People(1, 2, 3)
+	before := w.Now.UnixMilli()
+	a, b := w.Group(1, 2), w.Group(1)
 	w.advance(time.Minute)
-	w.change(b, store.GroupChange{Name: proto.String("n")})
+	w.UpdateGroup(b, store.GroupChange{Name: proto.String("n")})
 	query := func(q *wire.QueryGroupsRequest, want ...int64) {
 		t.Helper()
 		answer := w.want(apierr.OK, 3, q)
@@ -200,11 +200,11 @@ func wantIDs[T interface{ GetId() int64 }](t *testing.T, list []T, want ...int64
 func TestUpdateGroup(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3, 9)
-	id := w.group(1, 2, 3)
+	id := w.Group(1, 2, 3)
 	notify := func(self, members bool) {
 		w.quiet().GroupUpdated = config.NotifyOfGroup{NotifyRequesterOtherOnlineSessions: self, NotifyGroupMembers: members}
 	}
-	end := w.clock.Add(time.Hour).UnixMilli()
+	end := w.Now.Add(time.Hour).UnixMilli()
 	request := &wire.UpdateGroupRequest{
 		GroupId: id, Name: proto.String("n"), Intro: proto.String("i"), Announcement: proto.String("a"), MinScore: proto.Int32(2), MuteEndDate: &end,
 	}
@@ -233,7 +233,7 @@ func TestUpdateGroup(t *testing.T) {
 	open := w.groupOf(store.GroupType{GroupInfoUpdateStrategy: store.UpdateByAll}, 1)
 	toDefault := &wire.UpdateGroupRequest{GroupId: open, TypeId: proto.Int64(0)}
 	w.want(apierr.UpdatingGroupTypeIsDisabled, 1, toDefault)
-	w.config.Service.Group.AllowGroupOwnerChangeGroupType = true
+	w.Rules.Group.AllowGroupOwnerChangeGroupType = true
 	w.want(apierr.NotGroupOwnerToUpdateGroupType, 2, toDefault)
 	w.want(apierr.UpdateGroupToNonexistentGroupType, 1, &wire.UpdateGroupRequest{GroupId: open, TypeId: proto.Int64(404)})
 	w.want(apierr.OK, 1, toDefault)
@@ -271,7 +271,7 @@ func TestDeleteGroup(t *testing.T) {
 		{false, false, nil},
 	} {
 		w.quiet().GroupDeleted = config.NotifyOfGroup{NotifyRequesterOtherOnlineSessions: test.self, NotifyGroupMembers: test.members}
-		request := &wire.DeleteGroupRequest{GroupId: w.group(1, 2, 3)}
+		request := &wire.DeleteGroupRequest{GroupId: w.Group(1, 2, 3)}
 		w.want(apierr.NotGroupOwnerToDeleteGroup, 2, request)
 		w.want(apierr.OK, 1, request)
 		w.wantNotified(1, request, test.want...)

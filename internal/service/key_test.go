@@ -17,7 +17,7 @@ import (
 // TestIdempotencyKey sends messages with keys of the client and of the gateway.
 func TestIdempotencyKey(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2)
+	w.People(1, 2)
 	text := func(s string) *wire.Value { return &wire.Value{Kind: &wire.Value_StringValue{StringValue: s}} }
 	list := func(values ...*wire.Value) *wire.Value { return &wire.Value{ListValue: values} }
 	send := func(device wire.DeviceType, gatewayKey string, attributes ...*wire.Value) (apierr.Code, int64) {
@@ -75,7 +75,7 @@ func TestIdempotencyKey(t *testing.T) {
 			t.Errorf("%s: the answer is %d", name, code)
 		}
 	}
-	if n, err := w.messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != 7 {
+	if n, err := w.Messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != 7 {
 		t.Errorf("%d messages are stored: %v", n, err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // them in their order when it answers again.
 func TestSilentGateway(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3)
+	w.People(1, 2, 3)
 	there, here := w.online(2, desktop, "gateway1"), w.online(3, desktop, "gateway2")
 	release := w.hold("gateway1")
 	say := func(recipient int64, text string) {
@@ -51,12 +51,12 @@ func TestSilentGateway(t *testing.T) {
 func TestBigGroup(t *testing.T) {
 	const members = 1000
 	w := newWorld(t)
-	w.people(1)
+	w.People(1)
 	id := w.groupOf(store.GroupType{GroupSizeLimit: 2 * members}, 1)
-	err := w.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+	err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		var list []store.GroupMember
 		for i := range int64(members) {
-			list = append(list, store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: id, UserID: i + 2}, Role: store.GroupRegularMember, JoinDate: w.clock})
+			list = append(list, store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: id, UserID: i + 2}, Role: store.GroupRegularMember, JoinDate: w.Now})
 		}
 		return store.InsertGroupMembers(ctx, tx, list...)
 	})

@@ -38,17 +38,17 @@ const conference = `
 
 // withConference lets meetings be held, as many as anybody wants.
 func (w *world) withConference() *notebook {
-	w.t.Helper()
-	w.config.Service.Conference.Meeting.Quota.MaxActiveMeetingCountPerUser = 0
+	w.T.Helper()
+	w.Rules.Conference.Meeting.Quota.MaxActiveMeetingCountPerUser = 0
 	return w.plugins("ConferenceServiceProvider", conference)
 }
 
 // meetingsOf are the meetings that a user sees.
 func (w *world) meetingsOf(userID int64, query *wire.QueryMeetingsRequest) []*wire.Meeting {
-	w.t.Helper()
+	w.T.Helper()
 	found := w.want(apierr.OK, userID, query).Data.GetMeetings()
 	if found == nil {
-		w.t.Fatal("the answer has no meetings, not even an empty list")
+		w.T.Fatal("the answer has no meetings, not even an empty list")
 	}
 	return found.GetMeetings()
 }
@@ -65,11 +65,11 @@ func wantMeetings(t *testing.T, got []*wire.Meeting, want ...*wire.Meeting) {
 func TestCreateMeeting(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3)
-	group := w.group(1, 2, 3)
+	group := w.Group(1, 2, 3)
 	notes := w.withConference()
-	w.config.Service.Conference.Meeting.Password.Policy = config.MeetingPasswordOptional
-	w.config.Service.Conference.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60
-	now := w.clock.UnixMilli()
+	w.Rules.Conference.Meeting.Password.Policy = config.MeetingPasswordOptional
+	w.Rules.Conference.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60
+	now := w.Now.UnixMilli()
 	invited := func(to *wire.CreateMessageRequest, m *wire.Meeting, sessions ...session) {
 		t.Helper()
 		got := w.received(sessions[0])
@@ -131,13 +131,13 @@ func TestCreateMeeting(t *testing.T) {
 // TestMeetingQuery asks for meetings by each filter.
 func TestMeetingQuery(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3)
-	group := w.group(2, 1)
+	w.People(1, 2, 3)
+	group := w.Group(2, 1)
 	w.withConference()
 	if got := w.meetingsOf(1, &wire.QueryMeetingsRequest{}); len(got) != 0 {
 		t.Errorf("there are %v", got)
 	}
-	begin := w.clock
+	begin := w.Now
 	create := func(creator int64, r *wire.CreateMeetingRequest) int64 {
 		w.advance(time.Minute)
 		return w.want(apierr.OK, creator, r).Data.GetLong()
@@ -188,7 +188,7 @@ func meetingFlags(requester int64, others ...int64) map[config.NotifyOfMeeting][
 func TestCancelMeeting(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3, 4)
-	group := w.group(2, 1, 3)
+	group := w.Group(2, 1, 3)
 	w.withConference()
 	for _, target := range []struct {
 		request *wire.CreateMeetingRequest
@@ -208,22 +208,22 @@ func TestCancelMeeting(t *testing.T) {
 			w.want(apierr.OK, 1, request)
 			w.wantNotified(1, nil)
 			found := w.meetingsOf(2, &wire.QueryMeetingsRequest{Ids: []int64{id}})
-			if len(found) != 1 || found[0].GetCancelDate() != w.clock.UnixMilli() {
+			if len(found) != 1 || found[0].GetCancelDate() != w.Now.UnixMilli() {
 				t.Errorf("the meeting is %v", found)
 			}
 			w.want(apierr.AcceptMeetingInvitationOfCanceledMeeting, 2, &wire.UpdateMeetingInvitationRequest{MeetingId: id})
 		}
 	}
 	w.want(apierr.CancelNonexistentMeeting, 1, &wire.DeleteMeetingRequest{Id: proto.Int64(9)})
-	w.config.Service.Conference.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60
-	later := w.want(apierr.OK, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(2), StartDate: proto.Int64(w.clock.UnixMilli() + 1)}).Data.GetLong()
+	w.Rules.Conference.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60
+	later := w.want(apierr.OK, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(2), StartDate: proto.Int64(w.Now.UnixMilli() + 1)}).Data.GetLong()
 	if a := w.want(apierr.ResourceNotFound, 1, &wire.DeleteMeetingRequest{Id: &later}); a.Reason != "not under way" {
 		t.Errorf("the reason is %q", a.Reason)
 	}
 	if m := w.meetingsOf(1, &wire.QueryMeetingsRequest{Ids: []int64{later}})[0]; m.CancelDate != nil {
 		t.Errorf("cancelled against the will of the plugin: %v", m)
 	}
-	w.config.Service.Conference.Meeting.Scheduling.AllowCancel = false
+	w.Rules.Conference.Meeting.Scheduling.AllowCancel = false
 	w.want(apierr.CancelingMeetingIsDisabled, 1, &wire.DeleteMeetingRequest{Id: &later})
 }
 
@@ -231,9 +231,9 @@ func TestCancelMeeting(t *testing.T) {
 func TestUpdateMeeting(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3)
-	group := w.group(2, 1)
+	group := w.Group(2, 1)
 	w.withConference()
-	w.config.Service.Conference.Meeting.Password.Policy = config.MeetingPasswordOptional
+	w.Rules.Conference.Meeting.Password.Policy = config.MeetingPasswordOptional
 	w.quiet()
 	id := w.want(apierr.OK, 1, &wire.CreateMeetingRequest{GroupId: &group}).Data.GetLong()
 	for flags, sessions := range meetingFlags(2, 1) {
@@ -259,7 +259,7 @@ func TestUpdateMeeting(t *testing.T) {
 	w.want(apierr.AcceptMeetingInvitationWithWrongPassword, 2, &wire.UpdateMeetingInvitationRequest{MeetingId: id, Password: proto.String("123456")})
 	m := &wire.Meeting{
 		Id: id, GroupId: &group, CreatorId: 1, Name: proto.String("m"), Intro: proto.String("i"), Password: proto.String("654321"),
-		StartDate: w.clock.UnixMilli(), AccessToken: new("1 creates " + decimal(id)),
+		StartDate: w.Now.UnixMilli(), AccessToken: new("1 creates " + decimal(id)),
 	}
 	wantMeetings(t, w.meetingsOf(1, &wire.QueryMeetingsRequest{}), m)
 }
@@ -268,9 +268,9 @@ func TestUpdateMeeting(t *testing.T) {
 func TestMeetingInvitations(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3, 4)
-	group := w.group(2, 1, 3)
+	group := w.Group(2, 1, 3)
 	w.withConference()
-	rules := &w.config.Service.Conference.Meeting
+	rules := &w.Rules.Conference.Meeting
 	rules.Password.Policy = config.MeetingPasswordOptional
 	rules.Scheduling.MaxAllowedStartDateOffsetSeconds = 60
 	w.quiet()
@@ -312,13 +312,13 @@ func TestMeetingInvitations(t *testing.T) {
 	}
 	w.wantNotified(3, &wire.UpdateMeetingInvitationRequest{MeetingId: locked}, all(1)...)
 
-	later := w.want(apierr.OK, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(3), StartDate: proto.Int64(w.clock.UnixMilli() + 1000)}).Data.GetLong()
+	later := w.want(apierr.OK, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(3), StartDate: proto.Int64(w.Now.UnixMilli() + 1000)}).Data.GetLong()
 	answer(apierr.AcceptMeetingInvitationOfPendingMeeting, 3, later, nil)
 	w.advance(time.Second)
 	answer(apierr.OK, 3, later, nil)
 	w.advance(25 * time.Hour)
 	answer(apierr.AcceptMeetingInvitationOfExpiredMeeting, 3, later, nil)
-	if err := w.meetings.Ended(t.Context(), later, w.clock); err != nil {
+	if err := w.Meetings.Ended(t.Context(), later, w.Now); err != nil {
 		t.Fatal(err)
 	}
 	answer(apierr.AcceptMeetingInvitationOfEndedMeeting, 3, later, nil)
@@ -328,17 +328,17 @@ func TestMeetingInvitations(t *testing.T) {
 // TestMeetingRefusals refuses to create meetings.
 func TestMeetingRefusals(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3, 4, 5)
-	w.relate(3, 1, true)
-	if _, err := w.users.Update(t.Context(), []int64{4}, user.Change{IsActive: new(false)}); err != nil {
+	w.People(1, 2, 3, 4, 5)
+	w.Relate(3, 1, true)
+	if _, err := w.Users.Update(t.Context(), []int64{4}, user.Change{IsActive: new(false)}); err != nil {
 		t.Fatal(err)
 	}
-	muted, silenced, foreign := w.group(1, 2), w.group(5, 1), w.group(5)
-	w.change(muted, store.GroupChange{MuteEndDate: new(w.clock.Add(time.Hour))})
+	muted, silenced, foreign := w.Group(1, 2), w.Group(5, 1), w.Group(5)
+	w.UpdateGroup(muted, store.GroupChange{MuteEndDate: new(w.Now.Add(time.Hour))})
 	w.silence(silenced, 1)
 	open := w.groupOf(store.GroupType{GuestSpeakable: true}, 5)
 	blocked := store.GroupBlockedUser{GroupUserKey: store.GroupUserKey{GroupID: open, UserID: 1}, RequesterID: 5}
-	if _, err := w.groups.BlockUser(t.Context(), blocked, nil); err != nil {
+	if _, err := w.Groups.BlockUser(t.Context(), blocked, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.withConference()
@@ -359,7 +359,7 @@ func TestMeetingRefusals(t *testing.T) {
 		"blocked":        {apierr.BlockedUserSendGroupMessage, &wire.CreateMeetingRequest{GroupId: &open}},
 		"long name":      {apierr.IllegalArgument, named(strings.Repeat("n", 21))},
 		"password":       {apierr.IllegalArgument, &wire.CreateMeetingRequest{UserId: proto.Int64(2), Password: proto.String("123456")}},
-		"later":          {apierr.IllegalArgument, &wire.CreateMeetingRequest{UserId: proto.Int64(2), StartDate: proto.Int64(w.clock.UnixMilli() + 1)}},
+		"later":          {apierr.IllegalArgument, &wire.CreateMeetingRequest{UserId: proto.Int64(2), StartDate: proto.Int64(w.Now.UnixMilli() + 1)}},
 		"plugin refuses": {apierr.ServerUnavailable, named("full")},
 		"plugin breaks":  {apierr.ServerInternalError, named("broken")},
 	} {
@@ -369,13 +369,13 @@ func TestMeetingRefusals(t *testing.T) {
 			}
 		})
 	}
-	w.config.Service.Message.AllowSendMessagesToStranger = false
+	w.Rules.Message.AllowSendMessagesToStranger = false
 	w.want(apierr.NotFriendToSendPrivateMessage, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(2)})
-	w.config.Service.Message.AllowSendMessagesToStranger = true
+	w.Rules.Message.AllowSendMessagesToStranger = true
 	if got := w.meetingsOf(1, &wire.QueryMeetingsRequest{}); len(got) != 0 {
 		t.Errorf("there are %v", got)
 	}
-	w.config.Service.Conference.Meeting.Quota.MaxActiveMeetingCountPerUser = 1
+	w.Rules.Conference.Meeting.Quota.MaxActiveMeetingCountPerUser = 1
 	id := w.want(apierr.OK, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(2)}).Data.GetLong()
 	w.want(apierr.CreateMeetingExceedingMaxActiveMeetingCount, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(2)})
 	w.want(apierr.OK, 1, &wire.DeleteMeetingRequest{Id: &id})
@@ -385,11 +385,11 @@ func TestMeetingRefusals(t *testing.T) {
 // TestPartialConference asks a plugin for what it does not do.
 func TestPartialConference(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2)
-	w.config.Service.Conference.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60
+	w.People(1, 2)
+	w.Rules.Conference.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60
 	w.plugins("ConferenceServiceProvider", `addMeetingEndedEventListener(listener) { this.listener = listener; }`)
 	w.want(apierr.ConferenceNotImplemented, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(2)})
-	id := w.want(apierr.OK, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(2), StartDate: proto.Int64(w.clock.UnixMilli() + 1000)}).Data.GetLong()
+	id := w.want(apierr.OK, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(2), StartDate: proto.Int64(w.Now.UnixMilli() + 1000)}).Data.GetLong()
 	w.want(apierr.ConferenceNotImplemented, 1, &wire.DeleteMeetingRequest{Id: &id})
 	w.advance(time.Second)
 	w.want(apierr.ConferenceNotImplemented, 2, &wire.UpdateMeetingInvitationRequest{MeetingId: id})

@@ -11,7 +11,6 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/message"
-	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
@@ -25,7 +24,7 @@ const (
 
 func TestPrivateMessage(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3)
+	w.People(1, 2, 3)
 	w.online(1, desktop, "gateway1")
 	phone := w.online(1, android, "gateway2")
 	friend := w.online(2, desktop, "gateway1")
@@ -38,7 +37,7 @@ func TestPrivateMessage(t *testing.T) {
 	}
 	id := w.want(apierr.OK, 1, request).Data.GetLong()
 	relay := proto.CloneOf(request)
-	relay.MessageId, relay.DeliveryDate = &id, proto.Int64(w.clock.UnixMilli())
+	relay.MessageId, relay.DeliveryDate = &id, proto.Int64(w.Now.UnixMilli())
 	w.wantNotified(1, relay, phone, friend, tablet)
 
 	stored := w.stored(id)
@@ -47,14 +46,14 @@ func TestPrivateMessage(t *testing.T) {
 	}
 	found := w.want(apierr.OK, 2, &wire.QueryMessagesRequest{AreGroupMessages: proto.Bool(false)}).Data.GetMessages().GetMessages()
 	want := &wire.Message{
-		Id: &id, DeliveryDate: proto.Int64(w.clock.UnixMilli()), Text: proto.String("hi"), SenderId: proto.Int64(1),
+		Id: &id, DeliveryDate: proto.Int64(w.Now.UnixMilli()), Text: proto.String("hi"), SenderId: proto.Int64(1),
 		RecipientId: proto.Int64(2), IsSystemMessage: proto.Bool(false),
 	}
 	if len(found) != 1 || !proto.Equal(found[0], want) {
 		t.Errorf("found %v, want %v", found, want)
 	}
 
-	w.config.Service.Notification.MessageCreated.NotifyMessageRecipients = false
+	w.Rules.Notification.MessageCreated.NotifyMessageRecipients = false
 	w.want(apierr.OK, 1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2)})
 	if got := w.received(phone); len(got) != 1 {
 		t.Errorf("the sender's phone got %v", got)
@@ -62,11 +61,11 @@ func TestPrivateMessage(t *testing.T) {
 	if got := w.received(friend); len(got) != 0 {
 		t.Errorf("the recipient got %v", got)
 	}
-	w.config.Service.Notification.MessageCreated.NotifyRequesterOtherOnlineSessions = false
+	w.Rules.Notification.MessageCreated.NotifyRequesterOtherOnlineSessions = false
 	w.want(apierr.OK, 1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2)})
 	w.wantNotified(1, nil)
 
-	w.config.Service.Message.PersistMessage = false
+	w.Rules.Message.PersistMessage = false
 	if got := w.want(apierr.OK, 1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2)}); got.Data.GetKind() != nil {
 		t.Errorf("a message that is not kept has the id %v", got.Data)
 	}
@@ -74,8 +73,8 @@ func TestPrivateMessage(t *testing.T) {
 
 func TestGroupMessage(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3, 4)
-	id := w.group(1, 2, 3)
+	w.People(1, 2, 3, 4)
+	id := w.Group(1, 2, 3)
 	sender := w.online(2, desktop, "gateway1")
 	phone := w.online(2, android, "gateway1")
 	owner := w.online(1, desktop, "gateway1")
@@ -85,7 +84,7 @@ func TestGroupMessage(t *testing.T) {
 	request := &wire.CreateMessageRequest{GroupId: &id, Text: proto.String("all")}
 	messageID := w.want(apierr.OK, 2, request).Data.GetLong()
 	relay := proto.CloneOf(request)
-	relay.MessageId, relay.DeliveryDate = &messageID, proto.Int64(w.clock.UnixMilli())
+	relay.MessageId, relay.DeliveryDate = &messageID, proto.Int64(w.Now.UnixMilli())
 	w.wantNotified(2, relay, phone, owner, member)
 	if got := w.received(sender); len(got) != 0 {
 		t.Errorf("the sender's session got %v", got)
@@ -104,17 +103,17 @@ func TestGroupMessage(t *testing.T) {
 
 func TestMessageRefusals(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3, 4, 5)
-	w.relate(3, 1, true)
-	if _, err := w.users.Update(t.Context(), []int64{4}, user.Change{IsActive: new(false)}); err != nil {
+	w.People(1, 2, 3, 4, 5)
+	w.Relate(3, 1, true)
+	if _, err := w.Users.Update(t.Context(), []int64{4}, user.Change{IsActive: new(false)}); err != nil {
 		t.Fatal(err)
 	}
-	joined, muted := w.group(1, 2), w.group(1, 2)
-	w.change(muted, store.GroupChange{MuteEndDate: new(w.clock.Add(time.Hour))})
-	silenced := w.group(5, 1)
+	joined, muted := w.Group(1, 2), w.Group(1, 2)
+	w.UpdateGroup(muted, store.GroupChange{MuteEndDate: new(w.Now.Add(time.Hour))})
+	silenced := w.Group(5, 1)
 	w.silence(silenced, 1)
 	blocked := store.GroupBlockedUser{GroupUserKey: store.GroupUserKey{GroupID: joined, UserID: 5}, RequesterID: 1}
-	if _, err := w.groups.BlockUser(t.Context(), blocked, nil); err != nil {
+	if _, err := w.Groups.BlockUser(t.Context(), blocked, nil); err != nil {
 		t.Fatal(err)
 	}
 	theirs := w.want(apierr.OK, 2, &wire.CreateMessageRequest{RecipientId: proto.Int64(5)}).Data.GetLong()
@@ -127,7 +126,7 @@ func TestMessageRefusals(t *testing.T) {
 		"user 0":             {apierr.IllegalArgument, &wire.CreateMessageRequest{RecipientId: proto.Int64(0)}},
 		"long text":          {apierr.IllegalArgument, &wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: proto.String(fmt.Sprintf("%501d", 1))}},
 		"negative burning":   {apierr.IllegalArgument, &wire.CreateMessageRequest{RecipientId: proto.Int64(2), BurnAfter: proto.Int32(-1)}},
-		"future":             {apierr.IllegalArgument, &wire.CreateMessageRequest{RecipientId: proto.Int64(2), DeliveryDate: proto.Int64(w.clock.UnixMilli() + 1)}},
+		"future":             {apierr.IllegalArgument, &wire.CreateMessageRequest{RecipientId: proto.Int64(2), DeliveryDate: proto.Int64(w.Now.UnixMilli() + 1)}},
 		"oneself":            {apierr.SendingMessagesToOneselfIsDisabled, &wire.CreateMessageRequest{RecipientId: proto.Int64(1)}},
 		"blocking recipient": {apierr.BlockedUserSendPrivateMessage, &wire.CreateMessageRequest{RecipientId: proto.Int64(3)}},
 		"inactive recipient": {apierr.MessageRecipientNotActive, &wire.CreateMessageRequest{RecipientId: proto.Int64(4)}},
@@ -145,7 +144,7 @@ func TestMessageRefusals(t *testing.T) {
 		})
 	}
 	w.want(apierr.NotSpeakableGroupGuestToSendMessage, 4, &wire.CreateMessageRequest{GroupId: &joined})
-	w.config.Service.Message.AllowSendMessagesToStranger = false
+	w.Rules.Message.AllowSendMessagesToStranger = false
 	w.want(apierr.NotFriendToSendPrivateMessage, 1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2)})
 	w.want(apierr.InvalidRequest, 1, &wire.QueryMessagesRequest{})
 	w.want(apierr.NoContent, 1, &wire.QueryMessagesRequest{AreGroupMessages: proto.Bool(false)})
@@ -154,12 +153,12 @@ func TestMessageRefusals(t *testing.T) {
 
 func TestForwardedMessage(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3)
+	w.People(1, 2, 3)
 	original := w.want(apierr.OK, 1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: proto.String("secret"), BurnAfter: proto.Int32(5)}).Data.GetLong()
 	third := w.online(3, desktop, "gateway1")
 	id := w.want(apierr.OK, 2, &wire.CreateMessageRequest{RecipientId: proto.Int64(3), MessageId: &original}).Data.GetLong()
 	w.wantNotified(2, &wire.CreateMessageRequest{
-		RecipientId: proto.Int64(3), MessageId: &id, DeliveryDate: proto.Int64(w.clock.UnixMilli()), Text: proto.String("secret"), BurnAfter: proto.Int32(5),
+		RecipientId: proto.Int64(3), MessageId: &id, DeliveryDate: proto.Int64(w.Now.UnixMilli()), Text: proto.String("secret"), BurnAfter: proto.Int32(5),
 	}, third)
 	if got := w.stored(id); got.ReferenceID == nil || *got.ReferenceID != original {
 		t.Errorf("stored is %+v", got)
@@ -168,7 +167,7 @@ func TestForwardedMessage(t *testing.T) {
 
 func TestUpdateMessage(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3)
+	w.People(1, 2, 3)
 	id := w.want(apierr.OK, 1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: proto.String("helo")}).Data.GetLong()
 	w.online(1, desktop, "gateway1")
 	phone, friend := w.online(1, android, "gateway2"), w.online(2, desktop, "gateway1")
@@ -180,13 +179,13 @@ func TestUpdateMessage(t *testing.T) {
 	if got := w.stored(id); *got.Text != "hello" || got.ModificationDate == nil {
 		t.Errorf("stored is %+v", got)
 	}
-	w.config.Service.Message.AllowEditMessageBySender = false
+	w.Rules.Message.AllowEditMessageBySender = false
 	w.want(apierr.UpdatingMessageBySenderIsDisabled, 1, edit)
 
-	recall := &wire.UpdateMessageRequest{MessageId: id, RecallDate: proto.Int64(w.clock.UnixMilli())}
+	recall := &wire.UpdateMessageRequest{MessageId: id, RecallDate: proto.Int64(w.Now.UnixMilli())}
 	w.want(apierr.NotSenderToRecallMessage, 2, recall)
 	w.want(apierr.NotSenderToRecallMessage, 1, &wire.UpdateMessageRequest{MessageId: 99, RecallDate: recall.RecallDate})
-	w.want(apierr.IllegalArgument, 1, &wire.UpdateMessageRequest{MessageId: id, RecallDate: proto.Int64(w.clock.UnixMilli() + 1)})
+	w.want(apierr.IllegalArgument, 1, &wire.UpdateMessageRequest{MessageId: id, RecallDate: proto.Int64(w.Now.UnixMilli() + 1)})
 	w.want(apierr.OK, 1, recall)
 	got := w.received(friend)
 	if len(got) != 2 || !proto.Equal(got[0].GetRelayedRequest().GetUpdateMessageRequest(), recall) || got[0].RequestId != nil {
@@ -199,25 +198,25 @@ func TestUpdateMessage(t *testing.T) {
 	w.advance(301 * time.Second)
 	late := w.want(apierr.OK, 1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2)}).Data.GetLong()
 	w.advance(301 * time.Second)
-	w.want(apierr.MessageRecallTimeout, 1, &wire.UpdateMessageRequest{MessageId: late, RecallDate: proto.Int64(w.clock.UnixMilli())})
-	w.config.Service.Message.AllowRecallMessage = false
+	w.want(apierr.MessageRecallTimeout, 1, &wire.UpdateMessageRequest{MessageId: late, RecallDate: proto.Int64(w.Now.UnixMilli())})
+	w.Rules.Message.AllowRecallMessage = false
 	w.want(apierr.RecallingMessageIsDisabled, 1, recall)
 }
 
 // TestAdministratorsMessage sends a message that no client requested.
 func TestAdministratorsMessage(t *testing.T) {
 	w := newWorld(t)
-	w.people(1)
+	w.People(1)
 	s := w.online(1, desktop, "gateway1")
-	m, err := w.messages.Send(t.Context(), message.Creation{IsSystemMessage: true, TargetID: 1, Text: new("from above"), Deliver: true})
+	m, err := w.Messages.Send(t.Context(), message.Creation{IsSystemMessage: true, TargetID: 1, Text: new("from above"), Deliver: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := w.received(s)
 	want := &wire.AppNotification{
-		Timestamp: w.clock.UnixMilli(), RequestId: proto.Int64(0), RequesterId: proto.Int64(0),
+		Timestamp: w.Now.UnixMilli(), RequestId: proto.Int64(0), RequesterId: proto.Int64(0),
 		RelayedRequest: &wire.AppRequest{Kind: &wire.AppRequest_CreateMessageRequest{CreateMessageRequest: &wire.CreateMessageRequest{
-			MessageId: &m.ID, IsSystemMessage: proto.Bool(true), RecipientId: proto.Int64(1), DeliveryDate: proto.Int64(w.clock.UnixMilli()), Text: proto.String("from above"),
+			MessageId: &m.ID, IsSystemMessage: proto.Bool(true), RecipientId: proto.Int64(1), DeliveryDate: proto.Int64(w.Now.UnixMilli()), Text: proto.String("from above"),
 		}}},
 	}
 	if len(got) != 1 || !proto.Equal(got[0], want) {
@@ -228,7 +227,7 @@ func TestAdministratorsMessage(t *testing.T) {
 // TestOrder proves that messages to one user arrive in the order in which they were accepted.
 func TestOrder(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2)
+	w.People(1, 2)
 	s := w.online(2, desktop, "gateway1")
 	for i := range 200 {
 		w.want(apierr.OK, 1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: proto.String(fmt.Sprint(i))})
@@ -245,39 +244,19 @@ func TestOrder(t *testing.T) {
 }
 
 func (w *world) stored(id int64) store.Message {
-	w.t.Helper()
-	found, err := w.messages.Find(w.t.Context(), store.MessageFilter{IDs: []int64{id}}, store.MessagesByID, 1, 0)
+	w.T.Helper()
+	found, err := w.Messages.Find(w.T.Context(), store.MessageFilter{IDs: []int64{id}}, store.MessagesByID, 1, 0)
 	if err != nil || len(found) != 1 {
-		w.t.Fatal(found, err)
+		w.T.Fatal(found, err)
 	}
 	return found[0]
 }
 
-// relate makes the owner know somebody, or block.
-func (w *world) relate(owner, other int64, blocked bool) {
-	w.t.Helper()
-	c := relationship.Creation{RelationshipKey: store.RelationshipKey{OwnerID: owner, RelatedUserID: other}}
-	if blocked {
-		c.BlockDate = &w.clock
-	}
-	if err := w.relationships.Create(w.t.Context(), c); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// change changes a group.
-func (w *world) change(groupID int64, c store.GroupChange) {
-	w.t.Helper()
-	if r, err := w.groups.Update(w.t.Context(), []int64{groupID}, c); err != nil || r.Matched != 1 {
-		w.t.Fatal(r, err)
-	}
-}
-
 // silence mutes a member of a group.
 func (w *world) silence(groupID, userID int64) {
-	w.t.Helper()
-	end := w.clock.Add(time.Hour)
-	if _, err := w.groups.UpdateMembers(w.t.Context(), []store.GroupUserKey{{GroupID: groupID, UserID: userID}}, store.GroupMemberChange{MuteEndDate: &end}); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	end := w.Now.Add(time.Hour)
+	if _, err := w.Groups.UpdateMembers(w.T.Context(), []store.GroupUserKey{{GroupID: groupID, UserID: userID}}, store.GroupMemberChange{MuteEndDate: &end}); err != nil {
+		w.T.Fatal(err)
 	}
 }

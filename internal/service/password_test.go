@@ -8,8 +8,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
-	"example.org/app/internal/config"
-	"example.org/app/internal/ids"
+	"example.org/app/internal/im/imtest"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/link"
 	"example.org/app/internal/password"
@@ -21,14 +20,9 @@ import (
 // TestServePasswords asks as a gateway does, in the same process and over the fabric.
 func TestServePasswords(t *testing.T) {
 	db := storetest.SQLite(t)
-	generator, err := ids.New(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	users := user.New(user.Options{
-		Store: db, IDs: generator, Hasher: password.Hasher{Algorithm: password.BCrypt, Cost: 4},
-		Settings: func() config.User { return config.Default().Service.User },
-	})
+	users := imtest.New(t, db, imtest.Changes{Users: func(o *user.Options) {
+		o.Hasher = password.Hasher{Algorithm: password.BCrypt, Cost: 4}
+	}}).Users
 	for _, c := range []user.Creation{
 		{ID: new(int64(1)), Password: new("right")}, {ID: new(int64(2)), Password: new("right"), IsActive: new(false)}, {ID: new(int64(3))},
 	} {
@@ -72,7 +66,7 @@ func TestServePasswords(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = cluster.Call(t.Context(), gateways["remote"], link.VerifyPassword, &link.Credentials{UserID: 1, Password: new("right")})
+	_, err := cluster.Call(t.Context(), gateways["remote"], link.VerifyPassword, &link.Credentials{UserID: 1, Password: new("right")})
 	if got := apierr.From(err).Code; err == nil || got == apierr.LoginAuthenticationFailed || got == apierr.LoggingInUserNotActive {
 		t.Errorf("without store: %v", err)
 	}

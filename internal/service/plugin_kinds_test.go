@@ -27,7 +27,7 @@ func TestStoragePluginWithoutAFunction(t *testing.T) {
 // TestNULIsNamed proves that a client hears why a text cannot be stored.
 func TestNULIsNamed(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2)
+	w.People(1, 2)
 	for _, request := range []proto.Message{
 		&wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: proto.String("a\x00b")},
 		&wire.UpdateUserRequest{Name: proto.String("a\x00b")},

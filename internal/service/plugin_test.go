@@ -23,21 +23,21 @@ import (
 
 // plugins lets the dispatcher call plugins in JavaScript, each of which has one extension with these functions.
 func (w *world) plugins(point string, functions ...string) *notebook {
-	w.t.Helper()
+	w.T.Helper()
 	notes := &notebook{lines: make(chan string, 100)}
 	host, err := js.New(js.Options{Points: plugin.Points, Log: slog.New(notes)})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	settings := config.Default().Plugin
 	w.dispatcher.Plugins = plugin.NewManager(plugin.Options{
 		Roles: []role.Role{role.Service}, Hosts: []plugin.Host{host}, Logger: slog.New(slog.DiscardHandler),
 		Settings: func() config.Plugin { return settings },
 	})
-	w.t.Cleanup(func() {
+	w.T.Cleanup(func() {
 		w.notifier.Flush()
 		if err := w.dispatcher.Plugins.Close(context.Background()); err != nil {
-			w.t.Error(err)
+			w.T.Error(err)
 		}
 	})
 	for i, body := range functions {
@@ -47,13 +47,13 @@ export default class extends AppPlugin {
   getDescriptor() { return {id: 'p%d'}; }
   getExtensions() { return [Extension]; }
 }`, point, body, i)
-		p, err := w.dispatcher.Plugins.Load(w.t.Context(), plugin.JavaScript, plugin.Source{Name: fmt.Sprintf("p%d.js", i), Data: []byte(code)})
+		p, err := w.dispatcher.Plugins.Load(w.T.Context(), plugin.JavaScript, plugin.Source{Name: fmt.Sprintf("p%d.js", i), Data: []byte(code)})
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
-		for _, s := range w.dispatcher.Plugins.Do(w.t.Context(), p, plugin.Start) {
+		for _, s := range w.dispatcher.Plugins.Do(w.T.Context(), p, plugin.Start) {
 			if s.Err != nil {
-				w.t.Fatal(s.Err)
+				w.T.Fatal(s.Err)
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (n *notebook) wantLine(t testing.TB, part string) {
 
 func TestTransformByPlugins(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2)
+	w.People(1, 2)
 	friend := w.online(2, desktop, "gateway1")
 	w.plugins("ClientRequestHandler", `
   transform(r) {
@@ -134,7 +134,7 @@ func TestTransformByPlugins(t *testing.T) {
 
 func TestHandleByPlugins(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3)
+	w.People(1, 2, 3)
 	phone, friend, other := w.online(1, android, "gateway2"), w.online(2, desktop, "gateway1"), w.online(3, desktop, "gateway1")
 	w.plugins("ClientRequestHandler", `
   handle(r) {
@@ -166,8 +166,8 @@ func TestHandleByPlugins(t *testing.T) {
 
 func TestNotifyByPlugins(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3, 4)
-	group := w.group(1, 2, 3, 4)
+	w.People(1, 2, 3, 4)
+	group := w.Group(1, 2, 3, 4)
 	phone, friend := w.online(1, android, "gateway2"), w.online(2, desktop, "gateway1")
 	w.online(2, browser, "gateway2")
 	notes := w.plugins("RequestHandlerResultHandler", `

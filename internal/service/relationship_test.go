@@ -23,7 +23,7 @@ type circle struct {
 func newCircle(t *testing.T) *circle {
 	t.Helper()
 	c := &circle{world: newWorld(t)}
-	c.people(1, 2, 3)
+	c.People(1, 2, 3)
 	c.online(1, desktop, "gateway1")
 	c.phone = c.online(1, android, "gateway2")
 	c.second, c.third = c.online(2, desktop, "gateway1"), c.online(3, desktop, "gateway2")
@@ -34,7 +34,7 @@ func newCircle(t *testing.T) *circle {
 // phone by the first switch, others by the second. before runs before each request. A nil switch is none, and as if it
 // were off; the relay is the request itself if it is nil.
 func (c *circle) switched(self, others *bool, before func() (request, relay proto.Message), told ...session) {
-	c.t.Helper()
+	c.T.Helper()
 	for _, tellSelf := range []bool{true, false} {
 		for _, tellOthers := range []bool{true, false} {
 			if self == nil && tellSelf || others == nil && tellOthers {
@@ -74,7 +74,7 @@ func (w *world) forget() {
 
 // quiet lets user 1 request something that is done but of which nobody is told.
 func (c *circle) quiet(request proto.Message) answer {
-	c.t.Helper()
+	c.T.Helper()
 	a := c.want(apierr.OK, 1, request)
 	c.wantNotified(1, nil)
 	return a
@@ -82,7 +82,7 @@ func (c *circle) quiet(request proto.Message) answer {
 
 func TestRelationshipRequests(t *testing.T) {
 	c := newCircle(t)
-	flags := &c.config.Service.Notification
+	flags := &c.Rules.Notification
 
 	create := &wire.CreateRelationshipRequest{UserId: 2, Name: proto.String("two")}
 	filled := proto.CloneOf(create)
@@ -114,7 +114,7 @@ func TestRelationshipRequests(t *testing.T) {
 
 	// What is not said stays.
 	c.advance(time.Second)
-	established := c.clock.Add(-time.Second).UnixMilli()
+	established := c.Now.Add(-time.Second).UnixMilli()
 	c.want(apierr.OK, 1, &wire.UpdateRelationshipRequest{UserId: 2, Blocked: proto.Bool(true), Note: proto.String("ignored")})
 	c.want(apierr.OK, 1, &wire.UpdateRelationshipRequest{UserId: 2, Name: proto.String("deux")})
 	group := int32(c.want(apierr.OK, 1, &wire.CreateRelationshipGroupRequest{Name: "g"}).Data.GetLong())
@@ -122,7 +122,7 @@ func TestRelationshipRequests(t *testing.T) {
 		t.Errorf("the index of the group is %d", group)
 	}
 	want := &wire.UserRelationship{
-		OwnerId: proto.Int64(1), RelatedUserId: proto.Int64(2), Name: proto.String("deux"), BlockDate: proto.Int64(c.clock.UnixMilli()),
+		OwnerId: proto.Int64(1), RelatedUserId: proto.Int64(2), Name: proto.String("deux"), BlockDate: proto.Int64(c.Now.UnixMilli()),
 		GroupIndex: proto.Int64(0), EstablishmentDate: &established,
 	}
 	check := func(what string, request *wire.QueryRelationshipsRequest) {
@@ -173,7 +173,7 @@ func TestRelationshipRequests(t *testing.T) {
 	c.quiet(&wire.DeleteRelationshipRequest{UserId: 2, GroupIndex: proto.Int32(0)})
 
 	// With a group, the relationship ends with the last one; the other side ends with it by a setting.
-	c.config.Service.User.DeleteTwoSidedRelationships = true
+	c.Rules.User.DeleteTwoSidedRelationships = true
 	c.want(apierr.OK, 2, &wire.CreateRelationshipRequest{UserId: 1})
 	c.want(apierr.OK, 1, &wire.CreateRelationshipRequest{UserId: 2, GroupIndex: &group})
 	c.want(apierr.OK, 1, &wire.DeleteRelationshipRequest{UserId: 2, GroupIndex: proto.Int32(0)})
@@ -193,7 +193,7 @@ func TestRelationshipGroupRequests(t *testing.T) {
 	c.want(apierr.OK, 1, &wire.CreateRelationshipRequest{UserId: 2, GroupIndex: &index})
 	c.want(apierr.OK, 1, &wire.CreateRelationshipRequest{UserId: 3})
 
-	updated, name := &c.config.Service.Notification.OneSidedRelationshipGroupUpdated, "x"
+	updated, name := &c.Rules.Notification.OneSidedRelationshipGroupUpdated, "x"
 	c.switched(&updated.NotifyRequesterOtherOnlineSessions, &updated.NotifyRelationshipGroupMembers, func() (proto.Message, proto.Message) {
 		name += "x"
 		return &wire.UpdateRelationshipGroupRequest{GroupIndex: index, NewName: name}, nil
@@ -211,7 +211,7 @@ func TestRelationshipGroupRequests(t *testing.T) {
 
 	c.want(apierr.IllegalArgument, 1, &wire.DeleteRelationshipGroupRequest{})
 	c.want(apierr.IllegalArgument, 1, &wire.DeleteRelationshipGroupRequest{GroupIndex: index, TargetGroupIndex: proto.Int32(index + 1)})
-	deleted := &c.config.Service.Notification.OneSidedRelationshipGroupDeleted
+	deleted := &c.Rules.Notification.OneSidedRelationshipGroupDeleted
 	first := true
 	c.switched(&deleted.NotifyRequesterOtherOnlineSessions, &deleted.NotifyRelationshipGroupMembers, func() (proto.Message, proto.Message) {
 		if !first {
@@ -233,7 +233,7 @@ func TestRelationshipGroupRequests(t *testing.T) {
 
 func TestFriendRequests(t *testing.T) {
 	c := newCircle(t)
-	rules, flags := &c.config.Service.User.FriendRequest, &c.config.Service.Notification
+	rules, flags := &c.Rules.User.FriendRequest, &c.Rules.Notification
 	rules.AllowRecallPendingFriendRequestBySender = true
 	var id int64
 	recall := func() {
@@ -244,7 +244,7 @@ func TestFriendRequests(t *testing.T) {
 
 	c.want(apierr.IllegalArgument, 1, &wire.CreateFriendRequestRequest{RecipientId: 1})
 	c.want(apierr.IllegalArgument, 1, &wire.CreateFriendRequestRequest{RecipientId: 2, Content: strings.Repeat("x", 201)})
-	c.relate(3, 1, true)
+	c.Relate(3, 1, true)
 	c.want(apierr.BlockedUserToSendFriendRequest, 1, &wire.CreateFriendRequestRequest{RecipientId: 3})
 
 	send := &wire.CreateFriendRequestRequest{RecipientId: 2, Content: "hi"}
@@ -269,8 +269,8 @@ func TestFriendRequests(t *testing.T) {
 
 	// Both sides see it.
 	want := &wire.UserFriendRequest{
-		Id: &id, CreationDate: proto.Int64(c.clock.UnixMilli()), Content: proto.String("hi"), RequestStatus: wire.RequestStatus_PENDING.Enum(),
-		ExpirationDate: proto.Int64(c.clock.Add(30 * 24 * time.Hour).UnixMilli()), RequesterId: proto.Int64(1), RecipientId: proto.Int64(2),
+		Id: &id, CreationDate: proto.Int64(c.Now.UnixMilli()), Content: proto.String("hi"), RequestStatus: wire.RequestStatus_PENDING.Enum(),
+		ExpirationDate: proto.Int64(c.Now.Add(30 * 24 * time.Hour).UnixMilli()), RequesterId: proto.Int64(1), RecipientId: proto.Int64(2),
 	}
 	check := func(userID int64, sent bool, count int) *int64 {
 		t.Helper()
@@ -324,8 +324,8 @@ func TestFriendRequests(t *testing.T) {
 
 func TestFriendRequestReplies(t *testing.T) {
 	c := newCircle(t)
-	c.config.Service.User.FriendRequest.AllowSendRequestAfterDeclinedOrIgnoredOrExpired = true
-	flags := &c.config.Service.Notification
+	c.Rules.User.FriendRequest.AllowSendRequestAfterDeclinedOrIgnoredOrExpired = true
+	flags := &c.Rules.Notification
 	replied := &flags.FriendRequestReplied
 	request := func() int64 {
 		return c.want(apierr.OK, 2, &wire.CreateFriendRequestRequest{RecipientId: 1}).Data.GetLong()

@@ -19,20 +19,14 @@ import (
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/config"
-	"example.org/app/internal/ids"
-	"example.org/app/internal/im/conversation"
-	"example.org/app/internal/im/group"
+	"example.org/app/internal/im/imtest"
 	"example.org/app/internal/im/meeting"
 	"example.org/app/internal/im/message"
-	"example.org/app/internal/im/relationship"
-	"example.org/app/internal/im/user"
 	"example.org/app/internal/link"
-	"example.org/app/internal/password"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/role"
 	"example.org/app/internal/service"
-	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
 )
@@ -42,22 +36,13 @@ func TestMain(m *testing.M) { storetest.Main(complete{m}) }
 // world is a service with real rules over a real store, in a cluster with two gateways that note what they shall
 // deliver.
 type world struct {
-	t             testing.TB
-	db            *store.DB
-	config        *config.Config
-	clock         time.Time
-	users         *user.Directory
-	relationships *relationship.Directory
-	groups        *group.Directory
-	conversations *conversation.Directory
-	messages      *message.Directory
-	meetings      *meeting.Directory
-	notifier      *service.Notifier
-	dispatcher    *service.Dispatcher
-	nodes         map[string]*cluster.Node
-	directories   map[string]*presence.Directory // of nodes
-	locations     presence.Locations
-	nearby        presence.NearbyLimits
+	*imtest.World
+	notifier    *service.Notifier
+	dispatcher  *service.Dispatcher
+	nodes       map[string]*cluster.Node
+	directories map[string]*presence.Directory // of nodes
+	locations   presence.Locations
+	nearby      presence.NearbyLimits
 
 	mu       sync.Mutex
 	sessions []session
@@ -82,31 +67,9 @@ func newWorldWith(t testing.TB, locations presence.Locations) *world {
 	t.Helper()
 	w := &world{
 		locations: locations, nodes: make(map[string]*cluster.Node), directories: make(map[string]*presence.Directory),
-		t: t, db: storetest.SQLite(t), config: config.Default(), clock: time.Date(2024, 3, 28, 12, 0, 0, 0, time.UTC),
 		calls: make(map[string]int), inbox: make(map[session][]*wire.AppNotification),
 	}
-	generator, err := ids.New(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clock := func() time.Time { return w.clock }
-	settings := func() config.Service { return w.config.Service }
-	userRules := func() config.User { return settings().User }
-	w.relationships = relationship.New(relationship.Options{Store: w.db, IDs: generator, Settings: userRules, Clock: clock})
-	w.users = user.New(user.Options{
-		Store: w.db, IDs: generator, Settings: userRules, Clock: clock, Hasher: password.Hasher{Algorithm: password.SaltedSHA256},
-		OnDelete: []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfUsers, message.DeleteOfUsers, meeting.DeleteOfUsers},
-	})
-	w.groups, err = group.New(t.Context(), group.Options{
-		Store: w.db, IDs: generator, Users: w.users, Clock: clock, Settings: func() config.Group { return settings().Group },
-		OnDelete: []func(context.Context, store.Tx, []int64) error{conversation.DeleteOfGroups, message.DeleteOfGroups, meeting.DeleteOfGroups},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.conversations = conversation.New(conversation.Options{
-		Store: w.db, Groups: w.groups, Clock: clock, Settings: func() config.Conversation { return settings().Conversation },
-	})
+	db, clock := storetest.SQLite(t), func() time.Time { return w.Now }
 	c := clustertest.Connect(t, clustertest.Embedded(t).Options)
 	for _, id := range []string{"gateway1", "gateway2"} {
 		node := clustertest.Join(t, c, cluster.NodeOptions{ID: id, Type: role.Gateway})
@@ -124,19 +87,17 @@ func newWorldWith(t testing.TB, locations presence.Locations) *world {
 			t.Error(err)
 		}
 	})
-	w.messages = message.New(message.Options{
-		Store: w.db, IDs: generator, Groups: w.groups, Clock: clock,
-		Settings:     func() config.Message { return settings().Message },
-		ReadReceipts: func() config.ReadReceipt { return settings().Conversation.ReadReceipt },
-		Deliverer:    &service.Deliverer{Notifier: w.notifier, Settings: func() config.Notification { return settings().Notification }},
-	})
-	w.meetings = meeting.New(meeting.Options{
-		Store: w.db, Groups: w.groups, Messages: w.messages, Clock: clock, Settings: func() config.Conference { return settings().Conference },
-		Provider: service.Conference{Plugins: func() *plugin.Manager { return w.dispatcher.Plugins }},
+	w.World = imtest.New(t, db, imtest.Changes{
+		Messages: func(o *message.Options) {
+			o.Deliverer = &service.Deliverer{Notifier: w.notifier, Settings: func() config.Notification { return w.Rules.Notification }}
+		},
+		Meetings: func(o *meeting.Options) {
+			o.Provider = service.Conference{Plugins: func() *plugin.Manager { return w.dispatcher.Plugins }}
+		},
 	})
 	w.dispatcher = service.New(service.Options{
-		Node: node, Store: w.db, Users: w.users, Relationships: w.relationships, Groups: w.groups,
-		Conversations: w.conversations, Messages: w.messages, Meetings: w.meetings, Notifier: w.notifier, Settings: settings, Logger: logger, Clock: clock,
+		Node: node, Store: w.DB, Users: w.Users, Relationships: w.Relationships, Groups: w.Groups,
+		Conversations: w.Conversations, Messages: w.Messages, Meetings: w.Meetings, Notifier: w.notifier, Settings: func() config.Service { return w.Rules }, Logger: logger, Clock: clock,
 		Presence: w.directory("service"), NearbyLimits: func() presence.NearbyLimits { return w.nearby },
 	})
 	if err := w.dispatcher.Serve(); err != nil {
@@ -177,7 +138,7 @@ func (w *world) gateway(id string) func(context.Context, *link.Delivery) (*link.
 func (w *world) hold(gateway string) (release func()) {
 	held := make(chan struct{})
 	release = sync.OnceFunc(func() { close(held) })
-	w.t.Cleanup(release)
+	w.T.Cleanup(release)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held = map[string]chan struct{}{gateway: held}
@@ -216,7 +177,7 @@ func (w *world) online(userID int64, device wire.DeviceType, gateway string) ses
 // advance lets time pass.
 func (w *world) advance(d time.Duration) {
 	w.notifier.Flush()
-	w.clock = w.clock.Add(d)
+	w.Now = w.Now.Add(d)
 }
 
 // received returns what arrived at a session since the last call.
@@ -232,7 +193,7 @@ func (w *world) received(s session) []*wire.AppNotification {
 // wantNotified checks which sessions got exactly one notification, with this relay, from the requester, and that nobody
 // else got anything.
 func (w *world) wantNotified(requester int64, relay proto.Message, sessions ...session) {
-	w.t.Helper()
+	w.T.Helper()
 	w.notifier.Flush()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -242,13 +203,13 @@ func (w *world) wantNotified(requester int64, relay proto.Message, sessions ...s
 			want = 1
 		}
 		if got := w.inbox[s]; len(got) != want {
-			w.t.Errorf("user %d on %s got %d notifications, want %d: %v", s.user, s.device, len(got), want, got)
+			w.T.Errorf("user %d on %s got %d notifications, want %d: %v", s.user, s.device, len(got), want, got)
 		} else if want == 1 {
-			if got[0].GetRequesterId() != requester || got[0].GetTimestamp() != w.clock.UnixMilli() {
-				w.t.Errorf("user %d on %s got %v", s.user, s.device, got[0])
+			if got[0].GetRequesterId() != requester || got[0].GetTimestamp() != w.Now.UnixMilli() {
+				w.T.Errorf("user %d on %s got %v", s.user, s.device, got[0])
 			}
 			if relayed := bodyOf(got[0].GetRelayedRequest()); !proto.Equal(relayed, relay) {
-				w.t.Errorf("user %d on %s got %v, want %v", s.user, s.device, relayed, relay)
+				w.T.Errorf("user %d on %s got %v, want %v", s.user, s.device, relayed, relay)
 			}
 		}
 	}
@@ -287,60 +248,34 @@ type answer struct {
 
 // request lets a user, on a desktop, request something.
 func (w *world) request(userID int64, body proto.Message) answer {
-	w.t.Helper()
+	w.T.Helper()
 	return w.requestFrom(userID, wire.DeviceType_DESKTOP, requestOf(77, body))
 }
 
 // requestFrom lets a user on a device request something.
 func (w *world) requestFrom(userID int64, device wire.DeviceType, r *wire.AppRequest) answer {
-	w.t.Helper()
+	w.T.Helper()
 	payload, err := proto.Marshal(r)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	response := w.dispatcher.Dispatch(w.t.Context(), &link.Request{
+	response := w.dispatcher.Dispatch(w.T.Context(), &link.Request{
 		UserID: userID, Device: device, SessionID: 5, IP: netip.MustParseAddr("192.0.2.1"), Payload: payload,
 	}, nil)
 	produced.note(wire.KindOf(r), apierr.Code(response.Code))
 	a := answer{Code: apierr.Code(response.Code), Reason: response.Reason, Data: new(wire.AppNotification_Data)}
 	if err := proto.Unmarshal(response.Data, a.Data); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return a
 }
 
 // want lets a user request something and checks the code of the answer.
 func (w *world) want(code apierr.Code, userID int64, body proto.Message) answer {
-	w.t.Helper()
+	w.T.Helper()
 	a := w.request(userID, body)
 	if a.Code != code {
-		w.t.Fatalf("user %d requests %T: %v %q, want %v", userID, body, a.Code, a.Reason, code)
+		w.T.Fatalf("user %d requests %T: %v %q, want %v", userID, body, a.Code, a.Reason, code)
 	}
 	return a
-}
-
-// people creates users.
-func (w *world) people(userIDs ...int64) {
-	w.t.Helper()
-	for _, id := range userIDs {
-		if _, err := w.users.Create(w.t.Context(), user.Creation{ID: &id}); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-}
-
-// group creates a group with an owner and members.
-func (w *world) group(owner int64, members ...int64) int64 {
-	w.t.Helper()
-	g, err := w.groups.Create(w.t.Context(), group.Creation{CreatorID: owner})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, id := range members {
-		m := store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: g.ID, UserID: id}, Role: store.GroupRegularMember}
-		if _, err := w.groups.AddMember(w.t.Context(), m, nil); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	return g.ID
 }

@@ -17,7 +17,7 @@ import (
 // becomes of it.
 func TestSentTwice(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3, 4, 5, 6, 9)
+	w.People(1, 2, 3, 4, 5, 6, 9)
 	w.withConference()
 	open := w.groupOf(store.GroupType{GroupSizeLimit: 100, JoinStrategy: store.JoinByRequest}, 1)
 	free := w.groupOf(store.GroupType{GroupSizeLimit: 100, InvitationStrategy: store.InviteOwnerManager, JoinStrategy: store.JoinByMembershipRequest}, 1)

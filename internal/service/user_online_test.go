@@ -21,7 +21,7 @@ import (
 
 // directory returns the picture that a node has of who is online.
 func (w *world) directory(node string) *presence.Directory {
-	w.t.Helper()
+	w.T.Helper()
 	if d := w.directories[node]; d != nil {
 		return d
 	}
@@ -29,19 +29,19 @@ func (w *world) directory(node string) *presence.Directory {
 	defer cancel()
 	d, err := presence.Start(ctx, w.nodes[node], presence.Options{Locations: w.locations})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	w.t.Cleanup(d.Stop)
+	w.T.Cleanup(d.Stop)
 	w.directories[node] = d
 	return d
 }
 
 // login opens a session that the service knows of, too.
 func (w *world) login(userID int64, device wire.DeviceType, gateway string) session {
-	w.t.Helper()
-	_, err := w.directory(gateway).Open(w.t.Context(), presence.Session{UserID: userID, Device: device, ID: 5, LoginDate: w.clock}, wire.UserStatus_AVAILABLE, nil)
+	w.T.Helper()
+	_, err := w.directory(gateway).Open(w.T.Context(), presence.Session{UserID: userID, Device: device, ID: 5, LoginDate: w.Now}, wire.UserStatus_AVAILABLE, nil)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	w.eventually(func() bool {
 		entry, _ := w.directory("service").Lookup(userID)
@@ -53,17 +53,17 @@ func (w *world) login(userID int64, device wire.DeviceType, gateway string) sess
 
 // eventually waits for what other goroutines bring about.
 func (w *world) eventually(condition func() bool) {
-	w.t.Helper()
+	w.T.Helper()
 	for start := time.Now(); !condition(); runtime.Gosched() {
 		if time.Since(start) > clustertest.Timeout {
-			w.t.Fatal("the awaited condition did not come true")
+			w.T.Fatal("the awaited condition did not come true")
 		}
 	}
 }
 
 // disconnections notes what the gateways shall close.
 func (w *world) disconnections() func() []link.Disconnection {
-	w.t.Helper()
+	w.T.Helper()
 	var list []link.Disconnection
 	for _, id := range []string{"gateway1", "gateway2"} {
 		err := cluster.Handle(w.nodes[id], link.Disconnect, func(_ context.Context, d *link.Disconnection) (*link.Disconnected, error) {
@@ -73,7 +73,7 @@ func (w *world) disconnections() func() []link.Disconnection {
 			return &link.Disconnected{Sessions: 1}, nil
 		})
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 	}
 	return func() []link.Disconnection {
@@ -87,7 +87,7 @@ func (w *world) disconnections() func() []link.Disconnection {
 
 func TestOnlineStatuses(t *testing.T) {
 	w := newWorld(t)
-	w.people(1, 2, 3)
+	w.People(1, 2, 3)
 	w.login(1, desktop, "gateway1")
 	w.login(2, android, "gateway1")
 	w.login(2, desktop, "gateway2")
@@ -107,23 +107,23 @@ func TestOnlineStatuses(t *testing.T) {
 	w.want(apierr.OK, 2, &wire.UpdateUserOnlineStatusRequest{UserStatus: wire.UserStatus_INVISIBLE})
 	two.UserStatus = wire.UserStatus_INVISIBLE
 	want(1, two, three, one)
-	w.config.Service.User.RespondOfflineIfInvisible = true
+	w.Rules.User.RespondOfflineIfInvisible = true
 	want(1, &wire.UserOnlineStatus{UserId: 2, UserStatus: wire.UserStatus_OFFLINE}, three, one)
 	want(2, two, three, one)
 }
 
 func TestUpdateOnlineStatus(t *testing.T) {
 	c := &circle{world: newWorld(t)}
-	c.people(1, 2, 3, 4)
+	c.People(1, 2, 3, 4)
 	closed := c.disconnections()
 	c.login(1, desktop, "gateway1")
 	c.phone = c.login(1, android, "gateway2")
 	c.second, c.third = c.online(2, desktop, "gateway1"), c.online(3, desktop, "gateway2")
 	fourth := c.online(4, desktop, "gateway2")
-	c.relate(1, 2, false)
-	c.relate(1, 3, true)
-	c.group(1, 2, 3)
-	c.group(3, 1, 4)
+	c.Relate(1, 2, false)
+	c.Relate(1, 3, true)
+	c.Group(1, 2, 3)
+	c.Group(3, 1, 4)
 	next := func() *wire.UpdateUserOnlineStatusRequest {
 		entry, _ := c.directory("service").Lookup(1)
 		status := wire.UserStatus_BUSY
@@ -132,8 +132,8 @@ func TestUpdateOnlineStatus(t *testing.T) {
 		}
 		return &wire.UpdateUserOnlineStatusRequest{UserStatus: status}
 	}
-	related := &c.config.Service.Notification.UserOnlineStatusUpdated
-	members := &c.config.Service.Notification.GroupMemberOnlineStatusUpdated.NotifyGroupMembers
+	related := &c.Rules.Notification.UserOnlineStatusUpdated
+	members := &c.Rules.Notification.GroupMemberOnlineStatusUpdated.NotifyGroupMembers
 	// Whoever is told, the status is set.
 	change := func() (proto.Message, proto.Message) { return next(), nil }
 	c.switched(&related.NotifyRequesterOtherOnlineSessions, &related.NotifyNonBlockedRelatedUsers, change, c.second)
@@ -152,7 +152,7 @@ func TestUpdateOnlineStatus(t *testing.T) {
 		hide bool
 		told wire.UserStatus
 	}{{false, wire.UserStatus_INVISIBLE}, {true, wire.UserStatus_OFFLINE}} {
-		c.config.Service.User.RespondOfflineIfInvisible = test.hide
+		c.Rules.User.RespondOfflineIfInvisible = test.hide
 		c.want(apierr.OK, 1, invisible)
 		for s, status := range map[session]wire.UserStatus{c.phone: wire.UserStatus_INVISIBLE, c.second: test.told, fourth: test.told} {
 			got := c.received(s)
@@ -193,7 +193,7 @@ func TestNearbyUsers(t *testing.T) {
 	for _, perDevice := range []bool{false, true} {
 		w := newWorldWith(t, presence.Locations{Enabled: true, PerDevice: perDevice})
 		w.nearby = presence.NearbyLimits{DefaultCount: 2, MaxCount: 3, DefaultMeters: 1000, MaxMeters: 2000}
-		w.people(1, 2, 3)
+		w.People(1, 2, 3)
 		w.login(1, desktop, "gateway1")
 		for i, at := range []float32{50.001, 50.002, 50.005, 50.015} {
 			id := int64(i + 2) // User 4 and 5 have no account.

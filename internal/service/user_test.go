@@ -20,15 +20,15 @@ import (
 
 func TestUserProfiles(t *testing.T) {
 	c := newCircle(t)
-	if _, err := c.users.Delete(t.Context(), []int64{3}, new(true)); err != nil {
+	if _, err := c.Users.Delete(t.Context(), []int64{3}, new(true)); err != nil {
 		t.Fatal(err)
 	}
-	before := c.clock.UnixMilli()
+	before := c.Now.UnixMilli()
 	c.advance(time.Second)
 	c.want(apierr.OK, 2, &wire.UpdateUserRequest{Name: proto.String("two"), ProfilePicture: proto.String("pic"), Password: proto.String("secret")})
 	two := &wire.UserInfo{
 		Id: proto.Int64(2), Name: proto.String("two"), Intro: proto.String(""), ProfilePicture: proto.String("pic"),
-		ProfileAccessStrategy: wire.ProfileAccessStrategy_ALL.Enum(), RegistrationDate: &before, LastUpdatedDate: proto.Int64(c.clock.UnixMilli()), Active: proto.Bool(true),
+		ProfileAccessStrategy: wire.ProfileAccessStrategy_ALL.Enum(), RegistrationDate: &before, LastUpdatedDate: proto.Int64(c.Now.UnixMilli()), Active: proto.Bool(true),
 	}
 	for name, test := range map[string]struct {
 		request *wire.QueryUserProfilesRequest
@@ -61,14 +61,14 @@ func TestUserProfiles(t *testing.T) {
 
 func TestUpdateUser(t *testing.T) {
 	c := newCircle(t)
-	c.relate(1, 2, false)
-	c.relate(1, 3, true) // Whom a user has blocked is told nothing.
+	c.Relate(1, 2, false)
+	c.Relate(1, 3, true) // Whom a user has blocked is told nothing.
 	for _, setting := range allowed() {
 		attribute := config.AllowedAttribute{SourceName: setting.SourceName, Immutable: setting.Immutable, Value: setting.Value}
-		attributes := &c.config.Service.User.Info.UserDefinedAttributes
+		attributes := &c.Rules.User.Info.UserDefinedAttributes
 		attributes.AllowedAttributes = append(attributes.AllowedAttributes, attribute)
 	}
-	flags, n := &c.config.Service.Notification.UserInfoUpdated, 0
+	flags, n := &c.Rules.Notification.UserInfoUpdated, 0
 	for _, change := range []func() *wire.UpdateUserRequest{
 		func() *wire.UpdateUserRequest {
 			return &wire.UpdateUserRequest{Name: proto.String(strings.Repeat("n", n)), Password: proto.String("secret")}
@@ -103,7 +103,7 @@ func TestUpdateUser(t *testing.T) {
 	}
 	// The strategy stays if it is not said.
 	c.want(apierr.OK, 1, &wire.UpdateUserRequest{Name: proto.String("last")})
-	found, err := c.users.Find(t.Context(), store.UserFilter{IDs: []int64{1}}, 0, 0)
+	found, err := c.Users.Find(t.Context(), store.UserFilter{IDs: []int64{1}}, 0, 0)
 	if err != nil || found[0].ProfileAccessStrategy != store.ProfileForFriends || found[0].Name != "last" {
 		t.Errorf("the user is %+v: %v", found, err)
 	}
@@ -149,7 +149,7 @@ func whole(n int64) *wire.Value { return &wire.Value{Kind: &wire.Value_Int64Valu
 
 func TestUserSettings(t *testing.T) {
 	c := newCircle(t)
-	rules := &c.config.Service.User.Settings
+	rules := &c.Rules.User.Settings
 	c.want(apierr.IllegalArgument, 1, &wire.UpdateUserSettingsRequest{Settings: map[string]*wire.Value{"string": text("a")}})
 	rules.AllowedSettings = allowed()
 	c.want(apierr.NoContent, 1, &wire.QueryUserSettingsRequest{})
@@ -163,7 +163,7 @@ func TestUserSettings(t *testing.T) {
 	c.want(apierr.OK, 1, set)
 	c.wantNotified(1, set, c.phone)
 	data := c.want(apierr.OK, 1, &wire.QueryUserSettingsRequest{}).Data.GetUserSettings()
-	if want := (&wire.UserSettings{Settings: all, LastUpdatedDate: proto.Int64(c.clock.UnixMilli())}); !proto.Equal(data, want) {
+	if want := (&wire.UserSettings{Settings: all, LastUpdatedDate: proto.Int64(c.Now.UnixMilli())}); !proto.Equal(data, want) {
 		t.Errorf("the settings are %v, want %v", data, want)
 	}
 	c.want(apierr.NoContent, 2, &wire.QueryUserSettingsRequest{})
@@ -172,7 +172,7 @@ func TestUserSettings(t *testing.T) {
 		t.Errorf("found %v", got)
 	}
 	c.want(apierr.NoContent, 1, &wire.QueryUserSettingsRequest{Names: []string{"none"}})
-	c.want(apierr.NoContent, 1, &wire.QueryUserSettingsRequest{LastUpdatedDateStart: proto.Int64(c.clock.UnixMilli() + 1)})
+	c.want(apierr.NoContent, 1, &wire.QueryUserSettingsRequest{LastUpdatedDateStart: proto.Int64(c.Now.UnixMilli() + 1)})
 
 	for name, v := range map[string]*wire.Value{
 		"int": whole(6), "long": text("1"), "double": {Kind: &wire.Value_FloatValue{FloatValue: 11}}, "bool": whole(1), "string": text("123456"),
@@ -188,11 +188,11 @@ func TestUserSettings(t *testing.T) {
 	c.quiet(&wire.UpdateUserSettingsRequest{Settings: map[string]*wire.Value{"none": whole(1)}})
 
 	n := int64(0)
-	c.switched(&c.config.Service.Notification.UserSettingUpdated.NotifyRequesterOtherOnlineSessions, nil, func() (proto.Message, proto.Message) {
+	c.switched(&c.Rules.Notification.UserSettingUpdated.NotifyRequesterOtherOnlineSessions, nil, func() (proto.Message, proto.Message) {
 		n++
 		return &wire.UpdateUserSettingsRequest{Settings: map[string]*wire.Value{"long": whole(n)}}, nil
 	})
-	c.switched(&c.config.Service.Notification.UserSettingDeleted.NotifyRequesterOtherOnlineSessions, nil, func() (proto.Message, proto.Message) {
+	c.switched(&c.Rules.Notification.UserSettingDeleted.NotifyRequesterOtherOnlineSessions, nil, func() (proto.Message, proto.Message) {
 		c.want(apierr.OK, 1, &wire.UpdateUserSettingsRequest{Settings: map[string]*wire.Value{"long": whole(1)}})
 		return &wire.DeleteUserSettingsRequest{Names: []string{"long"}}, nil
 	})
@@ -209,9 +209,9 @@ func TestUserSettings(t *testing.T) {
 
 func TestConversationSettings(t *testing.T) {
 	c := newCircle(t)
-	c.config.Service.Conversation.Settings.AllowedSettings = allowed()
-	c.relate(1, 2, false)
-	group := c.group(2, 1)
+	c.Rules.Conversation.Settings.AllowedSettings = allowed()
+	c.Relate(1, 2, false)
+	group := c.Group(2, 1)
 	set := func(n int64) map[string]*wire.Value { return map[string]*wire.Value{"long": whole(n)} }
 	user := proto.Int64(2)
 
@@ -225,7 +225,7 @@ func TestConversationSettings(t *testing.T) {
 	c.want(apierr.NotRelatedUserToUpdatePrivateConversationSetting, 1, &wire.UpdateConversationSettingsRequest{UserId: proto.Int64(3), Settings: set(1)})
 	c.want(apierr.NotGroupMemberToUpdateGroupConversationSetting, 3, &wire.UpdateConversationSettingsRequest{GroupId: &group, Settings: set(1)})
 
-	flags, n := &c.config.Service.Notification, int64(0)
+	flags, n := &c.Rules.Notification, int64(0)
 	c.switched(&flags.PrivateConversationSettingUpdated.NotifyRequesterOtherOnlineSessions, nil, func() (proto.Message, proto.Message) {
 		n++
 		return &wire.UpdateConversationSettingsRequest{UserId: user, Settings: set(n)}, nil
@@ -236,8 +236,8 @@ func TestConversationSettings(t *testing.T) {
 	})
 	c.quiet(&wire.UpdateConversationSettingsRequest{GroupId: &group, Settings: set(n)})
 
-	private := &wire.ConversationSettings{UserId: user, Settings: set(2), LastUpdatedDate: proto.Int64(c.clock.UnixMilli())}
-	grouped := &wire.ConversationSettings{GroupId: &group, Settings: set(4), LastUpdatedDate: proto.Int64(c.clock.UnixMilli())}
+	private := &wire.ConversationSettings{UserId: user, Settings: set(2), LastUpdatedDate: proto.Int64(c.Now.UnixMilli())}
+	grouped := &wire.ConversationSettings{GroupId: &group, Settings: set(4), LastUpdatedDate: proto.Int64(c.Now.UnixMilli())}
 	for name, test := range map[string]struct {
 		request *wire.QueryConversationSettingsRequest
 		want    []*wire.ConversationSettings
@@ -248,7 +248,7 @@ func TestConversationSettings(t *testing.T) {
 		"both":   {&wire.QueryConversationSettingsRequest{UserIds: []int64{2}, GroupIds: []int64{group}, Names: []string{"long"}}, []*wire.ConversationSettings{private, grouped}},
 		"names":  {&wire.QueryConversationSettingsRequest{Names: []string{"int"}}, nil},
 		"since":  {&wire.QueryConversationSettingsRequest{LastUpdatedDateStart: private.LastUpdatedDate}, []*wire.ConversationSettings{private, grouped}},
-		"later":  {&wire.QueryConversationSettingsRequest{LastUpdatedDateStart: proto.Int64(c.clock.UnixMilli() + 1)}, nil},
+		"later":  {&wire.QueryConversationSettingsRequest{LastUpdatedDateStart: proto.Int64(c.Now.UnixMilli() + 1)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := c.want(apierr.OK, 1, test.request).Data.GetConversationSettingsList()

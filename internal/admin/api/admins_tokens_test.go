@@ -107,7 +107,7 @@ func TestTokens(t *testing.T) {
 // stores fails if the database holds the text of a token.
 func (h *harness) stores(t *testing.T, token string) {
 	t.Helper()
-	err := h.db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+	err := h.DB.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
 		tokens, err := store.FindAdminTokens(ctx, r, store.AdminTokenFilter{}, store.Page{})
 		for _, stored := range tokens {
 			if bytes.Contains(stored.Hash, []byte(token)) || len(stored.Hash) != 32 {

@@ -20,9 +20,10 @@ import (
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/audit"
-	"example.org/app/internal/ids"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/im/blocklist"
+	"example.org/app/internal/im/imtest"
+	"example.org/app/internal/im/message"
 	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/password"
@@ -43,8 +44,8 @@ func onBothEngines(t *testing.T, test func(*testing.T, *harness)) {
 
 // harness is the interface of both roles over a real store.
 type harness struct {
+	*imtest.World
 	t         *testing.T
-	db        *store.DB
 	trail     *audit.Trail
 	directory *administrator.Directory
 	service   *admin.API
@@ -65,23 +66,22 @@ type harness struct {
 
 	userHarness
 	messageHarness
-	groupHarness
 	pluginHarness
 	sessionHarness
 }
 
 func newHarness(t *testing.T, db *store.DB) *harness {
 	t.Helper()
-	h := &harness{t: t, db: db, logDir: t.TempDir(), settings: &admin.Settings{
+	h := &harness{t: t, logDir: t.TempDir(), settings: &admin.Settings{
 		UseAuthentication: true, MaxBodyBytes: 1 << 20, DefaultRecords: 10, MaxRecords: 1000,
 		RateLimit: admin.RateLimit{Capacity: 1e6, InitialTokens: 1e6, TokensPerPeriod: 1e6, RefillInterval: time.Second},
 	}}
-	generator, err := ids.New(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h.World = imtest.New(t, db, imtest.Changes{Users: h.noteUsers, Messages: func(o *message.Options) {
+		o.Deliverer, o.Sent = &h.deliveries, func(n int64) { h.count(&h.sent, n) }
+	}})
+	var err error
 	h.directory, err = administrator.NewDirectory(t.Context(), administrator.Options{
-		Store: db, IDs: generator, Logger: slog.New(slog.DiscardHandler),
+		Store: db, IDs: h.IDs, Logger: slog.New(slog.DiscardHandler),
 		Hasher: password.Hasher{Algorithm: password.BCrypt, Cost: 4},
 		Now: func() time.Time {
 			if ns := h.now.Load(); ns != 0 {
@@ -97,9 +97,6 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 		t.Fatal(err)
 	}
 	h.openBlocklists()
-	h.openUsers(generator)
-	h.openGroups(generator)
-	h.openMessages(generator)
 	h.openSessions()
 	registry := metrics.New(metrics.BuildInfo{Version: "1.2.3"})
 	if err := registry.RegisterProcess(h.logDir); err != nil {
@@ -127,14 +124,14 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 		},
 		Settings: func() *admin.Settings { return h.settings }, Authenticator: api.NewAuthenticator(h.directory, nil),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Trail:  h.openTrail(generator),
+		Trail:  h.openTrail(),
 	}
 	h.gateway = admin.New(opts, append(api.CommonOperations(common), api.GatewayOperations(api.Gateway{Presence: h.gate.presence})...)...)
 	h.service = admin.New(opts, append(api.CommonOperations(common), api.ServiceOperations(api.Service{
 		Administrators: h.directory, Audit: h.trail, BlockedIPs: h.blockedIPs, BlockedUsers: h.blockedUsers, Cluster: h.newCluster(), Settings: h.newSettings(),
-		Users: h.users, Relationships: h.relationships, StatisticsLimits: func() api.StatisticsLimits { return h.limits }, MessageStatistics: h,
-		Conversations: h.conversations, Messages: h.messages,
-		Groups: h.groups, GroupMessageStatistics: h,
+		Users: h.Users, Relationships: h.Relationships, StatisticsLimits: func() api.StatisticsLimits { return h.limits }, MessageStatistics: h,
+		Conversations: h.Conversations, Messages: h.Messages,
+		Groups: h.Groups, GroupMessageStatistics: h,
 		Presence: h.presence, NearbyLimits: func() presence.NearbyLimits { return h.nearbyLimits },
 	})...)...)
 	t.Cleanup(h.service.StopStreams)
@@ -285,7 +282,7 @@ func (h *harness) play(scenarios []scenario) {
 
 func (h *harness) revision(t *testing.T) int64 {
 	t.Helper()
-	n, err := h.db.Revision(t.Context(), store.RevisionAdmin)
+	n, err := h.DB.Revision(t.Context(), store.RevisionAdmin)
 	if err != nil {
 		t.Fatal(err)
 	}

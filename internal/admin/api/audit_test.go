@@ -18,16 +18,15 @@ import (
 	"example.org/app/internal/admin"
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/audit"
-	"example.org/app/internal/ids"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/test/need"
 )
 
 // openTrail runs the audit trail until the test ends.
-func (h *harness) openTrail(generator *ids.Generator) admin.Trail {
+func (h *harness) openTrail() admin.Trail {
 	h.t.Helper()
-	h.trail = audit.New(audit.Options{Store: h.db, NextID: generator.Next, NodeID: "node1", MaxChangeBytes: 16 << 10, MaxRefusedPerMinute: 100000})
+	h.trail = audit.New(audit.Options{Store: h.DB, NextID: h.IDs.Next, NodeID: "node1", MaxChangeBytes: 16 << 10, MaxRefusedPerMinute: 100000})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- h.trail.Run(ctx) }()
@@ -278,7 +277,7 @@ func operationOf(t *testing.T, a *admin.API, id string) *admin.Operation {
 // wantNoSecrets searches the whole table for what was planted.
 func (h *harness) wantNoSecrets(t *testing.T, more ...string) {
 	t.Helper()
-	err := h.db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+	err := h.DB.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
 		rows, err := storetest.Rows(ctx, r, "SELECT * FROM audit")
 		for _, row := range rows {
 			text := ""

@@ -31,7 +31,7 @@ func (h *harness) openBlocklists() {
 func open[K blocklist.Key](h *harness, make func(context.Context, blocklist.Options) (*blocklist.List[K], error)) *blocklist.List[K] {
 	h.t.Helper()
 	list, err := make(h.t.Context(), blocklist.Options{
-		Store: h.db, Enabled: h.blocklistsEnabled.Load, Logger: slog.New(slog.DiscardHandler),
+		Store: h.DB, Enabled: h.blocklistsEnabled.Load, Logger: slog.New(slog.DiscardHandler),
 		Clock: func() time.Time { return time.UnixMilli(h.blocklistTime.Load()) },
 	})
 	if err != nil {
@@ -229,7 +229,7 @@ func TestBlocklistRefusalsChangeNothing(t *testing.T) {
 	} {
 		h.must("app", request[0], request[1], request[2])
 	}
-	if n, err := h.db.Revision(t.Context(), store.BlockedIPs.Revision()); n != 0 || err != nil {
+	if n, err := h.DB.Revision(t.Context(), store.BlockedIPs.Revision()); n != 0 || err != nil {
 		t.Errorf("revision %d, %v", n, err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // newCluster gives the harness a cluster of one service node called "here".
 func (h *harness) newCluster() *cluster.Cluster {
 	h.t.Helper()
-	c, err := cluster.Connect(h.t.Context(), cluster.Options{ClusterID: "test", Store: h.db})
+	c, err := cluster.Connect(h.t.Context(), cluster.Options{ClusterID: "test", Store: h.DB})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func (h *harness) newSettings() *setting.Settings {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	s, err := setting.New(h.t.Context(), setting.Options{Store: h.db, Live: config.NewLive(c), Logger: slog.New(slog.DiscardHandler)})
+	s, err := setting.New(h.t.Context(), setting.Options{Store: h.DB, Live: config.NewLive(c), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		h.t.Fatal(err)
 	}

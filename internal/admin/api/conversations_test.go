@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/app/internal/im/imtest"
 	"example.org/app/internal/store"
 )
 
@@ -46,7 +47,7 @@ func TestConversations(t *testing.T) {
 			return scenario{name: name, as: "app", method: "DELETE", target: "/conversations?" + query, status: status, want: want}
 		}
 		at := func(seconds int) string {
-			return fmt.Sprintf(`{"readDate":%d}`, startOfTime.UnixMilli()+int64(seconds)*1000)
+			return fmt.Sprintf(`{"readDate":%d}`, imtest.Noon.UnixMilli()+int64(seconds)*1000)
 		}
 		h.play([]scenario{
 			get("nothing", "", conversations("", "")),
@@ -82,11 +83,11 @@ func TestConversations(t *testing.T) {
 		if r := h.call("app", "DELETE", "/conversations", ""); plain(r.body) != deleted(0) {
 			t.Errorf("delete without a filter: %s", r.body)
 		}
-		h.readRules.ReadReceipt.AllowMoveReadDateForward = true
+		h.Rules.Conversation.ReadReceipt.AllowMoveReadDateForward = true
 		h.must("app", "PUT", "/conversations?"+privateKeys([2]int{1, 3}), at(-100))
-		err := h.db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+		err := h.DB.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
 			found, err := store.FindPrivateConversations(ctx, r, store.PrivateConversationFilter{OwnerIDs: []int64{1}})
-			if len(found) != 1 || found[0].ReadDate.UnixMilli() != startOfTime.UnixMilli()-100_000 {
+			if len(found) != 1 || found[0].ReadDate.UnixMilli() != imtest.Noon.UnixMilli()-100_000 {
 				t.Errorf("stored %v", found)
 			}
 			return err

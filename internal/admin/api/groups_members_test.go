@@ -161,13 +161,13 @@ func TestGroupRequests(t *testing.T) {
 			h.wantBody("delete all", "DELETE", path, "", 400, `"code":1301`)
 		}
 		// Without a lifetime nothing expires.
-		h.groupRules.Invitation.ExpireAfterSeconds = 0
+		h.Rules.Group.Invitation.ExpireAfterSeconds = 0
 		if r := h.call("app", "GET", "/groups/invitations?ids=3&expirationDateStart=2999-01-01", ""); r.status != 200 || plain(r.body) !=
 			ok(`[{"id":3,"groupId":6,"inviterId":6,"inviteeId":8,"content":"","status":"PENDING","creationDate":"DATE"}]`) {
 			t.Errorf("%d %s", r.status, r.body)
 		}
-		h.groupRules.Invitation.ExpireAfterSeconds = 2592000
-		h.clock = h.clock.Add(24 * time.Hour)
+		h.Rules.Group.Invitation.ExpireAfterSeconds = 2592000
+		h.Now = h.Now.Add(24 * time.Hour)
 		h.settings.AllowDeleteWithoutFilter = true
 		h.wantBody("delete all on purpose", "DELETE", "/groups/invitations", "", 200, `"deletedCount":2`)
 		h.wantBody("delete all on purpose", "DELETE", "/groups/join-requests", "", 200, `"deletedCount":2`)

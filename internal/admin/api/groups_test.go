@@ -10,31 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"example.org/app/internal/config"
-	"example.org/app/internal/ids"
-	"example.org/app/internal/im/group"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )
-
-// groupHarness is the part of the harness that is about groups. It shares the
-// clock of the users.
-type groupHarness struct {
-	groups     *group.Directory
-	groupRules config.Group
-}
-
-func (h *harness) openGroups(generator *ids.Generator) {
-	h.t.Helper()
-	h.groupRules = config.Default().Service.Group
-	var err error
-	h.groups, err = group.New(h.t.Context(), group.Options{
-		Store: h.db, IDs: generator, Settings: func() config.Group { return h.groupRules }, Users: h.users, Clock: func() time.Time { return h.clock },
-	})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-}
 
 // CountAddressedGroups makes the harness a source of message statistics: it
 // knows as many groups as there are minutes in the range.
@@ -94,7 +72,7 @@ func (h *harness) wantBody(name, method, target, body string, status int, want s
 }
 
 const (
-	noonText   = "2024-03-28T12:00:00.000+00:00" // startOfTime
+	noonText   = "2024-03-28T12:00:00.000+00:00" // of imtest.Noon
 	groupShape = `{"id":ID,"typeId":0,"creatorId":1,"ownerId":1,"minimumScore":0,"creationDate":"DATE","lastUpdatedDate":"DATE","isActive":true}`
 )
 

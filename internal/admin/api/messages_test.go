@@ -14,21 +14,14 @@ import (
 	"time"
 
 	"example.org/app/internal/config"
-	"example.org/app/internal/ids"
-	"example.org/app/internal/im/conversation"
+	"example.org/app/internal/im/imtest"
 	"example.org/app/internal/im/message"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )
 
-// messageHarness is the part of the harness that is about messages and
-// conversations. It has the clock of the users.
+// messageHarness is the part of the harness that is about messages.
 type messageHarness struct {
-	messages      *message.Directory
-	conversations *conversation.Directory
-	messageRules  config.Message
-	readRules     config.Conversation
-
 	deliveries deliveries
 	sent       int64
 }
@@ -67,20 +60,6 @@ func (d *deliveries) take() []string {
 	return list
 }
 
-func (h *harness) openMessages(generator *ids.Generator) {
-	h.messageRules, h.readRules = config.Default().Service.Message, config.Default().Service.Conversation
-	clock := func() time.Time { return h.clock }
-	h.conversations = conversation.New(conversation.Options{
-		Store: h.db, Groups: h.groups, Clock: clock, Settings: func() config.Conversation { return h.readRules },
-	})
-	h.messages = message.New(message.Options{
-		Store: h.db, IDs: generator, Groups: h.groups, Clock: clock, Deliverer: &h.deliveries,
-		Settings:     func() config.Message { return h.messageRules },
-		ReadReceipts: func() config.ReadReceipt { return h.readRules.ReadReceipt },
-		Sent:         func(n int64) { h.count(&h.sent, n) },
-	})
-}
-
 // people creates active users.
 func (h *harness) people(userIDs ...int) {
 	h.t.Helper()
@@ -92,7 +71,7 @@ func (h *harness) people(userIDs ...int) {
 // groupOf stores an active group of the default type with members.
 func (h *harness) groupOf(id int64, members ...int64) {
 	h.t.Helper()
-	g := store.Group{ID: id, CreatorID: members[0], OwnerID: members[0], CreationDate: h.clock, LastUpdatedDate: h.clock, IsActive: true}
+	g := store.Group{ID: id, CreatorID: members[0], OwnerID: members[0], CreationDate: h.Now, LastUpdatedDate: h.Now, IsActive: true}
 	h.write(func(ctx context.Context, tx store.Tx) error {
 		if err := store.InsertGroups(ctx, tx, g); err != nil {
 			return err
@@ -102,18 +81,18 @@ func (h *harness) groupOf(id int64, members ...int64) {
 			if i == 0 {
 				role = store.GroupOwner
 			}
-			err := store.InsertGroupMembers(ctx, tx, store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: id, UserID: member}, Role: role, JoinDate: h.clock})
+			err := store.InsertGroupMembers(ctx, tx, store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: id, UserID: member}, Role: role, JoinDate: h.Now})
 			if err != nil {
 				return err
 			}
 		}
-		return store.InsertGroupVersion(ctx, tx, id, h.clock, int32(len(members)))
+		return store.InsertGroupVersion(ctx, tx, id, h.Now, int32(len(members)))
 	})
 }
 
 func (h *harness) write(f store.WriteFunc) {
 	h.t.Helper()
-	if err := h.db.Write(h.t.Context(), f); err != nil {
+	if err := h.DB.Write(h.t.Context(), f); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -170,7 +149,7 @@ func TestMessages(t *testing.T) {
 		send := func(name, target, body string, after func(*harness)) scenario {
 			return scenario{name: name, as: "app", method: "POST", target: target, body: body, status: 200, want: done, after: func(h *harness) {
 				after(h)
-				h.clock = h.clock.Add(time.Second)
+				h.Now = h.Now.Add(time.Second)
 			}}
 		}
 		get := func(name, query string, want ...string) scenario {
@@ -195,7 +174,7 @@ func TestMessages(t *testing.T) {
 			get("group messages", "areGroupMessages=true", inGroup),
 			get("system messages", "areSystemMessages=true", server),
 			get("filters are combined", "areGroupMessages=false&areSystemMessages=false&targetIds=3", forwarded),
-			get("by delivery date", fmt.Sprintf("deliveryDateStart=%d&deliveryDateEnd=%d", startOfTime.Add(time.Second).UnixMilli(), startOfTime.Add(3*time.Second).UnixMilli()), inGroup, server),
+			get("by delivery date", fmt.Sprintf("deliveryDateStart=%d&deliveryDateEnd=%d", imtest.Noon.Add(time.Second).UnixMilli(), imtest.Noon.Add(3*time.Second).UnixMilli()), inGroup, server),
 			get("none", "senderIds=99"),
 			{name: "page", as: "app", method: "GET", target: "/messages/page?page=1&size=3", status: 200, want: ok(`{"total":4,"records":[` + forwarded + `]}`)},
 			{name: "page beyond the end", as: "app", method: "GET", target: "/messages/page?page=2147483647&size=1000", status: 200, want: ok(`{"total":4,"records":[]}`)},
@@ -213,8 +192,8 @@ func TestMessages(t *testing.T) {
 			{name: "update nothing", as: "app", method: "PUT", target: "/messages?ids=10", body: `{"senderId":1,"senderDeviceType":"IOS"}`, status: 200, want: updated(0, 0)},
 			{name: "update", as: "app", method: "PUT", target: "/messages?ids=10,11,99", body: `{"text":"new","records":["Ag=="],"burnAfter":5,"senderIp":"192.0.2.1"}`, status: 200, want: updated(2, 2), after: delivered()},
 			{name: "update to the same", as: "app", method: "PUT", target: "/messages?ids=10", body: `{"text":"new"}`, status: 200, want: updated(1, 0)},
-			{name: "recall", as: "app", method: "PUT", target: "/messages?ids=10,99", body: fmt.Sprintf(`{"recallDate":%d,"isSystemMessage":false,"senderId":1}`, startOfTime.UnixMilli()), status: 200, want: updated(1, 1), after: delivered("- [[1] [0 0 0 0 0 0 0 10]]  to [2]")},
-			{name: "recall again", as: "app", method: "PUT", target: "/messages?ids=10", body: fmt.Sprintf(`{"recallDate":%d}`, startOfTime.UnixMilli()), status: 200, want: updated(1, 0), after: delivered()},
+			{name: "recall", as: "app", method: "PUT", target: "/messages?ids=10,99", body: fmt.Sprintf(`{"recallDate":%d,"isSystemMessage":false,"senderId":1}`, imtest.Noon.UnixMilli()), status: 200, want: updated(1, 1), after: delivered("- [[1] [0 0 0 0 0 0 0 10]]  to [2]")},
+			{name: "recall again", as: "app", method: "PUT", target: "/messages?ids=10", body: fmt.Sprintf(`{"recallDate":%d}`, imtest.Noon.UnixMilli()), status: 200, want: updated(1, 0), after: delivered()},
 			{
 				name: "page by recall date", as: "app", method: "GET", target: "/messages/page?recallDateStart=2024-01-01", status: 200,
 				want: ok(`{"total":1,"records":[{"id":10,"isGroupMessage":false,"isSystemMessage":false,"deliveryDate":"DATE","modificationDate":"DATE","recallDate":"DATE","text":"new","senderId":1,"senderIp":1073742337,"targetId":2,"records":["Ag=="],"burnAfter":5}]}`),
@@ -231,7 +210,7 @@ func TestMessages(t *testing.T) {
 		if h.sent != 4 {
 			t.Errorf("%d messages were counted", h.sent)
 		}
-		h.messageRules.DeleteMessageLogicallyByDefault = false
+		h.Rules.Message.DeleteMessageLogicallyByDefault = false
 		if r := h.call("app", "DELETE", "/messages?ids=10", ""); plain(r.body) != deleted(1) || len(h.storedMessages("ids=10")) != 0 {
 			t.Errorf("delete by the settings: %s", r.body)
 		}
@@ -247,13 +226,13 @@ func TestMessageSettings(t *testing.T) {
 			return private(1, 2, fmt.Sprintf(`,"id":%d,"text":"👋","records":["AQ=="],"senderIp":%q,"preMessageId":-1`, id, ip))
 		}
 		h.must("app", "POST", "/messages", body(1, "192.0.2.1"))
-		h.messageRules.PersistRecord, h.messageRules.PersistPreMessageID, h.messageRules.PersistSenderIP, h.messageRules.UseConversationID = true, true, true, true
-		h.messageRules.SequenceID = config.MessageSequenceID{UseSequenceIDForPrivateConversation: true}
+		h.Rules.Message.PersistRecord, h.Rules.Message.PersistPreMessageID, h.Rules.Message.PersistSenderIP, h.Rules.Message.UseConversationID = true, true, true, true
+		h.Rules.Message.SequenceID = config.MessageSequenceID{UseSequenceIDForPrivateConversation: true}
 		h.must("app", "POST", "/messages", body(2, "255.255.255.255"))
 		h.must("app", "POST", "/messages", body(3, "2001:db8::1"))
 		h.must("app", "POST", "/messages", private(2, 1, `,"id":4,"text":"back"`))
 		h.must("app", "POST", "/messages", toGroup(2, 7, `,"id":5,"text":"group"`))
-		h.messageRules.PersistMessage = false
+		h.Rules.Message.PersistMessage = false
 		h.deliveries.take()
 		h.must("app", "POST", "/messages", body(6, ""))
 		h.wantDelivered("👋 [[1]]  to [2]")
@@ -267,7 +246,7 @@ func TestMessageSettings(t *testing.T) {
 			{name: "both directions", as: "app", method: "GET", target: "/messages/page?senderIds=1&targetIds=2&areGroupMessages=false", status: 200, want: `~"total":4`},
 			{name: "one direction", as: "app", method: "GET", target: "/messages/page?senderIds=1&targetIds=2", status: 200, want: `~"total":3`},
 		})
-		h.messageRules = config.Default().Service.Message
+		h.Rules.Message = config.Default().Service.Message
 		h.deliveries.fail = errors.New("nobody can be reached")
 		h.must("app", "POST", "/messages", body(8, ""))
 		if got := h.storedMessages("ids=8"); len(got) != 1 {
@@ -348,7 +327,7 @@ func TestMessageCounts(t *testing.T) {
 		h.groupOf(7, 1, 2)
 		for range 3 {
 			h.must("app", "POST", "/messages", private(1, 2, `,"text":"x"`))
-			h.clock = h.clock.Add(30 * time.Minute)
+			h.Now = h.Now.Add(30 * time.Minute)
 		}
 		h.must("app", "POST", "/messages", toGroup(2, 7, `,"text":"x"`))
 		h.must("app", "POST", "/messages", system(2, `,"text":"x"`))
@@ -356,7 +335,7 @@ func TestMessageCounts(t *testing.T) {
 			return scenario{name: name, as: "app", method: "GET", target: "/messages/count?" + query, status: status, want: want}
 		}
 		span := func(name string, from, to int) string {
-			return fmt.Sprintf("%sStartDate=%d&%sEndDate=%d&", name, startOfTime.Add(time.Duration(from)*time.Hour).UnixMilli(), name, startOfTime.Add(time.Duration(to)*time.Hour).UnixMilli())
+			return fmt.Sprintf("%sStartDate=%d&%sEndDate=%d&", name, imtest.Noon.Add(time.Duration(from)*time.Hour).UnixMilli(), name, imtest.Noon.Add(time.Duration(to)*time.Hour).UnixMilli())
 		}
 		h.play([]scenario{
 			get("all", "", 200, ok(`{"sentMessages":5}`)),

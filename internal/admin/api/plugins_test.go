@@ -83,7 +83,7 @@ func (h *harness) openPlugins() api.Plugins {
 			h.t.Errorf("%d modules are open, %v", h.pluginModules.Load(), err)
 		}
 	})
-	h.catalog = catalog.New(catalog.Options{Store: h.db, Manager: h.plugins, Enabled: true, Settings: settings, Logger: slog.New(slog.DiscardHandler)})
+	h.catalog = catalog.New(catalog.Options{Store: h.DB, Manager: h.plugins, Enabled: true, Settings: settings, Logger: slog.New(slog.DiscardHandler)})
 	h.t.Cleanup(func() {
 		if err := h.catalog.Stop(context.Background()); err != nil {
 			h.t.Error(err)

@@ -19,7 +19,7 @@ func TestTotals(t *testing.T) {
 		for i := range blocked {
 			blocked[i] = store.GroupBlockedUser{GroupUserKey: store.GroupUserKey{GroupID: 1, UserID: int64(i)}, BlockDate: time.UnixMilli(1)}
 		}
-		if err := h.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		if err := h.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 			return store.InsertGroupBlockedUsers(ctx, tx, blocked...)
 		}); err != nil {
 			t.Fatal(err)

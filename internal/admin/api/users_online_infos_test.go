@@ -216,6 +216,6 @@ func (h *harness) onlineInfos(d *presence.Directory) *admin.API {
 		Title: "test", Version: "1.2.3", Tags: api.Tags, Translate: store.Code,
 		Settings: func() *admin.Settings { return h.settings }, Authenticator: api.NewAuthenticator(h.directory, nil),
 	}, api.ServiceOperations(api.Service{
-		Users: h.users, Presence: d, NearbyLimits: func() presence.NearbyLimits { return h.nearbyLimits },
+		Users: h.Users, Presence: d, NearbyLimits: func() presence.NearbyLimits { return h.nearbyLimits },
 	})...)
 }

@@ -126,7 +126,7 @@ func TestRelationshipGroups(t *testing.T) {
 			illegal("delete the default group", "DELETE", path+"?keys[0].ownerId=1&keys[0].groupIndex=0", "", "default group, which cannot be deleted"),
 		})
 		index := int32(5)
-		if _, err := h.relationships.Change(t.Context(), store.RelationshipKey{OwnerID: 1, RelatedUserID: 2}, moveTo(index)); err != nil {
+		if _, err := h.Relationships.Change(t.Context(), store.RelationshipKey{OwnerID: 1, RelatedUserID: 2}, moveTo(index)); err != nil {
 			t.Fatal(err)
 		}
 		h.settings.AllowDeleteWithoutFilter = true
@@ -222,7 +222,7 @@ func TestFriendRequests(t *testing.T) {
 				if h.version(store.VersionSentFriendRequests, 7) != 1 {
 					h.t.Error("version is wrong")
 				}
-				h.rules.FriendRequest.FriendRequestExpireAfterSeconds = 0
+				h.Rules.User.FriendRequest.FriendRequestExpireAfterSeconds = 0
 			}},
 			{name: "nothing expires", as: "app", method: "GET", target: path + "?ids=2&expirationDateEnd=1970-01-01", status: 200, want: ok("[" + strings.ReplaceAll(strings.ReplaceAll(old, `,"expirationDate":"DATE"`, ""), "EXPIRED", "PENDING") + "]")},
 			{name: "stored as expired", as: "app", method: "GET", target: path + "/page?statuses=EXPIRED", status: 200, want: `~{"total":1,"records":[{"id":4,`},
@@ -241,12 +241,12 @@ func TestFriendRequests(t *testing.T) {
 // TestExpirationDate proves that it is the end of the lifetime of each request.
 func TestExpirationDate(t *testing.T) {
 	h := newSQLiteHarness(t)
-	h.rules.FriendRequest.FriendRequestExpireAfterSeconds = 3600
+	h.Rules.User.FriendRequest.FriendRequestExpireAfterSeconds = 3600
 	r := h.must("app", "POST", "/users/relationships/friend-requests", `{"requesterId":1,"recipientId":2,"content":"","creationDate":"2024-03-28T11:00:00Z"}`)
 	if !strings.Contains(r.body, `"status":"PENDING"`) || !strings.Contains(r.body, `"expirationDate":"2024-03-28T12:00:00.000+00:00"`) {
 		t.Error(r.body)
 	}
-	h.clock = h.clock.Add(time.Millisecond)
+	h.Now = h.Now.Add(time.Millisecond)
 	if r := h.must("app", "GET", "/users/relationships/friend-requests", ""); !strings.Contains(r.body, `"status":"EXPIRED"`) {
 		t.Error(r.body)
 	}

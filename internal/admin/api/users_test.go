@@ -14,21 +14,15 @@ import (
 
 	"example.org/app/internal/admin/api"
 	"example.org/app/internal/config"
-	"example.org/app/internal/ids"
-	"example.org/app/internal/im/relationship"
+	"example.org/app/internal/im/imtest"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/password"
 	"example.org/app/internal/store"
 )
 
-// userHarness is the part of the harness that is about users. Its clock stands
-// still until a test moves it.
+// userHarness is the part of the harness that is about users.
 type userHarness struct {
-	users         *user.Directory
-	relationships *relationship.Directory
-	rules         config.User
-	limits        api.StatisticsLimits
-	clock         time.Time
+	limits api.StatisticsLimits
 
 	mu                  sync.Mutex
 	disconnected        [][]int64
@@ -37,31 +31,22 @@ type userHarness struct {
 	senders             int64
 }
 
-// startOfTime is what the clock shows first.
-var startOfTime = time.Date(2024, 3, 28, 12, 0, 0, 0, time.UTC)
-
-func (h *harness) openUsers(generator *ids.Generator) {
-	h.rules, h.clock = config.Default().Service.User, startOfTime
+// noteUsers lets the harness note what becomes of users.
+func (h *harness) noteUsers(o *user.Options) {
 	h.limits = api.StatisticsLimits{Hours: 24, Days: 31, Months: 12}
-	settings := func() config.User { return h.rules }
-	clock := func() time.Time { return h.clock }
-	h.relationships = relationship.New(relationship.Options{Store: h.db, IDs: generator, Settings: settings, Clock: clock})
-	h.users = user.New(user.Options{
-		Store: h.db, IDs: generator, Settings: settings, Clock: clock, Hasher: password.Hasher{Algorithm: password.SaltedSHA256},
-		OnDelete: []func(context.Context, store.Tx, []int64) error{func(_ context.Context, _ store.Tx, ids []int64) error {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.erased = append(h.erased, ids)
-			return nil
-		}},
-		Disconnect: func(ids []int64) {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.disconnected = append(h.disconnected, ids)
-		},
-		Registered: func(n int64) { h.count(&h.registered, n) },
-		Deleted:    func(n int64) { h.count(&h.deleted, n) },
+	o.OnDelete = append(o.OnDelete, func(_ context.Context, _ store.Tx, ids []int64) error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.erased = append(h.erased, ids)
+		return nil
 	})
+	o.Disconnect = func(ids []int64) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.disconnected = append(h.disconnected, ids)
+	}
+	o.Registered = func(n int64) { h.count(&h.registered, n) }
+	o.Deleted = func(n int64) { h.count(&h.deleted, n) }
 }
 
 func (h *harness) count(counter *int64, n int64) {
@@ -99,10 +84,10 @@ func (h *harness) wantCalls(disconnected, erased string) {
 func (h *harness) version(kind store.UserVersion, id int64) int64 {
 	h.t.Helper()
 	offset := int64(-1)
-	err := h.db.Read(h.t.Context(), func(ctx context.Context, r store.Reader) error {
+	err := h.DB.Read(h.t.Context(), func(ctx context.Context, r store.Reader) error {
 		date, err := store.FindUserVersion(ctx, r, kind, id)
 		if err == nil && date != nil {
-			offset = date.Sub(startOfTime).Milliseconds()
+			offset = date.Sub(imtest.Noon).Milliseconds()
 		}
 		return err
 	})
@@ -219,7 +204,7 @@ func TestUsers(t *testing.T) {
 			illegal("delete nobody", "DELETE", "/users?deleteLogically=true", "", `parameter \"ids\": is required`),
 			{name: "delete logically by default", as: "app", method: "DELETE", target: "/users?ids=1,3,99", status: 200, want: deleted(2), after: func(h *harness) {
 				h.wantCalls("[[1 3 99]]", "[]")
-				h.clock = h.clock.Add(time.Hour)
+				h.Now = h.Now.Add(time.Hour)
 			}},
 			{name: "deleted ones can be found", as: "app", method: "GET", target: "/users?deletionDateStart=2024-03-28T12:00:00Z&deletionDateEnd=2024-03-28T12:00:01Z&size=1", status: 200, want: `~"deletionDate":"DATE","lastUpdatedDate":"DATE","isActive":true`},
 			{name: "delete again", as: "app", method: "DELETE", target: "/users?ids=1", status: 200, want: deleted(1)},
@@ -246,7 +231,7 @@ func TestUsers(t *testing.T) {
 // wantPassword checks the stored password of a user; "" is none.
 func (h *harness) wantPassword(id int64, want string) {
 	h.t.Helper()
-	err := h.db.Read(h.t.Context(), func(ctx context.Context, r store.Reader) error {
+	err := h.DB.Read(h.t.Context(), func(ctx context.Context, r store.Reader) error {
 		found, err := store.FindUsers(ctx, r, store.UserFilter{IDs: []int64{id}}, store.Page{})
 		if err != nil || len(found) != 1 {
 			return fmt.Errorf("find the user: %v, %w", found, err)
@@ -263,8 +248,8 @@ func (h *harness) wantPassword(id int64, want string) {
 
 func TestUserSettings(t *testing.T) {
 	h := newSQLiteHarness(t)
-	h.rules.ActivateUserWhenAdded, h.rules.DeleteUserLogically = false, false
-	h.rules.Info = config.UserInfo{MinPasswordLength: 3, MaxNameLength: 0, MaxPasswordLength: 5, MaxIntroLength: 1, MaxProfilePictureLength: 1}
+	h.Rules.User.ActivateUserWhenAdded, h.Rules.User.DeleteUserLogically = false, false
+	h.Rules.User.Info = config.UserInfo{MinPasswordLength: 3, MaxNameLength: 0, MaxPasswordLength: 5, MaxIntroLength: 1, MaxProfilePictureLength: 1}
 	long := strings.Repeat("n", 1000)
 	h.play([]scenario{
 		illegal("password needed", "POST", "/users", `{"id":1}`, "password: is required"),
@@ -275,7 +260,7 @@ func TestUserSettings(t *testing.T) {
 		{name: "delete physically by default", as: "app", method: "DELETE", target: "/users?ids=1", status: 200, want: deleted(1)},
 		{name: "gone", as: "app", method: "GET", target: "/users", status: 204},
 	})
-	h.rules.Info.MinPasswordLength = 0
+	h.Rules.User.Info.MinPasswordLength = 0
 	h.play([]scenario{
 		illegal("password needed by a minimum of 0", "POST", "/users", `{}`, "password: is required"),
 		{name: "but it may be empty", as: "app", method: "POST", target: "/users", body: `{"id":2,"password":""}`, status: 200, want: ok(userJSON("2", "", "", "ALL", 0, false)), after: func(h *harness) { h.wantPassword(2, "") }},
@@ -286,9 +271,9 @@ func TestUserSettings(t *testing.T) {
 func TestUserAttributes(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, h *harness) {
 		h.must("app", "POST", "/users", `{"id":1}`)
-		err := h.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		err := h.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 			attributes := map[string]any{"n": json.Number("9007199254740993"), "list": []any{"<&>", nil, true}}
-			_, err := store.UpdateUsers(ctx, tx, []int64{1}, store.UserChange{UserDefinedAttributes: &attributes}, h.clock)
+			_, err := store.UpdateUsers(ctx, tx, []int64{1}, store.UserChange{UserDefinedAttributes: &attributes}, h.Now)
 			return err
 		})
 		if err != nil {

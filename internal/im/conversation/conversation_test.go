@@ -11,12 +11,9 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
-	"example.org/app/internal/config"
-	"example.org/app/internal/ids"
 	"example.org/app/internal/im/conversation"
 	"example.org/app/internal/im/group"
-	"example.org/app/internal/im/relationship"
-	"example.org/app/internal/im/user"
+	"example.org/app/internal/im/imtest"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )
@@ -24,72 +21,28 @@ import (
 func TestMain(m *testing.M) { storetest.Main(m) }
 
 // world is the rules about conversations over a real store with real neighbours.
-type world struct {
-	t             *testing.T
-	db            *store.DB
-	rules         config.Conversation
-	clock         time.Time
-	relationships *relationship.Directory
-	groups        *group.Directory
-	conversations *conversation.Directory
-}
+type world struct{ *imtest.World }
 
 func onBothEngines(t *testing.T, test func(*testing.T, *world)) {
-	t.Run("SQLite", func(t *testing.T) { test(t, newWorld(t, storetest.SQLite(t))) })
-	t.Run("PostgreSQL", func(t *testing.T) { test(t, newWorld(t, storetest.PostgreSQL(t))) })
-}
-
-func newWorld(t *testing.T, db *store.DB) *world {
-	t.Helper()
-	w := &world{t: t, db: db, clock: time.Date(2024, 3, 28, 12, 0, 0, 0, time.UTC), rules: config.Default().Service.Conversation}
-	generator, err := ids.New(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clock := func() time.Time { return w.clock }
-	userRules := func() config.User { return config.Default().Service.User }
-	w.relationships = relationship.New(relationship.Options{Store: db, IDs: generator, Settings: userRules, Clock: clock})
-	w.groups, err = group.New(t.Context(), group.Options{
-		Store: db, IDs: generator, Users: user.New(user.Options{Store: db, IDs: generator, Settings: userRules, Clock: clock}), Clock: clock,
-		Settings: func() config.Group { return config.Default().Service.Group },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.conversations = conversation.New(conversation.Options{Store: db, Groups: w.groups, Clock: clock, Settings: func() config.Conversation { return w.rules }})
-	return w
-}
-
-func (w *world) wantCode(what string, err error, want apierr.Code) {
-	w.t.Helper()
-	got := apierr.Code(0)
-	if e, ok := errors.AsType[*apierr.Error](err); ok {
-		got = e.Code
-	} else if err != nil {
-		w.t.Errorf("%s: %v", what, err)
-		return
-	}
-	if got != want {
-		w.t.Errorf("%s: %v (%v), want %v", what, got, err, want)
-	}
+	t.Run("SQLite", func(t *testing.T) { test(t, &world{imtest.New(t, storetest.SQLite(t), imtest.Changes{})}) })
+	t.Run("PostgreSQL", func(t *testing.T) { test(t, &world{imtest.New(t, storetest.PostgreSQL(t), imtest.Changes{})}) })
 }
 
 // state shows the read dates of users and of groups as seconds after noon.
 func (w *world) state(owners, groups []int64) string {
-	w.t.Helper()
-	private, found, err := w.conversations.Find(w.t.Context(), conversation.Selection{OwnerIDs: owners, GroupIDs: groups})
+	w.T.Helper()
+	private, found, err := w.Conversations.Find(w.T.Context(), conversation.Selection{OwnerIDs: owners, GroupIDs: groups})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	noon := time.Date(2024, 3, 28, 12, 0, 0, 0, time.UTC)
 	text := ""
 	for _, c := range private {
-		text += fmt.Sprintf("%d<%d:%v ", c.OwnerID, c.TargetID, c.ReadDate.Sub(noon).Seconds())
+		text += fmt.Sprintf("%d<%d:%v ", c.OwnerID, c.TargetID, c.ReadDate.Sub(imtest.Noon).Seconds())
 	}
 	for _, c := range found {
 		for member := range int64(10) {
 			if date, has := c.ReadDates[member]; has {
-				text += fmt.Sprintf("%d:%v ", member, date.Sub(noon).Seconds())
+				text += fmt.Sprintf("%d:%v ", member, date.Sub(imtest.Noon).Seconds())
 			}
 		}
 	}
@@ -97,14 +50,14 @@ func (w *world) state(owners, groups []int64) string {
 }
 
 func (w *world) want(owners, groups []int64, want string) {
-	w.t.Helper()
+	w.T.Helper()
 	if got := w.state(owners, groups); got != want {
-		w.t.Errorf("read %q, want %q", got, want)
+		w.T.Errorf("read %q, want %q", got, want)
 	}
 }
 
 func (w *world) ago(seconds int) *time.Time {
-	return new(w.clock.Add(-time.Duration(seconds) * time.Second))
+	return new(w.Now.Add(-time.Duration(seconds) * time.Second))
 }
 
 func key(owner, target int64) store.PrivateConversationKey {
@@ -119,7 +72,7 @@ func TestSetReadDate(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		set := func(what string, private []store.PrivateConversationKey, members []store.GroupUserKey, date *time.Time, want apierr.Code) {
 			t.Helper()
-			w.wantCode(what, w.conversations.SetReadDate(t.Context(), private, members, date), want)
+			w.WantCode(what, w.Conversations.SetReadDate(t.Context(), private, members, date), want)
 		}
 		owners, groups := []int64{1, 2}, []int64{5}
 		set("nothing", nil, nil, nil, 0)
@@ -134,13 +87,13 @@ func TestSetReadDate(t *testing.T) {
 		set("now", []store.PrivateConversationKey{key(1, 2)}, []store.GroupUserKey{member(5, 2)}, nil, 0)
 		set("now again", []store.PrivateConversationKey{key(1, 2)}, nil, nil, 0)
 		w.want(owners, groups, "1<2:0 2<1:-10 1:-20 2:0 ")
-		w.rules.ReadReceipt.AllowMoveReadDateForward = true
+		w.Rules.Conversation.ReadReceipt.AllowMoveReadDateForward = true
 		set("earlier where it is allowed", []store.PrivateConversationKey{key(1, 2)}, nil, w.ago(30), 0)
 		w.want(owners, groups, "1<2:-30 2<1:-10 1:-20 2:0 ")
 
 		delete := func(s conversation.Selection, want int64) {
 			t.Helper()
-			if n, err := w.conversations.Delete(t.Context(), s); err != nil || n != want {
+			if n, err := w.Conversations.Delete(t.Context(), s); err != nil || n != want {
 				t.Errorf("deleted %d, want %d: %v", n, want, err)
 			}
 		}
@@ -153,27 +106,27 @@ func TestSetReadDate(t *testing.T) {
 // TestReading proves what users may say of what they have read.
 func TestReading(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		err := w.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-			return store.InsertMessages(ctx, tx, store.Message{ID: 1, SenderID: 2, TargetID: 1, DeliveryDate: w.clock}, store.Message{ID: 2, SenderID: 3, TargetID: 1, IsGroupMessage: true, DeliveryDate: w.clock})
+		err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			return store.InsertMessages(ctx, tx, store.Message{ID: 1, SenderID: 2, TargetID: 1, DeliveryDate: w.Now}, store.Message{ID: 2, SenderID: 3, TargetID: 1, IsGroupMessage: true, DeliveryDate: w.Now})
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := w.groups.Create(t.Context(), group.Creation{CreatorID: 1})
+		g, err := w.Groups.Create(t.Context(), group.Creation{CreatorID: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		read := func(what string, userID, peerID int64, said *time.Time, done bool, want apierr.Code) {
 			t.Helper()
-			got, _, err := w.conversations.ReadPrivate(t.Context(), userID, peerID, *said)
-			if w.wantCode(what, err, want); got != done {
+			got, _, err := w.Conversations.ReadPrivate(t.Context(), userID, peerID, *said)
+			if w.WantCode(what, err, want); got != done {
 				t.Errorf("%s: done %v", what, got)
 			}
 		}
 		readGroup := func(what string, userID, groupID int64, said *time.Time, want apierr.Code) {
 			t.Helper()
-			_, err := w.conversations.ReadGroup(t.Context(), userID, groupID, *said)
-			w.wantCode(what, err, want)
+			_, err := w.Conversations.ReadGroup(t.Context(), userID, groupID, *said)
+			w.WantCode(what, err, want)
 		}
 		read("the server's time", 1, 2, w.ago(99), true, 0)
 		read("the server's time again", 1, 2, w.ago(99), true, 0)
@@ -181,8 +134,8 @@ func TestReading(t *testing.T) {
 		read("of somebody who only wrote to groups", 1, 3, w.ago(0), false, 0)
 		readGroup("the owner", 1, g.ID, w.ago(99), 0)
 		w.want([]int64{1}, []int64{g.ID}, "1<2:0 1:0 ")
-		w.rules.ReadReceipt.UseServerTime = false
-		w.clock = w.clock.Add(10 * time.Second)
+		w.Rules.Conversation.ReadReceipt.UseServerTime = false
+		w.Now = w.Now.Add(10 * time.Second)
 		read("the user's time", 1, 2, w.ago(4), true, 0)
 		read("earlier", 1, 2, w.ago(5), false, apierr.MovingReadDateForwardIsDisabled)
 		read("in the future", 1, 2, w.ago(-1), false, apierr.IllegalArgument)
@@ -190,14 +143,14 @@ func TestReading(t *testing.T) {
 		readGroup("earlier", 1, g.ID, w.ago(4), apierr.MovingReadDateForwardIsDisabled)
 		readGroup("no member", 2, g.ID, w.ago(0), apierr.NotGroupMemberToUpdateReadDateOfGroupConversation)
 		readGroup("no group", 1, 99, w.ago(0), apierr.UpdatingReadDateOfNonexistentGroupConversation)
-		w.rules.ReadReceipt.AllowMoveReadDateForward = true
+		w.Rules.Conversation.ReadReceipt.AllowMoveReadDateForward = true
 		read("earlier where it is allowed", 1, 2, w.ago(5), true, 0)
 		w.want([]int64{1}, []int64{g.ID}, "1<2:5 1:7 ")
-		if _, err := w.groups.UpdateTypes(t.Context(), []int64{0}, store.GroupTypeChange{EnableReadReceipt: new(false)}); err != nil {
+		if _, err := w.Groups.UpdateTypes(t.Context(), []int64{0}, store.GroupTypeChange{EnableReadReceipt: new(false)}); err != nil {
 			t.Fatal(err)
 		}
 		readGroup("a type without receipts", 1, g.ID, w.ago(0), apierr.UpdatingReadDateIsDisabledByGroup)
-		w.rules.ReadReceipt.Enabled = false
+		w.Rules.Conversation.ReadReceipt.Enabled = false
 		read("switched off", 1, 2, w.ago(0), false, apierr.UpdatingReadDateIsDisabled)
 		readGroup("switched off", 1, g.ID, w.ago(0), apierr.UpdatingReadDateIsDisabled)
 	})
@@ -205,29 +158,19 @@ func TestReading(t *testing.T) {
 
 func TestMayType(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		for other, blocked := range map[int64]bool{2: false, 3: true} {
-			c := relationship.Creation{RelationshipKey: store.RelationshipKey{OwnerID: 1, RelatedUserID: other}}
-			if blocked {
-				c.BlockDate = &w.clock
-			}
-			if err := w.relationships.Create(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
-		}
-		g, err := w.groups.Create(t.Context(), group.Creation{CreatorID: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.Relate(1, 2, false)
+		w.Relate(1, 3, true)
+		g := w.Group(1)
 		mayType := func(what string, userID int64, isGroup bool, target int64, want apierr.Code) {
 			t.Helper()
-			w.wantCode(what, w.conversations.MayType(t.Context(), userID, isGroup, target), want)
+			w.WantCode(what, w.Conversations.MayType(t.Context(), userID, isGroup, target), want)
 		}
 		mayType("to a friend", 2, false, 1, 0)
 		mayType("to somebody who blocks", 3, false, 1, apierr.NotFriendToSendTypingStatus)
 		mayType("to a stranger", 1, false, 2, apierr.NotFriendToSendTypingStatus)
-		mayType("to one's group", 1, true, g.ID, 0)
-		mayType("to another group", 2, true, g.ID, apierr.NotGroupMemberToSendTypingStatus)
-		w.rules.TypingStatus.Enabled = false
+		mayType("to one's group", 1, true, g, 0)
+		mayType("to another group", 2, true, g, apierr.NotGroupMemberToSendTypingStatus)
+		w.Rules.Conversation.TypingStatus.Enabled = false
 		mayType("switched off", 2, false, 1, apierr.UpdatingTypingStatusIsDisabled)
 	})
 }
@@ -243,7 +186,7 @@ func TestConcurrency(t *testing.T) {
 			all.Go(func() {
 				own := append(keys[i%4:len(keys):len(keys)], keys[:i%4]...)
 				for n := range 10 {
-					err := w.conversations.SetReadDate(t.Context(), own, []store.GroupUserKey{member(1, int64(i))}, w.ago(1000-n*writers-i))
+					err := w.Conversations.SetReadDate(t.Context(), own, []store.GroupUserKey{member(1, int64(i))}, w.ago(1000-n*writers-i))
 					if e, ok := errors.AsType[*apierr.Error](err); err != nil && (!ok || e.Code != apierr.MovingReadDateForwardIsDisabled) {
 						t.Errorf("set a read date: %v", err)
 					}

@@ -12,48 +12,36 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/conversation"
-	"example.org/app/internal/im/group"
-	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/store"
 )
 
 func TestSettings(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		for i, name := range []string{"sticky", "kept"} {
-			w.rules.Settings.AllowedSettings = append(w.rules.Settings.AllowedSettings, config.AllowedSetting{
+			w.Rules.Conversation.Settings.AllowedSettings = append(w.Rules.Conversation.Settings.AllowedSettings, config.AllowedSetting{
 				SourceName: name, StoredName: "stored " + name, Deletable: i == 0, Value: config.ValueRule{Type: "BOOL"},
 			})
 		}
-		for other, blocked := range map[int64]bool{2: false, 3: true} {
-			c := relationship.Creation{RelationshipKey: store.RelationshipKey{OwnerID: 1, RelatedUserID: other}}
-			if blocked {
-				c.BlockDate = &w.clock
-			}
-			if err := w.relationships.Create(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
-		}
-		g, err := w.groups.Create(t.Context(), group.Creation{CreatorID: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.Relate(1, 2, false)
+		w.Relate(1, 3, true)
+		g := w.Group(1)
 		private := func(target int64) store.ConversationKey {
 			return store.ConversationKey{OwnerID: 1, TargetID: target}
 		}
 		inGroup := func(owner int64) store.ConversationKey {
-			return store.ConversationKey{OwnerID: owner, IsGroup: true, TargetID: g.ID}
+			return store.ConversationKey{OwnerID: owner, IsGroup: true, TargetID: g}
 		}
 		update := func(what string, key store.ConversationKey, settings map[string]any, changed bool, code apierr.Code) {
 			t.Helper()
-			got, err := w.conversations.UpdateSettings(t.Context(), key, settings)
-			if w.wantCode(what, err, code); got != changed {
+			got, err := w.Conversations.UpdateSettings(t.Context(), key, settings)
+			if w.WantCode(what, err, code); got != changed {
 				t.Errorf("%s: changed %v", what, got)
 			}
 		}
 		want := func(what string, f store.ConversationSettingFilter, names []string, want string) {
 			t.Helper()
 			f.OwnerID = 1
-			found, err := w.conversations.FindSettings(t.Context(), f, names)
+			found, err := w.Conversations.FindSettings(t.Context(), f, names)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,25 +67,25 @@ func TestSettings(t *testing.T) {
 		update("friend", private(2), sticky, true, 0)
 		update("again", private(2), sticky, false, 0)
 		update("blocked user", private(3), map[string]any{"sticky": false, "kept": true}, true, 0)
-		w.clock = w.clock.Add(time.Second)
+		w.Now = w.Now.Add(time.Second)
 		update("group", inGroup(1), sticky, true, 0)
 		want("all", everything, nil, "2map[sticky:true] 3map[kept:true sticky:false] gmap[sticky:true]")
 		want("names", everything, []string{"kept", "x"}, "3map[kept:true]")
 		want("users", store.ConversationSettingFilter{UserIDs: []int64{2, 9}}, nil, "2map[sticky:true]")
-		want("since", store.ConversationSettingFilter{LastUpdated: store.DateRange{Start: &w.clock}}, nil, "gmap[sticky:true]")
+		want("since", store.ConversationSettingFilter{LastUpdated: store.DateRange{Start: &w.Now}}, nil, "gmap[sticky:true]")
 
 		remove := func(what string, f store.ConversationSettingFilter, names []string, private, groups bool, code apierr.Code) {
 			t.Helper()
 			f.OwnerID = 1
-			gotPrivate, gotGroups, err := w.conversations.DeleteSettings(t.Context(), f, names)
-			if w.wantCode(what, err, code); gotPrivate != private || gotGroups != groups {
+			gotPrivate, gotGroups, err := w.Conversations.DeleteSettings(t.Context(), f, names)
+			if w.WantCode(what, err, code); gotPrivate != private || gotGroups != groups {
 				t.Errorf("%s: deleted %v and %v", what, gotPrivate, gotGroups)
 			}
 		}
 		remove("kept", everything, []string{"sticky", "kept"}, false, false, apierr.IllegalArgument)
 		remove("unknown", store.ConversationSettingFilter{UserIDs: []int64{9}}, []string{"x"}, false, false, apierr.IllegalArgument)
 		remove("of nobody", store.ConversationSettingFilter{UserIDs: []int64{9}}, nil, false, false, 0)
-		remove("of a group", store.ConversationSettingFilter{GroupIDs: []int64{g.ID}}, []string{"sticky"}, false, true, 0)
+		remove("of a group", store.ConversationSettingFilter{GroupIDs: []int64{g}}, []string{"sticky"}, false, true, 0)
 		want("of a group", everything, nil, "2map[sticky:true] 3map[kept:true sticky:false]")
 		update("group again", inGroup(1), sticky, true, 0)
 		remove("all", everything, nil, true, true, 0)
@@ -105,8 +93,8 @@ func TestSettings(t *testing.T) {
 
 		// They go with groups and users.
 		update("group again", inGroup(1), sticky, true, 0)
-		err = w.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-			if err := conversation.DeleteOfGroups(ctx, tx, []int64{g.ID}); err != nil {
+		err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			if err := conversation.DeleteOfGroups(ctx, tx, []int64{g}); err != nil {
 				return err
 			}
 			return conversation.DeleteOfUsers(ctx, tx, []int64{3})

@@ -15,9 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.org/app/internal/config"
-	"example.org/app/internal/ids"
 	"example.org/app/internal/im/fake"
-	"example.org/app/internal/im/group"
+	"example.org/app/internal/im/imtest"
 	"example.org/app/internal/im/message"
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/im/user"
@@ -345,65 +344,52 @@ func TestRulesOnTop(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, open func() *store.DB) {
 		db := open()
 		fill(t, db, fake.Plan{Users: 200, Groups: 10, Messages: 600, Seed: 1, Date: time.Now()})
-		generator, err := ids.New(1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := config.Default().Service
-		users := user.New(user.Options{Store: db, IDs: generator, Settings: func() config.User { return c.User }, Hasher: password.Hasher{Algorithm: password.Noop}})
-		relationships := relationship.New(relationship.Options{Store: db, IDs: generator, Settings: func() config.User { return c.User }})
-		groups, err := group.New(t.Context(), group.Options{Store: db, IDs: generator, Users: users, Settings: func() config.Group { return c.Group }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		messages := message.New(message.Options{
-			Store: db, IDs: generator, Groups: groups, Settings: func() config.Message { return c.Message },
-			ReadReceipts: func() config.ReadReceipt { return c.Conversation.ReadReceipt },
-		})
-		_, requests, err := relationships.FindRequestPage(t.Context(), relationship.RequestFilter{RecipientIDs: []int64{1}}, 1, 0)
+		w := imtest.New(t, db, imtest.Changes{})
+		w.Now = time.Now()
+		_, requests, err := w.Relationships.FindRequestPage(t.Context(), relationship.RequestFilter{RecipientIDs: []int64{1}}, 1, 0)
 		if err != nil || len(requests) != 1 {
 			t.Fatal(requests, err)
 		}
 		for what, do := range map[string]func() error{
 			"accept a friend request": func() error {
-				replied, err := relationships.Reply(t.Context(), 1, requests[0].ID, store.RequestAccepted, nil)
+				replied, err := w.Relationships.Reply(t.Context(), 1, requests[0].ID, store.RequestAccepted, nil)
 				if err == nil && len(replied.Gained) != 2 {
 					err = fmt.Errorf("gained %v", replied.Gained)
 				}
 				return err
 			},
 			"hand over the first group": func() error {
-				result, err := groups.Transfer(t.Context(), []int64{1}, 2, false)
+				result, err := w.Groups.Transfer(t.Context(), []int64{1}, 2, false)
 				if err == nil && result.Modified != 1 {
 					err = fmt.Errorf("got %+v", result)
 				}
 				return err
 			},
 			"join the second group": func() error {
-				_, err := groups.AddMember(t.Context(), store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: 2, UserID: 100_000}, Role: store.GroupRegularMember}, nil)
+				_, err := w.Groups.AddMember(t.Context(), store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: 2, UserID: 100_000}, Role: store.GroupRegularMember}, nil)
 				return err
 			},
 			"send a private message": func() error {
-				_, err := messages.Send(t.Context(), message.Creation{SenderID: new(int64(1)), TargetID: 2, Text: new("Hi")})
+				_, err := w.Messages.Send(t.Context(), message.Creation{SenderID: new(int64(1)), TargetID: 2, Text: new("Hi")})
 				return err
 			},
 			"send a group message": func() error {
-				_, err := messages.Send(t.Context(), message.Creation{SenderID: new(int64(3)), TargetID: 1, IsGroupMessage: true, Text: new("Hi")})
+				_, err := w.Messages.Send(t.Context(), message.Creation{SenderID: new(int64(3)), TargetID: 1, IsGroupMessage: true, Text: new("Hi")})
 				return err
 			},
 			"create a user": func() error {
-				_, err := users.Create(t.Context(), user.Creation{})
+				_, err := w.Users.Create(t.Context(), user.Creation{})
 				return err
 			},
 			"delete a user": func() error {
-				n, err := users.Delete(t.Context(), []int64{150}, new(false))
+				n, err := w.Users.Delete(t.Context(), []int64{150}, new(false))
 				if err == nil && n != 1 {
 					err = fmt.Errorf("deleted %d", n)
 				}
 				return err
 			},
 			"delete a group": func() error {
-				_, err := groups.Delete(t.Context(), []int64{3}, new(false))
+				_, err := w.Groups.Delete(t.Context(), []int64{3}, new(false))
 				return err
 			},
 		} {

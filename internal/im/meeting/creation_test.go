@@ -24,21 +24,21 @@ import (
 // TestCreate makes meetings that begin at once and later.
 func TestCreate(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
-		group := w.group(1, 2)
-		w.rules.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60
-		w.rules.Meeting.Password.Policy = config.MeetingPasswordOptional
+		w.People(1, 2, 3)
+		group := w.Group(1, 2)
+		w.Rules.Conference.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60
+		w.Rules.Conference.Meeting.Password.Policy = config.MeetingPasswordOptional
 		private := w.create(meeting.Creation{CreatorID: 1, UserID: new(int64(3)), Name: new("name"), Intro: new("intro"), Password: new("123456")})
 		expected := store.Meeting{
 			ID: private.ID, CreatorID: 1, UserID: new(int64(3)), Name: new("name"), Intro: new("intro"), Password: new("123456"),
-			CreationDate: w.clock, StartDate: w.clock, AccessToken: new("for the creator"),
+			CreationDate: w.Now, StartDate: w.Now, AccessToken: new("for the creator"),
 		}
 		if diff := cmp.Diff(expected, private); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 		past := w.create(meeting.Creation{CreatorID: 2, GroupID: &group, StartDate: w.later(-1000)})
 		future := w.create(meeting.Creation{CreatorID: 2, GroupID: &group, StartDate: w.later(60)})
-		if !past.StartDate.Equal(w.clock) || !future.StartDate.Equal(*w.later(60)) || future.AccessToken != nil {
+		if !past.StartDate.Equal(w.Now) || !future.StartDate.Equal(*w.later(60)) || future.AccessToken != nil {
 			t.Errorf("%+v and %+v", past, future)
 		}
 		if len(w.created) != 2 || w.created[0].ID != private.ID || w.created[1].ID != past.ID {
@@ -65,9 +65,9 @@ func valueOf(s *string) string {
 // TestIDs counts the digits of ids.
 func TestIDs(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
-	w.people(1, 2)
+	w.People(1, 2)
 	for kind, digits := range map[config.MeetingIDType]int{config.MeetingDigits9: 9, config.MeetingDigits10: 10} {
-		w.rules.Meeting.ID.Type = kind
+		w.Rules.Conference.Meeting.ID.Type = kind
 		for range 20 {
 			if m := w.create(meeting.Creation{CreatorID: 1, UserID: new(int64(2))}); len(strconv.FormatInt(m.ID, 10)) != digits {
 				t.Errorf("%s: %d", kind, m.ID)
@@ -79,9 +79,9 @@ func TestIDs(t *testing.T) {
 // TestCreateRefusals refuses meetings for each reason there is.
 func TestCreateRefusals(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
-	w.people(1, 2)
-	group := w.group(2)
-	required := func(w *world) { w.rules.Meeting.Password.Policy = config.MeetingPasswordRequired }
+	w.People(1, 2)
+	group := w.Group(2)
+	required := func(w *world) { w.Rules.Conference.Meeting.Password.Policy = config.MeetingPasswordRequired }
 	private := meeting.Creation{CreatorID: 1, UserID: new(int64(2))}
 	with := func(change func(*meeting.Creation)) meeting.Creation {
 		c := private
@@ -102,15 +102,15 @@ func TestCreateRefusals(t *testing.T) {
 		{"the server", meeting.Creation{CreatorID: 1, UserID: new(int64(0))}, nil, apierr.IllegalArgument},
 		{"oneself", meeting.Creation{CreatorID: 1, UserID: new(int64(1))}, nil, apierr.SendingMessagesToOneselfIsDisabled},
 		{"no such user", meeting.Creation{CreatorID: 1, UserID: new(int64(9))}, nil, apierr.MessageRecipientNotActive},
-		{"a stranger", private, func(w *world) { w.writing.AllowSendMessagesToStranger = false }, apierr.NotFriendToSendPrivateMessage},
+		{"a stranger", private, func(w *world) { w.Rules.Message.AllowSendMessagesToStranger = false }, apierr.NotFriendToSendPrivateMessage},
 		{"no such group", meeting.Creation{CreatorID: 1, GroupID: new(int64(9))}, nil, apierr.SendMessageToInactiveGroup},
 		{"not a member", meeting.Creation{CreatorID: 1, GroupID: &group}, nil, apierr.NotSpeakableGroupGuestToSendMessage},
 		{"long name", with(func(c *meeting.Creation) { c.Name = new(strings.Repeat("n", 21)) }), nil, apierr.IllegalArgument},
-		{"no name", private, func(w *world) { w.rules.Meeting.Name.MinLength = 1 }, apierr.IllegalArgument},
+		{"no name", private, func(w *world) { w.Rules.Conference.Meeting.Name.MinLength = 1 }, apierr.IllegalArgument},
 		{"long intro", with(func(c *meeting.Creation) { c.Intro = new(strings.Repeat("n", 201)) }), nil, apierr.IllegalArgument},
-		{"short intro", with(func(c *meeting.Creation) { c.Intro = new("ab") }), func(w *world) { w.rules.Meeting.Intro.MinLength = 3 }, apierr.IllegalArgument},
+		{"short intro", with(func(c *meeting.Creation) { c.Intro = new("ab") }), func(w *world) { w.Rules.Conference.Meeting.Intro.MinLength = 3 }, apierr.IllegalArgument},
 		{"later", with(func(c *meeting.Creation) { c.StartDate = w.later(1) }), nil, apierr.IllegalArgument},
-		{"too much later", with(func(c *meeting.Creation) { c.StartDate = w.later(61) }), func(w *world) { w.rules.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60 }, apierr.IllegalArgument},
+		{"too much later", with(func(c *meeting.Creation) { c.StartDate = w.later(61) }), func(w *world) { w.Rules.Conference.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60 }, apierr.IllegalArgument},
 		{"prohibited password", password("123456"), nil, apierr.IllegalArgument},
 		{"no password", private, required, apierr.IllegalArgument},
 		{"empty password", password(""), required, apierr.IllegalArgument},
@@ -120,9 +120,9 @@ func TestCreateRefusals(t *testing.T) {
 		{"letters within", password("12ab56"), required, apierr.IllegalArgument},
 		{"digits", password("123456"), func(w *world) {
 			required(w)
-			w.rules.Meeting.Password.Type = config.MeetingPasswordAlphabetic
+			w.Rules.Conference.Meeting.Password.Type = config.MeetingPasswordAlphabetic
 		}, apierr.IllegalArgument},
-		{"own password", password("123456"), func(w *world) { w.rules.Meeting.Password.Policy = config.MeetingPasswordGenerated }, apierr.IllegalArgument},
+		{"own password", password("123456"), func(w *world) { w.Rules.Conference.Meeting.Password.Policy = config.MeetingPasswordGenerated }, apierr.IllegalArgument},
 		{"not kept", with(func(c *meeting.Creation) { c.Name = new("a\x00b") }), nil, apierr.IllegalArgument},
 		{"provider refuses", private, func(w *world) { w.failure = apierr.New(apierr.ServerUnavailable, "full") }, apierr.ServerUnavailable},
 		{"provider fails", private, func(w *world) { w.failure = errors.New("broken") }, apierr.ServerInternalError},
@@ -130,11 +130,11 @@ func TestCreateRefusals(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			defaults := config.Default().Service
-			w.rules, w.writing, w.failure, w.counts, w.open = defaults.Conference, defaults.Message, nil, false, map[int64]int64{}
+			w.Rules.Conference, w.Rules.Message, w.failure, w.counts, w.open = defaults.Conference, defaults.Message, nil, false, map[int64]int64{}
 			if test.rules != nil {
 				test.rules(w)
 			}
-			_, err := w.meetings.Create(t.Context(), test.creation)
+			_, err := w.Meetings.Create(t.Context(), test.creation)
 			want(t, "create", err, test.code)
 			if found := w.stored(); len(found) != 0 || len(w.created) != 0 || w.pending(1) != 0 {
 				t.Errorf("there are %+v, %+v and %d pending", found, w.created, w.pending(1))
@@ -146,7 +146,7 @@ func TestCreateRefusals(t *testing.T) {
 // TestPasswords creates meetings with and without passwords.
 func TestPasswords(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
-	w.people(1, 2)
+	w.People(1, 2)
 	for _, test := range []struct {
 		policy config.MeetingPasswordPolicy
 		kind   config.MeetingPasswordType
@@ -163,7 +163,7 @@ func TestPasswords(t *testing.T) {
 		{config.MeetingPasswordGenerated, config.MeetingPasswordNumeric, nil, 6},
 		{config.MeetingPasswordGenerated, config.MeetingPasswordAlphabetic, new(""), 6},
 	} {
-		w.rules.Meeting.Password = config.MeetingPassword{Policy: test.policy, Type: test.kind, MinLength: 6, MaxLength: 8}
+		w.Rules.Conference.Meeting.Password = config.MeetingPassword{Policy: test.policy, Type: test.kind, MinLength: 6, MaxLength: 8}
 		m := w.create(meeting.Creation{CreatorID: 1, UserID: new(int64(2)), Password: test.given})
 		if (m.Password != nil) != (test.length > 0) || len(valueOf(m.Password)) != test.length {
 			t.Errorf("%+v: the password is %q", test, valueOf(m.Password))
@@ -180,11 +180,11 @@ func TestPasswords(t *testing.T) {
 // TestQuota creates as many meetings as are allowed, and no more at the same time.
 func TestQuota(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
+		w.People(1, 2, 3)
 		w.counts = true
-		w.rules.Meeting.Quota.MaxActiveMeetingCountPerUser = 2
+		w.Rules.Conference.Meeting.Quota.MaxActiveMeetingCountPerUser = 2
 		create := func(creator int64) error {
-			_, err := w.meetings.Create(t.Context(), meeting.Creation{CreatorID: creator, UserID: new(int64(3))})
+			_, err := w.Meetings.Create(t.Context(), meeting.Creation{CreatorID: creator, UserID: new(int64(3))})
 			return err
 		}
 		want(t, "the first", create(1), apierr.OK)
@@ -197,10 +197,10 @@ func TestQuota(t *testing.T) {
 		for range 3 {
 			want(t, "when nobody counts", create(1), apierr.OK)
 		}
-		w.counts, w.rules.Meeting.Quota.MaxActiveMeetingCountPerUser = true, 0
+		w.counts, w.Rules.Conference.Meeting.Quota.MaxActiveMeetingCountPerUser = true, 0
 		want(t, "without a limit", create(1), apierr.OK)
 		clear(w.open)
-		w.rules.Meeting.Quota.MaxActiveMeetingCountPerUser = 1
+		w.Rules.Conference.Meeting.Quota.MaxActiveMeetingCountPerUser = 1
 		var wg sync.WaitGroup
 		errs := make([]error, 8)
 		for i := range errs {
@@ -224,24 +224,24 @@ func TestQuota(t *testing.T) {
 // TestWhileCreating looks at a meeting while its provider works.
 func TestWhileCreating(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2)
-		group := w.group(1, 2)
+		w.People(1, 2)
+		group := w.Group(1, 2)
 		w.during = func(m store.Meeting) {
 			// A provider may use the server meanwhile.
-			want(t, "ended", w.meetings.Ended(context.WithoutCancel(t.Context()), m.ID, w.clock), apierr.OK)
+			want(t, "ended", w.Meetings.Ended(context.WithoutCancel(t.Context()), m.ID, w.Now), apierr.OK)
 			if len(w.stored()) != 0 || w.pending(1) != 1 {
 				t.Errorf("there are %+v and %d pending", w.stored(), w.pending(1))
 			}
-			_, _, err := w.meetings.Accept(t.Context(), 2, m.ID, nil)
+			_, _, err := w.Meetings.Accept(t.Context(), 2, m.ID, nil)
 			want(t, "accept", err, apierr.AcceptNonexistentMeetingInvitation)
 		}
 		w.create(meeting.Creation{CreatorID: 1, GroupID: &group})
 		w.during = func(store.Meeting) {
-			if _, err := w.groups.Delete(t.Context(), []int64{group}, nil); err != nil {
+			if _, err := w.Groups.Delete(t.Context(), []int64{group}, nil); err != nil {
 				t.Error(err)
 			}
 		}
-		_, err := w.meetings.Create(t.Context(), meeting.Creation{CreatorID: 1, GroupID: &group})
+		_, err := w.Meetings.Create(t.Context(), meeting.Creation{CreatorID: 1, GroupID: &group})
 		want(t, "its group is gone", err, apierr.ResourceNotFound)
 		if len(w.cancelled) != 1 || w.cancelled[0] != w.created[1].ID || len(w.stored()) != 0 {
 			t.Errorf("%v were cancelled, there are %+v", w.cancelled, w.stored())
@@ -252,17 +252,17 @@ func TestWhileCreating(t *testing.T) {
 // TestForgotten finds meetings that a server was about to create when it died.
 func TestForgotten(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
-	w.people(1, 2)
+	w.People(1, 2)
 	w.counts = true
-	err := w.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		return store.InsertPendingMeeting(ctx, tx, store.Meeting{ID: 5, CreatorID: 1, UserID: new(int64(2)), CreationDate: w.clock, StartDate: w.clock})
+	err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return store.InsertPendingMeeting(ctx, tx, store.Meeting{ID: 5, CreatorID: 1, UserID: new(int64(2)), CreationDate: w.Now, StartDate: w.Now})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.meetings.Create(t.Context(), meeting.Creation{CreatorID: 1, UserID: new(int64(2))})
+	_, err = w.Meetings.Create(t.Context(), meeting.Creation{CreatorID: 1, UserID: new(int64(2))})
 	want(t, "at once", err, apierr.CreateMeetingExceedingMaxActiveMeetingCount)
-	w.clock = w.clock.Add(time.Hour)
+	w.Now = w.Now.Add(time.Hour)
 	m := w.create(meeting.Creation{CreatorID: 1, UserID: new(int64(2))})
 	if found := w.stored(); len(found) != 1 || found[0].ID != m.ID || w.pending(1) != 0 {
 		t.Errorf("there are %+v and %d pending", found, w.pending(1))

@@ -15,10 +15,10 @@ import (
 // TestDeleteExpired lets meetings end in every way and looks at which are left as time goes by.
 func TestDeleteExpired(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2)
-		begin := w.clock
-		w.rules.Meeting.RetentionPeriodHours, w.rules.Meeting.Scheduling.ExpireAfterSeconds = 24, 3600
-		w.rules.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 10 * 86400
+		w.People(1, 2)
+		begin := w.Now
+		w.Rules.Conference.Meeting.RetentionPeriodHours, w.Rules.Conference.Meeting.Scheduling.ExpireAfterSeconds = 24, 3600
+		w.Rules.Conference.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 10 * 86400
 		names := map[int64]string{}
 		add := func(name string, start *time.Time) int64 {
 			m := w.create(meeting.Creation{CreatorID: 1, UserID: new(int64(2)), StartDate: start})
@@ -28,24 +28,24 @@ func TestDeleteExpired(t *testing.T) {
 		ended, cancelled := add("ended", nil), add("cancelled", nil)
 		add("open", nil)
 		add("later", new(begin.Add(5*24*time.Hour)))
-		err := w.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 			return store.InsertPendingMeeting(ctx, tx, store.Meeting{ID: 5, CreatorID: 1, UserID: new(int64(2)), CreationDate: begin, StartDate: begin})
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.clock = begin.Add(time.Minute)
-		if err := w.meetings.Ended(t.Context(), ended, w.clock); err != nil {
+		w.Now = begin.Add(time.Minute)
+		if err := w.Meetings.Ended(t.Context(), ended, w.Now); err != nil {
 			t.Fatal(err)
 		}
-		w.clock = begin.Add(2 * time.Minute)
-		if _, _, err := w.meetings.Cancel(t.Context(), 1, cancelled); err != nil {
+		w.Now = begin.Add(2 * time.Minute)
+		if _, _, err := w.Meetings.Cancel(t.Context(), 1, cancelled); err != nil {
 			t.Fatal(err)
 		}
 		left := func(after time.Duration, deleted, pending int64, want ...string) {
 			t.Helper()
-			w.clock = begin.Add(after)
-			n, err := w.meetings.DeleteExpired(t.Context())
+			w.Now = begin.Add(after)
+			n, err := w.Meetings.DeleteExpired(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,11 +65,11 @@ func TestDeleteExpired(t *testing.T) {
 		left(day+2*time.Minute, 1, 0, "cancelled", "later", "open")
 		left(day+time.Hour, 1, 0, "later", "open")
 		left(day+time.Hour+time.Second, 1, 0, "later")
-		w.rules.Meeting.Scheduling.ExpireAfterSeconds = 0
+		w.Rules.Conference.Meeting.Scheduling.ExpireAfterSeconds = 0
 		left(100*day, 0, 0, "later")
-		w.rules.Meeting.RetentionPeriodHours, w.rules.Meeting.Scheduling.ExpireAfterSeconds = 0, 1
+		w.Rules.Conference.Meeting.RetentionPeriodHours, w.Rules.Conference.Meeting.Scheduling.ExpireAfterSeconds = 0, 1
 		left(100*day, 0, 0, "later")
-		w.rules.Meeting.RetentionPeriodHours = 1 << 30
+		w.Rules.Conference.Meeting.RetentionPeriodHours = 1 << 30
 		left(100*day, 0, 0, "later")
 	})
 }

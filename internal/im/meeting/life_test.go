@@ -21,9 +21,9 @@ import (
 // TestUpdate changes meetings as their creator, as somebody who is invited, and as a stranger.
 func TestUpdate(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
-		group := w.group(1, 2)
-		w.rules.Meeting.Password.Policy = config.MeetingPasswordOptional
+		w.People(1, 2, 3)
+		group := w.Group(1, 2)
+		w.Rules.Conference.Meeting.Password.Policy = config.MeetingPasswordOptional
 		m := w.create(meeting.Creation{CreatorID: 1, GroupID: &group, Password: new("123456")})
 		for _, test := range []struct {
 			name string
@@ -41,14 +41,14 @@ func TestUpdate(t *testing.T) {
 			{"long intro", 1, meeting.Edit{Name: new("c"), Intro: new(strings.Repeat("n", 201))}, apierr.IllegalArgument},
 			{"short password", 1, meeting.Edit{Name: new("c"), Password: new("1")}, apierr.IllegalArgument},
 		} {
-			_, err := w.meetings.Update(t.Context(), test.user, m.ID, test.edit)
+			_, err := w.Meetings.Update(t.Context(), test.user, m.ID, test.edit)
 			want(t, test.name, err, test.code)
 		}
 		m.Name, m.Intro = new("a"), new("b")
 		if diff := cmp.Diff([]store.Meeting{m}, w.stored()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
-		changed, err := w.meetings.Update(t.Context(), 1, m.ID, meeting.Edit{Password: new("654321")})
+		changed, err := w.Meetings.Update(t.Context(), 1, m.ID, meeting.Edit{Password: new("654321")})
 		if err != nil || valueOf(changed.Password) != "654321" {
 			t.Errorf("the password is %q: %v", valueOf(changed.Password), err)
 		}
@@ -56,14 +56,14 @@ func TestUpdate(t *testing.T) {
 			config.MeetingPasswordOptional: apierr.OK, config.MeetingPasswordProhibited: apierr.OK, config.MeetingPasswordRequired: apierr.IllegalArgument,
 			config.MeetingPasswordOrGenerated: apierr.IllegalArgument, config.MeetingPasswordGenerated: apierr.IllegalArgument,
 		} {
-			w.rules.Meeting.Password.Policy = policy
-			changed, err := w.meetings.Update(t.Context(), 1, m.ID, meeting.Edit{Password: new("")})
+			w.Rules.Conference.Meeting.Password.Policy = policy
+			changed, err := w.Meetings.Update(t.Context(), 1, m.ID, meeting.Edit{Password: new("")})
 			want(t, "no password with "+string(policy), err, code)
 			if code == apierr.OK && changed.Password != nil {
 				t.Errorf("%s: the password is %q", policy, *changed.Password)
 			}
 		}
-		_, err = w.meetings.Update(t.Context(), 1, 9, meeting.Edit{Name: new("c")})
+		_, err = w.Meetings.Update(t.Context(), 1, 9, meeting.Edit{Name: new("c")})
 		want(t, "no such meeting", err, apierr.UpdateInfoOfNonexistentMeeting)
 	})
 }
@@ -71,9 +71,9 @@ func TestUpdate(t *testing.T) {
 // TestCancel cancels meetings.
 func TestCancel(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
+		w.People(1, 2, 3)
 		cancel := func(user, id int64) (bool, error) {
-			_, changed, err := w.meetings.Cancel(t.Context(), user, id)
+			_, changed, err := w.Meetings.Cancel(t.Context(), user, id)
 			return changed, err
 		}
 		m := w.create(meeting.Creation{CreatorID: 1, UserID: new(int64(2))})
@@ -83,10 +83,10 @@ func TestCancel(t *testing.T) {
 		want(t, "by a stranger", err, apierr.CancelNonexistentMeeting)
 		_, err = cancel(1, 9)
 		want(t, "no such meeting", err, apierr.CancelNonexistentMeeting)
-		w.rules.Meeting.Scheduling.AllowCancel = false
+		w.Rules.Conference.Meeting.Scheduling.AllowCancel = false
 		_, err = cancel(1, m.ID)
 		want(t, "not allowed", err, apierr.CancelingMeetingIsDisabled)
-		w.rules.Meeting.Scheduling.AllowCancel = true
+		w.Rules.Conference.Meeting.Scheduling.AllowCancel = true
 		w.failure = apierr.New(apierr.ServerUnavailable, "busy")
 		_, err = cancel(1, m.ID)
 		want(t, "the provider refuses", err, apierr.ServerUnavailable)
@@ -99,13 +99,13 @@ func TestCancel(t *testing.T) {
 			if changed != first {
 				t.Errorf("changed: %v", changed)
 			}
-			w.clock = w.clock.Add(time.Second)
+			w.Now = w.Now.Add(time.Second)
 		}
 		if !slices.Equal(w.cancelled, []int64{m.ID}) || !w.stored()[0].CancelDate.Equal(*w.later(-2)) {
 			t.Errorf("%v were cancelled; stored is %+v", w.cancelled, w.stored())
 		}
 		ended := w.create(meeting.Creation{CreatorID: 1, UserID: new(int64(2))})
-		want(t, "end", w.meetings.Ended(t.Context(), ended.ID, w.clock), apierr.OK)
+		want(t, "end", w.Meetings.Ended(t.Context(), ended.ID, w.Now), apierr.OK)
 		_, err = cancel(1, ended.ID)
 		want(t, "ended", err, apierr.CancelNonexistentMeeting)
 	})
@@ -114,13 +114,13 @@ func TestCancel(t *testing.T) {
 // TestInvitations answers invitations.
 func TestInvitations(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
-		group := w.group(1, 2)
-		w.rules.Meeting.Password.Policy = config.MeetingPasswordOptional
-		w.rules.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60
+		w.People(1, 2, 3)
+		group := w.Group(1, 2)
+		w.Rules.Conference.Meeting.Password.Policy = config.MeetingPasswordOptional
+		w.Rules.Conference.Meeting.Scheduling.MaxAllowedStartDateOffsetSeconds = 60
 		accept := func(user, id int64, password *string, code apierr.Code) {
 			t.Helper()
-			_, token, err := w.meetings.Accept(t.Context(), user, id, password)
+			_, token, err := w.Meetings.Accept(t.Context(), user, id, password)
 			want(t, "accept", err, code)
 			if (token == "for an invitee") != (code == apierr.OK) {
 				t.Errorf("the token is %q", token)
@@ -134,29 +134,29 @@ func TestInvitations(t *testing.T) {
 		accept(3, locked.ID, new("123456"), apierr.AcceptNonexistentMeetingInvitation)
 		accept(2, 9, nil, apierr.AcceptNonexistentMeetingInvitation)
 		w.failure = apierr.New(apierr.ServerUnavailable, "")
-		_, _, err := w.meetings.Accept(t.Context(), 2, locked.ID, new("123456"))
+		_, _, err := w.Meetings.Accept(t.Context(), 2, locked.ID, new("123456"))
 		want(t, "the provider refuses", err, apierr.ServerUnavailable)
 		w.failure = nil
-		_, err = w.meetings.Decline(t.Context(), 2, locked.ID)
+		_, err = w.Meetings.Decline(t.Context(), 2, locked.ID)
 		want(t, "decline", err, apierr.OK)
-		_, err = w.meetings.Decline(t.Context(), 3, locked.ID)
+		_, err = w.Meetings.Decline(t.Context(), 3, locked.ID)
 		want(t, "decline as a stranger", err, apierr.AcceptNonexistentMeetingInvitation)
-		want(t, "ignore", w.meetings.Ignore(), apierr.OK)
+		want(t, "ignore", w.Meetings.Ignore(), apierr.OK)
 
 		private := w.create(meeting.Creation{CreatorID: 1, UserID: new(int64(3)), StartDate: w.later(60)})
 		accept(3, private.ID, new("needless"), apierr.AcceptMeetingInvitationOfPendingMeeting)
 		accept(2, private.ID, nil, apierr.AcceptNonexistentMeetingInvitation)
-		w.clock = *w.later(60)
+		w.Now = *w.later(60)
 		accept(3, private.ID, nil, apierr.OK)
-		w.clock = w.clock.Add(24 * time.Hour)
+		w.Now = w.Now.Add(24 * time.Hour)
 		accept(3, private.ID, nil, apierr.OK)
-		w.clock = w.clock.Add(time.Millisecond)
+		w.Now = w.Now.Add(time.Millisecond)
 		accept(3, private.ID, nil, apierr.AcceptMeetingInvitationOfExpiredMeeting)
-		w.rules.Meeting.Scheduling.ExpireAfterSeconds = 0
+		w.Rules.Conference.Meeting.Scheduling.ExpireAfterSeconds = 0
 		accept(3, private.ID, nil, apierr.OK)
-		want(t, "end", w.meetings.Ended(t.Context(), private.ID, w.clock), apierr.OK)
+		want(t, "end", w.Meetings.Ended(t.Context(), private.ID, w.Now), apierr.OK)
 		accept(3, private.ID, nil, apierr.AcceptMeetingInvitationOfEndedMeeting)
-		if _, _, err := w.meetings.Cancel(t.Context(), 1, locked.ID); err != nil {
+		if _, _, err := w.Meetings.Cancel(t.Context(), 1, locked.ID); err != nil {
 			t.Fatal(err)
 		}
 		accept(2, locked.ID, new("123456"), apierr.AcceptMeetingInvitationOfCanceledMeeting)
@@ -166,15 +166,15 @@ func TestInvitations(t *testing.T) {
 // TestEnded notes when meetings ended.
 func TestEnded(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2)
-		begin := w.clock
+		w.People(1, 2)
+		begin := w.Now
 		for _, test := range []struct{ said, stored time.Duration }{{30, 30}, {-5, 0}, {100, 60}} {
-			w.clock = begin
+			w.Now = begin
 			m := w.create(meeting.Creation{CreatorID: 1, UserID: new(int64(2))})
-			w.clock = begin.Add(time.Minute)
-			want(t, "end", w.meetings.Ended(t.Context(), m.ID, begin.Add(test.said*time.Second)), apierr.OK)
-			want(t, "end again", w.meetings.Ended(t.Context(), m.ID, begin.Add(time.Second)), apierr.OK)
-			err := w.db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+			w.Now = begin.Add(time.Minute)
+			want(t, "end", w.Meetings.Ended(t.Context(), m.ID, begin.Add(test.said*time.Second)), apierr.OK)
+			want(t, "end again", w.Meetings.Ended(t.Context(), m.ID, begin.Add(time.Second)), apierr.OK)
+			err := w.DB.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
 				got, err := store.FindMeeting(ctx, r, m.ID)
 				if err == nil && (got.EndDate == nil || !got.EndDate.Equal(begin.Add(test.stored*time.Second))) {
 					t.Errorf("said to have ended after %d s: %v", test.said, got.EndDate)
@@ -185,21 +185,21 @@ func TestEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want(t, "no such meeting", w.meetings.Ended(t.Context(), 9, begin), apierr.OK)
+		want(t, "no such meeting", w.Meetings.Ended(t.Context(), 9, begin), apierr.OK)
 	})
 }
 
 // TestQuery looks for meetings by each filter, and for those of others.
 func TestQuery(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
-		group, foreign := w.group(1, 2), w.group(3)
-		w.rules.Meeting.Password.Policy = config.MeetingPasswordOptional
+		w.People(1, 2, 3)
+		group, foreign := w.Group(1, 2), w.Group(3)
+		w.Rules.Conference.Meeting.Password.Policy = config.MeetingPasswordOptional
 		create := func(c meeting.Creation) int64 {
-			w.clock = w.clock.Add(time.Minute)
+			w.Now = w.Now.Add(time.Minute)
 			return w.create(c).ID
 		}
-		begin := w.clock
+		begin := w.Now
 		sent := create(meeting.Creation{CreatorID: 1, UserID: new(int64(2)), Password: new("123456")})
 		got := create(meeting.Creation{CreatorID: 2, UserID: new(int64(1)), Password: new("123456")})
 		grouped := create(meeting.Creation{CreatorID: 2, GroupID: &group})
@@ -220,7 +220,7 @@ func TestQuery(t *testing.T) {
 			{meeting.Query{Limit: -1, Offset: -1}, []int64{sent, got, grouped}},
 			{meeting.Query{CreatorIDs: []int64{3}}, nil},
 		} {
-			found, err := w.meetings.Query(t.Context(), 1, test.query)
+			found, err := w.Meetings.Query(t.Context(), 1, test.query)
 			var list []int64
 			for _, m := range found {
 				list = append(list, m.ID)
@@ -229,12 +229,12 @@ func TestQuery(t *testing.T) {
 				t.Errorf("%+v: %v (-want +got):\n%s", test.query, err, diff)
 			}
 		}
-		found, err := w.meetings.Query(t.Context(), 1, meeting.Query{})
+		found, err := w.Meetings.Query(t.Context(), 1, meeting.Query{})
 		if err != nil || valueOf(found[0].Password) != "123456" || valueOf(found[0].AccessToken) != "for the creator" || found[1].Password != nil || found[1].AccessToken != nil {
 			t.Errorf("user 1 sees %+v: %v", found, err)
 		}
-		want(t, "end", w.meetings.Ended(t.Context(), sent, w.clock), apierr.OK)
-		if found, err = w.meetings.Query(t.Context(), 1, meeting.Query{}); err != nil || found[0].AccessToken != nil || found[0].EndDate == nil {
+		want(t, "end", w.Meetings.Ended(t.Context(), sent, w.Now), apierr.OK)
+		if found, err = w.Meetings.Query(t.Context(), 1, meeting.Query{}); err != nil || found[0].AccessToken != nil || found[0].EndDate == nil {
 			t.Errorf("user 1 sees %+v: %v", found, err)
 		}
 	})
@@ -243,9 +243,9 @@ func TestQuery(t *testing.T) {
 // TestManyMeetings are given out in parts.
 func TestManyMeetings(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
-	err := w.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+	err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		for i := range int64(1001) {
-			m := store.Meeting{ID: i, CreatorID: 1, UserID: new(int64(2)), CreationDate: w.clock, StartDate: w.clock}
+			m := store.Meeting{ID: i, CreatorID: 1, UserID: new(int64(2)), CreationDate: w.Now, StartDate: w.Now}
 			if err := store.InsertPendingMeeting(ctx, tx, m); err != nil {
 				return err
 			}
@@ -259,7 +259,7 @@ func TestManyMeetings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, limit := range []int{0, 5000} {
-		if found, err := w.meetings.Query(t.Context(), 1, meeting.Query{Limit: limit}); err != nil || len(found) != 1000 {
+		if found, err := w.Meetings.Query(t.Context(), 1, meeting.Query{Limit: limit}); err != nil || len(found) != 1000 {
 			t.Errorf("%d meetings: %v", len(found), err)
 		}
 	}

@@ -9,13 +9,8 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
-	"example.org/app/internal/config"
-	"example.org/app/internal/ids"
-	"example.org/app/internal/im/group"
+	"example.org/app/internal/im/imtest"
 	"example.org/app/internal/im/meeting"
-	"example.org/app/internal/im/message"
-	"example.org/app/internal/im/user"
-	"example.org/app/internal/password"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )
@@ -24,14 +19,7 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 
 // world is the rules about meetings over a real store with real neighbours. It holds the meetings itself.
 type world struct {
-	t        *testing.T
-	db       *store.DB
-	rules    config.Conference
-	writing  config.Message
-	clock    time.Time
-	users    *user.Directory
-	groups   *group.Directory
-	meetings *meeting.Directory
+	*imtest.World
 
 	absent bool
 	// during runs while a meeting is created.
@@ -53,35 +41,8 @@ func onBothEngines(t *testing.T, test func(*testing.T, *world)) {
 
 func newWorld(t *testing.T, db *store.DB) *world {
 	t.Helper()
-	defaults := config.Default().Service
-	w := &world{
-		t: t, db: db, clock: time.Date(2024, 3, 28, 12, 0, 0, 0, time.UTC), rules: defaults.Conference, writing: defaults.Message,
-		open: make(map[int64]int64),
-	}
-	generator, err := ids.New(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clock := func() time.Time { return w.clock }
-	w.users = user.New(user.Options{
-		Store: db, IDs: generator, Settings: func() config.User { return defaults.User }, Clock: clock,
-		Hasher:   password.Hasher{Algorithm: password.SaltedSHA256},
-		OnDelete: []func(context.Context, store.Tx, []int64) error{meeting.DeleteOfUsers},
-	})
-	w.groups, err = group.New(t.Context(), group.Options{
-		Store: db, IDs: generator, Users: w.users, Clock: clock, Settings: func() config.Group { return defaults.Group },
-		OnDelete: []func(context.Context, store.Tx, []int64) error{meeting.DeleteOfGroups},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	messages := message.New(message.Options{
-		Store: db, IDs: generator, Groups: w.groups, Clock: clock, Settings: func() config.Message { return w.writing },
-		ReadReceipts: func() config.ReadReceipt { return defaults.Conversation.ReadReceipt },
-	})
-	w.meetings = meeting.New(meeting.Options{
-		Store: db, Groups: w.groups, Messages: messages, Provider: w, Clock: clock, Settings: func() config.Conference { return w.rules },
-	})
+	w := &world{open: make(map[int64]int64)}
+	w.World = imtest.New(t, db, imtest.Changes{Meetings: func(o *meeting.Options) { o.Provider = w }})
 	return w
 }
 
@@ -134,64 +95,38 @@ func (w *world) Accept(context.Context, int64, int64) (string, error) {
 	return "for an invitee", w.failure
 }
 
-// people creates users.
-func (w *world) people(userIDs ...int64) {
-	w.t.Helper()
-	for _, id := range userIDs {
-		if _, err := w.users.Create(w.t.Context(), user.Creation{ID: &id}); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-}
-
-// group creates a group with an owner and members.
-func (w *world) group(owner int64, members ...int64) int64 {
-	w.t.Helper()
-	g, err := w.groups.Create(w.t.Context(), group.Creation{CreatorID: owner})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, id := range members {
-		m := store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: g.ID, UserID: id}, Role: store.GroupRegularMember}
-		if _, err := w.groups.AddMember(w.t.Context(), m, nil); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	return g.ID
-}
-
 // create makes a meeting that must not be refused.
 func (w *world) create(c meeting.Creation) store.Meeting {
-	w.t.Helper()
-	m, err := w.meetings.Create(w.t.Context(), c)
+	w.T.Helper()
+	m, err := w.Meetings.Create(w.T.Context(), c)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return m
 }
 
 // stored are the meetings in the store.
 func (w *world) stored() (found []store.Meeting) {
-	w.t.Helper()
-	err := w.db.Read(w.t.Context(), func(ctx context.Context, r store.Reader) (err error) {
+	w.T.Helper()
+	err := w.DB.Read(w.T.Context(), func(ctx context.Context, r store.Reader) (err error) {
 		found, err = store.FindMeetings(ctx, r, store.MeetingFilter{}, store.Page{})
 		return err
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return found
 }
 
 // pending is how many meetings of a user are about to be created.
 func (w *world) pending(userID int64) (n int64) {
-	w.t.Helper()
-	err := w.db.Read(w.t.Context(), func(ctx context.Context, r store.Reader) (err error) {
+	w.T.Helper()
+	err := w.DB.Read(w.T.Context(), func(ctx context.Context, r store.Reader) (err error) {
 		n, err = store.CountPendingMeetings(ctx, r, userID)
 		return err
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return n
 }
@@ -208,7 +143,7 @@ func want(t *testing.T, what string, err error, code apierr.Code) {
 
 // later is a moment some seconds after now.
 func (w *world) later(seconds int) *time.Time {
-	return new(w.clock.Add(time.Duration(seconds) * time.Second))
+	return new(w.Now.Add(time.Duration(seconds) * time.Second))
 }
 
 // TestNoProvider refuses everything while nobody holds meetings.
@@ -216,35 +151,35 @@ func TestNoProvider(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
 	w.absent = true
 	ctx := t.Context()
-	_, err := w.meetings.Create(ctx, meeting.Creation{CreatorID: 1, UserID: new(int64(2))})
+	_, err := w.Meetings.Create(ctx, meeting.Creation{CreatorID: 1, UserID: new(int64(2))})
 	want(t, "create", err, apierr.ConferenceNotImplemented)
-	_, err = w.meetings.Update(ctx, 1, 2, meeting.Edit{})
+	_, err = w.Meetings.Update(ctx, 1, 2, meeting.Edit{})
 	want(t, "update", err, apierr.ConferenceNotImplemented)
-	_, _, err = w.meetings.Cancel(ctx, 1, 2)
+	_, _, err = w.Meetings.Cancel(ctx, 1, 2)
 	want(t, "cancel", err, apierr.ConferenceNotImplemented)
-	_, err = w.meetings.Query(ctx, 1, meeting.Query{})
+	_, err = w.Meetings.Query(ctx, 1, meeting.Query{})
 	want(t, "query", err, apierr.ConferenceNotImplemented)
-	_, _, err = w.meetings.Accept(ctx, 1, 2, nil)
+	_, _, err = w.Meetings.Accept(ctx, 1, 2, nil)
 	want(t, "accept", err, apierr.ConferenceNotImplemented)
-	_, err = w.meetings.Decline(ctx, 1, 2)
+	_, err = w.Meetings.Decline(ctx, 1, 2)
 	want(t, "decline", err, apierr.ConferenceNotImplemented)
-	want(t, "ignore", w.meetings.Ignore(), apierr.ConferenceNotImplemented)
+	want(t, "ignore", w.Meetings.Ignore(), apierr.ConferenceNotImplemented)
 }
 
 // TestDeletion deletes users and groups that have meetings.
 func TestDeletion(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
-		one, other := w.group(1, 2), w.group(1, 2, 3)
+		w.People(1, 2, 3)
+		one, other := w.Group(1, 2), w.Group(1, 2, 3)
 		left := w.create(meeting.Creation{CreatorID: 2, GroupID: &other})
 		w.create(meeting.Creation{CreatorID: 1, GroupID: &one})
 		w.create(meeting.Creation{CreatorID: 2, UserID: new(int64(3))})
 		w.create(meeting.Creation{CreatorID: 3, UserID: new(int64(2))})
 		private := w.create(meeting.Creation{CreatorID: 1, UserID: new(int64(3))})
-		if _, err := w.groups.Delete(t.Context(), []int64{one}, nil); err != nil {
+		if _, err := w.Groups.Delete(t.Context(), []int64{one}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.users.Delete(t.Context(), []int64{2}, new(false)); err != nil {
+		if _, err := w.Users.Delete(t.Context(), []int64{2}, new(false)); err != nil {
 			t.Fatal(err)
 		}
 		found := w.stored()

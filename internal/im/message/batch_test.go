@@ -20,7 +20,7 @@ import (
 // outcome.
 func TestSendTogether(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.elsewhere, w.rules.AllowSendMessagesToOneself = true, false
+		w.elsewhere, w.Rules.Message.AllowSendMessagesToOneself = true, false
 		const senders = 90
 		failures := make([]error, senders)
 		var wg sync.WaitGroup
@@ -33,7 +33,7 @@ func TestSendTogether(t *testing.T) {
 				case 2:
 					c.Text = new("a\x00b")
 				}
-				_, failures[i] = w.messages.Send(t.Context(), c)
+				_, failures[i] = w.Messages.Send(t.Context(), c)
 			})
 		}
 		wg.Wait()
@@ -43,7 +43,7 @@ func TestSendTogether(t *testing.T) {
 				t.Errorf("message %d: the outcome is %v", i, err)
 			}
 		}
-		found, err := w.messages.Find(t.Context(), store.MessageFilter{}, store.MessagesByID, 2*senders, 0)
+		found, err := w.Messages.Find(t.Context(), store.MessageFilter{}, store.MessagesByID, 2*senders, 0)
 		if err != nil || len(found) != senders/3 {
 			t.Errorf("%d messages are stored, want %d: %v", len(found), senders/3, err)
 		}
@@ -56,18 +56,18 @@ func TestStopWaitsForBatches(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t)) // It has one writer, whom the test holds up.
 	w.elsewhere = true
 	send := func() error {
-		_, err := w.messages.Send(t.Context(), message.Creation{SenderID: new(int64(1)), TargetID: 2, Text: new("hello")})
+		_, err := w.Messages.Send(t.Context(), message.Creation{SenderID: new(int64(1)), TargetID: 2, Text: new("hello")})
 		return err
 	}
 	stored := make(chan error, 1)
-	err := w.db.Write(t.Context(), func(context.Context, store.Tx) error {
+	err := w.DB.Write(t.Context(), func(context.Context, store.Tx) error {
 		go func() { stored <- send() }()
-		for !w.messages.Storing() {
+		for !w.Messages.Storing() {
 			time.Sleep(time.Millisecond)
 		}
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := w.messages.Stop(over); !errors.Is(err, context.Canceled) {
+		if err := w.Messages.Stop(over); !errors.Is(err, context.Canceled) {
 			t.Errorf("stopping ended with %v", err)
 		}
 		return nil
@@ -75,10 +75,10 @@ func TestStopWaitsForBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.messages.Stop(t.Context()); err != nil {
+	if err := w.Messages.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if w.messages.Storing() {
+	if w.Messages.Storing() {
 		t.Error("something is stored after the end")
 	}
 	if err := <-stored; err != nil {
@@ -87,7 +87,7 @@ func TestStopWaitsForBatches(t *testing.T) {
 	if err := send(); err != nil {
 		t.Error(err)
 	}
-	if n, err := w.messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != 2 {
+	if n, err := w.Messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != 2 {
 		t.Errorf("%d messages are stored: %v", n, err)
 	}
 }
@@ -96,21 +96,21 @@ func TestStopWaitsForBatches(t *testing.T) {
 // transaction is in vain because another one gave a number at the same time.
 func TestHotGroup(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.rules.SequenceID.UseSequenceIDForGroupConversation = true
+		w.Rules.Message.SequenceID.UseSequenceIDForGroupConversation = true
 		const members, each = 16, 20
 		userIDs := make([]int64, members)
 		for i := range userIDs {
 			userIDs[i] = int64(i + 1)
 		}
-		w.people(userIDs...)
-		g := w.group(1, userIDs[1:]...)
-		before := w.db.Stats()
+		w.People(userIDs...)
+		g := w.Group(1, userIDs[1:]...)
+		before := w.DB.Stats()
 		var numbers [members*each + 1]atomic.Int64
 		var wg sync.WaitGroup
 		for _, id := range userIDs {
 			wg.Go(func() {
 				for range each {
-					m, err := w.messages.Send(t.Context(), toGroup(id, g, "x"))
+					m, err := w.Messages.Send(t.Context(), toGroup(id, g, "x"))
 					if err != nil {
 						t.Error(err)
 						return
@@ -125,7 +125,7 @@ func TestHotGroup(t *testing.T) {
 				t.Errorf("%d messages have number %d", times, n)
 			}
 		}
-		if retries := w.db.Stats().Retries - before.Retries; retries > members*each/10 {
+		if retries := w.DB.Stats().Retries - before.Retries; retries > members*each/10 {
 			t.Errorf("%d transactions were repeated for %d messages", retries, members*each)
 		}
 	})

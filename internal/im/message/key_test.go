@@ -18,8 +18,8 @@ import (
 // TestKey sends requests more than once: each makes one message.
 func TestKey(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
-		w.rules.AllowSendMessagesToOneself = true
+		w.People(1, 2, 3)
+		w.Rules.Message.AllowSendMessagesToOneself = true
 		creation := func(key string) message.Creation {
 			return message.Creation{
 				SenderID: new(int64(1)), TargetID: 2, Text: new(key), Records: [][]byte{{1}}, Deliver: true,
@@ -28,7 +28,7 @@ func TestKey(t *testing.T) {
 		}
 		send := func(c message.Creation) store.Message {
 			t.Helper()
-			m, err := w.messages.Send(t.Context(), c)
+			m, err := w.Messages.Send(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,7 +36,7 @@ func TestKey(t *testing.T) {
 		}
 		stored := func(want int64) {
 			t.Helper()
-			if n, err := w.messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != want {
+			if n, err := w.Messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != want {
 				t.Errorf("%d messages are stored, want %d: %v", n, want, err)
 			}
 		}
@@ -74,7 +74,7 @@ func TestKey(t *testing.T) {
 
 		other := creation("a")
 		other.TargetID = 3
-		if _, err := w.messages.Send(t.Context(), other); apierr.From(err).Code != apierr.IllegalArgument {
+		if _, err := w.Messages.Send(t.Context(), other); apierr.From(err).Code != apierr.IllegalArgument {
 			t.Errorf("the key of another conversation: %v", err)
 		}
 		// The keys of another sender are others.
@@ -87,7 +87,7 @@ func TestKey(t *testing.T) {
 		ids := make([]int64, 40)
 		for i := range ids {
 			group.Go(func() {
-				m, err := w.messages.Send(t.Context(), creation(string(rune('b'+i%10))))
+				m, err := w.Messages.Send(t.Context(), creation(string(rune('b'+i%10))))
 				if err != nil {
 					t.Error(err)
 				}
@@ -111,17 +111,17 @@ func TestKey(t *testing.T) {
 		refused := creation("refused")
 		refused.TargetID = 99
 		for range 2 {
-			if _, err := w.messages.Send(t.Context(), refused); apierr.From(err).Code != apierr.MessageRecipientNotActive {
+			if _, err := w.Messages.Send(t.Context(), refused); apierr.From(err).Code != apierr.MessageRecipientNotActive {
 				t.Errorf("a refused message: %v", err)
 			}
 		}
 
-		w.clock = w.clock.Add(time.Hour)
-		if n, err := w.messages.DeleteExpiredKeys(t.Context()); n != 0 || err != nil {
+		w.Now = w.Now.Add(time.Hour)
+		if n, err := w.Messages.DeleteExpiredKeys(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d keys expired early: %v", n, err)
 		}
-		w.clock = w.clock.Add(time.Millisecond)
-		if n, err := w.messages.DeleteExpiredKeys(t.Context()); n != 13 || err != nil {
+		w.Now = w.Now.Add(time.Millisecond)
+		if n, err := w.Messages.DeleteExpiredKeys(t.Context()); n != 13 || err != nil {
 			t.Errorf("%d keys expired: %v", n, err)
 		}
 		if later := send(creation("a")); later.ID == first.ID {
@@ -129,7 +129,7 @@ func TestKey(t *testing.T) {
 		}
 		stored(14)
 
-		w.rules.PersistMessage = false
+		w.Rules.Message.PersistMessage = false
 		a, b := send(creation("unkept")), send(creation("unkept"))
 		if a.ID != b.ID {
 			t.Errorf("messages that are not kept are %d and %d", a.ID, b.ID)
@@ -143,14 +143,14 @@ func TestKey(t *testing.T) {
 func TestRepeatedWhileStored(t *testing.T) {
 	url := storetest.MigratedURL(t)
 	w := newWorld(t, storetest.Open(t, store.Options{URL: url, Timeout: time.Minute, LockTimeout: time.Minute}))
-	w.people(1, 2)
-	first := store.Message{ID: 77, SenderID: 1, TargetID: 2, Text: new("once"), DeliveryDate: w.clock}
+	w.People(1, 2)
+	first := store.Message{ID: 77, SenderID: 1, TargetID: 2, Text: new("once"), DeliveryDate: w.Now}
 	key := []byte("key")
 	stored, release := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- w.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-			err := store.SaveMessages(ctx, tx, []store.Message{first}, store.ReadDates{}, []store.MessageKey{{SenderID: 1, Key: key, MessageID: first.ID, ExpiryDate: w.clock.Add(time.Hour)}})
+		done <- w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			err := store.SaveMessages(ctx, tx, []store.Message{first}, store.ReadDates{}, []store.MessageKey{{SenderID: 1, Key: key, MessageID: first.ID, ExpiryDate: w.Now.Add(time.Hour)}})
 			close(stored)
 			<-release
 			return err
@@ -166,7 +166,7 @@ func TestRepeatedWhileStored(t *testing.T) {
 		if times.Add(1) == 20 {
 			close(release)
 		}
-		return w.clock
+		return w.Now
 	}
 	again, err := message.New(other).Send(t.Context(), message.Creation{
 		SenderID: new(int64(1)), TargetID: 2, Text: new("once"), Key: &message.Key{Value: key, Lifetime: time.Hour, Repeated: true},
@@ -178,7 +178,7 @@ func TestRepeatedWhileStored(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if n, err := w.messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != 1 {
+	if n, err := w.Messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != 1 {
 		t.Errorf("%d messages are stored: %v", n, err)
 	}
 }

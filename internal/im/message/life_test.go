@@ -23,30 +23,30 @@ import (
 
 func TestUpdateByAdministrators(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2)
+		w.People(1, 2)
 		m := w.send(private(1, 2, "x"))
-		inGroup := w.send(toGroup(1, w.group(1, 2), "y"))
+		inGroup := w.send(toGroup(1, w.Group(1, 2), "y"))
 		w.delivered, w.reached = nil, nil
 		update := func(what string, c message.Change, matched, modified int64) {
 			t.Helper()
-			got, err := w.messages.Update(t.Context(), []int64{m.ID, inGroup.ID, 99}, c)
+			got, err := w.Messages.Update(t.Context(), []int64{m.ID, inGroup.ID, 99}, c)
 			if want := (store.UpdateResult{Matched: matched, Modified: modified}); err != nil || got != want {
 				t.Errorf("%s: %+v, want %+v: %v", what, got, want, err)
 			}
 		}
 		update("nothing", message.Change{SenderID: new(int64(1)), SenderDevice: "IOS"}, 0, 0)
 		update("a text", message.Change{Text: new("x")}, 2, 1)
-		w.clock = w.clock.Add(time.Minute)
+		w.Now = w.Now.Add(time.Minute)
 		update("all", message.Change{IsSystemMessage: new(false), Text: new("z"), Records: &[][]byte{{1}}, BurnAfter: new(int32(1)), SenderIP: new(netip.MustParseAddr("::1"))}, 2, 2)
-		if got, _ := w.stored(m.ID); *got.Text != "z" || got.Records[0][0] != 1 || *got.BurnAfter != 1 || got.SenderIP != netip.MustParseAddr("::1") || !got.ModificationDate.Equal(w.clock) {
+		if got, _ := w.stored(m.ID); *got.Text != "z" || got.Records[0][0] != 1 || *got.BurnAfter != 1 || got.SenderIP != netip.MustParseAddr("::1") || !got.ModificationDate.Equal(w.Now) {
 			t.Errorf("stored %+v", got)
 		}
 		if len(w.delivered) != 0 {
 			t.Errorf("delivered %+v", w.delivered)
 		}
-		w.clock = w.clock.Add(time.Minute)
-		update("recall", message.Change{RecallDate: &w.clock, SenderID: new(int64(1)), SenderDevice: "IOS"}, 2, 2)
-		update("recall again", message.Change{RecallDate: &w.clock, Text: new("still")}, 2, 2)
+		w.Now = w.Now.Add(time.Minute)
+		update("recall", message.Change{RecallDate: &w.Now, SenderID: new(int64(1)), SenderDevice: "IOS"}, 2, 2)
+		update("recall again", message.Change{RecallDate: &w.Now, Text: new("still")}, 2, 2)
 		if len(w.delivered) != 2 {
 			t.Fatalf("delivered %+v", w.delivered)
 		}
@@ -70,24 +70,24 @@ func TestUpdateByAdministrators(t *testing.T) {
 		}
 		for name, c := range map[string]message.Change{
 			"a long text": {Text: new(string(make([]byte, 501)))}, "a negative burn time": {BurnAfter: new(int32(-1))},
-			"a future recall": {RecallDate: new(w.clock.Add(time.Second))}, "big records": {Records: &[][]byte{make([]byte, 15728641)}},
+			"a future recall": {RecallDate: new(w.Now.Add(time.Second))}, "big records": {Records: &[][]byte{make([]byte, 15728641)}},
 		} {
-			_, err := w.messages.Update(t.Context(), []int64{m.ID}, c)
-			w.wantCode(name, err, apierr.IllegalArgument)
+			_, err := w.Messages.Update(t.Context(), []int64{m.ID}, c)
+			w.WantCode(name, err, apierr.IllegalArgument)
 		}
 	})
 }
 
 func TestUpdateBySenders(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
-		g := w.group(1, 2, 3)
+		w.People(1, 2, 3)
+		g := w.Group(1, 2, 3)
 		m, inGroup := w.send(private(1, 2, "x")), w.send(toGroup(1, g, "x"))
 		w.delivered, w.reached = nil, nil
-		edit, recall := message.Edit{Text: new("y")}, message.Edit{RecallDate: &w.clock}
+		edit, recall := message.Edit{Text: new("y")}, message.Edit{RecallDate: &w.Now}
 		update := func(what string, sender, id int64, e message.Edit, want apierr.Code) {
 			t.Helper()
-			w.wantCode(what, w.messages.UpdateBySender(t.Context(), sender, "IOS", id, e), want)
+			w.WantCode(what, w.Messages.UpdateBySender(t.Context(), sender, "IOS", id, e), want)
 		}
 		update("edit", 1, m.ID, edit, 0)
 		if got, _ := w.stored(m.ID); *got.Text != "y" || got.ModificationDate == nil {
@@ -100,10 +100,10 @@ func TestUpdateBySenders(t *testing.T) {
 		update("edit what is not there", 1, 99, edit, apierr.NotSenderToUpdateMessage)
 		update("recall what another sent", 2, m.ID, recall, apierr.NotSenderToRecallMessage)
 		update("recall what is not there", 1, 99, recall, apierr.NotSenderToRecallMessage)
-		update("recall in the future", 1, m.ID, message.Edit{RecallDate: new(w.clock.Add(time.Hour))}, apierr.IllegalArgument)
+		update("recall in the future", 1, m.ID, message.Edit{RecallDate: new(w.Now.Add(time.Hour))}, apierr.IllegalArgument)
 		update("nothing", 1, m.ID, message.Edit{}, 0)
-		w.clock = w.clock.Add(300 * time.Second)
-		update("recall just in time", 1, m.ID, message.Edit{RecallDate: &w.clock}, 0)
+		w.Now = w.Now.Add(300 * time.Second)
+		update("recall just in time", 1, m.ID, message.Edit{RecallDate: &w.Now}, 0)
 		if last := w.delivered[len(w.delivered)-1]; !last.Message.IsSystemMessage || last.Message.SenderID != 1 {
 			t.Errorf("delivered %+v", last)
 		}
@@ -111,17 +111,17 @@ func TestUpdateBySenders(t *testing.T) {
 		if last := w.reached[len(w.reached)-1]; !slices.Equal(last, []int64{2, 3}) {
 			t.Errorf("reached %v", last)
 		}
-		w.clock = w.clock.Add(time.Millisecond)
+		w.Now = w.Now.Add(time.Millisecond)
 		update("recall too late", 1, inGroup.ID, recall, apierr.MessageRecallTimeout)
-		w.rules.AvailableRecallDurationSeconds = 3600
-		if _, err := w.groups.UpdateTypes(t.Context(), []int64{0}, store.GroupTypeChange{MessageEditable: new(false)}); err != nil {
+		w.Rules.Message.AvailableRecallDurationSeconds = 3600
+		if _, err := w.Groups.UpdateTypes(t.Context(), []int64{0}, store.GroupTypeChange{MessageEditable: new(false)}); err != nil {
 			t.Fatal(err)
 		}
 		update("edit where it is not allowed", 1, inGroup.ID, edit, apierr.UpdatingGroupMessageBySenderIsDisabled)
-		w.updateGroup(g, store.GroupChange{IsActive: new(false)})
+		w.UpdateGroup(g, store.GroupChange{IsActive: new(false)})
 		update("edit in an inactive group", 1, inGroup.ID, edit, apierr.UpdateMessageOfNonexistentGroup)
 		update("recall in an inactive group", 1, inGroup.ID, recall, apierr.RecallMessageOfNonexistentGroup)
-		w.rules.AllowEditMessageBySender, w.rules.AllowRecallMessage = false, false
+		w.Rules.Message.AllowEditMessageBySender, w.Rules.Message.AllowRecallMessage = false, false
 		update("edit switched off", 1, m.ID, edit, apierr.UpdatingMessageBySenderIsDisabled)
 		update("recall switched off", 1, m.ID, recall, apierr.RecallingMessageIsDisabled)
 	})
@@ -129,11 +129,11 @@ func TestUpdateBySenders(t *testing.T) {
 
 func TestQueryByUsers(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
-		g, other := w.group(1, 2), w.group(3)
+		w.People(1, 2, 3)
+		g, other := w.Group(1, 2), w.Group(3)
 		names := map[int64]string{}
 		send := func(name string, c message.Creation) store.Message {
-			w.clock = w.clock.Add(time.Second)
+			w.Now = w.Now.Add(time.Second)
 			m := w.send(c)
 			names[m.ID] = name
 			return m
@@ -145,15 +145,15 @@ func TestQueryByUsers(t *testing.T) {
 		deleted := send("deleted", private(1, 2, "x"))
 		send("group", toGroup(1, g, "x"))
 		send("other", toGroup(3, other, "x"))
-		if _, err := w.messages.Delete(t.Context(), []int64{deleted.ID}, nil); err != nil {
+		if _, err := w.Messages.Delete(t.Context(), []int64{deleted.ID}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.messages.UpdateBySender(t.Context(), 3, "", recalled.ID, message.Edit{RecallDate: &w.clock}); err != nil {
+		if err := w.Messages.UpdateBySender(t.Context(), 3, "", recalled.ID, message.Edit{RecallDate: &w.Now}); err != nil {
 			t.Fatal(err)
 		}
 		query := func(what string, userID int64, q message.Query, want ...string) {
 			t.Helper()
-			found, err := w.messages.Query(t.Context(), userID, q)
+			found, err := w.Messages.Query(t.Context(), userID, q)
 			got := []string{}
 			for _, m := range found {
 				if !m.IsSystemMessage {
@@ -173,31 +173,31 @@ func TestQueryByUsers(t *testing.T) {
 		query("joined groups", 2, message.Query{AreGroupMessages: true}, "group")
 		query("no groups", 9, message.Query{AreGroupMessages: true})
 		query("a group", 2, message.Query{AreGroupMessages: true, FromIDs: []int64{g}}, "group")
-		_, err := w.messages.Query(t.Context(), 2, message.Query{AreGroupMessages: true, FromIDs: []int64{g, other}})
-		w.wantCode("a group of others", err, apierr.NotGroupMemberToQueryGroupMessages)
-		w.rules.MaxAvailableMessagesNumberWithoutTotal = 1
+		_, err := w.Messages.Query(t.Context(), 2, message.Query{AreGroupMessages: true, FromIDs: []int64{g, other}})
+		w.WantCode("a group of others", err, apierr.NotGroupMemberToQueryGroupMessages)
+		w.Rules.Message.MaxAvailableMessagesNumberWithoutTotal = 1
 		query("at most", 2, message.Query{MaxCount: new(int32(50)), AreSystemMessages: new(false)}, "1to2")
-		w.rules.MaxAvailableMessagesNumberWithoutTotal = 1000
-		w.rules.IsRecalledMessageVisible, w.rules.UseConversationID = true, true
+		w.Rules.Message.MaxAvailableMessagesNumberWithoutTotal = 1000
+		w.Rules.Message.IsRecalledMessageVisible, w.Rules.Message.UseConversationID = true, true
 		query("recalled ones", 2, message.Query{FromIDs: []int64{3}}, "recalled", "3to2")
 		query("both directions", 2, message.Query{FromIDs: []int64{1}}, "1to2", "2to1")
-		w.rules.UseConversationID = false
+		w.Rules.Message.UseConversationID = false
 
-		parts, err := w.messages.QueryWithTotal(t.Context(), 2, message.Query{MaxCount: new(int32(10)), AreSystemMessages: new(false)})
+		parts, err := w.Messages.QueryWithTotal(t.Context(), 2, message.Query{MaxCount: new(int32(10)), AreSystemMessages: new(false)})
 		if got := fmt.Sprint(len(parts), parts[0].FromID, parts[0].Total, len(parts[0].Messages), parts[1].FromID, parts[1].Total); err != nil || got != "2 1 1 1 3 2" {
 			t.Errorf("parts %s: %v", got, err)
 		}
-		parts, err = w.messages.QueryWithTotal(t.Context(), 2, message.Query{AreGroupMessages: true})
+		parts, err = w.Messages.QueryWithTotal(t.Context(), 2, message.Query{AreGroupMessages: true})
 		if err != nil || len(parts) != 1 || parts[0].FromID != g || parts[0].Total != 1 {
 			t.Errorf("parts %+v: %v", parts, err)
 		}
 
-		w.reading.ReadReceipt.UpdateReadDateWhenUserQueryingMessage = true
-		w.clock = w.clock.Add(time.Hour)
+		w.Rules.Conversation.ReadReceipt.UpdateReadDateWhenUserQueryingMessage = true
+		w.Now = w.Now.Add(time.Hour)
 		query("that reads", 2, message.Query{FromIDs: []int64{3}, AreSystemMessages: new(false)}, "recalled", "3to2")
 		query("that reads a group", 2, message.Query{AreGroupMessages: true}, "group")
-		got, groups, err := w.conversations.Find(t.Context(), conversation.Selection{PrivateKeys: []store.PrivateConversationKey{{OwnerID: 2, TargetID: 3}}, GroupIDs: []int64{g}})
-		if err != nil || len(got) != 1 || !got[0].ReadDate.Equal(w.clock) || !groups[0].ReadDates[2].Equal(w.clock) {
+		got, groups, err := w.Conversations.Find(t.Context(), conversation.Selection{PrivateKeys: []store.PrivateConversationKey{{OwnerID: 2, TargetID: 3}}, GroupIDs: []int64{g}})
+		if err != nil || len(got) != 1 || !got[0].ReadDate.Equal(w.Now) || !groups[0].ReadDates[2].Equal(w.Now) {
 			t.Errorf("conversations %v %v: %v", got, groups, err)
 		}
 	})
@@ -205,27 +205,27 @@ func TestQueryByUsers(t *testing.T) {
 
 func TestDeleteExpired(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2)
+		w.People(1, 2)
 		var old []store.Message
 		for i := range int64(1203) {
-			w.clock = w.clock.Add(time.Duration(i%2) * time.Second)
-			old = append(old, store.Message{ID: i, SenderID: 1, TargetID: 2, DeliveryDate: w.clock})
+			w.Now = w.Now.Add(time.Duration(i%2) * time.Second)
+			old = append(old, store.Message{ID: i, SenderID: 1, TargetID: 2, DeliveryDate: w.Now})
 		}
-		if err := w.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return store.InsertMessages(ctx, tx, old...) }); err != nil {
+		if err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return store.InsertMessages(ctx, tx, old...) }); err != nil {
 			t.Fatal(err)
 		}
-		w.clock = w.clock.Add(2 * time.Hour)
+		w.Now = w.Now.Add(2 * time.Hour)
 		young := w.send(private(1, 2, "x"))
 		expire := func(want int64) {
 			t.Helper()
-			if n, err := w.messages.DeleteExpired(t.Context()); err != nil || n != want {
+			if n, err := w.Messages.DeleteExpired(t.Context()); err != nil || n != want {
 				t.Errorf("deleted %d, want %d: %v", n, want, err)
 			}
 		}
 		expire(0)
-		w.rules.MessageRetentionPeriodHours = math.MaxInt32
+		w.Rules.Message.MessageRetentionPeriodHours = math.MaxInt32
 		expire(0)
-		w.rules.MessageRetentionPeriodHours = 1
+		w.Rules.Message.MessageRetentionPeriodHours = 1
 		var kept []int64
 		w.before = func(list []store.Message) ([]store.Message, error) {
 			if len(list) > 500 {
@@ -235,11 +235,11 @@ func TestDeleteExpired(t *testing.T) {
 			return list[1:], nil
 		}
 		expire(1200)
-		if n, err := w.messages.Count(t.Context(), store.MessageFilter{IDs: append(kept, young.ID)}); err != nil || n != 4 {
+		if n, err := w.Messages.Count(t.Context(), store.MessageFilter{IDs: append(kept, young.ID)}); err != nil || n != 4 {
 			t.Errorf("left are %d: %v", n, err)
 		}
 		w.before = func([]store.Message) ([]store.Message, error) { return nil, errors.New("ask later") }
-		if _, err := w.messages.DeleteExpired(t.Context()); err == nil {
+		if _, err := w.Messages.DeleteExpired(t.Context()); err == nil {
 			t.Error("an error is lost")
 		}
 		w.before = nil
@@ -251,9 +251,9 @@ func TestDeleteExpired(t *testing.T) {
 // TestCascades proves what goes with users and groups and what stays.
 func TestCascades(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2)
-		w.rules.SequenceID.UseSequenceIDForGroupConversation, w.rules.SequenceID.UseSequenceIDForPrivateConversation = true, true
-		g := w.group(2, 1)
+		w.People(1, 2)
+		w.Rules.Message.SequenceID.UseSequenceIDForGroupConversation, w.Rules.Message.SequenceID.UseSequenceIDForPrivateConversation = true, true
+		g := w.Group(2, 1)
 		for range 2 {
 			w.send(private(1, 2, "x"))
 			w.send(private(2, 1, "x"))
@@ -261,11 +261,11 @@ func TestCascades(t *testing.T) {
 			w.send(toGroup(2, g, "x"))
 		}
 		state := func() string {
-			private, groups, err := w.conversations.Find(t.Context(), conversation.Selection{OwnerIDs: []int64{1, 2}, GroupIDs: []int64{g}})
+			private, groups, err := w.Conversations.Find(t.Context(), conversation.Selection{OwnerIDs: []int64{1, 2}, GroupIDs: []int64{g}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			n, err := w.messages.Count(t.Context(), store.MessageFilter{})
+			n, err := w.Messages.Count(t.Context(), store.MessageFilter{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -278,25 +278,25 @@ func TestCascades(t *testing.T) {
 		if got := state(); got != "2 2 8" {
 			t.Fatalf("before: %s", got)
 		}
-		if _, err := w.users.Delete(t.Context(), []int64{1}, new(true)); err != nil {
+		if _, err := w.Users.Delete(t.Context(), []int64{1}, new(true)); err != nil {
 			t.Fatal(err)
 		}
 		if got := state(); got != "2 2 8" {
 			t.Errorf("after a logical deletion: %s", got)
 		}
-		if _, err := w.users.Delete(t.Context(), []int64{1}, new(false)); err != nil {
+		if _, err := w.Users.Delete(t.Context(), []int64{1}, new(false)); err != nil {
 			t.Fatal(err)
 		}
 		if got := state(); got != "1 1 8" {
 			t.Errorf("after the deletion of a user: %s", got)
 		}
-		if _, err := w.groups.Delete(t.Context(), []int64{g}, new(true)); err != nil {
+		if _, err := w.Groups.Delete(t.Context(), []int64{g}, new(true)); err != nil {
 			t.Fatal(err)
 		}
 		if got := state(); got != "1 0 8" {
 			t.Errorf("after the deletion of the group: %s", got)
 		}
-		w.people(1)
+		w.People(1)
 		if m := w.send(private(2, 1, "x")); *m.SequenceID != 1 {
 			t.Errorf("the numbers go on with %d", *m.SequenceID)
 		}
@@ -310,9 +310,9 @@ func TestCascades(t *testing.T) {
 
 func TestStatistics(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
-		g := w.group(1, 2)
-		start := w.clock
+		w.People(1, 2, 3)
+		g := w.Group(1, 2)
+		start := w.Now
 		for range 3 {
 			w.send(private(1, 2, "x"))
 		}
@@ -320,22 +320,22 @@ func TestStatistics(t *testing.T) {
 		system := private(3, 1, "x")
 		system.IsSystemMessage = true
 		w.send(system)
-		w.clock = w.clock.Add(time.Hour)
-		end := w.clock
+		w.Now = w.Now.Add(time.Hour)
+		end := w.Now
 		w.send(toGroup(2, g, "x"))
 		first, all := store.DateRange{Start: &start, End: &end}, store.DateRange{Start: &start}
 		var got []int64
 		for _, n := range []func() (int64, error){
-			func() (int64, error) { return w.messages.CountSenders(t.Context(), first) },
-			func() (int64, error) { return w.messages.CountSenders(t.Context(), store.DateRange{}) },
-			func() (int64, error) { return w.messages.CountAddressedGroups(t.Context(), first) },
-			func() (int64, error) { return w.messages.CountAddressedGroups(t.Context(), all) },
-			func() (int64, error) { return w.messages.Count(t.Context(), store.MessageFilter{DeliveryDate: first}) },
+			func() (int64, error) { return w.Messages.CountSenders(t.Context(), first) },
+			func() (int64, error) { return w.Messages.CountSenders(t.Context(), store.DateRange{}) },
+			func() (int64, error) { return w.Messages.CountAddressedGroups(t.Context(), first) },
+			func() (int64, error) { return w.Messages.CountAddressedGroups(t.Context(), all) },
+			func() (int64, error) { return w.Messages.Count(t.Context(), store.MessageFilter{DeliveryDate: first}) },
 			func() (int64, error) {
-				return w.messages.CountOnAverage(t.Context(), store.MessageFilter{IsSystemMessage: new(false)})
+				return w.Messages.CountOnAverage(t.Context(), store.MessageFilter{IsSystemMessage: new(false)})
 			},
 			func() (int64, error) {
-				return w.messages.CountOnAverage(t.Context(), store.MessageFilter{SenderIDs: []int64{9}})
+				return w.Messages.CountOnAverage(t.Context(), store.MessageFilter{SenderIDs: []int64{9}})
 			},
 		} {
 			number, err := n()
@@ -354,33 +354,33 @@ func TestStatistics(t *testing.T) {
 func TestConcurrency(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		const writers, each = 8, 12
-		w.people(1, 2)
-		g := w.group(1, 2)
-		w.rules.SequenceID.UseSequenceIDForGroupConversation = true
+		w.People(1, 2)
+		g := w.Group(1, 2)
+		w.Rules.Message.SequenceID.UseSequenceIDForGroupConversation = true
 		target := w.send(private(1, 2, "x"))
 		var group sync.WaitGroup
 		var duplicates atomic.Int32
 		for i := range writers {
 			group.Go(func() {
 				for n := range each {
-					if _, err := w.messages.Send(t.Context(), toGroup(int64(1+i%2), g, "x")); err != nil {
+					if _, err := w.Messages.Send(t.Context(), toGroup(int64(1+i%2), g, "x")); err != nil {
 						t.Errorf("send: %v", err)
 					}
 					c := private(1, 2, "x")
 					c.ID = new(int64(n + 1))
-					if _, err := w.messages.Send(t.Context(), c); errors.Is(err, store.ErrDuplicateKey) {
+					if _, err := w.Messages.Send(t.Context(), c); errors.Is(err, store.ErrDuplicateKey) {
 						duplicates.Add(1)
 					} else if err != nil {
 						t.Errorf("send with an id: %v", err)
 					}
 				}
-				if err := w.messages.UpdateBySender(t.Context(), 1, "", target.ID, message.Edit{RecallDate: &w.clock}); err != nil {
+				if err := w.Messages.UpdateBySender(t.Context(), 1, "", target.ID, message.Edit{RecallDate: &w.Now}); err != nil {
 					t.Errorf("recall: %v", err)
 				}
 			})
 		}
 		group.Wait()
-		found, err := w.messages.Find(t.Context(), store.MessageFilter{IsGroupMessage: new(true)}, store.MessagesByID, 1000, 0)
+		found, err := w.Messages.Find(t.Context(), store.MessageFilter{IsGroupMessage: new(true)}, store.MessagesByID, 1000, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -394,7 +394,7 @@ func TestConcurrency(t *testing.T) {
 				t.Fatalf("the numbers are %v", numbers)
 			}
 		}
-		notices, err := w.messages.Count(t.Context(), store.MessageFilter{IsSystemMessage: new(true)})
+		notices, err := w.Messages.Count(t.Context(), store.MessageFilter{IsSystemMessage: new(true)})
 		if err != nil || notices != 1 || len(numbers) != writers*each || duplicates.Load() != (writers-1)*each {
 			t.Errorf("%d notices, %d numbers, %d duplicates: %v", notices, len(numbers), duplicates.Load(), err)
 		}
@@ -404,12 +404,12 @@ func TestConcurrency(t *testing.T) {
 // TestWithoutOptions proves that nothing optional is needed.
 func TestWithoutOptions(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
-	w.people(1, 2)
-	w.messages = message.New(message.Options{Store: w.db, Groups: w.groups, Settings: w.settings(), ReadReceipts: w.receipts()})
+	w.People(1, 2)
+	w.Messages = message.New(message.Options{Store: w.DB, Groups: w.Groups, Settings: w.options.Settings, ReadReceipts: w.options.ReadReceipts})
 	c := private(1, 2, "x")
 	c.ID = new(int64(1))
 	w.send(c)
-	if n, err := w.messages.DeleteExpired(t.Context()); n != 0 || err != nil {
+	if n, err := w.Messages.DeleteExpired(t.Context()); n != 0 || err != nil {
 		t.Error(n, err)
 	}
 }

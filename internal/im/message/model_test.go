@@ -10,18 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"example.org/app/internal/config"
 	"example.org/app/internal/im/conversation"
 	"example.org/app/internal/im/message"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )
-
-func (w *world) settings() func() config.Message { return func() config.Message { return w.rules } }
-
-func (w *world) receipts() func() config.ReadReceipt {
-	return func() config.ReadReceipt { return w.reading.ReadReceipt }
-}
 
 // model is what the messages and the read dates of a few users should be.
 type model struct {
@@ -38,8 +31,8 @@ func TestModel(t *testing.T) {
 func runModel(t *testing.T, w *world, steps int) {
 	const users = 4
 	random := rand.New(rand.NewPCG(uint64(steps), 7))
-	w.people(1, 2, 3, 4)
-	w.rules.MessageRetentionPeriodHours = 1
+	w.People(1, 2, 3, 4)
+	w.Rules.Message.MessageRetentionPeriodHours = 1
 	m := model{map[int64]store.Message{}, map[store.PrivateConversationKey]time.Time{}}
 	ids := func() []int64 { return slices.Sorted(maps.Keys(m.messages)) }
 	some := func() int64 {
@@ -49,29 +42,29 @@ func runModel(t *testing.T, w *world, steps int) {
 		return random.Int64()
 	}
 	for step := range steps {
-		w.clock = w.clock.Add(time.Duration(random.IntN(60)) * time.Second)
+		w.Now = w.Now.Add(time.Duration(random.IntN(60)) * time.Second)
 		switch what := random.IntN(20); {
 		case what < 9:
 			sender, target := 1+random.Int64N(users), 1+random.Int64N(users)
-			sent, err := w.messages.Send(t.Context(), private(sender, target, fmt.Sprint(step)))
+			sent, err := w.Messages.Send(t.Context(), private(sender, target, fmt.Sprint(step)))
 			if (err != nil) != (sender == target) {
 				t.Fatalf("step %d: send: %v", step, err)
 			}
 			if err == nil {
 				m.messages[sent.ID] = sent
-				m.read[store.PrivateConversationKey{OwnerID: sender, TargetID: target}] = w.clock
+				m.read[store.PrivateConversationKey{OwnerID: sender, TargetID: target}] = w.Now
 			}
 		case what < 11:
 			id := some()
 			old, exists := m.messages[id]
 			text := fmt.Sprint(random.IntN(3))
-			got, err := w.messages.Update(t.Context(), []int64{id}, message.Change{Text: &text})
+			got, err := w.Messages.Update(t.Context(), []int64{id}, message.Change{Text: &text})
 			want := store.UpdateResult{}
 			if exists {
 				want.Matched = 1
 				if old.Text == nil || *old.Text != text {
 					want.Modified = 1
-					old.Text, old.ModificationDate = &text, new(w.clock)
+					old.Text, old.ModificationDate = &text, new(w.Now)
 					m.messages[id] = old
 				}
 			}
@@ -81,13 +74,13 @@ func runModel(t *testing.T, w *world, steps int) {
 		case what < 13:
 			id := some()
 			old, exists := m.messages[id]
-			mayRecall := exists && old.DeletionDate == nil && !old.IsSystemMessage && w.clock.Sub(old.DeliveryDate) <= 300*time.Second
-			err := w.messages.UpdateBySender(t.Context(), old.SenderID, "", id, message.Edit{RecallDate: new(w.clock)})
+			mayRecall := exists && old.DeletionDate == nil && !old.IsSystemMessage && w.Now.Sub(old.DeliveryDate) <= 300*time.Second
+			err := w.Messages.UpdateBySender(t.Context(), old.SenderID, "", id, message.Edit{RecallDate: new(w.Now)})
 			if (err == nil) != mayRecall {
 				t.Fatalf("step %d: recall of %+v: %v", step, old, err)
 			}
-			if err == nil && (old.RecallDate == nil || !old.RecallDate.Equal(w.clock)) {
-				old.RecallDate, old.ModificationDate = new(w.clock), new(w.clock)
+			if err == nil && (old.RecallDate == nil || !old.RecallDate.Equal(w.Now)) {
+				old.RecallDate, old.ModificationDate = new(w.Now), new(w.Now)
 				m.messages[id] = old
 				notice := w.delivered[len(w.delivered)-1].Message
 				m.messages[notice.ID] = notice
@@ -104,20 +97,20 @@ func runModel(t *testing.T, w *world, steps int) {
 				if !logically {
 					delete(m.messages, id)
 					want++
-				} else if old.DeletionDate == nil || !old.DeletionDate.Equal(w.clock) {
-					old.DeletionDate = new(w.clock)
+				} else if old.DeletionDate == nil || !old.DeletionDate.Equal(w.Now) {
+					old.DeletionDate = new(w.Now)
 					m.messages[id] = old
 					want++
 				}
 			}
-			if got, err := w.messages.Delete(t.Context(), list, &logically); err != nil || got != want {
+			if got, err := w.Messages.Delete(t.Context(), list, &logically); err != nil || got != want {
 				t.Fatalf("step %d: deleted %d, want %d: %v", step, got, want, err)
 			}
 		case what < 16:
 			key := store.PrivateConversationKey{OwnerID: 1 + random.Int64N(users), TargetID: 1 + random.Int64N(users)}
-			date := w.clock.Add(-time.Duration(random.IntN(600)) * time.Second)
+			date := w.Now.Add(-time.Duration(random.IntN(600)) * time.Second)
 			old, exists := m.read[key]
-			err := w.conversations.SetReadDate(t.Context(), []store.PrivateConversationKey{key}, nil, &date)
+			err := w.Conversations.SetReadDate(t.Context(), []store.PrivateConversationKey{key}, nil, &date)
 			if allowed := !exists || date.After(old); allowed != (err == nil) {
 				t.Fatalf("step %d: read date %v after %v: %v", step, date, old, err)
 			} else if allowed {
@@ -126,12 +119,12 @@ func runModel(t *testing.T, w *world, steps int) {
 		case what < 17 && step%5 == 0:
 			want := int64(0)
 			for id, old := range m.messages {
-				if old.DeliveryDate.Before(w.clock.Add(-time.Hour)) {
+				if old.DeliveryDate.Before(w.Now.Add(-time.Hour)) {
 					delete(m.messages, id)
 					want++
 				}
 			}
-			if got, err := w.messages.DeleteExpired(t.Context()); err != nil || got != want {
+			if got, err := w.Messages.DeleteExpired(t.Context()); err != nil || got != want {
 				t.Fatalf("step %d: expired %d, want %d: %v", step, got, want, err)
 			}
 		default:
@@ -147,14 +140,14 @@ func (m model) compareQuery(t *testing.T, w *world, random *rand.Rand, step int)
 	t.Helper()
 	userID := 1 + random.Int64N(4)
 	from := []int64{1 + random.Int64N(4)}
-	start := w.clock.Add(-time.Duration(random.IntN(3600)) * time.Second)
+	start := w.Now.Add(-time.Duration(random.IntN(3600)) * time.Second)
 	want := []int64{}
 	for _, message := range m.messages {
 		if message.TargetID == userID && message.SenderID == from[0] && message.DeletionDate == nil && message.RecallDate == nil && !message.DeliveryDate.Before(start) {
 			want = append(want, message.ID)
 		}
 	}
-	found, err := w.messages.Query(t.Context(), userID, message.Query{FromIDs: from, DeliveryDate: store.DateRange{Start: &start}})
+	found, err := w.Messages.Query(t.Context(), userID, message.Query{FromIDs: from, DeliveryDate: store.DateRange{Start: &start}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +168,7 @@ func (m model) compareQuery(t *testing.T, w *world, random *rand.Rand, step int)
 // compareAll compares everything that is stored.
 func (m model) compareAll(t *testing.T, w *world) {
 	t.Helper()
-	found, err := w.messages.Find(t.Context(), store.MessageFilter{}, store.MessagesByID, 0, 0)
+	found, err := w.Messages.Find(t.Context(), store.MessageFilter{}, store.MessagesByID, 0, 0)
 	if err != nil || len(found) != len(m.messages) {
 		t.Fatalf("%d messages, want %d: %v", len(found), len(m.messages), err)
 	}
@@ -184,7 +177,7 @@ func (m model) compareAll(t *testing.T, w *world) {
 			t.Errorf("stored %s, want %s", describe(got), describe(want))
 		}
 	}
-	private, _, err := w.conversations.Find(t.Context(), conversation.Selection{OwnerIDs: []int64{1, 2, 3, 4}})
+	private, _, err := w.Conversations.Find(t.Context(), conversation.Selection{OwnerIDs: []int64{1, 2, 3, 4}})
 	if err != nil || len(private) != len(m.read) {
 		t.Fatalf("%d conversations, want %d: %v", len(private), len(m.read), err)
 	}

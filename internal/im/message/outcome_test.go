@@ -20,7 +20,7 @@ import (
 func TestUnknownOutcome(t *testing.T) {
 	cutter := storetest.NewCutter(t, storetest.MigratedURL(t))
 	w := newWorld(t, storetest.Open(t, store.Options{URL: cutter.URL(), Timeout: time.Minute, LockTimeout: time.Minute}))
-	w.people(1, 2)
+	w.People(1, 2)
 	stored, delivered := int64(0), 0
 	for name, cut := range map[string]func(int32){"before": cutter.CutBefore, "after": cutter.CutAfter} {
 		for _, keyed := range []bool{true, false} {
@@ -34,12 +34,12 @@ func TestUnknownOutcome(t *testing.T) {
 							if keyed {
 								c.Key = &message.Key{Value: fmt.Appendf(nil, "%s %d", t.Name(), i), Lifetime: time.Hour}
 							}
-							m, err := w.messages.Send(t.Context(), c)
+							m, err := w.Messages.Send(t.Context(), c)
 							if err != nil {
 								t.Errorf("the sender is told %v", err)
 								return
 							}
-							found, err := w.messages.Count(t.Context(), store.MessageFilter{IDs: []int64{m.ID}})
+							found, err := w.Messages.Count(t.Context(), store.MessageFilter{IDs: []int64{m.ID}})
 							if err != nil || found != 1 {
 								t.Errorf("the message %d is stored %d times: %v", m.ID, found, err)
 							}
@@ -47,7 +47,7 @@ func TestUnknownOutcome(t *testing.T) {
 					}
 					senders.Wait()
 					stored, delivered = stored+int64(together), delivered+together
-					if n, err := w.messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != stored {
+					if n, err := w.Messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != stored {
 						t.Errorf("%d messages are stored, want %d: %v", n, stored, err)
 					}
 					if len(w.delivered) != delivered {

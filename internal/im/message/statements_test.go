@@ -21,8 +21,8 @@ func TestStatements(t *testing.T) {
 		for id := int64(2); id <= n; id++ {
 			members = append(members, id)
 		}
-		w.people(append([]int64{1, 1000}, members...)...)
-		g := w.group(1, members...)
+		w.People(append([]int64{1, 1000}, members...)...)
+		g := w.Group(1, members...)
 		private := func(sender int64) message.Creation {
 			return message.Creation{SenderID: &sender, TargetID: 1000, Text: new("x"), Deliver: true}
 		}
@@ -33,22 +33,22 @@ func TestStatements(t *testing.T) {
 		}
 		count := func(what string, want uint64, run func() error) {
 			t.Helper()
-			before := w.db.Stats().Statements
+			before := w.DB.Stats().Statements
 			if err := run(); err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
-			if got := w.db.Stats().Statements - before; got != want {
+			if got := w.DB.Stats().Statements - before; got != want {
 				t.Errorf("%s: %d statements, want %d", what, got, want)
 			}
 		}
 		send := func(c message.Creation) func() error {
 			return func() error {
-				_, err := w.messages.Send(t.Context(), c)
+				_, err := w.Messages.Send(t.Context(), c)
 				return err
 			}
 		}
 		together := func(list ...message.Creation) func() error {
-			return func() error { return w.messages.SendTogether(t.Context(), list...) }
+			return func() error { return w.Messages.SendTogether(t.Context(), list...) }
 		}
 		var privates, groups []message.Creation
 		for id := int64(1); id <= n; id++ {
@@ -63,15 +63,15 @@ func TestStatements(t *testing.T) {
 		count("64 messages to a group together", 5, together(groups...))
 		count("64 of each together", 8, together(slices.Concat(privates, groups)...))
 
-		w.people(2000)
-		if _, err := w.groups.AddMember(t.Context(), store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: g, UserID: 2000}, Role: store.GroupRegularMember}, nil); err != nil {
+		w.People(2000)
+		if _, err := w.Groups.AddMember(t.Context(), store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: g, UserID: 2000}, Role: store.GroupRegularMember}, nil); err != nil {
 			t.Fatal(err)
 		}
 		count("a message after somebody joined", 7, send(toGroup(1)))
 		if reached := w.reached[len(w.reached)-1]; len(reached) != n || !slices.Contains(reached, 2000) || slices.Contains(reached, 1) {
 			t.Errorf("%d members got the message: %v", len(reached), reached)
 		}
-		if _, err := w.groups.DeleteMembers(t.Context(), []store.GroupUserKey{{GroupID: g, UserID: 2000}}); err != nil {
+		if _, err := w.Groups.DeleteMembers(t.Context(), []store.GroupUserKey{{GroupID: g, UserID: 2000}}); err != nil {
 			t.Fatal(err)
 		}
 		count("a message after somebody left", 7, send(toGroup(1)))
@@ -85,15 +85,15 @@ func TestStatements(t *testing.T) {
 // read dates follow, and no transaction loses against another.
 func TestSendToGroupTogether(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
-		w.people(1, 2, 3)
-		g := w.group(1, 2)
-		before := w.db.Stats().Retries
+		w.People(1, 2, 3)
+		g := w.Group(1, 2)
+		before := w.DB.Stats().Retries
 		const each = 40
 		failures := make([]error, 3*each)
 		var wg sync.WaitGroup
 		for i := range failures {
 			wg.Go(func() {
-				_, failures[i] = w.messages.Send(t.Context(), message.Creation{
+				_, failures[i] = w.Messages.Send(t.Context(), message.Creation{
 					SenderID: new(int64(i%3 + 1)), TargetID: g, IsGroupMessage: true, Text: new("hello"), Deliver: true,
 				})
 			})
@@ -101,22 +101,22 @@ func TestSendToGroupTogether(t *testing.T) {
 		wg.Wait()
 		for i, err := range failures {
 			if i%3 == 2 {
-				w.wantCode("a stranger", err, apierr.NotSpeakableGroupGuestToSendMessage)
+				w.WantCode("a stranger", err, apierr.NotSpeakableGroupGuestToSendMessage)
 			} else if err != nil {
 				t.Errorf("message %d of user %d: %v", i, i%3+1, err)
 			}
 		}
-		if n, err := w.messages.Count(t.Context(), store.MessageFilter{TargetIDs: []int64{g}}); err != nil || n != 2*each {
+		if n, err := w.Messages.Count(t.Context(), store.MessageFilter{TargetIDs: []int64{g}}); err != nil || n != 2*each {
 			t.Errorf("%d messages are stored, want %d: %v", n, 2*each, err)
 		}
 		if len(w.reached) != 2*each {
 			t.Errorf("%d messages were delivered, want %d", len(w.reached), 2*each)
 		}
-		_, found, err := w.conversations.Find(t.Context(), conversation.Selection{GroupIDs: []int64{g}})
+		_, found, err := w.Conversations.Find(t.Context(), conversation.Selection{GroupIDs: []int64{g}})
 		if err != nil || len(found) != 1 || len(found[0].ReadDates) != 2 {
 			t.Errorf("read dates are %v: %v", found, err)
 		}
-		if retries := w.db.Stats().Retries - before; retries != 0 {
+		if retries := w.DB.Stats().Retries - before; retries != 0 {
 			t.Errorf("%d transactions were repeated", retries)
 		}
 	})
