@@ -14,7 +14,7 @@ import (
 )
 
 func (d *Dispatcher) createFriendRequest(ctx context.Context, r *Request, body *wire.CreateFriendRequestRequest) (Answer, error) {
-	request, err := d.Relationships.Send(ctx, r.UserID, body.GetRecipientId(), body.GetContent())
+	request, err := d.Relationships.Send(ctx, r.UserID, body.GetRecipientId(), body.GetContent(), r.once)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -16,6 +16,7 @@ func (d *Dispatcher) createGroup(ctx context.Context, r *Request, body *wire.Cre
 	g, err := d.Groups.Create(ctx, group.Creation{
 		TypeID: body.TypeId, CreatorID: r.UserID, Name: &body.Name, Intro: body.Intro, Announcement: body.Announcement,
 		MinimumScore: body.GetMinScore(), MuteEndDate: date(body.MuteEndDate), Attributes: fromWireMap(body.GetUserDefinedAttributes()),
+		Key: r.once,
 	})
 	if err != nil {
 		return Answer{}, err

@@ -11,7 +11,7 @@ import (
 )
 
 func (d *Dispatcher) createGroupInvitation(ctx context.Context, r *Request, body *wire.CreateGroupInvitationRequest) (Answer, error) {
-	v, err := d.Groups.Invite(ctx, r.UserID, body.GetGroupId(), body.GetInviteeId(), body.GetContent())
+	v, err := d.Groups.Invite(ctx, r.UserID, body.GetGroupId(), body.GetInviteeId(), body.GetContent(), r.once)
 	if err != nil {
 		return Answer{}, err
 	}

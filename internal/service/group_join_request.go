@@ -11,7 +11,7 @@ import (
 )
 
 func (d *Dispatcher) createGroupJoinRequest(ctx context.Context, r *Request, body *wire.CreateGroupJoinRequestRequest) (Answer, error) {
-	v, err := d.Groups.AskToJoin(ctx, r.UserID, body.GetGroupId(), body.GetContent())
+	v, err := d.Groups.AskToJoin(ctx, r.UserID, body.GetGroupId(), body.GetContent(), r.once)
 	if err != nil {
 		return Answer{}, err
 	}

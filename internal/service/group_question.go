@@ -13,7 +13,7 @@ func (d *Dispatcher) createGroupJoinQuestions(ctx context.Context, r *Request, b
 	questions := convert(body.GetQuestions(), func(q *wire.GroupJoinQuestion) store.GroupQuestion {
 		return store.GroupQuestion{Question: q.GetQuestion(), Answers: q.GetAnswers(), Score: q.GetScore()}
 	})
-	created, err := d.Groups.CreateQuestionsBy(ctx, r.UserID, body.GetGroupId(), questions)
+	created, err := d.Groups.CreateQuestionsBy(ctx, r.UserID, body.GetGroupId(), questions, r.once)
 	if err != nil {
 		return Answer{}, err
 	}

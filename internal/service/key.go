@@ -48,7 +48,7 @@ func (d *Dispatcher) keyLifetime() time.Duration {
 }
 
 // once lets a request with an idempotency key make one thing that has an id, however often it comes. handle must make it in
-// one transaction, with store.Remember.
+// one transaction, which r.once remembers.
 func (d *Dispatcher) once(handle handler) handler {
 	return d.onceAs(func(ids []int64) Answer { return long(ids[0]) }, handle)
 }
@@ -65,7 +65,7 @@ func (d *Dispatcher) onceAs(known func(ids []int64) Answer, handle handler) hand
 		}
 		// Requests of different kinds may have the same keys.
 		sum := sha256.Sum256([]byte(wire.KindOf(r.AppRequest).String() + " " + r.Device.String() + " " + text))
-		ctx = store.WithRequestKey(ctx, store.MessageKey{SenderID: r.UserID, Key: sum[:keySize], ExpiryDate: d.Clock().Add(d.keyLifetime())})
+		r.once = &store.MessageKey{SenderID: r.UserID, Key: sum[:keySize], ExpiryDate: d.Clock().Add(d.keyLifetime())}
 		answer, err := handle(ctx, r)
 		if errors.Is(err, store.ErrDuplicateKey) {
 			// A transaction of the same request was committed meanwhile.

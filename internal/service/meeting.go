@@ -21,7 +21,7 @@ func (d *Dispatcher) createMeeting(ctx context.Context, r *Request, body *wire.C
 	}
 	m, err := d.Meetings.Create(ctx, meeting.Creation{
 		CreatorID: r.UserID, UserID: body.UserId, GroupID: body.GroupId, Name: body.Name, Intro: body.Intro, Password: body.Password,
-		StartDate: date(body.StartDate),
+		StartDate: date(body.StartDate), Key: r.once,
 	})
 	if err != nil {
 		return Answer{}, err

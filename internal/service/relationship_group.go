@@ -13,7 +13,7 @@ import (
 )
 
 func (d *Dispatcher) createRelationshipGroup(ctx context.Context, r *Request, body *wire.CreateRelationshipGroupRequest) (Answer, error) {
-	group, err := d.Relationships.CreateGroup(ctx, relationship.GroupCreation{OwnerID: r.UserID, Name: body.GetName()})
+	group, err := d.Relationships.CreateGroup(ctx, relationship.GroupCreation{OwnerID: r.UserID, Name: body.GetName(), Key: r.once})
 	if err != nil {
 		return Answer{}, err
 	}

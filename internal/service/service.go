@@ -103,6 +103,8 @@ type Request struct {
 	// key and repeated are those of link.Request.
 	key      []byte
 	repeated bool
+	// once remembers what the request makes, so that it makes nothing twice; nil does not.
+	once *store.MessageKey
 	// turn is the place of a new message in its conversation; nil is none.
 	turn *message.Turn
 	// kept takes the notifications until plugins have seen them; nil sends them at once.

@@ -59,14 +59,6 @@ func DeleteMessageKeys(ctx context.Context, tx Tx, before time.Time, limit int) 
 	return n, nil
 }
 
-// keyOfRequest is the key of a context.
-type keyOfRequest struct{}
-
-// WithRequestKey gives the request of a context a key, which Remember stores. The MessageID of the key is not used.
-func WithRequestKey(ctx context.Context, key MessageKey) context.Context {
-	return context.WithValue(ctx, keyOfRequest{}, key)
-}
-
 // A KnownRequest is the error of a transaction whose request has made something before.
 type KnownRequest struct {
 	// IDs are those of what it made, at least one.
@@ -75,18 +67,17 @@ type KnownRequest struct {
 
 func (e *KnownRequest) Error() string { return fmt.Sprintf("the request has made %v before", e.IDs) }
 
-// Remember stores what the request of the context makes in this transaction, if it has a key. It must come before everything
-// that could refuse the request. If the key is known it returns a *KnownRequest.
-func Remember(ctx context.Context, tx Tx, ids ...int64) error {
-	key, ok := ctx.Value(keyOfRequest{}).(MessageKey)
-	if !ok {
+// Remember stores what a request makes in this transaction; a nil key stores nothing. It must come before everything that
+// could refuse the request. If the key is known it returns a *KnownRequest. The MessageID of the key is not used.
+func (k *MessageKey) Remember(ctx context.Context, tx Tx, ids ...int64) error {
+	if k == nil {
 		return nil
 	}
-	if err := Recall(ctx, tx); err != nil {
+	if err := k.Recall(ctx, tx); err != nil {
 		return err
 	}
 	for i, id := range ids {
-		part := key.part(i)
+		part := k.part(i)
 		part.MessageID = id
 		if err := InsertMessageKey(ctx, tx, part); err != nil {
 			return err
@@ -95,15 +86,14 @@ func Remember(ctx context.Context, tx Tx, ids ...int64) error {
 	return nil
 }
 
-// Recall returns a *KnownRequest if the request of the context has a key that is known.
-func Recall(ctx context.Context, r Reader) error {
-	key, ok := ctx.Value(keyOfRequest{}).(MessageKey)
-	if !ok {
+// Recall returns a *KnownRequest if the key is known, which a nil key never is.
+func (k *MessageKey) Recall(ctx context.Context, r Reader) error {
+	if k == nil {
 		return nil
 	}
 	var ids []int64
 	for {
-		known, found, err := FindMessageKey(ctx, r, key.SenderID, key.part(len(ids)).Key)
+		known, found, err := FindMessageKey(ctx, r, k.SenderID, k.part(len(ids)).Key)
 		switch {
 		case err != nil:
 			return err
@@ -118,10 +108,11 @@ func Recall(ctx context.Context, r Reader) error {
 }
 
 // part is the key of the ith thing that a request makes.
-func (k MessageKey) part(i int) MessageKey {
+func (k *MessageKey) part(i int) MessageKey {
+	part := *k
 	if i > 0 {
 		sum := sha256.Sum256(binary.BigEndian.AppendUint64(slices.Clone(k.Key), uint64(i)))
-		k.Key = sum[:16]
+		part.Key = sum[:16]
 	}
-	return k
+	return part
 }

@@ -52,7 +52,7 @@ func lastPlace(w *world) {
 	id := w.groupOf(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, GroupSizeLimit: 3}, 1, 2)
 	var invitations [n]int64
 	for i := range invitations {
-		invitations[i] = must(w.Invite(w.Context(), 1, id, int64(100+i), ""))(w).ID
+		invitations[i] = must(w.Invite(w.Context(), 1, id, int64(100+i), "", nil))(w).ID
 	}
 	var o outcomes
 	together(n, func(i int) {
@@ -78,7 +78,7 @@ func answeredOnce(w *world) {
 	const n = 12
 	ctx := w.Context()
 	id := w.cast(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, JoinStrategy: store.JoinByRequest})
-	invitation := must(w.Invite(ctx, 1, id, 9, ""))(w).ID
+	invitation := must(w.Invite(ctx, 1, id, 9, "", nil))(w).ID
 	statuses := []store.RequestStatus{store.RequestAccepted, store.RequestDeclined, store.RequestIgnored}
 	var o outcomes
 	var joins atomic.Int64
@@ -96,7 +96,7 @@ func answeredOnce(w *world) {
 	}
 	w.sound(id)
 
-	request := must(w.AskToJoin(ctx, 10, id, ""))(w).ID
+	request := must(w.AskToJoin(ctx, 10, id, "", nil))(w).ID
 	w.settings.JoinRequest.AllowRecallPendingJoinRequestBySender = true
 	var replies, recalls outcomes
 	together(n, func(i int) {
@@ -162,11 +162,11 @@ func ownerWhileHandingOver(w *world) {
 func joinedOnce(w *world) {
 	ctx := w.Context()
 	id := w.groupOf(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, JoinStrategy: store.JoinByQuestion}, 1)
-	question := must(w.CreateQuestionsBy(ctx, 1, id, []store.GroupQuestion{{Question: "q", Answers: []string{"a"}}}))(w)[0]
+	question := must(w.CreateQuestionsBy(ctx, 1, id, []store.GroupQuestion{{Question: "q", Answers: []string{"a"}}}, nil))(w)[0]
 	const n = 12
 	var invitations [n]int64
 	for i := range invitations {
-		invitations[i] = must(w.Invite(ctx, 1, id, 9, ""))(w).ID
+		invitations[i] = must(w.Invite(ctx, 1, id, 9, "", nil))(w).ID
 	}
 	var joins atomic.Int64
 	var o outcomes

@@ -14,8 +14,8 @@ import (
 
 // CreateQuestionsBy adds questions to a group on behalf of a requester, all of
 // them or none, and returns their ids in order. Their ids and groups are set by
-// it.
-func (d *Directory) CreateQuestionsBy(ctx context.Context, requester, groupID int64, questions []store.GroupQuestion) ([]int64, error) {
+// it. The key remembers them; nil does not.
+func (d *Directory) CreateQuestionsBy(ctx context.Context, requester, groupID int64, questions []store.GroupQuestion, key *store.MessageKey) ([]int64, error) {
 	if len(questions) == 0 {
 		return nil, apierr.New(apierr.IllegalArgument, "questions: at least one question is needed")
 	}
@@ -36,7 +36,7 @@ func (d *Directory) CreateQuestionsBy(ctx context.Context, requester, groupID in
 	}
 	ids := convert(questions, func(q store.GroupQuestion) int64 { return q.ID })
 	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if err := store.Remember(ctx, tx, ids...); err != nil {
+		if err := key.Remember(ctx, tx, ids...); err != nil {
 			return err
 		}
 		at, err := d.managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToCreateGroupQuestion)

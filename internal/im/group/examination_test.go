@@ -23,7 +23,7 @@ func TestQuestionsBy(t *testing.T) {
 		plain := []store.GroupQuestion{{Question: "q", Answers: []string{"a"}}}
 		create := func(requester, groupID int64, questions []store.GroupQuestion, want apierr.Code) {
 			w.Helper()
-			_, err := w.CreateQuestionsBy(ctx, requester, groupID, questions)
+			_, err := w.CreateQuestionsBy(ctx, requester, groupID, questions, nil)
 			wantRefusal(w, fmt.Sprintf("question of %d", requester), err, want)
 		}
 		for strategy, code := range map[store.GroupJoinStrategy]apierr.Code{
@@ -53,7 +53,7 @@ func TestQuestionsBy(t *testing.T) {
 		w.wantBumps(id, nil, func() (err error) {
 			questions, err = w.CreateQuestionsBy(ctx, 2, id, []store.GroupQuestion{
 				{ID: 5, GroupID: 6, Question: "first", Answers: []string{"x", "y", "x"}, Score: 2}, {Question: "second", Answers: []string{"z"}},
-			})
+			}, nil)
 			return err
 		}, "questions")
 		want := []store.GroupQuestion{
@@ -104,8 +104,8 @@ func TestAnswer(t *testing.T) {
 		w.change(id, store.GroupChange{MinimumScore: new(int32(5))})
 		q := must(w.CreateQuestionsBy(ctx, 1, id, []store.GroupQuestion{
 			{Question: "a", Answers: []string{"x", "y"}, Score: 2}, {Question: "b", Answers: []string{"z"}, Score: 3}, {Question: "c", Answers: []string{"v"}, Score: 100},
-		}))(w)
-		foreign := must(w.CreateQuestionsBy(ctx, 1, other, []store.GroupQuestion{{Question: "a", Answers: []string{"x"}}}))(w)[0]
+		}, nil))(w)
+		foreign := must(w.CreateQuestionsBy(ctx, 1, other, []store.GroupQuestion{{Question: "a", Answers: []string{"x"}}}, nil))(w)[0]
 		answer := func(user int64, answers map[int64]string, want Examination, code apierr.Code) {
 			w.Helper()
 			got, err := w.Answer(ctx, user, answers)

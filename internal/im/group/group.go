@@ -85,6 +85,8 @@ type Creation struct {
 	// Attributes are what an application keeps with the group, by the names that
 	// clients use, as far as the settings allow it.
 	Attributes map[string]any
+	// Key remembers the request that creates the group; nil does not.
+	Key *store.MessageKey
 }
 
 // Create makes a group and its owner the first member. The role of the creator
@@ -112,7 +114,7 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Group, error)
 		return store.Group{}, err
 	}
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if err := store.Remember(ctx, tx, g.ID); err != nil {
+		if err := c.Key.Remember(ctx, tx, g.ID); err != nil {
 			return err
 		}
 		if err := d.mayCreate(ctx, tx, g.CreatorID, g.TypeID); err != nil {

@@ -16,13 +16,13 @@ import (
 // What users do with invitations.
 
 // Invite asks a user to join a group on behalf of an inviter, whose role must be
-// one that the type of the group lets invite.
-func (d *Directory) Invite(ctx context.Context, inviter, groupID, invitee int64, content string) (Invitation, error) {
+// one that the type of the group lets invite. The key remembers it; nil does not.
+func (d *Directory) Invite(ctx context.Context, inviter, groupID, invitee int64, content string, key *store.MessageKey) (Invitation, error) {
 	if err := check.UserID("inviteeId", invitee); err != nil {
 		return Invitation{}, err
 	}
 	v := store.GroupInvitation{GroupID: groupID, InviterID: inviter, InviteeID: invitee, Content: content}
-	return d.invitations.Ask(ctx, v, func(ctx context.Context, tx store.Tx) error { return d.mayInvite(ctx, tx, v) })
+	return d.invitations.Ask(ctx, v, key, func(ctx context.Context, tx store.Tx) error { return d.mayInvite(ctx, tx, v) })
 }
 
 func (d *Directory) mayInvite(ctx context.Context, r store.Reader, v store.GroupInvitation) error {

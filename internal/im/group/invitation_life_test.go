@@ -22,7 +22,7 @@ func TestInvite(t *testing.T) {
 		w.change(inactive, store.GroupChange{IsActive: new(false)})
 		w.advance(time.Minute)
 		w.wantBumps(id, []int64{3, 9}, func() error {
-			v, err := w.Invite(ctx, 3, id, 9, "come")
+			v, err := w.Invite(ctx, 3, id, 9, "come", nil)
 			if v.GroupID != id || v.InviterID != 3 || v.InviteeID != 9 || v.Content != "come" || v.Status != store.RequestPending || !v.CreationDate.Equal(w.clock()) {
 				w.Errorf("the invitation is %+v", v)
 			}
@@ -42,7 +42,7 @@ func TestInvite(t *testing.T) {
 			"inactive group": {1, inactive, 9, "", apierr.AddUserToInactiveGroup},
 			"no group":       {1, 404, 9, "", apierr.AddUserToInactiveGroup},
 		} {
-			_, err := w.Invite(ctx, test.inviter, test.group, test.invitee, test.content)
+			_, err := w.Invite(ctx, test.inviter, test.group, test.invitee, test.content, nil)
 			wantRefusal(w, name, err, test.code)
 		}
 	})
@@ -65,7 +65,7 @@ func whoMayInvite(w *world) {
 			if slices.Contains(test.able, user) {
 				want = 0
 			}
-			_, err := w.Invite(w.Context(), user, id, 77, "")
+			_, err := w.Invite(w.Context(), user, id, 77, "", nil)
 			wantRefusal(w, fmt.Sprintf("user %d under %s", user, strategy), err, want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestRecallInvitation(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
 		id := w.cast(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval})
-		invite := func() int64 { return must(w.Invite(ctx, 3, id, 9, ""))(w).ID }
+		invite := func() int64 { return must(w.Invite(ctx, 3, id, 9, "", nil))(w).ID }
 		recall := func(requester, invitation int64, want apierr.Code) {
 			w.Helper()
 			_, err := w.RecallInvitation(ctx, requester, invitation)
@@ -117,7 +117,7 @@ func TestReplyToInvitation(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
 		id := w.cast(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, GroupSizeLimit: 6})
-		invite := func(invitee int64) int64 { return must(w.Invite(ctx, 3, id, invitee, ""))(w).ID }
+		invite := func(invitee int64) int64 { return must(w.Invite(ctx, 3, id, invitee, "", nil))(w).ID }
 		reply := func(invitee, invitation int64, status store.RequestStatus, wantJoined bool, want apierr.Code) {
 			w.Helper()
 			got, joined, err := w.ReplyToInvitation(ctx, invitee, invitation, status, nil)

@@ -13,10 +13,10 @@ import (
 
 // What users do with join requests.
 
-// AskToJoin asks those who manage a group on behalf of a requester to be let in.
-func (d *Directory) AskToJoin(ctx context.Context, requester, groupID int64, content string) (JoinRequest, error) {
+// AskToJoin asks those who manage a group on behalf of a requester to be let in. The key remembers it; nil does not.
+func (d *Directory) AskToJoin(ctx context.Context, requester, groupID int64, content string, key *store.MessageKey) (JoinRequest, error) {
 	v := store.GroupJoinRequest{GroupID: groupID, RequesterID: requester, Content: content}
-	return d.joinRequests.Ask(ctx, v, func(ctx context.Context, tx store.Tx) error { return d.mayAsk(ctx, tx, requester, groupID) })
+	return d.joinRequests.Ask(ctx, v, key, func(ctx context.Context, tx store.Tx) error { return d.mayAsk(ctx, tx, requester, groupID) })
 }
 
 func (d *Directory) mayAsk(ctx context.Context, r store.Reader, requester, groupID int64) error {

@@ -17,7 +17,7 @@ func TestAskToJoin(t *testing.T) {
 		ctx := w.Context()
 		ask := func(requester, groupID int64, content string, want apierr.Code) {
 			w.Helper()
-			_, err := w.AskToJoin(ctx, requester, groupID, content)
+			_, err := w.AskToJoin(ctx, requester, groupID, content, nil)
 			wantRefusal(w, fmt.Sprintf("request of %d", requester), err, want)
 		}
 		for strategy, code := range map[store.GroupJoinStrategy]apierr.Code{
@@ -35,7 +35,7 @@ func TestAskToJoin(t *testing.T) {
 		ask(9, 404, "", apierr.SendGroupJoinRequestToInactiveGroup)
 		w.advance(time.Minute)
 		w.wantBumps(id, []int64{1, 9}, func() error {
-			v, err := w.AskToJoin(ctx, 9, id, "please")
+			v, err := w.AskToJoin(ctx, 9, id, "please", nil)
 			if v.GroupID != id || v.RequesterID != 9 || v.Content != "please" || v.Status != store.RequestPending || v.ResponderID != nil {
 				w.Errorf("the request is %+v", v)
 			}
@@ -55,7 +55,7 @@ func TestRecallJoinRequest(t *testing.T) {
 			_, err := w.RecallJoinRequest(ctx, requester, request)
 			wantRefusal(w, fmt.Sprintf("recall by %d", requester), err, want)
 		}
-		v, late := must(w.AskToJoin(ctx, 9, id, ""))(w).ID, must(w.AskToJoin(ctx, 9, id, ""))(w).ID
+		v, late := must(w.AskToJoin(ctx, 9, id, "", nil))(w).ID, must(w.AskToJoin(ctx, 9, id, "", nil))(w).ID
 		recall(9, v, apierr.RecallingGroupJoinRequestIsDisabled)
 		w.settings.JoinRequest.AllowRecallPendingJoinRequestBySender = true
 		recall(1, v, apierr.NotSenderToRecallGroupJoinRequest)
@@ -78,7 +78,7 @@ func TestReplyToJoinRequest(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
 		id := w.cast(store.GroupType{JoinStrategy: store.JoinByRequest, GroupSizeLimit: 6})
-		ask := func(requester int64) int64 { return must(w.AskToJoin(ctx, requester, id, ""))(w).ID }
+		ask := func(requester int64) int64 { return must(w.AskToJoin(ctx, requester, id, "", nil))(w).ID }
 		reply := func(responder, request int64, status store.RequestStatus, wantJoined bool, want apierr.Code) {
 			w.Helper()
 			got, joined, err := w.ReplyToJoinRequest(ctx, responder, request, status, nil)

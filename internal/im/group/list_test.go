@@ -17,8 +17,8 @@ func TestLists(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
 		id := w.cast(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, JoinStrategy: store.JoinByQuestion})
-		invitation := must(w.Invite(ctx, 3, id, 9, ""))(w).ID
-		question := must(w.CreateQuestionsBy(ctx, 1, id, []store.GroupQuestion{{Question: "q", Answers: []string{"a"}, Score: 1}}))(w)[0]
+		invitation := must(w.Invite(ctx, 3, id, 9, "", nil))(w).ID
+		question := must(w.CreateQuestionsBy(ctx, 1, id, []store.GroupQuestion{{Question: "q", Answers: []string{"a"}, Score: 1}}, nil))(w)[0]
 		request := must(w.CreateJoinRequest(ctx, store.GroupJoinRequest{GroupID: id, RequesterID: 9}, nil, nil))(w).ID
 
 		for name, test := range map[string]struct {

@@ -25,6 +25,8 @@ type Creation struct {
 	Name, Intro, Password *string
 	// StartDate is when it begins; nil and what has passed is at once.
 	StartDate *time.Time
+	// Key remembers the request that creates the meeting; nil does not.
+	Key *store.MessageKey
 }
 
 // forgotten is how long a meeting may be about to be created. What takes longer
@@ -46,7 +48,7 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Meeting, erro
 	if err != nil {
 		return store.Meeting{}, err
 	}
-	m, before, err := d.reserve(ctx, m, settings)
+	m, before, err := d.reserve(ctx, m, c.Key, settings)
 	if err != nil {
 		return store.Meeting{}, err
 	}
@@ -65,7 +67,7 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Meeting, erro
 			m.AccessToken = &token
 		}
 	}
-	if err := d.confirm(ctx, m); err != nil {
+	if err := d.confirm(ctx, m, c.Key); err != nil {
 		if begins {
 			d.takeBack(ctx, m)
 		}
@@ -126,13 +128,13 @@ const attempts = 16
 // reserve gives a meeting an id and stores it, if its creator may send messages to
 // those who are invited. It returns how many other meetings were about to be
 // created for the same creator.
-func (d *Directory) reserve(ctx context.Context, m store.Meeting, s config.Meeting) (_ store.Meeting, before int64, err error) {
+func (d *Directory) reserve(ctx context.Context, m store.Meeting, key *store.MessageKey, s config.Meeting) (_ store.Meeting, before int64, err error) {
 	for range attempts {
 		if m.ID, err = newID(s.ID.Type); err != nil {
 			return m, 0, err
 		}
 		err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-			if err := store.Recall(ctx, tx); err != nil {
+			if err := key.Recall(ctx, tx); err != nil {
 				return err
 			}
 			if err := d.mayInvite(ctx, tx, m); err != nil {
@@ -189,9 +191,9 @@ func (d *Directory) checkQuota(ctx context.Context, creatorID, before int64, s c
 }
 
 // confirm lets a meeting be there for everybody.
-func (d *Directory) confirm(ctx context.Context, m store.Meeting) error {
+func (d *Directory) confirm(ctx context.Context, m store.Meeting, key *store.MessageKey) error {
 	return d.opts.Store.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx store.Tx) error {
-		if err := store.Remember(ctx, tx, m.ID); err != nil {
+		if err := key.Remember(ctx, tx, m.ID); err != nil {
 			return err
 		}
 		ok, err := store.ConfirmMeeting(ctx, tx, m.ID, m.AccessToken)

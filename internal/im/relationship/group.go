@@ -22,6 +22,8 @@ type GroupCreation struct {
 	Name  string
 	// CreationDate is now if it is nil.
 	CreationDate *time.Time
+	// Key remembers the request that creates the group; nil does not.
+	Key *store.MessageKey
 }
 
 // CreateGroup adds a group. An index that the owner uses already is a
@@ -45,7 +47,7 @@ func (d *Directory) CreateGroup(ctx context.Context, c GroupCreation) (store.Rel
 		} else if group.Index, err = freeIndex(ctx, tx, c.OwnerID); err != nil {
 			return err
 		}
-		if err := store.Remember(ctx, tx, int64(group.Index)); err != nil {
+		if err := c.Key.Remember(ctx, tx, int64(group.Index)); err != nil {
 			return err
 		}
 		if err := store.InsertRelationshipGroups(ctx, tx, group); err != nil {

@@ -306,7 +306,7 @@ func TestModel(t *testing.T) {
 			case 7, 8:
 				what, code = fmt.Sprintf("send %v", k), m.send(k.OwnerID, k.RelatedUserID)
 				var sent FriendRequest
-				sent, err = f.Send(t.Context(), k.OwnerID, k.RelatedUserID, "")
+				sent, err = f.Send(t.Context(), k.OwnerID, k.RelatedUserID, "", nil)
 				if err == nil {
 					m.requests[sent.ID] = &sent.FriendRequest
 				}

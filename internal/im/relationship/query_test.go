@@ -71,7 +71,7 @@ func TestVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		step("delete a group", map[string]int{"related": 1, "ids": 1, "groups": 1})
-		sent, err := f.Send(t.Context(), 1, 3, "hi")
+		sent, err := f.Send(t.Context(), 1, 3, "hi", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		step("reply", map[string]int{"sent": 1, "related": 2, "ids": 2})
-		if _, err := f.Send(t.Context(), 4, 1, "hi"); err != nil {
+		if _, err := f.Send(t.Context(), 4, 1, "hi", nil); err != nil {
 			t.Fatal(err)
 		}
 		step("receive", map[string]int{"received": 1})

@@ -15,13 +15,13 @@ import (
 
 // Send asks the recipient on behalf of the requester to become related. A
 // recipient who has blocked the requester is not asked, nor is one who has been
-// asked already.
-func (d *Directory) Send(ctx context.Context, requester, recipient int64, content string) (FriendRequest, error) {
+// asked already. The key remembers the request; nil does not.
+func (d *Directory) Send(ctx context.Context, requester, recipient int64, content string, key *store.MessageKey) (FriendRequest, error) {
 	if err := checkPair("requesterId", requester, "recipientId", recipient); err != nil {
 		return FriendRequest{}, err
 	}
 	asked := store.FriendRequest{RequesterID: requester, RecipientID: recipient, Content: content}
-	return d.requests.Ask(ctx, asked, func(ctx context.Context, tx store.Tx) error {
+	return d.requests.Ask(ctx, asked, key, func(ctx context.Context, tx store.Tx) error {
 		blocked, err := Blocks(ctx, tx, recipient, requester)
 		if err != nil {
 			return err

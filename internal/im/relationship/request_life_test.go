@@ -19,7 +19,7 @@ func TestSend(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, f *fixture) {
 		send := func(what string, requester, recipient int64, code apierr.Code) FriendRequest {
 			t.Helper()
-			r, err := f.Send(t.Context(), requester, recipient, "hi")
+			r, err := f.Send(t.Context(), requester, recipient, "hi", nil)
 			wantCode(t, what, err, code)
 			return r
 		}
@@ -31,7 +31,7 @@ func TestSend(t *testing.T) {
 		send("the other way", 2, 1, apierr.OK)
 		send("oneself", 1, 1, apierr.IllegalArgument)
 		send("nobody", 1, 0, apierr.IllegalArgument)
-		_, err := f.Send(t.Context(), 1, 3, strings.Repeat("x", 201))
+		_, err := f.Send(t.Context(), 1, 3, strings.Repeat("x", 201), nil)
 		wantCode(t, "long", err, apierr.IllegalArgument)
 		if _, err := f.Establish(t.Context(), key(3, 1), true, nil, nil); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestReply(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, f *fixture) {
 		send := func(requester, recipient int64) int64 {
 			t.Helper()
-			r, err := f.Send(t.Context(), requester, recipient, "hi")
+			r, err := f.Send(t.Context(), requester, recipient, "hi", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestReply(t *testing.T) {
 
 func TestRecall(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, f *fixture) {
-		r, err := f.Send(t.Context(), 1, 2, "hi")
+		r, err := f.Send(t.Context(), 1, 2, "hi", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestRecall(t *testing.T) {
 		recall("sender", 1, r.ID, apierr.OK)
 		f.want("1?2=CANCELED")
 		recall("again", 1, r.ID, apierr.RecallNonPendingFriendRequest)
-		if r, err = f.Send(t.Context(), 1, 2, "hi"); err != nil {
+		if r, err = f.Send(t.Context(), 1, 2, "hi", nil); err != nil {
 			t.Fatalf("after a recall: %v", err)
 		}
 		f.clock = f.clock.Add(30*24*time.Hour + time.Millisecond)
@@ -205,7 +205,7 @@ func TestConcurrentFriendships(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, f *fixture) {
 		f.rules.FriendRequest.AllowRecallPendingFriendRequestBySender = true
 		n, errs := together(func(int) error {
-			_, err := f.Send(t.Context(), 1, 2, "hi")
+			_, err := f.Send(t.Context(), 1, 2, "hi", nil)
 			return err
 		})
 		if n != 1 {

@@ -105,15 +105,18 @@ func (b *Book[R, V, F, C]) check(content *string, creation, response *time.Time,
 // Create stores a request as an administrator describes it: nothing else follows from it. A nil id is made up, a nil
 // creation date is now.
 func (b *Book[R, V, F, C]) Create(ctx context.Context, r R, id *int64, creation *time.Time) (v V, err error) {
-	return b.create(ctx, r, id, creation, nil)
+	return b.create(ctx, r, id, creation, nil, nil)
 }
 
-// Ask stores a new request on behalf of who asks, if may does not refuse it inside the transaction.
-func (b *Book[R, V, F, C]) Ask(ctx context.Context, r R, may func(ctx context.Context, tx store.Tx) error) (v V, err error) {
-	return b.create(ctx, r, nil, nil, may)
+// Ask stores a new request on behalf of who asks, if may does not refuse it inside the transaction. The key remembers it; nil
+// does not.
+func (b *Book[R, V, F, C]) Ask(ctx context.Context, r R, key *store.MessageKey, may func(ctx context.Context, tx store.Tx) error) (v V, err error) {
+	return b.create(ctx, r, nil, nil, key, may)
 }
 
-func (b *Book[R, V, F, C]) create(ctx context.Context, r R, id *int64, creation *time.Time, may func(ctx context.Context, tx store.Tx) error) (v V, err error) {
+func (b *Book[R, V, F, C]) create(
+	ctx context.Context, r R, id *int64, creation *time.Time, key *store.MessageKey, may func(ctx context.Context, tx store.Tx) error,
+) (v V, err error) {
 	now, h := b.Now(), b.Head(&r)
 	if err := b.check(h.Content, creation, *h.ResponseDate, now); err != nil {
 		return v, err
@@ -131,7 +134,7 @@ func (b *Book[R, V, F, C]) create(ctx context.Context, r R, id *int64, creation 
 		return v, err
 	}
 	err = b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if err := store.Remember(ctx, tx, *h.ID); err != nil {
+		if err := key.Remember(ctx, tx, *h.ID); err != nil {
 			return err
 		}
 		if may != nil {

@@ -16,17 +16,17 @@ import (
 
 // testRequestKeys carries out a request several times, also at the same time: it makes one thing.
 func testRequestKeys(t *testing.T, db *store.DB) {
-	carryOut := func(ctx context.Context, ids ...int64) error {
-		return db.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.Remember(ctx, tx, ids...) })
+	carryOut := func(key *store.MessageKey, ids ...int64) error {
+		return db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return key.Remember(ctx, tx, ids...) })
 	}
-	recall := func(ctx context.Context) error {
-		return db.Read(ctx, func(ctx context.Context, r store.Reader) error { return store.Recall(ctx, r) })
+	recall := func(key *store.MessageKey) error {
+		return db.Read(t.Context(), func(ctx context.Context, r store.Reader) error { return key.Recall(ctx, r) })
 	}
-	keyed := func(sender int64, key string) context.Context {
-		return store.WithRequestKey(t.Context(), store.MessageKey{SenderID: sender, Key: []byte(key), ExpiryDate: time.Now().Add(time.Hour)})
+	keyed := func(sender int64, key string) *store.MessageKey {
+		return &store.MessageKey{SenderID: sender, Key: []byte(key), ExpiryDate: time.Now().Add(time.Hour)}
 	}
 	for range 2 {
-		if err := carryOut(t.Context(), 1); err != nil {
+		if err := carryOut(nil, 1); err != nil {
 			t.Errorf("a request without key: %v", err)
 		}
 	}
@@ -36,7 +36,7 @@ func testRequestKeys(t *testing.T, db *store.DB) {
 	if known, ok := errors.AsType[*store.KnownRequest](carryOut(keyed(1, "a"), 13)); !ok || !slices.Equal(known.IDs, []int64{11}) {
 		t.Errorf("the second request: %v", known)
 	}
-	if err := errors.Join(recall(t.Context()), recall(keyed(1, "c")), carryOut(keyed(1, "c"), 14, 15, 16)); err != nil {
+	if err := errors.Join(recall(nil), recall(keyed(1, "c")), carryOut(keyed(1, "c"), 14, 15, 16)); err != nil {
 		t.Fatal(err)
 	}
 	for _, err := range []error{recall(keyed(1, "c")), carryOut(keyed(1, "c"), 17)} {
@@ -46,8 +46,8 @@ func testRequestKeys(t *testing.T, db *store.DB) {
 	}
 	// What is rolled back is not remembered.
 	planted := errors.New("planted")
-	err := db.Write(keyed(3, "a"), func(ctx context.Context, tx store.Tx) error {
-		return errors.Join(store.Remember(ctx, tx, 31), planted)
+	err := db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return errors.Join(keyed(3, "a").Remember(ctx, tx, 31), planted)
 	})
 	if !errors.Is(err, planted) {
 		t.Error(err)
