@@ -113,7 +113,7 @@ func readOperations(users int) []readOperation {
 	}
 	addUsers := func(name string, f store.UserFilter, offset int) {
 		add("users: "+name, func(ctx context.Context, w *world) error {
-			return wantPage(w.userRules.FindPage(ctx, f, pageSize, offset))
+			return wantPage(w.userRules.FindPage(ctx, f, store.Page{Limit: pageSize, Offset: offset}))
 		})
 	}
 	add("users: list", func(ctx context.Context, w *world) error {
@@ -128,7 +128,7 @@ func readOperations(users int) []readOperation {
 
 	addRelationships := func(name string, f store.RelationshipFilter, withGroups bool, offset int) {
 		add("relationships: "+name, func(ctx context.Context, w *world) error {
-			return wantPage(w.relationshipRules.FindPage(ctx, f, withGroups, pageSize, offset))
+			return wantPage(w.relationshipRules.FindPage(ctx, f, withGroups, store.Page{Limit: pageSize, Offset: offset}))
 		})
 	}
 	add("relationships: list", func(ctx context.Context, w *world) error {
@@ -144,7 +144,7 @@ func readOperations(users int) []readOperation {
 
 	addGroups := func(name string, f store.GroupFilter, offset int) {
 		add("groups: "+name, func(ctx context.Context, w *world) error {
-			return wantPage(w.groupRules.FindPage(ctx, f, pageSize, offset))
+			return wantPage(w.groupRules.FindPage(ctx, f, store.Page{Limit: pageSize, Offset: offset}))
 		})
 	}
 	add("groups: list", func(ctx context.Context, w *world) error {
@@ -159,7 +159,7 @@ func readOperations(users int) []readOperation {
 
 	addMembers := func(name string, f store.GroupMemberFilter, offset int) {
 		add("members: "+name, func(ctx context.Context, w *world) error {
-			return wantPage(w.groupRules.FindMemberPage(ctx, f, pageSize, offset))
+			return wantPage(w.groupRules.FindMemberPage(ctx, f, store.Page{Limit: pageSize, Offset: offset}))
 		})
 	}
 	add("members: list", func(ctx context.Context, w *world) error {
@@ -188,7 +188,7 @@ func readOperations(users int) []readOperation {
 
 	addMessages := func(name string, f store.MessageFilter, order store.MessageOrder, offset int) {
 		add("messages: "+name, func(ctx context.Context, w *world) error {
-			return wantPage(w.messageRules.FindPage(ctx, f, order, pageSize, offset))
+			return wantPage(w.messageRules.FindPage(ctx, f, order, store.Page{Limit: pageSize, Offset: offset}))
 		})
 	}
 	add("messages: list", func(ctx context.Context, w *world) error {

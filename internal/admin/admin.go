@@ -77,9 +77,6 @@ type Options struct {
 	// Translate gives errors of other packages their business codes before they
 	// are sent. It may be nil.
 	Translate func(error) error
-	// Totals bounds the counting of what pages are parts of; nil leaves it to the
-	// operations.
-	Totals Totals
 	// OnReplica returns the context of operations that a replica of the database
 	// may serve; nil is without replica.
 	OnReplica func(context.Context) context.Context
@@ -259,12 +256,11 @@ func (c *call) process() (result any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, complete := c.settings.withTotals(c.beginTrail(WithRequester(c.r.Context(), c.principal)), c.op.input, reflect.ValueOf(in).Elem(), a.opts.Totals)
+	ctx := c.beginTrail(WithRequester(c.r.Context(), c.principal))
 	if c.op.Replica && a.opts.OnReplica != nil {
 		ctx = a.opts.OnReplica(ctx)
 	}
-	result, err = c.op.run(ctx, in)
-	return complete(result), err
+	return c.op.run(ctx, in)
 }
 
 // route finds the operation. Paths are compared literally.

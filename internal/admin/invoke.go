@@ -226,12 +226,11 @@ func (a *API) Invoke(ctx context.Context, by *Principal, operation string, input
 	if op.writes() {
 		ctx, trail = a.beginAct(ctx, rec)
 	}
-	counting, complete := settings.withTotals(WithRequester(ctx, by), op.input, reflect.ValueOf(in).Elem(), a.opts.Totals)
-	out, err := op.run(counting, in)
+	out, err := op.run(WithRequester(ctx, by), in)
 	if err != nil {
 		return nil, err
 	}
-	return encodeResult(complete(out))
+	return encodeResult(out)
 }
 
 // operation finds an operation by its id.

@@ -3,7 +3,6 @@
 package admin
 
 import (
-	"context"
 	"reflect"
 	"time"
 )
@@ -21,7 +20,13 @@ type PageRequest struct {
 	Page       int32 `query:"page" default:"0" minimum:"0" doc:"Number of the page; the first is 0."`
 	ExactTotal bool  `query:"exactTotal" default:"false" doc:"Whether to count all records for the total, however long that takes."`
 	Paging
+
+	budget time.Duration
 }
+
+// TotalBudget returns for how long to count what the page is a part of before
+// the total is a lower bound.
+func (p PageRequest) TotalBudget() time.Duration { return p.budget }
 
 // Limit returns how many records to return at most.
 func (p Paging) Limit() int { return p.limit }
@@ -40,41 +45,14 @@ func (p *Paging) resolve(page int32, s *Settings) {
 	p.offset = int(page) * p.limit
 }
 
-// withTotals prepares the context of an operation that returns a page. The
-// function that it returns completes the result.
-func (c *Settings) withTotals(ctx context.Context, in *input, dst reflect.Value, count Totals) (context.Context, func(any) any) {
-	if count != nil {
-		for _, index := range in.paging {
-			if len(index) < 2 {
-				continue
-			}
-			if pr, ok := dst.FieldByIndex(index[:len(index)-1]).Addr().Interface().(*PageRequest); ok {
-				ctx, bounded := count(ctx, c.TotalBudget, pr.ExactTotal)
-				return ctx, func(result any) any {
-					if p, ok := result.(interface{ bounded() any }); ok && bounded() {
-						return p.bounded()
-					}
-					return result
-				}
-			}
-		}
-	}
-	return ctx, func(result any) any { return result }
-}
-
-// Totals returns a context in which the records of a page are counted for no
-// longer than the budget, unless the count must be exact, and a function that
-// reports whether the total is a lower bound.
-type Totals func(ctx context.Context, budget time.Duration, exact bool) (context.Context, func() bool)
-
-// resolvePaging turns page and size into limit and offset.
+// resolvePaging turns page and size into limit and offset, and says how long counting may take.
 func (in *input) resolvePaging(dst reflect.Value, s *Settings) {
 	for _, index := range in.paging {
 		p := dst.FieldByIndex(index).Addr().Interface().(*Paging)
 		page := int32(0)
 		if len(index) > 1 {
 			if pr, ok := dst.FieldByIndex(index[:len(index)-1]).Addr().Interface().(*PageRequest); ok {
-				page = pr.Page
+				page, pr.budget = pr.Page, s.TotalBudget
 			}
 		}
 		p.resolve(page, s)

@@ -50,12 +50,6 @@ func NewPage[T any](total int64, records []T) Page[T] {
 
 func (p Page[T]) none() bool { return p.Total <= 0 }
 
-// bounded returns the page with the note that its total is a lower bound.
-func (p Page[T]) bounded() any {
-	p.TotalIsExact = new(bool)
-	return p
-}
-
 // Versioned is a result with a version, which is sent as its ETag.
 type Versioned[T any] struct {
 	Data    T

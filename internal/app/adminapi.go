@@ -206,15 +206,8 @@ func apiOptions(r role.Role) admin.Options {
 		Version:     version,
 		Tags:        api.Tags,
 		Translate:   store.Code,
-		Totals:      countTotals,
 		OnReplica:   store.WithReplica,
 	}
-}
-
-// countTotals bounds the counting of what pages are parts of.
-func countTotals(ctx context.Context, budget time.Duration, exact bool) (context.Context, func() bool) {
-	t := &store.Totals{Budget: budget, Exact: exact}
-	return store.WithTotals(ctx, t), t.Bounded
 }
 
 var roleDescriptions = map[role.Role]string{

@@ -19,6 +19,8 @@ type Page struct {
 	Limit int
 	// Offset is the number of rows to leave out first.
 	Offset int
+	// Totals say how far ForTotal counts; nil is no further than CountLimit.
+	Totals *Totals
 }
 
 // pageOf orders a query by columns that are unique together, without which pages would overlap, and cuts out the page.
@@ -44,20 +46,21 @@ func pageOf(query sqldb.SQL, page Page, columns ...string) sqldb.SQL {
 // CountLimit is how many records behind the beginning of a page are counted for the total of the page.
 const CountLimit = 10_000
 
-// ForTotal returns a Reader whose counts are totals of a page: they end CountLimit rows behind the beginning of the page.
-// To count what a filter selects takes as long as there is to count, which for a page of a big table is far longer than
-// to read the page.
+// ForTotal returns a Reader whose counts are totals of a page: they end CountLimit rows behind the beginning of the page,
+// or where the Totals of the page say. To count what a filter selects takes as long as there is to count, which for a page
+// of a big table is far longer than to read the page.
 func ForTotal(r Reader, page Page) Reader {
-	return boundedReader{r, int64(max(page.Offset, 0)) + CountLimit}
+	return boundedReader{r, int64(max(page.Offset, 0)) + CountLimit, page.Totals}
 }
 
-// boundedReader counts no further than to most.
+// boundedReader counts no further than to most, and as far beyond as totals allow.
 type boundedReader struct {
 	Reader
-	most int64
+	most   int64
+	totals *Totals
 }
 
-// Totals say how far the totals of pages are counted in a context, and note what became of it.
+// Totals say how far the total of a page is counted, and note what became of it.
 type Totals struct {
 	// Budget is how long a count may take beyond CountLimit rows; when it is spent, the total is a lower bound.
 	Budget time.Duration
@@ -70,16 +73,8 @@ type Totals struct {
 // Bounded reports whether a total is a lower bound.
 func (t *Totals) Bounded() bool { return t.bounded.Load() }
 
-type totalsKey struct{}
-
-// WithTotals returns a context in which totals of pages are counted like that. In others they end at CountLimit.
-func WithTotals(ctx context.Context, t *Totals) context.Context {
-	return context.WithValue(ctx, totalsKey{}, t)
-}
-
-// countOn counts to the end, as far as the totals of the context allow; found is the lower bound that is known.
-func countOn(ctx context.Context, r Reader, found int64, count func(context.Context, Reader) (int64, error)) (total int64, err error) {
-	t, _ := ctx.Value(totalsKey{}).(*Totals)
+// countOn counts to the end, as far as t allows; found is the lower bound that is known.
+func (t *Totals) countOn(ctx context.Context, r Reader, found int64, count func(context.Context, Reader) (int64, error)) (total int64, err error) {
 	switch {
 	case t == nil:
 		return found, nil

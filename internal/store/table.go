@@ -240,7 +240,7 @@ func countFrom(ctx context.Context, r Reader, tables string, list conditions) (i
 			if n < bounded.most {
 				return n, nil
 			}
-			return countOn(ctx, r, bounded.most, func(ctx context.Context, _ Reader) (int64, error) { return n, ctx.Err() })
+			return bounded.totals.countOn(ctx, r, bounded.most, func(ctx context.Context, _ Reader) (int64, error) { return n, ctx.Err() })
 		}
 	}
 	n, err := sqldb.Count(ctx, r, sqldb.New("SELECT count(*) FROM (SELECT 1 FROM "+tables+"? LIMIT ?) AS b", list.clause(), bounded.most))
@@ -250,7 +250,7 @@ func countFrom(ctx context.Context, r Reader, tables string, list conditions) (i
 	if n < bounded.most {
 		return n, nil
 	}
-	return countOn(ctx, r, n, func(ctx context.Context, r Reader) (int64, error) { return count(ctx, r, all) })
+	return bounded.totals.countOn(ctx, r, n, func(ctx context.Context, r Reader) (int64, error) { return count(ctx, r, all) })
 }
 
 // quickCount is how long SQLite may take to count a whole table before only the first rows are counted. It is enough for

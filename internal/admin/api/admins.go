@@ -110,17 +110,9 @@ func (h adminHandlers) query(ctx context.Context, in *adminQuery) ([]Admin, erro
 }
 
 func (h adminHandlers) queryPage(ctx context.Context, in *adminPageQuery) (admin.Page[Admin], error) {
-	total, found, err := h.directory.FindPage(ctx, store.AdminFilter(in.adminFilter), in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newAdmin)), err
-}
-
-// convert turns records of the store into those of the interface.
-func convert[From, To any](list []From, f func(From) To) []To {
-	out := make([]To, len(list))
-	for i, v := range list {
-		out[i] = f(v)
-	}
-	return out
+	return newPage(in.PageRequest, newAdmin, func(page store.Page) (int64, []store.Admin, error) {
+		return h.directory.FindPage(ctx, store.AdminFilter(in.adminFilter), page)
+	})
 }
 
 // adminUpdate is the body of PUT /admins.

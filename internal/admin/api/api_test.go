@@ -118,10 +118,6 @@ func newHarness(t *testing.T, db *store.DB) *harness {
 	}
 	opts := admin.Options{
 		Title: "test", Version: "1.2.3", Tags: api.Tags, Translate: store.Code,
-		Totals: func(ctx context.Context, budget time.Duration, exact bool) (context.Context, func() bool) {
-			t := &store.Totals{Budget: budget, Exact: exact}
-			return store.WithTotals(ctx, t), t.Bounded
-		},
 		Settings: func() *admin.Settings { return h.settings }, Authenticator: api.NewAuthenticator(h.directory, nil),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Trail:  h.openTrail(),

@@ -183,8 +183,9 @@ func (h auditHandlers) queryPage(ctx context.Context, in *auditPageQuery) (admin
 	if err != nil {
 		return admin.Page[AuditRecord]{}, err
 	}
-	total, found, err := h.trail.FindPage(ctx, filter, store.Page{Limit: in.Limit(), Offset: in.Offset()})
-	return admin.NewPage(total, convert(found, newAuditRecord)), err
+	return newPage(in.PageRequest, newAuditRecord, func(page store.Page) (int64, []store.AuditRecord, error) {
+		return h.trail.FindPage(ctx, filter, page)
+	})
 }
 
 // auditColumns are the columns of the CSV form.

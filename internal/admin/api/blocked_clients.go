@@ -11,6 +11,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/permission"
+	"example.org/app/internal/store"
 )
 
 const (
@@ -100,8 +101,9 @@ func (h blockedIPHandlers) query(ctx context.Context, in *blockedIPQuery) ([]Blo
 type blockedClientPageQuery struct{ admin.PageRequest }
 
 func (h blockedIPHandlers) queryPage(ctx context.Context, in *blockedClientPageQuery) (admin.Page[BlockedIP], error) {
-	total, found, err := h.list.FindPage(ctx, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newBlockedIP)), err
+	return newPage(in.PageRequest, newBlockedIP, func(page store.Page) (int64, []blocklist.Entry[netip.Addr], error) {
+		return h.list.FindPage(ctx, page)
+	})
 }
 
 type blockedIPDeletion struct {
@@ -181,8 +183,9 @@ func (h blockedUserHandlers) query(ctx context.Context, in *blockedUserQuery) ([
 }
 
 func (h blockedUserHandlers) queryPage(ctx context.Context, in *blockedClientPageQuery) (admin.Page[BlockedUser], error) {
-	total, found, err := h.list.FindPage(ctx, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newBlockedUser)), err
+	return newPage(in.PageRequest, newBlockedUser, func(page store.Page) (int64, []blocklist.Entry[int64], error) {
+		return h.list.FindPage(ctx, page)
+	})
 }
 
 type blockedUserDeletion struct {

@@ -72,7 +72,7 @@ func playBlocklist[K blocklist.Key](t *testing.T, h *harness, list *blocklist.Li
 			if err := other.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			_, found, err := list.FindPage(t.Context(), 1000, 0)
+			_, found, err := list.FindPage(t.Context(), store.Page{Limit: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -231,8 +231,9 @@ func (h groupHandlers) queryPage(ctx context.Context, in *groupPageQuery) (admin
 	if err != nil {
 		return admin.Page[Group]{}, err
 	}
-	total, found, err := h.directory.FindPage(ctx, f, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newGroup)), err
+	return newPage(in.PageRequest, newGroup, func(page store.Page) (int64, []store.Group, error) {
+		return h.directory.FindPage(ctx, f, page)
+	})
 }
 
 // groupUpdate is the body of PUT /groups.

@@ -113,8 +113,9 @@ func (h groupBlocklistHandlers) queryPage(ctx context.Context, in *groupBlockedU
 	if err != nil {
 		return admin.Page[GroupBlockedUser]{}, err
 	}
-	total, found, err := h.directory.FindBlockedUserPage(ctx, f, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newGroupBlockedUser)), err
+	return newPage(in.PageRequest, newGroupBlockedUser, func(page store.Page) (int64, []store.GroupBlockedUser, error) {
+		return h.directory.FindBlockedUserPage(ctx, f, page)
+	})
 }
 
 // groupBlockedUserUpdate is the body of PUT /groups/blocked-users.

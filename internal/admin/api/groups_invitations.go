@@ -150,8 +150,9 @@ func (h groupInvitationHandlers) queryPage(ctx context.Context, in *groupInvitat
 	if err != nil {
 		return admin.Page[GroupInvitation]{}, err
 	}
-	total, found, err := h.directory.FindInvitationPage(ctx, f, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newGroupInvitation)), err
+	return newPage(in.PageRequest, newGroupInvitation, func(page store.Page) (int64, []group.Invitation, error) {
+		return h.directory.FindInvitationPage(ctx, f, page)
+	})
 }
 
 // groupInvitationUpdate is the body of PUT /groups/invitations.

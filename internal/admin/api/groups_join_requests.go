@@ -143,8 +143,9 @@ func (h groupJoinRequestHandlers) queryPage(ctx context.Context, in *groupJoinRe
 	if err != nil {
 		return admin.Page[GroupJoinRequest]{}, err
 	}
-	total, found, err := h.directory.FindJoinRequestPage(ctx, f, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newGroupJoinRequest)), err
+	return newPage(in.PageRequest, newGroupJoinRequest, func(page store.Page) (int64, []group.JoinRequest, error) {
+		return h.directory.FindJoinRequestPage(ctx, f, page)
+	})
 }
 
 // groupJoinRequestUpdate is the body of PUT /groups/join-requests.

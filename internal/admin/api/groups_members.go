@@ -163,8 +163,9 @@ func (h groupMemberHandlers) queryPage(ctx context.Context, in *groupMemberPageQ
 	if err != nil {
 		return admin.Page[GroupMember]{}, err
 	}
-	total, found, err := h.directory.FindMemberPage(ctx, f, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newGroupMember)), err
+	return newPage(in.PageRequest, newGroupMember, func(page store.Page) (int64, []store.GroupMember, error) {
+		return h.directory.FindMemberPage(ctx, f, page)
+	})
 }
 
 // groupMemberUpdate is the body of PUT /groups/members.

@@ -93,8 +93,9 @@ func (h groupQuestionHandlers) query(ctx context.Context, in *groupQuestionQuery
 }
 
 func (h groupQuestionHandlers) queryPage(ctx context.Context, in *groupQuestionPageQuery) (admin.Page[GroupQuestion], error) {
-	total, found, err := h.directory.FindQuestionPage(ctx, store.GroupQuestionFilter(in.groupQuestionFilter), in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newGroupQuestion)), err
+	return newPage(in.PageRequest, newGroupQuestion, func(page store.Page) (int64, []store.GroupQuestion, error) {
+		return h.directory.FindQuestionPage(ctx, store.GroupQuestionFilter(in.groupQuestionFilter), page)
+	})
 }
 
 // groupQuestionUpdate is the body of PUT /groups/questions.

@@ -129,8 +129,9 @@ func (h groupTypeHandlers) query(ctx context.Context, in *groupTypeQuery) ([]Gro
 }
 
 func (h groupTypeHandlers) queryPage(ctx context.Context, in *groupTypePageQuery) (admin.Page[GroupType], error) {
-	total, found, err := h.directory.FindTypePage(ctx, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newGroupType)), err
+	return newPage(in.PageRequest, newGroupType, func(page store.Page) (int64, []store.GroupType, error) {
+		return h.directory.FindTypePage(ctx, page)
+	})
 }
 
 // groupTypeUpdate is the body of PUT /groups/types.

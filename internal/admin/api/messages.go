@@ -213,8 +213,9 @@ func (h messageHandlers) queryPage(ctx context.Context, in *messagePageQuery) (a
 	if err != nil {
 		return admin.Page[Message]{}, err
 	}
-	total, found, err := h.messages.FindPage(ctx, filter, order, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newMessage)), err
+	return newPage(in.PageRequest, newMessage, func(page store.Page) (int64, []store.Message, error) {
+		return h.messages.FindPage(ctx, filter, order, page)
+	})
 }
 
 // messageUpdate is the body of PUT /messages.

@@ -185,8 +185,9 @@ func (h userHandlers) queryPage(ctx context.Context, in *userPageQuery) (admin.P
 	if err != nil {
 		return admin.Page[User]{}, err
 	}
-	total, found, err := h.users.FindPage(ctx, filter, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newUser)), err
+	return newPage(in.PageRequest, newUser, func(page store.Page) (int64, []store.User, error) {
+		return h.users.FindPage(ctx, filter, page)
+	})
 }
 
 // userUpdate is the body of PUT /users.

@@ -145,8 +145,9 @@ func (h friendRequestHandlers) queryPage(ctx context.Context, in *friendRequestP
 	if err != nil {
 		return admin.Page[FriendRequest]{}, err
 	}
-	total, found, err := h.relationships.FindRequestPage(ctx, filter, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newFriendRequest)), err
+	return newPage(in.PageRequest, newFriendRequest, func(page store.Page) (int64, []relationship.FriendRequest, error) {
+		return h.relationships.FindRequestPage(ctx, filter, page)
+	})
 }
 
 // friendRequestUpdate is the body of PUT

@@ -127,8 +127,9 @@ func (h relationshipHandlers) queryPage(ctx context.Context, in *relationshipPag
 	if err != nil {
 		return admin.Page[UserRelationship]{}, err
 	}
-	total, found, err := h.relationships.FindPage(ctx, filter, in.WithGroupIndexes, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newUserRelationship)), err
+	return newPage(in.PageRequest, newUserRelationship, func(page store.Page) (int64, []store.Relationship, error) {
+		return h.relationships.FindPage(ctx, filter, in.WithGroupIndexes, page)
+	})
 }
 
 // relationshipUpdate is the body of PUT /users/relationships.

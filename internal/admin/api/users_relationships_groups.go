@@ -118,8 +118,9 @@ func (h relationshipGroupHandlers) queryPage(ctx context.Context, in *relationsh
 	if err != nil {
 		return admin.Page[UserRelationshipGroup]{}, err
 	}
-	total, found, err := h.relationships.FindGroupPage(ctx, filter, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newUserRelationshipGroup)), err
+	return newPage(in.PageRequest, newUserRelationshipGroup, func(page store.Page) (int64, []store.RelationshipGroup, error) {
+		return h.relationships.FindGroupPage(ctx, filter, page)
+	})
 }
 
 // relationshipGroupUpdate is the body of PUT /users/relationships/groups.

@@ -83,8 +83,9 @@ func (h userRoleHandlers) query(ctx context.Context, in *userRoleQuery) ([]UserR
 }
 
 func (h userRoleHandlers) queryPage(ctx context.Context, in *userRolePageQuery) (admin.Page[UserRole], error) {
-	total, roles, err := h.users.FindRolePage(ctx, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(roles, newUserRole)), err
+	return newPage(in.PageRequest, newUserRole, func(page store.Page) (int64, []store.UserRole, error) {
+		return h.users.FindRolePage(ctx, page)
+	})
 }
 
 // userRoleUpdate is the body of PUT /users/roles.

@@ -141,12 +141,12 @@ func (d *Directory) Find(ctx context.Context, f store.AdminFilter, limit, offset
 }
 
 // FindPage returns a page of administrators and how many there are in all.
-func (d *Directory) FindPage(ctx context.Context, f store.AdminFilter, limit, offset int) (total int64, admins []store.Admin, err error) {
+func (d *Directory) FindPage(ctx context.Context, f store.AdminFilter, page store.Page) (total int64, admins []store.Admin, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		if total, err = store.CountAdmins(ctx, r, f); err != nil || total == 0 {
 			return err
 		}
-		admins, err = store.FindAdmins(ctx, r, f, store.Page{Limit: limit, Offset: offset})
+		admins, err = store.FindAdmins(ctx, r, f, page)
 		return err
 	})
 	return total, admins, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )
 
@@ -105,7 +106,7 @@ func BenchmarkMillion(b *testing.B) {
 			})
 			b.Run("page", func(b *testing.B) {
 				for b.Loop() {
-					if _, _, err := node.FindPage(ctx, 10, 100); err != nil {
+					if _, _, err := node.FindPage(ctx, store.Page{Limit: 10, Offset: 100}); err != nil {
 						b.Fatal(err)
 					}
 				}

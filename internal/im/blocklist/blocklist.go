@@ -280,7 +280,7 @@ func (l *List[K]) Find(ctx context.Context, keys []K) (found []Entry[K], err err
 }
 
 // FindPage returns a page of the blocked clients and how many there are in all.
-func (l *List[K]) FindPage(ctx context.Context, limit, offset int) (total int64, found []Entry[K], err error) {
+func (l *List[K]) FindPage(ctx context.Context, page store.Page) (total int64, found []Entry[K], err error) {
 	if !l.opts.Enabled() {
 		return 0, nil, nil
 	}
@@ -289,7 +289,7 @@ func (l *List[K]) FindPage(ctx context.Context, limit, offset int) (total int64,
 		if total, err = l.records.count(ctx, r, now); err != nil || total == 0 {
 			return err
 		}
-		found, err = l.records.find(ctx, r, nil, now, store.Page{Limit: limit, Offset: offset})
+		found, err = l.records.find(ctx, r, nil, now, page)
 		return err
 	})
 	return total, found, err

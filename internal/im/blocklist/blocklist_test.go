@@ -224,7 +224,7 @@ func TestExpiry(t *testing.T) {
 		w.wantEverywhere("1=10 2=10 3=20 ", a, b)
 		w.advance(time.Millisecond)
 		w.wantEverywhere("3=20 ", a, b)
-		total, found, err := a.FindPage(t.Context(), 10, 0)
+		total, found, err := a.FindPage(t.Context(), store.Page{Limit: 10})
 		if err != nil || total != 1 || len(found) != 1 {
 			t.Errorf("found %d %v, %v", total, found, err)
 		}
@@ -414,7 +414,7 @@ func TestConvergence(t *testing.T) {
 				group.Wait()
 				want := content(w.node())
 				w.wantEverywhere(want, nodes...)
-				_, found, err := nodes[0].FindPage(t.Context(), 1000, 0)
+				_, found, err := nodes[0].FindPage(t.Context(), store.Page{Limit: 1000})
 				if err != nil || len(found) != nodes[0].Len() || len(found) != nodes[1].Len() {
 					t.Errorf("%d in the store, %d and %d in memory, %v", len(found), nodes[0].Len(), nodes[1].Len(), err)
 				}

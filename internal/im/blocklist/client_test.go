@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/app/internal/ratelimit"
+	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )
 
@@ -28,7 +29,7 @@ func TestNetworksOfClients(t *testing.T) {
 	if !l.BlockedNow(one) || !l.BlockedNow(two) || l.BlockedNow(other) || !l.BlockedNow(single) || l.BlockedNow(single.Next()) {
 		t.Error("the wrong addresses are blocked")
 	}
-	if total, found, err := l.FindPage(t.Context(), 10, 0); total != 2 || err != nil {
+	if total, found, err := l.FindPage(t.Context(), store.Page{Limit: 10}); total != 2 || err != nil {
 		t.Errorf("%d blocks %v, %v", total, found, err)
 	}
 	if found, err := l.Find(t.Context(), []netip.Addr{two}); len(found) != 1 || err != nil {

@@ -346,7 +346,7 @@ func TestRulesOnTop(t *testing.T) {
 		fill(t, db, fake.Plan{Users: 200, Groups: 10, Messages: 600, Seed: 1, Date: time.Now()})
 		w := imtest.New(t, db, imtest.Changes{})
 		w.Now = time.Now()
-		_, requests, err := w.Relationships.FindRequestPage(t.Context(), relationship.RequestFilter{RecipientIDs: []int64{1}}, 1, 0)
+		_, requests, err := w.Relationships.FindRequestPage(t.Context(), relationship.RequestFilter{RecipientIDs: []int64{1}}, store.Page{Limit: 1})
 		if err != nil || len(requests) != 1 {
 			t.Fatal(requests, err)
 		}

@@ -40,8 +40,8 @@ func (d *Directory) FindBlockedUsers(ctx context.Context, f store.GroupBlockedUs
 
 // FindBlockedUserPage returns a page of blocked users and how many there are, as
 // far as store.ForTotal counts.
-func (d *Directory) FindBlockedUserPage(ctx context.Context, f store.GroupBlockedUserFilter, limit, offset int) (int64, []store.GroupBlockedUser, error) {
-	return findPage(ctx, d, f, limit, offset, store.CountGroupBlockedUsers, store.FindGroupBlockedUsers)
+func (d *Directory) FindBlockedUserPage(ctx context.Context, f store.GroupBlockedUserFilter, page store.Page) (int64, []store.GroupBlockedUser, error) {
+	return findPage(ctx, d, f, page, store.CountGroupBlockedUsers, store.FindGroupBlockedUsers)
 }
 
 // UpdateBlockedUsers changes the blocks with these keys.

@@ -186,8 +186,8 @@ func (d *Directory) Find(ctx context.Context, f store.GroupFilter, limit, offset
 
 // FindPage returns a page of groups and how many there are in all, as far as
 // store.ForTotal counts.
-func (d *Directory) FindPage(ctx context.Context, f store.GroupFilter, limit, offset int) (int64, []store.Group, error) {
-	return findPage(ctx, d, f, limit, offset, store.CountGroups, store.FindGroups)
+func (d *Directory) FindPage(ctx context.Context, f store.GroupFilter, page store.Page) (int64, []store.Group, error) {
+	return findPage(ctx, d, f, page, store.CountGroups, store.FindGroups)
 }
 
 // Count returns how many groups match the filter.
@@ -212,9 +212,8 @@ func find[F, T any](ctx context.Context, d *Directory, f F, limit, offset int, r
 	return found, err
 }
 
-func findPage[F, T any](ctx context.Context, d *Directory, f F, limit, offset int, count counter[F], records finder[F, T]) (total int64, found []T, err error) {
+func findPage[F, T any](ctx context.Context, d *Directory, f F, page store.Page, count counter[F], records finder[F, T]) (total int64, found []T, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		page := store.Page{Limit: limit, Offset: offset}
 		if total, err = count(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}

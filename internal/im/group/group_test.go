@@ -519,7 +519,7 @@ func TestDeleteBig(t *testing.T) {
 			w.Errorf("deleted %d", n)
 		}
 		w.Logf("deleted %d members in %v", members, time.Since(started))
-		if total, _, err := w.FindMemberPage(ctx, store.GroupMemberFilter{}, 1, 0); err != nil || total != 0 {
+		if total, _, err := w.FindMemberPage(ctx, store.GroupMemberFilter{}, store.Page{Limit: 1}); err != nil || total != 0 {
 			w.Errorf("%d members are left, error %v", total, err)
 		}
 	})

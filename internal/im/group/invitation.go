@@ -109,22 +109,22 @@ func (d *Directory) invitationFilter(f InvitationFilter) (store.GroupInvitationF
 // FindInvitations returns invitations in the order of their ids, or of the first
 // date that the filter asks for.
 func (d *Directory) FindInvitations(ctx context.Context, f InvitationFilter, limit, offset int) ([]Invitation, error) {
-	_, found, err := d.queryInvitations(ctx, f, limit, offset, false)
+	_, found, err := d.queryInvitations(ctx, f, store.Page{Limit: limit, Offset: offset}, false)
 	return found, err
 }
 
 // FindInvitationPage returns a page of invitations and how many there are, as
 // far as store.ForTotal counts.
-func (d *Directory) FindInvitationPage(ctx context.Context, f InvitationFilter, limit, offset int) (int64, []Invitation, error) {
-	return d.queryInvitations(ctx, f, limit, offset, true)
+func (d *Directory) FindInvitationPage(ctx context.Context, f InvitationFilter, page store.Page) (int64, []Invitation, error) {
+	return d.queryInvitations(ctx, f, page, true)
 }
 
-func (d *Directory) queryInvitations(ctx context.Context, f InvitationFilter, limit, offset int, total bool) (int64, []Invitation, error) {
+func (d *Directory) queryInvitations(ctx context.Context, f InvitationFilter, page store.Page, total bool) (int64, []Invitation, error) {
 	filter, err := d.invitationFilter(f)
 	if err != nil {
 		return 0, nil, err
 	}
-	return d.invitations.Query(ctx, filter, store.Page{Limit: limit, Offset: offset}, total)
+	return d.invitations.Query(ctx, filter, page, total)
 }
 
 // UpdateInvitations changes the invitations with these ids, as request.Book says.

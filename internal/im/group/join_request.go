@@ -98,22 +98,22 @@ func (d *Directory) joinRequestFilter(f JoinRequestFilter) (store.GroupJoinReque
 // FindJoinRequests returns join requests in the order of their ids, or of the first
 // date that the filter asks for.
 func (d *Directory) FindJoinRequests(ctx context.Context, f JoinRequestFilter, limit, offset int) ([]JoinRequest, error) {
-	_, found, err := d.queryJoinRequests(ctx, f, limit, offset, false)
+	_, found, err := d.queryJoinRequests(ctx, f, store.Page{Limit: limit, Offset: offset}, false)
 	return found, err
 }
 
 // FindJoinRequestPage returns a page of join requests and how many there are, as
 // far as store.ForTotal counts.
-func (d *Directory) FindJoinRequestPage(ctx context.Context, f JoinRequestFilter, limit, offset int) (int64, []JoinRequest, error) {
-	return d.queryJoinRequests(ctx, f, limit, offset, true)
+func (d *Directory) FindJoinRequestPage(ctx context.Context, f JoinRequestFilter, page store.Page) (int64, []JoinRequest, error) {
+	return d.queryJoinRequests(ctx, f, page, true)
 }
 
-func (d *Directory) queryJoinRequests(ctx context.Context, f JoinRequestFilter, limit, offset int, total bool) (int64, []JoinRequest, error) {
+func (d *Directory) queryJoinRequests(ctx context.Context, f JoinRequestFilter, page store.Page, total bool) (int64, []JoinRequest, error) {
 	filter, err := d.joinRequestFilter(f)
 	if err != nil {
 		return 0, nil, err
 	}
-	return d.joinRequests.Query(ctx, filter, store.Page{Limit: limit, Offset: offset}, total)
+	return d.joinRequests.Query(ctx, filter, page, total)
 }
 
 // UpdateJoinRequests changes the join requests with these ids, as request.Book says.

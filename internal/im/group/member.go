@@ -99,8 +99,8 @@ func (d *Directory) FindMembers(ctx context.Context, f store.GroupMemberFilter, 
 
 // FindMemberPage returns a page of memberships and how many there are in all, as far as
 // store.ForTotal counts.
-func (d *Directory) FindMemberPage(ctx context.Context, f store.GroupMemberFilter, limit, offset int) (int64, []store.GroupMember, error) {
-	return findPage(ctx, d, f, limit, offset, store.CountGroupMembers, store.FindGroupMembers)
+func (d *Directory) FindMemberPage(ctx context.Context, f store.GroupMemberFilter, page store.Page) (int64, []store.GroupMember, error) {
+	return findPage(ctx, d, f, page, store.CountGroupMembers, store.FindGroupMembers)
 }
 
 // UpdateMembers changes the memberships with these keys, all of them or none.

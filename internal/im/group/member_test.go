@@ -109,7 +109,7 @@ func TestDanglingType(t *testing.T) {
 		w.join(a, 3)
 		w.group(5)
 		must(New(ctx, w.opts))(w)
-		total, types, err := w.FindTypePage(ctx, 10, 0)
+		total, types, err := w.FindTypePage(ctx, store.Page{Limit: 10})
 		if err != nil || total != 1 || types[0] != DefaultType() {
 			w.Errorf("types are %v, error %v", types, err)
 		}

@@ -76,8 +76,8 @@ func (d *Directory) FindQuestions(ctx context.Context, f store.GroupQuestionFilt
 
 // FindQuestionPage returns a page of questions and how many there are in all, as far as
 // store.ForTotal counts.
-func (d *Directory) FindQuestionPage(ctx context.Context, f store.GroupQuestionFilter, limit, offset int) (int64, []store.GroupQuestion, error) {
-	return findPage(ctx, d, f, limit, offset, store.CountGroupQuestions, store.FindGroupQuestions)
+func (d *Directory) FindQuestionPage(ctx context.Context, f store.GroupQuestionFilter, page store.Page) (int64, []store.GroupQuestion, error) {
+	return findPage(ctx, d, f, page, store.CountGroupQuestions, store.FindGroupQuestions)
 }
 
 // UpdateQuestions changes the questions with these ids.

@@ -100,7 +100,7 @@ func TestBlockedUsers(t *testing.T) {
 			}
 			return err
 		}, "blocklist")
-		if total, _, err := w.FindBlockedUserPage(ctx, store.GroupBlockedUserFilter{}, 1, 0); total != 0 || err != nil {
+		if total, _, err := w.FindBlockedUserPage(ctx, store.GroupBlockedUserFilter{}, store.Page{Limit: 1}); total != 0 || err != nil {
 			w.Errorf("%d are left, error %v", total, err)
 		}
 	})
@@ -184,7 +184,7 @@ func TestInvitations(t *testing.T) {
 		f.CreationDate.Start = new(v.CreationDate.Add(2 * time.Hour))
 		_, err = w.FindInvitations(ctx, f, 9, 0)
 		wantCode(w, err, apierr.IllegalArgument)
-		_, _, err = w.FindInvitationPage(ctx, f, 9, 0)
+		_, _, err = w.FindInvitationPage(ctx, f, store.Page{Limit: 9})
 		wantCode(w, err, apierr.IllegalArgument)
 
 		// The clean-up does nothing unless it is told to.
@@ -253,7 +253,7 @@ func TestJoinRequests(t *testing.T) {
 		if n := must(w.DeleteExpiredJoinRequests(ctx))(w); n != 1 {
 			w.Errorf("deleted %d", n)
 		}
-		if total, _, err := w.FindJoinRequestPage(ctx, JoinRequestFilter{}, 1, 0); total != 2 || err != nil {
+		if total, _, err := w.FindJoinRequestPage(ctx, JoinRequestFilter{}, store.Page{Limit: 1}); total != 2 || err != nil {
 			w.Errorf("%d are left, error %v", total, err)
 		}
 		if n := must(w.DeleteJoinRequests(ctx, []int64{5, 6}))(w); n != 1 {

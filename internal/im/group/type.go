@@ -68,11 +68,11 @@ func (d *Directory) FindTypes(ctx context.Context, limit, offset int) ([]store.G
 }
 
 // FindTypePage returns a page of the types and how many there are in all.
-func (d *Directory) FindTypePage(ctx context.Context, limit, offset int) (int64, []store.GroupType, error) {
+func (d *Directory) FindTypePage(ctx context.Context, page store.Page) (int64, []store.GroupType, error) {
 	count := func(ctx context.Context, r store.Reader, _ []int64) (int64, error) {
 		return store.CountGroupTypes(ctx, r)
 	}
-	return findPage(ctx, d, nil, limit, offset, count, store.FindGroupTypes)
+	return findPage(ctx, d, nil, page, count, store.FindGroupTypes)
 }
 
 // UpdateTypes changes the types with these ids. Groups that have more members

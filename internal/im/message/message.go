@@ -114,10 +114,9 @@ func (d *Directory) Find(ctx context.Context, f store.MessageFilter, order store
 
 // FindPage returns a page of messages and how many there are in all, as far as
 // store.ForTotal counts.
-func (d *Directory) FindPage(ctx context.Context, f store.MessageFilter, order store.MessageOrder, limit, offset int) (total int64, found []store.Message, err error) {
+func (d *Directory) FindPage(ctx context.Context, f store.MessageFilter, order store.MessageOrder, page store.Page) (total int64, found []store.Message, err error) {
 	f = d.withDirections(f)
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		page := store.Page{Limit: limit, Offset: offset}
 		if total, err = store.CountMessages(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}

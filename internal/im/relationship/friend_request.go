@@ -128,17 +128,17 @@ type RequestFilter struct {
 // FindRequests returns requests in the order of their ids, or of the first date
 // that the filter asks for.
 func (d *Directory) FindRequests(ctx context.Context, f RequestFilter, limit, offset int) ([]FriendRequest, error) {
-	_, found, err := d.findRequests(ctx, f, limit, offset, false)
+	_, found, err := d.findRequests(ctx, f, store.Page{Limit: limit, Offset: offset}, false)
 	return found, err
 }
 
 // FindRequestPage returns a page of requests and how many there are in all, as far as
 // store.ForTotal counts.
-func (d *Directory) FindRequestPage(ctx context.Context, f RequestFilter, limit, offset int) (total int64, found []FriendRequest, err error) {
-	return d.findRequests(ctx, f, limit, offset, true)
+func (d *Directory) FindRequestPage(ctx context.Context, f RequestFilter, page store.Page) (total int64, found []FriendRequest, err error) {
+	return d.findRequests(ctx, f, page, true)
 }
 
-func (d *Directory) findRequests(ctx context.Context, f RequestFilter, limit, offset int, total bool) (int64, []FriendRequest, error) {
+func (d *Directory) findRequests(ctx context.Context, f RequestFilter, page store.Page, total bool) (int64, []FriendRequest, error) {
 	creation, err := d.requests.Settings().Lifetime.Creation(f.Creation, f.Expiration)
 	if err != nil {
 		return 0, nil, err
@@ -146,7 +146,7 @@ func (d *Directory) findRequests(ctx context.Context, f RequestFilter, limit, of
 	return d.requests.Query(ctx, store.FriendRequestFilter{
 		IDs: f.IDs, RequesterIDs: f.RequesterIDs, RecipientIDs: f.RecipientIDs,
 		Status: d.requests.Status(f.Statuses...), Creation: creation, Response: f.Response,
-	}, store.Page{Limit: limit, Offset: offset}, total)
+	}, page, total)
 }
 
 // UpdateRequests changes the requests with these ids, all of them or none, as request.Book says.

@@ -84,9 +84,8 @@ func (d *Directory) FindGroups(ctx context.Context, f store.RelationshipGroupFil
 
 // FindGroupPage returns a page of groups and how many there are in all, as far as
 // store.ForTotal counts.
-func (d *Directory) FindGroupPage(ctx context.Context, f store.RelationshipGroupFilter, limit, offset int) (total int64, groups []store.RelationshipGroup, err error) {
+func (d *Directory) FindGroupPage(ctx context.Context, f store.RelationshipGroupFilter, page store.Page) (total int64, groups []store.RelationshipGroup, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		page := store.Page{Limit: limit, Offset: offset}
 		if total, err = store.CountRelationshipGroups(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}

@@ -139,9 +139,8 @@ func find(ctx context.Context, r store.Reader, f store.RelationshipFilter, withG
 
 // FindPage returns a page of relationships and how many there are in all, as far as
 // store.ForTotal counts.
-func (d *Directory) FindPage(ctx context.Context, f store.RelationshipFilter, withGroups bool, limit, offset int) (total int64, found []store.Relationship, err error) {
+func (d *Directory) FindPage(ctx context.Context, f store.RelationshipFilter, withGroups bool, page store.Page) (total int64, found []store.Relationship, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		page := store.Page{Limit: limit, Offset: offset}
 		if total, err = store.CountRelationships(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}

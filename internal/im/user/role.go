@@ -78,12 +78,12 @@ func (d *Directory) FindRoles(ctx context.Context, limit, offset int) (roles []s
 }
 
 // FindRolePage returns a page of roles and how many there are in all.
-func (d *Directory) FindRolePage(ctx context.Context, limit, offset int) (total int64, roles []store.UserRole, err error) {
+func (d *Directory) FindRolePage(ctx context.Context, page store.Page) (total int64, roles []store.UserRole, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		if total, err = store.CountUserRoles(ctx, r); err != nil || total == 0 {
 			return err
 		}
-		roles, err = store.FindUserRoles(ctx, r, nil, store.Page{Limit: limit, Offset: offset})
+		roles, err = store.FindUserRoles(ctx, r, nil, page)
 		return err
 	})
 	return total, roles, err

@@ -192,9 +192,8 @@ func (d *Directory) Find(ctx context.Context, f store.UserFilter, limit, offset 
 
 // FindPage returns a page of users and how many there are in all, as far as
 // store.ForTotal counts.
-func (d *Directory) FindPage(ctx context.Context, f store.UserFilter, limit, offset int) (total int64, users []store.User, err error) {
+func (d *Directory) FindPage(ctx context.Context, f store.UserFilter, page store.Page) (total int64, users []store.User, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		page := store.Page{Limit: limit, Offset: offset}
 		if total, err = store.CountUsers(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
 			return err
 		}

@@ -389,7 +389,7 @@ func TestModel(t *testing.T) {
 			} else if filter.Deletion != (store.DateRange{}) {
 				slices.SortStableFunc(want, func(a, b store.User) int { return a.DeletionDate.Compare(*b.DeletionDate) })
 			}
-			total, got, err := f.FindPage(t.Context(), filter, 100, 0)
+			total, got, err := f.FindPage(t.Context(), filter, store.Page{Limit: 100})
 			if got == nil {
 				got = []store.User{}
 			}

@@ -59,7 +59,7 @@ func testTotals(t *testing.T, db *store.DB) {
 	} {
 		read(t, db, func(ctx context.Context, r store.Reader) error {
 			totals := test.totals
-			got, err := store.CountGroupBlockedUsers(store.WithTotals(ctx, totals), store.ForTotal(r, store.Page{Limit: 10, Offset: test.offset}), store.GroupBlockedUserFilter{})
+			got, err := store.CountGroupBlockedUsers(ctx, store.ForTotal(r, store.Page{Limit: 10, Offset: test.offset, Totals: totals}), store.GroupBlockedUserFilter{})
 			if err == nil && (got != test.want || totals.Bounded() != test.bounded) {
 				t.Errorf("%s, exact %v, offset %d: got %d, bounded %v", totals.Budget, totals.Exact, test.offset, got, totals.Bounded())
 			}
