@@ -101,7 +101,8 @@ func (a *App) domainJobs() []job {
 // job is work of the leader, at the times of a cron expression.
 type job struct {
 	name, cron string
-	do         func(context.Context) (int64, error)
+	// do writes with db, whose transactions are not committed when another node leads.
+	do func(ctx context.Context, db store.Writer) (int64, error)
 }
 
 // startJobs schedules what one node does for the whole cluster.
@@ -110,13 +111,14 @@ func (a *App) startJobs(context.Context) error {
 	if node == nil {
 		return nil
 	}
+	logOnline := a.onlineUsersLog()
 	jobs := append(a.domainJobs(),
 		job{"sweep of blocked addresses", "30 * * * * *", a.blockedIPs.Sweep},
 		job{"clean-up of expired tokens of administrators", "0 20 * * * *", a.administrators.DeleteExpiredTokens},
 		job{"clean-up of idempotency keys", "20 * * * * *", a.domain.messages.DeleteExpiredKeys},
-		job{"renewal of the statistics of the database", "0 10 * * * *", func(ctx context.Context) (int64, error) { return 0, a.store.Optimize(ctx) }},
+		job{"renewal of the statistics of the database", "0 10 * * * *", func(ctx context.Context, _ store.Writer) (int64, error) { return 0, a.store.Optimize(ctx) }},
 		job{"sweep of blocked users", "45 * * * * *", a.blockedUsers.Sweep},
-		job{"count of online users", a.opts.Config.Service.Statistics.OnlineUsersNumberLoggingCron, a.onlineUsersLog()},
+		job{"count of online users", a.opts.Config.Service.Statistics.OnlineUsersNumberLoggingCron, func(ctx context.Context, _ store.Writer) (int64, error) { return logOnline(ctx) }},
 		job{"search for rows of the audit trail without a seal", "15 * * * * *", a.audit.SealMissed},
 		job{"clean-up of files of plugins", "0 50 * * * *", a.catalog.Clean},
 		job{"clean-up of the slots of schedules of plugins", "0 55 * * * *", a.slots.Clean},
@@ -124,8 +126,8 @@ func (a *App) startJobs(context.Context) error {
 		job{"clean-up of the audit trail", "0 40 * * * *", a.audit.Remove},
 	)
 	for _, j := range jobs {
-		stop, err := node.Schedule(j.name, j.cron, func(ctx context.Context, _ cluster.Fence) error {
-			n, err := j.do(ctx)
+		stop, err := node.Schedule(j.name, j.cron, func(ctx context.Context, fence cluster.Fence) error {
+			n, err := j.do(ctx, a.store.Behind(fence.Check))
 			if n > 0 {
 				a.logger.Info("job done", "job", j.name, "records", n)
 			}

@@ -253,7 +253,7 @@ func TestTampering(t *testing.T) {
 		// Whoever seals the rest anew is found by what somebody kept.
 		exec1(t, db, "DELETE FROM audit_seal")
 		exec1(t, db, "DELETE FROM audit_chain")
-		if n, err := trail.SealMissed(t.Context()); err != nil || n != 12 {
+		if n, err := trail.SealMissed(t.Context(), db); err != nil || n != 12 {
 			t.Fatalf("sealed %d rows: %v", n, err)
 		}
 		if _, err := audit.Verify(t.Context(), db, nil); err != nil {
@@ -288,10 +288,10 @@ func TestMissedRows(t *testing.T) {
 		mustCreate(t, alive, db, 4, 6, time.Now())
 		seal(t, alive, 3)
 		mustCreate(t, alive, db, 7, 8, time.Now()) // They are sealed by the leader and must not be again.
-		if n, err := leader.SealMissed(t.Context()); err != nil || n != 5 {
+		if n, err := leader.SealMissed(t.Context(), db); err != nil || n != 5 {
 			t.Errorf("sealed %d rows: %v", n, err)
 		}
-		if n, err := leader.SealMissed(t.Context()); err != nil || n != 0 {
+		if n, err := leader.SealMissed(t.Context(), db); err != nil || n != 0 {
 			t.Errorf("sealed %d rows again: %v", n, err)
 		}
 		mustCreate(t, alive, db, 9, 9, time.Now())
@@ -303,7 +303,7 @@ func TestMissedRows(t *testing.T) {
 		// A node whose clock is late has ids that were searched for already.
 		late := newTrail(db, func(o *audit.Options) { o.NextID = func() int64 { return 1 - lastID.Add(1) } })
 		mustCreate(t, late, db, 10, 10, time.Now())
-		if n, err := leader.SealMissed(t.Context()); err != nil || n != 0 {
+		if n, err := leader.SealMissed(t.Context(), db); err != nil || n != 0 {
 			t.Errorf("sealed %d rows: %v", n, err)
 		}
 		seal(t, late, 1)
@@ -323,11 +323,11 @@ func TestYoungRowsAreNotMissed(t *testing.T) {
 	now := time.Now()
 	trail := newTrail(db, func(o *audit.Options) { o.NextID, o.Now = generator.Next, func() time.Time { return now } })
 	mustCreate(t, trail, db, 1, 2, now)
-	if n, err := trail.SealMissed(t.Context()); err != nil || n != 0 {
+	if n, err := trail.SealMissed(t.Context(), db); err != nil || n != 0 {
 		t.Errorf("sealed %d rows: %v", n, err)
 	}
 	now = now.Add(time.Hour)
-	if n, err := trail.SealMissed(t.Context()); err != nil || n != 2 {
+	if n, err := trail.SealMissed(t.Context(), db); err != nil || n != 2 {
 		t.Errorf("sealed %d rows: %v", n, err)
 	}
 }
@@ -338,7 +338,7 @@ func TestRetention(t *testing.T) {
 		now := time.Now()
 		trail := newTrail(db, func(o *audit.Options) { o.Retention = 24 * time.Hour })
 		mustCreate(t, trail, db, 1, 5, now.Add(-48*time.Hour))
-		if n, err := trail.Remove(t.Context()); err != nil || n != 0 {
+		if n, err := trail.Remove(t.Context(), db); err != nil || n != 0 {
 			t.Errorf("%d rows that are not sealed were removed: %v", n, err)
 		}
 		seal(t, trail, 5)
@@ -350,7 +350,7 @@ func TestRetention(t *testing.T) {
 		mustCreate(t, trail, db, 6, 6, now.Add(-48*time.Hour))
 		mustCreate(t, trail, db, 7, 8, now)
 		seal(t, trail, 3)
-		if n, err := trail.Remove(t.Context()); err != nil || n != 5 {
+		if n, err := trail.Remove(t.Context(), db); err != nil || n != 5 {
 			t.Errorf("%d rows were removed: %v", n, err)
 		}
 		report, err := audit.Verify(t.Context(), db, nil)
@@ -360,7 +360,7 @@ func TestRetention(t *testing.T) {
 		if _, err := audit.Verify(t.Context(), db, &old.Head); err != nil {
 			t.Errorf("the head of the last removed seal: %v", err)
 		}
-		if n, err := trail.Remove(t.Context()); err != nil || n != 0 {
+		if n, err := trail.Remove(t.Context(), db); err != nil || n != 0 {
 			t.Errorf("%d rows were removed: %v", n, err)
 		}
 		exec1(t, db, "DELETE FROM audit WHERE target_ids = ',6,'")
@@ -577,7 +577,7 @@ func TestKill(t *testing.T) {
 	if all := len(rows(t, trail)); err != nil || users < 300 || matched != users || all != users {
 		t.Errorf("%d users, %d with a row, %d rows: %v", users, matched, all, err)
 	}
-	if _, err := trail.SealMissed(t.Context()); err != nil {
+	if _, err := trail.SealMissed(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
 	if report, err := audit.Verify(t.Context(), db, nil); err != nil || report.Sealed != int64(users) {

@@ -89,7 +89,7 @@ func (t *Trail) Seal(ctx context.Context) (sealed int, err error) {
 }
 
 // SealMissed appends rows to the chain whose process ended before it could, and returns how many. One node does it for all.
-func (t *Trail) SealMissed(ctx context.Context) (sealed int64, err error) {
+func (t *Trail) SealMissed(ctx context.Context, db store.Writer) (sealed int64, err error) {
 	through := ids.First(t.opts.Now().Add(-missedAfter))
 	for more := true; more && err == nil; {
 		waiting := false
@@ -106,7 +106,7 @@ func (t *Trail) SealMissed(ctx context.Context) (sealed int64, err error) {
 			break
 		}
 		n := 0
-		err = t.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+		err = db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
 			n, more, err = store.SealMissedAuditRecords(ctx, tx, through, searchBatch, hashOf)
 			return err
 		})
@@ -135,14 +135,14 @@ func (t *Trail) runSeals(ctx context.Context) {
 }
 
 // Remove removes rows that are older than the retention, and returns how many. The chain begins after them from then on.
-func (t *Trail) Remove(ctx context.Context) (removed int64, err error) {
+func (t *Trail) Remove(ctx context.Context, db store.Writer) (removed int64, err error) {
 	if t.opts.Retention <= 0 {
 		return 0, nil
 	}
 	before := t.opts.Now().Add(-t.opts.Retention)
 	for {
 		seals, records := 0, int64(0)
-		err := t.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+		err := db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
 			seals, records, err = store.RemoveAuditRecords(ctx, tx, before, removeBatch)
 			return err
 		})

@@ -46,7 +46,7 @@ func (w *work) once(ctx context.Context, fence Fence, n *Node) (err error) {
 			n.logger.Error("the work of the leader panicked", "work", w.name, "panic", value, "stack", string(debug.Stack()))
 		}
 	}()
-	return w.fn(store.WithGuard(ctx, fence.Check), fence)
+	return w.fn(ctx, fence)
 }
 
 // A rare job has at least rare between two of its times. Such a job whose time passed while there was no leader, or that
@@ -56,7 +56,7 @@ const rare, rareRetry = 10 * time.Minute, 10 * time.Minute
 // Schedule has fn called by the leader at the times of spec: second, minute, hour, day of month, month and day of
 // week. It never overlaps itself on a node: a time that passes while it runs is skipped. A rare job whose time passed
 // while there was no leader is done as soon as there is one, once however many times passed. Its context ends when the
-// lease is lost.
+// lease is lost; what it writes behind the fence is not committed after that.
 func (n *Node) Schedule(name, spec string, fn func(ctx context.Context, fence Fence) error) (stop func(), err error) {
 	times, err := cronParser.Parse(spec)
 	if err != nil {
@@ -69,7 +69,7 @@ func (n *Node) Schedule(name, spec string, fn func(ctx context.Context, fence Fe
 			if err := fn(ctx, fence); err != nil {
 				return err
 			}
-			return s.note(ctx, start)
+			return s.note(ctx, fence, start)
 		}
 	}
 	return n.RunAsLeader(name, s.run)
@@ -86,7 +86,7 @@ type schedule struct {
 
 // run does the work at its times until the context ends.
 func (s *schedule) run(ctx context.Context, fence Fence) error {
-	since, err := s.last(ctx)
+	since, err := s.last(ctx, fence)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (s *schedule) attempt(ctx context.Context, fence Fence) bool {
 }
 
 // last returns the time since which no time of the schedule was seen to.
-func (s *schedule) last(ctx context.Context) (at time.Time, err error) {
+func (s *schedule) last(ctx context.Context, fence Fence) (at time.Time, err error) {
 	now := time.Now()
 	if !s.rare {
 		return now, nil
@@ -122,7 +122,7 @@ func (s *schedule) last(ctx context.Context) (at time.Time, err error) {
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) { // The first leader of all begins to count.
-		return now, s.note(ctx, now)
+		return now, s.note(ctx, fence, now)
 	}
 	if at.After(now) {
 		at = now
@@ -131,8 +131,8 @@ func (s *schedule) last(ctx context.Context) (at time.Time, err error) {
 }
 
 // note remembers that the work was done.
-func (s *schedule) note(ctx context.Context, at time.Time) error {
-	return s.node.cluster.options.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+func (s *schedule) note(ctx context.Context, fence Fence, at time.Time) error {
+	return s.node.cluster.options.Store.Behind(fence.Check).Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		return store.SetJobRun(ctx, tx, s.work.name, at)
 	})
 }

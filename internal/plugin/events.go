@@ -377,7 +377,7 @@ func (e *Events) Removed(p *Plugin, extension string) {
 		return err
 	})
 	if err == nil && gone {
-		_, err = e.Trim(ctx)
+		_, err = e.Trim(ctx, e.db)
 	}
 	if err != nil {
 		e.logger.Warn("the position of a plugin that is gone could not be forgotten; it is kept for some days", "plugin", c.PluginID, "extension", extension, "error", err)
@@ -385,9 +385,9 @@ func (e *Events) Removed(p *Plugin, extension string) {
 }
 
 // Trim deletes events that all consumers have got, or that are kept no longer, and says how many.
-func (e *Events) Trim(ctx context.Context) (int64, error) {
+func (e *Events) Trim(ctx context.Context, db store.Writer) (int64, error) {
 	s := e.settings()
-	deleted, lost, err := store.TrimEvents(ctx, e.db, store.EventRetention{Since: time.Now().AddDate(0, 0, -int(s.RetentionDays)), Most: s.MaxEvents})
+	deleted, lost, err := store.TrimEvents(ctx, e.db, db, store.EventRetention{Since: time.Now().AddDate(0, 0, -int(s.RetentionDays)), Most: s.MaxEvents})
 	if lost > 0 {
 		e.logger.Warn("events were dropped before plugins got them; see app.plugin.events", "events", lost)
 	}

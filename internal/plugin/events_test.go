@@ -143,7 +143,7 @@ func TestEventsComeAtLeastOnce(t *testing.T) {
 			createUser(t, db, 5)
 			await(t, "what follows", func() bool { return second.has(8) })
 			await(t, "the end of the outbox", func() bool {
-				_, err := e.Trim(t.Context())
+				_, err := e.Trim(t.Context(), e.db)
 				n, _ := outbox(t, db)
 				return err == nil && n == 0
 			})

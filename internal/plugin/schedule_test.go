@@ -348,7 +348,7 @@ func testStoredSlots(t *testing.T, db *store.DB) {
 			t.Errorf("%s %s: %t, %v", c.schedule, c.slot, mine, err)
 		}
 	}
-	if n, err := slots.Clean(t.Context()); n != 1 || err != nil {
+	if n, err := slots.Clean(t.Context(), db); n != 1 || err != nil {
 		t.Errorf("%d claims were deleted, %v", n, err)
 	}
 }

@@ -38,8 +38,8 @@ func (s *StoredSlots) Claim(ctx context.Context, pluginID, extension, schedule s
 }
 
 // Clean deletes claims that nobody needs any more, and says how many.
-func (s *StoredSlots) Clean(ctx context.Context) (n int64, err error) {
-	err = s.db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+func (s *StoredSlots) Clean(ctx context.Context, db store.Writer) (n int64, err error) {
+	err = db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		n, err = store.DeletePluginSlots(ctx, tx, time.Now().Add(-slotsKept))
 		return err
 	})

@@ -204,8 +204,8 @@ type EventRetention struct {
 const trimBatch = 10_000
 
 // TrimEvents forgets consumers that nobody serves, and deletes events that all consumers have got or that are not to be kept.
-// It returns how many events it deleted, and how many of them consumers have lost, each counted once for each consumer.
-func TrimEvents(ctx context.Context, db *DB, keep EventRetention) (deleted, lost int64, err error) {
+// It reads from db and writes with w. It returns how many events it deleted, and how many of them consumers have lost, each counted once for each consumer.
+func TrimEvents(ctx context.Context, db *DB, w Writer, keep EventRetention) (deleted, lost int64, err error) {
 	// What is read outside of the transactions does not conflict with those that insert events.
 	var first, last, young int64
 	err = db.Read(ctx, func(ctx context.Context, r Reader) error {
@@ -223,12 +223,12 @@ func TrimEvents(ctx context.Context, db *DB, keep EventRetention) (deleted, lost
 		return 0, 0, fmt.Errorf("look for events: %w", err)
 	}
 	end := int64(0)
-	err = db.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
+	err = w.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
 		end, lost, err = dropEvents(ctx, tx, keep.Since, max(young-1, last-keep.Most), last)
 		return err
 	})
 	for n := int64(trimBatch); err == nil && n == trimBatch && first > 0 && first <= end; {
-		err = db.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
+		err = w.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
 			n, err = sqldb.Exec(ctx, tx, sqldb.New("DELETE FROM event_outbox WHERE id IN (SELECT id FROM event_outbox WHERE id <= ? ORDER BY id LIMIT ?)", end, trimBatch))
 			return err
 		})

@@ -26,6 +26,7 @@ type (
 	Stats             = sqldb.Stats
 	Tx                = sqldb.Tx
 	WriteFunc         = sqldb.WriteFunc
+	Writer            = sqldb.Writer
 	DuplicateKeyError = sqldb.DuplicateKeyError
 	NewerError        = sqldb.NewerError
 )
@@ -62,13 +63,8 @@ var (
 // Open connects to the database and brings the schema to the newest version; see sqldb.Open.
 func Open(ctx context.Context, o Options) (*DB, error) { return sqldb.Open(ctx, o) }
 
-// Guarded reports whether the Write functions of a context run behind a guard; see sqldb.Guarded.
-func Guarded(ctx context.Context) bool { return sqldb.Guarded(ctx) }
-
-// WithGuard returns a context whose Write functions run behind guard; see sqldb.WithGuard.
-func WithGuard(ctx context.Context, guard WriteFunc) context.Context {
-	return sqldb.WithGuard(ctx, guard)
-}
+// Journaled reports whether the Write functions of a context keep a journal; see sqldb.Journaled.
+func Journaled(ctx context.Context) bool { return sqldb.Journaled(ctx) }
 
 // WithReplica returns a context whose reads a replica may serve; see sqldb.WithReplica.
 func WithReplica(ctx context.Context) context.Context { return sqldb.WithReplica(ctx) }

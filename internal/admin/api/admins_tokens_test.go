@@ -221,7 +221,7 @@ func TestAdminSessionsEnd(t *testing.T) {
 			t.Errorf("token after %s: %d", step.at, r.status)
 		}
 	}
-	n, err := h.directory.DeleteExpiredTokens(t.Context())
+	n, err := h.directory.DeleteExpiredTokens(t.Context(), h.DB)
 	if n != 1 || err != nil {
 		t.Errorf("%d expired tokens were deleted (%v), want the session", n, err)
 	}

@@ -126,9 +126,9 @@ func testLeaderFence(t *testing.T, s *suite) {
 	if err := check(second.fence); err != nil {
 		t.Errorf("the new leader's fence: %v", err)
 	}
-	// What work writes with its context is behind the fence by itself.
+	// What work writes behind its fence is not committed after its term.
 	write := func(r run) error {
-		return s.db().Write(context.WithoutCancel(r.ctx), func(ctx context.Context, tx store.Tx) error {
+		return s.db().Behind(r.fence.Check).Write(context.WithoutCancel(r.ctx), func(ctx context.Context, tx store.Tx) error {
 			return store.BumpRevision(ctx, tx, "leader work")
 		})
 	}

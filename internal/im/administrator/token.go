@@ -382,8 +382,8 @@ func (d *Directory) DeleteTokens(ctx context.Context, by By, ids []int64) (delet
 const expiredFor = 24 * time.Hour
 
 // DeleteExpiredTokens removes tokens and sessions that expired a while ago.
-func (d *Directory) DeleteExpiredTokens(ctx context.Context) (deleted int64, err error) {
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+func (d *Directory) DeleteExpiredTokens(ctx context.Context, db store.Writer) (deleted int64, err error) {
+	err = db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
 		deleted, err = store.DeleteExpiredAdminTokens(ctx, tx, d.opts.Now().Add(-expiredFor))
 		return err
 	})

@@ -253,7 +253,7 @@ func TestSweep(t *testing.T) {
 		ctx := t.Context()
 		sweep := func(l *List[int64], want int64) {
 			t.Helper()
-			if n, err := l.Sweep(ctx); err != nil || n != want {
+			if n, err := l.Sweep(ctx, l.opts.Store); err != nil || n != want {
 				t.Errorf("swept %d, %v, want %d", n, err, want)
 			}
 		}
@@ -371,7 +371,7 @@ func TestChangesDuringReading(t *testing.T) {
 		hooked.before = func() {
 			w.must(a.Unblock(ctx, []int64{3}))
 			w.advance(sweepAge)
-			if n, err := a.Sweep(ctx); n != 3 || err != nil {
+			if n, err := a.Sweep(ctx, a.opts.Store); n != 3 || err != nil {
 				t.Errorf("swept %d, %v", n, err)
 			}
 		}
@@ -488,7 +488,7 @@ func TestStoreOutage(t *testing.T) {
 		if err := l.Block(t.Context(), []int64{2}, 60_000); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("block: %v", err)
 		}
-		if _, err := l.Sweep(t.Context()); !errors.Is(err, store.ErrClosed) {
+		if _, err := l.Sweep(t.Context(), db); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("sweep: %v", err)
 		}
 		w.want(l, "1=60 ")

@@ -151,11 +151,11 @@ func (l *List[K]) Run(ctx context.Context) error {
 // Sweep removes from the store what has been of no use for some minutes, in
 // short transactions, and returns how many rows that were. One node of the
 // cluster should call it from time to time.
-func (l *List[K]) Sweep(ctx context.Context) (int64, error) {
+func (l *List[K]) Sweep(ctx context.Context, db store.Writer) (int64, error) {
 	before := l.opts.Clock().Add(-sweepAge)
 	for total := int64(0); ; {
 		var n int64
-		err := l.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+		err := db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
 			n, err = l.records.sweep(ctx, tx, before, sweepBatch)
 			return err
 		})

@@ -145,9 +145,9 @@ func (d *Directory) DeleteAllInvitations(ctx context.Context) (int64, error) {
 
 // DeleteExpiredInvitations removes the invitations that have expired, in several
 // transactions, if the settings say so, and returns how many there were.
-func (d *Directory) DeleteExpiredInvitations(ctx context.Context) (int64, error) {
+func (d *Directory) DeleteExpiredInvitations(ctx context.Context, db store.Writer) (int64, error) {
 	if !d.opts.Settings().Invitation.DeleteExpiredInvitationsWhenCronTriggered {
 		return 0, nil
 	}
-	return d.invitations.RemoveExpired(ctx)
+	return d.invitations.RemoveExpired(ctx, db)
 }

@@ -134,9 +134,9 @@ func (d *Directory) DeleteAllJoinRequests(ctx context.Context) (int64, error) {
 
 // DeleteExpiredJoinRequests removes the join requests that have expired, in several
 // transactions, if the settings say so, and returns how many there were.
-func (d *Directory) DeleteExpiredJoinRequests(ctx context.Context) (int64, error) {
+func (d *Directory) DeleteExpiredJoinRequests(ctx context.Context, db store.Writer) (int64, error) {
 	if !d.opts.Settings().JoinRequest.DeleteExpiredJoinRequestsWhenCronTriggered {
 		return 0, nil
 	}
-	return d.joinRequests.RemoveExpired(ctx)
+	return d.joinRequests.RemoveExpired(ctx, db)
 }

@@ -188,12 +188,12 @@ func TestInvitations(t *testing.T) {
 		wantCode(w, err, apierr.IllegalArgument)
 
 		// The clean-up does nothing unless it is told to.
-		if n := must(w.DeleteExpiredInvitations(ctx))(w); n != 0 {
+		if n := must(w.DeleteExpiredInvitations(ctx, w.db))(w); n != 0 {
 			w.Errorf("deleted %d", n)
 		}
 		w.settings.Invitation.DeleteExpiredInvitationsWhenCronTriggered = true
 		w.settings.Invitation.ExpireAfterSeconds = 0
-		if n := must(w.DeleteExpiredInvitations(ctx))(w); n != 0 || status(store.RequestPending) != 1 {
+		if n := must(w.DeleteExpiredInvitations(ctx, w.db))(w); n != 0 || status(store.RequestPending) != 1 {
 			w.Errorf("deleted %d", n)
 		}
 		if got := must(w.FindInvitations(ctx, f, 9, 0))(w); len(got) != 0 {
@@ -203,7 +203,7 @@ func TestInvitations(t *testing.T) {
 		fresh := must(w.CreateInvitation(ctx, store.GroupInvitation{GroupID: a, Status: store.RequestExpired}, nil, nil))(w)
 		kept := must(w.CreateInvitation(ctx, store.GroupInvitation{GroupID: a, Status: store.RequestAccepted}, nil, &v.CreationDate))(w)
 		w.wantBumps(b, []int64{2}, func() error {
-			n, err := w.DeleteExpiredInvitations(ctx)
+			n, err := w.DeleteExpiredInvitations(ctx, w.db)
 			if n != 2 {
 				w.Errorf("deleted %d", n)
 			}
@@ -250,7 +250,7 @@ func TestJoinRequests(t *testing.T) {
 		w.settings.JoinRequest.ExpireAfterSeconds = 1
 		must(w.CreateJoinRequest(ctx, store.GroupJoinRequest{GroupID: a, RequesterID: 2}, nil, nil))(w)
 		w.advance(time.Hour)
-		if n := must(w.DeleteExpiredJoinRequests(ctx))(w); n != 1 {
+		if n := must(w.DeleteExpiredJoinRequests(ctx, w.db))(w); n != 1 {
 			w.Errorf("deleted %d", n)
 		}
 		if total, _, err := w.FindJoinRequestPage(ctx, JoinRequestFilter{}, store.Page{Limit: 1}); total != 2 || err != nil {

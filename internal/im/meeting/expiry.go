@@ -14,7 +14,7 @@ const expiryBatch = 500
 
 // DeleteExpired deletes the meetings that are kept no longer and those whose creation was never finished, and returns how
 // many. It is the job of one node at a time, and can be stopped and repeated at will.
-func (d *Directory) DeleteExpired(ctx context.Context) (deleted int64, err error) {
+func (d *Directory) DeleteExpired(ctx context.Context, db store.Writer) (deleted int64, err error) {
 	now, s := d.now(), d.opts.Settings().Meeting
 	over := store.OverMeeting{Pending: now.Add(-forgotten)}
 	if s.RetentionPeriodHours > 0 {
@@ -26,7 +26,7 @@ func (d *Directory) DeleteExpired(ctx context.Context) (deleted int64, err error
 	}
 	for {
 		var n int
-		err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		err := db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 			ids, err := store.FindOverMeetings(ctx, tx, over, expiryBatch)
 			if n = len(ids); err != nil || n == 0 {
 				return err

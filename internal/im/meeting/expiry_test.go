@@ -45,7 +45,7 @@ func TestDeleteExpired(t *testing.T) {
 		left := func(after time.Duration, deleted, pending int64, want ...string) {
 			t.Helper()
 			w.Now = begin.Add(after)
-			n, err := w.Meetings.DeleteExpired(t.Context())
+			n, err := w.Meetings.DeleteExpired(t.Context(), w.DB)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -73,7 +73,7 @@ var errApart = errors.New("the messages cannot be stored together")
 
 // mayJoin reports whether a message can be stored together with others.
 func mayJoin(ctx context.Context, c Creation) bool {
-	return !c.IsSystemMessage && c.ID == nil && !store.Guarded(ctx)
+	return !c.IsSystemMessage && c.ID == nil && !store.Journaled(ctx)
 }
 
 // alone reports whether a message has its turn among the others but a transaction of its own: what it refers to is read

@@ -17,7 +17,7 @@ const expiryBatch = 500
 // DeleteExpired deletes the messages that are kept no longer, those that
 // BeforeDelete agrees to, and returns how many. It is the job of one node at a
 // time, and can be stopped and repeated at will.
-func (d *Directory) DeleteExpired(ctx context.Context) (deleted int64, err error) {
+func (d *Directory) DeleteExpired(ctx context.Context, db store.Writer) (deleted int64, err error) {
 	hours := d.opts.Settings().MessageRetentionPeriodHours
 	if hours <= 0 {
 		return 0, nil
@@ -35,7 +35,7 @@ func (d *Directory) DeleteExpired(ctx context.Context) (deleted int64, err error
 			return deleted, err
 		}
 		last = &expired[len(expired)-1]
-		n, err := d.expire(ctx, expired)
+		n, err := d.expire(ctx, db, expired)
 		deleted += n
 		if err != nil {
 			return deleted, err
@@ -43,7 +43,7 @@ func (d *Directory) DeleteExpired(ctx context.Context) (deleted int64, err error
 	}
 }
 
-func (d *Directory) expire(ctx context.Context, expired []store.Message) (deleted int64, err error) {
+func (d *Directory) expire(ctx context.Context, db store.Writer, expired []store.Message) (deleted int64, err error) {
 	if d.opts.BeforeDelete != nil {
 		if expired, err = d.opts.BeforeDelete(ctx, expired); err != nil {
 			return 0, fmt.Errorf("delete expired messages: %w", err)
@@ -56,7 +56,7 @@ func (d *Directory) expire(ctx context.Context, expired []store.Message) (delete
 	for i, m := range expired {
 		messageIDs[i] = m.ID
 	}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err = db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		deleted, err = store.DeleteMessages(ctx, tx, messageIDs)
 		return err
 	})

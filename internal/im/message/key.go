@@ -47,11 +47,11 @@ func (d *Directory) recall(ctx context.Context, r store.Reader, composed store.M
 
 // DeleteExpiredKeys forgets the keys of requests that have expired and returns how many. It is the job of one node at a
 // time.
-func (d *Directory) DeleteExpiredKeys(ctx context.Context) (deleted int64, err error) {
+func (d *Directory) DeleteExpiredKeys(ctx context.Context, db store.Writer) (deleted int64, err error) {
 	now := d.now()
 	for {
 		var n int64
-		err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+		err := db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
 			n, err = store.DeleteMessageKeys(ctx, tx, now, keyBatch)
 			return err
 		})

@@ -117,11 +117,11 @@ func TestKey(t *testing.T) {
 		}
 
 		w.Now = w.Now.Add(time.Hour)
-		if n, err := w.Messages.DeleteExpiredKeys(t.Context()); n != 0 || err != nil {
+		if n, err := w.Messages.DeleteExpiredKeys(t.Context(), w.DB); n != 0 || err != nil {
 			t.Errorf("%d keys expired early: %v", n, err)
 		}
 		w.Now = w.Now.Add(time.Millisecond)
-		if n, err := w.Messages.DeleteExpiredKeys(t.Context()); n != 13 || err != nil {
+		if n, err := w.Messages.DeleteExpiredKeys(t.Context(), w.DB); n != 13 || err != nil {
 			t.Errorf("%d keys expired: %v", n, err)
 		}
 		if later := send(creation("a")); later.ID == first.ID {

@@ -218,7 +218,7 @@ func TestDeleteExpired(t *testing.T) {
 		young := w.send(private(1, 2, "x"))
 		expire := func(want int64) {
 			t.Helper()
-			if n, err := w.Messages.DeleteExpired(t.Context()); err != nil || n != want {
+			if n, err := w.Messages.DeleteExpired(t.Context(), w.DB); err != nil || n != want {
 				t.Errorf("deleted %d, want %d: %v", n, want, err)
 			}
 		}
@@ -239,7 +239,7 @@ func TestDeleteExpired(t *testing.T) {
 			t.Errorf("left are %d: %v", n, err)
 		}
 		w.before = func([]store.Message) ([]store.Message, error) { return nil, errors.New("ask later") }
-		if _, err := w.Messages.DeleteExpired(t.Context()); err == nil {
+		if _, err := w.Messages.DeleteExpired(t.Context(), w.DB); err == nil {
 			t.Error("an error is lost")
 		}
 		w.before = nil
@@ -409,7 +409,7 @@ func TestWithoutOptions(t *testing.T) {
 	c := private(1, 2, "x")
 	c.ID = new(int64(1))
 	w.send(c)
-	if n, err := w.Messages.DeleteExpired(t.Context()); n != 0 || err != nil {
+	if n, err := w.Messages.DeleteExpired(t.Context(), w.DB); n != 0 || err != nil {
 		t.Error(n, err)
 	}
 }

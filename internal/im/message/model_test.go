@@ -124,7 +124,7 @@ func runModel(t *testing.T, w *world, steps int) {
 					want++
 				}
 			}
-			if got, err := w.Messages.DeleteExpired(t.Context()); err != nil || got != want {
+			if got, err := w.Messages.DeleteExpired(t.Context(), w.DB); err != nil || got != want {
 				t.Fatalf("step %d: expired %d, want %d: %v", step, got, want, err)
 			}
 		default:

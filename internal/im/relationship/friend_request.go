@@ -185,10 +185,10 @@ func (d *Directory) DeleteRequests(ctx context.Context, requestIDs []int64) (del
 
 // DeleteExpired removes the requests that have expired, if the settings say so,
 // and returns how many there were. One node at a time should call it.
-func (d *Directory) DeleteExpired(ctx context.Context) (deleted int64, err error) {
+func (d *Directory) DeleteExpired(ctx context.Context, db store.Writer) (deleted int64, err error) {
 	s := d.opts.Settings().FriendRequest
 	if s.FriendRequestExpireAfterSeconds <= 0 || !s.DeleteExpiredRequestsWhenCronTriggered {
 		return 0, nil
 	}
-	return d.requests.RemoveExpired(ctx)
+	return d.requests.RemoveExpired(ctx, db)
 }

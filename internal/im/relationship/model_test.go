@@ -329,7 +329,7 @@ func TestModel(t *testing.T) {
 				if what = "time passes"; random.IntN(4) == 0 {
 					what = "delete expired"
 					maps.DeleteFunc(m.requests, func(_ int64, r *store.FriendRequest) bool { return m.status(r) == store.RequestExpired })
-					_, err = f.DeleteExpired(t.Context())
+					_, err = f.DeleteExpired(t.Context(), f.db)
 				}
 			case 13:
 				if random.IntN(4) > 0 {

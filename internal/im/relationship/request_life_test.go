@@ -158,7 +158,7 @@ func TestDeleteExpired(t *testing.T) {
 		}
 		run := func(want int64) {
 			t.Helper()
-			if got, err := f.DeleteExpired(t.Context()); err != nil || got != want {
+			if got, err := f.DeleteExpired(t.Context(), f.db); err != nil || got != want {
 				t.Errorf("deleted %d, %v, want %d", got, err, want)
 			}
 		}
@@ -175,7 +175,7 @@ func TestDeleteExpired(t *testing.T) {
 		}
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := f.DeleteExpired(cancelled); !errors.Is(err, context.Canceled) {
+		if _, err := f.DeleteExpired(cancelled, f.db); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
 		}
 	})

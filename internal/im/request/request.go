@@ -305,19 +305,19 @@ func (b *Book[R, V, F, C]) Remove(ctx context.Context, requestIDs []int64) (dele
 
 // RemoveAll deletes all requests, in several transactions.
 func (b *Book[R, V, F, C]) RemoveAll(ctx context.Context) (int64, error) {
-	return b.removeAll(ctx, store.StatusFilter{})
+	return b.removeAll(ctx, b.Store, store.StatusFilter{})
 }
 
-// RemoveExpired deletes the requests that have expired, in several transactions. One node at a time should call it.
-func (b *Book[R, V, F, C]) RemoveExpired(ctx context.Context) (int64, error) {
-	return b.removeAll(ctx, b.Status(store.RequestExpired))
+// RemoveExpired deletes the requests that have expired, in several transactions of db. One node at a time should call it.
+func (b *Book[R, V, F, C]) RemoveExpired(ctx context.Context, db store.Writer) (int64, error) {
+	return b.removeAll(ctx, db, b.Status(store.RequestExpired))
 }
 
 // removeAll deletes a batch in each transaction, until a batch is not full.
-func (b *Book[R, V, F, C]) removeAll(ctx context.Context, status store.StatusFilter) (deleted int64, err error) {
+func (b *Book[R, V, F, C]) removeAll(ctx context.Context, db store.Writer, status store.StatusFilter) (deleted int64, err error) {
 	for {
 		var gone int64
-		err := b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+		err := db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
 			gone, err = b.remove(ctx, tx, b.Select(nil, status), store.Page{Limit: batch})
 			return err
 		})

@@ -330,8 +330,8 @@ func (c *Catalog) follow(ctx context.Context, ids ...string) {
 const cleanAge = 24 * time.Hour
 
 // Clean deletes files that no version refers to and returns how many there were.
-func (c *Catalog) Clean(ctx context.Context) (n int64, err error) {
-	err = c.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+func (c *Catalog) Clean(ctx context.Context, db store.Writer) (n int64, err error) {
+	err = db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		n, err = store.DeletePluginFiles(ctx, tx, time.Now().Add(-cleanAge))
 		return err
 	})

@@ -376,7 +376,7 @@ func TestUnusedFiles(t *testing.T) {
 		put("new", time.Hour)
 		put(plugin.Digest(script("one", "1", "")), 48*time.Hour)
 		for _, want := range []int64{1, 0} {
-			if n, err := a.Clean(t.Context()); err != nil || n != want {
+			if n, err := a.Clean(t.Context(), db); err != nil || n != want {
 				t.Errorf("cleaned %d, %v, want %d", n, err, want)
 			}
 		}

@@ -20,6 +20,9 @@ func WithJournal(ctx context.Context, open func() Journal) context.Context {
 	return context.WithValue(ctx, journalKey{}, open)
 }
 
+// Journaled reports whether the Write functions of a context keep a journal, and so cannot be joined with those of others.
+func Journaled(ctx context.Context) bool { return ctx.Value(journalKey{}) != nil }
+
 // JournalOf returns the journal of a transaction, nil if it keeps none.
 func JournalOf(tx Tx) Journal { return tx.session().journal }
 

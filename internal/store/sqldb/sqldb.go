@@ -233,15 +233,6 @@ func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 		return Translate(err)
 	}
 	wrote(ctx)
-	if guard, ok := ctx.Value(guardKey{}).(WriteFunc); ok {
-		guarded := fn
-		fn = func(ctx context.Context, tx Tx) error {
-			if err := guard(ctx, tx); err != nil {
-				return err
-			}
-			return guarded(ctx, tx)
-		}
-	}
 	fn, committed := journaling(ctx, fn)
 	fn, observed := db.observing(fn)
 	fn = inTime(ctx, fn)
@@ -275,18 +266,29 @@ func inTime(ctx context.Context, fn WriteFunc) WriteFunc {
 	}
 }
 
-type guardKey struct{}
-
-// Guarded reports whether the Write functions of a context run behind a guard or keep a journal, and so cannot be joined
-// with those of others.
-func Guarded(ctx context.Context) bool {
-	return ctx.Value(guardKey{}) != nil || ctx.Value(journalKey{}) != nil
+// A Writer runs functions in transactions as DB.Write does.
+type Writer interface {
+	Write(ctx context.Context, fn WriteFunc) error
 }
 
-// WithGuard returns a context whose Write functions run behind guard, in the same transaction: when guard fails, nothing
-// is written. Work that somebody else may have taken over is guarded that way without knowing it.
-func WithGuard(ctx context.Context, guard WriteFunc) context.Context {
-	return context.WithValue(ctx, guardKey{}, guard)
+// Behind returns a Writer whose functions run behind guard, in the same transaction: when guard fails, nothing is written.
+// It is for work that somebody else may have taken over.
+func (db *DB) Behind(guard WriteFunc) Writer { return guarded{db, guard} }
+
+// guarded is the database behind a guard.
+type guarded struct {
+	db    *DB
+	guard WriteFunc
+}
+
+// Write implements Writer.
+func (g guarded) Write(ctx context.Context, fn WriteFunc) error {
+	return g.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+		if err := g.guard(ctx, tx); err != nil {
+			return err
+		}
+		return fn(ctx, tx)
+	})
 }
 
 // writeKey marks the contexts of running Write functions.

@@ -206,7 +206,7 @@ func testEvents(t *testing.T, db *store.DB) {
 		if !slices.IsSortedFunc(events, func(a, b store.Event) int { return int(a.ID - b.ID) }) {
 			t.Errorf("%s: the events are not in order", step.name)
 		}
-		if _, _, err := store.TrimEvents(t.Context(), db, store.EventRetention{Most: 1 << 40}); err != nil {
+		if _, _, err := store.TrimEvents(t.Context(), db, db, store.EventRetention{Most: 1 << 40}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -339,7 +339,7 @@ func testEventRetention(t *testing.T, db *store.DB) {
 	events := outbox(t, db, 0)
 	trim := func(keep store.EventRetention, wantDeleted, wantLost int64) {
 		t.Helper()
-		deleted, lost, err := store.TrimEvents(t.Context(), db, keep)
+		deleted, lost, err := store.TrimEvents(t.Context(), db, db, keep)
 		if deleted != wantDeleted || lost != wantLost || err != nil {
 			t.Errorf("%d events were deleted and %d lost, want %d and %d: %v", deleted, lost, wantDeleted, wantLost, err)
 		}

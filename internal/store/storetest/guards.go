@@ -13,14 +13,14 @@ import (
 func testGuard(t *testing.T, db *store.DB) {
 	refusal := errors.New("not any more")
 	var allowed error
-	ctx := store.WithGuard(t.Context(), func(ctx context.Context, tx store.Tx) error {
+	guarded := db.Behind(func(ctx context.Context, tx store.Tx) error {
 		if err := store.BumpRevision(ctx, tx, "guard"); err != nil {
 			return err
 		}
 		return allowed
 	})
 	write := func() error {
-		return db.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.BumpRevision(ctx, tx, "guarded") })
+		return guarded.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return store.BumpRevision(ctx, tx, "guarded") })
 	}
 	if err := write(); err != nil {
 		t.Fatal(err)
