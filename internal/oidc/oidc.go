@@ -183,7 +183,7 @@ func (p *Provider) discover(ctx context.Context) (*description, error) {
 	if err := provider.Claims(&more); err != nil {
 		return nil, err
 	}
-	d := &description{provider: provider, since: p.opts.Now(), keys: keySet{oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), p.client), more.Keys)}}
+	d := &description{provider: provider, since: p.opts.Now(), keys: oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), p.client), more.Keys)}
 	for _, alg := range more.Algs {
 		if slices.Contains(algorithms, alg) {
 			d.algs = append(d.algs, alg)
@@ -198,35 +198,35 @@ func (p *Provider) discover(ctx context.Context) (*description, error) {
 // algorithms are those of signatures that need no shared secret.
 var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
 
-// keySet tells a provider that does not answer from a wrong signature.
-type keySet struct{ keys oidc.KeySet }
+// keySet tells a provider that does not answer from a wrong signature, in one verification.
+type keySet struct {
+	keys oidc.KeySet
+	// failure is why the provider did not answer; nil if it did.
+	failure error
+}
 
 // VerifySignature implements oidc.KeySet.
-func (k keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
+func (k *keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
 	payload, err := k.keys.VerifySignature(ctx, jwt)
 	if err != nil && strings.HasPrefix(err.Error(), "fetching keys") {
-		if failure, ok := ctx.Value(failureKey{}).(*error); ok {
-			*failure = err
-		}
+		k.failure = err
 	}
 	return payload, err
 }
-
-type failureKey struct{}
 
 // verify checks issuer, expiry, algorithm and signature.
 func (p *Provider) verify(ctx context.Context, d *description, text string) (*oidc.IDToken, error) {
 	if len(text) > maxToken {
 		return nil, fmt.Errorf("%w: the token has more than %d bytes", ErrRefused, maxToken)
 	}
-	verifier := oidc.NewVerifier(p.opts.Issuer, d.keys, &oidc.Config{
+	keys := keySet{keys: d.keys}
+	verifier := oidc.NewVerifier(p.opts.Issuer, &keys, &oidc.Config{
 		SkipClientIDCheck: true, SupportedSigningAlgs: d.algs, Now: func() time.Time { return p.opts.Now().Add(-p.opts.Skew) },
 	})
-	var failure error
-	token, err := verifier.Verify(context.WithValue(ctx, failureKey{}, &failure), text)
+	token, err := verifier.Verify(ctx, text)
 	switch {
-	case failure != nil:
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, failure)
+	case keys.failure != nil:
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, keys.failure)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	case token.Subject == "":
