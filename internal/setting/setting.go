@@ -48,6 +48,9 @@ type Options struct {
 type Settings struct {
 	opts Options
 
+	// refreshing is held by who reads a revision from the store and applies it. It comes before mu.
+	refreshing sync.Mutex
+
 	mu        sync.Mutex     // guards what follows and is held while the live configuration is replaced
 	local     *config.Config // what this node was started with, and its own changes
 	overrides map[string]any // values of the cluster, by path
@@ -351,16 +354,11 @@ func (s *Settings) Refresh(ctx context.Context) error {
 }
 
 // refresh reads the newest revision if the counter says that there is one. It returns who is to be told that values of
-// plugins may be new, without the lock that refresh holds.
+// plugins may be new, without the locks that refresh holds.
 func (s *Settings) refresh(ctx context.Context, counter int64) (told func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if counter <= s.seen {
-		return nil, nil
-	}
-	if s.opts.Ignore {
-		s.seen = counter
-		s.opts.Logger.Warn("cluster-wide settings are ignored on this node")
+	s.refreshing.Lock()
+	defer s.refreshing.Unlock()
+	if !s.isNew(counter) {
 		return nil, nil
 	}
 	var current stored
@@ -371,6 +369,8 @@ func (s *Settings) refresh(ctx context.Context, counter int64) (told func(), err
 	if err != nil {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.plugins = current.plugins
 	c, err := effective(s.local, current.overrides)
 	if err == nil {
@@ -388,6 +388,21 @@ func (s *Settings) refresh(ctx context.Context, counter int64) (told func(), err
 		s.opts.Logger.Info("cluster-wide settings applied", "revision", current.Revision)
 	}
 	return s.applied, nil
+}
+
+// isNew reports whether the counter says that there is a revision to apply.
+func (s *Settings) isNew(counter int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if counter <= s.seen {
+		return false
+	}
+	if s.opts.Ignore {
+		s.seen = counter
+		s.opts.Logger.Warn("cluster-wide settings are ignored on this node")
+		return false
+	}
+	return true
 }
 
 // pollInterval bounds how long a change made by another node stays unseen when

@@ -320,3 +320,54 @@ func TestIgnoredSettings(t *testing.T) {
 		}
 	})
 }
+
+// TestReadableWhileRefreshing lets the database be slow while a node reads a change: what it knows can be read meanwhile.
+func TestReadableWhileRefreshing(t *testing.T) {
+	db := storetest.PostgreSQL(t)
+	a, b := newNode(t, db), newNode(t, db)
+	a.update(t, Request{Values: capacity(77)})
+	locked, release := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		err := db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			if err := storetest.Exec(ctx, tx, "LOCK TABLE setting_revision IN ACCESS EXCLUSIVE MODE"); err != nil {
+				return err
+			}
+			close(locked)
+			<-release
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-locked
+	all.Go(func() {
+		if err := b.Refresh(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	for waiting := 0; waiting == 0 && !t.Failed(); {
+		err := db.Read(t.Context(), func(ctx context.Context, r store.Reader) error {
+			return storetest.First(ctx, r, "SELECT count(*) FROM pg_locks WHERE NOT granted", &waiting)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	read := make(chan struct{})
+	all.Go(func() {
+		b.Current()
+		close(read)
+	})
+	select {
+	case <-read:
+	case <-time.After(10 * time.Second):
+		t.Error("what a node knows cannot be read while it waits for the database")
+	}
+	close(release)
+	all.Wait()
+	if got := b.capacity(); got != 77 {
+		t.Errorf("capacity %d after the refresh", got)
+	}
+}
