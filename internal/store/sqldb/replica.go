@@ -3,7 +3,6 @@
 package sqldb
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -283,9 +282,9 @@ func (r *replica) catchUp(ctx context.Context, pool *sql.DB) bool {
 
 // A replicaRead is what became of the wait for the replica in the reads of a context.
 type replicaRead struct {
-	mu      sync.Mutex
-	asked   bool
-	session *session
+	await   sync.Once
+	session *session    // session is the replica's if it has caught up; it is set by await.
+	wrote   atomic.Bool // wrote says that the primary has something that the replica may not have.
 }
 
 type replicaKey struct{}
@@ -299,24 +298,20 @@ func WithReplica(ctx context.Context) context.Context {
 // readerFor returns what serves the reads of a context.
 func (db *DB) readerFor(ctx context.Context) *session {
 	read, ok := ctx.Value(replicaKey{}).(*replicaRead)
-	if !ok || db.replica == nil {
+	if !ok || db.replica == nil || read.wrote.Load() {
 		return db.reader
 	}
-	read.mu.Lock()
-	defer read.mu.Unlock()
-	if !read.asked {
-		read.asked = true
-		read.session = db.replica.await(ctx)
+	read.await.Do(func() { read.session = db.replica.await(ctx) })
+	if read.session == nil || read.wrote.Load() {
+		return db.reader
 	}
-	return cmp.Or(read.session, db.reader)
+	return read.session
 }
 
 // wrote makes later reads of a context go to the primary.
 func wrote(ctx context.Context) {
 	if read, ok := ctx.Value(replicaKey{}).(*replicaRead); ok {
-		read.mu.Lock()
-		defer read.mu.Unlock()
-		read.asked, read.session = true, nil
+		read.wrote.Store(true)
 	}
 }
 

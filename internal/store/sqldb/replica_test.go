@@ -7,6 +7,7 @@ package sqldb_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"log/slog"
 	"strings"
 	"sync"
@@ -117,7 +118,12 @@ func TestReplica(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	patient := storetest.Open(t, sqldb.Options{URL: primary.URL(), ReplicaURL: follower.URL(), MaxReplicaLag: 2 * time.Minute, Timeout: 5 * time.Minute})
+	awaitReplica(t, patient, "")
 	run("SELECT pg_wal_replay_pause()")
+	write()
+	writeBesideRead(t, patient, following)
+	written++
 	wantOn(false) // after it has waited for the replica
 	write()
 	awaitReplica(t, db, "behind")
@@ -155,6 +161,40 @@ func TestReplica(t *testing.T) {
 	run("SELECT pg_promote()")
 	awaitReplica(t, db, "primary itself")
 	wantOn(false)
+}
+
+// writeBesideRead writes in a context, a read of which waits for a replica that is behind: the write does not.
+func writeBesideRead(t *testing.T, db *sqldb.DB, following *sql.DB) {
+	t.Helper()
+	var begin time.Time
+	if err := following.QueryRowContext(t.Context(), "SELECT clock_timestamp()").Scan(&begin); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(sqldb.WithReplica(t.Context()))
+	read := make(chan error, 1)
+	go func() {
+		read <- db.Read(ctx, func(ctx context.Context, r sqldb.Reader) error {
+			return sqldb.First(ctx, r, sqldb.New("SELECT 1"), new(int))
+		})
+	}()
+	for waits := false; !waits; time.Sleep(time.Millisecond) {
+		err := following.QueryRowContext(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query_start > $1"+
+			" AND query LIKE '%pg_last_wal_replay_lsn%' AND query NOT LIKE '%system_identifier%')", begin).Scan(&waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Write(ctx, raise); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-read:
+		t.Errorf("the read ended with %v before the write: one waited for the other", err)
+	default:
+		cancel()
+		<-read
+	}
+	cancel()
 }
 
 // TestForeignReplica has a replica of another database.
