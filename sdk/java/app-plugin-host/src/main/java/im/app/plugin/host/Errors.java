@@ -10,8 +10,10 @@ import im.app.plugin.host.wire.ProtocolException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.reflect.InvocationTargetException;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -22,7 +24,9 @@ public final class Errors {
     /** More of a text is not of use to anybody, and a frame has its limit. */
     private static final int LONGEST = 64 << 10;
 
-    private static final int MOST_CAUSES = 8;
+    /** So many causes of an exception are looked at. */
+    private static final int MOST_CAUSES = 16;
+
     private static final Pattern CLASS_NAME = Pattern.compile("[\\p{javaJavaIdentifierPart}./]+");
 
     private Errors() {}
@@ -53,12 +57,14 @@ public final class Errors {
 
     /** Takes off what only says that something was thrown elsewhere. */
     private static Throwable unwrap(Throwable e) {
-        Throwable t = e;
-        while ((t instanceof InvocationTargetException || t instanceof CompletionException || t instanceof ExecutionException)
-                && t.getCause() != null) {
-            t = t.getCause();
+        Throwable last = e;
+        for (Throwable t : chain(e)) {
+            last = t;
+            if (!(t instanceof InvocationTargetException || t instanceof CompletionException || t instanceof ExecutionException)) {
+                break;
+            }
         }
-        return t;
+        return last;
     }
 
     private static String message(Throwable e, PluginLoader loader, String role) {
@@ -71,8 +77,7 @@ public final class Errors {
                 out.append(": ");
             }
         }
-        Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
-        for (Throwable t = from; t != null && seen.size() < MOST_CAUSES && seen.add(t); t = cause(t)) {
+        for (Throwable t : chain(from)) {
             if (t != from) {
                 out.append("; caused by ");
             }
@@ -85,12 +90,28 @@ public final class Errors {
         return out.toString();
     }
 
-    private static Throwable cause(Throwable t) {
-        try {
-            return t.getCause();
-        } catch (RuntimeException e) {
-            return null;
+    /**
+     * Tells an exception and its causes. The method that returns a cause may be code of the plugin: it can throw, and return another
+     * cause each time.
+     *
+     * @param e the exception; null has no causes
+     * @return the exception first; an OutOfMemoryError that came instead of a cause is the last
+     */
+    static List<Throwable> chain(Throwable e) {
+        Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+        List<Throwable> chain = new ArrayList<>();
+        Throwable t = e;
+        while (t != null && chain.size() < MOST_CAUSES && seen.add(t)) {
+            chain.add(t);
+            try {
+                t = t.getCause();
+            } catch (OutOfMemoryError none) {
+                t = none;
+            } catch (Throwable none) {
+                t = null;
+            }
         }
+        return chain;
     }
 
     /**
@@ -103,7 +124,9 @@ public final class Errors {
         try {
             String text = t.getLocalizedMessage();
             return text == null ? t.getClass().getName() : t.getClass().getName() + ": " + text;
-        } catch (RuntimeException e) {
+        } catch (OutOfMemoryError e) {
+            throw e;
+        } catch (Throwable e) {
             return t.getClass().getName();
         }
     }
@@ -112,8 +135,7 @@ public final class Errors {
         if (loader == null) {
             return null;
         }
-        Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
-        for (Throwable t = e; t != null && seen.add(t); t = cause(t)) {
+        for (Throwable t : chain(e)) {
             if (!(t instanceof NoClassDefFoundError || t instanceof ClassNotFoundException)) {
                 continue;
             }
@@ -139,8 +161,7 @@ public final class Errors {
 
     /** Finds the first line of the plugin's code, from where it was thrown outwards. */
     private static String location(Throwable e, PluginLoader loader) {
-        Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
-        for (Throwable t = e; t != null && seen.add(t); t = cause(t)) {
+        for (Throwable t : chain(e)) {
             for (StackTraceElement frame : t.getStackTrace()) {
                 if (isOf(frame, loader) && frame.getFileName() != null && frame.getLineNumber() > 0) {
                     return frame.getFileName() + ":" + frame.getLineNumber();
@@ -161,7 +182,9 @@ public final class Errors {
         StringWriter text = new StringWriter();
         try {
             e.printStackTrace(new PrintWriter(text));
-        } catch (RuntimeException again) {
+        } catch (OutOfMemoryError again) {
+            throw again;
+        } catch (Throwable again) {
             text.append("… (no more, because of ").append(text(again)).append(")");
         }
         String s = text.toString();

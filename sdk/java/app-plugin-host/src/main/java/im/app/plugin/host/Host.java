@@ -8,7 +8,7 @@ import im.app.plugin.host.load.PluginClasses;
 import im.app.plugin.host.load.PluginLoader;
 import im.app.plugin.host.log.Log;
 import im.app.plugin.host.log.Memory;
-import im.app.plugin.host.log.Redirect;
+import im.app.plugin.host.log.NoMemory;
 import im.app.plugin.host.object.JavaObjects;
 import im.app.plugin.host.wire.Frame;
 import im.app.plugin.host.wire.FrameReader;
@@ -33,9 +33,6 @@ public final class Host {
 
     /** How long the end of the process waits for the last frames to be written, in nanoseconds. */
     private static final long FLUSH = 1_000_000_000L;
-
-    /** So many causes of an exception are looked at. */
-    private static final int DEEPEST = 16;
 
     private final FrameReader reader;
     private final FrameWriter writer;
@@ -339,27 +336,27 @@ public final class Host {
     }
 
     private void run(Calls.Running r, boolean counted, Work work) {
-        int kind = Frame.RESULT;
-        Out out = null;
         try {
-            calls.begun(r);
-            out = new Out();
-            if (r.loader != null) {
-                r.thread.setContextClassLoader(r.loader);
+            int kind = Frame.RESULT;
+            Out out = null;
+            try {
+                calls.begun(r);
+                out = new Out();
+                if (r.loader != null) {
+                    r.thread.setContextClassLoader(r.loader);
+                }
+                work.run(out);
+            } catch (Throwable e) {
+                haltWithoutMemory(e);
+                kind = Frame.ERROR;
+                if (r.loader != null) {
+                    r.thread.setContextClassLoader(r.loader);
+                }
+                out = error(e);
             }
-            work.run(out);
-        } catch (Throwable e) {
-            haltWithoutMemory(e);
-            kind = Frame.ERROR;
-            if (r.loader != null) {
-                r.thread.setContextClassLoader(r.loader);
-            }
-            out = error(e);
-        }
-        try {
             answer(r, counted, kind, out);
         } catch (VirtualMachineError | LinkageError e) {
-            Redirect.noMemory(e); // Without its answer the call would never end.
+            NoMemory.end(e); // Without its answer the call would never end.
         }
         if (stopping && "stop".equals(r.what) && r.loader == null) {
             writer.flush(FLUSH);
@@ -400,12 +397,10 @@ public final class Host {
 
     /** Ends the process if there is no memory left. A call that only wanted too much fails. */
     private void haltWithoutMemory(Throwable e) {
-        int depth = 0;
-        for (Throwable t = e; t != null && depth < DEEPEST; t = t.getCause()) {
+        for (Throwable t : Errors.chain(e)) {
             if (t instanceof OutOfMemoryError o && Memory.exhausted(o)) {
-                Redirect.noMemory(o);
+                NoMemory.end(o);
             }
-            depth++;
         }
     }
 }

@@ -3,6 +3,7 @@
 package im.app.plugin.host;
 
 import im.app.plugin.host.log.ExitNotice;
+import im.app.plugin.host.log.NoMemory;
 import im.app.plugin.host.log.Redirect;
 import java.io.File;
 import java.io.FileInputStream;
@@ -37,7 +38,7 @@ public final class Main {
             err.println("the Java host ends: " + e);
             status = BROKEN;
         } catch (OutOfMemoryError e) {
-            Redirect.noMemory(e);
+            NoMemory.end(e);
         }
         // Without the server there is nothing to do, whatever plugins think of that, and programs that they started have nobody.
         endChildren();

@@ -3,7 +3,7 @@
 package im.app.plugin.host;
 
 import im.app.plugin.host.log.Memory;
-import im.app.plugin.host.log.Redirect;
+import im.app.plugin.host.log.NoMemory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -90,7 +90,7 @@ final class Watchdog {
                 if (thrashing == null) {
                     thrashing = new Memory.Thrashing();
                 } else if (thrashing.look()) {
-                    Redirect.noMemory(new OutOfMemoryError("the heap is full, and collections find next to nothing"));
+                    NoMemory.end(new OutOfMemoryError("the heap is full, and collections find next to nothing"));
                 }
             } catch (Error e) {
                 // Memory is short, or was when a class was needed: the next look may succeed.

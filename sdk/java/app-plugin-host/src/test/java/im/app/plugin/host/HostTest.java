@@ -78,6 +78,9 @@ class HostTest {
                         case "missing": return new Missing().request(r);
                         case "role": return new Missing().role(r);
                         case "rude": throw new RuntimeException() { @Override public String getMessage() { throw new IllegalStateException("no text"); } };
+                        case "noCause": throw new RuntimeException("rude") { @Override public Throwable getCause() { throw new IllegalStateException("no cause"); } };
+                        case "errorAsCause": throw new RuntimeException("rude") { @Override public Throwable getCause() { throw new AssertionError("no cause"); } };
+                        case "endlessCauses": throw new Endless();
                         case "ask": storage().get("never"); return r;
                         case "wrapper": synchronized (Integer.valueOf(5)) { return r; }
                         case "memory": throw new OutOfMemoryError("none left");
@@ -103,6 +106,7 @@ class HostTest {
                         default: return r.withRequestId(r.requestId() + 1).withClientIp(r.clientIp().toUpperCase());
                     }
                 }
+                static final class Endless extends RuntimeException { @Override public Throwable getCause() { return new Endless(); } }
                 private ClientRequest overflow(ClientRequest r, long n) { return n == 0 ? r : overflow(r, n + 1).withUserId(n); }
                 private ClientRequest overflowAndLog(ClientRequest r) { logger().debug("deeper"); return overflowAndLog(r).withUserId(1); }
             }
@@ -240,6 +244,9 @@ class HostTest {
         assertTrue(failing("role").getMessage().endsWith(" (class im.app.gateway.session.Sessions is neither in acme.jar nor in what the server offers:"
                 + " it would be a class of the role gateway, this node has the role service)"));
         assertEquals("acme.Handler$1", failing("rude").getMessage());
+        assertEquals("acme.Handler$2: rude", failing("noCause").getMessage());
+        assertEquals("acme.Handler$3: rude", failing("errorAsCause").getMessage());
+        assertTrue(failing("endlessCauses").getMessage().startsWith("acme.Handler$Endless; caused by acme.Handler$Endless"));
     }
 
     @Test
