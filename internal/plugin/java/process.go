@@ -60,7 +60,7 @@ func (h *Host) flags(dir string) []string {
 		"-XX:+UseSerialGC", "-Xmx" + strconv.FormatInt(h.opts.MaxHeap, 10), "-Xss512k",
 		"-XX:MaxMetaspaceSize=128m", "-XX:ReservedCodeCacheSize=48m",
 		"-Xrs", "-XX:ErrorFile=" + filepath.Join(dir, "hs_err_%p.log"), "-XX:-CreateCoredumpOnCrash", "-XX:-UsePerfData",
-		"-Xlog:disable", "-Xlog:all=warning:stderr", "-XX:FlightRecorderOptions:repository=recordings",
+		"-Xlog:disable", "-Xlog:all=warning:stderr",
 		"-Dfile.encoding=UTF-8", "-Djava.awt.headless=true",
 	}
 	if h.opts.Exit != nil {
