@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/plugin/java/javatest"
 	"example.org/app/internal/store/storetest"
 )
 
@@ -119,6 +120,7 @@ func start(t *testing.T, role, name string, set ...string) *process {
 		"--set=app." + role + ".admin-api.rate-limiting.capacity=1000000", "--set=app." + role + ".admin-api.rate-limiting.initial-tokens=1000000",
 		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100", "--set=app.health-check.check-interval-seconds=1",
 		"--set=app.cluster.discovery.heartbeat-interval-seconds=1", "--set=app.security.password.bcrypt-cost=4",
+		"--set=app.plugin.java.class-cache-dir=" + javatest.ClassCache(),
 		"--set=app.plugin.java.jvm-options=-XX:TieredStopAtLevel=1", // JVMs live for a few seconds.
 	}
 	for _, s := range set {

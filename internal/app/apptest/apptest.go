@@ -11,6 +11,7 @@ import (
 
 	"example.org/app/internal/app"
 	"example.org/app/internal/config"
+	"example.org/app/internal/plugin/java/javatest"
 	"example.org/app/internal/role"
 )
 
@@ -31,6 +32,7 @@ var usual = []string{
 	"app.console.port=0", "app.console.host=127.0.0.1",
 	"app.logging.console.enabled=false", "app.security.password.bcrypt-cost=4",
 	"app.health-check.cpu.unhealthy-load-threshold-percentage=100", "app.health-check.overload.max-wait-millis=0", // Tests load the machine.
+	"app.plugin.java.class-cache-dir=" + javatest.ClassCache(),
 	"app.plugin.java.spare=false",                         // A JVM takes a second of a processor to start.
 	"app.plugin.java.jvm-options=-XX:TieredStopAtLevel=1", // It lives for a few seconds, see javatest.Quick.
 }

@@ -49,7 +49,7 @@ func Check(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err error) {
 	server, opts := o.server()
 	c := o.Config.Plugin
 	// What a plugin uses of Java while it is loaded needs a JVM; others do not start one.
-	javaHost, err := java.New(java.Options{Home: c.Java.Home, MaxHeap: c.Java.MaxHeap, Flags: strings.Fields(c.Java.JVMOptions), Server: server, Log: o.Logger})
+	javaHost, err := java.New(java.Options{Home: c.Java.Home, ClassCache: c.Java.ClassCacheDir, MaxHeap: c.Java.MaxHeap, Flags: strings.Fields(c.Java.JVMOptions), Server: server, Log: o.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func CheckJar(ctx context.Context, o CheckOptions) (*JarReport, error) {
 	}
 	server, opts := o.server()
 	host, err := java.New(java.Options{
-		Home: c.Home, MaxHeap: c.MaxHeap, Flags: strings.Fields(c.JVMOptions), Strict: c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException, Server: server, Log: o.Logger,
+		Home: c.Home, ClassCache: c.ClassCacheDir, MaxHeap: c.MaxHeap, Flags: strings.Fields(c.JVMOptions), Strict: c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException, Server: server, Log: o.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func (p *Plugins) dryHost(l plugin.Language) (plugin.Host, error) {
 	c, server := p.opts.Settings(), dryServer{p.opts.Server}
 	if l == plugin.Java {
 		return java.New(java.Options{
-			Home: c.Java.Home, MaxHeap: c.Java.MaxHeap, Strict: c.Java.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
+			Home: c.Java.Home, ClassCache: c.Java.ClassCacheDir, MaxHeap: c.Java.MaxHeap, Strict: c.Java.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
 			Server: server, Log: p.opts.Logger,
 		})
 	}

@@ -21,7 +21,7 @@ import (
 func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	opts := java.Options{
 		Home: c.Home, Data: c.DataDir, Isolation: java.Isolation(c.Isolation), MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),
-		Spare: c.Spare, Nice: int(c.Nice),
+		Spare: c.Spare, Nice: int(c.Nice), ClassCache: c.ClassCacheDir, MakeClassCache: true,
 		Strict: c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
 		Flags:  strings.Fields(c.JVMOptions),
 		Debug:  java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},

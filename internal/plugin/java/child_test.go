@@ -17,6 +17,7 @@ import (
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/java/javatest"
 )
 
 // childJar names the environment variable that makes this program a server which is killed.
@@ -39,7 +40,7 @@ func serve(jar string) error {
 	if err != nil {
 		return err
 	}
-	h, err := java.New(java.Options{Folder: filepath.Dir(jar), Server: newServer(), Spare: true, SpareDelay: time.Millisecond})
+	h, err := java.New(java.Options{Folder: filepath.Dir(jar), Server: newServer(), ClassCache: javatest.ClassCache(), Spare: true, SpareDelay: time.Millisecond})
 	if err != nil {
 		return err
 	}

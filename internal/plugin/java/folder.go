@@ -30,6 +30,15 @@ func (f folder) write(name string, data []byte) (path string, err error) {
 	return path, nil
 }
 
+// writeHost puts the host's jar into the folder, with the date that class caches want.
+func (f folder) writeHost(jar []byte) (path string, err error) {
+	if path, err = f.write(HostJar, jar); err != nil {
+		return "", err
+	}
+	_ = os.Chtimes(path, jarTime, jarTime) // Without it there is no class cache.
+	return path, nil
+}
+
 // makeFolder makes the folder with the host's jar, unless it is there, and returns both.
 func (h *Host) makeFolder(jar []byte) (dir, path string, err error) {
 	h.folderMu.Lock()
@@ -40,7 +49,7 @@ func (h *Host) makeFolder(jar []byte) (dir, path string, err error) {
 	if h.folder.Folder, err = scratch.Open(h.opts.Folder, folderPattern); err != nil {
 		return "", "", err
 	}
-	if h.jar, err = h.folder.write(HostJar, jar); err != nil {
+	if h.jar, err = h.folder.writeHost(jar); err != nil {
 		err = errors.Join(err, h.folder.Remove())
 		h.folder = folder{}
 		return "", "", err

@@ -165,7 +165,7 @@ func newWorld(t testing.TB, change func(*java.Options)) *world {
 	w := &world{t: t, server: newServer(), log: &journal{}}
 	opts := java.Options{
 		Server: w.server, Folder: t.TempDir(), Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		HookTimeout: func() time.Duration { return patience }, Flags: javatest.Quick,
+		HookTimeout: func() time.Duration { return patience }, Flags: javatest.Quick, ClassCache: javatest.ClassCache(),
 		Broken: func(module plugin.Module, class, why string, _ bool) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

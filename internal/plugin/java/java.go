@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -46,6 +47,13 @@ type Options struct {
 	Flags []string
 	// Folder is where the copies of jars lie; if it is empty, in the system's folder for temporary files.
 	Folder string
+
+	// ClassCache is the folder of the class caches, with which JVMs start faster; if it is empty, there are none. MakeClassCache lets
+	// the host make the one that it needs, ClassCacheDelay after a JVM came up without it; 0 is 10 seconds. While debuggers can
+	// attach none is used.
+	ClassCache      string
+	MakeClassCache  bool
+	ClassCacheDelay time.Duration
 
 	// Data is where each plugin has a folder for its files; if it is empty, plugins have none.
 	Data string
@@ -119,6 +127,7 @@ type Host struct {
 	folder   folder
 	jar      string
 	copies   int
+	cache    classCache
 	// objects are those that plugins in other languages use.
 	objects objects
 	// recordMu lets only one request for recordings be on its way.
@@ -166,6 +175,9 @@ func New(opts Options) (*Host, error) {
 	if opts.SpareDelay == 0 {
 		opts.SpareDelay = 3 * time.Second
 	}
+	if opts.ClassCacheDelay == 0 {
+		opts.ClassCacheDelay = 10 * time.Second
+	}
 	if opts.Crashes == 0 {
 		opts.Crashes = 5
 	}
@@ -176,6 +188,13 @@ func New(opts Options) (*Host, error) {
 		opts.Isolation, opts.Spare = Shared, false // Only one JVM can have the port.
 	}
 	h := &Host{opts: opts}
+	if opts.ClassCache != "" {
+		dir, err := filepath.Abs(opts.ClassCache)
+		if err != nil {
+			return nil, fmt.Errorf("find the folder of class caches: %w", err)
+		}
+		h.cache.dir = dir
+	}
 	h.shared = &slot{host: h}
 	h.slots = []*slot{h.shared}
 	var err error

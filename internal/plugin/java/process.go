@@ -116,9 +116,24 @@ func maxHeap(most int64, flags []string) int64 {
 // dumps counts the JVMs, each of which has a file of its own.
 var dumps atomic.Int64
 
-// startProcess starts a JVM in a folder, in which the jar is.
-func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err error) {
-	p := &process{log: h.opts.Log, dir: dir, debugPort: h.opts.Debug.Port, done: make(chan struct{})}
+// A launch says how a JVM is started.
+type launch struct {
+	java Runtime
+	// dir is the folder in which it runs, and in which the jar is.
+	dir, jar string
+	// flags are further ones than those that every JVM has, nice is its niceness above that of this process.
+	flags []string
+	nice  int
+	// log gets what the JVM writes.
+	log *slog.Logger
+	// unwatched says that nobody ends the JVM if it does not answer.
+	unwatched bool
+}
+
+// startProcess starts a JVM.
+func (h *Host) startProcess(l launch) (_ *process, err error) {
+	dir := l.dir
+	p := &process{log: l.log, dir: dir, debugPort: h.opts.Debug.Port, done: make(chan struct{})}
 	var opened []*os.File
 	defer func() {
 		if err != nil {
@@ -145,7 +160,7 @@ func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err erro
 	}
 	p.r, p.w, p.outputs = ourR, ourW, []*os.File{outR, errR}
 	p.heapFile = filepath.Join(dir, fmt.Sprintf("heap_%d.hprof", dumps.Add(1)))
-	p.cmd = exec.Command(java.Java(), append(h.flags(dir), "-Dapp.plugin.host.heap-dump="+p.heapFile, "-Dapp.plugin.host.folder="+dir, "-cp", filepath.Base(jar), mainClass)...)
+	p.cmd = exec.Command(l.java.Java(), slices.Concat(h.flags(dir), l.flags, []string{"-Dapp.plugin.host.heap-dump=" + p.heapFile, "-Dapp.plugin.host.folder=" + dir, "-cp", filepath.Base(l.jar), mainClass})...)
 	p.cmd.Dir = dir
 	p.cmd.ExtraFiles = []*os.File{theirR, theirW}
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW
@@ -158,8 +173,8 @@ func (h *Host) startProcess(java Runtime, dir, jar string) (_ *process, err erro
 	if err = p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the Java host: %w", err)
 	}
-	if h.opts.Nice > 0 {
-		if err := yieldMore(p.cmd.Process.Pid, h.opts.Nice); err != nil {
+	if l.nice > 0 {
+		if err := yieldMore(p.cmd.Process.Pid, l.nice); err != nil {
 			p.log.Warn("the Java host runs with the niceness of the server", slog.Any("error", err))
 		}
 	}

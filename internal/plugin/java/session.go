@@ -100,9 +100,9 @@ func (e *lostError) Error() string { return e.text }
 // Is implements what errors.Is asks for.
 func (e *lostError) Is(target error) bool { return target == plugin.ErrInterrupted }
 
-// openSession starts a JVM for a slot, or a spare one if that is nil, and greets it.
-func (h *Host) openSession(ctx context.Context, l *slot, java Runtime, dir, jar string) (_ *session, err error) {
-	p, err := h.startProcess(java, dir, jar)
+// openSession starts a JVM for a slot, or for none if that is nil, and greets it.
+func (h *Host) openSession(ctx context.Context, l *slot, how launch) (_ *session, err error) {
+	p, err := h.startProcess(how)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,9 @@ func (h *Host) openSession(ctx context.Context, l *slot, java Runtime, dir, jar 
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	c.handle = s.handle
 	s.helpers.Go(s.writeLog)
-	s.helpers.Go(s.watch)
+	if !how.unwatched {
+		s.helpers.Go(s.watch)
+	}
 	go s.run()
 	if err := s.greet(ctx); err != nil {
 		s.stopping.Store(true)

@@ -265,11 +265,31 @@ func (h *Host) open(l *slot) (*session, error) {
 		return nil, err
 	}
 	begin := time.Now()
-	s, err := h.openSession(h.ctx, l, java, dir, path)
+	how := launch{java: java, dir: dir, jar: path, nice: h.opts.Nice, log: h.opts.Log}
+	cache := ""
+	if key := h.cacheKey(java); key != "" {
+		if cache = h.cache.find(key, h.opts.Log); cache != "" {
+			how.flags = use(java, cache)
+		}
+	}
+	s, err := h.openSession(h.ctx, l, how)
+	if err != nil && cache != "" && h.ctx.Err() == nil {
+		without := how
+		without.flags = nil
+		var failed error
+		if s, failed = h.openSession(h.ctx, l, without); failed == nil {
+			h.opts.Log.Warn("a JVM did not start with the class cache, which is removed", slog.String("file", cache), slog.Any("error", err))
+			h.cache.discard(cache)
+			cache, err = "", nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	h.opts.Log.Info("the Java host is up", slog.String("java", s.java), slog.String("home", java.Home), slog.Int("pid", s.cmd.Process.Pid), slog.Bool("spare", l == nil), slog.Duration("took", time.Since(begin)))
+	if cache == "" {
+		h.wantCache(java)
+	}
+	h.opts.Log.Info("the Java host is up", slog.String("java", s.java), slog.String("home", java.Home), slog.Int("pid", s.cmd.Process.Pid), slog.Bool("spare", l == nil), slog.String("classcache", cache), slog.Duration("took", time.Since(begin)))
 	return s, nil
 }
 

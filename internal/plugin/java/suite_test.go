@@ -54,7 +54,7 @@ func TestSuite(t *testing.T) {
 		NewHost: func(t testing.TB, server plugin.Server) plugin.Host {
 			h, err := java.New(java.Options{
 				Log:       slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
-				Isolation: java.Auto, Server: server, Folder: t.TempDir(), Flags: javatest.Quick, HookTimeout: func() time.Duration { return patience },
+				Isolation: java.Auto, Server: server, Folder: t.TempDir(), Flags: javatest.Quick, ClassCache: javatest.ClassCache(), HookTimeout: func() time.Duration { return patience },
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -66,7 +66,7 @@ func (h *Host) warmUp(s *session) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, warmupTime)
 	defer cancel()
-	if err := h.runWarmup(ctx, s); err != nil {
+	if err := h.runWarmup(ctx, s, h.keep, h.isSpareAwaited); err != nil {
 		if s.ctx.Err() == nil && h.ctx.Err() == nil {
 			h.opts.Log.Warn("a spare JVM could not be warmed up", slog.Any("error", err))
 		}
@@ -75,12 +75,13 @@ func (h *Host) warmUp(s *session) {
 	h.opts.Log.Debug("a spare JVM is warm", slog.Int("pid", s.cmd.Process.Pid), slog.Duration("took", time.Since(begin)))
 }
 
-func (h *Host) runWarmup(ctx context.Context, s *session) error {
+// runWarmup runs the warm-up plugin, whose jar keep writes to where the JVM reads it. It makes no more calls once hurry reports true.
+func (h *Host) runWarmup(ctx context.Context, s *session, keep func(jar []byte) (path string, err error), hurry func() bool) error {
 	jar, err := warmupJar()
 	if err != nil {
 		return err
 	}
-	path, err := h.keep(jar)
+	path, err := keep(jar)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (h *Host) runWarmup(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	failed := h.callWarmup(ctx, s, extension)
+	failed := h.callWarmup(ctx, s, extension, hurry)
 	a, err = s.request(ctx, kindUnload, nil, func(b []byte) ([]byte, error) { return appendUint(b, module), nil })
 	a.free()
 	s.remove(module)
@@ -110,11 +111,11 @@ func (h *Host) runWarmup(ctx context.Context, s *session) error {
 }
 
 // callWarmup starts the extension of the warm-up plugin and calls its methods.
-func (h *Host) callWarmup(ctx context.Context, s *session, extension uint64) error {
+func (h *Host) callWarmup(ctx context.Context, s *session, extension uint64, hurry func() bool) error {
 	hook := func(b []byte) ([]byte, error) {
 		return append(appendUint(b, extension), hookNumbers[plugin.Start]), nil
 	}
-	if h.isSpareAwaited() {
+	if hurry() {
 		return nil
 	}
 	a, err := s.request(ctx, kindHook, nil, hook)
@@ -130,7 +131,7 @@ func (h *Host) callWarmup(ctx context.Context, s *session, extension uint64) err
 				Kind: &wire.AppRequest_CreateMessageRequest{CreateMessageRequest: &wire.CreateMessageRequest{Text: &text}},
 			}},
 		} {
-			if h.isSpareAwaited() {
+			if hurry() {
 				return nil
 			}
 			p := h.plans[method]

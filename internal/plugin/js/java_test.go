@@ -16,7 +16,7 @@ import (
 func newJava(t testing.TB, log *logged) *java.Host {
 	t.Helper()
 	javatest.Home(t)
-	h, err := java.New(java.Options{Folder: t.TempDir(), Log: slog.New(slog.NewTextHandler(log, nil))})
+	h, err := java.New(java.Options{Folder: t.TempDir(), ClassCache: javatest.ClassCache(), Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

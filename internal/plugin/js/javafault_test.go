@@ -138,7 +138,7 @@ func waitForCalls(t testing.TB, j *java.Host, n int64) {
 func TestJavaDiesTooOften(t *testing.T) {
 	need.Time(t)
 	javatest.Home(t)
-	j, err := java.New(java.Options{Folder: t.TempDir(), Crashes: 2, CrashWindow: patience * 100})
+	j, err := java.New(java.Options{Folder: t.TempDir(), ClassCache: javatest.ClassCache(), Crashes: 2, CrashWindow: patience * 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ package javatest
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"io/fs"
 	"maps"
 	"os"
@@ -74,7 +75,37 @@ func Home(t testing.TB) string {
 	if err != nil {
 		need.Skip(t, "java", err)
 	}
+	prepare()
 	return r.Home
+}
+
+// prepare makes the class cache for JVMs with the usual flags, unless it is there or another process makes it. Without it JVMs
+// start all the same.
+var prepare = sync.OnceFunc(func() {
+	if h, err := java.New(java.Options{Home: os.Getenv("APP_TEST_JAVA_HOME"), ClassCache: ClassCache()}); err == nil {
+		_ = h.PrepareClassCache(context.Background())
+	}
+})
+
+// ClassCache returns the folder of class caches that the tests of a machine share; "" if there is no place for one.
+func ClassCache() string {
+	dir := Cache()
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "test-classes")
+}
+
+// Cache returns the folder for what is made once and used by many builds, that of scripts/cache; "" if there is none.
+func Cache() string {
+	if dir := os.Getenv("APP_CACHE"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "app")
 }
 
 // Quick are flags of JVMs that live for a few seconds: they compile methods fast rather than well, which takes a quarter of

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"example.org/app/internal/scratch"
+	"example.org/app/internal/sleep"
+)
+
+// A classCache is a folder of files from which JVMs map the classes of the host, parsed and linked, instead of reading its jar.
+// That more than halves the time and the processor time of a start. A file fits one Java, one jar and flags that matter; its
+// name has a key of them and a checksum, because a JVM crashes with a file whose content is damaged.
+type classCache struct {
+	dir string
+
+	mu sync.Mutex
+	// sound are the files whose checksums were compared, with their sizes and dates.
+	sound map[string]string
+	// attempted says that this process made a file, or failed to.
+	attempted bool
+}
+
+const (
+	// cacheSuffix is the end of the names of files.
+	cacheSuffix = ".classes"
+	// maxCaches is how many files are kept: those that were used last.
+	maxCaches = 4
+	// cacheUse is how often the date of a file is set that is in use.
+	cacheUse = 24 * time.Hour
+	// cacheTime bounds the making of a file, which takes about 4 seconds of a processor.
+	cacheTime = 5 * time.Minute
+	// cacheNice is the least niceness of the JVMs that make a file.
+	cacheNice = 10
+	// aheadOfTimeJava is the first Java whose caches have linked classes; older ones have parsed classes.
+	aheadOfTimeJava = 25
+)
+
+// jarTime is the date of the host's jar. A JVM uses a cache only for a jar with the date of the one that it was made from.
+var jarTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// hostDigest is the digest of the host's jar.
+var hostDigest = sync.OnceValue(func() [sha256.Size]byte {
+	data, _ := Jar(HostJar) // A program without it starts no JVM.
+	return sha256.Sum256(data)
+})
+
+// toolOptions are the variables from which a JVM takes further flags.
+var toolOptions = []string{"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"}
+
+// ownCaches are flags of operators with which JVMs cannot use a cache, or which name another one.
+var ownCaches = []string{"-agentlib:", "-agentpath:", "-javaagent:", "-Xshare:", "-XX:SharedArchiveFile=", "-XX:ArchiveClassesAtExit=", "-XX:+AutoCreateSharedArchive", "-XX:AOT", "-Xbootclasspath", "--patch-module", "@"}
+
+// irrelevant are flags that make no difference to a cache.
+var irrelevant = []string{"-Dapp.", "-Xmx", "-Xms", "-Xss", "-Xlog:", "-XX:TieredStopAtLevel=", "-XX:MaxHeapSize=", "-XX:MaxMetaspaceSize="}
+
+// largeHeap is the size from which the heap may have wide references, with which a cache for narrow ones is of no use.
+const largeHeap = 4 << 30
+
+// cacheKey names the caches for a Java and the flags of operators; "" is that there can be none.
+func (h *Host) cacheKey(java Runtime) string {
+	if h.cache.dir == "" || h.opts.Debug.Port != 0 {
+		return ""
+	}
+	flags := slices.Clone(h.opts.Flags)
+	for _, name := range toolOptions {
+		flags = append(flags, strings.Fields(os.Getenv(name))...)
+	}
+	isOneOf := func(flag string, prefixes []string) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(flag, p) })
+	}
+	if slices.ContainsFunc(flags, func(f string) bool { return isOneOf(f, ownCaches) }) {
+		return ""
+	}
+	sum := sha256.New()
+	jar := hostDigest()
+	sum.Write(jar[:])
+	release, _ := os.ReadFile(filepath.Join(java.Home, "release"))
+	fmt.Fprintf(sum, "%s\x00%s\x00%s\x00", java.Home, java.Version, release)
+	for _, name := range []string{"lib/modules", "lib/server/libjvm.so", "lib/server/libjvm.dylib"} {
+		if info, err := os.Stat(filepath.Join(java.Home, name)); err == nil {
+			fmt.Fprintf(sum, "%s %d %d\x00", name, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	large := maxHeap(h.opts.MaxHeap, h.opts.Flags) >= largeHeap
+	for _, flag := range flags {
+		if large || !isOneOf(flag, irrelevant) {
+			fmt.Fprintf(sum, "%s\x00", flag)
+		}
+	}
+	if large {
+		fmt.Fprintf(sum, "%d", h.opts.MaxHeap)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// find returns the file for a key; "" if there is none. It removes one that is damaged.
+func (c *classCache) find(key string, log *slog.Logger) string {
+	if info, err := os.Stat(c.dir); err != nil || info.Mode().Perm()&0o002 != 0 {
+		return "" // What everybody may write is nothing to run.
+	}
+	found, _ := filepath.Glob(filepath.Join(escapeGlob(c.dir), key+"-*"+cacheSuffix))
+	for _, path := range found {
+		err := c.check(path)
+		if err == nil {
+			return path
+		}
+		log.Warn("the class cache of the Java host is not used", slog.String("file", path), slog.Any("error", err))
+		c.discard(path)
+	}
+	return ""
+}
+
+// escapeGlob makes a pattern of a path that matches nothing else.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// check compares a file with its checksum, unless that was done before.
+func (c *classCache) check(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	identity := func(info os.FileInfo) string { return fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano()) }
+	c.mu.Lock()
+	known := c.sound[path] == identity(info)
+	c.mu.Unlock()
+	if !known {
+		sum, err := checksum(f)
+		if err != nil {
+			return err
+		}
+		if !strings.HasSuffix(path, "-"+sum+cacheSuffix) {
+			return errors.New("it is damaged")
+		}
+	}
+	if now := time.Now(); now.Sub(info.ModTime()) > cacheUse {
+		if os.Chtimes(path, now, now) == nil {
+			if info, err = os.Stat(path); err != nil {
+				return err
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sound == nil {
+		c.sound = make(map[string]string)
+	}
+	c.sound[path] = identity(info)
+	return nil
+}
+
+func checksum(r io.Reader) (string, error) {
+	sum := crc32.New(castagnoli)
+	if _, err := io.Copy(sum, r); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// discard removes a file. If that fails, it is tried again when the file is found again.
+func (c *classCache) discard(path string) {
+	_ = os.Remove(path)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.sound, path)
+}
+
+// use are the flags that let a JVM use a file. If it does not fit, the JVM goes on without it.
+func use(java Runtime, file string) []string {
+	if java.Feature >= aheadOfTimeJava {
+		return []string{"-XX:AOTCache=" + file}
+	}
+	return []string{"-XX:SharedArchiveFile=" + file}
+}
+
+// wantCache makes the class cache for a Java after a while, once in the life of the host.
+func (h *Host) wantCache(java Runtime) {
+	if !h.opts.MakeClassCache {
+		return
+	}
+	h.cache.mu.Lock()
+	attempted := h.cache.attempted
+	h.cache.attempted = true
+	h.cache.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if attempted || h.closed {
+		return
+	}
+	h.work.Go(func() {
+		if sleep.For(h.ctx, h.opts.ClassCacheDelay) != nil {
+			return
+		}
+		switch err := h.PrepareClassCache(h.ctx); {
+		case h.ctx.Err() != nil:
+		case err != nil:
+			h.opts.Log.Warn("the class cache of the Java host could not be made: JVMs start without one", slog.String("folder", h.cache.dir), slog.Any("error", err))
+		}
+	})
+}
+
+// PrepareClassCache makes the class cache unless there is one, or another process makes it. It starts a JVM that does what the
+// next ones do, and writes down which classes that needed.
+func (h *Host) PrepareClassCache(ctx context.Context) (err error) {
+	java, err := Find(ctx, h.opts.Home)
+	if err != nil {
+		return err
+	}
+	key := h.cacheKey(java)
+	if key == "" || h.cache.find(key, h.opts.Log) != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, cacheTime)
+	defer cancel()
+	if err := os.MkdirAll(h.cache.dir, 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(filepath.Join(h.cache.dir, "lock"))
+	locked, err := lock.TryLock()
+	if err != nil || !locked {
+		return err
+	}
+	defer lock.Close()
+	if h.cache.find(key, h.opts.Log) != "" {
+		return nil
+	}
+	begin := time.Now()
+	work, err := scratch.Open(h.cache.dir, "making-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, work.Remove()) }()
+	path, err := h.makeCache(ctx, java, folder{work})
+	if err != nil {
+		return err
+	}
+	name, err := h.cache.keep(path, key)
+	if err != nil {
+		return err
+	}
+	h.opts.Log.Info("the class cache of the Java host is made", slog.String("file", name), slog.Duration("took", time.Since(begin)))
+	return nil
+}
+
+// makeCache makes a file in a folder.
+func (h *Host) makeCache(ctx context.Context, java Runtime, work folder) (path string, err error) {
+	data, err := Jar(HostJar)
+	if err != nil {
+		return "", err
+	}
+	jar, err := work.writeHost(data)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(work.Path, "host"+cacheSuffix)
+	// The JVM runs in the folder.
+	ahead := java.Feature >= aheadOfTimeJava
+	train := []string{"-XX:ArchiveClassesAtExit=" + filepath.Base(path)}
+	if ahead {
+		train = []string{"-XX:AOTMode=record", "-XX:AOTConfiguration=training"}
+	}
+	if err := h.train(ctx, java, work, jar, append(train, "-Xlog:disable", "-Dapp.plugin.host.exit=true")); err != nil {
+		return "", fmt.Errorf("train: %w", err)
+	}
+	if ahead {
+		if err := h.runJava(ctx, java, work, "-XX:AOTMode=create", "-XX:AOTConfiguration=training", "-XX:AOTCache="+filepath.Base(path), "-cp", filepath.Base(jar)); err != nil {
+			return "", fmt.Errorf("assemble: %w", err)
+		}
+	}
+	insist := "-Xshare:on"
+	if ahead {
+		insist = "-XX:AOTMode=on"
+	}
+	flags := append(use(java, path), insist, "-cp", filepath.Base(jar), "-version")
+	if err := h.runJava(ctx, java, work, flags...); err != nil {
+		return "", fmt.Errorf("a JVM does not accept it: %w", err)
+	}
+	return path, nil
+}
+
+// train runs a JVM that loads, starts, calls and forgets the warm-up plugin, and waits until it has written down which classes
+// that took.
+func (h *Host) train(ctx context.Context, java Runtime, work folder, jar string, flags []string) error {
+	s, err := h.openSession(ctx, nil, launch{
+		java: java, dir: work.Path, jar: jar, flags: flags, nice: max(h.opts.Nice, cacheNice), log: slog.New(slog.DiscardHandler), unwatched: true,
+	})
+	if err != nil {
+		return err
+	}
+	s.stopping.Store(true)
+	err = h.runWarmup(ctx, s, func(jar []byte) (string, error) { return work.write("warm-up.jar", jar) }, func() bool { return false })
+	if err == nil {
+		var a answer
+		if a, err = s.request(ctx, kindStop, nil, nil); err == nil {
+			a.free()
+		}
+	}
+	if err != nil {
+		s.kill()
+		<-s.over
+		return err
+	}
+	s.end(ctx)
+	<-s.over
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if !s.cmd.ProcessState.Success() {
+		return s.why
+	}
+	return nil
+}
+
+// runJava runs the Java program in a folder, with the flags of the host before those that are given.
+func (h *Host) runJava(ctx context.Context, java Runtime, work folder, flags ...string) error {
+	cmd := exec.CommandContext(ctx, java.Java(), append(h.flags(work.Path), flags...)...)
+	cmd.Dir, cmd.SysProcAttr, cmd.WaitDelay = work.Path, ownGroup(), drainTime
+	var output strings.Builder
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	_ = yieldMore(cmd.Process.Pid, max(h.opts.Nice, cacheNice)) // It is a matter of seconds.
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("%w: %s", err, causeIn(strings.Split(head(strings.TrimSpace(output.String()), maxLine), "\n")))
+	}
+	return nil
+}
+
+// keep gives a file the name that has its checksum, once the disk has all of it, and removes those that were not used for longest.
+func (c *classCache) keep(path, key string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return "", err
+	}
+	sum, err := checksum(f)
+	if err == nil {
+		err = f.Chmod(0o600)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", err
+	}
+	name := filepath.Join(c.dir, key+"-"+sum+cacheSuffix)
+	if err := os.Rename(path, name); err != nil {
+		return "", err
+	}
+	c.prune(name)
+	return name, nil
+}
+
+// prune removes the files that were not used for longest, but not one that was just made.
+func (c *classCache) prune(name string) {
+	found, _ := filepath.Glob(filepath.Join(escapeGlob(c.dir), "*-*"+cacheSuffix))
+	dates := make(map[string]time.Time)
+	for _, path := range found {
+		if info, err := os.Stat(path); err == nil && path != name {
+			dates[path] = info.ModTime()
+		}
+	}
+	found = slices.DeleteFunc(found, func(path string) bool { return dates[path].IsZero() })
+	slices.SortFunc(found, func(a, b string) int { return dates[b].Compare(dates[a]) })
+	for _, path := range found[min(maxCaches-1, len(found)):] {
+		_ = os.Remove(path)
+	}
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package java_test
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/java/javatest"
+)
+
+// cacheFiles are the class caches in a folder.
+func cacheFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "*.classes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// startWith starts a JVM with a folder of class caches, and returns the file from which the JVM says that the host's classes are.
+func startWith(t *testing.T, dir string) (w *world, file string) {
+	t.Helper()
+	classes := filepath.Join(t.TempDir(), "classes.log")
+	w = newWorld(t, func(o *java.Options) {
+		o.ClassCache, o.Flags = dir, append([]string{"-Xlog:class+load:file=" + classes}, o.Flags...)
+	})
+	w.says(w.load("a", faults(t, "a")), "echo", "echo")
+	data, err := os.ReadFile(classes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(data), " im.app.plugin.host.Host ")
+	if !found {
+		t.Fatal("the JVM does not say where the host's classes are from")
+	}
+	source, _, _ := strings.Cut(rest, "\n")
+	if !strings.Contains(source, "shared objects file") {
+		return w, ""
+	}
+	_, rest, _ = strings.Cut(w.log.String(), "classcache=")
+	file, _, _ = strings.Cut(rest, " ")
+	return w, file
+}
+
+// copyCache copies the class cache that tests share to a folder of its own.
+func copyCache(t *testing.T) (dir, file string) {
+	t.Helper()
+	shared := ""
+	waitFor(t, "the class cache of all tests", func() bool { // Another process may be making it.
+		_, shared = startWith(t, javatest.ClassCache())
+		return shared != ""
+	})
+	dir = filepath.Join(t.TempDir(), "caches")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(dir, filepath.Base(shared))
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir, file
+}
+
+// rewrite changes a class cache. With a sum, its name has the checksum of the new content.
+func rewrite(t *testing.T, file string, sum bool, change func(data []byte) []byte) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = change(data)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if sum {
+		key, _, _ := strings.Cut(filepath.Base(file), "-")
+		file = filepath.Join(filepath.Dir(file), fmt.Sprintf("%s-%08x.classes", key, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))))
+	}
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDamagedClassCache starts JVMs although the class cache is damaged in one way or another.
+func TestDamagedClassCache(t *testing.T) {
+	shared, _ := copyCache(t)
+	half := func(data []byte) []byte { return data[:len(data)/2] }
+	garbage := func(data []byte) []byte {
+		for i := len(data) / 3; i < len(data); i++ {
+			data[i] = byte(i * 7)
+		}
+		return data
+	}
+	for _, c := range []struct {
+		name    string
+		sum     bool
+		change  func(data []byte) []byte
+		removed bool
+	}{
+		{"empty", false, func([]byte) []byte { return nil }, true},
+		{"half", false, half, true},
+		{"garbage", false, garbage, true},
+		{"half with its checksum", true, half, false},
+		{"garbage with its checksum", true, garbage, true}, // JVMs crash with it.
+		{"text with its checksum", true, func([]byte) []byte { return []byte("no classes") }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(shared)); err != nil {
+				t.Fatal(err)
+			}
+			rewrite(t, cacheFiles(t, dir)[0], c.sum, c.change)
+			w, file := startWith(t, dir)
+			if file != "" {
+				t.Errorf("the JVM uses %s", file)
+			}
+			if left := cacheFiles(t, dir); len(left) != 0 && c.removed {
+				t.Errorf("%v is still there", left)
+			}
+			if n := w.Stats().Restarts; n != 0 {
+				t.Errorf("%d JVMs died", n)
+			}
+		})
+	}
+}
+
+// TestUnusedClassCache does not use a class cache that everybody may write, with an agent, or for another heap.
+func TestUnusedClassCache(t *testing.T) {
+	dir, _ := copyCache(t)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	for _, change := range []func(*java.Options){
+		func(o *java.Options) { o.Debug.Port = port },
+		func(o *java.Options) {
+			o.Flags = []string{"-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=localhost:0"}
+		},
+		func(o *java.Options) { o.Flags = []string{"-XX:-UseSerialGC", "-XX:+UseParallelGC"} },
+	} {
+		w := newWorld(t, func(o *java.Options) {
+			o.ClassCache = dir
+			change(o)
+		})
+		w.load("a", faults(t, "a"))
+		if !w.log.has(`classcache="" `) {
+			t.Errorf("a class cache is used: %s", w.log)
+		}
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, file := startWith(t, dir); file != "" {
+		t.Errorf("the JVM uses %s, which everybody may have written", file)
+	}
+}
+
+// TestMakeClassCache lets two hosts need a class cache at once: one of them makes it, and the next JVM of each uses it.
+func TestMakeClassCache(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "caches")
+	make := func(o *java.Options) { o.ClassCache, o.MakeClassCache, o.ClassCacheDelay = dir, true, time.Millisecond }
+	one, two := newWorld(t, make), newWorld(t, make)
+	a, b := one.load("a", faults(t, "a")), two.load("b", faults(t, "b"))
+	waitFor(t, "the class cache", func() bool { return one.log.has("is made") || two.log.has("is made") })
+	if one.log.has("is made") && two.log.has("is made") || one.log.has("could not be made") || two.log.has("could not be made") {
+		t.Errorf("both made it, or one failed: %s %s", one.log, two.log)
+	}
+	file := cacheFiles(t, dir)[0]
+	one.kill(one.pid(a))
+	two.kill(two.pid(b))
+	one.says(a, "echo", "echo")
+	two.says(b, "echo", "echo")
+	for _, w := range []*world{one, two} {
+		if !w.log.has("classcache=" + file) {
+			t.Errorf("a JVM does not use the class cache: %s", w.log)
+		}
+	}
+	if _, used := startWith(t, dir); used != file {
+		t.Errorf("a JVM of another host uses %q", used)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 { // The lock and the file.
+		t.Errorf("in the folder are %v, %v", left, err)
+	}
+}
+
+// TestClassCacheWithoutPlace starts JVMs where no class cache can be made.
+func TestClassCacheWithoutPlace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(o *java.Options) {
+		o.ClassCache, o.MakeClassCache, o.ClassCacheDelay = filepath.Join(file, "caches"), true, time.Millisecond
+	})
+	m := w.load("a", faults(t, "a"))
+	waitFor(t, "the failure", func() bool { return w.log.has("the class cache of the Java host could not be made", "not a directory") })
+	w.kill(w.pid(m))
+	w.says(m, "echo", "echo")
+	if n := strings.Count(w.log.String(), "could not be made"); n != 1 {
+		t.Errorf("the log says it %d times", n)
+	}
+}
+
+// TestCloseWhileClassCacheIsMade closes a host that makes a class cache, which leaves nothing behind.
+func TestCloseWhileClassCacheIsMade(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "caches")
+	w := newWorld(t, func(o *java.Options) { o.ClassCache, o.MakeClassCache, o.ClassCacheDelay = dir, true, time.Millisecond })
+	w.load("a", faults(t, "a"))
+	waitFor(t, "the work on the class cache", func() bool {
+		found, err := filepath.Glob(filepath.Join(dir, "making-*", "training*"))
+		return err == nil && len(found) > 0 || w.log.has("is made")
+	})
+	if err := w.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if found, err := filepath.Glob(filepath.Join(dir, "making-*")); err != nil || len(found) != 0 {
+		t.Errorf("%v is left, %v", found, err)
+	}
+	if w.log.has("could not be made") {
+		t.Error("the log reports the end of the host as a failure")
+	}
+}
