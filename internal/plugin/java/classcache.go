@@ -31,12 +31,12 @@ import (
 type classCache struct {
 	dir string
 
-	mu sync.Mutex
-	// sound are the files whose checksums were compared, with their sizes and dates.
-	sound map[string]string
-	// attempted says that this process made a file, or failed to.
+	// attempted says that the host makes a file, made one or failed to. The mutex of the host guards it.
 	attempted bool
 }
+
+// soundCaches are the files whose checksums this process compared: their sizes and dates by their paths.
+var soundCaches sync.Map
 
 const (
 	// cacheSuffix is the end of the names of files.
@@ -46,9 +46,9 @@ const (
 	// cacheUse is how often the date of a file is set that is in use.
 	cacheUse = 24 * time.Hour
 	// cacheTime bounds the making of a file, which takes about 4 seconds of a processor.
-	cacheTime = 5 * time.Minute
-	// cacheNice is the least niceness of the JVMs that make a file.
-	cacheNice = 10
+	cacheTime = 10 * time.Minute
+	// cacheNice is how much niceness JVMs that make a file in the background have more than others, if those have any.
+	cacheNice = 5
 	// aheadOfTimeJava is the first Java whose caches have linked classes; older ones have parsed classes.
 	aheadOfTimeJava = 25
 )
@@ -147,10 +147,7 @@ func (c *classCache) check(path string) error {
 		return err
 	}
 	identity := func(info os.FileInfo) string { return fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano()) }
-	c.mu.Lock()
-	known := c.sound[path] == identity(info)
-	c.mu.Unlock()
-	if !known {
+	if known, _ := soundCaches.Load(path); known != identity(info) {
 		sum, err := checksum(f)
 		if err != nil {
 			return err
@@ -166,12 +163,7 @@ func (c *classCache) check(path string) error {
 			}
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.sound == nil {
-		c.sound = make(map[string]string)
-	}
-	c.sound[path] = identity(info)
+	soundCaches.Store(path, identity(info))
 	return nil
 }
 
@@ -186,9 +178,7 @@ func checksum(r io.Reader) (string, error) {
 // discard removes a file. If that fails, it is tried again when the file is found again.
 func (c *classCache) discard(path string) {
 	_ = os.Remove(path)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.sound, path)
+	soundCaches.Delete(path)
 }
 
 // use are the flags that let a JVM use a file. If it does not fit, the JVM goes on without it.
@@ -199,25 +189,26 @@ func use(java Runtime, file string) []string {
 	return []string{"-XX:SharedArchiveFile=" + file}
 }
 
-// wantCache makes the class cache for a Java after a while, once in the life of the host.
-func (h *Host) wantCache(java Runtime) {
+// wantCache makes the class cache after a while, once in the life of the host.
+func (h *Host) wantCache() {
 	if !h.opts.MakeClassCache {
 		return
 	}
-	h.cache.mu.Lock()
-	attempted := h.cache.attempted
-	h.cache.attempted = true
-	h.cache.mu.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if attempted || h.closed {
+	if h.closed || h.cache.attempted {
 		return
 	}
+	h.cache.attempted = true
 	h.work.Go(func() {
 		if sleep.For(h.ctx, h.opts.ClassCacheDelay) != nil {
 			return
 		}
-		switch err := h.PrepareClassCache(h.ctx); {
+		nice := h.opts.Nice
+		if nice > 0 {
+			nice += cacheNice
+		}
+		switch err := h.prepareCache(h.ctx, nice); {
 		case h.ctx.Err() != nil:
 		case err != nil:
 			h.opts.Log.Warn("the class cache of the Java host could not be made: JVMs start without one", slog.String("folder", h.cache.dir), slog.Any("error", err))
@@ -227,7 +218,10 @@ func (h *Host) wantCache(java Runtime) {
 
 // PrepareClassCache makes the class cache unless there is one, or another process makes it. It starts a JVM that does what the
 // next ones do, and writes down which classes that needed.
-func (h *Host) PrepareClassCache(ctx context.Context) (err error) {
+func (h *Host) PrepareClassCache(ctx context.Context) error { return h.prepareCache(ctx, h.opts.Nice) }
+
+// prepareCache is PrepareClassCache with JVMs that have more niceness than this process.
+func (h *Host) prepareCache(ctx context.Context, nice int) (err error) {
 	java, err := Find(ctx, h.opts.Home)
 	if err != nil {
 		return err
@@ -256,7 +250,7 @@ func (h *Host) PrepareClassCache(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, work.Remove()) }()
-	path, err := h.makeCache(ctx, java, folder{work})
+	path, err := h.makeCache(ctx, java, folder{work}, nice)
 	if err != nil {
 		return err
 	}
@@ -269,7 +263,7 @@ func (h *Host) PrepareClassCache(ctx context.Context) (err error) {
 }
 
 // makeCache makes a file in a folder.
-func (h *Host) makeCache(ctx context.Context, java Runtime, work folder) (path string, err error) {
+func (h *Host) makeCache(ctx context.Context, java Runtime, work folder, nice int) (path string, err error) {
 	data, err := Jar(HostJar)
 	if err != nil {
 		return "", err
@@ -285,11 +279,11 @@ func (h *Host) makeCache(ctx context.Context, java Runtime, work folder) (path s
 	if ahead {
 		train = []string{"-XX:AOTMode=record", "-XX:AOTConfiguration=training"}
 	}
-	if err := h.train(ctx, java, work, jar, append(train, "-Xlog:disable", "-Dapp.plugin.host.exit=true")); err != nil {
+	if err := h.train(ctx, launch{java: java, jar: jar, flags: append(train, "-Xlog:disable", "-Dapp.plugin.host.exit=true"), nice: nice}, work); err != nil {
 		return "", fmt.Errorf("train: %w", err)
 	}
 	if ahead {
-		if err := h.runJava(ctx, java, work, "-XX:AOTMode=create", "-XX:AOTConfiguration=training", "-XX:AOTCache="+filepath.Base(path), "-cp", filepath.Base(jar)); err != nil {
+		if err := h.runJava(ctx, java, work, nice, "-XX:AOTMode=create", "-XX:AOTConfiguration=training", "-XX:AOTCache="+filepath.Base(path), "-cp", filepath.Base(jar)); err != nil {
 			return "", fmt.Errorf("assemble: %w", err)
 		}
 	}
@@ -298,7 +292,7 @@ func (h *Host) makeCache(ctx context.Context, java Runtime, work folder) (path s
 		insist = "-XX:AOTMode=on"
 	}
 	flags := append(use(java, path), insist, "-cp", filepath.Base(jar), "-version")
-	if err := h.runJava(ctx, java, work, flags...); err != nil {
+	if err := h.runJava(ctx, java, work, nice, flags...); err != nil {
 		return "", fmt.Errorf("a JVM does not accept it: %w", err)
 	}
 	return path, nil
@@ -306,10 +300,9 @@ func (h *Host) makeCache(ctx context.Context, java Runtime, work folder) (path s
 
 // train runs a JVM that loads, starts, calls and forgets the warm-up plugin, and waits until it has written down which classes
 // that took.
-func (h *Host) train(ctx context.Context, java Runtime, work folder, jar string, flags []string) error {
-	s, err := h.openSession(ctx, nil, launch{
-		java: java, dir: work.Path, jar: jar, flags: flags, nice: max(h.opts.Nice, cacheNice), log: slog.New(slog.DiscardHandler), unwatched: true,
-	})
+func (h *Host) train(ctx context.Context, how launch, work folder) error {
+	how.dir, how.log, how.unwatched = work.Path, slog.New(slog.DiscardHandler), true
+	s, err := h.openSession(ctx, nil, how)
 	if err != nil {
 		return err
 	}
@@ -338,7 +331,7 @@ func (h *Host) train(ctx context.Context, java Runtime, work folder, jar string,
 }
 
 // runJava runs the Java program in a folder, with the flags of the host before those that are given.
-func (h *Host) runJava(ctx context.Context, java Runtime, work folder, flags ...string) error {
+func (h *Host) runJava(ctx context.Context, java Runtime, work folder, nice int, flags ...string) error {
 	cmd := exec.CommandContext(ctx, java.Java(), append(h.flags(work.Path), flags...)...)
 	cmd.Dir, cmd.SysProcAttr, cmd.WaitDelay = work.Path, ownGroup(), drainTime
 	var output strings.Builder
@@ -346,7 +339,9 @@ func (h *Host) runJava(ctx context.Context, java Runtime, work folder, flags ...
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	_ = yieldMore(cmd.Process.Pid, max(h.opts.Nice, cacheNice)) // It is a matter of seconds.
+	if nice > 0 {
+		_ = yieldMore(cmd.Process.Pid, nice) // It is a matter of seconds.
+	}
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("%w: %s", err, causeIn(strings.Split(head(strings.TrimSpace(output.String()), maxLine), "\n")))
 	}

@@ -96,7 +96,7 @@ func TestSharedArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := h.makeCache(t.Context(), java, folder{work})
+	file, err := h.makeCache(t.Context(), java, folder{work}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -287,7 +287,7 @@ func (h *Host) open(l *slot) (*session, error) {
 		return nil, err
 	}
 	if cache == "" {
-		h.wantCache(java)
+		h.wantCache()
 	}
 	h.opts.Log.Info("the Java host is up", slog.String("java", s.java), slog.String("home", java.Home), slog.Int("pid", s.cmd.Process.Pid), slog.Bool("spare", l == nil), slog.String("classcache", cache), slog.Duration("took", time.Since(begin)))
 	return s, nil
