@@ -5,10 +5,13 @@ package java_test
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,12 +26,20 @@ import (
 // childJar names the environment variable that makes this program a server which is killed.
 const childJar = "APP_TEST_JAVA_CHILD"
 
+// worlds is how many tests run side by side at least, as most of them wait for most of the time.
+const worlds = 3
+
 // TestMain proves that no test leaves a goroutine.
 func TestMain(m *testing.M) {
 	if jar := os.Getenv(childJar); jar != "" {
 		if err := serve(jar); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
+		}
+	}
+	if runtime.GOMAXPROCS(0) < worlds {
+		if err := flag.Set("test.parallel", strconv.Itoa(worlds)); err != nil {
+			panic(err)
 		}
 	}
 	goleak.VerifyTestMain(m)

@@ -97,6 +97,7 @@ func rewrite(t *testing.T, file string, sum bool, change func(data []byte) []byt
 
 // TestDamagedClassCache starts JVMs although the class cache is damaged in one way or another.
 func TestDamagedClassCache(t *testing.T) {
+	t.Parallel()
 	shared, _ := copyCache(t)
 	half := func(data []byte) []byte { return data[:len(data)/2] }
 	garbage := func(data []byte) []byte {
@@ -119,6 +120,7 @@ func TestDamagedClassCache(t *testing.T) {
 		{"text with its checksum", true, func([]byte) []byte { return []byte("no classes") }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			if err := os.CopyFS(dir, os.DirFS(shared)); err != nil {
 				t.Fatal(err)
@@ -140,6 +142,7 @@ func TestDamagedClassCache(t *testing.T) {
 
 // TestUnusedClassCache does not use a class cache that everybody may write, with an agent, or for another heap.
 func TestUnusedClassCache(t *testing.T) {
+	t.Parallel()
 	dir, _ := copyCache(t)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
 	if err != nil {
@@ -173,6 +176,7 @@ func TestUnusedClassCache(t *testing.T) {
 
 // TestMakeClassCache lets two hosts need a class cache at once: one of them makes it, and the next JVM of each uses it.
 func TestMakeClassCache(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "caches")
 	make := func(o *java.Options) { o.ClassCache, o.MakeClassCache, o.ClassCacheDelay = dir, true, time.Millisecond }
 	one, two := newWorld(t, make), newWorld(t, make)
@@ -201,6 +205,7 @@ func TestMakeClassCache(t *testing.T) {
 
 // TestClassCacheWithoutPlace starts JVMs where no class cache can be made.
 func TestClassCacheWithoutPlace(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -219,6 +224,7 @@ func TestClassCacheWithoutPlace(t *testing.T) {
 
 // TestCloseWhileClassCacheIsMade closes a host that makes a class cache, which leaves nothing behind.
 func TestCloseWhileClassCacheIsMade(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "caches")
 	w := newWorld(t, func(o *java.Options) { o.ClassCache, o.MakeClassCache, o.ClassCacheDelay = dir, true, time.Millisecond })
 	w.load("a", faults(t, "a"))

@@ -94,6 +94,7 @@ func (d *debugger) repeat(command, what string, is func() bool) {
 // TestDebugger stops a plugin with a debugger, looks into it and lets it go on. The time limit of the call, which is much
 // shorter, does not count.
 func TestDebugger(t *testing.T) {
+	t.Parallel()
 	port := freePort(t)
 	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: port} })
 	settings := config.Default().Plugin
@@ -148,6 +149,7 @@ func TestDebugger(t *testing.T) {
 // TestSuspended lets a JVM wait for a debugger that does not come. Whoever waits with it may go away, and the host ends
 // all the same.
 func TestSuspended(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: freePort(t), Suspend: true} })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -24,6 +24,7 @@ import (
 
 // TestFaultsOfCalls lets a plugin do what costs only its own call.
 func TestFaultsOfCalls(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	m := w.load("faults", faults(t, "faults"))
 	pid := w.Stats().PID
@@ -63,6 +64,7 @@ func TestFaultsOfCalls(t *testing.T) {
 
 // TestSpin proves that code that spins on every processor does not hold up other calls for long.
 func TestSpin(t *testing.T) {
+	t.Parallel()
 	if found, err := java.Find(t.Context(), ""); err != nil || found.Feature < 24 {
 		t.Skipf("Java %s (%v): before Java 24 nobody can give virtual threads more processors", found.Version, err)
 	}
@@ -89,6 +91,7 @@ func TestSpin(t *testing.T) {
 
 // TestFlood lets a plugin write without end: others are served, and what the log cannot take is counted.
 func TestFlood(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	m := w.load("faults", faults(t, "faults"))
 	var flood sync.WaitGroup
@@ -102,6 +105,7 @@ func TestFlood(t *testing.T) {
 
 // TestFloodWithALimit drops the lines of a plugin that writes too many, and names it.
 func TestFloodWithALimit(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.LogLines = func() int { return 10 } })
 	m := w.load("talker", faults(t, "talker"))
 	w.says(m, "flood", "flooded")
@@ -115,6 +119,7 @@ func TestFloodWithALimit(t *testing.T) {
 
 // TestSlowHook gives a hook up that does not end, and logs what its thread does.
 func TestSlowHook(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	w.server.values["slow/on-start"] = "sleep"
 	m, err := w.Load(t.Context(), plugin.Source{Name: "slow.jar", Data: faults(t, "slow")})
@@ -170,6 +175,7 @@ func (w *world) load16(m plugin.Module) (done func() (good, bad int64)) {
 
 // TestKilled kills the JVM under load, several times: it comes back with its plugins in their states.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
 	busy := w.load("busy", faults(t, "busy"))
 	paused := w.load("paused", faults(t, "paused"))
@@ -224,6 +230,7 @@ func TestKilled(t *testing.T) {
 
 // TestDeaths lets plugins end the JVM in several ways.
 func TestDeaths(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
 	m := w.load("deadly", faults(t, "deadly"))
 	for what, want := range map[string]string{
@@ -247,6 +254,7 @@ func TestDeaths(t *testing.T) {
 
 // TestExit stops the server if a plugin says so.
 func TestExit(t *testing.T) {
+	t.Parallel()
 	exits := make(chan string, 1)
 	w := newWorld(t, func(o *java.Options) {
 		o.Exit = func(id string, status int) { exits <- fmt.Sprint(id, " ", status) }
@@ -278,6 +286,7 @@ func TestExit(t *testing.T) {
 
 // TestExitRefused lets a plugin that may not stop the server know that.
 func TestExitRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) {
 		o.RefuseExit = true
 		o.Exit = func(string, int) { t.Error("the server stops") }
@@ -296,6 +305,7 @@ func TestExitRefused(t *testing.T) {
 
 // TestWantOfMemoryCostsACall proves that an OutOfMemoryError that leaves enough memory costs its call, not the JVM.
 func TestWantOfMemoryCostsACall(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	m := w.load("greedy", faults(t, "greedy"))
 	for _, what := range []string{"array", "array-of-heap", "repeat", "thrown", "direct", "memory-let-go"} {
@@ -312,6 +322,7 @@ func TestWantOfMemoryCostsACall(t *testing.T) {
 
 // TestCrashLoop takes the plugin out of service that crashes the JVM again and again, and lets the others go on.
 func TestCrashLoop(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes, o.CrashWindow = 3, time.Hour })
 	good := w.load("good", faults(t, "good"))
 	bad := w.load("bad", faults(t, "bad"))
@@ -342,6 +353,7 @@ func TestCrashLoop(t *testing.T) {
 
 // TestLoopAtStart takes a plugin out of service whose start ends the JVM, now that it comes back after a crash.
 func TestLoopAtStart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes, o.CrashWindow = 3, time.Hour })
 	good := w.load("good", faults(t, "good"))
 	bad := w.load("bad", faults(t, "bad"))
@@ -366,6 +378,7 @@ func TestLoopAtStart(t *testing.T) {
 
 // TestStartThatFailsLater keeps the extension away that cannot be started again after a crash, and no other.
 func TestStartThatFailsLater(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	good := w.load("good", faults(t, "good"))
 	bad := w.load("bad", faults(t, "bad"))
@@ -386,6 +399,7 @@ func TestStartThatFailsLater(t *testing.T) {
 // TestSlowStartKeepsNobodyAway lets a plugin hang in its start after a crash: others are back at once, and closing it
 // does not wait for it.
 func TestSlowStartKeepsNobodyAway(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	slow := w.load("slow", faults(t, "slow"))
 	good := w.load("good", faults(t, "good"))
@@ -406,6 +420,7 @@ func TestSlowStartKeepsNobodyAway(t *testing.T) {
 // TestRetiredWithoutJVM lets a plugin go away while its JVM is gone: neither its stop nor its calls wait for one that it would
 // come back to.
 func TestRetiredWithoutJVM(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	m := w.load("gone", faults(t, "gone"))
 	other := w.load("other", faults(t, "other"))
@@ -433,6 +448,7 @@ func TestRetiredWithoutJVM(t *testing.T) {
 
 // TestCallsWaitForStart lets calls that come after a crash wait until their extension has started again.
 func TestCallsWaitForStart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	m := w.load("late", faults(t, "late"))
 	w.server.set("late", "on-start", "sleep")
@@ -447,6 +463,7 @@ func TestCallsWaitForStart(t *testing.T) {
 
 // TestFrozen replaces a JVM that does not answer. A call that only computes is answered by the new one.
 func TestFrozen(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	m := w.load("good", faults(t, "good"))
 	before := w.Stats().PID
@@ -461,6 +478,7 @@ func TestFrozen(t *testing.T) {
 
 // TestPendingCap refuses calls when too many are on their way, and hooks and others as well.
 func TestPendingCap(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.MaxPending = 50 })
 	m := w.load("faults", faults(t, "faults"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -484,6 +502,7 @@ func TestPendingCap(t *testing.T) {
 
 // TestServerKilled proves that no JVM, and nothing that a plugin started, stays behind when the server is killed.
 func TestServerKilled(t *testing.T) {
+	t.Parallel()
 	child, pids := startChild(t)
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -500,6 +519,7 @@ func TestServerKilled(t *testing.T) {
 
 // TestChildrenEnd ends what a plugin started together with its JVM, however that ends.
 func TestChildrenEnd(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells that a process has ended before its number is free")
 	}
@@ -550,6 +570,7 @@ func runs(pid int) bool {
 // TestCallsOfOthersAreTriedAgain lets calls that only compute an answer succeed although another plugin ends their JVM
 // meanwhile, in whatever way.
 func TestCallsOfOthersAreTriedAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
 	bad := w.load("bad", faults(t, "bad"))
 	sources := javatest.Sources(t, "testdata/suite")

@@ -240,6 +240,7 @@ func (w *world) says(m plugin.Module, what, want string) {
 
 // TestUp proves that the JVM is there as long as a plugin is.
 func TestUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	if w.Stats().Up {
 		t.Error("the host is up before the first plugin")

@@ -56,6 +56,7 @@ func (w *world) kill(pid int, busy ...plugin.Module) {
 
 // TestOwn gives each plugin a JVM of its own.
 func TestOwn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation = java.Own })
 	a, b := w.load("a", faults(t, "a")), w.load("b", faults(t, "b"))
 	pid := w.pid(b)
@@ -90,6 +91,7 @@ func TestOwn(t *testing.T) {
 // TestSuspectsAreIsolated gives plugins a JVM of their own for which a JVM worked when it died, and takes only the one
 // out of service that goes on.
 func TestSuspectsAreIsolated(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Crashes, o.CrashWindow = java.Auto, 3, time.Hour })
 	bad, busy, idle := w.load("bad", faults(t, "bad")), w.load("busy", faults(t, "busy")), w.load("idle", faults(t, "idle"))
 	shared := w.pid(idle)
@@ -129,6 +131,7 @@ func TestSuspectsAreIsolated(t *testing.T) {
 
 // TestCulpritIsKnown blames only the plugin that ended the JVM, whoever else was at work.
 func TestCulpritIsKnown(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.CrashWindow = java.Auto, time.Hour })
 	bad, busy, idle := w.load("bad", faults(t, "bad")), w.load("busy", faults(t, "busy")), w.load("idle", faults(t, "idle"))
 	for _, what := range []string{"halt", "memory"} {
@@ -178,6 +181,7 @@ func (w *world) computes(m plugin.Module) {
 // TestHoarderIsKnown blames the plugin that holds the memory of a JVM, whoever needs some when there is none left. Others lose
 // nothing by that.
 func TestHoarderIsKnown(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.CrashWindow = java.Auto, time.Hour })
 	bad, busy, idle := w.load("bad", faults(t, "bad")), w.load("busy", faults(t, "busy")), w.load("idle", faults(t, "idle"))
 	shared := w.pid(idle)
@@ -237,6 +241,7 @@ func TestClassesAreGivenBack(t *testing.T) {
 
 // TestAllAreSuspects isolates all plugins if nobody knows why a JVM dies again, and lets many of them share.
 func TestAllAreSuspects(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.MaxOwn, o.CrashWindow = java.Auto, 2, time.Hour })
 	list := make([]plugin.Module, 3)
 	for i := range list {

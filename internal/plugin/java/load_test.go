@@ -30,6 +30,7 @@ const (
 
 // TestBadPlugins refuses plugins that are not what they must be, each with a sentence, and leaves nothing behind.
 func TestBadPlugins(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	w := newWorld(t, func(o *java.Options) { o.Folder = folder })
 	anchor := w.load("anchor", faults(t, "anchor"))
@@ -99,6 +100,7 @@ func TestBadPlugins(t *testing.T) {
 
 // TestMissingClassLater passes the error on that a class is missing when it is needed.
 func TestMissingClassLater(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	m := w.load("shape", javatest.Jar(t, javatest.Plugin{ID: "shape", Class: "shape.P", Sources: shape("shape", goodPlugin, goodExtension), Without: []string{"shape/E$Helper"}}))
 	var out *plugin.ClientRequest
@@ -109,6 +111,7 @@ func TestMissingClassLater(t *testing.T) {
 
 // TestLoadedTooLate unloads a plugin that is loaded when whoever wanted it has gone.
 func TestLoadedTooLate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	anchor := w.load("anchor", faults(t, "anchor"))
 	begun, end := filepath.Join(t.TempDir(), "begun"), filepath.Join(t.TempDir(), "end")
@@ -139,6 +142,7 @@ func TestLoadedTooLate(t *testing.T) {
 
 // TestNoJava says what is missing.
 func TestNoJava(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Home = t.TempDir() })
 	if _, err := w.Load(t.Context(), plugin.Source{Name: "a.jar", Data: faults(t, "a")}); !errors.Is(err, java.ErrNoJava) {
 		t.Errorf("the error is %v", err)
@@ -150,6 +154,7 @@ func TestNoJava(t *testing.T) {
 
 // TestLeftFolders removes what servers left that were killed, and nothing of those that live.
 func TestLeftFolders(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	left := filepath.Join(folder, "app-java-1")
 	if err := os.MkdirAll(left, 0o700); err != nil {
@@ -170,6 +175,7 @@ func TestLeftFolders(t *testing.T) {
 
 // TestUnloading proves that plugins that are gone leave no classes, in 300 rounds.
 func TestUnloading(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	anchor := w.load("anchor", faults(t, "anchor"))
 	jar := faults(t, "round")

@@ -95,6 +95,7 @@ func (s twoNodes) Node(r role.Role) plugin.Node {
 
 // TestNode calls a plugin in both roles of a process: it runs for the node that calls it.
 func TestNode(t *testing.T) {
+	t.Parallel()
 	const gateway, service, only = "GATEWAY node-g", "SERVICE node-s", "SERVICE node-1"
 	for _, tt := range []struct {
 		name, servers string

@@ -52,6 +52,7 @@ func ask(ctx context.Context, m *plugin.Manager, what string) error {
 
 // TestWaitingForAJVMIsNoFailure proves that calls which wait too long for the next JVM quarantine nothing.
 func TestWaitingForAJVMIsNoFailure(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	m, p := w.manage("late", 100*time.Millisecond)
 	w.server.set("late", "on-start", "sleep")
@@ -75,6 +76,7 @@ func TestWaitingForAJVMIsNoFailure(t *testing.T) {
 
 // TestFrozenJVMIsNoFailure proves that calls which a JVM does not answer that answers nothing quarantine nothing.
 func TestFrozenJVMIsNoFailure(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	m, p := w.manage("good", 7*time.Second)
 	before := w.Stats().PID

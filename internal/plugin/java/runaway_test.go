@@ -44,6 +44,7 @@ func (w *world) spinOn(m plugin.Module) {
 // TestRunawayCall gets rid of calls that go on after their time: other plugins move to a fresh JVM without a call lost, the
 // culprit gets a JVM of its own, and is taken out of service when it goes on.
 func TestRunawayCall(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Runaway = java.Auto, 50*time.Millisecond })
 	good, bad := w.load("good", faults(t, "good")), w.load("bad", faults(t, "bad"))
 	first := w.pid(good)
@@ -88,6 +89,7 @@ func TestRunawayCall(t *testing.T) {
 
 // TestRunawayShared moves plugins, the culprit too, where they have to share a JVM.
 func TestRunawayShared(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Runaway = java.Shared, 50*time.Millisecond })
 	good, bad := w.load("good", faults(t, "good")), w.load("bad", faults(t, "bad"))
 	first := w.pid(good)
@@ -103,6 +105,7 @@ func TestRunawayShared(t *testing.T) {
 
 // TestRemnants gets rid of threads that go on after their plugin was unloaded, and of plugins that go on to be loaded.
 func TestRemnants(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Runaway = java.Auto, 50*time.Millisecond })
 	good := w.load("good", faults(t, "good"))
 	moves := func(what string, do func()) {
@@ -153,6 +156,7 @@ func TestRemnants(t *testing.T) {
 
 // TestUsage counts what plugins use that share a JVM.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation = java.Auto })
 	idle, busy := w.load("idle", faults(t, "idle")), w.load("busy", faults(t, "busy"))
 	w.says(idle, "echo", "echo")
@@ -170,6 +174,7 @@ func TestUsage(t *testing.T) {
 // TestMemoryIsKnownApart gives a plugin a JVM of its own when one holds more than a plugin may, so that it is known which one
 // holds it.
 func TestMemoryIsKnownApart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) {
 		o.Isolation, o.MaxMemory = java.Auto, func() int64 { return 20 << 20 }
 	})
@@ -188,6 +193,7 @@ func TestMemoryIsKnownApart(t *testing.T) {
 
 // TestGarbageIsNotHeld does not count garbage when it is asked whether a plugin holds more than it may.
 func TestGarbageIsNotHeld(t *testing.T) {
+	t.Parallel()
 	const limit = 20 << 20
 	w := newWorld(t, func(o *java.Options) { o.MaxMemory = func() int64 { return limit } })
 	m := w.load("wasteful", faults(t, "wasteful"))

@@ -29,6 +29,7 @@ func shapes(t testing.TB, change func(*java.Options)) (uses, later plugin.Extens
 // TestShapes proves what the language has besides what the suite tests: properties with defaults, bytes and objects in
 // the storage, and methods that answer later.
 func TestShapes(t *testing.T) {
+	t.Parallel()
 	uses, later := shapes(t, nil)
 	for what, want := range map[string]string{
 		"config": "configured 5", "bytes": "[0, -1] 0 0 null", "json": "Kept[id=-9223372036854775808, name=👋]", "state": "STARTED",
@@ -93,6 +94,7 @@ func leveled(level slog.Leveler) (*journal, func(*java.Options)) {
 
 // TestDataFolder proves that a plugin has a folder that stays when its files are there and the plugin comes back.
 func TestDataFolder(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "not", "yet")
 	for _, want := range []string{"1 line", "2 lines"} {
 		uses, _ := shapes(t, func(o *java.Options) { o.Data = data })
@@ -111,6 +113,7 @@ func TestDataFolder(t *testing.T) {
 
 // TestLogLevel proves that plugins know which lines the server logs, also when that changes, and make no others.
 func TestLogLevel(t *testing.T) {
+	t.Parallel()
 	var level slog.LevelVar
 	log, change := leveled(&level)
 	uses, _ := shapes(t, change)

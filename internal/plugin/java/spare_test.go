@@ -54,6 +54,7 @@ func niceness(t *testing.T, pid int) (list []int) {
 
 // TestSpare lets plugins go on in the spare JVM when theirs is killed, or when they leave it, and replaces a spare that dies.
 func TestSpare(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) {
 		o.Spare, o.SpareDelay, o.Isolation, o.Runaway, o.Nice = true, time.Millisecond, java.Auto, 50*time.Millisecond, 3
 	})
@@ -116,6 +117,7 @@ func TestSpare(t *testing.T) {
 
 // TestCloseWithSpare closes a host while its spare JVM starts, which takes at least ten times as long as the test waits.
 func TestCloseWithSpare(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Spare, o.SpareDelay = true, time.Millisecond })
 	w.load("a", faults(t, "a"))
 	time.Sleep(20 * time.Millisecond)
@@ -129,6 +131,7 @@ func TestCloseWithSpare(t *testing.T) {
 
 // TestFrozenSpare replaces a spare JVM that does not answer, both when nobody needs it and when somebody does.
 func TestFrozenSpare(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Spare, o.SpareDelay = true, time.Millisecond })
 	m := w.load("a", faults(t, "a"))
 	first := w.spare(0)
@@ -151,6 +154,7 @@ func TestFrozenSpare(t *testing.T) {
 
 // TestSpareIsForTheInnocent gives the spare JVM to the plugins that are not suspected when theirs dies.
 func TestSpareIsForTheInnocent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) {
 		o.Spare, o.SpareDelay, o.Isolation, o.CrashWindow = true, time.Millisecond, java.Auto, time.Hour
 	})

@@ -16,6 +16,7 @@ import (
 
 // TestJVMThatDoesNotStart names the cause, also if the JVM writes warnings.
 func TestJVMThatDoesNotStart(t *testing.T) {
+	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
 	if err != nil {
 		t.Fatal(err)
@@ -44,8 +45,10 @@ func TestJVMThatDoesNotStart(t *testing.T) {
 
 // TestSpecialFolders starts JVMs whose folder has a path with characters that mean something in their flags.
 func TestSpecialFolders(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"a,b", "a b", "a'b", `a"b`, "a=b", "a:b", "a%pb", "ä"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			folder := filepath.Join(t.TempDir(), name)
 			if err := os.Mkdir(folder, 0o700); err != nil {
 				t.Fatal(err)
@@ -58,6 +61,7 @@ func TestSpecialFolders(t *testing.T) {
 
 // TestSmallHeap starts a JVM whose heap is smaller than what others begin with.
 func TestSmallHeap(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Flags = []string{"-Xmx10m"} })
 	w.load("a", faults(t, "a"))
 	if w.log.has("NewSize") || w.log.has("heap size") {

@@ -50,7 +50,7 @@ func TestSuite(t *testing.T) {
 	javatest.Home(t)
 	sources := javatest.Sources(t, "testdata/suite")
 	plugintest.Run(t, plugintest.Language{
-		Suffix: ".jar",
+		Suffix: ".jar", Parallel: true,
 		NewHost: func(t testing.TB, server plugin.Server) plugin.Host {
 			h, err := java.New(java.Options{
 				Log:       slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),

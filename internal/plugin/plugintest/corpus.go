@@ -39,11 +39,14 @@ const (
 	byFolder way = "folder"
 )
 
+// corpusParts is how many parts the bad plugins are divided into, which can be tried side by side.
+const corpusParts = 3
+
 // testCorpus adds bad plugins, one after the other, in each way in which plugins come: as a new one, in the place of
 // the one before while that is called, and from a folder as when a server starts; make campaign does all of that. Meanwhile
 // somebody tries all the time what a filter refuses. Whatever happens, the filter lets nothing pass, every operation ends, and
-// other plugins work.
-func testCorpus(t *testing.T, w *world) {
+// other plugins work. Each part of the corpus has a server of its own.
+func testCorpus(t *testing.T, w *world, part int) {
 	need.Time(t)
 	if w.Corpus == nil {
 		t.Skip("this language has no bad plugins")
@@ -55,6 +58,9 @@ func testCorpus(t *testing.T, w *world) {
 	corpus := w.Corpus(t)
 	for i, way := range []way{byUpload, bySwap, byFolder} {
 		for j, bad := range corpus {
+			if j%corpusParts != part {
+				continue
+			}
 			if i > 0 && j%8 != i && os.Getenv("APP_CAMPAIGN") != "long" {
 				continue // All of them in all ways take minutes.
 			}
@@ -70,7 +76,7 @@ func testCorpus(t *testing.T, w *world) {
 		}
 	}
 	stop()
-	t.Logf("%d bad plugins, %d attempts to pass the filter", len(corpus), tries.Load())
+	t.Logf("part %d of %d bad plugins, %d attempts to pass the filter", part+1, len(corpus), tries.Load())
 	w.set(func(s *config.Plugin) { s.CallTimeoutMillis = int32(limit.Milliseconds()) })
 	if steps := m.Do(t.Context(), guard, plugin.Pause); steps[0].State != plugin.Paused {
 		t.Errorf("the filter cannot be paused: %+v", steps[0])

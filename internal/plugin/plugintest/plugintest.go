@@ -10,6 +10,7 @@ package plugintest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -31,16 +32,19 @@ type Language struct {
 	Fixture func(t testing.TB, f Fixture) []byte
 	// Corpus returns bad plugins; nil is none.
 	Corpus func(t testing.TB) []Bad
+	// Parallel runs tests side by side: those that measure the process run alone all the same.
+	Parallel bool
 	// Rounds is how often a plugin is loaded, used and unloaded in a row; 0 is 300.
 	Rounds int
 }
 
 // Run runs the suite.
 func Run(t *testing.T, l Language) {
-	for _, test := range []struct {
+	type test struct {
 		name string
 		run  func(t *testing.T, w *world)
-	}{
+	}
+	tests := []test{
 		{"Descriptor", testDescriptor},
 		{"Extensions", testExtensions},
 		{"Broken", testBroken},
@@ -83,8 +87,6 @@ func Run(t *testing.T, l Language) {
 		{"RemoveDuringCalls", testRemoveDuringCalls},
 		{"HostClosesModules", testHostClosesModules},
 		{"Limits", testLimits},
-		{"Rounds", testRounds},
-		{"Corpus", testCorpus},
 		{"Node", testNode},
 		{"Config", testConfig},
 		{"API", testAPI},
@@ -96,8 +98,18 @@ func Run(t *testing.T, l Language) {
 		{"Schedules", testSchedules},
 		{"Events", testEvents},
 		{"Traces", testTraces},
-	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, open(t, l)) })
+	}
+	for part := range corpusParts {
+		tests = append(tests, test{fmt.Sprintf("Corpus %d", part+1), func(t *testing.T, w *world) { testCorpus(t, w, part) }})
+	}
+	t.Run("Rounds", func(t *testing.T) { testRounds(t, open(t, l)) })
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if l.Parallel {
+				t.Parallel()
+			}
+			test.run(t, open(t, l))
+		})
 	}
 }
 

@@ -112,8 +112,14 @@ func Cache() string {
 // the processor time of such a JVM.
 var Quick = []string{"-XX:TieredStopAtLevel=1"}
 
-// compiled has what was compiled before, as compiling is what takes time.
+// compiled has a compilation for each key of what was compiled before, as compiling is what takes time.
 var compiled sync.Map
+
+// A compilation is done once. Tests that run side by side wait for it.
+type compilation struct {
+	mu      sync.Mutex
+	classes map[string]string
+}
 
 // Jar compiles a plugin and returns its jar.
 func Jar(t testing.TB, p Plugin) []byte {
@@ -162,9 +168,23 @@ func compile(t testing.TB, p Plugin) map[string]string {
 	for _, name := range slices.Sorted(maps.Keys(p.Sources)) {
 		key += "\x00" + name + "\x00" + p.Sources[name]
 	}
-	if classes, ok := compiled.Load(key); ok {
-		return classes.(map[string]string)
+	found, _ := compiled.LoadOrStore(key, new(compilation))
+	c := found.(*compilation)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.classes == nil {
+		file := keptFile(t, key)
+		if c.classes = readKept(file); c.classes == nil {
+			c.classes = runCompiler(t, p)
+			keep(file, c.classes)
+		}
 	}
+	return c.classes
+}
+
+// runCompiler compiles the sources of a plugin.
+func runCompiler(t testing.TB, p Plugin) map[string]string {
+	t.Helper()
 	home := Home(t)
 	host, err := java.Jar(java.HostJar)
 	if err != nil {
@@ -211,6 +231,5 @@ func compile(t testing.TB, p Plugin) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compiled.Store(key, classes)
 	return classes
 }
