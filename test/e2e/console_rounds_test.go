@@ -79,10 +79,12 @@ var rounds = []round{
 // with text that runs if it is taken for HTML.
 func consoleRounds(c *console, t *testing.T) {
 	send(t, "POST", c.server.URL(role.Service)+"/users", `{"id":9007199254740997,"name":"Exact"}`)
+	c.open("")
+	c.wait("document.querySelector('main h1')")
 	for _, r := range rounds {
 		t.Run(r.page, func(t *testing.T) {
 			c.t = t
-			c.open(r.page + "?" + r.filter)
+			c.visit(r.page + "?" + r.filter)
 			c.click("button[name=create]")
 			for i := 0; i < len(r.create); i += 2 {
 				c.wait(fillField + fmt.Sprintf("(%s, %s)", quote(r.create[i]), quote(r.create[i+1])))

@@ -56,6 +56,16 @@ func (p *page) open(path string) {
 	}
 }
 
+// visit goes to an address within the console as a link does, which is faster than to load it anew. Nothing of the page before is
+// left: an address that does not exist is in between.
+func (p *page) visit(path string) {
+	p.t.Helper()
+	turn := "(history.pushState({}, '', document.baseURI + %s), dispatchEvent(new PopStateEvent('popstate')))"
+	eval[bool](p, fmt.Sprintf(turn, quote("-")))
+	p.wait("!document.querySelector('main h1')")
+	eval[bool](p, fmt.Sprintf(turn, quote(path)))
+}
+
 // login logs in with the form.
 func (p *page) login(name, password string) {
 	p.t.Helper()
