@@ -41,11 +41,15 @@ build: $(JAVA_JARS)/.built ## Build bin/app
 
 # The jars that bin/app embeds to run Java plugins. Without a JDK there are none, and bin/app says so when one is loaded.
 $(JAVA_JARS)/.built: $(JAVA_SOURCES)
+	scripts/build-java sdk
+
+# The same, and the example plugins.
+$(JAVA_JARS)/.packaged: $(JAVA_SOURCES)
 	scripts/build-java package
 
-# Maven's tests run once for each change; the jars of that run are the ones that are embedded.
-$(JAVA_JARS)/.tested: $(JAVA_SOURCES)
-	scripts/build-java verify
+# Maven's tests run once for each change.
+$(JAVA_JARS)/.tested: $(JAVA_JARS)/.packaged
+	scripts/build-java test
 
 .PHONY: run
 run: build ## Build and start both roles on embedded defaults; ARGS='--set app.x=y' adds flags
@@ -65,13 +69,18 @@ setup: ## Find or install what the tests need
 NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger test/e2e/generated test/e2e/provider sdk/js web)
 
 .PHONY: prepared
-prepared: $(JAVA_JARS)/.tested $(NODE_MODULES)
+prepared: $(JAVA_JARS)/.packaged $(NODE_MODULES)
 
-# Maven and npm wait for the disk and the network now and then: two of them run at once.
+# Maven and npm wait for the disk and the network now and then: two of them run at once. What Maven tests needs little more than
+# one processor, and runs beside the Go tests.
 .PHONY: unit
-unit: ## Run the Go tests on both storage engines; RACE=1 with the race detector
+unit: ## Run the Go tests on both storage engines, and those of the Java SDK; RACE=1 with the race detector
 	@scripts/need node
 	@$(MAKE) --no-print-directory -j2 prepared
+	@$(MAKE) --no-print-directory -j2 unit-go $$(test ! -e $(JAVA_JARS)/.packaged || echo $(JAVA_JARS)/.tested)
+
+.PHONY: unit-go
+unit-go:
 	@GO='$(GO)' GOTESTSUM='$(GOTESTSUM)' scripts/unit $(if $(RACE),--race) $(PACKAGES)
 
 # The inner loop.
@@ -176,7 +185,7 @@ docs: build ## Write the generated files anew: codes, configuration reference, O
 
 .PHONY: clean
 clean: ## Remove what was built; data/, log/, plugins/ and the cache of tools stay
-	rm -rf bin .tools $(JAVA_JARS)/*.jar $(JAVA_JARS)/.built $(JAVA_JARS)/.tested sdk/java/target sdk/java/*/target examples/plugins/java/*/target tools/openapi/node_modules $(NODE_MODULES)
+	rm -rf bin .tools $(JAVA_JARS)/*.jar $(JAVA_JARS)/.built $(JAVA_JARS)/.packaged $(JAVA_JARS)/.tested sdk/java/target sdk/java/*/target examples/plugins/java/*/target tools/openapi/node_modules $(NODE_MODULES)
 
 # The time of the commit makes the same sources give the same bytes.
 .PHONY: release
