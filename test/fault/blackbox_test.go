@@ -15,6 +15,7 @@ import (
 
 // TestAFailedNodeCallIsInTheBlackBox pauses the only service under a client, so that calls of the gateway are not answered.
 func TestAFailedNodeCallIsInTheBlackBox(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := []string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(),

@@ -13,6 +13,7 @@ import (
 // TestPgBouncerRestarts runs a cluster on one PgBouncer with four server processes, configured as the documentation says,
 // while users send messages and log in and administrators write. It is killed and started again, and so is PostgreSQL.
 func TestPgBouncerRestarts(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	bouncer := storetest.StartBouncer(t, db.URL(), "default_pool_size = 40", "default_pool_size = 4")
 	set := append([]string{

@@ -241,6 +241,7 @@ func (p *process) rollout(id string) (r rolloutRecord) {
 // cluster while a node is killed and another one added, tried on a tenth of the users, who ask all the time, and rolled back
 // by the nodes. Nobody else notices.
 func TestCanary(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(), "app.plugin.traces.sample-rate=1", "app.store.timeout-millis=30000"}, openClients...)
 	services := []*process{start(t, "service", "service-1", set...), start(t, "service", "service-2", set...)}

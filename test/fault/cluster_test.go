@@ -21,6 +21,7 @@ import (
 
 // TestSettingReachesEveryNode changes a setting and blocks a user. Nodes are told of both.
 func TestSettingReachesEveryNode(t *testing.T) {
+	beside(t)
 	services, gateways, _, _ := newCluster(t)
 	createUsers(t, services[0], 1)
 	user := chat.LogIn(t, gateways[1].clients[0], 1, chat.WithPassword("secret"))
@@ -67,6 +68,7 @@ func (p *process) slots() (list []string) {
 // TestLeaderDies kills the leader, then pauses the next one. A schedule of a plugin that the leader runs goes on, and none of
 // its slots runs twice.
 func TestLeaderDies(t *testing.T) {
+	beside(t)
 	services, _, _, _ := newCluster(t)
 	byName := map[string]*process{}
 	for _, s := range services {
@@ -143,6 +145,7 @@ func without(list []*process, name string) (rest []*process) {
 }
 
 func TestSecondNodeWithTheSameID(t *testing.T) {
+	beside(t)
 	services, _, nats, db := newCluster(t)
 	line := fails(t, "service", services[0].name, "app.store.url="+db.URL(), "app.cluster.nats.url="+nats.URL())
 	if !strings.Contains(line, `node "service-0"`) || !strings.Contains(line, "same id") {
@@ -151,6 +154,7 @@ func TestSecondNodeWithTheSameID(t *testing.T) {
 }
 
 func TestSecondServiceOnOneFile(t *testing.T) {
+	beside(t)
 	file := "app.store.url=sqlite:" + t.TempDir() + "/app.db"
 	start(t, "service", "one", file)
 	line := fails(t, "service", "two", file, "app.store.lock-timeout-millis=300")
@@ -162,6 +166,7 @@ func TestSecondServiceOnOneFile(t *testing.T) {
 // TestNATSStops takes the fabric away for ten seconds while administrators
 // work.
 func TestNATSStops(t *testing.T) {
+	beside(t)
 	services, gateways, nats, _ := newCluster(t)
 	if status, body := services[0].call("POST", "/users", `{"id":1,"password":"secret"}`); status != 200 {
 		t.Fatalf("create a user: %d %s", status, body)
@@ -249,6 +254,7 @@ func adminLoad(t *testing.T, services []*process) (stop func(), requests, failur
 // TestDatabaseStops takes the truth away: requests are refused with 1201, and
 // what was acknowledged is there afterwards.
 func TestDatabaseStops(t *testing.T) {
+	beside(t)
 	services, _, _, db := newCluster(t)
 	var acknowledged []int
 	var clock stopwatch

@@ -35,6 +35,7 @@ func named(t *testing.T, database, name string) string {
 // TestConnectionsOfGateways counts the connections of a gateway to PostgreSQL while 200 users log in at once and
 // administrators ask it: there are never more than two. With ten, logins are no faster.
 func TestConnectionsOfGateways(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{"app.cluster.nats.url=" + nats.URL()}, openClients...)
 	service := start(t, "service", "service", append(set, "app.store.url="+db.URL())...)

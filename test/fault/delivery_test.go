@@ -16,6 +16,7 @@ import (
 // TestDelivery sends messages from one gateway to users of others while a gateway is paused, a service ends and NATS is
 // restarted: whoever stays connected gets every message that was acknowledged, and others are told to connect again.
 func TestDelivery(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(), "app.cluster.rpc.request-timeout-millis=5000",

@@ -49,6 +49,7 @@ func (p *process) delivery(id string) (d struct {
 // TestEventsOutliveTheProcess kills a process between the commit of changes and the call of the plugin that is to hear of
 // them. The plugin hears of them after the next start, in their order.
 func TestEventsOutliveTheProcess(t *testing.T) {
+	beside(t)
 	file := "app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db")
 	p := start(t, "service", "solo", file, "bridge.open=false")
 	status, body := p.uploadScript("", bridgeScript)

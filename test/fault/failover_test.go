@@ -77,6 +77,7 @@ func query[T any](t *testing.T, database, statement string) (value T) {
 // other one, which the documentation makes a synchronous standby: nothing that was acknowledged is lost, and writes come
 // back.
 func TestDatabaseFailsOver(t *testing.T) {
+	beside(t)
 	nats, primary := clustertest.StartServer(t), storetest.StartServer(t)
 	standby := primary.StartReplica(t)
 	for statement := range strings.SplitSeq(strings.TrimSpace(documented(t, "Failover of PostgreSQL", "sql")), "\n") {

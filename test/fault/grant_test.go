@@ -14,6 +14,7 @@ import (
 // TestGrants lets a plugin of two nodes wait for a grant, which an administrator gives and takes on one of them, also
 // while nobody can be told. A rollout of a version that asks for more ends by itself.
 func TestGrants(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := []string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(), "app.plugin.grants.mode=EXPLICIT"}
 	one, two := start(t, "service", "service-1", set...), start(t, "service", "service-2", set...)

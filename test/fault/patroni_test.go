@@ -108,6 +108,7 @@ func freeAddresses(t *testing.T, n int) (list []string) {
 // TestPatroniFailsOver runs two PostgreSQL servers under Patroni, configured as the documentation says, and kills the
 // primary while users send messages: Patroni promotes the other one, and nothing that was acknowledged is lost.
 func TestPatroniFailsOver(t *testing.T) {
+	beside(t)
 	need.Time(t)
 	patroni, err := exec.LookPath("patroni")
 	if err != nil {

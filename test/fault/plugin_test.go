@@ -182,6 +182,7 @@ func must(t *testing.T, what string, status int, body string) {
 // TestClusterPlugins brings plugins of both languages to all nodes while nodes die and come, and while the store and the
 // fabric are away.
 func TestClusterPlugins(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := []string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL()}
 	one, two := start(t, "service", "service-1", set...), start(t, "service", "service-2", set...)
@@ -306,6 +307,7 @@ func TestClusterPlugins(t *testing.T) {
 // TestRollout tries a version with a planted bug on one of two nodes, in both languages: the node rolls back by itself, and
 // the other one never runs it.
 func TestRollout(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := []string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL()}
 	one, two := start(t, "service", "service-1", set...), start(t, "service", "service-2", set...)

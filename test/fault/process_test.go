@@ -67,6 +67,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// beside lets a test run beside others, as most wait for something most of the time. Where figures are wanted each runs alone.
+func beside(t *testing.T) {
+	t.Helper()
+	if os.Getenv("APP_CAMPAIGN") != "long" {
+		t.Parallel()
+	}
+}
+
 // patience bounds how long a cluster may take to recover from anything.
 const patience = 60 * time.Second
 

@@ -14,6 +14,7 @@ import (
 // TestReplicaServesAdministrators reads at one service what an administrator has just written at another one, from a replica,
 // which is killed and comes back meanwhile.
 func TestReplicaServesAdministrators(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	follower := db.StartReplica(t)
 	set := []string{

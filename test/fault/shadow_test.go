@@ -37,6 +37,7 @@ func (p *process) shadowFigures(id string) map[string]struct{ Calls, Different i
 // use up their memory, write and fail, and are rolled back. Then nodes hang and die beside a shadow, and its plugin is removed.
 // Nobody who asks the server notices.
 func TestShadows(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(), "app.store.timeout-millis=30000", "app.plugin.call-timeout-millis=10000", "app.plugin.cluster.max-versions=50",

@@ -56,6 +56,7 @@ func (p *process) children() (ids []int) {
 // TestSplitOutages lets candidates serve all users while parts of the cluster fail: a node hangs, the JVM of a node dies, and the
 // database is away. Schedules, events and endpoints stay with the active version.
 func TestSplitOutages(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(), "app.plugin.traces.sample-rate=1", "app.store.timeout-millis=10000", "app.plugin.call-timeout-millis=60000", "app.plugin.quarantine.enabled=true", "app.plugin.quarantine.failures=3"}, openClients...)
 	one, two := start(t, "service", "service-1", set...), start(t, "service", "service-2", set...)

@@ -17,6 +17,7 @@ import (
 
 // TestOtherStore starts nodes on other databases than that of the cluster: they refuse to join with a sentence.
 func TestOtherStore(t *testing.T) {
+	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	fabric := "app.cluster.nats.url=" + nats.URL()
 	service := start(t, "service", "service", fabric, "app.store.url="+db.URL())
@@ -90,6 +91,7 @@ func follow(t *testing.T, heading string, replace *strings.Replacer) (nodes []*p
 
 // TestDeploymentDocumentation follows docs/deployment.md: the nodes find each other, and users can log in.
 func TestDeploymentDocumentation(t *testing.T) {
+	beside(t)
 	db := storetest.StartServer(t)
 	check := func(t *testing.T, nodes []*process, want int) {
 		t.Helper()
