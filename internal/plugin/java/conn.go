@@ -273,8 +273,9 @@ func (c *conn) drop(q *request) {
 	}
 }
 
-// await sends the frame of a request and waits for the answer. If the context ends first, the other end is told.
-func (c *conn) await(ctx context.Context, q *request, frame []byte) (answer, error) {
+// await sends the frame of a request and waits for the answer. If the context ends first, the other end is told, after givenUp,
+// which may be nil.
+func (c *conn) await(ctx context.Context, q *request, frame []byte, givenUp func()) (answer, error) {
 	id := q.id
 	if err := c.send(frame, q); err != nil {
 		c.drop(q)
@@ -284,6 +285,9 @@ func (c *conn) await(ctx context.Context, q *request, frame []byte) (answer, err
 	q.ctx = nil
 	requests.Put(q)
 	if errors.Is(a.err, errGivenUp) {
+		if givenUp != nil {
+			givenUp()
+		}
 		c.cancel(id)
 		return answer{}, ctx.Err()
 	}

@@ -215,11 +215,20 @@ const startTime = time.Minute
 // request sends a request, whose body is appended by write, and waits for the answer. An answer that is an error is one.
 // Nothing is sent if nobody wants the answer any more: a plugin must not do what its caller has given up.
 func (s *session) request(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error)) (answer, error) {
-	return s.requestLate(ctx, k, m, write, nil)
+	return s.requestWith(ctx, k, m, write, nil, nil)
+}
+
+// requestOr is request that calls givenUp when ctx has ended, before the JVM is told so and interrupts the thread.
+func (s *session) requestOr(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error), givenUp func()) (answer, error) {
+	return s.requestWith(ctx, k, m, write, nil, givenUp)
 }
 
 // requestLate is request for an answer that must not be lost: see awaitLate. late may be nil.
-func (s *session) requestLate(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error), late func(wait func() answer)) (a answer, err error) {
+func (s *session) requestLate(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error), late func(wait func() answer)) (answer, error) {
+	return s.requestWith(ctx, k, m, write, late, nil)
+}
+
+func (s *session) requestWith(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error), late func(wait func() answer), givenUp func()) (a answer, err error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
 	}
@@ -246,7 +255,7 @@ func (s *session) requestLate(ctx context.Context, k kind, m *module, write func
 		return answer{}, err
 	}
 	if late == nil {
-		a, err = s.conn.await(ctx, q, b)
+		a, err = s.conn.await(ctx, q, b, givenUp)
 	} else {
 		a, err = s.conn.awaitLate(ctx, q, b, late)
 	}
