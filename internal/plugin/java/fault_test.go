@@ -491,7 +491,8 @@ func TestPendingCap(t *testing.T) {
 			}
 		})
 	}
-	waitFor(t, "refusals", func() bool { return refused.Load() == 30 })
+	// The host asks for the state of the JVM from time to time, which counts, too.
+	waitFor(t, "refusals", func() bool { return refused.Load() >= 30 })
 	cancel()
 	waiting.Wait()
 	waitFor(t, "the end of the calls", func() bool {
