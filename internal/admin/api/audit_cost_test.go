@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/api"
+	"example.org/app/internal/audit"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
+	"example.org/app/internal/im/blocklist"
+	"example.org/app/internal/im/user"
+	"example.org/app/internal/store"
+	"example.org/app/internal/store/storetest"
+)
+
+// TestAuditedWriteCost counts what the audit trail adds to a write: one statement, the insertion of the row, and a few allocations.
+func TestAuditedWriteCost(t *testing.T) {
+	for _, engine := range []struct {
+		name string
+		open func(testing.TB) *store.DB
+		// allocations bounds what the trail adds; the driver of PostgreSQL makes more for the row.
+		allocations float64
+	}{{"SQLite", storetest.SQLite, 41}, {"PostgreSQL", storetest.PostgreSQL, 66}} {
+		t.Run(engine.name, func(t *testing.T) {
+			without, with := newCounted(t, engine.open(t), false), newCounted(t, engine.open(t), true)
+			for _, operation := range []struct{ id, input string }{
+				{"createUser", `{"body":{"id":%d,"name":"n"}}`},
+				{"updateUsers", `{"ids":[1001],"body":{"name":"n%d"}}`},
+				{"createBlockedUsers", `{"body":{"ids":[%d],"blockDurationMillis":3600000}}`},
+			} {
+				plainStatements, plainAllocations := without.count(t, operation.id, operation.input)
+				statements, allocations := with.count(t, operation.id, operation.input)
+				t.Logf("%s: %v statements, %v with the trail; %v allocations, %v with the trail", operation.id, plainStatements, statements, plainAllocations, allocations)
+				if statements != plainStatements+1 {
+					t.Errorf("%s takes %v statements, and %v with the trail", operation.id, plainStatements, statements)
+				}
+				if !raceDetector && allocations > plainAllocations+engine.allocations { // It makes pools forget.
+					t.Errorf("%s takes %v allocations, and %v with the trail", operation.id, plainAllocations, allocations)
+				}
+			}
+		})
+	}
+}
+
+// counted is an admin interface whose writes are counted.
+type counted struct {
+	db   *store.DB
+	api  *admin.API
+	last int // number in the input of an operation
+}
+
+func newCounted(t *testing.T, db *store.DB, audited bool) *counted {
+	t.Helper()
+	generator, err := ids.New(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := config.Default().Service.User
+	users := user.New(user.Options{Store: db, IDs: generator, Settings: func() config.User { return settings }})
+	blocked, err := blocklist.NewUsers(t.Context(), blocklist.Options{Store: db, Enabled: func() bool { return true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := admin.Options{
+		Translate: store.Code, Settings: func() *admin.Settings { return &admin.Settings{} }, Logger: slog.New(slog.DiscardHandler),
+	}
+	if audited {
+		opts.Trail = api.NewTrail(audit.New(audit.Options{Store: db, NextID: generator.Next, NodeID: "node1", MaxChangeBytes: 16 << 10, MaxRefusedPerMinute: 100}))
+	}
+	return &counted{db: db, api: admin.New(opts, api.ServiceOperations(api.Service{Users: users, BlockedUsers: blocked})...), last: 1000}
+}
+
+// count returns what an operation takes on average.
+func (c *counted) count(t *testing.T, operation, input string) (statements, allocations float64) {
+	t.Helper()
+	ctx, root := context.Background(), admin.ByRoot("app")
+	run := func() {
+		c.last++
+		if _, err := c.api.Invoke(ctx, root, operation, fmt.Appendf(nil, input, c.last)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run() // What is made for the first one is used again.
+	const runs = 100
+	before := c.db.Stats().Statements
+	allocations = testing.AllocsPerRun(runs, run)
+	return float64(c.db.Stats().Statements-before) / (runs + 1), allocations
+}
