@@ -5,6 +5,7 @@ package js
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -78,8 +79,12 @@ func TestLanes(t *testing.T) {
 // TestLaneOfStuckEngine passes the lane of an engine on that is in a function which never asks, and takes it away from one that
 // is given up.
 func TestLaneOfStuckEngine(t *testing.T) {
-	h, _ := newHost(t, Options{Lanes: 1, StuckLimit: 100 * time.Millisecond})
-	stuck := load(t, h, script("", "transform() { for (let i = 0; i < 1e5; i++); return Array.prototype.includes.call({ length: 2 ** 53 - 1 }, 1); }"))
+	h, log := newHost(t, Options{Lanes: 1, StuckLimit: 100 * time.Millisecond})
+	stuck := load(t, h, script("", `transform() {
+		for (let i = 0, end = Date.now() + 20; i < 1e5 || Date.now() < end; i++);
+		console.log('never asks from now on');
+		return Array.prototype.includes.call({ length: 2 ** 53 - 1 }, 1);
+	}`))
 	other := load(t, h, script("", "transform() { for (;;); }"))
 	call := func(ctx context.Context, m *module) {
 		_, _ = m.Extensions()[0].Call(ctx, transform, []any{messageRequest("x")}, new(plugin.ClientRequest))
@@ -88,7 +93,9 @@ func TestLaneOfStuckEngine(t *testing.T) {
 	defer cancel()
 	var calls sync.WaitGroup
 	calls.Go(func() { call(ctx, stuck) })
-	eventually(t, "the lane of the engine that never asks", func() bool { return stuck.lane.Load() != nil })
+	eventually(t, "the lane of the engine that never asks", func() bool {
+		return stuck.lane.Load() != nil && strings.Contains(log.String(), "never asks from now on")
+	})
 	until, end := context.WithCancel(t.Context())
 	defer end()
 	calls.Go(func() { call(until, other) })
