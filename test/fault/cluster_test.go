@@ -166,7 +166,6 @@ func TestSecondServiceOnOneFile(t *testing.T) {
 // TestNATSStops takes the fabric away for ten seconds while administrators
 // work.
 func TestNATSStops(t *testing.T) {
-	beside(t)
 	services, gateways, nats, _ := newCluster(t)
 	if status, body := services[0].call("POST", "/users", `{"id":1,"password":"secret"}`); status != 200 {
 		t.Fatalf("create a user: %d %s", status, body)
@@ -254,7 +253,6 @@ func adminLoad(t *testing.T, services []*process) (stop func(), requests, failur
 // TestDatabaseStops takes the truth away: requests are refused with 1201, and
 // what was acknowledged is there afterwards.
 func TestDatabaseStops(t *testing.T) {
-	beside(t)
 	services, _, _, db := newCluster(t)
 	var acknowledged []int
 	var clock stopwatch

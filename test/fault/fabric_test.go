@@ -18,7 +18,6 @@ import (
 // TestNATSIsPaused pauses the NATS server, which keeps its connections and does not answer, while users send messages. All nodes
 // say so, logins are refused with a reason, and when the server goes on everything does, without loss and once.
 func TestNATSIsPaused(t *testing.T) {
-	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(), "app.gateway.client-api.return-reason-for-server-error=true",

@@ -13,7 +13,6 @@ import (
 // conversations before everything is delivered that the first one stored. Whoever stays connected gets the messages of a
 // conversation in their order.
 func TestLateDelivery(t *testing.T) {
-	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(),

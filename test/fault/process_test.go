@@ -67,7 +67,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// beside lets a test run beside others, as most wait for something most of the time. Where figures are wanted each runs alone.
+// beside lets a test run beside others, as most wait for something most of the time. Where figures are wanted each runs alone, and
+// so do those that count what users miss while NATS or the database is away.
 func beside(t *testing.T) {
 	t.Helper()
 	if os.Getenv("APP_CAMPAIGN") != "long" {
