@@ -5,17 +5,11 @@ package api_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"example.org/app/internal/admin"
-	"example.org/app/internal/admin/api"
-	"example.org/app/internal/audit"
-	"example.org/app/internal/config"
-	"example.org/app/internal/ids"
-	"example.org/app/internal/im/user"
 	"example.org/app/internal/rusage"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
@@ -41,20 +35,7 @@ func BenchmarkAuditedWrite(b *testing.B) {
 }
 
 func benchmarkWrite(b *testing.B, db *store.DB, operation string, callers int, audited bool) {
-	generator, err := ids.New(1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	settings := config.Default().Service.User
-	users := user.New(user.Options{Store: db, IDs: generator, Settings: func() config.User { return settings }})
-	trail := audit.New(audit.Options{Store: db, NextID: generator.Next, NodeID: "node1", MaxChangeBytes: 16 << 10, MaxRefusedPerMinute: 100})
-	opts := admin.Options{
-		Translate: store.Code, Settings: func() *admin.Settings { return &admin.Settings{} }, Logger: slog.New(slog.DiscardHandler),
-	}
-	if audited {
-		opts.Trail = api.NewTrail(trail)
-	}
-	a := admin.New(opts, api.ServiceOperations(api.Service{Users: users})...)
+	a, trail := newWriting(b, db, audited)
 	ctx := context.Background()
 	root := admin.ByPlugin("bench", "1.0", "")
 	for id := 1; id <= callers; id++ {

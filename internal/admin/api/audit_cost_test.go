@@ -57,23 +57,32 @@ type counted struct {
 
 func newCounted(t *testing.T, db *store.DB, audited bool) *counted {
 	t.Helper()
+	a, _ := newWriting(t, db, audited)
+	return &counted{db: db, api: a, last: 1000}
+}
+
+// newWriting returns an admin interface without a network, for operations that write users and blocks, and an audit trail, which it has
+// if it is audited.
+func newWriting(tb testing.TB, db *store.DB, audited bool) (*admin.API, *audit.Trail) {
+	tb.Helper()
 	generator, err := ids.New(1)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	settings := config.Default().Service.User
 	users := user.New(user.Options{Store: db, IDs: generator, Settings: func() config.User { return settings }})
-	blocked, err := blocklist.NewUsers(t.Context(), blocklist.Options{Store: db, Enabled: func() bool { return true }})
+	blocked, err := blocklist.NewUsers(tb.Context(), blocklist.Options{Store: db, Enabled: func() bool { return true }})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	opts := admin.Options{
 		Translate: store.Code, Settings: func() *admin.Settings { return &admin.Settings{} }, Logger: slog.New(slog.DiscardHandler),
 	}
+	trail := audit.New(audit.Options{Store: db, NextID: generator.Next, NodeID: "node1", MaxChangeBytes: 16 << 10, MaxRefusedPerMinute: 100})
 	if audited {
-		opts.Trail = api.NewTrail(audit.New(audit.Options{Store: db, NextID: generator.Next, NodeID: "node1", MaxChangeBytes: 16 << 10, MaxRefusedPerMinute: 100}))
+		opts.Trail = api.NewTrail(trail)
 	}
-	return &counted{db: db, api: admin.New(opts, api.ServiceOperations(api.Service{Users: users, BlockedUsers: blocked})...), last: 1000}
+	return admin.New(opts, api.ServiceOperations(api.Service{Users: users, BlockedUsers: blocked})...), trail
 }
 
 // count returns what an operation takes on average.
