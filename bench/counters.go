@@ -57,7 +57,7 @@ func (c costs) ofCalls(ctx context.Context, app, dir string, duration time.Durat
 
 // ofStatements counts the statements that PostgreSQL executes.
 func (c costs) ofStatements(ctx context.Context, app, dir string, duration time.Duration) (err error) {
-	folder, err := pgserver.New()
+	folder, err := pgserver.New("")
 	if err != nil {
 		return err
 	}

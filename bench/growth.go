@@ -58,7 +58,7 @@ func benchGrowth(ctx context.Context, o clientOptions, charts string) (err error
 			return err
 		}
 	}
-	if g.folder, err = pgserver.New(); err != nil {
+	if g.folder, err = pgserver.New(""); err != nil {
 		return err
 	}
 	set := func(name, value string) pgserver.Setting { return pgserver.Setting{Name: name, Value: value} }

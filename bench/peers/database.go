@@ -28,7 +28,7 @@ type database struct {
 
 // startDatabase starts a server whose commits are durable, with memory for the data of all.
 func startDatabase() (db *database, err error) {
-	f, err := pgserver.New()
+	f, err := pgserver.New("")
 	if err != nil {
 		return nil, err
 	}

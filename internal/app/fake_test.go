@@ -17,7 +17,7 @@ import (
 // TestFakeData starts a service on an empty database, which it fills, and others
 // on the same database, which leave it alone.
 func TestFakeData(t *testing.T) {
-	for name, url := range map[string]string{"SQLite": storetest.SQLiteURL(t), "PostgreSQL": storetest.PostgreSQLURL(t)} {
+	for name, url := range map[string]string{"SQLite": storetest.MigratedSQLiteURL(t), "PostgreSQL": storetest.MigratedURL(t)} {
 		t.Run(name, func(t *testing.T) {
 			set := []string{
 				"app.store.url=" + url, "app.service.fake.enabled=true", "app.service.fake.user-count=200", "app.service.fake.group-count=3",

@@ -95,7 +95,7 @@ func TestPluginTracesOfAllNodes(t *testing.T) {
   page() { return 'hello'; }
   refuse() { throw new AppError(1302, 'not here'); }`)})
 	set := []string{
-		"app.store.url=" + storetest.PostgreSQLURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret",
+		"app.store.url=" + storetest.MigratedURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret",
 		"app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true", "app.plugin.traces.sample-rate=1", "app.cluster.node.id=",
 	}
 	start := func(id string, roles ...role.Role) *apptest.Server {

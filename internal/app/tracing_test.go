@@ -126,7 +126,7 @@ func TestSpansOfRequests(t *testing.T) {
   consumeDomainEvents(events) {}`)})
 	set := []string{
 		"app.telemetry.tracing.enabled=true", "app.telemetry.tracing.sample-rate=1", "app.telemetry.tracing.endpoint=" + spans.URL + "/v1/traces", "outside.url=" + outside.URL,
-		"app.store.url=" + storetest.PostgreSQLURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret",
+		"app.store.url=" + storetest.MigratedURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret",
 		"app.service.message.allow-send-messages-to-stranger=true", "app.service.message.check-if-target-active-and-not-deleted=false",
 	}
 	service := apptest.Start(t, []role.Role{role.Service}, slices.Concat(set, []string{"app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true"})...)

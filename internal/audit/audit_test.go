@@ -545,7 +545,7 @@ func writeUntilKilled(url string) {
 
 // TestKill kills a process that writes: every change has its row, every row its change, and the chain is whole.
 func TestKill(t *testing.T) {
-	url := storetest.SQLiteURL(t)
+	url := storetest.MigratedSQLiteURL(t)
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childVariable+"="+url)
 	child.Stderr = os.Stderr

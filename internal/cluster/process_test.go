@@ -224,7 +224,7 @@ func awaitFence(t *testing.T, c *cluster.Cluster, id string) (fence int64) {
 func TestLeaderIsKilledAndPaused(t *testing.T) {
 	need.Time(t)
 	url := clustertest.StartServer(t).URL()
-	database := storetest.PostgreSQLURL(t)
+	database := storetest.MigratedURL(t)
 	db := storetest.Open(t, store.Options{URL: database})
 	observer := clustertest.Connect(t, clustertest.Fast(cluster.Options{URL: url}))
 	a := startChild(t, childOptions{ID: "a", URL: url, Store: database, Priority: 3})
@@ -270,7 +270,7 @@ func TestLeaderIsKilledAndPaused(t *testing.T) {
 func TestKilledNodeIsTakenOver(t *testing.T) {
 	need.Time(t)
 	url := clustertest.StartServer(t).URL()
-	database := storetest.SQLiteURL(t)
+	database := storetest.MigratedSQLiteURL(t)
 	observer := clustertest.Connect(t, clustertest.Fast(cluster.Options{URL: url}))
 	a := startChild(t, childOptions{ID: "a", URL: url, Store: database})
 	clustertest.AwaitMembers(t, observer, "a")
@@ -295,7 +295,7 @@ func TestKilledNodeIsTakenOver(t *testing.T) {
 func TestKilledNodeIsNoticed(t *testing.T) {
 	need.Time(t)
 	url := clustertest.StartServer(t).URL()
-	database := storetest.SQLiteURL(t)
+	database := storetest.MigratedSQLiteURL(t)
 	observer := clustertest.Connect(t, patient(cluster.Options{URL: url}))
 	kill := func(id string) (incarnation string) {
 		child := startChild(t, childOptions{ID: id, URL: url, Store: database, Patient: true})
@@ -353,7 +353,7 @@ func TestCallsToLostNodes(t *testing.T) {
 	url := strings.Replace(server.URL(), "://", "://secret@", 1)
 	scene := func(t *testing.T) (start func(id string, set ...func(*childOptions)) *child, call func(node *child, route cluster.Route) (ended chan error), observer *cluster.Cluster) {
 		t.Parallel()
-		o, database := patient(cluster.Options{URL: url, ClusterID: rand.Text()}), storetest.SQLiteURL(t)
+		o, database := patient(cluster.Options{URL: url, ClusterID: rand.Text()}), storetest.MigratedSQLiteURL(t)
 		o.AbsenceLimit = 4 * time.Second // A node that counts as gone has been absent for longer than calls wait for.
 		caller := clustertest.Join(t, clustertest.Connect(t, o), cluster.NodeOptions{ID: "caller", Type: role.Gateway})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

@@ -63,7 +63,7 @@ func TestAutoBlock(t *testing.T) {
 		{"no threshold", Rule{Enabled: true, Levels: []Level{{Duration: m}}}, []step{{1, m}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, storetest.SQLiteURL(t))
+			w := newWorld(t, storetest.MigratedSQLiteURL(t))
 			l := w.node()
 			b := w.auto(l, test.rule)
 			for i, s := range test.steps {
@@ -93,7 +93,7 @@ func TestAutoBlock(t *testing.T) {
 }
 
 func TestCausesAndClientsAreApart(t *testing.T) {
-	w := newWorld(t, storetest.SQLiteURL(t))
+	w := newWorld(t, storetest.MigratedSQLiteURL(t))
 	l := w.node()
 	b := NewAutoBlocker(l, AutoOptions{Logger: slog.New(slog.DiscardHandler), Rule: func(c Cause) Rule {
 		return Rule{Enabled: c != FrequentRequest, Levels: []Level{{time.Minute, time.Minute, 2}}}
@@ -189,7 +189,7 @@ func TestAutoBlockIsStoredAtTheEnd(t *testing.T) {
 }
 
 func TestAutoBlockWithoutStore(t *testing.T) {
-	w := newWorld(t, storetest.SQLiteURL(t))
+	w := newWorld(t, storetest.MigratedSQLiteURL(t))
 	db := w.db()
 	l, err := NewUsers(t.Context(), w.options(db))
 	w.must(err)
@@ -209,7 +209,7 @@ func TestAutoBlockWithoutStore(t *testing.T) {
 }
 
 func TestCountersAreBounded(t *testing.T) {
-	w := newWorld(t, storetest.SQLiteURL(t))
+	w := newWorld(t, storetest.MigratedSQLiteURL(t))
 	b := w.auto(w.node(), defaultRule)
 	for range 4 {
 		b.Trigger(-1, CorruptedFrame)
@@ -236,7 +236,7 @@ func TestCountersAreBounded(t *testing.T) {
 }
 
 func TestConcurrentTriggers(t *testing.T) {
-	w := newWorld(t, storetest.SQLiteURL(t))
+	w := newWorld(t, storetest.MigratedSQLiteURL(t))
 	l := w.node()
 	b := w.auto(l, Rule{Enabled: true, Levels: []Level{{time.Minute, time.Minute, 100}, {time.Hour, time.Minute, 1}}})
 	stop := running(t, b.Run)
@@ -273,7 +273,7 @@ func (r *refusingRecords) put(ctx context.Context, tx store.Tx, keys []int64, en
 
 // TestAutoBlockIsStoredLater lets the store refuse for a while.
 func TestAutoBlockIsStoredLater(t *testing.T) {
-	w := newWorld(t, storetest.SQLiteURL(t))
+	w := newWorld(t, storetest.MigratedSQLiteURL(t))
 	a, other := w.node(), w.node()
 	refusing := &refusingRecords{records: a.records}
 	refusing.refusals.Store(1)

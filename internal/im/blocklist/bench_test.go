@@ -30,7 +30,7 @@ func address(n int) netip.Addr {
 
 // BenchmarkBlocked measures a question to a list of a million.
 func BenchmarkBlocked(b *testing.B) {
-	w := newWorld(b, storetest.SQLiteURL(b))
+	w := newWorld(b, storetest.MigratedSQLiteURL(b))
 	ips, users := w.ips(), w.node()
 	for n := range million {
 		ips.memory.extend(slotOf(address(n)), start+1, start)
@@ -63,7 +63,7 @@ func BenchmarkBlocked(b *testing.B) {
 // BenchmarkMillion measures how long it takes to store a million blocks, to read
 // them when a node starts, to see one change among them, and to lift them all.
 func BenchmarkMillion(b *testing.B) {
-	for name, url := range map[string]func(testing.TB) string{"SQLite": storetest.SQLiteURL, "PostgreSQL": storetest.PostgreSQLURL} {
+	for name, url := range map[string]func(testing.TB) string{"SQLite": storetest.MigratedSQLiteURL, "PostgreSQL": storetest.MigratedURL} {
 		b.Run(name, func(b *testing.B) {
 			w := newWorld(b, url(b))
 			ctx := context.Background()

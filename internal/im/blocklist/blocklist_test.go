@@ -31,8 +31,8 @@ type world struct {
 
 // onBothEngines runs a test against each storage engine.
 func onBothEngines(t *testing.T, test func(*testing.T, *world)) {
-	t.Run("SQLite", func(t *testing.T) { test(t, newWorld(t, storetest.SQLiteURL(t))) })
-	t.Run("PostgreSQL", func(t *testing.T) { test(t, newWorld(t, storetest.PostgreSQLURL(t))) })
+	t.Run("SQLite", func(t *testing.T) { test(t, newWorld(t, storetest.MigratedSQLiteURL(t))) })
+	t.Run("PostgreSQL", func(t *testing.T) { test(t, newWorld(t, storetest.MigratedURL(t))) })
 }
 
 const start = 1_700_000_000_000

@@ -16,7 +16,7 @@ import (
 // TestNetworksOfClients proves that a block reaches every address that the same
 // client has.
 func TestNetworksOfClients(t *testing.T) {
-	w := newWorld(t, storetest.SQLiteURL(t))
+	w := newWorld(t, storetest.MigratedSQLiteURL(t))
 	old := w.ips() // a node without networks
 	opts := w.options(w.db())
 	opts.Client = func(a netip.Addr) netip.Addr { return ratelimit.Client(a, 64) }

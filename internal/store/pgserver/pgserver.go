@@ -37,17 +37,22 @@ type Folder struct {
 	attributes *syscall.SysProcAttr
 }
 
-// New makes the files of a new server.
-func New() (Folder, error) {
-	return newFolder("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C")
+// New makes the files of a new server. They are kept in the folder cache for the next time, unless it is "":
+// servers from one cache have the same system identifier.
+func New(cache string) (Folder, error) {
+	return newFolder(func(f Folder) error {
+		return f.fillOnce(cache, "initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--wal-segsize=1")
+	})
 }
 
 // Replica makes the files of a server that follows the one of the folder, which runs, by streaming replication.
 func (f Folder) Replica() (Folder, error) {
-	return newFolder("pg_basebackup", "-U", "postgres", "-h", f.path, "-R", "-X", "stream", "-c", "fast")
+	return newFolder(func(replica Folder) error {
+		return replica.fill("pg_basebackup", "-U", "postgres", "-h", f.path, "-R", "-X", "stream", "-c", "fast")
+	})
 }
 
-func newFolder(command ...string) (Folder, error) {
+func newFolder(fill func(Folder) error) (Folder, error) {
 	programs, err := findPrograms()
 	if err != nil {
 		return Folder{}, err
@@ -61,7 +66,7 @@ func newFolder(command ...string) (Folder, error) {
 		return Folder{}, errors.Join(err, os.RemoveAll(path))
 	}
 	f := Folder{path, programs, &syscall.SysProcAttr{Credential: credential, Setpgid: true}}
-	if err := f.fill(command...); err != nil {
+	if err := fill(f); err != nil {
 		return Folder{}, errors.Join(err, os.RemoveAll(path))
 	}
 	return f, nil
@@ -69,13 +74,15 @@ func newFolder(command ...string) (Folder, error) {
 
 // fill makes the files with a program of PostgreSQL and its arguments.
 func (f Folder) fill(command ...string) error {
-	program := exec.Command(filepath.Join(f.programs, command[0]), append(command[1:], "-D", filepath.Join(f.path, "data"), "--no-sync")...)
+	program := exec.Command(filepath.Join(f.programs, command[0]), append(command[1:], "-D", f.data(), "--no-sync")...)
 	program.Dir, program.SysProcAttr = f.path, f.attributes
 	if output, err := program.CombinedOutput(); err != nil {
 		return fmt.Errorf("run %s: %w: %s", command[0], err, output)
 	}
 	return nil
 }
+
+func (f Folder) data() string { return filepath.Join(f.path, "data") }
 
 // shortFolder returns the folder for temporary files. The path of a socket must be short, which the usual one is not
 // everywhere.

@@ -199,7 +199,7 @@ func writeBesideRead(t *testing.T, db *sqldb.DB, following *sql.DB) {
 
 // TestForeignReplica has a replica of another database.
 func TestForeignReplica(t *testing.T) {
-	primary, other := storetest.StartServer(t), storetest.StartServer(t)
+	primary, other := storetest.StartServer(t), storetest.StartForeignServer(t)
 	follower := other.StartReplica(t)
 	db := storetest.Open(t, sqldb.Options{URL: primary.URL(), ReplicaURL: follower.URL()})
 	awaitReplica(t, db, "not a replica of this database")

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
 	"example.org/app/internal/store/pgserver"
+	"example.org/app/test/need"
 )
 
 // serverVariable names the environment variable with the URL of a server to use instead of a private one. Its
@@ -21,11 +23,10 @@ const serverVariable = "APP_TEST_POSTGRES_URL"
 
 // shared is the private PostgreSQL server of this test binary.
 var shared struct {
-	once     sync.Once
-	server   *pgserver.Server
-	url      *url.URL
-	err      error
-	template string
+	once   sync.Once
+	server *pgserver.Server
+	url    *url.URL
+	err    error
 }
 
 // serverURL returns the URL of the server that the tests share, which it starts when it is needed first.
@@ -38,7 +39,7 @@ func serverURL() (*url.URL, error) {
 			}
 			return
 		}
-		f, err := pgserver.New()
+		f, err := pgserver.New(cache())
 		if errors.Is(err, pgserver.ErrMissing) {
 			err = fmt.Errorf("%w: install it or set %s", err, serverVariable)
 		}
@@ -64,6 +65,17 @@ func settings(synchronous string) []pgserver.Setting {
 		{Name: "shared_buffers", Value: "32MB"},
 	}
 }
+
+// cache is where the files of new servers are kept.
+func cache() string {
+	dir := need.Cache()
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "test-postgres")
+}
+
+func hasPrivateServer() bool { return shared.server != nil }
 
 // stopServer stops the private server, if there is one, and waits until it is gone.
 func stopServer() error {
@@ -98,10 +110,21 @@ func (s *Server) StartReplica(t testing.TB) *Server {
 	return startServer(t, f)
 }
 
-// StartServer starts a server that is removed when the test ends.
+// StartServer starts a server that is removed when the test ends. It has the same system identifier as others.
 func StartServer(t testing.TB) *Server {
 	t.Helper()
-	f, err := pgserver.New()
+	return startNew(t, cache())
+}
+
+// StartForeignServer is StartServer for a server with a system identifier of its own.
+func StartForeignServer(t testing.TB) *Server {
+	t.Helper()
+	return startNew(t, "")
+}
+
+func startNew(t testing.TB, cache string) *Server {
+	t.Helper()
+	f, err := pgserver.New(cache)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ package storetest
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
 	"example.org/app/internal/store"
@@ -26,7 +24,7 @@ import (
 // are left over.
 func Main(m interface{ Run() int }) {
 	code := m.Run()
-	if err := errors.Join(dropTemplate(), stopServer()); err != nil {
+	if err := errors.Join(dropDatabases(), stopServer()); err != nil {
 		fmt.Fprintln(os.Stderr, "stop PostgreSQL:", err)
 		code = max(code, 1)
 	}
@@ -160,6 +158,12 @@ func Open(t testing.TB, o store.Options) *store.DB {
 // SQLite opens a fresh SQLite database.
 func SQLite(t testing.TB) *store.DB {
 	t.Helper()
+	return Open(t, store.Options{URL: MigratedSQLiteURL(t), Timeout: timeout, LockTimeout: timeout})
+}
+
+// MigratedSQLiteURL returns the URL of a SQLite database with the newest schema and no rows.
+func MigratedSQLiteURL(t testing.TB) string {
+	t.Helper()
 	empty, err := sqliteTemplate()
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +172,7 @@ func SQLite(t testing.TB) *store.DB {
 	if err := os.WriteFile(strings.TrimPrefix(url, "sqlite:"), empty, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Open(t, store.Options{URL: url, Timeout: timeout, LockTimeout: timeout})
+	return url
 }
 
 // sqliteTemplate is a migrated database that the others are copies of, which is faster than migrating each.
@@ -193,95 +197,4 @@ var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 func SQLiteURL(t testing.TB) string {
 	t.Helper()
 	return "sqlite:" + filepath.Join(t.TempDir(), "app.db")
-}
-
-// PostgreSQL opens a fresh PostgreSQL database with the newest schema.
-func PostgreSQL(t testing.TB) *store.DB {
-	t.Helper()
-	return Open(t, store.Options{URL: MigratedURL(t), Timeout: timeout, LockTimeout: timeout})
-}
-
-// MigratedURL returns the URL of a fresh PostgreSQL database with the newest schema.
-func MigratedURL(t testing.TB) string {
-	t.Helper()
-	templateOnce.Do(func() { makeTemplate(t) })
-	if shared.template == "" {
-		t.Fatal("the template database could not be made")
-	}
-	return createDatabase(t, shared.template)
-}
-
-// PostgreSQLURL returns the URL of a fresh and empty PostgreSQL database.
-func PostgreSQLURL(t testing.TB) string {
-	t.Helper()
-	return createDatabase(t, "template0")
-}
-
-var templateOnce sync.Once
-
-// makeTemplate migrates one database that the others are copies of, which is faster than migrating each.
-func makeTemplate(t testing.TB) {
-	t.Helper()
-	name, u := newDatabase(t, "template0")
-	db, err := store.Open(context.Background(), store.Options{URL: u, Timeout: timeout, LockTimeout: timeout})
-	if err == nil {
-		err = db.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared.template = name
-}
-
-func createDatabase(t testing.TB, template string) string {
-	t.Helper()
-	name, u := newDatabase(t, template)
-	t.Cleanup(func() { administer(t, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
-	return u
-}
-
-func newDatabase(t testing.TB, template string) (name, u string) {
-	t.Helper()
-	base, err := serverURL()
-	if err != nil {
-		t.Fatal(err)
-	}
-	name = "app_test_" + strings.ToLower(rand.Text())
-	administer(t, "CREATE DATABASE "+name+" TEMPLATE "+template)
-	own := *base
-	own.Path = "/" + name
-	return name, own.String()
-}
-
-// dropTemplate leaves nothing behind on a server that lives on.
-func dropTemplate() error {
-	if shared.template == "" {
-		return nil
-	}
-	return execute(shared.url.String(), "DROP DATABASE "+shared.template+" WITH (FORCE)")
-}
-
-// administer runs one statement on the server's own database.
-func administer(t testing.TB, statement string) {
-	t.Helper()
-	base, err := serverURL()
-	if err == nil {
-		err = execute(base.String(), statement)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func execute(url, statement string) error {
-	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	if _, err := conn.Exec(ctx, statement); err != nil {
-		return fmt.Errorf("%s: %w", statement, err)
-	}
-	return nil
 }

@@ -89,23 +89,11 @@ var prepare = sync.OnceFunc(func() {
 
 // ClassCache returns the folder of class caches that the tests of a machine share; "" if there is no place for one.
 func ClassCache() string {
-	dir := Cache()
+	dir := need.Cache()
 	if dir == "" {
 		return ""
 	}
 	return filepath.Join(dir, "test-classes")
-}
-
-// Cache returns the folder for what is made once and used by many builds, that of scripts/cache; "" if there is none.
-func Cache() string {
-	if dir := os.Getenv("APP_CACHE"); dir != "" {
-		return dir
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "app")
 }
 
 // Quick are flags of JVMs that live for a few seconds: they compile methods fast rather than well, which takes a quarter of

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin/java"
+	"example.org/app/test/need"
 )
 
 // keptTime is for how long classes are kept that nobody needs any more.
@@ -21,7 +22,7 @@ const keptTime = 14 * 24 * time.Hour
 // compiler and the jar that they are compiled against. It is empty if there is no place for them.
 func keptFile(t testing.TB, key string) string {
 	t.Helper()
-	dir := Cache()
+	dir := need.Cache()
 	if dir == "" {
 		return ""
 	}
