@@ -84,6 +84,9 @@ func FindPrivateConversations(ctx context.Context, r Reader, filter PrivateConve
 // FindGroupConversations returns the conversations of the groups that have one, ordered by group.
 func FindGroupConversations(ctx context.Context, r Reader, groups []int64) ([]GroupConversation, error) {
 	found := []GroupConversation{}
+	if len(groups) == 0 {
+		return found, nil
+	}
 	dates, err := groupReadDates.find(ctx, r, in("t.group_id", groups), Page{}, "t.group_id", "t.member_id")
 	if err != nil {
 		return nil, fmt.Errorf("find group conversations: %w", err)
