@@ -5,7 +5,8 @@
 //
 //	app fake --users 20 --groups 2 --messages 30
 //
-// and is never changed. From the schema 12 on it also holds some rows of the audit trail. Add one with each release.
+// and is never changed. From the schema 12 on it also holds some rows of the audit trail. Add one with each release. That of
+// PostgreSQL was written by pg_dump --no-owner, without the lines \restrict and \unrestrict, which older programs do not know.
 package upgrade
 
 import (
