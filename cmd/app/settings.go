@@ -15,6 +15,7 @@ import (
 
 	"example.org/app/internal/app"
 	"example.org/app/internal/config"
+	"example.org/app/internal/config/property"
 	"example.org/app/internal/setting"
 )
 
@@ -117,7 +118,7 @@ func place(m map[string]any, path []string, value any) {
 }
 
 // findProperty finds a property by its name.
-func findProperty(name string) *config.Property {
+func findProperty(name string) *property.Property {
 	for _, p := range config.Properties() {
 		if p.Name == name {
 			return &p

@@ -24,6 +24,7 @@ import (
 	"example.org/app/internal/audit"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/config"
+	"example.org/app/internal/config/property"
 	"example.org/app/internal/console"
 	"example.org/app/internal/gateway"
 	"example.org/app/internal/im/administrator"
@@ -260,7 +261,7 @@ const maxGatewayConnections = 2
 // maxConnections returns how many connections to PostgreSQL the process has.
 func (a *App) maxConnections() int {
 	c := a.opts.Config
-	if !a.runs(role.Service) && c.Source(config.Property{Name: "app.store.max-connections"}) == config.SourceDefault {
+	if !a.runs(role.Service) && c.Source(property.Property{Name: "app.store.max-connections"}) == property.SourceDefault {
 		return maxGatewayConnections
 	}
 	return int(c.Store.MaxConnections)
@@ -281,7 +282,7 @@ func (a *App) checkStoreURL() error {
 	if a.runs(role.Service) || c.Cluster.NATS.URL == "" {
 		return nil
 	}
-	if c.Source(config.Property{Name: name}) == config.SourceDefault {
+	if c.Source(property.Property{Name: name}) == property.SourceDefault {
 		return fmt.Errorf("%s: is not set: a gateway that joins the nodes at app.cluster.nats.url needs the database that they use", name)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/config/property"
 	"example.org/app/internal/recording"
 )
 
@@ -50,7 +51,7 @@ func (a *App) facts() []recording.Fact {
 		{Key: "go.version", Value: runtime.Version()},
 		{Key: "roles", Value: fmt.Sprint(a.opts.Roles)},
 	}
-	return appendFacts(facts, "app", a.live.Current().Select(func(p config.Property) bool { return !p.Hidden }))
+	return appendFacts(facts, "app", a.live.Current().Select(func(p property.Property) bool { return !p.Hidden }))
 }
 
 // appendFacts appends the leaves of a tree of settings in order.

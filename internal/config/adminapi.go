@@ -2,7 +2,11 @@
 
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"example.org/app/internal/config/property"
+)
 
 // AdminAPI is the part of the administrative HTTP interface that both roles
 // have.
@@ -32,7 +36,7 @@ type ServiceAdminAPI struct {
 // Validate checks that the default size of a page is an allowed size.
 func (a ServiceAdminAPI) Validate() error {
 	if a.DefaultAvailableRecordsPerRequest > a.MaxAvailableRecordsPerRequest {
-		return violation("default-available-records-per-request",
+		return property.Violation("default-available-records-per-request",
 			fmt.Sprintf("must not be greater than max-available-records-per-request, which is %d", a.MaxAvailableRecordsPerRequest))
 	}
 	return nil
@@ -45,7 +49,7 @@ const slowestRefill = 10_000
 // Validate refuses limits that would lock administrators out.
 func (a AdminAPI) Validate() error {
 	if i := a.RateLimiting.RefillIntervalMillis; i < 1 || i > slowestRefill {
-		return violation("rate-limiting.refill-interval-millis", fmt.Sprintf("must be from 1 to %d, so that administrators are not locked out", slowestRefill))
+		return property.Violation("rate-limiting.refill-interval-millis", fmt.Sprintf("must be from 1 to %d, so that administrators are not locked out", slowestRefill))
 	}
 	return nil
 }
@@ -71,8 +75,8 @@ type SSL struct {
 
 // P12File is a PKCS #12 file with one private key and its certificate chain.
 type P12File struct {
-	FilePath string `path:"true" doc:"The PKCS #12 file."`
-	Password Secret `doc:"The password of the file."`
+	FilePath string          `path:"true" doc:"The PKCS #12 file."`
+	Password property.Secret `doc:"The password of the file."`
 }
 
 // Validate checks that encryption has what it needs.
@@ -82,13 +86,13 @@ func (s SSL) Validate() error {
 		return nil
 	case s.P12.FilePath != "":
 		if s.CertificateFile != "" || s.PrivateKeyFile != "" {
-			return violation("p12.file-path", "must be empty when there are PEM files")
+			return property.Violation("p12.file-path", "must be empty when there are PEM files")
 		}
 		return nil
 	case s.CertificateFile == "":
-		return violation("certificate-file", "must not be empty when ssl is enabled")
+		return property.Violation("certificate-file", "must not be empty when ssl is enabled")
 	case s.PrivateKeyFile == "":
-		return violation("private-key-file", "must not be empty when ssl is enabled")
+		return property.Violation("private-key-file", "must not be empty when ssl is enabled")
 	}
 	return nil
 }

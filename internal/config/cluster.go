@@ -2,6 +2,8 @@
 
 package config
 
+import "example.org/app/internal/config/property"
+
 // Cluster says how nodes find each other and work together.
 type Cluster struct {
 	ID        string    `default:"app" required:"true" doc:"The name of the cluster; nodes of other clusters on the same NATS are not seen."`
@@ -23,11 +25,11 @@ type Node struct {
 
 // NATS is the connection between nodes.
 type NATS struct {
-	URL      Secret  `doc:"An external NATS server or cluster: nats://host:port, several with commas between; empty starts a server inside this process."`
-	Listen   string  `doc:"The host:port on which the server inside this process accepts other nodes; it needs a token or certificate files. Empty accepts nobody."`
-	Token    Secret  `doc:"The secret that nodes show to each other."`
-	SSL      NATSSSL `doc:"Certificate files of the connection between nodes."`
-	Replicas int32   `default:"1" min:"1" max:"5" doc:"How many servers of an external NATS cluster keep the member records."`
+	URL      property.Secret `doc:"An external NATS server or cluster: nats://host:port, several with commas between; empty starts a server inside this process."`
+	Listen   string          `doc:"The host:port on which the server inside this process accepts other nodes; it needs a token or certificate files. Empty accepts nobody."`
+	Token    property.Secret `doc:"The secret that nodes show to each other."`
+	SSL      NATSSSL         `doc:"Certificate files of the connection between nodes."`
+	Replicas int32           `default:"1" min:"1" max:"5" doc:"How many servers of an external NATS cluster keep the member records."`
 }
 
 // NATSSSL are the certificate files of connections between nodes.
@@ -46,7 +48,7 @@ type Discovery struct {
 // Validate checks that a node is heard of before it counts as gone.
 func (d Discovery) Validate() error {
 	if d.HeartbeatIntervalSeconds >= d.HeartbeatTimeoutSeconds {
-		return violation("heartbeat-interval-seconds", "must be less than heartbeat-timeout-seconds")
+		return property.Violation("heartbeat-interval-seconds", "must be less than heartbeat-timeout-seconds")
 	}
 	return nil
 }
@@ -104,7 +106,7 @@ type Address struct {
 // Validate checks that a given address is given.
 func (a Address) Validate() error {
 	if a.AdvertiseStrategy == AdvertiseAddress && a.AdvertiseHost == "" {
-		return violation("advertise-host", "must not be empty with ADVERTISE_ADDRESS")
+		return property.Violation("advertise-host", "must not be empty with ADVERTISE_ADDRESS")
 	}
 	return nil
 }

@@ -2,7 +2,11 @@
 
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"example.org/app/internal/config/property"
+)
 
 // Conference holds the rules about meetings.
 type Conference struct {
@@ -102,7 +106,7 @@ type MeetingScheduling struct {
 // validateLengths checks that there is a length within the limits of a text.
 func validateLengths(least, most int32) error {
 	if most > 0 && least > most {
-		return violation("min-length", fmt.Sprintf("must not be greater than max-length, which is %d", most))
+		return property.Violation("min-length", fmt.Sprintf("must not be greater than max-length, which is %d", most))
 	}
 	return nil
 }

@@ -1,46 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package config declares every property of the server as a field of a tagged
-// struct and reflects everything else from that declaration: defaults, the
-// spellings in files, environment and flags, conversion, validation, redaction,
-// documentation and the metadata of the settings interface. Nothing else in the
-// product parses configuration.
+// struct. Package property reflects everything else from that declaration, and
+// documents the tags.
 //
 // The package does not act on what it reads: it opens no database, creates no
 // directory and starts nothing.
-//
-// # Adding a property
-//
-// A property is one exported field with tags; a group is a struct field. The
-// name is the kebab-case form of the field's name. The tags are:
-//
-//	name      the kebab-case name, where the derived one is wrong
-//	default   the default; lists of values separate them by commas, lists of
-//	          structs are written as a YAML flow sequence
-//	doc       one sentence for the reader of the documentation
-//	min, max  the bounds of a number, or of each number of a list
-//	enum      the allowed values, separated by commas; a type with a method
-//	          Options() []string supplies them itself
-//	required  "true": the value must not be empty
-//	minlen    the least number of characters, or of elements of a list
-//	maxlen    the greatest number of characters, or of elements of a list
-//	path      "true": @HOME and relative paths are resolved by [Load]
-//	mutable   "true": may be changed while the server runs
-//	global    "true": part of the settings that all nodes share
-//	hidden    "true": never shown by the settings interface
-//	sensitive "true": implied by, and only allowed for, the type [Secret]
-//	defaults  on a struct field: "http.port=8510;log.enabled=false" replaces
-//	          defaults below it, so that groups can share one struct type
-//
-// The tags mutable, global and hidden of a group hold for everything in it that
-// does not say otherwise. A struct, or a named scalar type, with a method
-// Validate() error is asked whenever values change; the function violation makes
-// the error that names the property and the rule.
 package config
 
 import (
 	"reflect"
 	"sync"
+
+	"example.org/app/internal/config/property"
 )
 
 // Config is the root of the property tree, called "app" in every source.
@@ -71,10 +43,10 @@ type Config struct {
 	resolved bool
 	// sources has the properties that are not at their default. It is never
 	// changed once others can see it.
-	sources map[string]Source
+	sources map[string]property.Source
 	// foreign are the properties that others than the server read; it is never
 	// changed once others can see it.
-	foreign *foreign
+	foreign *property.Foreign
 }
 
 // Service is the configuration of the role that holds the rules and the data.
@@ -97,8 +69,8 @@ const rootName = "app"
 // configTree is the reflected form of Config. It is built once and never
 // changed. A mistake in the declaration is a mistake of the programmer that
 // every test finds, so it panics.
-var configTree = sync.OnceValue(func() *tree {
-	t, err := newTree(rootName, reflect.TypeFor[Config]())
+var configTree = sync.OnceValue(func() *property.Tree {
+	t, err := property.New(rootName, reflect.TypeFor[Config]())
 	if err != nil {
 		panic(err)
 	}
@@ -109,24 +81,21 @@ var configTree = sync.OnceValue(func() *tree {
 // not resolved.
 func Default() *Config {
 	c := new(Config)
-	configTree().setDefaults(c.value())
+	configTree().SetDefaults(c)
 	return c
 }
 
 // Clone returns a copy that shares nothing with c that can change.
 func (c *Config) Clone() *Config {
 	clone := *c
-	deepCopy(clone.value())
+	property.Unshare(&clone)
 	return &clone
 }
 
 // Validate checks every rule of every property, in the order of declaration.
-// The error is an *Error.
+// The error is a *property.Error.
 func (c *Config) Validate() error {
-	if err := configTree().validate(c.value()); err != nil {
-		return err
-	}
-	return nil
+	return configTree().Validate(c)
 }
 
 // Home returns what @HOME stands for: the Home of the Options that were loaded.
@@ -136,15 +105,31 @@ func (c *Config) Home() string { return c.home }
 // root's name. A sensitive value is replaced by a mask. The result belongs to
 // the caller. It holds bool, int64, float64, string, []any and map[string]any.
 func (c *Config) Redacted() map[string]any {
-	return c.Select(func(Property) bool { return true })
+	return c.Select(func(property.Property) bool { return true })
 }
 
 // Select is Redacted for the properties that keep accepts. It asks keep once
 // for each property, a list of structs counting as one; groups of which nothing
 // is kept stay as empty maps.
-func (c *Config) Select(keep func(Property) bool) map[string]any {
-	return configTree().export(c.value(), keep)
+func (c *Config) Select(keep func(property.Property) bool) map[string]any {
+	return configTree().Select(c, keep)
 }
 
-// value is the addressable form that reflection works on.
-func (c *Config) value() reflect.Value { return reflect.ValueOf(c).Elem() }
+// Value returns the value of a property as nested maps show it: secrets are
+// masked. It is nil for a property that is not in the tree.
+func (c *Config) Value(p property.Property) any { return configTree().Value(c, p) }
+
+// Source returns where the value of a property came from.
+func (c *Config) Source(p property.Property) property.Source {
+	if s, ok := c.sources[p.Name]; ok {
+		return s
+	}
+	return property.SourceDefault
+}
+
+// Properties returns every property in the order of declaration. The result
+// belongs to the caller.
+func Properties() []property.Property { return configTree().Properties() }
+
+// DefaultValue returns the built-in default of a property.
+func DefaultValue(p property.Property) any { return Default().Value(p) }

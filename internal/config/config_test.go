@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"example.org/app/internal/config/property"
 )
 
 func TestDefaultIsValid(t *testing.T) {
@@ -25,29 +27,9 @@ func TestDefaultIsValid(t *testing.T) {
 // TestPropertiesAreComplete proves that each property, now and later, can be
 // read about and set by each of its names.
 func TestPropertiesAreComplete(t *testing.T) {
-	tr := configTree()
-	for _, p := range Properties() {
-		if !strings.HasSuffix(p.Doc, ".") || strings.Contains(p.Doc, "\n") {
-			t.Errorf("%s: the documentation %q is not a sentence", p.Name, p.Doc)
-		}
-		name := strings.ReplaceAll(p.Name, "[?]", "[0]")
-		for _, spelling := range []string{name, "app." + strings.ReplaceAll(p.JSONPath, "[?]", "[0]")} {
-			path, _ := strings.CutPrefix(spelling, "app.")
-			patch, err := tr.newPatch().descend(path, input{}, assignment{})
-			if err != nil || patch.node.name != p.Name {
-				t.Errorf("%s: the spelling %q leads elsewhere: %v", p.Name, spelling, err)
-			}
-		}
-		path, ok := tr.root.matchEnv(strings.TrimPrefix(strings.ReplaceAll(p.Env, "?", "0"), "APP_"))
-		if !ok || "app."+path != name {
-			t.Errorf("%s: the environment variable %s leads to %q", p.Name, p.Env, path)
-		}
+	if err := configTree().Check(); err != nil {
+		t.Error(err)
 	}
-	tr.root.walk(func(n *node) {
-		if n.kind == kindGroup && !strings.HasSuffix(n.prop.Doc, ".") {
-			t.Errorf("%s: the documentation %q is not a sentence", n.name, n.prop.Doc)
-		}
-	})
 }
 
 func TestClone(t *testing.T) {
@@ -62,26 +44,6 @@ func TestClone(t *testing.T) {
 	if c.Metrics.OpenTo[0] != "10.0.0.0/8" || c.Store.MaxConnections != 10 {
 		t.Error("a change of the clone changes the original")
 	}
-
-	s := sample{Labels: map[string]string{"a": "b"}, Plugins: []samplePlugin{{Tags: []string{"x"}}}}
-	copied := s
-	deepCopy(reflect.ValueOf(&copied).Elem())
-	copied.Labels["a"], copied.Plugins[0].Tags[0] = "c", "y"
-	if s.Labels["a"] != "b" || s.Plugins[0].Tags[0] != "x" {
-		t.Error("a change of the copy changes the original")
-	}
-}
-
-// TestDefaultsAreNotShared proves that a list default belongs to its owner.
-func TestDefaultsAreNotShared(t *testing.T) {
-	tr := sampleTree(t)
-	var a, b sample
-	tr.setDefaults(reflect.ValueOf(&a).Elem())
-	a.Names[0], a.Levels[0].Times = "changed", 99
-	tr.setDefaults(reflect.ValueOf(&b).Elem())
-	if b.Names[0] != "a" || b.Levels[0].Times != 5 {
-		t.Error("a change reaches the defaults")
-	}
 }
 
 func TestValidateByHand(t *testing.T) {
@@ -91,13 +53,6 @@ func TestValidateByHand(t *testing.T) {
 	c = Default()
 	c.Store.URL = ""
 	wantError(t, c.Validate(), "app.store.url = ***: must not be empty")
-
-	tr := sampleTree(t)
-	var s sample
-	tr.setDefaults(reflect.ValueOf(&s).Elem())
-	s.Labels = map[string]string{"b": "", "a": ""}
-	s.Ports = []int32{1, 10}
-	wantError(t, tr.validate(reflect.ValueOf(&s).Elem()), `app.ports[1] = "10": must be between 1 and 9`)
 }
 
 func TestNetworks(t *testing.T) {
@@ -112,7 +67,7 @@ func TestNetworks(t *testing.T) {
 }
 
 func TestSelect(t *testing.T) {
-	keep := func(p Property) bool { return p.Mutable && !p.Global }
+	keep := func(p property.Property) bool { return p.Mutable && !p.Global }
 	selected := Default().Select(keep)
 	for _, p := range Properties() {
 		if strings.Contains(p.Name, "[?]") {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"example.org/app/internal/config/property"
 )
 
 // A LoginMechanism is a way in which clients prove who they are.
@@ -35,15 +37,15 @@ func (i IdentityAccessManagement) Validate() error {
 	switch i.Type {
 	case LoginJWT:
 		if !i.JWT.Algorithm.any() {
-			return violation("jwt.algorithm", "must have at least one key when the type is JWT")
+			return property.Violation("jwt.algorithm", "must have at least one key when the type is JWT")
 		}
 	case LoginHTTP:
 		u, err := url.Parse(i.HTTP.Request.URL.Reveal())
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return violation("http.request.url", "must be an absolute http or https address when the type is HTTP")
+			return property.Violation("http.request.url", "must be an absolute http or https address when the type is HTTP")
 		}
 		if i.HTTP.Request.HTTPMethod == "HEAD" {
-			return violation("http.request.http-method", "must not be HEAD when the type is HTTP, because the answer must have a body")
+			return property.Violation("http.request.http-method", "must not be HEAD when the type is HTTP, because the answer must have a body")
 		}
 	}
 	return nil
@@ -129,7 +131,7 @@ type JWTPublicKey struct {
 // Validate checks that there are not two keys.
 func (k JWTPublicKey) Validate() error {
 	if k.PEMFilePath != "" && k.P12.FilePath != "" {
-		return violation("p12.file-path", bothKeysRule)
+		return property.Violation("p12.file-path", bothKeysRule)
 	}
 	return nil
 }
@@ -143,16 +145,16 @@ type JWTSecretKey struct {
 // Validate checks that there are not two keys.
 func (k JWTSecretKey) Validate() error {
 	if k.FilePath != "" && k.P12.FilePath != "" {
-		return violation("p12.file-path", bothKeysRule)
+		return property.Violation("p12.file-path", bothKeysRule)
 	}
 	return nil
 }
 
 // P12 says where in a PKCS #12 file a key is.
 type P12 struct {
-	FilePath string `path:"true" doc:"The PKCS #12 file."`
-	Password Secret `doc:"The password of the file."`
-	KeyAlias string `doc:"The name of the key in the file; empty means that there is only one."`
+	FilePath string          `path:"true" doc:"The PKCS #12 file."`
+	Password property.Secret `doc:"The password of the file."`
+	KeyAlias string          `doc:"The name of the key in the file; empty means that there is only one."`
 }
 
 // LoginByHTTP says which server is asked, and what its answer must be.
@@ -163,10 +165,10 @@ type LoginByHTTP struct {
 
 // HTTPLoginRequest says how the server is asked.
 type HTTPLoginRequest struct {
-	URL           URL               `doc:"The address to which the login is sent as JSON."`
-	Headers       map[string]Secret `doc:"Header fields to send with it."`
-	HTTPMethod    string            `default:"GET" enum:"POST,GET,PUT,PATCH,DELETE,HEAD" doc:"The method of the request."`
-	TimeoutMillis int32             `default:"30000" min:"1" doc:"How long the server may take."`
+	URL           property.URL               `doc:"The address to which the login is sent as JSON."`
+	Headers       map[string]property.Secret `doc:"Header fields to send with it."`
+	HTTPMethod    string                     `default:"GET" enum:"POST,GET,PUT,PATCH,DELETE,HEAD" doc:"The method of the request."`
+	TimeoutMillis int32                      `default:"30000" min:"1" doc:"How long the server may take."`
 }
 
 // HTTPLoginAuthentication says what the server must answer.
@@ -185,7 +187,7 @@ type HTTPLoginExpectation struct {
 func (e HTTPLoginExpectation) Validate() error {
 	for i, pattern := range e.StatusCodes {
 		if pattern == "" || strings.Trim(pattern, "0123456789?*") != "" {
-			return violation(fmt.Sprintf("status-codes[%d]", i), "must be of digits, ? and *")
+			return property.Violation(fmt.Sprintf("status-codes[%d]", i), "must be of digits, ? and *")
 		}
 	}
 	return nil
@@ -202,18 +204,18 @@ type LoginByLDAP struct {
 
 // LDAPAdmin is the connection that searches users.
 type LDAPAdmin struct {
-	Host     string    `default:"localhost" required:"true" doc:"The host of the directory."`
-	Port     int32     `default:"389" min:"1" max:"65535" doc:"The port of the directory."`
-	Username string    `doc:"The name (DN) to log in with; empty means anonymously."`
-	Password Secret    `doc:"The password to log in with."`
-	SSL      ClientSSL `hidden:"true" doc:"Encryption of the connection."`
+	Host     string          `default:"localhost" required:"true" doc:"The host of the directory."`
+	Port     int32           `default:"389" min:"1" max:"65535" doc:"The port of the directory."`
+	Username string          `doc:"The name (DN) to log in with; empty means anonymously."`
+	Password property.Secret `doc:"The password to log in with."`
+	SSL      ClientSSL       `hidden:"true" doc:"Encryption of the connection."`
 }
 
 // Validate checks that a login has both halves: a directory takes a name without
 // password for an anonymous login.
 func (l LDAPAdmin) Validate() error {
 	if l.Username != "" && l.Password == "" {
-		return violation("password", "must not be empty when there is a username")
+		return property.Violation("password", "must not be empty when there is a username")
 	}
 	return nil
 }
@@ -232,7 +234,7 @@ const LDAPUserID = "${userId}"
 // Validate checks that the filter depends on the user.
 func (l LDAPUser) Validate() error {
 	if !strings.Contains(l.SearchFilter, LDAPUserID) {
-		return violation("search-filter", "must contain "+LDAPUserID)
+		return property.Violation("search-filter", "must contain "+LDAPUserID)
 	}
 	return nil
 }
@@ -249,9 +251,9 @@ type ClientSSL struct {
 func (s ClientSSL) Validate() error {
 	switch {
 	case s.CertificateFile != "" && s.PrivateKeyFile == "":
-		return violation("private-key-file", "must not be empty when there is a certificate-file")
+		return property.Violation("private-key-file", "must not be empty when there is a certificate-file")
 	case s.CertificateFile == "" && s.PrivateKeyFile != "":
-		return violation("certificate-file", "must not be empty when there is a private-key-file")
+		return property.Violation("certificate-file", "must not be empty when there is a private-key-file")
 	}
 	return nil
 }

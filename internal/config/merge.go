@@ -2,45 +2,53 @@
 
 package config
 
+import (
+	"maps"
+
+	"example.org/app/internal/config/property"
+)
+
 // MergeOptions restrict what Merge accepts.
 type MergeOptions struct {
 	// OnlyMutable refuses properties that may not change while the server runs.
 	OnlyMutable bool
 	// Source is where the values come from; empty leaves what is known.
-	Source Source
+	Source property.Source
 }
 
 // Merge overwrites properties with the members of nested maps, such as decoded
-// JSON. Names are camelCase or kebab-case, without the root's name. Groups are
-// merged; lists and maps are replaced as a whole. Numbers and booleans may be
-// given as strings, one element instead of a list of it, and null is the same
-// as absent. An unknown name, a value of the wrong type and a broken rule are
-// refused with an *Error, and c is then left as it was.
+// JSON, by the rules of [property.Tree.Read]. What these refuse, and a broken rule
+// of a property, is a *property.Error, and c is then left as it was.
 func (c *Config) Merge(values map[string]any, opts MergeOptions) error {
 	t := configTree()
-	in, err := goInput(values, 0)
+	read, err := t.Read(values, opts.OnlyMutable)
 	if err != nil {
-		return &Error{Property: t.root.name, Rule: err.Error()}
-	}
-	p := t.newPatch()
-	if err := p.assign(in, assignment{written: t.root.name, onlyMutable: opts.OnlyMutable}); err != nil {
-		return t.complete(err)
-	}
-	if err := p.finish(); err != nil {
 		return err
 	}
 	merged := c.Clone()
-	var record func(string, origin, bool)
+	wrote := func(string) {}
 	if opts.Source != "" {
-		record = merged.recorder(opts.Source)
+		merged.sources = maps.Collect(maps.All(c.sources)) // Others may see the old ones.
+		wrote = func(name string) { merged.sources[name] = opts.Source }
 	}
-	p.apply(merged.value(), record)
+	read.Write(merged, wrote)
 	if merged.resolved {
-		t.root.resolvePaths(merged.value(), merged.home)
+		t.ResolvePaths(merged, merged.home)
 	}
 	if err := merged.Validate(); err != nil {
 		return err
 	}
 	*c = *merged
 	return nil
+}
+
+// Touched returns the properties that nested maps name, in the order of
+// declaration, whether or not the values differ from those that hold. An
+// unknown name or a value of the wrong type is a *property.Error.
+func Touched(values map[string]any) ([]property.Property, error) {
+	read, err := configTree().Read(values, false)
+	if err != nil {
+		return nil, err
+	}
+	return read.Properties(), nil
 }

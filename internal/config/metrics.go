@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	"example.org/app/internal/config/property"
 )
 
 // Metrics says who may read the metrics.
@@ -36,10 +38,10 @@ func (m Metrics) Validate() error {
 }
 
 // checkNetworks refuses what is neither an address nor a range.
-func checkNetworks(property string, list []string) error {
+func checkNetworks(name string, list []string) error {
 	for i, s := range list {
 		if _, err := parseNetwork(s); err != nil {
-			return violation(fmt.Sprintf("%s[%d]", property, i), "must be an IP address or a CIDR range such as 10.0.0.0/8")
+			return property.Violation(fmt.Sprintf("%s[%d]", name, i), "must be an IP address or a CIDR range such as 10.0.0.0/8")
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func TestOIDC(t *testing.T) {
 	}
 	c = Default()
 	c.Security.OIDC.ClientSecret = "do not show"
-	if b, ok := c.Redacted()["security"].(map[string]any); !ok || b["oidc"].(map[string]any)["clientSecret"] != mask {
+	if b, ok := c.Redacted()["security"].(map[string]any); !ok || b["oidc"].(map[string]any)["clientSecret"] != "***" {
 		t.Errorf("the secret is shown: %v", b["oidc"])
 	}
 }

@@ -2,6 +2,8 @@
 
 package config
 
+import "example.org/app/internal/config/property"
+
 // Plugin says which plugins run and what they may use.
 type Plugin struct {
 	Enabled               bool              `default:"true" doc:"Whether plugins are loaded."`
@@ -193,25 +195,25 @@ type PluginNetwork struct {
 
 // PluginProxy is an HTTP proxy.
 type PluginProxy struct {
-	Enabled              bool   `default:"false" doc:"Whether downloads go through a proxy."`
-	Username             string `doc:"The name by which the proxy knows the server; empty is none."`
-	Password             Secret `doc:"The password for the proxy."`
-	Host                 string `doc:"The host of the proxy."`
-	Port                 int32  `default:"8080" min:"1" max:"65535" doc:"The port of the proxy."`
-	ConnectTimeoutMillis int32  `default:"60000" min:"1" doc:"How long connecting to the proxy may take."`
+	Enabled              bool            `default:"false" doc:"Whether downloads go through a proxy."`
+	Username             string          `doc:"The name by which the proxy knows the server; empty is none."`
+	Password             property.Secret `doc:"The password for the proxy."`
+	Host                 string          `doc:"The host of the proxy."`
+	Port                 int32           `default:"8080" min:"1" max:"65535" doc:"The port of the proxy."`
+	ConnectTimeoutMillis int32           `default:"60000" min:"1" doc:"How long connecting to the proxy may take."`
 }
 
 // Validate demands a host.
 func (p PluginProxy) Validate() error {
 	if p.Enabled && p.Host == "" {
-		return violation("host", "must not be empty if the proxy is enabled")
+		return property.Violation("host", "must not be empty if the proxy is enabled")
 	}
 	return nil
 }
 
 // NetworkPlugin is a plugin that is downloaded.
 type NetworkPlugin struct {
-	URL           URL               `required:"true" doc:"Where the plugin is."`
+	URL           property.URL      `required:"true" doc:"Where the plugin is."`
 	Type          NetworkPluginType `default:"AUTO" enum:"AUTO,JAVA,JAVA_SCRIPT" doc:"The language of the plugin; AUTO goes by the end of the URL's path, .js or .jar."`
 	UseLocalCache bool              `default:"false" doc:"Whether a copy in the folder of plugins is used instead of downloading it again."`
 	Download      PluginDownload    `doc:"How it is downloaded."`

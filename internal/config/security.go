@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.org/app/internal/config/property"
 )
 
 // PasswordAlgorithm is a way of storing passwords.
@@ -31,7 +33,7 @@ type Security struct {
 
 // Password says how passwords are stored.
 type Password struct {
-	InitialRootPassword            Secret            `default:"app" doc:"The password that the root administrator gets when the account is created: 1 to 32 characters without white space."`
+	InitialRootPassword            property.Secret   `default:"app" doc:"The password that the root administrator gets when the account is created: 1 to 32 characters without white space."`
 	UserPasswordEncodingAlgorithm  PasswordAlgorithm `default:"SALTED_SHA256" enum:"BCRYPT,SALTED_SHA256,NOOP" doc:"How the passwords of users are stored."`
 	AdminPasswordEncodingAlgorithm PasswordAlgorithm `default:"BCRYPT" enum:"BCRYPT,SALTED_SHA256,NOOP" doc:"How the passwords of administrators are stored."`
 	BcryptCost                     int32             `default:"10" min:"4" max:"16" doc:"The work factor of bcrypt; each step doubles the time that a check takes."`
@@ -57,7 +59,7 @@ func (p Password) Validate() error {
 	password := p.InitialRootPassword.Reveal()
 	n := utf8.RuneCountInString(password)
 	if n < 1 || n > maxRootPasswordLength || strings.ContainsFunc(password, unicode.IsSpace) {
-		return violation("initial-root-password", "must be 1 to 32 characters without white space")
+		return property.Violation("initial-root-password", "must be 1 to 32 characters without white space")
 	}
 	return nil
 }

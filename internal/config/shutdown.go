@@ -2,7 +2,11 @@
 
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"example.org/app/internal/config/property"
+)
 
 // Shutdown bounds the time that a stopping server takes.
 type Shutdown struct {
@@ -13,7 +17,7 @@ type Shutdown struct {
 // Validate checks that work is interrupted before the server gives up on it.
 func (s Shutdown) Validate() error {
 	if s.JobGracefulTimeoutMillis > s.JobForcedTimeoutMillis {
-		return violation("job-graceful-timeout-millis",
+		return property.Violation("job-graceful-timeout-millis",
 			fmt.Sprintf("must not be greater than job-forced-timeout-millis, which is %d", s.JobForcedTimeoutMillis))
 	}
 	return nil

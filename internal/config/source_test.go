@@ -8,9 +8,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"example.org/app/internal/config/property"
 )
 
-func property(t *testing.T, name string) Property {
+func find(t *testing.T, name string) property.Property {
 	t.Helper()
 	for _, p := range Properties() {
 		if p.Name == name {
@@ -18,7 +20,7 @@ func property(t *testing.T, name string) Property {
 		}
 	}
 	t.Fatalf("no property %q", name)
-	return Property{}
+	return property.Property{}
 }
 
 func TestSources(t *testing.T) {
@@ -30,34 +32,34 @@ func TestSources(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "config", "application.yaml"), []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Load(Options{Home: home, Environ: []string{"APP_STORE_MAX_CONNECTIONS=2", "APP_STORE_LOCK_TIMEOUT_MILLIS=2"}, Set: []string{"app.store.lock-timeout-millis=3"}})
+	c, err := Load(Options{Home: home, Environ: []string{"APP_HOME=/x", "APP_TEST_DATABASE=y", "APP_STORE_MAX_CONNECTIONS=2", "APP_STORE_LOCK_TIMEOUT_MILLIS=2"}, Set: []string{"app.store.lock-timeout-millis=3"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	merged := c.Clone()
-	if err := merged.Merge(map[string]any{"service.adminApi.rateLimiting.capacity": 7}, MergeOptions{Source: SourceCluster}); err != nil {
+	if err := merged.Merge(map[string]any{"service.adminApi.rateLimiting.capacity": 7}, MergeOptions{Source: property.SourceCluster}); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string][2]Source{
-		"app.store.timeout-millis":                           {SourceFile, SourceFile},
-		"app.store.max-connections":                          {SourceEnvironment, SourceEnvironment},
-		"app.store.lock-timeout-millis":                      {SourceFlag, SourceFlag},
-		"app.metrics.open-to":                                {SourceFile, SourceFile},
-		"app.service.admin-api.rate-limiting.capacity":       {SourceDefault, SourceCluster},
-		"app.service.admin-api.rate-limiting.initial-tokens": {SourceDefault, SourceDefault},
+	for name, want := range map[string][2]property.Source{
+		"app.store.timeout-millis":                           {property.SourceFile, property.SourceFile},
+		"app.store.max-connections":                          {property.SourceEnvironment, property.SourceEnvironment},
+		"app.store.lock-timeout-millis":                      {property.SourceFlag, property.SourceFlag},
+		"app.metrics.open-to":                                {property.SourceFile, property.SourceFile},
+		"app.service.admin-api.rate-limiting.capacity":       {property.SourceDefault, property.SourceCluster},
+		"app.service.admin-api.rate-limiting.initial-tokens": {property.SourceDefault, property.SourceDefault},
 	} {
-		p := property(t, name)
-		if got := [2]Source{c.Source(p), merged.Source(p)}; got != want {
+		p := find(t, name)
+		if got := [2]property.Source{c.Source(p), merged.Source(p)}; got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	if got := merged.Value(property(t, "app.service.admin-api.rate-limiting.capacity")); got != int64(7) {
+	if got := merged.Value(find(t, "app.service.admin-api.rate-limiting.capacity")); got != int64(7) {
 		t.Errorf("value %v (%T)", got, got)
 	}
-	if got := merged.Value(property(t, "app.security.password.initial-root-password")); got == "app" {
+	if got := merged.Value(find(t, "app.security.password.initial-root-password")); got == "app" {
 		t.Error("a secret is shown")
 	}
-	if got := merged.Value(Property{Name: "app.nothing"}); got != nil {
+	if got := merged.Value(property.Property{Name: "app.nothing"}); got != nil {
 		t.Errorf("value of nothing: %v", got)
 	}
 }

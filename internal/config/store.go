@@ -5,24 +5,26 @@ package config
 import (
 	"path/filepath"
 	"strings"
+
+	"example.org/app/internal/config/property"
 )
 
 // Store says where the data is and how patient the server is with it.
 type Store struct {
-	URL                 Secret `default:"sqlite:data/app.db" hidden:"true" required:"true" doc:"The database: sqlite:<file> for the embedded engine, or postgres://user:password@host/database."`
-	MaxConnections      int32  `default:"10" min:"1" doc:"The largest number of connections to PostgreSQL. A process that is a gateway only has 2 unless this is set. The embedded engine ignores it."`
-	ReplicaURL          Secret `hidden:"true" doc:"A PostgreSQL server that follows that of url, for queries and statistics of administrators; empty is none."`
-	MaxReplicaLagMillis int32  `default:"1000" min:"1" doc:"How long a query waits for the replica to catch up, and how far the replica may be behind; beyond it the primary serves the queries."`
-	TimeoutMillis       int32  `default:"10000" min:"1" doc:"How long one statement or transaction may take."`
-	LockTimeoutMillis   int32  `default:"5000" min:"1" doc:"How long a start waits for a database that another process has locked or is migrating."`
+	URL                 property.Secret `default:"sqlite:data/app.db" hidden:"true" required:"true" doc:"The database: sqlite:<file> for the embedded engine, or postgres://user:password@host/database."`
+	MaxConnections      int32           `default:"10" min:"1" doc:"The largest number of connections to PostgreSQL. A process that is a gateway only has 2 unless this is set. The embedded engine ignores it."`
+	ReplicaURL          property.Secret `hidden:"true" doc:"A PostgreSQL server that follows that of url, for queries and statistics of administrators; empty is none."`
+	MaxReplicaLagMillis int32           `default:"1000" min:"1" doc:"How long a query waits for the replica to catch up, and how far the replica may be behind; beyond it the primary serves the queries."`
+	TimeoutMillis       int32           `default:"10000" min:"1" doc:"How long one statement or transaction may take."`
+	LockTimeoutMillis   int32           `default:"5000" min:"1" doc:"How long a start waits for a database that another process has locked or is migrating."`
 }
 
 // sqliteScheme is the prefix of the URLs of the embedded engine.
 const sqliteScheme = "sqlite:"
 
-// resolvePaths makes the file of the embedded engine absolute, so that the
+// ResolvePaths makes the file of the embedded engine absolute, so that the
 // database does not depend on the directory in which the server was started.
-func (s *Store) resolvePaths(home string) {
+func (s *Store) ResolvePaths(home string) {
 	file, ok := strings.CutPrefix(s.URL.Reveal(), sqliteScheme)
 	if !ok {
 		return
@@ -31,11 +33,11 @@ func (s *Store) resolvePaths(home string) {
 	if file == "" || strings.HasPrefix(file, ":") || strings.HasPrefix(file, "file:") || strings.HasPrefix(file, "//") {
 		return
 	}
-	file = filepath.ToSlash(resolvePath(home, file))
+	file = filepath.ToSlash(property.ResolvePath(home, file))
 	if hasQuery {
 		file += "?" + query
 	}
-	s.URL = Secret(sqliteScheme + file)
+	s.URL = property.Secret(sqliteScheme + file)
 }
 
-var _ pathResolver = (*Store)(nil)
+var _ property.PathResolver = (*Store)(nil)

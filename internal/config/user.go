@@ -2,7 +2,11 @@
 
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"example.org/app/internal/config/property"
+)
 
 // User holds the rules about users and what they know of each other.
 type User struct {
@@ -29,7 +33,7 @@ type UserInfo struct {
 // Validate checks that there is a length that a password may have.
 func (u UserInfo) Validate() error {
 	if u.MaxPasswordLength > 0 && u.MinPasswordLength > u.MaxPasswordLength {
-		return violation("min-password-length", fmt.Sprintf("must not be greater than max-password-length, which is %d", u.MaxPasswordLength))
+		return property.Violation("min-password-length", fmt.Sprintf("must not be greater than max-password-length, which is %d", u.MaxPasswordLength))
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ package config
 import (
 	"fmt"
 	"regexp"
+
+	"example.org/app/internal/config/property"
 )
 
 // Settings says which settings users may have.
@@ -17,15 +19,15 @@ type Settings struct {
 // Validate checks that no two settings have the same name.
 func (s Settings) Validate() error { return differentNames("allowed-settings", s.AllowedSettings) }
 
-func differentNames(property string, list []AllowedSetting) error {
+func differentNames(name string, list []AllowedSetting) error {
 	const rule = "must not be that of another one"
 	sources, stored := make(map[string]bool), make(map[string]bool)
 	for i, allowed := range list {
 		if sources[allowed.SourceName] {
-			return violation(fmt.Sprintf("%s[%d].source-name", property, i), rule)
+			return property.Violation(fmt.Sprintf("%s[%d].source-name", name, i), rule)
 		}
 		if stored[allowed.Stored()] {
-			return violation(fmt.Sprintf("%s[%d].stored-name", property, i), rule)
+			return property.Violation(fmt.Sprintf("%s[%d].stored-name", name, i), rule)
 		}
 		sources[allowed.SourceName], stored[allowed.Stored()] = true, true
 	}
@@ -139,7 +141,7 @@ type StringValueRule struct {
 func (r StringValueRule) Validate() error {
 	for i, text := range r.Regexes {
 		if _, err := regexp.Compile(text); err != nil {
-			return violation(fmt.Sprintf("regexes[%d]", i), "must be a regular expression in the syntax RE2: "+err.Error())
+			return property.Violation(fmt.Sprintf("regexes[%d]", i), "must be a regular expression in the syntax RE2: "+err.Error())
 		}
 	}
 	return inOrder("min-length", "max-length", r.MinLength, r.MaxLength)
@@ -161,7 +163,7 @@ func (r ArrayValueRule) Validate() error {
 
 func inOrder[N int32 | int64 | float64](low, high string, least, most N) error {
 	if least > most {
-		return violation(low, fmt.Sprintf("must not be greater than %s, which is %v", high, most))
+		return property.Violation(low, fmt.Sprintf("must not be greater than %s, which is %v", high, most))
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"example.org/app/internal/config/property"
 )
 
 // TestSettingProperties pins the properties of what users may set: their names,
@@ -83,8 +85,11 @@ func TestAllowedSettings(t *testing.T) {
 	}
 	fresh := func(name string) AllowedSetting {
 		var a AllowedSetting
-		node, _ := configTree().root.byKey["service"].byKey["user"].byKey["settings"].child("allowed-settings")
-		node.elem.setDefaults(reflect.ValueOf(&a).Elem())
+		tree, err := property.New("setting", reflect.TypeFor[AllowedSetting]())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree.SetDefaults(&a)
 		a.SourceName = name
 		return a
 	}

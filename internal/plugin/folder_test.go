@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"example.org/app/internal/config"
+	"example.org/app/internal/config/property"
 )
 
 // folder makes the folder of plugins with files.
@@ -187,7 +188,7 @@ func TestNetwork(t *testing.T) {
 	}))
 	defer server.Close()
 	plugin := func(path string) config.NetworkPlugin {
-		return config.NetworkPlugin{URL: config.URL(server.URL + path), Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 60000}}
+		return config.NetworkPlugin{URL: property.URL(server.URL + path), Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 60000}}
 	}
 	cached, posted, missing := plugin("/cached.js?version=3"), plugin("/download"), plugin("/missing.js")
 	cached.UseLocalCache = true
@@ -234,7 +235,7 @@ func TestNetworkLimits(t *testing.T) {
 	defer close(release)
 	f := w.folder(nil)
 	err := loadNetwork(t, f, config.PluginNetwork{Plugins: []config.NetworkPlugin{{
-		URL: config.URL(server.URL + "/slow.js"), Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 50},
+		URL: property.URL(server.URL + "/slow.js"), Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 50},
 	}}})
 	if err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
 		t.Errorf("the error is %v", err)
@@ -289,7 +290,7 @@ func TestNetworkTellsNoCredentials(t *testing.T) {
 	f := w.folder(nil)
 	for _, address := range []string{gone.URL, missing.URL} {
 		err := loadNetwork(t, f, config.PluginNetwork{Plugins: []config.NetworkPlugin{{
-			URL:  config.URL(strings.Replace(address, "://", "://user:hunter2@", 1) + "/a.js?token=hunter3"),
+			URL:  property.URL(strings.Replace(address, "://", "://user:hunter2@", 1) + "/a.js?token=hunter3"),
 			Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 60000},
 		}}})
 		text := fmt.Sprint(err, w.Rejected(), log.String())

@@ -21,6 +21,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
+	"example.org/app/internal/config/property"
 	"example.org/app/internal/store"
 )
 
@@ -267,7 +268,7 @@ func (s *Settings) UpdateLocal(values map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if err := local.Merge(nested(paths), config.MergeOptions{Source: config.SourceFile}); err != nil {
+	if err := local.Merge(nested(paths), config.MergeOptions{Source: property.SourceFile}); err != nil {
 		return illegal(err)
 	}
 	next, err := effective(local, s.overrides)
@@ -292,7 +293,7 @@ func (s *Settings) replace(c *config.Config) error {
 // effective lays the values of the cluster on those of a node.
 func effective(local *config.Config, overrides map[string]any) (*config.Config, error) {
 	c := local.Clone()
-	if err := c.Merge(overrides, config.MergeOptions{Source: config.SourceCluster}); err != nil {
+	if err := c.Merge(overrides, config.MergeOptions{Source: property.SourceCluster}); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -12,6 +12,7 @@ import (
 	"example.org/app/internal/admin"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
+	"example.org/app/internal/config/property"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/setting"
@@ -75,7 +76,7 @@ func (h settingHandlers) config(in settingQuery) (*config.Config, string) {
 
 // tree builds nested objects of the visible settings. leaf returns false for a
 // setting that is left out; its groups stay.
-func (in settingQuery) tree(leaf func(config.Property) (any, bool)) map[string]any {
+func (in settingQuery) tree(leaf func(property.Property) (any, bool)) map[string]any {
 	root := map[string]any{}
 	for _, p := range config.Properties() {
 		if p.Hidden || strings.Contains(p.Name, "[?]") {
@@ -103,7 +104,7 @@ func (in settingQuery) tree(leaf func(config.Property) (any, bool)) map[string]a
 
 func (h settingHandlers) query(_ context.Context, in *settingQuery) (admin.Versioned[Settings], error) {
 	c, version := h.config(*in)
-	tree := in.tree(func(p config.Property) (any, bool) { return c.Value(p), !in.OnlyMutable || !p.Sensitive })
+	tree := in.tree(func(p property.Property) (any, bool) { return c.Value(p), !in.OnlyMutable || !p.Sensitive })
 	h.addPlugins(tree, *in, func(x *plugin.Setting, v any, _ string) (any, bool) {
 		if x.Sensitive {
 			return plugin.Mask, v != nil && !in.OnlyMutable
@@ -124,9 +125,9 @@ func (h settingHandlers) addPlugins(tree map[string]any, in settingQuery, leaf f
 		}
 		root, values := map[string]any{}, schema.Effective(set)
 		for _, x := range schema.Settings() {
-			source := config.SourceDefault
+			source := property.SourceDefault
 			if _, ok := x.Value(set); ok {
-				source = config.SourceCluster
+				source = property.SourceCluster
 			}
 			group := root
 			for _, name := range x.Path[:len(x.Path)-1] {
@@ -196,7 +197,7 @@ type settingMetadata struct {
 }
 
 // settingElements returns the fields of the objects in a list.
-func settingElements(list config.Property) map[string]settingMetadata {
+func settingElements(list property.Property) map[string]settingMetadata {
 	if list.Type != "list of object" {
 		return nil
 	}
@@ -209,7 +210,7 @@ func settingElements(list config.Property) map[string]settingMetadata {
 	return fields
 }
 
-func newSettingMetadata(p config.Property) settingMetadata {
+func newSettingMetadata(p property.Property) settingMetadata {
 	m := settingMetadata{
 		Global: p.Global, Mutable: p.Mutable, Sensitive: p.Sensitive,
 		Type: p.Type, Options: p.Options, Description: p.Doc, Minimum: p.Min, Maximum: p.Max,
@@ -225,7 +226,7 @@ func newSettingMetadata(p config.Property) settingMetadata {
 func (h settingHandlers) metadata(_ context.Context, in *settingMetadataQuery) (admin.Versioned[Settings], error) {
 	c, version := h.config(in.settingQuery)
 	defaults := config.Default()
-	tree := in.tree(func(p config.Property) (any, bool) {
+	tree := in.tree(func(p property.Property) (any, bool) {
 		m := newSettingMetadata(p)
 		m.Elements = settingElements(p)
 		if in.WithValue {

@@ -16,6 +16,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
+	"example.org/app/internal/config/property"
 	"example.org/app/internal/wire"
 )
 
@@ -28,7 +29,7 @@ func openRemote(t *testing.T, handler http.HandlerFunc, change func(*config.Logi
 	t.Cleanup(server.Close)
 	return open(t, func(s *config.IdentityAccessManagement) {
 		s.Type = config.LoginHTTP
-		s.HTTP.Request.URL = config.URL(server.URL + "/login?source=chat")
+		s.HTTP.Request.URL = property.URL(server.URL + "/login?source=chat")
 		if change != nil {
 			change(&s.HTTP)
 		}
@@ -63,7 +64,7 @@ func TestRemoteRequest(t *testing.T) {
 				_, _ = io.WriteString(w, goodAnswer)
 			}, func(s *config.LoginByHTTP) {
 				s.Request.HTTPMethod = test.method
-				s.Request.Headers = map[string]config.Secret{"authorization": "Bearer x", "Host": "auth.example.org"}
+				s.Request.Headers = map[string]property.Secret{"authorization": "Bearer x", "Host": "auth.example.org"}
 			})
 			permissions, err := a.Authenticate(t.Context(), test.request)
 			if err != nil || !permissions.Allows(wire.KindQueryMessages) || permissions.Allows(wire.KindCreateMessage) || !permissions.Allows(wire.KindDeleteSession) {
@@ -192,7 +193,7 @@ func TestRemoteGone(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	a := open(t, func(s *config.IdentityAccessManagement) {
-		s.Type, s.HTTP.Request.URL = config.LoginHTTP, config.URL(server.URL+"/?token=hunter2")
+		s.Type, s.HTTP.Request.URL = config.LoginHTTP, property.URL(server.URL+"/?token=hunter2")
 	})
 	if _, err := a.Authenticate(t.Context(), request(nil)); codeOf(t, err) != apierr.ServerInternalError || strings.Contains(fmt.Sprint(err), "hunter2") {
 		t.Errorf("nobody listens: %v", err)

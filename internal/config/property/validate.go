@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package property
 
 import (
 	"errors"
@@ -11,29 +11,39 @@ import (
 	"strings"
 )
 
-// validate checks a struct of the tree's type. The error has no source.
-func (t *tree) validate(v reflect.Value) *Error {
-	return t.root.validateGroup(v, t.root.name)
+// Validate checks every rule of every property of the struct that target points to, in the order of declaration, but does not call
+// the Validate method of that struct, which may be the caller. The error is an *Error without a source.
+func (t *Tree) Validate(target any) error {
+	if err := t.validate(valueOf(target)); err != nil {
+		return err
+	}
+	return nil
 }
 
-// validateGroup checks the members of a group, then the structs that its struct
-// embeds, then the struct itself.
+func (t *Tree) validate(v reflect.Value) *Error {
+	return t.root.validateParts(v, t.root.name)
+}
+
+// validateGroup checks the parts of a group, then the struct itself.
 func (n *node) validateGroup(v reflect.Value, name string) *Error {
+	if err := n.validateParts(v, name); err != nil {
+		return err
+	}
+	if err := callValidate(v); err != nil {
+		return n.located(v, name, err)
+	}
+	return nil
+}
+
+// validateParts checks the members of a group, then the structs that its struct embeds.
+func (n *node) validateParts(v reflect.Value, name string) *Error {
 	for _, c := range n.children {
 		if err := c.validateNode(v.FieldByIndex(c.index), joinName(name, c.segment)); err != nil {
 			return err
 		}
 	}
-	structs := make([]reflect.Value, 0, len(n.embedded)+1)
 	for _, index := range n.embedded {
-		structs = append(structs, v.FieldByIndex(index))
-	}
-	for _, s := range append(structs, v) {
-		// The root's own Validate is the caller of all this.
-		if s.Type() == reflect.TypeFor[Config]() {
-			continue
-		}
-		if err := callValidate(s); err != nil {
+		if err := callValidate(v.FieldByIndex(index)); err != nil {
 			return n.located(v, name, err)
 		}
 	}

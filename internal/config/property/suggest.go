@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package property
 
 import (
 	"regexp"
@@ -14,7 +14,7 @@ var (
 
 // suggest returns the known name of a group or property that is nearest to an
 // unknown one, or empty if none is near.
-func (t *tree) suggest(name string) string {
+func (t *Tree) suggest(name string) string {
 	written := position.FindAllString(name, -1)
 	query := position.ReplaceAllString(canonical(name), "[?]")
 	best := nearest{query: query, separators: ".["}
@@ -27,7 +27,7 @@ func (t *tree) suggest(name string) string {
 }
 
 // suggestEnv does the same for the name of an environment variable.
-func (t *tree) suggestEnv(variable string) string {
+func (t *Tree) suggestEnv(variable string) string {
 	best := nearest{query: envPosition.ReplaceAllString(strings.ToUpper(variable), "_?$1"), separators: "_"}
 	t.root.walk(func(n *node) {
 		if n.kind != kindGroup {

@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package property
 
 import (
 	"slices"
 	"strings"
 )
 
-// The variables that the program itself reads; they are no properties.
-const (
-	envHome       = "APP_HOME"
-	envTestPrefix = "APP_TEST_"
-)
-
 // fromEnvironment reads the variables that begin with the root's name, in the
 // order of their names.
-func (t *tree) fromEnvironment(environ []string) (*patch, *Error) {
+func (t *Tree) fromEnvironment(environ []string) (*patch, *Error) {
 	root := t.newPatch()
 	prefix := envName(t.root.name) + "_"
 	variables := slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
 		name, _, ok := strings.Cut(v, "=")
-		return !ok || !strings.HasPrefix(name, prefix) || name == envHome || strings.HasPrefix(name, envTestPrefix)
+		return !ok || !strings.HasPrefix(name, prefix)
 	})
 	slices.SortStableFunc(variables, func(a, b string) int {
 		nameA, _, _ := strings.Cut(a, "=")

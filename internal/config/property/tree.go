@@ -1,6 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+// Package property reflects a tree of properties from a struct with tags: defaults, the
+// spellings in files, environment and flags, conversion, validation, redaction,
+// documentation and the metadata of the settings interface. Nothing else in the
+// product parses configuration.
+//
+// # Adding a property
+//
+// A property is one exported field with tags; a group is a struct field. The
+// name is the kebab-case form of the field's name. The tags are:
+//
+//	name      the kebab-case name, where the derived one is wrong
+//	default   the default; lists of values separate them by commas, lists of
+//	          structs are written as a YAML flow sequence
+//	doc       one sentence for the reader of the documentation
+//	min, max  the bounds of a number, or of each number of a list
+//	enum      the allowed values, separated by commas; a type with a method
+//	          Options() []string supplies them itself
+//	required  "true": the value must not be empty
+//	minlen    the least number of characters, or of elements of a list
+//	maxlen    the greatest number of characters, or of elements of a list
+//	path      "true": @HOME and relative paths are resolved by [Tree.Load]
+//	mutable   "true": may be changed while the server runs
+//	global    "true": part of the settings that all nodes share
+//	hidden    "true": never shown by the settings interface
+//	sensitive "true": implied by, and only allowed for, the type [Secret]
+//	defaults  on a struct field: "http.port=8510;log.enabled=false" replaces
+//	          defaults below it, so that groups can share one struct type
+//
+// The tags mutable, global and hidden of a group hold for everything in it that
+// does not say otherwise. A struct, or a named scalar type, with a method
+// Validate() error is asked whenever values change; the function Violation makes
+// the error that names the property and the rule.
+package property
 
 import (
 	"fmt"
@@ -9,10 +41,10 @@ import (
 	"strings"
 )
 
-// tree is the reflected form of a struct with tags. It is immutable once built
+// A Tree is the reflected form of a struct with tags. It is immutable once built
 // and works for every such struct, so that its machinery does not depend on
 // which properties the server happens to have.
-type tree struct {
+type Tree struct {
 	root *node
 }
 
@@ -84,9 +116,13 @@ func (n *node) walk(visit func(*node)) {
 	}
 }
 
-// setDefaults gives the struct, list or scalar v the defaults of node n.
-func (t *tree) setDefaults(v reflect.Value) { t.root.setDefaults(v) }
+// SetDefaults sets every property of the struct that target points to.
+func (t *Tree) SetDefaults(target any) { t.root.setDefaults(valueOf(target)) }
 
+// valueOf is the addressable form of what target points to, which reflection works on.
+func valueOf(target any) reflect.Value { return reflect.ValueOf(target).Elem() }
+
+// setDefaults gives the struct, list or scalar v the defaults of node n.
 func (n *node) setDefaults(v reflect.Value) {
 	if n.kind == kindGroup {
 		for _, c := range n.children {
@@ -100,6 +136,9 @@ func (n *node) setDefaults(v reflect.Value) {
 		deepCopy(v)
 	}
 }
+
+// Unshare replaces the slices and maps of the struct that target points to by copies.
+func Unshare(target any) { deepCopy(valueOf(target)) }
 
 // deepCopy replaces the slices and maps at and below v by copies. Everything
 // else that a tree may hold is copied by assignment.
@@ -133,9 +172,21 @@ func deepCopy(v reflect.Value) {
 	}
 }
 
-// export renders a struct as nested maps; see Config.Select.
-func (t *tree) export(v reflect.Value, keep func(Property) bool) map[string]any {
-	return t.root.exportGroup(v, keep)
+// Select returns the properties of the struct that target points to and that keep accepts, as nested maps with camelCase names,
+// without the root's name. A sensitive value is replaced by a mask. It asks keep once for each property, a list of structs counting
+// as one; groups of which nothing is kept stay as empty maps. The result belongs to the caller. It holds bool, int64, float64,
+// string, []any and map[string]any.
+func (t *Tree) Select(target any, keep func(Property) bool) map[string]any {
+	return t.root.exportGroup(valueOf(target), keep)
+}
+
+// Value returns the value of one property in the same form. It is nil for a property that is not in the tree.
+func (t *Tree) Value(target any, p Property) any {
+	n, v, ok := t.root.lookup(valueOf(target), strings.TrimPrefix(p.Name, t.root.name+"."))
+	if !ok {
+		return nil
+	}
+	return n.exportLeaf(v)
 }
 
 func (n *node) exportGroup(v reflect.Value, keep func(Property) bool) map[string]any {

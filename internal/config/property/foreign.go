@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package property
 
 import (
 	"maps"
@@ -9,34 +9,33 @@ import (
 	"strings"
 )
 
-// foreign are the properties that are not of the server: everything whose name does not begin with the root's. Plugins
+// Foreign are the properties that are not of the server: everything whose name does not begin with the root's. Plugins
 // read them. Nothing is known of them but what the sources say, so that names are brought into one spelling, camelCase,
 // and values keep the type that they are written with.
-type foreign struct {
+type Foreign struct {
+	// root is the first word of the names that are of the server.
+	root   string
 	values map[string]any
 	// variables are those of the environment, which are looked at when somebody asks, because only a prefix tells which
 	// of them are properties.
 	variables map[string]string
 }
 
-// Foreign returns the properties below a prefix such as "my-plugin" or "app-plugin.push", as nested maps with camelCase
+// Below returns the properties below a prefix such as "my-plugin" or "app-plugin.push", as nested maps with camelCase
 // names that hold bool, int64, float64, string, []any and map[string]any. The result belongs to the caller and is never
 // nil. A prefix of the server's own properties is an *Error.
 //
 // In the environment my-plugin.api-key is MY_PLUGIN_API_KEY or MYPLUGIN_API_KEY. A name that is not in the file as well
 // is one word below the prefix, however many parts it has.
-func (c *Config) Foreign(prefix string) (map[string]any, error) {
+func (f *Foreign) Below(prefix string) (map[string]any, error) {
 	segments := strings.Split(strings.TrimSpace(prefix), ".")
 	if slices.Contains(segments, "") {
 		return nil, &Error{Property: prefix, Rule: "a prefix must be one or more words with dots between them"}
 	}
-	if canonical(segments[0]) == rootName {
+	if canonical(segments[0]) == f.root {
 		return nil, &Error{Property: prefix, Rule: "the properties of the server itself are not for plugins"}
 	}
-	if c.foreign == nil {
-		return map[string]any{}, nil
-	}
-	var below any = c.foreign.values
+	var below any = f.values
 	for _, s := range segments {
 		m, _ := below.(map[string]any)
 		_, below = member(m, s)
@@ -45,20 +44,16 @@ func (c *Config) Foreign(prefix string) (map[string]any, error) {
 	if found == nil {
 		found = map[string]any{}
 	}
-	c.foreign.overlay(found, segments)
+	f.overlay(found, segments)
 	return found, nil
 }
 
-// ForeignRoots returns the first words of the properties that are not of the server, without those of the environment.
-func (c *Config) ForeignRoots() []string {
-	if c.foreign == nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(c.foreign.values))
-}
+// Roots returns their first words, without those of the environment.
+func (f *Foreign) Roots() []string { return slices.Sorted(maps.Keys(f.values)) }
 
-func newForeign(environ []string) *foreign {
-	f := &foreign{values: map[string]any{}, variables: map[string]string{}}
+// NewForeign returns those of an environment. root is the first word of the names that are of the server.
+func NewForeign(root string, environ []string) *Foreign {
+	f := &Foreign{root: root, values: map[string]any{}, variables: map[string]string{}}
 	for _, v := range environ {
 		if name, value, ok := strings.Cut(v, "="); ok {
 			f.variables[name] = value
@@ -68,7 +63,7 @@ func newForeign(environ []string) *foreign {
 }
 
 // takes reports whether a name is not the server's. One that looks like a mistyped name of the server's is.
-func (f *foreign) takes(t *tree, name string) bool {
+func (f *Foreign) takes(t *Tree, name string) bool {
 	if f == nil {
 		return false
 	}
@@ -78,7 +73,7 @@ func (f *foreign) takes(t *tree, name string) bool {
 }
 
 // put keeps the value of a name.
-func (f *foreign) put(name string, in input) *Error {
+func (f *Foreign) put(name string, in input) *Error {
 	if strings.ContainsFunc(name, notNameRune) || slices.Contains(strings.Split(name, "."), "") {
 		return &Error{Source: in.origin.String(), Property: name, Rule: "a property must be one or more words with dots between them"}
 	}
@@ -158,7 +153,7 @@ func foreignValue(in input, old any) any {
 }
 
 // overlay puts the variables of the environment that belong to a prefix over m.
-func (f *foreign) overlay(m map[string]any, prefix []string) {
+func (f *Foreign) overlay(m map[string]any, prefix []string) {
 	words := make([]string, len(prefix))
 	for i, s := range prefix {
 		words[i] = kebab(s)
@@ -170,7 +165,7 @@ func (f *foreign) overlay(m map[string]any, prefix []string) {
 		if !ok {
 			rest, ok = strings.CutPrefix(name, short)
 		}
-		if !ok || rest == "" || strings.HasPrefix(name, envName(rootName)+"_") {
+		if !ok || rest == "" || strings.HasPrefix(name, envName(f.root)+"_") {
 			continue
 		}
 		insert(m, pathIn(m, strings.Split(rest, "_")), input{kind: inputText, text: f.variables[name], flat: true})

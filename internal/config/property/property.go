@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package property
 
 import "slices"
 
@@ -38,12 +38,7 @@ type Property struct {
 
 // Properties returns every leaf in the order of declaration. The result belongs
 // to the caller.
-func Properties() []Property {
-	return configTree().properties()
-}
-
-// properties collects the leaves below the root.
-func (t *tree) properties() []Property {
+func (t *Tree) Properties() []Property {
 	var all []Property
 	t.root.walk(func(n *node) {
 		if n.kind != kindGroup {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package property
 
 import (
 	"reflect"
@@ -11,7 +11,7 @@ import (
 func TestPropertiesOfSample(t *testing.T) {
 	byName := make(map[string]Property)
 	var names []string
-	for _, p := range sampleTree(t).properties() {
+	for _, p := range sampleTree(t).Properties() {
 		byName[p.Name] = p
 		names = append(names, p.Name)
 	}
@@ -59,9 +59,10 @@ func TestPropertiesOfSample(t *testing.T) {
 
 // TestPropertiesOwnedByCaller proves that a caller cannot damage the tree.
 func TestPropertiesOwnedByCaller(t *testing.T) {
+	tr := sampleTree(t)
 	find := func() Property {
-		for _, p := range Properties() {
-			if p.Name == "app.security.password.bcrypt-cost" {
+		for _, p := range tr.Properties() {
+			if p.Name == "app.small" {
 				return p
 			}
 		}
@@ -69,7 +70,7 @@ func TestPropertiesOwnedByCaller(t *testing.T) {
 		return Property{}
 	}
 	*find().Min = 99
-	if p := find(); *p.Min != 4 {
+	if p := find(); *p.Min != -5 {
 		t.Errorf("the minimum has become %d", *p.Min)
 	}
 }
@@ -121,14 +122,14 @@ func TestDeclarationMistakes(t *testing.T) {
 		}](), `the default for "app.a.nothing" belongs to no property`},
 		"unexported embedded type": {reflect.TypeFor[struct {
 			A struct{ sampleLevel }
-		}](), "the embedded type config.sampleLevel must be exported"},
+		}](), "the embedded type property.sampleLevel must be exported"},
 		"malformed override": {reflect.TypeFor[struct {
 			A SampleBase `defaults:"port"`
 		}](), `defaults of "app.a": "port" has no =`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := newTree("app", tt.typ)
+			_, err := New("app", tt.typ)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want something with %q", err, tt.want)
 			}
@@ -147,12 +148,12 @@ func TestFlagsAreInherited(t *testing.T) {
 			Inner `global:"true"`
 		}
 	}
-	tr, err := newTree("app", reflect.TypeFor[outer]())
+	tr, err := New("app", reflect.TypeFor[outer]())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, p := range tr.properties() {
+	for _, p := range tr.Properties() {
 		got = append(got, p.Name+" "+p.change())
 		if p.Hidden != strings.HasPrefix(p.Name, "app.inner") {
 			t.Errorf("%s: hidden is %t", p.Name, p.Hidden)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package property
 
 import (
 	"path/filepath"
@@ -13,15 +13,17 @@ import (
 // must not be a letter, so that longer words are left alone.
 var homeToken = regexp.MustCompile(`@HOME\b`)
 
-// pathResolver is implemented by groups with a path inside a value that is not
-// a path as a whole.
-type pathResolver interface {
-	resolvePaths(home string)
+// A PathResolver is a group with a path inside a value that is not a path as a whole.
+type PathResolver interface {
+	ResolvePaths(home string)
 }
 
-// resolvePath replaces @HOME and makes a relative path start at home. An empty
+// ResolvePaths resolves every path of the struct that target points to.
+func (t *Tree) ResolvePaths(target any, home string) { t.root.resolvePaths(valueOf(target), home) }
+
+// ResolvePath replaces @HOME and makes a relative path start at home. An empty
 // path stays empty and an empty home is the working directory.
-func resolvePath(home, path string) string {
+func ResolvePath(home, path string) string {
 	if path == "" {
 		return ""
 	}
@@ -42,14 +44,14 @@ func (n *node) resolvePaths(v reflect.Value, home string) {
 		for _, c := range n.children {
 			c.resolvePaths(v.FieldByIndex(c.index), home)
 		}
-		if r, ok := v.Addr().Interface().(pathResolver); ok {
-			r.resolvePaths(home)
+		if r, ok := v.Addr().Interface().(PathResolver); ok {
+			r.ResolvePaths(home)
 		}
 	case n.kind == kindList:
 		for i := range v.Len() {
 			n.elem.resolvePaths(v.Index(i), home)
 		}
 	case n.kind == kindScalar && n.rules.path:
-		v.SetString(resolvePath(home, v.String()))
+		v.SetString(ResolvePath(home, v.String()))
 	}
 }

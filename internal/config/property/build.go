@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package property
 
 import (
 	"fmt"
@@ -28,8 +28,8 @@ type override struct {
 // flags are inherited from groups.
 type flags struct{ mutable, global, hidden bool }
 
-// newTree reflects the struct type typ.
-func newTree(name string, typ reflect.Type) (*tree, error) {
+// New reflects the struct type typ, whose properties have names that begin with name.
+func New(name string, typ reflect.Type) (*Tree, error) {
 	b := &builder{overrides: make(map[string]*override), envs: make(map[string]string)}
 	root := &node{kind: kindGroup, typ: typ, name: name, segment: name, camel: name}
 	if err := b.group(root, flags{}); err != nil {
@@ -40,7 +40,7 @@ func newTree(name string, typ reflect.Type) (*tree, error) {
 			return nil, fmt.Errorf("reflect configuration: the default for %q belongs to no property", name)
 		}
 	}
-	return &tree{root: root}, nil
+	return &Tree{root: root}, nil
 }
 
 // group fills in the children of a group.

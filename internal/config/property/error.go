@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package property
 
 import (
 	"strconv"
@@ -54,10 +54,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, if there is one besides the rule.
 func (e *Error) Unwrap() error { return e.err }
 
-// violation makes the error of a Validate method. The property is relative to
+// Violation makes the error of a Validate method. The property is relative to
 // the struct that is validated and may be empty for the struct as a whole;
 // whoever called Validate completes it and adds the value.
-func violation(property, rule string) error {
+func Violation(property, rule string) error {
 	return &Error{Property: property, Rule: rule}
 }
 
