@@ -128,10 +128,10 @@ func rules(ctx context.Context, w *world) (_ *world, err error) {
 		return nil, err
 	}
 	w.conversationRules = conversation.New(conversation.Options{
-		Store: w.db, Groups: w.groupRules, Settings: func() config.Conversation { return c.Service.Conversation },
+		Store: w.db, Settings: func() config.Conversation { return c.Service.Conversation },
 	})
 	w.messageRules = message.New(message.Options{
-		Store: w.db, IDs: w.generator, Groups: w.groupRules, Settings: func() config.Message { return c.Service.Message },
+		Store: w.db, IDs: w.generator, Members: w.groupRules.Members, Settings: func() config.Message { return c.Service.Message },
 		ReadReceipts: func() config.ReadReceipt { return c.Service.Conversation.ReadReceipt },
 	})
 	return w, nil

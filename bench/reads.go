@@ -159,11 +159,11 @@ func readOperations(users int) []readOperation {
 
 	addMembers := func(name string, f store.GroupMemberFilter, offset int) {
 		add("members: "+name, func(ctx context.Context, w *world) error {
-			return wantPage(w.groupRules.FindMemberPage(ctx, f, store.Page{Limit: pageSize, Offset: offset}))
+			return wantPage(w.groupRules.Members.FindPage(ctx, f, store.Page{Limit: pageSize, Offset: offset}))
 		})
 	}
 	add("members: list", func(ctx context.Context, w *world) error {
-		return want(w.groupRules.FindMembers(ctx, store.GroupMemberFilter{}, pageSize, 0))
+		return want(w.groupRules.Members.Find(ctx, store.GroupMemberFilter{}, pageSize, 0))
 	})
 	addMembers(deepest, store.GroupMemberFilter{}, deep(users*membersPerGroup))
 	addMembers("page of a group", store.GroupMemberFilter{GroupIDs: []int64{3}}, 0)

@@ -71,7 +71,7 @@ func writeKinds() []writeKind {
 		{
 			"members",
 			func(ctx context.Context, w *world, n int64) error {
-				_, err := w.groupRules.AddMember(ctx, store.GroupMember{
+				_, err := w.groupRules.Members.Add(ctx, store.GroupMember{
 					GroupUserKey: store.GroupUserKey{GroupID: 1 + n%circles, UserID: first + n}, Role: store.GroupRegularMember,
 				}, nil)
 				return err

@@ -53,10 +53,10 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 		return err
 	}
 	d.conversations = conversation.New(conversation.Options{
-		Store: a.store, Groups: d.groups, Settings: func() config.Conversation { return settings().Conversation },
+		Store: a.store, Settings: func() config.Conversation { return settings().Conversation },
 	})
 	d.messages = message.New(message.Options{
-		Store: a.store, IDs: generator, Groups: d.groups, Logger: a.logger,
+		Store: a.store, IDs: generator, Members: d.groups.Members, Logger: a.logger,
 		Settings:     func() config.Message { return settings().Message },
 		ReadReceipts: func() config.ReadReceipt { return settings().Conversation.ReadReceipt },
 		Sent:         func(n int64) { counters.MessageSent.Add(float64(n)) },
@@ -67,7 +67,7 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 	})
 	a.lifecycle.add(part{name: "messages", stop: d.messages.Stop})
 	d.meetings = meeting.New(meeting.Options{
-		Store: a.store, Groups: d.groups, Messages: d.messages, Logger: a.logger,
+		Store: a.store, Messages: d.messages, Logger: a.logger,
 		Settings: func() config.Conference { return settings().Conference },
 		Provider: service.Conference{Plugins: func() *plugin.Manager { return a.plugins.Manager }},
 	})
@@ -90,9 +90,9 @@ func (a *App) newUsers(generator *ids.Generator) *user.Directory {
 func (a *App) domainJobs() []job {
 	c, d := a.opts.Config.Service, &a.domain
 	return []job{
-		{"clean-up of friend requests", c.User.FriendRequest.ExpiredUserFriendRequestsCleanupCron, d.relationships.DeleteExpired},
-		{"clean-up of group invitations", c.Group.Invitation.ExpiredInvitationsCleanupCron, d.groups.DeleteExpiredInvitations},
-		{"clean-up of join requests", c.Group.JoinRequest.ExpiredJoinRequestsCleanupCron, d.groups.DeleteExpiredJoinRequests},
+		{"clean-up of friend requests", c.User.FriendRequest.ExpiredUserFriendRequestsCleanupCron, d.relationships.FriendRequests.DeleteExpired},
+		{"clean-up of group invitations", c.Group.Invitation.ExpiredInvitationsCleanupCron, d.groups.Invitations.DeleteExpired},
+		{"clean-up of join requests", c.Group.JoinRequest.ExpiredJoinRequestsCleanupCron, d.groups.JoinRequests.DeleteExpired},
 		{"clean-up of messages", c.Message.ExpiredMessagesCleanupCron, d.messages.DeleteExpired},
 		{"clean-up of meetings", c.Conference.Meeting.ExpiredMeetingsCleanupCron, d.meetings.DeleteExpired},
 	}

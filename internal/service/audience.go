@@ -4,22 +4,33 @@ package service
 
 import (
 	"context"
+	"log/slog"
 
+	"example.org/app/internal/config"
+	"example.org/app/internal/im/group"
 	"example.org/app/internal/store"
 )
+
+// audiences finds out who is told of what.
+type audiences struct {
+	store    *store.DB
+	members  *group.Members
+	settings func() config.Service
+	logger   *slog.Logger
+}
 
 // audienceChunk bounds how many users of an audience are read at once.
 const audienceChunk = 1000
 
-// audience is users whom the store knows, read while they are asked for. next returns at most limit users whose ids are
+// read is users whom the store knows, read while they are asked for. next returns at most limit users whose ids are
 // above a given one, in ascending order; nil is the beginning.
-func (d *Dispatcher) audience(ctx context.Context, next func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error)) Audience {
+func (a audiences) read(ctx context.Context, next func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error)) Audience {
 	ctx = context.WithoutCancel(ctx)
 	return func(yield func([]int64, error) bool) {
 		var after *int64
 		for {
 			var part []int64
-			err := d.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+			err := a.store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
 				part, err = next(ctx, r, after, audienceChunk)
 				return err
 			})
@@ -36,22 +47,22 @@ func (d *Dispatcher) audience(ctx context.Context, next func(ctx context.Context
 }
 
 // membersOf is the audience of the members of a group.
-func (d *Dispatcher) membersOf(ctx context.Context, groupID int64) Audience {
-	return d.audience(ctx, func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error) {
-		return d.Groups.MemberIDs(ctx, r, groupID, after, limit)
+func (a audiences) membersOf(ctx context.Context, groupID int64) Audience {
+	return a.read(ctx, func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error) {
+		return store.GroupMemberIDsAfter(ctx, r, groupID, after, limit)
 	})
 }
 
 // knownBy is the audience of the users whom a user knows and has not blocked.
-func (d *Dispatcher) knownBy(ctx context.Context, userID int64) Audience {
-	return d.audience(ctx, func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error) {
+func (a audiences) knownBy(ctx context.Context, userID int64) Audience {
+	return a.read(ctx, func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error) {
 		return store.KnownUserIDsAfter(ctx, r, userID, after, limit)
 	})
 }
 
 // sortedInto is the audience of the users in a relationship group.
-func (d *Dispatcher) sortedInto(ctx context.Context, key store.RelationshipGroupKey) Audience {
-	return d.audience(ctx, func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error) {
+func (a audiences) sortedInto(ctx context.Context, key store.RelationshipGroupKey) Audience {
+	return a.read(ctx, func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error) {
 		return store.RelationshipGroupMemberIDsAfter(ctx, r, key, after, limit)
 	})
 }
@@ -84,12 +95,12 @@ func distinct(a Audience) Audience {
 }
 
 // fellows is the audience of the members of all groups that a user is in. Who is in several comes several times.
-func (d *Dispatcher) fellows(ctx context.Context, userID int64) Audience {
+func (a audiences) fellows(ctx context.Context, userID int64) Audience {
 	ctx = context.WithoutCancel(ctx)
 	return func(yield func([]int64, error) bool) {
 		var groups []int64
-		err := d.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
-			groups, err = d.Groups.JoinedGroupIDs(ctx, r, userID)
+		err := a.store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+			groups, err = store.JoinedGroupIDs(ctx, r, userID)
 			return err
 		})
 		if err != nil {
@@ -97,7 +108,7 @@ func (d *Dispatcher) fellows(ctx context.Context, userID int64) Audience {
 			return
 		}
 		for _, id := range groups {
-			for members, err := range d.membersOf(ctx, id) {
+			for members, err := range a.membersOf(ctx, id) {
 				if !yield(members, err) {
 					return
 				}

@@ -21,7 +21,7 @@ type Conference struct {
 // has returns the plugins if one of them has a function.
 func (c Conference) has(m *plugin.Method) (*plugin.Manager, bool) {
 	plugins := c.Plugins()
-	return plugins, plugins != nil && plugins.Has(m)
+	return plugins, has(plugins, m)
 }
 
 // Available implements meeting.Provider.

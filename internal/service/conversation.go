@@ -14,9 +14,15 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// queryConversations says how far others have read what the requester wrote to them, or members what was written to
+// conversationHandlers answers requests about conversations.
+type conversationHandlers struct {
+	audiences
+	directory *conversation.Directory
+}
+
+// query says how far others have read what the requester wrote to them, or members what was written to
 // groups.
-func (d *Dispatcher) queryConversations(ctx context.Context, r *Request, body *wire.QueryConversationsRequest) (Answer, error) {
+func (h conversationHandlers) query(ctx context.Context, r *Request, body *wire.QueryConversationsRequest) (Answer, error) {
 	var selection conversation.Selection
 	for _, id := range body.GetUserIds() {
 		selection.PrivateKeys = append(selection.PrivateKeys, store.PrivateConversationKey{OwnerID: id, TargetID: r.UserID})
@@ -24,7 +30,7 @@ func (d *Dispatcher) queryConversations(ctx context.Context, r *Request, body *w
 	if len(selection.PrivateKeys) == 0 {
 		selection.GroupIDs = body.GetGroupIds()
 	}
-	private, groups, err := d.Conversations.Find(ctx, selection)
+	private, groups, err := h.directory.Find(ctx, selection)
 	if err != nil || len(private)+len(groups) == 0 {
 		return noContent, err
 	}
@@ -42,29 +48,29 @@ func (d *Dispatcher) queryConversations(ctx context.Context, r *Request, body *w
 	}}}}, nil
 }
 
-func (d *Dispatcher) updateConversation(ctx context.Context, r *Request, body *wire.UpdateConversationRequest) (Answer, error) {
+func (h conversationHandlers) update(ctx context.Context, r *Request, body *wire.UpdateConversationRequest) (Answer, error) {
 	if err := oneTarget(body.UserId, body.GroupId); err != nil {
 		return Answer{}, err
 	}
 	said := time.UnixMilli(body.GetReadDate()).UTC()
 	if body.UserId != nil {
-		done, at, err := d.Conversations.ReadPrivate(ctx, r.UserID, body.GetUserId(), said)
+		done, at, err := h.directory.ReadPrivate(ctx, r.UserID, body.GetUserId(), said)
 		if err != nil || !done {
 			return Answer{}, err
 		}
-		flags := d.Settings().Notification.PrivateConversationReadDateUpdated
+		flags := h.settings().Notification.PrivateConversationReadDateUpdated
 		return Answer{Notifications: []Notification{{
 			Relay: readUntil(r, at), Self: flags.NotifyRequesterOtherOnlineSessions, To: onlyIf(flags.NotifyContact, users(body.GetUserId())),
 		}}}, nil
 	}
-	at, err := d.Conversations.ReadGroup(ctx, r.UserID, body.GetGroupId(), said)
+	at, err := h.directory.ReadGroup(ctx, r.UserID, body.GetGroupId(), said)
 	if err != nil {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.GroupConversationReadDateUpdated
+	flags := h.settings().Notification.GroupConversationReadDateUpdated
 	return Answer{Notifications: []Notification{{
 		Relay: readUntil(r, at), Self: flags.NotifyRequesterOtherOnlineSessions || flags.NotifyOtherGroupMembers,
-		To: onlyIf(flags.NotifyOtherGroupMembers, d.membersOf(ctx, body.GetGroupId())),
+		To: onlyIf(flags.NotifyOtherGroupMembers, h.membersOf(ctx, body.GetGroupId())),
 	}}}, nil
 }
 
@@ -83,13 +89,13 @@ func readUntil(r *Request, at time.Time) *wire.AppRequest {
 	return relay
 }
 
-func (d *Dispatcher) updateTypingStatus(ctx context.Context, r *Request, body *wire.UpdateTypingStatusRequest) (Answer, error) {
-	if err := d.Conversations.MayType(ctx, r.UserID, body.GetIsGroupMessage(), body.GetToId()); err != nil {
+func (h conversationHandlers) updateTypingStatus(ctx context.Context, r *Request, body *wire.UpdateTypingStatusRequest) (Answer, error) {
+	if err := h.directory.MayType(ctx, r.UserID, body.GetIsGroupMessage(), body.GetToId()); err != nil {
 		return Answer{}, err
 	}
 	to := users(body.GetToId())
 	if body.GetIsGroupMessage() {
-		to = d.membersOf(ctx, body.GetToId())
+		to = h.membersOf(ctx, body.GetToId())
 	}
-	return Answer{Notifications: []Notification{{To: to}}}, nil
+	return told(false, to), nil
 }

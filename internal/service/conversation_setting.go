@@ -9,39 +9,39 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) updateConversationSettings(ctx context.Context, r *Request, body *wire.UpdateConversationSettingsRequest) (Answer, error) {
+func (h conversationHandlers) updateSettings(ctx context.Context, r *Request, body *wire.UpdateConversationSettingsRequest) (Answer, error) {
 	if err := oneTarget(body.UserId, body.GroupId); err != nil {
 		return Answer{}, err
 	}
 	key := store.ConversationKey{OwnerID: r.UserID, IsGroup: body.GroupId != nil, TargetID: body.GetUserId()}
-	self := d.Settings().Notification.PrivateConversationSettingUpdated.NotifyRequesterOtherOnlineSessions
+	self := h.settings().Notification.PrivateConversationSettingUpdated.NotifyRequesterOtherOnlineSessions
 	if key.IsGroup {
 		key.TargetID = body.GetGroupId()
-		self = d.Settings().Notification.GroupConversationSettingUpdated.NotifyRequesterOtherOnlineSessions
+		self = h.settings().Notification.GroupConversationSettingUpdated.NotifyRequesterOtherOnlineSessions
 	}
-	changed, err := d.Conversations.UpdateSettings(ctx, key, fromWireMap(body.GetSettings()))
+	changed, err := h.directory.UpdateSettings(ctx, key, fromWireMap(body.GetSettings()))
 	if err != nil || !changed {
 		return Answer{}, err
 	}
-	return Answer{Notifications: []Notification{{Self: self}}}, nil
+	return told(self, nil), nil
 }
 
-func (d *Dispatcher) deleteConversationSettings(ctx context.Context, r *Request, body *wire.DeleteConversationSettingsRequest) (Answer, error) {
-	private, groups, err := d.Conversations.DeleteSettings(ctx, store.ConversationSettingFilter{
+func (h conversationHandlers) deleteSettings(ctx context.Context, r *Request, body *wire.DeleteConversationSettingsRequest) (Answer, error) {
+	private, groups, err := h.directory.DeleteSettings(ctx, store.ConversationSettingFilter{
 		OwnerID: r.UserID, UserIDs: body.GetUserIds(), GroupIDs: body.GetGroupIds(),
 	}, body.GetNames())
 	if err != nil {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification
+	flags := h.settings().Notification
 	return Answer{Notifications: []Notification{{
 		Self: private && flags.PrivateConversationSettingDeleted.NotifyRequesterOtherOnlineSessions ||
 			groups && flags.GroupConversationSettingDeleted.NotifyRequesterOtherOnlineSessions,
 	}}}, nil
 }
 
-func (d *Dispatcher) queryConversationSettings(ctx context.Context, r *Request, body *wire.QueryConversationSettingsRequest) (Answer, error) {
-	found, err := d.Conversations.FindSettings(ctx, store.ConversationSettingFilter{
+func (h conversationHandlers) querySettings(ctx context.Context, r *Request, body *wire.QueryConversationSettingsRequest) (Answer, error) {
+	found, err := h.directory.FindSettings(ctx, store.ConversationSettingFilter{
 		OwnerID: r.UserID, UserIDs: body.GetUserIds(), GroupIDs: body.GetGroupIds(),
 		LastUpdated: store.DateRange{Start: date(body.LastUpdatedDateStart)},
 	}, body.GetNames())

@@ -80,7 +80,7 @@ func TestGroupReadDates(t *testing.T) {
 	c.want(apierr.UpdatingReadDateOfNonexistentGroupConversation, 1, &wire.UpdateConversationRequest{GroupId: proto.Int64(99)})
 	other := c.Group(2)
 	c.want(apierr.NotGroupMemberToUpdateReadDateOfGroupConversation, 1, &wire.UpdateConversationRequest{GroupId: &other})
-	if _, err := c.Groups.UpdateTypes(t.Context(), []int64{0}, store.GroupTypeChange{EnableReadReceipt: new(false)}); err != nil {
+	if _, err := c.Groups.Types.Update(t.Context(), []int64{0}, store.GroupTypeChange{EnableReadReceipt: new(false)}); err != nil {
 		t.Fatal(err)
 	}
 	c.want(apierr.UpdatingReadDateIsDisabledByGroup, 1, &wire.UpdateConversationRequest{GroupId: &group, ReadDate: c.Now.UnixMilli()})

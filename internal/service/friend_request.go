@@ -13,42 +13,46 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) createFriendRequest(ctx context.Context, r *Request, body *wire.CreateFriendRequestRequest) (Answer, error) {
-	request, err := d.Relationships.Send(ctx, r.UserID, body.GetRecipientId(), body.GetContent(), r.once)
+// friendRequestHandlers answers requests about friend requests.
+type friendRequestHandlers struct {
+	audiences
+	requests *relationship.FriendRequests
+}
+
+func (h friendRequestHandlers) create(ctx context.Context, r *Request, body *wire.CreateFriendRequestRequest) (Answer, error) {
+	request, err := h.requests.Send(ctx, r.UserID, body.GetRecipientId(), body.GetContent(), r.once)
 	if err != nil {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.FriendRequestCreated
+	flags := h.settings().Notification.FriendRequestCreated
 	return long(request.ID, Notification{
 		Self: flags.NotifyRequesterOtherOnlineSessions, To: onlyIf(flags.NotifyFriendRequestRecipient, users(request.RecipientID)),
 	}), nil
 }
 
-func (d *Dispatcher) deleteFriendRequest(ctx context.Context, r *Request, body *wire.DeleteFriendRequestRequest) (Answer, error) {
-	request, err := d.Relationships.Recall(ctx, r.UserID, body.GetRequestId())
+func (h friendRequestHandlers) delete(ctx context.Context, r *Request, body *wire.DeleteFriendRequestRequest) (Answer, error) {
+	request, err := h.requests.Recall(ctx, r.UserID, body.GetRequestId())
 	if err != nil {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.FriendRequestRecalled
-	return Answer{Notifications: []Notification{{
-		Self: flags.NotifyRequesterOtherOnlineSessions, To: onlyIf(flags.NotifyFriendRequestRecipient, users(request.RecipientID)),
-	}}}, nil
+	flags := h.settings().Notification.FriendRequestRecalled
+	return told(flags.NotifyRequesterOtherOnlineSessions, onlyIf(flags.NotifyFriendRequestRecipient, users(request.RecipientID))), nil
 }
 
-func (d *Dispatcher) updateFriendRequest(ctx context.Context, r *Request, body *wire.UpdateFriendRequestRequest) (Answer, error) {
+func (h friendRequestHandlers) update(ctx context.Context, r *Request, body *wire.UpdateFriendRequestRequest) (Answer, error) {
 	status, err := answerOf(body.GetResponseAction())
 	if err != nil {
 		return Answer{}, err
 	}
-	replied, err := d.Relationships.Reply(ctx, r.UserID, body.GetRequestId(), status, body.Reason)
+	replied, err := h.requests.Reply(ctx, r.UserID, body.GetRequestId(), status, body.Reason)
 	if err != nil {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.FriendRequestReplied
+	flags := h.settings().Notification.FriendRequestReplied
 	notifications := []Notification{{
 		Self: flags.NotifyRequesterOtherOnlineSessions, To: onlyIf(flags.NotifyFriendRequestSender, users(replied.Request.RequesterID)),
 	}}
-	if d.Settings().Notification.OneSidedRelationshipGroupMemberAdded.NotifyNewRelationshipGroupMember {
+	if h.settings().Notification.OneSidedRelationshipGroupMemberAdded.NotifyNewRelationshipGroupMember {
 		for _, key := range replied.Gained {
 			notifications = append(notifications, gainedBy(r, key))
 		}
@@ -84,8 +88,8 @@ func answerOf(action wire.ResponseAction) (store.RequestStatus, error) {
 	return 0, apierr.New(apierr.IllegalArgument, "responseAction: %d must be ACCEPT, DECLINE or IGNORE", action)
 }
 
-func (d *Dispatcher) queryFriendRequests(ctx context.Context, r *Request, body *wire.QueryFriendRequestsRequest) (Answer, error) {
-	found, version, err := d.Relationships.RequestsOf(ctx, r.UserID, body.GetAreSentByMe(), date(body.LastUpdatedDate))
+func (h friendRequestHandlers) query(ctx context.Context, r *Request, body *wire.QueryFriendRequestsRequest) (Answer, error) {
+	found, version, err := h.requests.List(ctx, r.UserID, body.GetAreSentByMe(), date(body.LastUpdatedDate))
 	return listed(found, version, err, func(list []relationship.FriendRequest, version *int64) *wire.AppNotification_Data {
 		return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserFriendRequestsWithVersion{
 			UserFriendRequestsWithVersion: &wire.UserFriendRequestsWithVersion{UserFriendRequests: convert(list, wireFriendRequest), LastUpdatedDate: version},

@@ -12,8 +12,14 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) createGroup(ctx context.Context, r *Request, body *wire.CreateGroupRequest) (Answer, error) {
-	g, err := d.Groups.Create(ctx, group.Creation{
+// groupHandlers answers requests about groups.
+type groupHandlers struct {
+	audiences
+	directory *group.Directory
+}
+
+func (h groupHandlers) create(ctx context.Context, r *Request, body *wire.CreateGroupRequest) (Answer, error) {
+	g, err := h.directory.Create(ctx, group.Creation{
 		TypeID: body.TypeId, CreatorID: r.UserID, Name: &body.Name, Intro: body.Intro, Announcement: body.Announcement,
 		MinimumScore: body.GetMinScore(), MuteEndDate: date(body.MuteEndDate), Attributes: fromWireMap(body.GetUserDefinedAttributes()),
 		Key: r.once,
@@ -21,27 +27,25 @@ func (d *Dispatcher) createGroup(ctx context.Context, r *Request, body *wire.Cre
 	if err != nil {
 		return Answer{}, err
 	}
-	return long(g.ID, Notification{Self: d.Settings().Notification.GroupCreated.NotifyRequesterOtherOnlineSessions}), nil
+	return long(g.ID, Notification{Self: h.settings().Notification.GroupCreated.NotifyRequesterOtherOnlineSessions}), nil
 }
 
-func (d *Dispatcher) deleteGroup(ctx context.Context, r *Request, body *wire.DeleteGroupRequest) (Answer, error) {
-	members, err := d.Groups.DeleteBy(ctx, r.UserID, body.GetGroupId())
+func (h groupHandlers) delete(ctx context.Context, r *Request, body *wire.DeleteGroupRequest) (Answer, error) {
+	members, err := h.directory.DeleteBy(ctx, r.UserID, body.GetGroupId())
 	if err != nil {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.GroupDeleted
-	return Answer{Notifications: []Notification{{
-		Self: flags.NotifyRequesterOtherOnlineSessions || flags.NotifyGroupMembers, To: onlyIf(flags.NotifyGroupMembers, users(members...)),
-	}}}, nil
+	flags := h.settings().Notification.GroupDeleted
+	return told(flags.NotifyRequesterOtherOnlineSessions || flags.NotifyGroupMembers, onlyIf(flags.NotifyGroupMembers, users(members...))), nil
 }
 
-func (d *Dispatcher) updateGroup(ctx context.Context, r *Request, body *wire.UpdateGroupRequest) (Answer, error) {
+func (h groupHandlers) update(ctx context.Context, r *Request, body *wire.UpdateGroupRequest) (Answer, error) {
 	var changed bool
 	var err error
 	if body.SuccessorId != nil {
-		changed, err = d.Groups.HandOver(ctx, r.UserID, body.GetGroupId(), body.GetSuccessorId(), body.GetQuitAfterTransfer())
+		changed, err = h.directory.HandOver(ctx, r.UserID, body.GetGroupId(), body.GetSuccessorId(), body.GetQuitAfterTransfer())
 	} else {
-		changed, err = d.Groups.UpdateBy(ctx, r.UserID, body.GetGroupId(), group.Edit{
+		changed, err = h.directory.UpdateBy(ctx, r.UserID, body.GetGroupId(), group.Edit{
 			Name: body.Name, Intro: body.Intro, Announcement: body.Announcement, MinimumScore: body.MinScore, TypeID: body.TypeId,
 			MuteEndDate: date(body.MuteEndDate), Attributes: fromWireMap(body.GetUserDefinedAttributes()),
 		})
@@ -49,47 +53,47 @@ func (d *Dispatcher) updateGroup(ctx context.Context, r *Request, body *wire.Upd
 	if err != nil || !changed {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.GroupUpdated
-	return Answer{Notifications: []Notification{d.inGroup(ctx, r, body.GetGroupId(), circle{
+	flags := h.settings().Notification.GroupUpdated
+	return Answer{Notifications: []Notification{h.inGroup(ctx, r, body.GetGroupId(), circle{
 		self: flags.NotifyRequesterOtherOnlineSessions, members: flags.NotifyGroupMembers,
 	}, nil)}}, nil
 }
 
-func (d *Dispatcher) queryGroups(ctx context.Context, _ *Request, body *wire.QueryGroupsRequest) (Answer, error) {
+func (h groupHandlers) query(ctx context.Context, _ *Request, body *wire.QueryGroupsRequest) (Answer, error) {
 	if strings.TrimSpace(body.GetName()) != "" {
 		return Answer{}, apierr.New(apierr.SearchingGroupIsDisabled, "")
 	}
-	found, err := d.Groups.ChangedGroups(ctx, body.GetGroupIds(), date(body.LastUpdatedDate))
+	found, err := h.directory.FindChanged(ctx, body.GetGroupIds(), date(body.LastUpdatedDate))
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Data: d.wireGroups(found, nil)}, nil
+	return Answer{Data: h.wireGroups(found, nil)}, nil
 }
 
-func (d *Dispatcher) queryJoinedGroupIDs(ctx context.Context, r *Request, body *wire.QueryJoinedGroupIdsRequest) (Answer, error) {
-	found, version, err := d.Groups.JoinedGroupIDList(ctx, r.UserID, date(body.LastUpdatedDate))
+func (h groupHandlers) queryJoinedIDs(ctx context.Context, r *Request, body *wire.QueryJoinedGroupIdsRequest) (Answer, error) {
+	found, version, err := h.directory.ListJoinedIDs(ctx, r.UserID, date(body.LastUpdatedDate))
 	return listed(found, version, err, wireLongs)
 }
 
-func (d *Dispatcher) queryJoinedGroupInfos(ctx context.Context, r *Request, body *wire.QueryJoinedGroupInfosRequest) (Answer, error) {
-	found, version, err := d.Groups.JoinedGroupList(ctx, r.UserID, date(body.LastUpdatedDate))
-	return listed(found, version, err, d.wireGroups)
+func (h groupHandlers) queryJoinedInfos(ctx context.Context, r *Request, body *wire.QueryJoinedGroupInfosRequest) (Answer, error) {
+	found, version, err := h.directory.ListJoined(ctx, r.UserID, date(body.LastUpdatedDate))
+	return listed(found, version, err, h.wireGroups)
 }
 
-func (d *Dispatcher) wireGroups(list []store.Group, version *int64) *wire.AppNotification_Data {
+func (h groupHandlers) wireGroups(list []store.Group, version *int64) *wire.AppNotification_Data {
 	return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_GroupsWithVersion{
-		GroupsWithVersion: &wire.GroupsWithVersion{Groups: convert(list, d.wireGroup), LastUpdatedDate: version},
+		GroupsWithVersion: &wire.GroupsWithVersion{Groups: convert(list, h.wireGroup), LastUpdatedDate: version},
 	}}
 }
 
 // wireGroup is a stored group as clients see it.
-func (d *Dispatcher) wireGroup(g store.Group) *wire.Group {
+func (h groupHandlers) wireGroup(g store.Group) *wire.Group {
 	out := &wire.Group{
 		Id: &g.ID, TypeId: &g.TypeID, CreatorId: &g.CreatorID, OwnerId: &g.OwnerID, Name: g.Name, Intro: g.Intro, Announcement: g.Announcement,
 		CreationDate: millis(g.CreationDate), LastUpdatedDate: millis(g.LastUpdatedDate), MuteEndDate: millisOrNil(g.MuteEndDate), Active: &g.IsActive,
 	}
 	if len(g.Attributes) > 0 {
-		out.UserDefinedAttributes = toWireMap(d.Groups.Attributes(g))
+		out.UserDefinedAttributes = toWireMap(h.directory.Attributes(g))
 	}
 	return out
 }

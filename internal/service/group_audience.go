@@ -24,19 +24,19 @@ type circle struct {
 }
 
 // inGroup tells those in the circle of a group. A nil relay is the request as it came.
-func (d *Dispatcher) inGroup(ctx context.Context, r *Request, groupID int64, c circle, relay *wire.AppRequest) Notification {
+func (a audiences) inGroup(ctx context.Context, r *Request, groupID int64, c circle, relay *wire.AppRequest) Notification {
 	n := Notification{Relay: relay, Self: c.self}
 	switch {
 	case c.members:
 		n.Self = true
-		n.To = d.membersOf(ctx, groupID)
+		n.To = a.membersOf(ctx, groupID)
 		if c.others || c.toConcerned {
 			n.To = without(n.To, c.concerned)
 		}
 	case c.managers:
-		managers, err := d.Groups.Managers(ctx, groupID)
+		managers, err := a.members.Managers(ctx, groupID)
 		if err != nil {
-			d.Logger.ErrorContext(ctx, "could not find out who manages a group", "group", groupID, "error", err)
+			a.logger.ErrorContext(ctx, "could not find out who manages a group", "group", groupID, "error", err)
 		}
 		n.Self = n.Self || slices.Contains(managers, r.UserID)
 		n.To = users(managers...)
@@ -63,25 +63,25 @@ func without(a Audience, some []int64) Audience {
 }
 
 // joined tells of new members, as if the requester had added them.
-func (d *Dispatcher) joined(ctx context.Context, r *Request, groupID, userID int64) Notification {
+func (a audiences) joined(ctx context.Context, r *Request, groupID, userID int64) Notification {
 	body := &wire.CreateGroupMembersRequest{GroupId: groupID, UserIds: []int64{userID}, Role: wire.GroupMemberRole_MEMBER.Enum()}
 	relay := &wire.AppRequest{RequestId: r.RequestId, Kind: &wire.AppRequest_CreateGroupMembersRequest{CreateGroupMembersRequest: body}}
-	return d.added(ctx, r, groupID, relay, userID)
+	return a.added(ctx, r, groupID, relay, userID)
 }
 
 // added tells of new members.
-func (d *Dispatcher) added(ctx context.Context, r *Request, groupID int64, relay *wire.AppRequest, userIDs ...int64) Notification {
-	flags := d.Settings().Notification.GroupMemberAdded
-	return d.inGroup(ctx, r, groupID, circle{
+func (a audiences) added(ctx context.Context, r *Request, groupID int64, relay *wire.AppRequest, userIDs ...int64) Notification {
+	flags := a.settings().Notification.GroupMemberAdded
+	return a.inGroup(ctx, r, groupID, circle{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: userIDs, toConcerned: flags.NotifyAddedGroupMember,
 		members: flags.NotifyOtherGroupMembers, others: true,
 	}, relay)
 }
 
 // removed tells of members who left.
-func (d *Dispatcher) removed(ctx context.Context, r *Request, groupID int64, userIDs ...int64) Notification {
-	flags := d.Settings().Notification.GroupMemberRemoved
-	return d.inGroup(ctx, r, groupID, circle{
+func (a audiences) removed(ctx context.Context, r *Request, groupID int64, userIDs ...int64) Notification {
+	flags := a.settings().Notification.GroupMemberRemoved
+	return a.inGroup(ctx, r, groupID, circle{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: userIDs, toConcerned: flags.NotifyRemovedGroupMember,
 		members: flags.NotifyOtherGroupMembers, others: true,
 	}, nil)

@@ -10,51 +10,57 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) createGroupInvitation(ctx context.Context, r *Request, body *wire.CreateGroupInvitationRequest) (Answer, error) {
-	v, err := d.Groups.Invite(ctx, r.UserID, body.GetGroupId(), body.GetInviteeId(), body.GetContent(), r.once)
+// groupInvitationHandlers answers requests about invitations to groups.
+type groupInvitationHandlers struct {
+	audiences
+	invitations *group.Invitations
+}
+
+func (h groupInvitationHandlers) create(ctx context.Context, r *Request, body *wire.CreateGroupInvitationRequest) (Answer, error) {
+	v, err := h.invitations.Send(ctx, r.UserID, body.GetGroupId(), body.GetInviteeId(), body.GetContent(), r.once)
 	if err != nil {
 		return Answer{}, err
 	}
-	return long(v.ID, d.invitation(ctx, r, v, d.Settings().Notification.GroupInvitationAdded)), nil
+	return long(v.ID, h.notification(ctx, r, v, h.settings().Notification.GroupInvitationAdded)), nil
 }
 
-func (d *Dispatcher) deleteGroupInvitation(ctx context.Context, r *Request, body *wire.DeleteGroupInvitationRequest) (Answer, error) {
-	v, err := d.Groups.RecallInvitation(ctx, r.UserID, body.GetInvitationId())
+func (h groupInvitationHandlers) delete(ctx context.Context, r *Request, body *wire.DeleteGroupInvitationRequest) (Answer, error) {
+	v, err := h.invitations.Recall(ctx, r.UserID, body.GetInvitationId())
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Notifications: []Notification{d.invitation(ctx, r, v, d.Settings().Notification.GroupInvitationRecalled)}}, nil
+	return Answer{Notifications: []Notification{h.notification(ctx, r, v, h.settings().Notification.GroupInvitationRecalled)}}, nil
 }
 
-// invitation tells of an invitation.
-func (d *Dispatcher) invitation(ctx context.Context, r *Request, v group.Invitation, flags config.NotifyOfInvitation) Notification {
-	return d.inGroup(ctx, r, v.GroupID, circle{
+// notification tells of an invitation.
+func (h groupInvitationHandlers) notification(ctx context.Context, r *Request, v group.Invitation, flags config.NotifyOfInvitation) Notification {
+	return h.inGroup(ctx, r, v.GroupID, circle{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: []int64{v.InviteeID}, toConcerned: flags.NotifyInvitee,
 		managers: flags.NotifyGroupOwnerAndManagers, members: flags.NotifyGroupMembers,
 	}, nil)
 }
 
-func (d *Dispatcher) updateGroupInvitation(ctx context.Context, r *Request, body *wire.UpdateGroupInvitationRequest) (Answer, error) {
+func (h groupInvitationHandlers) update(ctx context.Context, r *Request, body *wire.UpdateGroupInvitationRequest) (Answer, error) {
 	status, err := answerOf(body.GetResponseAction())
 	if err != nil {
 		return Answer{}, err
 	}
-	v, joined, err := d.Groups.ReplyToInvitation(ctx, r.UserID, body.GetInvitationId(), status, body.Reason)
+	v, joined, err := h.invitations.Reply(ctx, r.UserID, body.GetInvitationId(), status, body.Reason)
 	if err != nil {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.GroupInvitationReplied
-	notifications := []Notification{d.inGroup(ctx, r, v.GroupID, circle{
+	flags := h.settings().Notification.GroupInvitationReplied
+	notifications := []Notification{h.inGroup(ctx, r, v.GroupID, circle{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: []int64{v.InviterID}, toConcerned: flags.NotifyGroupInvitationInviter,
 		managers: flags.NotifyGroupOwnerAndManagers, members: flags.NotifyGroupMembers,
 	}, nil)}
 	if joined {
-		notifications = append(notifications, d.joined(ctx, r, v.GroupID, v.InviteeID))
+		notifications = append(notifications, h.joined(ctx, r, v.GroupID, v.InviteeID))
 	}
 	return Answer{Notifications: notifications}, nil
 }
 
-func (d *Dispatcher) queryGroupInvitations(ctx context.Context, r *Request, body *wire.QueryGroupInvitationsRequest) (Answer, error) {
+func (h groupInvitationHandlers) query(ctx context.Context, r *Request, body *wire.QueryGroupInvitationsRequest) (Answer, error) {
 	data := func(list []group.Invitation, version *int64) *wire.AppNotification_Data {
 		return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_GroupInvitationsWithVersion{
 			GroupInvitationsWithVersion: &wire.GroupInvitationsWithVersion{GroupInvitations: convert(list, wireGroupInvitation), LastUpdatedDate: version},
@@ -63,13 +69,13 @@ func (d *Dispatcher) queryGroupInvitations(ctx context.Context, r *Request, body
 	since := date(body.LastUpdatedDate)
 	switch {
 	case body.GroupId != nil:
-		found, version, err := d.Groups.GroupInvitationList(ctx, r.UserID, body.GetGroupId(), since)
+		found, version, err := h.invitations.ListOfGroup(ctx, r.UserID, body.GetGroupId(), since)
 		return listed(found, version, err, data)
 	case body.GetAreSentByMe():
-		found, version, err := d.Groups.SentInvitationList(ctx, r.UserID, since)
+		found, version, err := h.invitations.ListSent(ctx, r.UserID, since)
 		return listed(found, version, err, data)
 	default:
-		found, version, err := d.Groups.ReceivedInvitationList(ctx, r.UserID, since)
+		found, version, err := h.invitations.ListReceived(ctx, r.UserID, since)
 		return listed(found, version, err, data)
 	}
 }

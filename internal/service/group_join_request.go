@@ -10,50 +10,56 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) createGroupJoinRequest(ctx context.Context, r *Request, body *wire.CreateGroupJoinRequestRequest) (Answer, error) {
-	v, err := d.Groups.AskToJoin(ctx, r.UserID, body.GetGroupId(), body.GetContent(), r.once)
+// groupJoinRequestHandlers answers requests about requests to join groups.
+type groupJoinRequestHandlers struct {
+	audiences
+	requests *group.JoinRequests
+}
+
+func (h groupJoinRequestHandlers) create(ctx context.Context, r *Request, body *wire.CreateGroupJoinRequestRequest) (Answer, error) {
+	v, err := h.requests.Send(ctx, r.UserID, body.GetGroupId(), body.GetContent(), r.once)
 	if err != nil {
 		return Answer{}, err
 	}
-	return long(v.ID, d.joinRequest(ctx, r, v, d.Settings().Notification.GroupJoinRequestCreated)), nil
+	return long(v.ID, h.notification(ctx, r, v, h.settings().Notification.GroupJoinRequestCreated)), nil
 }
 
-func (d *Dispatcher) deleteGroupJoinRequest(ctx context.Context, r *Request, body *wire.DeleteGroupJoinRequestRequest) (Answer, error) {
-	v, err := d.Groups.RecallJoinRequest(ctx, r.UserID, body.GetRequestId())
+func (h groupJoinRequestHandlers) delete(ctx context.Context, r *Request, body *wire.DeleteGroupJoinRequestRequest) (Answer, error) {
+	v, err := h.requests.Recall(ctx, r.UserID, body.GetRequestId())
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Notifications: []Notification{d.joinRequest(ctx, r, v, d.Settings().Notification.GroupJoinRequestRecalled)}}, nil
+	return Answer{Notifications: []Notification{h.notification(ctx, r, v, h.settings().Notification.GroupJoinRequestRecalled)}}, nil
 }
 
-// joinRequest tells of a join request.
-func (d *Dispatcher) joinRequest(ctx context.Context, r *Request, v group.JoinRequest, flags config.NotifyOfJoinRequest) Notification {
-	return d.inGroup(ctx, r, v.GroupID, circle{
+// notification tells of a join request.
+func (h groupJoinRequestHandlers) notification(ctx context.Context, r *Request, v group.JoinRequest, flags config.NotifyOfJoinRequest) Notification {
+	return h.inGroup(ctx, r, v.GroupID, circle{
 		self: flags.NotifyRequesterOtherOnlineSessions, managers: flags.NotifyGroupOwnerAndManagers, members: flags.NotifyGroupMembers,
 	}, nil)
 }
 
-func (d *Dispatcher) updateGroupJoinRequest(ctx context.Context, r *Request, body *wire.UpdateGroupJoinRequestRequest) (Answer, error) {
+func (h groupJoinRequestHandlers) update(ctx context.Context, r *Request, body *wire.UpdateGroupJoinRequestRequest) (Answer, error) {
 	status, err := answerOf(body.GetResponseAction())
 	if err != nil {
 		return Answer{}, err
 	}
-	v, joined, err := d.Groups.ReplyToJoinRequest(ctx, r.UserID, body.GetRequestId(), status, body.Reason)
+	v, joined, err := h.requests.Reply(ctx, r.UserID, body.GetRequestId(), status, body.Reason)
 	if err != nil {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.GroupJoinRequestReplied
-	notifications := []Notification{d.inGroup(ctx, r, v.GroupID, circle{
+	flags := h.settings().Notification.GroupJoinRequestReplied
+	notifications := []Notification{h.inGroup(ctx, r, v.GroupID, circle{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: []int64{v.RequesterID}, toConcerned: flags.NotifyGroupJoinRequestSender,
 		managers: flags.NotifyGroupOwnerAndManagers, members: flags.NotifyGroupMembers,
 	}, nil)}
 	if joined {
-		notifications = append(notifications, d.joined(ctx, r, v.GroupID, v.RequesterID))
+		notifications = append(notifications, h.joined(ctx, r, v.GroupID, v.RequesterID))
 	}
 	return Answer{Notifications: notifications}, nil
 }
 
-func (d *Dispatcher) queryGroupJoinRequests(ctx context.Context, r *Request, body *wire.QueryGroupJoinRequestsRequest) (Answer, error) {
+func (h groupJoinRequestHandlers) query(ctx context.Context, r *Request, body *wire.QueryGroupJoinRequestsRequest) (Answer, error) {
 	data := func(list []group.JoinRequest, version *int64) *wire.AppNotification_Data {
 		return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_GroupJoinRequestsWithVersion{
 			GroupJoinRequestsWithVersion: &wire.GroupJoinRequestsWithVersion{GroupJoinRequests: convert(list, wireGroupJoinRequest), LastUpdatedDate: version},
@@ -61,10 +67,10 @@ func (d *Dispatcher) queryGroupJoinRequests(ctx context.Context, r *Request, bod
 	}
 	since := date(body.LastUpdatedDate)
 	if body.GroupId != nil {
-		found, version, err := d.Groups.GroupJoinRequestList(ctx, r.UserID, body.GetGroupId(), since)
+		found, version, err := h.requests.ListOfGroup(ctx, r.UserID, body.GetGroupId(), since)
 		return listed(found, version, err, data)
 	}
-	found, version, err := d.Groups.SentJoinRequestList(ctx, r.UserID, since)
+	found, version, err := h.requests.ListSent(ctx, r.UserID, since)
 	return listed(found, version, err, data)
 }
 

@@ -11,14 +11,21 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) createGroupMembers(ctx context.Context, r *Request, body *wire.CreateGroupMembersRequest) (Answer, error) {
-	err := d.Groups.AddMembersBy(ctx, r.UserID, body.GetGroupId(), group.Newcomers{
+// groupMemberHandlers answers requests about the members of groups.
+type groupMemberHandlers struct {
+	audiences
+	groups *group.Directory
+	online presenceHandlers
+}
+
+func (h groupMemberHandlers) create(ctx context.Context, r *Request, body *wire.CreateGroupMembersRequest) (Answer, error) {
+	err := h.groups.Members.AddBy(ctx, r.UserID, body.GetGroupId(), group.Newcomers{
 		UserIDs: body.GetUserIds(), Name: body.Name, Role: roleOf(body.Role), MuteEndDate: date(body.MuteEndDate),
 	})
 	if err != nil || len(body.GetUserIds()) == 0 {
 		return Answer{}, err
 	}
-	return Answer{Notifications: []Notification{d.added(ctx, r, body.GetGroupId(), nil, body.GetUserIds()...)}}, nil
+	return Answer{Notifications: []Notification{h.added(ctx, r, body.GetGroupId(), nil, body.GetUserIds()...)}}, nil
 }
 
 // roleOf is the role of a member that a client names; the numbers are the same.
@@ -29,19 +36,19 @@ func roleOf(role *wire.GroupMemberRole) *store.GroupMemberRole {
 	return new(store.GroupMemberRole(*role))
 }
 
-func (d *Dispatcher) deleteGroupMembers(ctx context.Context, r *Request, body *wire.DeleteGroupMembersRequest) (Answer, error) {
+func (h groupMemberHandlers) delete(ctx context.Context, r *Request, body *wire.DeleteGroupMembersRequest) (Answer, error) {
 	if body.SuccessorId != nil {
-		return d.leaveToSuccessor(ctx, r, body)
+		return h.leaveToSuccessor(ctx, r, body)
 	}
-	removed, err := d.Groups.RemoveMembersBy(ctx, r.UserID, body.GetGroupId(), body.GetMemberIds())
+	removed, err := h.groups.Members.RemoveBy(ctx, r.UserID, body.GetGroupId(), body.GetMemberIds())
 	if err != nil || len(removed) == 0 {
 		return Answer{}, err
 	}
-	return Answer{Notifications: []Notification{d.removed(ctx, r, body.GetGroupId(), removed...)}}, nil
+	return Answer{Notifications: []Notification{h.removed(ctx, r, body.GetGroupId(), removed...)}}, nil
 }
 
 // leaveToSuccessor hands a group over. Somebody is removed by it only if the owner wants to quit.
-func (d *Dispatcher) leaveToSuccessor(ctx context.Context, r *Request, body *wire.DeleteGroupMembersRequest) (Answer, error) {
+func (h groupMemberHandlers) leaveToSuccessor(ctx context.Context, r *Request, body *wire.DeleteGroupMembersRequest) (Answer, error) {
 	quit := body.GetQuitAfterTransfer()
 	if ids := body.GetMemberIds(); len(ids) > 0 {
 		if len(ids) > 1 || ids[0] != r.UserID {
@@ -50,33 +57,33 @@ func (d *Dispatcher) leaveToSuccessor(ctx context.Context, r *Request, body *wir
 		// Existing clients name themselves when they leave.
 		quit = quit || body.QuitAfterTransfer == nil
 	}
-	changed, err := d.Groups.HandOver(ctx, r.UserID, body.GetGroupId(), body.GetSuccessorId(), quit)
+	changed, err := h.groups.HandOver(ctx, r.UserID, body.GetGroupId(), body.GetSuccessorId(), quit)
 	if err != nil || !changed || !quit {
 		return Answer{}, err
 	}
-	return Answer{Notifications: []Notification{d.removed(ctx, r, body.GetGroupId(), r.UserID)}}, nil
+	return Answer{Notifications: []Notification{h.removed(ctx, r, body.GetGroupId(), r.UserID)}}, nil
 }
 
-func (d *Dispatcher) updateGroupMember(ctx context.Context, r *Request, body *wire.UpdateGroupMemberRequest) (Answer, error) {
-	changed, err := d.Groups.UpdateMemberBy(ctx, r.UserID, body.GetGroupId(), body.GetMemberId(), group.MemberEdit{
+func (h groupMemberHandlers) update(ctx context.Context, r *Request, body *wire.UpdateGroupMemberRequest) (Answer, error) {
+	changed, err := h.groups.Members.UpdateBy(ctx, r.UserID, body.GetGroupId(), body.GetMemberId(), group.MemberEdit{
 		Name: body.Name, Role: roleOf(body.Role), MuteEndDate: date(body.MuteEndDate),
 	})
 	if err != nil || !changed {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.GroupMemberInfoUpdated
-	return Answer{Notifications: []Notification{d.inGroup(ctx, r, body.GetGroupId(), circle{
+	flags := h.settings().Notification.GroupMemberInfoUpdated
+	return Answer{Notifications: []Notification{h.inGroup(ctx, r, body.GetGroupId(), circle{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: []int64{body.GetMemberId()}, toConcerned: flags.NotifyUpdatedGroupMember,
 		members: flags.NotifyOtherGroupMembers, others: true,
 	}, nil)}}, nil
 }
 
-func (d *Dispatcher) queryGroupMembers(ctx context.Context, r *Request, body *wire.QueryGroupMembersRequest) (Answer, error) {
+func (h groupMemberHandlers) query(ctx context.Context, r *Request, body *wire.QueryGroupMembersRequest) (Answer, error) {
 	data := func(list []store.GroupMember, version *int64) *wire.AppNotification_Data {
 		members := convert(list, wireGroupMember)
 		if body.GetWithStatus() {
 			for _, m := range members {
-				status, devices := d.onlineStatus(r, m.GetUserId())
+				status, devices := h.online.status(r, m.GetUserId())
 				m.UserStatus, m.UsingDeviceTypes = &status, devices
 			}
 		}
@@ -85,13 +92,13 @@ func (d *Dispatcher) queryGroupMembers(ctx context.Context, r *Request, body *wi
 		}}
 	}
 	if len(body.GetMemberIds()) > 0 {
-		found, err := d.Groups.SomeMembers(ctx, r.UserID, body.GetGroupId(), body.GetMemberIds())
+		found, err := h.groups.Members.FindSome(ctx, r.UserID, body.GetGroupId(), body.GetMemberIds())
 		if err != nil || len(found) == 0 {
 			return noContent, err
 		}
 		return Answer{Data: data(found, nil)}, nil
 	}
-	found, version, err := d.Groups.MemberList(ctx, r.UserID, body.GetGroupId(), date(body.LastUpdatedDate))
+	found, version, err := h.groups.Members.List(ctx, r.UserID, body.GetGroupId(), date(body.LastUpdatedDate))
 	return listed(found, version, err, data)
 }
 

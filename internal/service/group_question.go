@@ -5,15 +5,22 @@ package service
 import (
 	"context"
 
+	"example.org/app/internal/im/group"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) createGroupJoinQuestions(ctx context.Context, r *Request, body *wire.CreateGroupJoinQuestionsRequest) (Answer, error) {
+// groupQuestionHandlers answers requests about the questions of groups.
+type groupQuestionHandlers struct {
+	audiences
+	questions *group.Questions
+}
+
+func (h groupQuestionHandlers) create(ctx context.Context, r *Request, body *wire.CreateGroupJoinQuestionsRequest) (Answer, error) {
 	questions := convert(body.GetQuestions(), func(q *wire.GroupJoinQuestion) store.GroupQuestion {
 		return store.GroupQuestion{Question: q.GetQuestion(), Answers: q.GetAnswers(), Score: q.GetScore()}
 	})
-	created, err := d.Groups.CreateQuestionsBy(ctx, r.UserID, body.GetGroupId(), questions, r.once)
+	created, err := h.questions.CreateBy(ctx, r.UserID, body.GetGroupId(), questions, r.once)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -23,20 +30,20 @@ func (d *Dispatcher) createGroupJoinQuestions(ctx context.Context, r *Request, b
 // questionIDs is the answer to a request that made questions.
 func questionIDs(ids []int64) Answer { return Answer{Data: wireLongs(ids, nil)} }
 
-func (d *Dispatcher) updateGroupJoinQuestion(ctx context.Context, r *Request, body *wire.UpdateGroupJoinQuestionRequest) (Answer, error) {
+func (h groupQuestionHandlers) update(ctx context.Context, r *Request, body *wire.UpdateGroupJoinQuestionRequest) (Answer, error) {
 	c := store.GroupQuestionChange{Question: body.Question, Score: body.Score}
 	if answers := body.GetAnswers(); len(answers) > 0 {
 		c.Answers = &answers
 	}
-	return Answer{}, d.Groups.UpdateQuestionBy(ctx, r.UserID, body.GetQuestionId(), c)
+	return Answer{}, h.questions.UpdateBy(ctx, r.UserID, body.GetQuestionId(), c)
 }
 
-func (d *Dispatcher) deleteGroupJoinQuestions(ctx context.Context, r *Request, body *wire.DeleteGroupJoinQuestionsRequest) (Answer, error) {
-	return Answer{}, d.Groups.DeleteQuestionsBy(ctx, r.UserID, body.GetGroupId(), body.GetQuestionIds())
+func (h groupQuestionHandlers) delete(ctx context.Context, r *Request, body *wire.DeleteGroupJoinQuestionsRequest) (Answer, error) {
+	return Answer{}, h.questions.DeleteBy(ctx, r.UserID, body.GetGroupId(), body.GetQuestionIds())
 }
 
-func (d *Dispatcher) queryGroupJoinQuestions(ctx context.Context, r *Request, body *wire.QueryGroupJoinQuestionsRequest) (Answer, error) {
-	found, version, err := d.Groups.QuestionList(ctx, r.UserID, body.GetGroupId(), body.GetWithAnswers(), date(body.LastUpdatedDate))
+func (h groupQuestionHandlers) query(ctx context.Context, r *Request, body *wire.QueryGroupJoinQuestionsRequest) (Answer, error) {
+	found, version, err := h.questions.List(ctx, r.UserID, body.GetGroupId(), body.GetWithAnswers(), date(body.LastUpdatedDate))
 	return listed(found, version, err, func(list []store.GroupQuestion, version *int64) *wire.AppNotification_Data {
 		questions := convert(list, func(q store.GroupQuestion) *wire.GroupJoinQuestion {
 			out := &wire.GroupJoinQuestion{Id: &q.ID, GroupId: &q.GroupID, Question: &q.Question}
@@ -51,8 +58,8 @@ func (d *Dispatcher) queryGroupJoinQuestions(ctx context.Context, r *Request, bo
 	})
 }
 
-func (d *Dispatcher) checkGroupJoinQuestionsAnswers(ctx context.Context, r *Request, body *wire.CheckGroupJoinQuestionsAnswersRequest) (Answer, error) {
-	result, err := d.Groups.Answer(ctx, r.UserID, body.GetQuestionIdToAnswer())
+func (h groupQuestionHandlers) checkAnswers(ctx context.Context, r *Request, body *wire.CheckGroupJoinQuestionsAnswersRequest) (Answer, error) {
+	result, err := h.questions.Answer(ctx, r.UserID, body.GetQuestionIdToAnswer())
 	if err != nil {
 		return Answer{}, err
 	}
@@ -60,7 +67,7 @@ func (d *Dispatcher) checkGroupJoinQuestionsAnswers(ctx context.Context, r *Requ
 		GroupJoinQuestionAnswerResult: &wire.GroupJoinQuestionsAnswerResult{Score: result.Score, QuestionIds: result.Right, Joined: result.Joined},
 	}}}
 	if result.Joined {
-		a.Notifications = []Notification{d.joined(ctx, r, result.GroupID, r.UserID)}
+		a.Notifications = []Notification{h.joined(ctx, r, result.GroupID, r.UserID)}
 	}
 	return a, nil
 }

@@ -124,7 +124,7 @@ func TestRefusedGroupChanges(t *testing.T) {
 	leave := &wire.DeleteGroupMembersRequest{GroupId: c.id, SuccessorId: proto.Int64(member), QuitAfterTransfer: proto.Bool(true)}
 	c.want(apierr.NoPermissionToCreateGroupWithGroupType, owner, handOver)
 	c.Rules.Group.AllowGroupOwnerChangeGroupType = true
-	other, err := c.Groups.CreateType(t.Context(), store.GroupType{GroupSizeLimit: 10})
+	other, err := c.Groups.Types.Create(t.Context(), store.GroupType{GroupSizeLimit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func (w *world) groupOf(t store.GroupType, owner int64, members ...int64) int64 
 	if t.GroupSizeLimit == 0 {
 		t.GroupSizeLimit = 500
 	}
-	t, err := w.Groups.CreateType(w.T.Context(), t)
+	t, err := w.Groups.Types.Create(w.T.Context(), t)
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func (w *world) groupOf(t store.GroupType, owner int64, members ...int64) int64 
 // appoint gives a member another role.
 func (w *world) appoint(groupID, userID int64, role store.GroupMemberRole) {
 	w.T.Helper()
-	if _, err := w.Groups.UpdateMembers(w.T.Context(), []store.GroupUserKey{{GroupID: groupID, UserID: userID}}, store.GroupMemberChange{Role: &role}); err != nil {
+	if _, err := w.Groups.Members.Update(w.T.Context(), []store.GroupUserKey{{GroupID: groupID, UserID: userID}}, store.GroupMemberChange{Role: &role}); err != nil {
 		w.T.Fatal(err)
 	}
 }
@@ -71,7 +71,7 @@ func (w *world) appoint(groupID, userID int64, role store.GroupMemberRole) {
 // members returns who is in a group.
 func (w *world) members(groupID int64) (userIDs []int64) {
 	w.T.Helper()
-	found, err := w.Groups.FindMembers(w.T.Context(), store.GroupMemberFilter{GroupIDs: []int64{groupID}}, 0, 0)
+	found, err := w.Groups.Members.Find(w.T.Context(), store.GroupMemberFilter{GroupIDs: []int64{groupID}}, 0, 0)
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestCreateGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	club, err := w.Groups.CreateType(t.Context(), store.GroupType{Name: "CLUB", GroupSizeLimit: 10})
+	club, err := w.Groups.Types.Create(t.Context(), store.GroupType{Name: "CLUB", GroupSizeLimit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,17 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
 	"example.org/app/internal/im/message"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
+
+// keys remembers the requests that clients send again.
+type keys struct {
+	settings func() config.Service
+	clock    func() time.Time
+}
 
 const (
 	// keyAttribute is the first of the two texts of the custom attribute that identifies a request.
@@ -25,9 +32,9 @@ const (
 	relayLifetime = 5 * time.Minute
 )
 
-// messageKey returns what identifies a request to send a message: the key that the client says, else that of the gateway;
+// ofMessage returns what identifies a request to send a message: the key that the client says, else that of the gateway;
 // nil is nothing.
-func (d *Dispatcher) messageKey(r *Request) (*message.Key, error) {
+func (k keys) ofMessage(r *Request) (*message.Key, error) {
 	text, ok, err := clientKey(r.AppRequest)
 	switch {
 	case err != nil:
@@ -35,26 +42,26 @@ func (d *Dispatcher) messageKey(r *Request) (*message.Key, error) {
 	case ok:
 		// Devices of a user may choose the same keys.
 		sum := sha256.Sum256([]byte(r.Device.String() + " " + text))
-		return &message.Key{Value: sum[:keySize], Lifetime: d.keyLifetime(), Repeated: r.repeated}, nil
+		return &message.Key{Value: sum[:keySize], Lifetime: k.lifetime(), Repeated: r.repeated}, nil
 	case r.key != nil:
 		return &message.Key{Value: r.key, Lifetime: relayLifetime, Repeated: r.repeated}, nil
 	}
 	return nil, nil
 }
 
-// keyLifetime is for how long the keys of clients are remembered.
-func (d *Dispatcher) keyLifetime() time.Duration {
-	return max(time.Duration(d.Settings().Message.IdempotencyKeyLifetimeMinutes)*time.Minute, relayLifetime)
+// lifetime is for how long the keys of clients are remembered.
+func (k keys) lifetime() time.Duration {
+	return max(time.Duration(k.settings().Message.IdempotencyKeyLifetimeMinutes)*time.Minute, relayLifetime)
 }
 
 // once lets a request with an idempotency key make one thing that has an id, however often it comes. handle must make it in
 // one transaction, which r.once remembers.
-func (d *Dispatcher) once(handle handler) handler {
-	return d.onceAs(func(ids []int64) Answer { return long(ids[0]) }, handle)
+func (k keys) once(handle handler) handler {
+	return k.onceAs(func(ids []int64) Answer { return long(ids[0]) }, handle)
 }
 
 // onceAs is once for a request that is answered in another way than with one id.
-func (d *Dispatcher) onceAs(known func(ids []int64) Answer, handle handler) handler {
+func (k keys) onceAs(known func(ids []int64) Answer, handle handler) handler {
 	return func(ctx context.Context, r *Request) (Answer, error) {
 		text, ok, err := clientKey(r.AppRequest)
 		if err != nil {
@@ -65,7 +72,7 @@ func (d *Dispatcher) onceAs(known func(ids []int64) Answer, handle handler) hand
 		}
 		// Requests of different kinds may have the same keys.
 		sum := sha256.Sum256([]byte(wire.KindOf(r.AppRequest).String() + " " + r.Device.String() + " " + text))
-		r.once = &store.MessageKey{SenderID: r.UserID, Key: sum[:keySize], ExpiryDate: d.Clock().Add(d.keyLifetime())}
+		r.once = &store.MessageKey{SenderID: r.UserID, Key: sum[:keySize], ExpiryDate: k.clock().Add(k.lifetime())}
 		answer, err := handle(ctx, r)
 		if errors.Is(err, store.ErrDuplicateKey) {
 			// A transaction of the same request was committed meanwhile.

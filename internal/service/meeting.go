@@ -15,18 +15,25 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) createMeeting(ctx context.Context, r *Request, body *wire.CreateMeetingRequest) (Answer, error) {
+// meetingHandlers answers requests about meetings.
+type meetingHandlers struct {
+	audiences
+	directory *meeting.Directory
+	messages  *message.Directory
+}
+
+func (h meetingHandlers) create(ctx context.Context, r *Request, body *wire.CreateMeetingRequest) (Answer, error) {
 	if err := oneTarget(body.UserId, body.GroupId); err != nil {
 		return Answer{}, err
 	}
-	m, err := d.Meetings.Create(ctx, meeting.Creation{
+	m, err := h.directory.Create(ctx, meeting.Creation{
 		CreatorID: r.UserID, UserID: body.UserId, GroupID: body.GroupId, Name: body.Name, Intro: body.Intro, Password: body.Password,
 		StartDate: date(body.StartDate), Key: r.once,
 	})
 	if err != nil {
 		return Answer{}, err
 	}
-	d.invite(ctx, r, m, body.GetCustomAttributes())
+	h.invite(ctx, r, m, body.GetCustomAttributes())
 	return long(m.ID), nil
 }
 
@@ -35,7 +42,7 @@ const invitationType = 2
 
 // invite sends an invitation to those who shall meet the creator. Whatever becomes of it, the meeting is there: who did
 // not get it finds the meeting by a query.
-func (d *Dispatcher) invite(ctx context.Context, r *Request, m store.Meeting, attributes []*wire.Value) {
+func (h meetingHandlers) invite(ctx context.Context, r *Request, m store.Meeting, attributes []*wire.Value) {
 	invitation := wireMeeting(m)
 	invitation.Password, invitation.AccessToken, invitation.CustomAttributes = nil, nil, attributes
 	record, err := wire.MarshalOptions.Marshal(invitation)
@@ -49,26 +56,26 @@ func (d *Dispatcher) invite(ctx context.Context, r *Request, m store.Meeting, at
 		} else {
 			c.TargetID = *m.UserID
 		}
-		_, err = d.Messages.Send(context.WithoutCancel(ctx), c)
+		_, err = h.messages.Send(context.WithoutCancel(ctx), c)
 	}
 	if err != nil {
-		d.Logger.ErrorContext(ctx, "could not send the invitation to a meeting", "meeting", m.ID, "error", err)
+		h.logger.ErrorContext(ctx, "could not send the invitation to a meeting", "meeting", m.ID, "error", err)
 	}
 }
 
-func (d *Dispatcher) deleteMeeting(ctx context.Context, r *Request, body *wire.DeleteMeetingRequest) (Answer, error) {
+func (h meetingHandlers) delete(ctx context.Context, r *Request, body *wire.DeleteMeetingRequest) (Answer, error) {
 	if body.Id == nil {
 		return Answer{}, apierr.New(apierr.IllegalArgument, "id is required")
 	}
-	m, changed, err := d.Meetings.Cancel(ctx, r.UserID, body.GetId())
+	m, changed, err := h.directory.Cancel(ctx, r.UserID, body.GetId())
 	if err != nil || !changed {
 		return Answer{}, err
 	}
-	return Answer{Notifications: d.aboutMeeting(ctx, m, d.Settings().Notification.MeetingCanceled, nil)}, nil
+	return Answer{Notifications: h.notifications(ctx, m, h.settings().Notification.MeetingCanceled, nil)}, nil
 }
 
-func (d *Dispatcher) queryMeetings(ctx context.Context, r *Request, body *wire.QueryMeetingsRequest) (Answer, error) {
-	found, err := d.Meetings.Query(ctx, r.UserID, meeting.Query{
+func (h meetingHandlers) query(ctx context.Context, r *Request, body *wire.QueryMeetingsRequest) (Answer, error) {
+	found, err := h.directory.Query(ctx, r.UserID, meeting.Query{
 		IDs: body.GetIds(), CreatorIDs: body.GetCreatorIds(), UserIDs: body.GetUserIds(), GroupIDs: body.GetGroupIds(),
 		CreationDate: store.DateRange{Start: date(body.CreationDateStart), End: date(body.CreationDateEnd)},
 		Limit:        int(body.GetLimit()), Offset: int(body.GetSkip()),
@@ -89,11 +96,11 @@ func wireMeeting(m store.Meeting) *wire.Meeting {
 	}
 }
 
-func (d *Dispatcher) updateMeeting(ctx context.Context, r *Request, body *wire.UpdateMeetingRequest) (Answer, error) {
+func (h meetingHandlers) update(ctx context.Context, r *Request, body *wire.UpdateMeetingRequest) (Answer, error) {
 	if body.Id == nil {
 		return Answer{}, apierr.New(apierr.IllegalArgument, "id is required")
 	}
-	m, err := d.Meetings.Update(ctx, r.UserID, body.GetId(), meeting.Edit{Name: body.Name, Intro: body.Intro, Password: body.Password})
+	m, err := h.directory.Update(ctx, r.UserID, body.GetId(), meeting.Edit{Name: body.Name, Intro: body.Intro, Password: body.Password})
 	if err != nil || body.Name == nil && body.Intro == nil {
 		return Answer{}, err
 	}
@@ -102,10 +109,10 @@ func (d *Dispatcher) updateMeeting(ctx context.Context, r *Request, body *wire.U
 		forOthers = proto.CloneOf(r.AppRequest)
 		forOthers.GetUpdateMeetingRequest().Password = nil
 	}
-	return Answer{Notifications: d.aboutMeeting(ctx, m, d.Settings().Notification.MeetingUpdated, forOthers)}, nil
+	return Answer{Notifications: h.notifications(ctx, m, h.settings().Notification.MeetingUpdated, forOthers)}, nil
 }
 
-func (d *Dispatcher) updateMeetingInvitation(ctx context.Context, r *Request, body *wire.UpdateMeetingInvitationRequest) (Answer, error) {
+func (h meetingHandlers) updateInvitation(ctx context.Context, r *Request, body *wire.UpdateMeetingInvitationRequest) (Answer, error) {
 	if _, err := answerOf(body.GetResponseAction()); err != nil {
 		return Answer{}, err
 	}
@@ -114,11 +121,11 @@ func (d *Dispatcher) updateMeetingInvitation(ctx context.Context, r *Request, bo
 	var err error
 	switch body.GetResponseAction() {
 	case wire.ResponseAction_ACCEPT:
-		m, token, err = d.Meetings.Accept(ctx, r.UserID, body.GetMeetingId(), body.Password)
+		m, token, err = h.directory.Accept(ctx, r.UserID, body.GetMeetingId(), body.Password)
 	case wire.ResponseAction_DECLINE:
-		m, err = d.Meetings.Decline(ctx, r.UserID, body.GetMeetingId())
+		m, err = h.directory.Decline(ctx, r.UserID, body.GetMeetingId())
 	default:
-		return Answer{}, d.Meetings.Ignore()
+		return Answer{}, h.directory.Ignore()
 	}
 	if err != nil {
 		return Answer{}, err
@@ -128,18 +135,18 @@ func (d *Dispatcher) updateMeetingInvitation(ctx context.Context, r *Request, bo
 		forOthers = proto.CloneOf(r.AppRequest)
 		forOthers.GetUpdateMeetingInvitationRequest().Password = nil
 	}
-	a := Answer{Notifications: d.aboutMeeting(ctx, m, d.Settings().Notification.MeetingInvitationUpdated, forOthers)}
+	a := Answer{Notifications: h.notifications(ctx, m, h.settings().Notification.MeetingInvitationUpdated, forOthers)}
 	if body.GetResponseAction() == wire.ResponseAction_ACCEPT {
 		a.Data = &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_String_{String_: token}}
 	}
 	return a, nil
 }
 
-// aboutMeeting tells the participants of a meeting, and the requester's other sessions, who are told in any case if the
+// notifications tells the participants of a meeting, and the requester's other sessions, who are told in any case if the
 // participants are. The participants get forOthers instead of the request, if it is not nil.
-func (d *Dispatcher) aboutMeeting(ctx context.Context, m store.Meeting, flags config.NotifyOfMeeting, forOthers *wire.AppRequest) []Notification {
+func (h meetingHandlers) notifications(ctx context.Context, m store.Meeting, flags config.NotifyOfMeeting, forOthers *wire.AppRequest) []Notification {
 	self := flags.NotifyRequesterOtherOnlineSessions || flags.NotifyMeetingParticipants
-	to := onlyIf(flags.NotifyMeetingParticipants, d.participants(ctx, m))
+	to := onlyIf(flags.NotifyMeetingParticipants, h.participants(ctx, m))
 	if forOthers == nil {
 		return []Notification{{To: to, Self: self}}
 	}
@@ -147,9 +154,9 @@ func (d *Dispatcher) aboutMeeting(ctx context.Context, m store.Meeting, flags co
 }
 
 // participants is the audience of those who are invited to a meeting and of its creator.
-func (d *Dispatcher) participants(ctx context.Context, m store.Meeting) Audience {
+func (h meetingHandlers) participants(ctx context.Context, m store.Meeting) Audience {
 	if m.GroupID == nil {
 		return users(m.CreatorID, *m.UserID)
 	}
-	return both(without(d.membersOf(ctx, *m.GroupID), []int64{m.CreatorID}), users(m.CreatorID))
+	return both(without(h.membersOf(ctx, *m.GroupID), []int64{m.CreatorID}), users(m.CreatorID))
 }

@@ -338,7 +338,7 @@ func TestMeetingRefusals(t *testing.T) {
 	w.silence(silenced, 1)
 	open := w.groupOf(store.GroupType{GuestSpeakable: true}, 5)
 	blocked := store.GroupBlockedUser{GroupUserKey: store.GroupUserKey{GroupID: open, UserID: 1}, RequesterID: 5}
-	if _, err := w.Groups.BlockUser(t.Context(), blocked, nil); err != nil {
+	if _, err := w.Groups.Blocklist.Block(t.Context(), blocked, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.withConference()

@@ -16,7 +16,14 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) createMessage(ctx context.Context, r *Request, body *wire.CreateMessageRequest) (Answer, error) {
+// messageHandlers answers requests about messages.
+type messageHandlers struct {
+	audiences
+	directory *message.Directory
+	keys      keys
+}
+
+func (h messageHandlers) create(ctx context.Context, r *Request, body *wire.CreateMessageRequest) (Answer, error) {
 	if body.GetIsSystemMessage() {
 		return Answer{}, apierr.New(apierr.IllegalArgument, "isSystemMessage: only the server sends system messages")
 	}
@@ -27,7 +34,7 @@ func (d *Dispatcher) createMessage(ctx context.Context, r *Request, body *wire.C
 		Deliver: true, Origin: origin{r.AppRequest, r.kept}, Turn: r.turn,
 	}
 	var err error
-	if c.Key, err = d.messageKey(r); err != nil {
+	if c.Key, err = h.keys.ofMessage(r); err != nil {
 		return Answer{}, err
 	}
 	switch {
@@ -38,25 +45,25 @@ func (d *Dispatcher) createMessage(ctx context.Context, r *Request, body *wire.C
 	default:
 		return Answer{}, apierr.New(apierr.IllegalArgument, "groupId or recipientId is required")
 	}
-	m, err := d.Messages.Send(ctx, c)
+	m, err := h.directory.Send(ctx, c)
 	if err != nil {
 		return Answer{}, err
 	}
-	if !d.Settings().Message.PersistMessage {
+	if !h.settings().Message.PersistMessage {
 		return Answer{}, nil
 	}
 	return long(m.ID), nil
 }
 
-func (d *Dispatcher) updateMessage(ctx context.Context, r *Request, body *wire.UpdateMessageRequest) (Answer, error) {
+func (h messageHandlers) update(ctx context.Context, r *Request, body *wire.UpdateMessageRequest) (Answer, error) {
 	e := message.Edit{Text: body.Text, RecallDate: date(body.RecallDate), Origin: origin{r.AppRequest, r.kept}}
 	if records := body.GetRecords(); len(records) > 0 {
 		e.Records = &records
 	}
-	return Answer{}, d.Messages.UpdateBySender(ctx, r.UserID, r.Device.String(), body.GetMessageId(), e)
+	return Answer{}, h.directory.UpdateBySender(ctx, r.UserID, r.Device.String(), body.GetMessageId(), e)
 }
 
-func (d *Dispatcher) queryMessages(ctx context.Context, r *Request, body *wire.QueryMessagesRequest) (Answer, error) {
+func (h messageHandlers) query(ctx context.Context, r *Request, body *wire.QueryMessagesRequest) (Answer, error) {
 	if body.AreGroupMessages == nil {
 		return Answer{}, apierr.New(apierr.InvalidRequest, "areGroupMessages is required")
 	}
@@ -66,7 +73,7 @@ func (d *Dispatcher) queryMessages(ctx context.Context, r *Request, body *wire.Q
 		MaxCount: body.MaxCount, Descending: body.GetDescending(),
 	}
 	if !body.GetWithTotal() {
-		found, err := d.Messages.Query(ctx, r.UserID, q)
+		found, err := h.directory.Query(ctx, r.UserID, q)
 		if err != nil || len(found) == 0 {
 			return noContent, err
 		}
@@ -74,7 +81,7 @@ func (d *Dispatcher) queryMessages(ctx context.Context, r *Request, body *wire.Q
 			Messages: &wire.Messages{Messages: convert(found, wireMessage)},
 		}}}, nil
 	}
-	parts, err := d.Messages.QueryWithTotal(ctx, r.UserID, q)
+	parts, err := h.directory.QueryWithTotal(ctx, r.UserID, q)
 	if err != nil || len(parts) == 0 {
 		return noContent, err
 	}

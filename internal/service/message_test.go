@@ -113,7 +113,7 @@ func TestMessageRefusals(t *testing.T) {
 	silenced := w.Group(5, 1)
 	w.silence(silenced, 1)
 	blocked := store.GroupBlockedUser{GroupUserKey: store.GroupUserKey{GroupID: joined, UserID: 5}, RequesterID: 1}
-	if _, err := w.Groups.BlockUser(t.Context(), blocked, nil); err != nil {
+	if _, err := w.Groups.Blocklist.Block(t.Context(), blocked, nil); err != nil {
 		t.Fatal(err)
 	}
 	theirs := w.want(apierr.OK, 2, &wire.CreateMessageRequest{RecipientId: proto.Int64(5)}).Data.GetLong()
@@ -256,7 +256,7 @@ func (w *world) stored(id int64) store.Message {
 func (w *world) silence(groupID, userID int64) {
 	w.T.Helper()
 	end := w.Now.Add(time.Hour)
-	if _, err := w.Groups.UpdateMembers(w.T.Context(), []store.GroupUserKey{{GroupID: groupID, UserID: userID}}, store.GroupMemberChange{MuteEndDate: &end}); err != nil {
+	if _, err := w.Groups.Members.Update(w.T.Context(), []store.GroupUserKey{{GroupID: groupID, UserID: userID}}, store.GroupMemberChange{MuteEndDate: &end}); err != nil {
 		w.T.Fatal(err)
 	}
 }

@@ -166,7 +166,12 @@ func (o *outlet) note(err error) bool {
 
 // gone reports whether the life of the gateway has certainly ended, and its sessions with it.
 func (n *Notifier) gone(o *outlet) bool {
-	alive, certain := n.node.Cluster().Alive(o.node, o.life)
+	c, life := n.node.Cluster(), o.life
+	if life == "" {
+		// The record of the gateway was not known yet.
+		life = c.Life(o.node)
+	}
+	alive, certain := c.Alive(o.node, life)
 	return !alive && certain
 }
 

@@ -5,6 +5,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"google.golang.org/protobuf/proto"
 
@@ -14,7 +15,20 @@ import (
 )
 
 // has reports whether plugins take part in something. Without plugins it costs next to nothing.
-func (d *Dispatcher) has(m *plugin.Method) bool { return d.Plugins != nil && d.Plugins.Has(m) }
+func has(plugins *plugin.Manager, m *plugin.Method) bool { return plugins != nil && plugins.Has(m) }
+
+// hooks lets plugins take part in the requests of clients.
+type hooks struct {
+	plugins  *plugin.Manager
+	notifier *Notifier
+	logger   *slog.Logger
+}
+
+// has reports whether plugins take part in something.
+func (h hooks) has(m *plugin.Method) bool { return has(h.plugins, m) }
+
+// recording reports whether what plugins do to requests is recorded.
+func (h hooks) recording() bool { return h.plugins != nil && h.plugins.Recording() }
 
 // clientRequest is the request as plugins see it.
 func clientRequest(r *Request) *plugin.ClientRequest {
@@ -32,8 +46,8 @@ func forRequester(ctx context.Context, args []any) context.Context {
 }
 
 // transform lets plugins change a request. Who made it, and which request of the client's it answers, stays.
-func (d *Dispatcher) transform(ctx context.Context, r *Request) error {
-	changed, err := plugin.Pass(plugin.ForUser(ctx, r.UserID), d.Plugins, plugin.TransformRequest, clientRequest(r))
+func (h hooks) transform(ctx context.Context, r *Request) error {
+	changed, err := plugin.Pass(plugin.ForUser(ctx, r.UserID), h.plugins, plugin.TransformRequest, clientRequest(r))
 	if err != nil {
 		return err
 	}
@@ -49,8 +63,8 @@ func (d *Dispatcher) transform(ctx context.Context, r *Request) error {
 }
 
 // handle lets plugins answer a request instead of the server, and reports whether one did.
-func (d *Dispatcher) handle(ctx context.Context, r *Request) (Answer, bool, error) {
-	result, ok, err := plugin.Ask[*plugin.RequestHandlerResult](plugin.ForUser(ctx, r.UserID), d.Plugins, plugin.HandleRequest, clientRequest(r))
+func (h hooks) handle(ctx context.Context, r *Request) (Answer, bool, error) {
+	result, ok, err := plugin.Ask[*plugin.RequestHandlerResult](plugin.ForUser(ctx, r.UserID), h.plugins, plugin.HandleRequest, clientRequest(r))
 	if err != nil || !ok {
 		return Answer{}, false, err
 	}
@@ -90,11 +104,11 @@ type origin struct {
 
 // tell hands over what was collected. The request was answered with success if answer is not nil; plugins see only
 // those.
-func (d *Dispatcher) tell(ctx context.Context, r *Request, answer *Answer) {
+func (h hooks) tell(ctx context.Context, r *Request, answer *Answer) {
 	c := r.kept
 	if answer == nil {
 		for _, e := range c.tasks {
-			d.Notifier.send(c.key, e)
+			h.notifier.send(c.key, e)
 		}
 		return
 	}
@@ -104,26 +118,26 @@ func (d *Dispatcher) tell(ctx context.Context, r *Request, answer *Answer) {
 		}
 	}
 	ctx = context.WithoutCancel(ctx)
-	d.Notifier.send(c.key, task{ctx: ctx, job: func(l *lane) { d.tellByPlugins(ctx, l, r, c.tasks, answer.Data) }})
+	h.notifier.send(c.key, task{ctx: ctx, job: func(l *lane) { h.tellByPlugins(ctx, l, r, c.tasks, answer.Data) }})
 }
 
 // tellByPlugins tells what plugins leave of the notifications of a request, and lets them know who could not be told. It
 // runs in the goroutine of the lane.
-func (d *Dispatcher) tellByPlugins(ctx context.Context, l *lane, r *Request, tasks []task, response *wire.AppNotification_Data) {
+func (h hooks) tellByPlugins(ctx context.Context, l *lane, r *Request, tasks []task, response *wire.AppNotification_Data) {
 	ctx = plugin.ForUser(ctx, r.UserID)
 	result := &plugin.RequestHandlerResult{Code: int32(apierr.OK), Response: response}
 	for _, e := range tasks {
 		recipients, err := e.recipients()
 		if err != nil {
-			d.Logger.ErrorContext(ctx, "could not find out whom to notify", "error", err)
+			h.logger.ErrorContext(ctx, "could not find out whom to notify", "error", err)
 		}
 		result.Notifications = append(result.Notifications, plugin.Notification{
 			ForwardToRequesterOtherOnlineSessions: e.self, Recipients: recipients, Notification: e.notification.GetRelayedRequest(),
 		})
 	}
-	result, err := plugin.Pass(ctx, d.Plugins, plugin.BeforeNotify, result, r.UserID, r.Device)
+	result, err := plugin.Pass(ctx, h.plugins, plugin.BeforeNotify, result, r.UserID, r.Device)
 	if err != nil {
-		d.Logger.WarnContext(ctx, "nobody was notified of a request because a plugin failed", "user", r.UserID, "error", err)
+		h.logger.WarnContext(ctx, "nobody was notified of a request because a plugin failed", "user", r.UserID, "error", err)
 		return
 	}
 	for i, n := range result.Notifications {
@@ -133,19 +147,19 @@ func (d *Dispatcher) tellByPlugins(ctx context.Context, l *lane, r *Request, tas
 		e := task{
 			ctx: ctx, notification: &wire.AppNotification{RequesterId: proto.Int64(r.UserID), RelayedRequest: n.Notification},
 			to: users(n.Recipients...), requester: r.UserID, device: r.Device, self: n.ForwardToRequesterOtherOnlineSessions,
-			report: d.has(plugin.AfterNotify),
+			report: h.has(plugin.AfterNotify),
 		}
 		if i < len(tasks) {
 			e.notification.RequesterId, e.notification.RequestId = tasks[i].notification.RequesterId, tasks[i].notification.RequestId
 			e.message = tasks[i].message
 		}
-		offline := d.Notifier.run(l, e)
+		offline := h.notifier.run(l, e)
 		if e.report {
 			one := *result
 			one.Notifications = []plugin.Notification{n}
-			d.Notifier.later(func() {
-				if _, err := plugin.Pass(ctx, d.Plugins, plugin.AfterNotify, &one, r.UserID, r.Device, offline); err != nil {
-					d.Logger.WarnContext(ctx, "a plugin failed after a notification", "user", r.UserID, "error", err)
+			h.notifier.later(func() {
+				if _, err := plugin.Pass(ctx, h.plugins, plugin.AfterNotify, &one, r.UserID, r.Device, offline); err != nil {
+					h.logger.WarnContext(ctx, "a plugin failed after a notification", "user", r.UserID, "error", err)
 				}
 			})
 		}

@@ -18,6 +18,7 @@ import (
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js"
 	"example.org/app/internal/role"
+	"example.org/app/internal/service"
 	"example.org/app/internal/wire"
 )
 
@@ -30,13 +31,15 @@ func (w *world) plugins(point string, functions ...string) *notebook {
 		w.T.Fatal(err)
 	}
 	settings := config.Default().Plugin
-	w.dispatcher.Plugins = plugin.NewManager(plugin.Options{
+	manager := plugin.NewManager(plugin.Options{
 		Roles: []role.Role{role.Service}, Hosts: []plugin.Host{host}, Logger: slog.New(slog.DiscardHandler),
 		Settings: func() config.Plugin { return settings },
 	})
+	w.options.Plugins = manager
+	w.dispatcher = service.New(w.options)
 	w.T.Cleanup(func() {
 		w.notifier.Flush()
-		if err := w.dispatcher.Plugins.Close(context.Background()); err != nil {
+		if err := manager.Close(context.Background()); err != nil {
 			w.T.Error(err)
 		}
 	})
@@ -47,11 +50,11 @@ export default class extends AppPlugin {
   getDescriptor() { return {id: 'p%d'}; }
   getExtensions() { return [Extension]; }
 }`, point, body, i)
-		p, err := w.dispatcher.Plugins.Load(w.T.Context(), plugin.JavaScript, plugin.Source{Name: fmt.Sprintf("p%d.js", i), Data: []byte(code)})
+		p, err := manager.Load(w.T.Context(), plugin.JavaScript, plugin.Source{Name: fmt.Sprintf("p%d.js", i), Data: []byte(code)})
 		if err != nil {
 			w.T.Fatal(err)
 		}
-		for _, s := range w.dispatcher.Plugins.Do(w.T.Context(), p, plugin.Start) {
+		for _, s := range manager.Do(w.T.Context(), p, plugin.Start) {
 			if s.Err != nil {
 				w.T.Fatal(s.Err)
 			}

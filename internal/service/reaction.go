@@ -10,6 +10,6 @@ import (
 
 // refuseReaction answers requests about reactions to messages. The protocol has the requests but says nothing of how
 // reactions reach anybody.
-func (d *Dispatcher) refuseReaction(context.Context, *Request) (Answer, error) {
+func refuseReaction(context.Context, *Request) (Answer, error) {
 	return Answer{}, apierr.New(apierr.IllegalArgument, "this server does not support reactions to messages")
 }

@@ -12,49 +12,51 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) createRelationship(ctx context.Context, r *Request, body *wire.CreateRelationshipRequest) (Answer, error) {
+// relationshipHandlers answers requests about relationships.
+type relationshipHandlers struct {
+	audiences
+	directory *relationship.Directory
+}
+
+func (h relationshipHandlers) create(ctx context.Context, r *Request, body *wire.CreateRelationshipRequest) (Answer, error) {
 	key := store.RelationshipKey{OwnerID: r.UserID, RelatedUserID: body.GetUserId()}
-	index, err := d.Relationships.Establish(ctx, key, body.GetBlocked(), body.GroupIndex, body.Name)
+	index, err := h.directory.Establish(ctx, key, body.GetBlocked(), body.GroupIndex, body.Name)
 	if err != nil {
 		return Answer{}, err
 	}
 	relay := proto.CloneOf(r.AppRequest)
 	relay.GetCreateRelationshipRequest().GroupIndex = &index
-	flags := d.Settings().Notification.OneSidedRelationshipGroupMemberAdded
+	flags := h.settings().Notification.OneSidedRelationshipGroupMemberAdded
 	return Answer{Notifications: []Notification{{
 		Relay: relay, Self: flags.NotifyRequesterOtherOnlineSessions,
 		To: onlyIf(flags.NotifyNewRelationshipGroupMember, users(key.RelatedUserID)),
 	}}}, nil
 }
 
-func (d *Dispatcher) updateRelationship(ctx context.Context, r *Request, body *wire.UpdateRelationshipRequest) (Answer, error) {
+func (h relationshipHandlers) update(ctx context.Context, r *Request, body *wire.UpdateRelationshipRequest) (Answer, error) {
 	key := store.RelationshipKey{OwnerID: r.UserID, RelatedUserID: body.GetUserId()}
-	changed, err := d.Relationships.Change(ctx, key, relationship.OwnChange{
+	changed, err := h.directory.Change(ctx, key, relationship.OwnChange{
 		Blocked: body.Blocked, Name: body.Name, NewGroup: body.NewGroupIndex, OldGroup: body.DeleteGroupIndex,
 	})
 	if err != nil || !changed {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.OneSidedRelationshipUpdated
-	return Answer{Notifications: []Notification{{
-		Self: flags.NotifyRequesterOtherOnlineSessions, To: onlyIf(flags.NotifyRelatedUser, users(key.RelatedUserID)),
-	}}}, nil
+	flags := h.settings().Notification.OneSidedRelationshipUpdated
+	return told(flags.NotifyRequesterOtherOnlineSessions, onlyIf(flags.NotifyRelatedUser, users(key.RelatedUserID))), nil
 }
 
-func (d *Dispatcher) deleteRelationship(ctx context.Context, r *Request, body *wire.DeleteRelationshipRequest) (Answer, error) {
+func (h relationshipHandlers) delete(ctx context.Context, r *Request, body *wire.DeleteRelationshipRequest) (Answer, error) {
 	key := store.RelationshipKey{OwnerID: r.UserID, RelatedUserID: body.GetUserId()}
-	ended, err := d.Relationships.End(ctx, key, body.GroupIndex)
+	ended, err := h.directory.End(ctx, key, body.GroupIndex)
 	if err != nil || !ended.Left {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.OneSidedRelationshipGroupMemberRemoved
-	return Answer{Notifications: []Notification{{
-		Self: flags.NotifyRequesterOtherOnlineSessions, To: onlyIf(flags.NotifyRemovedRelationshipGroupMember, users(key.RelatedUserID)),
-	}}}, nil
+	flags := h.settings().Notification.OneSidedRelationshipGroupMemberRemoved
+	return told(flags.NotifyRequesterOtherOnlineSessions, onlyIf(flags.NotifyRemovedRelationshipGroupMember, users(key.RelatedUserID))), nil
 }
 
-func (d *Dispatcher) queryRelationships(ctx context.Context, r *Request, body *wire.QueryRelationshipsRequest) (Answer, error) {
-	found, version, err := d.Relationships.Related(ctx, r.UserID, store.RelationshipFilter{
+func (h relationshipHandlers) query(ctx context.Context, r *Request, body *wire.QueryRelationshipsRequest) (Answer, error) {
+	found, version, err := h.directory.Related(ctx, r.UserID, store.RelationshipFilter{
 		RelatedUserIDs: body.GetUserIds(), GroupIndexes: body.GetGroupIndexes(), IsBlocked: body.Blocked,
 	}, date(body.LastUpdatedDate))
 	return listed(found, version, err, func(list []store.Relationship, version *int64) *wire.AppNotification_Data {
@@ -76,8 +78,8 @@ func wireRelationship(r store.Relationship) *wire.UserRelationship {
 	return out
 }
 
-func (d *Dispatcher) queryRelatedUserIDs(ctx context.Context, r *Request, body *wire.QueryRelatedUserIdsRequest) (Answer, error) {
-	found, version, err := d.Relationships.RelatedIDs(ctx, r.UserID, store.RelationshipFilter{
+func (h relationshipHandlers) queryRelatedUserIDs(ctx context.Context, r *Request, body *wire.QueryRelatedUserIdsRequest) (Answer, error) {
+	found, version, err := h.directory.RelatedIDs(ctx, r.UserID, store.RelationshipFilter{
 		GroupIndexes: body.GetGroupIndexes(), IsBlocked: body.Blocked,
 	}, date(body.LastUpdatedDate))
 	return listed(found, version, err, func(list []int64, version *int64) *wire.AppNotification_Data {

@@ -12,29 +12,33 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) createRelationshipGroup(ctx context.Context, r *Request, body *wire.CreateRelationshipGroupRequest) (Answer, error) {
-	group, err := d.Relationships.CreateGroup(ctx, relationship.GroupCreation{OwnerID: r.UserID, Name: body.GetName(), Key: r.once})
+// relationshipGroupHandlers answers requests about groups of relationships.
+type relationshipGroupHandlers struct {
+	audiences
+	directory *relationship.Directory
+}
+
+func (h relationshipGroupHandlers) create(ctx context.Context, r *Request, body *wire.CreateRelationshipGroupRequest) (Answer, error) {
+	group, err := h.directory.CreateGroup(ctx, relationship.GroupCreation{OwnerID: r.UserID, Name: body.GetName(), Key: r.once})
 	if err != nil {
 		return Answer{}, err
 	}
 	return long(int64(group.Index)), nil
 }
 
-func (d *Dispatcher) updateRelationshipGroup(ctx context.Context, r *Request, body *wire.UpdateRelationshipGroupRequest) (Answer, error) {
+func (h relationshipGroupHandlers) update(ctx context.Context, r *Request, body *wire.UpdateRelationshipGroupRequest) (Answer, error) {
 	key := store.RelationshipGroupKey{OwnerID: r.UserID, Index: body.GetGroupIndex()}
-	changed, err := d.Relationships.RenameGroup(ctx, key, body.GetNewName())
+	changed, err := h.directory.RenameGroup(ctx, key, body.GetNewName())
 	if err != nil || !changed {
 		return Answer{}, err
 	}
-	flags := d.Settings().Notification.OneSidedRelationshipGroupUpdated
-	return Answer{Notifications: []Notification{{
-		Self: flags.NotifyRequesterOtherOnlineSessions, To: onlyIf(flags.NotifyRelationshipGroupMembers, d.sortedInto(ctx, key)),
-	}}}, nil
+	flags := h.settings().Notification.OneSidedRelationshipGroupUpdated
+	return told(flags.NotifyRequesterOtherOnlineSessions, onlyIf(flags.NotifyRelationshipGroupMembers, h.sortedInto(ctx, key))), nil
 }
 
-func (d *Dispatcher) deleteRelationshipGroup(ctx context.Context, r *Request, body *wire.DeleteRelationshipGroupRequest) (Answer, error) {
+func (h relationshipGroupHandlers) delete(ctx context.Context, r *Request, body *wire.DeleteRelationshipGroupRequest) (Answer, error) {
 	key := store.RelationshipGroupKey{OwnerID: r.UserID, Index: body.GetGroupIndex()}
-	deleted, members, err := d.Relationships.DeleteGroup(ctx, key, body.TargetGroupIndex)
+	deleted, members, err := h.directory.DeleteGroup(ctx, key, body.TargetGroupIndex)
 	if err != nil || !deleted {
 		return Answer{}, err
 	}
@@ -42,14 +46,14 @@ func (d *Dispatcher) deleteRelationshipGroup(ctx context.Context, r *Request, bo
 	if body := relay.GetDeleteRelationshipGroupRequest(); body.TargetGroupIndex == nil {
 		body.TargetGroupIndex = proto.Int32(store.DefaultRelationshipGroup)
 	}
-	flags := d.Settings().Notification.OneSidedRelationshipGroupDeleted
+	flags := h.settings().Notification.OneSidedRelationshipGroupDeleted
 	return Answer{Notifications: []Notification{{
 		Relay: relay, Self: flags.NotifyRequesterOtherOnlineSessions, To: onlyIf(flags.NotifyRelationshipGroupMembers, users(members...)),
 	}}}, nil
 }
 
-func (d *Dispatcher) queryRelationshipGroups(ctx context.Context, r *Request, body *wire.QueryRelationshipGroupsRequest) (Answer, error) {
-	found, version, err := d.Relationships.GroupsOf(ctx, r.UserID, date(body.LastUpdatedDate))
+func (h relationshipGroupHandlers) query(ctx context.Context, r *Request, body *wire.QueryRelationshipGroupsRequest) (Answer, error) {
+	found, version, err := h.directory.GroupsOf(ctx, r.UserID, date(body.LastUpdatedDate))
 	return listed(found, version, err, func(list []store.RelationshipGroup, version *int64) *wire.AppNotification_Data {
 		groups := convert(list, func(g store.RelationshipGroup) *wire.UserRelationshipGroup {
 			return &wire.UserRelationshipGroup{Index: g.Index, Name: g.Name}

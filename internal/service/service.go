@@ -63,8 +63,13 @@ type Options struct {
 
 // A Dispatcher answers the requests of clients.
 type Dispatcher struct {
-	Options
+	node     *cluster.Node
 	handlers map[wire.Kind]handler
+	hooks    hooks
+	notifier *Notifier
+	settings func() config.Service
+	requests *requestlog.Log
+	logger   *slog.Logger
 	turns    message.Turns
 }
 
@@ -73,14 +78,15 @@ func New(o Options) *Dispatcher {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	d := &Dispatcher{Options: o}
-	d.handlers = d.table()
-	return d
+	return &Dispatcher{
+		node: o.Node, handlers: newTable(o), hooks: hooks{o.Plugins, o.Notifier, o.Logger}, notifier: o.Notifier,
+		settings: o.Settings, requests: o.Requests, logger: o.Logger,
+	}
 }
 
 // Serve takes the requests that gateways send to the node.
 func (d *Dispatcher) Serve() error {
-	return cluster.HandleInOrder(d.Node, link.HandleRequest, func(r *link.Request) func(context.Context) (*link.Response, error) {
+	return cluster.HandleInOrder(d.node, link.HandleRequest, func(r *link.Request) func(context.Context) (*link.Response, error) {
 		var turn *message.Turn
 		if r.Conversation != 0 {
 			turn = d.turns.Take(r.Conversation)
@@ -139,18 +145,23 @@ func long(n int64, notifications ...Notification) Answer {
 	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_Long{Long: n}}, Notifications: notifications}
 }
 
+// told is an answer of which the requester's other sessions are told, if self is set, and others; nil is nobody.
+func told(self bool, to Audience) Answer {
+	return Answer{Notifications: []Notification{{Self: self, To: to}}}
+}
+
 // Dispatch answers a request and hands over the notifications. Refusals are answers too. turn is the place of a new message in
 // its conversation; nil is none.
 func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request, turn *message.Turn) *link.Response {
 	head, _ := wire.ParseHead(in.Payload) // What cannot be parsed has no kind.
-	logged := head.Kind != 0 && d.Requests.Wants(head.Kind)
+	logged := head.Kind != 0 && d.requests.Wants(head.Kind)
 	if !logged && !event.On(event.KindClientRequest) {
 		return d.dispatch(ctx, in, turn)
 	}
 	begin := time.Now()
 	out := d.dispatch(ctx, in, turn)
 	if logged {
-		d.Requests.Write(requestlog.Entry{
+		d.requests.Write(requestlog.Entry{
 			Kind: head.Kind, RequestID: head.ID, UserID: in.UserID, SessionID: in.SessionID, Device: in.Device, IP: in.IP,
 			Size: len(in.Payload), ResponseSize: len(out.Data), Code: out.Code, Begin: begin,
 		})
@@ -170,18 +181,18 @@ func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request, turn *messa
 		return &link.Response{Code: int32(apierr.InvalidRequest), Reason: "the request cannot be decoded", Corrupted: true}
 	}
 	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP, key: in.Key, repeated: in.Repeated, turn: turn}
-	if d.Plugins != nil && d.Plugins.Recording() {
+	if d.hooks.recording() {
 		ctx = plugin.ForRequest(ctx, r.UserID, r.GetRequestId(), wire.KindOf(body))
 	}
-	if d.has(plugin.BeforeNotify) || d.has(plugin.AfterNotify) {
+	if d.hooks.has(plugin.BeforeNotify) || d.hooks.has(plugin.AfterNotify) {
 		r.kept = &collector{key: r.UserID}
 	}
 	answer, err := d.answer(ctx, r)
 	if r.kept != nil {
 		if err == nil && answer.Code == 0 {
-			d.tell(ctx, r, &answer)
+			d.hooks.tell(ctx, r, &answer)
 		} else {
-			d.tell(ctx, r, nil)
+			d.hooks.tell(ctx, r, nil)
 		}
 	}
 	if err != nil {
@@ -198,7 +209,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request, turn *messa
 	}
 	if answer.Code == 0 && r.kept == nil {
 		for _, n := range answer.Notifications {
-			d.Notifier.notify(ctx, r, n)
+			d.notifier.notify(ctx, r, n)
 		}
 	}
 	return out
@@ -210,8 +221,8 @@ func (d *Dispatcher) answer(ctx context.Context, r *Request) (a Answer, err erro
 			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
 		}
 	}()
-	if d.has(plugin.TransformRequest) {
-		if err := d.transform(ctx, r); err != nil {
+	if d.hooks.has(plugin.TransformRequest) {
+		if err := d.hooks.transform(ctx, r); err != nil {
 			return a, err
 		}
 	}
@@ -222,11 +233,11 @@ func (d *Dispatcher) answer(ctx context.Context, r *Request) (a Answer, err erro
 		return a, apierr.New(apierr.IllegalArgument, "the request has no kind that this server knows")
 	case handle == nil:
 		return a, apierr.New(apierr.IllegalArgument, "%s cannot be requested of a service", kind)
-	case slices.Contains(d.Settings().ClientAPI.DisabledEndpoints, kind.String()):
+	case slices.Contains(d.settings().ClientAPI.DisabledEndpoints, kind.String()):
 		return a, apierr.New(apierr.IllegalArgument, "%s is disabled on this server", kind)
 	}
-	if d.has(plugin.HandleRequest) {
-		if a, answered, err := d.handle(ctx, r); err != nil || answered {
+	if d.hooks.has(plugin.HandleRequest) {
+		if a, answered, err := d.hooks.handle(ctx, r); err != nil || answered {
 			return a, err
 		}
 	}
@@ -240,7 +251,7 @@ func (d *Dispatcher) refuse(ctx context.Context, r *Request, err error) *link.Re
 	}
 	e := apierr.From(store.Code(err))
 	if e.Code == apierr.ServerInternalError || e.Code == apierr.ServerUnavailable {
-		d.Logger.ErrorContext(ctx, "could not answer a client request", "kind", wire.KindOf(r.AppRequest).String(), "user", r.UserID, "error", err)
+		d.logger.ErrorContext(ctx, "could not answer a client request", "kind", wire.KindOf(r.AppRequest).String(), "user", r.UserID, "error", err)
 	}
 	return &link.Response{Code: int32(e.Code), Reason: e.Reason}
 }

@@ -38,6 +38,7 @@ func TestMain(m *testing.M) { storetest.Main(complete{m}) }
 type world struct {
 	*imtest.World
 	notifier    *service.Notifier
+	options     service.Options
 	dispatcher  *service.Dispatcher
 	nodes       map[string]*cluster.Node
 	directories map[string]*presence.Directory // of nodes
@@ -92,14 +93,15 @@ func newWorldWith(t testing.TB, locations presence.Locations) *world {
 			o.Deliverer = &service.Deliverer{Notifier: w.notifier, Settings: func() config.Notification { return w.Rules.Notification }}
 		},
 		Meetings: func(o *meeting.Options) {
-			o.Provider = service.Conference{Plugins: func() *plugin.Manager { return w.dispatcher.Plugins }}
+			o.Provider = service.Conference{Plugins: func() *plugin.Manager { return w.options.Plugins }}
 		},
 	})
-	w.dispatcher = service.New(service.Options{
+	w.options = service.Options{
 		Node: node, Store: w.DB, Users: w.Users, Relationships: w.Relationships, Groups: w.Groups,
 		Conversations: w.Conversations, Messages: w.Messages, Meetings: w.Meetings, Notifier: w.notifier, Settings: func() config.Service { return w.Rules }, Logger: logger, Clock: clock,
 		Presence: w.directory("service"), NearbyLimits: func() presence.NearbyLimits { return w.nearby },
-	})
+	}
+	w.dispatcher = service.New(w.options)
 	if err := w.dispatcher.Serve(); err != nil {
 		t.Fatal(err)
 	}

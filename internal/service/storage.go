@@ -14,14 +14,16 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// Pictures and attachments are the matter of plugins. What no plugin could make sense of is refused before.
+// storageHandlers lets plugins answer requests about pictures and attachments. What no plugin could make sense of is refused
+// before.
+type storageHandlers struct{ plugins *plugin.Manager }
 
-// storageInfo asks the plugin that keeps files how to transfer one.
-func (d *Dispatcher) storageInfo(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
-	if !d.has(m) {
-		return Answer{}, d.noStorage(m)
+// info asks the plugin that keeps files how to transfer one.
+func (h storageHandlers) info(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
+	if !has(h.plugins, m) {
+		return Answer{}, h.noStorage(m)
 	}
-	info, ok, err := plugin.Ask[map[string]string](forRequester(ctx, args), d.Plugins, m, args...)
+	info, ok, err := plugin.Ask[map[string]string](forRequester(ctx, args), h.plugins, m, args...)
 	if err != nil || !ok {
 		return noContent, err
 	}
@@ -35,28 +37,28 @@ func (d *Dispatcher) storageInfo(ctx context.Context, m *plugin.Method, args ...
 }
 
 // noStorage says that nobody keeps files, or that the plugin that does so cannot do this.
-func (d *Dispatcher) noStorage(m *plugin.Method) error {
-	if d.Plugins == nil || !d.Plugins.HasAny(plugin.StorageServiceProvider) {
+func (h storageHandlers) noStorage(m *plugin.Method) error {
+	if h.plugins == nil || !h.plugins.HasAny(plugin.StorageServiceProvider) {
 		return apierr.New(apierr.StorageNotImplemented, "")
 	}
 	return apierr.New(apierr.StorageNotImplemented, "the plugin that stores files has no function %s", m.Name)
 }
 
-// storageRun lets the plugin that keeps files do something.
-func (d *Dispatcher) storageRun(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
-	if !d.has(m) {
-		return Answer{}, d.noStorage(m)
+// run lets the plugin that keeps files do something.
+func (h storageHandlers) run(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
+	if !has(h.plugins, m) {
+		return Answer{}, h.noStorage(m)
 	}
-	_, err := d.Plugins.Run(forRequester(ctx, args), m, args...)
+	_, err := h.plugins.Run(forRequester(ctx, args), m, args...)
 	return Answer{}, err
 }
 
-// storageList asks the plugin that keeps files what it has.
-func (d *Dispatcher) storageList(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
-	if !d.has(m) {
-		return Answer{}, d.noStorage(m)
+// list asks the plugin that keeps files what it has.
+func (h storageHandlers) list(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
+	if !has(h.plugins, m) {
+		return Answer{}, h.noStorage(m)
 	}
-	infos, ok, err := plugin.Ask[[]plugin.StorageResourceInfo](forRequester(ctx, args), d.Plugins, m, args...)
+	infos, ok, err := plugin.Ask[[]plugin.StorageResourceInfo](forRequester(ctx, args), h.plugins, m, args...)
 	if err != nil || !ok {
 		return noContent, err
 	}
@@ -82,7 +84,7 @@ func checkResource(typ wire.StorageResourceType, number *int64, name *string, ne
 	return nil
 }
 
-func (d *Dispatcher) deleteResource(ctx context.Context, r *Request, body *wire.DeleteResourceRequest) (Answer, error) {
+func (h storageHandlers) deleteResource(ctx context.Context, r *Request, body *wire.DeleteResourceRequest) (Answer, error) {
 	err := checkResource(body.GetType(), body.IdNum, body.IdStr, wire.StorageResourceType_GROUP_PROFILE_PICTURE, wire.StorageResourceType_MESSAGE_ATTACHMENT)
 	if err != nil {
 		return Answer{}, err
@@ -90,14 +92,14 @@ func (d *Dispatcher) deleteResource(ctx context.Context, r *Request, body *wire.
 	custom := body.GetCustomAttributes()
 	switch body.GetType() {
 	case wire.StorageResourceType_USER_PROFILE_PICTURE:
-		return d.storageRun(ctx, plugin.DeleteUserProfilePicture, r.UserID, custom)
+		return h.run(ctx, plugin.DeleteUserProfilePicture, r.UserID, custom)
 	case wire.StorageResourceType_GROUP_PROFILE_PICTURE:
-		return d.storageRun(ctx, plugin.DeleteGroupProfilePicture, r.UserID, body.GetIdNum(), custom)
+		return h.run(ctx, plugin.DeleteGroupProfilePicture, r.UserID, body.GetIdNum(), custom)
 	}
-	return d.storageRun(ctx, plugin.DeleteMessageAttachment, r.UserID, body.IdNum, body.IdStr, custom)
+	return h.run(ctx, plugin.DeleteMessageAttachment, r.UserID, body.IdNum, body.IdStr, custom)
 }
 
-func (d *Dispatcher) queryResourceDownloadInfo(ctx context.Context, r *Request, body *wire.QueryResourceDownloadInfoRequest) (Answer, error) {
+func (h storageHandlers) queryResourceDownloadInfo(ctx context.Context, r *Request, body *wire.QueryResourceDownloadInfoRequest) (Answer, error) {
 	err := checkResource(body.GetType(), body.IdNum, body.IdStr, wire.StorageResourceType_USER_PROFILE_PICTURE,
 		wire.StorageResourceType_GROUP_PROFILE_PICTURE, wire.StorageResourceType_MESSAGE_ATTACHMENT)
 	if err != nil {
@@ -106,14 +108,14 @@ func (d *Dispatcher) queryResourceDownloadInfo(ctx context.Context, r *Request, 
 	custom := body.GetCustomAttributes()
 	switch body.GetType() {
 	case wire.StorageResourceType_USER_PROFILE_PICTURE:
-		return d.storageInfo(ctx, plugin.QueryUserProfilePictureDownloadInfo, r.UserID, body.GetIdNum(), custom)
+		return h.info(ctx, plugin.QueryUserProfilePictureDownloadInfo, r.UserID, body.GetIdNum(), custom)
 	case wire.StorageResourceType_GROUP_PROFILE_PICTURE:
-		return d.storageInfo(ctx, plugin.QueryGroupProfilePictureDownloadInfo, r.UserID, body.GetIdNum(), custom)
+		return h.info(ctx, plugin.QueryGroupProfilePictureDownloadInfo, r.UserID, body.GetIdNum(), custom)
 	}
-	return d.storageInfo(ctx, plugin.QueryMessageAttachmentDownloadInfo, r.UserID, body.IdNum, body.IdStr, custom)
+	return h.info(ctx, plugin.QueryMessageAttachmentDownloadInfo, r.UserID, body.IdNum, body.IdStr, custom)
 }
 
-func (d *Dispatcher) queryResourceUploadInfo(ctx context.Context, r *Request, body *wire.QueryResourceUploadInfoRequest) (Answer, error) {
+func (h storageHandlers) queryResourceUploadInfo(ctx context.Context, r *Request, body *wire.QueryResourceUploadInfoRequest) (Answer, error) {
 	if err := checkResource(body.GetType(), body.IdNum, nil, wire.StorageResourceType_GROUP_PROFILE_PICTURE); err != nil {
 		return Answer{}, err
 	}
@@ -125,19 +127,19 @@ func (d *Dispatcher) queryResourceUploadInfo(ctx context.Context, r *Request, bo
 	custom := body.GetCustomAttributes()
 	switch typ, id := body.GetType(), body.GetIdNum(); {
 	case typ == wire.StorageResourceType_USER_PROFILE_PICTURE:
-		return d.storageInfo(ctx, plugin.QueryUserProfilePictureUploadInfo, r.UserID, body.Name, body.MediaType, custom)
+		return h.info(ctx, plugin.QueryUserProfilePictureUploadInfo, r.UserID, body.Name, body.MediaType, custom)
 	case typ == wire.StorageResourceType_GROUP_PROFILE_PICTURE:
-		return d.storageInfo(ctx, plugin.QueryGroupProfilePictureUploadInfo, r.UserID, id, body.Name, body.MediaType, custom)
+		return h.info(ctx, plugin.QueryGroupProfilePictureUploadInfo, r.UserID, id, body.Name, body.MediaType, custom)
 	case body.IdNum == nil:
-		return d.storageInfo(ctx, plugin.QueryMessageAttachmentUploadInfo, r.UserID, body.Name, body.MediaType, custom)
+		return h.info(ctx, plugin.QueryMessageAttachmentUploadInfo, r.UserID, body.Name, body.MediaType, custom)
 	case id < 0: // A group, by the minus sign.
-		return d.storageInfo(ctx, plugin.QueryMessageAttachmentUploadInfoInGroupConversation, r.UserID, -id, body.Name, body.MediaType, custom)
+		return h.info(ctx, plugin.QueryMessageAttachmentUploadInfoInGroupConversation, r.UserID, -id, body.Name, body.MediaType, custom)
 	default:
-		return d.storageInfo(ctx, plugin.QueryMessageAttachmentUploadInfoInPrivateConversation, r.UserID, id, body.Name, body.MediaType, custom)
+		return h.info(ctx, plugin.QueryMessageAttachmentUploadInfoInPrivateConversation, r.UserID, id, body.Name, body.MediaType, custom)
 	}
 }
 
-func (d *Dispatcher) queryMessageAttachmentInfos(ctx context.Context, r *Request, body *wire.QueryMessageAttachmentInfosRequest) (Answer, error) {
+func (h storageHandlers) queryMessageAttachmentInfos(ctx context.Context, r *Request, body *wire.QueryMessageAttachmentInfosRequest) (Answer, error) {
 	if start, end := body.CreationDateStart, body.CreationDateEnd; start != nil && end != nil && *start > *end {
 		return Answer{}, apierr.New(apierr.IllegalArgument, "creationDateStart: %d must not be after creationDateEnd, which is %d", *start, *end)
 	}
@@ -148,17 +150,17 @@ func (d *Dispatcher) queryMessageAttachmentInfos(ctx context.Context, r *Request
 	groups, others, shared := body.GetGroupIds(), body.GetUserIds(), body.AreSharedByMe
 	switch private := body.InPrivateConversation; {
 	case private != nil && *private:
-		return d.storageList(ctx, plugin.QueryMessageAttachmentInfosInPrivateConversations, r.UserID, []int64(nil), dates, shared)
+		return h.list(ctx, plugin.QueryMessageAttachmentInfosInPrivateConversations, r.UserID, []int64(nil), dates, shared)
 	case private != nil || len(groups) > 0:
-		return d.storageList(ctx, plugin.QueryMessageAttachmentInfosInGroupConversations, r.UserID, groups, others, dates)
+		return h.list(ctx, plugin.QueryMessageAttachmentInfosInGroupConversations, r.UserID, groups, others, dates)
 	case len(others) > 0:
-		return d.storageList(ctx, plugin.QueryMessageAttachmentInfosInPrivateConversations, r.UserID, others, dates, shared)
+		return h.list(ctx, plugin.QueryMessageAttachmentInfosInPrivateConversations, r.UserID, others, dates, shared)
 	default:
-		return d.storageList(ctx, plugin.QueryMessageAttachmentInfosUploadedByRequester, r.UserID, dates)
+		return h.list(ctx, plugin.QueryMessageAttachmentInfosUploadedByRequester, r.UserID, dates)
 	}
 }
 
-func (d *Dispatcher) updateMessageAttachmentInfo(ctx context.Context, r *Request, body *wire.UpdateMessageAttachmentInfoRequest) (Answer, error) {
+func (h storageHandlers) updateMessageAttachmentInfo(ctx context.Context, r *Request, body *wire.UpdateMessageAttachmentInfoRequest) (Answer, error) {
 	if body.AttachmentIdNum == nil && body.AttachmentIdStr == nil {
 		return Answer{}, apierr.New(apierr.IllegalArgument, "attachmentIdNum or attachmentIdStr is required")
 	}
@@ -172,10 +174,10 @@ func (d *Dispatcher) updateMessageAttachmentInfo(ctx context.Context, r *Request
 		{body.GroupIdToUnshareWith, plugin.UnshareMessageAttachmentWithGroup},
 	} {
 		if change.with != nil {
-			return d.storageRun(ctx, change.do, r.UserID, body.AttachmentIdNum, body.AttachmentIdStr, *change.with)
+			return h.run(ctx, change.do, r.UserID, body.AttachmentIdNum, body.AttachmentIdStr, *change.with)
 		}
 	}
-	if d.Plugins == nil || !d.Plugins.HasAny(plugin.StorageServiceProvider) {
+	if h.plugins == nil || !h.plugins.HasAny(plugin.StorageServiceProvider) {
 		return Answer{}, apierr.New(apierr.StorageNotImplemented, "")
 	}
 	return Answer{}, nil

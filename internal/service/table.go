@@ -4,87 +4,106 @@ package service
 
 import "example.org/app/internal/wire"
 
-// table has the handler of each kind of request.
-func (d *Dispatcher) table() map[wire.Kind]handler {
+// newTable returns the handler of each kind of request.
+func newTable(o Options) map[wire.Kind]handler {
+	var (
+		to                 = audiences{o.Store, o.Groups.Members, o.Settings, o.Logger}
+		keys               = keys{o.Settings, o.Clock}
+		conversations      = conversationHandlers{to, o.Conversations}
+		messages           = messageHandlers{to, o.Messages, keys}
+		meetings           = meetingHandlers{to, o.Meetings, o.Messages}
+		users              = userHandlers{to, o.Users}
+		online             = presenceHandlers{to, o.Presence, users, o.NearbyLimits, o.Clock}
+		relationships      = relationshipHandlers{to, o.Relationships}
+		relationshipGroups = relationshipGroupHandlers{to, o.Relationships}
+		friendRequests     = friendRequestHandlers{to, o.Relationships.FriendRequests}
+		groups             = groupHandlers{to, o.Groups}
+		members            = groupMemberHandlers{to, o.Groups, online}
+		blocklist          = groupBlocklistHandlers{to, o.Groups.Blocklist, users}
+		invitations        = groupInvitationHandlers{to, o.Groups.Invitations}
+		joinRequests       = groupJoinRequestHandlers{to, o.Groups.JoinRequests}
+		questions          = groupQuestionHandlers{to, o.Groups.Questions}
+		files              = storageHandlers{o.Plugins}
+	)
 	return map[wire.Kind]handler{
-		wire.KindQueryConversations: on((*wire.AppRequest).GetQueryConversationsRequest, d.queryConversations),
-		wire.KindUpdateConversation: on((*wire.AppRequest).GetUpdateConversationRequest, d.updateConversation),
-		wire.KindUpdateTypingStatus: on((*wire.AppRequest).GetUpdateTypingStatusRequest, d.updateTypingStatus),
-		wire.KindCreateMessage:      on((*wire.AppRequest).GetCreateMessageRequest, d.createMessage),
-		wire.KindQueryMessages:      on((*wire.AppRequest).GetQueryMessagesRequest, d.queryMessages),
-		wire.KindUpdateMessage:      on((*wire.AppRequest).GetUpdateMessageRequest, d.updateMessage),
-		wire.KindCreateGroupMembers: on((*wire.AppRequest).GetCreateGroupMembersRequest, d.createGroupMembers),
-		wire.KindDeleteGroupMembers: on((*wire.AppRequest).GetDeleteGroupMembersRequest, d.deleteGroupMembers),
-		wire.KindQueryGroupMembers:  on((*wire.AppRequest).GetQueryGroupMembersRequest, d.queryGroupMembers),
-		wire.KindUpdateGroupMember:  on((*wire.AppRequest).GetUpdateGroupMemberRequest, d.updateGroupMember),
+		wire.KindQueryConversations: on((*wire.AppRequest).GetQueryConversationsRequest, conversations.query),
+		wire.KindUpdateConversation: on((*wire.AppRequest).GetUpdateConversationRequest, conversations.update),
+		wire.KindUpdateTypingStatus: on((*wire.AppRequest).GetUpdateTypingStatusRequest, conversations.updateTypingStatus),
+		wire.KindCreateMessage:      on((*wire.AppRequest).GetCreateMessageRequest, messages.create),
+		wire.KindQueryMessages:      on((*wire.AppRequest).GetQueryMessagesRequest, messages.query),
+		wire.KindUpdateMessage:      on((*wire.AppRequest).GetUpdateMessageRequest, messages.update),
+		wire.KindCreateGroupMembers: on((*wire.AppRequest).GetCreateGroupMembersRequest, members.create),
+		wire.KindDeleteGroupMembers: on((*wire.AppRequest).GetDeleteGroupMembersRequest, members.delete),
+		wire.KindQueryGroupMembers:  on((*wire.AppRequest).GetQueryGroupMembersRequest, members.query),
+		wire.KindUpdateGroupMember:  on((*wire.AppRequest).GetUpdateGroupMemberRequest, members.update),
 
-		wire.KindQueryUserProfiles:       on((*wire.AppRequest).GetQueryUserProfilesRequest, d.queryUserProfiles),
-		wire.KindQueryNearbyUsers:        on((*wire.AppRequest).GetQueryNearbyUsersRequest, d.queryNearbyUsers),
-		wire.KindQueryUserOnlineStatuses: on((*wire.AppRequest).GetQueryUserOnlineStatusesRequest, d.queryUserOnlineStatuses),
-		wire.KindUpdateUserLocation:      on((*wire.AppRequest).GetUpdateUserLocationRequest, d.updateUserLocation),
-		wire.KindUpdateUserOnlineStatus:  on((*wire.AppRequest).GetUpdateUserOnlineStatusRequest, d.updateUserOnlineStatus),
-		wire.KindUpdateUser:              on((*wire.AppRequest).GetUpdateUserRequest, d.updateUser),
-		wire.KindUpdateUserSettings:      on((*wire.AppRequest).GetUpdateUserSettingsRequest, d.updateUserSettings),
-		wire.KindDeleteUserSettings:      on((*wire.AppRequest).GetDeleteUserSettingsRequest, d.deleteUserSettings),
-		wire.KindQueryUserSettings:       on((*wire.AppRequest).GetQueryUserSettingsRequest, d.queryUserSettings),
+		wire.KindQueryUserProfiles:       on((*wire.AppRequest).GetQueryUserProfilesRequest, users.queryProfiles),
+		wire.KindQueryNearbyUsers:        on((*wire.AppRequest).GetQueryNearbyUsersRequest, online.queryNearby),
+		wire.KindQueryUserOnlineStatuses: on((*wire.AppRequest).GetQueryUserOnlineStatusesRequest, online.queryStatuses),
+		wire.KindUpdateUserLocation:      on((*wire.AppRequest).GetUpdateUserLocationRequest, online.updateLocation),
+		wire.KindUpdateUserOnlineStatus:  on((*wire.AppRequest).GetUpdateUserOnlineStatusRequest, online.updateStatus),
+		wire.KindUpdateUser:              on((*wire.AppRequest).GetUpdateUserRequest, users.update),
+		wire.KindUpdateUserSettings:      on((*wire.AppRequest).GetUpdateUserSettingsRequest, users.updateSettings),
+		wire.KindDeleteUserSettings:      on((*wire.AppRequest).GetDeleteUserSettingsRequest, users.deleteSettings),
+		wire.KindQueryUserSettings:       on((*wire.AppRequest).GetQueryUserSettingsRequest, users.querySettings),
 
-		wire.KindCreateFriendRequest:     d.once(on((*wire.AppRequest).GetCreateFriendRequestRequest, d.createFriendRequest)),
-		wire.KindCreateRelationshipGroup: d.once(on((*wire.AppRequest).GetCreateRelationshipGroupRequest, d.createRelationshipGroup)),
-		wire.KindCreateRelationship:      on((*wire.AppRequest).GetCreateRelationshipRequest, d.createRelationship),
-		wire.KindDeleteFriendRequest:     on((*wire.AppRequest).GetDeleteFriendRequestRequest, d.deleteFriendRequest),
-		wire.KindDeleteRelationshipGroup: on((*wire.AppRequest).GetDeleteRelationshipGroupRequest, d.deleteRelationshipGroup),
-		wire.KindDeleteRelationship:      on((*wire.AppRequest).GetDeleteRelationshipRequest, d.deleteRelationship),
-		wire.KindQueryFriendRequests:     on((*wire.AppRequest).GetQueryFriendRequestsRequest, d.queryFriendRequests),
-		wire.KindQueryRelatedUserIds:     on((*wire.AppRequest).GetQueryRelatedUserIdsRequest, d.queryRelatedUserIDs),
-		wire.KindQueryRelationshipGroups: on((*wire.AppRequest).GetQueryRelationshipGroupsRequest, d.queryRelationshipGroups),
-		wire.KindQueryRelationships:      on((*wire.AppRequest).GetQueryRelationshipsRequest, d.queryRelationships),
-		wire.KindUpdateFriendRequest:     on((*wire.AppRequest).GetUpdateFriendRequestRequest, d.updateFriendRequest),
-		wire.KindUpdateRelationshipGroup: on((*wire.AppRequest).GetUpdateRelationshipGroupRequest, d.updateRelationshipGroup),
-		wire.KindUpdateRelationship:      on((*wire.AppRequest).GetUpdateRelationshipRequest, d.updateRelationship),
+		wire.KindCreateFriendRequest:     keys.once(on((*wire.AppRequest).GetCreateFriendRequestRequest, friendRequests.create)),
+		wire.KindCreateRelationshipGroup: keys.once(on((*wire.AppRequest).GetCreateRelationshipGroupRequest, relationshipGroups.create)),
+		wire.KindCreateRelationship:      on((*wire.AppRequest).GetCreateRelationshipRequest, relationships.create),
+		wire.KindDeleteFriendRequest:     on((*wire.AppRequest).GetDeleteFriendRequestRequest, friendRequests.delete),
+		wire.KindDeleteRelationshipGroup: on((*wire.AppRequest).GetDeleteRelationshipGroupRequest, relationshipGroups.delete),
+		wire.KindDeleteRelationship:      on((*wire.AppRequest).GetDeleteRelationshipRequest, relationships.delete),
+		wire.KindQueryFriendRequests:     on((*wire.AppRequest).GetQueryFriendRequestsRequest, friendRequests.query),
+		wire.KindQueryRelatedUserIds:     on((*wire.AppRequest).GetQueryRelatedUserIdsRequest, relationships.queryRelatedUserIDs),
+		wire.KindQueryRelationshipGroups: on((*wire.AppRequest).GetQueryRelationshipGroupsRequest, relationshipGroups.query),
+		wire.KindQueryRelationships:      on((*wire.AppRequest).GetQueryRelationshipsRequest, relationships.query),
+		wire.KindUpdateFriendRequest:     on((*wire.AppRequest).GetUpdateFriendRequestRequest, friendRequests.update),
+		wire.KindUpdateRelationshipGroup: on((*wire.AppRequest).GetUpdateRelationshipGroupRequest, relationshipGroups.update),
+		wire.KindUpdateRelationship:      on((*wire.AppRequest).GetUpdateRelationshipRequest, relationships.update),
 
-		wire.KindCreateGroup:           d.once(on((*wire.AppRequest).GetCreateGroupRequest, d.createGroup)),
-		wire.KindDeleteGroup:           on((*wire.AppRequest).GetDeleteGroupRequest, d.deleteGroup),
-		wire.KindQueryGroups:           on((*wire.AppRequest).GetQueryGroupsRequest, d.queryGroups),
-		wire.KindQueryJoinedGroupIds:   on((*wire.AppRequest).GetQueryJoinedGroupIdsRequest, d.queryJoinedGroupIDs),
-		wire.KindQueryJoinedGroupInfos: on((*wire.AppRequest).GetQueryJoinedGroupInfosRequest, d.queryJoinedGroupInfos),
-		wire.KindUpdateGroup:           on((*wire.AppRequest).GetUpdateGroupRequest, d.updateGroup),
+		wire.KindCreateGroup:           keys.once(on((*wire.AppRequest).GetCreateGroupRequest, groups.create)),
+		wire.KindDeleteGroup:           on((*wire.AppRequest).GetDeleteGroupRequest, groups.delete),
+		wire.KindQueryGroups:           on((*wire.AppRequest).GetQueryGroupsRequest, groups.query),
+		wire.KindQueryJoinedGroupIds:   on((*wire.AppRequest).GetQueryJoinedGroupIdsRequest, groups.queryJoinedIDs),
+		wire.KindQueryJoinedGroupInfos: on((*wire.AppRequest).GetQueryJoinedGroupInfosRequest, groups.queryJoinedInfos),
+		wire.KindUpdateGroup:           on((*wire.AppRequest).GetUpdateGroupRequest, groups.update),
 
-		wire.KindCreateGroupBlockedUser:     on((*wire.AppRequest).GetCreateGroupBlockedUserRequest, d.createGroupBlockedUser),
-		wire.KindDeleteGroupBlockedUser:     on((*wire.AppRequest).GetDeleteGroupBlockedUserRequest, d.deleteGroupBlockedUser),
-		wire.KindQueryGroupBlockedUserIds:   on((*wire.AppRequest).GetQueryGroupBlockedUserIdsRequest, d.queryGroupBlockedUserIDs),
-		wire.KindQueryGroupBlockedUserInfos: on((*wire.AppRequest).GetQueryGroupBlockedUserInfosRequest, d.queryGroupBlockedUserInfos),
+		wire.KindCreateGroupBlockedUser:     on((*wire.AppRequest).GetCreateGroupBlockedUserRequest, blocklist.create),
+		wire.KindDeleteGroupBlockedUser:     on((*wire.AppRequest).GetDeleteGroupBlockedUserRequest, blocklist.delete),
+		wire.KindQueryGroupBlockedUserIds:   on((*wire.AppRequest).GetQueryGroupBlockedUserIdsRequest, blocklist.queryIDs),
+		wire.KindQueryGroupBlockedUserInfos: on((*wire.AppRequest).GetQueryGroupBlockedUserInfosRequest, blocklist.queryInfos),
 
-		wire.KindCheckGroupJoinQuestionsAnswers: on((*wire.AppRequest).GetCheckGroupJoinQuestionsAnswersRequest, d.checkGroupJoinQuestionsAnswers),
-		wire.KindCreateGroupInvitation:          d.once(on((*wire.AppRequest).GetCreateGroupInvitationRequest, d.createGroupInvitation)),
-		wire.KindCreateGroupJoinRequest:         d.once(on((*wire.AppRequest).GetCreateGroupJoinRequestRequest, d.createGroupJoinRequest)),
-		wire.KindCreateGroupJoinQuestions:       d.onceAs(questionIDs, on((*wire.AppRequest).GetCreateGroupJoinQuestionsRequest, d.createGroupJoinQuestions)),
-		wire.KindDeleteGroupInvitation:          on((*wire.AppRequest).GetDeleteGroupInvitationRequest, d.deleteGroupInvitation),
-		wire.KindDeleteGroupJoinRequest:         on((*wire.AppRequest).GetDeleteGroupJoinRequestRequest, d.deleteGroupJoinRequest),
-		wire.KindDeleteGroupJoinQuestions:       on((*wire.AppRequest).GetDeleteGroupJoinQuestionsRequest, d.deleteGroupJoinQuestions),
-		wire.KindQueryGroupInvitations:          on((*wire.AppRequest).GetQueryGroupInvitationsRequest, d.queryGroupInvitations),
-		wire.KindQueryGroupJoinRequests:         on((*wire.AppRequest).GetQueryGroupJoinRequestsRequest, d.queryGroupJoinRequests),
-		wire.KindQueryGroupJoinQuestions:        on((*wire.AppRequest).GetQueryGroupJoinQuestionsRequest, d.queryGroupJoinQuestions),
-		wire.KindUpdateGroupInvitation:          on((*wire.AppRequest).GetUpdateGroupInvitationRequest, d.updateGroupInvitation),
-		wire.KindUpdateGroupJoinQuestion:        on((*wire.AppRequest).GetUpdateGroupJoinQuestionRequest, d.updateGroupJoinQuestion),
-		wire.KindUpdateGroupJoinRequest:         on((*wire.AppRequest).GetUpdateGroupJoinRequestRequest, d.updateGroupJoinRequest),
+		wire.KindCheckGroupJoinQuestionsAnswers: on((*wire.AppRequest).GetCheckGroupJoinQuestionsAnswersRequest, questions.checkAnswers),
+		wire.KindCreateGroupInvitation:          keys.once(on((*wire.AppRequest).GetCreateGroupInvitationRequest, invitations.create)),
+		wire.KindCreateGroupJoinRequest:         keys.once(on((*wire.AppRequest).GetCreateGroupJoinRequestRequest, joinRequests.create)),
+		wire.KindCreateGroupJoinQuestions:       keys.onceAs(questionIDs, on((*wire.AppRequest).GetCreateGroupJoinQuestionsRequest, questions.create)),
+		wire.KindDeleteGroupInvitation:          on((*wire.AppRequest).GetDeleteGroupInvitationRequest, invitations.delete),
+		wire.KindDeleteGroupJoinRequest:         on((*wire.AppRequest).GetDeleteGroupJoinRequestRequest, joinRequests.delete),
+		wire.KindDeleteGroupJoinQuestions:       on((*wire.AppRequest).GetDeleteGroupJoinQuestionsRequest, questions.delete),
+		wire.KindQueryGroupInvitations:          on((*wire.AppRequest).GetQueryGroupInvitationsRequest, invitations.query),
+		wire.KindQueryGroupJoinRequests:         on((*wire.AppRequest).GetQueryGroupJoinRequestsRequest, joinRequests.query),
+		wire.KindQueryGroupJoinQuestions:        on((*wire.AppRequest).GetQueryGroupJoinQuestionsRequest, questions.query),
+		wire.KindUpdateGroupInvitation:          on((*wire.AppRequest).GetUpdateGroupInvitationRequest, invitations.update),
+		wire.KindUpdateGroupJoinQuestion:        on((*wire.AppRequest).GetUpdateGroupJoinQuestionRequest, questions.update),
+		wire.KindUpdateGroupJoinRequest:         on((*wire.AppRequest).GetUpdateGroupJoinRequestRequest, joinRequests.update),
 
-		wire.KindCreateMeeting:           d.once(on((*wire.AppRequest).GetCreateMeetingRequest, d.createMeeting)),
-		wire.KindDeleteMeeting:           on((*wire.AppRequest).GetDeleteMeetingRequest, d.deleteMeeting),
-		wire.KindQueryMeetings:           on((*wire.AppRequest).GetQueryMeetingsRequest, d.queryMeetings),
-		wire.KindUpdateMeeting:           on((*wire.AppRequest).GetUpdateMeetingRequest, d.updateMeeting),
-		wire.KindUpdateMeetingInvitation: on((*wire.AppRequest).GetUpdateMeetingInvitationRequest, d.updateMeetingInvitation),
+		wire.KindCreateMeeting:           keys.once(on((*wire.AppRequest).GetCreateMeetingRequest, meetings.create)),
+		wire.KindDeleteMeeting:           on((*wire.AppRequest).GetDeleteMeetingRequest, meetings.delete),
+		wire.KindQueryMeetings:           on((*wire.AppRequest).GetQueryMeetingsRequest, meetings.query),
+		wire.KindUpdateMeeting:           on((*wire.AppRequest).GetUpdateMeetingRequest, meetings.update),
+		wire.KindUpdateMeetingInvitation: on((*wire.AppRequest).GetUpdateMeetingInvitationRequest, meetings.updateInvitation),
 
-		wire.KindDeleteResource:              on((*wire.AppRequest).GetDeleteResourceRequest, d.deleteResource),
-		wire.KindQueryResourceDownloadInfo:   on((*wire.AppRequest).GetQueryResourceDownloadInfoRequest, d.queryResourceDownloadInfo),
-		wire.KindQueryResourceUploadInfo:     on((*wire.AppRequest).GetQueryResourceUploadInfoRequest, d.queryResourceUploadInfo),
-		wire.KindQueryMessageAttachmentInfos: on((*wire.AppRequest).GetQueryMessageAttachmentInfosRequest, d.queryMessageAttachmentInfos),
-		wire.KindUpdateMessageAttachmentInfo: on((*wire.AppRequest).GetUpdateMessageAttachmentInfoRequest, d.updateMessageAttachmentInfo),
+		wire.KindDeleteResource:              on((*wire.AppRequest).GetDeleteResourceRequest, files.deleteResource),
+		wire.KindQueryResourceDownloadInfo:   on((*wire.AppRequest).GetQueryResourceDownloadInfoRequest, files.queryResourceDownloadInfo),
+		wire.KindQueryResourceUploadInfo:     on((*wire.AppRequest).GetQueryResourceUploadInfoRequest, files.queryResourceUploadInfo),
+		wire.KindQueryMessageAttachmentInfos: on((*wire.AppRequest).GetQueryMessageAttachmentInfosRequest, files.queryMessageAttachmentInfos),
+		wire.KindUpdateMessageAttachmentInfo: on((*wire.AppRequest).GetUpdateMessageAttachmentInfoRequest, files.updateMessageAttachmentInfo),
 
-		wire.KindDeleteConversationSettings: on((*wire.AppRequest).GetDeleteConversationSettingsRequest, d.deleteConversationSettings),
-		wire.KindQueryConversationSettings:  on((*wire.AppRequest).GetQueryConversationSettingsRequest, d.queryConversationSettings),
-		wire.KindUpdateConversationSettings: on((*wire.AppRequest).GetUpdateConversationSettingsRequest, d.updateConversationSettings),
+		wire.KindDeleteConversationSettings: on((*wire.AppRequest).GetDeleteConversationSettingsRequest, conversations.deleteSettings),
+		wire.KindQueryConversationSettings:  on((*wire.AppRequest).GetQueryConversationSettingsRequest, conversations.querySettings),
+		wire.KindUpdateConversationSettings: on((*wire.AppRequest).GetUpdateConversationSettingsRequest, conversations.updateSettings),
 
-		wire.KindCreateMessageReactions: d.refuseReaction,
-		wire.KindDeleteMessageReactions: d.refuseReaction,
+		wire.KindCreateMessageReactions: refuseReaction,
+		wire.KindDeleteMessageReactions: refuseReaction,
 	}
 }

@@ -11,39 +11,39 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// updateUserLocation says where the session of the requester is. What else clients tell of the place is not kept.
-func (d *Dispatcher) updateUserLocation(ctx context.Context, r *Request, body *wire.UpdateUserLocationRequest) (Answer, error) {
-	return Answer{}, d.place(ctx, r, presence.Position{Longitude: body.GetLongitude(), Latitude: body.GetLatitude()})
+// updateLocation says where the session of the requester is. What else clients tell of the place is not kept.
+func (h presenceHandlers) updateLocation(ctx context.Context, r *Request, body *wire.UpdateUserLocationRequest) (Answer, error) {
+	return Answer{}, h.place(ctx, r, presence.Position{Longitude: body.GetLongitude(), Latitude: body.GetLatitude()})
 }
 
 // place notes the position of the requester.
-func (d *Dispatcher) place(ctx context.Context, r *Request, p presence.Position) error {
-	p.Date = d.Clock()
+func (h presenceHandlers) place(ctx context.Context, r *Request, p presence.Position) error {
+	p.Date = h.clock()
 	// A session that has just ended has no position any more.
-	_, err := d.Presence.SetPosition(ctx, r.UserID, r.Device, p)
+	_, err := h.directory.SetPosition(ctx, r.UserID, r.Device, p)
 	return err
 }
 
-// queryNearbyUsers finds who is near the requester, whose position is that of the request from then on.
-func (d *Dispatcher) queryNearbyUsers(ctx context.Context, r *Request, body *wire.QueryNearbyUsersRequest) (Answer, error) {
-	if !d.Presence.Locations().Enabled {
+// queryNearby finds who is near the requester, whose position is that of the request from then on.
+func (h presenceHandlers) queryNearby(ctx context.Context, r *Request, body *wire.QueryNearbyUsersRequest) (Answer, error) {
+	if !h.directory.Locations().Enabled {
 		return Answer{}, apierr.New(apierr.UserLocationRelatedFeaturesAreDisabled, "")
 	}
-	count, meters, err := d.NearbyLimits().Check(body.MaxCount, body.MaxDistance)
+	count, meters, err := h.limits().Check(body.MaxCount, body.MaxDistance)
 	if err != nil {
 		return Answer{}, err
 	}
 	center := presence.Position{Longitude: body.GetLongitude(), Latitude: body.GetLatitude()}
-	if err := d.place(ctx, r, center); err != nil {
+	if err := h.place(ctx, r, center); err != nil {
 		return Answer{}, err
 	}
-	found, err := d.Presence.Nearby(presence.SessionKey{UserID: r.UserID, Device: r.Device, ID: r.SessionID}, center, count, meters)
+	found, err := h.directory.Nearby(presence.SessionKey{UserID: r.UserID, Device: r.Device, ID: r.SessionID}, center, count, meters)
 	if err != nil {
 		return Answer{}, err
 	}
 	profiles := make(map[int64]store.User, len(found))
 	if body.GetWithUserInfo() {
-		known, err := d.Users.Profiles(ctx, convert(found, func(n presence.Neighbour) int64 { return n.UserID }), nil)
+		known, err := h.users.directory.Profiles(ctx, convert(found, func(n presence.Neighbour) int64 { return n.UserID }), nil)
 		if err != nil {
 			return Answer{}, err
 		}
@@ -57,7 +57,7 @@ func (d *Dispatcher) queryNearbyUsers(ctx context.Context, r *Request, body *wir
 		if body.GetWithUserInfo() && !exists {
 			continue
 		}
-		list = append(list, d.wireNeighbour(body, n, profile))
+		list = append(list, h.wireNeighbour(body, n, profile))
 	}
 	if len(list) == 0 {
 		return noContent, nil
@@ -66,9 +66,9 @@ func (d *Dispatcher) queryNearbyUsers(ctx context.Context, r *Request, body *wir
 }
 
 // wireNeighbour is somebody nearby, with what the request asks for.
-func (d *Dispatcher) wireNeighbour(body *wire.QueryNearbyUsersRequest, n presence.Neighbour, profile store.User) *wire.NearbyUser {
+func (h presenceHandlers) wireNeighbour(body *wire.QueryNearbyUsersRequest, n presence.Neighbour, profile store.User) *wire.NearbyUser {
 	out := &wire.NearbyUser{UserId: n.UserID}
-	if d.Presence.Locations().PerDevice {
+	if h.directory.Locations().PerDevice {
 		out.DeviceType = n.Device.Enum()
 	}
 	if body.GetWithCoordinates() {
@@ -78,7 +78,7 @@ func (d *Dispatcher) wireNeighbour(body *wire.QueryNearbyUsersRequest, n presenc
 		out.Distance = &n.Meters
 	}
 	if body.GetWithUserInfo() {
-		out.Info = d.wireUser(profile)
+		out.Info = h.users.wireUser(profile)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ package service
 import (
 	"context"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -14,12 +15,21 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) queryUserOnlineStatuses(_ context.Context, r *Request, body *wire.QueryUserOnlineStatusesRequest) (Answer, error) {
+// presenceHandlers answers requests about who is online, and where.
+type presenceHandlers struct {
+	audiences
+	directory *presence.Directory
+	users     userHandlers
+	limits    func() presence.NearbyLimits
+	clock     func() time.Time
+}
+
+func (h presenceHandlers) queryStatuses(_ context.Context, r *Request, body *wire.QueryUserOnlineStatusesRequest) (Answer, error) {
 	if len(body.GetUserIds()) == 0 {
 		return noContent, nil
 	}
 	statuses := convert(body.GetUserIds(), func(id int64) *wire.UserOnlineStatus {
-		status, devices := d.onlineStatus(r, id)
+		status, devices := h.status(r, id)
 		return &wire.UserOnlineStatus{UserId: id, UserStatus: status, DeviceTypes: devices}
 	})
 	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserOnlineStatuses{
@@ -27,10 +37,10 @@ func (d *Dispatcher) queryUserOnlineStatuses(_ context.Context, r *Request, body
 	}}}, nil
 }
 
-// onlineStatus is what the requester sees of whether, and on which devices, a user is online.
-func (d *Dispatcher) onlineStatus(r *Request, userID int64) (wire.UserStatus, []wire.DeviceType) {
-	entry, _ := d.Presence.Lookup(userID)
-	if entry.Status == wire.UserStatus_INVISIBLE && userID != r.UserID && d.Settings().User.RespondOfflineIfInvisible {
+// status is what the requester sees of whether, and on which devices, a user is online.
+func (h presenceHandlers) status(r *Request, userID int64) (wire.UserStatus, []wire.DeviceType) {
+	entry, _ := h.directory.Lookup(userID)
+	if entry.Status == wire.UserStatus_INVISIBLE && userID != r.UserID && h.settings().User.RespondOfflineIfInvisible {
 		return wire.UserStatus_OFFLINE, nil
 	}
 	devices := convert(entry.Sessions, func(s presence.Session) wire.DeviceType { return s.Device })
@@ -38,8 +48,8 @@ func (d *Dispatcher) onlineStatus(r *Request, userID int64) (wire.UserStatus, []
 	return entry.Status, devices
 }
 
-// updateUserOnlineStatus sets the status of the requester, or closes sessions if that is OFFLINE.
-func (d *Dispatcher) updateUserOnlineStatus(ctx context.Context, r *Request, body *wire.UpdateUserOnlineStatusRequest) (Answer, error) {
+// updateStatus sets the status of the requester, or closes sessions if that is OFFLINE.
+func (h presenceHandlers) updateStatus(ctx context.Context, r *Request, body *wire.UpdateUserOnlineStatusRequest) (Answer, error) {
 	status := body.GetUserStatus()
 	if _, known := wire.UserStatus_name[int32(status)]; !known {
 		return Answer{}, apierr.New(apierr.IllegalArgument, "userStatus: %d is no status", status)
@@ -50,23 +60,23 @@ func (d *Dispatcher) updateUserOnlineStatus(ctx context.Context, r *Request, bod
 		}
 	}
 	if status == wire.UserStatus_OFFLINE {
-		_, err := d.Presence.Disconnect(ctx, link.Disconnection{UserIDs: []int64{r.UserID}, Devices: body.GetDeviceTypes(), Status: wire.ClosedByOtherDevice})
+		_, err := h.directory.Disconnect(ctx, link.Disconnection{UserIDs: []int64{r.UserID}, Devices: body.GetDeviceTypes(), Status: wire.ClosedByOtherDevice})
 		if err != nil {
 			return Answer{}, err
 		}
-	} else if online, err := d.Presence.SetStatus(ctx, r.UserID, status); err != nil || !online {
+	} else if online, err := h.directory.SetStatus(ctx, r.UserID, status); err != nil || !online {
 		return Answer{}, err
 	}
-	return Answer{Notifications: d.statusNotifications(ctx, r, status)}, nil
+	return Answer{Notifications: h.notifications(ctx, r, status)}, nil
 }
 
-// statusNotifications tell the requester's other sessions, those whom the requester knows and fellow group members of
+// notifications tell the requester's other sessions, those whom the requester knows and fellow group members of
 // a status. Others are not told that somebody is invisible if they would not be told when they asked.
-func (d *Dispatcher) statusNotifications(ctx context.Context, r *Request, status wire.UserStatus) []Notification {
-	settings := d.Settings()
+func (h presenceHandlers) notifications(ctx context.Context, r *Request, status wire.UserStatus) []Notification {
+	settings := h.settings()
 	flags := settings.Notification.UserOnlineStatusUpdated
 	related, members := flags.NotifyNonBlockedRelatedUsers, settings.Notification.GroupMemberOnlineStatusUpdated.NotifyGroupMembers
-	others := distinct(both(onlyIf(related, d.knownBy(ctx, r.UserID)), onlyIf(members, d.fellows(ctx, r.UserID))))
+	others := distinct(both(onlyIf(related, h.knownBy(ctx, r.UserID)), onlyIf(members, h.fellows(ctx, r.UserID))))
 	relay := r.AppRequest
 	if status == wire.UserStatus_INVISIBLE && settings.User.RespondOfflineIfInvisible {
 		relay = proto.CloneOf(relay)

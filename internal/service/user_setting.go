@@ -8,24 +8,24 @@ import (
 	"example.org/app/internal/wire"
 )
 
-func (d *Dispatcher) updateUserSettings(ctx context.Context, r *Request, body *wire.UpdateUserSettingsRequest) (Answer, error) {
-	changed, err := d.Users.UpdateSettings(ctx, r.UserID, fromWireMap(body.GetSettings()))
+func (h userHandlers) updateSettings(ctx context.Context, r *Request, body *wire.UpdateUserSettingsRequest) (Answer, error) {
+	changed, err := h.directory.UpdateSettings(ctx, r.UserID, fromWireMap(body.GetSettings()))
 	if err != nil || !changed {
 		return Answer{}, err
 	}
-	return Answer{Notifications: []Notification{{Self: d.Settings().Notification.UserSettingUpdated.NotifyRequesterOtherOnlineSessions}}}, nil
+	return told(h.settings().Notification.UserSettingUpdated.NotifyRequesterOtherOnlineSessions, nil), nil
 }
 
-func (d *Dispatcher) deleteUserSettings(ctx context.Context, r *Request, body *wire.DeleteUserSettingsRequest) (Answer, error) {
-	deleted, err := d.Users.DeleteSettings(ctx, r.UserID, body.GetNames())
+func (h userHandlers) deleteSettings(ctx context.Context, r *Request, body *wire.DeleteUserSettingsRequest) (Answer, error) {
+	deleted, err := h.directory.DeleteSettings(ctx, r.UserID, body.GetNames())
 	if err != nil || !deleted {
 		return Answer{}, err
 	}
-	return Answer{Notifications: []Notification{{Self: d.Settings().Notification.UserSettingDeleted.NotifyRequesterOtherOnlineSessions}}}, nil
+	return told(h.settings().Notification.UserSettingDeleted.NotifyRequesterOtherOnlineSessions, nil), nil
 }
 
-func (d *Dispatcher) queryUserSettings(ctx context.Context, r *Request, body *wire.QueryUserSettingsRequest) (Answer, error) {
-	settings, changed, err := d.Users.FindSettings(ctx, r.UserID, body.GetNames(), date(body.LastUpdatedDateStart))
+func (h userHandlers) querySettings(ctx context.Context, r *Request, body *wire.QueryUserSettingsRequest) (Answer, error) {
+	settings, changed, err := h.directory.FindSettings(ctx, r.UserID, body.GetNames(), date(body.LastUpdatedDateStart))
 	if err != nil || len(settings) == 0 {
 		return noContent, err
 	}

@@ -6,6 +6,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -42,7 +43,7 @@ type Common struct {
 	Recorder *recording.Recorder
 }
 
-// Service are the parts that only the service role has.
+// Service are the parts that only the service role has. Operations of parts that are nil can be described, but not called.
 type Service struct {
 	Administrators *administrator.Directory
 	Audit          *audit.Trail
@@ -75,15 +76,16 @@ func CommonOperations(c Common) []*admin.Operation {
 
 // ServiceOperations are served by the service role.
 func ServiceOperations(s Service) []*admin.Operation {
+	relationships, groups := cmp.Or(s.Relationships, &relationship.Directory{}), cmp.Or(s.Groups, &group.Directory{})
 	return concat(
 		adminOperations(s.Administrators), adminRoleOperations(s.Administrators), adminTokenOperations(s.Administrators), onReplica(auditOperations(s.Audit)),
 		memberOperations(s.Cluster), settingOperations(s.Settings),
 		blockedIPOperations(s.BlockedIPs), blockedUserOperations(s.BlockedUsers),
 		onReplica(
 			userOperations(s), userOnlineInfoOperations(s), userRoleOperations(s.Users),
-			relationshipOperations(s.Relationships), relationshipGroupOperations(s.Relationships), friendRequestOperations(s.Relationships),
-			groupOperations(s), groupTypeOperations(s.Groups), groupQuestionOperations(s.Groups), groupMemberOperations(s.Groups),
-			groupBlocklistOperations(s.Groups), groupInvitationOperations(s.Groups), groupJoinRequestOperations(s.Groups),
+			relationshipOperations(relationships), relationshipGroupOperations(relationships), friendRequestOperations(relationships.FriendRequests),
+			groupOperations(s), groupTypeOperations(groups.Types), groupQuestionOperations(groups.Questions), groupMemberOperations(groups.Members),
+			groupBlocklistOperations(groups.Blocklist), groupInvitationOperations(groups.Invitations), groupJoinRequestOperations(groups.JoinRequests),
 			conversationOperations(s.Conversations), messageOperations(s),
 		),
 	)

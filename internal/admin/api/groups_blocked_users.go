@@ -15,10 +15,10 @@ import (
 
 const groupBlocklistTag = "GroupBlocklistController"
 
-type groupBlocklistHandlers struct{ directory *group.Directory }
+type groupBlocklistHandlers struct{ blocklist *group.Blocklist }
 
-func groupBlocklistOperations(d *group.Directory) []*admin.Operation {
-	h := groupBlocklistHandlers{d}
+func groupBlocklistOperations(blocklist *group.Blocklist) []*admin.Operation {
+	h := groupBlocklistHandlers{blocklist}
 	const path = "/groups/blocked-users"
 	return []*admin.Operation{
 		admin.Handle(admin.Operation{
@@ -69,7 +69,7 @@ type groupBlockedUserCreationInput struct{ Body groupBlockedUserCreation }
 
 func (h groupBlocklistHandlers) create(ctx context.Context, in *groupBlockedUserCreationInput) (GroupBlockedUser, error) {
 	b := in.Body
-	u, err := h.directory.BlockUser(ctx, store.GroupBlockedUser{
+	u, err := h.blocklist.Block(ctx, store.GroupBlockedUser{
 		GroupUserKey: store.GroupUserKey{GroupID: b.GroupID, UserID: b.UserID}, RequesterID: b.RequesterID,
 	}, givenTime(b.BlockDate))
 	return newGroupBlockedUser(u), err
@@ -104,7 +104,7 @@ func (h groupBlocklistHandlers) query(ctx context.Context, in *groupBlockedUserQ
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.directory.FindBlockedUsers(ctx, f, in.Limit(), 0)
+	found, err := h.blocklist.Find(ctx, f, in.Limit(), 0)
 	return convert(found, newGroupBlockedUser), err
 }
 
@@ -114,7 +114,7 @@ func (h groupBlocklistHandlers) queryPage(ctx context.Context, in *groupBlockedU
 		return admin.Page[GroupBlockedUser]{}, err
 	}
 	return newPage(in.PageRequest, newGroupBlockedUser, func(page store.Page) (int64, []store.GroupBlockedUser, error) {
-		return h.directory.FindBlockedUserPage(ctx, f, page)
+		return h.blocklist.FindPage(ctx, f, page)
 	})
 }
 
@@ -130,7 +130,7 @@ type groupBlockedUserUpdateInput struct {
 }
 
 func (h groupBlocklistHandlers) update(ctx context.Context, in *groupBlockedUserUpdateInput) (admin.UpdateResult, error) {
-	r, err := h.directory.UpdateBlockedUsers(ctx, groupUserKeys(in.Keys), store.GroupBlockedUserChange{
+	r, err := h.blocklist.Update(ctx, groupUserKeys(in.Keys), store.GroupBlockedUserChange{
 		BlockDate: givenTime(in.Body.BlockDate), RequesterID: in.Body.RequesterID,
 	})
 	return newUpdateResult(r), err
@@ -141,5 +141,5 @@ type groupBlockedUserDeletion struct {
 }
 
 func (h groupBlocklistHandlers) delete(ctx context.Context, in *groupBlockedUserDeletion) (admin.DeleteResult, error) {
-	return deleteResult(h.directory.UnblockUsers(ctx, groupUserKeys(in.Keys)))
+	return deleteResult(h.blocklist.Unblock(ctx, groupUserKeys(in.Keys)))
 }

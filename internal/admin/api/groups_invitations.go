@@ -17,10 +17,10 @@ import (
 
 const groupInvitationTag = "GroupInvitationController"
 
-type groupInvitationHandlers struct{ directory *group.Directory }
+type groupInvitationHandlers struct{ invitations *group.Invitations }
 
-func groupInvitationOperations(d *group.Directory) []*admin.Operation {
-	h := groupInvitationHandlers{d}
+func groupInvitationOperations(invitations *group.Invitations) []*admin.Operation {
+	h := groupInvitationHandlers{invitations}
 	const path = "/groups/invitations"
 	return []*admin.Operation{
 		admin.Handle(admin.Operation{
@@ -92,7 +92,7 @@ type groupInvitationCreationInput struct{ Body groupInvitationCreation }
 
 func (h groupInvitationHandlers) create(ctx context.Context, in *groupInvitationCreationInput) (GroupInvitation, error) {
 	b := in.Body
-	v, err := h.directory.CreateInvitation(ctx, store.GroupInvitation{
+	v, err := h.invitations.Create(ctx, store.GroupInvitation{
 		GroupID: b.GroupID, InviterID: b.InviterID, InviteeID: b.InviteeID, Content: b.Content,
 		Status: enumOf[store.RequestStatus](store.RequestStatusNames, b.Status), ResponseDate: givenTime(b.ResponseDate),
 	}, b.ID, givenTime(b.CreationDate))
@@ -115,12 +115,12 @@ type groupInvitationFilter struct {
 
 func (f groupInvitationFilter) filter() (group.InvitationFilter, error) {
 	out := group.InvitationFilter{
-		IDs: f.IDs, GroupIDs: f.GroupIDs, InviterIDs: f.InviterIDs, InviteeIDs: f.InviteeIDs,
+		Stored:   store.GroupInvitationFilter{IDs: f.IDs, GroupIDs: f.GroupIDs, InviterIDs: f.InviterIDs, InviteeIDs: f.InviteeIDs},
 		Statuses: enumsOf[store.RequestStatus](store.RequestStatusNames, f.Statuses),
 	}
 	err := dateRanges(
-		namedRange{"creationDate", f.CreationDateStart, f.CreationDateEnd, &out.CreationDate},
-		namedRange{"responseDate", f.ResponseDateStart, f.ResponseDateEnd, &out.ResponseDate},
+		namedRange{"creationDate", f.CreationDateStart, f.CreationDateEnd, &out.Stored.CreationDate},
+		namedRange{"responseDate", f.ResponseDateStart, f.ResponseDateEnd, &out.Stored.ResponseDate},
 		namedRange{"expirationDate", f.ExpirationDateStart, f.ExpirationDateEnd, &out.ExpirationDate},
 	)
 	return out, err
@@ -141,7 +141,7 @@ func (h groupInvitationHandlers) query(ctx context.Context, in *groupInvitationQ
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.directory.FindInvitations(ctx, f, in.Limit(), 0)
+	found, err := h.invitations.Find(ctx, f, in.Limit(), 0)
 	return convert(found, newGroupInvitation), err
 }
 
@@ -151,7 +151,7 @@ func (h groupInvitationHandlers) queryPage(ctx context.Context, in *groupInvitat
 		return admin.Page[GroupInvitation]{}, err
 	}
 	return newPage(in.PageRequest, newGroupInvitation, func(page store.Page) (int64, []group.Invitation, error) {
-		return h.directory.FindInvitationPage(ctx, f, page)
+		return h.invitations.FindPage(ctx, f, page)
 	})
 }
 
@@ -173,7 +173,7 @@ type groupInvitationUpdateInput struct {
 
 func (h groupInvitationHandlers) update(ctx context.Context, in *groupInvitationUpdateInput) (admin.UpdateResult, error) {
 	b := in.Body
-	r, err := h.directory.UpdateInvitations(ctx, in.IDs, store.GroupInvitationChange{
+	r, err := h.invitations.Update(ctx, in.IDs, store.GroupInvitationChange{
 		GroupID: b.GroupID, InviterID: b.InviterID, InviteeID: b.InviteeID, Content: b.Content,
 		Status: optionalEnum[store.RequestStatus](store.RequestStatusNames, b.Status), CreationDate: givenTime(b.CreationDate),
 	}, givenTime(b.ResponseDate))
@@ -186,7 +186,7 @@ type groupInvitationDeletion struct {
 
 func (h groupInvitationHandlers) delete(ctx context.Context, in *groupInvitationDeletion) (admin.DeleteResult, error) {
 	if len(in.IDs) == 0 {
-		return deleteResult(h.directory.DeleteAllInvitations(ctx))
+		return deleteResult(h.invitations.DeleteAll(ctx))
 	}
-	return deleteResult(h.directory.DeleteInvitations(ctx, in.IDs))
+	return deleteResult(h.invitations.Delete(ctx, in.IDs))
 }

@@ -15,10 +15,10 @@ import (
 
 const groupJoinRequestTag = "GroupJoinRequestController"
 
-type groupJoinRequestHandlers struct{ directory *group.Directory }
+type groupJoinRequestHandlers struct{ joinRequests *group.JoinRequests }
 
-func groupJoinRequestOperations(d *group.Directory) []*admin.Operation {
-	h := groupJoinRequestHandlers{d}
+func groupJoinRequestOperations(joinRequests *group.JoinRequests) []*admin.Operation {
+	h := groupJoinRequestHandlers{joinRequests}
 	const path = "/groups/join-requests"
 	return []*admin.Operation{
 		admin.Handle(admin.Operation{
@@ -85,7 +85,7 @@ type groupJoinRequestCreationInput struct{ Body groupJoinRequestCreation }
 
 func (h groupJoinRequestHandlers) create(ctx context.Context, in *groupJoinRequestCreationInput) (GroupJoinRequest, error) {
 	b := in.Body
-	v, err := h.directory.CreateJoinRequest(ctx, store.GroupJoinRequest{
+	v, err := h.joinRequests.Create(ctx, store.GroupJoinRequest{
 		GroupID: b.GroupID, RequesterID: b.RequesterID, ResponderID: &b.ResponderID, Content: b.Content,
 		Status: enumOf[store.RequestStatus](store.RequestStatusNames, b.Status), ResponseDate: givenTime(b.ResponseDate), Reason: b.ResponseReason,
 	}, b.ID, givenTime(b.CreationDate))
@@ -108,12 +108,12 @@ type groupJoinRequestFilter struct {
 
 func (f groupJoinRequestFilter) filter() (group.JoinRequestFilter, error) {
 	out := group.JoinRequestFilter{
-		IDs: f.IDs, GroupIDs: f.GroupIDs, RequesterIDs: f.RequesterIDs, ResponderIDs: f.ResponderIDs,
+		Stored:   store.GroupJoinRequestFilter{IDs: f.IDs, GroupIDs: f.GroupIDs, RequesterIDs: f.RequesterIDs, ResponderIDs: f.ResponderIDs},
 		Statuses: enumsOf[store.RequestStatus](store.RequestStatusNames, f.Statuses),
 	}
 	err := dateRanges(
-		namedRange{"creationDate", f.CreationDateStart, f.CreationDateEnd, &out.CreationDate},
-		namedRange{"responseDate", f.ResponseDateStart, f.ResponseDateEnd, &out.ResponseDate},
+		namedRange{"creationDate", f.CreationDateStart, f.CreationDateEnd, &out.Stored.CreationDate},
+		namedRange{"responseDate", f.ResponseDateStart, f.ResponseDateEnd, &out.Stored.ResponseDate},
 		namedRange{"expirationDate", f.ExpirationDateStart, f.ExpirationDateEnd, &out.ExpirationDate},
 	)
 	return out, err
@@ -134,7 +134,7 @@ func (h groupJoinRequestHandlers) query(ctx context.Context, in *groupJoinReques
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.directory.FindJoinRequests(ctx, f, in.Limit(), 0)
+	found, err := h.joinRequests.Find(ctx, f, in.Limit(), 0)
 	return convert(found, newGroupJoinRequest), err
 }
 
@@ -144,7 +144,7 @@ func (h groupJoinRequestHandlers) queryPage(ctx context.Context, in *groupJoinRe
 		return admin.Page[GroupJoinRequest]{}, err
 	}
 	return newPage(in.PageRequest, newGroupJoinRequest, func(page store.Page) (int64, []group.JoinRequest, error) {
-		return h.directory.FindJoinRequestPage(ctx, f, page)
+		return h.joinRequests.FindPage(ctx, f, page)
 	})
 }
 
@@ -166,7 +166,7 @@ type groupJoinRequestUpdateInput struct {
 
 func (h groupJoinRequestHandlers) update(ctx context.Context, in *groupJoinRequestUpdateInput) (admin.UpdateResult, error) {
 	b := in.Body
-	r, err := h.directory.UpdateJoinRequests(ctx, in.IDs, store.GroupJoinRequestChange{
+	r, err := h.joinRequests.Update(ctx, in.IDs, store.GroupJoinRequestChange{
 		GroupID: b.GroupID, RequesterID: b.RequesterID, ResponderID: b.ResponderID, Content: b.Content,
 		Status: optionalEnum[store.RequestStatus](store.RequestStatusNames, b.Status), CreationDate: givenTime(b.CreationDate),
 	}, givenTime(b.ResponseDate))
@@ -179,7 +179,7 @@ type groupJoinRequestDeletion struct {
 
 func (h groupJoinRequestHandlers) delete(ctx context.Context, in *groupJoinRequestDeletion) (admin.DeleteResult, error) {
 	if len(in.IDs) == 0 {
-		return deleteResult(h.directory.DeleteAllJoinRequests(ctx))
+		return deleteResult(h.joinRequests.DeleteAll(ctx))
 	}
-	return deleteResult(h.directory.DeleteJoinRequests(ctx, in.IDs))
+	return deleteResult(h.joinRequests.Delete(ctx, in.IDs))
 }

@@ -18,10 +18,10 @@ import (
 
 const groupMemberTag = "GroupMemberController"
 
-type groupMemberHandlers struct{ directory *group.Directory }
+type groupMemberHandlers struct{ members *group.Members }
 
-func groupMemberOperations(d *group.Directory) []*admin.Operation {
-	h := groupMemberHandlers{d}
+func groupMemberOperations(members *group.Members) []*admin.Operation {
+	h := groupMemberHandlers{members}
 	const path = "/groups/members"
 	return []*admin.Operation{
 		admin.Handle(admin.Operation{
@@ -111,7 +111,7 @@ type groupMemberCreationInput struct{ Body groupMemberCreation }
 
 func (h groupMemberHandlers) create(ctx context.Context, in *groupMemberCreationInput) (GroupMember, error) {
 	b := in.Body
-	m, err := h.directory.AddMember(ctx, store.GroupMember{
+	m, err := h.members.Add(ctx, store.GroupMember{
 		GroupUserKey: store.GroupUserKey{GroupID: b.GroupID, UserID: b.UserID}, Name: b.Name,
 		Role: enumOf[store.GroupMemberRole](store.GroupMemberRoleNames, b.Role), MuteEndDate: givenTime(b.MuteEndDate),
 	}, givenTime(b.JoinDate))
@@ -154,7 +154,7 @@ func (h groupMemberHandlers) query(ctx context.Context, in *groupMemberQuery) ([
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.directory.FindMembers(ctx, f, in.Limit(), 0)
+	found, err := h.members.Find(ctx, f, in.Limit(), 0)
 	return convert(found, newGroupMember), err
 }
 
@@ -164,7 +164,7 @@ func (h groupMemberHandlers) queryPage(ctx context.Context, in *groupMemberPageQ
 		return admin.Page[GroupMember]{}, err
 	}
 	return newPage(in.PageRequest, newGroupMember, func(page store.Page) (int64, []store.GroupMember, error) {
-		return h.directory.FindMemberPage(ctx, f, page)
+		return h.members.FindPage(ctx, f, page)
 	})
 }
 
@@ -183,7 +183,7 @@ type groupMemberUpdateInput struct {
 
 func (h groupMemberHandlers) update(ctx context.Context, in *groupMemberUpdateInput) (admin.UpdateResult, error) {
 	b := in.Body
-	r, err := h.directory.UpdateMembers(ctx, groupUserKeys(in.Keys), store.GroupMemberChange{
+	r, err := h.members.Update(ctx, groupUserKeys(in.Keys), store.GroupMemberChange{
 		Name: b.Name, Role: optionalEnum[store.GroupMemberRole](store.GroupMemberRoleNames, b.Role),
 		JoinDate: givenTime(b.JoinDate), MuteEndDate: givenTime(b.MuteEndDate),
 	})
@@ -196,7 +196,7 @@ type groupMemberDeletion struct {
 
 func (h groupMemberHandlers) delete(ctx context.Context, in *groupMemberDeletion) (admin.DeleteResult, error) {
 	if len(in.Keys) == 0 {
-		return deleteResult(h.directory.DeleteAllMembers(ctx))
+		return deleteResult(h.members.DeleteAll(ctx))
 	}
-	return deleteResult(h.directory.DeleteMembers(ctx, groupUserKeys(in.Keys)))
+	return deleteResult(h.members.Delete(ctx, groupUserKeys(in.Keys)))
 }

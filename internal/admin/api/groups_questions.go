@@ -14,10 +14,10 @@ import (
 
 const groupQuestionTag = "GroupQuestionController"
 
-type groupQuestionHandlers struct{ directory *group.Directory }
+type groupQuestionHandlers struct{ questions *group.Questions }
 
-func groupQuestionOperations(d *group.Directory) []*admin.Operation {
-	h := groupQuestionHandlers{d}
+func groupQuestionOperations(questions *group.Questions) []*admin.Operation {
+	h := groupQuestionHandlers{questions}
 	const path = "/groups/questions"
 	return []*admin.Operation{
 		admin.Handle(admin.Operation{
@@ -68,7 +68,7 @@ type groupQuestionCreationInput struct{ Body groupQuestionCreation }
 
 func (h groupQuestionHandlers) create(ctx context.Context, in *groupQuestionCreationInput) (GroupQuestion, error) {
 	b := in.Body
-	q, err := h.directory.CreateQuestion(ctx, store.GroupQuestion{GroupID: b.GroupID, Question: b.Question, Answers: b.Answers, Score: b.Score})
+	q, err := h.questions.Create(ctx, store.GroupQuestion{GroupID: b.GroupID, Question: b.Question, Answers: b.Answers, Score: b.Score})
 	return newGroupQuestion(q), err
 }
 
@@ -88,13 +88,13 @@ type groupQuestionPageQuery struct {
 }
 
 func (h groupQuestionHandlers) query(ctx context.Context, in *groupQuestionQuery) ([]GroupQuestion, error) {
-	found, err := h.directory.FindQuestions(ctx, store.GroupQuestionFilter(in.groupQuestionFilter), in.Limit(), 0)
+	found, err := h.questions.Find(ctx, store.GroupQuestionFilter(in.groupQuestionFilter), in.Limit(), 0)
 	return convert(found, newGroupQuestion), err
 }
 
 func (h groupQuestionHandlers) queryPage(ctx context.Context, in *groupQuestionPageQuery) (admin.Page[GroupQuestion], error) {
 	return newPage(in.PageRequest, newGroupQuestion, func(page store.Page) (int64, []store.GroupQuestion, error) {
-		return h.directory.FindQuestionPage(ctx, store.GroupQuestionFilter(in.groupQuestionFilter), page)
+		return h.questions.FindPage(ctx, store.GroupQuestionFilter(in.groupQuestionFilter), page)
 	})
 }
 
@@ -112,7 +112,7 @@ type groupQuestionUpdateInput struct {
 }
 
 func (h groupQuestionHandlers) update(ctx context.Context, in *groupQuestionUpdateInput) (admin.UpdateResult, error) {
-	r, err := h.directory.UpdateQuestions(ctx, in.IDs, store.GroupQuestionChange(in.Body))
+	r, err := h.questions.Update(ctx, in.IDs, store.GroupQuestionChange(in.Body))
 	return newUpdateResult(r), err
 }
 
@@ -122,7 +122,7 @@ type groupQuestionDeletion struct {
 
 func (h groupQuestionHandlers) delete(ctx context.Context, in *groupQuestionDeletion) (admin.DeleteResult, error) {
 	if len(in.IDs) == 0 {
-		return deleteResult(h.directory.DeleteAllQuestions(ctx))
+		return deleteResult(h.questions.DeleteAll(ctx))
 	}
-	return deleteResult(h.directory.DeleteQuestions(ctx, in.IDs))
+	return deleteResult(h.questions.Delete(ctx, in.IDs))
 }

@@ -16,10 +16,10 @@ import (
 
 const groupTypeTag = "GroupTypeController"
 
-type groupTypeHandlers struct{ directory *group.Directory }
+type groupTypeHandlers struct{ types *group.Types }
 
-func groupTypeOperations(d *group.Directory) []*admin.Operation {
-	h := groupTypeHandlers{d}
+func groupTypeOperations(types *group.Types) []*admin.Operation {
+	h := groupTypeHandlers{types}
 	const path = "/groups/types"
 	return []*admin.Operation{
 		admin.Handle(admin.Operation{
@@ -107,7 +107,7 @@ type groupTypeCreationInput struct{ Body groupTypeCreation }
 
 func (h groupTypeHandlers) create(ctx context.Context, in *groupTypeCreationInput) (GroupType, error) {
 	b := in.Body
-	t, err := h.directory.CreateType(ctx, store.GroupType{
+	t, err := h.types.Create(ctx, store.GroupType{
 		Name: b.Name, GroupSizeLimit: b.GroupSizeLimit,
 		InvitationStrategy:       enumOf[store.GroupInvitationStrategy](store.GroupInvitationStrategyNames, b.InvitationStrategy),
 		JoinStrategy:             enumOf[store.GroupJoinStrategy](store.GroupJoinStrategyNames, b.JoinStrategy),
@@ -124,13 +124,13 @@ type groupTypeQuery struct{ admin.Paging }
 type groupTypePageQuery struct{ admin.PageRequest }
 
 func (h groupTypeHandlers) query(ctx context.Context, in *groupTypeQuery) ([]GroupType, error) {
-	found, err := h.directory.FindTypes(ctx, in.Limit(), 0)
+	found, err := h.types.Find(ctx, nil, in.Limit(), 0)
 	return convert(found, newGroupType), err
 }
 
 func (h groupTypeHandlers) queryPage(ctx context.Context, in *groupTypePageQuery) (admin.Page[GroupType], error) {
 	return newPage(in.PageRequest, newGroupType, func(page store.Page) (int64, []store.GroupType, error) {
-		return h.directory.FindTypePage(ctx, page)
+		return h.types.FindPage(ctx, nil, page)
 	})
 }
 
@@ -155,7 +155,7 @@ type groupTypeUpdateInput struct {
 
 func (h groupTypeHandlers) update(ctx context.Context, in *groupTypeUpdateInput) (admin.UpdateResult, error) {
 	b := in.Body
-	r, err := h.directory.UpdateTypes(ctx, in.IDs, store.GroupTypeChange{
+	r, err := h.types.Update(ctx, in.IDs, store.GroupTypeChange{
 		Name: b.Name, GroupSizeLimit: b.GroupSizeLimit,
 		InvitationStrategy:       optionalEnum[store.GroupInvitationStrategy](store.GroupInvitationStrategyNames, b.InvitationStrategy),
 		JoinStrategy:             optionalEnum[store.GroupJoinStrategy](store.GroupJoinStrategyNames, b.JoinStrategy),
@@ -172,5 +172,5 @@ type groupTypeDeletion struct {
 }
 
 func (h groupTypeHandlers) delete(ctx context.Context, in *groupTypeDeletion) (admin.DeleteResult, error) {
-	return deleteResult(h.directory.DeleteTypes(ctx, in.IDs))
+	return deleteResult(h.types.Delete(ctx, in.IDs))
 }

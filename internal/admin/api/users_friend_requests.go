@@ -15,10 +15,10 @@ import (
 
 const friendRequestTag = "UserFriendRequestController"
 
-type friendRequestHandlers struct{ relationships *relationship.Directory }
+type friendRequestHandlers struct{ requests *relationship.FriendRequests }
 
-func friendRequestOperations(d *relationship.Directory) []*admin.Operation {
-	h := friendRequestHandlers{d}
+func friendRequestOperations(requests *relationship.FriendRequests) []*admin.Operation {
+	h := friendRequestHandlers{requests}
 	const path = "/users/relationships/friend-requests"
 	return []*admin.Operation{
 		admin.Handle(admin.Operation{
@@ -86,7 +86,7 @@ type friendRequestCreationInput struct{ Body friendRequestCreation }
 func (h friendRequestHandlers) create(ctx context.Context, in *friendRequestCreationInput) (FriendRequest, error) {
 	b := in.Body
 	status, _ := store.EnumOf[store.RequestStatus](store.RequestStatusNames, b.Status)
-	r, err := h.relationships.CreateRequest(ctx, relationship.RequestCreation{
+	r, err := h.requests.Create(ctx, relationship.RequestCreation{
 		ID: b.ID, RequesterID: b.RequesterID, RecipientID: b.RecipientID, Content: b.Content, Status: status, Reason: b.Reason,
 		CreationDate: givenTime(b.CreationDate), ResponseDate: givenTime(b.ResponseDate),
 	})
@@ -107,17 +107,13 @@ type friendRequestFilter struct {
 }
 
 func (f friendRequestFilter) filter() (filter relationship.RequestFilter, err error) {
-	filter = relationship.RequestFilter{IDs: f.IDs, RequesterIDs: f.RequesterIDs, RecipientIDs: f.RecipientIDs}
-	for _, name := range f.Statuses {
-		filter.Statuses = append(filter.Statuses, *givenEnum[store.RequestStatus](store.RequestStatusNames, &name))
-	}
-	if filter.Creation, err = dateRange("creationDate", f.CreationDateStart, f.CreationDateEnd); err != nil {
-		return filter, err
-	}
-	if filter.Response, err = dateRange("responseDate", f.ResponseDateStart, f.ResponseDateEnd); err != nil {
-		return filter, err
-	}
-	filter.Expiration, err = dateRange("expirationDate", f.ExpirationDateStart, f.ExpirationDateEnd)
+	filter.Stored = store.FriendRequestFilter{IDs: f.IDs, RequesterIDs: f.RequesterIDs, RecipientIDs: f.RecipientIDs}
+	filter.Statuses = enumsOf[store.RequestStatus](store.RequestStatusNames, f.Statuses)
+	err = dateRanges(
+		namedRange{"creationDate", f.CreationDateStart, f.CreationDateEnd, &filter.Stored.Creation},
+		namedRange{"responseDate", f.ResponseDateStart, f.ResponseDateEnd, &filter.Stored.Response},
+		namedRange{"expirationDate", f.ExpirationDateStart, f.ExpirationDateEnd, &filter.ExpirationDate},
+	)
 	return filter, err
 }
 
@@ -136,7 +132,7 @@ func (h friendRequestHandlers) query(ctx context.Context, in *friendRequestQuery
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.relationships.FindRequests(ctx, filter, in.Limit(), 0)
+	found, err := h.requests.Find(ctx, filter, in.Limit(), 0)
 	return convert(found, newFriendRequest), err
 }
 
@@ -146,7 +142,7 @@ func (h friendRequestHandlers) queryPage(ctx context.Context, in *friendRequestP
 		return admin.Page[FriendRequest]{}, err
 	}
 	return newPage(in.PageRequest, newFriendRequest, func(page store.Page) (int64, []relationship.FriendRequest, error) {
-		return h.relationships.FindRequestPage(ctx, filter, page)
+		return h.requests.FindPage(ctx, filter, page)
 	})
 }
 
@@ -169,7 +165,7 @@ type friendRequestUpdateInput struct {
 
 func (h friendRequestHandlers) update(ctx context.Context, in *friendRequestUpdateInput) (admin.UpdateResult, error) {
 	b := in.Body
-	r, err := h.relationships.UpdateRequests(ctx, in.IDs, store.FriendRequestChange{
+	r, err := h.requests.Update(ctx, in.IDs, store.FriendRequestChange{
 		RequesterID: b.RequesterID, RecipientID: b.RecipientID, Content: b.Content, Reason: b.Reason,
 		Status:       givenEnum[store.RequestStatus](store.RequestStatusNames, b.Status),
 		CreationDate: givenTime(b.CreationDate), ResponseDate: givenTime(b.ResponseDate),
@@ -182,6 +178,8 @@ type friendRequestDeletion struct {
 }
 
 func (h friendRequestHandlers) delete(ctx context.Context, in *friendRequestDeletion) (admin.DeleteResult, error) {
-	n, err := h.relationships.DeleteRequests(ctx, in.IDs)
-	return admin.DeleteResult{DeletedCount: n}, err
+	if len(in.IDs) == 0 {
+		return deleteResult(h.requests.DeleteAll(ctx))
+	}
+	return deleteResult(h.requests.Delete(ctx, in.IDs))
 }

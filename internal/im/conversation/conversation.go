@@ -14,27 +14,14 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/check"
-	"example.org/app/internal/im/group"
 	"example.org/app/internal/store"
 )
-
-// Groups tells what the rules about conversations need to know of groups. Its
-// methods are called inside transactions and use r alone.
-type Groups interface {
-	// Get returns a group that was not deleted.
-	Get(ctx context.Context, r store.Reader, groupID int64) (store.Group, bool, error)
-	// Type returns a type of groups.
-	Type(ctx context.Context, r store.Reader, typeID int64) (store.GroupType, error)
-	// IsMember reports whether a user is a member of a group.
-	IsMember(ctx context.Context, r store.Reader, groupID, userID int64) (bool, error)
-}
 
 // Options are what a Directory is built from.
 type Options struct {
 	Store *store.DB
 	// Settings returns the current rules.
 	Settings func() config.Conversation
-	Groups   Groups
 	// Clock is time.Now if it is nil.
 	Clock func() time.Time
 }
@@ -141,5 +128,3 @@ func distinctMembers(keys []store.GroupUserKey) []store.GroupUserKey {
 	})
 	return slices.Compact(keys)
 }
-
-var _ Groups = (*group.Directory)(nil)

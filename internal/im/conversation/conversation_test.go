@@ -146,7 +146,7 @@ func TestReading(t *testing.T) {
 		w.Rules.Conversation.ReadReceipt.AllowMoveReadDateForward = true
 		read("earlier where it is allowed", 1, 2, w.ago(5), true, 0)
 		w.want([]int64{1}, []int64{g.ID}, "1<2:5 1:7 ")
-		if _, err := w.Groups.UpdateTypes(t.Context(), []int64{0}, store.GroupTypeChange{EnableReadReceipt: new(false)}); err != nil {
+		if _, err := w.Groups.Types.Update(t.Context(), []int64{0}, store.GroupTypeChange{EnableReadReceipt: new(false)}); err != nil {
 			t.Fatal(err)
 		}
 		readGroup("a type without receipts", 1, g.ID, w.ago(0), apierr.UpdatingReadDateIsDisabledByGroup)

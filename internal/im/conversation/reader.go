@@ -8,6 +8,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/check"
+	"example.org/app/internal/im/group"
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/store"
 )
@@ -71,21 +72,21 @@ func (d *Directory) ReadGroup(ctx context.Context, userID, groupID int64, said t
 }
 
 func (d *Directory) mayReadGroup(ctx context.Context, r store.Reader, userID, groupID int64) error {
-	g, found, err := d.opts.Groups.Get(ctx, r, groupID)
+	g, found, err := group.Get(ctx, r, groupID)
 	if err != nil {
 		return err
 	}
 	if !found {
 		return apierr.New(apierr.UpdatingReadDateOfNonexistentGroupConversation, "")
 	}
-	member, err := d.opts.Groups.IsMember(ctx, r, groupID, userID)
+	member, err := group.IsMember(ctx, r, groupID, userID)
 	if err != nil {
 		return err
 	}
 	if !member {
 		return apierr.New(apierr.NotGroupMemberToUpdateReadDateOfGroupConversation, "")
 	}
-	t, err := d.opts.Groups.Type(ctx, r, g.TypeID)
+	t, err := group.TypeOf(ctx, r, g.TypeID)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (d *Directory) MayType(ctx context.Context, userID int64, isGroup bool, tar
 	}
 	return d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		if isGroup {
-			member, err := d.opts.Groups.IsMember(ctx, r, targetID, userID)
+			member, err := group.IsMember(ctx, r, targetID, userID)
 			if err == nil && !member {
 				err = apierr.New(apierr.NotGroupMemberToSendTypingStatus, "")
 			}

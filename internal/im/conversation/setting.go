@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/group"
 	"example.org/app/internal/im/value"
 	"example.org/app/internal/store"
 )
@@ -48,7 +49,7 @@ func only(key store.ConversationKey) store.ConversationSettingFilter {
 
 func (d *Directory) mayHaveSettings(ctx context.Context, r store.Reader, key store.ConversationKey) error {
 	if key.IsGroup {
-		member, err := d.opts.Groups.IsMember(ctx, r, key.TargetID, key.OwnerID)
+		member, err := group.IsMember(ctx, r, key.TargetID, key.OwnerID)
 		if err == nil && !member {
 			err = apierr.New(apierr.NotGroupMemberToUpdateGroupConversationSetting, "")
 		}

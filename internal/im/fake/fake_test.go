@@ -346,13 +346,13 @@ func TestRulesOnTop(t *testing.T) {
 		fill(t, db, fake.Plan{Users: 200, Groups: 10, Messages: 600, Seed: 1, Date: time.Now()})
 		w := imtest.New(t, db, imtest.Changes{})
 		w.Now = time.Now()
-		_, requests, err := w.Relationships.FindRequestPage(t.Context(), relationship.RequestFilter{RecipientIDs: []int64{1}}, store.Page{Limit: 1})
+		_, requests, err := w.Relationships.FriendRequests.FindPage(t.Context(), relationship.RequestFilter{Stored: store.FriendRequestFilter{RecipientIDs: []int64{1}}}, store.Page{Limit: 1})
 		if err != nil || len(requests) != 1 {
 			t.Fatal(requests, err)
 		}
 		for what, do := range map[string]func() error{
 			"accept a friend request": func() error {
-				replied, err := w.Relationships.Reply(t.Context(), 1, requests[0].ID, store.RequestAccepted, nil)
+				replied, err := w.Relationships.FriendRequests.Reply(t.Context(), 1, requests[0].ID, store.RequestAccepted, nil)
 				if err == nil && len(replied.Gained) != 2 {
 					err = fmt.Errorf("gained %v", replied.Gained)
 				}
@@ -366,7 +366,7 @@ func TestRulesOnTop(t *testing.T) {
 				return err
 			},
 			"join the second group": func() error {
-				_, err := w.Groups.AddMember(t.Context(), store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: 2, UserID: 100_000}, Role: store.GroupRegularMember}, nil)
+				_, err := w.Groups.Members.Add(t.Context(), store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: 2, UserID: 100_000}, Role: store.GroupRegularMember}, nil)
 				return err
 			},
 			"send a private message": func() error {

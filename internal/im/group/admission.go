@@ -32,14 +32,14 @@ type Newcomers struct {
 	MuteEndDate *time.Time
 }
 
-// AddMembersBy lets users into a group on behalf of a requester, all of them or
+// AddBy lets users into a group on behalf of a requester, all of them or
 // none. Users add themselves alone, where the type of the group lets everybody
 // in; others are added where the type asks for nobody's consent.
-func (d *Directory) AddMembersBy(ctx context.Context, requester, groupID int64, n Newcomers) error {
+func (m *Members) AddBy(ctx context.Context, requester, groupID int64, n Newcomers) error {
 	if err := checkCount("userIds", n.UserIDs); err != nil {
 		return err
 	}
-	now, role := d.now(), deref(n.Role, store.GroupRegularMember)
+	now, role := m.now(), deref(n.Role, store.GroupRegularMember)
 	var members []store.GroupMember
 	oneself := false
 	for _, userID := range firstOfEach(n.UserIDs) {
@@ -61,8 +61,8 @@ func (d *Directory) AddMembersBy(ctx context.Context, requester, groupID int64, 
 	case role != store.GroupManager && role != store.GroupRegularMember:
 		return apierr.New(apierr.IllegalArgument, "role: those who are added become MEMBER or MANAGER")
 	}
-	return d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		at, err := d.standing(ctx, tx, groupID, requester)
+	return m.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		at, err := standingOf(ctx, tx, groupID, requester)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (d *Directory) AddMembersBy(ctx context.Context, requester, groupID int64, 
 		if err != nil {
 			return err
 		}
-		return d.admit(ctx, tx, at, now, members...)
+		return admit(ctx, tx, at, now, members...)
 	})
 }
 
@@ -110,7 +110,7 @@ func (at standing) mayAdd(role store.GroupMemberRole) error {
 }
 
 // admit adds members whom the group does not keep out.
-func (d *Directory) admit(ctx context.Context, tx store.Tx, at standing, now time.Time, members ...store.GroupMember) error {
+func admit(ctx context.Context, tx store.Tx, at standing, now time.Time, members ...store.GroupMember) error {
 	users := convert(members, func(m store.GroupMember) int64 { return m.UserID })
 	blocked, err := store.FindGroupBlockedUsers(ctx, tx, store.GroupBlockedUserFilter{GroupIDs: []int64{at.group.ID}, UserIDs: users}, store.Page{Limit: 1})
 	if err != nil {
@@ -119,13 +119,13 @@ func (d *Directory) admit(ctx context.Context, tx store.Tx, at standing, now tim
 	if len(blocked) > 0 {
 		return apierr.New(apierr.AddBlockedUserToGroup, "user %d is blocked in group %d", blocked[0].UserID, at.group.ID)
 	}
-	return d.join(ctx, tx, at.group.ID, at.kind.GroupSizeLimit, now, members...)
+	return join(ctx, tx, at.group.ID, at.kind.GroupSizeLimit, now, members...)
 }
 
 // enter makes a plain member of a user who was invited or let in. It reports
 // false for one who is a member already.
-func (d *Directory) enter(ctx context.Context, tx store.Tx, groupID, userID int64, now time.Time) (joined bool, err error) {
-	at, err := d.standing(ctx, tx, groupID, userID)
+func enter(ctx context.Context, tx store.Tx, groupID, userID int64, now time.Time) (joined bool, err error) {
+	at, err := standingOf(ctx, tx, groupID, userID)
 	switch {
 	case err != nil:
 		return false, err
@@ -134,7 +134,7 @@ func (d *Directory) enter(ctx context.Context, tx store.Tx, groupID, userID int6
 	case at.member != nil:
 		return false, nil
 	}
-	return true, d.admit(ctx, tx, at, now, plainMember(groupID, userID, now))
+	return true, admit(ctx, tx, at, now, plainMember(groupID, userID, now))
 }
 
 func plainMember(groupID, userID int64, now time.Time) store.GroupMember {

@@ -21,7 +21,7 @@ func (w *world) groupOf(t store.GroupType, owner int64, members ...int64) int64 
 	if t.GroupSizeLimit == 0 {
 		t.GroupSizeLimit = 500
 	}
-	t = must(w.CreateType(w.Context(), t))(w)
+	t = must(w.Types.Create(w.Context(), t))(w)
 	id := w.group(owner, members...)
 	w.change(id, store.GroupChange{TypeID: &t.ID})
 	return id
@@ -36,12 +36,12 @@ func (w *world) change(groupID int64, c store.GroupChange) {
 
 func (w *world) appoint(groupID, userID int64, role store.GroupMemberRole) {
 	w.Helper()
-	must(w.UpdateMembers(w.Context(), []store.GroupUserKey{key(groupID, userID)}, store.GroupMemberChange{Role: &role}))(w)
+	must(w.Members.Update(w.Context(), []store.GroupUserKey{key(groupID, userID)}, store.GroupMemberChange{Role: &role}))(w)
 }
 
 func (w *world) block(groupID, userID int64) {
 	w.Helper()
-	must(w.BlockUser(w.Context(), store.GroupBlockedUser{GroupUserKey: key(groupID, userID), RequesterID: 1}, nil))(w)
+	must(w.Blocklist.Block(w.Context(), store.GroupBlockedUser{GroupUserKey: key(groupID, userID), RequesterID: 1}, nil))(w)
 }
 
 // wantRefusal checks the code of an error; 0 is none.
@@ -59,7 +59,7 @@ func (w *world) cast(t store.GroupType) int64 {
 	w.Helper()
 	id := w.groupOf(t, 1)
 	err := w.db.Write(w.Context(), func(ctx context.Context, tx store.Tx) error {
-		return w.Join(ctx, tx, id, member(id, 2, store.GroupManager), member(id, 3, store.GroupRegularMember),
+		return w.Members.Join(ctx, tx, id, member(id, 2, store.GroupManager), member(id, 3, store.GroupRegularMember),
 			member(id, 4, store.GroupRegularMember), member(id, 5, store.GroupGuest))
 	})
 	if err != nil {
@@ -76,16 +76,16 @@ func TestAddMembersBy(t *testing.T) {
 		end := w.clock().Add(time.Hour).UTC()
 		w.advance(time.Minute)
 		w.wantBumps(id, []int64{1, 7, 6}, func() error {
-			return w.AddMembersBy(ctx, 1, id, Newcomers{UserIDs: []int64{7, 6, 7}, Name: new("n"), Role: new(store.GroupManager), MuteEndDate: &end})
+			return w.Members.AddBy(ctx, 1, id, Newcomers{UserIDs: []int64{7, 6, 7}, Name: new("n"), Role: new(store.GroupManager), MuteEndDate: &end})
 		}, "members", "joined_groups:6", "joined_groups:7")
 		w.wantRoles(id, "1:OWNER 6:MANAGER 7:MANAGER ")
-		got := must(w.FindMembers(ctx, store.GroupMemberFilter{GroupIDs: []int64{id}, UserIDs: []int64{7}}, 1, 0))(w)
+		got := must(w.Members.Find(ctx, store.GroupMemberFilter{GroupIDs: []int64{id}, UserIDs: []int64{7}}, 1, 0))(w)
 		want := []store.GroupMember{{GroupUserKey: key(id, 7), Name: new("n"), Role: store.GroupManager, JoinDate: w.clock().UTC(), MuteEndDate: &end}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.Errorf("-want +got:\n%s", diff)
 		}
-		wantRefusal(w, "nobody", w.AddMembersBy(ctx, 9, id, Newcomers{}), 0)
-		wantRefusal(w, "member", w.AddMembersBy(ctx, 1, id, Newcomers{UserIDs: []int64{5, 6}}), apierr.RecordContainsDuplicateKey)
+		wantRefusal(w, "nobody", w.Members.AddBy(ctx, 9, id, Newcomers{}), 0)
+		wantRefusal(w, "member", w.Members.AddBy(ctx, 1, id, Newcomers{UserIDs: []int64{5, 6}}), apierr.RecordContainsDuplicateKey)
 		w.wantRoles(id, "1:OWNER 6:MANAGER 7:MANAGER ")
 	})
 }
@@ -114,7 +114,7 @@ func whoMayAdd(w *world) {
 			if slices.Contains(test.able, user) {
 				want = 0
 			}
-			wantRefusal(w, fmt.Sprintf("user %d under %s", user, strategy), w.AddMembersBy(ctx, user, id, Newcomers{UserIDs: []int64{next}}), want)
+			wantRefusal(w, fmt.Sprintf("user %d under %s", user, strategy), w.Members.AddBy(ctx, user, id, Newcomers{UserIDs: []int64{next}}), want)
 		}
 		w.sound(id)
 	}
@@ -145,7 +145,7 @@ func addRefusals(w *world) {
 		"inactive group":      {1, inactive, Newcomers{UserIDs: []int64{9}}, apierr.AddUserToInactiveGroup},
 		"no group":            {1, 404, Newcomers{UserIDs: []int64{9}}, apierr.AddUserToInactiveGroup},
 	} {
-		wantRefusal(w, name, w.AddMembersBy(ctx, test.requester, test.group, test.n), test.code)
+		wantRefusal(w, name, w.Members.AddBy(ctx, test.requester, test.group, test.n), test.code)
 	}
 	w.wantRoles(open, "1:OWNER 2:MANAGER 3:MEMBER 4:MEMBER 5:GUEST ")
 }
@@ -159,12 +159,12 @@ func joinAlone(w *world) {
 		store.JoinByRequest:           apierr.UserJoinGroupWithoutSendingGroupJoinRequest,
 	} {
 		id := w.groupOf(store.GroupType{JoinStrategy: strategy, InvitationStrategy: store.InviteAll}, 1)
-		wantRefusal(w, strategy.String(), w.AddMembersBy(ctx, 9, id, Newcomers{UserIDs: []int64{9}}), code)
+		wantRefusal(w, strategy.String(), w.Members.AddBy(ctx, 9, id, Newcomers{UserIDs: []int64{9}}), code)
 		if code != 0 {
 			continue
 		}
 		w.wantRoles(id, "1:OWNER 9:MEMBER ")
 		w.block(id, 8)
-		wantRefusal(w, "blocked", w.AddMembersBy(ctx, 8, id, Newcomers{UserIDs: []int64{8}}), apierr.AddBlockedUserToGroup)
+		wantRefusal(w, "blocked", w.Members.AddBy(ctx, 8, id, Newcomers{UserIDs: []int64{8}}), apierr.AddBlockedUserToGroup)
 	}
 }

@@ -52,11 +52,11 @@ func lastPlace(w *world) {
 	id := w.groupOf(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, GroupSizeLimit: 3}, 1, 2)
 	var invitations [n]int64
 	for i := range invitations {
-		invitations[i] = must(w.Invite(w.Context(), 1, id, int64(100+i), "", nil))(w).ID
+		invitations[i] = must(w.Invitations.Send(w.Context(), 1, id, int64(100+i), "", nil))(w).ID
 	}
 	var o outcomes
 	together(n, func(i int) {
-		_, joined, err := w.ReplyToInvitation(w.Context(), int64(100+i), invitations[i], store.RequestAccepted, nil)
+		_, joined, err := w.Invitations.Reply(w.Context(), int64(100+i), invitations[i], store.RequestAccepted, nil)
 		if joined != (err == nil) {
 			w.Errorf("joined %v, error %v", joined, err)
 		}
@@ -64,11 +64,11 @@ func lastPlace(w *world) {
 	})
 	o.want(w, 1, apierr.AddUserToGroupWithSizeLimitReached, n-1)
 	w.sound(id)
-	accepted := must(w.FindInvitations(w.Context(), InvitationFilter{GroupIDs: []int64{id}, Statuses: []store.RequestStatus{store.RequestAccepted}}, 0, 0))(w)
+	accepted := must(w.Invitations.Find(w.Context(), InvitationFilter{Stored: store.GroupInvitationFilter{GroupIDs: []int64{id}}, Statuses: []store.RequestStatus{store.RequestAccepted}}, 0, 0))(w)
 	if len(accepted) != 1 {
 		w.Errorf("%d invitations are accepted", len(accepted))
 	}
-	if in, err := w.SomeMembers(w.Context(), 1, id, []int64{accepted[0].InviteeID}); err != nil || len(in) != 1 {
+	if in, err := w.Members.FindSome(w.Context(), 1, id, []int64{accepted[0].InviteeID}); err != nil || len(in) != 1 {
 		w.Errorf("the invitee is not a member: %v %v", in, err)
 	}
 }
@@ -78,40 +78,40 @@ func answeredOnce(w *world) {
 	const n = 12
 	ctx := w.Context()
 	id := w.cast(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, JoinStrategy: store.JoinByRequest})
-	invitation := must(w.Invite(ctx, 1, id, 9, "", nil))(w).ID
+	invitation := must(w.Invitations.Send(ctx, 1, id, 9, "", nil))(w).ID
 	statuses := []store.RequestStatus{store.RequestAccepted, store.RequestDeclined, store.RequestIgnored}
 	var o outcomes
 	var joins atomic.Int64
 	together(n, func(i int) {
-		_, joined, err := w.ReplyToInvitation(ctx, 9, invitation, statuses[i%3], nil)
+		_, joined, err := w.Invitations.Reply(ctx, 9, invitation, statuses[i%3], nil)
 		if joined {
 			joins.Add(1)
 		}
 		o.note(w, err)
 	})
 	o.want(w, 1, apierr.UpdateNonPendingGroupInvitation, n-1)
-	v := must(w.FindInvitations(ctx, InvitationFilter{IDs: []int64{invitation}}, 1, 0))(w)[0]
-	if in := must(w.SomeMembers(ctx, 1, id, []int64{9}))(w); (len(in) == 1) != (v.Status == store.RequestAccepted) || joins.Load() != int64(len(in)) {
+	v := must(w.Invitations.Find(ctx, InvitationFilter{Stored: store.GroupInvitationFilter{IDs: []int64{invitation}}}, 1, 0))(w)[0]
+	if in := must(w.Members.FindSome(ctx, 1, id, []int64{9}))(w); (len(in) == 1) != (v.Status == store.RequestAccepted) || joins.Load() != int64(len(in)) {
 		w.Errorf("%v is the status, %d joined, members are %v", v.Status, joins.Load(), in)
 	}
 	w.sound(id)
 
-	request := must(w.AskToJoin(ctx, 10, id, "", nil))(w).ID
+	request := must(w.JoinRequests.Send(ctx, 10, id, "", nil))(w).ID
 	w.settings.JoinRequest.AllowRecallPendingJoinRequestBySender = true
 	var replies, recalls outcomes
 	together(n, func(i int) {
 		if i%2 == 0 {
-			_, _, err := w.ReplyToJoinRequest(ctx, int64(1+i/2%2), request, store.RequestAccepted, nil)
+			_, _, err := w.JoinRequests.Reply(ctx, int64(1+i/2%2), request, store.RequestAccepted, nil)
 			replies.note(w, err)
 			return
 		}
-		_, err := w.RecallJoinRequest(ctx, 10, request)
+		_, err := w.JoinRequests.Recall(ctx, 10, request)
 		recalls.note(w, err)
 	})
 	if replies.well.Load()+recalls.well.Load() != 1 {
 		w.Errorf("%d replies and %d recalls went well", replies.well.Load(), recalls.well.Load())
 	}
-	if in := must(w.SomeMembers(ctx, 1, id, []int64{10}))(w); int64(len(in)) != replies.well.Load() {
+	if in := must(w.Members.FindSome(ctx, 1, id, []int64{10}))(w); int64(len(in)) != replies.well.Load() {
 		w.Errorf("members are %v after %d replies", in, replies.well.Load())
 	}
 	w.sound(id)
@@ -139,21 +139,21 @@ func ownerWhileHandingOver(w *world) {
 				_, err := w.HandOver(ctx, user, id, user%4+1, i%2 == 0)
 				refuse(err)
 			case 2:
-				_, err := w.RemoveMembersBy(ctx, user, id, []int64{user})
+				_, err := w.Members.RemoveBy(ctx, user, id, []int64{user})
 				refuse(err)
 			case 3:
-				_, err := w.RemoveMembersBy(ctx, user, id, []int64{user%4 + 1})
+				_, err := w.Members.RemoveBy(ctx, user, id, []int64{user%4 + 1})
 				refuse(err)
 			case 4:
-				_, err := w.UpdateMemberBy(ctx, user, id, user%4+1, MemberEdit{Role: new(store.GroupManager)})
+				_, err := w.Members.UpdateBy(ctx, user, id, user%4+1, MemberEdit{Role: new(store.GroupManager)})
 				refuse(err)
 			case 5:
-				refuse(w.BlockBy(ctx, user, id, user%4+1))
+				refuse(w.Blocklist.BlockBy(ctx, user, id, user%4+1))
 			}
 		})
 		w.sound(id)
 	}
-	if len(must(w.Managers(ctx, id))(w)) == 0 {
+	if len(must(w.Members.Managers(ctx, id))(w)) == 0 {
 		w.Error("nobody owns the group")
 	}
 }
@@ -162,11 +162,11 @@ func ownerWhileHandingOver(w *world) {
 func joinedOnce(w *world) {
 	ctx := w.Context()
 	id := w.groupOf(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, JoinStrategy: store.JoinByQuestion}, 1)
-	question := must(w.CreateQuestionsBy(ctx, 1, id, []store.GroupQuestion{{Question: "q", Answers: []string{"a"}}}, nil))(w)[0]
+	question := must(w.Questions.CreateBy(ctx, 1, id, []store.GroupQuestion{{Question: "q", Answers: []string{"a"}}}, nil))(w)[0]
 	const n = 12
 	var invitations [n]int64
 	for i := range invitations {
-		invitations[i] = must(w.Invite(ctx, 1, id, 9, "", nil))(w).ID
+		invitations[i] = must(w.Invitations.Send(ctx, 1, id, 9, "", nil))(w).ID
 	}
 	var joins atomic.Int64
 	var o outcomes
@@ -174,10 +174,10 @@ func joinedOnce(w *world) {
 		joined := false
 		if i%2 == 0 {
 			var err error
-			_, joined, err = w.ReplyToInvitation(ctx, 9, invitations[i], store.RequestAccepted, nil)
+			_, joined, err = w.Invitations.Reply(ctx, 9, invitations[i], store.RequestAccepted, nil)
 			o.note(w, err)
 		} else {
-			result, err := w.Answer(ctx, 9, map[int64]string{question: "a"})
+			result, err := w.Questions.Answer(ctx, 9, map[int64]string{question: "a"})
 			joined = result.Joined
 			o.note(w, err)
 		}
@@ -206,7 +206,7 @@ func deletedWhileJoining(w *world) {
 			}
 			return
 		}
-		o.note(w, w.AddMembersBy(ctx, int64(100+i), id, Newcomers{UserIDs: []int64{int64(100 + i)}}))
+		o.note(w, w.Members.AddBy(ctx, int64(100+i), id, Newcomers{UserIDs: []int64{int64(100 + i)}}))
 	})
 	if deletions.Load() != 1 || o.well.Load()+o.refused[apierr.AddUserToInactiveGroup].Load() != 12 {
 		w.Errorf("%d deletions, %d joined, %d were refused", deletions.Load(), o.well.Load(), o.refused[apierr.AddUserToInactiveGroup].Load())

@@ -21,9 +21,9 @@ import (
 // for long: a deletion that is interrupted then leaves the group with fewer
 // members, and can be repeated.
 func (d *Directory) Delete(ctx context.Context, groupIDs []int64, logically *bool) (deleted int64, err error) {
-	how := deletion{keep: deref(logically, d.opts.Settings().DeleteGroupLogicallyByDefault)}
+	how := deletion{directory: d, keep: deref(logically, d.opts.Settings().DeleteGroupLogicallyByDefault)}
 	for chunk := range slices.Chunk(distinct(slices.Clone(groupIDs)), groupBatch) {
-		n, err := d.deleteChunk(ctx, chunk, how)
+		n, err := how.chunk(ctx, chunk)
 		deleted += n
 		if err != nil {
 			return deleted, err
@@ -35,22 +35,24 @@ func (d *Directory) Delete(ctx context.Context, groupIDs []int64, logically *boo
 // DeleteBy deletes a group on behalf of its owner, as Delete does, and returns
 // who was a member.
 func (d *Directory) DeleteBy(ctx context.Context, requester, groupID int64) (members []int64, err error) {
-	_, err = d.deleteChunk(ctx, []int64{groupID}, deletion{
-		keep: d.opts.Settings().DeleteGroupLogicallyByDefault,
+	how := deletion{
+		directory: d, keep: d.opts.Settings().DeleteGroupLogicallyByDefault,
 		allowed: func(ctx context.Context, tx store.Tx) error {
-			owner, found, err := d.Owner(ctx, tx, groupID)
-			if err == nil && (!found || owner != requester) {
+			g, found, err := Get(ctx, tx, groupID)
+			if err == nil && (!found || g.OwnerID != requester) {
 				err = apierr.New(apierr.NotGroupOwnerToDeleteGroup, "")
 			}
 			return err
 		},
 		left: func(userIDs []int64) { members = append(members, userIDs...) },
-	})
+	}
+	_, err = how.chunk(ctx, []int64{groupID})
 	return members, err
 }
 
 // deletion says how groups are deleted.
 type deletion struct {
+	directory *Directory
 	// keep leaves the groups with a deletion date.
 	keep bool
 	// allowed refuses, at the beginning of each transaction; nil refuses nothing.
@@ -60,9 +62,9 @@ type deletion struct {
 }
 
 // write runs one transaction of the deletion, which returns who leaves by it.
-func (how deletion) write(ctx context.Context, d *Directory, change func(ctx context.Context, tx store.Tx) ([]int64, error)) error {
+func (how deletion) write(ctx context.Context, change func(ctx context.Context, tx store.Tx) ([]int64, error)) error {
 	var users []int64
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+	err := how.directory.store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
 		if how.allowed != nil {
 			if err := how.allowed(ctx, tx); err != nil {
 				return err
@@ -80,10 +82,10 @@ func (how deletion) write(ctx context.Context, d *Directory, change func(ctx con
 // groupBatch bounds how many groups a transaction deletes.
 const groupBatch = 1000
 
-// deleteChunk deletes groups in as few transactions as their members allow.
-func (d *Directory) deleteChunk(ctx context.Context, groupIDs []int64, how deletion) (deleted int64, err error) {
+// chunk deletes groups in as few transactions as their members allow.
+func (how deletion) chunk(ctx context.Context, groupIDs []int64) (deleted int64, err error) {
 	var counts map[int64]int32
-	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+	err = how.directory.store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		counts, err = store.GroupMemberCounts(ctx, r, groupIDs)
 		return err
 	})
@@ -92,7 +94,7 @@ func (d *Directory) deleteChunk(ctx context.Context, groupIDs []int64, how delet
 		for ; n < len(groupIDs); n++ {
 			here := int(counts[groupIDs[n]])
 			if here > batch {
-				if here, err = d.shrink(ctx, groupIDs[n], how); err != nil {
+				if here, err = how.shrink(ctx, groupIDs[n]); err != nil {
 					return deleted, err
 				}
 				counts[groupIDs[n]] = int32(here)
@@ -103,7 +105,7 @@ func (d *Directory) deleteChunk(ctx context.Context, groupIDs []int64, how delet
 			members += here
 		}
 		var gone int64
-		gone, err = d.deleteGroups(ctx, groupIDs[:n], how)
+		gone, err = how.groups(ctx, groupIDs[:n])
 		deleted, groupIDs = deleted+gone, groupIDs[n:]
 	}
 	return deleted, err
@@ -114,7 +116,7 @@ func (d *Directory) DeleteAll(ctx context.Context, logically *bool) (deleted int
 	var after *int64
 	for {
 		var groupIDs []int64
-		err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+		err := d.store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
 			groupIDs, err = store.GroupIDsAfter(ctx, r, after, groupBatch)
 			return err
 		})
@@ -132,9 +134,9 @@ func (d *Directory) DeleteAll(ctx context.Context, logically *bool) (deleted int
 
 // shrink removes members of a group, but not its owner, until a transaction can
 // delete the rest, and returns how many are left.
-func (d *Directory) shrink(ctx context.Context, groupID int64, how deletion) (left int, err error) {
+func (how deletion) shrink(ctx context.Context, groupID int64) (left int, err error) {
 	for {
-		err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		err := how.directory.store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 			n, err := store.GroupMemberCount(ctx, r, groupID)
 			left = int(n)
 			return err
@@ -142,7 +144,7 @@ func (d *Directory) shrink(ctx context.Context, groupID int64, how deletion) (le
 		if err != nil || left <= batch {
 			return left, err
 		}
-		err = how.write(ctx, d, func(ctx context.Context, tx store.Tx) ([]int64, error) {
+		err = how.write(ctx, func(ctx context.Context, tx store.Tx) ([]int64, error) {
 			members, err := store.GroupMembersAfter(ctx, tx, &groupID, nil, batch)
 			if err != nil {
 				return nil, err
@@ -153,7 +155,7 @@ func (d *Directory) shrink(ctx context.Context, groupID int64, how deletion) (le
 					keys = append(keys, m.GroupUserKey)
 				}
 			}
-			return usersOf(keys), d.leave(ctx, tx, keys, d.now())
+			return usersOf(keys), leave(ctx, tx, keys, how.directory.now())
 		})
 		if err != nil {
 			return left, err
@@ -161,10 +163,11 @@ func (d *Directory) shrink(ctx context.Context, groupID int64, how deletion) (le
 	}
 }
 
-// deleteGroups deletes groups and what is left of their members.
-func (d *Directory) deleteGroups(ctx context.Context, groupIDs []int64, how deletion) (deleted int64, err error) {
+// groups deletes groups and what is left of their members.
+func (how deletion) groups(ctx context.Context, groupIDs []int64) (deleted int64, err error) {
+	d := how.directory
 	now := d.now()
-	err = how.write(ctx, d, func(ctx context.Context, tx store.Tx) ([]int64, error) {
+	err = how.write(ctx, func(ctx context.Context, tx store.Tx) ([]int64, error) {
 		groups, err := store.FindGroups(ctx, tx, store.GroupFilter{IDs: groupIDs}, store.Page{})
 		deleted = 0
 		if err != nil || len(groups) == 0 {

@@ -10,10 +10,10 @@ import (
 	"example.org/app/internal/store"
 )
 
-// RemoveMembersBy removes users from a group on behalf of a requester, all of
+// RemoveBy removes users from a group on behalf of a requester, all of
 // them or none, and returns those who were members. Everybody but the owner may
 // leave; others are removed by those who have more power than they.
-func (d *Directory) RemoveMembersBy(ctx context.Context, requester, groupID int64, userIDs []int64) (removed []int64, err error) {
+func (m *Members) RemoveBy(ctx context.Context, requester, groupID int64, userIDs []int64) (removed []int64, err error) {
 	if err := checkCount("memberIds", userIDs); err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func (d *Directory) RemoveMembersBy(ctx context.Context, requester, groupID int6
 		return nil, nil
 	}
 	keys := convert(users, func(id int64) store.GroupUserKey { return store.GroupUserKey{GroupID: groupID, UserID: id} })
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err = m.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		members, err := store.GetGroupMembers(ctx, tx, keys)
 		if err != nil {
 			return err
@@ -30,13 +30,13 @@ func (d *Directory) RemoveMembersBy(ctx context.Context, requester, groupID int6
 		if slices.Equal(users, []int64{requester}) {
 			err = mayLeave(members)
 		} else {
-			err = d.mayRemove(ctx, tx, requester, groupID, members)
+			err = mayRemove(ctx, tx, requester, groupID, members)
 		}
 		if err != nil {
 			return err
 		}
 		removed = convert(members, func(m store.GroupMember) int64 { return m.UserID })
-		return d.leave(ctx, tx, convert(members, func(m store.GroupMember) store.GroupUserKey { return m.GroupUserKey }), d.now())
+		return leave(ctx, tx, convert(members, func(m store.GroupMember) store.GroupUserKey { return m.GroupUserKey }), m.now())
 	})
 	if err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func mayLeave(members []store.GroupMember) error {
 }
 
 // mayRemove refuses a requester who has not more power than each of the members.
-func (d *Directory) mayRemove(ctx context.Context, r store.Reader, requester, groupID int64, members []store.GroupMember) error {
-	at, err := d.managed(ctx, r, groupID, requester, apierr.NotGroupOwnerOrManagerToRemoveGroupMember)
+func mayRemove(ctx context.Context, r store.Reader, requester, groupID int64, members []store.GroupMember) error {
+	at, err := managed(ctx, r, groupID, requester, apierr.NotGroupOwnerOrManagerToRemoveGroupMember)
 	if err != nil {
 		return err
 	}

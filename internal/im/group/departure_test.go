@@ -31,7 +31,7 @@ func TestRemoveMembersBy(t *testing.T) {
 			"guest by member":         {3, []int64{5}, apierr.NotGroupOwnerOrManagerToRemoveGroupMember},
 			"member by stranger":      {9, []int64{4}, apierr.NotGroupOwnerOrManagerToRemoveGroupMember},
 		} {
-			removed, err := w.RemoveMembersBy(ctx, test.requester, id, test.users)
+			removed, err := w.Members.RemoveBy(ctx, test.requester, id, test.users)
 			wantRefusal(w, name, err, test.code)
 			if removed != nil {
 				w.Errorf("%s: removed %v", name, removed)
@@ -41,7 +41,7 @@ func TestRemoveMembersBy(t *testing.T) {
 
 		remove := func(requester int64, want string, users ...int64) {
 			w.Helper()
-			if got := fmt.Sprint(must(w.RemoveMembersBy(ctx, requester, id, users))(w)); got != want {
+			if got := fmt.Sprint(must(w.Members.RemoveBy(ctx, requester, id, users))(w)); got != want {
 				w.Errorf("removed %v, want %v", got, want)
 			}
 		}

@@ -41,8 +41,8 @@ func (d *Directory) UpdateBy(ctx context.Context, requester, groupID int64, e Ed
 		Name: e.Name, Intro: e.Intro, Announcement: e.Announcement, MinimumScore: e.MinimumScore,
 		MuteEndDate: e.MuteEndDate, LastUpdatedDate: &now,
 	}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		at, err := d.standing(ctx, tx, groupID, requester)
+	err = d.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		at, err := standingOf(ctx, tx, groupID, requester)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,10 @@ func (d *Directory) UpdateBy(ctx context.Context, requester, groupID int64, e Ed
 			c.TypeID = nil
 		}
 		if c.TypeID != nil {
-			if err := d.mayChangeType(ctx, tx, at, *e.TypeID); err != nil {
+			if !d.opts.Settings().AllowGroupOwnerChangeGroupType {
+				return apierr.New(apierr.UpdatingGroupTypeIsDisabled, "")
+			}
+			if err := d.ownership.mayChangeType(ctx, tx, at, *e.TypeID); err != nil {
 				return err
 			}
 		}
@@ -70,7 +73,7 @@ func (d *Directory) UpdateBy(ctx context.Context, requester, groupID int64, e Ed
 			}
 			c.Attributes = &merged
 		}
-		if err := d.mayUpdate(ctx, tx, []store.Group{at.group}, c); err != nil {
+		if err := mayUpdate(ctx, tx, []store.Group{at.group}, c); err != nil {
 			return err
 		}
 		modified, err := store.UpdateGroups(ctx, tx, []int64{groupID}, c)
@@ -84,11 +87,8 @@ func (d *Directory) UpdateBy(ctx context.Context, requester, groupID int64, e Ed
 }
 
 // mayChangeType refuses a user who may not give the group another type.
-func (d *Directory) mayChangeType(ctx context.Context, r store.Reader, at standing, typeID int64) error {
-	switch {
-	case !d.opts.Settings().AllowGroupOwnerChangeGroupType:
-		return apierr.New(apierr.UpdatingGroupTypeIsDisabled, "")
-	case !at.owns():
+func (o ownership) mayChangeType(ctx context.Context, r store.Reader, at standing, typeID int64) error {
+	if !at.owns() {
 		return apierr.New(apierr.NotGroupOwnerToUpdateGroupType, "")
 	}
 	if _, found, err := findType(ctx, r, typeID); err != nil || !found {
@@ -98,32 +98,12 @@ func (d *Directory) mayChangeType(ctx context.Context, r store.Reader, at standi
 		return apierr.New(apierr.UpdateGroupToNonexistentGroupType, "there is no group type %d", typeID)
 	}
 	owner := at.group.OwnerID
-	role, err := d.role(ctx, r, owner)
+	role, err := o.role(ctx, r, owner)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(role.CreatableGroupTypeIDs, typeID) {
 		return apierr.New(apierr.NoPermissionToUpdateGroupToGroupType, "the role %d of user %d does not allow groups of type %d", role.ID, owner, typeID)
 	}
-	return d.belowTypeLimit(ctx, r, owner, typeID, role)
-}
-
-// HandOver makes a member the owner of a group on behalf of the one before, who
-// becomes a plain member or leaves, and reports whether the group differs
-// afterwards.
-func (d *Directory) HandOver(ctx context.Context, requester, groupID, successor int64, quit bool) (changed bool, err error) {
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		g, found, err := d.Get(ctx, tx, groupID)
-		switch {
-		case err != nil:
-			return err
-		case !found:
-			return apierr.New(apierr.TransferNonexistentGroup, "")
-		case g.OwnerID != requester:
-			return apierr.New(apierr.NotGroupOwnerToTransferGroup, "")
-		}
-		changed = successor != requester
-		return d.TransferIn(ctx, tx, g, successor, quit)
-	})
-	return changed, err
+	return belowTypeLimit(ctx, r, owner, typeID, role)
 }

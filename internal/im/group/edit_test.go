@@ -80,7 +80,7 @@ func TestChangeType(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
 		newType := func(limit int32) *int64 {
-			return new(must(w.CreateType(ctx, store.GroupType{Name: "T", GroupSizeLimit: limit, GroupInfoUpdateStrategy: store.UpdateByAll}))(w).ID)
+			return new(must(w.Types.Create(ctx, store.GroupType{Name: "T", GroupSizeLimit: limit, GroupInfoUpdateStrategy: store.UpdateByAll}))(w).ID)
 		}
 		club, small, foreign, once := newType(10), newType(1), newType(10), newType(10)
 		role := must(w.users.CreateRole(ctx, user.RoleCreation{
@@ -132,7 +132,7 @@ func TestHandOver(t *testing.T) {
 		heir := must(w.users.Create(ctx, user.Creation{RoleID: poor.ID}))(w).ID
 		w.join(id, heir)
 		handOver(1, id, heir, false, apierr.MaxOwnedGroupsReached)
-		must(w.RemoveMembersBy(ctx, heir, id, []int64{heir}))(w)
+		must(w.Members.RemoveBy(ctx, heir, id, []int64{heir}))(w)
 
 		if must(w.HandOver(ctx, 1, id, 1, true))(w) {
 			w.Error("a group that stays with its owner counts as changed")

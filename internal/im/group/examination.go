@@ -12,44 +12,41 @@ import (
 	"example.org/app/internal/store"
 )
 
-// CreateQuestionsBy adds questions to a group on behalf of a requester, all of
+// CreateBy adds questions to a group on behalf of a requester, all of
 // them or none, and returns their ids in order. Their ids and groups are set by
 // it. The key remembers them; nil does not.
-func (d *Directory) CreateQuestionsBy(ctx context.Context, requester, groupID int64, questions []store.GroupQuestion, key *store.MessageKey) ([]int64, error) {
+func (q *Questions) CreateBy(ctx context.Context, requester, groupID int64, questions []store.GroupQuestion, key *store.MessageKey) ([]int64, error) {
 	if len(questions) == 0 {
 		return nil, apierr.New(apierr.IllegalArgument, "questions: at least one question is needed")
 	}
 	questions = slices.Clone(questions)
 	for i := range questions {
-		q := &questions[i]
-		q.GroupID, q.Answers = groupID, firstOfEach(q.Answers)
-		if q.Question == "" {
+		created := &questions[i]
+		created.GroupID, created.Answers = groupID, firstOfEach(created.Answers)
+		if created.Question == "" {
 			return nil, apierr.New(apierr.IllegalArgument, "questions: a question has no text")
 		}
-		if err := d.checkQuestion(&q.Question, &q.Answers, &q.Score); err != nil {
+		if err := q.check(&created.Question, &created.Answers, &created.Score); err != nil {
 			return nil, err
 		}
 		var err error
-		if q.ID, err = d.opts.IDs.NextContext(ctx); err != nil {
+		if created.ID, err = q.ids.NextContext(ctx); err != nil {
 			return nil, err
 		}
 	}
 	ids := convert(questions, func(q store.GroupQuestion) int64 { return q.ID })
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err := q.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		if err := key.Remember(ctx, tx, ids...); err != nil {
 			return err
 		}
-		at, err := d.managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToCreateGroupQuestion)
+		at, err := managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToCreateGroupQuestion)
 		if err != nil {
 			return err
 		}
 		if err := at.mayExamine(); err != nil {
 			return err
 		}
-		if err := store.InsertGroupQuestions(ctx, tx, questions...); err != nil {
-			return err
-		}
-		return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, []int64{groupID}, d.now())
+		return q.insert(ctx, tx, groupID, questions...)
 	})
 	if err != nil {
 		return nil, err
@@ -74,9 +71,9 @@ func (at standing) mayExamine() error {
 	}
 }
 
-// UpdateQuestionBy changes a question on behalf of a requester. It stays with its
+// UpdateBy changes a question on behalf of a requester. It stays with its
 // group.
-func (d *Directory) UpdateQuestionBy(ctx context.Context, requester, questionID int64, c store.GroupQuestionChange) error {
+func (q *Questions) UpdateBy(ctx context.Context, requester, questionID int64, c store.GroupQuestionChange) error {
 	c.GroupID = nil
 	if c == (store.GroupQuestionChange{}) {
 		return nil
@@ -87,10 +84,10 @@ func (d *Directory) UpdateQuestionBy(ctx context.Context, requester, questionID 
 	if c.Question != nil && *c.Question == "" {
 		return apierr.New(apierr.IllegalArgument, "question: must not be empty")
 	}
-	if err := d.checkQuestion(c.Question, c.Answers, c.Score); err != nil {
+	if err := q.check(c.Question, c.Answers, c.Score); err != nil {
 		return err
 	}
-	return d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	return q.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		found, err := store.FindGroupQuestions(ctx, tx, store.GroupQuestionFilter{IDs: []int64{questionID}}, store.Page{})
 		if err != nil {
 			return err
@@ -99,22 +96,22 @@ func (d *Directory) UpdateQuestionBy(ctx context.Context, requester, questionID 
 			return apierr.New(apierr.NotGroupOwnerOrManagerToUpdateGroupQuestion, "")
 		}
 		groupID := found[0].GroupID
-		if _, err := d.managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToUpdateGroupQuestion); err != nil {
+		if _, err := managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToUpdateGroupQuestion); err != nil {
 			return err
 		}
 		modified, err := store.UpdateGroupQuestions(ctx, tx, []int64{questionID}, c)
 		if err != nil || len(modified) == 0 {
 			return err
 		}
-		return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, []int64{groupID}, d.now())
+		return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, []int64{groupID}, q.now())
 	})
 }
 
-// DeleteQuestionsBy removes those of the questions that a group has, on behalf of
+// DeleteBy removes those of the questions that a group has, on behalf of
 // a requester.
-func (d *Directory) DeleteQuestionsBy(ctx context.Context, requester, groupID int64, questionIDs []int64) error {
-	return d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if _, err := d.managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToDeleteGroupQuestion); err != nil {
+func (q *Questions) DeleteBy(ctx context.Context, requester, groupID int64, questionIDs []int64) error {
+	return q.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToDeleteGroupQuestion); err != nil {
 			return err
 		}
 		if len(questionIDs) == 0 {
@@ -124,7 +121,7 @@ func (d *Directory) DeleteQuestionsBy(ctx context.Context, requester, groupID in
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		return d.deleteQuestions(ctx, tx, found)
+		return q.remove(ctx, tx, found)
 	})
 }
 
@@ -140,13 +137,13 @@ type Examination struct {
 
 // Answer answers questions of a group on behalf of a user, who joins it as a plain
 // member if the right answers are worth enough.
-func (d *Directory) Answer(ctx context.Context, userID int64, answers map[int64]string) (Examination, error) {
+func (q *Questions) Answer(ctx context.Context, userID int64, answers map[int64]string) (Examination, error) {
 	if len(answers) == 0 {
 		return Examination{}, apierr.New(apierr.IllegalArgument, "questionIdToAnswer: at least one answer is needed")
 	}
-	now := d.now()
+	now := q.now()
 	var result Examination
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err := q.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		questions, err := store.FindGroupQuestions(ctx, tx, store.GroupQuestionFilter{IDs: slices.Sorted(maps.Keys(answers))}, store.Page{})
 		if err != nil {
 			return err
@@ -155,7 +152,7 @@ func (d *Directory) Answer(ctx context.Context, userID int64, answers map[int64]
 			return apierr.New(apierr.IllegalArgument, "questionIdToAnswer: %d of %d questions do not exist", len(answers)-len(questions), len(answers))
 		}
 		groupID := questions[0].GroupID
-		at, err := d.mayAnswer(ctx, tx, userID, groupID)
+		at, err := mayAnswer(ctx, tx, userID, groupID)
 		if err != nil {
 			return err
 		}
@@ -165,7 +162,7 @@ func (d *Directory) Answer(ctx context.Context, userID int64, answers map[int64]
 		if result.Joined = result.Score >= at.group.MinimumScore; !result.Joined {
 			return nil
 		}
-		return d.join(ctx, tx, groupID, at.kind.GroupSizeLimit, now, plainMember(groupID, userID, now))
+		return join(ctx, tx, groupID, at.kind.GroupSizeLimit, now, plainMember(groupID, userID, now))
 	})
 	if err != nil {
 		return Examination{}, err
@@ -173,12 +170,12 @@ func (d *Directory) Answer(ctx context.Context, userID int64, answers map[int64]
 	return result, nil
 }
 
-func (d *Directory) mayAnswer(ctx context.Context, r store.Reader, userID, groupID int64) (standing, error) {
-	at, err := d.standing(ctx, r, groupID, userID)
+func mayAnswer(ctx context.Context, r store.Reader, userID, groupID int64) (standing, error) {
+	at, err := standingOf(ctx, r, groupID, userID)
 	if err != nil {
 		return at, err
 	}
-	blocked, err := d.IsBlocked(ctx, r, groupID, userID)
+	blocked, err := IsBlocked(ctx, r, groupID, userID)
 	switch {
 	case err != nil:
 		return at, err

@@ -23,7 +23,7 @@ func TestQuestionsBy(t *testing.T) {
 		plain := []store.GroupQuestion{{Question: "q", Answers: []string{"a"}}}
 		create := func(requester, groupID int64, questions []store.GroupQuestion, want apierr.Code) {
 			w.Helper()
-			_, err := w.CreateQuestionsBy(ctx, requester, groupID, questions, nil)
+			_, err := w.Questions.CreateBy(ctx, requester, groupID, questions, nil)
 			wantRefusal(w, fmt.Sprintf("question of %d", requester), err, want)
 		}
 		for strategy, code := range map[store.GroupJoinStrategy]apierr.Code{
@@ -51,7 +51,7 @@ func TestQuestionsBy(t *testing.T) {
 		var questions []int64
 		w.advance(time.Minute)
 		w.wantBumps(id, nil, func() (err error) {
-			questions, err = w.CreateQuestionsBy(ctx, 2, id, []store.GroupQuestion{
+			questions, err = w.Questions.CreateBy(ctx, 2, id, []store.GroupQuestion{
 				{ID: 5, GroupID: 6, Question: "first", Answers: []string{"x", "y", "x"}, Score: 2}, {Question: "second", Answers: []string{"z"}},
 			}, nil)
 			return err
@@ -60,13 +60,13 @@ func TestQuestionsBy(t *testing.T) {
 			{ID: questions[0], GroupID: id, Question: "first", Answers: []string{"x", "y"}, Score: 2},
 			{ID: questions[1], GroupID: id, Question: "second", Answers: []string{"z"}},
 		}
-		if diff := cmp.Diff(want, must(w.FindQuestions(ctx, store.GroupQuestionFilter{}, 0, 0))(w)); diff != "" {
+		if diff := cmp.Diff(want, must(w.Questions.Find(ctx, store.GroupQuestionFilter{}, 0, 0))(w)); diff != "" {
 			w.Errorf("-want +got:\n%s", diff)
 		}
 
 		update := func(requester, question int64, c store.GroupQuestionChange, want apierr.Code) {
 			w.Helper()
-			wantRefusal(w, fmt.Sprintf("change by %d", requester), w.UpdateQuestionBy(ctx, requester, question, c), want)
+			wantRefusal(w, fmt.Sprintf("change by %d", requester), w.Questions.UpdateBy(ctx, requester, question, c), want)
 		}
 		update(9, questions[0], store.GroupQuestionChange{GroupID: &other}, 0)
 		update(3, questions[0], store.GroupQuestionChange{Question: new("n")}, apierr.NotGroupOwnerOrManagerToUpdateGroupQuestion)
@@ -75,21 +75,21 @@ func TestQuestionsBy(t *testing.T) {
 		update(1, questions[0], store.GroupQuestionChange{Score: new(int32(-1))}, apierr.IllegalArgument)
 		update(1, questions[0], store.GroupQuestionChange{Answers: &many}, apierr.IllegalArgument)
 		w.wantBumps(id, nil, func() error {
-			return w.UpdateQuestionBy(ctx, 2, questions[0], store.GroupQuestionChange{Question: new("1st"), Answers: &[]string{"w", "w"}, Score: new(int32(7)), GroupID: &other})
+			return w.Questions.UpdateBy(ctx, 2, questions[0], store.GroupQuestionChange{Question: new("1st"), Answers: &[]string{"w", "w"}, Score: new(int32(7)), GroupID: &other})
 		}, "questions")
 		w.wantBumps(id, nil, func() error {
-			return w.UpdateQuestionBy(ctx, 2, questions[0], store.GroupQuestionChange{Score: new(int32(7))})
+			return w.Questions.UpdateBy(ctx, 2, questions[0], store.GroupQuestionChange{Score: new(int32(7))})
 		})
 		want[0].Question, want[0].Answers, want[0].Score = "1st", []string{"w"}, 7
-		if diff := cmp.Diff(want, must(w.FindQuestions(ctx, store.GroupQuestionFilter{}, 0, 0))(w)); diff != "" {
+		if diff := cmp.Diff(want, must(w.Questions.Find(ctx, store.GroupQuestionFilter{}, 0, 0))(w)); diff != "" {
 			w.Errorf("-want +got:\n%s", diff)
 		}
 
-		wantRefusal(w, "deletion", w.DeleteQuestionsBy(ctx, 3, id, questions), apierr.NotGroupOwnerOrManagerToDeleteGroupQuestion)
-		w.wantBumps(id, nil, func() error { return w.DeleteQuestionsBy(ctx, 1, other, questions) })
-		w.wantBumps(id, nil, func() error { return w.DeleteQuestionsBy(ctx, 1, id, nil) })
-		w.wantBumps(id, nil, func() error { return w.DeleteQuestionsBy(ctx, 1, id, append(questions[:1], 404)) }, "questions")
-		if left := must(w.FindQuestions(ctx, store.GroupQuestionFilter{}, 0, 0))(w); len(left) != 1 {
+		wantRefusal(w, "deletion", w.Questions.DeleteBy(ctx, 3, id, questions), apierr.NotGroupOwnerOrManagerToDeleteGroupQuestion)
+		w.wantBumps(id, nil, func() error { return w.Questions.DeleteBy(ctx, 1, other, questions) })
+		w.wantBumps(id, nil, func() error { return w.Questions.DeleteBy(ctx, 1, id, nil) })
+		w.wantBumps(id, nil, func() error { return w.Questions.DeleteBy(ctx, 1, id, append(questions[:1], 404)) }, "questions")
+		if left := must(w.Questions.Find(ctx, store.GroupQuestionFilter{}, 0, 0))(w); len(left) != 1 {
 			w.Errorf("left are %v", left)
 		}
 		w.change(id, store.GroupChange{IsActive: new(false)})
@@ -102,13 +102,13 @@ func TestAnswer(t *testing.T) {
 		ctx := w.Context()
 		id, other := w.cast(store.GroupType{JoinStrategy: store.JoinByQuestion, GroupSizeLimit: 6}), w.cast(store.GroupType{JoinStrategy: store.JoinByQuestion})
 		w.change(id, store.GroupChange{MinimumScore: new(int32(5))})
-		q := must(w.CreateQuestionsBy(ctx, 1, id, []store.GroupQuestion{
+		q := must(w.Questions.CreateBy(ctx, 1, id, []store.GroupQuestion{
 			{Question: "a", Answers: []string{"x", "y"}, Score: 2}, {Question: "b", Answers: []string{"z"}, Score: 3}, {Question: "c", Answers: []string{"v"}, Score: 100},
 		}, nil))(w)
-		foreign := must(w.CreateQuestionsBy(ctx, 1, other, []store.GroupQuestion{{Question: "a", Answers: []string{"x"}}}, nil))(w)[0]
+		foreign := must(w.Questions.CreateBy(ctx, 1, other, []store.GroupQuestion{{Question: "a", Answers: []string{"x"}}}, nil))(w)[0]
 		answer := func(user int64, answers map[int64]string, want Examination, code apierr.Code) {
 			w.Helper()
-			got, err := w.Answer(ctx, user, answers)
+			got, err := w.Questions.Answer(ctx, user, answers)
 			wantRefusal(w, fmt.Sprintf("answers of %d", user), err, code)
 			if diff := cmp.Diff(want, got); diff != "" {
 				w.Errorf("-want +got:\n%s", diff)
@@ -132,8 +132,8 @@ func TestAnswer(t *testing.T) {
 		answer(10, right, Examination{}, apierr.AddUserToGroupWithSizeLimitReached)
 		answer(10, map[int64]string{foreign: ""}, Examination{GroupID: other, Joined: true}, 0)
 
-		must(w.UpdateQuestions(ctx, q, store.GroupQuestionChange{Score: new(int32(math.MaxInt32))}))(w)
-		must(w.RemoveMembersBy(ctx, 9, id, []int64{9}))(w)
+		must(w.Questions.Update(ctx, q, store.GroupQuestionChange{Score: new(int32(math.MaxInt32))}))(w)
+		must(w.Members.RemoveBy(ctx, 9, id, []int64{9}))(w)
 		answer(9, right, Examination{GroupID: id, Score: math.MaxInt32, Right: q[:2], Joined: true}, 0)
 		w.change(id, store.GroupChange{TypeID: new(DefaultTypeID)})
 		answer(10, right, Examination{}, apierr.AnswerInactiveGroupQuestion)

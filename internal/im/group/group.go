@@ -46,13 +46,19 @@ type Options struct {
 	Created, Deleted func(n int)
 }
 
-// Directory knows the groups of the cluster. It keeps nothing in memory but who is a
-// member of the groups that are written to; see Roster.
+// Directory knows the groups of the cluster, and has the directories of what belongs to them.
 type Directory struct {
-	opts         Options
-	rosters      *rosters
-	invitations  *invitations
-	joinRequests *joinRequests
+	records[store.GroupFilter, store.Group]
+	opts      Options
+	now       func() time.Time
+	ownership ownership
+
+	Types        *Types
+	Members      *Members
+	Blocklist    *Blocklist
+	Invitations  *Invitations
+	JoinRequests *JoinRequests
+	Questions    *Questions
 }
 
 // New makes a Directory and sees to it that the default type exists.
@@ -60,13 +66,19 @@ func New(ctx context.Context, opts Options) (*Directory, error) {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	d := &Directory{opts: opts, rosters: newRosters()}
-	d.invitations, d.joinRequests = d.newInvitations(), d.newJoinRequests()
-	return d, d.ensureDefaultType(ctx)
+	db, settings := opts.Store, opts.Settings
+	// now is the time as the store keeps it.
+	now := func() time.Time { return opts.Clock().UTC().Truncate(time.Millisecond) }
+	d := &Directory{
+		records: records[store.GroupFilter, store.Group]{db, store.FindGroups, store.CountGroups},
+		opts:    opts, now: now, ownership: ownership{opts.Users},
+		Types: newTypes(db, opts.IDs), Members: newMembers(db, now), Blocklist: newBlocklist(db, now),
+		Invitations:  newInvitations(db, opts.IDs, now, func() config.GroupInvitation { return settings().Invitation }),
+		JoinRequests: newJoinRequests(db, opts.IDs, now, func() config.GroupJoinRequest { return settings().JoinRequest }),
+		Questions:    newQuestions(db, opts.IDs, now, func() config.GroupQuestion { return settings().Question }),
+	}
+	return d, d.Types.ensureDefault(ctx)
 }
-
-// now is the time as the store keeps it.
-func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }
 
 // Creation says what a new group shall be. Nil fields get values or stay unset.
 type Creation struct {
@@ -113,15 +125,15 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Group, error)
 	if g.Attributes, err = d.mergeAttributes(nil, c.Attributes); err != nil {
 		return store.Group{}, err
 	}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err = d.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		if err := c.Key.Remember(ctx, tx, g.ID); err != nil {
 			return err
 		}
-		if err := d.mayCreate(ctx, tx, g.CreatorID, g.TypeID); err != nil {
+		if err := d.ownership.mayCreate(ctx, tx, g.CreatorID, g.TypeID); err != nil {
 			return err
 		}
 		if g.OwnerID != g.CreatorID {
-			if err := d.mayOwn(ctx, tx, g.OwnerID, g.TypeID); err != nil {
+			if err := d.ownership.mayOwn(ctx, tx, g.OwnerID, g.TypeID); err != nil {
 				return err
 			}
 		}
@@ -178,49 +190,13 @@ func deletionAfterCreation(g store.Group) error {
 	return nil
 }
 
-// Find returns groups in the order of their ids, or of the first date that the
-// filter asks for.
-func (d *Directory) Find(ctx context.Context, f store.GroupFilter, limit, offset int) ([]store.Group, error) {
-	return find(ctx, d, f, limit, offset, store.FindGroups)
-}
-
-// FindPage returns a page of groups and how many there are in all, as far as
-// store.ForTotal counts.
-func (d *Directory) FindPage(ctx context.Context, f store.GroupFilter, page store.Page) (int64, []store.Group, error) {
-	return findPage(ctx, d, f, page, store.CountGroups, store.FindGroups)
-}
-
 // Count returns how many groups match the filter.
 func (d *Directory) Count(ctx context.Context, f store.GroupFilter) (n int64, err error) {
-	err = d.opts.Store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
+	err = d.store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		n, err = store.CountGroups(ctx, r, f)
 		return err
 	})
 	return n, err
-}
-
-type (
-	finder[F, T any] func(ctx context.Context, r store.Reader, filter F, page store.Page) ([]T, error)
-	counter[F any]   func(ctx context.Context, r store.Reader, filter F) (int64, error)
-)
-
-func find[F, T any](ctx context.Context, d *Directory, f F, limit, offset int, records finder[F, T]) (found []T, err error) {
-	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		found, err = records(ctx, r, f, store.Page{Limit: limit, Offset: offset})
-		return err
-	})
-	return found, err
-}
-
-func findPage[F, T any](ctx context.Context, d *Directory, f F, page store.Page, count counter[F], records finder[F, T]) (total int64, found []T, err error) {
-	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if total, err = count(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {
-			return err
-		}
-		found, err = records(ctx, r, f, page)
-		return err
-	})
-	return total, found, err
 }
 
 // Update changes the groups with these ids, all of them or none. A new owner
@@ -237,20 +213,20 @@ func (d *Directory) Update(ctx context.Context, groupIDs []int64, c store.GroupC
 	}
 	c.LastUpdatedDate = &now
 	var result store.UpdateResult
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err := d.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		groups, err := store.FindGroups(ctx, tx, store.GroupFilter{IDs: groupIDs}, store.Page{})
 		if err != nil || len(groups) == 0 {
 			result = store.UpdateResult{}
 			return err
 		}
-		if err := d.mayUpdate(ctx, tx, groups, c); err != nil {
+		if err := mayUpdate(ctx, tx, groups, c); err != nil {
 			return err
 		}
 		existing := make([]int64, len(groups))
 		for i, g := range groups {
 			existing[i] = g.ID
 			if c.OwnerID != nil && g.DeletionDate == nil {
-				if err := d.transferOwnership(ctx, tx, g, *c.OwnerID, now); err != nil {
+				if err := transferOwnership(ctx, tx, g, *c.OwnerID, now); err != nil {
 					return err
 				}
 			}
@@ -266,7 +242,7 @@ func (d *Directory) Update(ctx context.Context, groupIDs []int64, c store.GroupC
 }
 
 // mayUpdate checks a change against the groups that it would change.
-func (d *Directory) mayUpdate(ctx context.Context, tx store.Tx, groups []store.Group, c store.GroupChange) error {
+func mayUpdate(ctx context.Context, tx store.Tx, groups []store.Group, c store.GroupChange) error {
 	var limit int32
 	if c.TypeID != nil {
 		t, found, err := findType(ctx, tx, *c.TypeID)
@@ -311,23 +287,13 @@ func idsOf(groups []store.Group) []int64 {
 }
 
 // Get returns a group that was not deleted, in the transaction of another rule.
-func (d *Directory) Get(ctx context.Context, r store.Reader, groupID int64) (store.Group, bool, error) {
+func Get(ctx context.Context, r store.Reader, groupID int64) (store.Group, bool, error) {
 	live := false
 	groups, err := store.FindGroups(ctx, r, store.GroupFilter{IDs: []int64{groupID}, Deleted: &live}, store.Page{})
 	if err != nil || len(groups) == 0 {
 		return store.Group{}, false, err
 	}
 	return groups[0], true, nil
-}
-
-// Version returns when a part of a group changed last, and false for a group
-// that does not exist.
-func (d *Directory) Version(ctx context.Context, r store.Reader, part store.GroupPart, groupID int64) (time.Time, bool, error) {
-	at, err := store.FindGroupVersion(ctx, r, part, groupID)
-	if isNotFound(err) {
-		return time.Time{}, false, nil
-	}
-	return at, err == nil, err
 }
 
 // distinct returns the distinct numbers in order.

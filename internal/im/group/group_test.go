@@ -96,7 +96,7 @@ func (w *world) group(owner int64, members ...int64) int64 {
 
 func (w *world) join(groupID, userID int64) {
 	w.Helper()
-	must(w.AddMember(w.Context(), member(groupID, userID, store.GroupRegularMember), nil))(w)
+	must(w.Members.Add(w.Context(), member(groupID, userID, store.GroupRegularMember), nil))(w)
 }
 
 func member(groupID, userID int64, role store.GroupMemberRole) store.GroupMember {
@@ -111,7 +111,7 @@ func key(groupID, userID int64) store.GroupUserKey {
 func (w *world) roles(groupID int64) string {
 	w.Helper()
 	text := ""
-	for _, m := range must(w.FindMembers(w.Context(), store.GroupMemberFilter{GroupIDs: []int64{groupID}}, 0, 0))(w) {
+	for _, m := range must(w.Members.Find(w.Context(), store.GroupMemberFilter{GroupIDs: []int64{groupID}}, 0, 0))(w) {
 		text += fmt.Sprintf("%d:%s ", m.UserID, m.Role)
 	}
 	return text
@@ -130,7 +130,7 @@ func (w *world) wantRoles(groupID int64, want string) {
 func (w *world) sound(groupID int64) {
 	w.Helper()
 	w.read(func(ctx context.Context, r store.Reader) error {
-		g, found, err := w.Get(ctx, r, groupID)
+		g, found, err := Get(ctx, r, groupID)
 		if err != nil || !found {
 			return err
 		}
@@ -173,12 +173,12 @@ func (w *world) versions(groupID int64) map[string]time.Time {
 	all := map[string]time.Time{}
 	w.read(func(ctx context.Context, r store.Reader) error {
 		for _, part := range parts {
-			at, found, err := w.Version(ctx, r, part, groupID)
+			at, err := versionOfGroup(part, groupID)(ctx, r)
 			if err != nil {
 				return err
 			}
-			if found {
-				all[string(part)] = at
+			if at != nil {
+				all[string(part)] = *at
 			}
 		}
 		return nil
@@ -276,7 +276,7 @@ func TestCreate(t *testing.T) {
 // TestRights lets users of several roles create and take over groups.
 func TestRights(t *testing.T) {
 	onBothEngines(t, func(w *world) {
-		club := must(w.CreateType(w.Context(), store.GroupType{Name: "CLUB", GroupSizeLimit: 10}))(w)
+		club := must(w.Types.Create(w.Context(), store.GroupType{Name: "CLUB", GroupSizeLimit: 10}))(w)
 		role := func(types []int64, total, each int32, limits map[int64]int32) int64 {
 			return must(w.users.CreateRole(w.Context(), user.RoleCreation{
 				CreatableGroupTypeIDs: types, OwnedGroupLimit: total, OwnedGroupLimitForEachGroupType: each, GroupTypeIDToLimit: limits,
@@ -384,7 +384,7 @@ func TestUpdate(t *testing.T) {
 		}, "info", "members", "joined_groups:9")
 		w.wantRoles(a, "1:MEMBER 2:MEMBER 9:OWNER ")
 		w.wantRoles(b, "1:MEMBER 9:OWNER ")
-		small := must(w.CreateType(w.Context(), store.GroupType{Name: "SMALL", GroupSizeLimit: 2}))(w)
+		small := must(w.Types.Create(w.Context(), store.GroupType{Name: "SMALL", GroupSizeLimit: 2}))(w)
 		_, err := w.Update(w.Context(), []int64{a, b}, store.GroupChange{TypeID: &small.ID})
 		wantCode(w, err, apierr.AddUserToGroupWithSizeLimitReached)
 		update(store.GroupChange{TypeID: &small.ID}, store.UpdateResult{Matched: 1, Modified: 1}, b)
@@ -408,10 +408,10 @@ func TestDelete(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		a, b, c := w.group(1, 2, 3), w.group(2), w.group(3, 2)
 		ctx := w.Context()
-		must(w.CreateQuestion(ctx, store.GroupQuestion{GroupID: a, Question: "q", Answers: []string{"a"}}))(w)
-		must(w.BlockUser(ctx, store.GroupBlockedUser{GroupUserKey: key(a, 9), RequesterID: 1}, nil))(w)
-		must(w.CreateInvitation(ctx, store.GroupInvitation{GroupID: a, InviterID: 1, InviteeID: 5}, nil, nil))(w)
-		must(w.CreateJoinRequest(ctx, store.GroupJoinRequest{GroupID: a, RequesterID: 5}, nil, nil))(w)
+		must(w.Questions.Create(ctx, store.GroupQuestion{GroupID: a, Question: "q", Answers: []string{"a"}}))(w)
+		must(w.Blocklist.Block(ctx, store.GroupBlockedUser{GroupUserKey: key(a, 9), RequesterID: 1}, nil))(w)
+		must(w.Invitations.Create(ctx, store.GroupInvitation{GroupID: a, InviterID: 1, InviteeID: 5}, nil, nil))(w)
+		must(w.JoinRequests.Create(ctx, store.GroupJoinRequest{GroupID: a, RequesterID: 5}, nil, nil))(w)
 		w.advance(time.Minute)
 		w.wantBumps(0, []int64{1, 2, 3}, func() error {
 			if n := must(w.Delete(ctx, []int64{a, a, 999}, nil))(w); n != 1 {
@@ -432,8 +432,8 @@ func TestDelete(t *testing.T) {
 		}
 		// What the deletion leaves.
 		left := []int{
-			len(must(w.FindQuestions(ctx, store.GroupQuestionFilter{}, 9, 0))(w)), len(must(w.FindBlockedUsers(ctx, store.GroupBlockedUserFilter{}, 9, 0))(w)),
-			len(must(w.FindInvitations(ctx, InvitationFilter{}, 9, 0))(w)), len(must(w.FindJoinRequests(ctx, JoinRequestFilter{}, 9, 0))(w)),
+			len(must(w.Questions.Find(ctx, store.GroupQuestionFilter{}, 9, 0))(w)), len(must(w.Blocklist.Find(ctx, store.GroupBlockedUserFilter{}, 9, 0))(w)),
+			len(must(w.Invitations.Find(ctx, InvitationFilter{}, 9, 0))(w)), len(must(w.JoinRequests.Find(ctx, JoinRequestFilter{}, 9, 0))(w)),
 		}
 		if !slices.Equal(left, []int{1, 1, 1, 1}) {
 			w.Errorf("left are %v", left)
@@ -441,7 +441,7 @@ func TestDelete(t *testing.T) {
 		if n := must(w.Delete(ctx, []int64{a}, new(true)))(w); n != 0 {
 			w.Errorf("deleted %d again", n)
 		}
-		_, err := w.AddMember(ctx, member(a, 7, store.GroupRegularMember), nil)
+		_, err := w.Members.Add(ctx, member(a, 7, store.GroupRegularMember), nil)
 		wantCode(w, err, apierr.IllegalArgument)
 		w.settings.DeleteGroupLogicallyByDefault = false
 		if n := must(w.Delete(ctx, []int64{a, b}, nil))(w); n != 2 {
@@ -478,7 +478,7 @@ func TestDeleteHookFails(t *testing.T) {
 func TestDeleteBig(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
-		must(w.UpdateTypes(ctx, []int64{0}, store.GroupTypeChange{GroupSizeLimit: new(int32(1_000_000))}))(w)
+		must(w.Types.Update(ctx, []int64{0}, store.GroupTypeChange{GroupSizeLimit: new(int32(1_000_000))}))(w)
 		big, small := w.group(1), w.group(1, 2)
 		const members = batch + 10
 		for from := int64(0); from < members; from += 1000 {
@@ -488,7 +488,7 @@ func TestDeleteBig(t *testing.T) {
 				m.JoinDate = w.clock()
 				list = append(list, m)
 			}
-			err := w.db.Write(ctx, func(ctx context.Context, tx store.Tx) error { return w.Join(ctx, tx, big, list...) })
+			err := w.db.Write(ctx, func(ctx context.Context, tx store.Tx) error { return w.Members.Join(ctx, tx, big, list...) })
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -498,7 +498,7 @@ func TestDeleteBig(t *testing.T) {
 		w.read(func(ctx context.Context, r store.Reader) error {
 			var after *int64
 			for {
-				chunk, err := w.MemberIDs(ctx, r, big, after, 3000)
+				chunk, err := store.GroupMemberIDsAfter(ctx, r, big, after, 3000)
 				if err != nil || len(chunk) == 0 {
 					return err
 				}
@@ -519,7 +519,7 @@ func TestDeleteBig(t *testing.T) {
 			w.Errorf("deleted %d", n)
 		}
 		w.Logf("deleted %d members in %v", members, time.Since(started))
-		if total, _, err := w.FindMemberPage(ctx, store.GroupMemberFilter{}, store.Page{Limit: 1}); err != nil || total != 0 {
+		if total, _, err := w.Members.FindPage(ctx, store.GroupMemberFilter{}, store.Page{Limit: 1}); err != nil || total != 0 {
 			w.Errorf("%d members are left, error %v", total, err)
 		}
 	})

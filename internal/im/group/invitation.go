@@ -6,6 +6,10 @@ import (
 	"context"
 	"time"
 
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
+	"example.org/app/internal/im/check"
 	"example.org/app/internal/im/request"
 	"example.org/app/internal/store"
 )
@@ -18,22 +22,31 @@ type Invitation struct {
 	ExpirationDate *time.Time
 }
 
-// invitations is the book of invitations to groups.
-type invitations = request.Book[store.GroupInvitation, Invitation, store.GroupInvitationFilter, store.GroupInvitationChange]
+// Invitations knows the invitations to groups. Nobody joins or leaves a group by what is done to the records; whether the group exists, and
+// who may ask whom, is checked by what users do with them.
+type Invitations struct {
+	*request.Book[store.GroupInvitation, Invitation, store.GroupInvitationFilter, store.GroupInvitationChange]
+	store    *store.DB
+	now      func() time.Time
+	settings func() config.GroupInvitation
+}
 
-func (d *Directory) newInvitations() *invitations {
-	return &invitations{Kind: request.Kind[store.GroupInvitation, Invitation, store.GroupInvitationFilter, store.GroupInvitationChange]{
-		Store: d.opts.Store, IDs: d.opts.IDs, Now: d.now, AnyResponse: true,
+func newInvitations(db *store.DB, generator *ids.Generator, now func() time.Time, settings func() config.GroupInvitation) *Invitations {
+	return &Invitations{request.NewBook(request.Kind[store.GroupInvitation, Invitation, store.GroupInvitationFilter, store.GroupInvitationChange]{
+		Store: db, IDs: generator, Now: now, AnyResponse: true,
 		Settings: func() request.Settings {
-			s := d.opts.Settings().Invitation
-			return request.Settings{Lifetime: request.Seconds(s.ExpireAfterSeconds), MaxContent: s.MaxContentLength, MaxReason: s.MaxResponseReasonLength}
+			s := settings()
+			return request.Settings{
+				Lifetime: request.Seconds(s.ExpireAfterSeconds), MaxContent: s.MaxContentLength, MaxReason: s.MaxResponseReasonLength,
+				DeleteExpired: s.DeleteExpiredInvitationsWhenCronTriggered,
+			}
 		},
 		Head: func(v *store.GroupInvitation) request.Head {
 			return request.Head{ID: &v.ID, Content: &v.Content, Status: &v.Status, Reason: &v.Reason, CreationDate: &v.CreationDate, ResponseDate: &v.ResponseDate}
 		},
 		View: func(v store.GroupInvitation, expiration *time.Time) Invitation { return Invitation{v, expiration} },
-		Select: func(ids []int64, status store.StatusFilter) store.GroupInvitationFilter {
-			return store.GroupInvitationFilter{IDs: ids, Status: status}
+		Selection: func(f *store.GroupInvitationFilter) request.Selection {
+			return request.Selection{IDs: &f.IDs, Status: &f.Status, CreationDate: &f.CreationDate}
 		},
 		Edit: func(c store.GroupInvitationChange) request.Edit {
 			return request.Edit{Content: c.Content, Status: c.Status, CreationDate: c.CreationDate}
@@ -52,27 +65,7 @@ func (d *Directory) newInvitations() *invitations {
 			_, err := store.DeleteGroupInvitations(ctx, tx, ids)
 			return err
 		},
-	}}
-}
-
-// invitation returns an invitation as of now.
-func (d *Directory) invitation(v store.GroupInvitation) Invitation {
-	return d.invitations.AsOf(v, d.now())
-}
-
-func convert[From, To any](list []From, f func(From) To) []To {
-	out := make([]To, len(list))
-	for i, v := range list {
-		out[i] = f(v)
-	}
-	return out
-}
-
-// CreateInvitation stores an invitation. A nil id is made up, a nil creation
-// date is now. Whether the group exists, and who may invite whom, is up to the
-// caller.
-func (d *Directory) CreateInvitation(ctx context.Context, v store.GroupInvitation, id *int64, creationDate *time.Time) (Invitation, error) {
-	return d.invitations.Create(ctx, v, id, creationDate)
+	}), db, now, settings}
 }
 
 // invitationsChanged notes that those concerned have an old copy.
@@ -90,64 +83,133 @@ func invitationsChanged(ctx context.Context, tx store.Tx, now time.Time, invitat
 	return store.BumpUserVersion(ctx, tx, store.VersionReceivedGroupInvitations, now, distinct(invitees)...)
 }
 
-// InvitationFilter selects invitations. An empty field is no restriction; all
-// fields must match. Statuses are those as of now.
-type InvitationFilter struct {
-	IDs, GroupIDs, InviterIDs, InviteeIDs      []int64
-	Statuses                                   []store.RequestStatus
-	CreationDate, ResponseDate, ExpirationDate store.DateRange
+// InvitationFilter selects invitations to groups as they stand now.
+type InvitationFilter = request.Filter[store.GroupInvitationFilter]
+
+// Send asks a user to join a group on behalf of an inviter, whose role must be
+// one that the type of the group lets invite. The key remembers it; nil does not.
+func (i *Invitations) Send(ctx context.Context, inviter, groupID, invitee int64, content string, key *store.MessageKey) (Invitation, error) {
+	if err := check.UserID("inviteeId", invitee); err != nil {
+		return Invitation{}, err
+	}
+	v := store.GroupInvitation{GroupID: groupID, InviterID: inviter, InviteeID: invitee, Content: content}
+	return i.Ask(ctx, v, key, func(ctx context.Context, tx store.Tx) error { return mayInvite(ctx, tx, v) })
 }
 
-func (d *Directory) invitationFilter(f InvitationFilter) (store.GroupInvitationFilter, error) {
-	creation, err := d.invitations.Settings().Lifetime.Creation(f.CreationDate, f.ExpirationDate)
-	return store.GroupInvitationFilter{
-		IDs: f.IDs, GroupIDs: f.GroupIDs, InviterIDs: f.InviterIDs, InviteeIDs: f.InviteeIDs,
-		Status: d.invitations.Status(f.Statuses...), CreationDate: creation, ResponseDate: f.ResponseDate,
-	}, err
-}
-
-// FindInvitations returns invitations in the order of their ids, or of the first
-// date that the filter asks for.
-func (d *Directory) FindInvitations(ctx context.Context, f InvitationFilter, limit, offset int) ([]Invitation, error) {
-	_, found, err := d.queryInvitations(ctx, f, store.Page{Limit: limit, Offset: offset}, false)
-	return found, err
-}
-
-// FindInvitationPage returns a page of invitations and how many there are, as
-// far as store.ForTotal counts.
-func (d *Directory) FindInvitationPage(ctx context.Context, f InvitationFilter, page store.Page) (int64, []Invitation, error) {
-	return d.queryInvitations(ctx, f, page, true)
-}
-
-func (d *Directory) queryInvitations(ctx context.Context, f InvitationFilter, page store.Page, total bool) (int64, []Invitation, error) {
-	filter, err := d.invitationFilter(f)
+func mayInvite(ctx context.Context, r store.Reader, v store.GroupInvitation) error {
+	at, err := standingOf(ctx, r, v.GroupID, v.InviterID)
+	switch {
+	case err != nil:
+		return err
+	case !at.active():
+		return apierr.New(apierr.AddUserToInactiveGroup, "")
+	}
+	err = at.mayLetIn(refusals{
+		owner: apierr.NotGroupOwnerToSendGroupInvitation, manager: apierr.NotGroupOwnerOrManagerToSendGroupInvitation,
+		member: apierr.NotGroupMemberToSendGroupInvitation,
+	})
 	if err != nil {
-		return 0, nil, err
+		return err
 	}
-	return d.invitations.Query(ctx, filter, page, total)
-}
-
-// UpdateInvitations changes the invitations with these ids, as request.Book says.
-// Nobody joins or leaves a group by it.
-func (d *Directory) UpdateInvitations(ctx context.Context, invitationIDs []int64, c store.GroupInvitationChange, response *time.Time) (store.UpdateResult, error) {
-	return d.invitations.Change(ctx, invitationIDs, c, response)
-}
-
-// DeleteInvitations removes the invitations with these ids.
-func (d *Directory) DeleteInvitations(ctx context.Context, invitationIDs []int64) (deleted int64, err error) {
-	return d.invitations.Remove(ctx, invitationIDs)
-}
-
-// DeleteAllInvitations removes all invitations, in several transactions.
-func (d *Directory) DeleteAllInvitations(ctx context.Context) (int64, error) {
-	return d.invitations.RemoveAll(ctx)
-}
-
-// DeleteExpiredInvitations removes the invitations that have expired, in several
-// transactions, if the settings say so, and returns how many there were.
-func (d *Directory) DeleteExpiredInvitations(ctx context.Context, db store.Writer) (int64, error) {
-	if !d.opts.Settings().Invitation.DeleteExpiredInvitationsWhenCronTriggered {
-		return 0, nil
+	if at.member == nil {
+		return apierr.New(apierr.NotGroupMemberToSendGroupInvitation, "")
 	}
-	return d.invitations.RemoveExpired(ctx, db)
+	if member, err := IsMember(ctx, r, v.GroupID, v.InviteeID); err != nil || member {
+		if err != nil {
+			return err
+		}
+		return apierr.New(apierr.SendGroupInvitationToGroupMember, "")
+	}
+	if blocked, err := IsBlocked(ctx, r, v.GroupID, v.InviteeID); err != nil || blocked {
+		if err != nil {
+			return err
+		}
+		return apierr.New(apierr.SendGroupInvitationToBlockedUser, "")
+	}
+	if !InvitationNeedsApproval(at.kind.InvitationStrategy) {
+		return apierr.New(apierr.SendGroupInvitationToGroupNotRequiringUsersApproval, "")
+	}
+	return nil
+}
+
+// Recall takes back an invitation that is not answered yet on behalf
+// of its sender or of somebody who manages the group, as the settings allow.
+func (i *Invitations) Recall(ctx context.Context, requester, id int64) (Invitation, error) {
+	settings := i.settings()
+	if !settings.AllowRecallPendingInvitationByOwnerAndManager && !settings.AllowRecallPendingInvitationBySender {
+		return Invitation{}, apierr.New(apierr.RecallingGroupInvitationIsDisabled, "")
+	}
+	return i.End(ctx, id, request.Ending[store.GroupInvitation]{
+		Status: store.RequestCanceled, NotPending: apierr.RecallNonPendingGroupInvitation,
+		May: func(ctx context.Context, tx store.Tx, v *store.GroupInvitation) error {
+			return mayRecall(ctx, tx, requester, v, settings)
+		},
+	})
+}
+
+func mayRecall(ctx context.Context, r store.Reader, requester int64, v *store.GroupInvitation, s config.GroupInvitation) error {
+	if s.AllowRecallPendingInvitationBySender && v != nil && v.InviterID == requester {
+		return nil
+	}
+	refusal := apierr.New(apierr.NotGroupOwnerOrManagerToRecallGroupInvitation, "")
+	if s.AllowRecallPendingInvitationBySender {
+		refusal = apierr.New(apierr.NotGroupOwnerOrManagerOrSenderToRecallGroupInvitation, "")
+	}
+	if v == nil || !s.AllowRecallPendingInvitationByOwnerAndManager {
+		return refusal
+	}
+	_, err := managed(ctx, r, v.GroupID, requester, refusal.Code)
+	return err
+}
+
+// Reply answers an invitation on behalf of the invitee: with
+// accepted, declined or ignored. Whoever accepts joins the group as a plain
+// member, unless the invitee is in it already; joined reports it.
+func (i *Invitations) Reply(ctx context.Context, invitee, id int64, status store.RequestStatus, reason *string) (answered Invitation, joined bool, err error) {
+	if err := i.CheckAnswer(status, reason); err != nil {
+		return Invitation{}, false, err
+	}
+	answered, err = i.End(ctx, id, request.Ending[store.GroupInvitation]{
+		Status: status, Reason: reason, NotPending: apierr.UpdateNonPendingGroupInvitation,
+		May: func(_ context.Context, _ store.Tx, v *store.GroupInvitation) error {
+			if v == nil || v.InviteeID != invitee {
+				return apierr.New(apierr.NotInviteeToUpdateGroupInvitation, "")
+			}
+			return nil
+		},
+		Then: func(ctx context.Context, tx store.Tx, v *store.GroupInvitation, now time.Time) (err error) {
+			joined = false
+			if status == store.RequestAccepted {
+				joined, err = enter(ctx, tx, v.GroupID, invitee, now)
+			}
+			return err
+		},
+	})
+	return answered, joined && err == nil, err
+}
+
+// ListOfGroup returns the invitations to a group to somebody who manages it.
+func (i *Invitations) ListOfGroup(ctx context.Context, requester, groupID int64, since *time.Time) ([]Invitation, *time.Time, error) {
+	l := i.list(versionOfGroup(store.GroupInvitations, groupID), store.GroupInvitationFilter{GroupIDs: []int64{groupID}})
+	l.allowed = managedBy(requester, groupID, apierr.NotGroupOwnerOrManagerToQueryGroupInvitation)
+	return l.read(ctx, i.store, since)
+}
+
+// ListSent returns the invitations that a user has sent.
+func (i *Invitations) ListSent(ctx context.Context, userID int64, since *time.Time) ([]Invitation, *time.Time, error) {
+	version := versionOfUser(store.VersionSentGroupInvitations, userID)
+	return i.list(version, store.GroupInvitationFilter{InviterIDs: []int64{userID}}).read(ctx, i.store, since)
+}
+
+// ListReceived returns the invitations that a user has got.
+func (i *Invitations) ListReceived(ctx context.Context, userID int64, since *time.Time) ([]Invitation, *time.Time, error) {
+	version := versionOfUser(store.VersionReceivedGroupInvitations, userID)
+	return i.list(version, store.GroupInvitationFilter{InviteeIDs: []int64{userID}}).read(ctx, i.store, since)
+}
+
+func (i *Invitations) list(version version, f store.GroupInvitationFilter) list[Invitation] {
+	return list[Invitation]{version: version, items: func(ctx context.Context, r store.Reader) ([]Invitation, error) {
+		found, err := store.FindGroupInvitations(ctx, r, f, store.Page{})
+		return i.AllAsOf(found, i.now()), err
+	}}
 }

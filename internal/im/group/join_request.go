@@ -6,6 +6,9 @@ import (
 	"context"
 	"time"
 
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
 	"example.org/app/internal/im/request"
 	"example.org/app/internal/store"
 )
@@ -18,22 +21,31 @@ type JoinRequest struct {
 	ExpirationDate *time.Time
 }
 
-// joinRequests is the book of requests to join groups.
-type joinRequests = request.Book[store.GroupJoinRequest, JoinRequest, store.GroupJoinRequestFilter, store.GroupJoinRequestChange]
+// JoinRequests knows the requests to join groups. Nobody joins or leaves a group by what is done to the records; whether the group exists, and
+// who may ask whom, is checked by what users do with them.
+type JoinRequests struct {
+	*request.Book[store.GroupJoinRequest, JoinRequest, store.GroupJoinRequestFilter, store.GroupJoinRequestChange]
+	store    *store.DB
+	now      func() time.Time
+	settings func() config.GroupJoinRequest
+}
 
-func (d *Directory) newJoinRequests() *joinRequests {
-	return &joinRequests{Kind: request.Kind[store.GroupJoinRequest, JoinRequest, store.GroupJoinRequestFilter, store.GroupJoinRequestChange]{
-		Store: d.opts.Store, IDs: d.opts.IDs, Now: d.now,
+func newJoinRequests(db *store.DB, generator *ids.Generator, now func() time.Time, settings func() config.GroupJoinRequest) *JoinRequests {
+	return &JoinRequests{request.NewBook(request.Kind[store.GroupJoinRequest, JoinRequest, store.GroupJoinRequestFilter, store.GroupJoinRequestChange]{
+		Store: db, IDs: generator, Now: now,
 		Settings: func() request.Settings {
-			s := d.opts.Settings().JoinRequest
-			return request.Settings{Lifetime: request.Seconds(s.ExpireAfterSeconds), MaxContent: s.MaxContentLength, MaxReason: s.MaxResponseReasonLength}
+			s := settings()
+			return request.Settings{
+				Lifetime: request.Seconds(s.ExpireAfterSeconds), MaxContent: s.MaxContentLength, MaxReason: s.MaxResponseReasonLength,
+				DeleteExpired: s.DeleteExpiredJoinRequestsWhenCronTriggered,
+			}
 		},
 		Head: func(v *store.GroupJoinRequest) request.Head {
 			return request.Head{ID: &v.ID, Content: &v.Content, Status: &v.Status, Reason: &v.Reason, CreationDate: &v.CreationDate, ResponseDate: &v.ResponseDate}
 		},
 		View: func(v store.GroupJoinRequest, expiration *time.Time) JoinRequest { return JoinRequest{v, expiration} },
-		Select: func(ids []int64, status store.StatusFilter) store.GroupJoinRequestFilter {
-			return store.GroupJoinRequestFilter{IDs: ids, Status: status}
+		Selection: func(f *store.GroupJoinRequestFilter) request.Selection {
+			return request.Selection{IDs: &f.IDs, Status: &f.Status, CreationDate: &f.CreationDate}
 		},
 		Edit: func(c store.GroupJoinRequestChange) request.Edit {
 			return request.Edit{Content: c.Content, Status: c.Status, CreationDate: c.CreationDate}
@@ -52,19 +64,7 @@ func (d *Directory) newJoinRequests() *joinRequests {
 			_, err := store.DeleteGroupJoinRequests(ctx, tx, ids)
 			return err
 		},
-	}}
-}
-
-// joinRequest returns a join request as of now.
-func (d *Directory) joinRequest(v store.GroupJoinRequest) JoinRequest {
-	return d.joinRequests.AsOf(v, d.now())
-}
-
-// CreateJoinRequest stores a join request. A nil id is made up, a nil creation
-// date is now. The response date is kept only of a request that was
-// answered. Whether the group exists, and who may ask, is up to the caller.
-func (d *Directory) CreateJoinRequest(ctx context.Context, v store.GroupJoinRequest, id *int64, creationDate *time.Time) (JoinRequest, error) {
-	return d.joinRequests.Create(ctx, v, id, creationDate)
+	}), db, now, settings}
 }
 
 // joinRequestsChanged notes that those concerned have an old copy.
@@ -79,64 +79,104 @@ func joinRequestsChanged(ctx context.Context, tx store.Tx, now time.Time, reques
 	return store.BumpUserVersion(ctx, tx, store.VersionSentGroupJoinRequests, now, distinct(requesters)...)
 }
 
-// JoinRequestFilter selects join requests. An empty field is no restriction; all
-// fields must match. Statuses are those as of now.
-type JoinRequestFilter struct {
-	IDs, GroupIDs, RequesterIDs, ResponderIDs  []int64
-	Statuses                                   []store.RequestStatus
-	CreationDate, ResponseDate, ExpirationDate store.DateRange
+// JoinRequestFilter selects requests to join groups as they stand now.
+type JoinRequestFilter = request.Filter[store.GroupJoinRequestFilter]
+
+// Send asks those who manage a group on behalf of a requester to be let in. The key remembers it; nil does not.
+func (j *JoinRequests) Send(ctx context.Context, requester, groupID int64, content string, key *store.MessageKey) (JoinRequest, error) {
+	v := store.GroupJoinRequest{GroupID: groupID, RequesterID: requester, Content: content}
+	return j.Ask(ctx, v, key, func(ctx context.Context, tx store.Tx) error { return mayAsk(ctx, tx, requester, groupID) })
 }
 
-func (d *Directory) joinRequestFilter(f JoinRequestFilter) (store.GroupJoinRequestFilter, error) {
-	creation, err := d.joinRequests.Settings().Lifetime.Creation(f.CreationDate, f.ExpirationDate)
-	return store.GroupJoinRequestFilter{
-		IDs: f.IDs, GroupIDs: f.GroupIDs, RequesterIDs: f.RequesterIDs, ResponderIDs: f.ResponderIDs,
-		Status: d.joinRequests.Status(f.Statuses...), CreationDate: creation, ResponseDate: f.ResponseDate,
-	}, err
-}
-
-// FindJoinRequests returns join requests in the order of their ids, or of the first
-// date that the filter asks for.
-func (d *Directory) FindJoinRequests(ctx context.Context, f JoinRequestFilter, limit, offset int) ([]JoinRequest, error) {
-	_, found, err := d.queryJoinRequests(ctx, f, store.Page{Limit: limit, Offset: offset}, false)
-	return found, err
-}
-
-// FindJoinRequestPage returns a page of join requests and how many there are, as
-// far as store.ForTotal counts.
-func (d *Directory) FindJoinRequestPage(ctx context.Context, f JoinRequestFilter, page store.Page) (int64, []JoinRequest, error) {
-	return d.queryJoinRequests(ctx, f, page, true)
-}
-
-func (d *Directory) queryJoinRequests(ctx context.Context, f JoinRequestFilter, page store.Page, total bool) (int64, []JoinRequest, error) {
-	filter, err := d.joinRequestFilter(f)
+func mayAsk(ctx context.Context, r store.Reader, requester, groupID int64) error {
+	at, err := standingOf(ctx, r, groupID, requester)
 	if err != nil {
-		return 0, nil, err
+		return err
 	}
-	return d.joinRequests.Query(ctx, filter, page, total)
-}
-
-// UpdateJoinRequests changes the join requests with these ids, as request.Book says.
-// Nobody joins or leaves a group by it.
-func (d *Directory) UpdateJoinRequests(ctx context.Context, joinRequestIDs []int64, c store.GroupJoinRequestChange, response *time.Time) (store.UpdateResult, error) {
-	return d.joinRequests.Change(ctx, joinRequestIDs, c, response)
-}
-
-// DeleteJoinRequests removes the join requests with these ids.
-func (d *Directory) DeleteJoinRequests(ctx context.Context, joinRequestIDs []int64) (deleted int64, err error) {
-	return d.joinRequests.Remove(ctx, joinRequestIDs)
-}
-
-// DeleteAllJoinRequests removes all join requests, in several transactions.
-func (d *Directory) DeleteAllJoinRequests(ctx context.Context) (int64, error) {
-	return d.joinRequests.RemoveAll(ctx)
-}
-
-// DeleteExpiredJoinRequests removes the join requests that have expired, in several
-// transactions, if the settings say so, and returns how many there were.
-func (d *Directory) DeleteExpiredJoinRequests(ctx context.Context, db store.Writer) (int64, error) {
-	if !d.opts.Settings().JoinRequest.DeleteExpiredJoinRequestsWhenCronTriggered {
-		return 0, nil
+	if at.member != nil {
+		return apierr.New(apierr.GroupMemberSendGroupJoinRequest, "")
 	}
-	return d.joinRequests.RemoveExpired(ctx, db)
+	if blocked, err := IsBlocked(ctx, r, groupID, requester); err != nil || blocked {
+		if err != nil {
+			return err
+		}
+		return apierr.New(apierr.BlockedUserSendGroupJoinRequest, "")
+	}
+	if !at.active() {
+		return apierr.New(apierr.SendGroupJoinRequestToInactiveGroup, "")
+	}
+	switch at.kind.JoinStrategy {
+	case store.JoinByRequest:
+		return nil
+	case store.JoinByMembershipRequest:
+		return apierr.New(apierr.SendGroupJoinRequestToGroupUsingMembershipRequest, "")
+	case store.JoinByInvitation:
+		return apierr.New(apierr.SendGroupJoinRequestToGroupUsingInvitation, "")
+	default:
+		return apierr.New(apierr.SendGroupJoinRequestToGroupUsingQuestion, "")
+	}
+}
+
+// Recall takes back a join request that is not answered yet on behalf
+// of its sender, if the settings allow it.
+func (j *JoinRequests) Recall(ctx context.Context, requester, id int64) (JoinRequest, error) {
+	if !j.settings().AllowRecallPendingJoinRequestBySender {
+		return JoinRequest{}, apierr.New(apierr.RecallingGroupJoinRequestIsDisabled, "")
+	}
+	return j.End(ctx, id, request.Ending[store.GroupJoinRequest]{
+		Status: store.RequestCanceled, NotPending: apierr.RecallNonPendingGroupJoinRequest,
+		May: func(_ context.Context, _ store.Tx, v *store.GroupJoinRequest) error {
+			if v == nil || v.RequesterID != requester {
+				return apierr.New(apierr.NotSenderToRecallGroupJoinRequest, "")
+			}
+			return nil
+		},
+	})
+}
+
+// Reply answers a join request on behalf of somebody who manages the
+// group: with accepted, declined or ignored. Whoever is accepted joins the group
+// as a plain member, unless that user is in it already; joined reports it.
+func (j *JoinRequests) Reply(ctx context.Context, responder, id int64, status store.RequestStatus, reason *string) (answered JoinRequest, joined bool, err error) {
+	if err := j.CheckAnswer(status, reason); err != nil {
+		return JoinRequest{}, false, err
+	}
+	answered, err = j.End(ctx, id, request.Ending[store.GroupJoinRequest]{
+		Status: status, Reason: reason, NotPending: apierr.UpdateNonPendingGroupJoinRequest,
+		May: func(ctx context.Context, tx store.Tx, v *store.GroupJoinRequest) error {
+			if v == nil {
+				return apierr.New(apierr.NotGroupOwnerOrManagerToUpdateGroupJoinRequest, "")
+			}
+			_, err := managed(ctx, tx, v.GroupID, responder, apierr.NotGroupOwnerOrManagerToUpdateGroupJoinRequest)
+			return err
+		},
+		Then: func(ctx context.Context, tx store.Tx, v *store.GroupJoinRequest, now time.Time) (err error) {
+			v.ResponderID, joined = &responder, false
+			if status == store.RequestAccepted {
+				joined, err = enter(ctx, tx, v.GroupID, v.RequesterID, now)
+			}
+			return err
+		},
+	})
+	return answered, joined && err == nil, err
+}
+
+// ListOfGroup returns the requests to join a group to somebody who manages it.
+func (j *JoinRequests) ListOfGroup(ctx context.Context, requester, groupID int64, since *time.Time) ([]JoinRequest, *time.Time, error) {
+	l := j.list(versionOfGroup(store.GroupJoinRequests, groupID), store.GroupJoinRequestFilter{GroupIDs: []int64{groupID}})
+	l.allowed = managedBy(requester, groupID, apierr.NotGroupOwnerOrManagerToQueryGroupJoinRequest)
+	return l.read(ctx, j.store, since)
+}
+
+// ListSent returns the join requests that a user has sent.
+func (j *JoinRequests) ListSent(ctx context.Context, userID int64, since *time.Time) ([]JoinRequest, *time.Time, error) {
+	version := versionOfUser(store.VersionSentGroupJoinRequests, userID)
+	return j.list(version, store.GroupJoinRequestFilter{RequesterIDs: []int64{userID}}).read(ctx, j.store, since)
+}
+
+func (j *JoinRequests) list(version version, f store.GroupJoinRequestFilter) list[JoinRequest] {
+	return list[JoinRequest]{version: version, items: func(ctx context.Context, r store.Reader) ([]JoinRequest, error) {
+		found, err := store.FindGroupJoinRequests(ctx, r, f, store.Page{})
+		return j.AllAsOf(found, j.now()), err
+	}}
 }

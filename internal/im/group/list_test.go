@@ -17,46 +17,46 @@ func TestLists(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
 		id := w.cast(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, JoinStrategy: store.JoinByQuestion})
-		invitation := must(w.Invite(ctx, 3, id, 9, "", nil))(w).ID
-		question := must(w.CreateQuestionsBy(ctx, 1, id, []store.GroupQuestion{{Question: "q", Answers: []string{"a"}, Score: 1}}, nil))(w)[0]
-		request := must(w.CreateJoinRequest(ctx, store.GroupJoinRequest{GroupID: id, RequesterID: 9}, nil, nil))(w).ID
+		invitation := must(w.Invitations.Send(ctx, 3, id, 9, "", nil))(w).ID
+		question := must(w.Questions.CreateBy(ctx, 1, id, []store.GroupQuestion{{Question: "q", Answers: []string{"a"}, Score: 1}}, nil))(w)[0]
+		request := must(w.JoinRequests.Create(ctx, store.GroupJoinRequest{GroupID: id, RequesterID: 9}, nil, nil))(w).ID
 
 		for name, test := range map[string]struct {
 			ask  func(since *time.Time) (string, *time.Time, error)
 			want string
 		}{
 			"joined ids": {func(since *time.Time) (string, *time.Time, error) {
-				return shown(w.JoinedGroupIDList(ctx, 3, since))(func(v int64) any { return v })
+				return shown(w.ListJoinedIDs(ctx, 3, since))(func(v int64) any { return v })
 			}, fmt.Sprintf("[%d]", id)},
 			"joined groups": {func(since *time.Time) (string, *time.Time, error) {
-				return shown(w.JoinedGroupList(ctx, 3, since))(func(v store.Group) any { return v.ID })
+				return shown(w.ListJoined(ctx, 3, since))(func(v store.Group) any { return v.ID })
 			}, fmt.Sprintf("[%d]", id)},
 			"members": {func(since *time.Time) (string, *time.Time, error) {
-				return shown(w.MemberList(ctx, 5, id, since))(func(v store.GroupMember) any { return v.Role })
+				return shown(w.Members.List(ctx, 5, id, since))(func(v store.GroupMember) any { return v.Role })
 			}, "[OWNER MANAGER MEMBER MEMBER GUEST]"},
 			"blocked users": {func(since *time.Time) (string, *time.Time, error) {
-				return shown(w.BlockedUserIDList(ctx, id, since))(func(v int64) any { return v })
+				return shown(w.Blocklist.ListIDs(ctx, id, since))(func(v int64) any { return v })
 			}, "[8]"},
 			"invitations of group": {func(since *time.Time) (string, *time.Time, error) {
-				return shown(w.GroupInvitationList(ctx, 2, id, since))(func(v Invitation) any { return v.ID })
+				return shown(w.Invitations.ListOfGroup(ctx, 2, id, since))(func(v Invitation) any { return v.ID })
 			}, fmt.Sprintf("[%d]", invitation)},
 			"sent invitations": {func(since *time.Time) (string, *time.Time, error) {
-				return shown(w.SentInvitationList(ctx, 3, since))(func(v Invitation) any { return v.ID })
+				return shown(w.Invitations.ListSent(ctx, 3, since))(func(v Invitation) any { return v.ID })
 			}, fmt.Sprintf("[%d]", invitation)},
 			"received invitations": {func(since *time.Time) (string, *time.Time, error) {
-				return shown(w.ReceivedInvitationList(ctx, 9, since))(func(v Invitation) any { return v.ID })
+				return shown(w.Invitations.ListReceived(ctx, 9, since))(func(v Invitation) any { return v.ID })
 			}, fmt.Sprintf("[%d]", invitation)},
 			"join requests of group": {func(since *time.Time) (string, *time.Time, error) {
-				return shown(w.GroupJoinRequestList(ctx, 1, id, since))(func(v JoinRequest) any { return v.ID })
+				return shown(w.JoinRequests.ListOfGroup(ctx, 1, id, since))(func(v JoinRequest) any { return v.ID })
 			}, fmt.Sprintf("[%d]", request)},
 			"sent join requests": {func(since *time.Time) (string, *time.Time, error) {
-				return shown(w.SentJoinRequestList(ctx, 9, since))(func(v JoinRequest) any { return v.ID })
+				return shown(w.JoinRequests.ListSent(ctx, 9, since))(func(v JoinRequest) any { return v.ID })
 			}, fmt.Sprintf("[%d]", request)},
 			"questions": {func(since *time.Time) (string, *time.Time, error) {
-				return shown(w.QuestionList(ctx, 9, id, false, since))(func(v store.GroupQuestion) any { return fmt.Sprint(v.ID, v.Answers) })
+				return shown(w.Questions.List(ctx, 9, id, false, since))(func(v store.GroupQuestion) any { return fmt.Sprint(v.ID, v.Answers) })
 			}, fmt.Sprintf("[%d []]", question)},
 			"answers": {func(since *time.Time) (string, *time.Time, error) {
-				return shown(w.QuestionList(ctx, 2, id, true, since))(func(v store.GroupQuestion) any { return fmt.Sprint(v.ID, v.Answers) })
+				return shown(w.Questions.List(ctx, 2, id, true, since))(func(v store.GroupQuestion) any { return fmt.Sprint(v.ID, v.Answers) })
 			}, fmt.Sprintf("[%d [a]]", question)},
 		} {
 			got, date, err := test.ask(nil)
@@ -74,31 +74,31 @@ func TestLists(t *testing.T) {
 			}
 		}
 		// Nobody has ever put anything there.
-		if got, date, err := w.SentJoinRequestList(ctx, 77, nil); len(got) != 0 || date != nil || err != nil {
+		if got, date, err := w.JoinRequests.ListSent(ctx, 77, nil); len(got) != 0 || date != nil || err != nil {
 			w.Errorf("%v of %v, error %v", got, date, err)
 		}
-		if got, date, err := w.BlockedUserIDList(ctx, 404, nil); len(got) != 0 || date != nil || err != nil {
+		if got, date, err := w.Blocklist.ListIDs(ctx, 404, nil); len(got) != 0 || date != nil || err != nil {
 			w.Errorf("%v of %v, error %v", got, date, err)
 		}
 		for _, stranger := range []int64{9, 3} {
-			_, _, err := w.GroupInvitationList(ctx, stranger, id, nil)
+			_, _, err := w.Invitations.ListOfGroup(ctx, stranger, id, nil)
 			wantCode(w, err, apierr.NotGroupOwnerOrManagerToQueryGroupInvitation)
-			_, _, err = w.GroupJoinRequestList(ctx, stranger, id, nil)
+			_, _, err = w.JoinRequests.ListOfGroup(ctx, stranger, id, nil)
 			wantCode(w, err, apierr.NotGroupOwnerOrManagerToQueryGroupJoinRequest)
-			_, _, err = w.QuestionList(ctx, stranger, id, true, nil)
+			_, _, err = w.Questions.List(ctx, stranger, id, true, nil)
 			wantCode(w, err, apierr.NotGroupOwnerOrManagerToQueryGroupQuestionAnswer)
 		}
-		_, _, err := w.MemberList(ctx, 9, id, nil)
+		_, _, err := w.Members.List(ctx, 9, id, nil)
 		wantCode(w, err, apierr.NotGroupMemberToQueryGroupMemberInfo)
-		_, err = w.SomeMembers(ctx, 9, id, []int64{1})
+		_, err = w.Members.FindSome(ctx, 9, id, []int64{1})
 		wantCode(w, err, apierr.NotGroupMemberToQueryGroupMemberInfo)
-		if got := must(w.SomeMembers(ctx, 5, id, []int64{2, 9, 1}))(w); len(got) != 2 || got[0].UserID != 1 || got[1].UserID != 2 {
+		if got := must(w.Members.FindSome(ctx, 5, id, []int64{2, 9, 1}))(w); len(got) != 2 || got[0].UserID != 1 || got[1].UserID != 2 {
 			w.Errorf("the members are %+v", got)
 		}
-		if got := must(w.SomeMembers(ctx, 5, id, nil))(w); len(got) != 0 {
+		if got := must(w.Members.FindSome(ctx, 5, id, nil))(w); len(got) != 0 {
 			w.Errorf("the members are %+v", got)
 		}
-		if got := must(w.Managers(ctx, id))(w); !slices.Equal(got, []int64{1, 2}) {
+		if got := must(w.Members.Managers(ctx, id))(w); !slices.Equal(got, []int64{1, 2}) {
 			w.Errorf("the managers are %v", got)
 		}
 	})
@@ -129,7 +129,7 @@ func TestChangedGroups(t *testing.T) {
 			{all, new(before.Add(-time.Millisecond)), []int64{a, b}},
 			{all, new(w.clock()), []int64{}},
 		} {
-			if got := idsOf(must(w.ChangedGroups(ctx, test.ids, test.since))(w)); !slices.Equal(got, test.want) {
+			if got := idsOf(must(w.FindChanged(ctx, test.ids, test.since))(w)); !slices.Equal(got, test.want) {
 				w.Errorf("%v since %v: %v, want %v", test.ids, test.since, got, test.want)
 			}
 		}

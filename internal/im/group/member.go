@@ -15,31 +15,43 @@ import (
 // deletion concerns more than its caller named.
 const batch = 5000
 
-// AddMember adds a member. Nobody becomes an owner this way: ownership is handed
+// Members knows who is in which group. It keeps nothing in memory but the members of the groups that are written to; see
+// Roster.
+type Members struct {
+	records[store.GroupMemberFilter, store.GroupMember]
+	now     func() time.Time
+	rosters *rosters
+}
+
+func newMembers(db *store.DB, now func() time.Time) *Members {
+	return &Members{records[store.GroupMemberFilter, store.GroupMember]{db, store.FindGroupMembers, store.CountGroupMembers}, now, newRosters()}
+}
+
+// Add adds a member. Nobody becomes an owner this way: ownership is handed
 // over.
-func (d *Directory) AddMember(ctx context.Context, m store.GroupMember, joinDate *time.Time) (store.GroupMember, error) {
-	now := d.now()
-	m.JoinDate = deref(joinDate, now)
+func (m *Members) Add(ctx context.Context, added store.GroupMember, joinDate *time.Time) (store.GroupMember, error) {
+	now := m.now()
+	added.JoinDate = deref(joinDate, now)
 	if err := check.NotFuture("joinDate", joinDate, now); err != nil {
 		return store.GroupMember{}, err
 	}
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return d.Join(ctx, tx, m.GroupID, m) })
+	err := m.store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return m.Join(ctx, tx, added.GroupID, added) })
 	if err != nil {
 		return store.GroupMember{}, err
 	}
-	return m, nil
+	return added, nil
 }
 
 // Join adds members to a group in the transaction of another rule. It refuses
 // owners, a group that does not exist, and more members than the type allows.
 // Whether somebody is blocked or the group is active is up to the caller.
-func (d *Directory) Join(ctx context.Context, tx store.Tx, groupID int64, members ...store.GroupMember) error {
+func (m *Members) Join(ctx context.Context, tx store.Tx, groupID int64, members ...store.GroupMember) error {
 	for _, m := range members {
 		if m.Role == store.GroupOwner {
 			return apierr.New(apierr.IllegalArgument, "role: a group has one owner; hand the group over to change it")
 		}
 	}
-	now := d.now()
+	now := m.now()
 	room, err := store.TakeGroupRoom(ctx, tx, groupID, len(members), now)
 	if err != nil {
 		return err
@@ -48,7 +60,7 @@ func (d *Directory) Join(ctx context.Context, tx store.Tx, groupID int64, member
 		return apierr.New(apierr.IllegalArgument, "groupId: there is no group %d", groupID)
 	}
 	if room.Limit == nil {
-		t, err := d.Type(ctx, tx, DefaultTypeID)
+		t, err := TypeOf(ctx, tx, DefaultTypeID)
 		if err != nil {
 			return err
 		}
@@ -58,7 +70,7 @@ func (d *Directory) Join(ctx context.Context, tx store.Tx, groupID int64, member
 }
 
 // join adds members of any role to a group that may have so many.
-func (d *Directory) join(ctx context.Context, tx store.Tx, groupID int64, limit int32, now time.Time, members ...store.GroupMember) error {
+func join(ctx context.Context, tx store.Tx, groupID int64, limit int32, now time.Time, members ...store.GroupMember) error {
 	n, err := store.AddGroupMemberCount(ctx, tx, groupID, len(members), now)
 	if err != nil {
 		return err
@@ -91,30 +103,18 @@ func fits(groupID int64, n, limit int32) error {
 	return apierr.New(apierr.AddUserToGroupWithSizeLimitReached, "group %d would have %d members, and its type allows %d", groupID, n, limit)
 }
 
-// FindMembers returns memberships in the order of group and user, or of the first
-// date that the filter asks for.
-func (d *Directory) FindMembers(ctx context.Context, f store.GroupMemberFilter, limit, offset int) ([]store.GroupMember, error) {
-	return find(ctx, d, f, limit, offset, store.FindGroupMembers)
-}
-
-// FindMemberPage returns a page of memberships and how many there are in all, as far as
-// store.ForTotal counts.
-func (d *Directory) FindMemberPage(ctx context.Context, f store.GroupMemberFilter, page store.Page) (int64, []store.GroupMember, error) {
-	return findPage(ctx, d, f, page, store.CountGroupMembers, store.FindGroupMembers)
-}
-
-// UpdateMembers changes the memberships with these keys, all of them or none.
+// Update changes the memberships with these keys, all of them or none.
 // Who is the owner cannot be changed.
-func (d *Directory) UpdateMembers(ctx context.Context, keys []store.GroupUserKey, c store.GroupMemberChange) (store.UpdateResult, error) {
+func (m *Members) Update(ctx context.Context, keys []store.GroupUserKey, c store.GroupMemberChange) (store.UpdateResult, error) {
 	if c == (store.GroupMemberChange{}) {
 		return store.UpdateResult{}, nil
 	}
-	now := d.now()
+	now := m.now()
 	if err := check.NotFuture("joinDate", c.JoinDate, now); err != nil {
 		return store.UpdateResult{}, err
 	}
 	var result store.UpdateResult
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err := m.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		members, err := store.GetGroupMembers(ctx, tx, keys)
 		if err != nil {
 			return err
@@ -137,11 +137,11 @@ func (d *Directory) UpdateMembers(ctx context.Context, keys []store.GroupUserKey
 	return result, err
 }
 
-// DeleteMembers removes the memberships with these keys, all of them or none.
+// Delete removes the memberships with these keys, all of them or none.
 // The owner of a group cannot leave it.
-func (d *Directory) DeleteMembers(ctx context.Context, keys []store.GroupUserKey) (deleted int64, err error) {
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		deleted, err = d.Leave(ctx, tx, keys)
+func (m *Members) Delete(ctx context.Context, keys []store.GroupUserKey) (deleted int64, err error) {
+	err = m.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		deleted, err = m.Leave(ctx, tx, keys)
 		return err
 	})
 	return deleted, err
@@ -149,12 +149,12 @@ func (d *Directory) DeleteMembers(ctx context.Context, keys []store.GroupUserKey
 
 // Leave removes memberships in the transaction of another rule and returns how
 // many there were. It refuses if one of them is that of an owner.
-func (d *Directory) Leave(ctx context.Context, tx store.Tx, keys []store.GroupUserKey) (int64, error) {
+func (m *Members) Leave(ctx context.Context, tx store.Tx, keys []store.GroupUserKey) (int64, error) {
 	members, err := store.GetGroupMembers(ctx, tx, keys)
 	if err != nil || len(members) == 0 {
 		return 0, err
 	}
-	owners, rest, err := d.splitOwners(ctx, tx, members)
+	owners, rest, err := splitOwners(ctx, tx, members)
 	if err != nil {
 		return 0, err
 	}
@@ -162,12 +162,12 @@ func (d *Directory) Leave(ctx context.Context, tx store.Tx, keys []store.GroupUs
 		return 0, apierr.New(apierr.GroupOwnerQuitWithoutSpecifyingSuccessor,
 			"user %d owns group %d: hand the group over or delete it first", owners[0].UserID, owners[0].GroupID)
 	}
-	return int64(len(rest)), d.leave(ctx, tx, rest, d.now())
+	return int64(len(rest)), leave(ctx, tx, rest, m.now())
 }
 
 // splitOwners tells the owners of groups that were not deleted from other
 // members.
-func (d *Directory) splitOwners(ctx context.Context, r store.Reader, members []store.GroupMember) (owners, rest []store.GroupUserKey, err error) {
+func splitOwners(ctx context.Context, r store.Reader, members []store.GroupMember) (owners, rest []store.GroupUserKey, err error) {
 	var owned []int64
 	for _, m := range members {
 		if m.Role == store.GroupOwner {
@@ -196,7 +196,7 @@ func (d *Directory) splitOwners(ctx context.Context, r store.Reader, members []s
 }
 
 // leave removes memberships that exist.
-func (d *Directory) leave(ctx context.Context, tx store.Tx, keys []store.GroupUserKey, now time.Time) error {
+func leave(ctx context.Context, tx store.Tx, keys []store.GroupUserKey, now time.Time) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -219,26 +219,26 @@ func (d *Directory) leave(ctx context.Context, tx store.Tx, keys []store.GroupUs
 	return store.BumpUserVersion(ctx, tx, store.VersionJoinedGroups, now, distinct(users)...)
 }
 
-// DeleteAllMembers removes every member of every group except the owners, in
+// DeleteAll removes every member of every group except the owners, in
 // several transactions. Those who join meanwhile may stay.
-func (d *Directory) DeleteAllMembers(ctx context.Context) (deleted int64, err error) {
+func (m *Members) DeleteAll(ctx context.Context) (deleted int64, err error) {
 	var after *store.GroupUserKey
 	for {
 		var last *store.GroupUserKey
 		var n int
-		err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		err := m.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 			members, err := store.GroupMembersAfter(ctx, tx, nil, after, batch)
 			last, n = nil, 0
 			if err != nil || len(members) == 0 {
 				return err
 			}
 			last = &members[len(members)-1].GroupUserKey
-			_, rest, err := d.splitOwners(ctx, tx, members)
+			_, rest, err := splitOwners(ctx, tx, members)
 			if err != nil {
 				return err
 			}
 			n = len(rest)
-			return d.leave(ctx, tx, rest, d.now())
+			return leave(ctx, tx, rest, m.now())
 		})
 		if err != nil || last == nil {
 			return deleted, err
@@ -247,23 +247,8 @@ func (d *Directory) DeleteAllMembers(ctx context.Context) (deleted int64, err er
 	}
 }
 
-// RemoveUser removes a user from all groups in the transaction of another rule.
-// Groups that the user owns keep their owner: somebody must hand them over or
-// delete them.
-func (d *Directory) RemoveUser(ctx context.Context, tx store.Tx, userID int64) error {
-	members, err := store.FindGroupMembers(ctx, tx, store.GroupMemberFilter{UserIDs: []int64{userID}}, store.Page{})
-	if err != nil {
-		return err
-	}
-	_, rest, err := d.splitOwners(ctx, tx, members)
-	if err != nil {
-		return err
-	}
-	return d.leave(ctx, tx, rest, d.now())
-}
-
-// Member returns the membership of a user, and false if there is none.
-func (d *Directory) Member(ctx context.Context, r store.Reader, groupID, userID int64) (store.GroupMember, bool, error) {
+// findMember returns the membership of a user, and false if there is none.
+func findMember(ctx context.Context, r store.Reader, groupID, userID int64) (store.GroupMember, bool, error) {
 	members, err := store.GetGroupMembers(ctx, r, []store.GroupUserKey{{GroupID: groupID, UserID: userID}})
 	if err != nil || len(members) == 0 {
 		return store.GroupMember{}, false, err
@@ -272,32 +257,48 @@ func (d *Directory) Member(ctx context.Context, r store.Reader, groupID, userID 
 }
 
 // IsMember reports whether a user is a member of a group.
-func (d *Directory) IsMember(ctx context.Context, r store.Reader, groupID, userID int64) (bool, error) {
-	_, found, err := d.Member(ctx, r, groupID, userID)
+func IsMember(ctx context.Context, r store.Reader, groupID, userID int64) (bool, error) {
+	_, found, err := findMember(ctx, r, groupID, userID)
 	return found, err
 }
 
-// MemberIDs returns the members of a group whose ids are above a given one, in
-// ascending order, at most limit of them; nil is the beginning.
-func (d *Directory) MemberIDs(ctx context.Context, r store.Reader, groupID int64, after *int64, limit int) ([]int64, error) {
-	return store.GroupMemberIDsAfter(ctx, r, groupID, after, limit)
-}
-
-// JoinedGroupIDs returns the groups that a user is a member of.
-func (d *Directory) JoinedGroupIDs(ctx context.Context, r store.Reader, userID int64) ([]int64, error) {
-	return store.JoinedGroupIDs(ctx, r, userID)
-}
-
-// Owner returns the owner of a group that was not deleted, and false if there is
-// no such group.
-func (d *Directory) Owner(ctx context.Context, r store.Reader, groupID int64) (int64, bool, error) {
-	g, found, err := d.Get(ctx, r, groupID)
-	return g.OwnerID, found, err
-}
-
 // Managers returns the owner and the managers of a group.
-func (d *Directory) Managers(ctx context.Context, groupID int64) ([]int64, error) {
+func (m *Members) Managers(ctx context.Context, groupID int64) ([]int64, error) {
 	f := store.GroupMemberFilter{GroupIDs: []int64{groupID}, Roles: []store.GroupMemberRole{store.GroupOwner, store.GroupManager}}
-	found, err := d.FindMembers(ctx, f, 0, 0)
+	found, err := m.Find(ctx, f, 0, 0)
 	return convert(found, func(m store.GroupMember) int64 { return m.UserID }), err
+}
+
+// List returns the members of a group to one of them.
+func (m *Members) List(ctx context.Context, requester, groupID int64, since *time.Time) ([]store.GroupMember, *time.Time, error) {
+	return list[store.GroupMember]{
+		allowed: func(ctx context.Context, r store.Reader) error { return maySeeMembers(ctx, r, requester, groupID) },
+		version: versionOfGroup(store.GroupMembers, groupID),
+		items: func(ctx context.Context, r store.Reader) ([]store.GroupMember, error) {
+			return store.FindGroupMembers(ctx, r, store.GroupMemberFilter{GroupIDs: []int64{groupID}}, store.Page{})
+		},
+	}.read(ctx, m.store, since)
+}
+
+// FindSome returns those of the users who are members of a group to one of its members.
+func (m *Members) FindSome(ctx context.Context, requester, groupID int64, userIDs []int64) (found []store.GroupMember, err error) {
+	err = m.store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if err := maySeeMembers(ctx, r, requester, groupID); err != nil {
+			return err
+		}
+		found = nil
+		if len(userIDs) > 0 {
+			found, err = store.FindGroupMembers(ctx, r, store.GroupMemberFilter{GroupIDs: []int64{groupID}, UserIDs: userIDs}, store.Page{})
+		}
+		return err
+	})
+	return found, err
+}
+
+func maySeeMembers(ctx context.Context, r store.Reader, requester, groupID int64) error {
+	member, err := IsMember(ctx, r, groupID, requester)
+	if err == nil && !member {
+		err = apierr.New(apierr.NotGroupMemberToQueryGroupMemberInfo, "")
+	}
+	return err
 }

@@ -17,10 +17,10 @@ type MemberEdit struct {
 	MuteEndDate *time.Time
 }
 
-// UpdateMemberBy changes a member on behalf of a requester, all that is asked
+// UpdateBy changes a member on behalf of a requester, all that is asked
 // for or nothing, and reports whether the member differs afterwards. Each of the
 // changes has rules of its own about who may make it.
-func (d *Directory) UpdateMemberBy(ctx context.Context, requester, groupID, userID int64, e MemberEdit) (changed bool, err error) {
+func (m *Members) UpdateBy(ctx context.Context, requester, groupID, userID int64, e MemberEdit) (changed bool, err error) {
 	if e == (MemberEdit{}) {
 		return false, nil
 	}
@@ -30,12 +30,12 @@ func (d *Directory) UpdateMemberBy(ctx context.Context, requester, groupID, user
 	if e.MuteEndDate != nil && requester == userID {
 		return false, apierr.New(apierr.IllegalArgument, "muteEndDate: nobody can mute oneself")
 	}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		at, err := d.standing(ctx, tx, groupID, requester)
+	err = m.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		at, err := standingOf(ctx, tx, groupID, requester)
 		if err != nil {
 			return err
 		}
-		member, found, err := d.Member(ctx, tx, groupID, userID)
+		member, found, err := findMember(ctx, tx, groupID, userID)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (d *Directory) UpdateMemberBy(ctx context.Context, requester, groupID, user
 			return err
 		}
 		changed = len(modified) > 0
-		return store.BumpGroupVersions(ctx, tx, store.GroupMembers, modified, d.now())
+		return store.BumpGroupVersions(ctx, tx, store.GroupMembers, modified, m.now())
 	})
 	return changed, err
 }

@@ -19,7 +19,7 @@ func TestUpdateMemberBy(t *testing.T) {
 		id := w.cast(store.GroupType{MemberInfoUpdateStrategy: store.UpdateByOwner, SelfInfoUpdatable: true})
 		edit := func(requester, user int64, e MemberEdit, want bool) {
 			w.Helper()
-			if got := must(w.UpdateMemberBy(ctx, requester, id, user, e))(w); got != want {
+			if got := must(w.Members.UpdateBy(ctx, requester, id, user, e))(w); got != want {
 				w.Errorf("changed %v, want %v", got, want)
 			}
 		}
@@ -34,14 +34,14 @@ func TestUpdateMemberBy(t *testing.T) {
 			edit(1, 3, MemberEdit{Name: new("n"), Role: new(store.GroupManager), MuteEndDate: &end}, false)
 			return nil
 		})
-		m := must(w.FindMembers(ctx, store.GroupMemberFilter{GroupIDs: []int64{id}, UserIDs: []int64{3}}, 1, 0))(w)[0]
+		m := must(w.Members.Find(ctx, store.GroupMemberFilter{GroupIDs: []int64{id}, UserIDs: []int64{3}}, 1, 0))(w)[0]
 		if *m.Name != "n" || m.Role != store.GroupManager || !m.MuteEndDate.Equal(end) {
 			w.Errorf("the member is %+v", m)
 		}
 		// Muting alone is enough.
 		edit(2, 4, MemberEdit{MuteEndDate: &end}, true)
 		w.read(func(ctx context.Context, r store.Reader) error {
-			s, err := w.Speaker(ctx, r, id, 4)
+			s, err := w.Members.Speaker(ctx, r, id, 4)
 			if !s.MemberMuted() {
 				w.Error("the member is not muted")
 			}
@@ -49,16 +49,16 @@ func TestUpdateMemberBy(t *testing.T) {
 		})
 		w.advance(2 * time.Hour)
 		w.read(func(ctx context.Context, r store.Reader) error {
-			s, err := w.Speaker(ctx, r, id, 4)
+			s, err := w.Members.Speaker(ctx, r, id, 4)
 			if s.MemberMuted() {
 				w.Error("the member is muted for ever")
 			}
 			return err
 		})
 		// All or nothing.
-		_, err := w.UpdateMemberBy(ctx, 2, id, 4, MemberEdit{Name: new("x"), MuteEndDate: new(w.clock())})
+		_, err := w.Members.UpdateBy(ctx, 2, id, 4, MemberEdit{Name: new("x"), MuteEndDate: new(w.clock())})
 		wantCode(w, err, apierr.NotGroupOwnerToUpdateGroupMemberInfo)
-		m = must(w.FindMembers(ctx, store.GroupMemberFilter{GroupIDs: []int64{id}, UserIDs: []int64{4}}, 1, 0))(w)[0]
+		m = must(w.Members.Find(ctx, store.GroupMemberFilter{GroupIDs: []int64{id}, UserIDs: []int64{4}}, 1, 0))(w)[0]
 		if m.Name != nil || !m.MuteEndDate.Equal(end) {
 			w.Errorf("the member is %+v", m)
 		}
@@ -93,7 +93,7 @@ func memberEditRefusals(w *world) {
 		"rename in inactive group": {1, inactive, 3, name, apierr.UpdateGroupMemberInfoOfNonexistentGroup},
 		"rename stranger":          {1, id, 9, name, apierr.UpdateInfoOfNonexistentGroupMember},
 	} {
-		_, err := w.UpdateMemberBy(ctx, test.requester, test.group, test.user, test.e)
+		_, err := w.Members.UpdateBy(ctx, test.requester, test.group, test.user, test.e)
 		wantRefusal(w, what, err, test.code)
 	}
 }
@@ -117,13 +117,13 @@ func whoMayRename(w *world) {
 				if slices.Contains(test.able, user) {
 					want = 0
 				}
-				_, err := w.UpdateMemberBy(ctx, user, id, 4, MemberEdit{Name: new(fmt.Sprint(user))})
+				_, err := w.Members.UpdateBy(ctx, user, id, 4, MemberEdit{Name: new(fmt.Sprint(user))})
 				wantRefusal(w, fmt.Sprintf("user %d under %s", user, strategy), err, want)
 				if selfish {
 					want = 0
 				}
 				if user != 9 {
-					_, err = w.UpdateMemberBy(ctx, user, id, user, MemberEdit{Name: new("me")})
+					_, err = w.Members.UpdateBy(ctx, user, id, user, MemberEdit{Name: new("me")})
 					wantRefusal(w, fmt.Sprintf("user %d oneself under %s", user, strategy), err, want)
 				}
 			}

@@ -20,20 +20,20 @@ func TestMembers(t *testing.T) {
 		a := w.group(1, 2)
 		w.advance(time.Minute)
 		w.wantBumps(a, []int64{1, 3}, func() error { w.join(a, 3); return nil }, "members", "joined_groups:3")
-		_, err := w.AddMember(ctx, member(a, 3, store.GroupGuest), nil)
+		_, err := w.Members.Add(ctx, member(a, 3, store.GroupGuest), nil)
 		if !errors.Is(err, store.ErrDuplicateKey) {
 			w.Errorf("a member joined twice: %v", err)
 		}
-		_, err = w.AddMember(ctx, member(a, 4, store.GroupOwner), nil)
+		_, err = w.Members.Add(ctx, member(a, 4, store.GroupOwner), nil)
 		wantCode(w, err, apierr.IllegalArgument)
-		_, err = w.AddMember(ctx, member(a+1, 4, store.GroupGuest), nil)
+		_, err = w.Members.Add(ctx, member(a+1, 4, store.GroupGuest), nil)
 		wantCode(w, err, apierr.IllegalArgument)
-		_, err = w.AddMember(ctx, member(a, 4, store.GroupGuest), new(w.clock().Add(time.Second)))
+		_, err = w.Members.Add(ctx, member(a, 4, store.GroupGuest), new(w.clock().Add(time.Second)))
 		wantCode(w, err, apierr.IllegalArgument)
 
 		update := func(c store.GroupMemberChange, want store.UpdateResult, keys ...store.GroupUserKey) {
 			w.Helper()
-			if got := must(w.UpdateMembers(ctx, keys, c))(w); got != want {
+			if got := must(w.Members.Update(ctx, keys, c))(w); got != want {
 				w.Errorf("updated %+v, want %+v", got, want)
 			}
 		}
@@ -51,18 +51,18 @@ func TestMembers(t *testing.T) {
 			role store.GroupMemberRole
 			keys []store.GroupUserKey
 		}{{store.GroupOwner, []store.GroupUserKey{key(a, 1), key(a, 2)}}, {store.GroupManager, []store.GroupUserKey{key(a, 2), key(a, 1)}}} {
-			_, err := w.UpdateMembers(ctx, c.keys, store.GroupMemberChange{Role: &c.role})
+			_, err := w.Members.Update(ctx, c.keys, store.GroupMemberChange{Role: &c.role})
 			wantCode(w, err, apierr.IllegalArgument)
 		}
-		_, err = w.UpdateMembers(ctx, []store.GroupUserKey{key(a, 2)}, store.GroupMemberChange{JoinDate: new(w.clock().Add(time.Second))})
+		_, err = w.Members.Update(ctx, []store.GroupUserKey{key(a, 2)}, store.GroupMemberChange{JoinDate: new(w.clock().Add(time.Second))})
 		wantCode(w, err, apierr.IllegalArgument)
 		w.wantRoles(a, "1:OWNER 2:MANAGER 3:MANAGER ")
 
-		_, err = w.DeleteMembers(ctx, []store.GroupUserKey{key(a, 3), key(a, 1)})
+		_, err = w.Members.Delete(ctx, []store.GroupUserKey{key(a, 3), key(a, 1)})
 		wantCode(w, err, apierr.GroupOwnerQuitWithoutSpecifyingSuccessor)
 		w.wantRoles(a, "1:OWNER 2:MANAGER 3:MANAGER ")
 		w.wantBumps(a, []int64{2, 3}, func() error {
-			if n := must(w.DeleteMembers(ctx, []store.GroupUserKey{key(a, 3), key(a, 3), key(a, 9)}))(w); n != 1 {
+			if n := must(w.Members.Delete(ctx, []store.GroupUserKey{key(a, 3), key(a, 3), key(a, 9)}))(w); n != 1 {
 				w.Errorf("deleted %d", n)
 			}
 			return nil
@@ -70,12 +70,7 @@ func TestMembers(t *testing.T) {
 		w.wantRoles(a, "1:OWNER 2:MANAGER ")
 
 		b := w.group(2, 1, 3)
-		if err := w.db.Write(ctx, func(ctx context.Context, tx store.Tx) error { return w.RemoveUser(ctx, tx, 1) }); err != nil {
-			w.Error(err)
-		}
-		w.wantRoles(a, "1:OWNER 2:MANAGER ")
-		w.wantRoles(b, "2:OWNER 3:MEMBER ")
-		if n := must(w.DeleteAllMembers(ctx))(w); n != 2 {
+		if n := must(w.Members.DeleteAll(ctx))(w); n != 3 {
 			w.Errorf("deleted %d", n)
 		}
 		w.wantRoles(a, "1:OWNER ")
@@ -87,13 +82,13 @@ func TestMembers(t *testing.T) {
 func TestDanglingType(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
-		wantCode(w, func() error { _, err := w.DeleteTypes(ctx, []int64{0, 5}); return err }(), apierr.IllegalArgument)
-		custom := must(w.CreateType(ctx, store.GroupType{Name: "CLUB", GroupSizeLimit: 1}))(w)
+		wantCode(w, func() error { _, err := w.Types.Delete(ctx, []int64{0, 5}); return err }(), apierr.IllegalArgument)
+		custom := must(w.Types.Create(ctx, store.GroupType{Name: "CLUB", GroupSizeLimit: 1}))(w)
 		a := w.group(1)
 		must(w.Update(ctx, []int64{a}, store.GroupChange{TypeID: &custom.ID}))(w)
-		_, err := w.AddMember(ctx, member(a, 2, store.GroupGuest), nil)
+		_, err := w.Members.Add(ctx, member(a, 2, store.GroupGuest), nil)
 		wantCode(w, err, apierr.AddUserToGroupWithSizeLimitReached)
-		if n := must(w.DeleteTypes(ctx, []int64{custom.ID, 99}))(w); n != 1 {
+		if n := must(w.Types.Delete(ctx, []int64{custom.ID, 99}))(w); n != 1 {
 			w.Errorf("deleted %d", n)
 		}
 		w.join(a, 2)
@@ -109,14 +104,14 @@ func TestDanglingType(t *testing.T) {
 		w.join(a, 3)
 		w.group(5)
 		must(New(ctx, w.opts))(w)
-		total, types, err := w.FindTypePage(ctx, store.Page{Limit: 10})
+		total, types, err := w.Types.FindPage(ctx, nil, store.Page{Limit: 10})
 		if err != nil || total != 1 || types[0] != DefaultType() {
 			w.Errorf("types are %v, error %v", types, err)
 		}
 		for _, limit := range []int32{0, -1} {
-			_, err := w.CreateType(ctx, store.GroupType{GroupSizeLimit: limit})
+			_, err := w.Types.Create(ctx, store.GroupType{GroupSizeLimit: limit})
 			wantCode(w, err, apierr.IllegalArgument)
-			_, err = w.UpdateTypes(ctx, []int64{0}, store.GroupTypeChange{GroupSizeLimit: &limit})
+			_, err = w.Types.Update(ctx, []int64{0}, store.GroupTypeChange{GroupSizeLimit: &limit})
 			wantCode(w, err, apierr.IllegalArgument)
 		}
 	})
@@ -126,11 +121,11 @@ func TestDanglingType(t *testing.T) {
 func TestLimitRace(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		const limit, workers = 10, 40
-		must(w.UpdateTypes(w.Context(), []int64{0}, store.GroupTypeChange{GroupSizeLimit: new(int32(limit))}))(w)
+		must(w.Types.Update(w.Context(), []int64{0}, store.GroupTypeChange{GroupSizeLimit: new(int32(limit))}))(w)
 		a := w.group(1)
 		var joined, refused atomic.Int32
 		together(workers, func(i int) {
-			_, err := w.AddMember(w.Context(), member(a, int64(100+i), store.GroupRegularMember), nil)
+			_, err := w.Members.Add(w.Context(), member(a, int64(100+i), store.GroupRegularMember), nil)
 			switch {
 			case err == nil:
 				joined.Add(1)
@@ -187,7 +182,7 @@ func TestOwnerRace(t *testing.T) {
 				case 1:
 					_, err = w.Update(ctx, []int64{a}, store.GroupChange{OwnerID: &me})
 				default:
-					_, err = w.DeleteMembers(ctx, []store.GroupUserKey{key(a, me)})
+					_, err = w.Members.Delete(ctx, []store.GroupUserKey{key(a, me)})
 				}
 				if code := apierr.From(err).Code; err != nil && code != apierr.GroupOwnerQuitWithoutSpecifyingSuccessor {
 					w.Errorf("%d: %v", n, err)
@@ -215,7 +210,7 @@ func TestDeleteRace(t *testing.T) {
 					must(w.Delete(w.Context(), []int64{a}, new(round%2 == 0)))(w)
 					return
 				}
-				_, err := w.AddMember(w.Context(), member(a, int64(100+i), store.GroupRegularMember), nil)
+				_, err := w.Members.Add(w.Context(), member(a, int64(100+i), store.GroupRegularMember), nil)
 				if err != nil && apierr.From(err).Code != apierr.IllegalArgument {
 					w.Error(err)
 				}
@@ -229,12 +224,12 @@ func TestSpeaker(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
 		a := w.group(1, 2)
-		must(w.AddMember(ctx, store.GroupMember{GroupUserKey: key(a, 3), Role: store.GroupGuest, MuteEndDate: new(w.clock().Add(time.Minute))}, nil))(w)
-		must(w.BlockUser(ctx, store.GroupBlockedUser{GroupUserKey: key(a, 8), RequesterID: 1}, nil))(w)
+		must(w.Members.Add(ctx, store.GroupMember{GroupUserKey: key(a, 3), Role: store.GroupGuest, MuteEndDate: new(w.clock().Add(time.Minute))}, nil))(w)
+		must(w.Blocklist.Block(ctx, store.GroupBlockedUser{GroupUserKey: key(a, 8), RequesterID: 1}, nil))(w)
 		want := func(groupID, userID int64, check bool, want apierr.Code) {
 			w.Helper()
 			w.read(func(ctx context.Context, r store.Reader) error {
-				s, err := w.Speaker(ctx, r, groupID, userID)
+				s, err := w.Members.Speaker(ctx, r, groupID, userID)
 				if err != nil {
 					return err
 				}
@@ -255,7 +250,7 @@ func TestSpeaker(t *testing.T) {
 		want(a, 7, true, apierr.NotSpeakableGroupGuestToSendMessage)
 		want(a+1, 1, true, apierr.SendMessageToInactiveGroup)
 		want(a+1, 1, false, apierr.SendMessageToInactiveGroup)
-		must(w.UpdateTypes(ctx, []int64{0}, store.GroupTypeChange{GuestSpeakable: new(true)}))(w)
+		must(w.Types.Update(ctx, []int64{0}, store.GroupTypeChange{GuestSpeakable: new(true)}))(w)
 		want(a, 7, true, 0)
 		want(a, 8, true, apierr.BlockedUserSendGroupMessage)
 		must(w.Update(ctx, []int64{a}, store.GroupChange{MuteEndDate: new(w.clock().Add(2 * time.Minute))}))(w)
@@ -272,11 +267,11 @@ func TestSpeaker(t *testing.T) {
 		want(a, 1, false, 0)
 		want(a, 7, false, apierr.SendMessageToInactiveGroup)
 		w.read(func(ctx context.Context, r store.Reader) error {
-			owner, found, err := w.Owner(ctx, r, a)
-			joined, err2 := w.JoinedGroupIDs(ctx, r, 2)
-			is, err3 := w.IsMember(ctx, r, a, 7)
-			if owner != 1 || !found || is || len(joined) != 1 || joined[0] != a {
-				w.Errorf("owner %d %v, joined %v, member %v", owner, found, joined, is)
+			g, found, err := Get(ctx, r, a)
+			joined, err2 := store.JoinedGroupIDs(ctx, r, 2)
+			is, err3 := IsMember(ctx, r, a, 7)
+			if g.OwnerID != 1 || !found || is || len(joined) != 1 || joined[0] != a {
+				w.Errorf("owner %d %v, joined %v, member %v", g.OwnerID, found, joined, is)
 			}
 			return errors.Join(err, err2, err3)
 		})

@@ -82,7 +82,7 @@ func (m *model) step(w *world, r *rand.Rand) string {
 		return fmt.Sprintf("create %d for %d", created.ID, owner)
 	case 1, 2, 3:
 		role := store.GroupMemberRole(r.IntN(5))
-		_, err := w.AddMember(ctx, member(id, userID, role), nil)
+		_, err := w.Members.Add(ctx, member(id, userID, role), nil)
 		switch {
 		case role == store.GroupOwner || g == nil:
 			expect(err, apierr.IllegalArgument)
@@ -98,7 +98,7 @@ func (m *model) step(w *world, r *rand.Rand) string {
 		}
 		return fmt.Sprintf("add %d to %d as %v", userID, id, role)
 	case 4:
-		n, err := w.DeleteMembers(ctx, []store.GroupUserKey{key(id, userID)})
+		n, err := w.Members.Delete(ctx, []store.GroupUserKey{key(id, userID)})
 		switch {
 		case g != nil && g.owner == userID:
 			expect(err, apierr.GroupOwnerQuitWithoutSpecifyingSuccessor)
@@ -114,7 +114,7 @@ func (m *model) step(w *world, r *rand.Rand) string {
 		return fmt.Sprintf("remove %d from %d", userID, id)
 	case 5:
 		role := store.GroupMemberRole(r.IntN(5))
-		_, err := w.UpdateMembers(ctx, []store.GroupUserKey{key(id, userID)}, store.GroupMemberChange{Role: &role})
+		_, err := w.Members.Update(ctx, []store.GroupUserKey{key(id, userID)}, store.GroupMemberChange{Role: &role})
 		if g != nil && g.has(userID) && (g.owner == userID) != (role == store.GroupOwner) {
 			expect(err, apierr.IllegalArgument)
 		} else {
@@ -195,7 +195,7 @@ func (m *model) compare(w *world) {
 		w.Fatalf("groups are %v, want %v", got, want)
 	}
 	found := map[int64]map[int64]store.GroupMemberRole{}
-	for _, mem := range must(w.FindMembers(ctx, store.GroupMemberFilter{}, 0, 0))(w) {
+	for _, mem := range must(w.Members.Find(ctx, store.GroupMemberFilter{}, 0, 0))(w) {
 		if found[mem.GroupID] == nil {
 			found[mem.GroupID] = map[int64]store.GroupMemberRole{}
 		}
@@ -225,7 +225,7 @@ func TestModel(t *testing.T) {
 			const seed = 20240328
 			w := newWorld(t, test.open(t))
 			m := &model{limit: 5, groups: map[int64]*modelGroup{}}
-			must(w.UpdateTypes(t.Context(), []int64{0}, store.GroupTypeChange{GroupSizeLimit: new(int32(m.limit))}))(w)
+			must(w.Types.Update(t.Context(), []int64{0}, store.GroupTypeChange{GroupSizeLimit: new(int32(m.limit))}))(w)
 			r := rand.New(rand.NewPCG(seed, 0))
 			for i := range test.steps {
 				w.millis.Add(int64(r.IntN(3)))

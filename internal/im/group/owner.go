@@ -12,56 +12,59 @@ import (
 	"example.org/app/internal/store"
 )
 
+// ownership knows which groups, and how many, the roles of users allow to own.
+type ownership struct{ users Users }
+
 // mayCreate refuses a user whose role does not allow to create a group of the
 // type, and a type that does not exist.
-func (d *Directory) mayCreate(ctx context.Context, r store.Reader, userID, typeID int64) error {
+func (o ownership) mayCreate(ctx context.Context, r store.Reader, userID, typeID int64) error {
 	if _, found, err := findType(ctx, r, typeID); err != nil || !found {
 		if err != nil {
 			return err
 		}
 		return apierr.New(apierr.CreateGroupWithNonexistentGroupType, "there is no group type %d", typeID)
 	}
-	role, err := d.role(ctx, r, userID)
+	role, err := o.role(ctx, r, userID)
 	if err != nil {
 		return err
 	}
-	if err := d.belowTotal(ctx, r, userID, role); err != nil {
+	if err := belowTotal(ctx, r, userID, role); err != nil {
 		return err
 	}
 	if !slices.Contains(role.CreatableGroupTypeIDs, typeID) {
 		return apierr.New(apierr.NoPermissionToCreateGroupWithGroupType, "the role %d of user %d does not allow groups of type %d", role.ID, userID, typeID)
 	}
-	return d.belowTypeLimit(ctx, r, userID, typeID, role)
+	return belowTypeLimit(ctx, r, userID, typeID, role)
 }
 
 // mayOwn refuses a user who owns as many groups as its role allows.
-func (d *Directory) mayOwn(ctx context.Context, r store.Reader, userID, typeID int64) error {
-	role, err := d.role(ctx, r, userID)
+func (o ownership) mayOwn(ctx context.Context, r store.Reader, userID, typeID int64) error {
+	role, err := o.role(ctx, r, userID)
 	if err != nil {
 		return err
 	}
-	if err := d.belowTotal(ctx, r, userID, role); err != nil {
+	if err := belowTotal(ctx, r, userID, role); err != nil {
 		return err
 	}
-	return d.belowTypeLimit(ctx, r, userID, typeID, role)
+	return belowTypeLimit(ctx, r, userID, typeID, role)
 }
 
-func (d *Directory) role(ctx context.Context, r store.Reader, userID int64) (store.UserRole, error) {
-	role, ok, err := d.opts.Users.GroupRole(ctx, r, userID)
+func (o ownership) role(ctx context.Context, r store.Reader, userID int64) (store.UserRole, error) {
+	role, ok, err := o.users.GroupRole(ctx, r, userID)
 	if err == nil && !ok {
 		err = apierr.New(apierr.NotActiveUserToCreateGroup, "user %d is not active or has a role that does not exist", userID)
 	}
 	return role, err
 }
 
-func (d *Directory) belowTotal(ctx context.Context, r store.Reader, userID int64, role store.UserRole) error {
+func belowTotal(ctx context.Context, r store.Reader, userID int64, role store.UserRole) error {
 	if role.OwnedGroupLimit == store.UnlimitedGroups {
 		return nil
 	}
 	return below(ctx, r, store.GroupFilter{OwnerIDs: []int64{userID}}, role.OwnedGroupLimit)
 }
 
-func (d *Directory) belowTypeLimit(ctx context.Context, r store.Reader, userID, typeID int64, role store.UserRole) error {
+func belowTypeLimit(ctx context.Context, r store.Reader, userID, typeID int64, role store.UserRole) error {
 	limit, found := role.GroupTypeIDToLimit[typeID]
 	if !found {
 		limit = role.OwnedGroupLimitForEachGroupType
@@ -91,7 +94,7 @@ func below(ctx context.Context, r store.Reader, f store.GroupFilter, limit int32
 // modified.
 func (d *Directory) Transfer(ctx context.Context, groupIDs []int64, successor int64, quit bool) (store.UpdateResult, error) {
 	var result store.UpdateResult
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err := d.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		result = store.UpdateResult{}
 		live := false
 		groups, err := store.FindGroups(ctx, tx, store.GroupFilter{IDs: groupIDs, Deleted: &live}, store.Page{})
@@ -127,14 +130,14 @@ func (d *Directory) TransferIn(ctx context.Context, tx store.Tx, g store.Group, 
 	if len(members) == 0 {
 		return apierr.New(apierr.GroupSuccessorNotGroupMember, "user %d is not a member of group %d", successor, g.ID)
 	}
-	if err := d.mayCreate(ctx, tx, successor, g.TypeID); err != nil {
+	if err := d.ownership.mayCreate(ctx, tx, successor, g.TypeID); err != nil {
 		return err
 	}
 	now := d.now()
-	if err := d.dethrone(ctx, tx, g.ID, quit, now); err != nil {
+	if err := demoteOwner(ctx, tx, g.ID, quit, now); err != nil {
 		return err
 	}
-	if err := d.promote(ctx, tx, g.ID, successor, now); err != nil {
+	if err := promote(ctx, tx, g.ID, successor, now); err != nil {
 		return err
 	}
 	if _, err := store.UpdateGroups(ctx, tx, []int64{g.ID}, store.GroupChange{OwnerID: &successor, LastUpdatedDate: &now}); err != nil {
@@ -145,7 +148,7 @@ func (d *Directory) TransferIn(ctx context.Context, tx store.Tx, g store.Group, 
 
 // transferOwnership makes a user the one owner among the members of a group, who joins
 // it if need be. The group itself is left to the caller.
-func (d *Directory) transferOwnership(ctx context.Context, tx store.Tx, g store.Group, owner int64, now time.Time) error {
+func transferOwnership(ctx context.Context, tx store.Tx, g store.Group, owner int64, now time.Time) error {
 	if g.OwnerID == owner {
 		return nil
 	}
@@ -154,29 +157,29 @@ func (d *Directory) transferOwnership(ctx context.Context, tx store.Tx, g store.
 	if err != nil {
 		return err
 	}
-	if err := d.dethrone(ctx, tx, g.ID, false, now); err != nil {
+	if err := demoteOwner(ctx, tx, g.ID, false, now); err != nil {
 		return err
 	}
 	if len(members) > 0 {
-		return d.promote(ctx, tx, g.ID, owner, now)
+		return promote(ctx, tx, g.ID, owner, now)
 	}
-	t, err := d.Type(ctx, tx, g.TypeID)
+	t, err := TypeOf(ctx, tx, g.TypeID)
 	if err != nil {
 		return err
 	}
-	return d.join(ctx, tx, g.ID, t.GroupSizeLimit, now, store.GroupMember{GroupUserKey: key, Role: store.GroupOwner, JoinDate: now})
+	return join(ctx, tx, g.ID, t.GroupSizeLimit, now, store.GroupMember{GroupUserKey: key, Role: store.GroupOwner, JoinDate: now})
 }
 
-// dethrone makes the owner a plain member or lets it leave. It comes before the
+// demoteOwner makes the owner a plain member or lets it leave. It comes before the
 // new owner, because a group never has two.
-func (d *Directory) dethrone(ctx context.Context, tx store.Tx, groupID int64, quit bool, now time.Time) error {
+func demoteOwner(ctx context.Context, tx store.Tx, groupID int64, quit bool, now time.Time) error {
 	owners, err := store.FindGroupMembers(ctx, tx, store.GroupMemberFilter{GroupIDs: []int64{groupID}, Roles: []store.GroupMemberRole{store.GroupOwner}}, store.Page{})
 	if err != nil || len(owners) == 0 {
 		return err
 	}
 	key := []store.GroupUserKey{owners[0].GroupUserKey}
 	if quit {
-		return d.leave(ctx, tx, key, now)
+		return leave(ctx, tx, key, now)
 	}
 	role := store.GroupRegularMember
 	_, err = store.UpdateGroupMembers(ctx, tx, key, store.GroupMemberChange{Role: &role})
@@ -184,11 +187,31 @@ func (d *Directory) dethrone(ctx context.Context, tx store.Tx, groupID int64, qu
 }
 
 // promote makes a member the owner.
-func (d *Directory) promote(ctx context.Context, tx store.Tx, groupID, userID int64, now time.Time) error {
+func promote(ctx context.Context, tx store.Tx, groupID, userID int64, now time.Time) error {
 	role := store.GroupOwner
 	_, err := store.UpdateGroupMembers(ctx, tx, []store.GroupUserKey{{GroupID: groupID, UserID: userID}}, store.GroupMemberChange{Role: &role})
 	if err != nil {
 		return err
 	}
 	return store.BumpGroupVersions(ctx, tx, store.GroupMembers, []int64{groupID}, now)
+}
+
+// HandOver makes a member the owner of a group on behalf of the one before, who
+// becomes a plain member or leaves, and reports whether the group differs
+// afterwards.
+func (d *Directory) HandOver(ctx context.Context, requester, groupID, successor int64, quit bool) (changed bool, err error) {
+	err = d.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		g, found, err := Get(ctx, tx, groupID)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return apierr.New(apierr.TransferNonexistentGroup, "")
+		case g.OwnerID != requester:
+			return apierr.New(apierr.NotGroupOwnerToTransferGroup, "")
+		}
+		changed = successor != requester
+		return d.TransferIn(ctx, tx, g, successor, quit)
+	})
+	return changed, err
 }

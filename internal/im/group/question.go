@@ -5,32 +5,50 @@ package group
 import (
 	"context"
 	"slices"
+	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
 	"example.org/app/internal/im/check"
 	"example.org/app/internal/store"
 )
 
-// CreateQuestion adds a question that a group asks of those who want to join.
+// Questions knows the questions that groups ask of those who want to join.
+type Questions struct {
+	records[store.GroupQuestionFilter, store.GroupQuestion]
+	ids      *ids.Generator
+	now      func() time.Time
+	settings func() config.GroupQuestion
+}
+
+func newQuestions(db *store.DB, generator *ids.Generator, now func() time.Time, settings func() config.GroupQuestion) *Questions {
+	found := records[store.GroupQuestionFilter, store.GroupQuestion]{db, store.FindGroupQuestions, store.CountGroupQuestions}
+	return &Questions{found, generator, now, settings}
+}
+
+// Create adds a question that a group asks of those who want to join.
 // Repeated answers count once.
-func (d *Directory) CreateQuestion(ctx context.Context, q store.GroupQuestion) (_ store.GroupQuestion, err error) {
-	if q.ID, err = d.opts.IDs.NextContext(ctx); err != nil {
+func (q *Questions) Create(ctx context.Context, created store.GroupQuestion) (_ store.GroupQuestion, err error) {
+	if created.ID, err = q.ids.NextContext(ctx); err != nil {
 		return store.GroupQuestion{}, err
 	}
-	q.Answers = firstOfEach(q.Answers)
-	if err := d.checkQuestion(&q.Question, &q.Answers, &q.Score); err != nil {
+	created.Answers = firstOfEach(created.Answers)
+	if err := q.check(&created.Question, &created.Answers, &created.Score); err != nil {
 		return store.GroupQuestion{}, err
 	}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if err := store.InsertGroupQuestions(ctx, tx, q); err != nil {
-			return err
-		}
-		return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, []int64{q.GroupID}, d.now())
-	})
+	err = q.store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return q.insert(ctx, tx, created.GroupID, created) })
 	if err != nil {
 		return store.GroupQuestion{}, err
 	}
-	return q, nil
+	return created, nil
+}
+
+func (q *Questions) insert(ctx context.Context, tx store.Tx, groupID int64, created ...store.GroupQuestion) error {
+	if err := store.InsertGroupQuestions(ctx, tx, created...); err != nil {
+		return err
+	}
+	return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, []int64{groupID}, q.now())
 }
 
 // firstOfEach removes repeated values and keeps the order.
@@ -44,8 +62,8 @@ func firstOfEach[T comparable](values []T) []T {
 	return list
 }
 
-func (d *Directory) checkQuestion(question *string, answers *[]string, score *int32) error {
-	limits := d.opts.Settings().Question
+func (q *Questions) check(question *string, answers *[]string, score *int32) error {
+	limits := q.settings()
 	if question != nil {
 		if err := check.MaxLength("question", *question, limits.QuestionContentLimit); err != nil {
 			return err
@@ -69,19 +87,8 @@ func (d *Directory) checkQuestion(question *string, answers *[]string, score *in
 	return nil
 }
 
-// FindQuestions returns questions in the order of their ids.
-func (d *Directory) FindQuestions(ctx context.Context, f store.GroupQuestionFilter, limit, offset int) ([]store.GroupQuestion, error) {
-	return find(ctx, d, f, limit, offset, store.FindGroupQuestions)
-}
-
-// FindQuestionPage returns a page of questions and how many there are in all, as far as
-// store.ForTotal counts.
-func (d *Directory) FindQuestionPage(ctx context.Context, f store.GroupQuestionFilter, page store.Page) (int64, []store.GroupQuestion, error) {
-	return findPage(ctx, d, f, page, store.CountGroupQuestions, store.FindGroupQuestions)
-}
-
-// UpdateQuestions changes the questions with these ids.
-func (d *Directory) UpdateQuestions(ctx context.Context, questionIDs []int64, c store.GroupQuestionChange) (store.UpdateResult, error) {
+// Update changes the questions with these ids.
+func (q *Questions) Update(ctx context.Context, questionIDs []int64, c store.GroupQuestionChange) (store.UpdateResult, error) {
 	if c == (store.GroupQuestionChange{}) {
 		return store.UpdateResult{}, nil
 	}
@@ -89,11 +96,11 @@ func (d *Directory) UpdateQuestions(ctx context.Context, questionIDs []int64, c 
 		answers := firstOfEach(*c.Answers)
 		c.Answers = &answers
 	}
-	if err := d.checkQuestion(c.Question, c.Answers, c.Score); err != nil {
+	if err := q.check(c.Question, c.Answers, c.Score); err != nil {
 		return store.UpdateResult{}, err
 	}
 	var result store.UpdateResult
-	err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err := q.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		before, err := store.FindGroupQuestions(ctx, tx, store.GroupQuestionFilter{IDs: questionIDs}, store.Page{})
 		if err != nil {
 			return err
@@ -104,65 +111,75 @@ func (d *Directory) UpdateQuestions(ctx context.Context, questionIDs []int64, c 
 		}
 		result = store.UpdateResult{Matched: int64(len(before)), Modified: int64(len(modified))}
 		var groups []int64
-		for _, q := range before {
-			if slices.Contains(modified, q.ID) {
-				groups = append(groups, q.GroupID, deref(c.GroupID, q.GroupID))
+		for _, b := range before {
+			if slices.Contains(modified, b.ID) {
+				groups = append(groups, b.GroupID, deref(c.GroupID, b.GroupID))
 			}
 		}
-		return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, groups, d.now())
+		return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, groups, q.now())
 	})
 	return result, err
 }
 
-// DeleteQuestions removes the questions with these ids.
-func (d *Directory) DeleteQuestions(ctx context.Context, questionIDs []int64) (deleted int64, err error) {
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+// Delete removes the questions with these ids.
+func (q *Questions) Delete(ctx context.Context, questionIDs []int64) (deleted int64, err error) {
+	err = q.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		questions, err := store.FindGroupQuestions(ctx, tx, store.GroupQuestionFilter{IDs: questionIDs}, store.Page{})
 		if err != nil {
 			return err
 		}
 		deleted = int64(len(questions))
-		return d.deleteQuestions(ctx, tx, questions)
+		return q.remove(ctx, tx, questions)
 	})
 	return deleted, err
 }
 
-func (d *Directory) deleteQuestions(ctx context.Context, tx store.Tx, questions []store.GroupQuestion) error {
+func (q *Questions) remove(ctx context.Context, tx store.Tx, questions []store.GroupQuestion) error {
 	var questionIDs, groups []int64
-	for _, q := range questions {
-		questionIDs, groups = append(questionIDs, q.ID), append(groups, q.GroupID)
+	for _, gone := range questions {
+		questionIDs, groups = append(questionIDs, gone.ID), append(groups, gone.GroupID)
 	}
 	if _, err := store.DeleteGroupQuestions(ctx, tx, questionIDs); err != nil {
 		return err
 	}
-	return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, groups, d.now())
+	return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, groups, q.now())
 }
 
-// DeleteAllQuestions removes all questions, in several transactions.
-func (d *Directory) DeleteAllQuestions(ctx context.Context) (int64, error) {
-	return deleteAll(ctx, d, store.GroupQuestionsAfter, func(q store.GroupQuestion) int64 { return q.ID }, d.deleteQuestions)
-}
-
-// deleteAll deletes records in the order of their ids, a batch in each
-// transaction. Records that appear meanwhile may stay.
-func deleteAll[T any](ctx context.Context, d *Directory,
-	next func(ctx context.Context, r store.Reader, after *int64, limit int) ([]T, error), id func(T) int64,
-	remove func(ctx context.Context, tx store.Tx, records []T) error,
-) (deleted int64, err error) {
+// DeleteAll removes all questions, in several transactions. Questions that appear meanwhile may stay.
+func (q *Questions) DeleteAll(ctx context.Context) (deleted int64, err error) {
 	var after *int64
 	for {
-		var records []T
-		err := d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
-			if records, err = next(ctx, tx, after, batch); err != nil || len(records) == 0 {
+		var found []store.GroupQuestion
+		err := q.store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
+			if found, err = store.GroupQuestionsAfter(ctx, tx, after, batch); err != nil || len(found) == 0 {
 				return err
 			}
-			return remove(ctx, tx, records)
+			return q.remove(ctx, tx, found)
 		})
-		if err != nil || len(records) == 0 {
+		if err != nil || len(found) == 0 {
 			return deleted, err
 		}
-		deleted += int64(len(records))
-		last := id(records[len(records)-1])
-		after = &last
+		deleted += int64(len(found))
+		after = &found[len(found)-1].ID
 	}
+}
+
+// List returns the questions of a group. The answers are for those alone who manage it.
+func (q *Questions) List(ctx context.Context, requester, groupID int64, withAnswers bool, since *time.Time) ([]store.GroupQuestion, *time.Time, error) {
+	l := list[store.GroupQuestion]{
+		version: versionOfGroup(store.GroupQuestions, groupID),
+		items: func(ctx context.Context, r store.Reader) ([]store.GroupQuestion, error) {
+			return store.FindGroupQuestions(ctx, r, store.GroupQuestionFilter{GroupIDs: []int64{groupID}}, store.Page{})
+		},
+	}
+	if withAnswers {
+		l.allowed = managedBy(requester, groupID, apierr.NotGroupOwnerOrManagerToQueryGroupQuestionAnswer)
+	}
+	found, date, err := l.read(ctx, q.store, since)
+	if !withAnswers {
+		for i := range found {
+			found[i].Answers = nil
+		}
+	}
+	return found, date, err
 }

@@ -77,24 +77,24 @@ func (c *rosters) remove(element *lru.Element) {
 // Roster returns the members of a group in ascending order, which must not be
 // changed, or false for a group that has too many to be kept. While nobody joins
 // or leaves, it takes the reading of one version.
-func (d *Directory) Roster(ctx context.Context, r store.Reader, groupID int64) (members []int64, ok bool, err error) {
+func (m *Members) Roster(ctx context.Context, r store.Reader, groupID int64) (members []int64, ok bool, err error) {
 	// The version is read first: a change in between makes what is kept look too old,
 	// never too new.
-	version, found, err := d.Version(ctx, r, store.GroupMembers, groupID)
+	version, err := versionOfGroup(store.GroupMembers, groupID)(ctx, r)
 	if err != nil {
 		return nil, false, err
 	}
-	if found {
-		if members, ok := d.rosters.get(groupID, version); ok {
+	if version != nil {
+		if members, ok := m.rosters.get(groupID, *version); ok {
 			return members, true, nil
 		}
 	}
-	members, err = d.MemberIDs(ctx, r, groupID, nil, maxRoster+1)
+	members, err = store.GroupMemberIDsAfter(ctx, r, groupID, nil, maxRoster+1)
 	if err != nil || len(members) > maxRoster {
 		return nil, false, err
 	}
-	if found {
-		d.rosters.put(roster{groupID, version, members})
+	if version != nil {
+		m.rosters.put(roster{groupID, *version, members})
 	}
 	return members, true, nil
 }

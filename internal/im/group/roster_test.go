@@ -24,7 +24,7 @@ func TestRoster(t *testing.T) {
 			w.Helper()
 			for i, d := range []*Directory{w.Directory, other, w.Directory, other} {
 				w.read(func(ctx context.Context, r store.Reader) error {
-					got, ok, err := d.Roster(ctx, r, id)
+					got, ok, err := d.Members.Roster(ctx, r, id)
 					if err == nil && (!ok || !slices.Equal(got, want)) {
 						w.Errorf("reading %d: members are %v (%v), want %v", i, got, ok, want)
 					}
@@ -33,10 +33,10 @@ func TestRoster(t *testing.T) {
 			}
 		}
 		want(1, 2)
-		must(other.AddMember(ctx, member(id, 5, store.GroupRegularMember), nil))(w)
+		must(other.Members.Add(ctx, member(id, 5, store.GroupRegularMember), nil))(w)
 		want(1, 2, 5)
-		must(w.AddMember(ctx, member(id, 4, store.GroupRegularMember), nil))(w)
-		must(other.DeleteMembers(ctx, []store.GroupUserKey{key(id, 2)}))(w)
+		must(w.Members.Add(ctx, member(id, 4, store.GroupRegularMember), nil))(w)
+		must(other.Members.Delete(ctx, []store.GroupUserKey{key(id, 2)}))(w)
 		want(1, 4, 5)
 		must(other.Delete(ctx, []int64{id}, nil))(w)
 		want()

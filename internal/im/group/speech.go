@@ -26,15 +26,15 @@ type Speaker struct {
 }
 
 // Speaker finds out what decides whether a user may send messages to a group.
-func (d *Directory) Speaker(ctx context.Context, r store.Reader, groupID, userID int64) (Speaker, error) {
+func (m *Members) Speaker(ctx context.Context, r store.Reader, groupID, userID int64) (Speaker, error) {
 	key := store.GroupUserKey{GroupID: groupID, UserID: userID}
-	speakers, err := d.Speakers(ctx, r, []store.GroupUserKey{key})
+	speakers, err := m.Speakers(ctx, r, []store.GroupUserKey{key})
 	return speakers[key], err
 }
 
 // Speakers is Speaker for any number of users of groups, in as many statements as
 // for one.
-func (d *Directory) Speakers(ctx context.Context, r store.Reader, keys []store.GroupUserKey) (map[store.GroupUserKey]Speaker, error) {
+func (m *Members) Speakers(ctx context.Context, r store.Reader, keys []store.GroupUserKey) (map[store.GroupUserKey]Speaker, error) {
 	speakers := make(map[store.GroupUserKey]Speaker, len(keys))
 	groups, err := store.FindGroups(ctx, r, store.GroupFilter{IDs: distinct(convert(keys, groupOf)), Deleted: new(false)}, store.Page{})
 	if err != nil || len(groups) == 0 {
@@ -48,7 +48,7 @@ func (d *Directory) Speakers(ctx context.Context, r store.Reader, keys []store.G
 	if err != nil {
 		return nil, err
 	}
-	typeByID, now := byID(types, func(t store.GroupType) int64 { return t.ID }), d.now()
+	typeByID, now := byID(types, func(t store.GroupType) int64 { return t.ID }), m.now()
 	groupByID := byID(groups, func(g store.Group) int64 { return g.ID })
 	memberByKey := byID(members, func(m store.GroupMember) store.GroupUserKey { return m.GroupUserKey })
 	var strangers []store.GroupUserKey

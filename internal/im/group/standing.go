@@ -19,14 +19,14 @@ type standing struct {
 	member *store.GroupMember
 }
 
-func (d *Directory) standing(ctx context.Context, r store.Reader, groupID, userID int64) (at standing, err error) {
-	if at.group, at.exists, err = d.Get(ctx, r, groupID); err != nil || !at.exists {
+func standingOf(ctx context.Context, r store.Reader, groupID, userID int64) (at standing, err error) {
+	if at.group, at.exists, err = Get(ctx, r, groupID); err != nil || !at.exists {
 		return at, err
 	}
-	if at.kind, err = d.Type(ctx, r, at.group.TypeID); err != nil {
+	if at.kind, err = TypeOf(ctx, r, at.group.TypeID); err != nil {
 		return at, err
 	}
-	member, found, err := d.Member(ctx, r, groupID, userID)
+	member, found, err := findMember(ctx, r, groupID, userID)
 	if found {
 		at.member = &member
 	}
@@ -73,8 +73,8 @@ func (at standing) mayLetIn(codes refusals) error {
 }
 
 // managed refuses, with the code, a user who neither owns nor manages a group.
-func (d *Directory) managed(ctx context.Context, r store.Reader, groupID, userID int64, code apierr.Code) (standing, error) {
-	at, err := d.standing(ctx, r, groupID, userID)
+func managed(ctx context.Context, r store.Reader, groupID, userID int64, code apierr.Code) (standing, error) {
+	at, err := standingOf(ctx, r, groupID, userID)
 	if err == nil && !at.manages() {
 		err = apierr.New(code, "")
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/ids"
 	"example.org/app/internal/store"
 )
 
@@ -26,11 +27,24 @@ func DefaultType() store.GroupType {
 	}
 }
 
-// ensureDefaultType stores the default type unless it is there. Most starts
+// Types knows the types of groups, which say what is allowed in them.
+type Types struct {
+	records[[]int64, store.GroupType]
+	ids *ids.Generator
+}
+
+func newTypes(db *store.DB, generator *ids.Generator) *Types {
+	count := func(ctx context.Context, r store.Reader, _ []int64) (int64, error) {
+		return store.CountGroupTypes(ctx, r)
+	}
+	return &Types{records[[]int64, store.GroupType]{db, store.FindGroupTypes, count}, generator}
+}
+
+// ensureDefault stores the default type unless it is there. Most starts
 // find it and write nothing.
-func (d *Directory) ensureDefaultType(ctx context.Context) error {
+func (t *Types) ensureDefault(ctx context.Context) error {
 	found := false
-	err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+	err := t.store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		types, err := store.FindGroupTypes(ctx, r, []int64{DefaultTypeID}, store.Page{})
 		found = len(types) > 0
 		return err
@@ -38,21 +52,21 @@ func (d *Directory) ensureDefaultType(ctx context.Context) error {
 	if err != nil || found {
 		return err
 	}
-	return d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	return t.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		return store.EnsureGroupType(ctx, tx, DefaultType())
 	})
 }
 
-// CreateType adds a type. Its id is made up.
-func (d *Directory) CreateType(ctx context.Context, t store.GroupType) (_ store.GroupType, err error) {
-	if err := checkSizeLimit(&t.GroupSizeLimit); err != nil {
+// Create adds a type. Its id is made up.
+func (t *Types) Create(ctx context.Context, created store.GroupType) (_ store.GroupType, err error) {
+	if err := checkSizeLimit(&created.GroupSizeLimit); err != nil {
 		return store.GroupType{}, err
 	}
-	if t.ID, err = d.opts.IDs.NextContext(ctx); err != nil {
+	if created.ID, err = t.ids.NextContext(ctx); err != nil {
 		return store.GroupType{}, err
 	}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.InsertGroupType(ctx, tx, t) })
-	return t, err
+	err = t.store.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.InsertGroupType(ctx, tx, created) })
+	return created, err
 }
 
 func checkSizeLimit(limit *int32) error {
@@ -62,42 +76,29 @@ func checkSizeLimit(limit *int32) error {
 	return nil
 }
 
-// FindTypes returns a page of the types in the order of their ids.
-func (d *Directory) FindTypes(ctx context.Context, limit, offset int) ([]store.GroupType, error) {
-	return find(ctx, d, nil, limit, offset, store.FindGroupTypes)
-}
-
-// FindTypePage returns a page of the types and how many there are in all.
-func (d *Directory) FindTypePage(ctx context.Context, page store.Page) (int64, []store.GroupType, error) {
-	count := func(ctx context.Context, r store.Reader, _ []int64) (int64, error) {
-		return store.CountGroupTypes(ctx, r)
-	}
-	return findPage(ctx, d, nil, page, count, store.FindGroupTypes)
-}
-
-// UpdateTypes changes the types with these ids. Groups that have more members
+// Update changes the types with these ids. Groups that have more members
 // than a new limit keep them, but take no more.
-func (d *Directory) UpdateTypes(ctx context.Context, typeIDs []int64, c store.GroupTypeChange) (result store.UpdateResult, err error) {
+func (t *Types) Update(ctx context.Context, typeIDs []int64, c store.GroupTypeChange) (result store.UpdateResult, err error) {
 	if c == (store.GroupTypeChange{}) {
 		return store.UpdateResult{}, nil
 	}
 	if err := checkSizeLimit(c.GroupSizeLimit); err != nil {
 		return store.UpdateResult{}, err
 	}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err = t.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		result, err = store.UpdateGroupTypes(ctx, tx, typeIDs, c)
 		return err
 	})
 	return result, err
 }
 
-// DeleteTypes removes the types with these ids. Their groups keep the ids and
+// Delete removes the types with these ids. Their groups keep the ids and
 // follow the rules of the default type from then on.
-func (d *Directory) DeleteTypes(ctx context.Context, typeIDs []int64) (deleted int64, err error) {
+func (t *Types) Delete(ctx context.Context, typeIDs []int64) (deleted int64, err error) {
 	if slices.Contains(typeIDs, DefaultTypeID) {
 		return 0, apierr.New(apierr.IllegalArgument, "the default group type (id %d) cannot be deleted", DefaultTypeID)
 	}
-	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err = t.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		deleted, err = store.DeleteGroupTypes(ctx, tx, typeIDs)
 		return err
 	})
@@ -118,9 +119,9 @@ func findType(ctx context.Context, r store.Reader, typeID int64) (store.GroupTyp
 	return store.GroupType{}, false, nil
 }
 
-// Type returns the type whose rules a group follows: its own or, if that was
+// TypeOf returns the type whose rules a group follows: its own or, if that was
 // deleted, the default type.
-func (d *Directory) Type(ctx context.Context, r store.Reader, typeID int64) (store.GroupType, error) {
+func TypeOf(ctx context.Context, r store.Reader, typeID int64) (store.GroupType, error) {
 	t, found, err := findType(ctx, r, typeID)
 	if err == nil && !found {
 		t, _, err = findType(ctx, r, DefaultTypeID)

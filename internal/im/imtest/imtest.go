@@ -73,14 +73,14 @@ func New(t testing.TB, db *store.DB, changes Changes) *World {
 		t.Fatal(err)
 	}
 	w.Conversations = conversation.New(conversation.Options{
-		Store: db, Groups: w.Groups, Settings: func() config.Conversation { return w.Rules.Conversation }, Clock: w.clock,
+		Store: db, Settings: func() config.Conversation { return w.Rules.Conversation }, Clock: w.clock,
 	})
 	w.Messages = message.New(changed(changes.Messages, message.Options{
-		Store: db, IDs: w.IDs, Groups: w.Groups, Settings: func() config.Message { return w.Rules.Message }, Clock: w.clock,
+		Store: db, IDs: w.IDs, Members: w.Groups.Members, Settings: func() config.Message { return w.Rules.Message }, Clock: w.clock,
 		ReadReceipts: func() config.ReadReceipt { return w.Rules.Conversation.ReadReceipt },
 	}))
 	w.Meetings = meeting.New(changed(changes.Meetings, meeting.Options{
-		Store: db, Groups: w.Groups, Messages: w.Messages, Settings: func() config.Conference { return w.Rules.Conference }, Clock: w.clock,
+		Store: db, Messages: w.Messages, Settings: func() config.Conference { return w.Rules.Conference }, Clock: w.clock,
 	}))
 	return w
 }
@@ -127,7 +127,7 @@ func (w *World) Group(owner int64, members ...int64) int64 {
 	}
 	for _, id := range members {
 		m := store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: g.ID, UserID: id}, Role: store.GroupRegularMember}
-		if _, err := w.Groups.AddMember(w.T.Context(), m, nil); err != nil {
+		if _, err := w.Groups.Members.Add(w.T.Context(), m, nil); err != nil {
 			w.T.Fatal(err)
 		}
 	}

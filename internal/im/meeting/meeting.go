@@ -13,6 +13,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
+	"example.org/app/internal/im/group"
 	"example.org/app/internal/store"
 )
 
@@ -52,15 +53,6 @@ func limitsOf(m store.Meeting) Limits {
 	return Limits{MaxParticipants: 2, IdleTimeout: time.Hour}
 }
 
-// Groups tells what the rules about meetings need to know of groups. Its methods
-// are called inside transactions and use r alone.
-type Groups interface {
-	// IsMember reports whether a user is a member of a group.
-	IsMember(ctx context.Context, r store.Reader, groupID, userID int64) (bool, error)
-	// JoinedGroupIDs returns the groups that a user is a member of.
-	JoinedGroupIDs(ctx context.Context, r store.Reader, userID int64) ([]int64, error)
-}
-
 // Messages tells what the rules about meetings need to know of messages. Its
 // methods are called inside transactions and use r alone.
 type Messages interface {
@@ -73,7 +65,6 @@ type Options struct {
 	Store *store.DB
 	// Settings returns the current rules.
 	Settings func() config.Conference
-	Groups   Groups
 	Messages Messages
 	Provider Provider
 	// Logger gets what a provider was not told; nil is silence.
@@ -133,7 +124,7 @@ func (d *Directory) find(ctx context.Context, r store.Reader, userID, meetingID 
 	case m.GroupID == nil:
 		return m, stranger, nil
 	}
-	isMember, err := d.opts.Groups.IsMember(ctx, r, *m.GroupID, userID)
+	isMember, err := group.IsMember(ctx, r, *m.GroupID, userID)
 	if isMember {
 		return m, invitee, err
 	}

@@ -31,7 +31,7 @@ func (d *Directory) Query(ctx context.Context, requesterID int64, q Query) (foun
 		page.Limit = maxFound
 	}
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		joined, err := d.opts.Groups.JoinedGroupIDs(ctx, r, requesterID)
+		joined, err := store.JoinedGroupIDs(ctx, r, requesterID)
 		if err != nil {
 			return err
 		}

@@ -325,7 +325,7 @@ func (d *Directory) checkTogether(ctx context.Context, r store.Reader, batch []*
 	}
 	var speakers map[store.GroupUserKey]group.Speaker
 	if len(keys) > 0 {
-		if speakers, err = d.opts.Groups.Speakers(ctx, r, keys); err != nil {
+		if speakers, err = d.opts.Members.Speakers(ctx, r, keys); err != nil {
 			return err
 		}
 	}

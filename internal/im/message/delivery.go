@@ -79,7 +79,7 @@ func (d *Directory) recipients(ctx context.Context, m store.Message) iter.Seq2[[
 		var members []int64
 		ok := false
 		err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
-			members, ok, err = d.opts.Groups.Roster(ctx, r, m.TargetID)
+			members, ok, err = d.opts.Members.Roster(ctx, r, m.TargetID)
 			return err
 		})
 		switch {
@@ -103,7 +103,7 @@ func (d *Directory) readRecipients(ctx context.Context, m store.Message, yield f
 	for {
 		var members []int64
 		err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
-			members, err = d.opts.Groups.MemberIDs(ctx, r, m.TargetID, after, recipientChunk)
+			members, err = store.GroupMemberIDsAfter(ctx, r, m.TargetID, after, recipientChunk)
 			return err
 		})
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/check"
+	"example.org/app/internal/im/group"
 	"example.org/app/internal/store"
 )
 
@@ -130,7 +131,7 @@ func (d *Directory) mayEdit(ctx context.Context, r store.Reader, senderID int64,
 	if !m.IsGroupMessage {
 		return nil
 	}
-	g, exists, err := d.opts.Groups.Get(ctx, r, m.TargetID)
+	g, exists, err := group.Get(ctx, r, m.TargetID)
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (d *Directory) mayEdit(ctx context.Context, r store.Reader, senderID int64,
 	case !e.edits():
 		return nil
 	}
-	t, err := d.opts.Groups.Type(ctx, r, g.TypeID)
+	t, err := group.TypeOf(ctx, r, g.TypeID)
 	if err == nil && !t.MessageEditable {
 		err = apierr.New(apierr.UpdatingGroupMessageBySenderIsDisabled, "")
 	}

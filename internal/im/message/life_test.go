@@ -114,7 +114,7 @@ func TestUpdateBySenders(t *testing.T) {
 		w.Now = w.Now.Add(time.Millisecond)
 		update("recall too late", 1, inGroup.ID, recall, apierr.MessageRecallTimeout)
 		w.Rules.Message.AvailableRecallDurationSeconds = 3600
-		if _, err := w.Groups.UpdateTypes(t.Context(), []int64{0}, store.GroupTypeChange{MessageEditable: new(false)}); err != nil {
+		if _, err := w.Groups.Types.Update(t.Context(), []int64{0}, store.GroupTypeChange{MessageEditable: new(false)}); err != nil {
 			t.Fatal(err)
 		}
 		update("edit where it is not allowed", 1, inGroup.ID, edit, apierr.UpdatingGroupMessageBySenderIsDisabled)
@@ -405,7 +405,7 @@ func TestConcurrency(t *testing.T) {
 func TestWithoutOptions(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
 	w.People(1, 2)
-	w.Messages = message.New(message.Options{Store: w.DB, Groups: w.Groups, Settings: w.options.Settings, ReadReceipts: w.options.ReadReceipts})
+	w.Messages = message.New(message.Options{Store: w.DB, Members: w.Groups.Members, Settings: w.options.Settings, ReadReceipts: w.options.ReadReceipts})
 	c := private(1, 2, "x")
 	c.ID = new(int64(1))
 	w.send(c)

@@ -18,9 +18,9 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Groups tells what the rules about messages need to know of groups. Its methods
-// are called inside transactions and use r alone.
-type Groups interface {
+// Members tells what the rules about messages need to know of the members of groups. Its methods are called inside
+// transactions and use r alone.
+type Members interface {
 	// Speaker finds out what decides whether a user may send messages to a group.
 	Speaker(ctx context.Context, r store.Reader, groupID, userID int64) (group.Speaker, error)
 	// Speakers is Speaker for many users of groups at once.
@@ -28,17 +28,6 @@ type Groups interface {
 	// Roster returns the members of a group, in ascending order and not to be changed,
 	// or false for a group that has too many to be kept.
 	Roster(ctx context.Context, r store.Reader, groupID int64) (members []int64, ok bool, err error)
-	// Get returns a group that was not deleted.
-	Get(ctx context.Context, r store.Reader, groupID int64) (store.Group, bool, error)
-	// Type returns a type of groups.
-	Type(ctx context.Context, r store.Reader, typeID int64) (store.GroupType, error)
-	// IsMember reports whether a user is a member of a group.
-	IsMember(ctx context.Context, r store.Reader, groupID, userID int64) (bool, error)
-	// MemberIDs returns members of a group in ascending order from behind a given
-	// one, at most limit of them.
-	MemberIDs(ctx context.Context, r store.Reader, groupID int64, after *int64, limit int) ([]int64, error)
-	// JoinedGroupIDs returns the groups that a user is a member of.
-	JoinedGroupIDs(ctx context.Context, r store.Reader, userID int64) ([]int64, error)
 }
 
 // Options are what a Directory is built from.
@@ -48,7 +37,7 @@ type Options struct {
 	// Settings and ReadReceipts return the current rules.
 	Settings     func() config.Message
 	ReadReceipts func() config.ReadReceipt
-	Groups       Groups
+	Members      Members
 	// HasAccounts reports whether every user has an account in the store. Where
 	// identities are kept elsewhere, nothing is known of recipients, and whether they
 	// are active is not checked. Nil is true.
@@ -167,4 +156,4 @@ func DeleteOfGroups(ctx context.Context, tx store.Tx, groupIDs []int64) error {
 	return store.DeleteGroupSequences(ctx, tx, groupIDs)
 }
 
-var _ Groups = (*group.Directory)(nil)
+var _ Members = (*group.Members)(nil)

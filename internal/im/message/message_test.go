@@ -151,16 +151,16 @@ func TestWhoMaySend(t *testing.T) {
 		send("by a member", toGroup(2, g, "x"), 0)
 		send("by a guest", toGroup(3, g, "x"), apierr.NotSpeakableGroupGuestToSendMessage)
 		send("to no group", toGroup(1, 99, "x"), apierr.SendMessageToInactiveGroup)
-		if _, err := w.Groups.UpdateTypes(t.Context(), []int64{0}, store.GroupTypeChange{GuestSpeakable: new(true)}); err != nil {
+		if _, err := w.Groups.Types.Update(t.Context(), []int64{0}, store.GroupTypeChange{GuestSpeakable: new(true)}); err != nil {
 			t.Fatal(err)
 		}
 		send("by a guest where guests may speak", toGroup(3, g, "x"), 0)
-		if _, err := w.Groups.BlockUser(t.Context(), store.GroupBlockedUser{GroupUserKey: store.GroupUserKey{GroupID: g, UserID: 5}, RequesterID: 1}, nil); err != nil {
+		if _, err := w.Groups.Blocklist.Block(t.Context(), store.GroupBlockedUser{GroupUserKey: store.GroupUserKey{GroupID: g, UserID: 5}, RequesterID: 1}, nil); err != nil {
 			t.Fatal(err)
 		}
 		send("by a blocked guest", toGroup(5, g, "x"), apierr.BlockedUserSendGroupMessage)
 		key := []store.GroupUserKey{{GroupID: g, UserID: 2}}
-		if _, err := w.Groups.UpdateMembers(t.Context(), key, store.GroupMemberChange{MuteEndDate: new(w.Now.Add(time.Hour))}); err != nil {
+		if _, err := w.Groups.Members.Update(t.Context(), key, store.GroupMemberChange{MuteEndDate: new(w.Now.Add(time.Hour))}); err != nil {
 			t.Fatal(err)
 		}
 		send("by a muted member", toGroup(2, g, "x"), apierr.MutedGroupMemberSendMessage)

@@ -8,6 +8,7 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/conversation"
+	"example.org/app/internal/im/group"
 	"example.org/app/internal/store"
 )
 
@@ -143,11 +144,11 @@ func (d *Directory) query(ctx context.Context, r store.Reader, userID int64, q *
 
 func (d *Directory) resolveGroups(ctx context.Context, r store.Reader, userID int64, q *Query) (err error) {
 	if len(q.FromIDs) == 0 {
-		q.FromIDs, err = d.opts.Groups.JoinedGroupIDs(ctx, r, userID)
+		q.FromIDs, err = store.JoinedGroupIDs(ctx, r, userID)
 		return err
 	}
 	for _, groupID := range q.FromIDs {
-		member, err := d.opts.Groups.IsMember(ctx, r, groupID, userID)
+		member, err := group.IsMember(ctx, r, groupID, userID)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/check"
 	"example.org/app/internal/im/conversation"
+	"example.org/app/internal/im/group"
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/store"
 )
@@ -318,7 +319,7 @@ func (d *Directory) copyReferenced(ctx context.Context, r store.Reader, m *store
 	if !m.IsSystemMessage && original.SenderID != m.SenderID {
 		reads := original.TargetID == m.SenderID
 		if original.IsGroupMessage {
-			if reads, err = d.opts.Groups.IsMember(ctx, r, original.TargetID, m.SenderID); err != nil {
+			if reads, err = group.IsMember(ctx, r, original.TargetID, m.SenderID); err != nil {
 				return err
 			}
 		}
@@ -334,7 +335,7 @@ func (d *Directory) copyReferenced(ctx context.Context, r store.Reader, m *store
 // sender is a member of the group that it goes to.
 func (d *Directory) maySend(ctx context.Context, r store.Reader, m store.Message, s config.Message) (isMember bool, err error) {
 	if m.IsGroupMessage {
-		speaker, err := d.opts.Groups.Speaker(ctx, r, m.TargetID, m.SenderID)
+		speaker, err := d.opts.Members.Speaker(ctx, r, m.TargetID, m.SenderID)
 		if err != nil {
 			return false, err
 		}

@@ -64,14 +64,14 @@ func TestStatements(t *testing.T) {
 		count("64 of each together", 8, together(slices.Concat(privates, groups)...))
 
 		w.People(2000)
-		if _, err := w.Groups.AddMember(t.Context(), store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: g, UserID: 2000}, Role: store.GroupRegularMember}, nil); err != nil {
+		if _, err := w.Groups.Members.Add(t.Context(), store.GroupMember{GroupUserKey: store.GroupUserKey{GroupID: g, UserID: 2000}, Role: store.GroupRegularMember}, nil); err != nil {
 			t.Fatal(err)
 		}
 		count("a message after somebody joined", 7, send(toGroup(1)))
 		if reached := w.reached[len(w.reached)-1]; len(reached) != n || !slices.Contains(reached, 2000) || slices.Contains(reached, 1) {
 			t.Errorf("%d members got the message: %v", len(reached), reached)
 		}
-		if _, err := w.Groups.DeleteMembers(t.Context(), []store.GroupUserKey{{GroupID: g, UserID: 2000}}); err != nil {
+		if _, err := w.Groups.Members.Delete(t.Context(), []store.GroupUserKey{{GroupID: g, UserID: 2000}}); err != nil {
 			t.Fatal(err)
 		}
 		count("a message after somebody left", 7, send(toGroup(1)))

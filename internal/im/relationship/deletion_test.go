@@ -33,13 +33,13 @@ func TestDeleteAll(t *testing.T) {
 		if _, err := f.Establish(t.Context(), key(1, 2), false, new(int32(1)), nil); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := f.DeleteRequests(t.Context(), nil); err != nil || n != many {
+		if n, err := f.FriendRequests.DeleteAll(t.Context()); err != nil || n != many {
 			t.Errorf("deleted %d requests, %v", n, err)
 		}
 		if n, err := f.DeleteGroups(t.Context(), nil); err != nil || n != many {
 			t.Errorf("deleted %d groups, %v", n, err)
 		}
-		if n, err := f.DeleteRequests(t.Context(), nil); err != nil || n != 0 {
+		if n, err := f.FriendRequests.DeleteAll(t.Context()); err != nil || n != 0 {
 			t.Errorf("deleted %d requests that are gone, %v", n, err)
 		}
 		found, err := f.Find(t.Context(), store.RelationshipFilter{}, true, 0, 0)

@@ -7,6 +7,9 @@ import (
 	"context"
 	"time"
 
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
 	"example.org/app/internal/im/check"
 	"example.org/app/internal/im/request"
 	"example.org/app/internal/store"
@@ -21,24 +24,30 @@ type FriendRequest struct {
 	ExpirationDate *time.Time
 }
 
-// requests is the book of friend requests.
-type requests = request.Book[store.FriendRequest, FriendRequest, store.FriendRequestFilter, store.FriendRequestChange]
+// FriendRequests knows the friend requests of the cluster.
+type FriendRequests struct {
+	*request.Book[store.FriendRequest, FriendRequest, store.FriendRequestFilter, store.FriendRequestChange]
+	store    *store.DB
+	now      func() time.Time
+	settings func() config.FriendRequest
+}
 
-func (d *Directory) newRequests() *requests {
-	return &requests{Kind: request.Kind[store.FriendRequest, FriendRequest, store.FriendRequestFilter, store.FriendRequestChange]{
-		Store: d.opts.Store, IDs: d.opts.IDs, Now: d.now,
+func newFriendRequests(db *store.DB, generator *ids.Generator, now func() time.Time, settings func() config.FriendRequest) *FriendRequests {
+	return &FriendRequests{request.NewBook(request.Kind[store.FriendRequest, FriendRequest, store.FriendRequestFilter, store.FriendRequestChange]{
+		Store: db, IDs: generator, Now: now,
 		Settings: func() request.Settings {
-			s := d.opts.Settings().FriendRequest
+			s := settings()
 			return request.Settings{
 				Lifetime: request.Seconds(s.FriendRequestExpireAfterSeconds), MaxContent: s.MaxContentLength, MaxReason: s.MaxResponseReasonLength,
+				DeleteExpired: s.FriendRequestExpireAfterSeconds > 0 && s.DeleteExpiredRequestsWhenCronTriggered,
 			}
 		},
 		Head: func(r *store.FriendRequest) request.Head {
 			return request.Head{ID: &r.ID, Content: &r.Content, Status: &r.Status, Reason: &r.Reason, CreationDate: &r.CreationDate, ResponseDate: &r.ResponseDate}
 		},
 		View: func(r store.FriendRequest, expiration *time.Time) FriendRequest { return FriendRequest{r, expiration} },
-		Select: func(ids []int64, status store.StatusFilter) store.FriendRequestFilter {
-			return store.FriendRequestFilter{IDs: ids, Status: status}
+		Selection: func(f *store.FriendRequestFilter) request.Selection {
+			return request.Selection{IDs: &f.IDs, Status: &f.Status, CreationDate: &f.Creation}
 		},
 		Edit: func(c store.FriendRequestChange) request.Edit {
 			return request.Edit{Content: c.Content, Status: c.Status, CreationDate: c.CreationDate}
@@ -63,7 +72,7 @@ func (d *Directory) newRequests() *requests {
 			_, err := store.DeleteFriendRequests(ctx, tx, ids)
 			return err
 		},
-	}}
+	}), db, now, settings}
 }
 
 // after is a request with the users that a change gives it.
@@ -93,12 +102,12 @@ type RequestCreation struct {
 	ResponseDate *time.Time
 }
 
-// CreateRequest adds a request.
-func (d *Directory) CreateRequest(ctx context.Context, c RequestCreation) (FriendRequest, error) {
-	if err := cmp.Or(checkPair("requesterId", c.RequesterID, "recipientId", c.RecipientID), d.requests.CheckReason(c.Reason)); err != nil {
+// Create adds a request.
+func (f *FriendRequests) Create(ctx context.Context, c RequestCreation) (FriendRequest, error) {
+	if err := cmp.Or(checkPair("requesterId", c.RequesterID, "recipientId", c.RecipientID), f.CheckReason(c.Reason)); err != nil {
 		return FriendRequest{}, err
 	}
-	return d.requests.Create(ctx, store.FriendRequest{
+	return f.Book.Create(ctx, store.FriendRequest{
 		RequesterID: c.RequesterID, RecipientID: c.RecipientID, Content: c.Content, Status: c.Status, Reason: c.Reason, ResponseDate: c.ResponseDate,
 	}, c.ID, c.CreationDate)
 }
@@ -115,48 +124,17 @@ func requestsChanged(ctx context.Context, tx store.Tx, now time.Time, changed ..
 	return store.BumpUserVersion(ctx, tx, store.VersionReceivedFriendRequests, now, recipients...)
 }
 
-// RequestFilter selects requests as they stand now. An empty field is no
-// restriction; a value matches when it is any of the field's; all fields must
-// match.
-type RequestFilter struct {
-	IDs, RequesterIDs, RecipientIDs []int64
-	Statuses                        []store.RequestStatus
-	// Expiration is ignored while requests never expire.
-	Creation, Response, Expiration store.DateRange
-}
+// RequestFilter selects requests as they stand now.
+type RequestFilter = request.Filter[store.FriendRequestFilter]
 
-// FindRequests returns requests in the order of their ids, or of the first date
-// that the filter asks for.
-func (d *Directory) FindRequests(ctx context.Context, f RequestFilter, limit, offset int) ([]FriendRequest, error) {
-	_, found, err := d.findRequests(ctx, f, store.Page{Limit: limit, Offset: offset}, false)
-	return found, err
-}
-
-// FindRequestPage returns a page of requests and how many there are in all, as far as
-// store.ForTotal counts.
-func (d *Directory) FindRequestPage(ctx context.Context, f RequestFilter, page store.Page) (total int64, found []FriendRequest, err error) {
-	return d.findRequests(ctx, f, page, true)
-}
-
-func (d *Directory) findRequests(ctx context.Context, f RequestFilter, page store.Page, total bool) (int64, []FriendRequest, error) {
-	creation, err := d.requests.Settings().Lifetime.Creation(f.Creation, f.Expiration)
-	if err != nil {
-		return 0, nil, err
-	}
-	return d.requests.Query(ctx, store.FriendRequestFilter{
-		IDs: f.IDs, RequesterIDs: f.RequesterIDs, RecipientIDs: f.RecipientIDs,
-		Status: d.requests.Status(f.Statuses...), Creation: creation, Response: f.Response,
-	}, page, total)
-}
-
-// UpdateRequests changes the requests with these ids, all of them or none, as request.Book says.
-func (d *Directory) UpdateRequests(ctx context.Context, requestIDs []int64, c store.FriendRequestChange) (store.UpdateResult, error) {
-	if err := cmp.Or(checkUsers(c), d.requests.CheckReason(c.Reason)); err != nil {
+// Update changes the requests with these ids, all of them or none, as request.Book says.
+func (f *FriendRequests) Update(ctx context.Context, requestIDs []int64, c store.FriendRequestChange) (store.UpdateResult, error) {
+	if err := cmp.Or(checkUsers(c), f.CheckReason(c.Reason)); err != nil {
 		return store.UpdateResult{}, err
 	}
 	response := c.ResponseDate
 	c.ResponseDate = nil
-	return d.requests.Change(ctx, requestIDs, c, response)
+	return f.Book.Update(ctx, requestIDs, c, response)
 }
 
 func checkUsers(c store.FriendRequestChange) error {
@@ -170,25 +148,142 @@ func checkUsers(c store.FriendRequestChange) error {
 	return err
 }
 
-// deletionBatch bounds how many records one transaction removes when more are
-// removed than the caller named, so that it holds up nobody.
-const deletionBatch = 1000
-
-// DeleteRequests removes the requests with these ids, or all requests if the
-// ids are nil.
-func (d *Directory) DeleteRequests(ctx context.Context, requestIDs []int64) (deleted int64, err error) {
-	if requestIDs == nil {
-		return d.requests.RemoveAll(ctx)
+// Send asks the recipient on behalf of the requester to become related. A
+// recipient who has blocked the requester is not asked, nor is one who has been
+// asked already. The key remembers the request; nil does not.
+func (f *FriendRequests) Send(ctx context.Context, requester, recipient int64, content string, key *store.MessageKey) (FriendRequest, error) {
+	if err := checkPair("requesterId", requester, "recipientId", recipient); err != nil {
+		return FriendRequest{}, err
 	}
-	return d.requests.Remove(ctx, requestIDs)
+	asked := store.FriendRequest{RequesterID: requester, RecipientID: recipient, Content: content}
+	return f.Ask(ctx, asked, key, func(ctx context.Context, tx store.Tx) error {
+		blocked, err := Blocks(ctx, tx, recipient, requester)
+		if err != nil {
+			return err
+		}
+		if blocked {
+			return apierr.New(apierr.BlockedUserToSendFriendRequest, "")
+		}
+		hindering, err := store.CountFriendRequests(ctx, tx, f.hindrances(requester, recipient))
+		if err != nil {
+			return err
+		}
+		if hindering > 0 {
+			return apierr.New(apierr.CreateExistingFriendRequest, "")
+		}
+		return nil
+	})
 }
 
-// DeleteExpired removes the requests that have expired, if the settings say so,
-// and returns how many there were. One node at a time should call it.
-func (d *Directory) DeleteExpired(ctx context.Context, db store.Writer) (deleted int64, err error) {
-	s := d.opts.Settings().FriendRequest
-	if s.FriendRequestExpireAfterSeconds <= 0 || !s.DeleteExpiredRequestsWhenCronTriggered {
-		return 0, nil
+// hindrances are the requests that keep a requester from asking again.
+func (f *FriendRequests) hindrances(requester, recipient int64) store.FriendRequestFilter {
+	statuses := []store.RequestStatus{store.RequestPending}
+	if !f.settings().AllowSendRequestAfterDeclinedOrIgnoredOrExpired {
+		statuses = append(statuses, store.RequestDeclined, store.RequestIgnored, store.RequestExpired)
 	}
-	return d.requests.RemoveExpired(ctx, db)
+	return store.FriendRequestFilter{
+		RequesterIDs: []int64{requester}, RecipientIDs: []int64{recipient}, Status: f.Status(statuses...),
+	}
+}
+
+// Recall takes back a request that is not answered yet on behalf of the
+// requester.
+func (f *FriendRequests) Recall(ctx context.Context, requester, id int64) (FriendRequest, error) {
+	if !f.settings().AllowRecallPendingFriendRequestBySender {
+		return FriendRequest{}, apierr.New(apierr.RecallingFriendRequestIsDisabled, "")
+	}
+	return f.End(ctx, id, request.Ending[store.FriendRequest]{
+		Status: store.RequestCanceled, NotPending: apierr.RecallNonPendingFriendRequest,
+		May: func(_ context.Context, _ store.Tx, r *store.FriendRequest) error {
+			if r == nil || r.RequesterID != requester {
+				return apierr.New(apierr.NotSenderToRecallFriendRequest, "")
+			}
+			return nil
+		},
+	})
+}
+
+// Replied says what an answer did.
+type Replied struct {
+	Request FriendRequest
+	// Gained are the relationships that are new or no longer blocks. The related
+	// users are in the default groups of their owners.
+	Gained []store.RelationshipKey
+}
+
+// Reply answers a request on behalf of the recipient: with accepted, declined or
+// ignored. Whoever accepts becomes related to the requester and the other way
+// round.
+func (f *FriendRequests) Reply(ctx context.Context, recipient, id int64, answer store.RequestStatus, reason *string) (Replied, error) {
+	if err := f.CheckAnswer(answer, reason); err != nil {
+		return Replied{}, err
+	}
+	var gained []store.RelationshipKey
+	replied, err := f.End(ctx, id, request.Ending[store.FriendRequest]{
+		Status: answer, Reason: reason, NotPending: apierr.UpdateNonPendingFriendRequest,
+		May: func(_ context.Context, _ store.Tx, r *store.FriendRequest) error {
+			if r == nil || r.RecipientID != recipient {
+				return apierr.New(apierr.NotRecipientToUpdateFriendRequest, "")
+			}
+			return nil
+		},
+		Then: func(ctx context.Context, tx store.Tx, r *store.FriendRequest, now time.Time) (err error) {
+			gained = nil
+			if answer == store.RequestAccepted {
+				gained, err = befriend(ctx, tx, r.RequesterID, r.RecipientID, now)
+			}
+			return err
+		},
+	})
+	if err != nil {
+		return Replied{}, err
+	}
+	return Replied{Request: replied, Gained: gained}, nil
+}
+
+// befriend makes each of two users know the other.
+func befriend(ctx context.Context, tx store.Tx, a, b int64, now time.Time) (gained []store.RelationshipKey, err error) {
+	key := store.RelationshipKey{OwnerID: a, RelatedUserID: b}
+	if err := EnsureDefaultGroups(ctx, tx, now, a, b); err != nil {
+		return nil, err
+	}
+	for _, key := range []store.RelationshipKey{key, key.Reverse()} {
+		changed, err := store.Befriend(ctx, tx, store.Relationship{RelationshipKey: key, EstablishmentDate: now})
+		if err != nil {
+			return nil, err
+		}
+		if !changed {
+			continue
+		}
+		gained = append(gained, key)
+		if err := intoDefaultGroup(ctx, tx, key, now); err != nil {
+			return nil, err
+		}
+	}
+	return gained, nil
+}
+
+func intoDefaultGroup(ctx context.Context, tx store.Tx, key store.RelationshipKey, now time.Time) error {
+	if _, err := store.AddRelationshipGroupMember(ctx, tx, key, store.DefaultRelationshipGroup); err != nil {
+		return err
+	}
+	return bumpBoth(ctx, tx, now, key.OwnerID)
+}
+
+// List returns the friend requests that a user sent, or those that it got, unless the user knows their version.
+func (f *FriendRequests) List(ctx context.Context, userID int64, sent bool, known *time.Time) (requests []FriendRequest, version *time.Time, err error) {
+	list, filter := store.VersionReceivedFriendRequests, store.FriendRequestFilter{RecipientIDs: []int64{userID}}
+	if sent {
+		list, filter = store.VersionSentFriendRequests, store.FriendRequestFilter{RequesterIDs: []int64{userID}}
+	}
+	now := f.now()
+	err = f.store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		if version, err = newerVersion(ctx, r, userID, known, list); err != nil || version == nil {
+			return err
+		}
+		found, err := store.FindFriendRequests(ctx, r, filter, store.Page{})
+		requests = f.AllAsOf(found, now)
+		return err
+	})
+	return requests, version, err
 }

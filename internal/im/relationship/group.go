@@ -114,6 +114,10 @@ func (d *Directory) UpdateGroups(ctx context.Context, keys []store.RelationshipG
 	return result, err
 }
 
+// deletionBatch bounds how many records one transaction removes when more are
+// removed than the caller named, so that it holds up nobody.
+const deletionBatch = 1000
+
 // DeleteGroups removes the groups with these keys, or all groups if keys is
 // nil, and moves their members to the default groups. Those stay: to name one is
 // refused.

@@ -306,7 +306,7 @@ func TestModel(t *testing.T) {
 			case 7, 8:
 				what, code = fmt.Sprintf("send %v", k), m.send(k.OwnerID, k.RelatedUserID)
 				var sent FriendRequest
-				sent, err = f.Send(t.Context(), k.OwnerID, k.RelatedUserID, "", nil)
+				sent, err = f.FriendRequests.Send(t.Context(), k.OwnerID, k.RelatedUserID, "", nil)
 				if err == nil {
 					m.requests[sent.ID] = &sent.FriendRequest
 				}
@@ -318,18 +318,18 @@ func TestModel(t *testing.T) {
 				}
 				answer := []store.RequestStatus{store.RequestAccepted, store.RequestDeclined, store.RequestIgnored}[random.IntN(3)]
 				what, code = fmt.Sprintf("reply %d by %d %v", id, by, answer), m.reply(by, id, answer)
-				_, err = f.Reply(t.Context(), by, id, answer, nil)
+				_, err = f.FriendRequests.Reply(t.Context(), by, id, answer, nil)
 			case 11:
 				id, by := request(), user()
 				what, code = fmt.Sprintf("recall %d by %d", id, by), m.recall(by, id)
-				_, err = f.Recall(t.Context(), by, id)
+				_, err = f.FriendRequests.Recall(t.Context(), by, id)
 			case 12:
 				f.clock = f.clock.Add(time.Duration(random.IntN(10)) * time.Minute)
 				m.now = f.clock
 				if what = "time passes"; random.IntN(4) == 0 {
 					what = "delete expired"
 					maps.DeleteFunc(m.requests, func(_ int64, r *store.FriendRequest) bool { return m.status(r) == store.RequestExpired })
-					_, err = f.DeleteExpired(t.Context(), f.db)
+					_, err = f.FriendRequests.DeleteExpired(t.Context(), f.db)
 				}
 			case 13:
 				if random.IntN(4) > 0 {

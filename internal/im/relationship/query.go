@@ -56,26 +56,6 @@ func (d *Directory) GroupsOf(ctx context.Context, owner int64, known *time.Time)
 	return groups, version, err
 }
 
-// RequestsOf returns the friend requests that a user sent, or those that it got.
-func (d *Directory) RequestsOf(ctx context.Context, userID int64, sent bool, known *time.Time) (requests []FriendRequest, version *time.Time, err error) {
-	now := d.now()
-	list, f := store.VersionReceivedFriendRequests, store.FriendRequestFilter{RecipientIDs: []int64{userID}}
-	if sent {
-		list, f = store.VersionSentFriendRequests, store.FriendRequestFilter{RequesterIDs: []int64{userID}}
-	}
-	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
-		if version, err = newerVersion(ctx, r, userID, known, list); err != nil || version == nil {
-			return err
-		}
-		found, err := store.FindFriendRequests(ctx, r, f, store.Page{})
-		for _, r := range found {
-			requests = append(requests, d.requests.AsOf(r, now))
-		}
-		return err
-	})
-	return requests, version, err
-}
-
 // newerVersion returns the version of a list if it is later than what the user
 // knows.
 func newerVersion(ctx context.Context, r store.Reader, userID int64, known *time.Time, list store.UserVersion) (*time.Time, error) {

@@ -28,11 +28,11 @@ func TestVersions(t *testing.T) {
 				return len(found), version, err
 			},
 			"sent": func(known *time.Time) (int, *time.Time, error) {
-				found, version, err := f.RequestsOf(t.Context(), 1, true, known)
+				found, version, err := f.FriendRequests.List(t.Context(), 1, true, known)
 				return len(found), version, err
 			},
 			"received": func(known *time.Time) (int, *time.Time, error) {
-				found, version, err := f.RequestsOf(t.Context(), 1, false, known)
+				found, version, err := f.FriendRequests.List(t.Context(), 1, false, known)
 				return len(found), version, err
 			},
 		}
@@ -71,16 +71,16 @@ func TestVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		step("delete a group", map[string]int{"related": 1, "ids": 1, "groups": 1})
-		sent, err := f.Send(t.Context(), 1, 3, "hi", nil)
+		sent, err := f.FriendRequests.Send(t.Context(), 1, 3, "hi", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		step("send", map[string]int{"sent": 1})
-		if _, err := f.Reply(t.Context(), 3, sent.ID, store.RequestAccepted, nil); err != nil {
+		if _, err := f.FriendRequests.Reply(t.Context(), 3, sent.ID, store.RequestAccepted, nil); err != nil {
 			t.Fatal(err)
 		}
 		step("reply", map[string]int{"sent": 1, "related": 2, "ids": 2})
-		if _, err := f.Send(t.Context(), 4, 1, "hi", nil); err != nil {
+		if _, err := f.FriendRequests.Send(t.Context(), 4, 1, "hi", nil); err != nil {
 			t.Fatal(err)
 		}
 		step("receive", map[string]int{"received": 1})

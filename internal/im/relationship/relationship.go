@@ -29,10 +29,10 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// Directory knows all relationships of the cluster. It keeps nothing in memory.
+// Directory knows all relationships of the cluster, and has those who ask for one. It keeps nothing in memory.
 type Directory struct {
-	opts     Options
-	requests *requests
+	opts           Options
+	FriendRequests *FriendRequests
 }
 
 // New returns the directory over a store.
@@ -41,7 +41,7 @@ func New(o Options) *Directory {
 		o.Clock = time.Now
 	}
 	d := &Directory{opts: o}
-	d.requests = d.newRequests()
+	d.FriendRequests = newFriendRequests(o.Store, o.IDs, d.now, func() config.FriendRequest { return o.Settings().FriendRequest })
 	return d
 }
 

@@ -95,7 +95,7 @@ func (f *fixture) describe(all everything) string {
 		parts = append(parts, fmt.Sprintf("%d/%d:%s", g.OwnerID, g.Index, g.Name))
 	}
 	for _, r := range all.requests {
-		parts = append(parts, fmt.Sprintf("%d?%d=%s", r.RequesterID, r.RecipientID, f.requests.AsOf(r, f.now()).Status))
+		parts = append(parts, fmt.Sprintf("%d?%d=%s", r.RequesterID, r.RecipientID, f.FriendRequests.AsOf(r, f.now()).Status))
 	}
 	return strings.Join(parts, " ")
 }

@@ -38,6 +38,23 @@ type Settings struct {
 	Lifetime Lifetime
 	// MaxContent and MaxReason bound the texts of who asks and who answers, in characters.
 	MaxContent, MaxReason int32
+	// DeleteExpired lets DeleteExpired do something.
+	DeleteExpired bool
+}
+
+// A Filter selects requests as they stand now: all that Stored selects whose current status is one of Statuses, if there
+// are any, and that expire in the range. ExpirationDate has no effect if requests do not expire.
+type Filter[F any] struct {
+	Stored         F
+	Statuses       []store.RequestStatus
+	ExpirationDate store.DateRange
+}
+
+// A Selection is what the filter of every noun has, as pointers into it.
+type Selection struct {
+	IDs          *[]int64
+	Status       *store.StatusFilter
+	CreationDate *store.DateRange
 }
 
 // A Kind describes a noun: R is its record, V a request as of now, F its filter and C a change of it.
@@ -49,10 +66,9 @@ type Kind[R, V, F any, C comparable] struct {
 
 	Head func(*R) Head
 	// View makes a request as of now: the status of the record is the current one.
-	View func(r R, expiration *time.Time) V
-	// Select makes a filter for the requests with the ids, if there are any, and the status.
-	Select func(ids []int64, status store.StatusFilter) F
-	Edit   func(C) Edit
+	View      func(r R, expiration *time.Time) V
+	Selection func(*F) Selection
+	Edit      func(C) Edit
 	// Respond sets the response date of a change, or removes it if it is nil.
 	Respond func(c *C, at *time.Time)
 	// Conclude returns the change that stores the status, the response date, the reason and the responder of a record.
@@ -73,8 +89,13 @@ type Kind[R, V, F any, C comparable] struct {
 	Delete func(ctx context.Context, tx store.Tx, ids []int64) error
 }
 
-// A Book keeps the requests of one kind.
-type Book[R, V, F any, C comparable] struct{ Kind[R, V, F, C] }
+// A Book keeps the requests of one kind. Administrators use it directly; the rules of the noun say what users may Ask and End.
+type Book[R, V, F any, C comparable] struct{ kind Kind[R, V, F, C] }
+
+// NewBook returns the book of a kind.
+func NewBook[R, V, F any, C comparable](k Kind[R, V, F, C]) *Book[R, V, F, C] {
+	return &Book[R, V, F, C]{k}
+}
 
 // batch bounds how many records one transaction removes when more are removed than the caller named, so that it holds up
 // nobody.
@@ -83,16 +104,24 @@ const batch = 1000
 // AsOf returns a request as it stands at a moment: one that nobody answered in time has expired, although that is not
 // stored.
 func (b *Book[R, V, F, C]) AsOf(r R, now time.Time) V {
-	l := b.Settings().Lifetime
-	h := b.Head(&r)
+	l := b.kind.Settings().Lifetime
+	h := b.kind.Head(&r)
 	*h.Status = l.Status(*h.Status, *h.CreationDate, now)
-	return b.View(r, l.End(*h.CreationDate))
+	return b.kind.View(r, l.End(*h.CreationDate))
+}
+
+// AllAsOf returns requests as they stand at a moment.
+func (b *Book[R, V, F, C]) AllAsOf(stored []R, now time.Time) (found []V) {
+	for _, r := range stored {
+		found = append(found, b.AsOf(r, now))
+	}
+	return found
 }
 
 // check checks what is said of a request.
 func (b *Book[R, V, F, C]) check(content *string, creation, response *time.Time, now time.Time) error {
 	if content != nil {
-		if err := check.MaxLength("content", *content, b.Settings().MaxContent); err != nil {
+		if err := check.MaxLength("content", *content, b.kind.Settings().MaxContent); err != nil {
 			return err
 		}
 	}
@@ -117,11 +146,11 @@ func (b *Book[R, V, F, C]) Ask(ctx context.Context, r R, key *store.MessageKey, 
 func (b *Book[R, V, F, C]) create(
 	ctx context.Context, r R, id *int64, creation *time.Time, key *store.MessageKey, may func(ctx context.Context, tx store.Tx) error,
 ) (v V, err error) {
-	now, h := b.Now(), b.Head(&r)
+	now, h := b.kind.Now(), b.kind.Head(&r)
 	if err := b.check(h.Content, creation, *h.ResponseDate, now); err != nil {
 		return v, err
 	}
-	if !b.AnyResponse {
+	if !b.kind.AnyResponse {
 		*h.ResponseDate = ResponseDate(*h.Status, *h.ResponseDate, now)
 	}
 	*h.CreationDate = now
@@ -130,10 +159,10 @@ func (b *Book[R, V, F, C]) create(
 	}
 	if id != nil {
 		*h.ID = *id
-	} else if *h.ID, err = b.IDs.NextContext(ctx); err != nil {
+	} else if *h.ID, err = b.kind.IDs.NextContext(ctx); err != nil {
 		return v, err
 	}
-	err = b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err = b.kind.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		if err := key.Remember(ctx, tx, *h.ID); err != nil {
 			return err
 		}
@@ -142,10 +171,10 @@ func (b *Book[R, V, F, C]) create(
 				return err
 			}
 		}
-		if err := b.Insert(ctx, tx, r); err != nil {
+		if err := b.kind.Insert(ctx, tx, r); err != nil {
 			return err
 		}
-		return b.Changed(ctx, tx, now, r)
+		return b.kind.Changed(ctx, tx, now, r)
 	})
 	if err != nil {
 		return v, err
@@ -153,59 +182,70 @@ func (b *Book[R, V, F, C]) create(
 	return b.AsOf(r, now), nil
 }
 
-// Query returns requests in the order of their ids, or of the first date that the filter asks for. With total it returns
-// how many match, as far as store.ForTotal counts.
-func (b *Book[R, V, F, C]) Query(ctx context.Context, f F, page store.Page, total bool) (count int64, found []V, err error) {
+// Find returns requests in the order of their ids, or of the first date that the filter asks for.
+func (b *Book[R, V, F, C]) Find(ctx context.Context, f Filter[F], limit, offset int) ([]V, error) {
+	_, found, err := b.query(ctx, f, store.Page{Limit: limit, Offset: offset}, false)
+	return found, err
+}
+
+// FindPage returns a page of requests and how many there are in all, as far as store.ForTotal counts.
+func (b *Book[R, V, F, C]) FindPage(ctx context.Context, f Filter[F], page store.Page) (int64, []V, error) {
+	return b.query(ctx, f, page, true)
+}
+
+func (b *Book[R, V, F, C]) query(ctx context.Context, filter Filter[F], page store.Page, total bool) (count int64, found []V, err error) {
+	f := filter.Stored
+	s := b.kind.Selection(&f)
+	*s.Status = b.Status(filter.Statuses...)
+	if *s.CreationDate, err = b.kind.Settings().Lifetime.Creation(*s.CreationDate, filter.ExpirationDate); err != nil {
+		return 0, nil, err
+	}
 	var stored []R
-	err = b.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+	err = b.kind.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		if total {
-			if count, err = b.Count(ctx, store.ForTotal(r, page), f); err != nil || count == 0 {
+			if count, err = b.kind.Count(ctx, store.ForTotal(r, page), f); err != nil || count == 0 {
 				return err
 			}
 		}
-		stored, err = b.Find(ctx, r, f, page)
+		stored, err = b.kind.Find(ctx, r, f, page)
 		return err
 	})
-	now := b.Now()
-	for _, r := range stored {
-		found = append(found, b.AsOf(r, now))
-	}
-	return count, found, err
+	return count, b.AllAsOf(stored, b.kind.Now()), err
 }
 
 // Status returns the selection of requests that have one of the statuses now.
 func (b *Book[R, V, F, C]) Status(statuses ...store.RequestStatus) store.StatusFilter {
-	return store.StatusFilter{Statuses: statuses, ExpiredBefore: b.Settings().Lifetime.ExpiredBefore(b.Now())}
+	return store.StatusFilter{Statuses: statuses, ExpiredBefore: b.kind.Settings().Lifetime.ExpiredBefore(b.kind.Now())}
 }
 
-// Change changes the requests with the ids, all of them or none. A response date takes effect only together with a
+// Update changes the requests with the ids, all of them or none. A response date takes effect only together with a
 // status: an answer has one, which is now if it is not given, and anything else has none. Nothing else follows from a
 // status. A change that sets nothing matches nothing.
-func (b *Book[R, V, F, C]) Change(ctx context.Context, requestIDs []int64, c C, response *time.Time) (result store.UpdateResult, err error) {
-	now, edit := b.Now(), b.Edit(c)
+func (b *Book[R, V, F, C]) Update(ctx context.Context, requestIDs []int64, c C, response *time.Time) (result store.UpdateResult, err error) {
+	now, edit := b.kind.Now(), b.kind.Edit(c)
 	if err := b.check(edit.Content, edit.CreationDate, response, now); err != nil {
 		return result, err
 	}
 	if edit.Status != nil {
-		b.Respond(&c, ResponseDate(*edit.Status, response, now))
+		b.kind.Respond(&c, ResponseDate(*edit.Status, response, now))
 	}
 	if c == *new(C) {
 		return result, nil
 	}
-	err = b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		before, err := b.Find(ctx, tx, b.Select(requestIDs, store.StatusFilter{}), store.Page{})
+	err = b.kind.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		before, err := b.kind.Find(ctx, tx, b.selection(requestIDs, store.StatusFilter{}), store.Page{})
 		if err != nil {
 			return err
 		}
 		for _, r := range before {
-			if b.Check == nil {
+			if b.kind.Check == nil {
 				break
 			}
-			if err := b.Check(r, c); err != nil {
+			if err := b.kind.Check(r, c); err != nil {
 				return err
 			}
 		}
-		modified, err := b.Update(ctx, tx, requestIDs, c)
+		modified, err := b.kind.Update(ctx, tx, requestIDs, c)
 		if err != nil {
 			return err
 		}
@@ -213,11 +253,11 @@ func (b *Book[R, V, F, C]) Change(ctx context.Context, requestIDs []int64, c C, 
 		slices.Sort(modified)
 		var concerned []R
 		for _, r := range before {
-			if _, changed := slices.BinarySearch(modified, *b.Head(&r).ID); changed {
-				concerned = append(concerned, r, b.After(r, c))
+			if _, changed := slices.BinarySearch(modified, *b.kind.Head(&r).ID); changed {
+				concerned = append(concerned, r, b.kind.After(r, c))
 			}
 		}
-		return b.Changed(ctx, tx, now, concerned...)
+		return b.kind.Changed(ctx, tx, now, concerned...)
 	})
 	return result, err
 }
@@ -237,9 +277,9 @@ type Ending[R any] struct {
 
 // End gives a pending request its last status.
 func (b *Book[R, V, F, C]) End(ctx context.Context, id int64, e Ending[R]) (ended V, err error) {
-	now := b.Now()
-	err = b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		found, err := b.Find(ctx, tx, b.Select([]int64{id}, store.StatusFilter{}), store.Page{})
+	now := b.kind.Now()
+	err = b.kind.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		found, err := b.kind.Find(ctx, tx, b.selection([]int64{id}, store.StatusFilter{}), store.Page{})
 		if err != nil {
 			return err
 		}
@@ -253,8 +293,8 @@ func (b *Book[R, V, F, C]) End(ctx context.Context, id int64, e Ending[R]) (ende
 		if err := e.May(ctx, tx, &r); err != nil {
 			return err
 		}
-		h := b.Head(&r)
-		if b.Settings().Lifetime.Status(*h.Status, *h.CreationDate, now) != store.RequestPending {
+		h := b.kind.Head(&r)
+		if b.kind.Settings().Lifetime.Status(*h.Status, *h.CreationDate, now) != store.RequestPending {
 			return apierr.New(e.NotPending, "")
 		}
 		*h.Status, *h.ResponseDate = e.Status, ResponseDate(e.Status, nil, now)
@@ -266,11 +306,11 @@ func (b *Book[R, V, F, C]) End(ctx context.Context, id int64, e Ending[R]) (ende
 				return err
 			}
 		}
-		if _, err := b.Update(ctx, tx, []int64{id}, b.Conclude(r)); err != nil {
+		if _, err := b.kind.Update(ctx, tx, []int64{id}, b.kind.Conclude(r)); err != nil {
 			return err
 		}
 		ended = b.AsOf(r, now)
-		return b.Changed(ctx, tx, now, r)
+		return b.kind.Changed(ctx, tx, now, r)
 	})
 	if err != nil {
 		return *new(V), err
@@ -291,25 +331,29 @@ func (b *Book[R, V, F, C]) CheckReason(reason *string) error {
 	if reason == nil {
 		return nil
 	}
-	return check.MaxLength("reason", *reason, b.Settings().MaxReason)
+	return check.MaxLength("reason", *reason, b.kind.Settings().MaxReason)
 }
 
-// Remove deletes the requests with the ids.
-func (b *Book[R, V, F, C]) Remove(ctx context.Context, requestIDs []int64) (deleted int64, err error) {
-	err = b.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		deleted, err = b.remove(ctx, tx, b.Select(requestIDs, store.StatusFilter{}), store.Page{})
+// Delete deletes the requests with the ids.
+func (b *Book[R, V, F, C]) Delete(ctx context.Context, requestIDs []int64) (deleted int64, err error) {
+	err = b.kind.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		deleted, err = b.remove(ctx, tx, b.selection(requestIDs, store.StatusFilter{}), store.Page{})
 		return err
 	})
 	return deleted, err
 }
 
-// RemoveAll deletes all requests, in several transactions.
-func (b *Book[R, V, F, C]) RemoveAll(ctx context.Context) (int64, error) {
-	return b.removeAll(ctx, b.Store, store.StatusFilter{})
+// DeleteAll deletes all requests, in several transactions.
+func (b *Book[R, V, F, C]) DeleteAll(ctx context.Context) (int64, error) {
+	return b.removeAll(ctx, b.kind.Store, store.StatusFilter{})
 }
 
-// RemoveExpired deletes the requests that have expired, in several transactions of db. One node at a time should call it.
-func (b *Book[R, V, F, C]) RemoveExpired(ctx context.Context, db store.Writer) (int64, error) {
+// DeleteExpired deletes the requests that have expired, in several transactions of db, if the settings say so, and returns
+// how many there were. One node at a time should call it.
+func (b *Book[R, V, F, C]) DeleteExpired(ctx context.Context, db store.Writer) (int64, error) {
+	if !b.kind.Settings().DeleteExpired {
+		return 0, nil
+	}
 	return b.removeAll(ctx, db, b.Status(store.RequestExpired))
 }
 
@@ -318,7 +362,7 @@ func (b *Book[R, V, F, C]) removeAll(ctx context.Context, db store.Writer, statu
 	for {
 		var gone int64
 		err := db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
-			gone, err = b.remove(ctx, tx, b.Select(nil, status), store.Page{Limit: batch})
+			gone, err = b.remove(ctx, tx, b.selection(nil, status), store.Page{Limit: batch})
 			return err
 		})
 		deleted += gone
@@ -329,16 +373,23 @@ func (b *Book[R, V, F, C]) removeAll(ctx context.Context, db store.Writer, statu
 }
 
 func (b *Book[R, V, F, C]) remove(ctx context.Context, tx store.Tx, f F, page store.Page) (int64, error) {
-	found, err := b.Find(ctx, tx, f, page)
+	found, err := b.kind.Find(ctx, tx, f, page)
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
 	list := make([]int64, len(found))
 	for i := range found {
-		list[i] = *b.Head(&found[i]).ID
+		list[i] = *b.kind.Head(&found[i]).ID
 	}
-	if err := b.Delete(ctx, tx, list); err != nil {
+	if err := b.kind.Delete(ctx, tx, list); err != nil {
 		return 0, err
 	}
-	return int64(len(found)), b.Changed(ctx, tx, b.Now(), found...)
+	return int64(len(found)), b.kind.Changed(ctx, tx, b.kind.Now(), found...)
+}
+
+// selection returns a filter for the requests with the ids, if there are any, and the status.
+func (b *Book[R, V, F, C]) selection(ids []int64, status store.StatusFilter) (f F) {
+	s := b.kind.Selection(&f)
+	*s.IDs, *s.Status = ids, status
+	return f
 }

@@ -22,7 +22,7 @@ func TestInvite(t *testing.T) {
 		w.change(inactive, store.GroupChange{IsActive: new(false)})
 		w.advance(time.Minute)
 		w.wantBumps(id, []int64{3, 9}, func() error {
-			v, err := w.Invite(ctx, 3, id, 9, "come", nil)
+			v, err := w.Invitations.Send(ctx, 3, id, 9, "come", nil)
 			if v.GroupID != id || v.InviterID != 3 || v.InviteeID != 9 || v.Content != "come" || v.Status != store.RequestPending || !v.CreationDate.Equal(w.clock()) {
 				w.Errorf("the invitation is %+v", v)
 			}
@@ -42,7 +42,7 @@ func TestInvite(t *testing.T) {
 			"inactive group": {1, inactive, 9, "", apierr.AddUserToInactiveGroup},
 			"no group":       {1, 404, 9, "", apierr.AddUserToInactiveGroup},
 		} {
-			_, err := w.Invite(ctx, test.inviter, test.group, test.invitee, test.content, nil)
+			_, err := w.Invitations.Send(ctx, test.inviter, test.group, test.invitee, test.content, nil)
 			wantRefusal(w, name, err, test.code)
 		}
 	})
@@ -65,7 +65,7 @@ func whoMayInvite(w *world) {
 			if slices.Contains(test.able, user) {
 				want = 0
 			}
-			_, err := w.Invite(w.Context(), user, id, 77, "", nil)
+			_, err := w.Invitations.Send(w.Context(), user, id, 77, "", nil)
 			wantRefusal(w, fmt.Sprintf("user %d under %s", user, strategy), err, want)
 		}
 	}
@@ -75,10 +75,10 @@ func TestRecallInvitation(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
 		id := w.cast(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval})
-		invite := func() int64 { return must(w.Invite(ctx, 3, id, 9, "", nil))(w).ID }
+		invite := func() int64 { return must(w.Invitations.Send(ctx, 3, id, 9, "", nil))(w).ID }
 		recall := func(requester, invitation int64, want apierr.Code) {
 			w.Helper()
-			_, err := w.RecallInvitation(ctx, requester, invitation)
+			_, err := w.Invitations.Recall(ctx, requester, invitation)
 			wantRefusal(w, fmt.Sprintf("recall by %d", requester), err, want)
 		}
 		v := invite()
@@ -89,14 +89,14 @@ func TestRecallInvitation(t *testing.T) {
 		recall(1, 404, apierr.NotGroupOwnerOrManagerToRecallGroupInvitation)
 		w.advance(time.Minute)
 		w.wantBumps(id, []int64{2, 3, 9}, func() error {
-			got, err := w.RecallInvitation(ctx, 2, v)
+			got, err := w.Invitations.Recall(ctx, 2, v)
 			if got.Status != store.RequestCanceled || got.InviteeID != 9 || got.ResponseDate != nil {
 				w.Errorf("recalled is %+v", got)
 			}
 			return err
 		}, "invitations", "sent_group_invitations:3", "received_group_invitations:9")
 		recall(2, v, apierr.RecallNonPendingGroupInvitation)
-		_, _, err := w.ReplyToInvitation(ctx, 9, v, store.RequestAccepted, nil)
+		_, _, err := w.Invitations.Reply(ctx, 9, v, store.RequestAccepted, nil)
 		wantCode(w, err, apierr.UpdateNonPendingGroupInvitation)
 
 		v = invite()
@@ -117,10 +117,10 @@ func TestReplyToInvitation(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
 		id := w.cast(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, GroupSizeLimit: 6})
-		invite := func(invitee int64) int64 { return must(w.Invite(ctx, 3, id, invitee, "", nil))(w).ID }
+		invite := func(invitee int64) int64 { return must(w.Invitations.Send(ctx, 3, id, invitee, "", nil))(w).ID }
 		reply := func(invitee, invitation int64, status store.RequestStatus, wantJoined bool, want apierr.Code) {
 			w.Helper()
-			got, joined, err := w.ReplyToInvitation(ctx, invitee, invitation, status, nil)
+			got, joined, err := w.Invitations.Reply(ctx, invitee, invitation, status, nil)
 			wantRefusal(w, fmt.Sprintf("reply of %d", invitee), err, want)
 			if joined != wantJoined || err == nil && (got.Status != status || got.GroupID != id || got.InviterID != 3) {
 				w.Errorf("joined %v, %+v", joined, got)
@@ -130,7 +130,7 @@ func TestReplyToInvitation(t *testing.T) {
 		reply(3, first, store.RequestAccepted, false, apierr.NotInviteeToUpdateGroupInvitation)
 		reply(9, 404, store.RequestAccepted, false, apierr.NotInviteeToUpdateGroupInvitation)
 		reply(9, first, store.RequestCanceled, false, apierr.IllegalArgument)
-		_, _, err := w.ReplyToInvitation(ctx, 9, first, store.RequestAccepted, new(strings.Repeat("x", 201)))
+		_, _, err := w.Invitations.Reply(ctx, 9, first, store.RequestAccepted, new(strings.Repeat("x", 201)))
 		wantCode(w, err, apierr.IllegalArgument)
 		w.advance(time.Minute)
 		w.wantBumps(id, []int64{3, 9}, func() error {
@@ -144,18 +144,18 @@ func TestReplyToInvitation(t *testing.T) {
 
 		full := invite(10)
 		reply(10, full, store.RequestAccepted, false, apierr.AddUserToGroupWithSizeLimitReached)
-		must(w.RemoveMembersBy(ctx, 9, id, []int64{9}))(w)
-		if must(w.FindInvitations(ctx, InvitationFilter{IDs: []int64{full}}, 1, 0))(w)[0].Status != store.RequestPending {
+		must(w.Members.RemoveBy(ctx, 9, id, []int64{9}))(w)
+		if must(w.Invitations.Find(ctx, InvitationFilter{Stored: store.GroupInvitationFilter{IDs: []int64{full}}}, 1, 0))(w)[0].Status != store.RequestPending {
 			w.Error("an invitation was answered that let nobody in")
 		}
 		w.block(id, 10)
 		reply(10, full, store.RequestAccepted, false, apierr.AddBlockedUserToGroup)
 		declined, ignored, late, idle := invite(11), invite(12), invite(13), invite(14)
-		got, _, err := w.ReplyToInvitation(ctx, 11, declined, store.RequestDeclined, new("busy"))
+		got, _, err := w.Invitations.Reply(ctx, 11, declined, store.RequestDeclined, new("busy"))
 		if err != nil || *got.Reason != "busy" || !got.ResponseDate.Equal(w.clock()) {
 			w.Errorf("answered is %+v, error %v", got, err)
 		}
-		if stored := must(w.FindInvitations(ctx, InvitationFilter{IDs: []int64{declined}}, 1, 0))(w)[0]; *stored.Reason != "busy" || !stored.ResponseDate.Equal(w.clock()) {
+		if stored := must(w.Invitations.Find(ctx, InvitationFilter{Stored: store.GroupInvitationFilter{IDs: []int64{declined}}}, 1, 0))(w)[0]; *stored.Reason != "busy" || !stored.ResponseDate.Equal(w.clock()) {
 			w.Errorf("stored is %+v", stored)
 		}
 		reply(12, ignored, store.RequestIgnored, false, 0)

@@ -19,7 +19,7 @@ func TestSend(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, f *fixture) {
 		send := func(what string, requester, recipient int64, code apierr.Code) FriendRequest {
 			t.Helper()
-			r, err := f.Send(t.Context(), requester, recipient, "hi", nil)
+			r, err := f.FriendRequests.Send(t.Context(), requester, recipient, "hi", nil)
 			wantCode(t, what, err, code)
 			return r
 		}
@@ -31,7 +31,7 @@ func TestSend(t *testing.T) {
 		send("the other way", 2, 1, apierr.OK)
 		send("oneself", 1, 1, apierr.IllegalArgument)
 		send("nobody", 1, 0, apierr.IllegalArgument)
-		_, err := f.Send(t.Context(), 1, 3, strings.Repeat("x", 201), nil)
+		_, err := f.FriendRequests.Send(t.Context(), 1, 3, strings.Repeat("x", 201), nil)
 		wantCode(t, "long", err, apierr.IllegalArgument)
 		if _, err := f.Establish(t.Context(), key(3, 1), true, nil, nil); err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestSend(t *testing.T) {
 		send("blocked", 1, 3, apierr.BlockedUserToSendFriendRequest)
 		for _, answer := range []store.RequestStatus{store.RequestDeclined, store.RequestIgnored} {
 			r := send("to be answered", int64(answer)+10, 2, apierr.OK)
-			if _, err := f.Reply(t.Context(), 2, r.ID, answer, nil); err != nil {
+			if _, err := f.FriendRequests.Reply(t.Context(), 2, r.ID, answer, nil); err != nil {
 				t.Fatal(err)
 			}
 			send("after "+answer.String(), int64(answer)+10, 2, apierr.CreateExistingFriendRequest)
@@ -53,7 +53,7 @@ func TestSend(t *testing.T) {
 		send("allowed after expiry", 1, 2, apierr.OK)
 		send("one is pending again", 1, 2, apierr.CreateExistingFriendRequest)
 		r = send("to be accepted", 20, 21, apierr.OK)
-		if _, err := f.Reply(t.Context(), 21, r.ID, store.RequestAccepted, nil); err != nil {
+		if _, err := f.FriendRequests.Reply(t.Context(), 21, r.ID, store.RequestAccepted, nil); err != nil {
 			t.Fatal(err)
 		}
 		send("friends may ask again", 20, 21, apierr.OK)
@@ -64,7 +64,7 @@ func TestReply(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, f *fixture) {
 		send := func(requester, recipient int64) int64 {
 			t.Helper()
-			r, err := f.Send(t.Context(), requester, recipient, "hi", nil)
+			r, err := f.FriendRequests.Send(t.Context(), requester, recipient, "hi", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestReply(t *testing.T) {
 		}
 		reply := func(what string, by, id int64, answer store.RequestStatus, reason *string, code apierr.Code) Replied {
 			t.Helper()
-			r, err := f.Reply(t.Context(), by, id, answer, reason)
+			r, err := f.FriendRequests.Reply(t.Context(), by, id, answer, reason)
 			wantCode(t, what, err, code)
 			return r
 		}
@@ -118,13 +118,13 @@ func TestReply(t *testing.T) {
 
 func TestRecall(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, f *fixture) {
-		r, err := f.Send(t.Context(), 1, 2, "hi", nil)
+		r, err := f.FriendRequests.Send(t.Context(), 1, 2, "hi", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		recall := func(what string, by, id int64, code apierr.Code) {
 			t.Helper()
-			_, err := f.Recall(t.Context(), by, id)
+			_, err := f.FriendRequests.Recall(t.Context(), by, id)
 			wantCode(t, what, err, code)
 		}
 		recall("disabled", 1, r.ID, apierr.RecallingFriendRequestIsDisabled)
@@ -134,7 +134,7 @@ func TestRecall(t *testing.T) {
 		recall("sender", 1, r.ID, apierr.OK)
 		f.want("1?2=CANCELED")
 		recall("again", 1, r.ID, apierr.RecallNonPendingFriendRequest)
-		if r, err = f.Send(t.Context(), 1, 2, "hi", nil); err != nil {
+		if r, err = f.FriendRequests.Send(t.Context(), 1, 2, "hi", nil); err != nil {
 			t.Fatalf("after a recall: %v", err)
 		}
 		f.clock = f.clock.Add(30*24*time.Hour + time.Millisecond)
@@ -158,7 +158,7 @@ func TestDeleteExpired(t *testing.T) {
 		}
 		run := func(want int64) {
 			t.Helper()
-			if got, err := f.DeleteExpired(t.Context(), f.db); err != nil || got != want {
+			if got, err := f.FriendRequests.DeleteExpired(t.Context(), f.db); err != nil || got != want {
 				t.Errorf("deleted %d, %v, want %d", got, err, want)
 			}
 		}
@@ -175,7 +175,7 @@ func TestDeleteExpired(t *testing.T) {
 		}
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := f.DeleteExpired(cancelled, f.db); !errors.Is(err, context.Canceled) {
+		if _, err := f.FriendRequests.DeleteExpired(cancelled, f.db); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
 		}
 	})
@@ -205,7 +205,7 @@ func TestConcurrentFriendships(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, f *fixture) {
 		f.rules.FriendRequest.AllowRecallPendingFriendRequestBySender = true
 		n, errs := together(func(int) error {
-			_, err := f.Send(t.Context(), 1, 2, "hi", nil)
+			_, err := f.FriendRequests.Send(t.Context(), 1, 2, "hi", nil)
 			return err
 		})
 		if n != 1 {
@@ -214,17 +214,17 @@ func TestConcurrentFriendships(t *testing.T) {
 		for _, err := range errs {
 			wantCode(t, "send", err, apierr.CreateExistingFriendRequest)
 		}
-		found, err := f.FindRequests(t.Context(), RequestFilter{}, 0, 0)
+		found, err := f.FriendRequests.Find(t.Context(), RequestFilter{}, 0, 0)
 		if err != nil || len(found) != 1 {
 			t.Fatalf("found %v, %v", found, err)
 		}
 		// Answers and recalls compete.
 		n, errs = together(func(i int) error {
 			if i%3 == 0 {
-				_, err := f.Recall(t.Context(), 1, found[0].ID)
+				_, err := f.FriendRequests.Recall(t.Context(), 1, found[0].ID)
 				return err
 			}
-			_, err := f.Reply(t.Context(), 2, found[0].ID, []store.RequestStatus{store.RequestAccepted, store.RequestDeclined}[i%3-1], nil)
+			_, err := f.FriendRequests.Reply(t.Context(), 2, found[0].ID, []store.RequestStatus{store.RequestAccepted, store.RequestDeclined}[i%3-1], nil)
 			return err
 		})
 		if n != 1 {
