@@ -73,7 +73,7 @@ func (m *tracedManagers) start(ctx context.Context, host func() (plugin.Host, er
 			return err
 		}
 		if one.manager == &m.split {
-			if _, err := m.split.Try(ctx, h.Language(), source, plugin.Split{Percentage: splitPercentage}); err != nil {
+			if _, err := m.split.Trials.Try(ctx, h.Language(), source, plugin.Split{Percentage: splitPercentage}); err != nil {
 				return err
 			}
 		}

@@ -23,7 +23,7 @@ type shadowAnswer struct {
 func (a *App) shareShadows() error {
 	for _, node := range a.nodes {
 		err := cluster.Handle(node, pluginShadow, func(_ context.Context, id *string) (*shadowAnswer, error) {
-			number, samples := a.plugins.ShadowSamples(*id)
+			number, samples := a.plugins.Trials.ShadowSamples(*id)
 			return &shadowAnswer{number, samples}, nil
 		})
 		if err != nil {

@@ -49,7 +49,7 @@ func (m *Manager) Invoke(ctx context.Context, method *Method, args []any) (resul
 
 // NextSlot is the first slot after a time of the schedules of extensions that are started; the zero time if there is none.
 func (m *Manager) NextSlot(after time.Time) (next time.Time) {
-	m.eachSchedule(func(b *member, s *Schedule) {
+	m.timetable.each(func(b *member, s *Schedule) {
 		if at := s.Next(after); b.runsSchedules() && !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
@@ -61,7 +61,7 @@ func (m *Manager) NextSlot(after time.Time) (next time.Time) {
 // HoldSchedules keeps schedules from running by themselves.
 func (m *Manager) RunSlot(slot time.Time) {
 	var running sync.WaitGroup
-	m.eachSchedule(func(b *member, s *Schedule) {
+	m.timetable.each(func(b *member, s *Schedule) {
 		if !b.runsSchedules() || !s.Next(slot.Add(-1)).Equal(slot) {
 			return
 		}
@@ -71,7 +71,7 @@ func (m *Manager) RunSlot(slot time.Time) {
 		begins := e.begin()
 		m.timetable.mu.Unlock()
 		if begins {
-			running.Go(func() { m.runSlot(b, e, s, slot, s.Next(slot)) })
+			running.Go(func() { m.timetable.runSlot(b, e, s, slot, s.Next(slot)) })
 		}
 	})
 	running.Wait()

@@ -124,7 +124,7 @@ func (m *Manager) failed(ctx context.Context, b *member, method *Method, err err
 // Pass passes a value through the extensions of a pipeline. rest are the arguments after the value.
 func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest ...any) (V, error) {
 	bounds := m.boundsOf(method)
-	t := m.trace(ctx, method)
+	t := m.tracer.method(ctx, method)
 	concerned := func() (int64, bool) { return method.concerned(value, rest) }
 	now := func() ([]any, any, bool) { return append([]any{value}, rest...), value, false }
 	err := m.each(ctx, method, concerned, now, func(b *member) (bool, error) {
@@ -145,7 +145,7 @@ func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest 
 // Ask asks the extensions one after another until one answers, and reports whether one did.
 func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (answer R, ok bool, err error) {
 	bounds := m.boundsOf(method)
-	t := m.trace(ctx, method)
+	t := m.tracer.method(ctx, method)
 	defer t.end()
 	now := func() ([]any, any, bool) {
 		if !ok {
@@ -170,7 +170,7 @@ func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (a
 // Run lets the only extension do something that has no result. It reports false if there is none.
 func (m *Manager) Run(ctx context.Context, method *Method, args ...any) (done bool, err error) {
 	bounds := m.boundsOf(method)
-	t := m.trace(ctx, method)
+	t := m.tracer.method(ctx, method)
 	defer t.end()
 	now := func() ([]any, any, bool) { return args, nil, false }
 	err = m.each(ctx, method, func() (int64, bool) { return method.concernedBy(args) }, now, func(b *member) (bool, error) {
@@ -222,7 +222,7 @@ func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 
 // tellOne calls one extension that observes something.
 func (m *Manager) tellOne(ctx context.Context, b *member, method *Method, bounds bounds, args []any) error {
-	t := m.trace(ctx, method)
+	t := m.tracer.method(ctx, method)
 	_, err := b.call(t.begin(ctx, b), method, bounds, args, nil)
 	t.called(b, err)
 	t.end()

@@ -349,7 +349,7 @@ func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidat
 	m.watching.Do(func() {
 		m.watcher.Go(m.watchExcess)
 		if !m.opts.HoldSchedules {
-			m.watcher.Go(m.runSchedules)
+			m.watcher.Go(m.timetable.run)
 		}
 	})
 	for _, c := range list {

@@ -52,7 +52,11 @@ type Options struct {
 
 // A Manager keeps the plugins of a process.
 type Manager struct {
-	opts Options
+	Trials    *Trials
+	Endpoints *Endpoints
+
+	opts   Options
+	tracer tracer
 	// table has the extensions of each point, in the order in which their plugins were loaded. It is replaced, never
 	// changed, so that a call needs no lock.
 	table atomic.Pointer[map[*Point][]seat]
@@ -63,12 +67,8 @@ type Manager struct {
 	listMu   sync.RWMutex
 	list     []*Plugin
 	rejected []Rejected
-	// trials are the candidates by the ids of their plugins, like list.
-	trials map[string]*split
 	// waiting are versions that are not granted what they ask for.
 	waiting waitingVersions
-	// pastShadows is what is left of the last shadows, by the ids of their plugins.
-	pastShadows map[string]pastShadow
 	// nextRank is that of the next plugin that has no place of its own.
 	nextRank int
 
@@ -138,7 +138,10 @@ const firstRank = 1 << 30
 
 // NewManager returns a manager without plugins.
 func NewManager(o Options) *Manager {
-	m := &Manager{opts: o, nextRank: firstRank, timetable: timetable{entries: map[scheduleKey]*timetableEntry{}}, trials: map[string]*split{}, pastShadows: map[string]pastShadow{}}
+	m := &Manager{opts: o, nextRank: firstRank, tracer: tracer{o.Traces}}
+	m.timetable.m, m.timetable.entries = m, map[scheduleKey]*timetableEntry{}
+	m.Trials = &Trials{m: m, splits: map[string]*split{}, pastShadows: map[string]pastShadow{}}
+	m.Endpoints = &Endpoints{m}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.table.Store(&map[*Point][]seat{})
 	return m
@@ -191,7 +194,7 @@ func (m *Manager) publish(list []*Plugin) {
 		if p.released.Load() {
 			continue
 		}
-		trial := m.trials[p.ID]
+		trial := m.Trials.splits[p.ID]
 		if trial != nil && (p.Shared() == nil) != (trial.candidate.Shared() == nil) {
 			trial = nil // The node has its own plugin with this id now.
 		}
@@ -221,7 +224,7 @@ func (m *Manager) discard(ctx context.Context, p *Plugin) {
 		}
 	}
 	if p.host != nil {
-		m.closeHost(ctx, p.host, p.ID)
+		m.Trials.closeHost(ctx, p.host, p.ID)
 	}
 }
 
@@ -287,7 +290,7 @@ func (m *Manager) remove(ctx context.Context, id string, wanted func(*Plugin) bo
 		m.mu.Unlock()
 		return nil, apierr.New(apierr.ResourceNotFound, "there is no plugin %q", id)
 	}
-	candidate := m.withdrawTrial(id)
+	candidate := m.Trials.withdraw(id)
 	m.forgetWaiting(id)
 	m.publish(slices.DeleteFunc(m.Plugins(), func(other *Plugin) bool { return other == p }))
 	m.mu.Unlock()

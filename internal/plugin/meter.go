@@ -144,9 +144,9 @@ func (r Reading) P99() time.Duration {
 }
 
 // Readings returns what was counted of a plugin and its candidate since the candidate runs; ok is false if there is none.
-func (m *Manager) Readings(id string) (stable, candidate Reading, ok bool) {
-	p, found := m.Find(id)
-	trial, _, trying := m.Trial(id)
+func (t *Trials) Readings(id string) (stable, candidate Reading, ok bool) {
+	p, found := t.m.Find(id)
+	trial, _, trying := t.Find(id)
 	if !found || !trying {
 		return stable, candidate, false
 	}

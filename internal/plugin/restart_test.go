@@ -51,7 +51,7 @@ func testRestartsAreNoFailures(t *testing.T) {
 			t.Errorf("the extension of version %s is %+v", p.Version, got)
 		}
 	}
-	if active, own, _ := w.Readings("one"); active.Calls != 0 || own.Calls != 0 {
+	if active, own, _ := w.Trials.Readings("one"); active.Calls != 0 || own.Calls != 0 {
 		t.Errorf("%d calls of the active version and %d of the candidate are compared", active.Calls, own.Calls)
 	}
 
@@ -61,7 +61,7 @@ func testRestartsAreNoFailures(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if active, own, _ := w.Readings("one"); active.Calls != 0 || own.Calls != 0 {
+	if active, own, _ := w.Trials.Readings("one"); active.Calls != 0 || own.Calls != 0 {
 		t.Error("how long a call waits for a restart is compared")
 	}
 

@@ -68,10 +68,13 @@ func (e *PublishedEndpoint) String() string {
 	return fmt.Sprintf("the endpoint %s %s of plugin %q", e.Method, e.Endpoint.Path, e.Plugin.ID)
 }
 
-// Endpoints returns the endpoints at the admin interface of a role, in the order of the plugins. Those of extensions that
+// Endpoints are those of all plugins, which the admin interface serves.
+type Endpoints struct{ m *Manager }
+
+// All returns the endpoints at the admin interface of a role, in the order of the plugins. Those of extensions that
 // should run and cannot are among them.
-func (m *Manager) Endpoints(r role.Role) (list []*PublishedEndpoint) {
-	for _, p := range m.Plugins() {
+func (s *Endpoints) All(r role.Role) (list []*PublishedEndpoint) {
+	for _, p := range s.m.Plugins() {
 		list = append(list, p.published(r)...)
 	}
 	return list
@@ -103,8 +106,8 @@ func (m *member) published() (list []*PublishedEndpoint) {
 	return list
 }
 
-// FindEndpoints returns the endpoints at an escaped path of the admin interface of a role, one for each method.
-func (m *Manager) FindEndpoints(r role.Role, path string) []*PublishedEndpoint {
+// Find returns the endpoints at an escaped path of the admin interface of a role, one for each method.
+func (s *Endpoints) Find(r role.Role, path string) []*PublishedEndpoint {
 	rest, ok := strings.CutPrefix(path, EndpointRoot)
 	if !ok {
 		return nil
@@ -114,7 +117,7 @@ func (m *Manager) FindEndpoints(r role.Role, path string) []*PublishedEndpoint {
 	if err != nil {
 		return nil
 	}
-	p, ok := m.Find(id)
+	p, ok := s.m.Find(id)
 	if !ok {
 		return nil
 	}
@@ -173,15 +176,15 @@ type EndpointAnswer struct {
 
 // Serve lets an endpoint answer a request whose input is read. A plugin that is replaced meanwhile gives its place to its
 // successor, which checks the input anew. Errors are *apierr.Error.
-func (m *Manager) Serve(ctx context.Context, r role.Role, e *PublishedEndpoint, in EndpointInput, request *EndpointRequest) (*EndpointAnswer, error) {
+func (s *Endpoints) Serve(ctx context.Context, r role.Role, e *PublishedEndpoint, in EndpointInput, request *EndpointRequest) (*EndpointAnswer, error) {
 	ctx = InRole(ctx, r)
 	ctx = ForAdminRequest(ctx, request.AdminID, request.RequestID, e.OperationID())
 	for {
-		a, err := m.serve(ctx, e, request)
+		a, err := s.serve(ctx, e, request)
 		if !errors.Is(err, errRetired) {
 			return a, err
 		}
-		list := m.FindEndpoints(r, e.at)
+		list := s.Find(r, e.at)
 		i := slices.IndexFunc(list, func(other *PublishedEndpoint) bool { return other.Method == e.Method && other.member != e.member })
 		if i < 0 {
 			return nil, apierr.New(apierr.ResourceNotFound, "%s is gone", e)
@@ -200,22 +203,22 @@ func (m *Manager) Serve(ctx context.Context, r role.Role, e *PublishedEndpoint, 
 	}
 }
 
-// boundsOfEndpoint are the bounds of a request.
-func (m *Manager) boundsOfEndpoint(e *Endpoint) (b bounds, maxBytes int64) {
-	s := m.opts.Settings()
-	b = bounds{time: e.Timeout, calls: int64(s.Limits.ConcurrentCalls)}
+// bounds are the bounds of a request.
+func (s *Endpoints) bounds(e *Endpoint) (b bounds, maxBytes int64) {
+	settings := s.m.opts.Settings()
+	b = bounds{time: e.Timeout, calls: int64(settings.Limits.ConcurrentCalls)}
 	if b.time == 0 {
-		b.time = time.Duration(s.Endpoints.TimeoutMillis) * time.Millisecond
+		b.time = time.Duration(settings.Endpoints.TimeoutMillis) * time.Millisecond
 	}
-	return b, s.Endpoints.MaxAnswerBytes
+	return b, settings.Endpoints.MaxAnswerBytes
 }
 
-func (m *Manager) serve(ctx context.Context, e *PublishedEndpoint, request *EndpointRequest) (*EndpointAnswer, error) {
-	b, maxBytes := m.boundsOfEndpoint(e.Endpoint)
+func (s *Endpoints) serve(ctx context.Context, e *PublishedEndpoint, request *EndpointRequest) (*EndpointAnswer, error) {
+	b, maxBytes := s.bounds(e.Endpoint)
 	if e.ContentType != "" {
-		return m.serveContent(ctx, e, request, b, maxBytes)
+		return s.serveContent(ctx, e, request, b, maxBytes)
 	}
-	t := m.traceEndpoint(ctx, e)
+	t := s.m.tracer.endpoint(ctx, e)
 	data, value, err := e.answer(t.begin(ctx, e.member), request, b, maxBytes)
 	if t != nil {
 		if e.Result != nil {
@@ -225,7 +228,7 @@ func (m *Manager) serve(ctx context.Context, e *PublishedEndpoint, request *Endp
 		t.end()
 	}
 	if err != nil {
-		return nil, m.endpointFailed(ctx, e, err)
+		return nil, s.failed(ctx, e, err)
 	}
 	return &EndpointAnswer{Data: data}, nil
 }
@@ -250,8 +253,8 @@ func (e *PublishedEndpoint) answer(ctx context.Context, request *EndpointRequest
 	return data, value, nil
 }
 
-// endpointFailed is what the caller of an endpoint reads if the call failed. The log has the reason.
-func (m *Manager) endpointFailed(ctx context.Context, e *PublishedEndpoint, err error) error {
+// failed is what the caller of an endpoint reads if the call failed. The log has the reason.
+func (s *Endpoints) failed(ctx context.Context, e *PublishedEndpoint, err error) error {
 	if errors.Is(err, errRetired) {
 		return err
 	}
@@ -290,20 +293,20 @@ var errTooLong = errors.New("the answer has more bytes than app.plugin.endpoints
 
 // serveContent begins an answer with a content type. It returns with the first bytes, so that what fails before them has an
 // envelope.
-func (m *Manager) serveContent(ctx context.Context, e *PublishedEndpoint, request *EndpointRequest, b bounds, maxBytes int64) (*EndpointAnswer, error) {
+func (s *Endpoints) serveContent(ctx context.Context, e *PublishedEndpoint, request *EndpointRequest, b bounds, maxBytes int64) (*EndpointAnswer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &content{chunks: make(chan []byte), done: make(chan struct{}), cancel: cancel}
 	c.left.Store(maxBytes)
-	m.tellers.Go(func() {
+	s.m.tellers.Go(func() {
 		defer close(c.done)
-		t := m.traceEndpoint(ctx, e)
+		t := s.m.tracer.endpoint(ctx, e)
 		defer t.end()
 		_, err := e.member.call(t.begin(ctx, e.member), ServeEndpoint, b, []any{e.Endpoint, request, EndpointOutput(c)}, nil)
 		if t != nil {
 			t.asked(e.member, true, err, nil)
 		}
 		if err != nil {
-			c.err = m.endpointFailed(ctx, e, err)
+			c.err = s.failed(ctx, e, err)
 		}
 	})
 	select {

@@ -58,11 +58,11 @@ func (c ShadowCounts) Plus(other ShadowCounts) ShadowCounts {
 }
 
 // newShadow lets a candidate wait for copies of calls until it goes away.
-func (m *Manager) newShadow(candidate *Plugin) *shadow {
-	s := &shadow{manager: m, candidate: candidate, waiting: make(chan *copied, maxShadowWaiting)}
-	s.ctx, s.cancel = context.WithCancel(m.ctx)
+func (t *Trials) newShadow(candidate *Plugin) *shadow {
+	s := &shadow{manager: t.m, candidate: candidate, waiting: make(chan *copied, maxShadowWaiting)}
+	s.ctx, s.cancel = context.WithCancel(t.m.ctx)
 	for range maxShadowCalls {
-		m.tellers.Go(s.run)
+		t.m.tellers.Go(s.run)
 	}
 	return s
 }
@@ -72,8 +72,8 @@ func (s *shadow) counts() ShadowCounts {
 }
 
 // Shadow returns what a candidate did that gets copies of calls; ok is false if there is none.
-func (m *Manager) Shadow(id string) (counts ShadowCounts, ok bool) {
-	if s := m.shadowOf(id); s != nil {
+func (t *Trials) Shadow(id string) (counts ShadowCounts, ok bool) {
+	if s := t.shadowOf(id); s != nil {
 		return s.counts(), true
 	}
 	return ShadowCounts{}, false
@@ -81,13 +81,13 @@ func (m *Manager) Shadow(id string) (counts ShadowCounts, ok bool) {
 
 // ShadowSamples returns calls that a candidate which gets copies of calls ended otherwise or failed at, the newest first, and
 // the number of its version. Those of the last candidate stay until there is another one.
-func (m *Manager) ShadowSamples(id string) (number int64, samples []*trace.Sample) {
-	if s := m.shadowOf(id); s != nil {
+func (t *Trials) ShadowSamples(id string) (number int64, samples []*trace.Sample) {
+	if s := t.shadowOf(id); s != nil {
 		return s.number(), s.samples.List()
 	}
-	m.listMu.RLock()
-	defer m.listMu.RUnlock()
-	past := m.pastShadows[id]
+	t.m.listMu.RLock()
+	defer t.m.listMu.RUnlock()
+	past := t.pastShadows[id]
 	return past.number, past.samples
 }
 
@@ -106,21 +106,21 @@ func (s *shadow) number() int64 {
 }
 
 // remember keeps the samples of a shadow that ends, and forgets those of plugins that are gone. m.listMu is held.
-func (m *Manager) remember(id string, s *shadow) {
-	m.pastShadows[id] = pastShadow{s.number(), s.samples.List()}
-	for id := range m.pastShadows {
-		if !slices.ContainsFunc(m.list, func(p *Plugin) bool { return p.ID == id }) {
-			delete(m.pastShadows, id)
+func (t *Trials) remember(id string, s *shadow) {
+	t.pastShadows[id] = pastShadow{s.number(), s.samples.List()}
+	for id := range t.pastShadows {
+		if !slices.ContainsFunc(t.m.list, func(p *Plugin) bool { return p.ID == id }) {
+			delete(t.pastShadows, id)
 		}
 	}
 }
 
 // shadowOf is the shadow of a plugin; nil if there is none.
-func (m *Manager) shadowOf(id string) *shadow {
-	m.listMu.RLock()
-	defer m.listMu.RUnlock()
-	if t := m.trials[id]; t != nil {
-		return t.shadow
+func (t *Trials) shadowOf(id string) *shadow {
+	t.m.listMu.RLock()
+	defer t.m.listMu.RUnlock()
+	if s := t.splits[id]; s != nil {
+		return s.shadow
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (s *shadow) try(c *copied) {
 		count = &s.equal
 	}
 	if count != &s.equal {
-		s.samples.Keep(s.manager.opts.Traces.Sample(pair))
+		s.samples.Keep(s.manager.tracer.traces.Sample(pair))
 	}
 	count.Add(1)
 	s.calls.Add(1)

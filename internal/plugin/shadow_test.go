@@ -24,7 +24,7 @@ func (w *world) counted(id string, want ShadowCounts) {
 	w.t.Helper()
 	var got ShadowCounts
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if got, _ = w.Shadow(id); got == want {
+		if got, _ = w.Trials.Shadow(id); got == want {
 			return
 		}
 	}
@@ -92,15 +92,15 @@ func TestShadow(t *testing.T) {
 	if got := w.saw(); slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "one/C") }) {
 		t.Errorf("the shadow is among the calls that are observed: %q", got)
 	}
-	if p, _, ok := w.Trial("one"); !ok || p != candidate || p.Extensions()[0].Calls != 7 {
+	if p, _, ok := w.Trials.Find("one"); !ok || p != candidate || p.Extensions()[0].Calls != 7 {
 		t.Errorf("the candidate is %+v, %v", p, ok)
 	}
-	if active, own, ok := w.Readings("one"); !ok || active.Calls != 14 || active.Refused != 1 || own.Calls != 7 || own.Refused != 2 || own.Failed != 2 {
+	if active, own, ok := w.Trials.Readings("one"); !ok || active.Calls != 14 || active.Refused != 1 || own.Calls != 7 || own.Refused != 2 || own.Failed != 2 {
 		t.Errorf("read: active %+v, candidate %+v, %v", active.Calls, own.Calls, ok)
 	}
 
 	samples := map[int64]*trace.Sample{}
-	_, kept := w.ShadowSamples("one")
+	_, kept := w.Trials.ShadowSamples("one")
 	for _, s := range kept {
 		for _, a := range s.Arguments {
 			if a.Path == "clientRequest.userId" {
@@ -132,7 +132,7 @@ func TestShadow(t *testing.T) {
 	}
 
 	// Not everybody's calls are copied.
-	if !w.Resplit("one", Split{UserIDs: []int64{1}}) {
+	if !w.Trials.Resplit("one", Split{UserIDs: []int64{1}}) {
 		t.Error("the shadow got no other users")
 	}
 	w.wantFor(9, 3001)
@@ -141,15 +141,15 @@ func TestShadow(t *testing.T) {
 	if _, ok := ids.Load(int64(9)); ok {
 		t.Error("a call of another user was copied")
 	}
-	if _, err := w.Promote(t.Context(), "one"); err == nil || !strings.Contains(err.Error(), "is a shadow") {
+	if _, err := w.Trials.Promote(t.Context(), "one"); err == nil || !strings.Contains(err.Error(), "is a shadow") {
 		t.Errorf("a shadow was promoted: %v", err)
 	}
-	w.EndTrial(t.Context(), "one")
+	w.Trials.End(t.Context(), "one")
 	w.wantFor(1, 3001)
-	if _, ok := w.Shadow("one"); ok {
+	if _, ok := w.Trials.Shadow("one"); ok {
 		t.Error("there is still a shadow")
 	}
-	if _, past := w.ShadowSamples("one"); len(past) != len(kept) {
+	if _, past := w.Trials.ShadowSamples("one"); len(past) != len(kept) {
 		t.Errorf("%d samples are left of %d", len(past), len(kept))
 	}
 }
@@ -175,7 +175,7 @@ func TestShadowThatHangs(t *testing.T) {
 	for range calls {
 		w.wantFor(1, 1)
 	}
-	got, _ := w.Shadow("one")
+	got, _ := w.Trials.Shadow("one")
 	if got.Dropped < 100 || got.Dropped > 100+maxShadowCalls || got.Calls != 0 {
 		t.Errorf("the shadow counts %+v", got)
 	}
@@ -183,7 +183,7 @@ func TestShadowThatHangs(t *testing.T) {
 		t.Errorf("%d calls are under way", n)
 	}
 	// Nobody waits for the calls that are under way.
-	w.EndTrial(t.Context(), "one")
+	w.Trials.End(t.Context(), "one")
 	w.wantFor(1, 1)
 }
 
@@ -258,7 +258,7 @@ func TestShadowOfObservers(t *testing.T) {
 	want("1[[4 5] [6]]", "2[[4 5] [6]]")
 	w.Tell(t.Context(), HandleAdminAction, &AdminAction{})
 	want("1[]", "2[]")
-	w.Resplit("one", Split{UserIDs: []int64{5}})
+	w.Trials.Resplit("one", Split{UserIDs: []int64{5}})
 	w.Tell(t.Context(), HandleNotification, nil, []int64{4, 5}, []int64{6})
 	want("1[[4 5] [6]]", "2[[5] []]")
 	w.Tell(t.Context(), HandleDomainEvents, []DomainEvent{})

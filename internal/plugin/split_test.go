@@ -87,7 +87,7 @@ func (w *world) try(id string, s Split, f ...functions) *Plugin {
 	w.host.mu.Lock()
 	w.host.scripts[id+" 2"] = script{id: id, version: "2", extensions: f}
 	w.host.mu.Unlock()
-	p, err := w.Try(w.t.Context(), JavaScript, Source{Name: id, Data: []byte(id + " 2")}, s)
+	p, err := w.Trials.Try(w.t.Context(), JavaScript, Source{Name: id, Data: []byte(id + " 2")}, s)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -124,10 +124,10 @@ func TestSplitOfCalls(t *testing.T) {
 	if w.Unavailable() != "" {
 		t.Errorf("unavailable: %s", w.Unavailable())
 	}
-	w.EndTrial(t.Context(), "one")
-	w.EndTrial(t.Context(), "one")
+	w.Trials.End(t.Context(), "one")
+	w.Trials.End(t.Context(), "one")
 	w.wantFor(5, 3003)
-	if w.Resplit("one", Split{}) {
+	if w.Trials.Resplit("one", Split{}) {
 		t.Error("a plugin without a candidate was split")
 	}
 

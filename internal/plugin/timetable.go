@@ -32,8 +32,9 @@ const (
 	claimPause = time.Second
 )
 
-// timetable has what became of the schedules of the plugins of a process.
+// timetable runs the schedules of the plugins of a process, and has what became of them.
 type timetable struct {
+	m       *Manager
 	mu      sync.Mutex
 	entries map[scheduleKey]*timetableEntry
 }
@@ -109,9 +110,9 @@ func (e *timetableEntry) begin() bool {
 	return true
 }
 
-// eachSchedule visits the schedules of all extensions, also of those that are not started.
-func (m *Manager) eachSchedule(visit func(b *member, s *Schedule)) {
-	for _, p := range m.Plugins() {
+// each visits the schedules of all extensions, also of those that are not started.
+func (t *timetable) each(visit func(b *member, s *Schedule)) {
+	for _, p := range t.m.Plugins() {
 		if p.released.Load() {
 			continue
 		}
@@ -132,22 +133,22 @@ func (m *member) keyOf(s *Schedule) scheduleKey {
 	return scheduleKey{m.plugin.ID, m.Class(), s.Name}
 }
 
-// runSchedules runs schedules at their times until the manager is closed.
-func (m *Manager) runSchedules() {
-	for m.sleep(m.runDue(time.Now())) {
+// run runs schedules at their times until the manager is closed.
+func (t *timetable) run() {
+	for t.m.sleep(t.runDue(time.Now())) {
 	}
 }
 
 // runDue runs what is due, and says how long to wait.
-func (m *Manager) runDue(now time.Time) time.Duration {
-	t, wake := &m.timetable, now.Add(lookInterval)
+func (t *timetable) runDue(now time.Time) time.Duration {
+	wake := now.Add(lookInterval)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := map[scheduleKey]bool{}
-	m.eachSchedule(func(b *member, s *Schedule) {
+	t.each(func(b *member, s *Schedule) {
 		key := b.keyOf(s)
 		known[key] = true
-		if at := m.look(b, t.entry(key), s, now); !at.IsZero() && at.Before(wake) {
+		if at := t.look(b, t.entry(key), s, now); !at.IsZero() && at.Before(wake) {
 			wake = at
 		}
 	})
@@ -160,15 +161,15 @@ func (m *Manager) runDue(now time.Time) time.Duration {
 }
 
 // look runs a schedule if it is due, and says when to look again; the zero time is at any time. The timetable is locked.
-func (m *Manager) look(b *member, e *timetableEntry, s *Schedule, now time.Time) time.Time {
+func (t *timetable) look(b *member, e *timetableEntry, s *Schedule, now time.Time) time.Time {
 	if !b.runsSchedules() {
 		e.schedule, e.next, e.idle = s, time.Time{}, now
 		return time.Time{}
 	}
 	if e.next.IsZero() || e.schedule.When != s.When {
 		since := s.made
-		for _, t := range []time.Time{time.Unix(0, b.since.Load()), e.idle, e.LastSlot} {
-			since = later(since, t)
+		for _, at := range []time.Time{time.Unix(0, b.since.Load()), e.idle, e.LastSlot} {
+			since = later(since, at)
 		}
 		e.next = s.Next(since)
 	}
@@ -177,7 +178,7 @@ func (m *Manager) look(b *member, e *timetableEntry, s *Schedule, now time.Time)
 		return e.next
 	}
 	slot := s.latest(e.next, now)
-	if s.LeaderOnly && m.opts.Slots != nil && !m.opts.Slots.Leads() {
+	if s.LeaderOnly && t.m.opts.Slots != nil && !t.m.opts.Slots.Leads() {
 		// The others wait, at most half of the time to the next slot.
 		wait := leaderHeadStart
 		if next := s.Next(slot); !next.IsZero() {
@@ -190,7 +191,7 @@ func (m *Manager) look(b *member, e *timetableEntry, s *Schedule, now time.Time)
 	}
 	e.next = s.Next(slot)
 	if until := e.next; e.begin() {
-		m.watcher.Go(func() { m.runSlot(b, e, s, slot, until) })
+		t.m.watcher.Go(func() { t.runSlot(b, e, s, slot, until) })
 	}
 	return e.next
 }
@@ -203,21 +204,21 @@ func later(a, b time.Time) time.Time {
 }
 
 // runSlot runs a schedule if this process is to run it. until is the next slot.
-func (m *Manager) runSlot(b *member, e *timetableEntry, s *Schedule, slot, until time.Time) {
-	mine, err := m.claim(b, s, slot, until)
+func (t *timetable) runSlot(b *member, e *timetableEntry, s *Schedule, slot, until time.Time) {
+	mine, err := t.claim(b, s, slot, until)
 	if err != nil {
 		err = fmt.Errorf("claim the slot: %w", err)
 	}
 	begin := time.Now()
 	if mine {
-		err = m.callSchedule(b, s, slot)
+		err = t.call(b, s, slot)
 	}
 	took := time.Since(begin)
 	if err != nil {
 		b.logger.Warn("a schedule failed", "schedule", s.Name, "slot", slot, "error", err)
 	}
-	m.timetable.mu.Lock()
-	defer m.timetable.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	e.Running = false
 	if !mine && err == nil {
 		e.LastSlot = later(e.LastSlot, slot)
@@ -232,25 +233,25 @@ func (m *Manager) runSlot(b *member, e *timetableEntry, s *Schedule, slot, until
 }
 
 // claim reports whether this process is to run a slot. While the store does not answer it tries again, until the next slot.
-func (m *Manager) claim(b *member, s *Schedule, slot, until time.Time) (bool, error) {
-	if !s.LeaderOnly || m.opts.Slots == nil {
+func (t *timetable) claim(b *member, s *Schedule, slot, until time.Time) (bool, error) {
+	if !s.LeaderOnly || t.m.opts.Slots == nil {
 		return true, nil
 	}
 	for {
-		mine, err := m.opts.Slots.Claim(m.ctx, b.plugin.ID, b.Class(), s.Name, slot)
+		mine, err := t.m.opts.Slots.Claim(t.m.ctx, b.plugin.ID, b.Class(), s.Name, slot)
 		if err == nil || !until.IsZero() && !time.Now().Add(claimPause).Before(until) {
 			return mine, err
 		}
-		if !m.sleep(claimPause) {
+		if !t.m.sleep(claimPause) {
 			return false, err
 		}
 	}
 }
 
-// callSchedule calls the function of a schedule within the limits of calls. An extension that was replaced meanwhile gives
+// call calls the function of a schedule within the limits of calls. An extension that was replaced meanwhile gives
 // its place to its successor.
-func (m *Manager) callSchedule(b *member, s *Schedule, slot time.Time) error {
-	settings := m.opts.Settings()
+func (t *timetable) call(b *member, s *Schedule, slot time.Time) error {
+	settings := t.m.opts.Settings()
 	limits := bounds{time: time.Duration(settings.ScheduleTimeoutMillis) * time.Millisecond, calls: int64(settings.Limits.ConcurrentCalls)}
 	args := []any{s.Name, slot}
 	ctx, span := telemetry.Start(context.Background(), "run schedule", telemetry.Internal)
@@ -262,14 +263,14 @@ func (m *Manager) callSchedule(b *member, s *Schedule, slot time.Time) error {
 		if !b.started.Load() {
 			return nil // It was paused or stopped in this moment.
 		}
-		t := m.traceSchedule(ctx, s)
-		_, err := b.call(t.begin(ctx, b), RunSchedule, limits, args, nil)
-		t.called(b, err)
-		t.end()
+		traced := t.m.tracer.schedule(ctx, s)
+		_, err := b.call(traced.begin(ctx, b), RunSchedule, limits, args, nil)
+		traced.called(b, err)
+		traced.end()
 		if !errors.Is(err, errRetired) {
 			return err
 		}
-		next := m.successor(b, s)
+		next := t.successor(b, s)
 		if next == nil {
 			return nil
 		}
@@ -279,8 +280,8 @@ func (m *Manager) callSchedule(b *member, s *Schedule, slot time.Time) error {
 }
 
 // successor finds the extension of a newer version that has the same schedule; it is nil if there is none.
-func (m *Manager) successor(b *member, s *Schedule) *member {
-	for _, p := range m.Plugins() {
+func (t *timetable) successor(b *member, s *Schedule) *member {
+	for _, p := range t.m.Plugins() {
 		for _, other := range p.members {
 			if other == b || !other.succeeds(b) {
 				continue

@@ -29,24 +29,29 @@ type traced struct {
 
 // Recording reports whether calls may be recorded, so that it is worth while to tell which request they are made for
 // (ForRequest).
-func (m *Manager) Recording() bool { return m.opts.Traces.On() || telemetry.On() }
+func (m *Manager) Recording() bool { return m.tracer.on() }
 
 // Traces returns what records calls; nil if nothing does.
-func (m *Manager) Traces() *trace.Recorder { return m.opts.Traces }
+func (m *Manager) Traces() *trace.Recorder { return m.tracer.traces }
 
-// trace returns what records a call that begins now; nil if it is not recorded.
-func (m *Manager) trace(ctx context.Context, method *Method) *traced {
-	if !m.Recording() {
+// tracer begins the records of calls.
+type tracer struct{ traces *trace.Recorder }
+
+func (r tracer) on() bool { return r.traces.On() || telemetry.On() }
+
+// method returns what records a call that begins now; nil if it is not recorded.
+func (r tracer) method(ctx context.Context, method *Method) *traced {
+	if !r.on() {
 		return nil
 	}
-	return m.beginTrace(ctx, method)
+	return r.beginMethod(ctx, method)
 }
 
 // mapType is the type of what storages answer: addresses that let their holder upload and download.
 var mapType = reflect.TypeFor[map[string]string]()
 
-func (m *Manager) beginTrace(ctx context.Context, method *Method) *traced {
-	call := m.beginCall(ctx, func() trace.Subject {
+func (r tracer) beginMethod(ctx context.Context, method *Method) *traced {
+	call := r.begin(ctx, func() trace.Subject {
 		return trace.Subject{Point: method.Point.Name, Method: method.Name, Role: RoleOf(ctx, method.Point)}
 	})
 	if call == nil {
@@ -55,12 +60,12 @@ func (m *Manager) beginTrace(ctx context.Context, method *Method) *traced {
 	return &traced{call: call, name: method.Point.Name + "." + method.Name, secret: method.Result == mapType}
 }
 
-// traceEndpoint is trace for a request that an endpoint answers.
-func (m *Manager) traceEndpoint(ctx context.Context, e *PublishedEndpoint) *traced {
-	if !m.Recording() {
+// endpoint is method for a request that an endpoint answers.
+func (r tracer) endpoint(ctx context.Context, e *PublishedEndpoint) *traced {
+	if !r.on() {
 		return nil
 	}
-	call := m.beginCall(ctx, func() trace.Subject {
+	call := r.begin(ctx, func() trace.Subject {
 		return trace.Subject{Point: ServeEndpoint.Point.Name, Method: e.Handler, Role: RoleOf(ctx)}
 	})
 	if call == nil {
@@ -69,32 +74,32 @@ func (m *Manager) traceEndpoint(ctx context.Context, e *PublishedEndpoint) *trac
 	return &traced{call: call, name: e.Path()}
 }
 
-// traceSchedule is trace for a run of a schedule.
-func (m *Manager) traceSchedule(ctx context.Context, s *Schedule) *traced {
-	if !m.Recording() {
+// schedule is method for a run of a schedule.
+func (r tracer) schedule(ctx context.Context, s *Schedule) *traced {
+	if !r.on() {
 		return nil
 	}
-	call := m.beginCall(ctx, func() trace.Subject { return trace.Subject{Point: RunSchedule.Point.Name, Method: s.Name} })
+	call := r.begin(ctx, func() trace.Subject { return trace.Subject{Point: RunSchedule.Point.Name, Method: s.Name} })
 	if call == nil {
 		return nil
 	}
 	return &traced{call: call, name: "Schedule.run"}
 }
 
-// beginCall begins the record of a call, on behalf of those for whom ctx is; nil if it is neither kept nor in a span. Most
+// begin begins the record of a call, on behalf of those for whom ctx is; nil if it is neither kept nor in a span. Most
 // calls are not recorded, and cost no memory here.
-func (m *Manager) beginCall(ctx context.Context, subject func() trace.Subject) *trace.Call {
+func (r tracer) begin(ctx context.Context, subject func() trace.Subject) *trace.Call {
 	b := behalfOf(ctx)
-	kept := m.opts.Traces.Wants(b.cause())
+	kept := r.traces.Wants(b.cause())
 	if !kept && !telemetry.Sampled(ctx) {
 		return nil
 	}
 	s := subject()
 	b.tell(&s)
 	if kept {
-		return m.opts.Traces.Begin(s)
+		return r.traces.Begin(s)
 	}
-	return m.opts.Traces.Observe(s)
+	return r.traces.Observe(s)
 }
 
 // begin begins the call of an extension, with the context that it returns.

@@ -17,8 +17,8 @@ import (
 func (w *world) traceAll(share float64) *trace.Recorder {
 	s := config.Default().Plugin.Traces
 	s.SampleRate = share
-	w.opts.Traces = trace.NewRecorder(s)
-	return w.opts.Traces
+	w.tracer.traces = trace.NewRecorder(s)
+	return w.tracer.traces
 }
 
 // TestTracesOfObservers records calls that nobody waits for, each by itself, and what consumers of events do.
@@ -85,7 +85,7 @@ func TestTracesThatAreOff(t *testing.T) {
 	w.traceAll(0)
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(1000, func() {
-		tr := w.trace(ctx, TransformRequest)
+		tr := w.tracer.method(ctx, TransformRequest)
 		_ = tr.begin(ctx, nil)
 		tr.called(nil, nil)
 		tr.end()
@@ -106,7 +106,7 @@ func TestTracesThatAreOff(t *testing.T) {
 		})
 	}
 	off := allocations()
-	w.opts.Traces = nil
+	w.tracer.traces = nil
 	if without := allocations(); off != without {
 		t.Errorf("a call allocates %v times, without a recorder %v times", off, without)
 	}
@@ -119,7 +119,7 @@ func BenchmarkTrace(b *testing.B) {
 		b.Run(strconv.FormatFloat(share, 'g', -1, 64), func(b *testing.B) {
 			s := config.Default().Plugin.Traces
 			s.SampleRate = share
-			m.opts.Traces = trace.NewRecorder(s)
+			m.tracer.traces = trace.NewRecorder(s)
 			extension := &member{Extension: &goExtension{functions{class: "A"}}, plugin: &Plugin{Descriptor: Descriptor{ID: "p", Version: "1"}}}
 			text, changed := "well, darn", "well, ****"
 			request := func(text *string) *ClientRequest {
@@ -129,7 +129,7 @@ func BenchmarkTrace(b *testing.B) {
 			ctx := context.Background()
 			b.ReportAllocs()
 			for b.Loop() {
-				t := m.trace(ctx, TransformRequest)
+				t := m.tracer.method(ctx, TransformRequest)
 				_ = t.begin(ctx, extension)
 				if t != nil {
 					t.passed(extension, true, nil, before, after)

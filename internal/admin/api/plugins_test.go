@@ -59,7 +59,7 @@ func (h *harness) gatherTraces(ctx context.Context, f trace.Filter, offset, limi
 
 // gatherSamples gathers those of node1, which is this process, and of node2, which has none.
 func (h *harness) gatherSamples(_ context.Context, id string) []catalog.NodeSamples {
-	number, samples := h.plugins.ShadowSamples(id)
+	number, samples := h.plugins.Trials.ShadowSamples(id)
 	list := []catalog.NodeSamples{{NodeID: "node1", Number: number, Samples: samples}, {NodeID: "node2"}}
 	if h.lostNode {
 		list[1].Err = errors.New("the node did not answer")

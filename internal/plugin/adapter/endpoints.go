@@ -21,7 +21,7 @@ type endpoints struct {
 
 // At implements admin.DynamicOperations.
 func (s endpoints) At(path string) []*admin.Operation {
-	found := s.manager.FindEndpoints(s.role, path)
+	found := s.manager.Endpoints.Find(s.role, path)
 	if len(found) == 0 {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (s endpoints) At(path string) []*admin.Operation {
 
 // All implements admin.DynamicOperations. Endpoints of extensions that cannot run are not described.
 func (s endpoints) All() (list []*admin.Operation) {
-	for _, e := range s.manager.Endpoints(s.role) {
+	for _, e := range s.manager.Endpoints.All(s.role) {
 		if e.Down == "" {
 			list = append(list, s.operation(e))
 		}
@@ -69,7 +69,7 @@ func (s endpoints) operation(e *plugin.PublishedEndpoint) *admin.Operation {
 			if who := admin.Requester(ctx); who != nil {
 				c.request.AdminID = &who.ID
 			}
-			answer, err := s.manager.Serve(ctx, s.role, e, c.in, c.request)
+			answer, err := s.manager.Endpoints.Serve(ctx, s.role, e, c.in, c.request)
 			switch {
 			case err != nil:
 				return nil, err

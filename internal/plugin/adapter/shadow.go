@@ -151,7 +151,7 @@ var (
 // shadows is how copies of calls ended.
 func (p *Plugins) shadows() (list []metrics.PluginShadow) {
 	for _, loaded := range p.Manager.Plugins() {
-		if c, ok := p.Shadow(loaded.ID); ok {
+		if c, ok := p.Trials.Shadow(loaded.ID); ok {
 			list = append(list, metrics.PluginShadow{Plugin: loaded.ID, Equal: c.Equal, Different: c.Different, Failed: c.Failed, Dropped: c.Dropped})
 		}
 	}

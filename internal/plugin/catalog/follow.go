@@ -139,7 +139,7 @@ func (c *Catalog) move() {
 // due says what is to be done for an entry.
 func (c *Catalog) due(id string, want *Plugin) action {
 	p, loaded := c.opts.Manager.Find(id)
-	candidate, split, trying := c.opts.Manager.Trial(id)
+	candidate, split, trying := c.opts.Manager.Trials.Find(id)
 	shared := loaded && p.Shared() != nil
 	switch {
 	case want == nil || !c.loads(want):
@@ -277,18 +277,18 @@ func (c *Catalog) do(ctx context.Context, id string, what action, want *Plugin) 
 		}
 		return c.lead(ctx, p, plugin.State(want.Status))
 	case endTrial:
-		m.EndTrial(ctx, id)
+		m.Trials.End(ctx, id)
 		return nil
 	case resplit:
-		m.Resplit(id, want.split())
+		m.Trials.Resplit(id, want.split())
 		return nil
 	case promote:
-		_, err := m.Promote(ctx, id)
+		_, err := m.Trials.Promote(ctx, id)
 		return err
 	case try:
 		src, err := c.source(ctx, want, want.trial)
 		if err == nil {
-			_, err = m.Try(ctx, plugin.Language(want.trial.Language), src, want.split())
+			_, err = m.Trials.Try(ctx, plugin.Language(want.trial.Language), src, want.split())
 		}
 		return err
 	}

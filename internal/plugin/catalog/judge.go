@@ -64,7 +64,7 @@ func (c *Catalog) observe(id string, e *entry, now time.Time) (reason string) {
 	}
 	p, ok := c.opts.Manager.Find(id)
 	if e.want.beside {
-		p, _, ok = c.opts.Manager.Trial(id)
+		p, _, ok = c.opts.Manager.Trials.Find(id)
 	}
 	if !ok || !runs(p, e.want.trial) {
 		return ""
@@ -74,10 +74,10 @@ func (c *Catalog) observe(id string, e *entry, now time.Time) (reason string) {
 	}
 	var seen Comparison
 	if e.want.beside {
-		if seen.Active, seen.Candidate, ok = c.opts.Manager.Readings(id); !ok {
+		if seen.Active, seen.Candidate, ok = c.opts.Manager.Trials.Readings(id); !ok {
 			return ""
 		}
-		seen.Shadow, _ = c.opts.Manager.Shadow(id)
+		seen.Shadow, _ = c.opts.Manager.Trials.Shadow(id)
 	} else {
 		seen.Candidate.Calls, seen.Candidate.Failed = counts(p)
 	}

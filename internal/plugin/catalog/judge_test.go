@@ -220,7 +220,7 @@ func TestConditionsOfShadows(t *testing.T) {
 			t.Errorf("%s: %+v is the last shadow: %t, %v", tt.name, last, isLast, err)
 		}
 		a.serves(t, map[bool]string{true: "nn", false: "11"}[tt.status == catalog.RolloutPromoted])
-		number, samples := a.manager.ShadowSamples("split")
+		number, samples := a.manager.Trials.ShadowSamples("split")
 		if wants := tt.name == "differences" || tt.name == "refusals"; number != r.Number || wants && len(samples) == 0 {
 			t.Errorf("%s: %d samples of version %d are left", tt.name, len(samples), number)
 		}

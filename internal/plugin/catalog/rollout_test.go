@@ -306,7 +306,7 @@ func TestSplits(t *testing.T) {
 		b.serves(t, "222")
 		do(t, b, "split", plugin.Pause)
 		a.wait(t, "split", "PAUSED 1")
-		if _, _, ok := b.manager.Trial("split"); ok {
+		if _, _, ok := b.manager.Trials.Find("split"); ok {
 			t.Error("a candidate runs beside a plugin that is paused")
 		}
 		do(t, b, "split", plugin.Resume)
@@ -326,7 +326,7 @@ func TestSplits(t *testing.T) {
 		r = roll(answering("3", ""), store.PluginRollout{NodeIDs: []string{b.id}, Percentage: 100})
 		b.serves(t, "333")
 		a.serves(t, "111")
-		candidate, _, _ := b.manager.Trial("split")
+		candidate, _, _ := b.manager.Trials.Find("split")
 		decide(r, catalog.RolloutPromote)
 		a.serves(t, "333")
 		b.wait(t, "split", "STARTED 2")
@@ -479,7 +479,7 @@ func TestShadows(t *testing.T) {
 		}
 		r = roll(answering("4", ""), store.PluginRollout{})
 		served(b, func(s catalog.State) bool { return s.Candidate != nil })
-		candidate, _, _ := b.manager.Trial("split")
+		candidate, _, _ := b.manager.Trials.Find("split")
 		if _, err := a.Decide(t.Context(), r.ID, catalog.RolloutPromote, catalog.Change{}); err != nil {
 			t.Fatal(err)
 		}

@@ -78,14 +78,14 @@ func newUsage(r plugin.Reading) Usage {
 
 // newCandidate returns nil if there is no candidate of the cluster.
 func (c *Catalog) newCandidate(id string) *Candidate {
-	p, _, ok := c.opts.Manager.Trial(id)
+	p, _, ok := c.opts.Manager.Trials.Find(id)
 	if !ok || p.Shared() == nil {
 		return nil
 	}
-	active, own, _ := c.opts.Manager.Readings(id)
+	active, own, _ := c.opts.Manager.Trials.Readings(id)
 	candidate := &Candidate{Number: p.Shared().Number, Version: p.Version, Usage: newUsage(own), Active: newUsage(active)}
 	candidate.State, candidate.Reason = summary(p)
-	if counts, ok := c.opts.Manager.Shadow(id); ok {
+	if counts, ok := c.opts.Manager.Trials.Shadow(id); ok {
 		candidate.Shadow = &counts
 	}
 	return candidate

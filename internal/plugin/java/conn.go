@@ -75,6 +75,8 @@ type request struct {
 	done   chan answer
 	// ctx is how long its caller waits; the sweeper looks after it.
 	ctx context.Context
+	// output takes the answer of an endpoint; nil if it declares no content type.
+	output plugin.EndpointOutput
 	// batch is where its frame went. It is guarded by the mutex of the writer.
 	batch uint64
 	// late gets the answer if nobody waits for it any more. It is guarded as the pending requests are.
@@ -202,14 +204,14 @@ func (c *conn) call(id uint64) (context.Context, *module) {
 	return nil, nil
 }
 
-// contextOf returns the context of a request of a module that is on its way, or nil.
-func (c *conn) contextOf(id uint64, m *module) context.Context {
+// outputOf returns the context of a request of a module that is on its way, nil if it is not, and what takes its answer.
+func (c *conn) outputOf(id uint64, m *module) (context.Context, plugin.EndpointOutput) {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
 	if q := c.pending[id]; q != nil && q.module == m {
-		return q.ctx
+		return q.ctx, q.output
 	}
-	return nil
+	return nil, nil
 }
 
 // requests are those that ended, and to which nobody will send an answer any more.
@@ -217,7 +219,7 @@ var requests = sync.Pool{New: func() any { return &request{done: make(chan answe
 
 // begin makes a request, which is given up when the context ends; a caller who looks after that itself gives one that
 // does not. The frame has the id of the request.
-func (c *conn) begin(ctx context.Context, m *module) (*request, error) {
+func (c *conn) begin(ctx context.Context, m *module, output plugin.EndpointOutput) (*request, error) {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
 	switch {
@@ -227,7 +229,7 @@ func (c *conn) begin(ctx context.Context, m *module) (*request, error) {
 		return nil, ErrBusy
 	}
 	q := requests.Get().(*request)
-	q.ctx, q.module, q.batch = ctx, m, math.MaxUint64
+	q.ctx, q.module, q.output, q.batch = ctx, m, output, math.MaxUint64
 	c.next++
 	q.id = c.next
 	c.pending[q.id] = q
@@ -268,7 +270,7 @@ var errGivenUp = errors.New("the request was given up")
 // drop gives a request up that was not sent. One that was answered meanwhile is left to the garbage collector.
 func (c *conn) drop(q *request) {
 	if c.take(q.id) != nil {
-		q.ctx = nil
+		q.ctx, q.output = nil, nil
 		requests.Put(q)
 	}
 }
@@ -282,7 +284,7 @@ func (c *conn) await(ctx context.Context, q *request, frame []byte, givenUp func
 		return answer{}, err
 	}
 	a := <-q.done
-	q.ctx = nil
+	q.ctx, q.output = nil, nil
 	requests.Put(q)
 	if errors.Is(a.err, errGivenUp) {
 		if givenUp != nil {

@@ -14,9 +14,6 @@ import (
 // hookEndpoint is how the other end knows a request of an endpoint.
 const hookEndpoint = 6
 
-// outputKey is the key of the EndpointOutput in the context of a request.
-type outputKey struct{}
-
 // Endpoints are the endpoints of the extension.
 func (x *extension) Endpoints() []*plugin.Endpoint { return x.endpoints }
 
@@ -37,10 +34,7 @@ func (x *extension) serveEndpoint(ctx context.Context, args []any, result any) (
 	if err != nil {
 		return false, fmt.Errorf("write the request: %w", err)
 	}
-	if output != nil {
-		ctx = context.WithValue(ctx, outputKey{}, output)
-	}
-	a, err := x.hookCall(ctx, hookEndpoint, func(body []byte) []byte {
+	a, err := x.hookCall(ctx, hookEndpoint, output, func(body []byte) []byte {
 		return appendBool(appendBytes(appendString(body, e.Handler), request), output != nil)
 	})
 	if err != nil {
@@ -64,12 +58,11 @@ func (s *session) answerWrite(m *module, call uint64, r *in) error {
 	if err := r.end(); err != nil {
 		return err
 	}
-	ctx := s.conn.contextOf(call, m)
+	ctx, output := s.conn.outputOf(call, m)
 	if ctx == nil {
 		return errors.New("the request is over")
 	}
-	output, ok := ctx.Value(outputKey{}).(plugin.EndpointOutput)
-	if !ok {
+	if output == nil {
 		return errors.New("the endpoint declares no content type")
 	}
 	return output.Write(ctx, chunk)

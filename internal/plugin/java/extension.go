@@ -152,13 +152,13 @@ func (x *extension) runIn(ctx context.Context, b *binding, h plugin.Hook) error 
 	if h == plugin.Start { // One that failed may have asked for schedules.
 		x.unschedule(func(_ *plugin.Schedule, in *session) bool { return in == b.session })
 	}
-	a, err := b.requestOr(ctx, kindHook, x.module, func(body []byte) ([]byte, error) {
+	a, err := b.requestWith(ctx, kindHook, x.module, func(body []byte) ([]byte, error) {
 		return append(appendUint(body, b.extensions[x.index]), hookNumbers[h]), nil
-	}, func() {
+	}, handling{givenUp: func() {
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			b.dump(ctx, "a hook took too long", slog.String("plugin", x.module.descriptor.ID), slog.String("extension", x.class), slog.String("hook", string(h)))
 		}
-	})
+	}})
 	a.free()
 	if err == nil && h == plugin.Start {
 		x.unschedule(func(_ *plugin.Schedule, in *session) bool { return in != b.session })

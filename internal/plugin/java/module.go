@@ -163,18 +163,18 @@ func (s *session) wait(ctx context.Context) error {
 
 // bind lets the JVM load the plugin. The module is locked.
 func (m *module) bind(ctx context.Context, s *session) (*binding, error) {
-	a, err := s.requestLate(ctx, kindLoad, m, func(b []byte) ([]byte, error) {
+	a, err := s.requestWith(ctx, kindLoad, m, func(b []byte) ([]byte, error) {
 		d := m.descriptor
 		b = appendString(appendString(appendString(appendString(b, d.ID), d.Version), d.class), m.copy)
 		return appendString(appendBool(b, m.host.opts.Strict), m.name), nil
-	}, func(wait func() answer) {
+	}, handling{late: func(wait func() answer) {
 		done := s.loadingLate(m)
 		m.host.late.Go(func() {
 			a := wait()
 			done()
 			m.loadedLate(s, a)
 		})
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}

@@ -187,7 +187,7 @@ func (o *owner) exchange(ctx context.Context, s *session, ask remote.Request) (a
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
 	}
-	q, err := s.conn.begin(context.Background(), o.blame)
+	q, err := s.conn.begin(context.Background(), o.blame, nil)
 	if err != nil {
 		return answer{}, err
 	}
@@ -309,7 +309,7 @@ func (o *owner) Release(serial uint64, handles []uint64) {
 	if s == nil || s.ctx.Err() != nil {
 		return
 	}
-	q, err := s.conn.begin(context.Background(), nil)
+	q, err := s.conn.begin(context.Background(), nil, nil)
 	if err != nil {
 		return // The handles go at the end of the owner.
 	}

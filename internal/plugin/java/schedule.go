@@ -84,13 +84,13 @@ func (x *extension) unschedule(which func(n *plugin.Schedule, in *session) bool)
 // runSchedule runs the function of a schedule where the extension is.
 func (x *extension) runSchedule(ctx context.Context, args []any) error {
 	name, slot := args[0].(string), args[1].(time.Time)
-	a, err := x.hookCall(ctx, hookSchedule, func(body []byte) []byte { return appendInt(appendString(body, name), slot.UnixMilli()) })
+	a, err := x.hookCall(ctx, hookSchedule, nil, func(body []byte) []byte { return appendInt(appendString(body, name), slot.UnixMilli()) })
 	a.free()
 	return err
 }
 
 // hookCall calls the extension where it is, by a hook that does not change its state.
-func (x *extension) hookCall(ctx context.Context, hook byte, write func(body []byte) []byte) (answer, error) {
+func (x *extension) hookCall(ctx context.Context, hook byte, output plugin.EndpointOutput, write func(body []byte) []byte) (answer, error) {
 	defer x.hold(ctx)()
 	for {
 		if b := x.broken.Load(); b != nil {
@@ -103,9 +103,9 @@ func (x *extension) hookCall(ctx context.Context, hook byte, write func(body []b
 		if err != nil {
 			return answer{}, err
 		}
-		a, err := b.request(ctx, kindHook, x.module, func(body []byte) ([]byte, error) {
+		a, err := b.requestWith(ctx, kindHook, x.module, func(body []byte) ([]byte, error) {
 			return write(append(appendUint(body, b.extensions[x.index]), hook)), nil
-		})
+		}, handling{output: output})
 		if !errors.Is(err, errUnsent) {
 			if err != nil && ctx.Err() != nil && b.isSilent() {
 				plugin.NoteRestart(ctx)

@@ -215,28 +215,28 @@ const startTime = time.Minute
 // request sends a request, whose body is appended by write, and waits for the answer. An answer that is an error is one.
 // Nothing is sent if nobody wants the answer any more: a plugin must not do what its caller has given up.
 func (s *session) request(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error)) (answer, error) {
-	return s.requestWith(ctx, k, m, write, nil, nil)
+	return s.requestWith(ctx, k, m, write, handling{})
 }
 
-// requestOr is request that calls givenUp when ctx has ended, before the JVM is told so and interrupts the thread.
-func (s *session) requestOr(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error), givenUp func()) (answer, error) {
-	return s.requestWith(ctx, k, m, write, nil, givenUp)
+// handling is what else is done for a request. All of it may be nil.
+type handling struct {
+	// output takes the answer of an endpoint, which the JVM sends in parts.
+	output plugin.EndpointOutput
+	// late gets an answer that must not be lost: see awaitLate.
+	late func(wait func() answer)
+	// givenUp is called when the context has ended, before the JVM is told so and interrupts the thread.
+	givenUp func()
 }
 
-// requestLate is request for an answer that must not be lost: see awaitLate. late may be nil.
-func (s *session) requestLate(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error), late func(wait func() answer)) (answer, error) {
-	return s.requestWith(ctx, k, m, write, late, nil)
-}
-
-func (s *session) requestWith(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error), late func(wait func() answer), givenUp func()) (a answer, err error) {
+func (s *session) requestWith(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error), h handling) (a answer, err error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
 	}
 	wait := ctx
-	if late != nil {
+	if h.late != nil {
 		wait = plugin.SameBehalf(context.Background(), ctx)
 	}
-	q, err := s.conn.begin(wait, m)
+	q, err := s.conn.begin(wait, m, h.output)
 	if err != nil {
 		return answer{}, err
 	}
@@ -254,10 +254,10 @@ func (s *session) requestWith(ctx context.Context, k kind, m *module, write func
 		keep(frame)
 		return answer{}, err
 	}
-	if late == nil {
-		a, err = s.conn.await(ctx, q, b, givenUp)
+	if h.late == nil {
+		a, err = s.conn.await(ctx, q, b, h.givenUp)
 	} else {
-		a, err = s.conn.awaitLate(ctx, q, b, late)
+		a, err = s.conn.awaitLate(ctx, q, b, h.late)
 	}
 	keep(frame)
 	if err != nil {

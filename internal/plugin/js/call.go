@@ -174,10 +174,10 @@ func (m *module) invoke(c *call) {
 	var argv [maxParams]engine.Value
 	n := 0
 	if c.begins {
-		m.dropTasks(func(t *task) bool { return t.extension == c.extension })
+		m.tasks.drop(func(t *task) bool { return t.extension == c.extension })
 	}
 	if c.task != "" {
-		f, ok := m.taskOf(c.extension, c.task)
+		f, ok := m.tasks.function(c.extension, c.task)
 		if !ok {
 			m.answer(c, false, nil) // The plugin has just ended it.
 			return
@@ -195,12 +195,12 @@ func (m *module) invoke(c *call) {
 		function = m.serve
 	}
 	if c.listener != nil {
-		argv[0], n = m.engine.Function(c.listener.Name, 1, m.listener(c.listener.Name, c.listener)), 1
+		argv[0], n = m.engine.Function(c.listener.Name, 1, m.server.listener(c.listener.Name, c.listener)), 1
 	}
 	for n < len(c.args) {
 		argv[n] = m.t.toJS(c.plan.params[n], c.plan.types[n], c.args[n])
 		if engine.IsFailed(argv[n]) {
-			m.free(argv[:n])
+			m.t.free(argv[:n])
 			m.fail(c)
 			return
 		}
@@ -209,18 +209,12 @@ func (m *module) invoke(c *call) {
 	c.args = nil
 	c.state.Store(running)
 	v := m.engine.Call(function, c.extension.object, argv[:n]...)
-	m.free(argv[:n])
+	m.t.free(argv[:n])
 	if engine.IsFailed(v) {
 		m.fail(c)
 		return
 	}
 	m.returned(c, v)
-}
-
-func (m *module) free(values []engine.Value) {
-	for _, v := range values {
-		m.engine.Free(v)
-	}
 }
 
 // returned takes what a function returned.

@@ -69,32 +69,32 @@ func (c *Coverage) Lines() map[string]map[int]int {
 }
 
 // cover returns the code that runs for a script if its lines are counted. One that cannot be prepared runs as it is.
-func (m *module) cover(name, code string, isModule bool) string {
-	c := m.host.opts.Coverage
-	s, err := c.counter.Add(path.Join(m.host.opts.CoverageDir, name), code, isModule)
+func (ss *scripts) cover(name, code string, isModule bool) string {
+	c := ss.m.host.opts.Coverage
+	s, err := c.counter.Add(path.Join(ss.m.host.opts.CoverageDir, name), code, isModule)
 	if err != nil {
 		return code // The engine says what is wrong with it.
 	}
-	if found := m.maps[name]; found != nil && found.data != nil {
+	if found := ss.maps[name]; found != nil && found.data != nil {
 		c.mu.Lock()
 		c.maps[s] = &sourceMap{data: found.data}
 		c.mu.Unlock()
 	}
-	if m.covered == nil {
-		m.covered = map[string]*inspector.Covered{}
+	if ss.covered == nil {
+		ss.covered = map[string]*inspector.Covered{}
 	}
-	m.covered[name] = s
+	ss.covered[name] = s
 	return s.Code
 }
 
 // uncovered translates the places in a text from code with probes to the script.
-func (m *module) uncovered(text string) string {
-	if len(m.covered) == 0 {
+func (ss *scripts) uncovered(text string) string {
+	if len(ss.covered) == 0 {
 		return text
 	}
 	return place.ReplaceAllStringFunc(text, func(t string) string {
 		p := place.FindStringSubmatch(t)
-		s := m.covered[p[1]]
+		s := ss.covered[p[1]]
 		line, _ := strconv.Atoi(p[2])
 		col, _ := strconv.Atoi(p[3])
 		if s == nil {

@@ -34,18 +34,19 @@ func algorithm(name string) (func() hash.Hash, error) {
 	return f, nil
 }
 
-// cryptoFunctions are what the global crypto is made of.
-func (m *module) cryptoFunctions() map[string]engine.Func {
+// crypto are what the global crypto is made of.
+func (l *library) crypto() map[string]engine.Func {
 	return map[string]engine.Func{
+		"subtle": l.subtle,
 		"randomUUID": func(engine.Value, []engine.Value) (engine.Value, error) {
 			var b [16]byte
 			_, _ = rand.Read(b[:])
 			b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-			return m.value(m.engine.String(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])))
+			return l.t.value(l.t.String(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])))
 		},
 		"randomFill": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			tooLong := false
-			ok := m.engine.Fill(argument(args, 0), func(b []byte) {
+			ok := l.t.Fill(argument(args, 0), func(b []byte) {
 				if tooLong = len(b) > 65536; !tooLong {
 					_, _ = rand.Read(b)
 				}
@@ -56,36 +57,36 @@ func (m *module) cryptoFunctions() map[string]engine.Func {
 			return engine.Undefined, nil
 		},
 		"hash": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			f, err := algorithm(m.text(args[0]))
+			f, err := algorithm(l.t.text(args[0]))
 			if err != nil {
 				return engine.Undefined, err
 			}
 			h := f()
-			_, _ = h.Write(m.content(args[1]))
-			return m.digest(h.Sum(nil), args[2])
+			_, _ = h.Write(l.t.content(args[1]))
+			return l.digest(h.Sum(nil), args[2])
 		},
 		"hmac": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			f, err := algorithm(m.text(args[0]))
+			f, err := algorithm(l.t.text(args[0]))
 			if err != nil {
 				return engine.Undefined, err
 			}
-			h := hmac.New(f, m.content(args[1]))
-			_, _ = h.Write(m.content(args[2]))
-			return m.digest(h.Sum(nil), args[3])
+			h := hmac.New(f, l.t.content(args[1]))
+			_, _ = h.Write(l.t.content(args[2]))
+			return l.digest(h.Sum(nil), args[3])
 		},
 		"equal": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			return engine.Bool(subtle.ConstantTimeCompare(m.content(args[0]), m.content(args[1])) == 1), nil
+			return engine.Bool(subtle.ConstantTimeCompare(l.t.content(args[0]), l.t.content(args[1])) == 1), nil
 		},
 	}
 }
 
 // digest is bytes, or text if an encoding is given.
-func (m *module) digest(b []byte, encoding engine.Value) (engine.Value, error) {
-	switch m.text(encoding) {
+func (l *library) digest(b []byte, encoding engine.Value) (engine.Value, error) {
+	switch l.t.text(encoding) {
 	case "hex":
-		return m.value(m.engine.String(hex.EncodeToString(b)))
+		return l.t.value(l.t.String(hex.EncodeToString(b)))
 	case "base64":
-		return m.value(m.engine.String(base64.StdEncoding.EncodeToString(b)))
+		return l.t.value(l.t.String(base64.StdEncoding.EncodeToString(b)))
 	}
-	return m.value(m.engine.Bytes(b))
+	return l.t.value(l.t.Bytes(b))
 }

@@ -5,23 +5,29 @@ package js
 import (
 	"context"
 	"errors"
-	"net/url"
 	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"example.org/app/internal/plugin"
-	"example.org/app/internal/plugin/js/engine"
 	"example.org/app/internal/plugin/js/inspector"
 )
 
+// debuggee is a module as debuggers see it.
+type debuggee struct {
+	m *module
+	// server is where debuggers attach, nil if they cannot; waits says that calls wait for one.
+	server *inspector.Server
+	waits  bool
+	// target is what debuggers attach to, in debug mode only.
+	target *inspector.Target
+}
+
 // open finds where debuggers attach to the module, if they can.
-func (m *module) open(ctx context.Context, src plugin.Source) (err error) {
-	o := m.host.opts
-	if o.Inspector != nil && (len(o.Debugged) == 0 || slices.Contains(o.Debugged, path.Base(m.name))) {
-		m.inspector, m.waits = o.Inspector, true
+func (d *debuggee) open(ctx context.Context, src plugin.Source) (err error) {
+	o := d.m.host.opts
+	if o.Inspector != nil && (len(o.Debugged) == 0 || slices.Contains(o.Debugged, path.Base(d.m.name))) {
+		d.server, d.waits = o.Inspector, true
 		return nil
 	}
 	if !src.Debug {
@@ -30,38 +36,38 @@ func (m *module) open(ctx context.Context, src plugin.Source) (err error) {
 	if o.Inspect == nil {
 		return errors.New("plugins cannot be debugged here")
 	}
-	m.inspector, err = o.Inspect(ctx)
+	d.server, err = o.Inspect(ctx)
 	return err
 }
 
-// inspected reports whether debuggers can attach to the module.
-func (m *module) inspected() bool { return m.inspector != nil }
+// possible reports whether debuggers can attach to the module.
+func (d *debuggee) possible() bool { return d.server != nil }
 
 // waitsToLoad reports whether the first line of the module waits for a debugger.
-func (m *module) waitsToLoad() bool { return m.waits && m.host.opts.WaitToLoad }
+func (d *debuggee) waitsToLoad() bool { return d.waits && d.m.host.opts.WaitToLoad }
 
 // Debugger is where debuggers attach.
 func (m *module) Debugger() plugin.Debugger {
-	if m.debug == nil {
+	if m.debug.target == nil {
 		return plugin.Debugger{}
 	}
-	return plugin.Debugger{Address: m.debug.Address(), Link: m.debug.Link(), Configured: m.waits}
+	return plugin.Debugger{Address: m.debug.target.Address(), Link: m.debug.target.Link(), Configured: m.debug.waits}
 }
 
-// inspect lets debuggers attach to the module.
-func (m *module) inspect() {
-	m.debug = m.inspector.Add(inspector.Plugin{
-		Title: m.name, Engine: m.engine, Closing: m.closing, Loads: m.waitsToLoad(), Free: !m.waits,
+// attach lets debuggers attach to the module.
+func (d *debuggee) attach() {
+	d.target = d.server.Add(inspector.Plugin{
+		Title: d.m.name, Engine: d.m.engine, Closing: d.m.closing, Loads: d.waitsToLoad(), Free: !d.waits,
 		Own: func(f func()) {
-			m.own(func() {
-				if !m.shut {
-					m.turn(nil, f)
-					m.awaken() // The debugger may have set a timer.
+			d.m.own(func() {
+				if !d.m.shut {
+					d.m.turn(nil, f)
+					d.m.awaken() // The debugger may have set a timer.
 				}
 			})
 		},
 		// The time in which the debugger held a turn that belongs to no call does not count either.
-		Resumed: func() { m.limit = time.Time{} },
+		Resumed: func() { d.m.limit = time.Time{} },
 	})
 }
 
@@ -70,36 +76,36 @@ const probeMemory = 8
 
 // memoryLimit is how many bytes the engine may hold. Probes do not count.
 func (m *module) memoryLimit() int64 {
-	if m.inspected() || m.host.opts.Coverage != nil {
+	if m.debug.possible() || m.host.opts.Coverage != nil {
 		return probeMemory * m.host.opts.MemoryLimit
 	}
 	return m.host.opts.MemoryLimit
 }
 
-// held waits until a debugger lets a call run. The clock of the call stands while a debugger holds it.
-func (m *module) held(ctx context.Context) (leave func(), err error) {
-	leave, err = m.debug.Call(ctx, holdOf(ctx))
-	return leave, m.unheld(ctx, err)
+// hold waits until a debugger lets a call run. The clock of the call stands while a debugger holds it.
+func (d *debuggee) hold(ctx context.Context) (leave func(), err error) {
+	leave, err = d.target.Call(ctx, holdOf(ctx))
+	return leave, d.unheld(ctx, err)
 }
 
-// heldAtLoad waits until a debugger lets the first line of the plugin run, if the host is to wait that early.
-func (m *module) heldAtLoad(ctx context.Context) (leave func(), err error) {
-	if m.debug == nil || !m.waitsToLoad() {
+// holdLoad waits until a debugger lets the first line of the plugin run, if the host is to wait that early.
+func (d *debuggee) holdLoad(ctx context.Context) (leave func(), err error) {
+	if d.target == nil || !d.waitsToLoad() {
 		return func() {}, nil
 	}
-	leave, err = m.debug.Load(ctx, holdOf(ctx), m.serveDebugger)
-	return leave, m.unheld(ctx, err)
+	leave, err = d.target.Load(ctx, holdOf(ctx), d.serve)
+	return leave, d.unheld(ctx, err)
 }
 
-// serveDebugger does what debuggers ask for while the plugin is loaded and waits for something.
-func (m *module) serveDebugger() { m.turn(nil, m.debug.Serve) }
+// serve does what debuggers ask for while the plugin is loaded and waits for something.
+func (d *debuggee) serve() { d.m.turn(nil, d.target.Serve) }
 
-// debuggerTasks tells that debuggers ask for something; it is nil if none can.
-func (m *module) debuggerTasks() <-chan struct{} {
-	if m.debug == nil {
+// tasks tells that debuggers ask for something; it is nil if none can.
+func (d *debuggee) tasks() <-chan struct{} {
+	if d.target == nil {
 		return nil
 	}
-	return m.debug.Tasks()
+	return d.target.Tasks()
 }
 
 // holdOf returns what stops the clock of a call, nil if it has none.
@@ -111,76 +117,21 @@ func holdOf(ctx context.Context) func() func() {
 }
 
 // unheld is what the error of waiting for a debugger means for the call.
-func (m *module) unheld(ctx context.Context, err error) error {
+func (d *debuggee) unheld(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, inspector.ErrRetired):
 		err = plugin.ErrRetired
 	case err != nil && ctx.Err() == nil:
-		err = m.gone()
+		err = d.m.gone()
 	}
 	return err
 }
 
 // Retire lets go of the calls that wait for a debugger or are paused, because the module goes away.
 func (m *module) Retire() {
-	if m.debug != nil {
-		m.debug.Retire()
+	if m.debug.target != nil {
+		m.debug.target.Retire()
 	}
-}
-
-// runnable returns the code that runs for a script: itself without its source map, or code that can be debugged. path is
-// where the script lies, "" if it is not in a file.
-func (m *module) runnable(name, path, script string, isModule bool) string {
-	code, reference := m.withoutMap(name, script)
-	if m.debug == nil {
-		if m.host.opts.Coverage != nil {
-			return m.cover(name, code, isModule)
-		}
-		return code
-	}
-	s := inspector.Script{Name: name, URL: m.scriptURL(name, path), Source: script, Code: code, Module: isModule}
-	if found := m.maps[name]; found != nil {
-		s.Map = found.data
-		if strings.HasPrefix(reference, "data:") {
-			s.MapURL = reference
-		}
-	}
-	return m.debug.Instrument(s)
-}
-
-// withoutProbes compiles a script as its author wrote it, because it cannot be compiled as it can be debugged. If that
-// fails as well, the script is at fault, and its own error is the one that pends.
-func (m *module) withoutProbes(compile func() engine.Value) engine.Value {
-	x := m.engine.Exception()
-	defer m.engine.Free(x.Value)
-	if m.debug != nil {
-		m.debug.Forget()
-	}
-	delete(m.covered, m.name)
-	compiled := compile()
-	if !engine.IsFailed(compiled) {
-		m.log.Warn("a script runs without probes for debuggers and coverage: it cannot be prepared for them", "script", m.name, "error", x.Message)
-	}
-	return compiled
-}
-
-// pathOf is where a script in the folder of the plugin lies.
-func (m *module) pathOf(name string) string {
-	if m.folder == nil || isURL(name) {
-		return ""
-	}
-	return filepath.Join(m.folder.Name(), filepath.FromSlash(name))
-}
-
-// scriptURL is the name of a script for debuggers, which open files by it.
-func (m *module) scriptURL(name, path string) string {
-	if path == "" {
-		return name
-	}
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
 var (

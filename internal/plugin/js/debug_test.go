@@ -45,7 +45,7 @@ func debugging(t *testing.T, source string, lines ...int) (*module, *cdp) {
 	t.Helper()
 	h, _, _ := debugHost(t)
 	m := load(t, h, plugin.Source{Name: "debugged.js", Data: []byte(source)})
-	c := attach(t, m.debug.Address())
+	c := attach(t, m.debug.target.Address())
 	script := c.enable()
 	for _, line := range lines {
 		c.breakAt(script["url"].(string), line, "")
@@ -65,24 +65,24 @@ func TestDebugAttach(t *testing.T) {
 	for _, path := range []string{"/json", "/json/list"} {
 		var list []map[string]string
 		getJSON(t, "http://"+s.Addr()+path, &list)
-		if len(list) != 1 || list[0]["webSocketDebuggerUrl"] != m.debug.Address() || list[0]["title"] != "debugged.js" ||
-			list[0]["devtoolsFrontendUrl"] != "devtools://devtools/bundled/js_app.html?ws="+strings.TrimPrefix(m.debug.Address(), "ws://") {
+		if len(list) != 1 || list[0]["webSocketDebuggerUrl"] != m.debug.target.Address() || list[0]["title"] != "debugged.js" ||
+			list[0]["devtoolsFrontendUrl"] != "devtools://devtools/bundled/js_app.html?ws="+strings.TrimPrefix(m.debug.target.Address(), "ws://") {
 			t.Error(list)
 		}
 	}
 	load(t, h, plugin.Source{Name: "another.js", Data: []byte(strings.Replace(debugged, "debugged", "another", 1))})
 	var list []map[string]string
 	getJSON(t, "http://"+strings.Replace(s.Addr(), "127.0.0.1", "localhost", 1)+"/json/list", &list)
-	if len(list) != 2 || list[0]["title"] != "another.js" || list[1]["webSocketDebuggerUrl"] != m.debug.Address() {
+	if len(list) != 2 || list[0]["title"] != "another.js" || list[1]["webSocketDebuggerUrl"] != m.debug.target.Address() {
 		t.Errorf("two plugins: %v", list)
 	}
 	done := begin[int32](t.Context(), m, count, int64(5))
-	c := attach(t, m.debug.Address())
+	c := attach(t, m.debug.target.Address())
 	script := c.enable()
 	if src := c.do("Debugger.getScriptSource", object{"scriptId": script["scriptId"]}); src["scriptSource"] != debugged {
 		t.Errorf("source: %v", src)
 	}
-	eventually(t, "waiting", func() bool { return m.debug.Waiting() == 1 })
+	eventually(t, "waiting", func() bool { return m.debug.target.Waiting() == 1 })
 	c.do("Runtime.runIfWaitingForDebugger", nil)
 	p := c.paused().want("count:7")
 	if p.reason != "Break on start" {
@@ -200,7 +200,7 @@ func TestDebugStack(t *testing.T) {
 func TestDebugBreakpoints(t *testing.T) {
 	h, _, _ := debugHost(t)
 	m := load(t, h, plugin.Source{Name: "debugged.js", Data: []byte(debugged)})
-	c := attach(t, m.debug.Address())
+	c := attach(t, m.debug.target.Address())
 	script := c.enable()
 	c.do("Runtime.runIfWaitingForDebugger", nil)
 
@@ -420,8 +420,8 @@ func TestDebugDetach(t *testing.T) {
 		t.Error(v)
 	}
 	second := begin[int32](t.Context(), m, count, int64(5))
-	eventually(t, "waiting", func() bool { return m.debug.Waiting() == 1 })
-	c = attach(t, m.debug.Address())
+	eventually(t, "waiting", func() bool { return m.debug.target.Waiting() == 1 })
+	c = attach(t, m.debug.target.Address())
 	c.enable()
 	c.do("Runtime.runIfWaitingForDebugger", nil)
 	c.paused().want("count:7")
@@ -451,7 +451,7 @@ func TestDebugUnloadWhileWaiting(t *testing.T) {
 	done := begin[int32](t.Context(), m, count, int64(5))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancelled := begin[int32](ctx, m, count, int64(5))
-	eventually(t, "waiting", func() bool { return m.debug.Waiting() == 2 })
+	eventually(t, "waiting", func() bool { return m.debug.target.Waiting() == 2 })
 	cancel()
 	if r := <-cancelled; !errors.Is(r.err, context.Canceled) {
 		t.Error(r.err)
@@ -476,14 +476,14 @@ func TestDebugHoldsClocks(t *testing.T) {
 	}
 	entered := make(chan func())
 	go func() {
-		leave, err := m.debug.Call(context.Background(), hold)
+		leave, err := m.debug.target.Call(context.Background(), hold)
 		if err != nil {
 			t.Error(err)
 		}
 		entered <- leave
 	}()
 	eventually(t, "holding a call that waits", func() bool { return held.Load() == 1 })
-	c := attach(t, m.debug.Address())
+	c := attach(t, m.debug.target.Address())
 	c.enable()
 	c.breakAt("debugged.js", 8, "")
 	c.do("Runtime.runIfWaitingForDebugger", nil)
@@ -496,7 +496,7 @@ func TestDebugHoldsClocks(t *testing.T) {
 	if held.Load() != 1 {
 		t.Error("a call is not held while the plugin is paused")
 	}
-	late, err := m.debug.Call(t.Context(), hold)
+	late, err := m.debug.target.Call(t.Context(), hold)
 	if err != nil || held.Load() != 2 {
 		t.Error("a call that came while the plugin is paused is not held", err)
 	}
@@ -527,7 +527,7 @@ func TestDebugRetire(t *testing.T) {
 
 	m = load(t, m.host, plugin.Source{Name: "debugged.js", Data: []byte(debugged)})
 	waiting := begin[int32](t.Context(), m, count, int64(5))
-	eventually(t, "waiting", func() bool { return m.debug.Waiting() == 1 })
+	eventually(t, "waiting", func() bool { return m.debug.target.Waiting() == 1 })
 	m.Retire()
 	if r := <-waiting; !errors.Is(r.err, plugin.ErrRetired) {
 		t.Error(r.err)
@@ -562,7 +562,7 @@ export default class extends AppPlugin {
 	}
 	h, _, _ := debugHost(t)
 	m := load(t, h, plugin.Source{Name: "plugin.js", Path: path, Data: data})
-	c := attach(t, m.debug.Address())
+	c := attach(t, m.debug.target.Address())
 	url := c.enable()["url"].(string)
 	lib := c.wait("Debugger.scriptParsed")["url"].(string)
 	if url != "file://"+path || lib != "file://"+filepath.Join(dir, "lib.js") {
@@ -597,7 +597,7 @@ export default class extends AppPlugin {
 func TestDebugWithoutProbes(t *testing.T) {
 	h, _, log := debugHost(t)
 	m := load(t, h, plugin.Source{Name: "debugged.js", Data: []byte("const __app_0 = 1\n" + debugged)})
-	attach(t, m.debug.Address()).do("Runtime.runIfWaitingForDebugger", nil)
+	attach(t, m.debug.target.Address()).do("Runtime.runIfWaitingForDebugger", nil)
 	if v := finish(t, begin[int32](t.Context(), m, count, int64(5))); v != int32(11) {
 		t.Error(v)
 	}

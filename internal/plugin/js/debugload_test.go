@@ -30,19 +30,19 @@ export default class extends AppPlugin {
 }
 `
 
-// A loading is a plugin that is being loaded.
-type loading struct {
+// A loadResult is what loading a plugin came to.
+type loadResult struct {
 	module plugin.Module
 	err    error
 }
 
 // beginLoading loads a plugin in the background, and attaches a debugger to it.
-func beginLoading(t *testing.T, ctx context.Context, h plugin.Host, s *inspector.Server) (<-chan loading, *cdp) {
+func beginLoading(t *testing.T, ctx context.Context, h plugin.Host, s *inspector.Server) (<-chan loadResult, *cdp) {
 	t.Helper()
-	done := make(chan loading, 1)
+	done := make(chan loadResult, 1)
 	go func() {
 		m, err := h.Load(ctx, plugin.Source{Name: "loadtime.js", Data: []byte(loadtime)})
-		done <- loading{m, err}
+		done <- loadResult{m, err}
 	}()
 	return done, attach(t, target(t, s))
 }
@@ -171,7 +171,7 @@ func TestDebugSomePlugins(t *testing.T) {
 	waiting := begin[int32](t.Context(), one, count, int64(5))
 	c := attach(t, target(t, s))
 	c.enable()
-	eventually(t, "waiting", func() bool { return one.debug.Waiting() == 1 })
+	eventually(t, "waiting", func() bool { return one.debug.target.Waiting() == 1 })
 	c.do("Runtime.runIfWaitingForDebugger", nil)
 	c.paused()
 	if v := finish(t, begin[int32](t.Context(), other, count, int64(5))); v == int32(0) {

@@ -80,7 +80,7 @@ func TestDebugRestartEnds(t *testing.T) {
 	if v := finish(t, done); v != int32(11) {
 		t.Error(v)
 	}
-	c = attach(t, m.debug.Address())
+	c = attach(t, m.debug.target.Address())
 	c.breakAt(c.enable()["url"].(string), 16, "")
 	c.do("Runtime.runIfWaitingForDebugger", nil)
 	done = begin[int32](t.Context(), m, count, int64(5))

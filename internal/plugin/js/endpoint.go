@@ -22,42 +22,35 @@ type endpointCall struct {
 // Endpoints are the endpoints of the extension.
 func (x *extension) Endpoints() []*plugin.Endpoint { return x.endpoints }
 
-// has reports whether an object has a function.
-func (m *module) has(object engine.Value, name string) bool {
-	f := m.property(object, name)
-	defer m.engine.Free(f)
-	return m.engine.IsFunction(f)
-}
-
 // readEndpoints reads the endpoints of an extension and finds their handlers.
-func (m *module) readEndpoints(class engine.Value, x *extension) error {
-	v, where, err := m.ask(class, x.object, "getEndpoints", "an array of endpoints")
+func (ld *loading) readEndpoints(class engine.Value, x *extension) error {
+	v, where, err := ld.ask(class, x.object, "getEndpoints", "an array of endpoints")
 	if err != nil {
 		return err
 	}
-	defer m.engine.Free(v)
-	if !m.engine.IsArray(v) {
-		return m.refuse(where, "getEndpoints() of %s must return an array of endpoints, not %s", x.class, m.engine.TypeOf(v))
+	defer ld.t.Free(v)
+	if !ld.t.IsArray(v) {
+		return ld.m.refuse(where, "getEndpoints() of %s must return an array of endpoints, not %s", x.class, ld.t.TypeOf(v))
 	}
-	declared, err := m.t.anyFromJS(v)
+	declared, err := ld.t.anyFromJS(v)
 	if err != nil {
-		return m.refuse(where, "getEndpoints() of %s: %v", x.class, err)
+		return ld.m.refuse(where, "getEndpoints() of %s: %v", x.class, err)
 	}
 	text, err := json.Marshal(declared)
 	if err == nil {
 		x.endpoints, err = plugin.ParseEndpoints(text)
 	}
 	if err != nil {
-		return m.refuse(where, "getEndpoints() of %s: %v", x.class, err)
+		return ld.m.refuse(where, "getEndpoints() of %s: %v", x.class, err)
 	}
 	x.handlers = map[*plugin.Endpoint]method{}
 	for _, e := range x.endpoints {
-		f, ok, err := m.function(class, x, e.Handler)
+		f, ok, err := ld.function(class, x, e.Handler)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return m.refuse(where, "getEndpoints() of %s: the endpoint %s %s has the handler %s, but the class has no such function", x.class, e.Method, e.Path, e.Handler)
+			return ld.m.refuse(where, "getEndpoints() of %s: the endpoint %s %s has the handler %s, but the class has no such function", x.class, e.Method, e.Path, e.Handler)
 		}
 		x.handlers[e] = method{function: f, label: x.class + "." + e.Handler + "()"}
 	}
@@ -121,7 +114,7 @@ func (m *module) writeEndpoint(c *call) engine.Func {
 	return func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 		var chunk []byte
 		if v := argument(args, 0); engine.IsString(v) {
-			chunk = []byte(m.text(v))
+			chunk = []byte(m.t.text(v))
 		} else if b, ok := m.engine.AsBytes(v); ok {
 			chunk = append(chunk, b...)
 		}

@@ -75,7 +75,7 @@ func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
 	if f, ok := x.hooks[h]; ok {
 		var args []any
 		if h == plugin.SettingsChanged {
-			s, err := x.module.settings()
+			s, err := x.module.server.settings()
 			if err != nil {
 				return err
 			}
@@ -116,8 +116,8 @@ func (x *extension) Call(ctx context.Context, m *plugin.Method, args []any, resu
 
 // do is the one way into the functions of a plugin.
 func (x *extension) do(c *call) (bool, error) {
-	if x.module.debug != nil {
-		leave, err := x.module.held(c.ctx)
+	if x.module.debug.target != nil {
+		leave, err := x.module.debug.hold(c.ctx)
 		if err != nil {
 			return false, err
 		}

@@ -20,8 +20,8 @@ const preludeName = "<prelude>"
 // failure is the error that an exception means: what the plugin refuses with, or what went wrong in it.
 func (m *module) failure(x *engine.Exception) error {
 	if engine.IsObject(x.Value) && m.engine.Instance(x.Value, m.appErrors) {
-		code, _ := engine.AsNumber(m.property(x.Value, "code"))
-		reason := m.property(x.Value, "reason")
+		code, _ := engine.AsNumber(m.t.property(x.Value, "code"))
+		reason := m.t.property(x.Value, "reason")
 		text, _ := m.engine.Text(reason)
 		m.engine.Free(reason)
 		if c := apierr.Code(code); c.Name() != "" {
@@ -34,16 +34,6 @@ func (m *module) failure(x *engine.Exception) error {
 	return m.exception(x)
 }
 
-// property reads a property of a value that the plugin made; what cannot be read is undefined.
-func (m *module) property(v engine.Value, name string) engine.Value {
-	p := m.engine.GetName(v, name)
-	if engine.IsFailed(p) {
-		m.engine.Drop()
-		return engine.Undefined
-	}
-	return p
-}
-
 // frame is a line of a stack trace with a position.
 var frame = regexp.MustCompile(`^\s*at (?:(.*) \()?(.+:\d+(?::\d+)?)\)?$`)
 
@@ -51,7 +41,7 @@ var frame = regexp.MustCompile(`^\s*at (?:(.*) \()?(.+:\d+(?::\d+)?)\)?$`)
 func (m *module) exception(x *engine.Exception) *plugin.Exception {
 	r := &plugin.Exception{Message: x.Message}
 	m.exhausted = m.exhausted || strings.Contains(x.Message, "out of memory")
-	trace := m.authored(x.Stack)
+	trace := m.scripts.authored(x.Stack)
 	var stack []string
 	for line := range strings.SplitSeq(trace, "\n") {
 		if strings.Contains(line, preludeName) || strings.TrimSpace(line) == "" {
@@ -105,8 +95,8 @@ func (m *module) position(f engine.Value) string {
 	if !m.engine.IsFunction(f) {
 		return m.name
 	}
-	file, line, column := m.property(f, "fileName"), m.property(f, "lineNumber"), m.property(f, "columnNumber")
-	defer m.free([]engine.Value{file, line, column})
+	file, line, column := m.t.property(f, "fileName"), m.t.property(f, "lineNumber"), m.t.property(f, "columnNumber")
+	defer m.t.free([]engine.Value{file, line, column})
 	if !engine.IsString(file) {
 		return m.name
 	}
@@ -116,25 +106,7 @@ func (m *module) position(f engine.Value) string {
 			s += ":" + strconv.Itoa(int(n))
 		}
 	}
-	return m.authored(s)
-}
-
-// authored translates the places in a text, as a stack trace has them, from the code that runs to what its author wrote.
-func (m *module) authored(text string) string {
-	if m.debug != nil {
-		text = m.debug.Original(text)
-	}
-	return m.sourced(m.uncovered(text))
-}
-
-// nameOf is the name of a class.
-func (m *module) nameOf(class engine.Value) string {
-	v := m.property(class, "name")
-	defer m.engine.Free(v)
-	if s, _ := m.engine.Text(v); engine.IsString(v) && s != "" {
-		return s
-	}
-	return "(anonymous)"
+	return m.scripts.authored(s)
 }
 
 // lineOf is the line in a position, or 0.
@@ -161,7 +133,7 @@ func (m *module) errorValue(err error) engine.Value {
 		class := m.engine.GetName(global, "TypeError")
 		text := m.engine.String(err.Error())
 		v := m.engine.Construct(class, text)
-		m.free([]engine.Value{global, class, text})
+		m.t.free([]engine.Value{global, class, text})
 		return v
 	}
 	return m.engine.NewError(err.Error())

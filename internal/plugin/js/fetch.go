@@ -44,15 +44,25 @@ type request struct {
 	trace context.Context
 }
 
+// network is what a plugin has of the network: requests of fetch, streams and WebSockets.
+type network struct {
+	m *module
+	// aborts end the requests that the plugin can abort, by their ids.
+	aborts map[float64]context.CancelFunc
+	// streams are the answers that the plugin reads bit by bit, by the ids of their requests; sockets are its WebSockets.
+	streams map[float64]*stream
+	sockets map[float64]*socket
+}
+
 // errAborted is the end of a request that the plugin does not want any more. It sees the reason that it gave itself.
 var errAborted = errors.New("the request was aborted")
 
 // abortFetch ends a request, or the stream of its answer, by its id. It may have ended.
-func (m *module) abortFetch(_ engine.Value, args []engine.Value) (engine.Value, error) {
+func (n *network) abortFetch(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	id, _ := engine.AsNumber(argument(args, 0))
-	if abort := m.aborts[id]; abort != nil {
-		delete(m.aborts, id)
-		delete(m.streams, id)
+	if abort := n.aborts[id]; abort != nil {
+		delete(n.aborts, id)
+		delete(n.streams, id)
 		abort()
 	}
 	return engine.Undefined, nil
@@ -60,55 +70,55 @@ func (m *module) abortFetch(_ engine.Value, args []engine.Value) (engine.Value, 
 
 // fetch sends a request: URL, method, headers, body, timeout in milliseconds, what to do with redirects, an id by which it can be
 // aborted, and whether the body is read bit by bit.
-func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	r := request{url: m.text(args[0]), method: m.text(args[1]), redirect: m.text(args[5]), events: true}
+func (n *network) fetch(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	r := request{url: n.m.t.text(args[0]), method: n.m.t.text(args[1]), redirect: n.m.t.text(args[5]), events: true}
 	ms, _ := engine.AsNumber(args[4])
 	r.timeout = time.Duration(min(ms, 1<<31) * float64(time.Millisecond))
 	r.stream, _ = engine.AsBool(argument(args, 7))
 	var err error
-	if r.headers, err = m.pairs(args[2]); err != nil {
+	if r.headers, err = n.m.t.pairs(args[2]); err != nil {
 		return engine.Undefined, err
 	}
 	if !engine.IsUndefined(args[3]) {
-		r.body = m.content(args[3])
+		r.body = n.m.t.content(args[3])
 	}
 	id, _ := engine.AsNumber(argument(args, 6))
-	if m.aborts == nil {
-		m.aborts = map[float64]context.CancelFunc{}
+	if n.aborts == nil {
+		n.aborts = map[float64]context.CancelFunc{}
 	}
-	if c := m.current.Load(); c != nil && telemetry.On() {
+	if c := n.m.current.Load(); c != nil && telemetry.On() {
 		r.trace = c.ctx
 	}
 	aborted, abort := context.WithCancel(context.Background())
-	m.aborts[id] = abort
-	op, promise, err := m.newOperation()
+	n.aborts[id] = abort
+	op, promise, err := n.m.newOperation()
 	if err != nil {
 		abort()
-		delete(m.aborts, id)
+		delete(n.aborts, id)
 		return promise, err
 	}
 	ended := func(res *response, err error) func() (engine.Value, error) {
 		return func() (engine.Value, error) {
-			delete(m.aborts, id)
+			delete(n.aborts, id)
 			if err != nil {
 				return engine.Undefined, fmt.Errorf("fetch %s %s: %w", r.method, shorten(r.url), err)
 			}
-			return m.responseValue(res), nil
+			return n.responseValue(res), nil
 		}
 	}
-	client, t, begin := m.client(), &turn{gate: &m.gates.fetches, owner: op.owner}, time.Now()
+	client, t, begin := n.client(), &turn{gate: &n.m.gates.fetches, owner: op.owner}, time.Now()
 	late := time.AfterFunc(r.timeout, func() { t.withdraw(r.late()) })
 	stay := context.AfterFunc(aborted, func() { t.withdraw(errAborted) })
 	t.start = func() {
 		late.Stop()
 		stay()
-		m.perform(op, func(ctx context.Context) (func() (engine.Value, error), error) {
+		n.m.perform(op, func(ctx context.Context) (func() (engine.Value, error), error) {
 			defer t.leave()
 			ctx, cancel := context.WithCancelCause(ctx)
 			stop := context.AfterFunc(aborted, func() { cancel(errAborted) })
-			res, err := m.sendWhenFree(ctx, client, r, begin)
+			res, err := n.sendWhenFree(ctx, client, r, begin)
 			if err == nil && res.stream != nil {
-				return func() (engine.Value, error) { return m.streamedValue(id, res) }, nil
+				return func() (engine.Value, error) { return n.streamedValue(id, res) }, nil
 			}
 			stop()
 			cancel(nil)
@@ -119,9 +129,9 @@ func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error
 		late.Stop()
 		stay()
 		op.value = ended(nil, why)
-		m.settleLater(op)
+		n.m.settleLater(op)
 	}
-	m.lineUp(t)
+	n.m.lineUp(t)
 	if time.Since(begin) >= r.timeout {
 		t.withdraw(r.late()) // The timer may have found nothing to withdraw.
 	}
@@ -129,16 +139,16 @@ func (m *module) fetch(_ engine.Value, args []engine.Value) (engine.Value, error
 }
 
 // sendWhenFree sends a request that began at some time when it may connect to its host.
-func (m *module) sendWhenFree(ctx context.Context, client *http.Client, r request, begin time.Time) (*response, error) {
+func (n *network) sendWhenFree(ctx context.Context, client *http.Client, r request, begin time.Time) (*response, error) {
 	wait, cancel := context.WithDeadlineCause(ctx, begin.Add(r.timeout), r.late())
 	defer cancel()
-	connected, err := m.gates.connect(wait, hostOf(r.url))
+	connected, err := n.m.gates.connect(wait, hostOf(r.url))
 	if err != nil {
 		return nil, err
 	}
 	defer connected()
 	r.waited = time.Since(begin)
-	return m.send(tellConnected(ctx, connected), client, r)
+	return n.m.host.send(tellConnected(ctx, connected), client, r)
 }
 
 // late is the error of a request that took too long.
@@ -153,36 +163,13 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// pairs are names and values, such as headers.
-func (m *module) pairs(v engine.Value) (list [][2]string, err error) {
-	pairs, err := m.t.anyFromJS(v)
-	if err != nil {
-		return nil, err
-	}
-	all, _ := pairs.([]any)
-	for _, p := range all {
-		if kv, _ := p.([]any); len(kv) == 2 {
-			list = append(list, [2]string{fmt.Sprint(kv[0]), fmt.Sprint(kv[1])})
-		}
-	}
-	return list, nil
-}
-
-// content is a string or what a buffer holds.
-func (m *module) content(v engine.Value) []byte {
-	if b, ok := m.engine.AsBytes(v); ok {
-		return b
-	}
-	return []byte(m.text(v))
-}
-
-func (m *module) responseValue(res *response) engine.Value {
-	e := m.engine
+func (n *network) responseValue(res *response) engine.Value {
+	e := n.m.engine
 	headers := make([]any, 0, len(res.headers))
 	for _, h := range res.headers {
 		headers = append(headers, []any{h[0], h[1]})
 	}
-	v := m.t.anyToJS(map[string]any{
+	v := n.m.t.anyToJS(map[string]any{
 		"status": int32(res.status), "statusText": res.statusText, "url": res.url, "redirected": res.redirected, "headers": headers,
 	})
 	if engine.IsFailed(v) {
@@ -202,7 +189,7 @@ func (m *module) responseValue(res *response) engine.Value {
 const maxRedirects = 10
 
 // send sends a request and reads the answer, all of it unless it is a stream.
-func (m *module) send(ctx context.Context, by *http.Client, r request) (_ *response, err error) {
+func (h *Host) send(ctx context.Context, by *http.Client, r request) (_ *response, err error) {
 	u, err := url.Parse(r.url)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("the URL must be absolute and begin with http:// or https://")
@@ -257,7 +244,7 @@ func (m *module) send(ctx context.Context, by *http.Client, r request) (_ *respo
 	streamed = r.stream || r.events && strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
 	if streamed {
 		out.stream = &stream{ctx: ctx, body: res.Body, timeout: r.timeout, late: late}
-	} else if out.body, err = m.host.readAll(ctx, res.Body); err != nil {
+	} else if out.body, err = h.readAll(ctx, res.Body); err != nil {
 		return nil, err
 	}
 	for k, list := range res.Header {

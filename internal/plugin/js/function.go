@@ -38,13 +38,13 @@ func (m *module) installFunctions() error {
 		}
 		if !e.DefineName(object, name, e.Function(name, len(f.Params), call)) {
 			e.Free(object)
-			return m.pendingError()
+			return m.loading.pendingError()
 		}
 	}
 	global := e.Global()
 	defer e.Free(global)
 	if !e.DefineName(global, functionsName, object) {
-		return m.pendingError()
+		return m.loading.pendingError()
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (m *module) callable(name string, f *Function) (engine.Func, error) {
 			if err != nil || result == nil {
 				return nil, err
 			}
-			return func() (engine.Value, error) { return m.value(m.t.toJS(result, f.Result, r)) }, nil
+			return func() (engine.Value, error) { return m.t.value(m.t.toJS(result, f.Result, r)) }, nil
 		})
 	}, nil
 }

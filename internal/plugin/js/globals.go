@@ -58,35 +58,36 @@ func (m *module) install() error {
 	e := m.engine
 	e.OnError(m.errorValue)
 	e.OnRejection(m.rejected)
-	e.OnImport(m.resolve, m.source)
+	e.OnImport(m.scripts.resolve, m.scripts.source)
 	host := e.Object()
 	defer e.Free(host)
+	lib := &library{m.t, m.host.opts.MemoryLimit, func(f work) (engine.Value, error) { return m.inTurn(&m.gates.crypto, f) }}
 	for _, group := range []map[string]engine.Func{
-		m.basics(), m.textFunctions(), m.urlFunctions(), m.cryptoFunctions(), m.socketFunctions(), m.matcherFunctions(), m.serverFunctions(),
+		m.basics(), lib.text(), lib.urls(), lib.crypto(), m.network.functions(), lib.matchers(), m.server.all(),
 	} {
 		for name, f := range group {
 			if !e.DefineName(host, name, e.Function(name, 0, f)) {
-				return m.pendingError()
+				return m.loading.pendingError()
 			}
 		}
 	}
-	for name, v := range m.serverValues() {
+	for name, v := range m.server.values() {
 		if !e.DefineName(host, name, m.t.anyToJS(v)) {
-			return m.pendingError()
+			return m.loading.pendingError()
 		}
 	}
 	code, ok := compiled.of(e, prelude)
 	if !ok {
-		return m.pendingError()
+		return m.loading.pendingError()
 	}
 	f := e.RunBytecode(code)
 	if engine.IsFailed(f) {
-		return m.pendingError()
+		return m.loading.pendingError()
 	}
 	defer e.Free(f)
 	r := e.Call(f, engine.Undefined, host)
 	if engine.IsFailed(r) {
-		return m.pendingError()
+		return m.loading.pendingError()
 	}
 	defer e.Free(r)
 	m.appPlugin, m.appExtension, m.appErrors = e.GetName(r, "AppPlugin"), e.GetName(r, "AppExtension"), e.GetName(r, "AppError")
@@ -94,8 +95,8 @@ func (m *module) install() error {
 	if err := m.installFunctions(); err != nil {
 		return err
 	}
-	if m.debug != nil {
-		return m.debug.Install()
+	if m.debug.target != nil {
+		return m.debug.target.Install()
 	}
 	if c := m.host.opts.Coverage; c != nil {
 		return c.counter.Install(e)
@@ -111,15 +112,14 @@ func (m *module) basics() map[string]engine.Func {
 		"timer":      m.setTimer,
 		"clearTimer": m.clearTimer,
 		"code":       m.statusCode,
-		"load":       m.loadScript,
-		"fetch":      m.fetch,
-		"abort":      m.abortFetch,
+		"load":       m.scripts.load,
+		"fetch":      m.network.fetch,
+		"abort":      m.network.abortFetch,
 		"java":       m.javaGlobal,
 		"part":       m.part,
-		"readStream": m.readStream,
-		"subtle":     m.subtle,
+		"readStream": m.network.readStream,
 		"inspect": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			return m.value(m.engine.String(engine.OneLine(m.engine.Inspect(argument(args, 0), maxLine), maxLine)))
+			return m.t.value(m.engine.String(engine.OneLine(m.engine.Inspect(argument(args, 0), maxLine), maxLine)))
 		},
 		"answered": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			id, _ := engine.AsNumber(args[0])
@@ -128,7 +128,7 @@ func (m *module) basics() map[string]engine.Func {
 			return engine.Undefined, nil
 		},
 	}
-	if m.debug != nil {
+	if m.debug.target != nil {
 		functions["tell"] = m.tell
 	}
 	if m.host.opts.Clock != nil {
@@ -139,7 +139,7 @@ func (m *module) basics() map[string]engine.Func {
 
 // part returns the function that makes the globals of a part of the prelude.
 func (m *module) part(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	name := m.text(args[0])
+	name := m.t.text(args[0])
 	source, err := partFiles.ReadFile(name + ".js")
 	if err != nil {
 		return engine.Undefined, err
@@ -164,8 +164,8 @@ var levels = map[string]slog.Level{
 
 // write logs a line of the plugin: strings as they are, everything else as people want to see it.
 func (m *module) write(this engine.Value, args []engine.Value) (engine.Value, error) {
-	if m.debug != nil {
-		m.debug.Console(consoleTypes[m.text(args[0])], args[1:])
+	if m.debug.target != nil {
+		m.debug.target.Console(consoleTypes[m.t.text(args[0])], args[1:])
 	}
 	return m.say(this, args)
 }
@@ -175,13 +175,13 @@ var consoleTypes = map[string]string{"error": "error", "warn": "warning", "info"
 
 // tell tells debuggers of a call of the console: its kind and its arguments.
 func (m *module) tell(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	m.debug.Console(m.text(args[0]), args[1:])
+	m.debug.target.Console(m.t.text(args[0]), args[1:])
 	return engine.Undefined, nil
 }
 
 // say writes what the console is told to the log.
 func (m *module) say(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	level := levels[m.text(args[0])]
+	level := levels[m.t.text(args[0])]
 	if !m.log.Enabled(m.ctx, level) || !m.lines.Take(m.log) {
 		return engine.Undefined, nil
 	}
@@ -191,9 +191,9 @@ func (m *module) say(_ engine.Value, args []engine.Value) (engine.Value, error) 
 			b.WriteByte(' ')
 		}
 		if engine.IsString(v) {
-			b.WriteString(m.text(v))
+			b.WriteString(m.t.text(v))
 		} else if m.java != nil && m.java.objectOf(v) != nil {
-			b.WriteString(m.text(v))
+			b.WriteString(m.t.text(v))
 		} else {
 			b.WriteString(m.engine.Inspect(v, maxLine))
 		}
@@ -201,17 +201,8 @@ func (m *module) say(_ engine.Value, args []engine.Value) (engine.Value, error) 
 			break
 		}
 	}
-	m.log.Log(m.ctx, level, "plugin says", slog.String("text", engine.OneLine(m.authored(b.String()), maxLine)))
+	m.log.Log(m.ctx, level, "plugin says", slog.String("text", engine.OneLine(m.scripts.authored(b.String()), maxLine)))
 	return engine.Undefined, nil
-}
-
-// text is a value as text; what throws is empty.
-func (m *module) text(v engine.Value) string {
-	s, ok := m.engine.Text(v)
-	if !ok {
-		m.engine.Drop()
-	}
-	return s
 }
 
 // codesByName finds status codes by their names.
@@ -231,7 +222,7 @@ func (m *module) statusCode(_ engine.Value, args []engine.Value) (engine.Value, 
 	if f, ok := engine.AsNumber(args[0]); ok && f == float64(int32(f)) {
 		code = apierr.Code(f)
 	} else if engine.IsString(args[0]) {
-		code = codesByName()[m.text(args[0])]
+		code = codesByName()[m.t.text(args[0])]
 	}
 	if code.Name() == "" {
 		return engine.Undefined, fmt.Errorf("AppError: %s is not a status code", m.engine.Inspect(args[0], 100))

@@ -10,12 +10,12 @@ import (
 )
 
 // client sends the requests that the plugin begins now, whatever it is granted later.
-func (m *module) client() *http.Client {
-	if !m.host.opts.Limited {
-		return m.host.opts.HTTP
+func (n *network) client() *http.Client {
+	if !n.m.host.opts.Limited {
+		return n.m.host.opts.HTTP
 	}
-	client := *m.host.opts.HTTP
-	client.Transport = guard{m.grants.Load(), m.ungranted(), client.Transport}
+	client := *n.m.host.opts.HTTP
+	client.Transport = guard{n.m.grants.Load(), n.m.ungranted(), client.Transport}
 	return &client
 }
 

@@ -66,7 +66,7 @@ func TestDebugHostile(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			survive(t, h, c.code, c.thrown, func(m *module) {
-				d := attach(t, m.debug.Address())
+				d := attach(t, m.debug.target.Address())
 				d.enable()
 				d.do("Runtime.runIfWaitingForDebugger", nil)
 			})

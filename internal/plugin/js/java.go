@@ -235,7 +235,7 @@ func (b *bridge) thrownByJava(r *remote.Reader) error {
 	}
 	args := []engine.Value{v, b.engine.String(text), b.engine.String(location), b.engine.String(stack)}
 	x := b.engine.Call(b.makeError, engine.Undefined, args...)
-	b.module.free(args)
+	b.module.t.free(args)
 	if !engine.IsFailed(x) {
 		b.engine.Throw(x)
 	}
@@ -273,7 +273,7 @@ func (b *bridge) target(v engine.Value, name string) (*javaObject, error) {
 
 // typeOf is Java.type.
 func (b *bridge) typeOf(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	name := b.text(args[0])
+	name := b.t.text(args[0])
 	if b.owner == nil {
 		return engine.Failed, fmt.Errorf("Java.type(%q): %w", shorten(name), errNoJava)
 	}
@@ -304,7 +304,7 @@ func (b *bridge) construct(_ engine.Value, args []engine.Value) (engine.Value, e
 
 // method makes the function that calls a method by its name.
 func (b *bridge) method(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	name := b.text(args[0])
+	name := b.t.text(args[0])
 	head := remote.AppendText(nil, name)
 	return b.engine.Function(name, 0, func(this engine.Value, args []engine.Value) (engine.Value, error) {
 		o, err := b.target(this, name)
@@ -334,7 +334,7 @@ func (b *bridge) pass(op remote.Op, o *javaObject, head []byte, args []engine.Va
 
 // get reads a field or an element.
 func (b *bridge) get(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	name := b.text(args[1])
+	name := b.t.text(args[1])
 	o, err := b.target(args[0], name)
 	if err != nil {
 		return engine.Failed, err
@@ -344,7 +344,7 @@ func (b *bridge) get(_ engine.Value, args []engine.Value) (engine.Value, error) 
 
 // set writes a field or an element.
 func (b *bridge) set(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	name := b.text(args[1])
+	name := b.t.text(args[1])
 	o, err := b.target(args[0], name)
 	if err != nil {
 		return engine.Failed, err
@@ -398,7 +398,7 @@ func (b *bridge) exceptionOf(v engine.Value) *javaObject {
 	if !engine.IsObject(v) {
 		return nil
 	}
-	x := b.property(v, "javaException")
+	x := b.t.property(v, "javaException")
 	defer b.engine.Free(x)
 	return b.objectOf(x)
 }

@@ -94,7 +94,7 @@ func (b *bridge) run(c remote.Call) {
 		b.threw(c, err)
 		return
 	}
-	defer b.module.free(args)
+	defer b.module.t.free(args)
 	v, ok := b.callFunction(f, c.Method(), args)
 	switch {
 	case !ok:

@@ -191,7 +191,7 @@ func (b *bridge) readValue(r *remote.Reader) (engine.Value, error) {
 		if err != nil {
 			return engine.Undefined, err
 		}
-		defer b.module.free(items)
+		defer b.module.t.free(items)
 		return e.Call(b.makeMap, engine.Undefined, items...), nil
 	case remote.Function:
 		if f, ok := b.functions[r.Number()]; ok {
@@ -224,7 +224,7 @@ func (b *bridge) readValues(r *remote.Reader, each int) (list []engine.Value, er
 	for range r.Count() * each {
 		v, err := b.read(r)
 		if err != nil {
-			b.module.free(list)
+			b.module.t.free(list)
 			return nil, err
 		}
 		list = append(list, v)
@@ -295,7 +295,7 @@ func (b *bridge) describe(handle uint64, make, extra engine.Value) (engine.Value
 			args[0], args[1] = args[1], args[0]
 		}
 		v := b.engine.Call(make, engine.Undefined, args...)
-		b.module.free(args)
+		b.module.t.free(args)
 		if engine.IsFailed(v) {
 			return v, engine.Thrown()
 		}

@@ -193,7 +193,7 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 	m := newModule(h, src)
 	h.modules[m] = struct{}{}
 	h.mu.Unlock()
-	if err := m.open(ctx, src); err != nil {
+	if err := m.debug.open(ctx, src); err != nil {
 		h.forget(m)
 		return nil, fmt.Errorf("load %q: %w", src.Name, err)
 	}
@@ -201,7 +201,7 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 	loaded := make(chan error, 1)
 	go m.run(ctx, src, loaded)
 	letGo := func() bool { return true }
-	if m.inspected() {
+	if m.debug.possible() {
 		// A debugger that has paused the plugin knows nothing of the caller.
 		letGo = context.AfterFunc(ctx, m.stop)
 	}

@@ -27,7 +27,7 @@ func (m *module) pace(over func() bool) {
 	if m.host.crowded.Load() {
 		runtime.Gosched()
 	}
-	if m.debug != nil {
+	if m.debug.target != nil {
 		return // A debugger may hold the turn.
 	}
 	held := m.lane.Load()

@@ -458,14 +458,14 @@ func underNode(t *testing.T) bench {
 func underHost(t *testing.T) bench {
 	t.Helper()
 	h, s, _ := debugHostWith(t, Options{WaitToLoad: true})
-	done := make(chan loading, 1)
+	done := make(chan loadResult, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		m, err := h.Load(ctx, plugin.Source{Name: "examined.mjs", Data: []byte(examined)})
 		if err != nil && ctx.Err() == nil {
 			t.Error(err)
 		}
-		done <- loading{m, err}
+		done <- loadResult{m, err}
 	}()
 	c := attach(t, target(t, s))
 	t.Cleanup(func() {

@@ -22,29 +22,29 @@ func (x *extension) listen(ctx context.Context) {
 }
 
 // listener is the function that brings events to the server. It answers with a promise.
-func (m *module) listener(label string, l *plugin.Listener) engine.Func {
+func (f *serverFunctions) listener(label string, l *plugin.Listener) engine.Func {
 	return func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-		s := m.host.opts.Server
+		s := f.m.host.opts.Server
 		if s == nil {
 			return engine.Undefined, fmt.Errorf("%s is not there on this server", label)
 		}
-		if err := m.loadedOnly(label); err != nil {
+		if err := f.m.loadedOnly(label); err != nil {
 			return engine.Undefined, err
 		}
 		v := argument(args, 0)
 		if !engine.IsObject(v) {
-			return engine.Undefined, at(m.t.expected("an object", v), label)
+			return engine.Undefined, at(f.m.t.expected("an object", v), label)
 		}
 		c, err := codecOf(l.Event)
 		if err != nil {
 			return engine.Undefined, err
 		}
 		event := reflect.New(l.Event)
-		if err := m.t.read(c, v, event.UnsafePointer()); err != nil {
+		if err := f.m.t.read(c, v, event.UnsafePointer()); err != nil {
 			return engine.Undefined, at(err, label)
 		}
-		return m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
-			return nil, l.Tell(ctx, s, m.descriptor, event.Elem().Interface())
+		return f.m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
+			return nil, l.Tell(ctx, s, f.m.descriptor, event.Elem().Interface())
 		})
 	}
 }

@@ -63,7 +63,7 @@ func (m *module) own(f func()) {
 // to another goroutine can cost as much as the call. It reports false if the call must wait in the queue, as all do that a
 // debugger may hold.
 func (m *module) direct(c *call) bool {
-	if m.debug != nil || len(m.queue) > 0 || !m.owner.TryLock() {
+	if m.debug.target != nil || len(m.queue) > 0 || !m.owner.TryLock() {
 		return false
 	}
 	defer m.owner.Unlock()
@@ -103,8 +103,8 @@ func (m *module) turn(c *call, f func()) {
 	})
 	m.leave(outer)
 	if err == nil {
-		if m.debug != nil {
-			m.debug.Turn()
+		if m.debug.target != nil {
+			m.debug.target.Turn()
 		}
 		m.engine.Relieve()
 	}
@@ -164,7 +164,7 @@ func (m *module) grace() time.Duration {
 
 // mustStop is asked while code of the plugin runs.
 func (m *module) mustStop() bool {
-	if m.stopping.Load() || m.debug != nil && m.debug.Terminated() {
+	if m.stopping.Load() || m.debug.target != nil && m.debug.target.Terminated() {
 		return true
 	}
 	limit := m.host.opts.TurnLimit
@@ -200,8 +200,8 @@ func (m *module) await(ctx context.Context, promise engine.Value) (engine.State,
 			m.fire()
 		case <-m.javaCalls:
 			m.serveJava()
-		case <-m.debuggerTasks():
-			m.serveDebugger()
+		case <-m.debug.tasks():
+			m.debug.serve()
 		case <-m.closing:
 			return state, v, errClosed
 		case <-ctx.Done():
@@ -216,8 +216,8 @@ func (m *module) uncaught(x *engine.Exception) {
 		err := m.exception(x)
 		m.log.Error("uncaught exception in a plugin", slog.Any("error", err))
 		m.tellUncaught(err)
-		if m.debug != nil {
-			m.debug.Uncaught(x.Value)
+		if m.debug.target != nil {
+			m.debug.target.Uncaught(x.Value)
 		}
 	} else {
 		m.log.Error("a plugin ran too long and was interrupted")
@@ -275,8 +275,8 @@ func (m *module) reportUnhandled() {
 			err := m.exception(x)
 			m.log.Error("a promise of a plugin was rejected and nobody listened", slog.Any("error", err))
 			m.tellUncaught(err)
-			if m.debug != nil {
-				m.debug.Rejected(x.Value)
+			if m.debug.target != nil {
+				m.debug.target.Rejected(x.Value)
 			}
 			m.engine.Free(x.Value)
 		}

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -16,7 +14,6 @@ import (
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js/engine"
-	"example.org/app/internal/plugin/js/inspector"
 )
 
 // A module is a plugin with its engine, which belongs to whoever holds owner: the goroutine of run, a caller that found
@@ -62,10 +59,9 @@ type module struct {
 	// grants are those of the descriptor; nil until it was read. It is read without owner.
 	grants atomic.Pointer[plugin.Grants]
 
-	name   string
-	folder *os.Root
-	log    *slog.Logger
-	lines  *plugin.Lines
+	name  string
+	log   *slog.Logger
+	lines *plugin.Lines
 
 	engine *engine.Engine
 	t      *translator
@@ -88,35 +84,20 @@ type module struct {
 	operations map[*operation]struct{}
 	timers     timers
 	unhandled  []rejection
-	// tasks are the functions of schedules by their numbers.
-	tasks    map[int]*task
-	nextTask int
+	tasks      tasks
 	// java is what the plugin has of Java; it is nil as long as the plugin has not used it.
 	java *bridge
-	// loaded tells that loading is over. Until then, original is the source, and imports are the names in its imports
-	// by what they stand for.
-	loaded   bool
-	original string
-	imports  map[string]string
-	// aborts end the requests that the plugin can abort, by their ids.
-	aborts map[float64]context.CancelFunc
+	// loading is nil except while the module is loaded; loaded tells that it was.
+	loading *loading
+	loaded  bool
+	scripts scripts
+	network network
+	server  serverFunctions
 	// gates bound the requests that are under way at once; unbegun are those that ended before.
 	gates   gates
 	unbegun unbegun
-	// streams are the answers that the plugin reads bit by bit, by the ids of their requests; sockets are its WebSockets.
-	streams map[float64]*stream
-	sockets map[float64]*socket
-	// maps are those of the scripts that have one, by name.
-	maps map[string]*sourceMap
 
-	// covered are the scripts whose lines are counted, by name.
-	covered map[string]*inspector.Covered
-
-	// inspector is where debuggers attach, nil if they cannot; waits says that calls wait for one.
-	inspector *inspector.Server
-	waits     bool
-	// debug is what debuggers attach to, in debug mode only.
-	debug *inspector.Target
+	debug debuggee
 }
 
 // deadError is why a module can no longer run anything.
@@ -150,9 +131,9 @@ func newModule(h *Host, src plugin.Source) *module {
 		lines:      plugin.NewLines(h.opts.LogLines),
 		awaiting:   map[int]*call{},
 		operations: map[*operation]struct{}{},
-		imports:    map[string]string{},
-		tasks:      map[int]*task{},
 	}
+	m.tasks, m.scripts, m.network, m.server = tasks{m: m, byID: map[int]*task{}}, scripts{m: m}, network{m: m}, serverFunctions{m}
+	m.debug.m = m
 	if m.name == "" {
 		m.name = "plugin.js"
 	}
@@ -193,8 +174,8 @@ func (m *module) end() {
 	if m.java != nil && m.java.owner != nil {
 		m.java.owner.Close(context.Background())
 	}
-	if m.debug != nil {
-		<-m.debug.Ended()
+	if m.debug.target != nil {
+		<-m.debug.target.Ended()
 	}
 	m.host.forget(m)
 	close(m.ended)
@@ -226,8 +207,8 @@ func (m *module) shutdown() {
 		}
 	}
 	m.timers.stop()
-	if m.debug != nil {
-		m.debug.Close()
+	if m.debug.target != nil {
+		m.debug.target.Close()
 	}
 	if m.engine != nil {
 		if m.engine.Err() == nil {
@@ -239,8 +220,8 @@ func (m *module) shutdown() {
 		}
 		m.memory.Store(0)
 	}
-	if m.folder != nil {
-		m.folder.Close()
+	if m.scripts.folder != nil {
+		m.scripts.folder.Close()
 	}
 }
 
@@ -250,7 +231,7 @@ func (m *module) release() {
 		op.free(m)
 	}
 	m.timers.free(m.engine)
-	for _, t := range m.tasks {
+	for _, t := range m.tasks.byID {
 		m.engine.Free(t.function)
 	}
 	for _, r := range m.unhandled {
@@ -312,19 +293,6 @@ func (m *module) Close(ctx context.Context) error {
 func (m *module) stop() {
 	m.stopping.Store(true)
 	m.closeOnce.Do(func() { close(m.closing) })
-}
-
-// openFolder gives the plugin the folder that it lies in.
-func (m *module) openFolder(path string) error {
-	if path == "" {
-		return nil
-	}
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	m.folder = root
-	return nil
 }
 
 var _ plugin.Module = (*module)(nil)

@@ -48,7 +48,7 @@ func TestDebugNodeInspect(t *testing.T) {
 	h, s, _ := debugHost(t)
 	m := load(t, h, plugin.Source{Name: "debugged.js", Data: []byte(debugged)})
 	done := begin[int32](t.Context(), m, count, int64(5))
-	eventually(t, "waiting", func() bool { return m.debug.Waiting() == 1 })
+	eventually(t, "waiting", func() bool { return m.debug.target.Waiting() == 1 })
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, "node", "inspect", s.Addr())

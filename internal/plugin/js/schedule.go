@@ -20,6 +20,13 @@ type task struct {
 	function  engine.Value
 }
 
+// tasks are the functions of schedules by their numbers.
+type tasks struct {
+	m    *module
+	byID map[int]*task
+	next int
+}
+
 // slotPlan is how the slot reaches the function of a schedule.
 var slotPlan = sync.OnceValues(func() (*plan, error) {
 	t := reflect.TypeFor[time.Time]()
@@ -29,50 +36,50 @@ var slotPlan = sync.OnceValues(func() (*plan, error) {
 
 var errNoExtension = errors.New("app.schedule must be called by a hook or a function of an extension, because the plugin has several extensions: the schedule follows the life of one")
 
-// schedule is app.schedule: name, times, whether one node runs it, and the function. It returns the number of the task and
+// add is app.schedule: name, times, whether one node runs it, and the function. It returns the number of the task and
 // the name.
-func (m *module) schedule(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	if err := m.loadedOnly("app.schedule"); err != nil {
+func (ts *tasks) add(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	if err := ts.m.loadedOnly("app.schedule"); err != nil {
 		return engine.Undefined, err
 	}
 	var x *extension
-	if c := m.current.Load(); c != nil && c.extension != nil {
+	if c := ts.m.current.Load(); c != nil && c.extension != nil {
 		x = c.extension
-	} else if len(m.extensions) == 1 {
-		x = m.extensions[0]
+	} else if len(ts.m.extensions) == 1 {
+		x = ts.m.extensions[0]
 	} else {
 		return engine.Undefined, errNoExtension
 	}
 	leaderOnly, _ := engine.AsBool(args[2])
-	s, err := plugin.NewSchedule(m.text(args[0]), m.text(args[1]), leaderOnly)
+	s, err := plugin.NewSchedule(ts.m.t.text(args[0]), ts.m.t.text(args[1]), leaderOnly)
 	if err != nil {
 		return engine.Undefined, err
 	}
 	if err := x.schedules.Add(s); err != nil {
 		return engine.Undefined, err
 	}
-	m.nextTask++
-	m.tasks[m.nextTask] = &task{extension: x, schedule: s, function: m.engine.Dup(args[3])}
-	return m.value(m.t.anyToJS([]any{float64(m.nextTask), s.Name}))
+	ts.next++
+	ts.byID[ts.next] = &task{extension: x, schedule: s, function: ts.m.engine.Dup(args[3])}
+	return ts.m.t.value(ts.m.t.anyToJS([]any{float64(ts.next), s.Name}))
 }
 
-// unschedule ends a schedule by the number of its task, and reports whether it was there.
-func (m *module) unschedule(_ engine.Value, args []engine.Value) (engine.Value, error) {
+// remove ends a schedule by the number of its task, and reports whether it was there.
+func (ts *tasks) remove(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	id, _ := engine.AsNumber(args[0])
-	t := m.tasks[int(id)]
+	t := ts.byID[int(id)]
 	if t != nil {
-		m.dropTasks(func(other *task) bool { return other == t })
+		ts.drop(func(other *task) bool { return other == t })
 	}
 	return engine.Bool(t != nil), nil
 }
 
-// dropTasks ends schedules.
-func (m *module) dropTasks(which func(*task) bool) {
-	for id, t := range m.tasks {
+// drop ends schedules.
+func (ts *tasks) drop(which func(*task) bool) {
+	for id, t := range ts.byID {
 		if which(t) {
 			t.extension.schedules.Keep(func(s *plugin.Schedule) bool { return s != t.schedule })
-			m.engine.Free(t.function)
-			delete(m.tasks, id)
+			ts.m.engine.Free(t.function)
+			delete(ts.byID, id)
 		}
 	}
 }
@@ -90,11 +97,11 @@ func (x *extension) runSchedule(ctx context.Context, args []any) (bool, error) {
 	return x.do(&call{ctx: ctx, extension: x, task: name, plan: p, label: "the schedule " + name, args: args[1:]})
 }
 
-// taskOf returns the function of a schedule of an extension, which the caller must free, and reports whether there is one.
-func (m *module) taskOf(x *extension, name string) (engine.Value, bool) {
-	for _, t := range m.tasks {
+// function returns the function of a schedule of an extension, which the caller must free, and reports whether there is one.
+func (ts *tasks) function(x *extension, name string) (engine.Value, bool) {
+	for _, t := range ts.byID {
 		if t.extension == x && t.schedule.Name == name {
-			return m.engine.Dup(t.function), true
+			return ts.m.engine.Dup(t.function), true
 		}
 	}
 	return engine.Undefined, false

@@ -64,37 +64,37 @@ var (
 	errTooManySockets = fmt.Errorf("a plugin may have %d WebSockets at once", maxSockets)
 )
 
-func (m *module) socketFunctions() map[string]engine.Func {
+func (n *network) functions() map[string]engine.Func {
 	return map[string]engine.Func{
-		"openSocket":  m.openSocket,
-		"readSocket":  m.readSocket,
-		"writeSocket": m.writeSocket,
-		"closeSocket": m.closeSocket,
+		"openSocket":  n.openSocket,
+		"readSocket":  n.readSocket,
+		"writeSocket": n.writeSocket,
+		"closeSocket": n.closeSocket,
 	}
 }
 
 // socket finds a socket by its id; it is nil if it has ended.
-func (m *module) socket(args []engine.Value) (float64, *socket) {
+func (n *network) socket(args []engine.Value) (float64, *socket) {
 	id, _ := engine.AsNumber(argument(args, 0))
-	return id, m.sockets[id]
+	return id, n.sockets[id]
 }
 
 // openSocket opens a socket: id, URL, protocols and headers. It returns the promise of the protocol.
-func (m *module) openSocket(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	if len(m.sockets) >= maxSockets {
+func (n *network) openSocket(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	if len(n.sockets) >= maxSockets {
 		return engine.Undefined, errTooManySockets
 	}
 	id, _ := engine.AsNumber(args[0])
-	address := m.text(args[1])
-	protocols, err := m.t.anyFromJS(args[2])
+	address := n.m.t.text(args[1])
+	protocols, err := n.m.t.anyFromJS(args[2])
 	if err != nil {
 		return engine.Undefined, err
 	}
-	headers, err := m.pairs(args[3])
+	headers, err := n.m.t.pairs(args[3])
 	if err != nil {
 		return engine.Undefined, err
 	}
-	opts := &websocket.DialOptions{HTTPClient: m.client(), HTTPHeader: http.Header{}}
+	opts := &websocket.DialOptions{HTTPClient: n.client(), HTTPHeader: http.Header{}}
 	list, _ := protocols.([]any)
 	for _, p := range list {
 		opts.Subprotocols = append(opts.Subprotocols, fmt.Sprint(p))
@@ -103,45 +103,45 @@ func (m *module) openSocket(_ engine.Value, args []engine.Value) (engine.Value, 
 		opts.HTTPHeader.Add(kv[0], kv[1])
 	}
 	s := &socket{}
-	s.ctx, s.cancel = context.WithCancelCause(m.ctx)
-	opened, err := m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
-		conn, err := m.dial(ctx, s.ctx, address, opts)
+	s.ctx, s.cancel = context.WithCancelCause(n.m.ctx)
+	opened, err := n.m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+		conn, err := n.dial(ctx, s.ctx, address, opts)
 		if err != nil {
 			s.cancel(nil)
 			return func() (engine.Value, error) {
-				delete(m.sockets, id)
+				delete(n.sockets, id)
 				return engine.Undefined, fmt.Errorf("open %s: %w", shorten(address), err)
 			}, nil
 		}
-		conn.SetReadLimit(m.host.opts.ResponseLimit)
-		m.helpers.Go(func() {
+		conn.SetReadLimit(n.m.host.opts.ResponseLimit)
+		n.m.helpers.Go(func() {
 			<-s.ctx.Done()
 			_ = conn.CloseNow()
 		})
 		return func() (engine.Value, error) {
 			s.conn = conn
-			return m.value(m.engine.String(conn.Subprotocol()))
+			return n.m.t.value(n.m.engine.String(conn.Subprotocol()))
 		}, nil
 	})
 	if err != nil {
 		s.cancel(nil)
 		return engine.Undefined, err
 	}
-	if m.sockets == nil {
-		m.sockets = map[float64]*socket{}
+	if n.sockets == nil {
+		n.sockets = map[float64]*socket{}
 	}
-	m.sockets[id] = s
+	n.sockets[id] = s
 	return opened, nil
 }
 
 // dial opens a connection, unless its socket ends before.
-func (m *module) dial(ctx, life context.Context, address string, opts *websocket.DialOptions) (*websocket.Conn, error) {
+func (n *network) dial(ctx, life context.Context, address string, opts *websocket.DialOptions) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, socketTimeout, fmt.Errorf("no answer within %s", socketTimeout))
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(life, func() { end(context.Cause(life)) })()
-	connected, err := m.gates.connect(ctx, hostOf(address))
+	connected, err := n.m.gates.connect(ctx, hostOf(address))
 	if err != nil {
 		return nil, err
 	}
@@ -159,13 +159,13 @@ func (m *module) dial(ctx, life context.Context, address string, opts *websocket
 }
 
 // readSocket waits for the next message: a string or bytes, or the end of the socket as an array.
-func (m *module) readSocket(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	id, s := m.socket(args)
+func (n *network) readSocket(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	id, s := n.socket(args)
 	if s == nil || s.conn == nil {
 		return engine.Undefined, errSocketClosed
 	}
 	conn := s.conn
-	return m.async(func(context.Context) (func() (engine.Value, error), error) {
+	return n.m.async(func(context.Context) (func() (engine.Value, error), error) {
 		kind, data, err := conn.Read(s.ctx)
 		if err == nil && kind == websocket.MessageText && !utf8.Valid(data) {
 			err = errors.New("a message is not valid UTF-8")
@@ -177,13 +177,13 @@ func (m *module) readSocket(_ engine.Value, args []engine.Value) (engine.Value, 
 		return func() (engine.Value, error) {
 			switch {
 			case err != nil:
-				delete(m.sockets, id)
+				delete(n.sockets, id)
 				s.cancel(nil)
-				return m.value(m.t.anyToJS(m.endOfSocket(err)))
+				return n.m.t.value(n.m.t.anyToJS(n.endOfSocket(err)))
 			case kind == websocket.MessageText:
-				return m.value(m.engine.String(string(data)))
+				return n.m.t.value(n.m.engine.String(string(data)))
 			default:
-				return m.value(m.engine.Bytes(data))
+				return n.m.t.value(n.m.engine.Bytes(data))
 			}
 		}, nil
 	})
@@ -191,14 +191,14 @@ func (m *module) readSocket(_ engine.Value, args []engine.Value) (engine.Value, 
 
 // endOfSocket is what a plugin sees of the end of a socket: code, reason, whether both sides agreed on it, and what went
 // wrong.
-func (m *module) endOfSocket(err error) []any {
+func (n *network) endOfSocket(err error) []any {
 	if end, ok := errors.AsType[websocket.CloseError](err); ok {
 		return []any{int32(end.Code), end.Reason, true, ""}
 	}
 	text := err.Error()
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		text = fmt.Sprintf("a message is longer than %d bytes", m.host.opts.ResponseLimit)
+		text = fmt.Sprintf("a message is longer than %d bytes", n.m.host.opts.ResponseLimit)
 	case errors.Is(err, net.ErrClosed):
 		text = "" // The plugin has closed it, and the other side did not answer.
 	case errors.Is(err, io.EOF):
@@ -208,16 +208,16 @@ func (m *module) endOfSocket(err error) []any {
 }
 
 // writeSocket sends a message.
-func (m *module) writeSocket(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	_, s := m.socket(args)
+func (n *network) writeSocket(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	_, s := n.socket(args)
 	if s == nil || s.conn == nil {
 		return engine.Undefined, errSocketClosed
 	}
-	conn, kind, data := s.conn, websocket.MessageBinary, m.content(args[1])
+	conn, kind, data := s.conn, websocket.MessageBinary, n.m.t.content(args[1])
 	if engine.IsString(args[1]) {
 		kind = websocket.MessageText
 	}
-	return m.async(func(context.Context) (func() (engine.Value, error), error) {
+	return n.m.async(func(context.Context) (func() (engine.Value, error), error) {
 		ctx, cancel := context.WithTimeout(s.ctx, socketTimeout)
 		defer cancel()
 		return nil, conn.Write(ctx, kind, data)
@@ -225,8 +225,8 @@ func (m *module) writeSocket(_ engine.Value, args []engine.Value) (engine.Value,
 }
 
 // closeSocket closes a socket with a code and a reason. Who reads it learns of the end.
-func (m *module) closeSocket(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	_, s := m.socket(args)
+func (n *network) closeSocket(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	_, s := n.socket(args)
 	if s == nil {
 		return engine.Undefined, nil
 	}
@@ -235,9 +235,9 @@ func (m *module) closeSocket(_ engine.Value, args []engine.Value) (engine.Value,
 		return engine.Undefined, nil
 	}
 	code, _ := engine.AsNumber(args[1])
-	conn, c := s.conn, &closing{code: websocket.StatusCode(code), why: m.text(args[2]), done: make(chan struct{})}
+	conn, c := s.conn, &closing{code: websocket.StatusCode(code), why: n.m.t.text(args[2]), done: make(chan struct{})}
 	s.closing.Store(c)
-	m.helpers.Go(func() {
+	n.m.helpers.Go(func() {
 		defer close(c.done)
 		c.err = conn.Close(c.code, c.why)
 	})

@@ -43,43 +43,43 @@ func cutMap(script string) (code, reference string) {
 
 // withoutMap returns the code of a script without its map, and remembers the map. The reference is returned for debuggers.
 // A map that cannot be read is reported: the script runs without it.
-func (m *module) withoutMap(name, script string) (code, reference string) {
+func (ss *scripts) withoutMap(name, script string) (code, reference string) {
 	code, reference = cutMap(script)
 	if reference == "" {
 		return script, ""
 	}
-	data, err := m.readMap(name, reference)
+	data, err := ss.readMap(name, reference)
 	if err != nil {
-		m.log.Warn("the source map of a script cannot be read", "script", name, "map", shorten(reference), "error", err)
+		ss.m.log.Warn("the source map of a script cannot be read", "script", name, "map", shorten(reference), "error", err)
 		return script, ""
 	}
 	if data == nil {
 		return script, ""
 	}
-	if m.maps == nil {
-		m.maps = map[string]*sourceMap{}
+	if ss.maps == nil {
+		ss.maps = map[string]*sourceMap{}
 	}
-	m.maps[name] = &sourceMap{data: data}
+	ss.maps[name] = &sourceMap{data: data}
 	return code, reference
 }
 
 // readMap reads the map of a script: it is in the script, or beside it. It returns nil for a map that nobody can find, that
 // of a script without a folder.
-func (m *module) readMap(name, reference string) ([]byte, error) {
+func (ss *scripts) readMap(name, reference string) ([]byte, error) {
 	if strings.HasPrefix(reference, "data:") {
 		return dataOf(reference)
 	}
-	if !isURL(name) && (m.folder == nil || isURL(reference)) {
+	if !isURL(name) && (ss.folder == nil || isURL(reference)) {
 		return nil, nil
 	}
 	if !isURL(reference) && !strings.HasPrefix(reference, "/") && !strings.HasPrefix(reference, ".") {
 		reference = "./" + reference
 	}
-	full, err := m.absolute(name, reference)
+	full, err := ss.absolute(name, reference)
 	if err != nil {
 		return nil, err
 	}
-	text, err := m.read(full)
+	text, err := ss.read(full)
 	return []byte(text), err
 }
 
@@ -104,15 +104,15 @@ func dataOf(reference string) ([]byte, error) {
 var place = regexp.MustCompile(`([^\s()]+):(\d+):(\d+)`)
 
 // sourced translates the places in a text from scripts to what they were made of.
-func (m *module) sourced(text string) string {
-	if len(m.maps) == 0 {
+func (ss *scripts) sourced(text string) string {
+	if len(ss.maps) == 0 {
 		return text
 	}
 	return place.ReplaceAllStringFunc(text, func(s string) string {
 		p := place.FindStringSubmatch(s)
 		line, _ := strconv.Atoi(p[2])
 		column, _ := strconv.Atoi(p[3])
-		found := m.maps[p[1]]
+		found := ss.maps[p[1]]
 		if found == nil {
 			return s
 		}

@@ -172,7 +172,7 @@ func TestDebuggersGetSourceMaps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h, _, _ := debugHost(t)
 			m := load(t, h, plugin.Source{Name: "typed.js", Path: filepath.Join(dir, "typed.js"), Data: []byte(tt.code)})
-			c := attach(t, m.debug.Address())
+			c := attach(t, m.debug.target.Address())
 			script := c.enable()
 			at, _ := script["sourceMapURL"].(string)
 			if !strings.HasPrefix(at, tt.want) {

@@ -31,44 +31,44 @@ type stream struct {
 var errTooManyStreams = fmt.Errorf("a plugin may read %d streams at once", maxStreams)
 
 // streamedValue is an answer whose body the plugin reads by its id.
-func (m *module) streamedValue(id float64, res *response) (engine.Value, error) {
-	for old, s := range m.streams {
+func (n *network) streamedValue(id float64, res *response) (engine.Value, error) {
+	for old, s := range n.streams {
 		if s.ctx.Err() != nil { // The plugin has forgotten it.
-			m.endStream(old)
+			n.endStream(old)
 		}
 	}
-	if m.streams == nil {
-		m.streams = map[float64]*stream{}
+	if n.streams == nil {
+		n.streams = map[float64]*stream{}
 	}
-	m.streams[id] = res.stream
-	if len(m.streams) > maxStreams {
-		m.endStream(id)
+	n.streams[id] = res.stream
+	if len(n.streams) > maxStreams {
+		n.endStream(id)
 		return engine.Undefined, errTooManyStreams
 	}
-	return m.responseValue(res), nil
+	return n.responseValue(res), nil
 }
 
 // endStream ends a stream and its request.
-func (m *module) endStream(id float64) {
-	if abort := m.aborts[id]; abort != nil {
+func (n *network) endStream(id float64) {
+	if abort := n.aborts[id]; abort != nil {
 		abort()
 	}
-	delete(m.aborts, id)
-	delete(m.streams, id)
+	delete(n.aborts, id)
+	delete(n.streams, id)
 }
 
 // readStream waits for the next bytes of a stream; undefined is its end.
-func (m *module) readStream(_ engine.Value, args []engine.Value) (engine.Value, error) {
+func (n *network) readStream(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	id, _ := engine.AsNumber(args[0])
-	s := m.streams[id]
+	s := n.streams[id]
 	if s == nil {
 		return engine.Undefined, errAborted
 	}
-	return m.async(func(context.Context) (func() (engine.Value, error), error) {
+	return n.m.async(func(context.Context) (func() (engine.Value, error), error) {
 		chunk, err := s.next()
 		return func() (engine.Value, error) {
 			if err != nil {
-				m.endStream(id)
+				n.endStream(id)
 			}
 			switch {
 			case errors.Is(err, io.EOF):
@@ -76,7 +76,7 @@ func (m *module) readStream(_ engine.Value, args []engine.Value) (engine.Value, 
 			case err != nil:
 				return engine.Undefined, err
 			}
-			return m.value(m.engine.Bytes(chunk))
+			return n.m.t.value(n.m.engine.Bytes(chunk))
 		}, nil
 	})
 }

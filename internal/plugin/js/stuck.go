@@ -137,7 +137,7 @@ func (m *module) overdue() bool {
 // of the processors, so that a process that gets none does not take its plugins for stuck; one that works on nothing is
 // given up later. A debugger may hold a turn as long as it likes.
 func (m *module) hasten() {
-	if m.inspected() || !m.overdue() {
+	if m.debug.possible() || !m.overdue() {
 		return
 	}
 	m.engine.Hurry()

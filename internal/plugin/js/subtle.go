@@ -63,23 +63,23 @@ func refusal(kind, format string, args ...any) error {
 }
 
 // subtle does an operation of crypto.subtle beside the goroutine of the plugin: its name, its parameters as JSON, and bytes.
-func (m *module) subtle(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	name := m.text(argument(args, 0))
+func (l *library) subtle(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	name := l.t.text(argument(args, 0))
 	operation := subtleOperations[name]
 	if operation == nil {
 		return engine.Undefined, refusal(notSupported, "there is no operation %q", shorten(name))
 	}
 	var p subtleParams
-	if err := json.Unmarshal([]byte(m.text(argument(args, 1))), &p); err != nil {
+	if err := json.Unmarshal([]byte(l.t.text(argument(args, 1))), &p); err != nil {
 		return engine.Undefined, refusal(dataError, "the parameters are not what they should be: %w", err)
 	}
 	var inputs [4][]byte
 	for i := range inputs {
 		if v := argument(args, i+2); !engine.IsUndefined(v) {
-			inputs[i] = bytes.Clone(m.content(v))
+			inputs[i] = bytes.Clone(l.t.content(v))
 		}
 	}
-	return m.inTurn(&m.gates.crypto, func(context.Context) (value func() (engine.Value, error), err error) {
+	return l.inTurn(func(context.Context) (value func() (engine.Value, error), err error) {
 		defer func() {
 			if v := recover(); v != nil { // Keys come from anywhere.
 				err = refusal(operationError, "%v", v)
@@ -89,7 +89,7 @@ func (m *module) subtle(_ engine.Value, args []engine.Value) (engine.Value, erro
 		if err != nil {
 			return nil, err
 		}
-		return func() (engine.Value, error) { return m.value(m.engine.Bytes(out)) }, nil
+		return func() (engine.Value, error) { return l.t.value(l.t.Bytes(out)) }, nil
 	})
 }
 

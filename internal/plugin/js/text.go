@@ -14,20 +14,29 @@ import (
 	"example.org/app/internal/plugin/js/words"
 )
 
-// textFunctions convert between text and bytes.
-func (m *module) textFunctions() map[string]engine.Func {
+// library are the functions that need nothing of the plugin but its values.
+type library struct {
+	t *translator
+	// memory is how many bytes matchers may take.
+	memory int64
+	// inTurn does work beside the goroutine of the plugin, when its turn comes.
+	inTurn func(work) (engine.Value, error)
+}
+
+// text are the functions that convert between text and bytes.
+func (l *library) text() map[string]engine.Func {
 	return map[string]engine.Func{
 		"encode": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			return m.value(m.engine.Bytes([]byte(m.text(args[0]))))
+			return l.t.value(l.t.Bytes([]byte(l.t.text(args[0]))))
 		},
-		"decode": m.decode,
+		"decode": l.decode,
 		"atob": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			s := strings.Map(func(r rune) rune {
 				if strings.ContainsRune(" \t\n\f\r", r) {
 					return -1
 				}
 				return r
-			}, m.text(args[0]))
+			}, l.t.text(args[0]))
 			b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
 			if err != nil {
 				return engine.Undefined, errors.New("atob: the text is not base64")
@@ -36,34 +45,26 @@ func (m *module) textFunctions() map[string]engine.Func {
 			for i, c := range b {
 				latin[i] = rune(c)
 			}
-			return m.value(m.engine.String(string(latin)))
+			return l.t.value(l.t.String(string(latin)))
 		},
 		"btoa": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			var b []byte
-			for _, r := range m.text(args[0]) {
+			for _, r := range l.t.text(args[0]) {
 				if r > 255 {
 					return engine.Undefined, errors.New("btoa: the text has characters above U+00FF; encode it with TextEncoder first")
 				}
 				b = append(b, byte(r))
 			}
-			return m.value(m.engine.String(base64.StdEncoding.EncodeToString(b)))
+			return l.t.value(l.t.String(base64.StdEncoding.EncodeToString(b)))
 		},
 	}
 }
 
-// value lets an exception that is pending go on.
-func (m *module) value(v engine.Value) (engine.Value, error) {
-	if engine.IsFailed(v) {
-		return v, engine.Thrown()
-	}
-	return v, nil
-}
-
 // decode decodes UTF-8: what was left of the last time, the input, whether errors throw, whether more follows. It
 // returns the text and what is left.
-func (m *module) decode(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	rest, _ := m.engine.AsBytes(args[0])
-	input, _ := m.engine.AsBytes(args[1])
+func (l *library) decode(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	rest, _ := l.t.AsBytes(args[0])
+	input, _ := l.t.AsBytes(args[1])
 	fatal, _ := engine.AsBool(args[2])
 	stream, _ := engine.AsBool(args[3])
 	b := append(rest, input...)
@@ -81,42 +82,42 @@ func (m *module) decode(_ engine.Value, args []engine.Value) (engine.Value, erro
 	if fatal && !utf8.Valid(b[:cut]) {
 		return engine.Undefined, mismatchf("the bytes are not UTF-8")
 	}
-	arr := m.engine.Array()
-	s, left := m.engine.String(string(b[:cut])), m.engine.Bytes(b[cut:])
+	arr := l.t.Array()
+	s, left := l.t.String(string(b[:cut])), l.t.Bytes(b[cut:])
 	if engine.IsFailed(arr) || engine.IsFailed(s) || engine.IsFailed(left) {
-		m.free([]engine.Value{arr, s, left})
+		l.t.free([]engine.Value{arr, s, left})
 		return engine.Failed, engine.Thrown()
 	}
-	m.engine.Append(arr, 0, s)
-	m.engine.Append(arr, 1, left)
+	l.t.Append(arr, 0, s)
+	l.t.Append(arr, 1, left)
 	return arr, nil
 }
 
-// matcherFunctions find words.
-func (m *module) matcherFunctions() map[string]engine.Func {
+// matchers are the functions that find words.
+func (l *library) matchers() map[string]engine.Func {
 	return map[string]engine.Func{
-		"matcher": m.newMatcher,
+		"matcher": l.newMatcher,
 		"matchContains": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			w, err := m.matcher(args[0])
+			w, err := l.matcher(args[0])
 			if err != nil {
 				return engine.Undefined, err
 			}
-			return engine.Bool(w.Contains(m.text(args[1]))), nil
+			return engine.Bool(w.Contains(l.t.text(args[1]))), nil
 		},
 		"matchMask": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			w, err := m.matcher(args[0])
+			w, err := l.matcher(args[0])
 			if err != nil {
 				return engine.Undefined, err
 			}
-			return m.value(m.engine.String(w.Mask(m.text(args[1]), m.text(args[2]))))
+			return l.t.value(l.t.String(w.Mask(l.t.text(args[1]), l.t.text(args[2]))))
 		},
 		"matchFind": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			w, err := m.matcher(args[0])
+			w, err := l.matcher(args[0])
 			if err != nil {
 				return engine.Undefined, err
 			}
-			text := m.text(args[1])
-			return m.value(m.t.anyToJS(places(text, w.Find(text))))
+			text := l.t.text(args[1])
+			return l.t.value(l.t.anyToJS(places(text, w.Find(text))))
 		},
 	}
 }
@@ -124,16 +125,16 @@ func (m *module) matcherFunctions() map[string]engine.Func {
 // A wordMatcher is a matcher whose memory counts for its plugin.
 type wordMatcher struct{ *words.Matcher }
 
-func (m *module) matcher(v engine.Value) (*words.Matcher, error) {
-	w, ok := m.engine.Held(v).(wordMatcher)
+func (l *library) matcher(v engine.Value) (*words.Matcher, error) {
+	w, ok := l.t.Held(v).(wordMatcher)
 	if !ok {
 		return nil, errors.New("the matcher is not one of app.text.matcher")
 	}
 	return w.Matcher, nil
 }
 
-func (m *module) newMatcher(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	list, err := m.t.anyFromJS(args[0])
+func (l *library) newMatcher(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	list, err := l.t.anyFromJS(args[0])
 	if err != nil {
 		return engine.Undefined, err
 	}
@@ -147,7 +148,7 @@ func (m *module) newMatcher(_ engine.Value, args []engine.Value) (engine.Value, 
 		size += int64(len(s))
 		all = append(all, s)
 	}
-	if limit := m.host.opts.MemoryLimit; size*64 > limit {
+	if limit := l.memory; size*64 > limit {
 		return engine.Undefined, fmt.Errorf("app.text.matcher: %d bytes of words need more memory than the %d bytes that the plugin may use", size, limit)
 	}
 	ignore, _ := engine.AsBool(args[1])
@@ -157,15 +158,15 @@ func (m *module) newMatcher(_ engine.Value, args []engine.Value) (engine.Value, 
 		return engine.Undefined, err
 	}
 	held := int64(0)
-	m.engine.EachHeld(func(x any) {
+	l.t.EachHeld(func(x any) {
 		if o, ok := x.(wordMatcher); ok {
 			held += o.Size()
 		}
 	})
-	if limit := m.host.opts.MemoryLimit; held+w.Size() > limit {
+	if limit := l.memory; held+w.Size() > limit {
 		return engine.Undefined, fmt.Errorf("app.text.matcher: the matchers of the plugin need more memory than the %d bytes that it may use", limit)
 	}
-	return m.value(m.engine.Handle(wordMatcher{w}))
+	return l.t.value(l.t.Handle(wordMatcher{w}))
 }
 
 // places are matches with positions as JavaScript counts them.

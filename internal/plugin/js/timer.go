@@ -107,8 +107,8 @@ func (m *module) setTimer(_ engine.Value, args []engine.Value) (engine.Value, er
 	if repeat {
 		t.every = max(wait, minInterval)
 	}
-	if m.debug != nil {
-		t.origin = m.debug.Timer()
+	if m.debug.target != nil {
+		t.origin = m.debug.target.Timer()
 	}
 	m.timers.byID[t.id] = t
 	heap.Push(&m.timers, t)
@@ -148,8 +148,8 @@ func (m *module) fire() {
 			owner, t.owner = nil, nil
 		}
 		m.turn(owner, func() {
-			if m.debug != nil {
-				m.debug.From(t.origin)
+			if m.debug.target != nil {
+				m.debug.target.From(t.origin)
 			}
 			fn := m.engine.Dup(t.fn)
 			if t.every == 0 {

@@ -11,30 +11,30 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// urlFunctions are what URL and URLSearchParams are made of.
-func (m *module) urlFunctions() map[string]engine.Func {
+// urls are what URL and URLSearchParams are made of.
+func (l *library) urls() map[string]engine.Func {
 	return map[string]engine.Func{
 		"parseURL": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			input := m.text(args[0])
+			input := l.t.text(args[0])
 			var u *whatwg.Url
 			var err error
 			if base := argument(args, 1); engine.IsUndefined(base) {
 				u, err = whatwg.Parse(input)
 			} else {
-				u, err = whatwg.ParseRef(m.text(base), input)
+				u, err = whatwg.ParseRef(l.t.text(base), input)
 			}
 			if err != nil {
 				return engine.Undefined, mismatchf("%q is not a URL", shorten(input))
 			}
-			return m.value(m.t.anyToJS(urlParts(u)))
+			return l.t.value(l.t.anyToJS(urlParts(u)))
 		},
 		"setURL": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			u, err := whatwg.Parse(m.text(args[0]))
+			u, err := whatwg.Parse(l.t.text(args[0]))
 			if err != nil {
 				return engine.Undefined, err
 			}
-			value := m.text(args[2])
-			switch m.text(args[1]) {
+			value := l.t.text(args[2])
+			switch l.t.text(args[1]) {
 			case "protocol":
 				u.SetProtocol(value)
 			case "username":
@@ -54,17 +54,17 @@ func (m *module) urlFunctions() map[string]engine.Func {
 			case "hash":
 				u.SetHash(value)
 			}
-			return m.value(m.t.anyToJS(urlParts(u)))
+			return l.t.value(l.t.anyToJS(urlParts(u)))
 		},
 		"parseForm": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			return m.value(m.t.anyToJS(parseForm(m.text(args[0]))))
+			return l.t.value(l.t.anyToJS(parseForm(l.t.text(args[0]))))
 		},
 		"formatForm": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			x, err := m.t.anyFromJS(args[0])
+			x, err := l.t.anyFromJS(args[0])
 			if err != nil {
 				return engine.Undefined, err
 			}
-			return m.value(m.engine.String(formatForm(x.([]any))))
+			return l.t.value(l.t.String(formatForm(x.([]any))))
 		},
 	}
 }

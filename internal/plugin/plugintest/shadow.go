@@ -13,14 +13,14 @@ import (
 func testShadow(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)
-	if _, err := m.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{Percentage: 100, Shadow: true}); err != nil {
+	if _, err := m.Trials.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{Percentage: 100, Shadow: true}); err != nil {
 		t.Fatal(err)
 	}
 	want := func(want plugin.ShadowCounts) {
 		t.Helper()
 		var got plugin.ShadowCounts
 		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-			if got, _ = m.Shadow("suite-acts"); got == want {
+			if got, _ = m.Trials.Shadow("suite-acts"); got == want {
 				return
 			}
 		}
@@ -42,11 +42,11 @@ func testShadow(t *testing.T, w *world) {
 		t.Errorf("answered by version %q, %v", v, err)
 	}
 	want(plugin.ShadowCounts{Calls: 3, Equal: 2, Different: 1})
-	_, samples := m.ShadowSamples("suite-acts")
+	_, samples := m.Trials.ShadowSamples("suite-acts")
 	if len(samples) != 1 || len(samples[0].Differences) != 1 || samples[0].Differences[0].Path != "clientIp" || samples[0].Active.Version != "1" || samples[0].Candidate.Version != "2" {
 		t.Errorf("the samples are %+v", samples)
 	}
-	m.EndTrial(t.Context(), "suite-acts")
+	m.Trials.End(t.Context(), "suite-acts")
 	w.server.wantNote(t, "suite-acts", "stopped-2", "yes")
 	count("3")
 }

@@ -21,7 +21,7 @@ func versionFor(ctx context.Context, m *plugin.Manager, userID int64) (string, e
 // testSplit runs two versions of a plugin beside each other and leads users to the one or the other.
 func testSplit(t *testing.T, w *world) {
 	m := w.manager()
-	if _, err := m.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{}); err == nil || !strings.Contains(err.Error(), "there is no plugin") {
+	if _, err := m.Trials.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{}); err == nil || !strings.Contains(err.Error(), "there is no plugin") {
 		t.Errorf("a candidate of nothing: %v", err)
 	}
 	w.start(m, Acts)
@@ -33,11 +33,11 @@ func testSplit(t *testing.T, w *world) {
 			}
 		}
 	}
-	if _, err := m.Try(t.Context(), w.host.Language(), w.source(BadSuccessor), plugin.Split{Percentage: 100}); err == nil || !strings.Contains(err.Error(), "no database") {
+	if _, err := m.Trials.Try(t.Context(), w.host.Language(), w.source(BadSuccessor), plugin.Split{Percentage: 100}); err == nil || !strings.Contains(err.Error(), "no database") {
 		t.Errorf("a candidate that cannot be started: %v", err)
 	}
 	want("111")
-	candidate, err := m.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{UserIDs: []int64{1}})
+	candidate, err := m.Trials.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{UserIDs: []int64{1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,20 +45,20 @@ func testSplit(t *testing.T, w *world) {
 	if list := m.Plugins(); len(list) != 1 || list[0].Version != "1" {
 		t.Errorf("the plugins are %v", list)
 	}
-	m.Resplit("suite-acts", plugin.Split{Percentage: 100})
+	m.Trials.Resplit("suite-acts", plugin.Split{Percentage: 100})
 	want("222")
-	if p, s, ok := m.Trial("suite-acts"); p != candidate || s.Percentage != 100 || !ok {
+	if p, s, ok := m.Trials.Find("suite-acts"); p != candidate || s.Percentage != 100 || !ok {
 		t.Errorf("the candidate is %v, %v, %v", p, s, ok)
 	}
-	m.EndTrial(t.Context(), "suite-acts")
+	m.Trials.End(t.Context(), "suite-acts")
 	w.server.wantNote(t, "suite-acts", "stopped-2", "yes")
 	want("111")
-	if _, err := m.Promote(t.Context(), "suite-acts"); err == nil {
+	if _, err := m.Trials.Promote(t.Context(), "suite-acts"); err == nil {
 		t.Error("a plugin without a candidate was promoted")
 	}
 
 	// The candidate that is promoted is the one that ran: it keeps what it has in memory.
-	if _, err := m.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{UserIDs: []int64{1}}); err != nil {
+	if _, err := m.Trials.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{UserIDs: []int64{1}}); err != nil {
 		t.Fatal(err)
 	}
 	count := func(userID int64, want string) {
@@ -71,7 +71,7 @@ func testSplit(t *testing.T, w *world) {
 	count(1, "1")
 	count(1, "2")
 	count(2, "1")
-	if p, err := m.Promote(t.Context(), "suite-acts"); err != nil || p.Version != "2" || m.Plugins()[0] != p {
+	if p, err := m.Trials.Promote(t.Context(), "suite-acts"); err != nil || p.Version != "2" || m.Plugins()[0] != p {
 		t.Errorf("promoted %v, %v", p, err)
 	}
 	w.server.wantNote(t, "suite-acts", "stopped-1", "yes")
@@ -113,26 +113,26 @@ func testSplitUnderLoad(t *testing.T, w *world) {
 	}
 	try := func() {
 		t.Helper()
-		if _, err := m.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{UserIDs: []int64{7}}); err != nil {
+		if _, err := m.Trials.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{UserIDs: []int64{7}}); err != nil {
 			t.Fatal(err)
 		}
 		calm()
 	}
 	for range 3 {
 		try()
-		m.EndTrial(t.Context(), "suite-acts")
+		m.Trials.End(t.Context(), "suite-acts")
 		calm()
 	}
 	try()
 	try() // One candidate takes the place of another.
 	outside.Store(false)
-	m.Resplit("suite-acts", plugin.Split{Percentage: 50})
+	m.Trials.Resplit("suite-acts", plugin.Split{Percentage: 50})
 	calm()
 	if _, err := m.Replace(t.Context(), w.host.Language(), w.source(Acts)); err != nil { // The plugin itself is replaced meanwhile.
 		t.Fatal(err)
 	}
 	calm()
-	if _, err := m.Promote(t.Context(), "suite-acts"); err != nil {
+	if _, err := m.Trials.Promote(t.Context(), "suite-acts"); err != nil {
 		t.Fatal(err)
 	}
 	calm()
@@ -151,17 +151,17 @@ func testSplitReadings(t *testing.T, w *world) {
 		_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command(what, userID))
 	}
 	ask("throw", 1)
-	if _, _, ok := m.Readings("suite-acts"); ok {
+	if _, _, ok := m.Trials.Readings("suite-acts"); ok {
 		t.Error("there is something to compare without a candidate")
 	}
-	if _, err := m.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{UserIDs: []int64{1}}); err != nil {
+	if _, err := m.Trials.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{UserIDs: []int64{1}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, what := range []string{"ok", "refuse", "throw", "ok"} {
 		ask(what, 1)
 	}
 	ask("ok", 2)
-	stable, candidate, ok := m.Readings("suite-acts")
+	stable, candidate, ok := m.Trials.Readings("suite-acts")
 	if !ok || stable.Calls != 1 || stable.Failed+stable.Refused != 0 || candidate.Calls != 4 || candidate.Failed != 1 || candidate.Refused != 1 {
 		t.Errorf("counted were %d, %d, %d and %d, %d, %d", stable.Calls, stable.Failed, stable.Refused, candidate.Calls, candidate.Failed, candidate.Refused)
 	}
