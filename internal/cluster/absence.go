@@ -40,8 +40,12 @@ func (c *Cluster) absenceLoop() {
 		select {
 		case <-c.ctx.Done():
 			return
+		case <-c.directory.unaware:
+			c.bury()
+			continue
 		case <-ticker.C:
 		}
+		c.bury()
 		// After an outage of NATS everybody gets time to connect again.
 		if watched := c.Synchronized(); watched.IsZero() || time.Since(watched) < c.options.AbsenceLimit {
 			clear(since)
@@ -116,12 +120,12 @@ func (c *Cluster) markGone(s sighting) {
 	id := s.record.Member.NodeID
 	switch _, err := b.update(ctx, memberKey+id, s.record, c.lifetime(&s.record.Member), s.revision); {
 	case err == nil:
-		c.logger.Warn("a node is not connected any more and counts as gone", "id", id)
+		c.logger.Warn("a node counts as gone", "id", id)
 	case !errors.Is(err, errConflict) && c.ctx.Err() == nil:
 		c.logger.Warn("cannot note that a node is gone", "id", id, "error", err)
 	}
 }
 
 // DeclaredGone receives a value when other nodes took this one for gone and it was not: they may have done without what it
-// holds for them. There is one receiver.
+// holds for them. It has taken that back by then. There is one receiver.
 func (n *Node) DeclaredGone() <-chan struct{} { return n.gone }

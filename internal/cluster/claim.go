@@ -107,7 +107,7 @@ func (b *bucket) anyMember(ctx context.Context, wanted func(id string, revision 
 		case errors.Is(err, errAbsent):
 		case err != nil:
 			return "", err
-		case r.Incarnation != "" && now.Sub(created) <= b.cluster.options.HeartbeatTimeout && wanted(id, revision, r):
+		case r.Incarnation != "" && !r.Tombstone && now.Sub(created) <= b.cluster.options.HeartbeatTimeout && wanted(id, revision, r):
 			found = id
 		}
 	}

@@ -42,6 +42,8 @@ type directory struct {
 	// ready is closed when the first picture is complete.
 	ready chan struct{}
 	again chan struct{}
+	// unaware is woken when a node is back that does not know that it counted as gone.
+	unaware chan struct{}
 
 	// generation counts the changes.
 	generation atomic.Uint64
@@ -52,6 +54,9 @@ type directory struct {
 	// watched is since when nothing was missed; it is zero while the connection is lost.
 	watched time.Time
 	members map[string]sighting
+	// doubted are lives without a record, and gone those that count as gone until they say that they know it.
+	doubted map[life]doubt
+	gone    map[life]departure
 	lease   *leaseSighting
 	// claim is the identity of the database that the cluster uses.
 	claim string
@@ -63,8 +68,8 @@ type directory struct {
 
 func newDirectory(c *Cluster) *directory {
 	return &directory{
-		cluster: c, ready: make(chan struct{}), again: make(chan struct{}, 1), err: errUnknown,
-		members: map[string]sighting{}, changed: make(chan struct{}), watchers: map[int]func(MemberEvent){},
+		cluster: c, ready: make(chan struct{}), again: make(chan struct{}, 1), unaware: make(chan struct{}, 1), err: errUnknown,
+		members: map[string]sighting{}, doubted: map[life]doubt{}, gone: map[life]departure{}, changed: make(chan struct{}), watchers: map[int]func(MemberEvent){},
 	}
 }
 
@@ -247,6 +252,14 @@ func (d *directory) replace(b *bucket, picture map[string]sighting, found *lease
 	d.err, d.bucket, d.watched = nil, b, b.opened
 	old := d.members
 	d.members, d.lease, d.claim = picture, found, store.Store
+	for id, before := range old {
+		if _, ok := picture[id]; !ok {
+			d.judge(id, before, nil)
+		}
+	}
+	for id, s := range picture {
+		d.judge(id, old[id], &s.record)
+	}
 	if first {
 		select {
 		case <-d.ready:
@@ -258,11 +271,11 @@ func (d *directory) replace(b *bucket, picture map[string]sighting, found *lease
 	var events []MemberEvent
 	for id, before := range old {
 		after, ok := picture[id]
-		events = appendEvent(events, &before.record.Member, memberOf(after, ok))
+		events = appendEvent(events, memberOf(before, true), memberOf(after, ok))
 	}
 	for id, after := range picture {
 		if _, ok := old[id]; !ok {
-			events = appendEvent(events, nil, &after.record.Member)
+			events = appendEvent(events, nil, memberOf(after, true))
 		}
 	}
 	watchers := slices.Collect(maps.Values(d.watchers))
@@ -280,14 +293,14 @@ func (d *directory) replace(b *bucket, picture map[string]sighting, found *lease
 }
 
 func memberOf(s sighting, ok bool) *Member {
-	if !ok {
+	if !ok || s.record.Tombstone {
 		return nil
 	}
 	return &s.record.Member
 }
 
 func appendEvent(events []MemberEvent, before, after *Member) []MemberEvent {
-	if before != nil && after != nil && *before == *after {
+	if before == nil && after == nil || before != nil && after != nil && *before == *after {
 		return events
 	}
 	return append(events, MemberEvent{Before: before, After: after})
@@ -341,21 +354,22 @@ func (d *directory) apply(entry jetstream.KeyValueEntry) {
 			at = before.at
 		}
 		d.members[id] = sighting{record: r, revision: entry.Revision(), at: at}
-	} else {
+		d.judge(id, before, &r)
+	} else if known {
 		delete(d.members, id)
+		d.judge(id, before, nil)
 	}
 	events := appendEvent(nil, memberOf(before, known), memberOf(sighting{record: r}, present))
-	if !known && !present {
-		events = nil
-	}
 	d.notify()
 	watchers := slices.Collect(maps.Values(d.watchers))
 	d.mu.Unlock()
-	if present {
-		for _, node := range d.cluster.ownNodes() {
-			if node.ID() == id {
-				node.observe(r, entry.Revision())
-			}
+	for _, node := range d.cluster.ownNodes() {
+		switch {
+		case node.ID() != id:
+		case present:
+			node.observe(r, entry.Revision())
+		default:
+			node.wakeHeart()
 		}
 	}
 	tell(watchers, events)
@@ -377,7 +391,9 @@ func (c *Cluster) Members() []Member {
 	defer d.mu.Unlock()
 	members := make([]Member, 0, len(d.members))
 	for _, s := range d.members {
-		members = append(members, d.member(s))
+		if !s.record.Tombstone {
+			members = append(members, d.member(s))
+		}
 	}
 	slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.NodeID, b.NodeID) })
 	return members
@@ -389,7 +405,7 @@ func (c *Cluster) Member(id string) (Member, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s, ok := d.members[id]
-	if !ok {
+	if !ok || s.record.Tombstone {
 		return Member{}, false
 	}
 	return d.member(s), true

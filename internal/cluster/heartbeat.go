@@ -123,10 +123,10 @@ func (n *Node) observe(r record, revision uint64) {
 		n.mu.Unlock()
 		return
 	}
-	own := r.Incarnation == n.incarnation
+	// The tombstone of another life is in the place of this one's record, if that was lost.
+	own := r.Incarnation == n.incarnation || r.Tombstone
 	if own {
-		n.record.Member.adopt(r.Member)
-		n.revision = revision
+		n.adopt(&r, revision)
 	}
 	n.mu.Unlock()
 	switch {
@@ -139,10 +139,20 @@ func (n *Node) observe(r record, revision uint64) {
 	}
 }
 
-// comeBack takes back that the node is gone.
+// adopt takes note of the node's own record in the bucket. The caller holds mu.
+func (n *Node) adopt(r *record, revision uint64) {
+	n.revision = revision
+	if !r.Tombstone {
+		n.record.Member.adopt(r.Member)
+	}
+}
+
+// comeBack has the next heartbeat take back that the node is gone.
 func (n *Node) comeBack() {
 	n.logger.Warn("other nodes took this one for gone")
-	wake(n.gone)
+	n.mu.Lock()
+	n.returns++
+	n.mu.Unlock()
 	wake(n.state)
 	n.wakeHeart()
 }
@@ -195,6 +205,7 @@ func (n *Node) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var returns uint64
 	for range maxConflicts {
 		n.mu.Lock()
 		if n.err != nil {
@@ -202,6 +213,9 @@ func (n *Node) beat(ctx context.Context) error {
 			return nil
 		}
 		n.record.Beat++
+		if returns = n.returns; returns > n.returned {
+			n.record.Returns++
+		}
 		n.record.Member.Status.LastHeartbeat = time.Now().UTC().Truncate(time.Millisecond)
 		n.record.Member.Status.Healthy = n.sick == nil
 		n.record.Member.Status.Strained = n.strain != nil
@@ -214,9 +228,7 @@ func (n *Node) beat(ctx context.Context) error {
 			revision, err = b.update(ctx, memberKey+n.id, r, n.cluster.lifetime(&r.Member), revision)
 		}
 		if err == nil {
-			n.mu.Lock()
-			n.revision = revision
-			n.mu.Unlock()
+			n.asserted(revision, returns)
 			return nil
 		}
 		if !errors.Is(err, errConflict) {
@@ -229,6 +241,17 @@ func (n *Node) beat(ctx context.Context) error {
 	return errConflict
 }
 
+// asserted notes that the bucket has the record, in which the node has taken back that it is gone as often as it knew.
+func (n *Node) asserted(revision, returns uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.revision, n.assertion = revision, time.Now()
+	if returns > n.returned {
+		n.returned = returns
+		wake(n.gone)
+	}
+}
+
 // reread learns why the record is not at the revision where this node left it.
 func (n *Node) reread(ctx context.Context, b *bucket) error {
 	var r record
@@ -237,17 +260,20 @@ func (n *Node) reread(ctx context.Context, b *bucket) error {
 	case errors.Is(err, errAbsent):
 		n.mu.Lock()
 		n.revision = 0
+		forgotten := time.Since(n.assertion) > tombstoneTTL/2
 		n.mu.Unlock()
+		if forgotten {
+			n.comeBack()
+		}
 		return nil
 	case err != nil:
 		return err
-	case r.Incarnation != "" && r.Incarnation != n.incarnation:
+	case r.Incarnation != "" && r.Incarnation != n.incarnation && !r.Tombstone:
 		n.lose()
 		return nil
 	}
 	n.mu.Lock()
-	n.record.Member.adopt(r.Member)
-	n.revision = revision
+	n.adopt(&r, revision)
 	n.mu.Unlock()
 	if r.Gone {
 		n.comeBack()
@@ -257,7 +283,7 @@ func (n *Node) reread(ctx context.Context, b *bucket) error {
 	return nil
 }
 
-// deregister removes the record, unless it is somebody else's.
+// deregister replaces the record by a tombstone, unless it is somebody else's: whoever asks for the node sees that it has left.
 func (n *Node) deregister(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -273,7 +299,7 @@ func (n *Node) deregister(ctx context.Context) error {
 			return nil
 		}
 		if err == nil {
-			err = b.remove(ctx, memberKey+n.id, revision)
+			_, err = b.update(ctx, memberKey+n.id, tombstone(r), tombstoneTTL, revision)
 		}
 		if err == nil {
 			return nil

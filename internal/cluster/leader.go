@@ -67,7 +67,7 @@ func (c *Cluster) Elect(ctx context.Context, id *string) (Member, error) {
 		id = &candidates[0].NodeID
 	}
 	s, ok := c.directory.sighting(*id)
-	if !ok {
+	if !ok || s.record.Tombstone {
 		return Member{}, apierr.New(apierr.NonexistentMemberToBeLeader, "")
 	}
 	target := c.directory.member(s)

@@ -3,9 +3,12 @@
 package cluster
 
 import (
+	"context"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"example.org/app/internal/role"
 )
 
 // JetStream returns the engine behind the member records, for packages below this one that keep a bucket of their own.
@@ -26,10 +29,42 @@ func (c *Cluster) Life(id string) string {
 	d := c.directory
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if s, ok := d.members[id]; ok {
+	if s, ok := d.members[id]; ok && !s.record.Tombstone {
 		return s.record.Incarnation
 	}
 	return ""
+}
+
+// Lives returns the incarnations of the members of a role by their ids, as far as is known.
+func (c *Cluster) Lives(kind role.Role) map[string]string {
+	d := c.directory
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	lives := map[string]string{}
+	for id, s := range d.members {
+		if s.record.Member.Type == kind && s.record.Incarnation != "" && !s.record.Tombstone {
+			lives[id] = s.record.Incarnation
+		}
+	}
+	return lives
+}
+
+// ReadLives returns the same from the bucket, so that everybody is in it who has joined before.
+func (c *Cluster) ReadLives(ctx context.Context, kind role.Role) (map[string]string, error) {
+	b, err := c.directory.current()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	lives := map[string]string{}
+	_, err = b.anyMember(ctx, func(id string, _ uint64, r record) bool {
+		if r.Member.Type == kind {
+			lives[id] = r.Incarnation
+		}
+		return false
+	})
+	return lives, err
 }
 
 // resendable returns the incarnation of the node that has this id if requests to it may be sent again under their number, else
@@ -38,7 +73,7 @@ func (c *Cluster) resendable(id string) string {
 	d := c.directory
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if s, ok := d.members[id]; ok && s.record.Protocol.recognises() {
+	if s, ok := d.members[id]; ok && !s.record.Tombstone && s.record.Protocol.recognises() {
 		return s.record.Incarnation
 	}
 	return ""
@@ -56,22 +91,40 @@ func (c *Cluster) Synchronized() time.Time {
 	return d.watched
 }
 
-// Alive reports whether a node with this incarnation has a record, was heard of within Options.MemberTTL and is connected,
-// as far as others know. A node
-// that is not alive may be so for want of news only: certain says that the members have been watched without a gap
-// for so long that every living node has asserted itself.
+// Alive reports whether a node with this incarnation has a record, was heard of within Options.MemberTTL and does not count
+// as gone. A node that is not alive may be so for want of news only. certain says that the bucket said that it counts as gone,
+// or has left, so that it learns of that should it come back, or that another life has its place.
+//
+// Asking for a life without a record begins to decide whether it is gone. An empty incarnation stands for a life that is not
+// known.
 func (c *Cluster) Alive(id, incarnation string) (alive, certain bool) {
 	d := c.directory
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	l := life{id, incarnation}
+	if _, ok := d.gone[l]; ok {
+		return false, true
+	}
 	s, ok := d.members[id]
 	if ok && s.record.Incarnation == incarnation && time.Since(s.at) <= c.options.MemberTTL {
-		return !s.record.Gone, true
+		return true, true
 	}
 	if d.err != nil || d.watched.IsZero() || !c.up.Load() {
 		return false, false
 	}
-	// Another life in the place of this one is proof enough.
-	replaced := ok && s.record.Incarnation != "" && s.record.Incarnation != incarnation
-	return false, replaced || time.Since(d.watched) > c.options.HeartbeatTimeout
+	switch {
+	case incarnation == "":
+		return false, !ok && time.Since(d.watched) > c.options.HeartbeatTimeout
+	case ok && s.record.Incarnation != "" && s.record.Incarnation != incarnation:
+		// Another life in the place of this one is proof enough.
+		return false, true
+	case c.exclusive:
+		return false, true
+	}
+	if _, known := d.doubted[l]; ok && s.record.Incarnation == incarnation {
+		d.doubt(id, &s)
+	} else if !known {
+		d.doubted[l] = doubt{since: time.Now(), record: c.unknown(l)}
+	}
+	return false, false
 }

@@ -165,6 +165,11 @@ type record struct {
 	// Gone says that other nodes found this life of the node to be over. Its next heartbeat, should there be one, takes it
 	// back.
 	Gone bool `json:",omitempty"`
+	// Tombstone says that the node has left, or had no record when it was found to be gone. It is no member.
+	Tombstone bool `json:",omitempty"`
+	// Returns counts, from one, how often this life of the node has learned that it counted as gone. Nodes before 1.1 do
+	// not count.
+	Returns uint64 `json:",omitempty"`
 	// Store is the identity of the database that the node uses; "" is none.
 	Store string `json:",omitempty"`
 	// Protocol is what the node speaks. Nodes before 1.1 do not say it.

@@ -78,7 +78,11 @@ type Node struct {
 	mu       sync.RWMutex
 	record   record
 	revision uint64
-	leaving  bool
+	// assertion is when the bucket took the record last.
+	assertion time.Time
+	// returns counts how often the node found that it counted as gone, and returned how often it has taken that back.
+	returns, returned uint64
+	leaving           bool
 	// retired says that no calls to the role are taken any more.
 	retired bool
 	closed  bool
@@ -190,7 +194,7 @@ func (n *Node) join(ctx context.Context) error {
 
 func (n *Node) firstRecord() record {
 	o, now := n.options, time.Now().UTC().Truncate(time.Millisecond)
-	return record{Incarnation: n.incarnation, Store: n.store, Protocol: n.cluster.options.Protocol, Member: Member{
+	return record{Incarnation: n.incarnation, Returns: 1, Store: n.store, Protocol: n.cluster.options.Protocol, Member: Member{
 		ClusterID: n.cluster.options.ClusterID, NodeID: n.id, Zone: o.Zone, Name: o.Name, Version: o.Version,
 		Type: o.Type, Seed: o.Seed, RegistrationDate: now, LeaderEligible: o.LeaderEligible, Priority: o.Priority,
 		MemberHost: o.MemberHost, MemberPort: o.MemberPort, AdminAPIAddress: o.AdminAPIAddress,

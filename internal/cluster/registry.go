@@ -47,6 +47,13 @@ func (c *Cluster) AddMember(ctx context.Context, m Member) error {
 	}
 	_, err = b.create(ctx, memberKey+m.NodeID, record{Member: m}, c.lifetime(&m))
 	if errors.Is(err, errConflict) {
+		// The place of a node that has left is free.
+		var r record
+		if revision, _, getErr := b.get(ctx, memberKey+m.NodeID, &r); getErr == nil && r.Tombstone {
+			_, err = b.update(ctx, memberKey+m.NodeID, record{Member: m}, c.lifetime(&m), revision)
+		}
+	}
+	if errors.Is(err, errConflict) {
 		return fmt.Errorf("add member %q: %w", m.NodeID, ErrMemberExists)
 	}
 	if err != nil {
@@ -70,7 +77,7 @@ func (c *Cluster) UpdateMember(ctx context.Context, id string, change MemberChan
 	for range maxConflicts {
 		var r record
 		revision, _, err := b.get(ctx, memberKey+id, &r)
-		if errors.Is(err, errAbsent) {
+		if errors.Is(err, errAbsent) || err == nil && r.Tombstone {
 			return fmt.Errorf("update member %q: %w", id, ErrUnknownMember)
 		}
 		if err == nil {
@@ -90,8 +97,8 @@ func (c *Cluster) UpdateMember(ctx context.Context, id string, change MemberChan
 	return unavailable(fmt.Errorf("update member %q: %w", id, errConflict))
 }
 
-// RemoveMembers deletes the records of the nodes and returns how many there were. A live node registers again at its
-// next heartbeat.
+// RemoveMembers deletes the records of the nodes and returns how many there were. A live node registers again at
+// once.
 func (c *Cluster) RemoveMembers(ctx context.Context, ids []string) (removed int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -114,12 +121,12 @@ func (c *Cluster) RemoveMembers(ctx context.Context, ids []string) (removed int,
 	return removed, nil
 }
 
-// removeLatest removes the key at whatever revision it is; ok is false when it is absent.
+// removeLatest removes the record at whatever revision it is; ok is false when there is none.
 func (b *bucket) removeLatest(ctx context.Context, key string) (ok bool, err error) {
 	for range maxConflicts {
 		var r record
 		revision, _, err := b.get(ctx, key, &r)
-		if errors.Is(err, errAbsent) {
+		if errors.Is(err, errAbsent) || err == nil && r.Tombstone {
 			return false, nil
 		}
 		if err == nil {

@@ -89,6 +89,9 @@ func (c *Cluster) peers(kind role.Role) []*peer {
 	d.mu.Lock()
 	lives := make(map[string]string, len(d.members))
 	for id, s := range d.members {
+		if s.record.Tombstone {
+			continue
+		}
 		lives[id] = s.record.Incarnation
 		status := d.member(s).Status
 		if s.record.Member.Type == kind && s.record.Incarnation != "" && status.HasJoined && status.Healthy && status.Active && !status.Refusing {

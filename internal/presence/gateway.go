@@ -15,7 +15,8 @@ type gateway struct {
 	id, incarnation string
 	// own is the gateway of this process, which cannot be dead.
 	own bool
-	// live says that it is a member; dead that it certainly is none. Neither holds while that is not known.
+	// dead says that it certainly is no member, so that it closes its sessions should it come back; live that this is not
+	// known.
 	live, dead atomic.Bool
 	// announced is the latest epoch whose bucket the gateway has told of all its sessions.
 	announced atomic.Uint64
@@ -48,7 +49,8 @@ func (g *gateways) intern(id, incarnation string) *gateway {
 	}
 	found = &gateway{id: id, incarnation: incarnation}
 	alive, certain := g.cluster.Alive(id, incarnation)
-	found.live.Store(alive)
+	// Who is not known to be dead is told of everything, or that something was missed.
+	found.live.Store(alive || !certain)
 	found.dead.Store(!alive && certain)
 	g.known[key] = found
 	return found

@@ -3,6 +3,7 @@
 package presence
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -13,34 +14,207 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// TestDeclaredGone cuts a gateway off until others take it for gone, long before its heartbeats are missed. Its users are
-// offline for them. When it is back, it closes the sessions: their clients have missed what was sent meanwhile.
-func TestDeclaredGone(t *testing.T) {
+// cutOff lets a gateway a with a session be cut off, and others take it for gone in some way. When a is back, it closes the
+// session: its client has missed what was sent meanwhile. set changes the options of the nodes. forget returns a node that sees a
+// come back.
+func cutOff(t *testing.T, set func(*cluster.Options), forget func(f *clustertest.Fabric, b *peer, join func(id string) *peer) *peer) {
+	t.Helper()
 	f := clustertest.Embedded(t)
 	line := &cuttable{Options: f.Options}
-	patient := func(o cluster.Options, id string) *peer {
+	joinOn := func(o cluster.Options, id string) *peer {
 		o = clustertest.Fast(o)
-		o.HeartbeatTimeout, o.MemberTTL, o.AbsenceLimit = time.Hour, time.Hour, 500*time.Millisecond
+		set(&o)
 		return startOn(t, clustertest.Join(t, clustertest.Connect(t, o), cluster.NodeOptions{ID: id, Type: role.Gateway}))
 	}
-	a, b := patient(cluster.Options{Server: line}, "a"), patient(f.Options, "b")
+	join := func(id string) *peer { return joinOn(f.Options, id) }
+	a, b := joinOn(cluster.Options{Server: line}, "a"), join("b")
 	awaitPeers(t, a, b)
 	one := session(1, wire.DeviceType_DESKTOP, 1, a)
 	a.open(t, one)
 	b.await(t, "the session", func() bool { return b.sees(1, one) })
 	line.set(true)
-	b.await(t, "that nobody is online", func() bool { return !b.Online(1) })
-	if m, ok := b.node.Cluster().Member("a"); !ok || m.Status.Healthy {
-		t.Errorf("the gateway counts as %+v", m.Status)
+	last := forget(f, b, join)
+	if slices.Contains(a.strays(), one.Key()) {
+		t.Error("the session was closed before the gateway is back")
 	}
 	line.set(false)
-	a.await(t, "that the session must go", func() bool {
-		a.holder.mu.Lock()
-		defer a.holder.mu.Unlock()
-		return slices.Contains(a.stray, one.Key())
+	a.await(t, "that the session must go", func() bool { return slices.Contains(a.strays(), one.Key()) })
+	last.await(t, "the gateway again", func() bool {
+		m, ok := last.node.Cluster().Member("a")
+		alive, _ := last.node.Cluster().Alive("a", a.node.Incarnation())
+		return ok && m.Status.Healthy && alive
 	})
-	b.await(t, "the gateway again", func() bool {
-		m, ok := b.node.Cluster().Member("a")
-		return ok && m.Status.Healthy
+	two := session(2, wire.DeviceType_DESKTOP, 2, a)
+	a.open(t, two)
+	last.await(t, "who logs in afterwards", func() bool { return last.sees(2, two) })
+}
+
+// strays returns the sessions that the gateway was told to close.
+func (h *holder) strays() []SessionKey {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.stray)
+}
+
+// expiring lets records expire before anybody notices that their node is not connected.
+func expiring(o *cluster.Options) { o.AbsenceLimit = time.Hour }
+
+// lasting lets records last for longer than the test.
+func lasting(o *cluster.Options) {
+	o.HeartbeatTimeout, o.MemberTTL, o.AbsenceLimit = time.Hour, time.Hour, 500*time.Millisecond
+}
+
+// restart lets NATS come back empty, and waits until p has read the members and the sessions again.
+func (p *peer) restart(t *testing.T, f *clustertest.Fabric) {
+	t.Helper()
+	before, epoch := p.node.Cluster().Synchronized(), p.table.epoch.Load()
+	f.Stop(t)
+	f.Start(t)
+	p.await(t, "the new server", func() bool {
+		now := p.node.Cluster().Synchronized()
+		b, err := p.Directory.await(t.Context())
+		return !now.IsZero() && !now.Equal(before) && err == nil && b.epoch > epoch
 	})
+}
+
+func (p *peer) awaitOffline(t *testing.T, userID int64) {
+	t.Helper()
+	p.await(t, "that nobody is online", func() bool { return !p.Online(userID) })
+}
+
+// TestDeclaredGone cuts a gateway off until others take it for gone, long before its heartbeats are missed.
+func TestDeclaredGone(t *testing.T) {
+	cutOff(t, lasting, func(_ *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
+		b.awaitOffline(t, 1)
+		if m, ok := b.node.Cluster().Member("a"); !ok || m.Status.Healthy {
+			t.Errorf("the gateway counts as %+v", m.Status)
+		}
+		return b
+	})
+}
+
+// TestRecordExpires cuts a gateway off until its record has expired, or the one that says that it is gone.
+func TestRecordExpires(t *testing.T) {
+	for name, limit := range map[string]time.Duration{"silent": time.Hour, "marked": 500 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			cutOff(t, func(o *cluster.Options) { o.AbsenceLimit = limit }, func(_ *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
+				b.awaitOffline(t, 1)
+				b.await(t, "no record", func() bool { _, ok := b.node.Cluster().Member("a"); return !ok })
+				return b
+			})
+		})
+	}
+}
+
+// TestRecordIsRemoved lets an administrator remove the record of a gateway that is cut off.
+func TestRecordIsRemoved(t *testing.T) {
+	cutOff(t, expiring, func(_ *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
+		if n, err := b.node.Cluster().RemoveMembers(t.Context(), []string{"a"}); n != 1 || err != nil {
+			t.Errorf("removed %d, %v", n, err)
+		}
+		b.awaitOffline(t, 1)
+		return b
+	})
+}
+
+// TestServerComesBackEmpty lets NATS come back empty while a gateway is cut off.
+func TestServerComesBackEmpty(t *testing.T) {
+	cutOff(t, expiring, func(f *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
+		b.restart(t, f)
+		b.awaitOffline(t, 1)
+		return b
+	})
+}
+
+// TestServerForgets lets NATS come back empty after others have taken a gateway for gone.
+func TestServerForgets(t *testing.T) {
+	cutOff(t, lasting, func(f *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
+		b.awaitOffline(t, 1)
+		b.restart(t, f)
+		return b
+	})
+}
+
+// TestJudgeEnds lets the node end that took a gateway for gone before that is back. Another one did not see it.
+func TestJudgeEnds(t *testing.T) {
+	cutOff(t, expiring, func(_ *clustertest.Fabric, b *peer, join func(string) *peer) *peer {
+		b.awaitOffline(t, 1)
+		b.Stop()
+		ctx, cancel := context.WithTimeout(t.Context(), clustertest.Timeout)
+		defer cancel()
+		if err := b.node.Cluster().Close(ctx); err != nil {
+			t.Error(err)
+		}
+		return join("c")
+	})
+}
+
+// TestShortOutage lets NATS come back empty with a gateway that is slow, but not so slow that others take it for gone. Nothing is
+// closed.
+func TestShortOutage(t *testing.T) {
+	f := clustertest.Embedded(t)
+	line := &cuttable{Options: f.Options}
+	join := func(o cluster.Options, id string) *peer {
+		o = clustertest.Fast(o)
+		o.HeartbeatTimeout, o.MemberTTL = time.Hour, time.Hour
+		return startOn(t, clustertest.Join(t, clustertest.Connect(t, o), cluster.NodeOptions{ID: id, Type: role.Gateway}))
+	}
+	a, b := join(cluster.Options{Server: line}, "a"), join(f.Options, "b")
+	awaitPeers(t, a, b)
+	one := session(1, wire.DeviceType_DESKTOP, 1, a)
+	a.open(t, one)
+	b.await(t, "the session", func() bool { return b.sees(1, one) })
+	for range 2 {
+		line.set(true)
+		b.restart(t, f)
+		line.set(false)
+		b.await(t, "the gateway again", func() bool {
+			alive, _ := b.node.Cluster().Alive("a", a.node.Incarnation())
+			return alive && b.sees(1, one)
+		})
+	}
+	// An administrator removes the record of a node that is there.
+	if n, err := b.node.Cluster().RemoveMembers(t.Context(), []string{"a"}); n != 1 || err != nil {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	b.await(t, "the gateway again", func() bool { m, ok := b.node.Cluster().Member("a"); return ok && m.Status.Healthy })
+	if strays := a.strays(); len(strays) > 0 || !b.Online(1) {
+		t.Errorf("the sessions %v were closed", strays)
+	}
+}
+
+// TestServiceBeginsInEmptyServer lets NATS come back empty and a service begin before a gateway is back, whose sessions it does not
+// know. The gateway closes them, and not those that are opened afterwards.
+func TestServiceBeginsInEmptyServer(t *testing.T) {
+	f := clustertest.Embedded(t)
+	line := &cuttable{Options: f.Options}
+	join := func(o cluster.Options, id string, kind role.Role) *peer {
+		o = clustertest.Fast(o)
+		o.HeartbeatTimeout, o.MemberTTL = time.Hour, time.Hour
+		return startOn(t, clustertest.Join(t, clustertest.Connect(t, o), cluster.NodeOptions{ID: id, Type: kind}))
+	}
+	a, b := join(cluster.Options{Server: line}, "a", role.Gateway), join(f.Options, "b", role.Service)
+	awaitPeers(t, a, b)
+	one := session(1, wire.DeviceType_DESKTOP, 1, a)
+	a.open(t, one)
+	b.await(t, "the session", func() bool { return b.sees(1, one) })
+	line.set(true)
+	b.restart(t, f)
+	c := join(f.Options, "c", role.Service)
+	if c.Online(1) || !b.Online(1) {
+		t.Errorf("the user is online: %v for a service that has begun, %v for the other one", c.Online(1), b.Online(1))
+	}
+	line.set(false)
+	a.await(t, "that the session must go", func() bool { return slices.Contains(a.strays(), one.Key()) })
+	two := session(2, wire.DeviceType_DESKTOP, 2, a)
+	a.open(t, two)
+	c.await(t, "who logs in afterwards", func() bool { return c.sees(2, two) })
+	// The service is no stranger any more.
+	f.Stop(t)
+	a.await(t, "the outage", func() bool { return a.node.Cluster().Healthy() != nil })
+	f.Start(t)
+	a.await(t, "the new bucket", func() bool { return a.Healthy() == nil && a.own.gateway.announced.Load() == 3 })
+	if slices.Contains(a.strays(), two.Key()) {
+		t.Error("a session was closed although all services know it")
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/wire"
@@ -27,6 +28,11 @@ type own struct {
 	opening map[int64]int
 	// marked are users whose key may not say what it must; true if the record of it cannot be trusted either.
 	marked map[int64]bool
+	// familiar are the services that know the own sessions of earlier buckets.
+	familiar map[string]string
+
+	// met is the epoch of the last bucket that has the own sessions and in which the services that may not know them were found.
+	met atomic.Uint64
 }
 
 // An ownSession is a session of this gateway and where it was opened: an entry that was written before that tells nothing
@@ -248,10 +254,14 @@ func (d *Directory) announce() error {
 		}
 		return err
 	})
-	if err != nil || d.own.gateway.announced.Load() >= b.epoch {
+	// The news of the announcement may come before those who do not know the sessions are found.
+	if err != nil || d.own.met.Load() >= b.epoch {
 		return err
 	}
 	if err := b.announce(d.ctx, d.own.gateway); err != nil {
+		return err
+	}
+	if err := d.meetStrangers(b); err != nil {
 		return err
 	}
 	d.own.gateway.announced.Store(b.epoch)

@@ -92,8 +92,6 @@ type Directory struct {
 	err            error
 	// changed is closed and replaced when bucket or err changes.
 	changed chan struct{}
-	// began is when the present epoch began.
-	began time.Time
 }
 
 // errUnknown is the state of a directory that has not been read yet.

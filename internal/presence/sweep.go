@@ -4,6 +4,7 @@ package presence
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -28,27 +29,32 @@ func (d *Directory) sweepLoop() {
 	}
 }
 
-// dropStale forgets sessions of an earlier bucket that nobody has announced to this one in all the time that there was.
+// dropStale forgets sessions of an earlier bucket whose gateways are dead or have announced themselves to this one without them.
 func (d *Directory) dropStale() {
-	d.mu.Lock()
-	early := time.Since(d.began) < d.node.Cluster().HeartbeatTimeout()
-	ready := d.err == nil
-	epoch := d.table.epoch.Load() // A bucket that is found after this look has had no time yet.
-	d.mu.Unlock()
-	if early || !ready {
-		return
-	}
+	epoch := d.table.epoch.Load()
+	waits := func(s Session) bool { return s.gateway.live.Load() && s.gateway.announced.Load() < epoch }
 	d.table.prune(func(_ int64, r *record) *record {
-		switch {
-		case r.epoch < epoch:
-			return nil
-		case len(r.stale) > 0:
-			next := *r
-			next.stale = nil
-			return &next
+		next := *r
+		if r.epoch < epoch {
+			next.sessions = only(r.sessions, waits)
 		}
-		return r
+		next.stale = only(r.stale, waits)
+		switch {
+		case r.epoch < epoch && len(next.sessions)+len(next.stale) == 0:
+			return nil
+		case len(next.sessions) == len(r.sessions) && len(next.stale) == len(r.stale):
+			return r
+		}
+		return &next
 	})
+}
+
+// only returns the sessions that are wanted. It allocates only if some are not.
+func only(sessions []Session, wanted func(Session) bool) []Session {
+	if !slices.ContainsFunc(sessions, func(s Session) bool { return !wanted(s) }) {
+		return sessions
+	}
+	return slices.DeleteFunc(slices.Clone(sessions), func(s Session) bool { return !wanted(s) })
 }
 
 // sweeps reports whether this node is the one that cleans the bucket: the first of the healthy ones. When two believe to

@@ -126,6 +126,9 @@ func (d *Directory) watch() (complete bool, err error) {
 			if now := c.Synchronized(); !now.IsZero() && !now.Equal(since) {
 				return complete, nil
 			}
+			if complete {
+				d.acquaint(b, since)
+			}
 		case entry, ok := <-watcher.Updates():
 			switch {
 			case !ok:
@@ -134,6 +137,7 @@ func (d *Directory) watch() (complete bool, err error) {
 				complete = true
 				d.complete(b, seen)
 				seen = nil
+				d.acquaint(b, since)
 			default:
 				d.apply(b, entry, seen)
 			}
@@ -157,7 +161,6 @@ func (d *Directory) open() (*bucket, error) {
 	b.epoch = d.table.epoch.Load() + 1
 	d.table.followed.Store(0)
 	d.table.epoch.Store(b.epoch)
-	d.began = time.Now()
 	return b, nil
 }
 

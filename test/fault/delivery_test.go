@@ -5,6 +5,7 @@ package fault
 import (
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -41,6 +42,38 @@ func TestDelivery(t *testing.T) {
 	tr.progress("after the gateway goes on")
 	if told := tr.settle(db.URL(), mayBeUnknown); told == len(tr.listeners) {
 		t.Error("everybody was told to connect again")
+	}
+}
+
+// TestGatewayIsForgotten pauses a gateway and restarts NATS, until the others take the gateway for gone and its users for offline.
+// When it goes on, its users are told to connect again: they missed what was sent meanwhile.
+func TestGatewayIsForgotten(t *testing.T) {
+	beside(t)
+	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
+	set := append([]string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL()}, openClients...)
+	service := start(t, "service", "service-0", set...)
+	gateways := []*process{start(t, "gateway", "gateway-0", set...), start(t, "gateway", "gateway-1", set...)}
+	const senders = 4
+	createUsers(t, service, 2*senders)
+	tr := newTraffic(t, senders, 1, gateways[0], gateways[1])
+	online := func(n int) {
+		t.Helper()
+		eventually(t, fmt.Sprintf("%d users are online", n), func() bool {
+			_, body := service.call("GET", "/users/online-infos/count", "")
+			return strings.Contains(body, fmt.Sprintf(`"total":%d}`, n))
+		})
+	}
+	tr.progress("before anything happens")
+	online(2 * senders)
+	clustertest.Freeze(t, gateways[1].Process.Pid)
+	nats.Restart(t, true)
+	tr.progress("after NATS was restarted")
+	online(senders)
+	tr.progress("while the gateway is gone")
+	clustertest.Thaw(t, gateways[1].Process.Pid)
+	tr.progress("after it goes on")
+	if told := tr.settle(db.URL(), mayBeUnknown); told != len(tr.listeners) {
+		t.Errorf("%d of %d users were told to connect again", told, len(tr.listeners))
 	}
 }
 

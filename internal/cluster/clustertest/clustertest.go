@@ -50,6 +50,7 @@ func Run(t *testing.T, fabric func(t testing.TB) *Fabric, db func(t testing.TB) 
 		{"TopicSlow", testTopicSlow},
 		{"MemberJoin", testMemberJoin},
 		{"MemberDuplicate", testMemberDuplicate},
+		{"MemberLeft", testMemberLeft},
 		{"MemberExpiry", testMemberExpiry},
 		{"MemberTakeOver", testMemberTakeOver},
 		{"MemberAdministration", testMemberAdministration},

@@ -121,6 +121,50 @@ func testMemberTakeOver(t *testing.T, s *suite) {
 	})
 }
 
+// testMemberLeft proves that a node that has left is no member, and its place free.
+func testMemberLeft(t *testing.T, s *suite) {
+	c := s.connect(t, nil)
+	life := func(join func() *cluster.Node) string {
+		n := join()
+		Await(t, c, "the node", func() bool {
+			alive, certain := c.Alive("node", n.Incarnation())
+			return alive && certain
+		})
+		leave(t, n)
+		Await(t, c, "that the node has left", func() bool {
+			alive, certain := c.Alive("node", n.Incarnation())
+			return !alive && certain
+		})
+		if m, ok := c.Member("node"); ok || c.Life("node") != "" {
+			t.Errorf("a node that has left is %+v", m)
+		}
+		AwaitMembers(t, c)
+		return n.Incarnation()
+	}
+	join := func() *cluster.Node { return s.service(t, "node", nil) }
+	first := life(join)
+	if n, err := c.RemoveMembers(t.Context(), []string{"node"}); n != 0 || err != nil {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	if err := c.UpdateMember(t.Context(), "node", cluster.MemberChange{}); !errors.Is(err, cluster.ErrUnknownMember) {
+		t.Errorf("update a node that has left: %v", err)
+	}
+	id := "node"
+	if _, err := c.Elect(t.Context(), &id); err == nil {
+		t.Error("a node that has left was elected")
+	}
+	if err := c.AddMember(t.Context(), cluster.Member{NodeID: "node", Type: role.Service}); err != nil {
+		t.Error(err)
+	}
+	AwaitMembers(t, c, "node")
+	if second := life(join); second == first {
+		t.Error("two nodes have the same life")
+	}
+	if alive, certain := c.Alive("node", first); alive || !certain {
+		t.Errorf("the first life is alive %v, certain %v", alive, certain)
+	}
+}
+
 func testMemberAdministration(t *testing.T, s *suite) {
 	admin := s.connect(t, nil)
 	active := make(chan bool, 10)

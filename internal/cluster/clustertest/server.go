@@ -70,10 +70,16 @@ read -r line
 kill -KILL $pid
 wait $pid`
 
-// StartServer starts a server that is stopped when the test ends.
-func StartServer(t testing.TB) *Server {
+// StartServer starts a server with these lines in its configuration file. It is stopped when the test ends.
+func StartServer(t testing.TB, lines ...string) *Server {
 	t.Helper()
 	s := &Server{port: freePort(t), folder: t.TempDir()}
+	if len(lines) > 0 {
+		s.settings = filepath.Join(s.folder, "nats.conf")
+		if err := os.WriteFile(s.settings, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.Start(t, true)
 	t.Cleanup(func() { s.Stop(t) })
 	return s
