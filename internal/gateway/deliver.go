@@ -21,6 +21,10 @@ func (g *Gateway) deliver(ctx context.Context, d *link.Delivery) (*link.Delivere
 	result := &link.Delivered{}
 	q := g.sequences.find(d.Message, g.options.Node.Cluster().Now())
 	q.mu.Lock()
+	if d = q.unseen(d); d == nil {
+		q.mu.Unlock()
+		return result, nil
+	}
 	place := q.add(d, time.Now())
 	switch place {
 	case placeNext:

@@ -22,6 +22,8 @@ const (
 	maxSkew = 250 * time.Millisecond
 	// sequenceShards is how many parts the conversations are in, each with a lock of its own.
 	sequenceShards = 32
+	// maxRemembered is how many recipients of a message are remembered.
+	maxRemembered = 100
 	// quietAge is how long an outage must be over before the next one is logged.
 	quietAge = 10 * time.Second
 )
@@ -47,11 +49,18 @@ type sequence struct {
 	// last is the greatest id that was delivered, and service whose it was.
 	last    int64
 	service string
-	// young and old are the ids of the last messages. The young ones have been collected since then.
-	young, old []int64
+	// young and old are the last messages. The young ones have been collected since then.
+	young, old []handed
 	since      time.Time
 	// held are messages that wait for those before them.
 	held []*link.Delivery
+}
+
+// handed is a message that was delivered, or a part of its deliveries.
+type handed struct {
+	id int64
+	// recipients are nil if they are too many to be remembered.
+	recipients []int64
 }
 
 // find returns the sequence of the conversation of a message.
@@ -100,10 +109,11 @@ func (q *sequence) add(d *link.Delivery, now time.Time) place {
 	switch {
 	case q.forgotten:
 		return placeLate
-	case m.ID <= q.last && (slices.Contains(q.young, m.ID) || slices.Contains(q.old, m.ID)):
+	case m.ID <= q.last && q.has(m.ID):
+		q.note(d, now)
 		return placeNext
 	case m.ID < q.last:
-		q.note(m, now)
+		q.note(d, now)
 		return placeLate
 	case len(q.held) > 0:
 		q.held = append(q.held, d)
@@ -112,19 +122,63 @@ func (q *sequence) add(d *link.Delivery, now time.Time) place {
 		q.held = append(q.held, d)
 		return placeFirstHeld
 	}
-	q.note(m, now)
+	q.note(d, now)
 	return placeNext
 }
 
+// has reports whether a message was delivered. The sequence is locked.
+func (q *sequence) has(id int64) bool {
+	is := func(h handed) bool { return h.id == id }
+	return slices.ContainsFunc(q.young, is) || slices.ContainsFunc(q.old, is)
+}
+
+// unseen returns the delivery for those who did not get the message before: a service that takes over from one that has ended
+// cannot know how far that one came. It returns nil if there are none such. Whoever has connected since then has asked for what is
+// new. The sequence is locked.
+func (q *sequence) unseen(d *link.Delivery) *link.Delivery {
+	var seen []int64
+	if d.Message.ID <= q.last {
+		for _, h := range q.young {
+			if h.id == d.Message.ID {
+				seen = append(seen, h.recipients...)
+			}
+		}
+		for _, h := range q.old {
+			if h.id == d.Message.ID {
+				seen = append(seen, h.recipients...)
+			}
+		}
+	}
+	for _, other := range q.held {
+		if other.Message.ID == d.Message.ID && len(other.Recipients) <= maxRemembered {
+			seen = append(seen, other.Recipients...)
+		}
+	}
+	if len(seen) == 0 {
+		return d
+	}
+	rest := *d
+	rest.Recipients = slices.DeleteFunc(slices.Clone(d.Recipients), func(id int64) bool { return slices.Contains(seen, id) })
+	if len(rest.Recipients) == 0 {
+		return nil
+	}
+	return &rest
+}
+
 // note notes a message that is delivered. The sequence is locked.
-func (q *sequence) note(m *link.MessageOrder, now time.Time) {
+func (q *sequence) note(d *link.Delivery, now time.Time) {
+	m := d.Message
 	if now.Sub(q.since) > sequenceAge {
 		q.old, q.young, q.since = q.young, nil, now
 	}
 	if m.ID > q.last {
 		q.last, q.service = m.ID, m.Service
 	}
-	q.young = append(q.young, m.ID)
+	h := handed{id: m.ID}
+	if len(d.Recipients) <= maxRemembered {
+		h.recipients = d.Recipients
+	}
+	q.young = append(q.young, h)
 }
 
 // take returns the messages that waited, in their order, and notes them. The sequence is locked.
@@ -134,7 +188,7 @@ func (q *sequence) take() []*link.Delivery {
 	slices.SortStableFunc(held, func(a, b *link.Delivery) int { return cmp.Compare(a.Message.ID, b.Message.ID) })
 	now := time.Now()
 	for _, d := range held {
-		q.note(d.Message, now)
+		q.note(d, now)
 	}
 	return held
 }

@@ -53,11 +53,20 @@ func TestLateMessage(t *testing.T) {
 	deliver("5", 7, 50, "b", 1, 2)
 	expect(alice, "1", "2", "3", "4", "5")
 	expect(bob, "1", "2", "3", "4", "5")
-	// Messages that come again, and those of other conversations, concern nobody.
+	// A message that comes again, from a service that does not know that it came before, is for those who did not get it.
+	carol := client.LogIn(t, m.ws, 3)
+	deliver("3 again", 7, 30, "b", 1, 2, 3)
 	deliver("3 again", 7, 30, "b", 1, 2)
-	deliver("other", 8, 1, "a", 1, 2)
-	expect(alice, "3 again", "other")
-	expect(bob, "3 again", "other")
+	deliver("3 for the last time", 7, 30, "b", 3)
+	expect(carol, "3 again")
+	// It may also come while it waits for others.
+	deliver("6", 7, 60, "a", 1, 2, 3)
+	deliver("6 again", 7, 60, "c", 2, 1)
+	// Messages of other conversations concern nobody.
+	deliver("other", 8, 1, "a", 1, 2, 3)
+	expect(alice, "other", "6")
+	expect(bob, "other", "6")
+	expect(carol, "other", "6")
 	// A message that comes after newer ones concerns its recipients who were connected when it was stored.
 	stored = w.service.Cluster().Now()
 	for !w.service.Cluster().Now().After(stored.Add(maxSkew)) {
@@ -67,8 +76,8 @@ func TestLateMessage(t *testing.T) {
 	deliver("3.5", 7, 35, "a", 1)
 	alice.Closed(wire.ClosedServerUnavailable)
 	expect(phone, "3.5")
-	deliver("6", 7, 60, "b", 2)
-	expect(bob, "6")
+	deliver("7", 7, 70, "a", 2)
+	expect(bob, "7")
 }
 
 // TestSequenceIsForgotten lets time pass: what is kept of conversations does not grow for ever.
