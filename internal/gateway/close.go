@@ -89,10 +89,15 @@ func (g *Gateway) Activity(userID int64, device wire.DeviceType, sessionID int32
 	if s == nil || s.ID != sessionID {
 		return a, false
 	}
-	return presence.Activity{LastHeartbeat: dateOf(&s.shown), LastRequest: dateOf(&s.request)}, true
+	a = presence.Activity{LastHeartbeat: s.LoginDate.UTC().Truncate(time.Millisecond), LastRequest: dateOf(&s.request)}
+	if s.beaten.Load() {
+		a.LastHeartbeat = dateOf(&s.shown)
+	}
+	return a, true
 }
 
-// dateOf returns a moment as others see it.
+// dateOf returns a moment as others see it. It may differ from the time that the moment was set to by a millisecond, because the
+// two clocks of the machine are not read at once.
 func dateOf(m *moment) time.Time { return m.time().UTC().Truncate(time.Millisecond) }
 
 // Disconnect closes sessions of this gateway.

@@ -204,9 +204,7 @@ func (g *Gateway) login(ctx context.Context, c *connection, r *wire.CreateSessio
 		Location: r.Location, DeviceDetails: r.DeviceDetails, permissions: permissions, began: began, conn: c,
 	}
 	s.touch(&s.request)
-	for _, at := range []*moment{&s.heartbeat, &s.shown} {
-		at.set(s.LoginDate) // Until the first one comes.
-	}
+	s.heartbeat.set(s.LoginDate) // Until the first one comes.
 	if err := g.register(ctx, s, status, rules); err != nil {
 		return nil, err
 	}

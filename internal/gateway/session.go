@@ -40,7 +40,7 @@ type Session struct {
 	permissions *login.Permissions
 	// began is when the login was asked for, by the clock of the cluster.
 	began time.Time
-	// heartbeat and request are when the client was last heard of; shown is the heartbeat that others see.
+	// heartbeat and request are when the client was last heard of; shown is the heartbeat that others see once there was one.
 	heartbeat, request, shown moment
 	// beaten says that there was a heartbeat.
 	beaten atomic.Bool
@@ -95,8 +95,9 @@ func (s *Session) touch(at *moment) { at.set(time.Now()) }
 func (s *Session) beat(interval time.Duration) {
 	now := time.Now()
 	s.heartbeat.set(now)
-	if first := !s.beaten.Swap(true); first || now.Sub(s.shown.time()) >= interval {
+	if !s.beaten.Load() || now.Sub(s.shown.time()) >= interval {
 		s.shown.set(now)
+		s.beaten.Store(true)
 	}
 }
 
