@@ -120,7 +120,7 @@ openapi-lint: build tools/openapi/node_modules ## Lint the OpenAPI documents of 
 	scripts/with-tools scripts/lint-openapi
 
 # The tests that print a row of the table of faults.
-FAULTS = ^Test(Order|TrafficBetweenNodes|ServiceDoesNotAnswer|ThawedService|Once|Delivery|LateDelivery|NATSIsPaused|NATSServerIsLost|DatabaseStops|Chaos)$$
+FAULTS = ^Test(Order|TrafficBetweenNodes|ServiceDoesNotAnswer|ThawedService|Once|Delivery|LateDelivery|NATSIsPaused|NATSServerIsLost|MachineVanishes|DatabaseStops|Chaos)$$
 
 .PHONY: campaign
 campaign: ## Attack the admin interface, run bad plugins, race logins and let parts of a cluster fail for longer than make test does, and print what was counted

@@ -118,6 +118,12 @@ var (
 // start starts a node and waits until it is ready.
 func start(t *testing.T, role, name string, set ...string) *process {
 	t.Helper()
+	return startWith(t, nil, role, name, set...)
+}
+
+// startWith is start with a command that runs the program, such as one that changes the namespace.
+func startWith(t *testing.T, runner []string, role, name string, set ...string) *process {
+	t.Helper()
 	if err := look(); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +147,8 @@ func start(t *testing.T, role, name string, set ...string) *process {
 			args = append(args, "--set="+s)
 		}
 	}
-	p.Cmd = exec.Command(binary, args...)
+	command := slices.Concat(runner, []string{binary}, args)
+	p.Cmd = exec.Command(command[0], command[1:]...)
 	p.Env = []string{"PATH=" + os.Getenv("PATH")}
 	p.Cmd.Stderr = &p.log
 	out, err := p.StdoutPipe()
