@@ -85,7 +85,7 @@ unit-go:
 
 # The inner loop.
 .PHONY: test-quick
-test-quick: $(JAVA_JARS)/.built ## Run the fast tests, in under two minutes
+test-quick: $(JAVA_JARS)/.built sdk/js/node_modules web/node_modules ## Run the fast tests, in under two minutes
 	@scripts/need go postgresql
 	@GO='$(GO)' GOTESTSUM='$(GOTESTSUM)' scripts/unit --quick $(PACKAGES)
 
