@@ -40,7 +40,7 @@ func TestDocumentationSite(t *testing.T) {
 			p.wait("location.hash === '#queryUserPage'")
 			p.waitText("h3", "/users/page")
 			p.shoot("documentation-operation")
-			p.fill("#search", "no such word anywhere")
+			p.fill("#search", "xyzzy plugh") // words of no page
 			p.waitText("#count", "Nothing found")
 			p.clean()
 		})
