@@ -247,7 +247,8 @@ func TestDeaths(t *testing.T) {
 			t.Errorf("%s: the JVM was not started again after %v", what, err)
 		}
 		if !w.log.has("the Java host died", want) {
-			t.Errorf("%s: the log lacks %s", what, want)
+			_, report, _ := strings.Cut(w.log.String(), "T H R E A D")
+			t.Errorf("%s: the log lacks %s; of the report of the crash it has %.6000s", what, want, report)
 		}
 	}
 }

@@ -291,32 +291,27 @@ func (p *process) crash() string {
 		}
 	}
 	p.crashed = crashedClasses(string(data))
-	p.log.Error("the Java host crashed", slog.String("report", head(string(data), 8<<10)))
+	p.log.Error("the Java host crashed", slog.String("report", head(string(data), 32<<10)))
 	return strings.Join(lines, "; ")
 }
 
 // crashedClasses reads from the report of a crash which classes were on the stack of its thread. The lines of the stack are
-// like "j  acme.Native.call()V+4" and "J 123 c2 acme.Native.call()V (8 bytes) @ 0x0 [0x0+0x0]".
+// like "j  acme.Native.call()V+4" and "J 123 c2 acme.Native.call()V (8 bytes) @ 0x0 [0x0+0x0]". The report has the stack twice,
+// the second time with the frames of the JVM's own code; a JVM that fails while it writes one of them goes on with what follows.
 func crashedClasses(report string) (classes []string) {
-	_, rest, found := strings.Cut(report, "\nJava frames:")
-	if !found {
-		return nil
-	}
-	for i, line := range strings.Split(rest, "\n") {
-		if i == 0 {
-			continue // The rest of the heading.
-		}
-		method, _, isFrame := strings.Cut(line, "(")
-		if line == "" {
-			break
-		}
-		fields := strings.Fields(method)
-		if !isFrame || len(fields) < 2 || fields[0] != "j" && fields[0] != "J" {
-			continue
-		}
-		name := fields[len(fields)-1]
-		if dot := strings.LastIndexByte(name, '.'); dot > 0 {
-			classes = append(classes, name[:dot])
+	for _, heading := range []string{"\nJava frames:", "\nNative frames:"} {
+		_, rest, _ := strings.Cut(report, heading)
+		frames, _, _ := strings.Cut(rest, "\n\n")
+		for line := range strings.SplitSeq(frames, "\n") {
+			method, _, isFrame := strings.Cut(line, "(")
+			fields := strings.Fields(method)
+			if !isFrame || len(fields) < 2 || fields[0] != "j" && fields[0] != "J" {
+				continue
+			}
+			name := fields[len(fields)-1]
+			if dot := strings.LastIndexByte(name, '.'); dot > 0 {
+				classes = append(classes, name[:dot])
+			}
 		}
 	}
 	return classes

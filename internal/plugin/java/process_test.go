@@ -27,6 +27,29 @@ func TestCauseIn(t *testing.T) {
 	}
 }
 
+// TestCrashedClasses finds the classes on the stack of the thread that crashed, also if the JVM failed while it wrote the stack.
+func TestCrashedClasses(t *testing.T) {
+	const native = "\nNative frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)\n" +
+		"V  [libjvm.so+0x123632d]  Unsafe_PutLong+0xad\nj  jdk.internal.misc.Unsafe.putLong(Ljava/lang/Object;JJ)V+0 java.base@25.0.3\nj  acme.Native.call()V+4\n" +
+		"V  [libjvm.so+0xa23840]  JavaCalls::call_helper(JavaValue*, methodHandle const&, JavaCallArguments*, JavaThread*)+0x2b0\n"
+	const heading = "\nJava frames: (J=compiled Java code, j=interpreted, Vv=VM code)\n"
+	const failed = "[error occurred during error reporting (printing Java stack), id 0xb, SIGSEGV (0xb) at pc=0x00007f0a2363632d]\n"
+	for name, c := range map[string]struct {
+		report string
+		want   []string
+	}{
+		"none":        {"# A fatal error\n", nil},
+		"both":        {native + heading + "j  acme.Inner.run()V+0\nJ 123 c2 acme.Native.call()V (8 bytes) @ 0x0 [0x0+0x0]\nv  ~StubRoutines::call_stub 0x0\n\nj  later.Thread.run()V+1\n", []string{"acme.Inner", "acme.Native", "jdk.internal.misc.Unsafe", "acme.Native"}},
+		"native only": {native + "\nRegisters:\n", []string{"jdk.internal.misc.Unsafe", "acme.Native"}},
+		"cut off":     {native + heading + "j  acme.Inner.run()V+0\n" + failed, []string{"acme.Inner", "jdk.internal.misc.Unsafe", "acme.Native"}},
+		"other half":  {"\nNative frames: (J=compiled Java code)\n" + failed + heading + "j  acme.Inner.run()V+0\n\n", []string{"acme.Inner"}},
+	} {
+		if got := crashedClasses(c.report); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // TestHeapFlags leaves the beginning of a small heap to the JVM.
 func TestHeapFlags(t *testing.T) {
 	for _, c := range []struct {
