@@ -60,10 +60,10 @@ func (a *App) startDomain(ctx context.Context) (err error) {
 		Settings:     func() config.Message { return settings().Message },
 		ReadReceipts: func() config.ReadReceipt { return settings().Conversation.ReadReceipt },
 		Sent:         func(n int64) { counters.MessageSent.Add(float64(n)) },
-		BeforeDelete: a.plugins.MessagesToDelete,
-		HasAccounts:  a.hasAccounts,
-		Clock:        a.cluster.Now,
-		Deliverer:    &service.Deliverer{Notifier: a.notifier, Settings: func() config.Notification { return settings().Notification }},
+		BeforeDelete: a.plugins.MessagesToDelete, AsksBeforeDelete: a.plugins.DecidesAboutMessagesToDelete,
+		HasAccounts: a.hasAccounts,
+		Clock:       a.cluster.Now,
+		Deliverer:   &service.Deliverer{Notifier: a.notifier, Settings: func() config.Notification { return settings().Notification }},
 	})
 	a.lifecycle.add(part{name: "messages", stop: d.messages.Stop})
 	d.meetings = meeting.New(meeting.Options{
@@ -106,15 +106,19 @@ type job struct {
 }
 
 // startJobs schedules what one node does for the whole cluster.
-func (a *App) startJobs(context.Context) error {
+func (a *App) startJobs(ctx context.Context) error {
 	node := a.nodes[role.Service]
 	if node == nil {
 		return nil
 	}
 	logOnline := a.onlineUsersLog()
+	if _, err := a.domain.messages.PreparePartitions(ctx, a.store); err != nil {
+		a.logger.WarnContext(ctx, "could not make partitions for messages; the leader tries again", "error", err)
+	}
 	jobs := append(a.domainJobs(),
 		job{"sweep of blocked addresses", "30 * * * * *", a.blockedIPs.Sweep},
 		job{"clean-up of expired tokens of administrators", "0 20 * * * *", a.administrators.DeleteExpiredTokens},
+		job{"preparation of partitions for messages", "0 5 * * * *", a.domain.messages.PreparePartitions},
 		job{"clean-up of idempotency keys", "20 * * * * *", a.domain.messages.DeleteExpiredKeys},
 		job{"renewal of the statistics of the database", "0 10 * * * *", func(ctx context.Context, _ store.Writer) (int64, error) { return 0, a.store.Optimize(ctx) }},
 		job{"sweep of blocked users", "45 * * * * *", a.blockedUsers.Sweep},

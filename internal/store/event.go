@@ -84,8 +84,8 @@ func (j *eventJournal) Committed() {
 	}
 }
 
-// wantsEvents reports whether the events of a transaction are wanted.
-func wantsEvents(tx Tx) bool { return sqldb.ObserverOf(tx) != nil }
+// WantsEvents reports whether the events of a transaction are wanted.
+func WantsEvents(tx Tx) bool { return sqldb.ObserverOf(tx) != nil }
 
 // noteEvents notes an event for each element of a list, if events are wanted.
 func noteEvents[E any](tx Tx, kind EventType, list []E, fill func(*Event, *E)) {
@@ -118,7 +118,7 @@ func storedEvent(e *Event, m *Message) {
 
 // deletedIDs deletes the rows of a table with ids. Those that there were are told by an event.
 func deletedIDs(ctx context.Context, tx Tx, table string, ids []int64, kind EventType, fill func(*Event, *int64)) (int64, error) {
-	if !wantsEvents(tx) {
+	if !WantsEvents(tx) {
 		return deleteRows(ctx, tx, table, in("t.id", ids))
 	}
 	gone, err := deleted(ctx, tx, table, "id", in("t.id", ids))

@@ -162,7 +162,7 @@ func UpdateGroupMembers(ctx context.Context, tx Tx, keys []GroupUserKey, change 
 
 // DeleteGroupMembers deletes the memberships with the given keys and returns how many there were.
 func DeleteGroupMembers(ctx context.Context, tx Tx, keys []GroupUserKey) (int64, error) {
-	if !wantsEvents(tx) {
+	if !WantsEvents(tx) {
 		return deleteRows(ctx, tx, "group_member", inKeys(keys))
 	}
 	gone, err := membersLeft(ctx, tx, inKeys(keys))
@@ -171,7 +171,7 @@ func DeleteGroupMembers(ctx context.Context, tx Tx, keys []GroupUserKey) (int64,
 
 // DeleteMembersOfGroups deletes all memberships of groups and returns the user of each.
 func DeleteMembersOfGroups(ctx context.Context, tx Tx, groups []int64) ([]int64, error) {
-	if !wantsEvents(tx) {
+	if !WantsEvents(tx) {
 		return deleted(ctx, tx, "group_member", "user_id", in("t.group_id", groups))
 	}
 	gone, err := membersLeft(ctx, tx, in("t.group_id", groups))

@@ -15,8 +15,6 @@ import (
 	"example.org/app/test/need"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
-
 // program finds a program of PostgreSQL, which Debian keeps outside of the path.
 func program(t *testing.T, name string) string {
 	t.Helper()

@@ -3,35 +3,17 @@
 package upgrade
 
 import (
-	"compress/gzip"
-	"os"
-	"os/exec"
 	"testing"
 
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/role"
 	"example.org/app/internal/store"
-	"example.org/app/internal/store/storetest"
 	chat "example.org/app/test/client"
 )
 
 // TestUpgradePostgreSQL starts the server on a PostgreSQL database of schema 26.
 func TestUpgradePostgreSQL(t *testing.T) {
-	packed, err := os.Open("testdata/schema-00026.sql.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer packed.Close()
-	script, err := gzip.NewReader(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	options := store.Options{URL: storetest.PostgreSQLURL(t)}
-	restore := exec.CommandContext(t.Context(), program(t, "psql"), "--quiet", "--set=ON_ERROR_STOP=1", options.URL)
-	restore.Stdin = script
-	if out, err := restore.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	options := store.Options{URL: restoreFixture(t)}
 	before, err := store.Inspect(t.Context(), options, true)
 	if err != nil || before.Version != 26 {
 		t.Fatalf("the fixture is %+v: %v", before, err)

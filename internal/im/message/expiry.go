@@ -17,17 +17,72 @@ const expiryBatch = 500
 // DeleteExpired deletes the messages that are kept no longer, those that
 // BeforeDelete agrees to, and returns how many. It is the job of one node at a
 // time, and can be stopped and repeated at will.
+//
+// Where messages are in partitions, and nobody decides about or is told of each, whole partitions are dropped, and messages are
+// deleted one by one only if they are older by the width of a partition: those with ids that do not tell when they were sent,
+// and those of before there were partitions. The number is an estimate then.
 func (d *Directory) DeleteExpired(ctx context.Context, db store.Writer) (deleted int64, err error) {
-	hours := d.opts.Settings().MessageRetentionPeriodHours
+	return expiry{d.opts, d.now(), db}.run(ctx)
+}
+
+// PreparePartitions makes the partitions for the messages that come next, as far as the database has partitions, and returns how
+// many. Messages for which there is no partition are stored as well; the next run moves them.
+func (d *Directory) PreparePartitions(ctx context.Context, db store.Writer) (made int64, err error) {
+	return expiry{d.opts, d.now(), db}.prepare(ctx)
+}
+
+// An expiry is one run of the clean-up.
+type expiry struct {
+	opts Options
+	now  time.Time
+	db   store.Writer
+}
+
+func (e expiry) run(ctx context.Context) (deleted int64, err error) {
+	hours := e.opts.Settings().MessageRetentionPeriodHours
 	if hours <= 0 {
 		return 0, nil
 	}
 	// Milliseconds, because so many hours may be no time.Duration.
-	before := time.UnixMilli(d.now().UnixMilli() - int64(hours)*time.Hour.Milliseconds())
+	before := time.UnixMilli(e.now.UnixMilli() - int64(hours)*time.Hour.Milliseconds())
+	if !e.partitioned() {
+		return e.deleteBefore(ctx, before)
+	}
+	each, err := e.decidesAboutEach(ctx)
+	switch {
+	case err != nil:
+		return 0, err
+	case each:
+		if deleted, err = e.deleteBefore(ctx, before); err == nil {
+			_, err = e.dropPartitions(ctx, before, true)
+		}
+		return deleted, err
+	}
+	if deleted, err = e.dropPartitions(ctx, before, false); err != nil {
+		return deleted, err
+	}
+	more, err := e.deleteBefore(ctx, before.Add(-partitionWidth(hours)))
+	return deleted + more, err
+}
+
+// decidesAboutEach reports whether somebody is asked about, or told of, each message that is kept no longer.
+func (e expiry) decidesAboutEach(ctx context.Context) (each bool, err error) {
+	if e.opts.BeforeDelete != nil && (e.opts.AsksBeforeDelete == nil || e.opts.AsksBeforeDelete()) {
+		return true, nil
+	}
+	err = e.db.Write(ctx, func(_ context.Context, tx store.Tx) error {
+		each = store.WantsEvents(tx)
+		return nil
+	})
+	return each, err
+}
+
+// deleteBefore deletes the messages that were delivered before a date one by one.
+func (e expiry) deleteBefore(ctx context.Context, before time.Time) (deleted int64, err error) {
 	var last *store.Message
 	for {
 		var expired []store.Message
-		err := d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+		err := e.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
 			expired, err = store.FindMessagesBefore(ctx, r, before, last, expiryBatch)
 			return err
 		})
@@ -35,7 +90,7 @@ func (d *Directory) DeleteExpired(ctx context.Context, db store.Writer) (deleted
 			return deleted, err
 		}
 		last = &expired[len(expired)-1]
-		n, err := d.expire(ctx, db, expired)
+		n, err := e.delete(ctx, expired)
 		deleted += n
 		if err != nil {
 			return deleted, err
@@ -43,9 +98,9 @@ func (d *Directory) DeleteExpired(ctx context.Context, db store.Writer) (deleted
 	}
 }
 
-func (d *Directory) expire(ctx context.Context, db store.Writer, expired []store.Message) (deleted int64, err error) {
-	if d.opts.BeforeDelete != nil {
-		if expired, err = d.opts.BeforeDelete(ctx, expired); err != nil {
+func (e expiry) delete(ctx context.Context, expired []store.Message) (deleted int64, err error) {
+	if e.opts.BeforeDelete != nil {
+		if expired, err = e.opts.BeforeDelete(ctx, expired); err != nil {
 			return 0, fmt.Errorf("delete expired messages: %w", err)
 		}
 	}
@@ -56,7 +111,7 @@ func (d *Directory) expire(ctx context.Context, db store.Writer, expired []store
 	for i, m := range expired {
 		messageIDs[i] = m.ID
 	}
-	err = db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err = e.db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		deleted, err = store.DeleteMessages(ctx, tx, messageIDs)
 		return err
 	})

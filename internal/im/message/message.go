@@ -48,6 +48,8 @@ type Options struct {
 	// are kept no longer shall be deleted. An error ends the clean-up. Nil deletes
 	// all.
 	BeforeDelete func(ctx context.Context, expired []store.Message) ([]store.Message, error)
+	// AsksBeforeDelete reports whether BeforeDelete asks anybody. Nil is always.
+	AsksBeforeDelete func() bool
 	// Sent is told how many messages users and administrators sent. It may be nil.
 	Sent func(n int64)
 	// Logger gets what could not be delivered; nil is silence.

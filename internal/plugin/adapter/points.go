@@ -113,9 +113,12 @@ func (p *Plugins) Notified(d *link.Delivery, missed []int64) {
 	p.Manager.Tell(context.Background(), plugin.HandleNotification, n, slices.Clone(d.Recipients), slices.Clone(missed))
 }
 
+// DecidesAboutMessagesToDelete reports whether a plugin decides which messages that are too old are deleted.
+func (p *Plugins) DecidesAboutMessagesToDelete() bool { return p.Manager.Has(plugin.MessagesToDelete) }
+
 // MessagesToDelete lets plugins see messages that are too old, and keep some.
 func (p *Plugins) MessagesToDelete(ctx context.Context, expired []store.Message) ([]store.Message, error) {
-	if !p.Manager.Has(plugin.MessagesToDelete) {
+	if !p.DecidesAboutMessagesToDelete() {
 		return expired, nil
 	}
 	list := make([]plugin.StoredMessage, len(expired))

@@ -172,7 +172,11 @@ func sqliteDuplicate(err error, code int) error {
 func translatePostgres(err error, cause *pgconn.PgError) error {
 	switch cause.Code {
 	case "23505":
-		return &DuplicateKeyError{Table: cause.TableName, Constraint: cause.ConstraintName, Err: err}
+		table, constraint := cause.TableName, cause.ConstraintName
+		if strings.HasPrefix(table, MessagePartitionPrefix) {
+			table, constraint = "message", "message_pkey"
+		}
+		return &DuplicateKeyError{Table: table, Constraint: constraint, Err: err}
 	case "23503":
 		return typed(ErrForeignKey, err)
 	case "23502", "23514", "54000":

@@ -17,6 +17,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
+// MessagePartitionPrefix is how the names of the partitions of the table message begin on PostgreSQL.
+const MessagePartitionPrefix = "message_part_"
+
 // A Schema is what a database holds, as Inspect finds it.
 type Schema struct {
 	Engine Engine
@@ -112,7 +115,7 @@ func pendingMigrations(engine Engine, version int64) (known int64, pending []str
 func countRows(ctx context.Context, db *sql.DB, e Engine) (map[string]int64, error) {
 	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 	if e == PostgreSQL {
-		query = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'"
+		query = "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition"
 	}
 	tables, err := strs(ctx, db, query)
 	if err != nil {
