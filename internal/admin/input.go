@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,7 +19,8 @@ import (
 // input is the compiled input type of one operation: a struct whose fields
 // tagged `query:"name"` are query parameters, those tagged `header:"Name"`
 // request headers, and whose field Body, if any, is the JSON body. A field Form
-// takes a multipart form instead.
+// takes a multipart form instead. The fields of a field tagged `query:",inline"` are
+// parameters, as those of an embedded struct are.
 //
 // Tags of a query field: doc, example, default, required:"true", uniqueItems
 // for sets, selector:"true" for what locates the records of a deletion (of a
@@ -74,7 +76,18 @@ func newInput(reg huma.Registry, t reflect.Type) *input {
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("admin: input type %s is not a struct", t))
 	}
+	in.addFields(reg, t, nil)
+	return in
+}
+
+// inline is the query tag of a field whose own fields are parameters. Unlike an embedded field it can have the type of a
+// type parameter.
+const inline = ",inline"
+
+// addFields adds the fields of a struct that is at an index of the input.
+func (in *input) addFields(reg huma.Registry, t reflect.Type, at []int) {
 	for _, f := range reflect.VisibleFields(t) {
+		f.Index = append(slices.Clone(at), f.Index...)
 		if f.Type == pagingType && f.Anonymous {
 			in.paging = append(in.paging, f.Index)
 		}
@@ -82,6 +95,8 @@ func newInput(reg huma.Registry, t reflect.Type) *input {
 			continue
 		}
 		switch name := f.Tag.Get("query"); {
+		case name == inline:
+			in.addFields(reg, f.Type, f.Index)
 		case name != "":
 			in.params = append(in.params, newParam(reg, f, name))
 		case f.Tag.Get("header") != "":
@@ -96,7 +111,6 @@ func newInput(reg huma.Registry, t reflect.Type) *input {
 			in.bodyRequired = f.Type.Kind() != reflect.Pointer
 		}
 	}
-	return in
 }
 
 func newParam(reg huma.Registry, f reflect.StructField, name string) *param {

@@ -152,7 +152,7 @@ func (a *API) describe(op *Operation) *huma.Operation {
 		o.Security = append(o.Security, map[string][]string{basicScheme: {}}, map[string][]string{bearerScheme: {}})
 	}
 	for _, p := range op.input.params {
-		o.Parameters = append(o.Parameters, describeParam(a.registry, p))
+		o.Parameters = append(o.Parameters, describeParam(a.registry, p, op.Records))
 	}
 	if op.input.body != nil {
 		o.RequestBody = &huma.RequestBody{
@@ -168,12 +168,12 @@ func (a *API) describe(op *Operation) *huma.Operation {
 	return o
 }
 
-func describeParam(reg huma.Registry, p *param) *huma.Param {
+func describeParam(reg huma.Registry, p *param, records string) *huma.Param {
 	schema := p.schema(reg)
 	neverNull(schema)
 	hp := &huma.Param{
 		Name: p.name, In: "query", Required: p.required,
-		Description: schema.Description, Schema: schema,
+		Description: strings.ReplaceAll(schema.Description, "{records}", records), Schema: schema,
 	}
 	schema.Description = ""
 	if p.header {

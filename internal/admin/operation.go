@@ -38,6 +38,8 @@ type Operation struct {
 	Summary     string // one short line
 	Description string
 	Deprecated  bool
+	// Records replaces {records} in the descriptions of parameters, for input types that several resources share.
+	Records string
 
 	Access     Access
 	Permission permission.Permission

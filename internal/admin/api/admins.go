@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/permission"
@@ -19,37 +20,34 @@ type adminHandlers struct{ directory *administrator.Directory }
 
 func adminOperations(d *administrator.Directory) []*admin.Operation {
 	h := adminHandlers{d}
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "checkCredentials", Method: http.MethodHead, Path: "/admins", Tag: adminTag, Access: admin.AnyAdmin,
+	r := resource.Resource{
+		Path: "/admins", Tag: adminTag, Name: "Admin", Records: "administrators",
+		Pages:  "Returns a page of administrators and how many match.",
+		Create: permission.AdminCreate, Query: permission.AdminQuery, Update: permission.AdminUpdate, Delete: permission.AdminDelete,
+	}
+	return concat(
+		resource.Handle(r, admin.Operation{
+			ID: "checkCredentials", Method: http.MethodHead, Path: "/admins", Access: admin.AnyAdmin,
 			Summary: "Check credentials", Description: "Answers 200 if the credentials are valid and 401 if they are not.",
 		}, h.check),
-		admin.Handle(admin.Operation{
-			ID: "createAdmin", Method: http.MethodPost, Path: "/admins", Tag: adminTag, Permission: permission.AdminCreate,
+		resource.Create(r, admin.Operation{
 			Summary: "Create an administrator",
 			Description: "Creates an administrator. The roles must exist and rank below the caller. " +
 				"Without login name or password the server makes one up; nobody learns such a password.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryAdmins", Method: http.MethodGet, Path: "/admins", Tag: adminTag, Permission: permission.AdminQuery, OwnID: "ids",
-			Summary: "Query administrators", Description: "Returns administrators. Everybody may query themselves with `ids=<own id>`. Passwords are never returned.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryAdminPage", Method: http.MethodGet, Path: "/admins/page", Tag: adminTag, Permission: permission.AdminQuery, OwnID: "ids",
-			Summary: "Query administrators by page", Description: "Returns a page of administrators and how many match.",
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateAdmins", Method: http.MethodPut, Path: "/admins", Tag: adminTag, Permission: permission.AdminUpdate,
+		resource.List(r, admin.Operation{
+			OwnID: "ids", Summary: "Query administrators", Description: "Returns administrators. Everybody may query themselves with `ids=<own id>`. Passwords are never returned.",
+		}, adminFilter.filter, d.Find, d.FindPage, newAdmin),
+		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update administrators",
 			Description: "Changes password, display name or roles of administrators who rank below the caller. " +
 				"Administrators may change their own password and display name, but not their own roles.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteAdmins", Method: http.MethodDelete, Path: "/admins", Tag: adminTag, Permission: permission.AdminDelete,
+		resource.DeleteByID(r, admin.Operation{
 			Summary: "Delete administrators", Description: "Deletes administrators who rank below the caller. The root administrator stays.",
 		}, h.delete),
-	}
+	)
 }
 
 // Admin is an administrator as the interface returns it.
@@ -81,10 +79,8 @@ type adminCreation struct {
 	RoleIDs     []int64 `json:"roleIds" uniqueItems:"true" doc:"Ids of the roles; at least one, not 0." example:"[1]"`
 }
 
-type adminCreationInput struct{ Body adminCreation }
-
-func (h adminHandlers) create(ctx context.Context, in *adminCreationInput) (Admin, error) {
-	a, err := h.directory.Create(ctx, requester(ctx), administrator.Creation(in.Body))
+func (h adminHandlers) create(ctx context.Context, b adminCreation) (Admin, error) {
+	a, err := h.directory.Create(ctx, requester(ctx), administrator.Creation(b))
 	return newAdmin(a), err
 }
 
@@ -94,26 +90,7 @@ type adminFilter struct {
 	RoleIDs    []int64  `query:"roleIds" uniqueItems:"true" doc:"Ids of roles; an administrator matches who holds any of them." example:"[1]"`
 }
 
-type adminQuery struct {
-	adminFilter
-	admin.Paging
-}
-
-type adminPageQuery struct {
-	adminFilter
-	admin.PageRequest
-}
-
-func (h adminHandlers) query(ctx context.Context, in *adminQuery) ([]Admin, error) {
-	found, err := h.directory.Find(ctx, store.AdminFilter(in.adminFilter), in.Limit(), 0)
-	return convert(found, newAdmin), err
-}
-
-func (h adminHandlers) queryPage(ctx context.Context, in *adminPageQuery) (admin.Page[Admin], error) {
-	return newPage(in.PageRequest, newAdmin, func(page store.Page) (int64, []store.Admin, error) {
-		return h.directory.FindPage(ctx, store.AdminFilter(in.adminFilter), page)
-	})
-}
+func (f adminFilter) filter() (store.AdminFilter, error) { return store.AdminFilter(f), nil }
 
 // adminUpdate is the body of PUT /admins.
 type adminUpdate struct {
@@ -122,25 +99,10 @@ type adminUpdate struct {
 	RoleIDs     *[]int64 `json:"roleIds,omitempty" uniqueItems:"true" doc:"New roles." example:"[1]"`
 }
 
-type adminUpdateInput struct {
-	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of administrators." example:"[1]"`
-	Body adminUpdate
+func (h adminHandlers) update(ctx context.Context, ids []int64, b adminUpdate) (store.UpdateResult, error) {
+	return h.directory.Update(ctx, requester(ctx), ids, administrator.Change(b))
 }
 
-func (h adminHandlers) update(ctx context.Context, in *adminUpdateInput) (admin.UpdateResult, error) {
-	r, err := h.directory.Update(ctx, requester(ctx), in.IDs, administrator.Change(in.Body))
-	return newUpdateResult(r), err
-}
-
-func newUpdateResult(r store.UpdateResult) admin.UpdateResult {
-	return admin.UpdateResult{MatchedCount: r.Matched, ModifiedCount: r.Modified}
-}
-
-type adminDeletion struct {
-	IDs []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of administrators." example:"[1]"`
-}
-
-func (h adminHandlers) delete(ctx context.Context, in *adminDeletion) (admin.DeleteResult, error) {
-	n, err := h.directory.Delete(ctx, requester(ctx), in.IDs)
-	return admin.DeleteResult{DeletedCount: n}, err
+func (h adminHandlers) delete(ctx context.Context, ids []int64) (int64, error) {
+	return h.directory.Delete(ctx, requester(ctx), ids)
 }

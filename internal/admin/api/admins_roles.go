@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/permission"
@@ -21,36 +22,33 @@ type adminRoleHandlers struct{ directory *administrator.Directory }
 
 func adminRoleOperations(d *administrator.Directory) []*admin.Operation {
 	h := adminRoleHandlers{d}
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createAdminRole", Method: http.MethodPost, Path: "/admins/roles", Tag: adminRoleTag, Permission: permission.AdminRoleCreate,
+	r := resource.Resource{
+		Path: "/admins/roles", Tag: adminRoleTag, Name: "AdminRole", Records: "roles",
+		Pages:  "Returns a page of roles and how many match.",
+		Create: permission.AdminRoleCreate, Query: permission.AdminRoleQuery, Update: permission.AdminRoleUpdate, Delete: permission.AdminRoleDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary:     "Create a role",
 			Description: "Creates a role that ranks below the caller and holds only permissions that the caller holds.",
 			Errors:      []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryAdminRoles", Method: http.MethodGet, Path: "/admins/roles", Tag: adminRoleTag, Permission: permission.AdminRoleQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query roles", Description: "Returns roles in the order of their ids; the root role is the first.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryAdminRolePage", Method: http.MethodGet, Path: "/admins/roles/page", Tag: adminRoleTag, Permission: permission.AdminRoleQuery,
-			Summary: "Query roles by page", Description: "Returns a page of roles and how many match.",
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateAdminRoles", Method: http.MethodPut, Path: "/admins/roles", Tag: adminRoleTag, Permission: permission.AdminRoleUpdate,
+		}, adminRoleFilter.filter, h.find, h.findPage, newAdminRole),
+		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update roles",
 			Description: "Changes roles that rank below the caller. " +
 				"The new rank must be below the caller's, and the new permissions must be among the caller's.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteAdminRoles", Method: http.MethodDelete, Path: "/admins/roles", Tag: adminRoleTag, Permission: permission.AdminRoleDelete,
+		resource.DeleteByID(r, admin.Operation{
 			Summary: "Delete roles", Description: "Deletes roles that rank below the caller. Administrators who held them lose what they allowed.",
 		}, h.delete),
-		admin.Handle(admin.Operation{
-			ID: "queryAdminPermissions", Method: http.MethodGet, Path: "/admins/permissions", Tag: adminRoleTag, Permission: permission.AdminPermissionQuery,
+		resource.Handle(r, admin.Operation{
+			ID: "queryAdminPermissions", Method: http.MethodGet, Path: "/admins/permissions", Permission: permission.AdminPermissionQuery,
 			Summary: "List the permissions", Description: "Lists every permission that a role can hold, with the group that it belongs to.",
 		}, h.permissions),
-	}
+	)
 }
 
 // AdminRole is a role as the interface returns it.
@@ -74,10 +72,7 @@ type adminRoleCreation struct {
 	Rank        int32    `json:"rank" minimum:"0" doc:"Rank; below the caller's." example:"10"`
 }
 
-type adminRoleCreationInput struct{ Body adminRoleCreation }
-
-func (h adminRoleHandlers) create(ctx context.Context, in *adminRoleCreationInput) (AdminRole, error) {
-	b := in.Body
+func (h adminRoleHandlers) create(ctx context.Context, b adminRoleCreation) (AdminRole, error) {
 	role, err := h.directory.CreateRole(ctx, requester(ctx), store.AdminRole{ID: b.ID, Name: b.Name, Permissions: b.Permissions, Rank: b.Rank})
 	return newAdminRole(role), err
 }
@@ -102,31 +97,21 @@ type adminRoleFilter struct {
 	Ranks               []int32          `query:"ranks" uniqueItems:"true" doc:"Ranks." example:"[10]"`
 }
 
-func (f adminRoleFilter) filter() administrator.RoleFilter {
+func (f adminRoleFilter) filter() (administrator.RoleFilter, error) {
 	return administrator.RoleFilter{
 		IDs: f.IDs, Names: f.Names, Ranks: f.Ranks,
-		Permissions: convert(f.IncludedPermissions, func(p permissionName) string { return string(p) }),
-	}
+		Permissions: resource.Convert(f.IncludedPermissions, func(p permissionName) string { return string(p) }),
+	}, nil
 }
 
-type adminRoleQuery struct {
-	adminRoleFilter
-	admin.Paging
+func (h adminRoleHandlers) find(_ context.Context, f administrator.RoleFilter, limit, offset int) ([]store.AdminRole, error) {
+	_, roles := h.directory.FindRoles(f, limit, offset)
+	return roles, nil
 }
 
-type adminRolePageQuery struct {
-	adminRoleFilter
-	admin.PageRequest
-}
-
-func (h adminRoleHandlers) query(_ context.Context, in *adminRoleQuery) ([]AdminRole, error) {
-	_, roles := h.directory.FindRoles(in.filter(), in.Limit(), 0)
-	return convert(roles, newAdminRole), nil
-}
-
-func (h adminRoleHandlers) queryPage(_ context.Context, in *adminRolePageQuery) (admin.Page[AdminRole], error) {
-	total, roles := h.directory.FindRoles(in.filter(), in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(roles, newAdminRole)), nil
+func (h adminRoleHandlers) findPage(_ context.Context, f administrator.RoleFilter, page store.Page) (int64, []store.AdminRole, error) {
+	total, roles := h.directory.FindRoles(f, page.Limit, page.Offset)
+	return total, roles, nil
 }
 
 // adminRoleUpdate is the body of PUT /admins/roles.
@@ -136,25 +121,14 @@ type adminRoleUpdate struct {
 	Rank        *int32    `json:"rank,omitempty" minimum:"0" doc:"New rank." example:"10"`
 }
 
-type adminRoleUpdateInput struct {
-	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of roles." example:"[1]"`
-	Body adminRoleUpdate
-}
-
-func (h adminRoleHandlers) update(ctx context.Context, in *adminRoleUpdateInput) (admin.UpdateResult, error) {
-	r, err := h.directory.UpdateRoles(ctx, requester(ctx), in.IDs, store.AdminRoleChange{
-		Name: in.Body.Name, Permissions: in.Body.Permissions, Rank: in.Body.Rank,
+func (h adminRoleHandlers) update(ctx context.Context, ids []int64, b adminRoleUpdate) (store.UpdateResult, error) {
+	return h.directory.UpdateRoles(ctx, requester(ctx), ids, store.AdminRoleChange{
+		Name: b.Name, Permissions: b.Permissions, Rank: b.Rank,
 	})
-	return newUpdateResult(r), err
 }
 
-type adminRoleDeletion struct {
-	IDs []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of roles." example:"[1]"`
-}
-
-func (h adminRoleHandlers) delete(ctx context.Context, in *adminRoleDeletion) (admin.DeleteResult, error) {
-	n, err := h.directory.DeleteRoles(ctx, requester(ctx), in.IDs)
-	return admin.DeleteResult{DeletedCount: n}, err
+func (h adminRoleHandlers) delete(ctx context.Context, ids []int64) (int64, error) {
+	return h.directory.DeleteRoles(ctx, requester(ctx), ids)
 }
 
 // AdminPermission is a permission and the group that it belongs to.

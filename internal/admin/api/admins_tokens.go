@@ -8,6 +8,7 @@ import (
 	"net/netip"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/permission"
@@ -20,41 +21,38 @@ type adminTokenHandlers struct{ directory *administrator.Directory }
 
 func adminTokenOperations(d *administrator.Directory) []*admin.Operation {
 	h := adminTokenHandlers{d}
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createAdminToken", Method: http.MethodPost, Path: "/admins/tokens", Tag: adminTokenTag, Access: admin.AnyAdmin,
+	r := resource.Resource{
+		Path: "/admins/tokens", Tag: adminTokenTag, Name: "AdminToken", Records: "tokens and sessions", AnyAdmin: true,
+		Pages: "Returns a page of what `GET /admins/tokens` returns, and how many match.",
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Create a token",
 			Description: "Creates a token of the caller, to be sent as `Authorization: Bearer <token>`. The answer is the only one that shows it. " +
 				"A token has at most the permissions of its owner, whatever happens to those later. A token cannot create tokens; a password or a session can.",
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryAdminTokens", Method: http.MethodGet, Path: "/admins/tokens", Tag: adminTokenTag, Access: admin.AnyAdmin,
+		resource.List(r, admin.Operation{
 			Summary: "Query tokens and sessions",
 			Description: "Returns the tokens and sessions of the caller, or with the permission `ADMIN_QUERY` of all administrators; never the tokens themselves. " +
 				"A token without that permission finds only itself.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryAdminTokenPage", Method: http.MethodGet, Path: "/admins/tokens/page", Tag: adminTokenTag, Access: admin.AnyAdmin,
-			Summary: "Query tokens and sessions by page", Description: "Returns a page of what `GET /admins/tokens` returns, and how many match.",
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "deleteAdminTokens", Method: http.MethodDelete, Path: "/admins/tokens", Tag: adminTokenTag, Access: admin.AnyAdmin,
+		}, adminTokenFilter.filter, h.find, h.findPage, newAdminToken),
+		resource.DeleteByID(r, admin.Operation{
 			Summary: "Revoke tokens and sessions",
 			Description: "Revokes tokens and sessions of the caller, or with the permission `ADMIN_UPDATE` of administrators who rank below the caller. " +
 				"They are refused from then on.",
 		}, h.delete),
-		admin.Handle(admin.Operation{
-			ID: "createAdminSession", Method: http.MethodPost, Path: "/admins/sessions", Tag: adminTokenTag, Access: admin.AnyAdmin,
+		resource.Handle(r, admin.Operation{
+			ID: "createAdminSession", Method: http.MethodPost, Path: "/admins/sessions", Access: admin.AnyAdmin,
 			Summary: "Log in",
 			Description: "Exchanges login name and password (HTTP Basic) for a session with all permissions of the administrator. " +
 				"Its token is sent as `Authorization: Bearer <token>`. The session ends at its expiration date, when it is not used for a while, " +
 				"when the password changes, and with `DELETE /admins/sessions?current=true`.",
 		}, h.logIn),
-		admin.Handle(admin.Operation{
-			ID: "deleteAdminSession", Method: http.MethodDelete, Path: "/admins/sessions", Tag: adminTokenTag, Access: admin.AnyAdmin,
+		resource.Handle(r, admin.Operation{
+			ID: "deleteAdminSession", Method: http.MethodDelete, Path: "/admins/sessions", Access: admin.AnyAdmin,
 			Summary: "Log out", Description: "Ends the session that the request came with.",
 		}, h.logOut),
-	}
+	)
 }
 
 // AdminToken is a token or a session as the interface returns it.
@@ -90,23 +88,21 @@ type adminTokenCreation struct {
 	Networks       []string    `json:"networks,omitempty" uniqueItems:"true" maxItems:"100" doc:"Addresses or networks (CIDR) from which it may be used; absent: every address." example:"[\"10.0.0.0/8\"]"`
 }
 
-type adminTokenCreationInput struct{ Body adminTokenCreation }
-
 // NewAdminToken is a token with the text that its owner sends.
 type NewAdminToken struct {
 	AdminToken
 	Token string `json:"token" doc:"The token. It is shown once." example:"app_token_…"`
 }
 
-func (h adminTokenHandlers) create(ctx context.Context, in *adminTokenCreationInput) (NewAdminToken, error) {
+func (h adminTokenHandlers) create(ctx context.Context, b adminTokenCreation) (NewAdminToken, error) {
 	if p := admin.Requester(ctx); p.Plugin != "" {
 		return NewAdminToken{}, apierr.New(apierr.Unauthorized, "plugins cannot create tokens")
 	}
-	c := administrator.TokenCreation{Name: in.Body.Name, Permissions: in.Body.Permissions}
-	if in.Body.ExpirationDate != nil {
-		c.ExpirationDate = in.Body.ExpirationDate.Time
+	c := administrator.TokenCreation{Name: b.Name, Permissions: b.Permissions}
+	if b.ExpirationDate != nil {
+		c.ExpirationDate = b.ExpirationDate.Time
 	}
-	for _, text := range in.Body.Networks {
+	for _, text := range b.Networks {
 		network, err := parseNetwork(text)
 		if err != nil {
 			return NewAdminToken{}, apierr.New(apierr.IllegalArgument, "networks: %q is neither an address nor a network such as 10.0.0.0/8", text)
@@ -131,46 +127,29 @@ type adminTokenFilter struct {
 	Kinds    []string `query:"kinds" uniqueItems:"true" enum:"TOKEN,SESSION" doc:"Tokens of programs, or sessions."`
 }
 
-type adminTokenQuery struct {
-	adminTokenFilter
-	admin.Paging
+func (f adminTokenFilter) filter() (store.AdminTokenFilter, error) {
+	return store.AdminTokenFilter(f), nil
 }
 
-type adminTokenPageQuery struct {
-	adminTokenFilter
-	admin.PageRequest
+func (h adminTokenHandlers) find(ctx context.Context, f store.AdminTokenFilter, limit, offset int) ([]store.AdminToken, error) {
+	_, found, err := h.findPage(ctx, f, store.Page{Limit: limit, Offset: offset})
+	return found, err
 }
 
-func (h adminTokenHandlers) find(ctx context.Context, f adminTokenFilter, limit, offset int) (int64, []AdminToken, error) {
+func (h adminTokenHandlers) findPage(ctx context.Context, f store.AdminTokenFilter, page store.Page) (int64, []store.AdminToken, error) {
 	p, by := admin.Requester(ctx), requester(ctx)
 	if p.Plugin != "" && !p.Permissions.Has(permission.AdminQuery) { // It has no tokens of its own.
 		return 0, nil, admin.NoGrant(p, permission.AdminQuery, "query tokens")
 	}
 	identity := administrator.Identity{ID: p.ID, LoginName: p.LoginName, Permissions: p.Permissions, Token: by.Token}
-	total, found, err := h.directory.FindTokens(ctx, &identity, store.AdminTokenFilter(f), limit, offset)
-	return total, convert(found, newAdminToken), err
+	return h.directory.FindTokens(ctx, &identity, f, page.Limit, page.Offset)
 }
 
-func (h adminTokenHandlers) query(ctx context.Context, in *adminTokenQuery) ([]AdminToken, error) {
-	_, found, err := h.find(ctx, in.adminTokenFilter, in.Limit(), 0)
-	return found, err
-}
-
-func (h adminTokenHandlers) queryPage(ctx context.Context, in *adminTokenPageQuery) (admin.Page[AdminToken], error) {
-	total, found, err := h.find(ctx, in.adminTokenFilter, in.Limit(), in.Offset())
-	return admin.NewPage(total, found), err
-}
-
-type adminTokenDeletion struct {
-	IDs []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of tokens and sessions." example:"[1]"`
-}
-
-func (h adminTokenHandlers) delete(ctx context.Context, in *adminTokenDeletion) (admin.DeleteResult, error) {
+func (h adminTokenHandlers) delete(ctx context.Context, ids []int64) (int64, error) {
 	if p := admin.Requester(ctx); p.Plugin != "" && !p.Permissions.Has(permission.AdminUpdate) { // It has no tokens of its own.
-		return admin.DeleteResult{}, admin.NoGrant(p, permission.AdminUpdate, "revoke tokens")
+		return 0, admin.NoGrant(p, permission.AdminUpdate, "revoke tokens")
 	}
-	n, err := h.directory.DeleteTokens(ctx, requester(ctx), in.IDs)
-	return admin.DeleteResult{DeletedCount: n}, err
+	return h.directory.DeleteTokens(ctx, requester(ctx), ids)
 }
 
 // AdminSession is a new session and who logged in.
@@ -208,9 +187,6 @@ func (h adminTokenHandlers) logOut(ctx context.Context, in *adminSessionDeletion
 	if by.Token == nil || by.Token.Kind != administrator.TokenOfSession {
 		return admin.DeleteResult{}, apierr.New(apierr.IllegalArgument, "the request did not come with a session")
 	}
-	if p := admin.Requester(ctx); p.Plugin != "" && !p.Permissions.Has(permission.AdminUpdate) { // It has no tokens of its own.
-		return admin.DeleteResult{}, admin.NoGrant(p, permission.AdminUpdate, "revoke tokens")
-	}
-	n, err := h.directory.DeleteTokens(ctx, by, []int64{by.Token.ID})
+	n, err := h.delete(ctx, []int64{by.Token.ID})
 	return admin.DeleteResult{DeletedCount: n}, err
 }

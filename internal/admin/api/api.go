@@ -6,7 +6,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -76,19 +75,28 @@ func CommonOperations(c Common) []*admin.Operation {
 
 // ServiceOperations are served by the service role.
 func ServiceOperations(s Service) []*admin.Operation {
-	relationships, groups := cmp.Or(s.Relationships, &relationship.Directory{}), cmp.Or(s.Groups, &group.Directory{})
+	s.Administrators, s.Audit, s.Users, s.Messages = present(s.Administrators), present(s.Audit), present(s.Users), present(s.Messages)
+	s.Relationships, s.Groups = present(s.Relationships), present(s.Groups)
 	return concat(
 		adminOperations(s.Administrators), adminRoleOperations(s.Administrators), adminTokenOperations(s.Administrators), onReplica(auditOperations(s.Audit)),
 		memberOperations(s.Cluster), settingOperations(s.Settings),
 		blockedIPOperations(s.BlockedIPs), blockedUserOperations(s.BlockedUsers),
 		onReplica(
 			userOperations(s), userOnlineInfoOperations(s), userRoleOperations(s.Users),
-			relationshipOperations(relationships), relationshipGroupOperations(relationships), friendRequestOperations(relationships.FriendRequests),
-			groupOperations(s), groupTypeOperations(groups.Types), groupQuestionOperations(groups.Questions), groupMemberOperations(groups.Members),
-			groupBlocklistOperations(groups.Blocklist), groupInvitationOperations(groups.Invitations), groupJoinRequestOperations(groups.JoinRequests),
+			relationshipOperations(s.Relationships), relationshipGroupOperations(s.Relationships), friendRequestOperations(present(s.Relationships.FriendRequests)),
+			groupOperations(s), groupTypeOperations(present(s.Groups.Types)), groupQuestionOperations(present(s.Groups.Questions)), groupMemberOperations(present(s.Groups.Members)),
+			groupBlocklistOperations(present(s.Groups.Blocklist)), groupInvitationOperations(present(s.Groups.Invitations)), groupJoinRequestOperations(present(s.Groups.JoinRequests)),
 			conversationOperations(s.Conversations), messageOperations(s),
 		),
 	)
+}
+
+// present returns the part, or an empty one for operations that are described, but not called.
+func present[T any](part *T) *T {
+	if part == nil {
+		return new(T)
+	}
+	return part
 }
 
 // onReplica lets a replica of the database serve the queries among operations.

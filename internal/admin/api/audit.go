@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/audit"
 	"example.org/app/internal/permission"
@@ -50,25 +51,22 @@ type auditHandlers struct{ trail *audit.Trail }
 
 func auditOperations(t *audit.Trail) []*admin.Operation {
 	h := auditHandlers{t}
-	op := func(id, path, summary, description string, media *admin.Media) admin.Operation {
-		return admin.Operation{
-			ID: id, Method: http.MethodGet, Path: path, Tag: auditTag, Permission: permission.AuditQuery,
-			Summary: summary, Description: description, Media: media,
-		}
+	r := resource.Resource{
+		Path: "/audit", Tag: auditTag, Name: "AuditRecord", Query: permission.AuditQuery,
+		Pages: "Returns a page of what `GET /audit` returns, and how many match.",
 	}
-	return []*admin.Operation{
-		admin.Handle(op("queryAuditRecords", "/audit", "Query the audit trail",
-			"Returns what administrators, tokens, plugins and the command line changed or were refused, the newest first. "+
-				"A request that needs several transactions has a record for each.", nil), h.query),
-		admin.Handle(op("queryAuditRecordPage", "/audit/page", "Query the audit trail by page",
-			"Returns a page of what `GET /audit` returns, and how many match.", nil), h.queryPage),
-		admin.Handle(op("queryAuditRecordsAsCsv", "/audit/csv", "Download the audit trail as CSV",
-			"Sends one line for each record, the newest first, as many as `size` says.",
-			&admin.Media{
-				ContentType: "text/csv", Description: "The file `app-audit.csv`.",
-				Example: strings.Join(auditColumns, ",") + "\n",
-			}), h.csv),
-	}
+	return concat(
+		resource.List(r, admin.Operation{
+			Summary: "Query the audit trail",
+			Description: "Returns what administrators, tokens, plugins and the command line changed or were refused, the newest first. " +
+				"A request that needs several transactions has a record for each.",
+		}, auditFilter.filter, h.find, t.FindPage, newAuditRecord),
+		resource.Handle(r, admin.Operation{
+			ID: "queryAuditRecordsAsCsv", Method: http.MethodGet, Path: "/audit/csv", Permission: permission.AuditQuery,
+			Summary: "Download the audit trail as CSV", Description: "Sends one line for each record, the newest first, as many as `size` says.",
+			Media: &admin.Media{ContentType: "text/csv", Description: "The file `app-audit.csv`.", Example: strings.Join(auditColumns, ",") + "\n"},
+		}, h.csv),
+	)
 }
 
 // AuditRecord is a record of the audit trail as the interface returns it.
@@ -160,32 +158,8 @@ type auditQuery struct {
 	admin.Paging
 }
 
-type auditPageQuery struct {
-	auditFilter
-	admin.PageRequest
-}
-
-func (h auditHandlers) find(ctx context.Context, in *auditQuery) ([]store.AuditRecord, error) {
-	filter, err := in.filter()
-	if err != nil {
-		return nil, err
-	}
-	return h.trail.Find(ctx, filter, store.Page{Limit: in.Limit()})
-}
-
-func (h auditHandlers) query(ctx context.Context, in *auditQuery) ([]AuditRecord, error) {
-	found, err := h.find(ctx, in)
-	return convert(found, newAuditRecord), err
-}
-
-func (h auditHandlers) queryPage(ctx context.Context, in *auditPageQuery) (admin.Page[AuditRecord], error) {
-	filter, err := in.filter()
-	if err != nil {
-		return admin.Page[AuditRecord]{}, err
-	}
-	return newPage(in.PageRequest, newAuditRecord, func(page store.Page) (int64, []store.AuditRecord, error) {
-		return h.trail.FindPage(ctx, filter, page)
-	})
+func (h auditHandlers) find(ctx context.Context, f store.AuditFilter, limit, offset int) ([]store.AuditRecord, error) {
+	return h.trail.Find(ctx, f, store.Page{Limit: limit, Offset: offset})
 }
 
 // auditColumns are the columns of the CSV form.
@@ -195,7 +169,11 @@ var auditColumns = []string{
 }
 
 func (h auditHandlers) csv(ctx context.Context, in *auditQuery) (*admin.Download, error) {
-	found, err := h.find(ctx, in)
+	filter, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.find(ctx, filter, in.Limit(), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/permission"
@@ -95,13 +96,13 @@ func (h blockedIPHandlers) query(ctx context.Context, in *blockedIPQuery) ([]Blo
 		return nil, err
 	}
 	found, err := h.list.Find(ctx, addrs)
-	return convert(found, newBlockedIP), err
+	return resource.Convert(found, newBlockedIP), err
 }
 
 type blockedClientPageQuery struct{ admin.PageRequest }
 
 func (h blockedIPHandlers) queryPage(ctx context.Context, in *blockedClientPageQuery) (admin.Page[BlockedIP], error) {
-	return newPage(in.PageRequest, newBlockedIP, func(page store.Page) (int64, []blocklist.Entry[netip.Addr], error) {
+	return resource.Page(in.PageRequest, newBlockedIP, func(page store.Page) (int64, []blocklist.Entry[netip.Addr], error) {
 		return h.list.FindPage(ctx, page)
 	})
 }
@@ -179,11 +180,11 @@ type blockedUserQuery struct {
 
 func (h blockedUserHandlers) query(ctx context.Context, in *blockedUserQuery) ([]BlockedUser, error) {
 	found, err := h.list.Find(ctx, in.IDs)
-	return convert(found, newBlockedUser), err
+	return resource.Convert(found, newBlockedUser), err
 }
 
 func (h blockedUserHandlers) queryPage(ctx context.Context, in *blockedClientPageQuery) (admin.Page[BlockedUser], error) {
-	return newPage(in.PageRequest, newBlockedUser, func(page store.Page) (int64, []blocklist.Entry[int64], error) {
+	return resource.Page(in.PageRequest, newBlockedUser, func(page store.Page) (int64, []blocklist.Entry[int64], error) {
 		return h.list.FindPage(ctx, page)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/audit"
 	"example.org/app/internal/cluster"
@@ -121,7 +122,7 @@ func newMember(m cluster.Member) Member {
 }
 
 func (h memberHandlers) query(context.Context, *admin.NoInput) ([]Member, error) {
-	return convert(h.cluster.Members(), newMember), nil
+	return resource.Convert(h.cluster.Members(), newMember), nil
 }
 
 // memberCreation is the body of POST /cluster/members.

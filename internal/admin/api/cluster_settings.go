@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/config/property"
@@ -323,7 +324,7 @@ type SettingChange struct {
 func newSettingRevision(r setting.Revision) SettingRevision {
 	return SettingRevision{
 		Revision: r.Revision, AdminID: r.AdminID, Date: admin.NewDate(r.Date), Action: r.Action,
-		Changes: convert(r.Changes, func(c setting.Change) SettingChange { return SettingChange(c) }),
+		Changes: resource.Convert(r.Changes, func(c setting.Change) SettingChange { return SettingChange(c) }),
 	}
 }
 
@@ -333,10 +334,10 @@ type settingHistoryPageQuery struct{ admin.PageRequest }
 
 func (h settingHandlers) history(ctx context.Context, in *settingHistoryQuery) ([]SettingRevision, error) {
 	_, found, err := h.settings.History(ctx, in.Limit(), 0)
-	return convert(found, newSettingRevision), err
+	return resource.Convert(found, newSettingRevision), err
 }
 
 func (h settingHandlers) historyPage(ctx context.Context, in *settingHistoryPageQuery) (admin.Page[SettingRevision], error) {
 	total, found, err := h.settings.History(ctx, in.Limit(), in.Offset())
-	return admin.NewPage(total, convert(found, newSettingRevision)), err
+	return admin.NewPage(total, resource.Convert(found, newSettingRevision)), err
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/conversation"
 	"example.org/app/internal/permission"
@@ -87,12 +88,12 @@ type conversationSelection struct {
 }
 
 func (s conversationSelection) selection() conversation.Selection {
-	return conversation.Selection{PrivateKeys: convert(s.PrivateConversationKeys, storedConversationKey), OwnerIDs: s.OwnerIDs, GroupIDs: s.GroupIDs}
+	return conversation.Selection{PrivateKeys: resource.Convert(s.PrivateConversationKeys, storedConversationKey), OwnerIDs: s.OwnerIDs, GroupIDs: s.GroupIDs}
 }
 
 func (h conversationHandlers) query(ctx context.Context, in *conversationSelection) (Conversations, error) {
 	private, groups, err := h.conversations.Find(ctx, in.selection())
-	return Conversations{convert(private, newPrivateConversation), convert(groups, newGroupConversation)}, err
+	return Conversations{resource.Convert(private, newPrivateConversation), resource.Convert(groups, newGroupConversation)}, err
 }
 
 func (h conversationHandlers) delete(ctx context.Context, in *conversationSelection) (admin.DeleteResult, error) {
@@ -122,6 +123,6 @@ type conversationUpdateInput struct {
 }
 
 func (h conversationHandlers) update(ctx context.Context, in *conversationUpdateInput) (admin.Done, error) {
-	private, members := convert(in.PrivateConversationKeys, storedConversationKey), convert(in.GroupConversationMemberKeys, storedMemberKey)
+	private, members := resource.Convert(in.PrivateConversationKeys, storedConversationKey), resource.Convert(in.GroupConversationMemberKeys, storedMemberKey)
 	return admin.Done{}, h.conversations.SetReadDate(ctx, private, members, givenTime(in.Body.ReadDate))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/recording"
@@ -94,7 +95,7 @@ type recordingQuery struct {
 }
 
 func (h recordingHandlers) query(_ context.Context, in *recordingQuery) ([]FlightRecording, error) {
-	return convert(h.recorder.List(in.IDs), newFlightRecording), nil
+	return resource.Convert(h.recorder.List(in.IDs), newFlightRecording), nil
 }
 
 // flightRecordingCreation is the body of POST /flight-recordings.

@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/group"
 	"example.org/app/internal/permission"
@@ -32,9 +33,12 @@ type groupHandlers struct {
 
 func groupOperations(s Service) []*admin.Operation {
 	h := groupHandlers{s.Groups, s.StatisticsLimits, s.GroupMessageStatistics}
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createGroup", Method: http.MethodPost, Path: "/groups", Tag: groupTag, Permission: permission.GroupCreate,
+	r := resource.Resource{
+		Path: "/groups", Tag: groupTag, Name: "Group", Records: "groups",
+		Create: permission.GroupCreate, Query: permission.GroupQuery, Update: permission.GroupUpdate, Delete: permission.GroupDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Create a group",
 			Description: "Creates a group. Its owner becomes the first member. The role of the creator decides which types of groups, and how many, " +
 				"are allowed. Neither creator nor owner needs to exist.",
@@ -43,36 +47,29 @@ func groupOperations(s Service) []*admin.Operation {
 				apierr.NotActiveUserToCreateGroup, apierr.MaxOwnedGroupsReached,
 			},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryGroups", Method: http.MethodGet, Path: "/groups", Tag: groupTag, Permission: permission.GroupQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query groups", Description: "Returns groups in the order of their ids, or of the first date or else the name that is asked for, those that were logically deleted included.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupPage", Method: http.MethodGet, Path: "/groups/page", Tag: groupTag, Permission: permission.GroupQuery,
-			Summary: "Query groups by page", Description: "Returns a page of groups and how many match." + boundedTotal,
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupStatistics", Method: http.MethodGet, Path: "/groups/count", Tag: groupTag, Permission: permission.GroupQuery, Deprecated: true,
+		}, groupFilter.filter, s.Groups.Find, s.Groups.FindPage, newGroup),
+		resource.Handle(r, admin.Operation{
+			ID: "queryGroupStatistics", Method: http.MethodGet, Path: "/groups/count", Permission: permission.GroupQuery, Deprecated: true,
 			Summary: "Count groups",
 			Description: "Counts groups in ranges of time, in all or for each unit of time. Without any range it counts the groups that exist. " +
 				"Counting for units needs both bounds of a range.",
 			Errors: []apierr.Code{apierr.AdminRequestsTooFrequent},
 		}, h.count),
-		admin.Handle(admin.Operation{
-			ID: "updateGroups", Method: http.MethodPut, Path: "/groups", Tag: groupTag, Permission: permission.GroupUpdate,
+		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update groups",
 			Description: "Changes groups. A new owner becomes a member if need be, and whoever was it becomes a plain member.\n\n" +
 				"With a successor the groups are handed over, and other fields mean nothing: the successor must be a member and be allowed by its role " +
 				"to own such a group. Groups that cannot be handed over count as matched, but not as modified.",
 			Errors: []apierr.Code{apierr.UpdateGroupToNonexistentGroupType, apierr.AddUserToGroupWithSizeLimitReached},
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteGroups", Method: http.MethodDelete, Path: "/groups", Tag: groupTag, Permission: permission.GroupDelete,
+		resource.Delete(r, admin.Operation{
 			Summary: "Delete groups",
 			Description: "Deletes groups with their members and conversations. Logically deleted groups stay with a deletion date. " +
 				"Invitations, join requests, questions, blocked users and messages stay.",
 		}, h.delete),
-	}
+	)
 }
 
 // Group is a group as the interface returns it.
@@ -128,7 +125,7 @@ func optionalEnum[E ~int32, S ~string](names []string, name *S) *E {
 
 // enumsOf returns the values of names.
 func enumsOf[E ~int32, S ~string](names []string, list []S) []E {
-	return convert(list, func(name S) E { return enumOf[E](names, name) })
+	return resource.Convert(list, func(name S) E { return enumOf[E](names, name) })
 }
 
 // groupCreation is the body of POST /groups.
@@ -147,10 +144,7 @@ type groupCreation struct {
 	IsActive        *bool       `json:"isActive,omitempty" doc:"Whether it is active; absent: as the settings say." example:"true"`
 }
 
-type groupCreationInput struct{ Body groupCreation }
-
-func (h groupHandlers) create(ctx context.Context, in *groupCreationInput) (Group, error) {
-	b := in.Body
+func (h groupHandlers) create(ctx context.Context, b groupCreation) (Group, error) {
 	g, err := h.directory.Create(ctx, group.Creation{
 		TypeID: b.TypeID, CreatorID: b.CreatorID, OwnerID: b.OwnerID, Name: b.Name, Intro: b.Intro, Announcement: b.Announcement,
 		MinimumScore: b.MinimumScore, CreationDate: givenTime(b.CreationDate), DeletionDate: givenTime(b.DeletionDate),
@@ -207,35 +201,6 @@ func dateRanges(list ...namedRange) (err error) {
 	return nil
 }
 
-type groupQuery struct {
-	groupFilter
-	admin.Paging
-}
-
-type groupPageQuery struct {
-	groupFilter
-	admin.PageRequest
-}
-
-func (h groupHandlers) query(ctx context.Context, in *groupQuery) ([]Group, error) {
-	f, err := in.filter()
-	if err != nil {
-		return nil, err
-	}
-	found, err := h.directory.Find(ctx, f, in.Limit(), 0)
-	return convert(found, newGroup), err
-}
-
-func (h groupHandlers) queryPage(ctx context.Context, in *groupPageQuery) (admin.Page[Group], error) {
-	f, err := in.filter()
-	if err != nil {
-		return admin.Page[Group]{}, err
-	}
-	return newPage(in.PageRequest, newGroup, func(page store.Page) (int64, []store.Group, error) {
-		return h.directory.FindPage(ctx, f, page)
-	})
-}
-
 // groupUpdate is the body of PUT /groups.
 type groupUpdate struct {
 	TypeID            *int64      `json:"typeId,omitempty" doc:"Id of the new type, which must exist and allow as many members." example:"0"`
@@ -254,23 +219,15 @@ type groupUpdate struct {
 	QuitAfterTransfer bool        `json:"quitAfterTransfer,omitempty" doc:"Whether whoever was the owner leaves the groups."`
 }
 
-type groupUpdateInput struct {
-	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of groups." example:"[1]"`
-	Body groupUpdate
-}
-
-func (h groupHandlers) update(ctx context.Context, in *groupUpdateInput) (admin.UpdateResult, error) {
-	b := in.Body
+func (h groupHandlers) update(ctx context.Context, ids []int64, b groupUpdate) (store.UpdateResult, error) {
 	if b.SuccessorID != nil {
-		r, err := h.directory.Transfer(ctx, in.IDs, *b.SuccessorID, b.QuitAfterTransfer)
-		return newUpdateResult(r), err
+		return h.directory.Transfer(ctx, ids, *b.SuccessorID, b.QuitAfterTransfer)
 	}
-	r, err := h.directory.Update(ctx, in.IDs, store.GroupChange{
+	return h.directory.Update(ctx, ids, store.GroupChange{
 		TypeID: b.TypeID, CreatorID: b.CreatorID, OwnerID: b.OwnerID, Name: b.Name, Intro: b.Intro, Announcement: b.Announcement,
 		MinimumScore: b.MinimumScore, IsActive: b.IsActive, CreationDate: givenTime(b.CreationDate),
 		DeletionDate: givenTime(b.DeletionDate), MuteEndDate: givenTime(b.MuteEndDate),
 	})
-	return newUpdateResult(r), err
 }
 
 type groupDeletion struct {
@@ -278,13 +235,9 @@ type groupDeletion struct {
 	DeleteLogically *bool   `query:"deleteLogically" doc:"Whether the groups stay with a deletion date; absent: as the settings say."`
 }
 
-func (h groupHandlers) delete(ctx context.Context, in *groupDeletion) (admin.DeleteResult, error) {
+func (h groupHandlers) delete(ctx context.Context, in *groupDeletion) (int64, error) {
 	if len(in.IDs) == 0 {
-		return deleteResult(h.directory.DeleteAll(ctx, in.DeleteLogically))
+		return h.directory.DeleteAll(ctx, in.DeleteLogically)
 	}
-	return deleteResult(h.directory.Delete(ctx, in.IDs, in.DeleteLogically))
-}
-
-func deleteResult(n int64, err error) (admin.DeleteResult, error) {
-	return admin.DeleteResult{DeletedCount: n}, err
+	return h.directory.Delete(ctx, in.IDs, in.DeleteLogically)
 }

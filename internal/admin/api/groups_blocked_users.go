@@ -4,9 +4,9 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/group"
 	"example.org/app/internal/permission"
@@ -19,30 +19,25 @@ type groupBlocklistHandlers struct{ blocklist *group.Blocklist }
 
 func groupBlocklistOperations(blocklist *group.Blocklist) []*admin.Operation {
 	h := groupBlocklistHandlers{blocklist}
-	const path = "/groups/blocked-users"
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createGroupBlockedUser", Method: http.MethodPost, Path: path, Tag: groupBlocklistTag, Permission: permission.GroupBlocklistCreate,
+	r := resource.Resource{
+		Path: "/groups/blocked-users", Tag: groupBlocklistTag, Name: "GroupBlockedUser", Records: "blocked users",
+		Create: permission.GroupBlocklistCreate, Query: permission.GroupBlocklistQuery, Update: permission.GroupBlocklistUpdate, Delete: permission.GroupBlocklistDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Block a user of a group", Description: "Keeps a user out of a group. A member stays one.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupBlockedUsers", Method: http.MethodGet, Path: path, Tag: groupBlocklistTag, Permission: permission.GroupBlocklistQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query blocked users of groups", Description: "Returns blocked users in the order of group and user, or of the first date that is asked for.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupBlockedUserPage", Method: http.MethodGet, Path: path + "/page", Tag: groupBlocklistTag, Permission: permission.GroupBlocklistQuery,
-			Summary: "Query blocked users of groups by page", Description: "Returns a page of blocked users and how many match." + boundedTotal,
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateGroupBlockedUsers", Method: http.MethodPut, Path: path, Tag: groupBlocklistTag, Permission: permission.GroupBlocklistUpdate,
+		}, groupBlockedUserFilter.filter, blocklist.Find, blocklist.FindPage, newGroupBlockedUser),
+		resource.Update(r, admin.Operation{
 			Summary: "Update blocked users of groups", Description: "Changes when, and by whom, users were blocked.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteGroupBlockedUsers", Method: http.MethodDelete, Path: path, Tag: groupBlocklistTag, Permission: permission.GroupBlocklistDelete,
+		resource.Delete(r, admin.Operation{
 			Summary: "Unblock users of groups", Description: "Lifts the blocks of users.",
 		}, h.delete),
-	}
+	)
 }
 
 // GroupBlockedUser is a user whom a group keeps out, as the interface returns
@@ -65,10 +60,7 @@ type groupBlockedUserCreation struct {
 	BlockDate   *admin.Date `json:"blockDate,omitempty" doc:"When the user was blocked, not in the future; absent: now."`
 }
 
-type groupBlockedUserCreationInput struct{ Body groupBlockedUserCreation }
-
-func (h groupBlocklistHandlers) create(ctx context.Context, in *groupBlockedUserCreationInput) (GroupBlockedUser, error) {
-	b := in.Body
+func (h groupBlocklistHandlers) create(ctx context.Context, b groupBlockedUserCreation) (GroupBlockedUser, error) {
 	u, err := h.blocklist.Block(ctx, store.GroupBlockedUser{
 		GroupUserKey: store.GroupUserKey{GroupID: b.GroupID, UserID: b.UserID}, RequesterID: b.RequesterID,
 	}, givenTime(b.BlockDate))
@@ -89,35 +81,6 @@ func (f groupBlockedUserFilter) filter() (store.GroupBlockedUserFilter, error) {
 	return out, err
 }
 
-type groupBlockedUserQuery struct {
-	groupBlockedUserFilter
-	admin.Paging
-}
-
-type groupBlockedUserPageQuery struct {
-	groupBlockedUserFilter
-	admin.PageRequest
-}
-
-func (h groupBlocklistHandlers) query(ctx context.Context, in *groupBlockedUserQuery) ([]GroupBlockedUser, error) {
-	f, err := in.filter()
-	if err != nil {
-		return nil, err
-	}
-	found, err := h.blocklist.Find(ctx, f, in.Limit(), 0)
-	return convert(found, newGroupBlockedUser), err
-}
-
-func (h groupBlocklistHandlers) queryPage(ctx context.Context, in *groupBlockedUserPageQuery) (admin.Page[GroupBlockedUser], error) {
-	f, err := in.filter()
-	if err != nil {
-		return admin.Page[GroupBlockedUser]{}, err
-	}
-	return newPage(in.PageRequest, newGroupBlockedUser, func(page store.Page) (int64, []store.GroupBlockedUser, error) {
-		return h.blocklist.FindPage(ctx, f, page)
-	})
-}
-
 // groupBlockedUserUpdate is the body of PUT /groups/blocked-users.
 type groupBlockedUserUpdate struct {
 	BlockDate   *admin.Date `json:"blockDate,omitempty" doc:"When the user was blocked, not in the future."`
@@ -129,17 +92,16 @@ type groupBlockedUserUpdateInput struct {
 	Body groupBlockedUserUpdate
 }
 
-func (h groupBlocklistHandlers) update(ctx context.Context, in *groupBlockedUserUpdateInput) (admin.UpdateResult, error) {
-	r, err := h.blocklist.Update(ctx, groupUserKeys(in.Keys), store.GroupBlockedUserChange{
+func (h groupBlocklistHandlers) update(ctx context.Context, in *groupBlockedUserUpdateInput) (store.UpdateResult, error) {
+	return h.blocklist.Update(ctx, groupUserKeys(in.Keys), store.GroupBlockedUserChange{
 		BlockDate: givenTime(in.Body.BlockDate), RequesterID: in.Body.RequesterID,
 	})
-	return newUpdateResult(r), err
 }
 
 type groupBlockedUserDeletion struct {
 	Keys []GroupUserKey `query:"keys" required:"true" uniqueItems:"true" selector:"true" doc:"Groups and users: keys[0].groupId=1&keys[0].userId=2."`
 }
 
-func (h groupBlocklistHandlers) delete(ctx context.Context, in *groupBlockedUserDeletion) (admin.DeleteResult, error) {
-	return deleteResult(h.blocklist.Unblock(ctx, groupUserKeys(in.Keys)))
+func (h groupBlocklistHandlers) delete(ctx context.Context, in *groupBlockedUserDeletion) (int64, error) {
+	return h.blocklist.Unblock(ctx, groupUserKeys(in.Keys))
 }

@@ -4,11 +4,11 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/group"
 	"example.org/app/internal/permission"
@@ -21,32 +21,27 @@ type groupInvitationHandlers struct{ invitations *group.Invitations }
 
 func groupInvitationOperations(invitations *group.Invitations) []*admin.Operation {
 	h := groupInvitationHandlers{invitations}
-	const path = "/groups/invitations"
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createGroupInvitation", Method: http.MethodPost, Path: path, Tag: groupInvitationTag, Permission: permission.GroupInvitationCreate,
+	r := resource.Resource{
+		Path: "/groups/invitations", Tag: groupInvitationTag, Name: "GroupInvitation", Records: "invitations",
+		Create: permission.GroupInvitationCreate, Query: permission.GroupInvitationQuery, Update: permission.GroupInvitationUpdate, Delete: permission.GroupInvitationDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Create an invitation to a group", Description: "Stores an invitation. Nobody joins a group by it, whatever its status is.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupInvitations", Method: http.MethodGet, Path: path, Tag: groupInvitationTag, Permission: permission.GroupInvitationQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query invitations to groups", Description: "Returns invitations in the order of their ids, or of the first date that is asked for. A pending invitation that is too old counts as expired.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupInvitationPage", Method: http.MethodGet, Path: path + "/page", Tag: groupInvitationTag, Permission: permission.GroupInvitationQuery,
-			Summary: "Query invitations to groups by page", Description: "Returns a page of invitations and how many match." + boundedTotal,
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateGroupInvitations", Method: http.MethodPut, Path: path, Tag: groupInvitationTag, Permission: permission.GroupInvitationUpdate,
+		}, groupInvitationFilter.filter, invitations.Find, invitations.FindPage, newGroupInvitation),
+		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update invitations to groups",
 			Description: "Changes invitations. The response date changes only with the status: an answer has one, anything else has none. " +
 				"Nobody joins a group by it.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteGroupInvitations", Method: http.MethodDelete, Path: path, Tag: groupInvitationTag, Permission: permission.GroupInvitationDelete,
+		resource.DeleteByIDOrAll(r, admin.Operation{
 			Summary: "Delete invitations to groups", Description: "Deletes invitations.",
-		}, h.delete),
-	}
+		}, invitations.Delete, invitations.DeleteAll),
+	)
 }
 
 // requestStatus says what became of a request.
@@ -88,10 +83,7 @@ type groupInvitationCreation struct {
 	ResponseDate *admin.Date   `json:"responseDate,omitempty" doc:"When it was answered, not in the future."`
 }
 
-type groupInvitationCreationInput struct{ Body groupInvitationCreation }
-
-func (h groupInvitationHandlers) create(ctx context.Context, in *groupInvitationCreationInput) (GroupInvitation, error) {
-	b := in.Body
+func (h groupInvitationHandlers) create(ctx context.Context, b groupInvitationCreation) (GroupInvitation, error) {
 	v, err := h.invitations.Create(ctx, store.GroupInvitation{
 		GroupID: b.GroupID, InviterID: b.InviterID, InviteeID: b.InviteeID, Content: b.Content,
 		Status: enumOf[store.RequestStatus](store.RequestStatusNames, b.Status), ResponseDate: givenTime(b.ResponseDate),
@@ -126,35 +118,6 @@ func (f groupInvitationFilter) filter() (group.InvitationFilter, error) {
 	return out, err
 }
 
-type groupInvitationQuery struct {
-	groupInvitationFilter
-	admin.Paging
-}
-
-type groupInvitationPageQuery struct {
-	groupInvitationFilter
-	admin.PageRequest
-}
-
-func (h groupInvitationHandlers) query(ctx context.Context, in *groupInvitationQuery) ([]GroupInvitation, error) {
-	f, err := in.filter()
-	if err != nil {
-		return nil, err
-	}
-	found, err := h.invitations.Find(ctx, f, in.Limit(), 0)
-	return convert(found, newGroupInvitation), err
-}
-
-func (h groupInvitationHandlers) queryPage(ctx context.Context, in *groupInvitationPageQuery) (admin.Page[GroupInvitation], error) {
-	f, err := in.filter()
-	if err != nil {
-		return admin.Page[GroupInvitation]{}, err
-	}
-	return newPage(in.PageRequest, newGroupInvitation, func(page store.Page) (int64, []group.Invitation, error) {
-		return h.invitations.FindPage(ctx, f, page)
-	})
-}
-
 // groupInvitationUpdate is the body of PUT /groups/invitations.
 type groupInvitationUpdate struct {
 	GroupID      *int64         `json:"groupId,omitempty" doc:"Id of the group." example:"1"`
@@ -166,27 +129,9 @@ type groupInvitationUpdate struct {
 	ResponseDate *admin.Date    `json:"responseDate,omitempty" doc:"When it was answered, not in the future; needs a status, and is now if absent."`
 }
 
-type groupInvitationUpdateInput struct {
-	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of invitations." example:"[1]"`
-	Body groupInvitationUpdate
-}
-
-func (h groupInvitationHandlers) update(ctx context.Context, in *groupInvitationUpdateInput) (admin.UpdateResult, error) {
-	b := in.Body
-	r, err := h.invitations.Update(ctx, in.IDs, store.GroupInvitationChange{
+func (h groupInvitationHandlers) update(ctx context.Context, ids []int64, b groupInvitationUpdate) (store.UpdateResult, error) {
+	return h.invitations.Update(ctx, ids, store.GroupInvitationChange{
 		GroupID: b.GroupID, InviterID: b.InviterID, InviteeID: b.InviteeID, Content: b.Content,
 		Status: optionalEnum[store.RequestStatus](store.RequestStatusNames, b.Status), CreationDate: givenTime(b.CreationDate),
 	}, givenTime(b.ResponseDate))
-	return newUpdateResult(r), err
-}
-
-type groupInvitationDeletion struct {
-	IDs []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of invitations; absent: all invitations, if the settings allow that." example:"[1]"`
-}
-
-func (h groupInvitationHandlers) delete(ctx context.Context, in *groupInvitationDeletion) (admin.DeleteResult, error) {
-	if len(in.IDs) == 0 {
-		return deleteResult(h.invitations.DeleteAll(ctx))
-	}
-	return deleteResult(h.invitations.Delete(ctx, in.IDs))
 }

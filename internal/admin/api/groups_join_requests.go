@@ -4,9 +4,9 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/group"
 	"example.org/app/internal/permission"
@@ -19,32 +19,27 @@ type groupJoinRequestHandlers struct{ joinRequests *group.JoinRequests }
 
 func groupJoinRequestOperations(joinRequests *group.JoinRequests) []*admin.Operation {
 	h := groupJoinRequestHandlers{joinRequests}
-	const path = "/groups/join-requests"
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createGroupJoinRequest", Method: http.MethodPost, Path: path, Tag: groupJoinRequestTag, Permission: permission.GroupJoinRequestCreate,
+	r := resource.Resource{
+		Path: "/groups/join-requests", Tag: groupJoinRequestTag, Name: "GroupJoinRequest", Records: "join requests",
+		Create: permission.GroupJoinRequestCreate, Query: permission.GroupJoinRequestQuery, Update: permission.GroupJoinRequestUpdate, Delete: permission.GroupJoinRequestDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Create a request to join a group", Description: "Stores a join request. Nobody joins a group by it, whatever its status is.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupJoinRequests", Method: http.MethodGet, Path: path, Tag: groupJoinRequestTag, Permission: permission.GroupJoinRequestQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query requests to join groups", Description: "Returns join requests in the order of their ids, or of the first date that is asked for. A pending request that is too old counts as expired.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupJoinRequestPage", Method: http.MethodGet, Path: path + "/page", Tag: groupJoinRequestTag, Permission: permission.GroupJoinRequestQuery,
-			Summary: "Query requests to join groups by page", Description: "Returns a page of join requests and how many match." + boundedTotal,
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateGroupJoinRequests", Method: http.MethodPut, Path: path, Tag: groupJoinRequestTag, Permission: permission.GroupJoinRequestUpdate,
+		}, groupJoinRequestFilter.filter, joinRequests.Find, joinRequests.FindPage, newGroupJoinRequest),
+		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update requests to join groups",
 			Description: "Changes join requests. The response date changes only with the status: an answer has one, anything else has none. " +
 				"Nobody joins a group by it.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteGroupJoinRequests", Method: http.MethodDelete, Path: path, Tag: groupJoinRequestTag, Permission: permission.GroupJoinRequestDelete,
+		resource.DeleteByIDOrAll(r, admin.Operation{
 			Summary: "Delete requests to join groups", Description: "Deletes join requests.",
-		}, h.delete),
-	}
+		}, joinRequests.Delete, joinRequests.DeleteAll),
+	)
 }
 
 // GroupJoinRequest is a join request as the interface returns it.
@@ -81,10 +76,7 @@ type groupJoinRequestCreation struct {
 	ResponseReason *string       `json:"responseReason,omitempty" doc:"What the responder answered; returned as reason." example:"Welcome."`
 }
 
-type groupJoinRequestCreationInput struct{ Body groupJoinRequestCreation }
-
-func (h groupJoinRequestHandlers) create(ctx context.Context, in *groupJoinRequestCreationInput) (GroupJoinRequest, error) {
-	b := in.Body
+func (h groupJoinRequestHandlers) create(ctx context.Context, b groupJoinRequestCreation) (GroupJoinRequest, error) {
 	v, err := h.joinRequests.Create(ctx, store.GroupJoinRequest{
 		GroupID: b.GroupID, RequesterID: b.RequesterID, ResponderID: &b.ResponderID, Content: b.Content,
 		Status: enumOf[store.RequestStatus](store.RequestStatusNames, b.Status), ResponseDate: givenTime(b.ResponseDate), Reason: b.ResponseReason,
@@ -119,35 +111,6 @@ func (f groupJoinRequestFilter) filter() (group.JoinRequestFilter, error) {
 	return out, err
 }
 
-type groupJoinRequestQuery struct {
-	groupJoinRequestFilter
-	admin.Paging
-}
-
-type groupJoinRequestPageQuery struct {
-	groupJoinRequestFilter
-	admin.PageRequest
-}
-
-func (h groupJoinRequestHandlers) query(ctx context.Context, in *groupJoinRequestQuery) ([]GroupJoinRequest, error) {
-	f, err := in.filter()
-	if err != nil {
-		return nil, err
-	}
-	found, err := h.joinRequests.Find(ctx, f, in.Limit(), 0)
-	return convert(found, newGroupJoinRequest), err
-}
-
-func (h groupJoinRequestHandlers) queryPage(ctx context.Context, in *groupJoinRequestPageQuery) (admin.Page[GroupJoinRequest], error) {
-	f, err := in.filter()
-	if err != nil {
-		return admin.Page[GroupJoinRequest]{}, err
-	}
-	return newPage(in.PageRequest, newGroupJoinRequest, func(page store.Page) (int64, []group.JoinRequest, error) {
-		return h.joinRequests.FindPage(ctx, f, page)
-	})
-}
-
 // groupJoinRequestUpdate is the body of PUT /groups/join-requests.
 type groupJoinRequestUpdate struct {
 	GroupID      *int64         `json:"groupId,omitempty" doc:"Id of the group." example:"1"`
@@ -159,27 +122,9 @@ type groupJoinRequestUpdate struct {
 	ResponseDate *admin.Date    `json:"responseDate,omitempty" doc:"When it was answered, not in the future; needs a status, and is now if absent."`
 }
 
-type groupJoinRequestUpdateInput struct {
-	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of join requests." example:"[1]"`
-	Body groupJoinRequestUpdate
-}
-
-func (h groupJoinRequestHandlers) update(ctx context.Context, in *groupJoinRequestUpdateInput) (admin.UpdateResult, error) {
-	b := in.Body
-	r, err := h.joinRequests.Update(ctx, in.IDs, store.GroupJoinRequestChange{
+func (h groupJoinRequestHandlers) update(ctx context.Context, ids []int64, b groupJoinRequestUpdate) (store.UpdateResult, error) {
+	return h.joinRequests.Update(ctx, ids, store.GroupJoinRequestChange{
 		GroupID: b.GroupID, RequesterID: b.RequesterID, ResponderID: b.ResponderID, Content: b.Content,
 		Status: optionalEnum[store.RequestStatus](store.RequestStatusNames, b.Status), CreationDate: givenTime(b.CreationDate),
 	}, givenTime(b.ResponseDate))
-	return newUpdateResult(r), err
-}
-
-type groupJoinRequestDeletion struct {
-	IDs []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of join requests; absent: all join requests, if the settings allow that." example:"[1]"`
-}
-
-func (h groupJoinRequestHandlers) delete(ctx context.Context, in *groupJoinRequestDeletion) (admin.DeleteResult, error) {
-	if len(in.IDs) == 0 {
-		return deleteResult(h.joinRequests.DeleteAll(ctx))
-	}
-	return deleteResult(h.joinRequests.Delete(ctx, in.IDs))
 }

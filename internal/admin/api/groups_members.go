@@ -4,12 +4,12 @@ package api
 
 import (
 	"context"
-	"net/http"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/group"
 	"example.org/app/internal/permission"
@@ -22,35 +22,30 @@ type groupMemberHandlers struct{ members *group.Members }
 
 func groupMemberOperations(members *group.Members) []*admin.Operation {
 	h := groupMemberHandlers{members}
-	const path = "/groups/members"
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createGroupMember", Method: http.MethodPost, Path: path, Tag: groupMemberTag, Permission: permission.GroupMemberCreate,
+	r := resource.Resource{
+		Path: "/groups/members", Tag: groupMemberTag, Name: "GroupMember", Records: "members",
+		Create: permission.GroupMemberCreate, Query: permission.GroupMemberQuery, Update: permission.GroupMemberUpdate, Delete: permission.GroupMemberDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Add a member to a group",
 			Description: "Adds a member to a group that exists and has fewer members than its type allows. " +
 				"A group has one owner, who is changed with `PUT /groups`.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey, apierr.AddUserToGroupWithSizeLimitReached},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupMembers", Method: http.MethodGet, Path: path, Tag: groupMemberTag, Permission: permission.GroupMemberQuery, EmptyIsOK: true,
-			Summary: "Query members of groups", Description: "Returns members in the order of group and user, or of the first date that is asked for.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupMemberPage", Method: http.MethodGet, Path: path + "/page", Tag: groupMemberTag, Permission: permission.GroupMemberQuery,
-			Summary: "Query members of groups by page", Description: "Returns a page of members and how many match." + boundedTotal,
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateGroupMembers", Method: http.MethodPut, Path: path, Tag: groupMemberTag, Permission: permission.GroupMemberUpdate,
+		resource.List(r, admin.Operation{
+			EmptyIsOK: true, Summary: "Query members of groups", Description: "Returns members in the order of group and user, or of the first date that is asked for.",
+		}, groupMemberFilter.filter, members.Find, members.FindPage, newGroupMember),
+		resource.Update(r, admin.Operation{
 			Summary: "Update members of groups", Description: "Changes members. Who is the owner is changed with `PUT /groups`.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteGroupMembers", Method: http.MethodDelete, Path: path, Tag: groupMemberTag, Permission: permission.GroupMemberDelete,
+		resource.Delete(r, admin.Operation{
 			Summary: "Remove members from groups",
 			Description: "Removes members, all of those named or none. The owner of a group cannot be removed: hand the group over or delete it first. " +
 				"If the settings allow to name nobody, all members of all groups except the owners are removed.",
 			Errors: []apierr.Code{apierr.GroupOwnerQuitWithoutSpecifyingSuccessor},
 		}, h.delete),
-	}
+	)
 }
 
 // GroupUserKey names what a group knows of a user.
@@ -62,7 +57,7 @@ type GroupUserKey struct {
 func newGroupUserKey(k store.GroupUserKey) GroupUserKey { return GroupUserKey(k) }
 
 func groupUserKeys(keys []GroupUserKey) []store.GroupUserKey {
-	return convert(keys, func(k GroupUserKey) store.GroupUserKey { return store.GroupUserKey(k) })
+	return resource.Convert(keys, func(k GroupUserKey) store.GroupUserKey { return store.GroupUserKey(k) })
 }
 
 // groupMemberRole is the power of a member.
@@ -107,10 +102,7 @@ type groupMemberCreation struct {
 	MuteEndDate *admin.Date     `json:"muteEndDate,omitempty" doc:"Until when the member may not send messages."`
 }
 
-type groupMemberCreationInput struct{ Body groupMemberCreation }
-
-func (h groupMemberHandlers) create(ctx context.Context, in *groupMemberCreationInput) (GroupMember, error) {
-	b := in.Body
+func (h groupMemberHandlers) create(ctx context.Context, b groupMemberCreation) (GroupMember, error) {
 	m, err := h.members.Add(ctx, store.GroupMember{
 		GroupUserKey: store.GroupUserKey{GroupID: b.GroupID, UserID: b.UserID}, Name: b.Name,
 		Role: enumOf[store.GroupMemberRole](store.GroupMemberRoleNames, b.Role), MuteEndDate: givenTime(b.MuteEndDate),
@@ -139,35 +131,6 @@ func (f groupMemberFilter) filter() (store.GroupMemberFilter, error) {
 	return out, err
 }
 
-type groupMemberQuery struct {
-	groupMemberFilter
-	admin.Paging
-}
-
-type groupMemberPageQuery struct {
-	groupMemberFilter
-	admin.PageRequest
-}
-
-func (h groupMemberHandlers) query(ctx context.Context, in *groupMemberQuery) ([]GroupMember, error) {
-	f, err := in.filter()
-	if err != nil {
-		return nil, err
-	}
-	found, err := h.members.Find(ctx, f, in.Limit(), 0)
-	return convert(found, newGroupMember), err
-}
-
-func (h groupMemberHandlers) queryPage(ctx context.Context, in *groupMemberPageQuery) (admin.Page[GroupMember], error) {
-	f, err := in.filter()
-	if err != nil {
-		return admin.Page[GroupMember]{}, err
-	}
-	return newPage(in.PageRequest, newGroupMember, func(page store.Page) (int64, []store.GroupMember, error) {
-		return h.members.FindPage(ctx, f, page)
-	})
-}
-
 // groupMemberUpdate is the body of PUT /groups/members.
 type groupMemberUpdate struct {
 	Name        *string          `json:"name,omitempty" doc:"What the group calls the member." example:"Alice"`
@@ -181,22 +144,21 @@ type groupMemberUpdateInput struct {
 	Body groupMemberUpdate
 }
 
-func (h groupMemberHandlers) update(ctx context.Context, in *groupMemberUpdateInput) (admin.UpdateResult, error) {
+func (h groupMemberHandlers) update(ctx context.Context, in *groupMemberUpdateInput) (store.UpdateResult, error) {
 	b := in.Body
-	r, err := h.members.Update(ctx, groupUserKeys(in.Keys), store.GroupMemberChange{
+	return h.members.Update(ctx, groupUserKeys(in.Keys), store.GroupMemberChange{
 		Name: b.Name, Role: optionalEnum[store.GroupMemberRole](store.GroupMemberRoleNames, b.Role),
 		JoinDate: givenTime(b.JoinDate), MuteEndDate: givenTime(b.MuteEndDate),
 	})
-	return newUpdateResult(r), err
 }
 
 type groupMemberDeletion struct {
 	Keys []GroupUserKey `query:"keys" uniqueItems:"true" selector:"true" doc:"Groups and users: keys[0].groupId=1&keys[0].userId=2; absent: all, if the settings allow that."`
 }
 
-func (h groupMemberHandlers) delete(ctx context.Context, in *groupMemberDeletion) (admin.DeleteResult, error) {
+func (h groupMemberHandlers) delete(ctx context.Context, in *groupMemberDeletion) (int64, error) {
 	if len(in.Keys) == 0 {
-		return deleteResult(h.members.DeleteAll(ctx))
+		return h.members.DeleteAll(ctx)
 	}
-	return deleteResult(h.members.Delete(ctx, groupUserKeys(in.Keys)))
+	return h.members.Delete(ctx, groupUserKeys(in.Keys))
 }

@@ -4,9 +4,9 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/im/group"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/store"
@@ -18,29 +18,24 @@ type groupQuestionHandlers struct{ questions *group.Questions }
 
 func groupQuestionOperations(questions *group.Questions) []*admin.Operation {
 	h := groupQuestionHandlers{questions}
-	const path = "/groups/questions"
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createGroupQuestion", Method: http.MethodPost, Path: path, Tag: groupQuestionTag, Permission: permission.GroupQuestionCreate,
+	r := resource.Resource{
+		Path: "/groups/questions", Tag: groupQuestionTag, Name: "GroupQuestion", Records: "questions",
+		Create: permission.GroupQuestionCreate, Query: permission.GroupQuestionQuery, Update: permission.GroupQuestionUpdate, Delete: permission.GroupQuestionDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Create a question of a group", Description: "Creates a question that a group asks of those who want to join. Any of the answers is right.",
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupQuestions", Method: http.MethodGet, Path: path, Tag: groupQuestionTag, Permission: permission.GroupQuestionQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query questions of groups", Description: "Returns questions with their answers in the order of their ids.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupQuestionPage", Method: http.MethodGet, Path: path + "/page", Tag: groupQuestionTag, Permission: permission.GroupQuestionQuery,
-			Summary: "Query questions of groups by page", Description: "Returns a page of questions and how many match." + boundedTotal,
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateGroupQuestions", Method: http.MethodPut, Path: path, Tag: groupQuestionTag, Permission: permission.GroupQuestionUpdate,
+		}, groupQuestionFilter.filter, questions.Find, questions.FindPage, newGroupQuestion),
+		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update questions of groups", Description: "Changes questions. New answers replace all that there were.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteGroupQuestions", Method: http.MethodDelete, Path: path, Tag: groupQuestionTag, Permission: permission.GroupQuestionDelete,
+		resource.DeleteByIDOrAll(r, admin.Operation{
 			Summary: "Delete questions of groups", Description: "Deletes questions.",
-		}, h.delete),
-	}
+		}, questions.Delete, questions.DeleteAll),
+	)
 }
 
 // GroupQuestion is a question of a group as the interface returns it.
@@ -64,10 +59,7 @@ type groupQuestionCreation struct {
 	Score    int32    `json:"score" minimum:"0" doc:"What a right answer is worth." example:"10"`
 }
 
-type groupQuestionCreationInput struct{ Body groupQuestionCreation }
-
-func (h groupQuestionHandlers) create(ctx context.Context, in *groupQuestionCreationInput) (GroupQuestion, error) {
-	b := in.Body
+func (h groupQuestionHandlers) create(ctx context.Context, b groupQuestionCreation) (GroupQuestion, error) {
 	q, err := h.questions.Create(ctx, store.GroupQuestion{GroupID: b.GroupID, Question: b.Question, Answers: b.Answers, Score: b.Score})
 	return newGroupQuestion(q), err
 }
@@ -77,25 +69,8 @@ type groupQuestionFilter struct {
 	GroupIDs []int64 `query:"groupIds" uniqueItems:"true" doc:"Ids of groups." example:"[1]"`
 }
 
-type groupQuestionQuery struct {
-	groupQuestionFilter
-	admin.Paging
-}
-
-type groupQuestionPageQuery struct {
-	groupQuestionFilter
-	admin.PageRequest
-}
-
-func (h groupQuestionHandlers) query(ctx context.Context, in *groupQuestionQuery) ([]GroupQuestion, error) {
-	found, err := h.questions.Find(ctx, store.GroupQuestionFilter(in.groupQuestionFilter), in.Limit(), 0)
-	return convert(found, newGroupQuestion), err
-}
-
-func (h groupQuestionHandlers) queryPage(ctx context.Context, in *groupQuestionPageQuery) (admin.Page[GroupQuestion], error) {
-	return newPage(in.PageRequest, newGroupQuestion, func(page store.Page) (int64, []store.GroupQuestion, error) {
-		return h.questions.FindPage(ctx, store.GroupQuestionFilter(in.groupQuestionFilter), page)
-	})
+func (f groupQuestionFilter) filter() (store.GroupQuestionFilter, error) {
+	return store.GroupQuestionFilter(f), nil
 }
 
 // groupQuestionUpdate is the body of PUT /groups/questions.
@@ -106,23 +81,6 @@ type groupQuestionUpdate struct {
 	Score    *int32    `json:"score,omitempty" minimum:"0" doc:"What a right answer is worth." example:"10"`
 }
 
-type groupQuestionUpdateInput struct {
-	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of questions." example:"[1]"`
-	Body groupQuestionUpdate
-}
-
-func (h groupQuestionHandlers) update(ctx context.Context, in *groupQuestionUpdateInput) (admin.UpdateResult, error) {
-	r, err := h.questions.Update(ctx, in.IDs, store.GroupQuestionChange(in.Body))
-	return newUpdateResult(r), err
-}
-
-type groupQuestionDeletion struct {
-	IDs []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of questions; absent: all questions, if the settings allow that." example:"[1]"`
-}
-
-func (h groupQuestionHandlers) delete(ctx context.Context, in *groupQuestionDeletion) (admin.DeleteResult, error) {
-	if len(in.IDs) == 0 {
-		return deleteResult(h.questions.DeleteAll(ctx))
-	}
-	return deleteResult(h.questions.Delete(ctx, in.IDs))
+func (h groupQuestionHandlers) update(ctx context.Context, ids []int64, b groupQuestionUpdate) (store.UpdateResult, error) {
+	return h.questions.Update(ctx, ids, store.GroupQuestionChange(b))
 }

@@ -4,11 +4,11 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/im/group"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/store"
@@ -20,29 +20,25 @@ type groupTypeHandlers struct{ types *group.Types }
 
 func groupTypeOperations(types *group.Types) []*admin.Operation {
 	h := groupTypeHandlers{types}
-	const path = "/groups/types"
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createGroupType", Method: http.MethodPost, Path: path, Tag: groupTypeTag, Permission: permission.GroupTypeCreate,
+	r := resource.Resource{
+		Path: "/groups/types", Tag: groupTypeTag, Name: "GroupType", Records: "types",
+		Pages:  "Returns a page of types and how many there are.",
+		Create: permission.GroupTypeCreate, Query: permission.GroupTypeQuery, Update: permission.GroupTypeUpdate, Delete: permission.GroupTypeDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Create a group type", Description: "Creates a type: how many members its groups may have and who may do what in them.",
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupTypes", Method: http.MethodGet, Path: path, Tag: groupTypeTag, Permission: permission.GroupTypeQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query group types", Description: "Returns types in the order of their ids. The default type has the id 0.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryGroupTypePage", Method: http.MethodGet, Path: path + "/page", Tag: groupTypeTag, Permission: permission.GroupTypeQuery,
-			Summary: "Query group types by page", Description: "Returns a page of types and how many there are.",
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateGroupTypes", Method: http.MethodPut, Path: path, Tag: groupTypeTag, Permission: permission.GroupTypeUpdate,
+		}, func(struct{}) (ids []int64, err error) { return nil, nil }, types.Find, types.FindPage, newGroupType),
+		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update group types", Description: "Changes types, the default type too. Groups with more members than a new limit keep them, but take no more.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteGroupTypes", Method: http.MethodDelete, Path: path, Tag: groupTypeTag, Permission: permission.GroupTypeDelete,
+		resource.Delete(r, admin.Operation{
 			Summary: "Delete group types", Description: "Deletes types except the default type, whose rules the groups of deleted types follow.",
 		}, h.delete),
-	}
+	)
 }
 
 type (
@@ -103,10 +99,7 @@ type groupTypeCreation struct {
 	MessageEditable          bool                    `json:"messageEditable" doc:"Whether senders may change their messages."`
 }
 
-type groupTypeCreationInput struct{ Body groupTypeCreation }
-
-func (h groupTypeHandlers) create(ctx context.Context, in *groupTypeCreationInput) (GroupType, error) {
-	b := in.Body
+func (h groupTypeHandlers) create(ctx context.Context, b groupTypeCreation) (GroupType, error) {
 	t, err := h.types.Create(ctx, store.GroupType{
 		Name: b.Name, GroupSizeLimit: b.GroupSizeLimit,
 		InvitationStrategy:       enumOf[store.GroupInvitationStrategy](store.GroupInvitationStrategyNames, b.InvitationStrategy),
@@ -117,21 +110,6 @@ func (h groupTypeHandlers) create(ctx context.Context, in *groupTypeCreationInpu
 		EnableReadReceipt: b.EnableReadReceipt, MessageEditable: b.MessageEditable,
 	})
 	return newGroupType(t), err
-}
-
-type groupTypeQuery struct{ admin.Paging }
-
-type groupTypePageQuery struct{ admin.PageRequest }
-
-func (h groupTypeHandlers) query(ctx context.Context, in *groupTypeQuery) ([]GroupType, error) {
-	found, err := h.types.Find(ctx, nil, in.Limit(), 0)
-	return convert(found, newGroupType), err
-}
-
-func (h groupTypeHandlers) queryPage(ctx context.Context, in *groupTypePageQuery) (admin.Page[GroupType], error) {
-	return newPage(in.PageRequest, newGroupType, func(page store.Page) (int64, []store.GroupType, error) {
-		return h.types.FindPage(ctx, nil, page)
-	})
 }
 
 // groupTypeUpdate is the body of PUT /groups/types.
@@ -148,14 +126,8 @@ type groupTypeUpdate struct {
 	MessageEditable          *bool                    `json:"messageEditable,omitempty" doc:"Whether senders may change their messages."`
 }
 
-type groupTypeUpdateInput struct {
-	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of types." example:"[1]"`
-	Body groupTypeUpdate
-}
-
-func (h groupTypeHandlers) update(ctx context.Context, in *groupTypeUpdateInput) (admin.UpdateResult, error) {
-	b := in.Body
-	r, err := h.types.Update(ctx, in.IDs, store.GroupTypeChange{
+func (h groupTypeHandlers) update(ctx context.Context, ids []int64, b groupTypeUpdate) (store.UpdateResult, error) {
+	return h.types.Update(ctx, ids, store.GroupTypeChange{
 		Name: b.Name, GroupSizeLimit: b.GroupSizeLimit,
 		InvitationStrategy:       optionalEnum[store.GroupInvitationStrategy](store.GroupInvitationStrategyNames, b.InvitationStrategy),
 		JoinStrategy:             optionalEnum[store.GroupJoinStrategy](store.GroupJoinStrategyNames, b.JoinStrategy),
@@ -164,13 +136,12 @@ func (h groupTypeHandlers) update(ctx context.Context, in *groupTypeUpdateInput)
 		GuestSpeakable:           b.GuestSpeakable, SelfInfoUpdatable: b.SelfInfoUpdatable,
 		EnableReadReceipt: b.EnableReadReceipt, MessageEditable: b.MessageEditable,
 	})
-	return newUpdateResult(r), err
 }
 
 type groupTypeDeletion struct {
 	IDs []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of types; not 0." example:"[1]"`
 }
 
-func (h groupTypeHandlers) delete(ctx context.Context, in *groupTypeDeletion) (admin.DeleteResult, error) {
-	return deleteResult(h.types.Delete(ctx, in.IDs))
+func (h groupTypeHandlers) delete(ctx context.Context, in *groupTypeDeletion) (int64, error) {
+	return h.types.Delete(ctx, in.IDs)
 }

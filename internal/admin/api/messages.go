@@ -10,6 +10,7 @@ import (
 	"net/netip"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/message"
 	"example.org/app/internal/permission"
@@ -25,9 +26,13 @@ type messageHandlers struct {
 
 func messageOperations(s Service) []*admin.Operation {
 	h := messageHandlers{s.Messages, s.StatisticsLimits}
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createMessage", Method: http.MethodPost, Path: "/messages", Tag: messageTag, Permission: permission.MessageCreate,
+	r := resource.Resource{
+		Path: "/messages", Tag: messageTag, Name: "Message", Records: "messages",
+		Create: permission.MessageCreate, Query: permission.MessageQuery, Update: permission.MessageUpdate, Delete: permission.MessageDelete,
+	}
+	return concat(
+		resource.Handle(r, admin.Operation{
+			ID: "createMessage", Method: http.MethodPost, Path: "/messages", Permission: permission.MessageCreate,
 			Summary: "Send a message",
 			Description: "Sends a message in the name of a user, who must be allowed to send it, or of the server. " +
 				"What is stored of it is set below `app.service.message`; recipients who are online get all of it unless `send` is false.",
@@ -38,34 +43,27 @@ func messageOperations(s Service) []*admin.Operation {
 				apierr.NotSpeakableGroupGuestToSendMessage, apierr.NotMessageRecipientOrSenderToForwardMessage,
 			},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryMessages", Method: http.MethodGet, Path: "/messages", Tag: messageTag, Permission: permission.MessageQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query messages",
 			Description: "Returns messages in the order that `ascending` says, logically deleted and recalled ones included. " +
 				"If messages have conversation ids, a query for private messages by both senders and targets returns both directions.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryMessagePage", Method: http.MethodGet, Path: "/messages/page", Tag: messageTag, Permission: permission.MessageQuery,
-			Summary: "Query messages by page", Description: "Returns a page of messages and how many match." + boundedTotal,
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "queryMessageCounts", Method: http.MethodGet, Path: "/messages/count", Tag: messageTag, Permission: permission.MessageQuery, Deprecated: true,
+		}, messageFilter.filter, h.find, h.findPage, newMessage),
+		resource.Handle(r, admin.Operation{
+			ID: "queryMessageCounts", Method: http.MethodGet, Path: "/messages/count", Permission: permission.MessageQuery, Deprecated: true,
 			Summary: "Count messages",
 			Description: "Counts messages by delivery date. A number is given for each range of which a bound is given, and the number of sent messages " +
 				"if none is. With `divideBy` a list is given for each range of which both bounds are given: one number for each unit of time.",
 			Errors: []apierr.Code{apierr.AdminRequestsTooFrequent},
 		}, h.count),
-		admin.Handle(admin.Operation{
-			ID: "updateMessages", Method: http.MethodPut, Path: "/messages", Tag: messageTag, Permission: permission.MessageUpdate,
+		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update messages",
 			Description: "Changes messages. What is absent stays as it is. For each message that is recalled, a system message goes to its target: " +
 				"its records are the byte 1 and the id of the recalled message as 8 bytes, the most significant first.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteMessages", Method: http.MethodDelete, Path: "/messages", Tag: messageTag, Permission: permission.MessageDelete,
+		resource.Delete(r, admin.Operation{
 			Summary: "Delete messages", Description: "Deletes messages. Logically deleted messages only get a deletion date.",
 		}, h.delete),
-	}
+	)
 }
 
 // Message is a message as the interface returns it.
@@ -170,52 +168,37 @@ type messageFilter struct {
 	Ascending         *bool       `query:"ascending" doc:"Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date that is asked for, or, if nothing but kinds are asked for, of the delivery dates."`
 }
 
-func (f messageFilter) filter() (filter store.MessageFilter, order store.MessageOrder, err error) {
-	filter = store.MessageFilter{
+// messageSelection is which messages are found, in which order.
+type messageSelection struct {
+	filter store.MessageFilter
+	order  store.MessageOrder
+}
+
+func (f messageFilter) filter() (s messageSelection, err error) {
+	s.filter = store.MessageFilter{
 		IDs: f.IDs, SenderIDs: f.SenderIDs, TargetIDs: f.TargetIDs, IsGroupMessage: f.AreGroupMessages, IsSystemMessage: f.AreSystemMessages,
 	}
 	err = dateRanges(
-		namedRange{"deliveryDate", f.DeliveryDateStart, f.DeliveryDateEnd, &filter.DeliveryDate},
-		namedRange{"deletionDate", f.DeletionDateStart, f.DeletionDateEnd, &filter.DeletionDate},
-		namedRange{"recallDate", f.RecallDateStart, f.RecallDateEnd, &filter.RecallDate},
+		namedRange{"deliveryDate", f.DeliveryDateStart, f.DeliveryDateEnd, &s.filter.DeliveryDate},
+		namedRange{"deletionDate", f.DeletionDateStart, f.DeletionDateEnd, &s.filter.DeletionDate},
+		namedRange{"recallDate", f.RecallDateStart, f.RecallDateEnd, &s.filter.RecallDate},
 	)
 	switch {
 	case f.Ascending == nil:
 	case *f.Ascending:
-		order = store.MessagesOldestFirst
+		s.order = store.MessagesOldestFirst
 	default:
-		order = store.MessagesNewestFirst
+		s.order = store.MessagesNewestFirst
 	}
-	return filter, order, err
+	return s, err
 }
 
-type messageQuery struct {
-	messageFilter
-	admin.Paging
+func (h messageHandlers) find(ctx context.Context, s messageSelection, limit, offset int) ([]store.Message, error) {
+	return h.messages.Find(ctx, s.filter, s.order, limit, offset)
 }
 
-type messagePageQuery struct {
-	messageFilter
-	admin.PageRequest
-}
-
-func (h messageHandlers) query(ctx context.Context, in *messageQuery) ([]Message, error) {
-	filter, order, err := in.filter()
-	if err != nil {
-		return nil, err
-	}
-	found, err := h.messages.Find(ctx, filter, order, in.Limit(), 0)
-	return convert(found, newMessage), err
-}
-
-func (h messageHandlers) queryPage(ctx context.Context, in *messagePageQuery) (admin.Page[Message], error) {
-	filter, order, err := in.filter()
-	if err != nil {
-		return admin.Page[Message]{}, err
-	}
-	return newPage(in.PageRequest, newMessage, func(page store.Page) (int64, []store.Message, error) {
-		return h.messages.FindPage(ctx, filter, order, page)
-	})
+func (h messageHandlers) findPage(ctx context.Context, s messageSelection, page store.Page) (int64, []store.Message, error) {
+	return h.messages.FindPage(ctx, s.filter, s.order, page)
 }
 
 // messageUpdate is the body of PUT /messages.
@@ -230,26 +213,19 @@ type messageUpdate struct {
 	SenderDeviceType string      `json:"senderDeviceType,omitempty" enum:"DESKTOP,BROWSER,IOS,ANDROID,OTHERS,UNKNOWN" doc:"Device from which the messages are recalled; if it is given, the other devices of whoever recalls are told too." example:"DESKTOP"`
 }
 
-type messageUpdateInput struct {
-	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of messages." example:"[1]"`
-	Body messageUpdate
-}
-
-func (h messageHandlers) update(ctx context.Context, in *messageUpdateInput) (admin.UpdateResult, error) {
-	b := in.Body
+func (h messageHandlers) update(ctx context.Context, ids []int64, b messageUpdate) (store.UpdateResult, error) {
 	change := message.Change{
 		IsSystemMessage: b.IsSystemMessage, Text: b.Text, Records: b.Records, BurnAfter: b.BurnAfter, RecallDate: givenTime(b.RecallDate),
 		SenderID: b.SenderID, SenderDevice: b.SenderDeviceType,
 	}
 	ip, err := parseIP("senderIp", b.SenderIP)
 	if err != nil {
-		return admin.UpdateResult{}, err
+		return store.UpdateResult{}, err
 	}
 	if ip.IsValid() {
 		change.SenderIP = &ip
 	}
-	r, err := h.messages.Update(ctx, in.IDs, change)
-	return newUpdateResult(r), err
+	return h.messages.Update(ctx, ids, change)
 }
 
 type messageDeletion struct {
@@ -257,7 +233,6 @@ type messageDeletion struct {
 	DeleteLogically *bool   `query:"deleteLogically" doc:"Whether the messages only get a deletion date; absent: app.service.message.delete-message-logically-by-default."`
 }
 
-func (h messageHandlers) delete(ctx context.Context, in *messageDeletion) (admin.DeleteResult, error) {
-	n, err := h.messages.Delete(ctx, in.IDs, in.DeleteLogically)
-	return admin.DeleteResult{DeletedCount: n}, err
+func (h messageHandlers) delete(ctx context.Context, in *messageDeletion) (int64, error) {
+	return h.messages.Delete(ctx, in.IDs, in.DeleteLogically)
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/permission"
@@ -58,7 +59,7 @@ type grantQuery struct {
 
 func (h pluginHandlers) queryGrants(ctx context.Context, in *grantQuery) ([]grantRecord, error) {
 	list, err := h.Catalog.Grants(ctx, in.IDs...)
-	return convert(list, newGrantRecord), err
+	return resource.Convert(list, newGrantRecord), err
 }
 
 type grantUpdate struct {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/plugin"
@@ -129,7 +130,7 @@ func newRolloutRecord(r store.PluginRollout) rolloutRecord {
 		MinCalls: r.MinCalls, PromoteAfterSeconds: r.PromoteAfterMillis / 1000, AdminID: r.AdminID, StartDate: admin.NewDate(r.StartDate),
 	}
 	if len(r.Steps) > 0 {
-		record.Steps = convert(r.Steps, newRolloutStepRecord)
+		record.Steps = resource.Convert(r.Steps, newRolloutStepRecord)
 	}
 	if r.MaxRefusalPercentage >= 0 {
 		record.MaxRefusals = &r.MaxRefusalPercentage
@@ -151,7 +152,7 @@ type rolloutQuery struct {
 
 func (h pluginHandlers) queryRollouts(ctx context.Context, in *rolloutQuery) ([]rolloutRecord, error) {
 	found, err := h.Catalog.Rollouts(ctx, in.PluginIDs...)
-	records := convert(found, newRolloutRecord)
+	records := resource.Convert(found, newRolloutRecord)
 	isShadow := func(r store.PluginRollout) bool { return r.Mode == store.RolloutShadow && r.EndDate == nil }
 	if !slices.ContainsFunc(found, isShadow) {
 		return records, err

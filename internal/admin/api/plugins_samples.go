@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/plugin/trace"
@@ -78,9 +79,9 @@ func newSampleStepRecord(s trace.Step) sampleStepRecord {
 func newSampleRecord(nodeID string, s *trace.Sample) sampleRecord {
 	r := sampleRecord{
 		NodeID: nodeID, Date: admin.NewDate(s.Start), RequestID: s.RequestID, Request: s.Request, UserID: s.UserID, AdminID: s.AdminID, Point: s.Point, Function: s.Method,
-		Arguments: convert(s.Arguments, func(c trace.Change) argumentRecord { return argumentRecord{c.Path, *c.After} }), MoreArguments: s.MoreArguments,
+		Arguments: resource.Convert(s.Arguments, func(c trace.Change) argumentRecord { return argumentRecord{c.Path, *c.After} }), MoreArguments: s.MoreArguments,
 		Candidate:   newSampleStepRecord(s.Candidate),
-		Differences: convert(s.Differences, func(c trace.Change) sampleDifference { return sampleDifference{c.Path, c.Before, c.After} }), More: s.MoreDifferences,
+		Differences: resource.Convert(s.Differences, func(c trace.Change) sampleDifference { return sampleDifference{c.Path, c.Before, c.After} }), More: s.MoreDifferences,
 	}
 	if s.Active.Outcome != "" {
 		active := newSampleStepRecord(s.Active)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/plugin/trace"
@@ -75,7 +76,7 @@ func newMissingNode(m trace.MissingNode) missingNode { return missingNode{m.Node
 func newTraceRecord(t trace.Located) traceRecord {
 	return traceRecord{
 		ID: t.ID, NodeID: t.NodeID, ProcessID: t.ProcessID, Date: admin.NewDate(t.Start), Duration: t.Duration.Microseconds(), RequestID: t.RequestID, Request: t.Request,
-		UserID: t.UserID, AdminID: t.AdminID, Point: t.Point, Function: t.Method, Outcome: string(t.Outcome), Steps: convert(t.Steps, newTraceStepRecord),
+		UserID: t.UserID, AdminID: t.AdminID, Point: t.Point, Function: t.Method, Outcome: string(t.Outcome), Steps: resource.Convert(t.Steps, newTraceStepRecord),
 	}
 }
 
@@ -83,7 +84,7 @@ func newTraceStepRecord(s trace.Step) traceStepRecord {
 	r := traceStepRecord{
 		PluginID: s.Plugin, Version: s.Version, Extension: s.Extension, Duration: s.Duration.Microseconds(), Outcome: string(s.Outcome),
 		Reason: s.Reason, MoreChanges: s.More,
-		Changes: convert(s.Changes, func(c trace.Change) traceChangeRecord { return traceChangeRecord(c) }),
+		Changes: resource.Convert(s.Changes, func(c trace.Change) traceChangeRecord { return traceChangeRecord(c) }),
 	}
 	if s.Code != 0 {
 		r.Code = &s.Code
@@ -107,10 +108,10 @@ func (h pluginHandlers) queryTraces(ctx context.Context, in *traceQuery) (admin.
 	}
 	g := h.Traces(ctx, trace.Filter{
 		RequestIDs: in.RequestIDs, UserIDs: in.UserIDs, Plugins: in.PluginIDs, Points: in.Points,
-		Outcomes: convert(in.Outcomes, func(s string) trace.Outcome { return trace.Outcome(s) }),
+		Outcomes: resource.Convert(in.Outcomes, func(s string) trace.Outcome { return trace.Outcome(s) }),
 	}, in.Offset(), in.Limit())
 	if g.Total == 0 && len(g.Missing) == 0 {
 		return admin.Optional[tracePage]{}, nil
 	}
-	return admin.Optional[tracePage]{Value: &tracePage{Total: g.Total, Records: convert(g.Page, newTraceRecord), Missing: convert(g.Missing, newMissingNode)}}, nil
+	return admin.Optional[tracePage]{Value: &tracePage{Total: g.Total, Records: resource.Convert(g.Page, newTraceRecord), Missing: resource.Convert(g.Missing, newMissingNode)}}, nil
 }

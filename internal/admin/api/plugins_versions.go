@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/permission"
 	"example.org/app/internal/plugin"
@@ -65,7 +66,7 @@ func (h pluginHandlers) queryVersions(ctx context.Context, in *versionQuery) ([]
 	if err != nil {
 		return nil, err
 	}
-	return convert(versions, func(v store.PluginVersion) versionRecord {
+	return resource.Convert(versions, func(v store.PluginVersion) versionRecord {
 		return versionRecord{
 			PluginID: v.PluginID, Number: v.Number, Version: v.Version, Language: v.Language, FileName: v.FileName, Digest: v.Digest, Size: v.Size,
 			Servers: v.Servers, AdminID: v.AdminID, UploadDate: admin.NewDate(v.UploadDate),
@@ -101,5 +102,6 @@ type versionDeletion struct {
 }
 
 func (h pluginHandlers) deleteVersions(ctx context.Context, in *versionDeletion) (admin.DeleteResult, error) {
-	return deleteResult(h.Catalog.RemoveVersions(ctx, in.ID, in.Numbers...))
+	n, err := h.Catalog.RemoveVersions(ctx, in.ID, in.Numbers...)
+	return admin.DeleteResult{DeletedCount: n}, err
 }

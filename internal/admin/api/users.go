@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/permission"
@@ -31,42 +32,38 @@ type userHandlers struct {
 
 func userOperations(s Service) []*admin.Operation {
 	h := userHandlers{s.Users, s.StatisticsLimits, s.MessageStatistics}
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createUser", Method: http.MethodPost, Path: "/users", Tag: userTag, Permission: permission.UserCreate,
+	r := resource.Resource{
+		Path: "/users", Tag: userTag, Name: "User", Records: "users",
+		Create: permission.UserCreate, Query: permission.UserQuery, Update: permission.UserUpdate, Delete: permission.UserDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Create a user",
 			Description: "Creates a user together with the default relationship group. How long texts may be is set below `app.service.user.info`; " +
 				"lengths are counted in UTF-16 units. Passwords are never returned.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryUsers", Method: http.MethodGet, Path: "/users", Tag: userTag, Permission: permission.UserQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query users", Description: "Returns users in the order of their ids, or of the first date or else the name that is asked for, logically deleted ones included.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryUserPage", Method: http.MethodGet, Path: "/users/page", Tag: userTag, Permission: permission.UserQuery,
-			Summary: "Query users by page", Description: "Returns a page of users and how many match." + boundedTotal,
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "queryUserCounts", Method: http.MethodGet, Path: "/users/count", Tag: userTag, Permission: permission.UserQuery, Deprecated: true,
+		}, userFilter.filter, s.Users.Find, s.Users.FindPage, newUser),
+		resource.Handle(r, admin.Operation{
+			ID: "queryUserCounts", Method: http.MethodGet, Path: "/users/count", Permission: permission.UserQuery, Deprecated: true,
 			Summary: "Count users",
 			Description: "Counts users by date. A number is given for each range of which a bound is given, and the number of registered users if " +
 				"none is. With `divideBy` a list is given for each range of which both bounds are given: one number for each unit of time.",
 			Errors: []apierr.Code{apierr.AdminRequestsTooFrequent},
 		}, h.count),
-		admin.Handle(admin.Operation{
-			ID: "updateUsers", Method: http.MethodPut, Path: "/users", Tag: userTag, Permission: permission.UserUpdate,
+		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update users",
 			Description: "Changes users. What is absent stays as it is; a body that holds nothing but empty texts changes nothing. " +
 				"The sessions of users who are made inactive are closed.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteUsers", Method: http.MethodDelete, Path: "/users", Tag: userTag, Permission: permission.UserDelete,
+		resource.Delete(r, admin.Operation{
 			Summary: "Delete users",
 			Description: "Deletes users and closes their sessions. Logically deleted users only get a deletion date. With other users go their " +
 				"relationships in both directions, relationship groups and private conversations; groups, friend requests and messages stay.",
 		}, h.delete),
-	}
+	)
 }
 
 // User is a user as the interface returns it.
@@ -130,10 +127,7 @@ type userCreation struct {
 	IsActive              *bool       `json:"isActive,omitempty" doc:"Whether the user may log in; absent: app.service.user.activate-user-when-added." example:"true"`
 }
 
-type userCreationInput struct{ Body userCreation }
-
-func (h userHandlers) create(ctx context.Context, in *userCreationInput) (User, error) {
-	b := in.Body
+func (h userHandlers) create(ctx context.Context, b userCreation) (User, error) {
 	strategy, _ := store.EnumOf[store.ProfileAccessStrategy](store.ProfileAccessStrategyNames, b.ProfileAccessStrategy)
 	u, err := h.users.Create(ctx, user.Creation{
 		ID: b.ID, Password: b.Password, Name: b.Name, Intro: b.Intro, ProfilePicture: b.ProfilePicture, ProfileAccessStrategy: strategy,
@@ -161,35 +155,6 @@ func (f userFilter) filter() (filter store.UserFilter, err error) {
 	return filter, err
 }
 
-type userQuery struct {
-	userFilter
-	admin.Paging
-}
-
-type userPageQuery struct {
-	userFilter
-	admin.PageRequest
-}
-
-func (h userHandlers) query(ctx context.Context, in *userQuery) ([]User, error) {
-	filter, err := in.filter()
-	if err != nil {
-		return nil, err
-	}
-	found, err := h.users.Find(ctx, filter, in.Limit(), 0)
-	return convert(found, newUser), err
-}
-
-func (h userHandlers) queryPage(ctx context.Context, in *userPageQuery) (admin.Page[User], error) {
-	filter, err := in.filter()
-	if err != nil {
-		return admin.Page[User]{}, err
-	}
-	return newPage(in.PageRequest, newUser, func(page store.Page) (int64, []store.User, error) {
-		return h.users.FindPage(ctx, filter, page)
-	})
-}
-
 // userUpdate is the body of PUT /users.
 type userUpdate struct {
 	Password              *string     `json:"password,omitempty" secret:"true" doc:"New password; an empty one is none." example:"correct-horse"`
@@ -202,19 +167,12 @@ type userUpdate struct {
 	IsActive              *bool       `json:"isActive,omitempty" doc:"Whether the users may log in." example:"true"`
 }
 
-type userUpdateInput struct {
-	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of users." example:"[1]"`
-	Body userUpdate
-}
-
-func (h userHandlers) update(ctx context.Context, in *userUpdateInput) (admin.UpdateResult, error) {
-	b := in.Body
-	r, err := h.users.Update(ctx, in.IDs, user.Change{
+func (h userHandlers) update(ctx context.Context, ids []int64, b userUpdate) (store.UpdateResult, error) {
+	return h.users.Update(ctx, ids, user.Change{
 		Password: b.Password, Name: b.Name, Intro: b.Intro, ProfilePicture: b.ProfilePicture,
 		ProfileAccessStrategy: givenEnum[store.ProfileAccessStrategy](store.ProfileAccessStrategyNames, b.ProfileAccessStrategy),
 		RoleID:                b.RoleID, RegistrationDate: givenTime(b.RegistrationDate), IsActive: b.IsActive,
 	})
-	return newUpdateResult(r), err
 }
 
 type userDeletion struct {
@@ -222,9 +180,8 @@ type userDeletion struct {
 	DeleteLogically *bool   `query:"deleteLogically" doc:"Whether the users only get a deletion date; absent: app.service.user.delete-user-logically."`
 }
 
-func (h userHandlers) delete(ctx context.Context, in *userDeletion) (admin.DeleteResult, error) {
-	n, err := h.users.Delete(ctx, in.IDs, in.DeleteLogically)
-	return admin.DeleteResult{DeletedCount: n}, err
+func (h userHandlers) delete(ctx context.Context, in *userDeletion) (int64, error) {
+	return h.users.Delete(ctx, in.IDs, in.DeleteLogically)
 }
 
 // UserStatistics are numbers of users.

@@ -4,9 +4,9 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/permission"
@@ -19,33 +19,28 @@ type friendRequestHandlers struct{ requests *relationship.FriendRequests }
 
 func friendRequestOperations(requests *relationship.FriendRequests) []*admin.Operation {
 	h := friendRequestHandlers{requests}
-	const path = "/users/relationships/friend-requests"
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createFriendRequest", Method: http.MethodPost, Path: path, Tag: friendRequestTag, Permission: permission.UserFriendRequestCreate,
+	r := resource.Resource{
+		Path: "/users/relationships/friend-requests", Tag: friendRequestTag, Name: "FriendRequest", Records: "friend requests",
+		Create: permission.UserFriendRequestCreate, Query: permission.UserFriendRequestQuery, Update: permission.UserFriendRequestUpdate, Delete: permission.UserFriendRequestDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary:     "Create a friend request",
 			Description: "Creates a friend request as it is given: whether the users have accounts, know or have blocked each other is not looked at, and an accepted request creates no relationship.",
 			Errors:      []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryFriendRequests", Method: http.MethodGet, Path: path, Tag: friendRequestTag, Permission: permission.UserFriendRequestQuery,
+		resource.List(r, admin.Operation{
 			Summary:     "Query friend requests",
 			Description: "Returns friend requests in the order of their ids, or of the first date that is asked for. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryFriendRequestPage", Method: http.MethodGet, Path: path + "/page", Tag: friendRequestTag, Permission: permission.UserFriendRequestQuery,
-			Summary: "Query friend requests by page", Description: "Returns a page of friend requests and how many match." + boundedTotal,
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateFriendRequests", Method: http.MethodPut, Path: path, Tag: friendRequestTag, Permission: permission.UserFriendRequestUpdate,
+		}, friendRequestFilter.filter, requests.Find, requests.FindPage, newFriendRequest),
+		resource.UpdateByID(r, admin.Operation{
 			Summary:     "Update friend requests",
 			Description: "Changes friend requests. What is absent stays as it is. With ACCEPTED, DECLINED or IGNORED the response date is the given one or now; any other status removes it. No relationship is created.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteFriendRequests", Method: http.MethodDelete, Path: path, Tag: friendRequestTag, Permission: permission.UserFriendRequestDelete,
+		resource.Delete(r, admin.Operation{
 			Summary: "Delete friend requests", Description: "Deletes friend requests; without ids, where that is allowed, all of them.",
 		}, h.delete),
-	}
+	)
 }
 
 // FriendRequest is a friend request as the interface returns it.
@@ -81,10 +76,7 @@ type friendRequestCreation struct {
 	ResponseDate *admin.Date `json:"responseDate,omitempty" doc:"When the request was answered, not in the future; only kept with ACCEPTED, DECLINED or IGNORED, where it is now if it is absent."`
 }
 
-type friendRequestCreationInput struct{ Body friendRequestCreation }
-
-func (h friendRequestHandlers) create(ctx context.Context, in *friendRequestCreationInput) (FriendRequest, error) {
-	b := in.Body
+func (h friendRequestHandlers) create(ctx context.Context, b friendRequestCreation) (FriendRequest, error) {
 	status, _ := store.EnumOf[store.RequestStatus](store.RequestStatusNames, b.Status)
 	r, err := h.requests.Create(ctx, relationship.RequestCreation{
 		ID: b.ID, RequesterID: b.RequesterID, RecipientID: b.RecipientID, Content: b.Content, Status: status, Reason: b.Reason,
@@ -117,35 +109,6 @@ func (f friendRequestFilter) filter() (filter relationship.RequestFilter, err er
 	return filter, err
 }
 
-type friendRequestQuery struct {
-	friendRequestFilter
-	admin.Paging
-}
-
-type friendRequestPageQuery struct {
-	friendRequestFilter
-	admin.PageRequest
-}
-
-func (h friendRequestHandlers) query(ctx context.Context, in *friendRequestQuery) ([]FriendRequest, error) {
-	filter, err := in.filter()
-	if err != nil {
-		return nil, err
-	}
-	found, err := h.requests.Find(ctx, filter, in.Limit(), 0)
-	return convert(found, newFriendRequest), err
-}
-
-func (h friendRequestHandlers) queryPage(ctx context.Context, in *friendRequestPageQuery) (admin.Page[FriendRequest], error) {
-	filter, err := in.filter()
-	if err != nil {
-		return admin.Page[FriendRequest]{}, err
-	}
-	return newPage(in.PageRequest, newFriendRequest, func(page store.Page) (int64, []relationship.FriendRequest, error) {
-		return h.requests.FindPage(ctx, filter, page)
-	})
-}
-
 // friendRequestUpdate is the body of PUT
 // /users/relationships/friend-requests.
 type friendRequestUpdate struct {
@@ -158,28 +121,21 @@ type friendRequestUpdate struct {
 	ResponseDate *admin.Date `json:"responseDate,omitempty" doc:"When the request was answered, not in the future; needs a status, and is now if absent."`
 }
 
-type friendRequestUpdateInput struct {
-	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of friend requests." example:"[1]"`
-	Body friendRequestUpdate
-}
-
-func (h friendRequestHandlers) update(ctx context.Context, in *friendRequestUpdateInput) (admin.UpdateResult, error) {
-	b := in.Body
-	r, err := h.requests.Update(ctx, in.IDs, store.FriendRequestChange{
+func (h friendRequestHandlers) update(ctx context.Context, ids []int64, b friendRequestUpdate) (store.UpdateResult, error) {
+	return h.requests.Update(ctx, ids, store.FriendRequestChange{
 		RequesterID: b.RequesterID, RecipientID: b.RecipientID, Content: b.Content, Reason: b.Reason,
 		Status:       givenEnum[store.RequestStatus](store.RequestStatusNames, b.Status),
 		CreationDate: givenTime(b.CreationDate), ResponseDate: givenTime(b.ResponseDate),
 	})
-	return newUpdateResult(r), err
 }
 
 type friendRequestDeletion struct {
 	IDs []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of friend requests." example:"[1]"`
 }
 
-func (h friendRequestHandlers) delete(ctx context.Context, in *friendRequestDeletion) (admin.DeleteResult, error) {
+func (h friendRequestHandlers) delete(ctx context.Context, in *friendRequestDeletion) (int64, error) {
 	if len(in.IDs) == 0 {
-		return deleteResult(h.requests.DeleteAll(ctx))
+		return h.requests.DeleteAll(ctx)
 	}
-	return deleteResult(h.requests.Delete(ctx, in.IDs))
+	return h.requests.Delete(ctx, in.IDs)
 }

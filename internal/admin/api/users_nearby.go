@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/store"
 )
@@ -70,7 +71,7 @@ func (h userOnlineInfoHandlers) nearby(ctx context.Context, in *nearbyUserQuery)
 	}
 	var users map[int64]store.User
 	if in.WithUserInfo && len(found) > 0 {
-		if users, err = h.existing(ctx, convert(found, func(n presence.Neighbour) int64 { return n.UserID })); err != nil {
+		if users, err = h.existing(ctx, resource.Convert(found, func(n presence.Neighbour) int64 { return n.UserID })); err != nil {
 			return nil, err
 		}
 	}

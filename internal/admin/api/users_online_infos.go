@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/link"
@@ -185,8 +186,8 @@ func (h userOnlineInfoHandlers) sessions(ctx context.Context, in *onlineInfoQuer
 	if h.lifetime != nil {
 		lifetime = h.lifetime()
 	}
-	return convert(entries, func(e presence.Entry) UserSessions {
-		return UserSessions{UserID: e.UserID, Status: e.Status.String(), Sessions: convert(e.Sessions, func(s presence.Session) UserSession {
+	return resource.Convert(entries, func(e presence.Entry) UserSessions {
+		return UserSessions{UserID: e.UserID, Status: e.Status.String(), Sessions: resource.Convert(e.Sessions, func(s presence.Session) UserSession {
 			a, ok := activities[s.Key()]
 			if !ok {
 				a = presence.Activity{LastHeartbeat: s.LoginDate, LastRequest: s.LoginDate}
@@ -249,7 +250,7 @@ func (h userOnlineInfoHandlers) statuses(ctx context.Context, in *onlineInfoQuer
 	for _, m := range h.presence.Node().Cluster().Members() {
 		heartbeats[m.NodeID] = m.Status.LastHeartbeat
 	}
-	return convert(entries, func(e presence.Entry) UserSessionsStatus {
+	return resource.Convert(entries, func(e presence.Entry) UserSessionsStatus {
 		devices := map[string]DeviceSessionInfo{}
 		for _, s := range e.Sessions {
 			heartbeat, ok := heartbeats[s.NodeID]
@@ -280,7 +281,7 @@ func (h userOnlineInfoHandlers) update(ctx context.Context, in *userStatusUpdate
 		_, err := h.presence.SetStatuses(ctx, in.IDs, status)
 		return admin.Done{}, err
 	}
-	devices := convert(in.DeviceTypes, deviceType)
+	devices := resource.Convert(in.DeviceTypes, deviceType)
 	_, err := h.presence.Disconnect(ctx, link.Disconnection{UserIDs: in.IDs, Devices: devices, Status: wire.ClosedByAdmin})
 	return admin.Done{}, err
 }

@@ -4,9 +4,9 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/permission"
@@ -19,31 +19,27 @@ type relationshipHandlers struct{ relationships *relationship.Directory }
 
 func relationshipOperations(d *relationship.Directory) []*admin.Operation {
 	h := relationshipHandlers{d}
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createUserRelationship", Method: http.MethodPost, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipCreate,
+	r := resource.Resource{
+		Path: "/users/relationships", Tag: relationshipTag, Name: "UserRelationship", Records: "relationships",
+		Create: permission.UserRelationshipCreate, Query: permission.UserRelationshipQuery, Update: permission.UserRelationshipUpdate, Delete: permission.UserRelationshipDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Create a relationship",
 			Description: "Creates what one user knows about another, one direction only, and puts the related user into the owner's default relationship group. " +
 				"The users need no account.",
 			Errors: []apierr.Code{apierr.CreateExistingRelationship},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryUserRelationships", Method: http.MethodGet, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query relationships", Description: "Returns relationships in the order of owner and related user, or of the first date that is asked for.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryUserRelationshipPage", Method: http.MethodGet, Path: "/users/relationships/page", Tag: relationshipTag, Permission: permission.UserRelationshipQuery,
-			Summary: "Query relationships by page", Description: "Returns a page of relationships and how many match." + boundedTotal,
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateUserRelationships", Method: http.MethodPut, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipUpdate,
+		}, relationshipFilter.filter, h.find, h.findPage, newUserRelationship),
+		resource.Update(r, admin.Operation{
 			Summary: "Update relationships", Description: "Changes relationships. What is absent stays as it is, so that a block cannot be lifted.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteUserRelationships", Method: http.MethodDelete, Path: "/users/relationships", Tag: relationshipTag, Permission: permission.UserRelationshipDelete,
+		resource.Delete(r, admin.Operation{
 			Summary: "Delete relationships", Description: "Deletes relationships, one direction only, and takes the related users out of the owners' relationship groups.",
 		}, h.delete),
-	}
+	)
 }
 
 // UserRelationshipKey names a relationship.
@@ -77,10 +73,7 @@ type relationshipCreation struct {
 	EstablishmentDate *admin.Date `json:"establishmentDate,omitempty" doc:"Since when the relationship exists, not in the future; absent: now."`
 }
 
-type relationshipCreationInput struct{ Body relationshipCreation }
-
-func (h relationshipHandlers) create(ctx context.Context, in *relationshipCreationInput) (admin.Done, error) {
-	b := in.Body
+func (h relationshipHandlers) create(ctx context.Context, b relationshipCreation) (admin.Done, error) {
 	return admin.Done{}, h.relationships.Create(ctx, relationship.Creation{
 		RelationshipKey: store.RelationshipKey{OwnerID: b.OwnerID, RelatedUserID: b.RelatedUserID}, Name: b.Name,
 		BlockDate: givenTime(b.BlockDate), EstablishmentDate: givenTime(b.EstablishmentDate),
@@ -97,39 +90,25 @@ type relationshipFilter struct {
 	WithGroupIndexes       bool        `query:"withGroupIndexes" default:"false" doc:"Whether to return the relationship groups of each related user."`
 }
 
-func (f relationshipFilter) filter() (filter store.RelationshipFilter, err error) {
-	filter = store.RelationshipFilter{OwnerIDs: f.OwnerIDs, RelatedUserIDs: f.RelatedUserIDs, GroupIndexes: f.GroupIndexes, IsBlocked: f.IsBlocked}
-	filter.Establishment, err = dateRange("establishmentDate", f.EstablishmentDateStart, f.EstablishmentDateEnd)
-	return filter, err
+// relationshipSelection is which relationships are found, and whether with their groups.
+type relationshipSelection struct {
+	filter     store.RelationshipFilter
+	withGroups bool
 }
 
-type relationshipQuery struct {
-	relationshipFilter
-	admin.Paging
+func (f relationshipFilter) filter() (s relationshipSelection, err error) {
+	s.withGroups = f.WithGroupIndexes
+	s.filter = store.RelationshipFilter{OwnerIDs: f.OwnerIDs, RelatedUserIDs: f.RelatedUserIDs, GroupIndexes: f.GroupIndexes, IsBlocked: f.IsBlocked}
+	s.filter.Establishment, err = dateRange("establishmentDate", f.EstablishmentDateStart, f.EstablishmentDateEnd)
+	return s, err
 }
 
-type relationshipPageQuery struct {
-	relationshipFilter
-	admin.PageRequest
+func (h relationshipHandlers) find(ctx context.Context, s relationshipSelection, limit, offset int) ([]store.Relationship, error) {
+	return h.relationships.Find(ctx, s.filter, s.withGroups, limit, offset)
 }
 
-func (h relationshipHandlers) query(ctx context.Context, in *relationshipQuery) ([]UserRelationship, error) {
-	filter, err := in.filter()
-	if err != nil {
-		return nil, err
-	}
-	found, err := h.relationships.Find(ctx, filter, in.WithGroupIndexes, in.Limit(), 0)
-	return convert(found, newUserRelationship), err
-}
-
-func (h relationshipHandlers) queryPage(ctx context.Context, in *relationshipPageQuery) (admin.Page[UserRelationship], error) {
-	filter, err := in.filter()
-	if err != nil {
-		return admin.Page[UserRelationship]{}, err
-	}
-	return newPage(in.PageRequest, newUserRelationship, func(page store.Page) (int64, []store.Relationship, error) {
-		return h.relationships.FindPage(ctx, filter, in.WithGroupIndexes, page)
-	})
+func (h relationshipHandlers) findPage(ctx context.Context, s relationshipSelection, page store.Page) (int64, []store.Relationship, error) {
+	return h.relationships.FindPage(ctx, s.filter, s.withGroups, page)
 }
 
 // relationshipUpdate is the body of PUT /users/relationships.
@@ -148,18 +127,16 @@ func storedRelationshipKey(k UserRelationshipKey) store.RelationshipKey {
 	return store.RelationshipKey(k)
 }
 
-func (h relationshipHandlers) update(ctx context.Context, in *relationshipUpdateInput) (admin.UpdateResult, error) {
-	r, err := h.relationships.Update(ctx, convert(in.Keys, storedRelationshipKey), store.RelationshipChange{
+func (h relationshipHandlers) update(ctx context.Context, in *relationshipUpdateInput) (store.UpdateResult, error) {
+	return h.relationships.Update(ctx, resource.Convert(in.Keys, storedRelationshipKey), store.RelationshipChange{
 		Name: in.Body.Name, BlockDate: givenTime(in.Body.BlockDate), EstablishmentDate: givenTime(in.Body.EstablishmentDate),
 	})
-	return newUpdateResult(r), err
 }
 
 type relationshipDeletion struct {
 	Keys []UserRelationshipKey `query:"keys" required:"true" uniqueItems:"true" selector:"true" doc:"Who knows whom, as keys[0].ownerId and keys[0].relatedUserId, then keys[1] and so on."`
 }
 
-func (h relationshipHandlers) delete(ctx context.Context, in *relationshipDeletion) (admin.DeleteResult, error) {
-	n, err := h.relationships.Delete(ctx, convert(in.Keys, storedRelationshipKey))
-	return admin.DeleteResult{DeletedCount: n}, err
+func (h relationshipHandlers) delete(ctx context.Context, in *relationshipDeletion) (int64, error) {
+	return h.relationships.Delete(ctx, resource.Convert(in.Keys, storedRelationshipKey))
 }

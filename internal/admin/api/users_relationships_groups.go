@@ -4,9 +4,9 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/permission"
@@ -19,32 +19,27 @@ type relationshipGroupHandlers struct{ relationships *relationship.Directory }
 
 func relationshipGroupOperations(d *relationship.Directory) []*admin.Operation {
 	h := relationshipGroupHandlers{d}
-	const path = "/users/relationships/groups"
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createUserRelationshipGroup", Method: http.MethodPost, Path: path, Tag: relationshipGroupTag, Permission: permission.UserRelationshipGroupCreate,
+	r := resource.Resource{
+		Path: "/users/relationships/groups", Tag: relationshipGroupTag, Name: "UserRelationshipGroup", Records: "relationship groups",
+		Create: permission.UserRelationshipGroupCreate, Query: permission.UserRelationshipGroupQuery, Update: permission.UserRelationshipGroupUpdate, Delete: permission.UserRelationshipGroupDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Create a relationship group", Description: "Creates a group into which a user can sort related users.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryUserRelationshipGroups", Method: http.MethodGet, Path: path, Tag: relationshipGroupTag, Permission: permission.UserRelationshipGroupQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query relationship groups", Description: "Returns relationship groups in the order of owner and index, or of the first date that is asked for.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryUserRelationshipGroupPage", Method: http.MethodGet, Path: path + "/page", Tag: relationshipGroupTag, Permission: permission.UserRelationshipGroupQuery,
-			Summary: "Query relationship groups by page", Description: "Returns a page of relationship groups and how many match." + boundedTotal,
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateUserRelationshipGroups", Method: http.MethodPut, Path: path, Tag: relationshipGroupTag, Permission: permission.UserRelationshipGroupUpdate,
+		}, relationshipGroupFilter.filter, d.FindGroups, d.FindGroupPage, newUserRelationshipGroup),
+		resource.Update(r, admin.Operation{
 			Summary: "Update relationship groups", Description: "Changes relationship groups. What is absent stays as it is.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteUserRelationshipGroups", Method: http.MethodDelete, Path: path, Tag: relationshipGroupTag, Permission: permission.UserRelationshipGroupDelete,
+		resource.Delete(r, admin.Operation{
 			Summary: "Delete relationship groups",
 			Description: "Deletes relationship groups and moves their members to the default groups of their owners, whose index is 0. " +
 				"Those cannot be deleted. Without keys, where that is allowed, all groups but the default ones are deleted.",
 		}, h.delete),
-	}
+	)
 }
 
 // UserRelationshipGroupKey names a relationship group.
@@ -72,10 +67,7 @@ type relationshipGroupCreation struct {
 	CreationDate *admin.Date `json:"creationDate,omitempty" doc:"When the group was created, not in the future; absent: now."`
 }
 
-type relationshipGroupCreationInput struct{ Body relationshipGroupCreation }
-
-func (h relationshipGroupHandlers) create(ctx context.Context, in *relationshipGroupCreationInput) (UserRelationshipGroup, error) {
-	b := in.Body
+func (h relationshipGroupHandlers) create(ctx context.Context, b relationshipGroupCreation) (UserRelationshipGroup, error) {
 	g, err := h.relationships.CreateGroup(ctx, relationship.GroupCreation{OwnerID: b.OwnerID, Index: b.Index, Name: b.Name, CreationDate: givenTime(b.CreationDate)})
 	return newUserRelationshipGroup(g), err
 }
@@ -94,35 +86,6 @@ func (f relationshipGroupFilter) filter() (filter store.RelationshipGroupFilter,
 	return filter, err
 }
 
-type relationshipGroupQuery struct {
-	relationshipGroupFilter
-	admin.Paging
-}
-
-type relationshipGroupPageQuery struct {
-	relationshipGroupFilter
-	admin.PageRequest
-}
-
-func (h relationshipGroupHandlers) query(ctx context.Context, in *relationshipGroupQuery) ([]UserRelationshipGroup, error) {
-	filter, err := in.filter()
-	if err != nil {
-		return nil, err
-	}
-	found, err := h.relationships.FindGroups(ctx, filter, in.Limit(), 0)
-	return convert(found, newUserRelationshipGroup), err
-}
-
-func (h relationshipGroupHandlers) queryPage(ctx context.Context, in *relationshipGroupPageQuery) (admin.Page[UserRelationshipGroup], error) {
-	filter, err := in.filter()
-	if err != nil {
-		return admin.Page[UserRelationshipGroup]{}, err
-	}
-	return newPage(in.PageRequest, newUserRelationshipGroup, func(page store.Page) (int64, []store.RelationshipGroup, error) {
-		return h.relationships.FindGroupPage(ctx, filter, page)
-	})
-}
-
 // relationshipGroupUpdate is the body of PUT /users/relationships/groups.
 type relationshipGroupUpdate struct {
 	Name         *string     `json:"name,omitempty" doc:"New name." example:"family"`
@@ -138,22 +101,20 @@ func storedGroupKey(k UserRelationshipGroupKey) store.RelationshipGroupKey {
 	return store.RelationshipGroupKey{OwnerID: k.OwnerID, Index: k.GroupIndex}
 }
 
-func (h relationshipGroupHandlers) update(ctx context.Context, in *relationshipGroupUpdateInput) (admin.UpdateResult, error) {
-	r, err := h.relationships.UpdateGroups(ctx, convert(in.Keys, storedGroupKey), store.RelationshipGroupChange{
+func (h relationshipGroupHandlers) update(ctx context.Context, in *relationshipGroupUpdateInput) (store.UpdateResult, error) {
+	return h.relationships.UpdateGroups(ctx, resource.Convert(in.Keys, storedGroupKey), store.RelationshipGroupChange{
 		Name: in.Body.Name, CreationDate: givenTime(in.Body.CreationDate),
 	})
-	return newUpdateResult(r), err
 }
 
 type relationshipGroupDeletion struct {
 	Keys []UserRelationshipGroupKey `query:"keys" uniqueItems:"true" selector:"true" doc:"Groups, as keys[0].ownerId and keys[0].groupIndex, then keys[1] and so on."`
 }
 
-func (h relationshipGroupHandlers) delete(ctx context.Context, in *relationshipGroupDeletion) (admin.DeleteResult, error) {
+func (h relationshipGroupHandlers) delete(ctx context.Context, in *relationshipGroupDeletion) (int64, error) {
 	var keys []store.RelationshipGroupKey
 	if in.Keys != nil {
-		keys = convert(in.Keys, storedGroupKey)
+		keys = resource.Convert(in.Keys, storedGroupKey)
 	}
-	n, err := h.relationships.DeleteGroups(ctx, keys)
-	return admin.DeleteResult{DeletedCount: n}, err
+	return h.relationships.DeleteGroups(ctx, keys)
 }

@@ -4,9 +4,9 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/resource"
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/permission"
@@ -19,29 +19,26 @@ type userRoleHandlers struct{ users *user.Directory }
 
 func userRoleOperations(d *user.Directory) []*admin.Operation {
 	h := userRoleHandlers{d}
-	return []*admin.Operation{
-		admin.Handle(admin.Operation{
-			ID: "createUserRole", Method: http.MethodPost, Path: "/users/roles", Tag: userRoleTag, Permission: permission.UserRoleCreate,
+	r := resource.Resource{
+		Path: "/users/roles", Tag: userRoleTag, Name: "UserRole", Records: "roles",
+		Pages:  "Returns a page of roles and how many there are.",
+		Create: permission.UserRoleCreate, Query: permission.UserRoleQuery, Update: permission.UserRoleUpdate, Delete: permission.UserRoleDelete,
+	}
+	return concat(
+		resource.Create(r, admin.Operation{
 			Summary: "Create a user role", Description: "Creates a role that says which groups users may create and how many they may own.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
-		admin.Handle(admin.Operation{
-			ID: "queryUserRoles", Method: http.MethodGet, Path: "/users/roles", Tag: userRoleTag, Permission: permission.UserRoleQuery,
+		resource.List(r, admin.Operation{
 			Summary: "Query user roles", Description: "Returns roles in the order of their ids.",
-		}, h.query),
-		admin.Handle(admin.Operation{
-			ID: "queryUserRolePage", Method: http.MethodGet, Path: "/users/roles/page", Tag: userRoleTag, Permission: permission.UserRoleQuery,
-			Summary: "Query user roles by page", Description: "Returns a page of roles and how many there are.",
-		}, h.queryPage),
-		admin.Handle(admin.Operation{
-			ID: "updateUserRoles", Method: http.MethodPut, Path: "/users/roles", Tag: userRoleTag, Permission: permission.UserRoleUpdate,
+		}, resource.Same[struct{}], h.find, h.findPage, newUserRole),
+		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update user roles", Description: "Changes roles. What is absent stays as it is.",
 		}, h.update),
-		admin.Handle(admin.Operation{
-			ID: "deleteUserRoles", Method: http.MethodDelete, Path: "/users/roles", Tag: userRoleTag, Permission: permission.UserRoleDelete,
+		resource.Delete(r, admin.Operation{
 			Summary: "Delete user roles", Description: "Deletes roles, but not the default role, whose id is 0. Users keep the ids of deleted roles and can create no groups.",
 		}, h.delete),
-	}
+	)
 }
 
 // UserRole is a user role as the interface returns it.
@@ -66,26 +63,17 @@ type userRoleCreation struct {
 	GroupTypeIDToLimit              map[int64]int32 `json:"groupTypeIdToLimit,omitempty" doc:"How many groups of certain types a user may own, by the id of the type."`
 }
 
-type userRoleCreationInput struct{ Body userRoleCreation }
-
-func (h userRoleHandlers) create(ctx context.Context, in *userRoleCreationInput) (UserRole, error) {
-	role, err := h.users.CreateRole(ctx, user.RoleCreation(in.Body))
+func (h userRoleHandlers) create(ctx context.Context, b userRoleCreation) (UserRole, error) {
+	role, err := h.users.CreateRole(ctx, user.RoleCreation(b))
 	return newUserRole(role), err
 }
 
-type userRoleQuery struct{ admin.Paging }
-
-type userRolePageQuery struct{ admin.PageRequest }
-
-func (h userRoleHandlers) query(ctx context.Context, in *userRoleQuery) ([]UserRole, error) {
-	roles, err := h.users.FindRoles(ctx, in.Limit(), 0)
-	return convert(roles, newUserRole), err
+func (h userRoleHandlers) find(ctx context.Context, _ struct{}, limit, offset int) ([]store.UserRole, error) {
+	return h.users.FindRoles(ctx, limit, offset)
 }
 
-func (h userRoleHandlers) queryPage(ctx context.Context, in *userRolePageQuery) (admin.Page[UserRole], error) {
-	return newPage(in.PageRequest, newUserRole, func(page store.Page) (int64, []store.UserRole, error) {
-		return h.users.FindRolePage(ctx, page)
-	})
+func (h userRoleHandlers) findPage(ctx context.Context, _ struct{}, page store.Page) (int64, []store.UserRole, error) {
+	return h.users.FindRolePage(ctx, page)
 }
 
 // userRoleUpdate is the body of PUT /users/roles.
@@ -97,21 +85,14 @@ type userRoleUpdate struct {
 	GroupTypeIDToLimit              *map[int64]int32 `json:"groupTypeIdToLimit,omitempty" doc:"New limits of groups of certain types."`
 }
 
-type userRoleUpdateInput struct {
-	IDs  []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of roles." example:"[1]"`
-	Body userRoleUpdate
-}
-
-func (h userRoleHandlers) update(ctx context.Context, in *userRoleUpdateInput) (admin.UpdateResult, error) {
-	r, err := h.users.UpdateRoles(ctx, in.IDs, store.UserRoleChange(in.Body))
-	return newUpdateResult(r), err
+func (h userRoleHandlers) update(ctx context.Context, ids []int64, b userRoleUpdate) (store.UpdateResult, error) {
+	return h.users.UpdateRoles(ctx, ids, store.UserRoleChange(b))
 }
 
 type userRoleDeletion struct {
 	IDs []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of roles, not 0." example:"[1]"`
 }
 
-func (h userRoleHandlers) delete(ctx context.Context, in *userRoleDeletion) (admin.DeleteResult, error) {
-	n, err := h.users.DeleteRoles(ctx, in.IDs)
-	return admin.DeleteResult{DeletedCount: n}, err
+func (h userRoleHandlers) delete(ctx context.Context, in *userRoleDeletion) (int64, error) {
+	return h.users.DeleteRoles(ctx, in.IDs)
 }
