@@ -123,7 +123,7 @@ func newCodec(t reflect.Type) (codec, error) {
 
 // A translator converts values for one engine.
 type translator struct {
-	*engine.Engine
+	*engine.Functions
 	atoms []engine.Atom
 	// fields has, for each struct and message, its fields by atom.
 	fields map[codec]map[engine.Atom]int
@@ -185,8 +185,8 @@ func (t *translator) part() error {
 	return nil
 }
 
-func newTranslator(e *engine.Engine) *translator {
-	return &translator{Engine: e, fields: map[codec]map[engine.Atom]int{}, shapes: map[uint64]bool{}}
+func newTranslator(e *engine.Functions) *translator {
+	return &translator{Functions: e, fields: map[codec]map[engine.Atom]int{}, shapes: map[uint64]bool{}}
 }
 
 // atom returns the atom of a name, 0 with an exception that is pending if there is no memory for it.

@@ -42,7 +42,7 @@ var hookNames = map[plugin.Hook][]string{
 	plugin.SettingsChanged: {"onSettingsChanged"},
 }
 
-func (x *extension) free(e *engine.Engine) {
+func (x *extension) free(e *engine.Values) {
 	for _, f := range x.methods {
 		e.Free(f.function)
 	}

@@ -34,7 +34,7 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 	if err != nil {
 		return fmt.Errorf("load %q: %w", src.Name, err)
 	}
-	m.engine, m.t = e, newTranslator(e)
+	m.engine, m.t = e, newTranslator(&e.Functions)
 	m.loading = &loading{m: m, t: m.t, imports: map[string]string{}}
 	defer func() { m.loading = nil }()
 	e.OnPace(m.pace)
@@ -95,21 +95,21 @@ func (ld *loading) prepare(src plugin.Source) (string, error) {
 func (ld *loading) evaluate(ctx context.Context, step func(func() error) error, source string) (engine.Value, error) {
 	promise, exports := engine.Undefined, engine.Undefined
 	err := step(func() error {
-		compiled := ld.t.Compile(ld.m.name, source)
+		compiled := ld.m.engine.Compile(ld.m.name, source)
 		if engine.IsFailed(compiled) && (ld.m.debug.target != nil || ld.m.scripts.covered != nil) {
-			compiled = ld.m.scripts.withoutProbes(func() engine.Value { return ld.t.Compile(ld.m.name, ld.original) })
+			compiled = ld.m.scripts.withoutProbes(func() engine.Value { return ld.m.engine.Compile(ld.m.name, ld.original) })
 		}
 		if engine.IsFailed(compiled) {
 			return ld.pendingError()
 		}
-		promise, exports = ld.t.RunModule(compiled)
+		promise, exports = ld.m.engine.RunModule(compiled)
 		if engine.IsFailed(promise) {
 			return ld.pendingError()
 		}
 		return nil
 	})
 	if err != nil {
-		if ld.t.Err() == nil {
+		if ld.m.engine.Err() == nil {
 			ld.t.free([]engine.Value{promise, exports})
 		}
 		return exports, err
@@ -118,7 +118,7 @@ func (ld *loading) evaluate(ctx context.Context, step func(func() error) error, 
 	if state == engine.Rejected && err == nil {
 		err = step(func() error {
 			ld.m.handled(promise)
-			x := ld.t.Describe(v)
+			x := ld.m.engine.Describe(v)
 			defer ld.t.Free(x.Value)
 			return ld.explain(ld.m.exception(x))
 		})
@@ -126,7 +126,7 @@ func (ld *loading) evaluate(ctx context.Context, step func(func() error) error, 
 	} else if err != nil && ctx.Err() != nil {
 		err = ld.m.refuse("", "loading took too long: the module waits for something at its top level that does not come: %v", ctx.Err())
 	}
-	if ld.t.Err() == nil {
+	if ld.m.engine.Err() == nil {
 		ld.t.Free(v)
 		ld.t.Free(promise)
 		if err != nil {
@@ -138,7 +138,7 @@ func (ld *loading) evaluate(ctx context.Context, step func(func() error) error, 
 
 // pendingError is the error that the pending exception means while the plugin is loaded.
 func (ld *loading) pendingError() error {
-	x := ld.t.Exception()
+	x := ld.m.engine.Exception()
 	defer ld.t.Free(x.Value)
 	return ld.explain(ld.m.exception(x))
 }

@@ -230,7 +230,7 @@ func (m *module) release() {
 	for op := range m.operations {
 		op.free(m)
 	}
-	m.timers.free(m.engine)
+	m.timers.free(&m.engine.Values)
 	for _, t := range m.tasks.byID {
 		m.engine.Free(t.function)
 	}
@@ -239,7 +239,7 @@ func (m *module) release() {
 		m.engine.Free(r.reason)
 	}
 	for _, x := range m.extensions {
-		x.free(m.engine)
+		x.free(&m.engine.Values)
 	}
 	for _, v := range []engine.Value{m.watch, m.adopt, m.serve, m.appPlugin, m.appExtension, m.appErrors} {
 		m.engine.Free(v)

@@ -87,7 +87,7 @@ func (t *timers) stop() {
 	}
 }
 
-func (t *timers) free(e *engine.Engine) {
+func (t *timers) free(e *engine.Values) {
 	for _, x := range t.list {
 		e.Free(x.fn)
 	}

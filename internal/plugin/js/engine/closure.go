@@ -10,14 +10,14 @@ import (
 
 // A Closure is a function of a script with the variables outside of it that its code names. It is valid as long as the function is.
 type Closure struct {
-	engine   *Engine
+	engine   *Stack
 	bytecode *lib.TJSFunctionBytecode
 	refs     uintptr
 }
 
 // A Variable is one that a closure refers to.
 type Variable struct {
-	engine *Engine
+	engine *Stack
 	value  *Value
 	// Const tells that scripts cannot assign to it, Global that it is one of the global scope, whose value may be elsewhere.
 	Const, Global bool
@@ -30,7 +30,7 @@ const (
 )
 
 // Closure returns the closure that v is. It reports false if v is not a function of a script.
-func (e *Engine) Closure(v Value) (c Closure, ok bool) {
+func (e *Stack) Closure(v Value) (c Closure, ok bool) {
 	if !e.isClass(v, lib.EJS_CLASS_BYTECODE_FUNCTION) {
 		return c, false
 	}

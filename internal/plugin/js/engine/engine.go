@@ -3,6 +3,9 @@
 // Package engine holds one QuickJS runtime with one context: values, functions, modules, jobs and limits, in the
 // terms of the engine. It knows nothing of plugins.
 //
+// An Engine consists of layers, each of which embeds the one below it: Values, Objects, Stack and Functions. What needs one
+// layer takes that one.
+//
 // An Engine belongs to one goroutine at a time; only Memory may be called from anywhere. Values that a function
 // returns are owned by the caller, who frees them once; values that a function gets are borrowed, unless its comment
 // says that it takes them.
@@ -38,9 +41,7 @@ type Limits struct {
 
 // An Engine is a runtime with one context.
 type Engine struct {
-	tls *libc.TLS
-	rt  uintptr
-	ctx uintptr
+	Functions
 
 	// interrupt is asked now and then while code runs; true ends it with an exception that it cannot catch. pace is called
 	// when it has said false.
@@ -49,25 +50,11 @@ type Engine struct {
 	interrupted bool
 	running     bool
 
-	funcs   []function
-	handles map[uintptr]any
-	nextID  uintptr
-	class   lib.TJSClassID
-
 	resolve func(base, name string) (string, error)
 	source  func(name string) (string, error)
 	reject  func(promise, reason Value, handled bool)
-	errors  func(error) Value
 
 	reactions *reactions // nil if nobody is told
-
-	// patches are what Leave replaced in the code of functions, leaving the frame that it has not ended yet.
-	patches []patch
-	leaving Frame
-
-	scratch    uintptr
-	scratchLen int
-	printed    []byte
 
 	memory atomic.Int64
 	broken error
@@ -109,7 +96,8 @@ func New(limits Limits) (*Engine, error) {
 		a.close()
 		return nil, errors.New("create a JavaScript context: out of memory")
 	}
-	e := &Engine{tls: tls, rt: rt, ctx: ctx, handles: map[uintptr]any{}, limit: limits.Memory, arena: a}
+	e := &Engine{limit: limits.Memory, arena: a}
+	e.tls, e.rt, e.ctx, e.handles = tls, rt, ctx, map[uintptr]any{}
 	engines.Store(rt, e)
 	if limits.Memory > 0 {
 		lib.XJS_SetMemoryLimit(tls, rt, lib.Tsize_t(limits.Memory))

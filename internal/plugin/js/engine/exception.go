@@ -48,26 +48,8 @@ func (e *Engine) Describe(v Value) *Exception {
 	return x
 }
 
-// property reads a property as text; whatever goes wrong gives an empty text.
-func (e *Engine) property(v Value, name string) string {
-	p := e.GetName(v, name)
-	if IsFailed(p) {
-		e.Drop()
-		return ""
-	}
-	defer e.Free(p)
-	if !IsString(p) {
-		return ""
-	}
-	s, ok := e.Text(p)
-	if !ok {
-		e.Drop()
-	}
-	return s
-}
-
 // Inspect prints a value for people, on one line and not much longer than limit bytes.
-func (e *Engine) Inspect(v Value, limit int) string {
+func (e *Objects) Inspect(v Value, limit int) string {
 	size := 16
 	opts := e.tls.Alloc(size)
 	defer e.tls.Free(size)
@@ -100,9 +82,6 @@ func OneLine(s string, limit int) string {
 	}
 	return s
 }
-
-// Throw makes a value, which it takes, the pending exception.
-func (e *Engine) Throw(v Value) Value { return lib.XJS_Throw(e.tls, e.ctx, v) }
 
 // Interrupt asks whether the present run must end, and if so throws what no script can catch.
 func (e *Engine) Interrupt() bool {

@@ -13,9 +13,17 @@ import (
 // apart that run at the same time.
 type Frame struct{ ID, Function uintptr }
 
+// A Stack is the calls that run at present: which they are, what they see, and how they are left.
+type Stack struct {
+	Objects
+	// patches are what Leave replaced in the code of functions, leaving the frame that it has not ended yet.
+	patches []patch
+	leaving Frame
+}
+
 // Frames calls f for the calls that led to the Go function that runs at present, the innermost first, until f reports
 // false.
-func (e *Engine) Frames(f func(Frame) bool) {
+func (e *Stack) Frames(f func(Frame) bool) {
 	p := e.frame()
 	if p == 0 {
 		return
@@ -30,7 +38,7 @@ func (e *Engine) Frames(f func(Frame) bool) {
 }
 
 // Private calls f for the private fields of an object. The value is lent to f.
-func (e *Engine) Private(obj Value, f func(name string, v Value)) {
+func (e *Stack) Private(obj Value, f func(name string, v Value)) {
 	out := e.tls.Alloc(16)
 	defer e.tls.Free(16)
 	if lib.XJS_GetOwnPropertyNames(e.tls, e.ctx, out, out+8, obj, lib.MJS_GPN_PRIVATE_MASK) < 0 {
@@ -49,3 +57,6 @@ func (e *Engine) Private(obj Value, f func(name string, v Value)) {
 		e.Free(v)
 	}
 }
+
+// frame is where the engine's stack of calls is.
+func (e *Stack) frame() uintptr { return (*lib.TJSRuntime)(pointer(e.rt)).Fcurrent_stack_frame }

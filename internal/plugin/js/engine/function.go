@@ -20,11 +20,22 @@ type function struct {
 	call Func
 }
 
+// Functions joins scripts and Go: functions of Go that scripts call, functions of scripts that Go calls, and objects that
+// stand for values of Go.
+type Functions struct {
+	Stack
+	funcs   []function
+	handles map[uintptr]any
+	nextID  uintptr
+	class   lib.TJSClassID
+	errors  func(error) Value
+}
+
 // OnError sets how an error of a Go function becomes the value that is thrown.
-func (e *Engine) OnError(f func(error) Value) { e.errors = f }
+func (e *Functions) OnError(f func(error) Value) { e.errors = f }
 
 // Function makes a function of a script that calls f.
-func (e *Engine) Function(name string, params int, f Func) Value {
+func (e *Functions) Function(name string, params int, f Func) Value {
 	magic := len(e.funcs)
 	e.funcs = append(e.funcs, function{name, f})
 	return lib.XJS_NewCFunction2(e.tls, e.ctx, address(callFunction), e.copy(name), int32(params),
@@ -55,11 +66,8 @@ func callFunction(tls *libc.TLS, ctx uintptr, this Value, argc int32, argv uintp
 	return v
 }
 
-// frame is where the engine's stack of calls is.
-func (e *Engine) frame() uintptr { return (*lib.TJSRuntime)(pointer(e.rt)).Fcurrent_stack_frame }
-
 // throw throws an error of a Go function.
-func (e *Engine) throw(err error) Value {
+func (e *Functions) throw(err error) Value {
 	if err == errThrown { //nolint:errorlint // a mark, never wrapped
 		return Failed
 	}
@@ -77,30 +85,11 @@ var errThrown = fmt.Errorf("thrown")
 func Thrown() error { return errThrown }
 
 // ErrorValue makes the value that is thrown for an error.
-func (e *Engine) ErrorValue(err error) Value {
+func (e *Functions) ErrorValue(err error) Value {
 	if e.errors != nil {
 		return e.errors(err)
 	}
 	return e.NewError(err.Error())
-}
-
-// NewError makes an Error.
-func (e *Engine) NewError(message string) Value {
-	v := lib.XJS_NewError(e.tls, e.ctx)
-	if IsFailed(v) {
-		return v
-	}
-	msg := e.String(message)
-	if IsFailed(msg) {
-		e.Free(v)
-		return msg
-	}
-	if lib.XJS_DefinePropertyValue(e.tls, e.ctx, v, lib.EJS_ATOM_message, msg,
-		lib.MJS_PROP_CONFIGURABLE|lib.MJS_PROP_WRITABLE) < 0 {
-		e.Free(v)
-		return Failed
-	}
-	return v
 }
 
 // The class of objects that stand for a Go value. Its number is the same in all runtimes.
@@ -109,7 +98,7 @@ var (
 	handleClass lib.TJSClassID
 )
 
-func (e *Engine) newHandleClass() error {
+func (e *Functions) newHandleClass() error {
 	out := e.tls.Alloc(8)
 	defer e.tls.Free(8)
 	handleOnce.Do(func() {
@@ -130,16 +119,16 @@ func (e *Engine) newHandleClass() error {
 }
 
 // Handle makes an object that stands for a Go value until a script no longer reaches it.
-func (e *Engine) Handle(goValue any) Value {
+func (e *Functions) Handle(goValue any) Value {
 	return e.stand(lib.XJS_NewObjectClass(e.tls, e.ctx, int32(e.class)), goValue)
 }
 
 // HandleOf is Handle for an object with a prototype.
-func (e *Engine) HandleOf(proto Value, goValue any) Value {
+func (e *Functions) HandleOf(proto Value, goValue any) Value {
 	return e.stand(lib.XJS_NewObjectProtoClass(e.tls, e.ctx, proto, e.class), goValue)
 }
 
-func (e *Engine) stand(v Value, goValue any) Value {
+func (e *Functions) stand(v Value, goValue any) Value {
 	if IsFailed(v) {
 		return v
 	}
@@ -153,7 +142,7 @@ func (e *Engine) stand(v Value, goValue any) Value {
 type Collected interface{ Collected() }
 
 // Held returns the Go value that v stands for.
-func (e *Engine) Held(v Value) any {
+func (e *Functions) Held(v Value) any {
 	if !e.isClass(v, uint16(e.class)) {
 		return nil
 	}
@@ -169,22 +158,31 @@ func finalizeHandle(tls *libc.TLS, rt uintptr, v Value) {
 	delete(e.handles, id)
 }
 
-func (e *Engine) cstring(s string) uintptr {
-	p := libc.Xmalloc(e.tls, libc.Tsize_t(len(s)+1))
-	if p == 0 {
-		panic("out of memory")
-	}
-	b := unsafe.Slice((*byte)(pointer(p)), len(s)+1)
-	copy(b, s)
-	b[len(s)] = 0
-	return p
-}
-
-func (e *Engine) freeCString(p uintptr) { libc.Xfree(e.tls, p) }
-
 // EachHeld calls f for each Go value that an object stands for.
-func (e *Engine) EachHeld(f func(any)) {
+func (e *Functions) EachHeld(f func(any)) {
 	for _, x := range e.handles {
 		f(x)
 	}
+}
+
+// Call calls fn as a method of this. The arguments are borrowed.
+func (e *Functions) Call(fn, this Value, args ...Value) Value {
+	defer e.unpatch()
+	if len(args) == 0 {
+		return lib.XJS_Call(e.tls, e.ctx, fn, this, 0, 0)
+	}
+	size := len(args) * valueSize
+	argv := e.tls.Alloc(size)
+	defer e.tls.Free(size)
+	copy(unsafe.Slice((*Value)(pointer(argv)), len(args)), args)
+	return lib.XJS_Call(e.tls, e.ctx, fn, this, int32(len(args)), argv)
+}
+
+// Construct makes an instance of class.
+func (e *Functions) Construct(class Value, args ...Value) Value {
+	size := max(len(args), 1) * valueSize
+	argv := e.tls.Alloc(size)
+	defer e.tls.Free(size)
+	copy(unsafe.Slice((*Value)(pointer(argv)), len(args)), args)
+	return lib.XJS_CallConstructor(e.tls, e.ctx, class, int32(len(args)), argv)
 }

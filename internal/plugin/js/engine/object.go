@@ -8,25 +8,51 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// object is the engine's record of an object.
-func (e *Engine) object(v Value) *lib.TJSObject {
-	return (*lib.TJSObject)(pointer(uintptr(v.Fu.Fuint641)))
+// Objects makes and reads objects: their classes, properties, elements and promises.
+type Objects struct {
+	Values
+	printed []byte // what Inspect has printed so far
 }
 
-func (e *Engine) isClass(v Value, class uint16) bool {
-	return IsObject(v) && e.object(v).Fclass_id == class
+// TypeOf names the kind of v for messages, with its article.
+func (e *Objects) TypeOf(v Value) string {
+	switch v.Ftag {
+	case lib.EJS_TAG_INT, lib.EJS_TAG_FLOAT64:
+		return "a number"
+	case lib.EJS_TAG_BOOL:
+		return "a boolean"
+	case lib.EJS_TAG_NULL:
+		return "null"
+	case lib.EJS_TAG_UNDEFINED:
+		return "undefined"
+	case lib.EJS_TAG_STRING, lib.EJS_TAG_STRING_ROPE:
+		return "a string"
+	case lib.EJS_TAG_SYMBOL:
+		return "a symbol"
+	case lib.EJS_TAG_BIG_INT, lib.EJS_TAG_SHORT_BIG_INT:
+		return "a BigInt"
+	case lib.EJS_TAG_OBJECT:
+		switch {
+		case e.IsFunction(v):
+			return "a function"
+		case e.IsArray(v):
+			return "an array"
+		}
+		return "an object"
+	}
+	return "something unknown"
 }
 
 // IsFunction reports whether v can be called.
-func (e *Engine) IsFunction(v Value) bool { return lib.XJS_IsFunction(e.tls, e.ctx, v) != 0 }
+func (e *Objects) IsFunction(v Value) bool { return lib.XJS_IsFunction(e.tls, e.ctx, v) != 0 }
 
 // IsClass reports whether v can be constructed.
-func (e *Engine) IsClass(v Value) bool {
+func (e *Objects) IsClass(v Value) bool {
 	return IsObject(v) && lib.XJS_IsConstructor(e.tls, e.ctx, v) != 0
 }
 
 // IsArray reports whether v is an array.
-func (e *Engine) IsArray(v Value) bool {
+func (e *Objects) IsArray(v Value) bool {
 	if !IsObject(v) {
 		return false
 	}
@@ -41,13 +67,13 @@ func (e *Engine) IsArray(v Value) bool {
 }
 
 // IsSet and IsMap report whether v is a Set or a Map.
-func (e *Engine) IsSet(v Value) bool { return e.isClass(v, lib.EJS_CLASS_SET) }
+func (e *Objects) IsSet(v Value) bool { return e.isClass(v, lib.EJS_CLASS_SET) }
 
 // IsMap reports whether v is a Map.
-func (e *Engine) IsMap(v Value) bool { return e.isClass(v, lib.EJS_CLASS_MAP) }
+func (e *Objects) IsMap(v Value) bool { return e.isClass(v, lib.EJS_CLASS_MAP) }
 
 // IsNumberArray reports whether v is a typed array whose elements are not bytes.
-func (e *Engine) IsNumberArray(v Value) bool {
+func (e *Objects) IsNumberArray(v Value) bool {
 	if !IsObject(v) {
 		return false
 	}
@@ -56,13 +82,13 @@ func (e *Engine) IsNumberArray(v Value) bool {
 }
 
 // IsPromise reports whether v is a promise.
-func (e *Engine) IsPromise(v Value) bool { return e.isClass(v, lib.EJS_CLASS_PROMISE) }
+func (e *Objects) IsPromise(v Value) bool { return e.isClass(v, lib.EJS_CLASS_PROMISE) }
 
 // IsGenerator reports whether a value is what a generator function returns.
-func (e *Engine) IsGenerator(v Value) bool { return e.isClass(v, lib.EJS_CLASS_GENERATOR) }
+func (e *Objects) IsGenerator(v Value) bool { return e.isClass(v, lib.EJS_CLASS_GENERATOR) }
 
 // Proxy returns what a proxy stands for and its handler, which are lent. Both are undefined if it was revoked.
-func (e *Engine) Proxy(v Value) (target, handler Value, ok bool) {
+func (e *Objects) Proxy(v Value) (target, handler Value, ok bool) {
 	if !e.isClass(v, lib.EJS_CLASS_PROXY) {
 		return Undefined, Undefined, false
 	}
@@ -74,22 +100,22 @@ func (e *Engine) Proxy(v Value) (target, handler Value, ok bool) {
 }
 
 // Global is the global object.
-func (e *Engine) Global() Value { return lib.XJS_GetGlobalObject(e.tls, e.ctx) }
+func (e *Objects) Global() Value { return lib.XJS_GetGlobalObject(e.tls, e.ctx) }
 
 // Atom makes the name of a property; the caller frees it. It is 0, with an exception that is pending, if there is no
 // memory for it.
-func (e *Engine) Atom(name string) Atom {
+func (e *Objects) Atom(name string) Atom {
 	return lib.XJS_NewAtomLen(e.tls, e.ctx, e.copy(name), lib.Tsize_t(len(name)))
 }
 
 // AtomOf makes the name of a property of a value that is one, as symbols are; the caller frees it.
-func (e *Engine) AtomOf(v Value) Atom { return lib.XJS_ValueToAtom(e.tls, e.ctx, v) }
+func (e *Objects) AtomOf(v Value) Atom { return lib.XJS_ValueToAtom(e.tls, e.ctx, v) }
 
 // FreeAtom gives up an atom.
-func (e *Engine) FreeAtom(a Atom) { lib.XJS_FreeAtom(e.tls, e.ctx, a) }
+func (e *Objects) FreeAtom(a Atom) { lib.XJS_FreeAtom(e.tls, e.ctx, a) }
 
 // AtomText is the name that an atom stands for.
-func (e *Engine) AtomText(a Atom) string {
+func (e *Objects) AtomText(a Atom) string {
 	v := lib.XJS_AtomToString(e.tls, e.ctx, a)
 	s, ok := e.Text(v)
 	if !ok {
@@ -100,7 +126,7 @@ func (e *Engine) AtomText(a Atom) string {
 }
 
 // AtomString is the string that an atom stands for, which the engine holds only once.
-func (e *Engine) AtomString(a Atom) Value {
+func (e *Objects) AtomString(a Atom) Value {
 	if a == 0 {
 		return Failed
 	}
@@ -108,13 +134,13 @@ func (e *Engine) AtomString(a Atom) Value {
 }
 
 // Object makes an empty object.
-func (e *Engine) Object() Value { return lib.XJS_NewObject(e.tls, e.ctx) }
+func (e *Objects) Object() Value { return lib.XJS_NewObject(e.tls, e.ctx) }
 
 // Array makes an empty array.
-func (e *Engine) Array() Value { return lib.XJS_NewArray(e.tls, e.ctx) }
+func (e *Objects) Array() Value { return lib.XJS_NewArray(e.tls, e.ctx) }
 
 // Get reads a property.
-func (e *Engine) Get(v Value, a Atom) Value {
+func (e *Objects) Get(v Value, a Atom) Value {
 	if a == 0 {
 		return Failed
 	}
@@ -122,14 +148,14 @@ func (e *Engine) Get(v Value, a Atom) Value {
 }
 
 // GetName reads a property by its name.
-func (e *Engine) GetName(v Value, name string) Value {
+func (e *Objects) GetName(v Value, name string) Value {
 	a := e.Atom(name)
 	defer e.FreeAtom(a)
 	return e.Get(v, a)
 }
 
 // Define adds a plain property; it takes v.
-func (e *Engine) Define(obj Value, a Atom, v Value) bool {
+func (e *Objects) Define(obj Value, a Atom, v Value) bool {
 	if a == 0 {
 		e.Free(v)
 		return false
@@ -138,24 +164,24 @@ func (e *Engine) Define(obj Value, a Atom, v Value) bool {
 }
 
 // DefineName adds a plain property by its name; it takes v.
-func (e *Engine) DefineName(obj Value, name string, v Value) bool {
+func (e *Objects) DefineName(obj Value, name string, v Value) bool {
 	a := e.Atom(name)
 	defer e.FreeAtom(a)
 	return e.Define(obj, a, v)
 }
 
 // Append adds an element at index i of an array; it takes v.
-func (e *Engine) Append(arr Value, i int, v Value) bool {
+func (e *Objects) Append(arr Value, i int, v Value) bool {
 	return lib.XJS_DefinePropertyValueUint32(e.tls, e.ctx, arr, uint32(i), v, lib.MJS_PROP_C_W_E) >= 0
 }
 
 // Index reads an element of an array.
-func (e *Engine) Index(arr Value, i int) Value {
+func (e *Objects) Index(arr Value, i int) Value {
 	return lib.XJS_GetPropertyUint32(e.tls, e.ctx, arr, uint32(i))
 }
 
 // Len is the length of an array.
-func (e *Engine) Len(arr Value) int {
+func (e *Objects) Len(arr Value) int {
 	v := e.Get(arr, lib.EJS_ATOM_length)
 	n, _ := AsNumber(v)
 	e.Free(v)
@@ -164,7 +190,7 @@ func (e *Engine) Len(arr Value) int {
 
 // Each calls f for the own, enumerable properties of an object whose keys are strings. The value is lent to f, which
 // must not change the object; an error of f ends the walk. It reports false if reading threw.
-func (e *Engine) Each(obj Value, f func(a Atom, v Value) error) (ok bool, err error) {
+func (e *Objects) Each(obj Value, f func(a Atom, v Value) error) (ok bool, err error) {
 	if o := e.object(obj); o.Fclass_id == lib.EJS_CLASS_OBJECT {
 		if done, err := e.eachPlain(o, f); done {
 			return true, err
@@ -193,7 +219,7 @@ func (e *Engine) Each(obj Value, f func(a Atom, v Value) error) (ok bool, err er
 
 // eachPlain walks the properties of an ordinary object in place, without copying names. It reports false, before the
 // first call of f, if the object has anything but plain values.
-func (e *Engine) eachPlain(o *lib.TJSObject, f func(a Atom, v Value) error) (bool, error) {
+func (e *Objects) eachPlain(o *lib.TJSObject, f func(a Atom, v Value) error) (bool, error) {
 	sh := (*lib.TJSShape)(pointer(o.Fshape))
 	n := int(sh.Fprop_count)
 	if n == 0 {
@@ -220,7 +246,7 @@ func (e *Engine) eachPlain(o *lib.TJSObject, f func(a Atom, v Value) error) (boo
 }
 
 // isSymbol reports whether an atom is not the atom of a string.
-func (e *Engine) isSymbol(a Atom) bool {
+func (e *Objects) isSymbol(a Atom) bool {
 	rt := (*lib.TJSRuntime)(pointer(e.rt))
 	p := *(*uintptr)(pointer(rt.Fatom_array + uintptr(a)*8))
 	return (*lib.TJSAtomStruct)(pointer(p)).F__ccgo4>>30 != atomTypeString
@@ -230,34 +256,12 @@ func (e *Engine) isSymbol(a Atom) bool {
 const atomTypeString = 1
 
 // Instance reports whether v was made by class or a class that extends it.
-func (e *Engine) Instance(v, class Value) bool {
+func (e *Objects) Instance(v, class Value) bool {
 	r := lib.XJS_IsInstanceOf(e.tls, e.ctx, v, class)
 	if r < 0 {
 		e.Drop()
 	}
 	return r > 0
-}
-
-// Call calls fn as a method of this. The arguments are borrowed.
-func (e *Engine) Call(fn, this Value, args ...Value) Value {
-	defer e.unpatch()
-	if len(args) == 0 {
-		return lib.XJS_Call(e.tls, e.ctx, fn, this, 0, 0)
-	}
-	size := len(args) * valueSize
-	argv := e.tls.Alloc(size)
-	defer e.tls.Free(size)
-	copy(unsafe.Slice((*Value)(pointer(argv)), len(args)), args)
-	return lib.XJS_Call(e.tls, e.ctx, fn, this, int32(len(args)), argv)
-}
-
-// Construct makes an instance of class.
-func (e *Engine) Construct(class Value, args ...Value) Value {
-	size := max(len(args), 1) * valueSize
-	argv := e.tls.Alloc(size)
-	defer e.tls.Free(size)
-	copy(unsafe.Slice((*Value)(pointer(argv)), len(args)), args)
-	return lib.XJS_CallConstructor(e.tls, e.ctx, class, int32(len(args)), argv)
 }
 
 // A State is how far a promise is.
@@ -271,7 +275,7 @@ const (
 )
 
 // Promise returns the state of a promise and, if it is settled, its value or reason.
-func (e *Engine) Promise(p Value) (State, Value) {
+func (e *Objects) Promise(p Value) (State, Value) {
 	s := State(lib.XJS_PromiseState(e.tls, e.ctx, p))
 	if s == Pending {
 		return s, Undefined
@@ -280,7 +284,7 @@ func (e *Engine) Promise(p Value) (State, Value) {
 }
 
 // NewPromise makes a promise and the functions that settle it.
-func (e *Engine) NewPromise() (promise, resolve, reject Value) {
+func (e *Objects) NewPromise() (promise, resolve, reject Value) {
 	out := e.tls.Alloc(2 * valueSize)
 	defer e.tls.Free(2 * valueSize)
 	promise = lib.XJS_NewPromiseCapability(e.tls, e.ctx, out)
@@ -292,10 +296,47 @@ func (e *Engine) NewPromise() (promise, resolve, reject Value) {
 }
 
 // ParseJSON makes a value of JSON text; name is for messages.
-func (e *Engine) ParseJSON(text, name string) Value {
+func (e *Objects) ParseJSON(text, name string) Value {
 	cname := e.cstring(name)
 	defer e.freeCString(cname)
 	v := lib.XJS_ParseJSON(e.tls, e.ctx, e.copy(text), lib.Tsize_t(len(text)), cname)
 	e.shrink()
+	return v
+}
+
+// property reads a property as text; whatever goes wrong gives an empty text.
+func (e *Objects) property(v Value, name string) string {
+	p := e.GetName(v, name)
+	if IsFailed(p) {
+		e.Drop()
+		return ""
+	}
+	defer e.Free(p)
+	if !IsString(p) {
+		return ""
+	}
+	s, ok := e.Text(p)
+	if !ok {
+		e.Drop()
+	}
+	return s
+}
+
+// NewError makes an Error.
+func (e *Objects) NewError(message string) Value {
+	v := lib.XJS_NewError(e.tls, e.ctx)
+	if IsFailed(v) {
+		return v
+	}
+	msg := e.String(message)
+	if IsFailed(msg) {
+		e.Free(v)
+		return msg
+	}
+	if lib.XJS_DefinePropertyValue(e.tls, e.ctx, v, lib.EJS_ATOM_message, msg,
+		lib.MJS_PROP_CONFIGURABLE|lib.MJS_PROP_WRITABLE) < 0 {
+		e.Free(v)
+		return Failed
+	}
 	return v
 }

@@ -17,7 +17,7 @@ type patch struct {
 // Leaves reports whether Leave can end a frame and those inside it: each is a call of a function that is neither asynchronous nor a
 // generator, and was called by the next one without a function of the engine in between. A Go function may be in between if left holds for
 // the frame that called it: it calls Leave as soon as what it has called returns.
-func (e *Engine) Leaves(outermost Frame, left func(Frame) bool) bool {
+func (e *Stack) Leaves(outermost Frame, left func(Frame) bool) bool {
 	inside, ok, fromGo := true, false, false
 	addresses := map[uintptr]bool{}
 	e.Frames(func(f Frame) bool {
@@ -55,13 +55,13 @@ func (e *Engine) Leaves(outermost Frame, left func(Frame) bool) bool {
 const functionKind = 0x30
 
 // bytecode returns the code of the function of a frame. It reports false if that is a function of the engine or of Go.
-func (e *Engine) bytecode(f Frame) (*lib.TJSFunctionBytecode, bool) {
+func (e *Stack) bytecode(f Frame) (*lib.TJSFunctionBytecode, bool) {
 	c, ok := e.Closure((*lib.TJSStackFrame)(pointer(f.ID)).Fcur_func)
 	return c.bytecode, ok
 }
 
 // isGo reports whether a frame is a call of a Go function.
-func (e *Engine) isGo(f Frame) bool {
+func (e *Stack) isGo(f Frame) bool {
 	v := (*lib.TJSStackFrame)(pointer(f.ID)).Fcur_func
 	if !e.isClass(v, lib.EJS_CLASS_C_FUNCTION) {
 		return false
@@ -87,7 +87,7 @@ func afterCall(pc uintptr, b *lib.TJSFunctionBytecode) bool {
 
 // Arguments returns the arguments of a frame as they are now, without those at the end that are undefined, as they are if they were not passed.
 // The caller frees them.
-func (e *Engine) Arguments(f Frame) (list []Value) {
+func (e *Stack) Arguments(f Frame) (list []Value) {
 	sf := (*lib.TJSStackFrame)(pointer(f.ID))
 	if sf.Farg_count == 0 {
 		return nil
@@ -103,14 +103,14 @@ func (e *Engine) Arguments(f Frame) (list []Value) {
 }
 
 // FunctionOf returns the function of a frame.
-func (e *Engine) FunctionOf(f Frame) Value {
+func (e *Stack) FunctionOf(f Frame) Value {
 	return e.Dup((*lib.TJSStackFrame)(pointer(f.ID)).Fcur_func)
 }
 
 // Leave makes a frame for which Leaves holds, and those inside it, end as soon as the Go function that runs at present returns r, which Leave
 // passes on: the frame then returns or throws it. Neither catch nor finally of these frames runs. If an inner Leave is to end a frame that is
 // farther out than this one, this Leave goes on with that.
-func (e *Engine) Leave(outermost Frame, r Value) Value {
+func (e *Stack) Leave(outermost Frame, r Value) Value {
 	e.unpatch()
 	if e.leaving != (Frame{}) {
 		outermost = e.leaving
@@ -138,7 +138,7 @@ func (e *Engine) Leave(outermost Frame, r Value) Value {
 }
 
 // dropHandlers takes the handlers of exceptions off the stack of a frame. What is beyond its top is not used any more.
-func (e *Engine) dropHandlers(sf *lib.TJSStackFrame, b *lib.TJSFunctionBytecode) {
+func (e *Stack) dropHandlers(sf *lib.TJSStackFrame, b *lib.TJSFunctionBytecode) {
 	if b.Fstack_size == 0 {
 		return
 	}
@@ -151,7 +151,7 @@ func (e *Engine) dropHandlers(sf *lib.TJSStackFrame, b *lib.TJSFunctionBytecode)
 }
 
 // unpatch puts back what Leave replaced. The frames that it was for have ended as soon as Go runs again.
-func (e *Engine) unpatch() {
+func (e *Stack) unpatch() {
 	for i := len(e.patches) - 1; i >= 0; i-- {
 		*e.patches[i].at = e.patches[i].op
 	}

@@ -89,37 +89,18 @@ func AsNumber(v Value) (f float64, ok bool) {
 	return 0, false
 }
 
-// TypeOf names the kind of v for messages, with its article.
-func (e *Engine) TypeOf(v Value) string {
-	switch v.Ftag {
-	case lib.EJS_TAG_INT, lib.EJS_TAG_FLOAT64:
-		return "a number"
-	case lib.EJS_TAG_BOOL:
-		return "a boolean"
-	case lib.EJS_TAG_NULL:
-		return "null"
-	case lib.EJS_TAG_UNDEFINED:
-		return "undefined"
-	case lib.EJS_TAG_STRING, lib.EJS_TAG_STRING_ROPE:
-		return "a string"
-	case lib.EJS_TAG_SYMBOL:
-		return "a symbol"
-	case lib.EJS_TAG_BIG_INT, lib.EJS_TAG_SHORT_BIG_INT:
-		return "a BigInt"
-	case lib.EJS_TAG_OBJECT:
-		switch {
-		case e.IsFunction(v):
-			return "a function"
-		case e.IsArray(v):
-			return "an array"
-		}
-		return "an object"
-	}
-	return "something unknown"
+// Values makes, reads and frees values that refer to nothing else: strings, bytes, dates and big integers.
+type Values struct {
+	tls *libc.TLS
+	rt  uintptr
+	ctx uintptr
+
+	scratch    uintptr
+	scratchLen int
 }
 
 // Dup makes a second reference to v.
-func (e *Engine) Dup(v Value) Value {
+func (e *Values) Dup(v Value) Value {
 	if v.Ftag >= 0 {
 		return v
 	}
@@ -127,14 +108,14 @@ func (e *Engine) Dup(v Value) Value {
 }
 
 // Free gives up a reference to v.
-func (e *Engine) Free(v Value) {
+func (e *Values) Free(v Value) {
 	if v.Ftag < 0 {
 		lib.XFreeValue(e.tls, e.ctx, v)
 	}
 }
 
 // buffer is memory that the engine can read, until the next call.
-func (e *Engine) buffer(n int) uintptr {
+func (e *Values) buffer(n int) uintptr {
 	if n > e.scratchLen {
 		if e.scratch != 0 {
 			libc.Xfree(e.tls, e.scratch)
@@ -150,14 +131,14 @@ func (e *Engine) buffer(n int) uintptr {
 }
 
 // shrink gives a buffer back that a large value needed.
-func (e *Engine) shrink() {
+func (e *Values) shrink() {
 	if e.scratchLen > 1<<20 {
 		libc.Xfree(e.tls, e.scratch)
 		e.scratch, e.scratchLen = 0, 0
 	}
 }
 
-func (e *Engine) copy(s string) uintptr {
+func (e *Values) copy(s string) uintptr {
 	p := e.buffer(len(s) + 1)
 	b := unsafe.Slice((*byte)(pointer(p)), len(s)+1)
 	copyPieces(b, unsafe.Slice(unsafe.StringData(s), len(s)))
@@ -166,7 +147,7 @@ func (e *Engine) copy(s string) uintptr {
 }
 
 // String makes a string. Bytes that are no UTF-8 become the replacement character.
-func (e *Engine) String(s string) Value {
+func (e *Values) String(s string) Value {
 	if !utf8.ValidString(s) {
 		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
 	}
@@ -176,7 +157,7 @@ func (e *Engine) String(s string) Value {
 }
 
 // ASCII makes a string of bytes that are known to be ASCII.
-func (e *Engine) ASCII(b []byte) Value {
+func (e *Values) ASCII(b []byte) Value {
 	p := e.buffer(len(b))
 	copyPieces(unsafe.Slice((*byte)(pointer(p)), len(b)), b)
 	v := lib.XJS_NewStringLen(e.tls, e.ctx, p, lib.Tsize_t(len(b)))
@@ -185,13 +166,13 @@ func (e *Engine) ASCII(b []byte) Value {
 }
 
 // Text converts v to a string as JavaScript does, which can run code of the script. It reports false if that threw.
-func (e *Engine) Text(v Value) (string, bool) {
+func (e *Values) Text(v Value) (string, bool) {
 	s, _, ok := e.ShortText(v, math.MaxInt)
 	return s, ok
 }
 
 // ShortText is Text for a string that is at most limit bytes long in UTF-8. It returns the length; a longer one is not copied.
-func (e *Engine) ShortText(v Value, limit int) (s string, length int, ok bool) {
+func (e *Values) ShortText(v Value, limit int) (s string, length int, ok bool) {
 	const size = int(unsafe.Sizeof(lib.Tsize_t(0)))
 	n := e.tls.Alloc(size)
 	defer e.tls.Free(size)
@@ -208,7 +189,7 @@ func (e *Engine) ShortText(v Value, limit int) (s string, length int, ok bool) {
 }
 
 // TextInto copies a string into b and returns its length, which is more than len(b) if it does not fit.
-func (e *Engine) TextInto(v Value, b []byte) (int, bool) {
+func (e *Values) TextInto(v Value, b []byte) (int, bool) {
 	const size = int(unsafe.Sizeof(lib.Tsize_t(0)))
 	n := e.tls.Alloc(size)
 	defer e.tls.Free(size)
@@ -240,20 +221,20 @@ func wellFormed(b []byte) string {
 }
 
 // Date makes a date of milliseconds since 1970.
-func (e *Engine) Date(ms float64) Value { return lib.XJS_NewDate(e.tls, e.ctx, ms) }
+func (e *Values) Date(ms float64) Value { return lib.XJS_NewDate(e.tls, e.ctx, ms) }
 
 // IsDate reports whether v is a date.
-func (e *Engine) IsDate(v Value) bool { return e.isClass(v, lib.EJS_CLASS_DATE) }
+func (e *Values) IsDate(v Value) bool { return e.isClass(v, lib.EJS_CLASS_DATE) }
 
 // DateValue is the time that a date holds; it is NaN if the date is invalid.
-func (e *Engine) DateValue(v Value) float64 {
+func (e *Values) DateValue(v Value) float64 {
 	// The engine keeps the time of a date in its object.
 	f, _ := AsNumber(*(*Value)(unsafe.Pointer(&e.object(v).Fu)))
 	return f
 }
 
 // BigInt64 returns the big integer v if it fits.
-func (e *Engine) BigInt64(v Value) (int64, bool) {
+func (e *Values) BigInt64(v Value) (int64, bool) {
 	p := e.tls.Alloc(8)
 	defer e.tls.Free(8)
 	if lib.XJS_ToBigInt64(e.tls, e.ctx, p, v) < 0 {
@@ -268,13 +249,13 @@ func (e *Engine) BigInt64(v Value) (int64, bool) {
 }
 
 // BigInt makes a big integer.
-func (e *Engine) BigInt(n int64) Value { return lib.XJS_NewBigInt64(e.tls, e.ctx, n) }
+func (e *Values) BigInt(n int64) Value { return lib.XJS_NewBigInt64(e.tls, e.ctx, n) }
 
 // Drop forgets the pending exception.
-func (e *Engine) Drop() { e.Free(lib.XJS_GetException(e.tls, e.ctx)) }
+func (e *Values) Drop() { e.Free(lib.XJS_GetException(e.tls, e.ctx)) }
 
 // Bytes makes a Uint8Array with a copy of b.
-func (e *Engine) Bytes(b []byte) Value {
+func (e *Values) Bytes(b []byte) Value {
 	p := e.buffer(len(b))
 	copyPieces(unsafe.Slice((*byte)(pointer(p)), len(b)), b)
 	buf := lib.XJS_NewArrayBufferCopy(e.tls, e.ctx, p, lib.Tsize_t(len(b)))
@@ -292,7 +273,7 @@ func (e *Engine) Bytes(b []byte) Value {
 }
 
 // AsBytes returns a copy of what an ArrayBuffer, a typed array or a DataView holds.
-func (e *Engine) AsBytes(v Value) ([]byte, bool) {
+func (e *Values) AsBytes(v Value) ([]byte, bool) {
 	b, ok := e.view(v)
 	if b == nil {
 		return nil, ok
@@ -303,13 +284,13 @@ func (e *Engine) AsBytes(v Value) ([]byte, bool) {
 }
 
 // ByteLen is how many bytes a buffer or a view of one has. It reports false if v is neither.
-func (e *Engine) ByteLen(v Value) (int, bool) {
+func (e *Values) ByteLen(v Value) (int, bool) {
 	b, ok := e.view(v)
 	return len(b), ok
 }
 
 // Fill gives f the bytes of a typed array to change.
-func (e *Engine) Fill(v Value, f func([]byte)) bool {
+func (e *Values) Fill(v Value, f func([]byte)) bool {
 	b, ok := e.view(v)
 	if ok {
 		f(b)
@@ -317,7 +298,7 @@ func (e *Engine) Fill(v Value, f func([]byte)) bool {
 	return ok
 }
 
-func (e *Engine) view(v Value) ([]byte, bool) {
+func (e *Values) view(v Value) ([]byte, bool) {
 	if !IsObject(v) {
 		return nil, false
 	}
@@ -352,3 +333,28 @@ func (e *Engine) view(v Value) ([]byte, bool) {
 	}
 	return nil, false
 }
+
+// object is the engine's record of an object.
+func (e *Values) object(v Value) *lib.TJSObject {
+	return (*lib.TJSObject)(pointer(uintptr(v.Fu.Fuint641)))
+}
+
+func (e *Values) isClass(v Value, class uint16) bool {
+	return IsObject(v) && e.object(v).Fclass_id == class
+}
+
+func (e *Values) cstring(s string) uintptr {
+	p := libc.Xmalloc(e.tls, libc.Tsize_t(len(s)+1))
+	if p == 0 {
+		panic("out of memory")
+	}
+	b := unsafe.Slice((*byte)(pointer(p)), len(s)+1)
+	copy(b, s)
+	b[len(s)] = 0
+	return p
+}
+
+func (e *Values) freeCString(p uintptr) { libc.Xfree(e.tls, p) }
+
+// Throw makes a value, which it takes, the pending exception.
+func (e *Values) Throw(v Value) Value { return lib.XJS_Throw(e.tls, e.ctx, v) }
