@@ -68,6 +68,8 @@ type connection struct {
 	late bool
 	// cut is when a client that was told to go is disconnected; zero is never.
 	cut time.Time
+	// quiet is since when nothing was read, as far as the sweep knows: a time since origin. Zero is not known.
+	quiet time.Duration
 }
 
 func (g *Gateway) newConnection(raw net.Conn, t *transport) *connection {
@@ -88,6 +90,7 @@ func (c *connection) serve() bool {
 		}
 	}
 	c.stream.limit(maxHandshake)
+	c.stream.takeReader()
 	told, err := readProxyHeader(c.stream.reader, t.proxy)
 	if err != nil || told.IsValid() && t.believes(c.remoteIP(), t.proxy) && !c.setRemote(told) {
 		return false

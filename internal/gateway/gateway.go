@@ -98,6 +98,9 @@ type Gateway struct {
 	work    work
 	group   sync.WaitGroup
 	workers workers
+	// readiness waits for the clients of parked connections, of which there are as many as parked says.
+	readiness *readiness
+	parked    atomic.Int64
 
 	mu          sync.Mutex
 	connections map[*connection]struct{}
@@ -123,7 +126,7 @@ func Start(o Options) (*Gateway, error) {
 	g := &Gateway{
 		options: o, settings: o.Settings, limiter: ratelimit.New(time.Now), wrongSignals: ratelimit.New(time.Now), sessions: newSessions(),
 		connections: map[*connection]struct{}{}, offline: make(chan struct{}, offlineAtOnce), stop: make(chan struct{}),
-		keys: newKeys(), handover: handoverPause,
+		keys: newKeys(), handover: handoverPause, readiness: newReadiness(o.Logger),
 	}
 	g.workers = workers{group: &g.group, jobs: make(chan func()), stop: g.stop}
 	p := o.Ports.options
@@ -144,6 +147,7 @@ func Start(o Options) (*Gateway, error) {
 	o.BlockedUsers.OnBlocked(g.blockUsers)
 	if err := g.handle(); err != nil {
 		g.cancel()
+		g.readiness.close()
 		return nil, fmt.Errorf("start the gateway: %w", err)
 	}
 	g.serve()
@@ -172,6 +176,7 @@ func (g *Gateway) serve() {
 		g.group.Go(g.serveUDP)
 	}
 	g.group.Go(g.sweepLoop)
+	g.group.Go(g.readiness.run)
 }
 
 // start runs a function in a goroutine that Close waits for.
@@ -265,6 +270,7 @@ func (g *Gateway) Close(ctx context.Context) error {
 	g.closed = true
 	g.mu.Unlock()
 	close(g.stop)
+	g.readiness.close()
 	if !g.await(ctx, g.group.Wait) {
 		// What still waits for something is cut off.
 		g.cancel()

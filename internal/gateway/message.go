@@ -145,11 +145,16 @@ type messageReader struct {
 	limit  int
 	// control is told of the frames between messages. An error ends the reading.
 	control func(o opcode, payload []byte) error
+	// begin, if it is not nil, is called before each frame that is not within a message.
+	begin func()
 }
 
 // read returns the next message. The payload belongs to the caller.
 func (m *messageReader) read() (kind opcode, payload []byte, err error) {
 	for started := false; ; {
+		if !started && m.begin != nil {
+			m.begin()
+		}
 		h, err := readFrameHead(m.reader)
 		switch {
 		case err != nil:
@@ -190,6 +195,7 @@ func (m *messageReader) read() (kind opcode, payload []byte, err error) {
 func (c *connection) readMessages() error {
 	m := messageReader{
 		reader: c.stream.reader, limit: int(c.gateway.settings().ClientAPI.MaxRequestSizeBytes), control: c.control,
+		begin: c.stream.begin,
 	}
 	for {
 		kind, payload, err := m.read()

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,9 +43,14 @@ type traffic struct{ received, sent atomic.Uint64 }
 type stream struct {
 	// Conn is the socket, or the encryption around it.
 	net.Conn
-	raw     net.Conn
+	raw net.Conn
+	// reader is nil while the stream is parked. It and between, which says that nothing of a message was read yet, belong to the
+	// goroutine that reads.
 	reader  *bufio.Reader
-	traffic *traffic
+	between bool
+	// heard says that something was read since the last sweep, hushed that reading is to end while the client is silent.
+	heard, hushed atomic.Bool
+	traffic       *traffic
 	// start runs the function in a goroutine that somebody waits for.
 	start func(func())
 	// budget bounds what is read before the first frame. It is used by the reading goroutine only.
@@ -58,12 +64,16 @@ type stream struct {
 	// finishing says that nothing more may be queued and that the socket is closed when the queue is empty.
 	finishing bool
 	failure   error
+	// gone says that the socket is closed.
+	gone bool
+	// parked is nil while a goroutine reads.
+	parked sleeper
+	// registration belongs to the readiness.
+	registration registration
 }
 
 func newStream(raw net.Conn, t *traffic, start func(func())) *stream {
-	s := &stream{Conn: raw, raw: raw, traffic: t, start: start}
-	s.reader = bufio.NewReaderSize(s, readBuffer)
-	return s
+	return &stream{Conn: raw, raw: raw, traffic: t, start: start}
 }
 
 // limit bounds what may be read until unlimit.
@@ -80,6 +90,18 @@ func (s *stream) Read(b []byte) (int, error) {
 		b = b[:min(len(b), s.budget)]
 	}
 	n, err := s.Conn.Read(b)
+	for err != nil && n == 0 && s.hushed.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
+		if s.unhush(); s.between {
+			return 0, errSilent
+		}
+		n, err = s.Conn.Read(b)
+	}
+	if n > 0 {
+		s.between = false
+		if !s.heard.Load() {
+			s.heard.Store(true)
+		}
+	}
 	s.budget -= n
 	s.traffic.received.Add(uint64(n))
 	return n, err
@@ -108,7 +130,7 @@ func (s *stream) encrypt(config *tls.Config) error {
 	s.mu.Lock()
 	s.Conn = conn
 	s.mu.Unlock()
-	s.reader = bufio.NewReaderSize(s, readBuffer)
+	s.reader.Reset(s)
 	return nil
 }
 
@@ -163,7 +185,7 @@ func (s *stream) write() {
 			last := s.finishing
 			s.mu.Unlock()
 			if last {
-				conn.Close()
+				s.shut(conn)
 			}
 			return
 		}
@@ -229,10 +251,10 @@ func (s *stream) finish() {
 	switch {
 	case !first || !idle:
 	case conn == s.raw:
-		conn.Close()
+		s.shut(conn)
 	default:
 		// The close of an encrypted connection may have to wait for the client.
-		s.start(func() { conn.Close() })
+		s.start(func() { s.shut(conn) })
 	}
 }
 
@@ -251,5 +273,5 @@ func (s *stream) kill(why error) {
 	if tcp, ok := s.raw.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}
-	s.raw.Close()
+	s.shut(s.raw)
 }

@@ -54,7 +54,7 @@ func (g *Gateway) switchAfter(c config.GatewaySession) time.Duration {
 	return time.Duration(c.SwitchProtocolAfterSeconds) * time.Second
 }
 
-// sweep disconnects a client that has not logged in, or not gone, in time.
+// sweep disconnects a client that has not logged in, or not gone, in time, and parks one that is silent.
 func (c *connection) sweep(now time.Time) {
 	establish := time.Duration(c.transport.settings.Session.EstablishTimeoutMillis) * time.Millisecond
 	c.mu.Lock()
@@ -63,7 +63,11 @@ func (c *connection) sweep(now time.Time) {
 	if phase == loggingIn && overdue {
 		c.late = true
 	}
+	silent := phase == bound && c.gateway.readiness.usable() && c.silent(now)
 	c.mu.Unlock()
+	if silent {
+		c.stream.hush()
+	}
 	switch {
 	case cut:
 		c.hangUp()

@@ -21,7 +21,7 @@ func (g *Gateway) acceptTCP(raw net.Conn) {
 			return
 		}
 		// The goroutine that waits for frames is a new one, because the handshakes have made the stack of this one large.
-		g.start(func() { c.ended(c.readFrames()) })
+		c.startReading()
 	})
 }
 
@@ -29,6 +29,7 @@ func (g *Gateway) acceptTCP(raw net.Conn) {
 func (c *connection) readFrames() error {
 	limit := int(c.gateway.settings().ClientAPI.MaxRequestSizeBytes)
 	for {
+		c.stream.begin()
 		payload, err := wire.ReadFrame(c.stream.reader, nil, limit)
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ func (g *Gateway) acceptWebSocket(raw net.Conn) {
 			return
 		}
 		// The goroutine that waits for frames is a new one, because the handshakes have made the stack of this one large.
-		g.start(func() { c.ended(c.readMessages()) })
+		c.startReading()
 	})
 }
 
