@@ -23,13 +23,13 @@ type address struct{ host, url string }
 
 // advertise finds the address that others are told. A role without admin
 // interface has a host only.
-func (a *App) advertise(ctx context.Context, r role.Role) (address, error) {
-	c := roleAPI(a.opts.Config, r)
-	host, err := advertisedHost(ctx, c.Address, c.HTTP.Host, a.opts.Config.IP.PublicIPDetectorAddresses)
+func (p *nodes) advertise(ctx context.Context, r role.Role) (address, error) {
+	c := roleAPI(p.Process.opts.Config, r)
+	host, err := advertisedHost(ctx, c.Address, c.HTTP.Host, p.Process.opts.Config.IP.PublicIPDetectorAddresses)
 	if err != nil {
 		return address{}, fmt.Errorf("%s: find the address of the admin interface: %w", r.Name(), err)
 	}
-	server := a.servers[r]
+	server := p.AdminPorts.servers[r]
 	if server == nil {
 		return address{host: host}, nil
 	}

@@ -61,59 +61,62 @@ func derived[T any](live *config.Live, compute func(*config.Config) *T) func() *
 	return current.Load
 }
 
-// openPorts opens the ports of all roles, so that one that is in use is noticed
-// before anything else happens. Callers wait until startAdminAPIs.
-func (a *App) openPorts(ctx context.Context) error {
-	for _, r := range a.opts.Roles {
-		c := roleAPI(a.opts.Config, r)
+// start opens the ports of all roles, so that one that is in use is noticed
+// before anything else happens. Callers wait until the unit admins starts.
+func (p *adminPorts) start(ctx context.Context) error {
+	p.servers = map[role.Role]*admin.Server{}
+	for _, r := range p.Process.opts.Roles {
+		c := roleAPI(p.Process.opts.Config, r)
 		if !c.Enabled {
 			continue
 		}
-		server, err := a.listen(ctx, r, c.HTTP)
+		server, err := p.listen(ctx, r, c.HTTP)
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.Name(), err)
 		}
-		a.servers[r] = server
-		a.lifecycle.add(part{name: r.Name() + " admin port", stop: server.Shutdown})
+		p.servers[r] = server
+		p.Process.lifecycle.add(part{name: r.Name() + " admin port", stop: server.Shutdown})
 	}
 	return nil
 }
 
-// buildAdminAPIs makes the interfaces of all roles, whether or not they have a
+// start makes the interfaces of all roles, whether or not they have a
 // port: plugins use them too.
-func (a *App) buildAdminAPIs(context.Context) error {
+func (p *operating) start(context.Context) error {
+	p.apis = map[role.Role]*admin.API{}
+	p.Held.used.apis = p.apis
 	checks := []api.Check{
-		{Name: "store", Do: a.store.Ping},
-		{Name: "cluster", Do: func(context.Context) error { return a.cluster.Healthy() }},
-		{Name: "machine", Do: a.vitals.report},
-		{Name: "plugins", Do: a.pluginHealth},
+		{Name: "store", Do: p.Database.db.Ping},
+		{Name: "cluster", Do: func(context.Context) error { return p.Nodes.cluster.Healthy() }},
+		{Name: "machine", Do: p.Machine.vitals.report},
+		{Name: "plugins", Do: p.Held.health},
 	}
-	if a.replicaURL() != "" {
-		checks = append(checks, api.Check{Name: "replica", Do: a.replicaHealth})
+	if p.Process.replicaURL() != "" {
+		checks = append(checks, api.Check{Name: "replica", Do: p.replicaHealth})
 	}
-	a.health = api.NewHealth(checks...)
-	for _, r := range a.opts.Roles {
-		a.apis[r] = a.newAPI(r, a.logger.With("role", r.Name()))
+	p.health = api.NewHealth(checks...)
+	for _, r := range p.Process.opts.Roles {
+		p.apis[r] = p.newAPI(r, p.Logs.logger.With("role", r.Name()))
 	}
 	return nil
 }
 
 // replicaHealth says why queries do not go to the replica of the database.
-func (a *App) replicaHealth(context.Context) error {
-	if state, ok := a.store.Replica(); ok && state.Fault != "" {
+func (p *operating) replicaHealth(context.Context) error {
+	if state, ok := p.Database.db.Replica(); ok && state.Fault != "" {
 		return api.Degraded("the primary serves the queries of the replica: " + state.Fault)
 	}
 	return nil
 }
 
-// startAdminAPIs answers requests.
-func (a *App) startAdminAPIs(context.Context) error {
-	for r, server := range a.servers {
-		handler, mount := a.apis[r], func(h http.Handler) http.Handler { return h }
+// start answers requests.
+func (p *admins) start(context.Context) error {
+	for r, server := range p.AdminPorts.servers {
+		handler, mount := p.Operating.apis[r], func(h http.Handler) http.Handler { return h }
 		if r == role.Service {
-			mount = a.mountConsole
+			mount = p.Console.mount
 		}
-		a.lifecycle.add(part{
+		p.Process.lifecycle.add(part{
 			name: r.Name() + " admin interface",
 			run:  func(context.Context) error { return server.Serve(handler, mount) },
 			stop: server.Shutdown,
@@ -122,8 +125,8 @@ func (a *App) startAdminAPIs(context.Context) error {
 	return nil
 }
 
-func (a *App) listen(ctx context.Context, r role.Role, c config.AdminHTTP) (*admin.Server, error) {
-	logger := a.logger.With("role", r.Name())
+func (p *adminPorts) listen(ctx context.Context, r role.Role, c config.AdminHTTP) (*admin.Server, error) {
+	logger := p.Logs.logger.With("role", r.Name())
 	opts := admin.ServerOptions{
 		Host: c.Host, Port: int(c.Port), Logger: logger,
 		HeaderTimeout: time.Duration(c.ConnectTimeoutMillis) * time.Millisecond,
@@ -140,53 +143,53 @@ func (a *App) listen(ctx context.Context, r role.Role, c config.AdminHTTP) (*adm
 	return admin.Listen(ctx, opts)
 }
 
-func (a *App) newAPI(r role.Role, logger *slog.Logger) *admin.API {
-	networks := derived(a.live, func(c *config.Config) *[]netip.Prefix {
+func (p *operating) newAPI(r role.Role, logger *slog.Logger) *admin.API {
+	networks := derived(p.Process.live, func(c *config.Config) *[]netip.Prefix {
 		n := c.Metrics.Networks()
 		return &n
 	})
-	enabled := derived(a.live, func(c *config.Config) *bool {
+	enabled := derived(p.Process.live, func(c *config.Config) *bool {
 		e := roleAPI(c, r).OpenAPI.Enabled
 		return &e
 	})
 	opts := apiOptions(r)
-	opts.Settings = derived(a.live, func(c *config.Config) *admin.Settings { return settingsOf(c, r) })
-	opts.Authenticator = a.authenticator()
-	opts.LocalOnly = a.administrators.RootIsOpen
-	opts.Recorders = []admin.Recorder{admin.AuditLog(a.logs.Audit().With("role", r.Name()))}
-	opts.Trail = a.trail()
-	opts.Watcher = a.plugins.AdminWatcher(r)
-	opts.Dynamic = a.plugins.Endpoints(r)
-	opts.Observe = func(method, path string, status int, took time.Duration) { a.observe(r, method, path, status, took) }
+	opts.Settings = derived(p.Process.live, func(c *config.Config) *admin.Settings { return settingsOf(c, r) })
+	opts.Authenticator = p.Administrators.authenticator()
+	opts.LocalOnly = p.Administrators.directory.RootIsOpen
+	opts.Recorders = []admin.Recorder{admin.AuditLog(p.Logs.files.Audit().With("role", r.Name()))}
+	opts.Trail = p.Audit.forAdmins()
+	opts.Watcher = p.Held.plugins.AdminWatcher(r)
+	opts.Dynamic = p.Held.plugins.Endpoints(r)
+	opts.Observe = func(method, path string, status int, took time.Duration) { p.observe(r, method, path, status, took) }
 	opts.Logger = logger
 	opts.DocsEnabled = func() bool { return *enabled() }
 	return admin.New(opts, operations(r, api.Common{
-		Build: Build(), Logs: logs.OpenFolder(a.logs.Dir()), Metrics: a.metrics, Health: a.health, Shutdown: a.AskForShutdown,
-		Recorder: a.recorder,
+		Build: Build(), Logs: logs.OpenFolder(p.Logs.files.Dir()), Metrics: p.Measurements.registry, Health: p.health, Shutdown: p.Process.askForShutdown,
+		Recorder: p.Recordings.recorder,
 		Plugins: api.Plugins{
-			Manager: a.plugins.Manager, Folder: a.plugins.Folder, Settings: a.pluginSettings, ProcessID: a.processID,
-			Catalog: a.catalog, States: a.pluginStates, Traces: a.pluginTraces, Samples: a.shadowSamples,
+			Manager: p.Held.plugins.Manager, Folder: p.Held.plugins.Folder, Settings: p.Process.pluginSettings, ProcessID: p.Process.id,
+			Catalog: p.Held.catalog, States: p.Held.peers.states, Traces: p.Held.peers.traces, Samples: p.Held.peers.shadowSamples,
 		},
 		MetricsOpenTo: func(addr netip.Addr) bool {
 			return slices.ContainsFunc(*networks(), func(p netip.Prefix) bool { return p.Contains(addr) })
 		},
-	}, api.Gateway{Presence: a.presence}, api.Service{
-		Presence: a.presence, NearbyLimits: a.nearbyLimits, DetailsLifetime: a.detailsLifetime,
-		Administrators: a.administrators, Audit: a.audit, Cluster: a.cluster, Settings: a.settings,
-		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers,
-		Users: a.domain.users, Relationships: a.domain.relationships, Groups: a.domain.groups,
-		Conversations: a.domain.conversations, Messages: a.domain.messages,
-		StatisticsLimits: a.statisticsLimits, MessageStatistics: a.domain.messages, GroupMessageStatistics: a.domain.messages,
+	}, api.Gateway{Presence: p.Online.presence}, api.Service{
+		Presence: p.Online.presence, NearbyLimits: p.Process.nearbyLimits, DetailsLifetime: p.Process.detailsLifetime,
+		Administrators: p.Administrators.directory, Audit: p.Audit.trail, Cluster: p.Nodes.cluster, Settings: p.Settings.cluster,
+		BlockedIPs: p.Blocklists.ips, BlockedUsers: p.Blocklists.users,
+		Users: p.Rules.domain.users, Relationships: p.Rules.domain.relationships, Groups: p.Rules.domain.groups,
+		Conversations: p.Rules.domain.conversations, Messages: p.Rules.domain.messages,
+		StatisticsLimits: p.Process.statisticsLimits, MessageStatistics: p.Rules.domain.messages, GroupMessageStatistics: p.Rules.domain.messages,
 	})...)
 }
 
 // observe counts an answer. Paths that nobody declared share one name, so that
 // callers cannot make up series.
-func (a *App) observe(r role.Role, method, path string, status int, took time.Duration) {
+func (p *operating) observe(r role.Role, method, path string, status int, took time.Duration) {
 	if path == "" {
 		method, path = "OTHER", "UNKNOWN"
 	}
-	a.metrics.HTTP().Observe(r, method, path, status, took)
+	p.Measurements.registry.HTTP().Observe(r, method, path, status, took)
 }
 
 // operations are what a role serves.

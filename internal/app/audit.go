@@ -28,22 +28,22 @@ func auditOptions(c config.Audit, db *store.DB) audit.Options {
 	}
 }
 
-// startAudit opens the audit trail. It can be read even if it is switched off.
-func (a *App) startAudit(context.Context) error {
-	node := a.nodes[a.opts.Roles[0]]
-	o := auditOptions(a.opts.Config.Audit, a.store)
-	o.NextID, o.NodeID, o.Logger = node.IDs().Next, node.ID(), a.logger
-	a.audit = audit.New(o)
-	a.lifecycle.add(part{name: "audit trail", run: a.audit.Run})
+// start opens the audit trail. It can be read even if it is switched off.
+func (p *auditTrail) start(context.Context) error {
+	node := p.Nodes.first()
+	o := auditOptions(p.Process.opts.Config.Audit, p.Database.db)
+	o.NextID, o.NodeID, o.Logger = node.IDs().Next, node.ID(), p.Logs.logger
+	p.trail = audit.New(o)
+	p.Process.lifecycle.add(part{name: "audit trail", run: p.trail.Run})
 	return nil
 }
 
-// trail keeps the writes of the admin interface, if that is switched on.
-func (a *App) trail() admin.Trail {
-	if !a.opts.Config.Audit.Enabled {
+// forAdmins keeps the writes of the admin interface, if that is switched on.
+func (p *auditTrail) forAdmins() admin.Trail {
+	if !p.Process.opts.Config.Audit.Enabled {
 		return nil
 	}
-	return api.NewTrail(a.audit)
+	return api.NewTrail(p.trail)
 }
 
 // VerifyAudit checks the audit trail in the store of a configuration. Nodes may run meanwhile.
@@ -78,11 +78,11 @@ func byCommand(ctx context.Context, db *store.DB, c config.Audit, operation stri
 }
 
 // actByItself has what fn does in the audit trail, as done by this node.
-func (a *App) actByItself(ctx context.Context, operation string, params map[string]any, fn func(context.Context) error) error {
-	if !a.opts.Config.Audit.Enabled {
+func (p *auditTrail) actByItself(ctx context.Context, operation string, params map[string]any, fn func(context.Context) error) error {
+	if !p.Process.opts.Config.Audit.Enabled {
 		return fn(ctx)
 	}
-	return actAs(ctx, a.audit, audit.Act{LoginName: "node " + a.nodeIDs()[0], Operation: operation, Params: params}, fn)
+	return actAs(ctx, p.trail, audit.Act{LoginName: "node " + p.Nodes.ids()[0], Operation: operation, Params: params}, fn)
 }
 
 // actAs has what fn does now in an audit trail, under a name that is no administrator's.

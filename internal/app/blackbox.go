@@ -14,28 +14,28 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// startWatchdog tells the black box of what goes wrong with the process as a whole.
-func (a *App) startWatchdog(context.Context) error {
-	a.lifecycle.add(part{name: "watchdog", run: a.watch})
+// start tells the black box of what goes wrong with the process as a whole.
+func (p *watchdog) start(context.Context) error {
+	p.Process.lifecycle.add(part{name: "watchdog", run: p.watch})
 	// From now on, not only when the goroutine runs.
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT)
-	a.lifecycle.add(part{name: "SIGQUIT", run: func(ctx context.Context) error { return a.awaitQuit(ctx, quit) }})
+	p.Process.lifecycle.add(part{name: "SIGQUIT", run: func(ctx context.Context) error { return p.awaitQuit(ctx, quit) }})
 	return nil
 }
 
 // watch looks at the health of the parts, and reports when one fails that did not before.
-func (a *App) watch(ctx context.Context) error {
+func (p *watchdog) watch(ctx context.Context) error {
 	failing := ""
 	for {
-		if sleep.For(ctx, time.Duration(a.live.Current().HealthCheck.CheckIntervalSeconds)*time.Second) != nil {
+		if sleep.For(ctx, time.Duration(p.Process.live.Current().HealthCheck.CheckIntervalSeconds)*time.Second) != nil {
 			return nil
 		}
-		if !a.live.Current().FlightRecorder.Continuous.Enabled {
+		if !p.Process.live.Current().FlightRecorder.Continuous.Enabled {
 			continue // Nobody wants to know.
 		}
 		var names []string
-		for _, p := range a.health.Report(ctx).Failing() {
+		for _, p := range p.Operating.health.Report(ctx).Failing() {
 			names = append(names, p.Name)
 		}
 		now := strings.Join(names, ", ")
@@ -51,7 +51,7 @@ const quitTime = 10 * time.Second
 
 // awaitQuit keeps the black box on SIGQUIT, and then lets the signal do what it does in every Go program: print the stacks
 // of all goroutines and end the process.
-func (a *App) awaitQuit(ctx context.Context, quit chan os.Signal) error {
+func (p *watchdog) awaitQuit(ctx context.Context, quit chan os.Signal) error {
 	defer signal.Stop(quit)
 	select {
 	case <-ctx.Done():
@@ -61,7 +61,7 @@ func (a *App) awaitQuit(ctx context.Context, quit chan os.Signal) error {
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		_, _ = a.recorder.Keep(event.Incident{Reason: event.Quit}) // It is logged.
+		_, _ = p.Recordings.recorder.Keep(event.Incident{Reason: event.Quit}) // It is logged.
 	}()
 	select {
 	case <-kept:

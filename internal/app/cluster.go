@@ -12,29 +12,30 @@ import (
 	"example.org/app/internal/role"
 )
 
-// startCluster connects to the other nodes and joins with each role.
-func (a *App) startCluster(ctx context.Context) (err error) {
-	c := a.opts.Config
-	a.cluster, err = cluster.Connect(ctx, cluster.Options{
+// start connects to the other nodes and joins with each role.
+func (p *nodes) start(ctx context.Context) (err error) {
+	p.byRole = map[role.Role]*cluster.Node{}
+	c := p.Process.opts.Config
+	p.cluster, err = cluster.Connect(ctx, cluster.Options{
 		ClusterID: c.Cluster.ID,
 		URL:       c.Cluster.NATS.URL.Reveal(), Listen: c.Cluster.NATS.Listen, Token: c.Cluster.NATS.Token.Reveal(),
 		TLS: cluster.TLSFiles{
 			Certificate: c.Cluster.NATS.SSL.CertificateFile, Key: c.Cluster.NATS.SSL.PrivateKeyFile, CA: c.Cluster.NATS.SSL.CAFile,
 		},
-		Folder:            filepath.Join(c.Home(), "data", a.name()+"-nats"),
+		Folder:            filepath.Join(c.Home(), "data", p.Process.name()+"-nats"),
 		Replicas:          int(c.Cluster.NATS.Replicas),
 		CallTimeout:       time.Duration(c.Cluster.RPC.RequestTimeoutMillis) * time.Millisecond,
 		HeartbeatInterval: time.Duration(c.Cluster.Discovery.HeartbeatIntervalSeconds) * time.Second,
 		HeartbeatTimeout:  time.Duration(c.Cluster.Discovery.HeartbeatTimeoutSeconds) * time.Second,
 		HealthInterval:    time.Duration(c.HealthCheck.CheckIntervalSeconds) * time.Second,
-		Store:             a.store, Logger: a.logger,
+		Store:             p.Database.db, Logger: p.Logs.logger,
 	})
 	if err != nil {
 		return err
 	}
-	a.lifecycle.add(part{name: "cluster", stop: a.cluster.Close})
-	for _, r := range a.opts.Roles {
-		if err := a.join(ctx, r); err != nil {
+	p.Process.lifecycle.add(part{name: "cluster", stop: p.cluster.Close})
+	for _, r := range p.Process.opts.Roles {
+		if err := p.join(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -42,30 +43,30 @@ func (a *App) startCluster(ctx context.Context) (err error) {
 }
 
 // join makes a role of this process a node of the cluster.
-func (a *App) join(ctx context.Context, r role.Role) error {
-	c := a.opts.Config
-	address, err := a.advertise(ctx, r)
+func (p *nodes) join(ctx context.Context, r role.Role) error {
+	c := p.Process.opts.Config
+	address, err := p.advertise(ctx, r)
 	if err != nil {
 		return err
 	}
 	var ws, tcp, udp string
 	if r == role.Gateway {
-		if ws, tcp, udp, err = a.clientAddresses(ctx); err != nil {
+		if ws, tcp, udp, err = p.ClientPorts.addresses(ctx); err != nil {
 			return err
 		}
 	}
-	node, err := a.cluster.Join(ctx, cluster.NodeOptions{
-		ID: a.nodeID(r), Type: r, Version: nodeVersion(),
+	node, err := p.cluster.Join(ctx, cluster.NodeOptions{
+		ID: p.nodeID(r), Type: r, Version: nodeVersion(),
 		Zone: c.Cluster.Node.Zone, Name: c.Cluster.Node.Name, Priority: c.Cluster.Node.Priority,
 		LeaderEligible: r == role.Service && c.Cluster.Node.LeaderEligible, Inactive: !c.Cluster.Node.ActiveByDefault,
-		MemberHost: address.host, AdminAPIAddress: address.url, Health: a.checkHealth,
-		WSAddress: ws, TCPAddress: tcp, UDPAddress: udp, ProcessID: a.processID,
+		MemberHost: address.host, AdminAPIAddress: address.url, Health: p.checkHealth,
+		WSAddress: ws, TCPAddress: tcp, UDPAddress: udp, ProcessID: p.Process.id,
 	})
 	if err != nil {
 		return err
 	}
-	a.nodes[r] = node
-	a.lifecycle.add(part{
+	p.byRole[r] = node
+	p.Process.lifecycle.add(part{
 		name: r.Name() + " node",
 		run: func(ctx context.Context) error {
 			select {
@@ -80,10 +81,13 @@ func (a *App) join(ctx context.Context, r role.Role) error {
 	return nil
 }
 
+// first is the node that speaks for the process.
+func (p *nodes) first() *cluster.Node { return p.byRole[p.Process.opts.Roles[0]] }
+
 // nodeID is the configured id; two roles in one process are two nodes.
-func (a *App) nodeID(r role.Role) string {
-	id := a.opts.Config.Cluster.Node.ID
-	if id != "" && len(a.opts.Roles) > 1 {
+func (p *nodes) nodeID(r role.Role) string {
+	id := p.Process.opts.Config.Cluster.Node.ID
+	if id != "" && len(p.Process.opts.Roles) > 1 {
 		id += "-" + r.Name()
 	}
 	return id
@@ -99,11 +103,11 @@ func nodeVersion() cluster.Version {
 }
 
 // checkHealth says whether this process is fit to take work.
-func (a *App) checkHealth(ctx context.Context) error {
-	if err := a.store.Ping(ctx); err != nil {
+func (p *nodes) checkHealth(ctx context.Context) error {
+	if err := p.Database.db.Ping(ctx); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	return a.vitals.check(ctx)
+	return p.Machine.vitals.check(ctx)
 }
 
 // topicChanged tells other nodes that something they keep in memory changed.
@@ -118,40 +122,40 @@ const (
 	changedBlockedUsers = "blocked users"
 )
 
-// startNews listens to the changes of other nodes. They would be seen within a
+// start listens to the changes of other nodes. They would be seen within a
 // second anyway; this makes it milliseconds.
-func (a *App) startNews(context.Context) error {
+func (p *news) start(context.Context) error {
 	refresh := map[string]func(context.Context) error{
-		changedSettings: a.settings.Refresh, changedPlugins: a.catalog.Refresh,
-		changedBlockedIPs: a.blockedIPs.Refresh, changedBlockedUsers: a.blockedUsers.Refresh,
+		changedSettings: p.Settings.cluster.Refresh, changedPlugins: p.Held.catalog.Refresh,
+		changedBlockedIPs: p.Blocklists.ips.Refresh, changedBlockedUsers: p.Blocklists.users.Refresh,
 	}
-	sub, err := a.nodes[a.opts.Roles[0]].Subscribe(topicChanged, func(ctx context.Context, m cluster.Message) {
+	sub, err := p.Nodes.first().Subscribe(topicChanged, func(ctx context.Context, m cluster.Message) {
 		what := string(m.Payload)
 		if refresh[what] == nil {
 			return // A newer program may tell of more.
 		}
 		if err := refresh[what](ctx); err != nil {
-			a.logger.Warn("what another node changed could not be read", "what", what, "error", err)
+			p.Logs.logger.Warn("what another node changed could not be read", "what", what, "error", err)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	a.lifecycle.add(part{name: "news", stop: func(context.Context) error {
+	p.Process.lifecycle.add(part{name: "news", stop: func(context.Context) error {
 		sub.Unsubscribe()
 		return nil
 	}})
-	a.settings.OnChange(func() { a.tell(changedSettings) })
-	a.blockedIPs.OnChange(func() { a.tell(changedBlockedIPs) })
-	a.blockedUsers.OnChange(func() { a.tell(changedBlockedUsers) })
+	p.Settings.cluster.OnChange(func() { p.Nodes.tell(changedSettings) })
+	p.Blocklists.ips.OnChange(func() { p.Nodes.tell(changedBlockedIPs) })
+	p.Blocklists.users.OnChange(func() { p.Nodes.tell(changedBlockedUsers) })
 	return nil
 }
 
 // tell tells other nodes of a change.
-func (a *App) tell(what string) {
+func (p *nodes) tell(what string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if err := a.nodes[a.opts.Roles[0]].Publish(ctx, topicChanged, []byte(what)); err != nil {
-		a.logger.Warn("other nodes could not be told of a change", "what", what, "error", err)
+	if err := p.first().Publish(ctx, topicChanged, []byte(what)); err != nil {
+		p.Logs.logger.Warn("other nodes could not be told of a change", "what", what, "error", err)
 	}
 }

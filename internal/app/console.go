@@ -28,16 +28,16 @@ import (
 // consolePath is where the admin interface of a service serves the console.
 const consolePath = "/console/"
 
-// openConsolePort opens the port of the console. One that is in use is no reason
+// start opens the port of the console. One that is in use is no reason
 // not to start: the admin interface serves the console as well.
-func (a *App) openConsolePort(ctx context.Context) error {
-	c := a.opts.Config.Console
-	if !a.runs(role.Service) || !c.Enabled {
+func (p *consolePort) start(ctx context.Context) error {
+	c := p.Process.opts.Config.Console
+	if !p.Process.runs(role.Service) || !c.Enabled {
 		return nil
 	}
-	opts := console.ServerOptions{Host: c.Host, Port: int(c.Port), Logger: a.logger}
+	opts := console.ServerOptions{Host: c.Host, Port: int(c.Port), Logger: p.Logs.logger}
 	if c.SSL.Enabled {
-		loaded, err := certificate.Load(certificateFiles(c.SSL), a.logger)
+		loaded, err := certificate.Load(certificateFiles(c.SSL), p.Logs.logger)
 		if err != nil {
 			return fmt.Errorf("web console: %w", err)
 		}
@@ -45,19 +45,19 @@ func (a *App) openConsolePort(ctx context.Context) error {
 	}
 	server, err := console.Listen(ctx, opts)
 	if err != nil {
-		a.logger.Warn("the web console has no port of its own", "port", c.Port, "error", err)
+		p.Logs.logger.Warn("the web console has no port of its own", "port", c.Port, "error", err)
 		return nil
 	}
-	a.consoleServer = server
-	a.lifecycle.add(part{name: "console port", stop: server.Shutdown})
+	p.server = server
+	p.Process.lifecycle.add(part{name: "console port", stop: server.Shutdown})
 	return nil
 }
 
-// startConsole serves the console on its own port and mounts it on the admin
+// start serves the console on its own port and mounts it on the admin
 // interface of the service.
-func (a *App) startConsole(context.Context) error {
-	c := a.opts.Config.Console
-	if !a.runs(role.Service) || !c.Enabled {
+func (p *webConsole) start(context.Context) error {
+	c := p.Process.opts.Config.Console
+	if !p.Process.runs(role.Service) || !c.Enabled {
 		return nil
 	}
 	protocol, err := protocolDescriptors()
@@ -72,20 +72,20 @@ func (a *App) startConsole(context.Context) error {
 	for _, r := range role.All {
 		documents[r.Name()] = sync.OnceValue(func() []byte { return OpenAPI(r) })
 	}
-	authentication := derived(a.live, func(c *config.Config) *bool {
+	authentication := derived(p.Process.live, func(c *config.Config) *bool {
 		off := !c.Service.AdminAPI.UseAuthentication
 		return &off
 	})
-	a.console = console.New(console.Options{
-		Name: a.nodes[role.Service].ID(), Service: a.apis[role.Service], Authenticator: a.authenticator(),
-		AuthenticationOff: func() bool { return *authentication() }, Node: a.consoleNode,
-		SignOn:    a.consoleSignOn(),
+	p.console = console.New(console.Options{
+		Name: p.Nodes.byRole[role.Service].ID(), Service: p.Operating.apis[role.Service], Authenticator: p.Administrators.authenticator(),
+		AuthenticationOff: func() bool { return *authentication() }, Node: p.node,
+		SignOn:    p.Administrators.consoleSignOn(),
 		Documents: documents, Protocol: protocol, Typings: typings, Documentation: Documentation(), Version: version,
-		Logger: a.logger,
+		Logger: p.Logs.logger,
 	})
-	if server := a.consoleServer; server != nil {
-		handler := a.console.Handler("/")
-		a.lifecycle.add(part{
+	if server := p.ConsolePort.server; server != nil {
+		handler := p.console.Handler("/")
+		p.Process.lifecycle.add(part{
 			name: "console",
 			run:  func(context.Context) error { return server.Serve(handler) },
 			stop: server.Shutdown,
@@ -94,12 +94,12 @@ func (a *App) startConsole(context.Context) error {
 	return nil
 }
 
-// mountConsole serves the console below consolePath and everything else by api.
-func (a *App) mountConsole(api http.Handler) http.Handler {
-	if a.console == nil {
+// mount serves the console below consolePath and everything else by api.
+func (p *webConsole) mount(api http.Handler) http.Handler {
+	if p.console == nil {
 		return api
 	}
-	pages := a.console.Handler(consolePath)
+	pages := p.console.Handler(consolePath)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path+"/" == consolePath || strings.HasPrefix(r.URL.Path, consolePath) {
 			pages.ServeHTTP(w, r)
@@ -109,19 +109,19 @@ func (a *App) mountConsole(api http.Handler) http.Handler {
 	})
 }
 
-// consoleNode finds a node for the console's proxy. A record that an
+// node finds a node for the console's proxy. A record that an
 // administrator made by hand is none: its address would be sent credentials.
-func (a *App) consoleNode(id string) (console.Node, bool) {
-	for r, node := range a.nodes {
+func (p *webConsole) node(id string) (console.Node, bool) {
+	for r, node := range p.Nodes.byRole {
 		if node.ID() == id {
-			n := console.Node{ID: id, Local: a.apis[r]}
-			if m, ok := a.cluster.Member(id); ok && r == role.Gateway {
+			n := console.Node{ID: id, Local: p.Operating.apis[r]}
+			if m, ok := p.Nodes.cluster.Member(id); ok && r == role.Gateway {
 				n.ClientURL = clientURL(m)
 			}
 			return n, true
 		}
 	}
-	m, ok := a.cluster.Member(id)
+	m, ok := p.Nodes.cluster.Member(id)
 	if !ok || !m.Status.HasJoined {
 		return console.Node{}, false
 	}
@@ -181,12 +181,12 @@ func readTypings() (map[string][]byte, error) {
 // ConsoleURL returns the address of the console, or "" when it is not served.
 func (a *App) ConsoleURL() string {
 	switch {
-	case a.console == nil:
+	case a.units.Console.console == nil:
 		return ""
-	case a.consoleServer != nil:
-		return a.consoleServer.URL() + "/"
-	case a.servers[role.Service] != nil:
-		return a.servers[role.Service].URL() + consolePath
+	case a.units.ConsolePort.server != nil:
+		return a.units.ConsolePort.server.URL() + "/"
+	case a.units.AdminPorts.servers[role.Service] != nil:
+		return a.units.AdminPorts.servers[role.Service].URL() + consolePath
 	}
 	return ""
 }

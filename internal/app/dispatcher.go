@@ -11,41 +11,41 @@ import (
 	"example.org/app/internal/service"
 )
 
-// startNotifier lets a service tell users of what others do.
-func (a *App) startNotifier(context.Context) error {
-	if !a.runs(role.Service) {
+// start lets a service tell users of what others do.
+func (p *notifier) start(context.Context) error {
+	if !p.Process.runs(role.Service) {
 		return nil
 	}
-	a.notifier = service.NewNotifier(a.nodes[role.Service], a.presence, a.logger.With("role", role.Service.Name()), nil)
-	a.lifecycle.add(part{name: "notifier", stop: a.notifier.Stop})
+	p.service = service.NewNotifier(p.Nodes.byRole[role.Service], p.Online.presence, p.Logs.logger.With("role", role.Service.Name()), nil)
+	p.Process.lifecycle.add(part{name: "notifier", stop: p.service.Stop})
 	return nil
 }
 
-// startDispatcher lets a service answer the requests that gateways pass on.
-func (a *App) startDispatcher(context.Context) error {
-	if !a.runs(role.Service) {
+// start lets a service answer the requests that gateways pass on.
+func (p *requests) start(context.Context) error {
+	if !p.Process.runs(role.Service) {
 		return nil
 	}
-	if err := service.ServePasswords(a.nodes[role.Service], a.domain.users); err != nil {
+	if err := service.ServePasswords(p.Nodes.byRole[role.Service], p.Rules.domain.users); err != nil {
 		return err
 	}
 	// Requests end before what they need, such as the notifier, which delivers what they have begun.
-	a.lifecycle.add(part{name: "requests", stop: a.nodes[role.Service].Retire})
+	p.Process.lifecycle.add(part{name: "requests", stop: p.Nodes.byRole[role.Service].Retire})
 	return service.New(service.Options{
-		Node: a.nodes[role.Service], Store: a.store, Users: a.domain.users, Relationships: a.domain.relationships, Groups: a.domain.groups,
-		Conversations: a.domain.conversations, Messages: a.domain.messages, Meetings: a.domain.meetings,
-		Notifier: a.notifier, Presence: a.presence,
-		Settings: func() config.Service { return a.live.Current().Service }, NearbyLimits: a.nearbyLimits,
-		Requests: requestlog.New(a.logs.Client().With("role", role.Service.Name()), derived(a.live, func(c *config.Config) *requestlog.Rates {
+		Node: p.Nodes.byRole[role.Service], Store: p.Database.db, Users: p.Rules.domain.users, Relationships: p.Rules.domain.relationships, Groups: p.Rules.domain.groups,
+		Conversations: p.Rules.domain.conversations, Messages: p.Rules.domain.messages, Meetings: p.Rules.domain.meetings,
+		Notifier: p.Notifier.service, Presence: p.Online.presence,
+		Settings: func() config.Service { return p.Process.live.Current().Service }, NearbyLimits: p.Process.nearbyLimits,
+		Requests: requestlog.New(p.Logs.files.Client().With("role", role.Service.Name()), derived(p.Process.live, func(c *config.Config) *requestlog.Rates {
 			return requestlog.RatesOf(c.Service.ClientAPI.Logging)
 		})),
-		Plugins: a.plugins.Manager, Logger: a.logger.With("role", role.Service.Name()),
+		Plugins: p.Held.plugins.Manager, Logger: p.Logs.logger.With("role", role.Service.Name()),
 	}).Serve()
 }
 
 // hasAccounts reports whether users are known to the store: where others say who
 // may log in, nothing is known of them.
-func (a *App) hasAccounts() bool {
-	c := a.live.Current().Gateway.Session.IdentityAccessManagement
+func (p *process) hasAccounts() bool {
+	c := p.live.Current().Gateway.Session.IdentityAccessManagement
 	return c.Enabled && c.Type == config.LoginPassword
 }

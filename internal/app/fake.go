@@ -15,22 +15,22 @@ import (
 	"example.org/app/internal/store"
 )
 
-// fillStore fills a database without users with made-up ones if the configuration
+// start fills a database without users with made-up ones if the configuration
 // says so. Of several nodes that start together one does it.
-func (a *App) fillStore(ctx context.Context) error {
-	c := a.live.Current()
-	if !a.runs(role.Service) || !c.Service.Fake.Enabled {
+func (p *madeUp) start(ctx context.Context) error {
+	c := p.Process.live.Current()
+	if !p.Process.runs(role.Service) || !c.Service.Fake.Enabled {
 		return nil
 	}
-	result, err := fake.Fill(ctx, fakeOptions(c, a.store), fake.NewPlan(c.Service.Fake, time.Now()))
+	result, err := fake.Fill(ctx, fakeOptions(c, p.Database.db), fake.NewPlan(c.Service.Fake, time.Now()))
 	switch {
 	case errors.Is(err, fake.ErrNotEmpty), errors.Is(err, fake.ErrBusy):
-		a.logger.Info("the database is not filled with made-up data", "reason", err.Error())
+		p.Logs.logger.Info("the database is not filled with made-up data", "reason", err.Error())
 		return nil
 	case err != nil:
 		return err
 	}
-	a.logger.Info("filled the database with made-up data", "users", result.Plan.Users, "groups", result.Plan.Groups,
+	p.Logs.logger.Info("filled the database with made-up data", "users", result.Plan.Users, "groups", result.Plan.Groups,
 		"messages", result.Plan.Messages, "seed", result.Plan.Seed, "resumed", result.Resumed)
 	return nil
 }

@@ -19,32 +19,32 @@ import (
 	"example.org/app/internal/role"
 )
 
-// openClientPorts opens the ports for clients. They wait until startGateway.
-func (a *App) openClientPorts(ctx context.Context) (err error) {
-	if !a.runs(role.Gateway) {
+// start opens the ports for clients. They wait until the unit clients starts.
+func (p *clientPorts) start(ctx context.Context) (err error) {
+	if !p.Process.runs(role.Gateway) {
 		return nil
 	}
-	c := &a.opts.Config.Gateway
+	c := &p.Process.opts.Config.Gateway
 	options := gateway.PortOptions{Config: c}
-	if options.WebSocketCertificate, err = a.certifier(c.WebSocket.SSL); err != nil {
+	if options.WebSocketCertificate, err = p.certifier(c.WebSocket.SSL); err != nil {
 		return fmt.Errorf("%s: client connections over WebSocket: %w", role.Gateway.Name(), err)
 	}
-	if options.TCPCertificate, err = a.certifier(c.TCP.SSL); err != nil {
+	if options.TCPCertificate, err = p.certifier(c.TCP.SSL); err != nil {
 		return fmt.Errorf("%s: client connections over TCP: %w", role.Gateway.Name(), err)
 	}
-	if a.clientPorts, err = gateway.OpenPorts(ctx, options); err != nil {
+	if p.ports, err = gateway.OpenPorts(ctx, options); err != nil {
 		return fmt.Errorf("%s: %w", role.Gateway.Name(), err)
 	}
-	a.lifecycle.add(part{name: "client ports", stop: func(context.Context) error { return a.clientPorts.Close() }})
+	p.Process.lifecycle.add(part{name: "client ports", stop: func(context.Context) error { return p.ports.Close() }})
 	return nil
 }
 
 // certifier reads the certificate of a port, if it needs one.
-func (a *App) certifier(c config.SSL) (gateway.Certifier, error) {
+func (p *clientPorts) certifier(c config.SSL) (gateway.Certifier, error) {
 	if !c.Enabled {
 		return nil, nil
 	}
-	loaded, err := certificate.Load(certificateFiles(c), a.logger)
+	loaded, err := certificate.Load(certificateFiles(c), p.Logs.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func certificateFiles(c config.SSL) certificate.Files {
 	}
 }
 
-// clientAddresses are where other nodes are told that clients reach a gateway.
-func (a *App) clientAddresses(ctx context.Context) (ws, tcp, udp string, err error) {
-	c := a.opts.Config.Gateway.ServiceDiscovery.Address
+// addresses are where other nodes are told that clients reach a gateway.
+func (p *clientPorts) addresses(ctx context.Context) (ws, tcp, udp string, err error) {
+	c := p.Process.opts.Config.Gateway.ServiceDiscovery.Address
 	told := func(listens string, address func(host string) string) string {
-		host, failure := advertisedHost(ctx, c, listens, a.opts.Config.IP.PublicIPDetectorAddresses)
+		host, failure := advertisedHost(ctx, c, listens, p.Process.opts.Config.IP.PublicIPDetectorAddresses)
 		if failure != nil {
 			err = fmt.Errorf("%s: find the address for clients: %w", role.Gateway.Name(), failure)
 			return ""
@@ -74,55 +74,55 @@ func (a *App) clientAddresses(ctx context.Context) (ws, tcp, udp string, err err
 		}
 		return full
 	}
-	g := a.opts.Config.Gateway
-	return told(g.WebSocket.Host, a.clientPorts.WebSocketURL), told(g.TCP.Host, a.clientPorts.TCPURL), told(g.UDP.Host, a.clientPorts.UDPURL), err
+	g := p.Process.opts.Config.Gateway
+	return told(g.WebSocket.Host, p.ports.WebSocketURL), told(g.TCP.Host, p.ports.TCPURL), told(g.UDP.Host, p.ports.UDPURL), err
 }
 
-// startGateway serves clients.
-func (a *App) startGateway(ctx context.Context) error {
-	if !a.runs(role.Gateway) {
+// start serves clients.
+func (p *clients) start(ctx context.Context) error {
+	if !p.Process.runs(role.Gateway) {
 		return nil
 	}
-	logger := a.logger.With("role", role.Gateway.Name())
+	logger := p.Logs.logger.With("role", role.Gateway.Name())
 	authenticator, err := login.New(ctx, login.Options{
 		Settings: func() config.IdentityAccessManagement {
-			return a.live.Current().Gateway.Session.IdentityAccessManagement
+			return p.Process.live.Current().Gateway.Session.IdentityAccessManagement
 		},
-		Node: a.nodes[role.Gateway], Logger: logger, Plugins: a.plugins.Authenticate,
+		Node: p.Nodes.byRole[role.Gateway], Logger: logger, Plugins: p.Held.plugins.Authenticate,
 	})
 	if err != nil {
 		return err
 	}
-	a.lifecycle.add(part{name: "login", stop: func(context.Context) error {
+	p.Process.lifecycle.add(part{name: "login", stop: func(context.Context) error {
 		authenticator.Close()
 		return nil
 	}})
-	autoIPs := blocklist.NewAutoBlocker(a.blockedIPs, blocklist.AutoOptions{
-		Logger: logger, Rule: a.blockRules(func(b config.Blocklists) config.AutoBlock { return b.IP.AutoBlock }),
+	autoIPs := blocklist.NewAutoBlocker(p.Blocklists.ips, blocklist.AutoOptions{
+		Logger: logger, Rule: p.blockRules(func(b config.Blocklists) config.AutoBlock { return b.IP.AutoBlock }),
 	})
-	autoUsers := blocklist.NewAutoBlocker(a.blockedUsers, blocklist.AutoOptions{
-		Logger: logger, Rule: a.blockRules(func(b config.Blocklists) config.AutoBlock { return b.UserID.AutoBlock }),
+	autoUsers := blocklist.NewAutoBlocker(p.Blocklists.users, blocklist.AutoOptions{
+		Logger: logger, Rule: p.blockRules(func(b config.Blocklists) config.AutoBlock { return b.UserID.AutoBlock }),
 	})
-	a.lifecycle.add(part{name: "automatic blocks of addresses", run: autoIPs.Run})
-	a.lifecycle.add(part{name: "automatic blocks of users", run: autoUsers.Run})
-	a.gateway, err = gateway.Start(gateway.Options{
-		Node: a.nodes[role.Gateway], Ports: a.clientPorts, Settings: func() *config.Gateway { return &a.live.Current().Gateway },
-		Presence: a.presence, Authenticator: authenticator,
-		BlockedIPs: a.blockedIPs, BlockedUsers: a.blockedUsers, AutoIPs: autoIPs, AutoUsers: autoUsers,
-		Client: a.clientAddress, Metrics: a.metrics.Gateway(), Logger: logger,
-		Requests: requestlog.New(a.logs.Client().With("role", role.Gateway.Name()), derived(a.live, func(c *config.Config) *requestlog.Rates {
+	p.Process.lifecycle.add(part{name: "automatic blocks of addresses", run: autoIPs.Run})
+	p.Process.lifecycle.add(part{name: "automatic blocks of users", run: autoUsers.Run})
+	p.gateway, err = gateway.Start(gateway.Options{
+		Node: p.Nodes.byRole[role.Gateway], Ports: p.ClientPorts.ports, Settings: func() *config.Gateway { return &p.Process.live.Current().Gateway },
+		Presence: p.Online.presence, Authenticator: authenticator,
+		BlockedIPs: p.Blocklists.ips, BlockedUsers: p.Blocklists.users, AutoIPs: autoIPs, AutoUsers: autoUsers,
+		Client: p.Process.clientAddress, Metrics: p.Measurements.registry.Gateway(), Logger: logger,
+		Requests: requestlog.New(p.Logs.files.Client().With("role", role.Gateway.Name()), derived(p.Process.live, func(c *config.Config) *requestlog.Rates {
 			return requestlog.GatewayRatesOf(c.Gateway.ClientAPI.Logging)
 		})),
-		Online: a.plugins.SessionOpened, Offline: a.plugins.SessionClosed, Notified: a.plugins.Notified,
+		Online: p.Held.plugins.SessionOpened, Offline: p.Held.plugins.SessionClosed, Notified: p.Held.plugins.Notified,
 	})
 	if err != nil {
 		return err
 	}
-	a.metrics.RegisterReadings("app.client.bytes", clientReadings, func() map[string]float64 {
-		received, sent := a.gateway.Traffic()
+	p.Measurements.registry.RegisterReadings("app.client.bytes", clientReadings, func() map[string]float64 {
+		received, sent := p.gateway.Traffic()
 		return map[string]float64{"received": float64(received), "sent": float64(sent)}
 	})
-	a.lifecycle.add(part{name: "gateway", stop: a.gateway.Close})
+	p.Process.lifecycle.add(part{name: "gateway", stop: p.gateway.Close})
 	return nil
 }
 
@@ -133,8 +133,8 @@ var clientReadings = []metrics.Reading{
 }
 
 // blockRules translates the configuration for the blocklists.
-func (a *App) blockRules(pick func(config.Blocklists) config.AutoBlock) func(blocklist.Cause) blocklist.Rule {
-	rules := derived(a.live, func(c *config.Config) *map[blocklist.Cause]blocklist.Rule {
+func (p *clients) blockRules(pick func(config.Blocklists) config.AutoBlock) func(blocklist.Cause) blocklist.Rule {
+	rules := derived(p.Process.live, func(c *config.Config) *map[blocklist.Cause]blocklist.Rule {
 		auto := pick(c.Security.Blocklist)
 		return &map[blocklist.Cause]blocklist.Rule{
 			blocklist.CorruptedFrame: blockRule(auto.CorruptedFrame), blocklist.CorruptedRequest: blockRule(auto.CorruptedRequest),
@@ -158,8 +158,8 @@ func blockRule(c config.AutoBlockRule) blocklist.Rule {
 
 // ClientURLs returns where clients connect, or nil without gateway.
 func (a *App) ClientURLs() []string {
-	if a.clientPorts == nil {
+	if a.units.ClientPorts.ports == nil {
 		return nil
 	}
-	return a.clientPorts.URLs()
+	return a.units.ClientPorts.ports.URLs()
 }

@@ -2,85 +2,394 @@
 
 package app
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"reflect"
+	"slices"
 
-// A unit is a node of the graph of what a process consists of. Its start comes after the starts of everything that it
-// needs, and what it adds to the lifecycle is stopped before all of that: the order follows from the edges. The compiler
-// refuses a cycle. A unit of a role that the process does not have does nothing.
-type unit struct {
-	needs []*unit
-	start func(*App, context.Context) error
-}
-
-var (
-	home     = &unit{start: (*App).openHome}
-	logFiles = &unit{needs: units(home), start: (*App).startLogs}
-	// Recordings show how everything that starts after them starts and stops.
-	recordings = &unit{needs: units(logFiles), start: (*App).startRecorder}
-	// Spans of everything that ends after this are sent when the process stops.
-	spans = &unit{needs: units(logFiles), start: (*App).startTracing}
-	// A port that is in use is noticed before anything else happens; who connects waits until the process is ready.
-	adminPorts  = &unit{needs: units(logFiles), start: (*App).openPorts}
-	consolePort = &unit{needs: units(logFiles, adminPorts), start: (*App).openConsolePort}
-	clientPorts = &unit{needs: units(logFiles), start: (*App).openClientPorts}
-
-	database     = &unit{needs: units(logFiles, spans, adminPorts, consolePort, clientPorts), start: (*App).startStore}
-	settings     = &unit{needs: units(logFiles, database), start: (*App).startSettings}
-	measurements = &unit{needs: units(database, settings), start: (*App).startMetrics}
-	machine      = &unit{needs: units(measurements), start: (*App).startVitals}
-	nodes        = &unit{needs: units(logFiles, adminPorts, clientPorts, database, machine), start: (*App).startCluster}
-	news         = &unit{needs: units(logFiles, nodes, settings, blocklists, pluginHolder), start: (*App).startNews}
-	online       = &unit{needs: units(logFiles, nodes), start: (*App).startPresence}
-
-	// Made-up data has administrators of its own.
-	madeUp         = &unit{needs: units(logFiles, database, settings), start: (*App).fillStore}
-	administrators = &unit{needs: units(logFiles, database, nodes, madeUp), start: (*App).startAdministrators}
-	auditTrail     = &unit{needs: units(logFiles, database, nodes), start: (*App).startAudit}
-	blocklists     = &unit{needs: units(logFiles, database, settings), start: (*App).startBlocklists}
-
-	// Plugins are held before they are started: who calls them must be there when they start.
-	pluginHolder = &unit{needs: units(logFiles, recordings, database, settings, measurements, nodes, online, auditTrail), start: (*App).buildPlugins}
-	notifier     = &unit{needs: units(logFiles, nodes, online), start: (*App).startNotifier}
-	rules        = &unit{needs: units(logFiles, database, settings, measurements, nodes, online, pluginHolder, notifier), start: (*App).startDomain}
-	operating    = &unit{
-		needs: units(logFiles, recordings, database, settings, measurements, machine, nodes, online, administrators, auditTrail, blocklists, pluginHolder, rules),
-		start: (*App).buildAdminAPIs,
-	}
-	// Plugins start when all that they can use is there. Administrators are answered meanwhile; clients wait until the
-	// plugins are up, or for some time.
-	plugins    = &unit{needs: units(pluginHolder, operating, rules, notifier), start: (*App).startPlugins}
-	webConsole = &unit{needs: units(logFiles, consolePort, adminPorts, nodes, administrators, operating, plugins), start: (*App).startConsole}
-	admins     = &unit{needs: units(adminPorts, operating, plugins, news, webConsole), start: (*App).startAdminAPIs}
-	pluginsUp  = &unit{needs: units(plugins, admins), start: (*App).awaitPlugins}
-
-	requests = &unit{needs: units(logFiles, database, settings, nodes, online, rules, notifier, pluginsUp), start: (*App).startDispatcher}
-	jobs     = &unit{needs: units(logFiles, settings, nodes, online, administrators, auditTrail, blocklists, rules, pluginsUp), start: (*App).startJobs}
-	clients  = &unit{
-		needs: units(logFiles, clientPorts, settings, measurements, nodes, online, blocklists, pluginsUp, requests), start: (*App).startGateway,
-	}
-
-	watchdog = &unit{needs: units(recordings, operating), start: (*App).startWatchdog}
-
-	// process is the whole.
-	process = &unit{needs: units(logFiles, admins, requests, jobs, clients, watchdog), start: (*App).announce}
+	"example.org/app/internal/admin"
+	"example.org/app/internal/admin/api"
+	"example.org/app/internal/audit"
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/console"
+	"example.org/app/internal/gateway"
+	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/im/blocklist"
+	"example.org/app/internal/logs"
+	"example.org/app/internal/metrics"
+	"example.org/app/internal/oidc"
+	"example.org/app/internal/plugin"
+	"example.org/app/internal/plugin/adapter"
+	"example.org/app/internal/plugin/catalog"
+	"example.org/app/internal/presence"
+	"example.org/app/internal/recording"
+	"example.org/app/internal/role"
+	"example.org/app/internal/service"
+	"example.org/app/internal/setting"
+	"example.org/app/internal/store"
 )
 
-func units(list ...*unit) []*unit { return list }
+// A unit is a node of the graph of what a process consists of. Its exported fields point to the units that it needs, and
+// it can use no others. It starts after them, and what it adds to the lifecycle is stopped before them: the order follows
+// from the types. A unit of a role that the process does not have does nothing.
+type unit interface {
+	// start is called once. It sets the fields that others use.
+	start(context.Context) error
+}
 
-// order returns a unit and everything that it needs, each after what it needs itself.
-func order(root *unit) (sorted []*unit) {
-	seen := map[*unit]bool{}
-	var visit func(*unit)
-	visit = func(u *unit) {
-		if seen[u] {
-			return
-		}
-		seen[u] = true
-		for _, needed := range u.needs {
-			visit(needed)
-		}
-		sorted = append(sorted, u)
+type home struct{ Process *process }
+
+type logFiles struct {
+	Process *process
+	Home    *home
+
+	files  *logs.Logs
+	logger *slog.Logger
+}
+
+// Recordings show how everything that starts after them starts and stops.
+type recordings struct {
+	Process *process
+	Logs    *logFiles
+
+	recorder *recording.Recorder
+}
+
+// Spans of everything that ends after this are sent when the process stops.
+type spans struct {
+	Process *process
+	Logs    *logFiles
+}
+
+// A port that is in use is noticed before anything else happens; who connects waits until the process is ready.
+type (
+	adminPorts struct {
+		Process *process
+		Logs    *logFiles
+
+		servers map[role.Role]*admin.Server
 	}
-	visit(root)
+	consolePort struct {
+		Process    *process
+		Logs       *logFiles
+		AdminPorts *adminPorts
+
+		server *console.Server // nil if there is none
+	}
+	clientPorts struct {
+		Process *process
+		Logs    *logFiles
+
+		ports *gateway.Ports // nil without gateway
+	}
+)
+
+type database struct {
+	Process     *process
+	Logs        *logFiles
+	Spans       *spans
+	AdminPorts  *adminPorts
+	ConsolePort *consolePort
+	ClientPorts *clientPorts
+
+	db *store.DB
+}
+
+type settings struct {
+	Process  *process
+	Logs     *logFiles
+	Database *database
+
+	cluster *setting.Settings
+}
+
+type measurements struct {
+	Process  *process
+	Database *database
+	Settings *settings
+
+	registry *metrics.Registry
+}
+
+type machine struct {
+	Process      *process
+	Measurements *measurements
+
+	vitals *vitals
+}
+
+// nodes are the nodes of this process, one for each role.
+type nodes struct {
+	Process     *process
+	Logs        *logFiles
+	AdminPorts  *adminPorts
+	ClientPorts *clientPorts
+	Database    *database
+	Machine     *machine
+
+	cluster *cluster.Cluster
+	byRole  map[role.Role]*cluster.Node
+}
+
+type news struct {
+	Process    *process
+	Logs       *logFiles
+	Nodes      *nodes
+	Settings   *settings
+	Blocklists *blocklists
+	Held       *pluginHolder
+}
+
+type online struct {
+	Process      *process
+	Logs         *logFiles
+	Measurements *measurements
+	Nodes        *nodes
+
+	presence     *presence.Directory
+	disconnector *presence.Disconnector
+}
+
+// madeUp is made-up data, which has administrators of its own.
+type madeUp struct {
+	Process  *process
+	Logs     *logFiles
+	Database *database
+	Settings *settings
+}
+
+type administrators struct {
+	Process  *process
+	Logs     *logFiles
+	Database *database
+	Nodes    *nodes
+	MadeUp   *madeUp
+
+	directory *administrator.Directory
+	provider  *oidc.Provider // nil without single sign-on
+}
+
+type auditTrail struct {
+	Process  *process
+	Logs     *logFiles
+	Database *database
+	Nodes    *nodes
+
+	trail *audit.Trail
+}
+
+type blocklists struct {
+	Process  *process
+	Logs     *logFiles
+	Database *database
+	Settings *settings
+
+	ips   *blocklist.List[netip.Addr]
+	users *blocklist.List[int64]
+}
+
+// A pluginHolder holds plugins before they are started: who calls them must be there when they start.
+type pluginHolder struct {
+	Process      *process
+	Logs         *logFiles
+	Recordings   *recordings
+	Database     *database
+	Settings     *settings
+	Measurements *measurements
+	Nodes        *nodes
+	Online       *online
+	Audit        *auditTrail
+
+	plugins *adapter.Plugins
+	server  *adapter.Server
+	catalog *catalog.Catalog
+	granted *plugin.Granted // nil unless administrators grant plugins what they ask for
+	slots   *plugin.StoredSlots
+	events  *plugin.Events // nil without service
+	peers   *peers
+	// used is what plugins use of units that need this one. These set it before plugins start.
+	used used
+}
+
+type notifier struct {
+	Process *process
+	Logs    *logFiles
+	Nodes   *nodes
+	Online  *online
+
+	service *service.Notifier // nil without service
+}
+
+type rules struct {
+	Process      *process
+	Logs         *logFiles
+	Database     *database
+	Settings     *settings
+	Measurements *measurements
+	Nodes        *nodes
+	Online       *online
+	Held         *pluginHolder
+	Notifier     *notifier
+
+	domain domain // empty without service
+}
+
+// operating is the admin interface of each role, whether or not it has a port.
+type operating struct {
+	Process        *process
+	Logs           *logFiles
+	Recordings     *recordings
+	Database       *database
+	Settings       *settings
+	Measurements   *measurements
+	Machine        *machine
+	Nodes          *nodes
+	Online         *online
+	Administrators *administrators
+	Audit          *auditTrail
+	Blocklists     *blocklists
+	Held           *pluginHolder
+	Rules          *rules
+
+	health *api.Health
+	apis   map[role.Role]*admin.API
+}
+
+// Plugins start when all that they can use is there. Administrators are answered meanwhile; clients wait until the plugins
+// are up, or for some time.
+type (
+	plugins struct {
+		Process   *process
+		Held      *pluginHolder
+		Operating *operating
+		Rules     *rules
+		Notifier  *notifier
+	}
+	webConsole struct {
+		Process        *process
+		Logs           *logFiles
+		ConsolePort    *consolePort
+		AdminPorts     *adminPorts
+		Nodes          *nodes
+		Administrators *administrators
+		Operating      *operating
+		Plugins        *plugins
+
+		console *console.Console // nil if there is none
+	}
+	admins struct {
+		Process    *process
+		AdminPorts *adminPorts
+		Operating  *operating
+		Plugins    *plugins
+		News       *news
+		Console    *webConsole
+	}
+	pluginsUp struct {
+		Process *process
+		Held    *pluginHolder
+		Plugins *plugins
+		Admins  *admins
+	}
+)
+
+// requests are those of clients, which gateways pass on to a service.
+type requests struct {
+	Process   *process
+	Logs      *logFiles
+	Database  *database
+	Settings  *settings
+	Nodes     *nodes
+	Online    *online
+	Rules     *rules
+	Notifier  *notifier
+	Held      *pluginHolder
+	PluginsUp *pluginsUp
+}
+
+type jobs struct {
+	Process        *process
+	Logs           *logFiles
+	Database       *database
+	Settings       *settings
+	Nodes          *nodes
+	Online         *online
+	Administrators *administrators
+	Audit          *auditTrail
+	Blocklists     *blocklists
+	Held           *pluginHolder
+	Rules          *rules
+	PluginsUp      *pluginsUp
+}
+
+type clients struct {
+	Process      *process
+	Logs         *logFiles
+	ClientPorts  *clientPorts
+	Settings     *settings
+	Measurements *measurements
+	Nodes        *nodes
+	Online       *online
+	Blocklists   *blocklists
+	Held         *pluginHolder
+	PluginsUp    *pluginsUp
+	Requests     *requests
+
+	gateway *gateway.Gateway // nil without gateway
+}
+
+type watchdog struct {
+	Process    *process
+	Recordings *recordings
+	Operating  *operating
+}
+
+// units is the whole. What App tells of the process is here.
+type units struct {
+	Process        *process
+	Logs           *logFiles
+	Admins         *admins
+	Requests       *requests
+	Jobs           *jobs
+	Clients        *clients
+	Watchdog       *watchdog
+	AdminPorts     *adminPorts
+	ConsolePort    *consolePort
+	ClientPorts    *clientPorts
+	Database       *database
+	Administrators *administrators
+	Held           *pluginHolder
+	Console        *webConsole
+}
+
+// assemble makes every unit that root needs, each once, and returns them with root, each after those that it needs. It
+// panics if units need each other.
+func assemble(p *process, root unit) (sorted []unit) {
+	made := map[reflect.Type]reflect.Value{}
+	var visit func(reflect.Value)
+	visit = func(u reflect.Value) {
+		made[u.Type()] = u
+		for field, at := range u.Elem().Fields() {
+			switch {
+			case !field.IsExported():
+			case field.Type == reflect.TypeFor[*process]():
+				at.Set(reflect.ValueOf(p))
+			case field.Type.Implements(reflect.TypeFor[unit]()):
+				needed, ok := made[field.Type]
+				if !ok {
+					needed = reflect.New(field.Type.Elem())
+					visit(needed)
+				} else if !slices.Contains(sorted, needed.Interface().(unit)) {
+					panic(fmt.Sprintf("app: %s and %s need each other", u.Type().Elem(), field.Type.Elem()))
+				}
+				at.Set(needed)
+			}
+		}
+		sorted = append(sorted, u.Interface().(unit))
+	}
+	visit(reflect.ValueOf(root))
 	return sorted
 }

@@ -18,96 +18,106 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/administrator"
+	"example.org/app/internal/im/meeting"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/role"
+	"example.org/app/internal/service"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
 
 // pluginSettings returns the current settings of plugins.
-func (a *App) pluginSettings() config.Plugin { return a.live.Current().Plugin }
+func (p *process) pluginSettings() config.Plugin { return p.live.Current().Plugin }
 
-// buildPlugins makes what holds plugins, before the parts that call them.
-func (a *App) buildPlugins(ctx context.Context) (err error) {
-	a.slots = plugin.NewSlots(a.store, a.leads)
-	if a.opts.Config.Plugin.Grants.Mode == config.GrantsExplicit {
-		a.granted = &plugin.Granted{}
+// used is what plugins use of units that need the holder of plugins.
+type used struct {
+	apis     map[role.Role]*admin.API
+	notifier *service.Notifier
+	meetings *meeting.Directory
+}
+
+// start makes what holds plugins, before the parts that call them.
+func (p *pluginHolder) start(ctx context.Context) (err error) {
+	p.peers = &peers{p.Process, p.Nodes}
+	p.slots = plugin.NewSlots(p.Database.db, p.Nodes.leads)
+	if p.Process.opts.Config.Plugin.Grants.Mode == config.GrantsExplicit {
+		p.granted = &plugin.Granted{}
 	}
-	a.forPlugins = a.pluginServer()
-	a.plugins, err = adapter.New(ctx, adapter.Options{
-		Roles: a.opts.Roles, Config: a.opts.Config, Settings: a.pluginSettings, Values: a.settings.PluginValues, Granted: a.granted, Only: a.opts.OnlyPlugin,
-		Scripts: a.opts.Scripts, HoldSchedules: a.opts.HoldSchedules,
-		Server: a.forPlugins, Slots: a.slots, Presence: a.presence, Metrics: a.metrics, Recorder: a.recorder, Logger: a.logger,
+	p.server = p.newServer()
+	p.plugins, err = adapter.New(ctx, adapter.Options{
+		Roles: p.Process.opts.Roles, Config: p.Process.opts.Config, Settings: p.Process.pluginSettings, Values: p.Settings.cluster.PluginValues, Granted: p.granted, Only: p.Process.opts.OnlyPlugin,
+		Scripts: p.Process.opts.Scripts, HoldSchedules: p.Process.opts.HoldSchedules,
+		Server: p.server, Slots: p.slots, Presence: p.Online.presence, Metrics: p.Measurements.registry, Recorder: p.Recordings.recorder, Logger: p.Logs.logger,
 		// Plugins are trusted to stop the server.
-		Exit: a.exit,
+		Exit: p.Process.exit,
 	})
 	if err != nil {
 		return err
 	}
-	cancel := a.live.Subscribe(func(_, now *config.Config) { a.plugins.Traces().Configure(now.Plugin.Traces) })
-	a.lifecycle.add(part{name: "plugins", stop: func(ctx context.Context) error {
+	cancel := p.Process.live.Subscribe(func(_, now *config.Config) { p.plugins.Traces().Configure(now.Plugin.Traces) })
+	p.Process.lifecycle.add(part{name: "plugins", stop: func(ctx context.Context) error {
 		cancel()
-		return a.plugins.Close(ctx)
+		return p.plugins.Close(ctx)
 	}})
-	if err := a.buildCatalog(); err != nil {
+	if err := p.buildCatalog(); err != nil {
 		return err
 	}
-	if a.runs(role.Service) { // Where the rules are, changes happen.
-		settings := func() config.PluginEvents { return a.pluginSettings().Events }
-		a.events = plugin.NewEvents(a.store, a.plugins.Manager, func() string { return a.pluginNode(role.Service).ID }, settings, a.logger)
-		a.plugins.Removed = a.events.Removed
-		store.ObserveEvents(a.store, a.events)
+	if p.Process.runs(role.Service) { // Where the rules are, changes happen.
+		settings := func() config.PluginEvents { return p.Process.pluginSettings().Events }
+		p.events = plugin.NewEvents(p.Database.db, p.plugins.Manager, func() string { return p.Nodes.forPlugins(role.Service).ID }, settings, p.Logs.logger)
+		p.plugins.Removed = p.events.Removed
+		store.ObserveEvents(p.Database.db, p.events)
 	}
-	a.settings.UsePlugins(a.settingSchemas, a.plugins.SettingsChanged)
+	p.Settings.cluster.UsePlugins(p.settingSchemas, p.plugins.SettingsChanged)
 	return nil
 }
 
 // leads reports whether this process leads the cluster.
-func (a *App) leads() bool {
-	node := a.nodes[role.Service]
+func (p *nodes) leads() bool {
+	node := p.byRole[role.Service]
 	return node != nil && node.IsLeader()
 }
 
 // settingSchemas are the schemas of the settings of plugins: of those that this process has loaded, and of those of the
 // cluster that only others load.
-func (a *App) settingSchemas() map[string]*plugin.Schema {
-	all := a.catalog.Schemas()
-	maps.Copy(all, a.plugins.Schemas())
+func (p *pluginHolder) settingSchemas() map[string]*plugin.Schema {
+	all := p.catalog.Schemas()
+	maps.Copy(all, p.plugins.Schemas())
 	return all
 }
 
-// startPlugins lets the plugins load and start, when all that they can use is there.
-func (a *App) startPlugins(context.Context) error {
-	a.lifecycle.add(part{name: "start of plugins", run: a.plugins.Start})
-	a.lifecycle.add(part{name: "watch of plugins", run: a.plugins.Watch})
-	if a.events != nil {
-		a.lifecycle.add(part{name: "events for plugins", run: a.events.Run})
+// start lets the plugins load and start, when all that they can use is there.
+func (p *plugins) start(context.Context) error {
+	p.Process.lifecycle.add(part{name: "start of plugins", run: p.Held.plugins.Start})
+	p.Process.lifecycle.add(part{name: "watch of plugins", run: p.Held.plugins.Watch})
+	if p.Held.events != nil {
+		p.Process.lifecycle.add(part{name: "events for plugins", run: p.Held.events.Run})
 	}
-	a.lifecycle.add(part{name: "plugins of the cluster", run: a.catalog.Run, stop: a.catalog.Stop})
+	p.Process.lifecycle.add(part{name: "plugins of the cluster", run: p.Held.catalog.Run, stop: p.Held.catalog.Stop})
 	return nil
 }
 
-// awaitPlugins waits for the plugins before clients are served, as long as the configuration says. The admin interface
+// start waits for the plugins before clients are served, as long as the configuration says. The admin interface
 // answers meanwhile.
-func (a *App) awaitPlugins(ctx context.Context) error {
+func (p *pluginsUp) start(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	up := make(chan error, 1)
-	go func() { up <- a.plugins.Wait(ctx) }()
+	go func() { up <- p.Held.plugins.Wait(ctx) }()
 	select {
 	case err := <-up:
 		return err
-	case <-a.shutdown:
+	case <-p.Process.shutdown:
 		cancel()
 		return <-up
 	}
 }
 
-// pluginHealth says which plugins should run and do not. The node is not ready while it waits for them; then it serves
+// health says which plugins should run and do not. The node is not ready while it waits for them; then it serves
 // all the same.
-func (a *App) pluginHealth(context.Context) error {
-	files, waiting := a.plugins.Loading()
+func (p *pluginHolder) health(context.Context) error {
+	files, waiting := p.plugins.Loading()
 	what := ""
 	if len(files) > 0 {
 		what = "not up: " + strings.Join(files, ", ")
@@ -115,7 +125,7 @@ func (a *App) pluginHealth(context.Context) error {
 	if waiting {
 		return fmt.Errorf("plugins are starting; %s", cmp.Or(what, "all are up"))
 	}
-	if list := a.plugins.Unavailable(); list != "" {
+	if list := p.plugins.Unavailable(); list != "" {
 		what = strings.Trim(what+"; "+list, "; ")
 	}
 	if what != "" {
@@ -125,44 +135,44 @@ func (a *App) pluginHealth(context.Context) error {
 }
 
 // Plugins reports what plugins there are.
-func (a *App) Plugins() adapter.Report { return a.plugins.Report() }
+func (a *App) Plugins() adapter.Report { return a.units.Held.plugins.Report() }
 
-// pluginServer is what plugins can use of this process.
-func (a *App) pluginServer() *adapter.Server {
-	functions, owners := functionsOf(a.opts.Roles)
+// newServer is what plugins can use of this process.
+func (p *pluginHolder) newServer() *adapter.Server {
+	functions, owners := functionsOf(p.Process.opts.Roles)
 	return &adapter.Server{
-		This: a.pluginNode, Functions: functions, Properties: a.opts.Config, PluginValues: a.settings.PluginValues, Values: plugin.NewStorage(a.store), Granted: a.granted,
+		This: p.Nodes.forPlugins, Functions: functions, Properties: p.Process.opts.Config, PluginValues: p.Settings.cluster.PluginValues, Values: plugin.NewStorage(p.Database.db), Granted: p.granted,
 		Invoke: func(ctx context.Context, by *admin.Principal, operation string, input json.RawMessage) (json.RawMessage, error) {
 			owner, known := owners[operation]
 			if !known {
 				return nil, apierr.New(apierr.IllegalArgument, "there is no operation %q on this server", operation)
 			}
-			return a.apis[owner].Invoke(ctx, by, operation, input)
+			return p.used.apis[owner].Invoke(ctx, by, operation, input)
 		},
 		NotifyUsers: func() func(context.Context, *wire.AppRequest, []int64) error {
-			if a.notifier == nil {
+			if p.used.notifier == nil {
 				return nil
 			}
-			return a.notifier.NotifyUsers
+			return p.used.notifier.NotifyUsers
 		},
 		EndMeeting: func() func(context.Context, int64, time.Time) error {
-			if a.domain.meetings == nil {
+			if p.used.meetings == nil {
 				return nil
 			}
-			return a.domain.meetings.Ended
+			return p.used.meetings.Ended
 		},
 	}
 }
 
-// pluginNode is the node of a role. Without one of this process it is the service, if there is one.
-func (a *App) pluginNode(r role.Role) plugin.Node {
-	if !a.runs(r) {
-		r = a.opts.Roles[0]
-		if a.runs(role.Service) {
+// forPlugins is the node of a role. Without one of this process it is the service, if there is one.
+func (p *nodes) forPlugins(r role.Role) plugin.Node {
+	if !p.Process.runs(r) {
+		r = p.Process.opts.Roles[0]
+		if p.Process.runs(role.Service) {
 			r = role.Service
 		}
 	}
-	return plugin.Node{ID: a.nodes[r].ID(), Role: r, Version: version}
+	return plugin.Node{ID: p.byRole[r].ID(), Role: r, Version: version}
 }
 
 // functionsOf returns the operations of roles that plugins may call, and which role has each.
@@ -188,14 +198,14 @@ func PluginOperations() []plugin.Operation {
 
 // InvokeAsRoot carries out an operation of the admin interface as the root administrator does, whose password nobody asks for.
 func (a *App) InvokeAsRoot(ctx context.Context, operation string, input json.RawMessage) (json.RawMessage, error) {
-	return a.forPlugins.Invoke(ctx, admin.ByRoot(administrator.RootLoginName), operation, input)
+	return a.units.Held.server.Invoke(ctx, admin.ByRoot(administrator.RootLoginName), operation, input)
 }
 
 // PluginManager holds the plugins of the process.
-func (a *App) PluginManager() *plugin.Manager { return a.plugins.Manager }
+func (a *App) PluginManager() *plugin.Manager { return a.units.Held.plugins.Manager }
 
 // PluginStorage is where plugins keep small values.
-func (a *App) PluginStorage() plugin.Storage { return a.forPlugins.Values }
+func (a *App) PluginStorage() plugin.Storage { return a.units.Held.server.Values }
 
 // PluginCheck says how a plugin is checked for servers with the roles.
 func PluginCheck(roles []role.Role, c *config.Config, file string, logger *slog.Logger) adapter.CheckOptions {

@@ -22,23 +22,23 @@ type pluginStatesAnswer struct {
 }
 
 // buildCatalog makes what follows the plugins of the cluster, and lets other nodes ask for it.
-func (a *App) buildCatalog() error {
-	c := a.opts.Config.Plugin
-	a.catalog = catalog.New(catalog.Options{
-		Store: a.store, Manager: a.plugins.Manager, Enabled: c.Enabled && c.Cluster.Enabled, Settings: a.pluginSettings, Granted: a.granted, Logger: a.logger,
-		Changed: func() { a.tell(changedPlugins) },
-		NodeIDs: a.nodeIDs(), Act: a.actByItself, Gather: a.rolloutEvidence, Leads: a.leads,
+func (p *pluginHolder) buildCatalog() error {
+	c := p.Process.opts.Config.Plugin
+	p.catalog = catalog.New(catalog.Options{
+		Store: p.Database.db, Manager: p.plugins.Manager, Enabled: c.Enabled && c.Cluster.Enabled, Settings: p.Process.pluginSettings, Granted: p.granted, Logger: p.Logs.logger,
+		Changed: func() { p.Nodes.tell(changedPlugins) },
+		NodeIDs: p.Nodes.ids(), Act: p.Audit.actByItself, Gather: p.peers.evidence, Leads: p.Nodes.leads,
 	})
-	a.plugins.Cluster = a.catalog
-	for _, node := range a.nodes {
+	p.plugins.Cluster = p.catalog
+	for _, node := range p.Nodes.byRole {
 		err := cluster.Handle(node, pluginStates, func(context.Context, *struct{}) (*pluginStatesAnswer, error) {
-			return &pluginStatesAnswer{a.catalog.States()}, nil
+			return &pluginStatesAnswer{p.catalog.States()}, nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return errors.Join(a.shareTraces(), a.shareShadows(), a.shareEvidence())
+	return errors.Join(p.shareTraces(), p.shareShadows(), p.shareEvidence())
 }
 
 // pluginEvidence asks a named node what its process has seen of rollouts.
@@ -49,10 +49,10 @@ type evidenceAnswer struct {
 }
 
 // shareEvidence lets other nodes ask for what this process has seen of rollouts.
-func (a *App) shareEvidence() error {
-	for _, node := range a.nodes {
+func (p *pluginHolder) shareEvidence() error {
+	for _, node := range p.Nodes.byRole {
 		err := cluster.Handle(node, pluginEvidence, func(context.Context, *struct{}) (*evidenceAnswer, error) {
-			return &evidenceAnswer{a.catalog.Evidence()}, nil
+			return &evidenceAnswer{p.catalog.Evidence()}, nil
 		})
 		if err != nil {
 			return err
@@ -61,9 +61,9 @@ func (a *App) shareEvidence() error {
 	return nil
 }
 
-// rolloutEvidence gathers what all processes have seen of rollouts.
-func (a *App) rolloutEvidence(ctx context.Context) []catalog.ProcessEvidence {
-	return askPeers(ctx, a, pluginEvidence, &struct{}{}, func(p peer, answer *evidenceAnswer, err error) catalog.ProcessEvidence {
+// evidence gathers what all processes have seen of rollouts.
+func (p *peers) evidence(ctx context.Context) []catalog.ProcessEvidence {
+	return askPeers(ctx, p, pluginEvidence, &struct{}{}, func(p peer, answer *evidenceAnswer, err error) catalog.ProcessEvidence {
 		evidence := catalog.ProcessEvidence{Err: err}
 		for _, n := range p.nodes {
 			evidence.NodeIDs, evidence.Roles = append(evidence.NodeIDs, n.NodeID), append(evidence.Roles, n.Type)
@@ -75,10 +75,10 @@ func (a *App) rolloutEvidence(ctx context.Context) []catalog.ProcessEvidence {
 	})
 }
 
-// nodeIDs are the ids of the nodes of this process.
-func (a *App) nodeIDs() (ids []string) {
-	for _, r := range a.opts.Roles {
-		ids = append(ids, a.nodes[r].ID())
+// ids are the ids of the nodes of this process.
+func (p *nodes) ids() (ids []string) {
+	for _, r := range p.Process.opts.Roles {
+		ids = append(ids, p.byRole[r].ID())
 	}
 	return ids
 }
@@ -86,17 +86,17 @@ func (a *App) nodeIDs() (ids []string) {
 // pluginStatesTimeout bounds how long an administrator waits for nodes that do not answer.
 const pluginStatesTimeout = 2 * time.Second
 
-// pluginStates asks all nodes how far they are with the plugins of the cluster.
-func (a *App) pluginStates(ctx context.Context) []catalog.NodeStates {
+// states asks all nodes how far they are with the plugins of the cluster.
+func (p *peers) states(ctx context.Context) []catalog.NodeStates {
 	ctx, cancel := context.WithTimeout(ctx, pluginStatesTimeout)
 	defer cancel()
-	members := a.membersWithPlugins()
+	members := p.members()
 	list := make([]catalog.NodeStates, len(members))
 	var wg sync.WaitGroup
 	for i, m := range members {
 		list[i] = catalog.NodeStates{NodeID: m.NodeID, Role: m.Type}
 		wg.Go(func() {
-			answer, err := cluster.CallNode(ctx, a.nodes[a.opts.Roles[0]], m.NodeID, pluginStates, &struct{}{})
+			answer, err := cluster.CallNode(ctx, p.Nodes.first(), m.NodeID, pluginStates, &struct{}{})
 			if err != nil {
 				list[i].Err = fmt.Errorf("the node did not answer: %w", err)
 				return
@@ -108,15 +108,21 @@ func (a *App) pluginStates(ctx context.Context) []catalog.NodeStates {
 	return list
 }
 
+// peers are the processes that can have plugins, this one too, asked for what their plugins do.
+type peers struct {
+	Process *process
+	Nodes   *nodes
+}
+
 // A peer is a process that can have plugins, maybe this one. It has at least one node.
 type peer struct {
 	id    string
 	nodes []cluster.Member
 }
 
-// peersWithPlugins are the processes that can have plugins, in the order of their first nodes.
-func (a *App) peersWithPlugins() (list []peer) {
-	for _, m := range a.membersWithPlugins() {
+// processes are the processes that can have plugins, in the order of their first nodes.
+func (p *peers) processes() (list []peer) {
+	for _, m := range p.members() {
 		if i := slices.IndexFunc(list, func(p peer) bool { return p.id == m.ProcessID }); i >= 0 {
 			list[i].nodes = append(list[i].nodes, m)
 		} else {
@@ -128,15 +134,15 @@ func (a *App) peersWithPlugins() (list []peer) {
 
 // askPeers asks all processes that can have plugins at once, each by its first node, and returns what each answer comes
 // to; answer is nil if there is an error.
-func askPeers[Q, A, R any](ctx context.Context, a *App, e cluster.Endpoint[Q, A], question *Q, result func(p peer, answer *A, err error) R) []R {
+func askPeers[Q, A, R any](ctx context.Context, all *peers, e cluster.Endpoint[Q, A], question *Q, result func(p peer, answer *A, err error) R) []R {
 	ctx, cancel := context.WithTimeout(ctx, pluginStatesTimeout)
 	defer cancel()
-	peers := a.peersWithPlugins()
-	list := make([]R, len(peers))
+	processes := all.processes()
+	list := make([]R, len(processes))
 	var wg sync.WaitGroup
-	for i, p := range peers {
+	for i, p := range processes {
 		wg.Go(func() {
-			answer, err := cluster.CallNode(ctx, a.nodes[a.opts.Roles[0]], p.nodes[0].NodeID, e, question)
+			answer, err := cluster.CallNode(ctx, all.Nodes.first(), p.nodes[0].NodeID, e, question)
 			if err != nil {
 				answer, err = nil, fmt.Errorf("the node did not answer: %w", err)
 			}

@@ -20,10 +20,10 @@ type shadowAnswer struct {
 }
 
 // shareShadows lets other nodes ask for what the shadows of this process did.
-func (a *App) shareShadows() error {
-	for _, node := range a.nodes {
+func (p *pluginHolder) shareShadows() error {
+	for _, node := range p.Nodes.byRole {
 		err := cluster.Handle(node, pluginShadow, func(_ context.Context, id *string) (*shadowAnswer, error) {
-			number, samples := a.plugins.Trials.ShadowSamples(*id)
+			number, samples := p.plugins.Trials.ShadowSamples(*id)
 			return &shadowAnswer{number, samples}, nil
 		})
 		if err != nil {
@@ -34,8 +34,8 @@ func (a *App) shareShadows() error {
 }
 
 // shadowSamples gathers what the shadows of a plugin did on all nodes.
-func (a *App) shadowSamples(ctx context.Context, id string) []catalog.NodeSamples {
-	return askPeers(ctx, a, pluginShadow, &id, func(p peer, answer *shadowAnswer, err error) catalog.NodeSamples {
+func (p *peers) shadowSamples(ctx context.Context, id string) []catalog.NodeSamples {
+	return askPeers(ctx, p, pluginShadow, &id, func(p peer, answer *shadowAnswer, err error) catalog.NodeSamples {
 		samples := catalog.NodeSamples{NodeID: p.nodes[0].NodeID, Err: err}
 		if answer != nil {
 			samples.Samples, samples.Number = answer.Samples, answer.Number

@@ -25,9 +25,9 @@ type traceSearch struct {
 }
 
 // shareTraces lets other nodes ask for the traces of this process.
-func (a *App) shareTraces() error {
-	recorder := a.plugins.Traces()
-	for _, node := range a.nodes {
+func (p *pluginHolder) shareTraces() error {
+	recorder := p.plugins.Traces()
+	for _, node := range p.Nodes.byRole {
 		err := cluster.Handle(node, pluginTraces, func(_ context.Context, s *traceSearch) (*trace.Listing, error) {
 			l := recorder.List(s.Filter, s.Limit)
 			return &l, nil
@@ -49,22 +49,22 @@ func (a *App) shareTraces() error {
 // pluginTracesTimeout bounds how long an administrator waits for nodes that do not answer.
 const pluginTracesTimeout = 2 * time.Second
 
-// pluginTraces gathers the traces of all nodes.
-func (a *App) pluginTraces(ctx context.Context, f trace.Filter, offset, limit int) trace.Gathering {
+// traces gathers the traces of all nodes.
+func (p *peers) traces(ctx context.Context, f trace.Filter, offset, limit int) trace.Gathering {
 	ctx, cancel := context.WithTimeout(ctx, pluginTracesTimeout)
 	defer cancel()
 	var sources []trace.Source
-	for _, p := range a.peersWithPlugins() {
-		sources = append(sources, a.traceSource(p))
+	for _, of := range p.processes() {
+		sources = append(sources, p.traceSource(of))
 	}
 	return trace.Gather(ctx, sources, f, offset, limit)
 }
 
 // traceSource asks a process for its traces, by its first node.
-func (a *App) traceSource(p peer) trace.Source {
-	own, node := a.nodes[a.opts.Roles[0]], p.nodes[0]
+func (p *peers) traceSource(of peer) trace.Source {
+	own, node := p.Nodes.first(), of.nodes[0]
 	source := trace.Source{
-		ProcessID: p.id,
+		ProcessID: of.id,
 		List: func(ctx context.Context, f trace.Filter, limit int) (trace.Listing, error) {
 			l, err := cluster.CallNode(ctx, own, node.NodeID, pluginTraces, &traceSearch{f, limit})
 			if err != nil {
@@ -80,16 +80,16 @@ func (a *App) traceSource(p peer) trace.Source {
 			return *b, nil
 		},
 	}
-	for _, n := range p.nodes {
+	for _, n := range of.nodes {
 		source.Nodes = append(source.Nodes, trace.Node{ID: n.NodeID, Role: n.Type})
 	}
 	return source
 }
 
-// membersWithPlugins are the nodes that can have plugins, by their ids.
-func (a *App) membersWithPlugins() []cluster.Member {
-	members := slices.DeleteFunc(a.cluster.Members(), func(m cluster.Member) bool { return m.ProcessID == "" })
-	for _, own := range a.nodes {
+// members are the nodes that can have plugins, by their ids.
+func (p *peers) members() []cluster.Member {
+	members := slices.DeleteFunc(p.Nodes.cluster.Members(), func(m cluster.Member) bool { return m.ProcessID == "" })
+	for _, own := range p.Nodes.byRole {
 		if !slices.ContainsFunc(members, func(m cluster.Member) bool { return m.NodeID == own.ID() }) {
 			members = append(members, own.Member()) // It has not heard of itself yet.
 		}

@@ -15,12 +15,12 @@ import (
 	"example.org/app/internal/recording"
 )
 
-// startRecorder lets administrators record what the process does.
-func (a *App) startRecorder(context.Context) (err error) {
-	a.recorder, err = recording.Open(recording.Options{
-		Folder: strings.ReplaceAll(a.opts.Config.FlightRecorder.Dir, "@ROLE", a.name()), Logger: a.logger, Facts: a.facts,
+// start lets administrators record what the process does.
+func (p *recordings) start(context.Context) (err error) {
+	p.recorder, err = recording.Open(recording.Options{
+		Folder: strings.ReplaceAll(p.Process.opts.Config.FlightRecorder.Dir, "@ROLE", p.Process.name()), Logger: p.Logs.logger, Facts: p.facts,
 		Limits: func() recording.Limits {
-			c := a.live.Current().FlightRecorder
+			c := p.Process.live.Current().FlightRecorder
 			return recording.Limits{
 				MaxTotalBytes: c.MaxTotalBytes, MaxRecordings: int(c.MaxRecordings),
 				Retention: time.Duration(c.ClosedRecordingRetentionPeriod) * time.Second,
@@ -34,24 +34,24 @@ func (a *App) startRecorder(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cancel := a.live.Subscribe(func(*config.Config, *config.Config) { a.recorder.Look() })
-	a.lifecycle.add(part{name: "flight recorder", run: func(ctx context.Context) error {
+	cancel := p.Process.live.Subscribe(func(*config.Config, *config.Config) { p.recorder.Look() })
+	p.Process.lifecycle.add(part{name: "flight recorder", run: func(ctx context.Context) error {
 		defer cancel()
-		return a.recorder.Run(ctx)
+		return p.recorder.Run(ctx)
 	}})
 	return nil
 }
 
 // facts are the settings in effect, with secrets masked, and which program runs.
-func (a *App) facts() []recording.Fact {
+func (p *recordings) facts() []recording.Fact {
 	facts := []recording.Fact{
 		{Key: "version", Value: version},
 		{Key: "commit", Value: commit},
 		{Key: "buildTime", Value: buildTime},
 		{Key: "go.version", Value: runtime.Version()},
-		{Key: "roles", Value: fmt.Sprint(a.opts.Roles)},
+		{Key: "roles", Value: fmt.Sprint(p.Process.opts.Roles)},
 	}
-	return appendFacts(facts, "app", a.live.Current().Select(func(p property.Property) bool { return !p.Hidden }))
+	return appendFacts(facts, "app", p.Process.live.Current().Select(func(p property.Property) bool { return !p.Hidden }))
 }
 
 // appendFacts appends the leaves of a tree of settings in order.

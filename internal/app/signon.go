@@ -18,45 +18,45 @@ import (
 )
 
 // startProvider prepares single sign-on. The provider is not contacted: a server starts without it.
-func (a *App) startProvider() {
-	c := a.opts.Config.Security.OIDC
+func (p *administrators) startProvider() {
+	c := p.Process.opts.Config.Security.OIDC
 	if c.Issuer == "" {
 		return
 	}
-	a.provider = oidc.New(oidc.Options{
+	p.provider = oidc.New(oidc.Options{
 		Issuer: c.Issuer, ClientID: c.ClientID, ClientSecret: c.ClientSecret.Reveal(), Scopes: c.Scopes, Audiences: c.Audiences,
 		RolesClaim: c.RolesClaim, NameClaim: c.NameClaim,
 		Skew: time.Duration(c.ClockSkewMillis) * time.Millisecond, Timeout: time.Duration(c.TimeoutMillis) * time.Millisecond,
 	})
-	a.lifecycle.add(part{name: "identity provider", stop: func(context.Context) error {
-		a.provider.Close()
+	p.Process.lifecycle.add(part{name: "identity provider", stop: func(context.Context) error {
+		p.provider.Close()
 		return nil
 	}})
 }
 
 // authenticator lets administrators in.
-func (a *App) authenticator() admin.Authenticator {
-	if a.provider == nil {
-		return api.NewAuthenticator(a.administrators, nil)
+func (p *administrators) authenticator() admin.Authenticator {
+	if p.provider == nil {
+		return api.NewAuthenticator(p.directory, nil)
 	}
-	return api.NewAuthenticator(a.administrators, func(ctx context.Context, token string) (*administrator.Identity, bool, error) {
+	return api.NewAuthenticator(p.directory, func(ctx context.Context, token string) (*administrator.Identity, bool, error) {
 		if !oidc.IsJWT(token) {
 			return nil, false, nil
 		}
-		person, err := a.provider.Verify(ctx, token)
+		person, err := p.provider.Verify(ctx, token)
 		if err != nil {
-			return nil, true, a.signOnError(ctx, err)
+			return nil, true, p.signOnError(ctx, err)
 		}
-		id, err := a.administrators.AuthenticateExternal(ctx, a.externalOf(person))
+		id, err := p.directory.AuthenticateExternal(ctx, p.externalOf(person))
 		return id, true, forbidden(err)
 	})
 }
 
 // externalOf gives a person the roles that its claims are mapped to.
-func (a *App) externalOf(p *oidc.Person) administrator.External {
-	e := administrator.External{Issuer: p.Issuer, Subject: p.Subject, DisplayName: p.Name}
-	for _, m := range a.opts.Config.Security.OIDC.RoleMapping {
-		if slices.Contains(p.Roles, m.ClaimValue) {
+func (p *administrators) externalOf(person *oidc.Person) administrator.External {
+	e := administrator.External{Issuer: person.Issuer, Subject: person.Subject, DisplayName: person.Name}
+	for _, m := range p.Process.opts.Config.Security.OIDC.RoleMapping {
+		if slices.Contains(person.Roles, m.ClaimValue) {
 			e.RoleIDs = append(e.RoleIDs, m.RoleIDs...)
 		}
 	}
@@ -64,10 +64,10 @@ func (a *App) externalOf(p *oidc.Person) administrator.External {
 }
 
 // signOnError is what a caller is told.
-func (a *App) signOnError(ctx context.Context, err error) error {
+func (p *administrators) signOnError(ctx context.Context, err error) error {
 	if errors.Is(err, oidc.ErrUnavailable) {
 		if ctx.Err() == nil {
-			a.logger.WarnContext(ctx, "the identity provider cannot be used", "issuer", a.opts.Config.Security.OIDC.Issuer, "error", err)
+			p.Logs.logger.WarnContext(ctx, "the identity provider cannot be used", "issuer", p.Process.opts.Config.Security.OIDC.Issuer, "error", err)
 		}
 		return &apierr.Error{
 			Code: apierr.ServerUnavailable, Status: http.StatusServiceUnavailable, Err: err,
@@ -78,38 +78,40 @@ func (a *App) signOnError(ctx context.Context, err error) error {
 }
 
 // signOn runs logins of the console at the provider.
-type signOn struct{ app *App }
+type signOn struct{ administrators *administrators }
 
 // consoleSignOn returns nil without single sign-on.
-func (a *App) consoleSignOn() console.SignOn {
-	if a.provider == nil {
+func (p *administrators) consoleSignOn() console.SignOn {
+	if p.provider == nil {
 		return nil
 	}
-	return signOn{a}
+	return signOn{p}
 }
 
 // Name implements console.SignOn.
-func (s signOn) Name() string { return s.app.opts.Config.Security.OIDC.Name }
+func (s signOn) Name() string { return s.administrators.Process.opts.Config.Security.OIDC.Name }
 
 // RedirectURL implements console.SignOn.
-func (s signOn) RedirectURL() string { return s.app.opts.Config.Security.OIDC.RedirectURL }
+func (s signOn) RedirectURL() string {
+	return s.administrators.Process.opts.Config.Security.OIDC.RedirectURL
+}
 
 // Begin implements console.SignOn.
 func (s signOn) Begin(ctx context.Context, redirect string) (string, oidc.Attempt, error) {
-	address, attempt, err := s.app.provider.Begin(ctx, redirect)
+	address, attempt, err := s.administrators.provider.Begin(ctx, redirect)
 	if err != nil {
-		err = s.app.signOnError(ctx, err)
+		err = s.administrators.signOnError(ctx, err)
 	}
 	return address, attempt, err
 }
 
 // Finish implements console.SignOn.
 func (s signOn) Finish(ctx context.Context, redirect string, a oidc.Attempt, state, code string) (string, error) {
-	person, err := s.app.provider.Finish(ctx, redirect, a, state, code)
+	person, err := s.administrators.provider.Finish(ctx, redirect, a, state, code)
 	if err != nil {
-		return "", s.app.signOnError(ctx, err)
+		return "", s.administrators.signOnError(ctx, err)
 	}
-	ticket, err := s.app.administrators.SignOn(ctx, s.app.externalOf(person))
+	ticket, err := s.administrators.directory.SignOn(ctx, s.administrators.externalOf(person))
 	return ticket, forbidden(err)
 }
 

@@ -15,9 +15,9 @@ import (
 // lastSpansTimeout bounds how long a stopping process waits for the collector.
 const lastSpansTimeout = 2 * time.Second
 
-// startTracing lets the process send spans to a collector, if the configuration says so.
-func (a *App) startTracing(ctx context.Context) error {
-	c := a.opts.Config.Telemetry.Tracing
+// start lets the process send spans to a collector, if the configuration says so.
+func (p *spans) start(ctx context.Context) error {
+	c := p.Process.opts.Config.Telemetry.Tracing
 	if !c.Enabled {
 		return nil
 	}
@@ -27,21 +27,21 @@ func (a *App) startTracing(ctx context.Context) error {
 	}
 	tracer, err := telemetry.Open(ctx, telemetry.Options{
 		Endpoint: c.Endpoint.Reveal(), Headers: headers, SampleRate: c.SampleRate,
-		Timeout: time.Duration(c.TimeoutMillis) * time.Millisecond, MaxQueueSize: int(c.MaxQueueSize), Logger: a.logger,
+		Timeout: time.Duration(c.TimeoutMillis) * time.Millisecond, MaxQueueSize: int(c.MaxQueueSize), Logger: p.Logs.logger,
 		Resource: []attribute.KeyValue{
-			attribute.String("service.name", a.name()), attribute.String("service.version", version), attribute.String("service.instance.id", a.processID),
+			attribute.String("service.name", p.Process.name()), attribute.String("service.version", version), attribute.String("service.instance.id", p.Process.id),
 		},
 	})
 	if err != nil {
 		return err
 	}
-	cancel := a.live.Subscribe(func(_, now *config.Config) { tracer.Configure(now.Telemetry.Tracing.SampleRate) })
-	a.lifecycle.add(part{name: "spans", stop: func(ctx context.Context) error {
+	cancel := p.Process.live.Subscribe(func(_, now *config.Config) { tracer.Configure(now.Telemetry.Tracing.SampleRate) })
+	p.Process.lifecycle.add(part{name: "spans", stop: func(ctx context.Context) error {
 		cancel()
 		ctx, end := context.WithTimeout(ctx, lastSpansTimeout)
 		defer end()
 		if err := tracer.Close(ctx); err != nil {
-			a.logger.Warn("the last spans were dropped", "error", err)
+			p.Logs.logger.Warn("the last spans were dropped", "error", err)
 		}
 		return nil
 	}})

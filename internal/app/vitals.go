@@ -33,10 +33,10 @@ type vitals struct {
 
 type vitalState struct{ err error }
 
-func (a *App) startVitals(context.Context) error {
-	a.vitals = &vitals{live: a.live, metrics: a.metrics}
-	a.vitals.look()
-	a.lifecycle.add(part{name: "vitals", run: a.vitals.run})
+func (p *machine) start(context.Context) error {
+	p.vitals = &vitals{live: p.Process.live, metrics: p.Measurements.registry}
+	p.vitals.look()
+	p.Process.lifecycle.add(part{name: "vitals", run: p.vitals.run})
 	return nil
 }
 
