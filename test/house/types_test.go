@@ -33,7 +33,6 @@ var largeTypes = map[string]size{
 	"internal/plugin/java.Host":                  {50, 15},
 	"internal/plugin/java.session":               {43, 14},
 	"internal/plugin/js.module":                  {96, 19},
-	"internal/plugin/js/inspector.Target":        {103, 12},
 	"internal/plugin/js/inspector/syntax.parser": {69, 3},
 	"internal/presence.Directory":                {57, 10},
 }

@@ -29,7 +29,7 @@ func (p *probe) location() location { return location{p.script.id, p.Line, p.Col
 
 // resolve finds the statement that a breakpoint means in a script: the first one of its line from its column on, or the one
 // of which its line is a part, or the next one. It is called with the lock of the target.
-func (t *Target) resolve(b *breakpoint, s *script) (location, bool) {
+func (b *breakpoint) resolve(s *script) (location, bool) {
 	if !b.matches(s) {
 		return location{}, false
 	}
@@ -100,8 +100,8 @@ func (s *session) setBreakpointByURL(p setBreakpointByURL) (any, error) {
 	}
 	t.breakpoints[b.id] = b
 	locations := []location{}
-	for _, sc := range t.scripts {
-		if l, ok := t.resolve(b, sc); ok {
+	for _, sc := range t.scripts.list {
+		if l, ok := b.resolve(sc); ok {
 			locations = append(locations, l)
 		}
 	}
@@ -117,7 +117,7 @@ func (s *session) setBreakpoint(p setBreakpoint) (any, error) {
 	t := s.target
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	sc, err := t.script(p.Location.ScriptID)
+	sc, err := t.scripts.script(p.Location.ScriptID)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (s *session) setBreakpoint(p setBreakpoint) (any, error) {
 	if t.breakpoints[b.id] != nil {
 		return nil, &protocolError{-32000, "Breakpoint at specified location already exists."}
 	}
-	l, ok := t.resolve(b, sc)
+	l, ok := b.resolve(sc)
 	if !ok {
 		return nil, &protocolError{-32000, "Could not resolve breakpoint"}
 	}
@@ -143,13 +143,13 @@ type continueToLocation struct{ Location location }
 func (s *session) continueToLocation(p continueToLocation) (any, error) {
 	t := s.target
 	t.mu.Lock()
-	sc, err := t.script(p.Location.ScriptID)
+	sc, err := t.scripts.script(p.Location.ScriptID)
 	if err == nil && t.resumed != nil {
 		b := &breakpoint{
 			id: untilID, session: s, line: p.Location.LineNumber, column: p.Location.ColumnNumber,
 			matches: func(x *script) bool { return x == sc }, at: map[int]bool{},
 		}
-		if _, ok := t.resolve(b, sc); ok {
+		if _, ok := b.resolve(sc); ok {
 			t.breakpoints[b.id] = b
 		}
 	}
@@ -180,7 +180,7 @@ type getPossibleBreakpoints struct {
 func (s *session) getPossibleBreakpoints(p getPossibleBreakpoints) (any, error) {
 	s.target.mu.Lock()
 	defer s.target.mu.Unlock()
-	sc, err := s.target.script(p.Start.ScriptID)
+	sc, err := s.target.scripts.script(p.Start.ScriptID)
 	if err != nil {
 		return nil, err
 	}
@@ -197,9 +197,9 @@ func (s *session) getPossibleBreakpoints(p getPossibleBreakpoints) (any, error) 
 }
 
 // script finds a script; it is called with the lock of the target.
-func (t *Target) script(id string) (*script, error) {
-	if n, err := strconv.Atoi(id); err == nil && n > 0 && n <= len(t.scripts) {
-		return t.scripts[n-1], nil
+func (s *scripts) script(id string) (*script, error) {
+	if n, err := strconv.Atoi(id); err == nil && n > 0 && n <= len(s.list) {
+		return s.list[n-1], nil
 	}
 	return nil, &protocolError{-32000, "No script for id: " + id}
 }

@@ -19,7 +19,7 @@ func (s *session) enableDebugger(nothing) (any, error) {
 	if s.domains&debuggerDomain == 0 {
 		s.domains |= debuggerDomain
 		t.refresh()
-		for _, sc := range t.scripts {
+		for _, sc := range t.scripts.list {
 			s.event("Debugger.scriptParsed", sc.event())
 		}
 		if t.paused != nil {
@@ -53,18 +53,27 @@ func (s *session) setAsyncCallStackDepth(p callStackDepth) (any, error) {
 	if p.MaxDepth < 0 {
 		return nil, invalid("maxDepth", fmt.Errorf("%d is less than 0", p.MaxDepth))
 	}
-	s.target.asyncDepth.Store(int32(min(p.MaxDepth, maxAsyncDepth)))
+	s.target.calls.asyncDepth.Store(int32(min(p.MaxDepth, maxAsyncDepth)))
 	return nil, nil
 }
 
 // maxAsyncDepth bounds how many stacks are remembered for each other.
 const maxAsyncDepth = 32
 
+// A halt is where the plugin is paused, and which pause it is.
+type halt struct {
+	engine  *engine.Engine
+	mirrors *mirrors
+	number  int
+	stack   []*entry       // the innermost call first; nil while the plugin runs
+	left    []engine.Frame // those whose probes have called a function again
+}
+
 // asyncStack describes who called the outermost call of a pause, if that was suspended since, nil if nobody is known.
-func (t *Target) asyncStack() map[string]any {
+func (h *halt) asyncStack(depth int32) map[string]any {
 	var first, last map[string]any
-	origin := t.pauseStack[len(t.pauseStack)-1].origin
-	for depth := t.asyncDepth.Load(); origin != nil && depth > 0; depth-- {
+	origin := h.stack[len(h.stack)-1].origin
+	for ; origin != nil && depth > 0; depth-- {
 		frames := []map[string]any{}
 		for _, p := range origin.stack {
 			frames = append(frames, p.callFrame())
@@ -90,7 +99,7 @@ type scriptID struct{ ScriptID string }
 func (s *session) getScriptSource(p scriptID) (any, error) {
 	s.target.mu.Lock()
 	defer s.target.mu.Unlock()
-	sc, err := s.target.script(p.ScriptID)
+	sc, err := s.target.scripts.script(p.ScriptID)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +115,7 @@ type searchInContent struct {
 func (s *session) searchInContent(p searchInContent) (any, error) {
 	s.target.mu.Lock()
 	defer s.target.mu.Unlock()
-	sc, err := s.target.script(p.ScriptID)
+	sc, err := s.target.scripts.script(p.ScriptID)
 	if err != nil {
 		return nil, err
 	}
@@ -183,34 +192,34 @@ func (t *Target) goStep(kind stepKind) (any, error) {
 	if t.resumed == nil {
 		return nil, &protocolError{-32000, "Can only perform operation while paused."}
 	}
-	t.step = step{kind: kind, frame: t.pauseStack[0].frame}
+	t.step = step{kind: kind, frame: t.halt.stack[0].frame}
 	t.goOn()
 	return nil, nil
 }
 
 // callFrames describes the stack of a pause.
-func (t *Target) callFrames() []map[string]any {
+func (h *halt) callFrames() []map[string]any {
 	list := []map[string]any{}
-	for i, n := range t.pauseStack {
+	for i, n := range h.stack {
 		p := n.probe
-		this := t.look(n, "this")
+		this := h.mirrors.look(n, "this")
 		if engine.IsFailed(this) {
-			t.engine.Drop()
+			h.engine.Drop()
 			this = engine.Undefined
 		}
 		list = append(list, map[string]any{
-			"callFrameId": fmt.Sprintf("%d.%d", t.pauses, i), "functionName": p.Function, "url": p.script.url,
+			"callFrameId": fmt.Sprintf("%d.%d", h.number, i), "functionName": p.Function, "url": p.script.url,
 			"functionLocation": location{p.script.id, p.FunctionLine, p.FunctionColumn}, "location": p.location(),
-			"scopeChain": t.scopeChain(n), "this": t.remote(this, "pause", false), "canBeRestarted": t.restartable(n),
+			"scopeChain": h.scopeChain(n), "this": h.mirrors.remote(this, "pause", false), "canBeRestarted": h.restartable(n),
 		})
-		t.engine.Free(this)
+		h.engine.Free(this)
 	}
 	return list
 }
 
 // scopeChain describes what is visible at an entry. A name that is hidden by an inner scope is left out of the outer
 // one, because it cannot be reached.
-func (t *Target) scopeChain(n *entry) (list []map[string]any) {
+func (h *halt) scopeChain(n *entry) (list []map[string]any) {
 	seen := map[string]bool{}
 	local := false
 	for i := n.probe.Scope; i >= 0; {
@@ -231,25 +240,25 @@ func (t *Target) scopeChain(n *entry) (list []map[string]any) {
 		if len(names) == 0 && kind != "local" {
 			continue
 		}
-		id := t.keep(&object{value: t.engine.Dup(n.access), scope: true, names: names, group: "pause"})
+		id := h.mirrors.keep(&object{value: h.engine.Dup(n.access), scope: true, names: names, group: "pause"})
 		list = append(list, map[string]any{
 			"type":   kind,
 			"object": map[string]any{"type": "object", "className": "Object", "description": "Object", "objectId": id},
 		})
 	}
-	global := t.engine.Global()
-	defer t.engine.Free(global)
-	return append(list, map[string]any{"type": "global", "object": t.remote(global, "pause", false)})
+	global := h.engine.Global()
+	defer h.engine.Free(global)
+	return append(list, map[string]any{"type": "global", "object": h.mirrors.remote(global, "pause", false)})
 }
 
 // frameOf finds a call of the present pause.
-func (t *Target) frameOf(id string) (*entry, error) {
+func (h *halt) frameOf(id string) (*entry, error) {
 	pause, index, _ := strings.Cut(id, ".")
 	i, err := strconv.Atoi(index)
-	if err != nil || pause != strconv.Itoa(t.pauses) || i < 0 || i >= len(t.pauseStack) {
+	if err != nil || pause != strconv.Itoa(h.number) || i < 0 || i >= len(h.stack) {
 		return nil, &protocolError{-32000, "Invalid call frame id"}
 	}
-	return t.pauseStack[i], nil
+	return h.stack[i], nil
 }
 
 type evaluateOnCallFrame struct {
@@ -259,14 +268,14 @@ type evaluateOnCallFrame struct {
 
 func (s *session) evaluateOnCallFrame(p evaluateOnCallFrame) (any, error) {
 	t := s.target
-	n, err := t.frameOf(p.CallFrameID)
+	n, err := t.halt.frameOf(p.CallFrameID)
 	if err != nil {
 		return nil, err
 	}
 	if r := p.refused(); r != nil {
 		return r, nil
 	}
-	v, err := t.bounded(p.Timeout, func() engine.Value { return t.look(n, p.Expression) })
+	v, err := t.bounded(p.Timeout, func() engine.Value { return t.mirrors.look(n, p.Expression) })
 	if err != nil {
 		return nil, err
 	}
@@ -284,19 +293,19 @@ var identifier = regexp.MustCompile(`^[\pL_$][\pL\pN_$]*$`)
 
 func (s *session) setVariableValue(p setVariableValue) (any, error) {
 	t := s.target
-	n, err := t.frameOf(p.CallFrameID)
+	n, err := t.halt.frameOf(p.CallFrameID)
 	if err != nil {
 		return nil, err
 	}
 	if !identifier.MatchString(p.VariableName) {
 		return nil, invalid("variableName", fmt.Errorf("%q is not a name", p.VariableName))
 	}
-	v, err := t.value(p.NewValue)
+	v, err := t.mirrors.value(p.NewValue)
 	if err != nil {
 		return nil, err
 	}
 	defer t.engine.Free(v)
-	r := t.assign(n.access, p.VariableName, v)
+	r := t.mirrors.assign(n.access, p.VariableName, v)
 	if engine.IsFailed(r) {
 		x := t.engine.Exception()
 		t.engine.Free(x.Value)

@@ -60,7 +60,7 @@ func (s *session) evaluate(p evaluation) (any, error) {
 	}
 	return t.await(s, v, func(state engine.State, v engine.Value) (any, error) {
 		if state == engine.Rejected {
-			return t.rejected(v, p.ObjectGroup), nil
+			return t.mirrors.rejected(v, p.ObjectGroup), nil
 		}
 		value := t.engine.GetName(v, "value")
 		t.engine.Free(v)
@@ -80,16 +80,16 @@ func (t *Target) eval(code string) engine.Value {
 // guard is called before code of a debugger runs, and the function that it returns after it: while the plugin is paused,
 // nothing stops the code, and an exception that leaves it is caught by the debugger.
 func (t *Target) guard() func() {
-	if t.pauseStack == nil {
-		t.prune()
+	if t.halt.stack == nil {
+		t.calls.prune()
 	} else {
-		t.evaluating++
+		t.mirrors.evaluating++
 	}
 	t.guarding++
 	return func() {
 		t.guarding--
-		if t.pauseStack != nil && t.evaluating > 0 {
-			t.evaluating--
+		if t.halt.stack != nil && t.mirrors.evaluating > 0 {
+			t.mirrors.evaluating--
 		}
 	}
 }
@@ -127,25 +127,14 @@ func (t *Target) Terminated() bool { return t.terminated.Load() }
 // answer describes the value of an evaluation, which it takes, or that of the promise that it is.
 func (t *Target) answer(s *session, v engine.Value, p *evaluation) (any, error) {
 	if engine.IsFailed(v) || !p.AwaitPromise || !t.engine.IsPromise(v) {
-		return t.outcome(v, p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
+		return t.mirrors.outcome(v, p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
 	}
 	return t.await(s, v, func(state engine.State, v engine.Value) (any, error) {
 		if state == engine.Rejected {
-			return t.rejected(v, p.ObjectGroup), nil
+			return t.mirrors.rejected(v, p.ObjectGroup), nil
 		}
-		return t.outcome(v, p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
+		return t.mirrors.outcome(v, p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
 	})
-}
-
-// rejected describes the reason of a rejected promise, which it takes.
-func (t *Target) rejected(reason engine.Value, group string) any {
-	defer t.engine.Free(reason)
-	text := "Uncaught (in promise)"
-	if d, ok := t.remote(reason, group, false)["description"].(string); ok {
-		head, _, _ := strings.Cut(d, "\n")
-		text += " " + head
-	}
-	return map[string]any{"result": t.remote(reason, group, false), "exceptionDetails": t.exceptionDetails(text, reason, group)}
 }
 
 // An awaited promise is one whose end a debugger wants to know.
@@ -155,12 +144,18 @@ type awaited struct {
 	tell    func(engine.State, engine.Value)
 }
 
+// promises are those that debuggers wait for.
+type promises struct {
+	engine *engine.Engine
+	list   []*awaited
+}
+
 // A deferral is the result of a command that is answered later.
 type deferral func(reply func(any, error))
 
 // await answers when a promise, which it takes, is settled.
 func (t *Target) await(s *session, promise engine.Value, answer func(engine.State, engine.Value) (any, error)) (any, error) {
-	if t.pauseStack == nil {
+	if t.halt.stack == nil {
 		t.engine.RunJobs(func(x *engine.Exception) { t.engine.Free(x.Value) })
 	}
 	if state, v := t.engine.Promise(promise); state != engine.Pending {
@@ -168,7 +163,7 @@ func (t *Target) await(s *session, promise engine.Value, answer func(engine.Stat
 		return answer(state, v)
 	}
 	return deferral(func(reply func(any, error)) {
-		t.awaited = append(t.awaited, &awaited{session: s, promise: promise, tell: func(state engine.State, v engine.Value) {
+		t.promises.list = append(t.promises.list, &awaited{session: s, promise: promise, tell: func(state engine.State, v engine.Value) {
 			r, err := answer(state, v)
 			if again, ok := r.(deferral); ok {
 				again(reply)
@@ -180,41 +175,41 @@ func (t *Target) await(s *session, promise engine.Value, answer func(engine.Stat
 }
 
 // tellSettled answers the debuggers whose promises are settled by now.
-func (t *Target) tellSettled() {
-	list := t.awaited
-	t.awaited = nil
-	for _, a := range list {
-		state, v := t.engine.Promise(a.promise)
+func (a *promises) tellSettled() {
+	list := a.list
+	a.list = nil
+	for _, w := range list {
+		state, v := a.engine.Promise(w.promise)
 		if state == engine.Pending {
-			t.awaited = append(t.awaited, a)
+			a.list = append(a.list, w)
 			continue
 		}
-		t.engine.Free(a.promise)
-		a.tell(state, v)
+		a.engine.Free(w.promise)
+		w.tell(state, v)
 	}
 }
 
 // settles reports whether a promise that a debugger waits for is settled.
-func (t *Target) settles() bool {
-	for _, a := range t.awaited {
-		if state, v := t.engine.Promise(a.promise); state != engine.Pending {
-			t.engine.Free(v)
+func (a *promises) settles() bool {
+	for _, w := range a.list {
+		if state, v := a.engine.Promise(w.promise); state != engine.Pending {
+			a.engine.Free(v)
 			return true
 		}
 	}
 	return false
 }
 
-// forgetAwaited drops the promises of a session, or of all.
-func (t *Target) forgetAwaited(s *session) {
-	list := t.awaited
-	t.awaited = nil
-	for _, a := range list {
-		if s != nil && a.session != s {
-			t.awaited = append(t.awaited, a)
+// forget drops the promises of a session, or of all.
+func (a *promises) forget(s *session) {
+	list := a.list
+	a.list = nil
+	for _, w := range list {
+		if s != nil && w.session != s {
+			a.list = append(a.list, w)
 			continue
 		}
-		t.engine.Free(a.promise)
+		a.engine.Free(w.promise)
 	}
 }
 
@@ -230,7 +225,7 @@ func (s *session) callFunctionOn(p callFunctionOn) (any, error) {
 	if p.ThrowOnSideEffect {
 		return p.refused(), nil
 	}
-	this, err := t.value(argument{ObjectID: p.ObjectID})
+	this, err := t.mirrors.value(argument{ObjectID: p.ObjectID})
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +237,7 @@ func (s *session) callFunctionOn(p callFunctionOn) (any, error) {
 		}
 	}()
 	for _, a := range p.Arguments {
-		v, err := t.value(a)
+		v, err := t.mirrors.value(a)
 		if err != nil {
 			return nil, err
 		}
@@ -250,12 +245,12 @@ func (s *session) callFunctionOn(p callFunctionOn) (any, error) {
 	}
 	f := t.eval("(" + p.FunctionDeclaration + "\n)")
 	if engine.IsFailed(f) {
-		return t.outcome(f, p.ObjectGroup, false, false), nil
+		return t.mirrors.outcome(f, p.ObjectGroup, false, false), nil
 	}
 	defer e.Free(f)
 	r, err := t.bounded(p.Timeout, func() engine.Value {
-		t.evaluating++
-		defer func() { t.evaluating-- }()
+		t.mirrors.evaluating++
+		defer func() { t.mirrors.evaluating-- }()
 		return e.Call(f, this, args...)
 	})
 	if err != nil {
@@ -276,7 +271,7 @@ func (s *session) compileScript(p compileScript) (any, error) {
 	if engine.IsFailed(v) {
 		x := t.engine.Exception()
 		defer t.engine.Free(x.Value)
-		return map[string]any{"exceptionDetails": t.exceptionDetails("Uncaught", x.Value, "")}, nil
+		return map[string]any{"exceptionDetails": t.mirrors.exceptionDetails("Uncaught", x.Value, "")}, nil
 	}
 	t.engine.Free(v)
 	if !p.PersistScript {

@@ -151,7 +151,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 			id, ok := strings.CutPrefix(r.URL.Path, "/"+t.id+mapPath)
-			if data := t.sourceMap(id); ok && data != nil {
+			if data := t.scripts.sourceMap(id); ok && data != nil {
 				w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 				w.Write(data)
 				return

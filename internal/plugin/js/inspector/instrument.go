@@ -195,20 +195,30 @@ func column(line string, col int) int {
 // position is a place in a stack trace.
 var position = regexp.MustCompile(`([^\s()]+):(\d+):(\d+)`)
 
+// scripts are those of a plugin and their probes, in the order of their numbers. The lock of the target guards them.
+type scripts struct {
+	mu     *sync.Mutex
+	list   []*script
+	probes []*probe
+}
+
 // Original translates the places in a text, as a stack trace has them, from the code that runs to what its author wrote.
-func (t *Target) Original(text string) string {
-	return position.ReplaceAllStringFunc(text, func(s string) string {
-		m := position.FindStringSubmatch(s)
+func (t *Target) Original(text string) string { return t.scripts.original(text) }
+
+// original translates the places in a text, as a stack trace has them, from the code that runs to what its author wrote.
+func (s *scripts) original(text string) string {
+	return position.ReplaceAllStringFunc(text, func(place string) string {
+		m := position.FindStringSubmatch(place)
 		line, _ := strconv.Atoi(m[2])
 		col, _ := strconv.Atoi(m[3])
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		for _, sc := range t.scripts {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, sc := range s.list {
 			if sc.name == m[1] && line > 0 && line <= len(sc.lines) {
 				return fmt.Sprintf("%s:%d:%d", m[1], line, column(sc.lines[line-1], col))
 			}
 		}
-		return s
+		return place
 	})
 }
 
@@ -242,7 +252,7 @@ type Script struct {
 // parsed is returned as it is, so that the engine says what is wrong with it.
 func (t *Target) Instrument(s Script) string {
 	t.mu.Lock()
-	first := len(t.probes)
+	first := len(t.scripts.probes)
 	t.mu.Unlock()
 	r, err := t.server.instrumenter.instrument(s.Code, s.Module, first)
 	if err != nil {
@@ -251,7 +261,7 @@ func (t *Target) Instrument(s Script) string {
 	}
 	t.mu.Lock()
 	sc := &script{
-		id: strconv.Itoa(len(t.scripts) + 1), name: s.Name, url: s.URL, source: s.Source, module: s.Module,
+		id: strconv.Itoa(len(t.scripts.list) + 1), name: s.Name, url: s.URL, source: s.Source, module: s.Module,
 		lines: strings.Split(r.Code, "\n"), probes: r.Probes, scopes: r.Scopes, mapURL: s.MapURL,
 	}
 	if s.Map != nil && s.MapURL == "" {
@@ -260,12 +270,12 @@ func (t *Target) Instrument(s Script) string {
 	for i, p := range r.Probes {
 		p.id, p.script = first+i, sc
 	}
-	t.scripts = append(t.scripts, sc)
-	t.probes = append(t.probes, r.Probes...)
-	t.send(debuggerDomain, "Debugger.scriptParsed", sc.event())
+	t.scripts.list = append(t.scripts.list, sc)
+	t.scripts.probes = append(t.scripts.probes, r.Probes...)
+	t.sessions.send(debuggerDomain, "Debugger.scriptParsed", sc.event())
 	for _, b := range t.breakpoints {
-		if l, ok := t.resolve(b, sc); ok {
-			t.send(debuggerDomain, "Debugger.breakpointResolved", map[string]any{"breakpointId": b.id, "location": l})
+		if l, ok := b.resolve(sc); ok {
+			t.sessions.send(debuggerDomain, "Debugger.breakpointResolved", map[string]any{"breakpointId": b.id, "location": l})
 		}
 	}
 	t.mu.Unlock()
@@ -276,9 +286,9 @@ func (t *Target) Instrument(s Script) string {
 func (t *Target) Forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := len(t.scripts); n > 0 {
-		t.probes = t.probes[:len(t.probes)-len(t.scripts[n-1].probes)]
-		t.scripts = t.scripts[:n-1]
+	if n := len(t.scripts.list); n > 0 {
+		t.scripts.probes = t.scripts.probes[:len(t.scripts.probes)-len(t.scripts.list[n-1].probes)]
+		t.scripts.list = t.scripts.list[:n-1]
 	}
 }
 
@@ -291,10 +301,10 @@ func (t *Target) mapURL(s *script) string {
 const mapPath = "/map/"
 
 // sourceMap returns the source map of a script, nil if it has none here.
-func (t *Target) sourceMap(id string) []byte {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	sc, err := t.script(id)
+func (s *scripts) sourceMap(id string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sc, err := s.script(id)
 	if err != nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"example.org/app/internal/plugin/js/engine"
 )
@@ -19,53 +20,66 @@ type object struct {
 	names []string
 }
 
-func (t *Target) keep(o *object) string {
-	t.nextObject++
-	t.objects[t.nextObject] = o
-	return strconv.Itoa(t.nextObject)
+// mirrors shows debuggers the values of a plugin: what they look like, and which of them debuggers refer to.
+type mirrors struct {
+	engine  *engine.Engine
+	scripts *scripts
+	// helpers are the functions of remote.js.
+	helpers    map[string]engine.Value
+	objects    map[int]*object
+	nextObject int
+	exceptions int
+	// evaluating counts the code of debuggers that runs, which probes do not stop.
+	evaluating int
 }
 
-func (t *Target) releaseObjects(which func(*object) bool) {
-	for id, o := range t.objects {
+func (m *mirrors) keep(o *object) string {
+	m.nextObject++
+	m.objects[m.nextObject] = o
+	return strconv.Itoa(m.nextObject)
+}
+
+func (m *mirrors) releaseObjects(which func(*object) bool) {
+	for id, o := range m.objects {
 		if which(o) {
-			t.engine.Free(o.value)
-			delete(t.objects, id)
+			m.engine.Free(o.value)
+			delete(m.objects, id)
 		}
 	}
 }
 
-func (t *Target) object(id string) (*object, error) {
+func (m *mirrors) object(id string) (*object, error) {
 	n, err := strconv.Atoi(id)
-	if o := t.objects[n]; err == nil && o != nil {
+	if o := m.objects[n]; err == nil && o != nil {
 		return o, nil
 	}
 	return nil, &protocolError{-32000, "Could not find object with given id"}
 }
 
 // helper calls a function of remote.js. What throws there gives undefined.
-func (t *Target) helper(name string, args ...engine.Value) engine.Value {
-	t.evaluating++
-	defer func() { t.evaluating-- }()
-	v := t.engine.Call(t.helpers[name], engine.Undefined, args...)
+func (m *mirrors) helper(name string, args ...engine.Value) engine.Value {
+	m.evaluating++
+	defer func() { m.evaluating-- }()
+	v := m.engine.Call(m.helpers[name], engine.Undefined, args...)
 	if engine.IsFailed(v) {
-		t.engine.Drop()
+		m.engine.Drop()
 		return engine.Undefined
 	}
 	return v
 }
 
-func (t *Target) helperText(name string, args ...engine.Value) string {
-	v := t.helper(name, args...)
-	defer t.engine.Free(v)
+func (m *mirrors) helperText(name string, args ...engine.Value) string {
+	v := m.helper(name, args...)
+	defer m.engine.Free(v)
 	if !engine.IsString(v) {
 		return ""
 	}
-	s, _ := t.engine.Text(v)
+	s, _ := m.engine.Text(v)
 	return s
 }
 
-func (t *Target) helperBool(name string, args ...engine.Value) bool {
-	b, _ := engine.AsBool(t.helper(name, args...))
+func (m *mirrors) helperBool(name string, args ...engine.Value) bool {
+	b, _ := engine.AsBool(m.helper(name, args...))
 	return b
 }
 
@@ -73,34 +87,34 @@ func (t *Target) helperBool(name string, args ...engine.Value) bool {
 var ownFrames = regexp.MustCompile(`\n[^\n]*(at <eval> \(|at __app_\d[\d_]* \(|at anonymous \(|\(<debugger>:|apply \(native\)|__app_p \(native\))[^\n]*(\n[^\n]*__app_p \(native\))?|\n[^\n]*at <anonymous> [^\n]*(\n[^\n]*__app_p \(native\))`)
 
 // remote describes a value, which is lent.
-func (t *Target) remote(v engine.Value, group string, preview bool) map[string]any {
+func (m *mirrors) remote(v engine.Value, group string, preview bool) map[string]any {
 	r := map[string]any{}
-	if json.Unmarshal([]byte(t.helperText("remote", v, engine.Bool(preview))), &r) != nil || r["type"] == nil {
-		r = map[string]any{"type": "object", "className": "Object", "description": t.engine.Inspect(v, 100)}
+	if json.Unmarshal([]byte(m.helperText("remote", v, engine.Bool(preview))), &r) != nil || r["type"] == nil {
+		r = map[string]any{"type": "object", "className": "Object", "description": m.engine.Inspect(v, 100)}
 	}
 	if text, ok := r["description"].(string); ok && r["subtype"] == "error" {
-		r["description"] = t.Original(ownFrames.ReplaceAllString(text, ""))
+		r["description"] = m.scripts.original(ownFrames.ReplaceAllString(text, ""))
 	}
 	if p, ok := r["preview"].(map[string]any); ok {
-		t.addPrivate(p, v)
+		m.addPrivate(p, v)
 	}
-	if t.helperBool("isObject", v) {
-		r["objectId"] = t.keep(&object{value: t.engine.Dup(v), group: group})
+	if m.helperBool("isObject", v) {
+		r["objectId"] = m.keep(&object{value: m.engine.Dup(v), group: group})
 	}
 	return r
 }
 
 // addPrivate puts the private fields of an object before the other properties of its preview.
-func (t *Target) addPrivate(preview map[string]any, v engine.Value) {
-	if _, _, proxy := t.engine.Proxy(v); proxy || !engine.IsObject(v) {
+func (m *mirrors) addPrivate(preview map[string]any, v engine.Value) {
+	if _, _, proxy := m.engine.Proxy(v); proxy || !engine.IsObject(v) {
 		return
 	}
 	var private []any
-	t.engine.Private(v, func(name string, field engine.Value) {
-		key := t.engine.String(name)
-		defer t.engine.Free(key)
+	m.engine.Private(v, func(name string, field engine.Value) {
+		key := m.engine.String(name)
+		defer m.engine.Free(key)
 		d := map[string]any{}
-		if json.Unmarshal([]byte(t.helperText("property", key, field)), &d) == nil {
+		if json.Unmarshal([]byte(m.helperText("property", key, field)), &d) == nil {
 			private = append(private, d)
 		}
 	})
@@ -110,20 +124,20 @@ func (t *Target) addPrivate(preview map[string]any, v engine.Value) {
 }
 
 // kindOf and insideOf are what remote.js asks of the engine.
-func (t *Target) kindOf(_ engine.Value, args []engine.Value) (engine.Value, error) {
+func (m *mirrors) kindOf(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	kind := ""
-	if _, _, ok := t.engine.Proxy(args[0]); ok {
+	if _, _, ok := m.engine.Proxy(args[0]); ok {
 		kind = "proxy"
-	} else if t.engine.IsPromise(args[0]) {
+	} else if m.engine.IsPromise(args[0]) {
 		kind = "promise"
-	} else if t.engine.IsGenerator(args[0]) {
+	} else if m.engine.IsGenerator(args[0]) {
 		kind = "generator"
 	}
-	return t.engine.String(kind), nil
+	return m.engine.String(kind), nil
 }
 
-func (t *Target) insideOf(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	e := t.engine
+func (m *mirrors) insideOf(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	e := m.engine
 	pair := e.Array()
 	var first, second engine.Value
 	if target, handler, ok := e.Proxy(args[0]); ok {
@@ -141,10 +155,10 @@ func (t *Target) insideOf(_ engine.Value, args []engine.Value) (engine.Value, er
 }
 
 // byValue describes a value with all that it holds.
-func (t *Target) byValue(v engine.Value) map[string]any {
+func (m *mirrors) byValue(v engine.Value) map[string]any {
 	r := map[string]any{}
-	_ = json.Unmarshal([]byte(t.helperText("remote", v, engine.False)), &r)
-	if text := t.helperText("json", v); text != "" {
+	_ = json.Unmarshal([]byte(m.helperText("remote", v, engine.False)), &r)
+	if text := m.helperText("json", v); text != "" {
 		r["value"] = json.RawMessage(text)
 		delete(r, "description")
 		delete(r, "className")
@@ -153,31 +167,42 @@ func (t *Target) byValue(v engine.Value) map[string]any {
 }
 
 // outcome describes what an evaluation returned or threw; it takes the value.
-func (t *Target) outcome(v engine.Value, group string, byValue, preview bool) map[string]any {
+func (m *mirrors) outcome(v engine.Value, group string, byValue, preview bool) map[string]any {
 	if engine.IsFailed(v) {
-		x := t.engine.Exception()
-		defer t.engine.Free(x.Value)
-		return t.threw(x.Value, group)
+		x := m.engine.Exception()
+		defer m.engine.Free(x.Value)
+		return m.threw(x.Value, group)
 	}
-	defer t.engine.Free(v)
+	defer m.engine.Free(v)
 	if byValue {
-		return map[string]any{"result": t.byValue(v)}
+		return map[string]any{"result": m.byValue(v)}
 	}
-	return map[string]any{"result": t.remote(v, group, preview)}
+	return map[string]any{"result": m.remote(v, group, preview)}
 }
 
-func (t *Target) threw(v engine.Value, group string) map[string]any {
-	return map[string]any{"result": t.remote(v, group, false), "exceptionDetails": t.exceptionDetails("Uncaught", v, group)}
+// rejected describes the reason of a rejected promise, which it takes.
+func (m *mirrors) rejected(reason engine.Value, group string) any {
+	defer m.engine.Free(reason)
+	text := "Uncaught (in promise)"
+	if d, ok := m.remote(reason, group, false)["description"].(string); ok {
+		head, _, _ := strings.Cut(d, "\n")
+		text += " " + head
+	}
+	return map[string]any{"result": m.remote(reason, group, false), "exceptionDetails": m.exceptionDetails(text, reason, group)}
+}
+
+func (m *mirrors) threw(v engine.Value, group string) map[string]any {
+	return map[string]any{"result": m.remote(v, group, false), "exceptionDetails": m.exceptionDetails("Uncaught", v, group)}
 }
 
 // exceptionDetails describes what was thrown, which is lent, and where.
-func (t *Target) exceptionDetails(text string, v engine.Value, group string) map[string]any {
-	t.exceptions++
+func (m *mirrors) exceptionDetails(text string, v engine.Value, group string) map[string]any {
+	m.exceptions++
 	r := map[string]any{
-		"exceptionId": t.exceptions, "text": text, "lineNumber": 0, "columnNumber": 0, "exception": t.remote(v, group, true), "executionContextId": contextID,
+		"exceptionId": m.exceptions, "text": text, "lineNumber": 0, "columnNumber": 0, "exception": m.remote(v, group, true), "executionContextId": contextID,
 	}
 	description, _ := r["exception"].(map[string]any)["description"].(string)
-	if frames := t.tracedFrames(description); len(frames) > 0 {
+	if frames := m.scripts.tracedFrames(description); len(frames) > 0 {
 		r["stackTrace"] = map[string]any{"callFrames": frames}
 		for _, name := range []string{"lineNumber", "columnNumber", "scriptId", "url"} {
 			r[name] = frames[0][name]
@@ -190,7 +215,7 @@ func (t *Target) exceptionDetails(text string, v engine.Value, group string) map
 var traceLine = regexp.MustCompile(`(?m)^\s+at (?:(.*?) )?\(?([^\s()]+):(\d+):(\d+)\)?$`)
 
 // tracedFrames makes frames of a stack trace, the places of which are those of the sources.
-func (t *Target) tracedFrames(trace string) (list []map[string]any) {
+func (s *scripts) tracedFrames(trace string) (list []map[string]any) {
 	for _, m := range traceLine.FindAllStringSubmatch(trace, -1) {
 		line, _ := strconv.Atoi(m[3])
 		column, _ := strconv.Atoi(m[4])
@@ -198,13 +223,13 @@ func (t *Target) tracedFrames(trace string) (list []map[string]any) {
 		if m[1] == "<anonymous>" || m[1] == "<eval>" {
 			frame["functionName"] = ""
 		}
-		t.mu.Lock()
-		for _, sc := range t.scripts {
+		s.mu.Lock()
+		for _, sc := range s.list {
 			if sc.name == m[2] {
 				frame["scriptId"], frame["url"] = sc.id, sc.url
 			}
 		}
-		t.mu.Unlock()
+		s.mu.Unlock()
 		list = append(list, frame)
 	}
 	return list
@@ -217,23 +242,23 @@ type argument struct {
 	ObjectID            string
 }
 
-func (t *Target) value(a argument) (engine.Value, error) {
+func (m *mirrors) value(a argument) (engine.Value, error) {
 	switch {
 	case a.ObjectID != "":
-		o, err := t.object(a.ObjectID)
+		o, err := m.object(a.ObjectID)
 		if err != nil {
 			return engine.Undefined, err
 		}
-		return t.materialize(o), nil
+		return m.materialize(o), nil
 	case a.UnserializableValue != "":
-		s := t.engine.String(a.UnserializableValue)
-		defer t.engine.Free(s)
-		return t.helper("unserializable", s), nil
+		s := m.engine.String(a.UnserializableValue)
+		defer m.engine.Free(s)
+		return m.helper("unserializable", s), nil
 	case len(a.Value) > 0:
-		v := t.engine.ParseJSON(string(a.Value), "value")
+		v := m.engine.ParseJSON(string(a.Value), "value")
 		if engine.IsFailed(v) {
-			x := t.engine.Exception()
-			t.engine.Free(x.Value)
+			x := m.engine.Exception()
+			m.engine.Free(x.Value)
 			return engine.Undefined, &protocolError{-32602, x.Message}
 		}
 		return v, nil
@@ -242,24 +267,24 @@ func (t *Target) value(a argument) (engine.Value, error) {
 }
 
 // materialize returns the value of an object; that of a scope is an object with its variables as they are now.
-func (t *Target) materialize(o *object) engine.Value {
+func (m *mirrors) materialize(o *object) engine.Value {
 	if !o.scope {
-		return t.engine.Dup(o.value)
+		return m.engine.Dup(o.value)
 	}
-	v := t.engine.Object()
-	t.variables(o, func(name string, x engine.Value) { t.engine.DefineName(v, name, t.engine.Dup(x)) })
+	v := m.engine.Object()
+	m.variables(o, func(name string, x engine.Value) { m.engine.DefineName(v, name, m.engine.Dup(x)) })
 	return v
 }
 
 // variables calls f for the variables of a scope that have a value already.
-func (t *Target) variables(o *object, f func(name string, v engine.Value)) {
+func (m *mirrors) variables(o *object, f func(name string, v engine.Value)) {
 	for _, name := range o.names {
-		v := t.look(&entry{access: o.value}, name)
+		v := m.look(&entry{access: o.value}, name)
 		if engine.IsFailed(v) {
-			t.engine.Drop()
+			m.engine.Drop()
 			continue
 		}
 		f(name, v)
-		t.engine.Free(v)
+		m.engine.Free(v)
 	}
 }

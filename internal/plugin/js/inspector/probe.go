@@ -5,6 +5,7 @@ package inspector
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"example.org/app/internal/plugin/js/engine"
 )
@@ -17,6 +18,20 @@ type entry struct {
 	access engine.Value
 	// origin is who called it, if debuggers want to know that after it was suspended.
 	origin *Origin
+}
+
+// calls are the calls of functions of a plugin that run or are suspended, and where each comes from.
+type calls struct {
+	engine *engine.Engine
+	active *atomic.Bool // of the target
+	// asyncDepth is how many stacks of suspended callers debuggers want to see.
+	asyncDepth atomic.Int32
+	entries    map[uintptr]*entry
+	last       uintptr
+	from       *Origin // of what runs at present
+	turn       *Origin // of what runs until the end of the turn, but for what was registered with promises
+
+	registrations registrations
 }
 
 // An Origin is a stack that has ended or is suspended, and where that came from. What follows from it is described.
@@ -34,37 +49,37 @@ func (t *Target) Install() error {
 	e := t.engine
 	make := e.Eval("<debugger>", remoteSource)
 	if engine.IsFailed(make) {
-		return t.pendingError()
+		return pendingError(e)
 	}
 	asked := []engine.Value{
-		e.Function("kindOf", 1, t.kindOf), e.Function("insideOf", 1, t.insideOf), e.Function("read", 2, t.readVariable), e.Function("write", 3, t.writeVariable),
+		e.Function("kindOf", 1, t.mirrors.kindOf), e.Function("insideOf", 1, t.mirrors.insideOf), e.Function("read", 2, t.mirrors.readVariable), e.Function("write", 3, t.mirrors.writeVariable),
 	}
 	r := e.Call(make, engine.Undefined, asked...)
 	for _, v := range append(asked, make) {
 		e.Free(v)
 	}
 	if engine.IsFailed(r) {
-		return t.pendingError()
+		return pendingError(e)
 	}
 	for _, name := range []string{"remote", "isObject", "properties", "internals", "json", "property", "unserializable", "look", "assign", "uninitialised", "constant"} {
-		t.helpers[name] = e.GetName(r, name)
+		t.mirrors.helpers[name] = e.GetName(r, name)
 	}
 	e.Free(r)
-	if err := e.OnReactions(engine.Reactions{Registered: t.registered, Runs: t.reacts}); err != nil {
+	if err := e.OnReactions(engine.Reactions{Registered: t.calls.registered, Runs: t.calls.reacts}); err != nil {
 		return fmt.Errorf("prepare for debugging: %w", err)
 	}
 	global := e.Global()
 	defer e.Free(global)
 	for name, f := range map[string]engine.Func{
 		probeName: func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			if id, ok := engine.AsNumber(args[0]); ok && t.active.Load() && t.evaluating == 0 {
+			if id, ok := engine.AsNumber(args[0]); ok && t.active.Load() && t.mirrors.evaluating == 0 {
 				t.at(int(id), args[1])
 				return t.restarted(engine.Undefined)
 			}
 			return engine.Undefined, nil
 		},
 		catchName: func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			if t.active.Load() && t.evaluating == 0 {
+			if t.active.Load() && t.mirrors.evaluating == 0 {
 				t.passes(len(args) > 1, args[0])
 				return t.restarted(args[0])
 			}
@@ -72,7 +87,7 @@ func (t *Target) Install() error {
 		},
 		leaveName: func(engine.Value, []engine.Value) (engine.Value, error) {
 			e.Frames(func(f engine.Frame) bool {
-				t.forget(f.ID)
+				t.calls.forget(f.ID)
 				return false
 			})
 			return engine.Undefined, nil
@@ -80,7 +95,7 @@ func (t *Target) Install() error {
 	} {
 		desc := e.Object()
 		if !e.DefineName(desc, "value", e.Function(name, 2, f)) {
-			return t.pendingError()
+			return pendingError(e)
 		}
 		object := e.GetName(global, "Object")
 		define := e.GetName(object, "defineProperty")
@@ -90,33 +105,33 @@ func (t *Target) Install() error {
 			e.Free(v)
 		}
 		if engine.IsFailed(r) {
-			return t.pendingError()
+			return pendingError(e)
 		}
 	}
 	return nil
 }
 
-func (t *Target) pendingError() error {
-	x := t.engine.Exception()
-	defer t.engine.Free(x.Value)
+func pendingError(e *engine.Engine) error {
+	x := e.Exception()
+	defer e.Free(x.Value)
 	return fmt.Errorf("prepare for debugging: %s", x.Message)
 }
 
 // Turn tells that no code of the plugin runs any more, until the next call or timer.
 func (t *Target) Turn() {
-	for f, n := range t.entries {
-		if !n.probe.Suspends || len(t.entries) > maxSuspended {
-			t.forget(f)
+	for f, n := range t.calls.entries {
+		if !n.probe.Suspends || len(t.calls.entries) > maxSuspended {
+			t.calls.forget(f)
 		}
 	}
-	t.last, t.from, t.turn = 0, nil, nil
+	t.calls.last, t.calls.from, t.calls.turn = 0, nil, nil
 	t.setThrown(engine.Undefined)
 	t.terminated.Store(false)
-	if t.settles() {
-		t.post(t.tellSettled)
+	if t.promises.settles() {
+		t.tasks.add(t.promises.tellSettled)
 	}
 	t.mu.Lock()
-	if t.entries[t.step.frame.ID] == nil {
+	if t.calls.entries[t.step.frame.ID] == nil {
 		t.step = step{}
 	}
 	t.mu.Unlock()
@@ -127,37 +142,37 @@ func (t *Target) setThrown(v engine.Value) {
 	t.thrown = v
 }
 
-func (t *Target) forget(frame uintptr) {
-	if n := t.entries[frame]; n != nil {
-		t.engine.Free(n.access)
-		delete(t.entries, frame)
+func (c *calls) forget(frame uintptr) {
+	if n := c.entries[frame]; n != nil {
+		c.engine.Free(n.access)
+		delete(c.entries, frame)
 	}
 }
 
 // at is called before each statement.
 func (t *Target) at(id int, access engine.Value) {
 	t.mu.Lock()
-	if id < 0 || id >= len(t.probes) {
+	if id < 0 || id >= len(t.scripts.probes) {
 		t.mu.Unlock()
 		return
 	}
-	p := t.probes[id]
+	p := t.scripts.probes[id]
 	t.mu.Unlock()
-	n := t.enter(p, access)
+	n := t.calls.enter(p, access)
 	if n == nil {
 		return
 	}
 	if !engine.IsObject(t.thrown) {
 		t.setThrown(engine.Undefined)
 	}
-	if t.pending.Load() {
-		t.drain()
+	if t.tasks.pending.Load() {
+		t.tasks.drain()
 	}
 	if t.coverage != nil && len(p.Calls) > 0 {
 		t.coverage[p]++
 	}
 	if t.profile != nil {
-		t.takeSample()
+		t.profile.takeSample(&t.calls, t.interval)
 	}
 	reason, hits := t.stops(n)
 	if reason != "" {
@@ -166,45 +181,45 @@ func (t *Target) at(id int, access engine.Value) {
 }
 
 // enter notes where the calling function is.
-func (t *Target) enter(p *probe, access engine.Value) *entry {
+func (c *calls) enter(p *probe, access engine.Value) *entry {
 	var frame engine.Frame
-	t.engine.Frames(func(f engine.Frame) bool {
+	c.engine.Frames(func(f engine.Frame) bool {
 		frame = f
 		return false
 	})
-	if frame.ID != t.last {
-		t.prune()
-		t.last = frame.ID
+	if frame.ID != c.last {
+		c.prune()
+		c.last = frame.ID
 	}
-	n := t.entries[frame.ID]
+	n := c.entries[frame.ID]
 	if n == nil {
 		n = &entry{access: engine.Undefined}
-		if t.asyncDepth.Load() > 0 {
-			if n.origin = t.origin("await"); n.origin == nil {
-				n.origin = t.from
+		if c.asyncDepth.Load() > 0 {
+			if n.origin = c.origin("await"); n.origin == nil {
+				n.origin = c.from
 			}
 		}
-		t.entries[frame.ID] = n
+		c.entries[frame.ID] = n
 	}
-	t.engine.Free(n.access)
-	n.frame, n.probe, n.access = frame, p, t.engine.Dup(access)
+	c.engine.Free(n.access)
+	n.frame, n.probe, n.access = frame, p, c.engine.Dup(access)
 	return n
 }
 
 // Timer returns where a timer is set, for From, if debuggers want to know it.
 func (t *Target) Timer() *Origin {
-	if t.asyncDepth.Load() == 0 {
+	if t.calls.asyncDepth.Load() == 0 {
 		return nil
 	}
-	return t.origin("Timeout")
+	return t.calls.origin("Timeout")
 }
 
 // From tells where what runs until the end of the turn comes from.
-func (t *Target) From(o *Origin) { t.from, t.turn = o, o }
+func (t *Target) From(o *Origin) { t.calls.from, t.calls.turn = o, o }
 
 // origin is the present stack, nil if there is none.
-func (t *Target) origin(description string) *Origin {
-	stack := t.stack()
+func (c *calls) origin(description string) *Origin {
+	stack := c.stack()
 	if len(stack) == 0 {
 		return nil
 	}
@@ -222,23 +237,23 @@ func (t *Target) origin(description string) *Origin {
 }
 
 // prune forgets the calls that have ended.
-func (t *Target) prune() {
+func (c *calls) prune() {
 	alive := map[uintptr]bool{}
-	t.engine.Frames(func(f engine.Frame) bool {
+	c.engine.Frames(func(f engine.Frame) bool {
 		alive[f.ID] = true
 		return true
 	})
-	for f, n := range t.entries {
+	for f, n := range c.entries {
 		if !alive[f] && !n.probe.Suspends {
-			t.forget(f)
+			c.forget(f)
 		}
 	}
 }
 
 // stack returns the calls that run, the innermost first.
-func (t *Target) stack() (list []*entry) {
-	t.engine.Frames(func(f engine.Frame) bool {
-		if n := t.entries[f.ID]; n != nil && n.frame.Function == f.Function {
+func (c *calls) stack() (list []*entry) {
+	c.engine.Frames(func(f engine.Frame) bool {
+		if n := c.entries[f.ID]; n != nil && n.frame.Function == f.Function {
 			list = append(list, n)
 		}
 		return true
@@ -262,12 +277,12 @@ const (
 )
 
 // runs reports whether a call has not ended, and whether it runs at present.
-func (t *Target) runs(frame engine.Frame) (alive, running bool) {
-	n := t.entries[frame.ID]
+func (c *calls) runs(frame engine.Frame) (alive, running bool) {
+	n := c.entries[frame.ID]
 	if n == nil || n.frame.Function != frame.Function {
 		return false, false
 	}
-	t.engine.Frames(func(f engine.Frame) bool {
+	c.engine.Frames(func(f engine.Frame) bool {
 		running = f == frame
 		return !running
 	})
@@ -281,7 +296,7 @@ func (t *Target) stops(n *entry) (reason string, hits []string) {
 		t.mu.Unlock()
 		return "", nil
 	}
-	s, request, blackboxed := t.step, t.request, t.blackboxed(n.probe.script)
+	s, request, blackboxed := t.step, t.request, t.blackbox.has(n.probe.script)
 	var here []*breakpoint
 	for _, b := range t.breakpoints {
 		if b.at[n.probe.id] && (!t.inactive || b.id == untilID) {
@@ -308,7 +323,7 @@ func (t *Target) stops(n *entry) (reason string, hits []string) {
 	if blackboxed {
 		return "", nil
 	}
-	alive, running := t.runs(s.frame)
+	alive, running := t.calls.runs(s.frame)
 	switch s.kind {
 	case stepInto:
 		return "other", nil
@@ -326,7 +341,7 @@ func (t *Target) stops(n *entry) (reason string, hits []string) {
 
 // holds evaluates the condition of a breakpoint. One that throws does not hold.
 func (t *Target) holds(n *entry, condition string) bool {
-	v := t.look(n, "!!("+condition+"\n)")
+	v := t.mirrors.look(n, "!!("+condition+"\n)")
 	if engine.IsFailed(v) {
 		t.engine.Drop()
 		return false
@@ -348,7 +363,7 @@ func (t *Target) passes(here bool, v engine.Value) {
 	if on == "none" || skip {
 		return
 	}
-	stack := t.stack()
+	stack := t.calls.stack()
 	caught := here || t.guarding > 0
 	for i, n := range stack {
 		caught = caught || i > 0 && n.probe.Caught
@@ -356,26 +371,26 @@ func (t *Target) passes(here bool, v engine.Value) {
 	if on == "uncaught" && caught || on == "caught" && !caught || len(stack) == 0 {
 		return
 	}
-	data := t.remote(v, "pause", true)
+	data := t.mirrors.remote(v, "pause", true)
 	data["uncaught"] = !caught
 	t.pause("exception", data, nil)
 }
 
 // pause stops the plugin until a debugger lets it go on. Meanwhile it does what the debugger asks for.
 func (t *Target) pause(reason string, data any, hits []string) {
-	t.pauseStack = t.stack()
-	if len(t.pauseStack) == 0 {
+	t.halt.stack = t.calls.stack()
+	if len(t.halt.stack) == 0 {
 		return
 	}
-	t.pauses++
+	t.halt.number++
 	if hits == nil {
 		hits = []string{}
 	}
-	params := map[string]any{"reason": reason, "callFrames": t.callFrames(), "hitBreakpoints": hits}
+	params := map[string]any{"reason": reason, "callFrames": t.halt.callFrames(), "hitBreakpoints": hits}
 	if data != nil {
 		params["data"] = data
 	}
-	if parent := t.asyncStack(); parent != nil {
+	if parent := t.halt.asyncStack(t.calls.asyncDepth.Load()); parent != nil {
 		params["asyncStackTrace"] = parent
 	}
 	resumed := make(chan struct{})
@@ -391,12 +406,12 @@ func (t *Target) pause(reason string, data any, hits []string) {
 	for v := range t.visits {
 		v.stop()
 	}
-	t.send(debuggerDomain, "Debugger.paused", params)
+	t.sessions.send(debuggerDomain, "Debugger.paused", params)
 	t.mu.Unlock()
 	for running := false; !running; {
-		t.drain()
+		t.tasks.drain()
 		select {
-		case <-t.poke:
+		case <-t.tasks.poke:
 		case <-resumed:
 			running = true
 		case <-t.plugin.Closing:
@@ -408,15 +423,15 @@ func (t *Target) pause(reason string, data any, hits []string) {
 	for v := range t.visits {
 		v.start()
 	}
-	t.send(debuggerDomain, "Debugger.resumed", struct{}{})
+	t.sessions.send(debuggerDomain, "Debugger.resumed", struct{}{})
 	t.mu.Unlock()
 	t.endPause()
 	t.plugin.Resumed()
 }
 
 func (t *Target) endPause() {
-	t.pauseStack = nil
-	t.releaseObjects(func(o *object) bool { return o.group == "pause" || o.group == "backtrace" })
+	t.halt.stack = nil
+	t.mirrors.releaseObjects(func(o *object) bool { return o.group == "pause" || o.group == "backtrace" })
 }
 
 // goOn ends a pause; it is called with the lock of the target.

@@ -76,9 +76,9 @@ func (p *profile) sample(stack []*entry, now time.Time) {
 }
 
 // takeSample notes where the plugin is, if it is time for that.
-func (t *Target) takeSample() {
-	if p, now := t.profile, time.Now(); p != nil && now.Sub(p.last) >= t.interval {
-		p.sample(t.stack(), now)
+func (p *profile) takeSample(c *calls, interval time.Duration) {
+	if now := time.Now(); now.Sub(p.last) >= interval {
+		p.sample(c.stack(), now)
 	}
 }
 
@@ -147,7 +147,7 @@ func (s *session) takeCoverage(nothing) (any, error) {
 	list := []map[string]any{}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, sc := range t.scripts {
+	for _, sc := range t.scripts.list {
 		functions := []map[string]any{}
 		for _, p := range sc.probes {
 			if len(p.Calls) > 0 {
@@ -180,9 +180,11 @@ func (s *session) setBlackboxPatterns(p blackboxPatterns) (any, error) {
 	return nil, nil
 }
 
-// blackboxed reports whether steps do not stop in a script; it is called with the lock of the target.
-func (t *Target) blackboxed(s *script) bool {
-	for _, re := range t.blackbox {
+// A blackbox is patterns of the addresses of scripts in which steps do not stop.
+type blackbox []*regexp.Regexp
+
+func (b blackbox) has(s *script) bool {
+	for _, re := range b {
 		if re.MatchString(s.url) {
 			return true
 		}

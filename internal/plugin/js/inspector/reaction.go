@@ -30,24 +30,24 @@ func (r *registrations) take(promise uintptr) *Origin {
 }
 
 // registered is called when functions were registered with a promise.
-func (t *Target) registered(promise uintptr, how engine.Registration) {
-	t.registrations.take(promise) // The promise that had this number before is gone.
-	if t.asyncDepth.Load() == 0 || !t.active.Load() || how == engine.ByEngine {
+func (c *calls) registered(promise uintptr, how engine.Registration) {
+	c.registrations.take(promise) // The promise that had this number before is gone.
+	if c.asyncDepth.Load() == 0 || !c.active.Load() || how == engine.ByEngine {
 		return
 	}
-	if o := t.origin(string(how)); o != nil {
-		t.registrations.put(promise, o)
+	if o := c.origin(string(how)); o != nil {
+		c.registrations.put(promise, o)
 	}
 }
 
 // reacts is called before each job, which runs what was registered for a promise if that is not 0.
-func (t *Target) reacts(promise uintptr) {
-	o := t.registrations.take(promise)
-	if t.asyncDepth.Load() == 0 || !t.active.Load() {
+func (c *calls) reacts(promise uintptr) {
+	o := c.registrations.take(promise)
+	if c.asyncDepth.Load() == 0 || !c.active.Load() {
 		return
 	}
-	t.prune() // The calls of the job before have ended, and their places on the stack are used again.
-	if t.last, t.from = 0, t.turn; o != nil {
-		t.from = o
+	c.prune() // The calls of the job before have ended, and their places on the stack are used again.
+	if c.last, c.from = 0, c.turn; o != nil {
+		c.from = o
 	}
 }

@@ -19,14 +19,14 @@ func (s *session) restartFrame(p restartFrame) (any, error) {
 	if !paused {
 		return nil, &protocolError{-32000, "Can only perform operation while paused."}
 	}
-	n, err := t.frameOf(p.CallFrameID)
+	n, err := t.halt.frameOf(p.CallFrameID)
 	if err != nil {
 		return nil, err
 	}
 	if p.Mode != "StepInto" {
 		return nil, &protocolError{-32000, "Restarting frame without 'mode' not supported"}
 	}
-	if !t.restartable(n) {
+	if !t.halt.restartable(n) {
 		return nil, &protocolError{-32000, "Restarting frame failed"}
 	}
 	t.restart = n
@@ -37,12 +37,12 @@ func (s *session) restartFrame(p restartFrame) (any, error) {
 }
 
 // restartable reports whether a call of the present pause can be restarted.
-func (t *Target) restartable(n *entry) bool {
-	return n.probe.Again && t.engine.Leaves(n.frame, t.isLeft)
+func (h *halt) restartable(n *entry) bool {
+	return n.probe.Again && h.engine.Leaves(n.frame, h.isLeft)
 }
 
 // isLeft reports whether a frame ends as soon as what its probe has called again returns.
-func (t *Target) isLeft(f engine.Frame) bool { return slices.Contains(t.left, f) }
+func (h *halt) isLeft(f engine.Frame) bool { return slices.Contains(h.left, f) }
 
 // restarted restarts the call that a debugger wants to be restarted. Else it returns otherwise, which is lent.
 //
@@ -55,7 +55,7 @@ func (t *Target) restarted(otherwise engine.Value) (engine.Value, error) {
 	}
 	t.restart = nil
 	frame, function, args, this := n.frame, e.FunctionOf(n.frame), e.Arguments(n.frame), engine.Undefined
-	if v, ok := t.variable(n.access, "this"); ok {
+	if v, ok := t.mirrors.variable(n.access, "this"); ok {
 		x, _ := v.Value()
 		this = e.Dup(x)
 	}
@@ -64,17 +64,17 @@ func (t *Target) restarted(otherwise engine.Value) (engine.Value, error) {
 		if innermost.ID == 0 {
 			innermost = f
 		}
-		t.forget(f.ID)
+		t.calls.forget(f.ID)
 		return f != frame
 	})
-	t.last = 0
+	t.calls.last = 0
 	t.setThrown(engine.Undefined)
 	t.mu.Lock()
 	t.step = step{kind: stepInto}
 	t.mu.Unlock()
-	t.left = append(t.left, innermost)
+	t.halt.left = append(t.halt.left, innermost)
 	r := e.Call(function, this, args...)
-	t.left = t.left[:len(t.left)-1]
+	t.halt.left = t.halt.left[:len(t.halt.left)-1]
 	for _, v := range append(args, function, this) {
 		e.Free(v)
 	}

@@ -69,7 +69,7 @@ type getProperties struct {
 
 func (s *session) getProperties(p getProperties) (any, error) {
 	t, e := s.target, s.target.engine
-	o, err := t.object(p.ObjectID)
+	o, err := t.mirrors.object(p.ObjectID)
 	if err != nil {
 		return nil, err
 	}
@@ -78,14 +78,14 @@ func (s *session) getProperties(p getProperties) (any, error) {
 		return map[string]any{"result": list}, nil // Variables have no accessors.
 	}
 	if o.scope {
-		t.variables(o, func(name string, v engine.Value) {
+		t.mirrors.variables(o, func(name string, v engine.Value) {
 			list = append(list, map[string]any{
-				"name": name, "value": t.remote(v, o.group, p.GeneratePreview), "writable": true, "configurable": true, "enumerable": true, "isOwn": true,
+				"name": name, "value": t.mirrors.remote(v, o.group, p.GeneratePreview), "writable": true, "configurable": true, "enumerable": true, "isOwn": true,
 			})
 		})
 		return map[string]any{"result": list, "internalProperties": internal}, nil
 	}
-	t.each(t.helper("properties", o.value, engine.Bool(p.OwnProperties), engine.Bool(p.AccessorPropertiesOnly)), func(item engine.Value) {
+	t.mirrors.each(t.mirrors.helper("properties", o.value, engine.Bool(p.OwnProperties), engine.Bool(p.AccessorPropertiesOnly)), func(item engine.Value) {
 		d := map[string]any{}
 		name := e.Index(item, 0)
 		text, _ := e.Text(name)
@@ -94,7 +94,7 @@ func (s *session) getProperties(p getProperties) (any, error) {
 		for i, key := range []string{"value", "get", "set", "symbol"} {
 			v := e.Index(item, i+2)
 			if (key == "value") == data && key != "symbol" || key == "symbol" && !engine.IsUndefined(v) {
-				d[key] = t.remote(v, o.group, p.GeneratePreview)
+				d[key] = t.mirrors.remote(v, o.group, p.GeneratePreview)
 			}
 			e.Free(v)
 		}
@@ -102,16 +102,16 @@ func (s *session) getProperties(p getProperties) (any, error) {
 		list = append(list, d)
 	})
 	if !p.AccessorPropertiesOnly {
-		t.each(t.helper("internals", o.value), func(item engine.Value) {
+		t.mirrors.each(t.mirrors.helper("internals", o.value), func(item engine.Value) {
 			name, v := e.Index(item, 0), e.Index(item, 1)
 			text, _ := e.Text(name)
-			internal = append(internal, map[string]any{"name": text, "value": t.remote(v, o.group, false)})
+			internal = append(internal, map[string]any{"name": text, "value": t.mirrors.remote(v, o.group, false)})
 			e.Free(name)
 			e.Free(v)
 		})
 		if engine.IsObject(o.value) {
 			e.Private(o.value, func(name string, v engine.Value) {
-				private = append(private, map[string]any{"name": name, "value": t.remote(v, o.group, p.GeneratePreview)})
+				private = append(private, map[string]any{"name": name, "value": t.mirrors.remote(v, o.group, p.GeneratePreview)})
 			})
 		}
 	}
@@ -119,58 +119,53 @@ func (s *session) getProperties(p getProperties) (any, error) {
 }
 
 // each calls f for the elements of an array, which it takes.
-func (t *Target) each(array engine.Value, f func(engine.Value)) {
-	if t.engine.IsArray(array) {
-		for i := range t.engine.Len(array) {
-			item := t.engine.Index(array, i)
+func (m *mirrors) each(array engine.Value, f func(engine.Value)) {
+	if m.engine.IsArray(array) {
+		for i := range m.engine.Len(array) {
+			item := m.engine.Index(array, i)
 			f(item)
-			t.engine.Free(item)
+			m.engine.Free(item)
 		}
 	}
-	t.engine.Free(array)
+	m.engine.Free(array)
 }
 
 type objectID struct{ ObjectID string }
 
 func (s *session) releaseObject(p objectID) (any, error) {
-	o, err := s.target.object(p.ObjectID)
+	o, err := s.target.mirrors.object(p.ObjectID)
 	if err != nil {
 		return nil, err
 	}
-	s.target.releaseObjects(func(x *object) bool { return x == o })
+	s.target.mirrors.releaseObjects(func(x *object) bool { return x == o })
 	return nil, nil
 }
 
 type objectGroup struct{ ObjectGroup string }
 
 func (s *session) releaseObjectGroup(p objectGroup) (any, error) {
-	s.target.releaseObjects(func(o *object) bool { return o.group == p.ObjectGroup })
+	s.target.mirrors.releaseObjects(func(o *object) bool { return o.group == p.ObjectGroup })
 	return nil, nil
 }
 
-// wanted reports whether a session has enabled a domain.
-func (t *Target) wanted(d domain) bool {
+// shows reports whether a debugger shows what the plugin writes and throws.
+func (t *Target) shows() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for s := range t.sessions {
-		if s.domains&d != 0 {
-			return true
-		}
-	}
-	return false
+	return t.sessions.wants(runtimeDomain)
 }
 
 // Console tells debuggers what the plugin writes; kind is one of the protocol.
 func (t *Target) Console(kind string, values []engine.Value) {
-	if !t.wanted(runtimeDomain) {
+	if !t.shows() {
 		return
 	}
 	args := []map[string]any{}
 	for _, v := range values {
-		args = append(args, t.remote(v, "console", true))
+		args = append(args, t.mirrors.remote(v, "console", true))
 	}
 	frames := []map[string]any{}
-	for _, n := range t.stack() {
+	for _, n := range t.calls.stack() {
 		frames = append(frames, n.probe.callFrame())
 	}
 	t.broadcast(runtimeDomain, "Runtime.consoleAPICalled", map[string]any{
@@ -186,11 +181,11 @@ func (t *Target) Uncaught(v engine.Value) { t.unhandled("Uncaught", v) }
 func (t *Target) Rejected(v engine.Value) { t.unhandled("Uncaught (in promise)", v) }
 
 func (t *Target) unhandled(text string, v engine.Value) {
-	if !t.wanted(runtimeDomain) {
+	if !t.shows() {
 		return
 	}
 	t.broadcast(runtimeDomain, "Runtime.exceptionThrown", map[string]any{
-		"timestamp": milliseconds(), "exceptionDetails": t.exceptionDetails(text, v, "console"),
+		"timestamp": milliseconds(), "exceptionDetails": t.mirrors.exceptionDetails(text, v, "console"),
 	})
 }
 

@@ -122,7 +122,7 @@ func (s *session) receive(data []byte) {
 		s.reply(m.ID, r, err)
 	}
 	if c.engine {
-		s.target.post(run)
+		s.target.tasks.add(run)
 	} else {
 		run()
 	}

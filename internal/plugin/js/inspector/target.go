@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
-	"regexp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -41,21 +40,17 @@ type Target struct {
 	id     string
 	plugin Plugin
 	engine *engine.Engine
-	poke   chan struct{} // tells who is paused that there are tasks
-	wake   chan struct{} // tells the runner that there are tasks
 	done   chan struct{}
 	ended  chan struct{}
 	once   sync.Once
+	tasks  tasks
 	// active tells that somebody wants to stop the plugin.
-	active  atomic.Bool
-	pending atomic.Bool
-	// asyncDepth is how many stacks of suspended callers debuggers want to see.
-	asyncDepth atomic.Int32
+	active atomic.Bool
 	// terminated tells that the code that runs is to end.
 	terminated atomic.Bool
 
 	mu       sync.Mutex
-	sessions map[*session]struct{}
+	sessions sessions
 	// gate is closed while a debugger lets calls run.
 	gate    chan struct{}
 	open    bool
@@ -65,44 +60,30 @@ type Target struct {
 	retired bool
 	visits  map[*visit]struct{}
 
-	scripts     []*script
-	probes      []*probe
+	scripts     scripts
 	breakpoints map[string]*breakpoint
 	inactive    bool // breakpoints do not count
 	skip        bool // nothing pauses
 	onException string
-	blackbox    []*regexp.Regexp
+	blackbox    blackbox
 	profiling   bool
 	request     string // why to pause at the next probe
 	step        step
 	resumed     chan struct{} // not nil while paused
 	paused      map[string]any
-	tasks       []func()
 
 	// What follows belongs to whoever owns the engine.
-	helpers    map[string]engine.Value
-	entries    map[uintptr]*entry
-	last       uintptr
-	thrown     engine.Value
-	evaluating int
-	pauseStack []*entry
-	restart    *entry         // the call that is restarted when the pause ends
-	left       []engine.Frame // those whose probes have called a function again
-	pauses     int
-	objects    map[int]*object
-	nextObject int
-	exceptions int
-	closed     bool
+	mirrors mirrors
+	calls   calls
+	thrown  engine.Value
+	halt    halt
+	restart *entry // the call that is restarted when the pause ends
 	// guarding counts the evaluations of debuggers that run.
 	guarding int
-	from     *Origin  // of what runs at present
-	turn     *Origin  // of what runs until the end of the turn, but for what was registered with promises
 	profile  *profile // nil if none is made
 	interval time.Duration
 	coverage map[*probe]int // calls of functions by their first statements; nil if they are not counted
-	awaited  []*awaited
-
-	registrations registrations
+	promises promises
 }
 
 // A visit is a call of the plugin, whose time does not count while a debugger holds it.
@@ -114,12 +95,16 @@ type visit struct {
 // Add makes a plugin one that can be debugged, and says where.
 func (s *Server) Add(p Plugin) *Target {
 	t := &Target{
-		server: s, id: newID(), plugin: p, engine: p.Engine, loading: p.Loads,
-		poke: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{}), ended: make(chan struct{}),
-		sessions: map[*session]struct{}{}, gate: make(chan struct{}), visits: map[*visit]struct{}{},
-		breakpoints: map[string]*breakpoint{}, onException: "none",
-		helpers: map[string]engine.Value{}, entries: map[uintptr]*entry{}, objects: map[int]*object{}, thrown: engine.Undefined, interval: defaultInterval,
+		server: s, id: newID(), plugin: p, engine: p.Engine, loading: p.Loads, done: make(chan struct{}), ended: make(chan struct{}),
+		sessions: sessions{}, gate: make(chan struct{}), visits: map[*visit]struct{}{},
+		breakpoints: map[string]*breakpoint{}, onException: "none", thrown: engine.Undefined, interval: defaultInterval,
+		tasks: tasks{poke: make(chan struct{}, 1), wake: make(chan struct{}, 1)},
 	}
+	t.scripts.mu = &t.mu
+	t.mirrors = mirrors{engine: p.Engine, scripts: &t.scripts, helpers: map[string]engine.Value{}, objects: map[int]*object{}}
+	t.calls.engine, t.calls.active, t.calls.entries = p.Engine, &t.active, map[uintptr]*entry{}
+	t.promises.engine = p.Engine
+	t.halt.engine, t.halt.mirrors = p.Engine, &t.mirrors
 	if p.Free {
 		t.open = true
 		close(t.gate)
@@ -141,22 +126,23 @@ func (s *Server) Add(p Plugin) *Target {
 func (t *Target) Address() string { return "ws://" + t.server.addr + "/" + t.id }
 
 // Link opens the tools of Chrome.
-func (t *Target) Link() string { return t.link(t.server.addr) }
+func (t *Target) Link() string { return devtools(t.server.addr, t.id) }
 
-func (t *Target) link(host string) string {
-	return "devtools://devtools/bundled/js_app.html?ws=" + host + "/" + t.id
+// devtools is the link that opens the tools of Chrome for a target.
+func devtools(host, id string) string {
+	return "devtools://devtools/bundled/js_app.html?ws=" + host + "/" + id
 }
 
 func (t *Target) info(host string) map[string]string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	url := ""
-	if len(t.scripts) > 0 {
-		url = t.scripts[0].url
+	if len(t.scripts.list) > 0 {
+		url = t.scripts.list[0].url
 	}
 	return map[string]string{
 		"id": t.id, "type": "node", "title": t.plugin.Title, "description": "a JavaScript plugin", "url": url,
-		"webSocketDebuggerUrl": "ws://" + host + "/" + t.id, "devtoolsFrontendUrl": t.link(host),
+		"webSocketDebuggerUrl": "ws://" + host + "/" + t.id, "devtoolsFrontendUrl": devtools(host, t.id),
 	}
 }
 
@@ -169,16 +155,16 @@ func (t *Target) Close() {
 	t.once.Do(func() { close(t.done) })
 	if t.engine.Err() == nil {
 		t.Turn()
-		for f := range t.entries {
-			t.forget(f)
+		for f := range t.calls.entries {
+			t.calls.forget(f)
 		}
-		t.releaseObjects(func(*object) bool { return true })
-		t.forgetAwaited(nil)
-		for _, v := range t.helpers {
+		t.mirrors.releaseObjects(func(*object) bool { return true })
+		t.promises.forget(nil)
+		for _, v := range t.mirrors.helpers {
 			t.engine.Free(v)
 		}
 	}
-	t.closed = true
+	t.tasks.closed = true
 }
 
 // Ended is closed when nothing of a closed target runs any more.
@@ -205,14 +191,14 @@ func (t *Target) Call(ctx context.Context, hold func() func()) (leave func(), er
 // Load is Call for the code that runs while the plugin is loaded, all of which counts as one call. The caller owns the
 // engine: meanwhile it serves what debuggers ask for.
 func (t *Target) Load(ctx context.Context, hold func() func(), serve func()) (leave func(), err error) {
-	return t.admit(ctx, hold, t.poke, serve)
+	return t.admit(ctx, hold, t.tasks.poke, serve)
 }
 
 // Tasks tells who owns the engine and waits for something that there may be tasks for it.
-func (t *Target) Tasks() <-chan struct{} { return t.poke }
+func (t *Target) Tasks() <-chan struct{} { return t.tasks.poke }
 
 // Serve does what debuggers ask for. The caller owns the engine.
-func (t *Target) Serve() { t.drain() }
+func (t *Target) Serve() { t.tasks.drain() }
 
 func (t *Target) admit(ctx context.Context, hold func() func(), tasks <-chan struct{}, serve func()) (leave func(), err error) {
 	v := &visit{hold: hold}
@@ -331,7 +317,7 @@ func (t *Target) leave(s *session) {
 		}
 	}
 	t.refresh()
-	t.later(func() { t.forgetAwaited(s) })
+	t.tasks.add(func() { t.promises.forget(s) })
 	if len(t.sessions) > 0 {
 		return
 	}
@@ -342,9 +328,9 @@ func (t *Target) leave(s *session) {
 	t.goOn()
 	t.profiling = false
 	t.refresh()
-	t.later(func() {
+	t.tasks.add(func() {
 		t.profile, t.coverage = nil, nil
-		t.releaseObjects(func(*object) bool { return true })
+		t.mirrors.releaseObjects(func(*object) bool { return true })
 	})
 }
 
@@ -352,75 +338,51 @@ func (t *Target) leave(s *session) {
 func (t *Target) reset() {
 	t.onException, t.inactive, t.skip, t.request, t.step = "none", false, false, "", step{}
 	t.blackbox = nil
-	t.asyncDepth.Store(0)
+	t.calls.asyncDepth.Store(0)
 }
 
 // refresh finds out whether somebody wants to stop the plugin.
 func (t *Target) refresh() {
 	active := t.profiling && !t.retired
-	for s := range t.sessions {
-		active = active || s.domains&debuggerDomain != 0 && !t.retired
-	}
-	t.active.Store(active)
+	t.active.Store(active || t.sessions.wants(debuggerDomain) && !t.retired)
 }
 
 // broadcast sends an event to the sessions that have enabled a domain.
 func (t *Target) broadcast(d domain, method string, params any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.send(d, method, params)
+	t.sessions.send(d, method, params)
 }
 
-func (t *Target) send(d domain, method string, params any) {
-	for s := range t.sessions {
+// sessions are the debuggers that are attached. The lock of the target guards them.
+type sessions map[*session]struct{}
+
+// send sends an event to those that have enabled a domain.
+func (l sessions) send(d domain, method string, params any) {
+	for s := range l {
 		if s.domains&d != 0 {
 			s.event(method, params)
 		}
 	}
 }
 
-// post runs f on the engine as soon as it can: at the next probe of code that runs, while paused, or when the engine is
-// free.
-func (t *Target) post(f func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.later(f)
-}
-
-func (t *Target) later(f func()) {
-	t.tasks = append(t.tasks, f)
-	t.pending.Store(true)
-	for _, c := range []chan struct{}{t.poke, t.wake} {
-		select {
-		case c <- struct{}{}:
-		default:
+// wants reports whether one has enabled a domain.
+func (l sessions) wants(d domain) bool {
+	for s := range l {
+		if s.domains&d != 0 {
+			return true
 		}
 	}
-}
-
-// drain runs the tasks, by whoever owns the engine.
-func (t *Target) drain() {
-	for {
-		t.mu.Lock()
-		if len(t.tasks) == 0 || t.closed {
-			t.pending.Store(false)
-			t.mu.Unlock()
-			return
-		}
-		f := t.tasks[0]
-		t.tasks = t.tasks[1:]
-		t.mu.Unlock()
-		f()
-	}
+	return false
 }
 
 func (t *Target) serveTasks() {
 	defer close(t.ended)
 	for {
 		select {
-		case <-t.wake:
-			if t.pending.Load() {
-				t.plugin.Own(t.drain)
+		case <-t.tasks.wake:
+			if t.tasks.pending.Load() {
+				t.plugin.Own(t.tasks.drain)
 			}
 		case <-t.done:
 			return

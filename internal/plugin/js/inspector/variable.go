@@ -12,11 +12,11 @@ import (
 const maxAccessors = 10_000
 
 // variable finds the variable of a name that an accessor sees, if it is not a global one.
-func (t *Target) variable(access engine.Value, name string) (v engine.Variable, ok bool) {
-	atom := t.engine.Atom(name)
-	defer t.engine.FreeAtom(atom)
+func (m *mirrors) variable(access engine.Value, name string) (v engine.Variable, ok bool) {
+	atom := m.engine.Atom(name)
+	defer m.engine.FreeAtom(atom)
 	for range maxAccessors {
-		c, isFunction := t.engine.Closure(access)
+		c, isFunction := m.engine.Closure(access)
 		if !isFunction {
 			break
 		}
@@ -25,7 +25,7 @@ func (t *Target) variable(access engine.Value, name string) (v engine.Variable, 
 		}
 		// One that evaluates has the variables of all scopes.
 		last, outer, found := c.Last()
-		if evaluates(c) || !found || !isAccessor(t.engine.AtomText(last)) {
+		if evaluates(c) || !found || !isAccessor(m.engine.AtomText(last)) {
 			break
 		}
 		access, _ = outer.Value()
@@ -43,29 +43,29 @@ func isAccessor(name string) bool {
 }
 
 // look evaluates code where a call is.
-func (t *Target) look(n *entry, code string) engine.Value {
-	text := t.engine.String(code)
-	defer t.engine.Free(text)
-	t.evaluating++
-	defer func() { t.evaluating-- }()
-	if c, ok := t.engine.Closure(n.access); ok && evaluates(c) && code != "" {
-		return t.engine.Call(n.access, engine.Undefined, text)
+func (m *mirrors) look(n *entry, code string) engine.Value {
+	text := m.engine.String(code)
+	defer m.engine.Free(text)
+	m.evaluating++
+	defer func() { m.evaluating-- }()
+	if c, ok := m.engine.Closure(n.access); ok && evaluates(c) && code != "" {
+		return m.engine.Call(n.access, engine.Undefined, text)
 	}
 	if code == "this" || identifier.MatchString(code) {
-		if v, ok := t.variable(n.access, code); ok {
+		if v, ok := m.variable(n.access, code); ok {
 			if x, ok := v.Value(); ok {
-				return t.engine.Dup(x)
+				return m.engine.Dup(x)
 			}
-			return t.engine.Call(t.helpers["uninitialised"], engine.Undefined, text)
+			return m.engine.Call(m.helpers["uninitialised"], engine.Undefined, text)
 		}
 	}
-	return t.engine.Call(t.helpers["look"], engine.Undefined, n.access, text)
+	return m.engine.Call(m.helpers["look"], engine.Undefined, n.access, text)
 }
 
 // assign writes a variable that an accessor sees, or a global one.
-func (t *Target) assign(access engine.Value, name string, x engine.Value) engine.Value {
+func (m *mirrors) assign(access engine.Value, name string, x engine.Value) engine.Value {
 	helper := "assign"
-	if v, ok := t.variable(access, name); ok {
+	if v, ok := m.variable(access, name); ok {
 		if _, ok := v.Value(); !ok {
 			helper = "uninitialised"
 		} else if v.Const {
@@ -75,17 +75,17 @@ func (t *Target) assign(access engine.Value, name string, x engine.Value) engine
 			return engine.Undefined
 		}
 	}
-	text := t.engine.String(name)
-	defer t.engine.Free(text)
-	t.evaluating++
-	defer func() { t.evaluating-- }()
-	return t.engine.Call(t.helpers[helper], engine.Undefined, text, x)
+	text := m.engine.String(name)
+	defer m.engine.Free(text)
+	m.evaluating++
+	defer func() { m.evaluating-- }()
+	return m.engine.Call(m.helpers[helper], engine.Undefined, text, x)
 }
 
 // readVariable and writeVariable are what remote.js asks for: the first returns an array with the value, undefined if there is none.
-func (t *Target) readVariable(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	name, _ := t.engine.Text(args[1])
-	v, ok := t.variable(args[0], name)
+func (m *mirrors) readVariable(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	name, _ := m.engine.Text(args[1])
+	v, ok := m.variable(args[0], name)
 	if !ok {
 		return engine.Undefined, nil
 	}
@@ -93,17 +93,17 @@ func (t *Target) readVariable(_ engine.Value, args []engine.Value) (engine.Value
 	if !ok {
 		return engine.Undefined, nil
 	}
-	r := t.engine.Array()
-	if !t.engine.Append(r, 0, t.engine.Dup(x)) {
-		t.engine.Free(r)
+	r := m.engine.Array()
+	if !m.engine.Append(r, 0, m.engine.Dup(x)) {
+		m.engine.Free(r)
 		return engine.Undefined, engine.Thrown()
 	}
 	return r, nil
 }
 
-func (t *Target) writeVariable(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	name, _ := t.engine.Text(args[1])
-	if r := t.assign(args[0], name, args[2]); engine.IsFailed(r) {
+func (m *mirrors) writeVariable(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	name, _ := m.engine.Text(args[1])
+	if r := m.assign(args[0], name, args[2]); engine.IsFailed(r) {
 		return r, engine.Thrown()
 	}
 	return engine.Undefined, nil
