@@ -61,6 +61,7 @@ type Options struct {
 // Directory knows all messages of the cluster. It keeps nothing in memory but what
 // is being sent.
 type Directory struct {
+	Statistics
 	opts Options
 	// lanes store messages at the same time, those of one conversation in the same one.
 	lanes []batch
@@ -88,7 +89,7 @@ func New(o Options) *Directory {
 	if o.Store != nil && o.Store.Engine() == store.PostgreSQL {
 		lanes = postgresLanes
 	}
-	return &Directory{opts: o, lanes: make([]batch, lanes)}
+	return &Directory{Statistics: Statistics{o.Store}, opts: o, lanes: make([]batch, lanes)}
 }
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }

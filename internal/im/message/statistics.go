@@ -8,9 +8,12 @@ import (
 	"example.org/app/internal/store"
 )
 
+// Statistics counts messages, their senders and their targets.
+type Statistics struct{ store *store.DB }
+
 // Count returns how many messages match the filter.
-func (d *Directory) Count(ctx context.Context, f store.MessageFilter) (n int64, err error) {
-	err = d.opts.Store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
+func (s *Statistics) Count(ctx context.Context, f store.MessageFilter) (n int64, err error) {
+	err = s.store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		n, err = store.CountMessages(ctx, r, f)
 		return err
 	})
@@ -19,8 +22,8 @@ func (d *Directory) Count(ctx context.Context, f store.MessageFilter) (n int64, 
 
 // CountOnAverage returns how many of the messages that match the filter a sender
 // of any of them sent on average, rounded down.
-func (d *Directory) CountOnAverage(ctx context.Context, f store.MessageFilter) (n int64, err error) {
-	err = d.opts.Store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
+func (s *Statistics) CountOnAverage(ctx context.Context, f store.MessageFilter) (n int64, err error) {
+	err = s.store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		senders, err := store.CountMessageSenders(ctx, r, f)
 		if err != nil || senders == 0 {
 			return err
@@ -35,8 +38,8 @@ func (d *Directory) CountOnAverage(ctx context.Context, f store.MessageFilter) (
 
 // CountSenders returns how many users sent at least one message that is no system
 // message in the range.
-func (d *Directory) CountSenders(ctx context.Context, sent store.DateRange) (n int64, err error) {
-	err = d.opts.Store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
+func (s *Statistics) CountSenders(ctx context.Context, sent store.DateRange) (n int64, err error) {
+	err = s.store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		n, err = store.CountMessageSenders(ctx, r, store.MessageFilter{IsSystemMessage: new(false), DeliveryDate: sent})
 		return err
 	})
@@ -45,8 +48,8 @@ func (d *Directory) CountSenders(ctx context.Context, sent store.DateRange) (n i
 
 // CountAddressedGroups returns to how many groups at least one message was sent in
 // the range.
-func (d *Directory) CountAddressedGroups(ctx context.Context, sent store.DateRange) (n int64, err error) {
-	err = d.opts.Store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
+func (s *Statistics) CountAddressedGroups(ctx context.Context, sent store.DateRange) (n int64, err error) {
+	err = s.store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		n, err = store.CountMessageTargets(ctx, r, store.MessageFilter{IsGroupMessage: new(true), DeliveryDate: sent})
 		return err
 	})
