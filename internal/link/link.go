@@ -88,6 +88,27 @@ type MessageOrder struct {
 	Stored time.Time
 }
 
+// HandOver lets the service that has a conversation deliver what another one has stored: a message of an administrator or of a
+// plugin. It delivers everything of the conversation, so that all members get it in one order.
+var HandOver = cluster.Endpoint[Handed, struct{}]{Name: "message.hand-over", Role: role.Service}
+
+// A Handed is a notification of a message that is to be delivered among the others of its conversation.
+type Handed struct {
+	// Conversation stands for the conversation, as that of a Request.
+	Conversation uint64 `json:"conversation"`
+	// Notification is an encoded AppNotification.
+	Notification []byte `json:"notification"`
+	// SenderID and TargetID are those of the message, IsGroup says that the target is a group.
+	SenderID int64 `json:"senderId"`
+	TargetID int64 `json:"targetId"`
+	IsGroup  bool  `json:"isGroup,omitempty"`
+	// ToRecipients is whether the recipients of the message get it, ToSender whether the sender's sessions on other devices than
+	// Device do.
+	ToRecipients bool            `json:"toRecipients,omitempty"`
+	ToSender     bool            `json:"toSender,omitempty"`
+	Device       wire.DeviceType `json:"device,omitempty"`
+}
+
 // A Session is named by its user and the kind of device.
 type Session struct {
 	UserID int64           `json:"userId"`

@@ -11,6 +11,7 @@ import (
 
 // Flush waits until everything that was handed over has arrived.
 func (n *Notifier) Flush() {
+	n.handing.Wait()
 	var wg sync.WaitGroup
 	for i := range n.lanes {
 		wg.Add(1)

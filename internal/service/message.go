@@ -56,7 +56,7 @@ func (h messageHandlers) create(ctx context.Context, r *Request, body *wire.Crea
 }
 
 func (h messageHandlers) update(ctx context.Context, r *Request, body *wire.UpdateMessageRequest) (Answer, error) {
-	e := message.Edit{Text: body.Text, RecallDate: date(body.RecallDate), Origin: origin{r.AppRequest, r.kept}}
+	e := message.Edit{Text: body.Text, RecallDate: date(body.RecallDate), Origin: origin{r.AppRequest, r.kept}, Turn: r.turn}
 	if records := body.GetRecords(); len(records) > 0 {
 		e.Records = &records
 	}
@@ -143,6 +143,8 @@ func (c *Deliverer) Deliver(ctx context.Context, d message.Delivery) error {
 	case e.to == nil && !e.self:
 	case from.kept != nil && !m.IsSystemMessage: // Messages of the server itself are not part of what a request tells.
 		from.kept.add(conversationOf(m), e)
+	case !d.InTurn && !c.Notifier.node.Cluster().Exclusive():
+		return c.Notifier.handOver(m, e)
 	default:
 		c.Notifier.send(conversationOf(m), e)
 	}

@@ -99,9 +99,11 @@ type Notifier struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu      sync.Mutex // Guards stopped, and that no sender is added afterwards.
+	mu      sync.Mutex // Guards stopped, and that nothing is added to senders and handing afterwards.
 	stopped bool
 	senders sync.WaitGroup
+	// handing are messages that are handed over to another service.
+	handing sync.WaitGroup
 	// done is closed when everything that was handed over has been dealt with.
 	done chan struct{}
 }
@@ -168,6 +170,7 @@ func (n *Notifier) Stop(ctx context.Context) error {
 func (n *Notifier) drain() {
 	defer close(n.done)
 	defer n.cancel()
+	n.handing.Wait()
 	n.senders.Wait()
 	for _, l := range n.lanes {
 		close(l.tasks)

@@ -70,6 +70,7 @@ type Dispatcher struct {
 	settings func() config.Service
 	requests *requestlog.Log
 	logger   *slog.Logger
+	messages *message.Directory
 	turns    message.Turns
 }
 
@@ -80,12 +81,15 @@ func New(o Options) *Dispatcher {
 	}
 	return &Dispatcher{
 		node: o.Node, handlers: newTable(o), hooks: hooks{o.Plugins, o.Notifier, o.Logger}, notifier: o.Notifier,
-		settings: o.Settings, requests: o.Requests, logger: o.Logger,
+		settings: o.Settings, requests: o.Requests, logger: o.Logger, messages: o.Messages,
 	}
 }
 
 // Serve takes the requests that gateways send to the node.
 func (d *Dispatcher) Serve() error {
+	if err := cluster.HandleInOrder(d.node, link.HandOver, d.takeOver); err != nil {
+		return err
+	}
 	return cluster.HandleInOrder(d.node, link.HandleRequest, func(r *link.Request) func(context.Context) (*link.Response, error) {
 		var turn *message.Turn
 		if r.Conversation != 0 {
@@ -93,6 +97,11 @@ func (d *Dispatcher) Serve() error {
 		}
 		return func(ctx context.Context) (*link.Response, error) {
 			defer turn.End()
+			if r.Conversation == 0 {
+				if answer, passed, err := d.passOn(ctx, r); passed {
+					return answer, err
+				}
+			}
 			return d.Dispatch(ctx, r, turn), nil
 		}
 	})

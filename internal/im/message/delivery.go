@@ -44,6 +44,8 @@ type Delivery struct {
 	SenderDevice string
 	// Origin is what the sender's request was, if there was one.
 	Origin any
+	// InTurn says that it had a turn, which is not over: what comes before it in the conversation was delivered.
+	InTurn bool
 	// InOrder says that the message had a turn: its id is greater than those of the messages of the conversation before it.
 	InOrder bool
 	// Recipients are the users who get the message, without the sender, in parts. The
@@ -61,13 +63,15 @@ func (d *Directory) deliver(ctx context.Context, delivery Delivery) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	m := delivery.Message
-	delivery.Recipients = d.recipients(ctx, m)
+	delivery.Recipients = d.Recipients(ctx, m)
 	if err := d.opts.Deliverer.Deliver(ctx, delivery); err != nil {
 		d.opts.Logger.ErrorContext(ctx, "could not deliver a message", "message", m.ID, "target", m.TargetID, "group", m.IsGroupMessage, "error", err)
 	}
 }
 
-func (d *Directory) recipients(ctx context.Context, m store.Message) iter.Seq2[[]int64, error] {
+// Recipients returns the users who get a message, without the sender, in parts. The members of a group are read while they are
+// asked for, and an error ends them.
+func (d *Directory) Recipients(ctx context.Context, m store.Message) iter.Seq2[[]int64, error] {
 	if !m.IsGroupMessage {
 		return func(yield func([]int64, error) bool) {
 			if m.TargetID != m.SenderID {

@@ -24,6 +24,8 @@ type Edit struct {
 	RecallDate *time.Time
 	// Origin is what the edit was made from. It is handed to the Deliverer as it is.
 	Origin any
+	// Turn is the place of the edit in the conversation; nil is any.
+	Turn *Turn
 }
 
 func (e Edit) edits() bool { return e.Text != nil || e.Records != nil }
@@ -34,6 +36,9 @@ func (e Edit) edits() bool { return e.Text != nil || e.Records != nil }
 func (d *Directory) UpdateBySender(ctx context.Context, senderID int64, device string, messageID int64, e Edit) error {
 	now, settings := d.now(), d.opts.Settings()
 	if err := checkEdit(e, settings, now); err != nil {
+		return err
+	}
+	if err := e.Turn.enter(ctx); err != nil {
 		return err
 	}
 	noticeIDs, err := d.noticeIDs(ctx, []int64{messageID}, e.RecallDate)
@@ -66,9 +71,11 @@ func (d *Directory) UpdateBySender(ctx context.Context, senderID int64, device s
 	if err != nil {
 		return err
 	}
-	d.deliver(ctx, Delivery{Event: Updated, Message: e.apply(m, now), Edit: e, SenderDevice: device, Origin: e.Origin})
+	e.Turn.pass()
+	e.Turn.leave()
+	d.deliver(ctx, Delivery{Event: Updated, Message: e.apply(m, now), Edit: e, SenderDevice: device, Origin: e.Origin, InTurn: e.Turn != nil})
 	for _, notice := range notices {
-		d.deliver(ctx, Delivery{Event: Created, Message: notice, SenderDevice: device})
+		d.deliver(ctx, Delivery{Event: Created, Message: notice, SenderDevice: device, InTurn: e.Turn != nil})
 	}
 	return nil
 }

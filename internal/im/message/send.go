@@ -119,7 +119,8 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 	c.Turn.leave()
 	if c.Deliver && (!existed || c.Key.Repeated) && (c.Key == nil || d.delivered.first(sent.ID, time.Now())) {
 		d.deliver(ctx, Delivery{
-			Event: Created, Message: sent, SenderDevice: c.SenderDevice, Origin: c.Origin, InOrder: c.Turn != nil && c.ID == nil,
+			Event: Created, Message: sent, SenderDevice: c.SenderDevice, Origin: c.Origin, InTurn: c.Turn != nil,
+			InOrder: c.Turn != nil && c.ID == nil,
 		})
 	}
 	return sent, nil

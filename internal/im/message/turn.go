@@ -82,6 +82,19 @@ func (t *Turn) leave() {
 	}
 }
 
+// Await waits until what comes before was delivered, or ctx ends.
+func (t *Turn) Await(ctx context.Context) error {
+	if err := t.enter(ctx); err != nil || t == nil || t.before == nil {
+		return err
+	}
+	select {
+	case <-t.before.left:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // End ends the turn: the next message need not wait for this one any more, but still for those before it.
 func (t *Turn) End() {
 	if t == nil {
