@@ -17,13 +17,13 @@ import (
 // start begins to follow who is online. Both roles of a process share
 // one picture.
 func (p *online) start(ctx context.Context) (err error) {
-	c := p.Process.opts.Config.Location
-	p.presence, err = presence.Start(ctx, p.Nodes.forPresence(), presence.Options{
+	c, node := p.Process.opts.Config.Location, p.Nodes.forPresence()
+	p.presence, err = presence.Start(ctx, node, presence.Options{
 		Locations: presence.Locations{Enabled: c.Enabled, PerDevice: c.TreatUserIDAndDeviceTypeAsUniqueUser},
 		Healed: func(f presence.Fault) {
 			p.Measurements.registry.Gateway().SessionHealed.With(string(role.Gateway), string(f)).Inc()
 		},
-		Logger: p.Logs.logger,
+		Alone: node.Cluster().Exclusive(), Logger: p.Logs.logger,
 	})
 	if err != nil {
 		return err

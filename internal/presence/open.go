@@ -190,6 +190,9 @@ const (
 func (d *Directory) change(
 	ctx context.Context, userID int64, fresh bool, fn func(current content, live []Session, at place) (*content, error),
 ) (place, error) {
+	if d.options.Alone {
+		return d.table.change(userID, fn)
+	}
 	patience, attempt := operationTimeout, 2*operationTimeout
 	elect := d.node.Cluster().Replicas() > 1
 	if elect {

@@ -258,8 +258,10 @@ func (d *Directory) announce() error {
 	if err != nil || d.own.met.Load() >= b.epoch {
 		return err
 	}
-	if err := b.announce(d.ctx, d.own.gateway); err != nil {
-		return err
+	if !d.options.Alone {
+		if err := b.announce(d.ctx, d.own.gateway); err != nil {
+			return err
+		}
 	}
 	if err := d.meetStrangers(b); err != nil {
 		return err

@@ -7,7 +7,7 @@
 // compare-and-set: there is one session for each user and device type in the whole cluster, no matter how many
 // gateways log somebody in at a time. A session lives as long as its gateway is a member of the cluster; it has no
 // heartbeat of its own. When NATS comes back empty, the gateways announce their sessions again, and what was known
-// before holds until they have.
+// before holds until they have. A process that is alone (Options.Alone) needs no bucket.
 //
 // It decides nothing about who may log in, has no connection of a client and keeps nothing that must survive.
 package presence
@@ -41,6 +41,9 @@ type Options struct {
 	// Healed is called for each fault that such a comparison has found and mended, with the kind of the fault. It may be
 	// nil.
 	Healed func(Fault)
+	// Alone says that no other process can be in the cluster and that this is its only directory: then there is no bucket, and the
+	// picture of this process is the truth.
+	Alone bool
 	// SweepInterval is how often sessions of dead gateways are removed from the bucket that were not removed at once;
 	// zero is a minute.
 	SweepInterval time.Duration

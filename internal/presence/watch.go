@@ -20,6 +20,12 @@ const retryMin, retryMax = 50 * time.Millisecond, 2 * time.Second
 
 // run follows the bucket until the directory stops.
 func (d *Directory) run() {
+	if d.options.Alone {
+		// The empty picture of this process is the truth.
+		d.table.epoch.Store(aloneEpoch)
+		d.complete(&bucket{epoch: aloneEpoch}, nil)
+		return
+	}
 	for attempt := 0; d.ctx.Err() == nil; attempt++ {
 		complete, err := d.watch()
 		if complete {
