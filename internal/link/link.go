@@ -47,7 +47,7 @@ type Response struct {
 }
 
 // VerifyPassword asks a service whether a user may log in with a password.
-var VerifyPassword = cluster.Endpoint[Credentials, Verdict]{Name: "client.password", Role: role.Service}
+var VerifyPassword = cluster.Endpoint[Credentials, Verdict]{Name: "client.password", Role: role.Service, Direct: true}
 
 // Credentials are what somebody says to be.
 type Credentials struct {

@@ -120,6 +120,32 @@ func FindUsers(ctx context.Context, r Reader, filter UserFilter, page Page) ([]U
 	return found, nil
 }
 
+// Credentials are what decides whether a user may log in with a password.
+type Credentials struct {
+	UserID   int64
+	Password []byte
+	// Active says that the user is active and not deleted.
+	Active bool
+}
+
+// FindCredentials returns those of the users with the given ids that exist, in no order.
+func FindCredentials(ctx context.Context, r Reader, ids []int64) ([]Credentials, error) {
+	found := make([]Credentials, 0, len(ids))
+	err := sqldb.Query(ctx, r, sqldb.New("SELECT t.id, t.password, t.is_active AND t.deletion_date IS NULL FROM "+userTable+" AS t WHERE ?", sqldb.In("t.id", ids)),
+		func(row sqldb.Row) error {
+			var c Credentials
+			if err := row.Scan(&c.UserID, (*blob)(&c.Password), &c.Active); err != nil {
+				return err
+			}
+			found = append(found, c)
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("find the credentials of users: %w", err)
+	}
+	return found, nil
+}
+
 // CountUsers returns how many users match the filter.
 func CountUsers(ctx context.Context, r Reader, filter UserFilter) (int64, error) {
 	return countRows(ctx, r, userTable, filter.conditions(sqldb.EngineOf(r)))

@@ -10,7 +10,6 @@ import (
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/password"
-	"example.org/app/internal/store"
 )
 
 // maxWaitingVerifications is how many verifications may wait for their turn. With the default cost of bcrypt the last
@@ -61,15 +60,11 @@ func (v *verifier) verify(ctx context.Context, stored []byte, text string) error
 // when too many others are logging in; anything else is a failure of the check. Somebody unknown costs as much work as a
 // wrong password.
 func (d *Directory) VerifyPassword(ctx context.Context, userID int64, text *string) error {
-	users, err := d.Find(ctx, store.UserFilter{IDs: []int64{userID}}, 1, 0)
+	user, err := d.credentials.find(ctx, userID)
 	if err != nil {
 		return err
 	}
-	var stored []byte
-	active := false
-	if len(users) > 0 {
-		stored, active = users[0].Password, users[0].IsActive && users[0].DeletionDate == nil
-	}
+	stored, active := user.Password, user.Active
 	matches := text == nil && len(stored) == 0
 	if text != nil {
 		switch err := d.verifier.verify(ctx, stored, *text); {

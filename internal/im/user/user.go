@@ -46,8 +46,9 @@ type Options struct {
 
 // Directory knows all users of the cluster. It keeps nothing in memory.
 type Directory struct {
-	opts     Options
-	verifier *verifier
+	opts        Options
+	verifier    *verifier
+	credentials *credentials
 }
 
 // New returns the directory over a store.
@@ -64,7 +65,7 @@ func New(o Options) *Directory {
 	if o.Deleted == nil {
 		o.Deleted = func(int64) {}
 	}
-	return &Directory{o, newVerifier(o.Hasher)}
+	return &Directory{opts: o, verifier: newVerifier(o.Hasher), credentials: &credentials{store: o.Store}}
 }
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }

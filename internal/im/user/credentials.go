@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package user
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"example.org/app/internal/store"
+)
+
+const (
+	// credentialReads is how many statements that read credentials run at a time.
+	credentialReads = 2
+	// credentialTime bounds one of them, for which several users wait.
+	credentialTime = 10 * time.Second
+)
+
+// credentials reads those of users who log in. Users who come while others are being read are read together, by one
+// statement that begins after they came.
+type credentials struct {
+	store *store.DB
+
+	mu      sync.Mutex
+	running int
+	// next are those who wait for a statement to begin; nil is nobody.
+	next *credentialBatch
+}
+
+// A credentialBatch is users who are read by one statement.
+type credentialBatch struct {
+	ids []int64
+	// done is closed when found and err are known.
+	done  chan struct{}
+	found []store.Credentials
+	err   error
+}
+
+// find returns the credentials of a user. Somebody unknown has none and is not active.
+func (c *credentials) find(ctx context.Context, userID int64) (store.Credentials, error) {
+	c.mu.Lock()
+	if c.next == nil {
+		c.next = &credentialBatch{done: make(chan struct{})}
+	}
+	batch := c.next
+	batch.ids = append(batch.ids, userID)
+	first := c.running < credentialReads
+	if first {
+		c.running++
+		c.next = nil
+	}
+	c.mu.Unlock()
+	if first {
+		c.read(context.WithoutCancel(ctx), batch)
+	}
+	select {
+	case <-batch.done:
+	case <-ctx.Done():
+		return store.Credentials{}, ctx.Err()
+	}
+	if batch.err != nil {
+		return store.Credentials{}, batch.err
+	}
+	for _, found := range batch.found {
+		if found.UserID == userID {
+			return found, nil
+		}
+	}
+	return store.Credentials{UserID: userID}, nil
+}
+
+// read reads a batch, with a context that does not end with that of one of its users. Those who wait by then are read in a
+// goroutine of their own.
+func (c *credentials) read(ctx context.Context, batch *credentialBatch) {
+	defer func() {
+		close(batch.done)
+		c.mu.Lock()
+		next := c.next
+		c.next = nil
+		if next == nil {
+			c.running--
+		}
+		c.mu.Unlock()
+		if next != nil {
+			go c.read(context.Background(), next)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, credentialTime)
+	defer cancel()
+	batch.err = c.store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+		batch.found, err = store.FindCredentials(ctx, r, batch.ids)
+		return err
+	})
+}
