@@ -80,6 +80,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	all := &units{}
 	err = start(ctx, assemble(p, all))
 	if err == nil {
+		_ = releaseProgram() // It costs memory if that fails.
 		if opts.Ready != nil {
 			opts.Ready(&App{p, all})
 		}

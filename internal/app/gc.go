@@ -4,6 +4,7 @@ package app
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 )
@@ -19,11 +20,16 @@ const (
 	calmAllocation = 4 << 20
 	// leastFreed is how many bytes must be gained at least before memory is given back.
 	leastFreed = 16 << 20
+	// calmLooks is how many looks in a row find no work before what the work has left behind is collected: connections of
+	// silent clients have been parked by then, and their stacks and buffers can go.
+	calmLooks = 3
 )
 
 // memory is what a look at the memory of this process remembers until the next one.
 type memory struct {
 	allocated uint64 // bytes, since the process was started
+	calm      int    // looks in a row without work
+	settled   uint64 // allocated at the last collection after work
 }
 
 // look gives a small heap room while there is work, and gives memory back to the system after it. A large heap has room by
@@ -42,7 +48,18 @@ func (m *memory) look() {
 	}
 	calm := allocated-m.allocated < calmAllocation
 	m.allocated = allocated
-	if calm && worthFreeing(live, samples[2].Value.Uint64()+samples[3].Value.Uint64()) {
+	if !calm {
+		m.calm = 0
+		return
+	}
+	if m.calm++; m.calm == calmLooks && allocated-m.settled > max(leastFreed, live/2) {
+		m.settled = allocated
+		runtime.GC() // What is in pools survives one collection.
+		debug.FreeOSMemory()
+		_ = releaseProgram() // It costs memory if that fails.
+		return
+	}
+	if worthFreeing(live, samples[2].Value.Uint64()+samples[3].Value.Uint64()) {
 		debug.FreeOSMemory()
 	}
 }

@@ -78,6 +78,52 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 }
 
+// TestWorkIsFollowedByOneCollection checks that what is left behind by work is collected, pools included, and that nothing is
+// collected if there was none.
+func TestWorkIsFollowedByOneCollection(t *testing.T) {
+	collections := func() uint64 {
+		sample := []metrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	var m memory
+	m.look()
+	m.settled = m.allocated
+	work := func(size int) {
+		garbage = make([]byte, size)
+		garbage = nil
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	for _, test := range []struct {
+		size int
+		want uint64
+	}{{int(stats.HeapAlloc) + 2*leastFreed, 2}, {0, 0}} {
+		work(test.size)
+		m.look() // That there was work is seen here, if there was.
+		before := collections()
+		for range 3 * calmLooks {
+			m.look()
+		}
+		// The first look may find that it pays at once.
+		if got := collections() - before; got < test.want || got > test.want && test.want == 0 {
+			t.Errorf("%d bytes were followed by %d collections, want %d", test.size, got, test.want)
+		}
+	}
+}
+
+// TestReleaseProgram checks that the process goes on with what it is told to release.
+func TestReleaseProgram(t *testing.T) {
+	for range 3 {
+		if err := releaseProgram(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// garbage keeps the compiler from leaving out an allocation.
+var garbage []byte
+
 func TestVitals(t *testing.T) {
 	c := config.Default().HealthCheck
 	v := &vitals{}
