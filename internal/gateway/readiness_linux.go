@@ -122,7 +122,7 @@ func (r *readiness) run() {
 		n := 0
 		err := r.conn.Read(func(epoll uintptr) bool {
 			var err error
-			for n, err = syscall.EpollWait(int(epoll), events, 0); err == syscall.EINTR; {
+			for n, err = syscall.EpollWait(int(epoll), events, 0); errors.Is(err, syscall.EINTR); {
 				n, err = syscall.EpollWait(int(epoll), events, 0)
 			}
 			return n > 0
