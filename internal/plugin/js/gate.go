@@ -8,6 +8,7 @@ import (
 	"net/http/httptrace"
 	"slices"
 	"sync"
+	"time"
 )
 
 // maxConnecting is how many requests of one plugin to one host may be without a connection at once. Names to look up,
@@ -18,6 +19,10 @@ const maxConnecting = 8
 // maxAsking is how many operations of the server one plugin may have under way at once: calls of app.api, notifications,
 // and reads and writes of app.storage.
 const maxAsking = 8
+
+// freshTime is how long an operation of the server is fresh. One that takes longer most likely waits, and keeps no processor
+// busy. A plugin may have as many fresh ones as there are processors: with more, requests of others would have to wait.
+const freshTime = 5 * time.Millisecond
 
 // errCallOver is the end of a request that waited for its turn until the call that began it ran out of time.
 var errCallOver = errors.New("the call that began the request took too long")
@@ -154,10 +159,10 @@ func (t *turn) wait(ctx context.Context) error {
 	}
 }
 
-// gates are those of one plugin: for requests of fetch, for operations of the server, for cryptography, which computes on
-// other processors than the engine, and for requests to a host that have no connection.
+// gates are those of one plugin: for requests of fetch, for operations of the server and those of them that are fresh, for
+// cryptography, which computes on other processors than the engine, and for requests to a host that have no connection.
 type gates struct {
-	fetches, server, crypto gate
+	fetches, server, fresh, crypto gate
 
 	mu         sync.Mutex
 	connecting map[string]*hostGate
@@ -199,6 +204,21 @@ func (g *gates) expire(c *call) {
 	for _, at := range []*gate{&g.fetches, &g.server, &g.crypto} {
 		at.expire(c)
 	}
+}
+
+// passFresh waits until an operation of the server may begin, and returns what must be called when it has ended.
+func (g *gates) passFresh(ctx context.Context) (ended func(), err error) {
+	t := g.fresh.join()
+	leave := sync.OnceFunc(t.leave)
+	if err := t.wait(ctx); err != nil {
+		leave()
+		return nil, err
+	}
+	timer := time.AfterFunc(freshTime, leave)
+	return func() {
+		timer.Stop()
+		leave()
+	}, nil
 }
 
 // connect waits until a request may connect to a host. The caller must call connected when the request has a connection,

@@ -320,3 +320,36 @@ func TestCryptographyWaits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFreshOperations lets operations begin when others have ended or are under way for long, and gives up with the plugin.
+func TestFreshOperations(t *testing.T) {
+	var g gates
+	g.fresh.free = 2
+	pass := func() func() {
+		t.Helper()
+		ended, err := g.passFresh(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ended
+	}
+	var all []func()
+	for range 5 { // None of them ends.
+		all = append(all, pass())
+	}
+	for _, ended := range all {
+		ended()
+	}
+	for range 1000 {
+		pass()()
+	}
+	if g.fresh.free != 2 || g.fresh.waits() != 0 {
+		t.Errorf("%d places are free, %d wait", g.fresh.free, g.fresh.waits())
+	}
+	g.fresh.free = 0
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errCallOver)
+	if _, err := g.passFresh(ctx); !errors.Is(err, errCallOver) || g.fresh.waits() != 0 {
+		t.Errorf("it ends with %v, %d wait", err, g.fresh.waits())
+	}
+}

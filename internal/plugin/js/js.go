@@ -109,6 +109,7 @@ type Host struct {
 	lanes    gate
 	crowded  atomic.Bool
 	runnable [1]metrics.Sample
+	crew     crew
 
 	mu      sync.Mutex
 	modules map[*module]struct{}

@@ -63,6 +63,10 @@ func (m *module) enterLane(over func() bool) {
 	now := time.Now()
 	m.began = m.began.Add(now.Sub(begin))
 	m.lane.Store(&lane{t, now})
+	if !m.computing {
+		m.computing = true
+		m.host.crew.begin()
+	}
 }
 
 // leaveLane gives the lane of the module back, if it has one. It may be called from any goroutine.

@@ -146,7 +146,14 @@ func (m *module) onServer(f work) (engine.Value, error) {
 			return m.async(mark)
 		}
 	}
-	return m.inTurn(&m.gates.server, mark)
+	return m.inTurn(&m.gates.server, func(ctx context.Context) (func() (engine.Value, error), error) {
+		ended, err := m.gates.passFresh(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer ended()
+		return mark(ctx)
+	})
 }
 
 // settle ends an operation in the name of the call that began it, if somebody still waits for it.

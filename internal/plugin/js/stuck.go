@@ -28,6 +28,10 @@ func (m *module) enter(c *call) (outer *call) {
 func (m *module) leave(outer *call) {
 	if m.inside--; m.inside == 0 {
 		m.leaveLane()
+		if m.computing {
+			m.computing = false
+			m.host.crew.end()
+		}
 		m.turns.Add(1)
 		m.spent.Add(int64(time.Since(m.began)))
 	}
@@ -61,6 +65,7 @@ func (h *Host) attend() {
 // watch sees to it that turns end when their time is over. Callers run the engine themselves where they can, so that
 // nobody else could answer them.
 func (h *Host) watch() {
+	defer h.crew.disband()
 	for {
 		select {
 		case <-h.ended:
@@ -69,7 +74,7 @@ func (h *Host) watch() {
 		}
 		h.watching.Store(true)
 		ticker := time.NewTicker(watchInterval)
-		for idle := 0; idle < watchIdle || h.resume(); idle++ {
+		for idle := 0; idle < watchIdle || h.crew.isLarge() || h.resume(); idle++ {
 			select {
 			case <-h.ended:
 				ticker.Stop()
@@ -77,6 +82,7 @@ func (h *Host) watch() {
 			case <-ticker.C:
 			}
 			h.lookForCrowd()
+			h.crew.settle(time.Now())
 			if h.look() {
 				idle = 0
 			}
