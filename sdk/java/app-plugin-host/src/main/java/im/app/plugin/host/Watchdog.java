@@ -31,11 +31,15 @@ final class Watchdog {
         long mounted();
     }
 
-    private static final long TICK = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long TICK = TimeUnit.MILLISECONDS.toNanos(10);
+    /** Every so many ticks it looks at each call and at the memory. */
+    private static final int THOROUGH = 10;
     /** So many ticks without any progress are a stall. */
     private static final int STALLED = 2;
+    /** So many ticks with plugins that hold more threads than usual are worth a warning. */
+    private static final int HELD = 20;
     /** So many ticks without anybody waiting let the scheduler go back. */
-    private static final int QUIET = 20;
+    private static final int QUIET = 200;
 
     private final Calls calls;
     private final Scheduler scheduler;
@@ -45,8 +49,10 @@ final class Watchdog {
     private volatile boolean stopped;
 
     // Only the thread of the watchdog uses these.
+    private int ticks;
     private long seen;
     private int still;
+    private int held;
     private int quiet;
     private int usual;
     private boolean warned;
@@ -87,11 +93,6 @@ final class Watchdog {
             LockSupport.parkNanos(TICK);
             try {
                 tick();
-                if (thrashing == null) {
-                    thrashing = new Memory.Thrashing();
-                } else if (thrashing.look()) {
-                    NoMemory.end(new OutOfMemoryError("the heap is full, and collections find next to nothing"));
-                }
             } catch (Error e) {
                 // Memory is short, or was when a class was needed: the next look may succeed.
             }
@@ -100,7 +101,10 @@ final class Watchdog {
 
     /** Looks once. */
     void tick() {
-        calls.observe();
+        if (++ticks % THOROUGH == 0) {
+            calls.observe();
+            lookAtMemory();
+        }
         long progress = calls.progress();
         still = progress == seen && calls.size() > 0 ? still + 1 : 0;
         seen = progress;
@@ -112,6 +116,14 @@ final class Watchdog {
         }
     }
 
+    private void lookAtMemory() {
+        if (thrashing == null) {
+            thrashing = new Memory.Thrashing();
+        } else if (thrashing.look()) {
+            NoMemory.end(new OutOfMemoryError("the heap is full, and collections find next to nothing"));
+        }
+    }
+
     private void stalled() {
         if (!scheduler.available()) {
             if (!warned && calls.runnable() > Runtime.getRuntime().availableProcessors()) {
@@ -120,22 +132,28 @@ final class Watchdog {
             }
             return;
         }
-        if (scheduler.queued() == 0) {
+        long queued = scheduler.queued();
+        if (queued == 0) {
             return;
         }
         still = 0;
         int now = scheduler.parallelism();
-        if (scheduler.parallelism(2 * now)) {
+        if (scheduler.parallelism(now + (int) Math.clamp(queued, now, 3L * now))) {
             if (usual == 0) {
                 usual = now;
-                warn.accept("plugins hold all processors and other calls wait: virtual threads get more threads of the system");
+                held = 0;
             }
             quiet = 0;
         }
     }
 
     private void calmDown() {
-        quiet = scheduler.queued() == 0 && scheduler.mounted() <= usual ? quiet + 1 : 0;
+        long mounted = scheduler.mounted();
+        held = mounted > usual ? held + 1 : 0;
+        if (held == HELD) {
+            warn.accept("plugins hold all processors and other calls wait: virtual threads get more threads of the system");
+        }
+        quiet = scheduler.queued() == 0 && mounted <= usual ? quiet + 1 : 0;
         if (quiet >= QUIET && scheduler.parallelism(usual)) {
             usual = 0;
         }
