@@ -46,8 +46,15 @@ func TestOrderOfPorts(t *testing.T) {
 		names = append(names, nameOf(u))
 	}
 	for _, pair := range [][2]string{
-		{"adminPorts", "database"}, {"consolePort", "database"}, {"clientPorts", "database"}, {"auditTrail", "pluginHolder"}, {"pluginHolder", "rules"},
-		{"plugins", "admins"}, {"pluginsUp", "requests"}, {"pluginsUp", "jobs"}, {"requests", "clients"},
+		{"adminPorts", "database"},
+		{"consolePort", "database"},
+		{"clientPorts", "database"},
+		{"auditTrail", "pluginHolder"},
+		{"pluginHolder", "rules"},
+		{"plugins", "admins"},
+		{"pluginsUp", "requests"},
+		{"pluginsUp", "jobs"},
+		{"requests", "clients"},
 	} {
 		if first, second := slices.Index(names, pair[0]), slices.Index(names, pair[1]); first < 0 || first > second {
 			t.Errorf("%s does not start before %s: %v", pair[0], pair[1], names)

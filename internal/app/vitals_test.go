@@ -91,6 +91,7 @@ func TestWorkIsFollowedByOneCollection(t *testing.T) {
 	m.settled = m.allocated
 	work := func(size int) {
 		garbage = make([]byte, size)
+		runtime.KeepAlive(garbage)
 		garbage = nil
 	}
 	var stats runtime.MemStats
