@@ -25,22 +25,45 @@ func releaseProgram() error {
 	if err != nil {
 		return err
 	}
-	maps, err := os.ReadFile("/proc/self/maps")
+	mappings, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		return err
 	}
-	for line := range strings.SplitSeq(string(maps), "\n") {
-		fields := strings.Fields(line)
-		if len(fields) != 6 || fields[5] != path || strings.Contains(fields[1], "w") {
-			continue
-		}
-		var begin, end uintptr
-		if _, err := fmt.Sscanf(fields[0], "%x-%x", &begin, &end); err != nil {
-			return fmt.Errorf("read the memory map of this process: %q: %w", line, err)
-		}
-		if _, _, failure := syscall.Syscall(syscall.SYS_MADVISE, begin, end-begin, syscall.MADV_DONTNEED); failure != 0 {
+	ranges, err := unchanged(string(mappings), path)
+	if err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		if _, _, failure := syscall.Syscall(syscall.SYS_MADVISE, r.begin, r.end-r.begin, syscall.MADV_DONTNEED); failure != 0 {
 			return os.NewSyscallError("madvise", failure)
 		}
 	}
 	return nil
+}
+
+// A pageRange is a part of the memory of a process.
+type pageRange struct{ begin, end uintptr }
+
+// unchanged finds where a file is mapped read-only and no page differs from the file, in the text of /proc/self/smaps. A program
+// that is independent of its position has pages that were changed when it was loaded, and are read-only since.
+func unchanged(mappings, path string) (list []pageRange, err error) {
+	isCandidate := false
+	for line := range strings.SplitSeq(mappings, "\n") {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0:
+		case !strings.HasSuffix(fields[0], ":"): // A mapping begins.
+			if isCandidate = len(fields) == 6 && fields[5] == path && !strings.Contains(fields[1], "w"); !isCandidate {
+				continue
+			}
+			var r pageRange
+			if _, err := fmt.Sscanf(fields[0], "%x-%x", &r.begin, &r.end); err != nil {
+				return nil, fmt.Errorf("read the memory map of this process: %q: %w", line, err)
+			}
+			list = append(list, r)
+		case isCandidate && (fields[0] == "Anonymous:" || fields[0] == "Swap:") && fields[1] != "0":
+			list, isCandidate = list[:len(list)-1], false
+		}
+	}
+	return list, nil
 }

@@ -113,15 +113,6 @@ func TestWorkIsFollowedByOneCollection(t *testing.T) {
 	}
 }
 
-// TestReleaseProgram checks that the process goes on with what it is told to release.
-func TestReleaseProgram(t *testing.T) {
-	for range 3 {
-		if err := releaseProgram(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // garbage keeps the compiler from leaving out an allocation.
 var garbage []byte
 
