@@ -127,51 +127,6 @@ func (p *parser) arrow(start int, params []*Node, flags Flag, in bool) *Node {
 	return p.finish(n)
 }
 
-// precedence is that of operators between two expressions; 0 is no operator.
-func (p *parser) precedence(in bool) int {
-	if p.kind == tokenName && !p.escaped {
-		switch p.text {
-		case "instanceof":
-			return 7
-		case "in":
-			if in {
-				return 7
-			}
-		}
-		return 0
-	}
-	if p.kind != tokenPunctuator {
-		return 0
-	}
-	switch p.text {
-	case "??":
-		return 1
-	case "||":
-		return 1
-	case "&&":
-		return 2
-	case "|":
-		return 3
-	case "^":
-		return 4
-	case "&":
-		return 5
-	case "==", "!=", "===", "!==":
-		return 6
-	case "<", ">", "<=", ">=":
-		return 7
-	case "<<", ">>", ">>>":
-		return 8
-	case "+", "-":
-		return 9
-	case "*", "/", "%":
-		return 10
-	case "**":
-		return 11
-	}
-	return 0
-}
-
 func (p *parser) conditional(start int, in bool) *Node {
 	n := p.binary(start, p.unary(in), 0, in)
 	if n.Kind == Function && n.Has(Arrow) && !n.Has(parenthesised) || !p.eat("?") {
@@ -474,20 +429,6 @@ func (p *parser) object(n *Node) *Node {
 		}
 	}
 	return p.finish(n)
-}
-
-// modifiers reads what stands before the key of a method: async and an asterisk.
-func (p *parser) modifiers() (flags Flag) {
-	if p.isWord("async") {
-		if next := p.peek(); !endsKey(next) && !next.newline {
-			flags |= Async
-			p.next()
-		}
-	}
-	if p.eat("*") {
-		flags |= Generator
-	}
-	return flags
 }
 
 func (p *parser) property() *Node {

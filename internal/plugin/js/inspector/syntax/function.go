@@ -2,18 +2,6 @@
 
 package syntax
 
-import (
-	"strconv"
-	"strings"
-)
-
-// enter begins a function. The function that it returns must be called before the token after the function is read.
-func (p *parser) enter(flags Flag) (leave func()) {
-	canAwait, canYield, inFunction := p.canAwait, p.canYield, p.inFunction
-	p.canAwait, p.canYield, p.inFunction = flags&Async != 0, flags&Generator != 0, true
-	return func() { p.canAwait, p.canYield, p.inFunction = canAwait, canYield, inFunction }
-}
-
 // functionBody parses a block with directives.
 func (p *parser) functionBody(leave func()) *Node {
 	n := p.node(Node{Kind: Block, Start: p.start})
@@ -183,17 +171,4 @@ func (p *parser) key(n *Node) {
 		return
 	}
 	p.next()
-}
-
-// numberName is the name of a key that is a number, as the engine shows it. Those of other kinds and sizes than usual are refused.
-func (p *parser) numberName() string {
-	digits := strings.ReplaceAll(p.text, "_", "")
-	if u, err := strconv.ParseUint(digits, 0, 53); err == nil && (digits == "0" || digits[0] != '0' || digits[1] > '9') {
-		return strconv.FormatUint(u, 10)
-	}
-	v, err := strconv.ParseFloat(digits, 64)
-	if err != nil || digits[0] == '0' && len(digits) > 1 && digits[1] != '.' || v < 1e-6 || v >= 1e21 {
-		p.fail("an unusual number as a key")
-	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
 }

@@ -2,112 +2,23 @@
 
 package syntax
 
-// A parser builds the tree.
+// A parser builds the tree from tokens.
 type parser struct {
-	lexer
-	// What holds in the present function: whether await and yield are operators.
-	canAwait, canYield bool
-	// inFunction tells that return is allowed.
-	inFunction bool
-	depth      int
-	// nodes are those that are free.
-	nodes []Node
+	tokens
+	arena
 }
 
-// maxDepth bounds how deeply expressions and statements are nested.
-const maxDepth = 1500
+// An arena holds nodes that are free. They are allocated many at a time.
+type arena []Node
 
-func (p *parser) deeper() {
-	if p.depth++; p.depth > maxDepth {
-		p.fail("nested too deeply")
+// node returns a copy of a node.
+func (a *arena) node(n Node) *Node {
+	if len(*a) == 0 {
+		*a = make([]Node, 256)
 	}
-}
-
-func (p *parser) shallower() { p.depth-- }
-
-// node returns a copy of a node, in memory that is got for many of them at once.
-func (p *parser) node(n Node) *Node {
-	if len(p.nodes) == 0 {
-		p.nodes = make([]Node, 256)
-	}
-	p.nodes[0] = n
-	made := &p.nodes[0]
-	p.nodes = p.nodes[1:]
+	made := &(*a)[0]
+	*made, *a = n, (*a)[1:]
 	return made
-}
-
-// is reports whether the present token is a punctuator.
-func (p *parser) is(text string) bool { return p.kind == tokenPunctuator && p.text == text }
-
-// isWord reports whether the present token is a word without escape sequences.
-func (p *parser) isWord(text string) bool {
-	return p.kind == tokenName && p.text == text && !p.escaped
-}
-
-func (p *parser) eat(text string) bool {
-	if !p.is(text) {
-		return false
-	}
-	p.next()
-	return true
-}
-
-func (p *parser) eatWord(text string) bool {
-	if !p.isWord(text) {
-		return false
-	}
-	p.next()
-	return true
-}
-
-func (p *parser) expect(text string) {
-	if !p.eat(text) {
-		p.fail("expected " + text)
-	}
-}
-
-func (p *parser) expectWord(text string) {
-	if !p.eatWord(text) {
-		p.fail("expected " + text)
-	}
-}
-
-// semicolon ends a statement.
-func (p *parser) semicolon() {
-	if !p.eat(";") && !p.canEnd() {
-		p.fail("expected ;")
-	}
-}
-
-func (p *parser) canEnd() bool { return p.kind == tokenEnd || p.is("}") || p.newline }
-
-// finish ends a node after the token before.
-func (p *parser) finish(n *Node) *Node {
-	n.End = p.lastEnd
-	return n
-}
-
-// peek returns what the next token is, without moving to it.
-func (p *parser) peek() lexer {
-	l := p.lexer
-	l.next()
-	return l
-}
-
-// reserved are the words that are no identifiers.
-var reserved = map[string]bool{
-	"break": true, "case": true, "catch": true, "class": true, "const": true, "continue": true, "debugger": true, "default": true, "delete": true, "do": true, "else": true,
-	"enum": true, "export": true, "extends": true, "false": true, "finally": true, "for": true, "function": true, "if": true, "import": true, "in": true, "instanceof": true,
-	"new": true, "null": true, "return": true, "super": true, "switch": true, "this": true, "throw": true, "true": true, "try": true, "typeof": true, "var": true, "void": true,
-	"while": true, "with": true,
-}
-
-// isIdentifier reports whether the present token can be an identifier here.
-func (p *parser) isIdentifier() bool {
-	if p.kind != tokenName || reserved[p.text] {
-		return false
-	}
-	return (p.text != "await" || !p.canAwait && !p.module) && (p.text != "yield" || !p.canYield && !p.module)
 }
 
 func (p *parser) identifier() *Node {
@@ -472,22 +383,6 @@ func (p *parser) tryStatement(n *Node) *Node {
 		p.fail("expected catch or finally")
 	}
 	return p.finish(n)
-}
-
-// moduleName parses a name of an export, which may be any word or a string.
-func (p *parser) moduleName() {
-	if p.kind != tokenName && p.kind != tokenString {
-		p.fail("expected a name")
-	}
-	p.next()
-}
-
-func (p *parser) from() {
-	p.expectWord("from")
-	if p.kind != tokenString {
-		p.fail("expected a string")
-	}
-	p.next()
 }
 
 func (p *parser) importStatement(n *Node) *Node {

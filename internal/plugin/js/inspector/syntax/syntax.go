@@ -150,7 +150,7 @@ func Parse(source string, module bool) (program *Node, err error) {
 	if !utf8.ValidString(source) {
 		return nil, fmt.Errorf("parse: the source is not valid UTF-8")
 	}
-	p := &parser{lexer: lexer{source: source, module: module}, canAwait: module}
+	p := &parser{tokens: tokens{lexer: lexer{source: source, module: module}, canAwait: module}}
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(syntaxError)
