@@ -15,18 +15,14 @@ import (
 
 var csvHeader = []string{"Name", "Tags", "Type", "Value", "Unit"}
 
-// WriteCSV writes the named metrics, or all of them when names is nil, as comma separated values: a header and one
-// line per measurement, sorted by name and tags, without a line break at the end.
+// WriteCSV writes metrics of a snapshot as comma separated values: a header and one line per measurement, sorted by name
+// and tags, without a line break at the end.
 //
 // Tags are joined as "k:v;k:v"; a backslash precedes a semicolon or backslash inside a value. A meter with several
 // values (timer, distribution summary) has one line for each, told apart by a last tag "statistic:count",
 // "statistic:max" or "statistic:total"; a count has no unit. Fields that contain a comma, a quote or a line break are
 // quoted as RFC 4180 says.
-func (r *Registry) WriteCSV(w io.Writer, names []string) error {
-	metrics, err := r.Snapshot(names)
-	if err != nil {
-		return err
-	}
+func WriteCSV(w io.Writer, metrics []Metric) error {
 	var buf bytes.Buffer
 	lines := csv.NewWriter(&buf)
 	// Writing to a buffer cannot fail.

@@ -79,10 +79,7 @@ func TestSeriesAreBounded(t *testing.T) {
 		c.With(strconv.Itoa(i)).Inc()
 	}
 	c.With("bad \xff").Inc()
-	metrics, err := r.Snapshot(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := snapshot(t, r, nil)
 	if got := len(metrics[0].Meters); got != maxSeries+1 {
 		t.Errorf("%d series, want %d", got, maxSeries+1)
 	}
@@ -110,7 +107,7 @@ func TestStoreReadings(t *testing.T) {
 	})
 	r.CounterFunc(Declaration{Name: "w", Description: "Grows."}, func() float64 { return 5 })
 	var buf bytes.Buffer
-	if err := r.WriteCSV(&buf, nil); err != nil {
+	if err := WriteCSV(&buf, snapshot(t, r, nil)); err != nil {
 		t.Fatal(err)
 	}
 	const want = "Name,Tags,Type,Value,Unit\nstore.connections.open,,GAUGE,3,\nstore.written,,COUNTER,4096,bytes\n" +

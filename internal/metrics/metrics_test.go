@@ -82,11 +82,18 @@ func filled() *Registry {
 	return r
 }
 
-func TestSnapshot(t *testing.T) {
-	got, err := filled().Snapshot(nil)
+// snapshot returns the named metrics of a registry.
+func snapshot(t testing.TB, r *Registry, names []string) []Metric {
+	t.Helper()
+	metrics, err := r.Snapshot(names)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return metrics
+}
+
+func TestSnapshot(t *testing.T) {
+	got := snapshot(t, filled(), nil)
 	single := func(statistic string, v float64, tags ...Tag) Meter {
 		return Meter{Tags: tags, Values: []Measurement{{statistic, v}}}
 	}
@@ -123,10 +130,7 @@ func TestSnapshotOfNames(t *testing.T) {
 		{[]string{"unknown"}, nil},
 		{[]string{}, nil},
 	} {
-		got, err := filled().Snapshot(c.names)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := snapshot(t, filled(), c.names)
 		var names []string
 		for _, m := range got {
 			names = append(names, m.Name)
@@ -157,14 +161,14 @@ f.sizes,statistic:count,DISTRIBUTION_SUMMARY,1,
 f.sizes,statistic:max,DISTRIBUTION_SUMMARY,50,bytes
 f.sizes,statistic:total,DISTRIBUTION_SUMMARY,50,bytes`
 	var buf bytes.Buffer
-	if err := filled().WriteCSV(&buf, nil); err != nil {
+	if err := WriteCSV(&buf, snapshot(t, filled(), nil)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, buf.String()); diff != "" {
 		t.Errorf("csv (-want +got):\n%s", diff)
 	}
 	buf.Reset()
-	if err := filled().WriteCSV(&buf, []string{"unknown"}); err != nil {
+	if err := WriteCSV(&buf, snapshot(t, filled(), []string{"unknown"})); err != nil {
 		t.Fatal(err)
 	}
 	if got := buf.String(); got != "Name,Tags,Type,Value,Unit" {
@@ -228,10 +232,7 @@ func TestRepresentationsAgree(t *testing.T) {
 	r.HTTP().Observe(role.Service, "DELETE", "/users", 404, time.Millisecond)
 	r.Service().MessageSent.Add(7)
 
-	metrics, err := r.Snapshot(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := snapshot(t, r, nil)
 	var names []string
 	for _, m := range metrics {
 		names = append(names, m.Name)
@@ -241,7 +242,7 @@ func TestRepresentationsAgree(t *testing.T) {
 	}
 
 	var csvText, promText bytes.Buffer
-	if err := r.WriteCSV(&csvText, nil); err != nil {
+	if err := WriteCSV(&csvText, snapshot(t, r, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.WritePrometheus(&promText, nil); err != nil {
@@ -311,10 +312,7 @@ func TestMatchAndAvailableTags(t *testing.T) {
 	r.HTTP().Observe(role.Service, "GET", "/a", 200, 1)
 	r.HTTP().Observe(role.Service, "GET", "/b", 500, 1)
 	r.HTTP().Observe(role.Service, "BREW", "", 99, 1)
-	metrics, err := r.Snapshot([]string{"http.server.requests"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := snapshot(t, r, []string{"http.server.requests"})
 	m := metrics[0]
 	wantTags := map[string][]string{
 		"method": {"GET", "OTHER"}, "uri": {"/a", "/b", "UNKNOWN"},
@@ -368,10 +366,7 @@ func TestUnusualNumbers(t *testing.T) {
 	for name, v := range map[string]float64{"nan": math.NaN(), "inf": math.Inf(1), "neg": math.Inf(-1)} {
 		r.GaugeFunc(Declaration{Name: name, Description: "Unusual."}, func() float64 { return v })
 	}
-	metrics, err := r.Snapshot(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := snapshot(t, r, nil)
 	inf, _ := metrics[0].Meters[0].Value(StatisticValue)
 	nan, _ := metrics[1].Meters[0].Value(StatisticValue)
 	neg, _ := metrics[2].Meters[0].Value(StatisticValue)
@@ -382,7 +377,7 @@ func TestUnusualNumbers(t *testing.T) {
 		t.Error("a gauge has a maximum")
 	}
 	var buf bytes.Buffer
-	if err := r.WriteCSV(&buf, nil); err != nil {
+	if err := WriteCSV(&buf, snapshot(t, r, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if want := "Name,Tags,Type,Value,Unit\ninf,,GAUGE,+Inf,\nnan,,GAUGE,NaN,\nneg,,GAUGE,-Inf,"; buf.String() != want {
@@ -400,10 +395,7 @@ func TestBadObservationsAreIgnored(t *testing.T) {
 	s.Observe(math.NaN())
 	tm := r.Timer(Declaration{Name: "t", Description: "Times."})
 	tm.Observe(-time.Second)
-	metrics, err := r.Snapshot(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := snapshot(t, r, nil)
 	want := [][]Measurement{{{"count", 0}}, {{"count", 0}, {"total", 0}, {"max", 0}}, {{"count", 1}, {"total", 0}, {"max", 0}}}
 	for i, m := range metrics {
 		if diff := cmp.Diff(want[i], m.Meters[0].Values); diff != "" {
@@ -417,10 +409,7 @@ func TestTimerMaxDecays(t *testing.T) {
 	r := empty(WithClock(c.Now))
 	timer := r.Timer(Declaration{Name: "t", Description: "Times."})
 	highest := func() float64 {
-		metrics, err := r.Snapshot(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		metrics := snapshot(t, r, nil)
 		v, _ := metrics[0].Meters[0].Value(StatisticMax)
 		return v
 	}
@@ -475,10 +464,7 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	metrics, err := r.Snapshot([]string{"http.server.requests", "message.sent", "user.online"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := snapshot(t, r, []string{"http.server.requests", "message.sent", "user.online"})
 	var requests float64
 	for _, meter := range metrics[0].Meters {
 		n, _ := meter.Value(StatisticCount)

@@ -25,10 +25,7 @@ func TestPlugins(t *testing.T) {
 	})
 	series := func() (list []string) {
 		t.Helper()
-		found, err := r.Snapshot([]string{"plugin.calls", "plugin.queue", "plugin.extensions", "plugin.memory", "plugin.cpu", "plugin.allocated", "plugin.unavailable", "plugin.shadow.calls"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := snapshot(t, r, []string{"plugin.calls", "plugin.queue", "plugin.extensions", "plugin.memory", "plugin.cpu", "plugin.allocated", "plugin.unavailable", "plugin.shadow.calls"})
 		for _, m := range found {
 			for _, meter := range m.Meters {
 				list = append(list, fmt.Sprintf("%s%v%v", m.Name, meter.Tags, meter.Values[0].Value))
@@ -79,10 +76,7 @@ func TestJava(t *testing.T) {
 	r.RegisterJava(func() JavaReading { return reading })
 	series := func() (list []string) {
 		t.Helper()
-		found, err := r.Snapshot([]string{"plugin.java.up", "plugin.java.restarts", "plugin.java.resident", "plugin.java.heap.used", "plugin.java.metaspace"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := snapshot(t, r, []string{"plugin.java.up", "plugin.java.restarts", "plugin.java.resident", "plugin.java.heap.used", "plugin.java.metaspace"})
 		for _, m := range found {
 			for _, meter := range m.Meters {
 				list = append(list, fmt.Sprint(m.Name, meter.Values[0].Value))

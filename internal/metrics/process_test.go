@@ -30,10 +30,7 @@ var dashboardNames = []string{
 
 func values(t *testing.T, r *Registry) map[string]Metric {
 	t.Helper()
-	metrics, err := r.Snapshot(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := snapshot(t, r, nil)
 	byName := make(map[string]Metric)
 	for _, m := range metrics {
 		byName[m.Name] = m

@@ -25,7 +25,6 @@ var largeTypes = map[string]size{
 	"internal/cluster.Cluster":        {74, 18},
 	"internal/cluster.Node":           {55, 10},
 	"internal/gateway.Gateway":        {50, 11},
-	"internal/metrics.Registry":       {30, 11},
 	"internal/plugin.Manager":         {85, 16},
 	"internal/plugin.Plugin":          {23, 11},
 	"internal/plugin/catalog.Catalog": {64, 9},

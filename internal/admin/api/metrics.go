@@ -124,8 +124,12 @@ type metricCSV struct {
 }
 
 func (h metricHandlers) csv(_ context.Context, in *metricCSV) (*admin.Download, error) {
+	found, err := h.registry.Snapshot(in.Names)
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
-	if err := h.registry.WriteCSV(&b, in.Names); err != nil {
+	if err := metrics.WriteCSV(&b, found); err != nil {
 		return nil, err
 	}
 	return &admin.Download{Name: "app-metrics.csv", ContentType: "text/csv; charset=UTF-8", Size: int64(b.Len()), Content: io.NopCloser(&b)}, nil
