@@ -102,6 +102,7 @@ func (m *Manager) prepareIn(ctx context.Context, host Host, src Source) (*Plugin
 	for _, e := range module.Extensions() {
 		p.members = append(p.members, m.newMember(p, e))
 	}
+	watchBackground(p)
 	if err := errors.Join(m.checkID(p), p.checkEndpoints()); err != nil {
 		m.discard(ctx, p)
 		return nil, apierr.New(apierr.IllegalArgument, "%s: %v", src.Name, err)

@@ -44,6 +44,7 @@ const (
 	kindRecord
 	kindCulprit
 	kindLevel
+	kindUncaught
 )
 
 // beginFrame appends the head of a frame to a buffer; endFrame completes it.

@@ -29,6 +29,8 @@ type module struct {
 	warnings   []string
 	log        *slog.Logger
 	lines      *plugin.Lines
+	// Failures takes note of exceptions that end threads.
+	plugin.Failures
 	// binding is where the plugin is at present. benched is why it is nowhere, and does not come back by itself.
 	binding atomic.Pointer[binding]
 	benched atomic.Pointer[benched]
@@ -451,8 +453,9 @@ func (m *module) unload(ctx context.Context, b *binding) {
 }
 
 var (
-	_ plugin.Module   = (*module)(nil)
-	_ plugin.Measured = (*module)(nil)
-	_ plugin.Leftover = (*module)(nil)
-	_ plugin.Retirer  = (*module)(nil)
+	_ plugin.Module     = (*module)(nil)
+	_ plugin.Measured   = (*module)(nil)
+	_ plugin.Leftover   = (*module)(nil)
+	_ plugin.Retirer    = (*module)(nil)
+	_ plugin.Unattended = (*module)(nil)
 )

@@ -346,6 +346,10 @@ func (s *session) handle(k kind, id uint64, body []byte) {
 		if r.err == nil && c.module != nil {
 			s.culprit.CompareAndSwap(nil, c)
 		}
+	case kindUncaught:
+		if m, err := s.module(r.uint()), r.string(); r.err == nil && m != nil {
+			m.Note(errors.New(err))
+		}
 	default:
 		s.log.Warn("the Java host sent something unknown", slog.Int("kind", int(k)))
 	}

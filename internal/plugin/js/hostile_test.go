@@ -126,6 +126,11 @@ func TestBackground(t *testing.T) {
 		return n > 2
 	})
 	eventually(t, "the log line", func() bool { return strings.Contains(log.String(), "a plugin ran too long and was interrupted") })
+	failed := make(chan error, 1)
+	m.Background().Tell(func(err error) { failed <- err })
+	if err := <-failed; !errors.Is(err, errTooLong) || !strings.Contains(err.Error(), "test.js:") {
+		t.Errorf("the record says %v", err)
+	}
 }
 
 // TestCloseInterrupts proves that a module closes while a function of it waits for what the host does, and that the calls

@@ -212,25 +212,42 @@ func (m *module) await(ctx context.Context, promise engine.Value) (engine.State,
 
 // uncaught reports what a job threw, which nobody can catch any more.
 func (m *module) uncaught(x *engine.Exception) {
-	if !x.Interrupted {
-		err := m.exception(x)
-		m.log.Error("uncaught exception in a plugin", slog.Any("error", err))
-		m.tellUncaught(err)
-		if m.debug.target != nil {
-			m.debug.target.Uncaught(x.Value)
+	defer m.engine.Free(x.Value)
+	err := m.exception(x)
+	if x.Interrupted {
+		if m.stopping.Load() {
+			return // It was interrupted because the plugin goes away.
 		}
-	} else {
-		m.log.Error("a plugin ran too long and was interrupted")
-		m.tellUncaught(errTooLong)
+		m.tellUncaught("a plugin ran too long and was interrupted", &interruption{err.Location})
+		return
 	}
-	m.engine.Free(x.Value)
+	m.tellUncaught("uncaught exception in a plugin", err)
+	if m.debug.target != nil {
+		m.debug.target.Uncaught(x.Value)
+	}
 }
 
 // errTooLong is the end of code that nobody waited for and that ran too long.
 var errTooLong = errors.New("code of the plugin ran too long and was interrupted")
 
-// tellUncaught tells whoever made the host of an error that nobody catches.
-func (m *module) tellUncaught(err error) {
+// An interruption is errTooLong with the place where the code was, "" if that is unknown.
+type interruption struct{ location string }
+
+func (e *interruption) Error() string {
+	if e.location == "" {
+		return errTooLong.Error()
+	}
+	return errTooLong.Error() + " (" + e.location + ")"
+}
+
+func (e *interruption) Unwrap() error { return errTooLong }
+
+// tellUncaught logs an error that nobody catches, and tells the server and whoever made the host of it.
+func (m *module) tellUncaught(what string, err error) {
+	if m.lines.Take(m.log) {
+		m.log.Error(what, slog.Any("error", err))
+	}
+	m.Note(err)
 	if f := m.host.opts.Uncaught; f != nil {
 		f(err)
 	}
@@ -273,8 +290,7 @@ func (m *module) reportUnhandled() {
 			m.engine.Free(r.promise)
 			x := m.engine.Describe(r.reason)
 			err := m.exception(x)
-			m.log.Error("a promise of a plugin was rejected and nobody listened", slog.Any("error", err))
-			m.tellUncaught(err)
+			m.tellUncaught("a promise of a plugin was rejected and nobody listened", err)
 			if m.debug.target != nil {
 				m.debug.target.Rejected(x.Value)
 			}

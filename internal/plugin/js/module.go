@@ -64,6 +64,8 @@ type module struct {
 	name  string
 	log   *slog.Logger
 	lines *plugin.Lines
+	// Failures takes note of those of timers and jobs, and of rejections that nobody handles.
+	plugin.Failures
 
 	engine *engine.Engine
 	t      *translator
@@ -297,4 +299,7 @@ func (m *module) stop() {
 	m.closeOnce.Do(func() { close(m.closing) })
 }
 
-var _ plugin.Module = (*module)(nil)
+var (
+	_ plugin.Module     = (*module)(nil)
+	_ plugin.Unattended = (*module)(nil)
+)

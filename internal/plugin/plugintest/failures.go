@@ -131,3 +131,20 @@ func testFailuresThroughTheManager(t *testing.T, w *world) {
 		t.Errorf("the refusal is %v", e)
 	}
 }
+
+// testBackgroundFailures proves that the record of a plugin shows exceptions of code that no call waits for.
+func testBackgroundFailures(t *testing.T, w *world) {
+	m := w.manager()
+	p := w.start(m, Acts)
+	if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command("background", 0)); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the failure in the record", func() bool { return p.Extensions()[0].LastFailure != nil })
+	got := p.Extensions()[0]
+	if f := got.LastFailure; f.In != plugin.Background || !strings.Contains(f.Error, "nobody catches this 👋") {
+		t.Errorf("the last failure is %+v", f)
+	}
+	if got.Errors != 0 || got.Timeouts != 0 || got.Quarantine != "" {
+		t.Errorf("a failure that was no call counts as one: %+v", got)
+	}
+}

@@ -83,6 +83,8 @@ const (
 	//   - spin: runs forever, without waiting for anything
 	//   - hold: asks for the user 1 by users.query, and then answers with the userId as the reason
 	//   - ask: asks for the user 2 by users.query and does not care about exceptions
+	//   - background: lets code that no call waits for throw an exception with the text "nobody catches this 👋", in a timer or
+	//     a thread of its own
 	//   - anything else: answers with clientIp as the reason
 	//
 	// Answers have the code 1000. The hook stop notes "yes" under "stopped-1", where 1 is the version.

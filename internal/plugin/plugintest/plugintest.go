@@ -69,6 +69,7 @@ func Run(t *testing.T, l Language) {
 		{"Refusal", testRefusal},
 		{"Exception", testException},
 		{"FailuresThroughTheManager", testFailuresThroughTheManager},
+		{"BackgroundFailures", testBackgroundFailures},
 		{"Concurrent", testConcurrent},
 		{"Interleaved", testInterleaved},
 		{"Cancellation", testCancellation},

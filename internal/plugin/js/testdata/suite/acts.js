@@ -34,6 +34,9 @@ class Actor extends AppExtension {
         await app.api.users.query({ ids: ['1'] });
         return answer(request.userId);
       case 'ask': return app.api.users.query({ ids: ['2'] });
+      case 'background':
+        setTimeout(() => { throw new TypeError('nobody catches this 👋'); }, 0);
+        return answer('done');
       default: return answer(request.clientIp);
     }
   }

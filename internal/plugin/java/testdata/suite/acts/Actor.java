@@ -55,6 +55,11 @@ public class Actor extends AppExtension implements ClientRequestHandler {
             case "ask":
                 api().users().query(new QueryUsers().ids(2L));
                 return null;
+            case "background":
+                new Thread(() -> {
+                    throw new IllegalStateException("nobody catches this 👋");
+                }, "loose").start();
+                return answer("done");
             default:
                 return answer(request.clientIp());
         }

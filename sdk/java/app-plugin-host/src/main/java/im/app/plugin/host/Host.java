@@ -182,6 +182,18 @@ public final class Host {
         }
     }
 
+    /** Tells the server that an exception ended a thread of a plugin. */
+    void sendUncaught(int module, String how) {
+        Out out = new Out();
+        out.number(module);
+        out.string(Errors.shorten(how));
+        try {
+            writer.send(Frame.UNCAUGHT, 0, out);
+        } catch (IOException e) {
+            // The server sees that its pipe is closed.
+        }
+    }
+
     private void handle(Frame f) {
         try {
             In in = f.body();

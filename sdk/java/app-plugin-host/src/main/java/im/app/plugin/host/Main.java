@@ -31,7 +31,7 @@ public final class Main {
             FileInputStream in = new FileInputStream(args.length == 2 ? args[0] : descriptor(3));
             FileOutputStream out = new FileOutputStream(args.length == 2 ? args[1] : descriptor(4));
             Host host = new Host(in, out, Main::end);
-            Redirect.install(host::log, host::sendCulprit);
+            Redirect.install(host::log, host::sendCulprit, host::sendUncaught);
             Runtime.getRuntime().addShutdownHook(new Thread(() -> notice(host), "exit notice"));
             host.run();
         } catch (IOException | RuntimeException e) {

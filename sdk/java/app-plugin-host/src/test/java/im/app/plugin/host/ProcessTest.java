@@ -112,7 +112,7 @@ class ProcessTest {
     }
 
     @Test
-    void everythingThatPluginsWriteGetsToTheLog() {
+    void everythingThatPluginsWriteGetsToTheLog() throws Exception {
         call("print");
         assertEquals("one line", expect("line", 2, "stdout").message());
         expect("an error", 1, "stderr");
@@ -123,6 +123,7 @@ class ProcessTest {
         assertTrue(expect("by system", 0, "acme.system").stack().startsWith("java.lang.RuntimeException: why"));
         call("uncaught");
         assertTrue(expect("thread loose ended", 0, "threads").stack().startsWith("java.lang.IllegalStateException: nobody"));
+        assertEquals(loaded.module() + " thread loose: java.lang.IllegalStateException: nobody", server.uncaught.get(TestServer.PATIENCE, TimeUnit.SECONDS));
         server.request(Frame.STOP, out -> {});
         assertEquals(0, exitStatus());
     }

@@ -66,6 +66,8 @@ final class TestServer implements AutoCloseable {
     }
 
     final BlockingQueue<Line> log = new LinkedBlockingQueue<>();
+    /** The module of the first thread that an exception ended, and how. */
+    final CompletableFuture<String> uncaught = new CompletableFuture<>();
     final CompletableFuture<int[]> exit = new CompletableFuture<>();
     final CompletableFuture<Integer> halted = new CompletableFuture<>();
     final CompletableFuture<Void> ended = new CompletableFuture<>();
@@ -124,6 +126,7 @@ final class TestServer implements AutoCloseable {
             case Frame.RESULT, Frame.READY -> finish(f.id(), p -> p.complete(in));
             case Frame.ERROR -> finish(f.id(), p -> p.completeExceptionally(new HostError(in)));
             case Frame.LOG -> log.add(new Line(in.number(), in.u8(), in.string(), in.string(), in.string()));
+            case Frame.UNCAUGHT -> uncaught.complete(in.number() + " " + in.string());
             case Frame.EXIT -> exit.complete(new int[] {in.int32(), in.number()});
             case Frame.ASK, Frame.FUNCTION -> Thread.ofVirtual().start(() -> answer(f, in));
             default -> throw new IllegalStateException("frame of kind " + f.kind());

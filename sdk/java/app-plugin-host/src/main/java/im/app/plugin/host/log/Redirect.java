@@ -2,6 +2,7 @@
 
 package im.app.plugin.host.log;
 
+import im.app.plugin.host.Errors;
 import java.io.PrintStream;
 import java.util.function.BiConsumer;
 
@@ -18,8 +19,9 @@ public final class Redirect {
      *
      * @param to the log
      * @param ends is told which plugin is about to end the process, and how
+     * @param uncaught is told of which plugin an exception ended a thread, and how
      */
-    public static void install(Log to, BiConsumer<Integer, String> ends) {
+    public static void install(Log to, BiConsumer<Integer, String> ends, BiConsumer<Integer, String> uncaught) {
         log = to;
         culprits = ends;
         NoMemory.prepare(System.err);
@@ -32,7 +34,11 @@ public final class Redirect {
             if (thrown instanceof OutOfMemoryError e && Memory.exhausted(e)) {
                 NoMemory.end(e);
             }
-            to.write(Callers.module(), Log.ERROR, "threads", "thread " + thread.getName() + " ended with an exception", thrown);
+            int module = Callers.module();
+            to.write(module, Log.ERROR, "threads", "thread " + thread.getName() + " ended with an exception", thrown);
+            if (module != 0) {
+                uncaught.accept(module, "thread " + thread.getName() + ": " + Errors.text(thrown));
+            }
         });
     }
 

@@ -59,4 +59,6 @@ public record Frame(int kind, long id, In body) {
     public static final int CULPRIT = 19;
     /** The server tells how many levels it logs, the most important first. */
     public static final int LEVEL = 20;
+    /** An exception that nobody caught ended a thread of a plugin. */
+    public static final int UNCAUGHT = 21;
 }
