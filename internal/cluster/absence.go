@@ -6,9 +6,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
-
-	"github.com/nats-io/nats.go"
 )
 
 const (
@@ -23,16 +22,23 @@ const (
 	rejoinLimit    = time.Second
 )
 
-// startAbsence begins to look after neighbours, once.
-func (c *Cluster) startAbsence() {
-	if !c.exclusive {
-		c.absence.Do(func() { c.group.Go(c.absenceLoop) })
+// A detector finds nodes that are gone, and makes the bucket say so.
+type detector struct {
+	cluster *Cluster
+	once    sync.Once
+}
+
+// start begins to look after neighbours, once.
+func (d *detector) start() {
+	if !d.cluster.exclusive {
+		d.once.Do(func() { d.cluster.group.Go(d.run) })
 	}
 }
 
-// absenceLoop marks the records of neighbours that have lost their connection to NATS for good, as a process that was
+// run marks the records of neighbours that have lost their connection to NATS for good, as a process that was
 // killed: their heartbeats would be waited for much longer.
-func (c *Cluster) absenceLoop() {
+func (d *detector) run() {
+	c := d.cluster
 	ticker := time.NewTicker(absenceInterval)
 	defer ticker.Stop()
 	since := map[string]time.Time{}
@@ -40,19 +46,19 @@ func (c *Cluster) absenceLoop() {
 		select {
 		case <-c.ctx.Done():
 			return
-		case <-c.directory.unaware:
-			c.bury()
+		case <-c.unaware:
+			d.enforce()
 			continue
 		case <-ticker.C:
 		}
-		c.bury()
+		d.enforce()
 		// After an outage of NATS everybody gets time to connect again.
 		if watched := c.Synchronized(); watched.IsZero() || time.Since(watched) < c.options.AbsenceLimit {
 			clear(since)
 			continue
 		}
 		seen := map[string]time.Time{}
-		for _, s := range c.neighbours() {
+		for _, s := range d.neighbours() {
 			life := s.record.Member.NodeID + "/" + s.record.Incarnation
 			_, absent := c.reach(c.ctx, s.record.Member.NodeID)
 			if !absent || !c.up.Load() {
@@ -62,7 +68,7 @@ func (c *Cluster) absenceLoop() {
 				seen[life] = time.Now()
 			}
 			if time.Since(seen[life]) >= c.options.AbsenceLimit {
-				c.markGone(s)
+				d.markGone(s)
 			}
 		}
 		since = seen
@@ -70,22 +76,22 @@ func (c *Cluster) absenceLoop() {
 }
 
 // neighbours returns the nodes that this process looks after.
-func (c *Cluster) neighbours() (list []sighting) {
+func (d *detector) neighbours() (list []sighting) {
+	c := d.cluster
 	own := c.ownNodes()
 	if len(own) == 0 {
 		return nil
 	}
-	d := c.directory
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	c.directory.mu.Lock()
+	defer c.directory.mu.Unlock()
 	var before []sighting
-	ids := make([]string, 0, len(d.members))
-	for id := range d.members {
+	ids := make([]string, 0, len(c.members))
+	for id := range c.members {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		s := d.members[id]
+		s := c.members[id]
 		mine := slices.ContainsFunc(own, func(n *Node) bool { return n.id == id })
 		switch {
 		case mine || s.record.Incarnation == "" || s.record.Gone:
@@ -99,17 +105,9 @@ func (c *Cluster) neighbours() (list []sighting) {
 	return list[:min(len(list), neighbours)]
 }
 
-// reach asks whether a node of another process answers. absent means that it certainly is not connected to NATS, which is
-// more than that it does not answer.
-func (c *Cluster) reach(ctx context.Context, id string) (answers, absent bool) {
-	ctx, cancel := context.WithTimeout(ctx, min(absenceInterval, c.options.HeartbeatTimeout))
-	defer cancel()
-	reply, err := c.request(ctx, target{subject: c.nodeSubject(id, pingEndpoint.Name)}, []byte("{}"))
-	return err == nil && failureIn(reply) == nil, errors.Is(err, nats.ErrNoResponders)
-}
-
 // markGone notes in the record of a node that it is gone. Should the node come back, it finds that by its next heartbeat.
-func (c *Cluster) markGone(s sighting) {
+func (d *detector) markGone(s sighting) {
+	c := d.cluster
 	ctx, cancel := context.WithTimeout(c.ctx, operationTimeout)
 	defer cancel()
 	b, err := c.directory.current()
@@ -126,6 +124,35 @@ func (c *Cluster) markGone(s sighting) {
 	}
 }
 
-// DeclaredGone receives a value when other nodes took this one for gone and it was not: they may have done without what it
-// holds for them. It has taken that back by then. There is one receiver.
-func (n *Node) DeclaredGone() <-chan struct{} { return n.gone }
+// enforce makes the bucket say which nodes count as gone: those that did not assert themselves in all the time that they had, those
+// whose tombstone was lost, and those that are back and do not know.
+func (d *detector) enforce() {
+	if d.cluster.exclusive || !d.cluster.up.Load() {
+		return
+	}
+	marks, tombstones := d.cluster.due(time.Now())
+	for _, s := range marks {
+		d.markGone(s)
+	}
+	for _, r := range tombstones {
+		d.addTombstone(r)
+	}
+}
+
+// addTombstone makes a tombstone for a node without a record.
+func (d *detector) addTombstone(r record) {
+	c := d.cluster
+	ctx, cancel := context.WithTimeout(c.ctx, operationTimeout)
+	defer cancel()
+	b, err := c.directory.current()
+	if err != nil {
+		return
+	}
+	id := r.Member.NodeID
+	switch _, err := b.create(ctx, memberKey+id, tombstone(r), tombstoneTTL); {
+	case err == nil:
+		c.logger.Info("a node without a record counts as gone", "id", id)
+	case !errors.Is(err, errConflict) && c.ctx.Err() == nil:
+		c.logger.Warn("cannot note that a node is gone", "id", id, "error", err)
+	}
+}

@@ -4,22 +4,9 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
-
-	"github.com/nats-io/nats.go"
-
-	"example.org/app/internal/role"
-)
-
-const (
-	// probeInterval is how often services are asked whether they answer, and probeTimeout how long they may take: one that
-	// is paused or cut off gets no calls any more after both.
-	probeInterval = 500 * time.Millisecond
-	probeTimeout  = time.Second
 )
 
 // A breaker keeps calls from one life of a node that does not answer. It is open from a missed deadline until the node
@@ -174,102 +161,4 @@ func (b *breaker) endProbe() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.probing = false
-}
-
-// startProbes begins to probe the services, once.
-func (c *Cluster) startProbes() {
-	c.probes.Do(func() { c.group.Go(c.probeLoop) })
-}
-
-func (c *Cluster) probeLoop() {
-	ticker := time.NewTicker(probeInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-c.ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		for _, b := range c.probed() {
-			if c.localNode(b.id) == nil && b.beginProbe() {
-				c.group.Go(func() {
-					defer b.endProbe()
-					c.probe(b)
-				})
-			}
-		}
-	}
-}
-
-// probed returns the breakers of the services that take calls, and of nodes that do not any more but have calls under
-// way.
-func (c *Cluster) probed() []*breaker {
-	list := c.routes.busy()
-	for _, p := range c.peers(role.Service) {
-		if !slices.Contains(list, p.breaker) {
-			list = append(list, p.breaker)
-		}
-	}
-	return list
-}
-
-// probe asks a node whether it answers.
-func (c *Cluster) probe(b *breaker) {
-	ctx, cancel := context.WithTimeout(c.ctx, probeTimeout)
-	defer cancel()
-	if !c.up.Load() {
-		b.observe(silent, time.Now())
-		return
-	}
-	connection, sent := c.connection(), time.Now()
-	answer, err := callNode(ctx, c, b.id, pingEndpoint, &pingRequest{})
-	if c.ctx.Err() != nil || !c.up.Load() || c.connection() != connection {
-		// It is this process that is cut off.
-		b.observe(silent, sent)
-		return
-	}
-	unreachable := errors.Is(err, ErrTimeout) || errors.Is(err, ErrNoNode)
-	seen := silent
-	switch life := c.Life(b.id); {
-	case life == "":
-		// The node has left, and finishes what it has begun.
-	case life != b.incarnation:
-		b.set(true)
-		seen = replaced
-	default:
-		c.trip(b, unreachable)
-		switch {
-		case err == nil && answer.Incarnation == b.incarnation:
-			seen = answering
-		case errors.Is(err, nats.ErrNoResponders):
-			seen = absent
-		}
-	}
-	if b.observe(seen, sent) {
-		if n := b.cancel(true); n > 0 {
-			c.logger.Warn("the process of a node has ended, and the calls to it with it", "id", b.id, "calls", n)
-		}
-	}
-}
-
-// trip opens or closes the breaker of a node.
-func (c *Cluster) trip(b *breaker, open bool) {
-	switch changed := b.set(open); {
-	case changed && open:
-		c.logger.Warn("a node does not answer and gets no calls until it does", "id", b.id)
-	case changed:
-		c.logger.Info("the node answers again", "id", b.id)
-	}
-}
-
-// localNode returns the node of this process with the id, or nil.
-func (c *Cluster) localNode(id string) *Node {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for _, n := range c.nodes {
-		if n.id == id {
-			return n
-		}
-	}
-	return nil
 }

@@ -22,6 +22,13 @@ const (
 // A claim says which database the cluster uses.
 type claim struct{ Store string }
 
+// A claimant claims the database of a node for the cluster.
+type claimant struct {
+	node *Node
+	// store is the identity of the node's database; "" is none.
+	store string
+}
+
 // identify returns what tells a database from every other one. A copy of a database has the identity of the original.
 func identify(ctx context.Context, db *store.DB) (string, error) {
 	if db == nil {
@@ -31,30 +38,30 @@ func identify(ctx context.Context, db *store.DB) (string, error) {
 	return string(value), err
 }
 
-// claimStore makes the node's database that of the cluster, unless the cluster uses another one, which is an
+// claim makes the node's database that of the cluster, unless the cluster uses another one, which is an
 // ErrOtherStore. The database of nodes that are gone does not count. It is called after the node's record is there, so
 // that of two nodes that claim at the same time at least one sees the record of the other.
-func (n *Node) claimStore(ctx context.Context) error {
-	if n.store == "" {
+func (c claimant) claim(ctx context.Context) error {
+	if c.store == "" {
 		return nil
 	}
-	b, err := n.cluster.directory.current()
+	b, err := c.node.cluster.current()
 	if err != nil {
 		return err
 	}
 	for range maxConflicts {
 		var found claim
 		revision, _, err := b.get(ctx, claimKey, &found)
-		if err != nil && !errors.Is(err, errAbsent) || err == nil && found.Store == n.store {
+		if err != nil && !errors.Is(err, errAbsent) || err == nil && found.Store == c.store {
 			return err
 		}
-		if err := n.refuseOther(ctx, b, found.Store); err != nil {
+		if err := c.refuseOther(ctx, b, found.Store); err != nil {
 			return err
 		}
 		if revision == 0 {
-			_, err = b.create(ctx, claimKey, claim{n.store}, 0)
+			_, err = b.create(ctx, claimKey, claim{c.store}, 0)
 		} else {
-			_, err = b.update(ctx, claimKey, claim{n.store}, 0, revision)
+			_, err = b.update(ctx, claimKey, claim{c.store}, 0, revision)
 		}
 		if !errors.Is(err, errConflict) {
 			return err
@@ -65,13 +72,14 @@ func (n *Node) claimStore(ctx context.Context) error {
 
 // refuseOther returns an ErrOtherStore if a living node uses the database that was claimed. Where none was claimed, a node
 // with another database that has registered before this one is about to claim it.
-func (n *Node) refuseOther(ctx context.Context, b *bucket, claimed string) error {
+func (c claimant) refuseOther(ctx context.Context, b *bucket, claimed string) error {
+	n := c.node
 	n.mu.RLock()
 	own := n.revision
 	n.mu.RUnlock()
 	user, err := b.anyMember(ctx, func(id string, revision uint64, r record) bool {
 		if claimed == "" {
-			return id != n.id && r.Store != "" && r.Store != n.store && revision < own
+			return id != n.id && r.Store != "" && r.Store != c.store && revision < own
 		}
 		return id != n.id && r.Store == claimed
 	})
@@ -114,22 +122,23 @@ func (b *bucket) anyMember(ctx context.Context, wanted func(id string, revision 
 	return found, nil
 }
 
-// checkClaim claims the database again when the bucket does not say that the cluster uses it, such as after NATS came
+// check claims the database again when the bucket does not say that the cluster uses it, such as after NATS came
 // back empty. A node whose database is not that of the cluster is not healthy.
-func (n *Node) checkClaim(ctx context.Context) {
-	if n.store == "" || n.cluster.directory.claimed() == n.store {
-		n.setForeign(nil)
+func (c claimant) check(ctx context.Context) {
+	if c.store == "" || c.node.cluster.claimed() == c.store {
+		c.setForeign(nil)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	if err := n.claimStore(ctx); err == nil || errors.Is(err, ErrOtherStore) {
-		n.setForeign(err)
+	if err := c.claim(ctx); err == nil || errors.Is(err, ErrOtherStore) {
+		c.setForeign(err)
 	}
 }
 
 // setForeign notes that the cluster uses another database, or that it does not.
-func (n *Node) setForeign(err error) {
+func (c claimant) setForeign(err error) {
+	n := c.node
 	n.mu.Lock()
 	changed := (err == nil) != (n.foreign == nil)
 	n.foreign = err

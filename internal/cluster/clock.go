@@ -125,10 +125,10 @@ func (c *Cluster) clockLoop() {
 func slack(left time.Duration) time.Duration { return min(left/10, 500*time.Millisecond) }
 
 // stamp notes in a header until when, by the time of the cluster, a request may be carried out.
-func (c *Cluster) stamp(header nats.Header, left time.Duration) {
-	now := c.clock.now()
+func (c *clock) stamp(header nats.Header, left time.Duration) {
+	now := c.now()
 	header[headerTime] = []string{strconv.FormatInt(now.UnixMicro(), 10)}
-	header[headerDeadline] = []string{strconv.FormatInt(c.clock.estimate().Add(left).UnixMicro(), 10)}
+	header[headerDeadline] = []string{strconv.FormatInt(c.estimate().Add(left).UnixMicro(), 10)}
 }
 
 // remaining returns how much time is left for a request; it is not positive for one that came too late.
@@ -140,9 +140,9 @@ func (c *Cluster) remaining(header nats.Header) time.Duration {
 	return left
 }
 
-// hear takes note of the time in a header.
-func (c *Cluster) hear(header nats.Header) {
+// hearIn takes note of the time in a header.
+func (c *clock) hearIn(header nats.Header) {
 	if micros, err := strconv.ParseInt(first(header, headerTime), 10, 64); err == nil {
-		c.clock.hear(micros)
+		c.hear(micros)
 	}
 }

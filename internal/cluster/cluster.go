@@ -152,17 +152,19 @@ type Cluster struct {
 	// prefix begins all subjects; protocol is the version in each message.
 	prefix, protocol string
 	// exclusive means that no other process can be in the cluster.
-	exclusive  bool
-	server     *Server
-	conn       *nats.Conn
-	js         jetstream.JetStream
-	directory  *directory
+	exclusive bool
+	server    *Server
+	conn      *nats.Conn
+	js        jetstream.JetStream
+	// directory is what this process knows of the members and the leader.
+	*directory
 	clock      clock
 	routes     routes
 	replies    replies
 	remembered remembered
-	probes     sync.Once
-	absence    sync.Once
+	handlers   handlerTable
+	prober     prober
+	detector   detector
 	// calls counts the handlers that run.
 	calls atomic.Int64
 	// up says that there is a connection. The library cannot be asked without waiting for an attempt to connect, which takes
@@ -177,10 +179,9 @@ type Cluster struct {
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
-	mu       sync.RWMutex
-	closed   bool
-	nodes    []*Node
-	handlers map[string][]*handler
+	mu     sync.RWMutex
+	closed bool
+	nodes  []*Node
 }
 
 // Connect starts the embedded server, if there is to be one, and connects to the fabric. It waits until the member
@@ -192,8 +193,8 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	c := &Cluster{
 		options: o, logger: o.Logger, prefix: "app." + o.ClusterID + ".", protocol: o.Protocol.String(),
-		handlers: map[string][]*handler{},
 	}
+	c.routes.cluster, c.replies.cluster, c.prober.cluster, c.detector.cluster = c, c, c, c
 	c.directory = newDirectory(c)
 	if c.clock.wall = o.Clock; c.clock.wall == nil {
 		c.clock.wall = time.Now
@@ -222,7 +223,7 @@ func (c *Cluster) open(ctx context.Context) error {
 	if err := c.dial(ctx, provider); err != nil {
 		return err
 	}
-	if err := errors.Join(c.openReplies(), c.openReconnects()); err != nil {
+	if err := errors.Join(c.replies.open(), c.openReconnects()); err != nil {
 		return err
 	}
 	js, err := jetstream.New(c.conn)
@@ -344,6 +345,16 @@ func (c *Cluster) Exclusive() bool { return c.exclusive }
 // ID returns the id of the cluster.
 func (c *Cluster) ID() string { return c.options.ClusterID }
 
+// JetStream returns the engine behind the member records, for packages below this one that keep a bucket of their own.
+func (c *Cluster) JetStream() jetstream.JetStream { return c.js }
+
+// Replicas returns how many copies a NATS cluster shall keep of a bucket.
+func (c *Cluster) Replicas() int { return max(c.options.Replicas, 1) }
+
+// HeartbeatTimeout returns the silence after which a node counts as unhealthy. It is also how long nodes may take to
+// assert themselves after the fabric came back.
+func (c *Cluster) HeartbeatTimeout() time.Duration { return c.options.HeartbeatTimeout }
+
 // ServerURL returns the URL for other processes when the embedded server listens, else "". It holds no credentials.
 func (c *Cluster) ServerURL() string {
 	if c.server == nil {
@@ -399,4 +410,16 @@ func (c *Cluster) ownNodes() []*Node {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return slices.Clone(c.nodes)
+}
+
+// localNode returns the node of this process with the id, or nil.
+func (c *Cluster) localNode(id string) *Node {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, n := range c.nodes {
+		if n.id == id {
+			return n
+		}
+	}
+	return nil
 }

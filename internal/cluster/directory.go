@@ -335,7 +335,7 @@ func (d *directory) apply(entry jetstream.KeyValueEntry) {
 		d.notify()
 		d.mu.Unlock()
 		for _, node := range d.cluster.ownNodes() {
-			if node.store != "" && node.store != c.Store {
+			if node.claimant.store != "" && node.claimant.store != c.Store {
 				node.wakeHeart()
 			}
 		}
@@ -385,8 +385,7 @@ func (d *directory) member(s sighting) Member {
 }
 
 // Members returns all known nodes in the order of their ids.
-func (c *Cluster) Members() []Member {
-	d := c.directory
+func (d *directory) Members() []Member {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	members := make([]Member, 0, len(d.members))
@@ -400,8 +399,7 @@ func (c *Cluster) Members() []Member {
 }
 
 // Member returns the node with the id.
-func (c *Cluster) Member(id string) (Member, bool) {
-	d := c.directory
+func (d *directory) Member(id string) (Member, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s, ok := d.members[id]
@@ -413,8 +411,7 @@ func (c *Cluster) Member(id string) (Member, bool) {
 
 // Changed returns a channel that is closed at the next change of the members, the leader or the connection. Take it
 // before looking, and nothing is missed.
-func (c *Cluster) Changed() <-chan struct{} {
-	d := c.directory
+func (d *directory) Changed() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.changed
@@ -422,8 +419,7 @@ func (c *Cluster) Changed() <-chan struct{} {
 
 // WatchMembers has fn called for each change from now on, one after the other and in order; heartbeats count as
 // changes. It must return soon, as the picture of the cluster waits for it. stop ends that; a call may be under way.
-func (c *Cluster) WatchMembers(fn func(MemberEvent)) (stop func()) {
-	d := c.directory
+func (d *directory) WatchMembers(fn func(MemberEvent)) (stop func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	key := d.next

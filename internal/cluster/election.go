@@ -252,8 +252,8 @@ func (e *election) rank(seen *leaseSighting) int {
 }
 
 // candidates are the members that may lead, the best one first.
-func (c *Cluster) candidates() []Member {
-	members := slices.DeleteFunc(c.Members(), func(m Member) bool { return !m.qualified() })
+func (d *directory) candidates() []Member {
+	members := slices.DeleteFunc(d.Members(), func(m Member) bool { return !m.qualified() })
 	slices.SortFunc(members, compareCandidates)
 	return members
 }

@@ -135,7 +135,7 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 	c := n.cluster
 	subject := c.roleSubject(e.Role, e.Name)
 	if route.Key == 0 || c.exclusive {
-		if h := c.localHandler(subject, true); h != nil {
+		if h := c.handlers.find(subject, true); h != nil {
 			return call(ctx, c, e, target{subject: subject, local: h, sent: route.Sent}, req)
 		}
 	}
@@ -151,7 +151,7 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 	// sent says that a node may have carried the request out, and cut that one may have whose answer was lost.
 	sent, cut := false, false
 	for paused, again := false, false; ; {
-		p := c.pick(e.Role, route.Key, tried)
+		p := c.routes.pick(e.Role, route.Key, tried)
 		switch {
 		case p == nil:
 		case len(lost) > 0 && p.breaker.isOpen():
@@ -213,7 +213,7 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 		to.node, to.life = p.id, p.breaker.incarnation
 	}
 	if own := c.localNode(p.id); own != nil {
-		if to.local = c.localHandler(to.subject, false); to.local == nil || !own.accepting.Load() {
+		if to.local = c.handlers.find(to.subject, false); to.local == nil || !own.accepting.Load() {
 			return nil, unavailable(fmt.Errorf("call %q: %w", e.Name, ErrNoNode))
 		}
 		return call(ctx, c, e, to, req)
@@ -235,7 +235,7 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 		return nil, unavailable(fmt.Errorf("call %q on node %q: %w", e.Name, p.id, ErrLost))
 	case errors.Is(err, ErrTimeout) && ctx.Err() != nil, errors.Is(err, nats.ErrNoResponders):
 		// The next probe that is answered closes the breaker again.
-		c.trip(p.breaker, true)
+		c.prober.trip(p.breaker, true)
 	}
 	return resp, err
 }
@@ -250,7 +250,7 @@ func callNode[Req, Resp any](ctx context.Context, c *Cluster, id string, e Endpo
 		return nil, unavailable(fmt.Errorf("call %q on node %q: %w", e.Name, id, ErrNoNode))
 	}
 	subject := c.nodeSubject(id, e.Name)
-	to := target{subject: subject, local: c.localHandler(subject, false), node: id}
+	to := target{subject: subject, local: c.handlers.find(subject, false), node: id}
 	if to.local == nil && !c.exclusive {
 		to.life = c.resendable(id)
 	}
@@ -326,7 +326,7 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 		}
 		return nil, callError(ctx, e.Name, err)
 	}
-	c.hear(reply.Header)
+	c.clock.hearIn(reply.Header)
 	if err := failureIn(reply); err != nil {
 		return nil, err
 	}
@@ -352,7 +352,7 @@ func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Ms
 			msg.Header[headerConnection] = []string{strconv.FormatUint(to.place.theirs, 10)}
 		}
 		telemetry.Inject(ctx, http.Header(msg.Header))
-		reply, err := c.exchange(ctx, msg, to)
+		reply, err := c.replies.exchange(ctx, msg, to)
 		if !errors.Is(err, nats.ErrNoResponders) || attempt > 0 {
 			return reply, err
 		}
@@ -360,6 +360,15 @@ func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Ms
 			return nil, nats.ErrNoResponders
 		}
 	}
+}
+
+// reach asks whether a node of another process answers. absent means that it certainly is not connected to NATS, which is
+// more than that it does not answer.
+func (c *Cluster) reach(ctx context.Context, id string) (answers, absent bool) {
+	ctx, cancel := context.WithTimeout(ctx, min(absenceInterval, c.options.HeartbeatTimeout))
+	defer cancel()
+	reply, err := c.request(ctx, target{subject: c.nodeSubject(id, pingEndpoint.Name)}, []byte("{}"))
+	return err == nil && failureIn(reply) == nil, errors.Is(err, nats.ErrNoResponders)
 }
 
 // callError is what the caller is told when no response came.

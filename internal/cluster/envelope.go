@@ -161,7 +161,7 @@ func (c *Cluster) envelope(subject string, data []byte, left time.Duration) *nat
 		headerProtocol: {c.protocol},
 		headerTimeout:  {strconv.FormatInt(left.Microseconds(), 10)},
 	}
-	c.stamp(header, left)
+	c.clock.stamp(header, left)
 	return &nats.Msg{Subject: subject, Data: data, Header: header}
 }
 

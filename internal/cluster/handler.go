@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -43,6 +44,64 @@ type handler struct {
 	queue *nats.Subscription
 }
 
+// A handlerTable has the handlers of this process by the subjects of their calls.
+type handlerTable struct {
+	mu        sync.RWMutex
+	bySubject map[string][]*handler
+}
+
+func (t *handlerTable) add(h *handler, subject string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.bySubject == nil {
+		t.bySubject = map[string][]*handler{}
+	}
+	t.bySubject[subject] = append(t.bySubject[subject], h)
+}
+
+// find returns a handler of this process for the subject. Calls to a role go to nodes that accept them.
+func (t *handlerTable) find(subject string, byRole bool) *handler {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, h := range t.bySubject[subject] {
+		if !byRole || h.node.accepting.Load() {
+			return h
+		}
+	}
+	return nil
+}
+
+// remove lets a node that has left refuse the calls that are on their way, and none come any more when the
+// channels are closed.
+func (t *handlerTable) remove(handlers []*handler) (drained []<-chan struct{}) {
+	t.mu.Lock()
+	for subject, list := range t.bySubject {
+		list = slices.DeleteFunc(slices.Clone(list), func(h *handler) bool { return slices.Contains(handlers, h) })
+		if len(list) == 0 {
+			delete(t.bySubject, subject)
+		} else {
+			t.bySubject[subject] = list
+		}
+	}
+	t.mu.Unlock()
+	for _, h := range handlers {
+		drained = h.drain(h.named, drained)
+	}
+	return drained
+}
+
+// drain ends a subscription after what is on its way was handled, and appends a channel that is closed then.
+func (h *handler) drain(sub *nats.Subscription, drained []<-chan struct{}) []<-chan struct{} {
+	done := make(chan struct{})
+	sub.SetClosedHandler(func(string) { close(done) })
+	if !h.node.cluster.up.Load() || sub.Drain() != nil {
+		// There is no connection, so nothing is on its way.
+		_ = sub.Unsubscribe()
+		return drained
+	}
+	return append(drained, done)
+}
+
 // add subscribes a handler.
 func (n *Node) add(h *handler) error {
 	c := n.cluster
@@ -66,13 +125,10 @@ func (n *Node) add(h *handler) error {
 		_ = named.Unsubscribe()
 		return fmt.Errorf("handle endpoint %q: %w", h.name, err)
 	}
-	c.mu.Lock()
-	c.handlers[subject] = append(c.handlers[subject], h)
+	c.handlers.add(h, subject)
 	if h.role != "" {
-		subject = c.roleSubject(h.role, h.name)
-		c.handlers[subject] = append(c.handlers[subject], h)
+		c.handlers.add(h, c.roleSubject(h.role, h.name))
 	}
-	c.mu.Unlock()
 	n.switchQueues()
 	return nil
 }
@@ -98,52 +154,9 @@ func (n *Node) switchQueues() (drained []<-chan struct{}) {
 			}
 			h.queue = queue
 		case !accepting && h.queue != nil:
-			drained = n.cluster.drain(h.queue, drained)
+			drained = h.drain(h.queue, drained)
 			h.queue = nil
 		}
-	}
-	return drained
-}
-
-// drain ends a subscription after what is on its way was handled, and appends a channel that is closed then.
-func (c *Cluster) drain(sub *nats.Subscription, drained []<-chan struct{}) []<-chan struct{} {
-	done := make(chan struct{})
-	sub.SetClosedHandler(func(string) { close(done) })
-	if !c.up.Load() || sub.Drain() != nil {
-		// There is no connection, so nothing is on its way.
-		_ = sub.Unsubscribe()
-		return drained
-	}
-	return append(drained, done)
-}
-
-// localHandler returns a handler of this process for the subject. Calls to a role go to nodes that accept them.
-func (c *Cluster) localHandler(subject string, byRole bool) *handler {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for _, h := range c.handlers[subject] {
-		if !byRole || h.node.accepting.Load() {
-			return h
-		}
-	}
-	return nil
-}
-
-// removeHandlers lets a node that has left refuse the calls that are on their way, and none come any more when the
-// channels are closed.
-func (c *Cluster) removeHandlers(handlers []*handler) (drained []<-chan struct{}) {
-	c.mu.Lock()
-	for subject, list := range c.handlers {
-		list = slices.DeleteFunc(slices.Clone(list), func(h *handler) bool { return slices.Contains(handlers, h) })
-		if len(list) == 0 {
-			delete(c.handlers, subject)
-		} else {
-			c.handlers[subject] = list
-		}
-	}
-	c.mu.Unlock()
-	for _, h := range handlers {
-		drained = c.drain(h.named, drained)
 	}
 	return drained
 }
@@ -238,7 +251,7 @@ func (h *handler) serve(msg *nats.Msg) {
 		h.respond(failed(msg.Reply, failureOf(err)))
 		return
 	}
-	c.hear(msg.Header)
+	c.clock.hearIn(msg.Header)
 	if life := first(msg.Header, headerLife); life != "" && !h.admit(msg, life) {
 		return
 	}

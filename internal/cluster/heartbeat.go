@@ -20,10 +20,6 @@ type pingRequest struct{}
 // pingEndpoint finds out whether a node with an id lives.
 var pingEndpoint = Endpoint[pingRequest, pingAnswer]{Name: "cluster.ping"}
 
-func (n *Node) ping(context.Context, *pingRequest) (*pingAnswer, error) {
-	return &pingAnswer{Incarnation: n.incarnation}, nil
-}
-
 // register puts the node's record in place, or finds that another live node has the id.
 func (n *Node) register(ctx context.Context) error {
 	c := n.cluster
@@ -192,7 +188,7 @@ func (n *Node) beatLoop() {
 		}
 		failing = err != nil
 		if err == nil {
-			n.checkClaim(n.loops)
+			n.claimant.check(n.loops)
 		}
 	}
 }

@@ -34,12 +34,12 @@ func (f Fence) Check(ctx context.Context, tx store.Tx) error {
 }
 
 // Leader returns the leader and its fencing number as this process sees them; ok is false when there is none.
-func (c *Cluster) Leader() (leader Member, fence int64, ok bool) {
-	seen := c.directory.leaseSighting()
-	if seen == nil || seen.lease.Fence == 0 || time.Since(seen.at) > c.options.LeaseTime {
+func (d *directory) Leader() (leader Member, fence int64, ok bool) {
+	seen := d.leaseSighting()
+	if seen == nil || seen.lease.Fence == 0 || time.Since(seen.at) > d.cluster.options.LeaseTime {
 		return Member{}, 0, false
 	}
-	leader, ok = c.Member(seen.lease.NodeID)
+	leader, ok = d.Member(seen.lease.NodeID)
 	return leader, seen.lease.Fence, ok
 }
 

@@ -6,27 +6,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"example.org/app/internal/role"
 )
 
-// JetStream returns the engine behind the member records, for packages below this one that keep a bucket of their own.
-func (c *Cluster) JetStream() jetstream.JetStream { return c.js }
-
-// Replicas returns how many copies a NATS cluster shall keep of a bucket.
-func (c *Cluster) Replicas() int { return max(c.options.Replicas, 1) }
-
-// HeartbeatTimeout returns the silence after which a node counts as unhealthy. It is also how long nodes may take to
-// assert themselves after the fabric came back.
-func (c *Cluster) HeartbeatTimeout() time.Duration { return c.options.HeartbeatTimeout }
-
-// Incarnation returns what tells this life of the node from the next one with the same id.
-func (n *Node) Incarnation() string { return n.incarnation }
-
 // Life returns the incarnation of the node that has this id now, as far as is known; it is empty for none.
-func (c *Cluster) Life(id string) string {
-	d := c.directory
+func (d *directory) Life(id string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s, ok := d.members[id]; ok && !s.record.Tombstone {
@@ -36,8 +20,7 @@ func (c *Cluster) Life(id string) string {
 }
 
 // Lives returns the incarnations of the members of a role by their ids, as far as is known.
-func (c *Cluster) Lives(kind role.Role) map[string]string {
-	d := c.directory
+func (d *directory) Lives(kind role.Role) map[string]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	lives := map[string]string{}
@@ -50,8 +33,8 @@ func (c *Cluster) Lives(kind role.Role) map[string]string {
 }
 
 // ReadLives returns the same from the bucket, so that everybody is in it who has joined before.
-func (c *Cluster) ReadLives(ctx context.Context, kind role.Role) (map[string]string, error) {
-	b, err := c.directory.current()
+func (d *directory) ReadLives(ctx context.Context, kind role.Role) (map[string]string, error) {
+	b, err := d.current()
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +52,7 @@ func (c *Cluster) ReadLives(ctx context.Context, kind role.Role) (map[string]str
 
 // resendable returns the incarnation of the node that has this id if requests to it may be sent again under their number, else
 // "".
-func (c *Cluster) resendable(id string) string {
-	d := c.directory
+func (d *directory) resendable(id string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s, ok := d.members[id]; ok && !s.record.Tombstone && s.record.Protocol.recognises() {
@@ -81,8 +63,7 @@ func (c *Cluster) resendable(id string) string {
 
 // Synchronized returns when the present picture of the members was read, which happens again whenever the connection
 // was lost. It is zero while there is none that is up to date.
-func (c *Cluster) Synchronized() time.Time {
-	d := c.directory
+func (d *directory) Synchronized() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.err != nil {
@@ -97,8 +78,7 @@ func (c *Cluster) Synchronized() time.Time {
 //
 // Asking for a life without a record begins to decide whether it is gone. An empty incarnation stands for a life that is not
 // known.
-func (c *Cluster) Alive(id, incarnation string) (alive, certain bool) {
-	d := c.directory
+func (d *directory) Alive(id, incarnation string) (alive, certain bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l := life{id, incarnation}
@@ -106,25 +86,25 @@ func (c *Cluster) Alive(id, incarnation string) (alive, certain bool) {
 		return false, true
 	}
 	s, ok := d.members[id]
-	if ok && s.record.Incarnation == incarnation && time.Since(s.at) <= c.options.MemberTTL {
+	if ok && s.record.Incarnation == incarnation && time.Since(s.at) <= d.cluster.options.MemberTTL {
 		return true, true
 	}
-	if d.err != nil || d.watched.IsZero() || !c.up.Load() {
+	if d.err != nil || d.watched.IsZero() || !d.cluster.up.Load() {
 		return false, false
 	}
 	switch {
 	case incarnation == "":
-		return false, !ok && time.Since(d.watched) > c.options.HeartbeatTimeout
+		return false, !ok && time.Since(d.watched) > d.cluster.options.HeartbeatTimeout
 	case ok && s.record.Incarnation != "" && s.record.Incarnation != incarnation:
 		// Another life in the place of this one is proof enough.
 		return false, true
-	case c.exclusive:
+	case d.cluster.exclusive:
 		return false, true
 	}
 	if _, known := d.doubted[l]; ok && s.record.Incarnation == incarnation {
 		d.doubt(id, &s)
 	} else if !known {
-		d.doubted[l] = doubt{since: time.Now(), record: c.unknown(l)}
+		d.doubted[l] = doubt{since: time.Now(), record: d.unknown(l)}
 	}
 	return false, false
 }

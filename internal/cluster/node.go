@@ -51,11 +51,10 @@ type Node struct {
 	options     NodeOptions
 	id          string
 	incarnation string
-	// store is the identity of the node's database; "" is none.
-	store    string
-	logger   *slog.Logger
-	number   *Number
-	election *election
+	claimant    claimant
+	logger      *slog.Logger
+	number      *Number
+	election    *election
 	// accepting says whether calls to the role come to this node.
 	accepting atomic.Bool
 
@@ -154,22 +153,26 @@ func (n *Node) join(ctx context.Context) error {
 		}
 		n.number = number
 	}
-	var err error
-	if n.store, err = identify(ctx, c.options.Store); err != nil {
+	identity, err := identify(ctx, c.options.Store)
+	if err != nil {
 		return err
 	}
+	n.claimant = claimant{n, identity}
 	n.setHealth(n.examine(ctx))
 	n.record = n.firstRecord()
 	if err := n.register(ctx); err != nil {
 		return err
 	}
-	if err := n.claimStore(ctx); err != nil {
+	if err := n.claimant.claim(ctx); err != nil {
 		return errors.Join(err, n.withdraw(ctx))
 	}
 	if err := c.addNode(n); err != nil {
 		return err
 	}
-	if err := Handle(n, pingEndpoint, n.ping); err != nil {
+	ping := func(context.Context, *pingRequest) (*pingAnswer, error) {
+		return &pingAnswer{Incarnation: n.incarnation}, nil
+	}
+	if err := Handle(n, pingEndpoint, ping); err != nil {
 		return err
 	}
 	if n.options.Type == role.Service && c.options.Store != nil {
@@ -180,9 +183,9 @@ func (n *Node) join(ctx context.Context) error {
 		n.group.Go(n.election.run)
 	}
 	if n.options.Type == role.Gateway {
-		c.startProbes()
+		c.prober.start()
 	}
-	c.startAbsence()
+	c.detector.start()
 	n.switchQueues()
 	n.group.Go(n.beatLoop)
 	n.group.Go(n.healthLoop)
@@ -194,7 +197,7 @@ func (n *Node) join(ctx context.Context) error {
 
 func (n *Node) firstRecord() record {
 	o, now := n.options, time.Now().UTC().Truncate(time.Millisecond)
-	return record{Incarnation: n.incarnation, Returns: 1, Store: n.store, Protocol: n.cluster.options.Protocol, Member: Member{
+	return record{Incarnation: n.incarnation, Returns: 1, Store: n.claimant.store, Protocol: n.cluster.options.Protocol, Member: Member{
 		ClusterID: n.cluster.options.ClusterID, NodeID: n.id, Zone: o.Zone, Name: o.Name, Version: o.Version,
 		Type: o.Type, Seed: o.Seed, RegistrationDate: now, LeaderEligible: o.LeaderEligible, Priority: o.Priority,
 		MemberHost: o.MemberHost, MemberPort: o.MemberPort, AdminAPIAddress: o.AdminAPIAddress,
@@ -205,6 +208,9 @@ func (n *Node) firstRecord() record {
 
 // ID returns the id of the node.
 func (n *Node) ID() string { return n.id }
+
+// Incarnation returns what tells this life of the node from the next one with the same id.
+func (n *Node) Incarnation() string { return n.incarnation }
 
 // Type returns the role of the node.
 func (n *Node) Type() role.Role { return n.options.Type }
@@ -236,6 +242,10 @@ func (n *Node) Accepting() bool { return n.accepting.Load() }
 // Lost is closed when the node has lost its id to another one. It takes no part in the cluster from then on and should
 // be stopped; Healthy says why.
 func (n *Node) Lost() <-chan struct{} { return n.lost }
+
+// DeclaredGone receives a value when other nodes took this one for gone and it was not: they may have done without what it
+// holds for them. It has taken that back by then. There is one receiver.
+func (n *Node) DeclaredGone() <-chan struct{} { return n.gone }
 
 // Healthy returns what is wrong with the node: its own health check, its number or its place in the cluster.
 func (n *Node) Healthy() error {
@@ -421,7 +431,7 @@ func (n *Node) Leave(ctx context.Context) error {
 	n.closed = true
 	handlers, topics := n.handlers, slices.Clone(n.topics)
 	n.mu.Unlock()
-	for _, done := range n.cluster.removeHandlers(handlers) {
+	for _, done := range n.cluster.handlers.remove(handlers) {
 		failures = append(failures, await(ctx, func() { <-done }))
 	}
 	failures = append(failures, await(ctx, n.running.Wait))

@@ -73,7 +73,7 @@ func (c *Cluster) openReconnects() error {
 				b.learn(a.Connection)
 			}
 		}
-		c.replies.resend(c, func(node string) bool { return slices.Contains(a.Nodes, node) && c.localNode(node) == nil })
+		c.replies.resend(func(node string) bool { return slices.Contains(a.Nodes, node) && c.localNode(node) == nil })
 	})
 	return err
 }
@@ -86,7 +86,7 @@ func (c *Cluster) reconnected() {
 	for _, b := range c.routes.busy() {
 		b.cancelRepeatable(errCut)
 	}
-	c.replies.resend(c, func(string) bool { return true })
+	c.replies.resend(func(string) bool { return true })
 	a := announcement{Connection: c.connection()}
 	for _, n := range c.ownNodes() {
 		a.Nodes = append(a.Nodes, n.id)
@@ -101,7 +101,8 @@ func (c *Cluster) reconnected() {
 }
 
 // resend sends the requests to some nodes again that may be, in their order.
-func (r *replies) resend(c *Cluster, to func(node string) bool) {
+func (r *replies) resend(to func(node string) bool) {
+	c := r.cluster
 	var list []*pending
 	r.mu.Lock()
 	for _, p := range r.waiting {

@@ -17,23 +17,23 @@ const maxConflicts = 50
 
 // lifetime returns how long a record with this member lasts from now on; zero is for ever. An edit by an administrator
 // does not prolong the life of a silent node.
-func (c *Cluster) lifetime(m *Member) time.Duration {
+func (d *directory) lifetime(m *Member) time.Duration {
 	if m.Seed {
 		return 0
 	}
-	return max(c.options.MemberTTL-max(time.Since(m.Status.LastHeartbeat), 0), time.Second)
+	return max(d.cluster.options.MemberTTL-max(time.Since(m.Status.LastHeartbeat), 0), time.Second)
 }
 
 // AddMember adds the record of a node that has not joined. A node that joins with its id takes the record over, and
 // what that node says of itself counts from then on. An id that has a record is an ErrMemberExists.
-func (c *Cluster) AddMember(ctx context.Context, m Member) error {
+func (d *directory) AddMember(ctx context.Context, m Member) error {
 	if err := CheckNodeID(m.NodeID); err != nil {
 		return apierr.New(apierr.IllegalArgument, "%v", err)
 	}
 	if m.LeaderEligible && m.Type != role.Service {
 		return apierr.New(apierr.IllegalArgument, "only a node of type %s can be eligible as leader", role.Service)
 	}
-	m.ClusterID = c.options.ClusterID
+	m.ClusterID = d.cluster.options.ClusterID
 	m.Status.HasJoined = false
 	m.Status.LastHeartbeat = time.Now().UTC()
 	if m.RegistrationDate.IsZero() {
@@ -41,16 +41,16 @@ func (c *Cluster) AddMember(ctx context.Context, m Member) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	b, err := c.directory.current()
+	b, err := d.current()
 	if err != nil {
 		return unavailable(err)
 	}
-	_, err = b.create(ctx, memberKey+m.NodeID, record{Member: m}, c.lifetime(&m))
+	_, err = b.create(ctx, memberKey+m.NodeID, record{Member: m}, d.lifetime(&m))
 	if errors.Is(err, errConflict) {
 		// The place of a node that has left is free.
 		var r record
 		if revision, _, getErr := b.get(ctx, memberKey+m.NodeID, &r); getErr == nil && r.Tombstone {
-			_, err = b.update(ctx, memberKey+m.NodeID, record{Member: m}, c.lifetime(&m), revision)
+			_, err = b.update(ctx, memberKey+m.NodeID, record{Member: m}, d.lifetime(&m), revision)
 		}
 	}
 	if errors.Is(err, errConflict) {
@@ -64,13 +64,13 @@ func (c *Cluster) AddMember(ctx context.Context, m Member) error {
 
 // UpdateMember changes the record of a node, live or not. A live node adopts the change and keeps it until it leaves.
 // An id without record is an ErrUnknownMember.
-func (c *Cluster) UpdateMember(ctx context.Context, id string, change MemberChange) error {
+func (d *directory) UpdateMember(ctx context.Context, id string, change MemberChange) error {
 	if CheckNodeID(id) != nil {
 		return fmt.Errorf("update member %q: %w", id, ErrUnknownMember)
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	b, err := c.directory.current()
+	b, err := d.current()
 	if err != nil {
 		return unavailable(err)
 	}
@@ -85,7 +85,7 @@ func (c *Cluster) UpdateMember(ctx context.Context, id string, change MemberChan
 			if r.Member.LeaderEligible && r.Member.Type != role.Service {
 				return apierr.New(apierr.IllegalArgument, "only a node of type %s can be eligible as leader", role.Service)
 			}
-			_, err = b.update(ctx, memberKey+id, r, c.lifetime(&r.Member), revision)
+			_, err = b.update(ctx, memberKey+id, r, d.lifetime(&r.Member), revision)
 		}
 		if err == nil {
 			return nil
@@ -99,10 +99,10 @@ func (c *Cluster) UpdateMember(ctx context.Context, id string, change MemberChan
 
 // RemoveMembers deletes the records of the nodes and returns how many there were. A live node registers again at
 // once.
-func (c *Cluster) RemoveMembers(ctx context.Context, ids []string) (removed int, err error) {
+func (d *directory) RemoveMembers(ctx context.Context, ids []string) (removed int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	b, err := c.directory.current()
+	b, err := d.current()
 	if err != nil {
 		return 0, unavailable(err)
 	}

@@ -17,8 +17,9 @@ import (
 // replies hands the responses of calls to those who wait for them. The library's own requests do not say when a request
 // is on its way, which callers that keep an order must know.
 type replies struct {
-	prefix string
-	next   atomic.Uint64
+	cluster *Cluster
+	prefix  string
+	next    atomic.Uint64
 
 	mu      sync.Mutex
 	waiting map[string]*pending
@@ -35,11 +36,10 @@ type pending struct {
 	resent bool
 }
 
-// openReplies begins to listen to responses.
-func (c *Cluster) openReplies() error {
-	r := &c.replies
+// open begins to listen to responses.
+func (r *replies) open() error {
 	r.prefix, r.waiting = nats.NewInbox()+".", map[string]*pending{}
-	if _, err := c.conn.Subscribe(r.prefix+"*", r.take); err != nil {
+	if _, err := r.cluster.conn.Subscribe(r.prefix+"*", r.take); err != nil {
 		return fmt.Errorf("listen to responses of calls: %w", err)
 	}
 	return nil
@@ -65,11 +65,10 @@ func isNoResponder(msg *nats.Msg) bool {
 
 // exchange publishes a request, calls to.sent when it is on its way, and waits for the response. Requests are on their way
 // in the order in which to.sent is called.
-func (c *Cluster) exchange(ctx context.Context, msg *nats.Msg, to target) (*nats.Msg, error) {
+func (r *replies) exchange(ctx context.Context, msg *nats.Msg, to target) (*nats.Msg, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r := &c.replies
 	token := strconv.FormatUint(r.next.Add(1), 36)
 	msg.Reply = r.prefix + token
 	p := &pending{response: make(chan *nats.Msg, 1), msg: msg, sent: time.Now(), node: to.node, life: to.life}
@@ -81,10 +80,10 @@ func (c *Cluster) exchange(ctx context.Context, msg *nats.Msg, to target) (*nats
 		delete(r.waiting, token)
 		r.mu.Unlock()
 	}()
-	if to.place != nil && to.place.own != c.connection() {
+	if to.place != nil && to.place.own != r.cluster.connection() {
 		return nil, errUnsent
 	}
-	if err := c.conn.PublishMsg(msg); err != nil {
+	if err := r.cluster.conn.PublishMsg(msg); err != nil {
 		return nil, err
 	}
 	if to.sent != nil {

@@ -61,6 +61,7 @@ type peerList struct {
 
 // routes are the nodes that calls go to.
 type routes struct {
+	cluster            *Cluster
 	services, gateways atomic.Pointer[peerList]
 	// turn spreads calls without key.
 	turn atomic.Uint64
@@ -78,14 +79,13 @@ func (r *routes) list(kind role.Role) *atomic.Pointer[peerList] {
 }
 
 // peers returns the nodes of a role that take calls, by what is known of them.
-func (c *Cluster) peers(kind role.Role) []*peer {
-	list := c.routes.list(kind)
-	generation := c.directory.generation.Load()
+func (r *routes) peers(kind role.Role) []*peer {
+	d, list := r.cluster.directory, r.list(kind)
+	generation := d.generation.Load()
 	if known := list.Load(); known != nil && known.generation == generation && time.Since(known.built) < routesAge {
 		return known.peers
 	}
 	fresh := &peerList{generation: generation, built: time.Now()}
-	d := c.directory
 	d.mu.Lock()
 	lives := make(map[string]string, len(d.members))
 	for id, s := range d.members {
@@ -98,12 +98,12 @@ func (c *Cluster) peers(kind role.Role) []*peer {
 			h := fnv.New64a()
 			_, _ = h.Write([]byte(id))
 			fresh.peers = append(fresh.peers, &peer{
-				id: id, hash: h.Sum64(), breaker: c.routes.breaker(id, s.record.Incarnation), strained: status.Strained, recognises: s.record.Protocol.recognises(),
+				id: id, hash: h.Sum64(), breaker: r.breaker(id, s.record.Incarnation), strained: status.Strained, recognises: s.record.Protocol.recognises(),
 			})
 		}
 	}
 	d.mu.Unlock()
-	c.routes.forget(lives)
+	r.forget(lives)
 	slices.SortFunc(fresh.peers, func(a, b *peer) int {
 		if a.id < b.id {
 			return -1
@@ -169,11 +169,11 @@ func (r *routes) forget(lives map[string]string) {
 
 // pick returns the node for a call, which is none of those that were tried; nil is none. Nodes that are strained, and
 // those that do not answer, are chosen only if there is no other.
-func (c *Cluster) pick(kind role.Role, key uint64, tried []string) (chosen *peer) {
-	peers := c.peers(kind)
+func (r *routes) pick(kind role.Role, key uint64, tried []string) (chosen *peer) {
+	peers := r.peers(kind)
 	turn := 0
 	if key == 0 && len(peers) > 0 {
-		turn = int(c.routes.turn.Add(1) % uint64(len(peers)))
+		turn = int(r.turn.Add(1) % uint64(len(peers)))
 	}
 	var best uint64
 	rank := -1

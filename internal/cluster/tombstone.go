@@ -3,8 +3,6 @@
 package cluster
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"example.org/app/internal/role"
@@ -13,7 +11,7 @@ import (
 // A node that counts as gone may only be cut off: it goes on with what it holds for others, who do without it. So nobody takes
 // a node for gone before the bucket says so, in a record that the node finds when it comes back. A node without a record gets a
 // tombstone, which is such a record and no member; one that leaves makes its own. Whoever asserts the record first wins, the
-// node or the one who buries it.
+// node or the process that makes the tombstone.
 //
 // The bucket may be lost, and the tombstone with it. Therefore every process remembers who counts as gone until the record of
 // the node says that it knows: its Returns are more than they were. A node that is back and does not know is marked again.
@@ -44,9 +42,9 @@ func tombstone(r record) record {
 }
 
 // unknown returns the record of a life that this process has never seen. Nothing is known of it but that somebody asks for it.
-func (c *Cluster) unknown(l life) record {
+func (d *directory) unknown(l life) record {
 	return record{Incarnation: l.incarnation, Member: Member{
-		ClusterID: c.options.ClusterID, NodeID: l.id, Type: role.Gateway, Status: Status{Active: true},
+		ClusterID: d.cluster.options.ClusterID, NodeID: l.id, Type: role.Gateway, Status: Status{Active: true},
 	}}
 }
 
@@ -92,23 +90,8 @@ func (d *directory) judge(id string, last sighting, r *record) {
 	}
 }
 
-// bury makes the bucket say which nodes count as gone: those that did not assert themselves in all the time that they had, those
-// whose tombstone was lost, and those that are back and do not know.
-func (c *Cluster) bury() {
-	if c.exclusive || !c.up.Load() {
-		return
-	}
-	marks, graves := c.directory.due(time.Now())
-	for _, s := range marks {
-		c.markGone(s)
-	}
-	for _, r := range graves {
-		c.raise(r)
-	}
-}
-
 // due returns the records that must be marked, and those of nodes that get a tombstone.
-func (d *directory) due(now time.Time) (marks []sighting, graves []record) {
+func (d *directory) due(now time.Time) (marks []sighting, tombstones []record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	limit := d.cluster.options.HeartbeatTimeout
@@ -122,7 +105,7 @@ func (d *directory) due(now time.Time) (marks []sighting, graves []record) {
 			delete(d.doubted, l)
 		case now.Sub(d.watched) <= limit || now.Sub(doubt.since) <= limit:
 		case !ok:
-			graves = append(graves, doubt.record)
+			tombstones = append(tombstones, doubt.record)
 		case s.record.Incarnation == l.incarnation && now.Sub(s.at) > d.cluster.options.MemberTTL:
 			marks = append(marks, s)
 		}
@@ -143,24 +126,7 @@ func (d *directory) due(now time.Time) (marks []sighting, graves []record) {
 		delete(lost, l.id) // A later life may be about to assert itself.
 	}
 	for _, departure := range lost {
-		graves = append(graves, departure.record)
+		tombstones = append(tombstones, departure.record)
 	}
-	return marks, graves
-}
-
-// raise makes a tombstone for a node without a record.
-func (c *Cluster) raise(r record) {
-	ctx, cancel := context.WithTimeout(c.ctx, operationTimeout)
-	defer cancel()
-	b, err := c.directory.current()
-	if err != nil {
-		return
-	}
-	id := r.Member.NodeID
-	switch _, err := b.create(ctx, memberKey+id, tombstone(r), tombstoneTTL); {
-	case err == nil:
-		c.logger.Info("a node without a record counts as gone", "id", id)
-	case !errors.Is(err, errConflict) && c.ctx.Err() == nil:
-		c.logger.Warn("cannot note that a node is gone", "id", id, "error", err)
-	}
+	return marks, tombstones
 }
