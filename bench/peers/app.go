@@ -22,35 +22,41 @@ import (
 
 const appPassword = "secret"
 
-// app is our server. Its users have the ids that follow their numbers.
+// app is our server, or another build of it. Its users have the ids that follow their numbers.
 type app struct {
-	program, home, engine string
-	db                    *database // nil is SQLite
-	clients, admins       string
-	filled                bool // there are users
+	program, home, build, engine string
+	db                           *database // nil is SQLite
+	clients, admins              string
+	filled                       bool // there are users
 }
 
-func newApp(program, engine string, db *database, dir string) *app {
+// The builds of our server.
+const (
+	thisBuild  = "app"
+	otherBuild = "other"
+)
+
+func newApp(program, build, engine string, db *database, dir string) *app {
 	return &app{
-		program: program, engine: engine, db: db, home: filepath.Join(dir, "app-"+engine),
+		program: program, build: build, engine: engine, db: db, home: filepath.Join(dir, build+"-"+engine),
 		clients: fmt.Sprintf("127.0.0.1:%d", freeFrom(0)), admins: fmt.Sprintf("127.0.0.1:%d", freeFrom(0)),
 	}
 }
 
-func (a *app) name() string { return "app/" + a.engine }
+func (a *app) name() string { return a.build + "/" + a.engine }
 
 func (a *app) store() string {
 	if a.db == nil {
 		return "sqlite:" + filepath.Join(a.home, "app.db")
 	}
-	return a.db.url("app")
+	return a.db.url(a.build)
 }
 
 func (a *app) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(a.home, 0o700); err != nil || a.db == nil {
 		return err
 	}
-	return a.db.create(ctx, "app")
+	return a.db.create(ctx, a.build)
 }
 
 func (a *app) command() []string {

@@ -17,7 +17,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -25,7 +27,10 @@ import (
 
 // options say what is compared, and how.
 type options struct {
-	app, nakama, tinode, tinodeDB, pocketBase string // programs; "" is none
+	app, other, nakama, tinode, tinodeDB, pocketBase string // programs; "" is none
+
+	// only selects the figures that are measured, and servers who takes part; nil is all.
+	only, servers *regexp.Regexp
 
 	rounds   int
 	duration time.Duration // of a phase
@@ -42,6 +47,15 @@ func main() {
 	log.SetFlags(0)
 	o := options{}
 	flag.StringVar(&o.app, "app", "", "the server itself; built from this tree if empty")
+	flag.StringVar(&o.other, "other", "", "another build of the server, taken for one of the others")
+	expression := func(name string, into **regexp.Regexp, usage string) {
+		flag.Func(name, usage, func(text string) (err error) {
+			*into, err = regexp.Compile(text)
+			return err
+		})
+	}
+	expression("only", &o.only, "measure only the figures whose names match this `expression`")
+	expression("servers", &o.servers, "let only the servers take part whose names match this `expression`, such as /SQLite")
 	flag.StringVar(&o.nakama, "nakama", "", "the program nakama")
 	flag.StringVar(&o.tinode, "tinode", "", "the program of Tinode's server, built with -tags postgres")
 	flag.StringVar(&o.tinodeDB, "tinode-db", "", "the program tinode-db, built with -tags postgres")
@@ -131,6 +145,10 @@ func servers(o options, dir string, db *database) (given []server, missing []str
 	add(o.nakama, "Nakama", newNakama(o.nakama, db, dir))
 	add(o.tinode, "Tinode", newTinode(o.tinode, o.tinodeDB, db, dir))
 	add(o.pocketBase, "PocketBase", newPocketBase(o.pocketBase, dir))
-	given = append(given, newApp(o.app, "PostgreSQL", db, dir), newApp(o.app, "SQLite", nil, dir))
+	if o.other != "" {
+		given = append(given, newApp(o.other, otherBuild, "PostgreSQL", db, dir), newApp(o.other, otherBuild, "SQLite", nil, dir))
+	}
+	given = append(given, newApp(o.app, thisBuild, "PostgreSQL", db, dir), newApp(o.app, thisBuild, "SQLite", nil, dir))
+	given = slices.DeleteFunc(given, func(s server) bool { return o.servers != nil && !o.servers.MatchString(s.name()) })
 	return given, missing
 }

@@ -25,12 +25,17 @@ const (
 	deliveriesMany figure = "deliveries/s in the group, 8 in flight"
 	spread1        figure = "p99 / p50 of deliveries, 1 in flight"
 	spreadMany     figure = "p99 / p50 of deliveries, 8 in flight"
+	deliveryCPU1   figure = "CPU µs per delivery with the database, 1 in flight"
+	deliveryCPU    figure = "CPU µs per delivery with the database, 8 in flight"
 	loginRate      figure = "logins/s, 64 at a time"
+	loginCPU       figure = "CPU µs per login with the database"
 	sessionMemory  figure = "KB for an idle session"
 	startTime      figure = "ms from start to first login"
 	startMemory    figure = "MB after the start"
 	getRate        figure = "admin: user by id, requests/s"
 	pageRate       figure = "admin: page of 50 users, requests/s"
+	getCPU         figure = "admin: user by id, CPU µs with the database"
+	pageCPU        figure = "admin: page of 50 users, CPU µs with the database"
 )
 
 // shown are the figures in their order, and whether less of it is better.
@@ -46,14 +51,19 @@ var shown = []struct {
 	{serverCPUMany, true},
 	{deliveries1, false},
 	{deliveriesMany, false},
+	{deliveryCPU1, true},
+	{deliveryCPU, true},
 	{spread1, true},
 	{spreadMany, true},
 	{loginRate, false},
+	{loginCPU, true},
 	{sessionMemory, true},
 	{startTime, true},
 	{startMemory, true},
 	{getRate, false},
 	{pageRate, false},
+	{getCPU, true},
+	{pageCPU, true},
 }
 
 // report prints the medians of all servers in Markdown, and ours in proportion to those of the best of the others.
@@ -62,7 +72,7 @@ func (r *run) report(w io.Writer) {
 	var ours []*side
 	for _, s := range r.sides {
 		head = append(head, s.name())
-		if _, ok := s.server.(*app); ok {
+		if s.own() {
 			ours = append(ours, s)
 		}
 	}
@@ -74,6 +84,9 @@ func (r *run) report(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n| %s |\n|%s|\n", strings.Join(head, " | "), strings.Join(line, "|"))
 	for _, f := range shown {
+		if !r.wants(f.figure) {
+			continue
+		}
 		cells, best := []string{string(f.figure)}, math.NaN()
 		for _, s := range r.sides {
 			values := s.figures[f.figure]
@@ -83,7 +96,7 @@ func (r *run) report(w io.Writer) {
 			}
 			value := middle(values)
 			cells = append(cells, number(value))
-			if _, own := s.server.(*app); !own && (math.IsNaN(best) || f.less == (value < best)) {
+			if !s.own() && (math.IsNaN(best) || f.less == (value < best)) {
 				best = value
 			}
 		}

@@ -51,6 +51,17 @@ type side struct {
 	byID, page []byte
 }
 
+// own reports whether the server is that of this tree.
+func (s *side) own() bool {
+	a, ok := s.server.(*app)
+	return ok && a.build == thisBuild
+}
+
+// wants reports whether one of some figures is measured.
+func (r *run) wants(list ...figure) bool {
+	return r.only == nil || slices.ContainsFunc(list, func(f figure) bool { return r.only.MatchString(string(f)) })
+}
+
 func newRun(o options, db *database, end time.Time) *run { return &run{options: o, db: db, end: end} }
 
 // users is how many each server has.
@@ -135,42 +146,49 @@ func (r *run) rounds(ctx context.Context) error {
 
 // phases measures everything that one server does in a round.
 func (r *run) phases(ctx context.Context, s *side, keep bool) error {
-	messages := func(window int, rate, cpu, serverCPU figure) func() (work, error) {
-		return func() (work, error) {
-			o, err := s.talk.Run(window, 0, r.duration)
-			return work{count: o.Count, rate: rate, cpu: cpu, serverCPU: serverCPU, took: o.Took}, err
+	var list []func() (work, error)
+	add := func(phase func() (work, error), figures ...figure) {
+		if r.wants(figures...) {
+			list = append(list, phase)
 		}
 	}
-	deliveries := func(window int, rate, spread figure) func() (work, error) {
-		return func() (work, error) {
+	messages := func(window int, rate, cpu, serverCPU figure) {
+		add(func() (work, error) {
+			o, err := s.talk.Run(window, 0, r.duration)
+			return work{count: o.Count, rate: rate, cpu: cpu, serverCPU: serverCPU, took: o.Took}, err
+		}, rate, cpu, serverCPU)
+	}
+	deliveries := func(window int, rate, cpu, spread figure) {
+		add(func() (work, error) {
 			o, err := s.group.Run(window, r.duration)
 			if err != nil {
 				return work{}, err
 			}
-			return work{count: o.Count, rate: rate, took: o.Took, more: map[figure]float64{spread: o.P99.Seconds() / o.P50.Seconds()}}, nil
-		}
+			return work{count: o.Count, rate: rate, cpu: cpu, took: o.Took, more: map[figure]float64{spread: o.P99.Seconds() / o.P50.Seconds()}}, nil
+		}, rate, cpu, spread)
 	}
-	admin := func(request []byte, rate figure) func() (work, error) {
-		return func() (work, error) {
+	admin := func(request []byte, rate, cpu figure) {
+		add(func() (work, error) {
 			n, took, err := requests(s.admins, request, adminConnections, r.duration/2)
-			return work{count: n, rate: rate, took: took}, err
-		}
+			return work{count: n, rate: rate, cpu: cpu, took: took}, err
+		}, rate, cpu)
 	}
-	var list []func() (work, error)
 	if s.talk != nil {
-		list = append(list,
-			messages(1, messages1, cpu1, serverCPU1), messages(manyInFlight, messagesMany, cpuMany, serverCPUMany),
-			deliveries(1, deliveries1, spread1), deliveries(manyInFlight, deliveriesMany, spreadMany),
-			func() (work, error) {
-				begin := time.Now()
-				sockets, err := logins(ctx, s.server.(messenger), r.members+2*r.pairs, loginsEach, loginsAtOnce)
-				took := time.Since(begin)
-				closeAll(sockets)
-				return work{count: loginsEach, rate: loginRate, took: took}, err
-			})
+		messages(1, messages1, cpu1, serverCPU1)
+		messages(manyInFlight, messagesMany, cpuMany, serverCPUMany)
+		deliveries(1, deliveries1, deliveryCPU1, spread1)
+		deliveries(manyInFlight, deliveriesMany, deliveryCPU, spreadMany)
+		add(func() (work, error) {
+			begin := time.Now()
+			sockets, err := logins(ctx, s.server.(messenger), r.members+2*r.pairs, loginsEach, loginsAtOnce)
+			took := time.Since(begin)
+			closeAll(sockets)
+			return work{count: loginsEach, rate: loginRate, cpu: loginCPU, took: took}, err
+		}, loginRate, loginCPU)
 	}
 	if s.admins != "" {
-		list = append(list, admin(s.byID, getRate), admin(s.page, pageRate))
+		admin(s.byID, getRate, getCPU)
+		admin(s.page, pageRate, pageCPU)
 	}
 	for _, phase := range list {
 		if err := r.measure(ctx, s, phase, keep); err != nil {
@@ -252,6 +270,9 @@ func (r *run) fresh(ctx context.Context) error {
 		}
 		s.stop()
 	}
+	if !r.wants(startTime, startMemory, sessionMemory) {
+		return nil
+	}
 	for _, s := range r.sides {
 		m, ok := s.server.(messenger)
 		if !ok {
@@ -265,7 +286,7 @@ func (r *run) fresh(ctx context.Context) error {
 			}
 			s.running = running
 			s.figures[startTime] = append(s.figures[startTime], float64(took.Milliseconds()))
-			if err := r.memory(ctx, s, m, i == r.starts-1); err != nil {
+			if err := r.memory(ctx, s, m, i == r.starts-1 && r.wants(sessionMemory)); err != nil {
 				return fmt.Errorf("%s: %w", m.name(), err)
 			}
 			running.stop()
