@@ -75,7 +75,7 @@ type connection struct {
 func (g *Gateway) newConnection(raw net.Conn, t *transport) *connection {
 	return &connection{
 		gateway: g, transport: t, accepted: time.Now(), remote: addressOf(raw.RemoteAddr()),
-		stream: newStream(raw, &g.traffic, g.workers.do), requests: make(chan struct{}, maxRequests),
+		stream: newStream(raw, &g.traffic, &g.flusher), requests: make(chan struct{}, maxRequests),
 	}
 }
 

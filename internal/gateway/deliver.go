@@ -70,6 +70,7 @@ func (g *Gateway) release(q *sequence) {
 // a client to read it. Sessions that began before are closed instead.
 func (g *Gateway) hand(d *link.Delivery, before time.Time) *link.Delivered {
 	b := broadcast{payload: d.Notification}
+	defer b.flush()
 	result := &link.Delivered{}
 	for _, id := range d.Recipients {
 		reached, excepted := 0, false
@@ -116,5 +117,5 @@ func (g *Gateway) write(s *Session, b *broadcast) bool {
 		g.call(s)
 		return false
 	}
-	return c.stream.send(b.frame(c.transport.framing)) == nil
+	return b.send(c) == nil
 }

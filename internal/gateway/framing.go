@@ -63,6 +63,8 @@ func (f framing) frame(payload []byte) []byte {
 type broadcast struct {
 	payload []byte
 	frames  [framings][]byte
+	// streams are those that have to be written; each is in it once.
+	streams []*stream
 }
 
 func (b *broadcast) frame(f framing) []byte {
@@ -70,4 +72,20 @@ func (b *broadcast) frame(f framing) []byte {
 		b.frames[f] = f.frame(b.payload)
 	}
 	return b.frames[f]
+}
+
+// send queues the frame. It is written after flush.
+func (b *broadcast) send(c *connection) error {
+	begin, err := c.stream.enqueue(b.frame(c.transport.framing))
+	if begin {
+		b.streams = append(b.streams, c.stream)
+	}
+	return err
+}
+
+// flush has everything written that was queued.
+func (b *broadcast) flush() {
+	if len(b.streams) > 0 {
+		b.streams[0].flusher.add(b.streams...)
+	}
 }

@@ -98,6 +98,7 @@ type Gateway struct {
 	work    work
 	group   sync.WaitGroup
 	workers workers
+	flusher flusher
 	// readiness waits for the clients of parked connections, of which there are as many as parked says.
 	readiness *readiness
 	parked    atomic.Int64
@@ -129,6 +130,7 @@ func Start(o Options) (*Gateway, error) {
 		keys: newKeys(), handover: handoverPause, readiness: newReadiness(o.Logger),
 	}
 	g.workers = workers{group: &g.group, jobs: make(chan func()), stop: g.stop}
+	g.flusher.start = g.workers.do
 	p := o.Ports.options
 	g.websocket = transport{
 		framing: webSocketFraming, settings: c.WebSocket.ClientTransport, proxy: c.WebSocket.RemoteAddressSource.ProxyProtocolMode,

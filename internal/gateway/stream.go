@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -37,13 +38,15 @@ var (
 // A traffic counts the bytes of all connections.
 type traffic struct{ received, sent atomic.Uint64 }
 
-// A stream is the socket of a client, with a queue of bounded size for what is written. Writing waits for nobody: a
-// goroutine lives while something is queued, and writes together what has gathered meanwhile. A client that does not
-// read fast enough is cut off, and nobody else notices.
+// A stream is the socket of a client, with a queue of bounded size for what is written. Writing waits for nobody: the flusher
+// writes what the socket takes at once, and if that is not all, a goroutine lives while something is queued. A client that does
+// not read fast enough is cut off, and nobody else notices.
 type stream struct {
 	// Conn is the socket, or the encryption around it.
 	net.Conn
 	raw net.Conn
+	// socket is raw for writes that do not wait; nil if there are none.
+	socket syscall.RawConn
 	// reader is nil while the stream is parked. It and between, which says that nothing of a message was read yet, belong to the
 	// goroutine that reads.
 	reader  *bufio.Reader
@@ -52,14 +55,18 @@ type stream struct {
 	heard, hushed atomic.Bool
 	traffic       *traffic
 	// start runs the function in a goroutine that somebody waits for.
-	start func(func())
+	start   func(func())
+	flusher *flusher
 	// budget bounds what is read before the first frame. It is used by the reading goroutine only.
 	budget  int
 	limited bool
 
-	mu      sync.Mutex
-	queue   [][]byte
-	queued  int
+	mu    sync.Mutex
+	queue [][]byte
+	// first is room for a queue of one frame.
+	first  [1][]byte
+	queued int
+	// writing says that the flusher or a goroutine sees to the queue.
 	writing bool
 	// finishing says that nothing more may be queued and that the socket is closed when the queue is empty.
 	finishing bool
@@ -72,8 +79,10 @@ type stream struct {
 	registration registration
 }
 
-func newStream(raw net.Conn, t *traffic, start func(func())) *stream {
-	return &stream{Conn: raw, raw: raw, traffic: t, start: start}
+func newStream(raw net.Conn, t *traffic, f *flusher) *stream {
+	s := &stream{Conn: raw, raw: raw, socket: socketOf(raw), traffic: t, start: f.start, flusher: f}
+	s.queue = s.first[:0]
+	return s
 }
 
 // limit bounds what may be read until unlimit.
@@ -151,28 +160,34 @@ func (p *prefixed) Read(b []byte) (int, error) {
 
 // send queues a frame, which nobody may change from then on.
 func (s *stream) send(frame []byte) error {
+	begin, err := s.enqueue(frame)
+	if begin {
+		s.flusher.add(s)
+	}
+	return err
+}
+
+// enqueue queues a frame, which nobody may change from then on, and reports whether the caller must add the stream to the flusher.
+func (s *stream) enqueue(frame []byte) (begin bool, err error) {
 	s.mu.Lock()
 	switch {
 	case s.failure != nil || s.finishing:
 		s.mu.Unlock()
-		return errClosed
+		return false, errClosed
 	case s.queued > 0 && s.queued+len(frame) > maxQueued:
 		s.mu.Unlock()
 		s.kill(errSlowReader)
-		return errSlowReader
+		return false, errSlowReader
 	}
 	s.queue = append(s.queue, frame)
 	s.queued += len(frame) + frameCost
-	begin := !s.writing
+	begin = !s.writing
 	s.writing = true
 	s.mu.Unlock()
-	if begin {
-		s.start(s.write)
-	}
-	return nil
+	return begin, nil
 }
 
-// write writes until the queue is empty.
+// write writes until the queue is empty, and waits for the client.
 func (s *stream) write() {
 	written := 0
 	for {
@@ -181,6 +196,7 @@ func (s *stream) write() {
 		batch, conn := s.queue, s.Conn
 		s.queue = nil
 		if len(batch) == 0 || s.failure != nil {
+			s.queue = s.first[:0]
 			s.writing = false
 			last := s.finishing
 			s.mu.Unlock()
@@ -203,6 +219,10 @@ func (s *stream) write() {
 func (s *stream) writeBatch(conn net.Conn, batch [][]byte) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
+	}
+	if conn == s.raw {
+		// One that has passed would fail the next write of the flusher.
+		defer func() { _ = conn.SetWriteDeadline(time.Time{}) }()
 	}
 	for len(batch) > 0 {
 		n := len(batch)
