@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"reflect"
 	"time"
-	"unsafe"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
@@ -170,7 +169,7 @@ var notificationCodec = func() *codec {
 
 func answerNotify(ctx context.Context, server plugin.Server, by plugin.Descriptor, r *in) error {
 	var n plugin.Notification
-	notificationCodec.read(r, unsafe.Pointer(&n))
+	notificationCodec.read(r, reflect.ValueOf(&n).Elem())
 	switch err := r.end(); {
 	case err != nil:
 		return err

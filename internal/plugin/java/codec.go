@@ -3,6 +3,7 @@
 package java
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -10,19 +11,17 @@ import (
 	"reflect"
 	"sync"
 	"time"
-	"unsafe"
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/wire"
 )
 
-// A codec writes values of one Go type into bodies and reads them. It is made once for each type, and then works on
-// memory without reflection wherever that is possible.
+// A codec writes values of one Go type into bodies and reads them. It is made once for each type.
 type codec struct {
-	// write appends the value at p, whose error is one of a value that cannot be written.
-	write func(b []byte, p unsafe.Pointer) ([]byte, error)
-	// read stores a value at p, where there is a zero value.
-	read func(r *in, p unsafe.Pointer)
+	// write appends a value; an error means that it cannot be written. A struct must be addressable.
+	write func(b []byte, v reflect.Value) ([]byte, error)
+	// read sets v, which is addressable and zero.
+	read func(r *in, v reflect.Value)
 }
 
 // codecs has the codecs of types that were met.
@@ -54,17 +53,13 @@ func newCodec(t reflect.Type) (*codec, error) {
 	case t == objectType:
 		return objectCodec, nil
 	case t.Kind() == reflect.Pointer && t.Implements(messageType):
-		return messageCodec(t), nil
+		return messageCodec, nil
 	}
 	switch t.Kind() {
 	case reflect.Bool:
 		return boolCodec, nil
-	case reflect.Int32:
-		return intCodec[int32](), nil
-	case reflect.Int64:
-		return intCodec[int64](), nil
-	case reflect.Int:
-		return intCodec[int](), nil
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return intCodec, nil
 	case reflect.Float32:
 		return float32Codec, nil
 	case reflect.Float64:
@@ -84,108 +79,94 @@ func newCodec(t reflect.Type) (*codec, error) {
 }
 
 var boolCodec = &codec{
-	write: func(b []byte, p unsafe.Pointer) ([]byte, error) { return appendBool(b, *(*bool)(p)), nil },
-	read:  func(r *in, p unsafe.Pointer) { *(*bool)(p) = r.bool() },
+	write: func(b []byte, v reflect.Value) ([]byte, error) { return appendBool(b, v.Bool()), nil },
+	read:  func(r *in, v reflect.Value) { v.SetBool(r.bool()) },
 }
 
-func intCodec[T int | int32 | int64]() *codec {
-	return &codec{
-		write: func(b []byte, p unsafe.Pointer) ([]byte, error) { return appendInt(b, int64(*(*T)(p))), nil },
-		read: func(r *in, p unsafe.Pointer) {
-			v := r.int()
-			if int64(T(v)) != v {
-				r.fail()
-				return
-			}
-			*(*T)(p) = T(v)
-		},
-	}
+var intCodec = &codec{
+	write: func(b []byte, v reflect.Value) ([]byte, error) { return appendInt(b, v.Int()), nil },
+	read: func(r *in, v reflect.Value) {
+		n := r.int()
+		if v.OverflowInt(n) {
+			r.fail()
+			return
+		}
+		v.SetInt(n)
+	},
 }
 
 var float32Codec = &codec{
-	write: func(b []byte, p unsafe.Pointer) ([]byte, error) {
-		return binary.BigEndian.AppendUint32(b, math.Float32bits(*(*float32)(p))), nil
+	write: func(b []byte, v reflect.Value) ([]byte, error) {
+		return binary.BigEndian.AppendUint32(b, math.Float32bits(float32(v.Float()))), nil
 	},
-	read: func(r *in, p unsafe.Pointer) { *(*float32)(p) = r.float32() },
+	read: func(r *in, v reflect.Value) { v.SetFloat(float64(r.float32())) },
 }
 
 var float64Codec = &codec{
-	write: func(b []byte, p unsafe.Pointer) ([]byte, error) {
-		return binary.BigEndian.AppendUint64(b, math.Float64bits(*(*float64)(p))), nil
+	write: func(b []byte, v reflect.Value) ([]byte, error) {
+		return binary.BigEndian.AppendUint64(b, math.Float64bits(v.Float())), nil
 	},
-	read: func(r *in, p unsafe.Pointer) { *(*float64)(p) = r.float64() },
+	read: func(r *in, v reflect.Value) { v.SetFloat(r.float64()) },
 }
 
 var stringCodec = &codec{
-	write: func(b []byte, p unsafe.Pointer) ([]byte, error) { return appendString(b, *(*string)(p)), nil },
-	read:  func(r *in, p unsafe.Pointer) { *(*string)(p) = r.string() },
+	write: func(b []byte, v reflect.Value) ([]byte, error) { return appendString(b, v.String()), nil },
+	read:  func(r *in, v reflect.Value) { v.SetString(r.string()) },
 }
 
 var bytesCodec = &codec{
-	write: func(b []byte, p unsafe.Pointer) ([]byte, error) { return appendBytes(b, *(*[]byte)(p)), nil },
-	read: func(r *in, p unsafe.Pointer) {
-		if v := r.view(); len(v) > 0 {
-			*(*[]byte)(p) = append([]byte{}, v...)
+	write: func(b []byte, v reflect.Value) ([]byte, error) { return appendBytes(b, v.Bytes()), nil },
+	read: func(r *in, v reflect.Value) {
+		if view := r.view(); len(view) > 0 {
+			v.SetBytes(bytes.Clone(view))
 		}
 	},
 }
 
 // timeCodec knows milliseconds, as the rest of the server does.
 var timeCodec = &codec{
-	write: func(b []byte, p unsafe.Pointer) ([]byte, error) {
-		return appendInt(b, (*time.Time)(p).UnixMilli()), nil
+	write: func(b []byte, v reflect.Value) ([]byte, error) {
+		return appendInt(b, v.Addr().Interface().(*time.Time).UnixMilli()), nil
 	},
-	read: func(r *in, p unsafe.Pointer) { *(*time.Time)(p) = time.UnixMilli(r.int()).UTC() },
+	read: func(r *in, v reflect.Value) { *v.Addr().Interface().(*time.Time) = time.UnixMilli(r.int()).UTC() },
 }
 
 // objectCodec is the one of values without a declared shape, which travel as JSON.
 var objectCodec = &codec{
-	write: func(b []byte, p unsafe.Pointer) ([]byte, error) {
-		v := *(*map[string]any)(p)
-		if v == nil {
+	write: func(b []byte, v reflect.Value) ([]byte, error) {
+		if v.IsNil() {
 			return appendString(b, "{}"), nil
 		}
-		text, err := json.Marshal(v)
+		text, err := json.Marshal(v.Interface())
 		return appendBytes(b, text), err
 	},
-	read: func(r *in, p unsafe.Pointer) {
-		if err := json.Unmarshal(r.view(), (*map[string]any)(p)); err != nil {
+	read: func(r *in, v reflect.Value) {
+		if err := json.Unmarshal(r.view(), v.Addr().Interface()); err != nil {
 			r.fail()
 		}
 	},
 }
 
-// iface is how an interface lies in memory. A pointer is its own data.
-type iface struct{ typ, data unsafe.Pointer }
-
 // messageCodec is the one of a pointer to a protobuf message.
-func messageCodec(t reflect.Type) *codec {
-	none := reflect.Zero(t).Interface().(wire.Coded)
-	of := func(p unsafe.Pointer) wire.Coded {
-		m := none
-		(*iface)(unsafe.Pointer(&m)).data = *(*unsafe.Pointer)(p)
-		return m
-	}
-	return &codec{
-		write: func(b []byte, p unsafe.Pointer) ([]byte, error) {
-			if *(*unsafe.Pointer)(p) == nil {
-				return append(b, 0), nil
-			}
-			m := of(p)
-			n := m.SizeVT()
-			return wire.Append(appendCount(append(b, 1), n), m, n)
-		},
-		read: func(r *in, p unsafe.Pointer) {
-			if !r.bool() {
-				return
-			}
-			*(*unsafe.Pointer)(p) = reflect.New(t.Elem()).UnsafePointer()
-			// protobuf in Java writes no text that is not UTF-8.
-			if err := of(p).UnmarshalVT(r.view()); err != nil && r.err == nil {
-				r.fail()
-			}
-		},
-	}
+var messageCodec = &codec{
+	write: func(b []byte, v reflect.Value) ([]byte, error) {
+		if v.IsNil() {
+			return append(b, 0), nil
+		}
+		m := v.Interface().(wire.Coded)
+		n := m.SizeVT()
+		return wire.Append(appendCount(append(b, 1), n), m, n)
+	},
+	read: func(r *in, v reflect.Value) {
+		if !r.bool() {
+			return
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		// protobuf in Java writes no text that is not UTF-8.
+		if err := v.Interface().(wire.Coded).UnmarshalVT(r.view()); err != nil && r.err == nil {
+			r.fail()
+		}
+	},
 }
 
 func pointerCodec(t reflect.Type) (*codec, error) {
@@ -194,18 +175,16 @@ func pointerCodec(t reflect.Type) (*codec, error) {
 		return nil, err
 	}
 	return &codec{
-		write: func(b []byte, p unsafe.Pointer) ([]byte, error) {
-			q := *(*unsafe.Pointer)(p)
-			if q == nil {
+		write: func(b []byte, v reflect.Value) ([]byte, error) {
+			if v.IsNil() {
 				return append(b, 0), nil
 			}
-			return item.write(append(b, 1), q)
+			return item.write(append(b, 1), v.Elem())
 		},
-		read: func(r *in, p unsafe.Pointer) {
+		read: func(r *in, v reflect.Value) {
 			if r.bool() {
-				q := reflect.New(t.Elem()).UnsafePointer()
-				item.read(r, q)
-				*(*unsafe.Pointer)(p) = q
+				v.Set(reflect.New(t.Elem()))
+				item.read(r, v.Elem())
 			}
 		},
 	}, nil
@@ -213,41 +192,31 @@ func pointerCodec(t reflect.Type) (*codec, error) {
 
 // structCodec writes the fields in the order of their declaration.
 func structCodec(t reflect.Type) (*codec, error) {
-	type field struct {
-		*codec
-		offset uintptr
-	}
-	fields := make([]field, t.NumField())
+	fields := make([]*codec, t.NumField())
 	for i := range fields {
 		f := t.Field(i)
 		c, err := codecOf(f.Type)
 		if err != nil {
 			return nil, fmt.Errorf("field %s of %s: %w", f.Name, t, err)
 		}
-		fields[i] = field{c, f.Offset}
+		fields[i] = c
 	}
 	return &codec{
-		write: func(b []byte, p unsafe.Pointer) ([]byte, error) {
+		write: func(b []byte, v reflect.Value) ([]byte, error) {
 			var err error
-			for _, f := range fields {
-				if b, err = f.write(b, unsafe.Add(p, f.offset)); err != nil {
+			for i, f := range fields {
+				if b, err = f.write(b, v.Field(i)); err != nil {
 					return b, err
 				}
 			}
 			return b, nil
 		},
-		read: func(r *in, p unsafe.Pointer) {
-			for _, f := range fields {
-				f.read(r, unsafe.Add(p, f.offset))
+		read: func(r *in, v reflect.Value) {
+			for i, f := range fields {
+				f.read(r, v.Field(i))
 			}
 		},
 	}, nil
-}
-
-// slice is how a slice lies in memory.
-type slice struct {
-	data     unsafe.Pointer
-	len, cap int
 }
 
 func sliceCodec(t reflect.Type) (*codec, error) {
@@ -258,38 +227,31 @@ func sliceCodec(t reflect.Type) (*codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := t.Elem().Size()
 	return &codec{
-		write: func(b []byte, p unsafe.Pointer) ([]byte, error) {
-			s := (*slice)(p)
-			b = appendCount(b, s.len)
+		write: func(b []byte, v reflect.Value) ([]byte, error) {
+			b = appendCount(b, v.Len())
 			var err error
-			for i := range s.len {
-				if b, err = item.write(b, unsafe.Add(s.data, uintptr(i)*size)); err != nil {
+			for i := range v.Len() {
+				if b, err = item.write(b, v.Index(i)); err != nil {
 					return b, err
 				}
 			}
 			return b, nil
 		},
-		read: func(r *in, p unsafe.Pointer) {
+		read: func(r *in, v reflect.Value) {
 			n := r.count()
-			if n == 0 {
-				return
-			}
 			// The count may lie about what follows by as much as a value has bytes: grow with what is really there.
-			v := reflect.NewAt(t, p).Elem()
 			for i := 0; i < n && r.err == nil; i++ {
 				if i == v.Cap() {
 					v.Grow(min(n-i, max(i, 1024)))
 				}
 				v.SetLen(i + 1)
-				item.read(r, unsafe.Add((*slice)(p).data, uintptr(i)*size))
+				item.read(r, v.Index(i))
 			}
 		},
 	}, nil
 }
 
-// mapCodec goes through reflection: there is no other way into a map.
 func mapCodec(t reflect.Type) (*codec, error) {
 	if t == reflect.TypeFor[map[string]string]() {
 		return textMapCodec, nil
@@ -303,16 +265,15 @@ func mapCodec(t reflect.Type) (*codec, error) {
 		return nil, err
 	}
 	return &codec{
-		write: func(b []byte, p unsafe.Pointer) ([]byte, error) {
-			m := reflect.NewAt(t, p).Elem()
-			b = appendCount(b, m.Len())
-			k, v := reflect.New(t.Key()), reflect.New(t.Elem())
-			for it := m.MapRange(); it.Next(); {
-				k.Elem().Set(it.Key())
-				v.Elem().Set(it.Value())
+		write: func(b []byte, v reflect.Value) ([]byte, error) {
+			b = appendCount(b, v.Len())
+			k, item := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+			for it := v.MapRange(); it.Next(); {
+				k.SetIterKey(it)
+				item.SetIterValue(it)
 				var err error
-				if b, err = key.write(b, k.UnsafePointer()); err == nil {
-					b, err = value.write(b, v.UnsafePointer())
+				if b, err = key.write(b, k); err == nil {
+					b, err = value.write(b, item)
 				}
 				if err != nil {
 					return b, err
@@ -320,34 +281,33 @@ func mapCodec(t reflect.Type) (*codec, error) {
 			}
 			return b, nil
 		},
-		read: func(r *in, p unsafe.Pointer) {
+		read: func(r *in, v reflect.Value) {
 			n := r.count()
 			if n == 0 {
 				return
 			}
-			m := reflect.MakeMap(t)
+			v.Set(reflect.MakeMap(t))
 			for i := 0; i < n && r.err == nil; i++ {
-				k, v := reflect.New(t.Key()), reflect.New(t.Elem())
-				key.read(r, k.UnsafePointer())
-				value.read(r, v.UnsafePointer())
-				m.SetMapIndex(k.Elem(), v.Elem())
+				k, item := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+				key.read(r, k)
+				value.read(r, item)
+				v.SetMapIndex(k, item)
 			}
-			reflect.NewAt(t, p).Elem().Set(m)
 		},
 	}, nil
 }
 
 // textMapCodec is mapCodec for the map that nearly all are.
 var textMapCodec = &codec{
-	write: func(b []byte, p unsafe.Pointer) ([]byte, error) {
-		m := *(*map[string]string)(p)
+	write: func(b []byte, v reflect.Value) ([]byte, error) {
+		m := v.Interface().(map[string]string)
 		b = appendCount(b, len(m))
 		for k, v := range m {
 			b = appendString(appendString(b, k), v)
 		}
 		return b, nil
 	},
-	read: func(r *in, p unsafe.Pointer) {
+	read: func(r *in, v reflect.Value) {
 		n := r.count()
 		if n == 0 {
 			return
@@ -357,7 +317,7 @@ var textMapCodec = &codec{
 			k := r.string()
 			m[k] = r.string()
 		}
-		*(*map[string]string)(p) = m
+		v.Set(reflect.ValueOf(m))
 	},
 }
 
@@ -409,7 +369,7 @@ func newPlan(m *plugin.Method, index int) (*plan, error) {
 // write appends the arguments of a call.
 func (p *plan) write(b []byte, args []any) (_ []byte, err error) {
 	for i, c := range p.params {
-		if b, err = writeValue(b, c, p.types[i], &args[i]); err != nil {
+		if b, err = writeValue(b, c, p.types[i], args[i]); err != nil {
 			return b, fmt.Errorf("argument %d: %w", i+1, err)
 		}
 	}
@@ -417,23 +377,24 @@ func (p *plan) write(b []byte, args []any) (_ []byte, err error) {
 }
 
 // writeValue appends a value of a declared type.
-func writeValue(b []byte, c *codec, t reflect.Type, v *any) ([]byte, error) {
-	if *v == nil {
+func writeValue(b []byte, c *codec, t reflect.Type, v any) ([]byte, error) {
+	if v == nil {
 		switch t.Kind() {
 		case reflect.Pointer, reflect.Slice, reflect.Map:
-			return c.write(b, reflect.New(t).UnsafePointer())
+			return c.write(b, reflect.Zero(t))
 		}
 		return b, fmt.Errorf("there is none, which cannot be a %s", t)
 	}
-	if is := reflect.TypeOf(*v); is != t {
+	value := reflect.ValueOf(v)
+	if is := value.Type(); is != t {
 		return b, fmt.Errorf("it is a %s and must be a %s", is, t)
 	}
-	if t.Kind() == reflect.Pointer {
-		return c.write(b, unsafe.Pointer(&(*iface)(unsafe.Pointer(v)).data))
+	if t.Kind() == reflect.Struct {
+		box := reflect.New(t).Elem()
+		box.Set(value)
+		value = box
 	}
-	box := reflect.New(t)
-	box.Elem().Set(reflect.ValueOf(*v))
-	return c.write(b, box.UnsafePointer())
+	return c.write(b, value)
 }
 
 // read takes the answer to a call. It reports false if the function answered with nothing.
@@ -442,6 +403,6 @@ func (p *plan) read(body []byte, result any) (ok bool, err error) {
 	if ok = r.bool(); !ok || p.result == nil || result == nil {
 		return ok && p.result != nil && result != nil, r.err
 	}
-	p.result.read(r, reflect.ValueOf(result).UnsafePointer())
+	p.result.read(r, reflect.ValueOf(result).Elem())
 	return true, r.end()
 }

@@ -23,7 +23,7 @@ func write(t testing.TB, v any) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := writeValue(nil, c, reflect.TypeOf(v), &v)
+	b, err := writeValue(nil, c, reflect.TypeOf(v), v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func read(t testing.TB, b []byte, like any) (any, error) {
 	}
 	v := reflect.New(reflect.TypeOf(like))
 	r := &in{b: b}
-	c.read(r, v.UnsafePointer())
+	c.read(r, v.Elem())
 	return v.Elem().Interface(), r.end()
 }
 

@@ -289,7 +289,7 @@ func (m *module) succeed(c *call, v engine.Value) {
 		return
 	}
 	m.answering = c
-	err := m.t.read(c.plan.result, v, reflect.ValueOf(c.result).UnsafePointer())
+	err := m.t.read(c.plan.result, v, reflect.ValueOf(c.result).Elem())
 	m.answering = nil
 	if err != nil {
 		c.finish(false, m.badResult(c, err))

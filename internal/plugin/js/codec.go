@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"sync"
 	"time"
-	"unsafe"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -19,12 +18,12 @@ import (
 // all plugins: it refers to property names by their number in the table of names, and each translator has the atoms of
 // its engine under the same numbers.
 type codec interface {
-	// to makes a JavaScript value of the Go value at p; the value stands for a pending exception if that failed.
-	to(t *translator, p unsafe.Pointer) engine.Value
-	// from stores a JavaScript value, which is neither undefined nor null, in the Go value at p.
-	from(t *translator, v engine.Value, p unsafe.Pointer) error
-	// empty reports whether the Go value at p is what "omitempty" omits.
-	empty(p unsafe.Pointer) bool
+	// to makes a JavaScript value of the Go value p; the value stands for a pending exception if that failed.
+	to(t *translator, p reflect.Value) engine.Value
+	// from stores a JavaScript value, which is neither undefined nor null, in the Go value p, which is addressable.
+	from(t *translator, v engine.Value, p reflect.Value) error
+	// empty reports whether the Go value p is what "omitempty" omits.
+	empty(p reflect.Value) bool
 }
 
 var (
@@ -98,14 +97,12 @@ func newCodec(t reflect.Type) (codec, error) {
 	case reflect.String:
 		return stringCodec{}, nil
 	case reflect.Int32, reflect.Int16, reflect.Int8, reflect.Uint8, reflect.Uint16, reflect.Uint32:
-		return smallCodec{kind: t.Kind()}, nil
+		return newSmallCodec(t.Kind()), nil
 	case reflect.Int64, reflect.Int:
 		return int64Codec{}, nil
 	case reflect.Uint64:
 		return uint64Codec{}, nil
-	case reflect.Float32:
-		return floatCodec{single: true}, nil
-	case reflect.Float64:
+	case reflect.Float32, reflect.Float64:
 		return floatCodec{}, nil
 	case reflect.Pointer:
 		elem, err := makeCodec(t.Elem())
@@ -144,7 +141,7 @@ const (
 )
 
 // read reads a whole value.
-func (t *translator) read(c codec, v engine.Value, p unsafe.Pointer) error {
+func (t *translator) read(c codec, v engine.Value, p reflect.Value) error {
 	t.depth, t.parts, t.bytes = 0, 0, maxBytes
 	return c.from(t, v, p)
 }
@@ -257,21 +254,19 @@ func (t *translator) toJS(c codec, typ reflect.Type, v any) engine.Value {
 	if v == nil {
 		return engine.Undefined
 	}
-	switch k := typ.Kind(); k {
+	p := reflect.ValueOf(v)
+	switch typ.Kind() {
 	case reflect.Pointer, reflect.Map:
-		word := (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1]
-		if word == nil {
+		if p.IsNil() {
 			return engine.Undefined
 		}
-		return c.to(t, unsafe.Pointer(&word))
-	case reflect.Struct, reflect.Array, reflect.Interface:
-		// A struct with one pointer in it lies in the interface itself, so a copy is made.
-		p := reflect.New(typ)
-		p.Elem().Set(reflect.ValueOf(v))
-		return c.to(t, p.UnsafePointer())
-	default:
-		return c.to(t, (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1])
+	case reflect.Struct:
+		// Codecs take the addresses of fields.
+		copied := reflect.New(typ).Elem()
+		copied.Set(p)
+		p = copied
 	}
+	return c.to(t, p)
 }
 
 // A mismatch is a value of a plugin that is not what it must be.

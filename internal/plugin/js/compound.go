@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unsafe"
 
 	"example.org/app/internal/plugin/js/engine"
 )
@@ -22,22 +20,21 @@ type pointerCodec struct {
 	elem codec
 }
 
-func (c pointerCodec) empty(p unsafe.Pointer) bool { return *(*unsafe.Pointer)(p) == nil }
+func (c pointerCodec) empty(p reflect.Value) bool { return p.IsNil() }
 
-func (c pointerCodec) to(t *translator, p unsafe.Pointer) engine.Value {
-	q := *(*unsafe.Pointer)(p)
-	if q == nil {
+func (c pointerCodec) to(t *translator, p reflect.Value) engine.Value {
+	if p.IsNil() {
 		return engine.Null
 	}
-	return c.elem.to(t, q)
+	return c.elem.to(t, p.Elem())
 }
 
-func (c pointerCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
-	q := reflect.New(c.typ).UnsafePointer()
-	if err := c.elem.from(t, v, q); err != nil {
+func (c pointerCodec) from(t *translator, v engine.Value, p reflect.Value) error {
+	q := reflect.New(c.typ)
+	if err := c.elem.from(t, v, q.Elem()); err != nil {
 		return err
 	}
-	*(*unsafe.Pointer)(p) = q
+	p.Set(q)
 	return nil
 }
 
@@ -47,17 +44,15 @@ type sliceCodec struct {
 	elem codec
 }
 
-func (c sliceCodec) empty(p unsafe.Pointer) bool { return (*reflect.SliceHeader)(p).Len == 0 } //nolint:staticcheck // length of any slice
+func (c sliceCodec) empty(p reflect.Value) bool { return p.Len() == 0 }
 
-func (c sliceCodec) to(t *translator, p unsafe.Pointer) engine.Value {
-	s := reflect.NewAt(c.typ, p).Elem()
+func (c sliceCodec) to(t *translator, p reflect.Value) engine.Value {
 	arr := t.Array()
 	if engine.IsFailed(arr) {
 		return arr
 	}
-	size := c.typ.Elem().Size()
-	for i := range s.Len() {
-		v := c.elem.to(t, unsafe.Add(s.UnsafePointer(), uintptr(i)*size))
+	for i := range p.Len() {
+		v := c.elem.to(t, p.Index(i))
 		if engine.IsFailed(v) || !t.Append(arr, i, v) {
 			t.Free(arr)
 			return engine.Failed
@@ -66,7 +61,7 @@ func (c sliceCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 	return arr
 }
 
-func (c sliceCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (c sliceCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	if !t.IsArray(v) {
 		return t.expected("an array", v)
 	}
@@ -90,14 +85,14 @@ func (c sliceCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error 
 		if engine.IsNothing(item) {
 			err = mismatchf("a value is expected, not %s", t.TypeOf(item))
 		} else {
-			err = c.elem.from(t, item, s.Index(i).Addr().UnsafePointer())
+			err = c.elem.from(t, item, s.Index(i))
 		}
 		t.Free(item)
 		if err != nil {
 			return atIndex(err, i)
 		}
 	}
-	reflect.NewAt(c.typ, p).Elem().Set(s)
+	p.Set(s)
 	return nil
 }
 
@@ -117,29 +112,28 @@ func newMapCodec(t reflect.Type) (codec, error) {
 	return mapCodec{t, elem}, err
 }
 
-func (c mapCodec) empty(p unsafe.Pointer) bool { return reflect.NewAt(c.typ, p).Elem().Len() == 0 }
+func (c mapCodec) empty(p reflect.Value) bool { return p.Len() == 0 }
 
-func (c mapCodec) to(t *translator, p unsafe.Pointer) engine.Value {
-	m := reflect.NewAt(c.typ, p).Elem()
-	if m.IsNil() {
+func (c mapCodec) to(t *translator, p reflect.Value) engine.Value {
+	if p.IsNil() {
 		return engine.Null
 	}
 	obj := t.Object()
 	if engine.IsFailed(obj) {
 		return obj
 	}
-	keys := make([]string, 0, m.Len())
-	values := make(map[string]reflect.Value, m.Len())
-	for k, v := range m.Seq2() {
+	keys := make([]string, 0, p.Len())
+	values := make(map[string]reflect.Value, p.Len())
+	for k, v := range p.Seq2() {
 		s := fmt.Sprint(k.Interface())
 		keys = append(keys, s)
 		values[s] = v
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
-		box := reflect.New(c.typ.Elem())
-		box.Elem().Set(values[k])
-		v := c.elem.to(t, box.UnsafePointer())
+		box := reflect.New(c.typ.Elem()).Elem()
+		box.Set(values[k])
+		v := c.elem.to(t, box)
 		if engine.IsFailed(v) || !t.DefineName(obj, k, v) {
 			t.Free(obj)
 			return engine.Failed
@@ -148,7 +142,7 @@ func (c mapCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 	return obj
 }
 
-func (c mapCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (c mapCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	if !engine.IsObject(v) || t.IsArray(v) || t.IsFunction(v) {
 		return t.expected("an object", v)
 	}
@@ -166,16 +160,16 @@ func (c mapCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
 		if err != nil {
 			return at(err, text)
 		}
-		box := reflect.New(c.typ.Elem())
+		box := reflect.New(c.typ.Elem()).Elem()
 		if item.Ftag != engine.Null.Ftag || c.typ.Elem() != anyType {
 			if engine.IsNothing(item) {
 				return at(mismatchf("a value is expected, not null"), text)
 			}
-			if err := c.elem.from(t, item, box.UnsafePointer()); err != nil {
+			if err := c.elem.from(t, item, box); err != nil {
 				return at(err, text)
 			}
 		}
-		m.SetMapIndex(key, box.Elem())
+		m.SetMapIndex(key, box)
 		return nil
 	})
 	if !ok {
@@ -184,7 +178,7 @@ func (c mapCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
 	if err != nil {
 		return err
 	}
-	reflect.NewAt(c.typ, p).Elem().Set(m)
+	p.Set(m)
 	return nil
 }
 
@@ -217,10 +211,10 @@ type structCodec struct {
 }
 
 type structField struct {
-	name   int
-	offset uintptr
-	omit   bool
-	codec  codec
+	name  int
+	index int
+	omit  bool
+	codec codec
 }
 
 func newStructCodec(t reflect.Type) (codec, error) {
@@ -238,15 +232,15 @@ func newStructCodec(t reflect.Type) (codec, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}
-		c.fields = append(c.fields, structField{name(tag), f.Offset, strings.Contains(opts, "omit"), fc})
+		c.fields = append(c.fields, structField{name(tag), i, strings.Contains(opts, "omit"), fc})
 		c.names = append(c.names, tag)
 	}
 	return c, nil
 }
 
-func (c *structCodec) empty(unsafe.Pointer) bool { return false }
+func (c *structCodec) empty(reflect.Value) bool { return false }
 
-func (c *structCodec) to(t *translator, p unsafe.Pointer) engine.Value {
+func (c *structCodec) to(t *translator, p reflect.Value) engine.Value {
 	obj := t.Object()
 	if engine.IsFailed(obj) {
 		return obj
@@ -254,7 +248,7 @@ func (c *structCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 	var s shape
 	for i := range c.fields {
 		f := &c.fields[i]
-		q := unsafe.Add(p, f.offset)
+		q := p.Field(f.index)
 		if f.omit && f.codec.empty(q) {
 			continue
 		}
@@ -286,7 +280,7 @@ func (c *structCodec) table(t *translator) map[engine.Atom]int {
 	return m
 }
 
-func (c *structCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (c *structCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	if !engine.IsObject(v) || t.IsArray(v) || t.IsFunction(v) {
 		return t.expected("an object", v)
 	}
@@ -307,7 +301,7 @@ func (c *structCodec) from(t *translator, v engine.Value, p unsafe.Pointer) erro
 			return t.unknown(a, c.typ, c.names)
 		}
 		f := &c.fields[i]
-		if err := f.codec.from(t, item, unsafe.Add(p, f.offset)); err != nil {
+		if err := f.codec.from(t, item, p.Field(f.index)); err != nil {
 			return at(err, c.names[i])
 		}
 		return nil
@@ -333,13 +327,15 @@ func (t *translator) unknown(a engine.Atom, typ string, known []string) error {
 // anyCodec is for values whose type is known only when they are there.
 type anyCodec struct{}
 
-func (anyCodec) empty(p unsafe.Pointer) bool { return *(*any)(p) == nil }
+func (anyCodec) empty(p reflect.Value) bool { return p.IsNil() }
 
-func (anyCodec) to(t *translator, p unsafe.Pointer) engine.Value { return t.anyToJS(*(*any)(p)) }
+func (anyCodec) to(t *translator, p reflect.Value) engine.Value { return t.anyToJS(p.Interface()) }
 
-func (anyCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (anyCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	x, err := t.readAny(v)
-	*(*any)(p) = x
+	if x != nil {
+		p.Set(reflect.ValueOf(x))
+	}
 	return err
 }
 
@@ -401,9 +397,7 @@ func (t *translator) readAny(v engine.Value) (any, error) {
 		n, err := t.integer(v)
 		return n, err
 	case t.IsDate(v):
-		var when time.Time
-		err := timeCodec{}.from(t, v, unsafe.Pointer(&when))
-		return when, err
+		return t.readTime(v)
 	case t.IsArray(v):
 		list := make([]any, 0, min(t.Len(v), 1024))
 		for i := range t.Len(v) {

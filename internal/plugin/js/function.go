@@ -69,7 +69,7 @@ func (m *module) callable(name string, f *Function) (engine.Func, error) {
 		for i, c := range params {
 			p := reflect.New(f.Params[i])
 			if v := argument(values, i); !engine.IsNothing(v) {
-				if err := m.t.read(c, v, p.UnsafePointer()); err != nil {
+				if err := m.t.read(c, v, p.Elem()); err != nil {
 					return engine.Undefined, at(err, name)
 				}
 			}

@@ -40,7 +40,7 @@ func (f *serverFunctions) listener(label string, l *plugin.Listener) engine.Func
 			return engine.Undefined, err
 		}
 		event := reflect.New(l.Event)
-		if err := f.m.t.read(c, v, event.UnsafePointer()); err != nil {
+		if err := f.m.t.read(c, v, event.Elem()); err != nil {
 			return engine.Undefined, at(err, label)
 		}
 		return f.m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"google.golang.org/protobuf/proto"
 
@@ -30,17 +29,17 @@ type messageCodec struct {
 type messageField struct {
 	name int
 	// alias is the name in the declaration, which the mapping accepts too.
-	alias  int
-	offset uintptr
-	codec  codec
+	alias int
+	// index is that of the member of the generated struct.
+	index int
+	codec codec
 	// oneof is the number of the oneof that the field is in, or -1; wrapper is the struct that holds it there.
 	oneof   int
 	wrapper reflect.Type
 }
 
 type oneof struct {
-	typ     reflect.Type
-	offset  uintptr
+	index   int
 	members map[reflect.Type]int
 }
 
@@ -62,7 +61,7 @@ func newMessageCodec(t reflect.Type) (codec, error) {
 			if !ok {
 				k = len(c.oneofs)
 				oneofIndex[string(od.Name())] = k
-				c.oneofs = append(c.oneofs, oneof{sf.Type, sf.Offset, map[reflect.Type]int{}})
+				c.oneofs = append(c.oneofs, oneof{sf.Index[0], map[reflect.Type]int{}})
 			}
 			// What the generated code holds the field in shows when the field is set.
 			m := zero.New()
@@ -87,7 +86,7 @@ func newMessageCodec(t reflect.Type) (codec, error) {
 			if sf.Type == bytesType && fd.HasPresence() {
 				fc = presentBytes{}
 			}
-			f.codec, f.offset = fc, sf.Offset
+			f.codec, f.index = fc, sf.Index[0]
 			c.plain = append(c.plain, i)
 		}
 		c.fields = append(c.fields, f)
@@ -117,15 +116,15 @@ func structFields(t reflect.Type) (byNumber map[int]reflect.StructField, oneofs 
 // presentBytes are bytes that are there when they are not nil.
 type presentBytes struct{ bytesCodec }
 
-func (presentBytes) empty(p unsafe.Pointer) bool { return *(*[]byte)(p) == nil }
+func (presentBytes) empty(p reflect.Value) bool { return p.IsNil() }
 
-func (c *messageCodec) empty(p unsafe.Pointer) bool { return *(*unsafe.Pointer)(p) == nil }
+func (c *messageCodec) empty(p reflect.Value) bool { return p.IsNil() }
 
-func (c *messageCodec) to(t *translator, p unsafe.Pointer) engine.Value {
-	m := *(*unsafe.Pointer)(p)
-	if m == nil {
+func (c *messageCodec) to(t *translator, p reflect.Value) engine.Value {
+	if p.IsNil() {
 		return engine.Null
 	}
+	m := p.Elem()
 	obj := t.Object()
 	if engine.IsFailed(obj) {
 		return obj
@@ -133,7 +132,7 @@ func (c *messageCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 	var s shape
 	for _, i := range c.plain {
 		f := &c.fields[i]
-		q := unsafe.Add(m, f.offset)
+		q := m.Field(f.index)
 		if f.codec.empty(q) {
 			continue
 		}
@@ -146,14 +145,14 @@ func (c *messageCodec) to(t *translator, p unsafe.Pointer) engine.Value {
 	}
 	for i := range c.oneofs {
 		o := &c.oneofs[i]
-		held := reflect.NewAt(o.typ, unsafe.Add(m, o.offset)).Elem()
+		held := m.Field(o.index)
 		if held.IsNil() {
 			continue
 		}
-		held = held.Elem()
-		f := &c.fields[o.members[held.Type().Elem()]]
+		wrapper := held.Elem().Elem()
+		f := &c.fields[o.members[wrapper.Type()]]
 		s = s.with(f.name)
-		v := f.codec.to(t, held.UnsafePointer())
+		v := f.codec.to(t, wrapper.Field(0))
 		if engine.IsFailed(v) || !t.Define(obj, t.atom(f.name), v) {
 			t.Free(obj)
 			return engine.Failed
@@ -180,7 +179,7 @@ func (c *messageCodec) table(t *translator) map[engine.Atom]int {
 	return m
 }
 
-func (c *messageCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (c *messageCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	if !engine.IsObject(v) || t.IsArray(v) || t.IsFunction(v) {
 		return t.expected("an object", v)
 	}
@@ -188,7 +187,7 @@ func (c *messageCodec) from(t *translator, v engine.Value, p unsafe.Pointer) err
 		return err
 	}
 	defer t.leave()
-	m := reflect.New(c.typ).UnsafePointer()
+	m := reflect.New(c.typ)
 	table := c.table(t)
 	if table == nil {
 		return engine.Thrown()
@@ -201,7 +200,7 @@ func (c *messageCodec) from(t *translator, v engine.Value, p unsafe.Pointer) err
 		if !ok {
 			return t.unknown(a, c.label, c.names)
 		}
-		if err := c.set(t, &c.fields[i], item, m); err != nil {
+		if err := c.set(t, &c.fields[i], item, m.Elem()); err != nil {
 			return at(err, c.names[i])
 		}
 		return nil
@@ -212,22 +211,22 @@ func (c *messageCodec) from(t *translator, v engine.Value, p unsafe.Pointer) err
 	if err != nil {
 		return err
 	}
-	*(*unsafe.Pointer)(p) = m
+	p.Set(m)
 	return nil
 }
 
-func (c *messageCodec) set(t *translator, f *messageField, v engine.Value, m unsafe.Pointer) error {
+func (c *messageCodec) set(t *translator, f *messageField, v engine.Value, m reflect.Value) error {
 	if f.oneof < 0 {
-		return f.codec.from(t, v, unsafe.Add(m, f.offset))
+		return f.codec.from(t, v, m.Field(f.index))
 	}
 	o := &c.oneofs[f.oneof]
-	held := reflect.NewAt(o.typ, unsafe.Add(m, o.offset)).Elem()
+	held := m.Field(o.index)
 	if !held.IsNil() {
 		other := c.names[o.members[held.Elem().Type().Elem()]]
 		return mismatchf("%s is there already, and only one of them can be", other)
 	}
 	w := reflect.New(f.wrapper)
-	if err := f.codec.from(t, v, w.UnsafePointer()); err != nil {
+	if err := f.codec.from(t, v, w.Elem().Field(0)); err != nil {
 		return err
 	}
 	held.Set(w)

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -18,24 +17,24 @@ import (
 
 type boolCodec struct{}
 
-func (boolCodec) to(_ *translator, p unsafe.Pointer) engine.Value { return engine.Bool(*(*bool)(p)) }
-func (boolCodec) empty(p unsafe.Pointer) bool                     { return !*(*bool)(p) }
+func (boolCodec) to(_ *translator, p reflect.Value) engine.Value { return engine.Bool(p.Bool()) }
+func (boolCodec) empty(p reflect.Value) bool                     { return !p.Bool() }
 
-func (boolCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (boolCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	b, ok := engine.AsBool(v)
 	if !ok {
 		return t.expected("a boolean", v)
 	}
-	*(*bool)(p) = b
+	p.SetBool(b)
 	return nil
 }
 
 type stringCodec struct{}
 
-func (stringCodec) to(t *translator, p unsafe.Pointer) engine.Value { return t.String(*(*string)(p)) }
-func (stringCodec) empty(p unsafe.Pointer) bool                     { return *(*string)(p) == "" }
+func (stringCodec) to(t *translator, p reflect.Value) engine.Value { return t.String(p.String()) }
+func (stringCodec) empty(p reflect.Value) bool                     { return p.Len() == 0 }
 
-func (stringCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (stringCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	if !engine.IsString(v) {
 		return t.expected("a string", v)
 	}
@@ -43,67 +42,59 @@ func (stringCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
 	if err != nil {
 		return err
 	}
-	*(*string)(p) = s
+	p.SetString(s)
 	return nil
 }
 
 // smallCodec is for integers that a number holds exactly.
-type smallCodec struct{ kind reflect.Kind }
+type smallCodec struct{ low, high int64 }
 
-func (c smallCodec) read(p unsafe.Pointer) int64 {
-	switch c.kind {
+func newSmallCodec(kind reflect.Kind) smallCodec {
+	switch kind {
 	case reflect.Int8:
-		return int64(*(*int8)(p))
+		return smallCodec{math.MinInt8, math.MaxInt8}
 	case reflect.Int16:
-		return int64(*(*int16)(p))
+		return smallCodec{math.MinInt16, math.MaxInt16}
 	case reflect.Uint8:
-		return int64(*(*uint8)(p))
+		return smallCodec{0, math.MaxUint8}
 	case reflect.Uint16:
-		return int64(*(*uint16)(p))
+		return smallCodec{0, math.MaxUint16}
 	case reflect.Uint32:
-		return int64(*(*uint32)(p))
+		return smallCodec{0, math.MaxUint32}
 	default:
-		return int64(*(*int32)(p))
+		return smallCodec{math.MinInt32, math.MaxInt32}
 	}
 }
 
-func (c smallCodec) to(_ *translator, p unsafe.Pointer) engine.Value {
-	if c.kind == reflect.Int32 {
-		return engine.Int(*(*int32)(p))
+func (smallCodec) read(p reflect.Value) int64 {
+	if p.CanInt() {
+		return p.Int()
 	}
-	return engine.Number(float64(c.read(p)))
+	return int64(p.Uint())
 }
 
-func (c smallCodec) empty(p unsafe.Pointer) bool { return c.read(p) == 0 }
+func (c smallCodec) to(_ *translator, p reflect.Value) engine.Value {
+	n := c.read(p)
+	if n > math.MaxInt32 {
+		return engine.Number(float64(n))
+	}
+	return engine.Int(int32(n))
+}
 
-func (c smallCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (c smallCodec) empty(p reflect.Value) bool { return c.read(p) == 0 }
+
+func (c smallCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	n, err := t.integer(v)
 	if err != nil {
 		return err
 	}
-	var low, high int64
-	switch c.kind {
-	case reflect.Int8:
-		low, high = math.MinInt8, math.MaxInt8
-		*(*int8)(p) = int8(n)
-	case reflect.Int16:
-		low, high = math.MinInt16, math.MaxInt16
-		*(*int16)(p) = int16(n)
-	case reflect.Uint8:
-		high = math.MaxUint8
-		*(*uint8)(p) = uint8(n)
-	case reflect.Uint16:
-		high = math.MaxUint16
-		*(*uint16)(p) = uint16(n)
-	case reflect.Uint32:
-		high = math.MaxUint32
-		*(*uint32)(p) = uint32(n)
-	default:
-		low, high = math.MinInt32, math.MaxInt32
-		*(*int32)(p) = int32(n)
+	if n < c.low || n > c.high {
+		return mismatchf("%d is not between %d and %d", n, c.low, c.high)
 	}
-	if n < low || n > high {
-		return mismatchf("%d is not between %d and %d", n, low, high)
+	if p.CanInt() {
+		p.SetInt(n)
+	} else {
+		p.SetUint(uint64(n))
 	}
 	return nil
 }
@@ -144,27 +135,27 @@ func (t *translator) integer(v engine.Value) (int64, error) {
 
 type int64Codec struct{}
 
-func (int64Codec) empty(p unsafe.Pointer) bool { return *(*int64)(p) == 0 }
+func (int64Codec) empty(p reflect.Value) bool { return p.Int() == 0 }
 
-func (int64Codec) to(t *translator, p unsafe.Pointer) engine.Value {
-	return t.ASCII(strconv.AppendInt(t.digits[:0], *(*int64)(p), 10))
+func (int64Codec) to(t *translator, p reflect.Value) engine.Value {
+	return t.ASCII(strconv.AppendInt(t.digits[:0], p.Int(), 10))
 }
 
-func (int64Codec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (int64Codec) from(t *translator, v engine.Value, p reflect.Value) error {
 	n, err := t.integer(v)
-	*(*int64)(p) = n
+	p.SetInt(n)
 	return err
 }
 
 type uint64Codec struct{}
 
-func (uint64Codec) empty(p unsafe.Pointer) bool { return *(*uint64)(p) == 0 }
+func (uint64Codec) empty(p reflect.Value) bool { return p.Uint() == 0 }
 
-func (uint64Codec) to(t *translator, p unsafe.Pointer) engine.Value {
-	return t.ASCII(strconv.AppendUint(t.digits[:0], *(*uint64)(p), 10))
+func (uint64Codec) to(t *translator, p reflect.Value) engine.Value {
+	return t.ASCII(strconv.AppendUint(t.digits[:0], p.Uint(), 10))
 }
 
-func (uint64Codec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (uint64Codec) from(t *translator, v engine.Value, p reflect.Value) error {
 	if engine.IsString(v) || engine.IsBigInt(v) {
 		s, ok := t.Text(v)
 		if !ok {
@@ -174,31 +165,24 @@ func (uint64Codec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
 		if err != nil {
 			return mismatchf("%q is not a whole number of 64 bits without sign", shorten(s))
 		}
-		*(*uint64)(p) = n
+		p.SetUint(n)
 		return nil
 	}
 	n, err := t.integer(v)
 	if err == nil && n < 0 {
 		err = mismatchf("%d is less than 0", n)
 	}
-	*(*uint64)(p) = uint64(n)
+	p.SetUint(uint64(n))
 	return err
 }
 
-type floatCodec struct{ single bool }
+type floatCodec struct{}
 
-func (c floatCodec) read(p unsafe.Pointer) float64 {
-	if c.single {
-		return float64(*(*float32)(p))
-	}
-	return *(*float64)(p)
-}
+func (floatCodec) empty(p reflect.Value) bool { return p.Float() == 0 }
 
-func (c floatCodec) empty(p unsafe.Pointer) bool { return c.read(p) == 0 }
+func (floatCodec) to(_ *translator, p reflect.Value) engine.Value { return engine.Number(p.Float()) }
 
-func (c floatCodec) to(_ *translator, p unsafe.Pointer) engine.Value { return engine.Number(c.read(p)) }
-
-func (c floatCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (floatCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	f, ok := engine.AsNumber(v)
 	if !ok {
 		if !engine.IsString(v) {
@@ -213,24 +197,28 @@ func (c floatCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error 
 			return mismatchf("%q is not a number", shorten(s))
 		}
 	}
-	if c.single {
-		*(*float32)(p) = float32(f)
-	} else {
-		*(*float64)(p) = f
-	}
+	p.SetFloat(f)
 	return nil
 }
 
 // timeCodec converts to a Date.
 type timeCodec struct{}
 
-func (timeCodec) empty(p unsafe.Pointer) bool { return (*time.Time)(p).IsZero() }
+func timeAt(p reflect.Value) *time.Time { return p.Addr().Interface().(*time.Time) }
 
-func (timeCodec) to(t *translator, p unsafe.Pointer) engine.Value {
-	return t.Date(float64((*time.Time)(p).UnixMilli()))
+func (timeCodec) empty(p reflect.Value) bool { return timeAt(p).IsZero() }
+
+func (timeCodec) to(t *translator, p reflect.Value) engine.Value {
+	return t.Date(float64(timeAt(p).UnixMilli()))
 }
 
-func (timeCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (timeCodec) from(t *translator, v engine.Value, p reflect.Value) (err error) {
+	*timeAt(p), err = t.readTime(v)
+	return err
+}
+
+// readTime reads a Date, a number of milliseconds or a text.
+func (t *translator) readTime(v engine.Value) (time.Time, error) {
 	ms, ok := engine.AsNumber(v)
 	switch {
 	case t.IsDate(v):
@@ -238,40 +226,39 @@ func (timeCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
 	case engine.IsString(v):
 		s, ok := t.Text(v)
 		if !ok {
-			return engine.Thrown()
+			return time.Time{}, engine.Thrown()
 		}
 		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateOnly} {
 			if when, err := time.Parse(layout, s); err == nil {
-				*(*time.Time)(p) = when.UTC()
-				return nil
+				return when.UTC(), nil
 			}
 		}
-		return mismatchf("%q is not a time in ISO 8601", shorten(s))
+		return time.Time{}, mismatchf("%q is not a time in ISO 8601", shorten(s))
 	case !ok:
-		return t.expected("a Date", v)
+		return time.Time{}, t.expected("a Date", v)
 	}
 	if math.IsNaN(ms) || math.Abs(ms) > 8.64e15 {
-		return mismatchf("the Date is invalid")
+		return time.Time{}, mismatchf("the Date is invalid")
 	}
-	*(*time.Time)(p) = time.UnixMilli(int64(ms)).UTC()
-	return nil
+	return time.UnixMilli(int64(ms)).UTC(), nil
 }
 
 // bytesCodec converts to base64 text.
 type bytesCodec struct{}
 
-func (bytesCodec) empty(p unsafe.Pointer) bool { return len(*(*[]byte)(p)) == 0 }
+func (bytesCodec) empty(p reflect.Value) bool { return p.Len() == 0 }
 
-func (bytesCodec) to(t *translator, p unsafe.Pointer) engine.Value {
-	return t.ASCII(base64.StdEncoding.AppendEncode(nil, *(*[]byte)(p)))
+func (bytesCodec) to(t *translator, p reflect.Value) engine.Value {
+	return t.ASCII(base64.StdEncoding.AppendEncode(nil, p.Bytes()))
 }
 
-func (bytesCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (bytesCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	if n, ok := t.ByteLen(v); ok {
 		if err := t.take(n); err != nil {
 			return err
 		}
-		*(*[]byte)(p), _ = t.AsBytes(v)
+		b, _ := t.AsBytes(v)
+		p.SetBytes(b)
 		return nil
 	}
 	if !engine.IsString(v) {
@@ -285,7 +272,7 @@ func (bytesCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
 	if err != nil {
 		return mismatchf("%q is not base64 text", shorten(s))
 	}
-	*(*[]byte)(p) = b
+	p.SetBytes(b)
 	return nil
 }
 
@@ -321,22 +308,22 @@ func newEnumCodec(t reflect.Type) codec {
 	return c
 }
 
-func (c *enumCodec) empty(p unsafe.Pointer) bool { return *(*int32)(p) == 0 }
+func (c *enumCodec) empty(p reflect.Value) bool { return p.Int() == 0 }
 
-func (c *enumCodec) to(t *translator, p unsafe.Pointer) engine.Value {
-	n := *(*int32)(p)
+func (c *enumCodec) to(t *translator, p reflect.Value) engine.Value {
+	n := int32(p.Int())
 	if s, ok := c.strings[n]; ok {
 		return t.AtomString(t.atom(s))
 	}
 	return engine.Int(n)
 }
 
-func (c *enumCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error {
+func (c *enumCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	if f, ok := engine.AsNumber(v); ok {
 		if f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
 			return mismatchf("%v is not a value of %s", f, c.typ)
 		}
-		*(*int32)(p) = int32(f)
+		p.SetInt(int64(f))
 		return nil
 	}
 	if !engine.IsString(v) {
@@ -352,7 +339,7 @@ func (c *enumCodec) from(t *translator, v engine.Value, p unsafe.Pointer) error 
 		s, _ := t.Text(v)
 		return mismatchf("%q is not one of %s", shorten(s), strings.Join(c.names, ", "))
 	}
-	*(*int32)(p) = n
+	p.SetInt(int64(n))
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
-	"unsafe"
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js/engine"
@@ -212,7 +211,7 @@ func (f *serverFunctions) notify(_ engine.Value, args []engine.Value) (engine.Va
 	if err != nil {
 		return engine.Undefined, err
 	}
-	if err := f.m.t.read(c, v, unsafe.Pointer(&n)); err != nil {
+	if err := f.m.t.read(c, v, reflect.ValueOf(&n).Elem()); err != nil {
 		return engine.Undefined, at(err, "app.notify")
 	}
 	if n.Notification == nil {
