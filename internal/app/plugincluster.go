@@ -52,7 +52,7 @@ type evidenceAnswer struct {
 func (p *pluginHolder) shareEvidence() error {
 	for _, node := range p.Nodes.byRole {
 		err := cluster.Handle(node, pluginEvidence, func(context.Context, *struct{}) (*evidenceAnswer, error) {
-			return &evidenceAnswer{p.catalog.Evidence()}, nil
+			return &evidenceAnswer{p.catalog.Rollouts.Evidence()}, nil
 		})
 		if err != nil {
 			return err

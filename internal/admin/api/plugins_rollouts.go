@@ -151,7 +151,7 @@ type rolloutQuery struct {
 }
 
 func (h pluginHandlers) queryRollouts(ctx context.Context, in *rolloutQuery) ([]rolloutRecord, error) {
-	found, err := h.Catalog.Rollouts(ctx, in.PluginIDs...)
+	found, err := h.Catalog.Rollouts.Find(ctx, in.PluginIDs...)
 	records := resource.Convert(found, newRolloutRecord)
 	isShadow := func(r store.PluginRollout) bool { return r.Mode == store.RolloutShadow && r.EndDate == nil }
 	if !slices.ContainsFunc(found, isShadow) {
@@ -280,7 +280,7 @@ func (h pluginHandlers) rollOut(ctx context.Context, in *rolloutCreation) (rollo
 			return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "nodeIds: the cluster has no node %q", id)
 		}
 	}
-	r, err = h.Catalog.RollOut(plugin.ForAdmin(ctx, change.AdminID), r, change)
+	r, err = h.Catalog.Rollouts.Begin(plugin.ForAdmin(ctx, change.AdminID), r, change)
 	if err != nil {
 		return rolloutRecord{}, err
 	}
@@ -310,13 +310,13 @@ func (h pluginHandlers) decide(ctx context.Context, in *rolloutUpdate) (rolloutR
 		if userIDs != nil {
 			userIDs = sortedSet(userIDs)
 		}
-		r, err := h.Catalog.Resplit(ctx, in.ID, in.Body.Percentage, userIDs)
+		r, err := h.Catalog.Rollouts.Resplit(ctx, in.ID, in.Body.Percentage, userIDs)
 		return newRolloutRecord(r), err
 	}
 	if in.Body.Percentage != nil || in.Body.UserIDs != nil {
 		return rolloutRecord{}, apierr.New(apierr.IllegalArgument, "percentage, userIds: are for the action %s", changeUsers)
 	}
-	r, err := h.Catalog.Decide(ctx, in.ID, in.Body.Action, by)
+	r, err := h.Catalog.Rollouts.Decide(ctx, in.ID, in.Body.Action, by)
 	if err != nil {
 		return rolloutRecord{}, err
 	}

@@ -96,7 +96,7 @@ type samplePage struct {
 }
 
 func (h pluginHandlers) querySamples(ctx context.Context, in *sampleQuery) (samplePage, error) {
-	r, isLast, err := h.Catalog.Shadow(ctx, in.ID)
+	r, isLast, err := h.Catalog.Rollouts.Shadow(ctx, in.ID)
 	if err != nil {
 		return samplePage{}, err
 	}

@@ -52,6 +52,8 @@ type Options struct {
 
 // A Catalog has the plugins of the cluster as one process sees them.
 type Catalog struct {
+	Rollouts *Rollouts
+
 	opts Options
 	// ctx ends with Stop, which waits for workers.
 	ctx     context.Context
@@ -95,6 +97,7 @@ func rolesOf(v store.PluginVersion) (roles []role.Role) {
 // New returns a catalog. Start or Refresh must be called next.
 func New(o Options) *Catalog {
 	c := &Catalog{opts: o, seen: -1, entries: map[string]*entry{}, moved: make(chan struct{})}
+	c.Rollouts = &Rollouts{c}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }

@@ -57,14 +57,14 @@ func together(nodes ...*node) {
 // gather returns what all nodes of the cluster have seen of rollouts.
 func (n *node) gather(context.Context) (list []catalog.ProcessEvidence) {
 	if n.peers == nil {
-		return []catalog.ProcessEvidence{{NodeIDs: []string{n.id}, Evidence: n.Evidence()}}
+		return []catalog.ProcessEvidence{{NodeIDs: []string{n.id}, Evidence: n.Rollouts.Evidence()}}
 	}
 	for _, peer := range n.peers {
 		p := catalog.ProcessEvidence{NodeIDs: []string{peer.id}, Roles: []role.Role{role.Service}}
 		if peer.lost.Load() {
 			p.Err = errors.New("the node did not answer")
 		} else {
-			p.Evidence = peer.Evidence()
+			p.Evidence = peer.Rollouts.Evidence()
 		}
 		list = append(list, p)
 	}

@@ -65,11 +65,11 @@ func (p *ProcessEvidence) name() string {
 }
 
 // Evidence returns what this process has seen of rollouts that have not ended.
-func (c *Catalog) Evidence() (list []Evidence) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_ = c.look(time.Now()) // What fails is for the next judgement.
-	for _, e := range c.entries {
+func (o *Rollouts) Evidence() (list []Evidence) {
+	o.catalog.mu.Lock()
+	defer o.catalog.mu.Unlock()
+	_ = o.look(time.Now()) // What fails is for the next judgement.
+	for _, e := range o.catalog.entries {
 		if e.evidence != nil {
 			list = append(list, *e.evidence)
 		}
@@ -79,11 +79,11 @@ func (c *Catalog) Evidence() (list []Evidence) {
 }
 
 // gather returns the evidence of all processes.
-func (c *Catalog) gather(ctx context.Context) []ProcessEvidence {
-	if c.opts.Gather == nil {
-		return []ProcessEvidence{{NodeIDs: c.opts.NodeIDs, Evidence: c.Evidence()}}
+func (o *Rollouts) gather(ctx context.Context) []ProcessEvidence {
+	if o.catalog.opts.Gather == nil {
+		return []ProcessEvidence{{NodeIDs: o.catalog.opts.NodeIDs, Evidence: o.Evidence()}}
 	}
-	return c.opts.Gather(ctx)
+	return o.catalog.opts.Gather(ctx)
 }
 
 // findings are what all processes together have seen of a step of a rollout.
@@ -121,21 +121,21 @@ func sum(list []ProcessEvidence, r *store.PluginRollout, v store.PluginVersion) 
 const figuresTimeout = 500 * time.Millisecond
 
 // figures returns what all nodes have seen of the step of a rollout that is under way; nil if none has seen anything.
-func (c *Catalog) figures(ctx context.Context, id int64) *store.RolloutFigures {
+func (o *Rollouts) figures(ctx context.Context, id int64) *store.RolloutFigures {
 	ctx, cancel := context.WithTimeout(ctx, figuresTimeout)
 	defer cancel()
-	c.mu.Lock()
+	o.catalog.mu.Lock()
 	var want *Plugin
-	for _, e := range c.entries {
+	for _, e := range o.catalog.entries {
 		if e.want != nil && e.want.rolloutID() == id {
 			want = e.want
 		}
 	}
-	c.mu.Unlock()
+	o.catalog.mu.Unlock()
 	if want == nil {
 		return nil
 	}
-	f := sum(c.gather(ctx), want.Rollout, want.trial)
+	f := sum(o.gather(ctx), want.Rollout, want.trial)
 	if len(f.nodeIDs) == 0 {
 		return nil
 	}

@@ -451,6 +451,6 @@ func (c *Catalog) Run(ctx context.Context) error {
 		if err := c.Refresh(ctx); err != nil {
 			return err
 		}
-		return c.judge(ctx)
+		return c.Rollouts.judge(ctx)
 	})
 }

@@ -14,37 +14,37 @@ import (
 
 // judge ends rollouts. Each process rolls back what it sees fail, and the one that leads what fails on all of them together;
 // only that one promotes.
-func (c *Catalog) judge(ctx context.Context) error {
-	return errors.Join(c.judgeOwn(ctx), c.judgeAll(ctx))
+func (o *Rollouts) judge(ctx context.Context) error {
+	return errors.Join(o.judgeOwn(ctx), o.judgeAll(ctx))
 }
 
 // judgeOwn rolls back what this process sees fail.
-func (c *Catalog) judgeOwn(ctx context.Context) error {
+func (o *Rollouts) judgeOwn(ctx context.Context) error {
 	verdicts := map[int64]verdict{}
-	c.mu.Lock()
-	for r, reason := range c.look(time.Now()) {
+	o.catalog.mu.Lock()
+	for r, reason := range o.look(time.Now()) {
 		if r.Status == RolloutRunning {
-			verdicts[r.ID] = verdict{RolloutRolledBack, operationRollBack, fmt.Sprintf("node %s: %s", c.opts.NodeIDs[0], reason), time.Time{}}
+			verdicts[r.ID] = verdict{RolloutRolledBack, operationRollBack, fmt.Sprintf("node %s: %s", o.catalog.opts.NodeIDs[0], reason), time.Time{}}
 		}
 	}
-	c.mu.Unlock()
-	return c.concludeAll(ctx, verdicts)
+	o.catalog.mu.Unlock()
+	return o.concludeAll(ctx, verdicts)
 }
 
 // look notes what this process sees of rollouts, and says of those that fail why. The lock is held.
-func (c *Catalog) look(now time.Time) map[*store.PluginRollout]string {
+func (o *Rollouts) look(now time.Time) map[*store.PluginRollout]string {
 	reasons := map[*store.PluginRollout]string{}
-	for id, e := range c.entries {
-		if e.want == nil || e.want.Rollout == nil || !c.tries(e.want.Rollout) || !c.loads(e.want) || c.conflicts(id) {
+	for id, e := range o.catalog.entries {
+		if e.want == nil || e.want.Rollout == nil || !o.catalog.tries(e.want.Rollout) || !o.catalog.loads(e.want) || o.conflicts(id) {
 			e.evidence = nil
 			continue
 		}
 		r := e.want.Rollout
 		e.evidence = &Evidence{RolloutID: r.ID, Step: r.StepDate}
-		if e.busy && e.failure == "" || e.tried != c.seen {
+		if e.busy && e.failure == "" || e.tried != o.catalog.seen {
 			continue
 		}
-		if reason := c.observe(id, e, now); reason != "" {
+		if reason := o.observe(id, e, now); reason != "" {
 			reasons[r] = reason
 		}
 	}
@@ -52,19 +52,19 @@ func (c *Catalog) look(now time.Time) map[*store.PluginRollout]string {
 }
 
 // conflicts reports whether the node has a plugin of its own with the id, which counts.
-func (c *Catalog) conflicts(id string) bool {
-	p, ok := c.opts.Manager.Find(id)
+func (o *Rollouts) conflicts(id string) bool {
+	p, ok := o.catalog.opts.Manager.Find(id)
 	return ok && p.Shared() == nil
 }
 
 // observe completes the evidence of an entry, and says why the rollout must end; "" if it need not. The lock is held.
-func (c *Catalog) observe(id string, e *entry, now time.Time) (reason string) {
+func (o *Rollouts) observe(id string, e *entry, now time.Time) (reason string) {
 	if e.failure != "" && (!e.want.beside || e.failed == try) {
 		return e.failure
 	}
-	p, ok := c.opts.Manager.Find(id)
+	p, ok := o.catalog.opts.Manager.Find(id)
 	if e.want.beside {
-		p, _, ok = c.opts.Manager.Trials.Find(id)
+		p, _, ok = o.catalog.opts.Manager.Trials.Find(id)
 	}
 	if !ok || !runs(p, e.want.trial) {
 		return ""
@@ -74,10 +74,10 @@ func (c *Catalog) observe(id string, e *entry, now time.Time) (reason string) {
 	}
 	var seen Comparison
 	if e.want.beside {
-		if seen.Active, seen.Candidate, ok = c.opts.Manager.Trials.Readings(id); !ok {
+		if seen.Active, seen.Candidate, ok = o.catalog.opts.Manager.Trials.Readings(id); !ok {
 			return ""
 		}
-		seen.Shadow, _ = c.opts.Manager.Trials.Shadow(id)
+		seen.Shadow, _ = o.catalog.opts.Manager.Trials.Shadow(id)
 	} else {
 		seen.Candidate.Calls, seen.Candidate.Failed = counts(p)
 	}
@@ -87,29 +87,29 @@ func (c *Catalog) observe(id string, e *entry, now time.Time) (reason string) {
 }
 
 // judgeAll ends rollouts by what all processes have seen, if this one leads.
-func (c *Catalog) judgeAll(ctx context.Context) error {
-	if c.opts.Leads != nil && !c.opts.Leads() {
+func (o *Rollouts) judgeAll(ctx context.Context) error {
+	if o.catalog.opts.Leads != nil && !o.catalog.opts.Leads() {
 		return nil
 	}
-	c.mu.Lock()
+	o.catalog.mu.Lock()
 	var running []*Plugin
-	for _, e := range c.entries {
+	for _, e := range o.catalog.entries {
 		if e.want != nil && e.want.Rollout != nil && e.want.Rollout.Status == RolloutRunning {
 			running = append(running, e.want)
 		}
 	}
-	c.mu.Unlock()
+	o.catalog.mu.Unlock()
 	if len(running) == 0 {
 		return nil
 	}
-	evidence := c.gather(ctx)
+	evidence := o.gather(ctx)
 	verdicts := map[int64]verdict{}
 	for _, p := range running {
 		if v := p.verdict(sum(evidence, p.Rollout, p.trial), time.Now()); v.status != "" {
 			verdicts[p.Rollout.ID] = v
 		}
 	}
-	return c.concludeAll(ctx, verdicts)
+	return o.concludeAll(ctx, verdicts)
 }
 
 // verdict decides about the rollout of a plugin by what all processes have seen.
@@ -158,22 +158,22 @@ const (
 	operationRollBack = "rollBackPluginRollout"
 )
 
-func (c *Catalog) concludeAll(ctx context.Context, verdicts map[int64]verdict) error {
+func (o *Rollouts) concludeAll(ctx context.Context, verdicts map[int64]verdict) error {
 	var errs []error
 	for id, v := range verdicts {
-		errs = append(errs, c.conclude(ctx, id, v))
+		errs = append(errs, o.conclude(ctx, id, v))
 	}
 	return errors.Join(errs...)
 }
 
 // conclude ends a rollout or begins its next step, unless somebody else was faster.
-func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
+func (o *Rollouts) conclude(ctx context.Context, id int64, v verdict) error {
 	isOpen, pluginID := false, ""
 	// What was seen of a step counts for that one only.
 	holds := func(r store.PluginRollout) bool {
 		return r.Status == RolloutRunning && (v.step.IsZero() || v.step.Equal(r.StepDate))
 	}
-	err := c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+	err := o.catalog.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		found, err := store.FindPluginRollout(ctx, r, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil // The plugin was removed.
@@ -184,15 +184,15 @@ func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
 	if err != nil || !isOpen {
 		return err
 	}
-	figures := c.figures(ctx, id)
-	act := c.opts.Act
+	figures := o.figures(ctx, id)
+	act := o.catalog.opts.Act
 	if act == nil {
 		act = func(ctx context.Context, _ string, _ map[string]any, fn func(context.Context) error) error {
 			return fn(ctx)
 		}
 	}
 	return act(ctx, v.operation, map[string]any{"id": id, "pluginId": pluginID}, func(ctx context.Context) error {
-		r, err := c.decide(ctx, id, Change{}, figures, func(r store.PluginRollout) (string, string, error) {
+		r, err := o.decide(ctx, id, Change{}, figures, func(r store.PluginRollout) (string, string, error) {
 			if isOpen = holds(r); !isOpen {
 				return "", "", nil
 			}
@@ -207,13 +207,13 @@ func (c *Catalog) conclude(ctx context.Context, id int64, v verdict) error {
 		switch {
 		case !isOpen: // Somebody else was faster.
 		case r.EndDate == nil:
-			c.opts.Logger.Info("a rollout goes on", "plugin", r.PluginID, "rollout", id, "percentage", r.Percentage, "reason", v.reason)
+			o.catalog.opts.Logger.Info("a rollout goes on", "plugin", r.PluginID, "rollout", id, "percentage", r.Percentage, "reason", v.reason)
 		default:
-			c.opts.Logger.Warn("a rollout ended", "plugin", r.PluginID, "rollout", id, "status", r.Status, "reason", r.Reason)
+			o.catalog.opts.Logger.Warn("a rollout ended", "plugin", r.PluginID, "rollout", id, "status", r.Status, "reason", r.Reason)
 		}
-		if c.opts.Changed != nil {
-			c.opts.Changed()
+		if o.catalog.opts.Changed != nil {
+			o.catalog.opts.Changed()
 		}
-		return c.Refresh(ctx)
+		return o.catalog.Refresh(ctx)
 	})
 }

@@ -28,7 +28,7 @@ func (n *node) over(t *testing.T, meanwhile func()) store.PluginRollout {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		meanwhile()
-		list, err := n.Rollouts(t.Context())
+		list, err := n.Rollouts.Find(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestJudgement(t *testing.T) {
 		case "nothing":
 			r.PromoteAfterMillis = 1
 		}
-		r, err := a.RollOut(t.Context(), r, catalog.Change{AdminID: 7})
+		r, err := a.Rollouts.Begin(t.Context(), r, catalog.Change{AdminID: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,12 +110,12 @@ func TestJudgementOverNodes(t *testing.T) {
 		t.Helper()
 		r.PluginID, r.Number, r.MaxErrorPercentage, r.MinCalls = "split", a.keep(t, answering("2", code)), 10, 30
 		r.MaxRefusalPercentage, r.MaxDifferencePercentage = -1, -1
-		r, err := a.RollOut(t.Context(), r, catalog.Change{})
+		r, err := a.Rollouts.Begin(t.Context(), r, catalog.Change{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		runs := func(e catalog.Evidence) bool { return e.RolloutID == r.ID && e.Runs }
-		for end := time.Now().Add(2 * time.Minute); !slices.ContainsFunc(a.Evidence(), runs) || !slices.ContainsFunc(b.Evidence(), runs); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); !slices.ContainsFunc(a.Rollouts.Evidence(), runs) || !slices.ContainsFunc(b.Rollouts.Evidence(), runs); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("the nodes do not run the version: %+v, %+v", a.States(), b.States())
 			}
@@ -151,7 +151,7 @@ func TestJudgementOverNodes(t *testing.T) {
 	calls(b, 20)
 	calls(a, 5)
 	time.Sleep(2 * time.Second)
-	if r, err := a.Rollouts(t.Context()); err != nil || r[0].Status != catalog.RolloutRunning {
+	if r, err := a.Rollouts.Find(t.Context()); err != nil || r[0].Status != catalog.RolloutRunning {
 		t.Errorf("the rollout is %+v, %v", r, err)
 	}
 	b.lost.Store(false)
@@ -204,7 +204,7 @@ func TestConditionsOfShadows(t *testing.T) {
 		case "nothing":
 			r.PromoteAfterMillis = 1
 		}
-		begun, err := a.RollOut(t.Context(), r, catalog.Change{})
+		begun, err := a.Rollouts.Begin(t.Context(), r, catalog.Change{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestConditionsOfShadows(t *testing.T) {
 		if f := ended.Figures; f == nil || f.Shadow == nil || f.Shadow.Calls < 20 || f.Active.Calls < 20 {
 			t.Errorf("%s: the figures are %+v", tt.name, f)
 		}
-		last, isLast, err := a.Shadow(t.Context(), begun.ID)
+		last, isLast, err := a.Rollouts.Shadow(t.Context(), begun.ID)
 		if err != nil || !isLast || last.Number != r.Number {
 			t.Errorf("%s: %+v is the last shadow: %t, %v", tt.name, last, isLast, err)
 		}

@@ -45,6 +45,9 @@ var rolloutSteps = map[string]map[string]string{
 // keptRollouts is how many rollouts of a plugin are remembered.
 const keptRollouts = 100
 
+// Rollouts begins, observes and ends the rollouts of the plugins of a Catalog.
+type Rollouts struct{ catalog *Catalog }
+
 // addRollouts completes plugins with the rollouts that have not ended.
 func (c *Catalog) addRollouts(ctx context.Context, r store.Reader, list []Plugin) error {
 	open, err := store.FindOpenPluginRollouts(ctx, r)
@@ -97,9 +100,9 @@ func noRollout(ctx context.Context, r store.Reader, id string) error {
 	return nil
 }
 
-// Rollouts returns the rollouts of plugins, the newest first; without ids it is those of all.
-func (c *Catalog) Rollouts(ctx context.Context, ids ...string) (list []store.PluginRollout, err error) {
-	err = c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+// Find returns the rollouts of plugins, the newest first; without ids it is those of all.
+func (o *Rollouts) Find(ctx context.Context, ids ...string) (list []store.PluginRollout, err error) {
+	err = o.catalog.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		list, err = store.FindPluginRollouts(ctx, r, ids...)
 		return err
 	})
@@ -107,8 +110,8 @@ func (c *Catalog) Rollouts(ctx context.Context, ids ...string) (list []store.Plu
 }
 
 // Shadow returns a rollout with copies of calls, and whether it is the last one of its plugin.
-func (c *Catalog) Shadow(ctx context.Context, id int64) (r store.PluginRollout, isLast bool, err error) {
-	err = c.opts.Store.Read(ctx, func(ctx context.Context, reader store.Reader) error {
+func (o *Rollouts) Shadow(ctx context.Context, id int64) (r store.PluginRollout, isLast bool, err error) {
+	err = o.catalog.opts.Store.Read(ctx, func(ctx context.Context, reader store.Reader) error {
 		if r, err = findRollout(ctx, reader, id); err != nil {
 			return err
 		}
@@ -132,15 +135,15 @@ func findRollout(ctx context.Context, reader store.Reader, id int64) (store.Plug
 	return r, err
 }
 
-// RollOut lets nodes run a version that is not active, instead of the active one or beside it. It returns when this process follows, or cannot.
-func (c *Catalog) RollOut(ctx context.Context, r store.PluginRollout, by Change) (store.PluginRollout, error) {
+// Begin lets nodes run a version that is not active, instead of the active one or beside it. It returns when this process follows, or cannot.
+func (o *Rollouts) Begin(ctx context.Context, r store.PluginRollout, by Change) (store.PluginRollout, error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	r.Mode = cmp.Or(r.Mode, store.RolloutNodes)
 	r.Status, r.AdminID, r.StartDate, r.StepDate = RolloutRunning, by.AdminID, now, now
 	if len(r.Steps) > 0 {
 		begin(&r, 0, now)
 	}
-	err := c.write(ctx, func(ctx context.Context, tx store.Tx) error {
+	err := o.catalog.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		p, err := current(ctx, tx, r.PluginID)
 		if err != nil {
 			return err
@@ -166,13 +169,13 @@ func (c *Catalog) RollOut(ctx context.Context, r store.PluginRollout, by Change)
 	if err != nil {
 		return r, err
 	}
-	c.follow(ctx, r.PluginID)
+	o.catalog.follow(ctx, r.PluginID)
 	return r, nil
 }
 
 // Decide takes a step with a rollout in the name of an administrator. It returns when this process follows, or cannot.
-func (c *Catalog) Decide(ctx context.Context, id int64, step string, by Change) (store.PluginRollout, error) {
-	r, err := c.decide(ctx, id, by, c.figures(ctx, id), func(r store.PluginRollout) (string, string, error) {
+func (o *Rollouts) Decide(ctx context.Context, id int64, step string, by Change) (store.PluginRollout, error) {
+	r, err := o.decide(ctx, id, by, o.figures(ctx, id), func(r store.PluginRollout) (string, string, error) {
 		if step == RolloutNext && r.Status == RolloutRunning {
 			return next, "", nil
 		}
@@ -185,14 +188,14 @@ func (c *Catalog) Decide(ctx context.Context, id int64, step string, by Change) 
 	if err != nil {
 		return r, err
 	}
-	c.follow(ctx, r.PluginID)
+	o.catalog.follow(ctx, r.PluginID)
 	return r, nil
 }
 
 // Resplit changes the users of a rollout that has not ended. What is nil stays. It returns when this process follows, or
 // cannot.
-func (c *Catalog) Resplit(ctx context.Context, id int64, percentage *int32, userIDs []int64) (r store.PluginRollout, err error) {
-	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
+func (o *Rollouts) Resplit(ctx context.Context, id int64, percentage *int32, userIDs []int64) (r store.PluginRollout, err error) {
+	err = o.catalog.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		if r, err = findRollout(ctx, tx, id); err != nil {
 			return err
 		}
@@ -216,14 +219,14 @@ func (c *Catalog) Resplit(ctx context.Context, id int64, percentage *int32, user
 	if err != nil {
 		return r, err
 	}
-	c.follow(ctx, r.PluginID)
+	o.catalog.follow(ctx, r.PluginID)
 	return r, nil
 }
 
 // decide changes the status of a rollout as choose says; "" leaves it as it is, and next begins its next step. If that ends
 // it, the figures stay with it.
-func (c *Catalog) decide(ctx context.Context, id int64, by Change, figures *store.RolloutFigures, choose func(store.PluginRollout) (status, reason string, err error)) (r store.PluginRollout, err error) {
-	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
+func (o *Rollouts) decide(ctx context.Context, id int64, by Change, figures *store.RolloutFigures, choose func(store.PluginRollout) (status, reason string, err error)) (r store.PluginRollout, err error) {
+	err = o.catalog.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		if r, err = findRollout(ctx, tx, id); err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ func (n *node) ended(t *testing.T, id int64) store.PluginRollout {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		n.tell(t, 1)
-		list, err := n.Rollouts(t.Context())
+		list, err := n.Rollouts.Find(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestRollouts(t *testing.T) {
 		b.wait(t, "one", "STARTED 1")
 		roll := func(number int64, promoteAfter int64) store.PluginRollout {
 			t.Helper()
-			r, err := a.RollOut(t.Context(), store.PluginRollout{
+			r, err := a.Rollouts.Begin(t.Context(), store.PluginRollout{
 				PluginID: "one", Number: number, NodeIDs: []string{b.id}, MaxErrorPercentage: 10, MinCalls: 5, PromoteAfterMillis: promoteAfter,
 			}, catalog.Change{AdminID: 7})
 			if err != nil {
@@ -125,7 +125,7 @@ func TestRollouts(t *testing.T) {
 		manual := roll(a.keep(t, script("one", "5", "")), 1)
 		decide := func(step, refusal string) {
 			t.Helper()
-			_, err := a.Decide(t.Context(), manual.ID, step, catalog.Change{})
+			_, err := a.Rollouts.Decide(t.Context(), manual.ID, step, catalog.Change{})
 			if refusal == "" && err != nil || refusal != "" && (err == nil || !strings.Contains(err.Error(), refusal)) {
 				t.Errorf("%s: %v", step, err)
 			}
@@ -139,7 +139,7 @@ func TestRollouts(t *testing.T) {
 			"publish":  func() error { _, err := a.publish(t, true, script("one", "6", "")); return err },
 			"remove":   func() error { _, err := a.RemoveVersions(t.Context(), "one", 1); return err },
 			"roll out": func() error {
-				_, err := a.RollOut(t.Context(), store.PluginRollout{PluginID: "one", Number: 1, NodeIDs: []string{a.id}}, catalog.Change{})
+				_, err := a.Rollouts.Begin(t.Context(), store.PluginRollout{PluginID: "one", Number: 1, NodeIDs: []string{a.id}}, catalog.Change{})
 				return err
 			},
 		} {
@@ -150,7 +150,7 @@ func TestRollouts(t *testing.T) {
 		decide(catalog.RolloutAbort, "")
 		decide(catalog.RolloutPromote, "is not possible: the rollout is ABORTED")
 		b.wait(t, "one", "STARTED 2")
-		list, err := a.Rollouts(t.Context(), "one")
+		list, err := a.Rollouts.Find(t.Context(), "one")
 		if err != nil || len(list) != 4 || list[0].Status != catalog.RolloutAborted || list[0].AdminID != 7 {
 			t.Errorf("%+v, %v", list, err)
 		}
@@ -174,18 +174,18 @@ func TestRefusedRollouts(t *testing.T) {
 		"active":   {store.PluginRollout{PluginID: "one", Number: 1}, catalog.Change{}, "is active already"},
 		"revision": {store.PluginRollout{PluginID: "one", Number: 2}, catalog.Change{IfRevision: &revision}, "somebody changed it meanwhile"},
 	} {
-		if _, err := a.RollOut(t.Context(), tt.rollout, tt.change); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := a.Rollouts.Begin(t.Context(), tt.rollout, tt.change); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := a.Decide(t.Context(), 5, catalog.RolloutAbort, catalog.Change{}); err == nil || !strings.Contains(err.Error(), "there is no rollout 5") {
+	if _, err := a.Rollouts.Decide(t.Context(), 5, catalog.RolloutAbort, catalog.Change{}); err == nil || !strings.Contains(err.Error(), "there is no rollout 5") {
 		t.Errorf("%v", err)
 	}
 	_, errs := a.Publish(t.Context(), catalog.Publication{Uploads: []plugin.Upload{{Language: plugin.JavaScript, Data: script("two", "1", "")}}, Inactive: true})
 	if errs == nil || !strings.Contains(errs[0].Error(), "its first version must be active") {
 		t.Errorf("%v", errs)
 	}
-	if list, err := a.Rollouts(t.Context()); err != nil || len(list) != 0 {
+	if list, err := a.Rollouts.Find(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -253,7 +253,7 @@ func TestSplits(t *testing.T) {
 		roll := func(code []byte, r store.PluginRollout) store.PluginRollout {
 			t.Helper()
 			r.PluginID, r.Number, r.Mode, r.MaxErrorPercentage, r.MinCalls = "split", a.keep(t, code), store.RolloutUsers, 10, 5
-			r, err := a.RollOut(t.Context(), r, catalog.Change{AdminID: 7})
+			r, err := a.Rollouts.Begin(t.Context(), r, catalog.Change{AdminID: 7})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -261,7 +261,7 @@ func TestSplits(t *testing.T) {
 		}
 		decide := func(r store.PluginRollout, step string) {
 			t.Helper()
-			if _, err := a.Decide(t.Context(), r.ID, step, catalog.Change{}); err != nil {
+			if _, err := a.Rollouts.Decide(t.Context(), r.ID, step, catalog.Change{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -275,7 +275,7 @@ func TestSplits(t *testing.T) {
 			t.Helper()
 			for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 				call()
-				list, err := a.Rollouts(t.Context())
+				list, err := a.Rollouts.Find(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -299,7 +299,7 @@ func TestSplits(t *testing.T) {
 			t.Errorf("the state is %+v", s)
 		}
 		percentage := int32(100)
-		if _, err := a.Resplit(t.Context(), r.ID, &percentage, nil); err != nil {
+		if _, err := a.Rollouts.Resplit(t.Context(), r.ID, &percentage, nil); err != nil {
 			t.Fatal(err)
 		}
 		a.serves(t, "222")
@@ -383,13 +383,13 @@ func TestPromotedShadow(t *testing.T) {
 	numbers := []int64{a.keep(t, answering("2", "")), 1}
 	for i := range 20 {
 		number := numbers[i%2]
-		r, err := a.RollOut(t.Context(), store.PluginRollout{
+		r, err := a.Rollouts.Begin(t.Context(), store.PluginRollout{
 			PluginID: "split", Number: number, Mode: store.RolloutShadow, Percentage: 100, MaxErrorPercentage: 10, MaxDifferencePercentage: -1, MinCalls: 5,
 		}, catalog.Change{AdminID: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Decide(t.Context(), r.ID, catalog.RolloutPromote, catalog.Change{}); err != nil {
+		if _, err := a.Rollouts.Decide(t.Context(), r.ID, catalog.RolloutPromote, catalog.Change{}); err != nil {
 			t.Fatal(err)
 		}
 		if s := a.States()[0]; s.State != "STARTED" || s.Number != number || s.Candidate != nil {
@@ -407,7 +407,7 @@ func TestShadows(t *testing.T) {
 		roll := func(code []byte, r store.PluginRollout) store.PluginRollout {
 			t.Helper()
 			r.PluginID, r.Number, r.Mode, r.Percentage, r.MaxErrorPercentage, r.MaxDifferencePercentage, r.MinCalls = "split", a.keep(t, code), store.RolloutShadow, 100, 10, -1, 5
-			r, err := a.RollOut(t.Context(), r, catalog.Change{AdminID: 7})
+			r, err := a.Rollouts.Begin(t.Context(), r, catalog.Change{AdminID: 7})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -438,19 +438,19 @@ func TestShadows(t *testing.T) {
 				return s.Number == 1 && c != nil && c.Number == 2 && c.Shadow != nil && c.Shadow.Different > 10 && c.Shadow.Equal+c.Shadow.Failed == 0 && c.Usage.Calls > 10
 			})
 		}
-		if _, err := a.Decide(t.Context(), r.ID, catalog.RolloutAbort, catalog.Change{}); err != nil {
+		if _, err := a.Rollouts.Decide(t.Context(), r.ID, catalog.RolloutAbort, catalog.Change{}); err != nil {
 			t.Fatal(err)
 		}
 		served(b, func(s catalog.State) bool { return s.Candidate == nil && s.State == "STARTED" })
 
 		// The same version as a candidate for users is another one.
 		r.Mode, r.Percentage, r.UserIDs = store.RolloutUsers, 0, []int64{2}
-		r, err := a.RollOut(t.Context(), r, catalog.Change{})
+		r, err := a.Rollouts.Begin(t.Context(), r, catalog.Change{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.serves(t, "112")
-		if _, err := a.Decide(t.Context(), r.ID, catalog.RolloutAbort, catalog.Change{}); err != nil {
+		if _, err := a.Rollouts.Decide(t.Context(), r.ID, catalog.RolloutAbort, catalog.Change{}); err != nil {
 			t.Fatal(err)
 		}
 		b.serves(t, "111")
@@ -461,7 +461,7 @@ func TestShadows(t *testing.T) {
 			if _, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), b.manager, plugin.HandleRequest, &plugin.ClientRequest{UserID: 1, Request: &wire.AppRequest{}}); ok || err != nil {
 				t.Fatalf("a call is answered by the candidate: %v, %v", ok, err)
 			}
-			list, err := a.Rollouts(t.Context())
+			list, err := a.Rollouts.Find(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -480,7 +480,7 @@ func TestShadows(t *testing.T) {
 		r = roll(answering("4", ""), store.PluginRollout{})
 		served(b, func(s catalog.State) bool { return s.Candidate != nil })
 		candidate, _, _ := b.manager.Trials.Find("split")
-		if _, err := a.Decide(t.Context(), r.ID, catalog.RolloutPromote, catalog.Change{}); err != nil {
+		if _, err := a.Rollouts.Decide(t.Context(), r.ID, catalog.RolloutPromote, catalog.Change{}); err != nil {
 			t.Fatal(err)
 		}
 		a.serves(t, "444")
@@ -499,7 +499,7 @@ func TestSteps(t *testing.T) {
 		a, b := splitPair(t, db, "")
 		roll := func(code []byte, steps ...store.RolloutStep) store.PluginRollout {
 			t.Helper()
-			r, err := a.RollOut(t.Context(), store.PluginRollout{
+			r, err := a.Rollouts.Begin(t.Context(), store.PluginRollout{
 				PluginID: "split", Number: a.keep(t, code), Mode: store.RolloutUsers, UserIDs: []int64{1}, MaxErrorPercentage: 10, MaxRefusalPercentage: -1, MinCalls: 5, Steps: steps,
 			}, catalog.Change{AdminID: 7})
 			if err != nil {
@@ -516,7 +516,7 @@ func TestSteps(t *testing.T) {
 						_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](t.Context(), n.manager, plugin.HandleRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
 					}
 				}
-				list, err := a.Rollouts(t.Context())
+				list, err := a.Rollouts.Find(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -539,7 +539,7 @@ func TestSteps(t *testing.T) {
 		if r.Step() != 1 || r.Percentage != 50 || r.PromoteAfterMillis != 0 || r.Status != catalog.RolloutRunning || !strings.Contains(r.Steps[0].Reason, "0 of ") {
 			t.Errorf("the second step is %+v", r)
 		}
-		if _, err := b.Decide(t.Context(), r.ID, catalog.RolloutNext, catalog.Change{}); err != nil {
+		if _, err := b.Rollouts.Decide(t.Context(), r.ID, catalog.RolloutNext, catalog.Change{}); err != nil {
 			t.Fatal(err)
 		}
 		r = until("the end", func(r store.PluginRollout) bool { return r.EndDate != nil })
