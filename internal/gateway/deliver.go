@@ -114,7 +114,7 @@ func (g *Gateway) write(s *Session, b *broadcast) bool {
 	case !open:
 		return false
 	case c == nil:
-		g.call(s)
+		g.datagrams.call(s)
 		return false
 	}
 	return b.send(c) == nil

@@ -77,7 +77,7 @@ type Gateway struct {
 	settings       func() *config.Gateway
 	websocket, tcp transport
 	limiter        *ratelimit.Limiter
-	wrongSignals   *ratelimit.Limiter
+	datagrams      datagrams
 	sessions       *sessions
 	traffic        traffic
 	// offline has an element for each session whose end is being made known.
@@ -125,10 +125,11 @@ const (
 func Start(o Options) (*Gateway, error) {
 	c := o.Settings()
 	g := &Gateway{
-		options: o, settings: o.Settings, limiter: ratelimit.New(time.Now), wrongSignals: ratelimit.New(time.Now), sessions: newSessions(),
+		options: o, settings: o.Settings, limiter: ratelimit.New(time.Now), sessions: newSessions(),
 		connections: map[*connection]struct{}{}, offline: make(chan struct{}, offlineAtOnce), stop: make(chan struct{}),
 		keys: newKeys(), handover: handoverPause, readiness: newReadiness(o.Logger),
 	}
+	g.datagrams = datagrams{g, ratelimit.New(time.Now)}
 	g.workers = workers{group: &g.group, jobs: make(chan func()), stop: g.stop}
 	g.flusher.start = g.workers.do
 	p := o.Ports.options
@@ -175,7 +176,7 @@ func (g *Gateway) serve() {
 		g.group.Go(func() { accept(ports.tcp, g.options.Logger, g.acceptTCP) })
 	}
 	if ports.udp != nil {
-		g.group.Go(g.serveUDP)
+		g.group.Go(g.datagrams.serve)
 	}
 	g.group.Go(g.sweepLoop)
 	g.group.Go(g.readiness.run)

@@ -41,7 +41,7 @@ func (g *Gateway) sweep(now time.Time) {
 		if idle > 0 && now.Sub(s.active()) > idle {
 			g.end(s, CloseReason{Status: wire.ClosedHeartbeatTimeout})
 		} else {
-			g.switchToUDP(s)
+			s.switchToUDP()
 		}
 	}
 }

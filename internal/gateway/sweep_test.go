@@ -286,7 +286,7 @@ func TestWrongDatagrams(t *testing.T) {
 	id := m.sessions.find(1, wire.DeviceType_DESKTOP).ID
 	from := netip.MustParseAddrPort("127.0.0.1:9")
 	tried := 0
-	for m.wrongSignals.Has(from.Addr(), wrongSignalRule) {
+	for m.datagrams.wrong.Has(from.Addr(), wrongSignalRule) {
 		if tried++; tried > 1000 {
 			t.Fatal("nobody counts wrong datagrams")
 		}

@@ -47,8 +47,16 @@ func parseSignal(b []byte) (s signal, ok bool) {
 	return s, known && (s.kind == signalHeartbeat || s.kind == signalOffline)
 }
 
-// serveUDP answers datagrams until the port is closed.
-func (g *Gateway) serveUDP() {
+// datagrams exchanges datagrams with clients: heartbeats of those without a connection, and requests to connect again.
+type datagrams struct {
+	gateway *Gateway
+	// wrong counts datagrams that name no session.
+	wrong *ratelimit.Limiter
+}
+
+// serve answers datagrams until the port is closed.
+func (d *datagrams) serve() {
+	g := d.gateway
 	conn := g.options.Ports.udp
 	buffer := make([]byte, signalSize+1)
 	for {
@@ -56,14 +64,14 @@ func (g *Gateway) serveUDP() {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil || g.options.BlockedIPs.BlockedNow(from.Addr().Unmap()) || !g.wrongSignals.Has(g.client(from.Addr().Unmap()), wrongSignalRule):
+		case err != nil || g.options.BlockedIPs.BlockedNow(from.Addr().Unmap()) || !d.wrong.Has(g.client(from.Addr().Unmap()), wrongSignalRule):
 			continue
 		}
 		g.traffic.received.Add(uint64(n))
 		var answer []byte
-		code, known := g.signalled(buffer[:n], from)
+		code, known := d.carryOut(buffer[:n], from)
 		if !known {
-			g.wrongSignals.Take(g.client(from.Addr().Unmap()), wrongSignalRule)
+			d.wrong.Take(g.client(from.Addr().Unmap()), wrongSignalRule)
 		}
 		if code != apierr.OK {
 			answer = binary.BigEndian.AppendUint16(nil, uint16(code))
@@ -79,8 +87,9 @@ func (g *Gateway) serveUDP() {
 // any address on it, and could get others blocked.
 var wrongSignalRule = ratelimit.Rule{Capacity: 20, InitialTokens: 20, TokensPerPeriod: 1, RefillInterval: 30 * time.Second}
 
-// signalled carries out a datagram, and reports whether it names a session.
-func (g *Gateway) signalled(b []byte, from netip.AddrPort) (code apierr.Code, known bool) {
+// carryOut carries out a datagram, and reports whether it names a session.
+func (d *datagrams) carryOut(b []byte, from netip.AddrPort) (code apierr.Code, known bool) {
+	g := d.gateway
 	begin := time.Now()
 	signal, ok := parseSignal(b)
 	if !ok {
@@ -112,7 +121,7 @@ func (g *Gateway) signalled(b []byte, from netip.AddrPort) (code apierr.Code, kn
 }
 
 // switchToUDP takes the connection away from a client that has nothing to say. The session stays.
-func (g *Gateway) switchToUDP(s *Session) {
+func (s *Session) switchToUDP() {
 	c, open := s.connection()
 	if !open || c == nil || s.Device == wire.DeviceType_BROWSER || !s.detach(c) {
 		return
@@ -121,14 +130,14 @@ func (g *Gateway) switchToUDP(s *Session) {
 }
 
 // call asks a client without connection to connect, once.
-func (g *Gateway) call(s *Session) {
+func (d *datagrams) call(s *Session) {
 	s.mu.Lock()
 	to, first := s.udp, !s.called && s.conn == nil && s.udp.IsValid()
 	if first {
 		s.called = true
 	}
 	s.mu.Unlock()
-	if first && g.options.Ports.udp != nil {
-		_, _ = g.options.Ports.udp.WriteToUDPAddrPort(connectAgain, to)
+	if conn := d.gateway.options.Ports.udp; first && conn != nil {
+		_, _ = conn.WriteToUDPAddrPort(connectAgain, to)
 	}
 }

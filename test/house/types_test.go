@@ -22,7 +22,6 @@ var typeLimit = size{50, 10}
 
 // largeTypes are larger, and may not grow. A number here may only become smaller; a type that fits the limit leaves the list.
 var largeTypes = map[string]size{
-	"internal/gateway.Gateway":     {50, 11},
 	"internal/plugin.Manager":      {85, 16},
 	"internal/plugin.Plugin":       {23, 11},
 	"internal/plugin/java.Host":    {50, 15},
