@@ -8,14 +8,6 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// Debugger is where debuggers attach to the plugin; the zero value if they cannot.
-func (p *Plugin) Debugger() Debugger {
-	if d, ok := p.module.(Debuggable); ok {
-		return d.Debugger()
-	}
-	return Debugger{}
-}
-
 // Debug lets debuggers attach to a plugin, or no longer. It is loaded anew for that, in the state that it has, without a
 // call lost. It lasts until the plugin is replaced.
 func (m *Manager) Debug(ctx context.Context, id string, on bool) (*Plugin, error) {

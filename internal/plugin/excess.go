@@ -180,15 +180,3 @@ func (m *Manager) curb(p *Plugin, limits config.PluginLimits) {
 	}
 	e.state.Store(&excessState{todo, reason})
 }
-
-// Excess says what the plugin uses more of than it may, and what is done about it; "" is nothing.
-func (p *Plugin) Excess() string {
-	switch s := p.excess.state.Load(); {
-	case s == nil:
-		return ""
-	case s.measure == slow:
-		return s.reason + "; its calls wait"
-	default:
-		return s.reason + "; its calls fail"
-	}
-}

@@ -64,12 +64,6 @@ func (g *Granted) Waits(d Descriptor) error {
 	return nil
 }
 
-// Missing returns what the plugin asks for and was not granted.
-func (p *Plugin) Missing() Grants { return p.granted.Missing(p.Descriptor) }
-
-// Allowed returns what the plugin may do.
-func (p *Plugin) Allowed() Grants { return p.granted.Allowed(p.Descriptor) }
-
 // mayRun refuses to start or resume an extension whose plugin waits for grants.
 func (m *member) mayRun() error { return m.plugin.granted.Waits(m.plugin.Descriptor) }
 

@@ -471,6 +471,3 @@ func (m *Manager) renew(p *Plugin) bool {
 	}
 	return false
 }
-
-// Renewals is how often the plugin died and was loaded anew.
-func (p *Plugin) Renewals() int { return p.renewals }

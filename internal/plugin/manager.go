@@ -89,50 +89,6 @@ type Manager struct {
 	refusing atomic.Pointer[map[*Method]bool]
 }
 
-// A Plugin is loaded.
-type Plugin struct {
-	Descriptor
-	Language Language
-	// Path is its file; it is empty if it is in none.
-	Path     string
-	LoadedAt time.Time
-	// Digest is the SHA-256 digest of its bytes in hexadecimal.
-	Digest  string
-	module  Module
-	members []*member
-	// roles are those of the server that loaded it.
-	roles []role.Role
-	// released says that the module is closed although the plugin is still listed.
-	released atomic.Bool
-	// rank is its place in the list.
-	rank int
-	// source is what it was loaded from, to load it anew if it dies; dead says that it did.
-	source Source
-	dead   atomic.Bool
-	// left is closed when the plugin goes away.
-	left    chan struct{}
-	leaving sync.Once
-	// running is how many calls of all extensions are under way.
-	running   atomic.Int64
-	excess    excess
-	timetable *timetable
-	// deliveries and granted are those of the manager.
-	deliveries *deliveries
-	granted    *Granted
-	// renewals is how often it died and was loaded anew before.
-	renewals int
-	// trial says that it is a candidate beside another version.
-	trial atomic.Bool
-	// shadow says that it is a candidate that gets copies of calls; host is its own, nil if it has none.
-	shadow bool
-	host   Host
-	// meter counts its calls while two versions run beside each other; nil otherwise.
-	meter atomic.Pointer[meter]
-}
-
-// File returns the name of the file that the plugin was loaded from, and its bytes, which must not be changed.
-func (p *Plugin) File() (name string, data []byte) { return p.source.Name, p.source.Data }
-
 // firstRank is the rank of the first plugin that is loaded after those that the server starts with.
 const firstRank = 1 << 30
 
@@ -469,18 +425,6 @@ type ExtensionInfo struct {
 	Statistics
 }
 
-// Extensions returns what there is to know of the extensions.
-func (p *Plugin) Extensions() []ExtensionInfo {
-	infos := make([]ExtensionInfo, len(p.members))
-	for i, b := range p.members {
-		infos[i] = ExtensionInfo{Class: b.Class(), State: b.life.State(), Points: b.Points(), Queue: b.calls.count(), Schedules: p.timetable.info(b), Endpoints: b.published(), Delivery: p.deliveries.of(b), Statistics: b.record.statistics()}
-		for _, point := range b.Points() {
-			infos[i].Methods = append(infos[i].Methods, slices.DeleteFunc(slices.Clone(point.Methods), func(method *Method) bool { return !b.Implements(method) })...)
-		}
-	}
-	return infos
-}
-
 // Unavailable says which extensions should run and cannot, each with the reason; "" is none.
 func (m *Manager) Unavailable() string {
 	var list []string
@@ -492,28 +436,4 @@ func (m *Manager) Unavailable() string {
 		}
 	}
 	return strings.Join(list, "; ")
-}
-
-// Memory is how many bytes the plugin holds; 0 is unknown.
-func (p *Plugin) Memory() int64 {
-	if p.released.Load() {
-		return 0
-	}
-	return p.module.Memory()
-}
-
-// CPU is how long the plugin used a processor; 0 is unknown.
-func (p *Plugin) CPU() time.Duration {
-	if m, ok := p.module.(Measured); ok && !p.released.Load() {
-		return m.CPU()
-	}
-	return 0
-}
-
-// Allocated is how many bytes the plugin was given, whatever became of them; 0 is unknown.
-func (p *Plugin) Allocated() int64 {
-	if m, ok := p.module.(Measured); ok && !p.released.Load() {
-		return m.Allocated()
-	}
-	return 0
 }

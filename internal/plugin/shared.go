@@ -40,15 +40,6 @@ func (s Source) place() int {
 	return sharedRank + int(s.Shared.Place)
 }
 
-// Shared is what the cluster knows of the plugin; nil if it is one of this node alone.
-func (p *Plugin) Shared() *Shared { return p.source.Shared }
-
-// isUpload reports whether an administrator added the plugin to this node: it is neither from the folder nor from the
-// network nor from the cluster.
-func (p *Plugin) isUpload() bool {
-	return p.source.Shared == nil && p.source.rank == 0 && p.source.Path == ""
-}
-
 // Inspect loads a plugin in its host, runs no hook, and forgets it again, to learn what it is before all nodes load it.
 // Unlike with Check the plugin can use what it can when it is loaded. What Inspect returns cannot be called. A plugin for
 // other roles is accepted; one for this process must get along with what is loaded, apart from a plugin of the cluster
