@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"time"
 
@@ -33,49 +32,28 @@ const (
 	askNode
 )
 
-// asked answers a question of a plugin, in a goroutine of its own.
-func (s *session) asked(id uint64, body []byte) {
-	if s.asks.Add(1) > int64(s.host.opts.MaxPending) {
-		s.asks.Add(-1)
-		s.reply(id, nil, apierr.New(apierr.ServerUnavailable, "plugins ask too much of the server at once"))
-		return
-	}
-	s.helpers.Go(func() {
-		defer s.asks.Add(-1)
-		defer func() {
-			if value := recover(); value != nil {
-				s.reply(id, nil, fmt.Errorf("the server panicked: %v", value))
-				s.log.Error("the server panicked when a plugin asked something of it", slog.Any("value", value))
-			}
-		}()
-		out, err := s.answer(&in{b: body})
-		s.reply(id, out, err)
-	})
+// A question is what a plugin asks of the server.
+type question struct {
+	session *session
+	// m is who asks; nil while it is loaded.
+	m    *module
+	what byte
+	// call is the number of the call that it is asked in.
+	call uint64
+	// rest is what comes with it.
+	rest *in
 }
 
-// reply sends an answer.
-func (s *session) reply(id uint64, body []byte, err error) {
-	var b []byte
-	if err == nil {
-		b, err = endFrame(append(beginFrame(nil, kindResult, id), body...), 0)
-	}
-	if err != nil {
-		code, text := int64(0), err.Error()
-		if e, ok := errors.AsType[*apierr.Error](err); ok {
-			code, text = int64(e.Code), e.Reason
-		}
-		b = appendString(appendInt(beginFrame(nil, kindError, id), code), head(text, 64<<10))
-		b, _ = endFrame(appendString(appendString(b, ""), ""), 0)
-	}
-	_ = s.conn.send(b, nil) // A JVM that is gone wants no answer.
+func newQuestion(s *session, body []byte) *question {
+	r := &in{b: body}
+	return &question{session: s, m: s.module(r.uint()), what: r.byte(), call: uint64(r.int()), rest: r}
 }
 
 // answer does what a plugin asks for.
-func (s *session) answer(r *in) (out []byte, err error) {
-	m, what := s.module(r.uint()), r.byte()
-	call := uint64(r.int())
-	ctx := s.conn.behalf(s.ctx, call)
-	server := s.host.opts.Server
+func (q *question) answer() (out []byte, err error) {
+	m, r, what := q.m, q.rest, q.what
+	ctx := q.session.conn.behalf(q.session.ctx, q.call)
+	server := q.session.host.opts.Server
 	if server == nil {
 		return nil, errors.New("there is no server")
 	}
@@ -83,7 +61,7 @@ func (s *session) answer(r *in) (out []byte, err error) {
 		return answerConfig(server, r)
 	}
 	if what == askNode {
-		return s.answerNode(server, m, call, r)
+		return q.node(server)
 	}
 	if m == nil {
 		return nil, errors.New("the server cannot be used while the plugin is loaded; use it in start() or later")
@@ -98,13 +76,13 @@ func (s *session) answer(r *in) (out []byte, err error) {
 	case askSettings:
 		return answerSettings(server, by, r)
 	case askFolder:
-		return s.host.answerFolder(by.ID, r)
+		return q.session.host.answerFolder(by.ID, r)
 	case askSchedule:
-		return s.answerSchedule(m, r)
+		return q.schedule()
 	case askUnschedule:
-		return s.answerUnschedule(m, r)
+		return q.unschedule()
 	case askWrite:
-		return nil, s.answerWrite(m, call, r)
+		return nil, q.write()
 	case askGet, askSet, askDelete, askKeys:
 		storage := server.Storage()
 		if storage == nil {

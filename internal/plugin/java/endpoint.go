@@ -52,13 +52,13 @@ func (x *extension) serveEndpoint(ctx context.Context, args []any, result any) (
 	return answered, nil
 }
 
-// answerWrite sends a part of the answer of the endpoint that a call is for.
-func (s *session) answerWrite(m *module, call uint64, r *in) error {
-	chunk := r.bytes()
-	if err := r.end(); err != nil {
+// write sends a part of the answer of the endpoint that a call is for.
+func (q *question) write() error {
+	chunk := q.rest.bytes()
+	if err := q.rest.end(); err != nil {
 		return err
 	}
-	ctx, output := s.conn.outputOf(call, m)
+	ctx, output := q.session.conn.outputOf(q.call, q.m)
 	if ctx == nil {
 		return errors.New("the request is over")
 	}

@@ -15,17 +15,18 @@ func (h *Host) severalNodes() bool {
 	return s != nil && s.Node(role.Gateway).Role != s.Node(role.Service).Role
 }
 
-// answerNode tells a plugin for which node it runs at present. The module is nil while it is loaded.
-func (s *session) answerNode(server plugin.Server, m *module, call uint64, r *in) ([]byte, error) {
-	class, method := r.string(), r.int()
-	if err := r.end(); err != nil {
+// node tells a plugin for which node it runs at present. The module is nil while it is loaded.
+func (q *question) node(server plugin.Server) ([]byte, error) {
+	class, method := q.rest.string(), q.rest.int()
+	if err := q.rest.end(); err != nil {
 		return nil, err
 	}
-	ctx, of := s.conn.call(call)
+	m := q.m
+	ctx, of := q.session.conn.call(q.call)
 	if m == nil { // What its extensions are is not known yet.
 		ctx, m = nil, of
 	}
-	node := server.Node(s.host.roleOf(ctx, m, class, method))
+	node := server.Node(q.session.host.roleOf(ctx, m, class, method))
 	return appendString(appendString(appendString(nil, node.ID), string(node.Role)), node.Version), nil
 }
 

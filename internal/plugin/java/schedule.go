@@ -18,13 +18,14 @@ const hookSchedule = 5
 // Schedules are the schedules of the extension.
 func (x *extension) Schedules() []*plugin.Schedule { return x.schedules.List() }
 
-// answerSchedule takes a schedule that a plugin wants.
-func (s *session) answerSchedule(m *module, r *in) ([]byte, error) {
+// schedule takes a schedule that a plugin wants.
+func (q *question) schedule() ([]byte, error) {
+	s, r := q.session, q.rest
 	class, name, when, leaderOnly := r.string(), r.string(), r.string(), r.bool()
 	if err := r.end(); err != nil {
 		return nil, err
 	}
-	x, err := m.extension(class)
+	x, err := q.m.extension(class)
 	if err != nil {
 		return nil, err
 	}
@@ -46,17 +47,17 @@ func (s *session) answerSchedule(m *module, r *in) ([]byte, error) {
 	return appendString(nil, n.Name), nil
 }
 
-// answerUnschedule ends a schedule.
-func (s *session) answerUnschedule(m *module, r *in) ([]byte, error) {
-	class, name := r.string(), r.string()
-	if err := r.end(); err != nil {
+// unschedule ends a schedule.
+func (q *question) unschedule() ([]byte, error) {
+	class, name := q.rest.string(), q.rest.string()
+	if err := q.rest.end(); err != nil {
 		return nil, err
 	}
-	x, err := m.extension(class)
+	x, err := q.m.extension(class)
 	if err != nil {
 		return nil, err
 	}
-	return appendBool(nil, x.unschedule(func(n *plugin.Schedule, in *session) bool { return n.Name == name && in == s })), nil
+	return appendBool(nil, x.unschedule(func(n *plugin.Schedule, in *session) bool { return n.Name == name && in == q.session })), nil
 }
 
 // extension returns the extension of a class.

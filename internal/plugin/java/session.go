@@ -410,3 +410,40 @@ func (s *session) dump(ctx context.Context, why string, attrs ...any) {
 	r := &in{b: *a.body}
 	s.log.Warn("threads of the Java host", append(attrs, slog.String("because", why), slog.String("threads", r.string()))...)
 }
+
+// asked answers a question of a plugin, in a goroutine of its own.
+func (s *session) asked(id uint64, body []byte) {
+	if s.asks.Add(1) > int64(s.host.opts.MaxPending) {
+		s.asks.Add(-1)
+		s.reply(id, nil, apierr.New(apierr.ServerUnavailable, "plugins ask too much of the server at once"))
+		return
+	}
+	s.helpers.Go(func() {
+		defer s.asks.Add(-1)
+		defer func() {
+			if value := recover(); value != nil {
+				s.reply(id, nil, fmt.Errorf("the server panicked: %v", value))
+				s.log.Error("the server panicked when a plugin asked something of it", slog.Any("value", value))
+			}
+		}()
+		out, err := newQuestion(s, body).answer()
+		s.reply(id, out, err)
+	})
+}
+
+// reply sends an answer.
+func (s *session) reply(id uint64, body []byte, err error) {
+	var b []byte
+	if err == nil {
+		b, err = endFrame(append(beginFrame(nil, kindResult, id), body...), 0)
+	}
+	if err != nil {
+		code, text := int64(0), err.Error()
+		if e, ok := errors.AsType[*apierr.Error](err); ok {
+			code, text = int64(e.Code), e.Reason
+		}
+		b = appendString(appendInt(beginFrame(nil, kindError, id), code), head(text, 64<<10))
+		b, _ = endFrame(appendString(appendString(b, ""), ""), 0)
+	}
+	_ = s.conn.send(b, nil) // A JVM that is gone wants no answer.
+}
