@@ -16,7 +16,7 @@ func (p *notifier) start(context.Context) error {
 	if !p.Process.runs(role.Service) {
 		return nil
 	}
-	p.service = service.NewNotifier(p.Nodes.byRole[role.Service], p.Online.presence, p.Logs.logger.With("role", role.Service.Name()), nil)
+	p.service = service.NewNotifier(p.Nodes.byRole[role.Service], p.Online.presence.Finder(), p.Logs.logger.With("role", role.Service.Name()), nil)
 	p.Process.lifecycle.add(part{name: "notifier", stop: p.service.Stop})
 	return nil
 }

@@ -31,7 +31,7 @@ func (t *table) swap(userID int64, before *record, c content, epoch uint64) (rev
 	if s.records[userID] != before {
 		return 0, false
 	}
-	revision = t.followed.Add(1)
+	revision = t.followed[0].Add(1)
 	var after *record
 	if len(c.sessions) > 0 {
 		after = &record{content: c, revision: revision, epoch: epoch}

@@ -17,10 +17,13 @@ import (
 )
 
 const (
-	// userKey and gatewayKey begin the keys of the bucket. A user's key holds the entry; a gateway's key says that it
-	// has announced all its sessions to this bucket.
+	// userKey and gatewayKey begin the keys of the bucket. A user's key holds the entry; if the users are split, the number of the
+	// partition stands before the id. A gateway's key says that it has announced all its sessions to this bucket.
 	userKey    = "user."
 	gatewayKey = "gateway."
+	// partitionsLabel is the label of the bucket that says into how many partitions the users are split. Who makes the bucket
+	// decides; a bucket without it has one.
+	partitionsLabel = "partitions"
 
 	// markerTTL is how long the bucket remembers that a key was removed.
 	markerTTL = time.Minute
@@ -47,16 +50,23 @@ type bucket struct {
 	epoch uint64
 	// last is the highest revision when the bucket was opened.
 	last uint64
+	// partitions is into how many parts the users are split, one if they are not.
+	partitions int
+	// opened is when this process saw this life for the first time.
+	opened time.Time
 }
 
-// openBucket finds or makes the bucket.
-func openBucket(ctx context.Context, c *cluster.Cluster) (*bucket, error) {
+// openBucket finds the bucket, or makes one with so many partitions.
+func openBucket(ctx context.Context, c *cluster.Cluster, partitions int) (*bucket, error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	js := c.JetStream()
 	config := jetstream.KeyValueConfig{
 		Bucket: "app_" + c.ID() + "_presence", Description: "Who is online, and where", History: 1,
 		Storage: jetstream.MemoryStorage, LimitMarkerTTL: markerTTL, Replicas: c.Replicas(),
+	}
+	if partitions > 1 {
+		config.Metadata = map[string]string{partitionsLabel: strconv.Itoa(partitions)}
 	}
 	kv, err := js.CreateKeyValue(ctx, config)
 	if errors.Is(err, jetstream.ErrBucketExists) {
@@ -70,10 +80,51 @@ func openBucket(ctx context.Context, c *cluster.Cluster) (*bucket, error) {
 		return nil, fmt.Errorf("open the bucket of the sessions: %w", err)
 	}
 	info := stream.CachedInfo()
-	return &bucket{
+	b := &bucket{
 		js: js, kv: kv, stream: stream, prefix: "$KV." + config.Bucket + ".", created: info.Created, last: info.State.LastSeq,
-	}, nil
+		partitions: 1, opened: time.Now(),
+	}
+	if label := info.Config.Metadata[partitionsLabel]; label != "" {
+		b.partitions, err = strconv.Atoi(label)
+		if err != nil || b.partitions < 1 || b.partitions > shardCount || b.partitions&(b.partitions-1) != 0 {
+			return nil, fmt.Errorf("open the bucket of the sessions: %q is no number of partitions that this program knows", label)
+		}
+	}
+	return b, nil
 }
+
+// lastRevision returns the highest revision of now.
+func (b *bucket) lastRevision(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	info, err := b.stream.Info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return info.State.LastSeq, nil
+}
+
+// lives reports whether NATS still has this life of the bucket.
+func (b *bucket) lives(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	info, err := b.stream.Info(ctx)
+	if err != nil {
+		return false, err
+	}
+	return info.Created.Equal(b.created), nil
+}
+
+// keyOf returns the key of a user.
+func (b *bucket) keyOf(userID int64) string {
+	if b.partitions == 1 {
+		return keyOf(userID)
+	}
+	return usersOf(partitionOf(userID, b.partitions)) + strconv.FormatInt(userID, 10)
+}
+
+// usersOf returns what the keys of the users of a partition begin with.
+func usersOf(partition int) string { return userKey + strconv.Itoa(partition) + "." }
 
 // gone reports whether an error means that there is no such bucket any more.
 func gone(err error) bool {
@@ -81,7 +132,7 @@ func gone(err error) bool {
 		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrBucketNotFound)
 }
 
-// keyOf returns the key of a user.
+// keyOf returns the key of a user if the users are not split.
 func keyOf(userID int64) string { return userKey + strconv.FormatInt(userID, 10) }
 
 // userOf returns the user of a key.
@@ -89,6 +140,9 @@ func userOf(key string) (int64, bool) {
 	text, ok := strings.CutPrefix(key, userKey)
 	if !ok {
 		return 0, false
+	}
+	if i := strings.LastIndexByte(text, '.'); i >= 0 {
+		text = text[i+1:]
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil

@@ -5,8 +5,10 @@ package presence
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/internal/role"
 )
 
 // A gateway is one life of a node that holds sessions. There is one value for each, which all its sessions point to:
@@ -18,8 +20,22 @@ type gateway struct {
 	// dead says that it certainly is no member, so that it closes its sessions should it come back; live that this is not
 	// known.
 	live, dead atomic.Bool
-	// announced is the latest epoch whose bucket the gateway has told of all its sessions.
-	announced atomic.Uint64
+	// announced has, for each partition, the latest epoch whose bucket the gateway has told of all its sessions, as far as the
+	// watch of the partition has come.
+	announced announcements
+}
+
+// announcements are the epochs of the partitions.
+type announcements [shardCount]atomic.Uint64
+
+// to returns the epoch of a partition.
+func (a *announcements) to(partition int) uint64 { return a[partition].Load() }
+
+// toAll notes the epoch for every partition.
+func (a *announcements) toAll(epoch uint64) {
+	for i := range a {
+		a[i].Store(epoch)
+	}
 }
 
 // gateways are all that were heard of.
@@ -87,4 +103,27 @@ func (g *gateways) refresh() (died []*gateway) {
 		}
 	}
 	return died
+}
+
+// allAnnounced reports whether all gateways have told a bucket of their sessions, as far as the watch of a partition says. Who
+// knew a partition of an earlier bucket need not wait for that.
+func (g *gateways) allAnnounced(b *bucket, partition int) bool {
+	if b.epoch == 1 {
+		// Gateways close sessions that a process that began later did not know, see meetStrangers.
+		return true
+	}
+	if time.Since(b.opened) < g.cluster.HeartbeatTimeout() {
+		return false
+	}
+	for id, incarnation := range g.cluster.Lives(role.Gateway) {
+		g.intern(id, incarnation)
+	}
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	for _, gw := range g.known {
+		if gw.live.Load() && gw.announced.to(partition) < b.epoch {
+			return false
+		}
+	}
+	return true
 }

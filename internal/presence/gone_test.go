@@ -213,7 +213,7 @@ func TestServiceBeginsInEmptyServer(t *testing.T) {
 	f.Stop(t)
 	a.await(t, "the outage", func() bool { return a.node.Cluster().Healthy() != nil })
 	f.Start(t)
-	a.await(t, "the new bucket", func() bool { return a.Healthy() == nil && a.own.gateway.announced.Load() == 3 })
+	a.await(t, "the new bucket", func() bool { return a.Healthy() == nil && a.own.gateway.announced.to(0) == 3 })
 	if slices.Contains(a.strays(), two.Key()) {
 		t.Error("a session was closed although all services know it")
 	}

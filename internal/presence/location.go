@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -92,21 +91,6 @@ func (d *Directory) SetPosition(ctx context.Context, userID int64, device wire.D
 	return online, nil
 }
 
-// Position returns where a session is; without Locations.PerDevice, where its user is. ok is false when that is not
-// known.
-func (d *Directory) Position(userID int64, device wire.DeviceType) (p Position, ok bool, err error) {
-	if !d.options.Locations.Enabled {
-		return p, false, errLocationsOff()
-	}
-	e, _ := d.Lookup(userID)
-	for _, s := range d.placed(e.Sessions) {
-		if s.Device == device || !d.options.Locations.PerDevice {
-			return *s.Position, true, nil
-		}
-	}
-	return p, false, nil
-}
-
 // placed returns the sessions that have a place in the index: all that have a position, or the one with the latest.
 func (d *Directory) placed(sessions []Session) (placed []*Session) {
 	for i := range sessions {
@@ -123,7 +107,7 @@ func (d *Directory) placed(sessions []Session) (placed []*Session) {
 }
 
 // follow keeps the index in line with a record that was replaced.
-func (d *Directory) follow(_ int64, before, after *record) {
+func (d *Directory) follow(before, after *record) {
 	var old, now []*Session
 	if before != nil {
 		old = d.placed(before.sessions)
@@ -139,34 +123,4 @@ func (d *Directory) follow(_ int64, before, after *record) {
 	for _, s := range now {
 		d.positions.Set(spot{s.UserID, s.Device, s.gateway}, float64(s.Position.Longitude), float64(s.Position.Latitude))
 	}
-}
-
-// A Neighbour is somebody near a place.
-type Neighbour struct {
-	UserID int64
-	// Device is that of the session whose position it is.
-	Device              wire.DeviceType
-	Longitude, Latitude float32
-	// Meters is the distance in whole metres.
-	Meters int32
-}
-
-// Nearby returns at most count others within so many metres of a place, the nearest first. The session for which is
-// asked is left out; without Locations.PerDevice, its user is.
-func (d *Directory) Nearby(of SessionKey, center Position, count int, meters float64) ([]Neighbour, error) {
-	if !d.options.Locations.Enabled {
-		return nil, errLocationsOff()
-	}
-	found := d.positions.Nearby(float64(center.Longitude), float64(center.Latitude), meters, count, func(s spot) bool {
-		own := s.userID == of.UserID && (!d.options.Locations.PerDevice || s.device == of.Device)
-		return !own && s.gateway.live.Load()
-	})
-	neighbours := make([]Neighbour, len(found))
-	for i, f := range found {
-		neighbours[i] = Neighbour{
-			UserID: f.Key.userID, Device: f.Key.device, Longitude: float32(f.Longitude), Latitude: float32(f.Latitude),
-			Meters: int32(math.Round(f.Meters)),
-		}
-	}
-	return neighbours, nil
 }

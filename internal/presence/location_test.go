@@ -54,7 +54,7 @@ func testPosition(t *testing.T, f *clustertest.Fabric) {
 	}
 	nearby := func(p *peer, of SessionKey, center Position, count int, meters float64) (found []int64) {
 		t.Helper()
-		neighbours, err := p.Nearby(of, center, count, meters)
+		neighbours, err := p.Finder().Nearby(t.Context(), of, center, count, meters)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,6 +62,15 @@ func testPosition(t *testing.T, f *clustertest.Fabric) {
 			found = append(found, n.UserID)
 		}
 		return found
+	}
+	position := func(p *peer, userID int64, device wire.DeviceType) (Position, bool) {
+		t.Helper()
+		positions, err := p.Finder().Positions(t.Context(), []int64{userID}, device)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, ok := positions[userID]
+		return found, ok
 	}
 	key := SessionKey{UserID: 10, Device: wire.DeviceType_ANDROID}
 	for _, test := range []struct {
@@ -81,22 +90,22 @@ func testPosition(t *testing.T, f *clustertest.Fabric) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.peer.await(t, "the neighbours", func() bool {
-				center, ok, err := test.peer.Position(10, wire.DeviceType_ANDROID)
-				return err == nil && ok && slices.Equal(nearby(test.peer, key, center, test.count, test.meters), test.want)
+				center, ok := position(test.peer, 10, wire.DeviceType_ANDROID)
+				return ok && slices.Equal(nearby(test.peer, key, center, test.count, test.meters), test.want)
 			})
 		})
 	}
-	neighbours, err := devices.Nearby(SessionKey{UserID: 1, Device: wire.DeviceType_IOS}, at(13.4, 52.5, 0), 1, 10)
+	neighbours, err := devices.Finder().Nearby(t.Context(), SessionKey{UserID: 1, Device: wire.DeviceType_IOS}, at(13.4, 52.5, 0), 1, 10)
 	if err != nil || len(neighbours) != 1 || neighbours[0] != (Neighbour{1, wire.DeviceType_DESKTOP, 13.4, 52.5, 0}) {
 		t.Errorf("another device of the same user: %+v, %v", neighbours, err)
 	}
-	if p, ok, _ := devices.Position(1, wire.DeviceType_DESKTOP); !ok || p.Longitude != 13.4 {
+	if p, ok := position(devices, 1, wire.DeviceType_DESKTOP); !ok || p.Longitude != 13.4 {
 		t.Errorf("position of the device is %+v", p)
 	}
-	if p, ok, _ := s.Position(1, wire.DeviceType_DESKTOP); !ok || p.Longitude != 13.403 {
+	if p, ok := position(s, 1, wire.DeviceType_DESKTOP); !ok || p.Longitude != 13.403 {
 		t.Errorf("position of the user is %+v", p)
 	}
-	if _, ok, _ := s.Position(99, wire.DeviceType_DESKTOP); ok {
+	if _, ok := position(s, 99, wire.DeviceType_DESKTOP); ok {
 		t.Error("somebody who is offline is somewhere")
 	}
 	// What ends is nowhere.
@@ -124,8 +133,8 @@ func TestPositionsOff(t *testing.T) {
 		t.Error("the position was kept")
 	}
 	_, setErr := g.SetPosition(t.Context(), 1, wire.DeviceType_DESKTOP, at(1, 1, 1))
-	_, _, getErr := g.Position(1, wire.DeviceType_DESKTOP)
-	_, nearbyErr := g.Nearby(SessionKey{}, at(1, 1, 1), 10, 10)
+	_, getErr := g.Finder().Positions(t.Context(), []int64{1}, wire.DeviceType_DESKTOP)
+	_, nearbyErr := g.Finder().Nearby(t.Context(), SessionKey{}, at(1, 1, 1), 10, 10)
 	for _, err := range []error{setErr, getErr, nearbyErr} {
 		if e, ok := errors.AsType[*apierr.Error](err); !ok || e.Code != apierr.UserLocationRelatedFeaturesAreDisabled {
 			t.Errorf("error is %v", err)

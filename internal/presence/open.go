@@ -155,6 +155,9 @@ func (d *Directory) SetStatuses(ctx context.Context, userIDs []int64, status wir
 // update changes the entry of a user who is online. When this node knows of none, it may just not have heard yet.
 func (d *Directory) update(ctx context.Context, userID int64, fn func(current content) (next *content, online bool)) (online bool, err error) {
 	for _, fresh := range []bool{false, true} {
+		if !fresh && !d.table.watches(userID) {
+			continue
+		}
 		_, err = d.change(ctx, userID, fresh, func(current content, _ []Session, _ place) (next *content, err error) {
 			next, online = fn(current)
 			return next, nil
@@ -252,15 +255,19 @@ func (d *Directory) tryChange(
 	}
 	next, err := fn(current, d.table.live(r), place{b.epoch, revision})
 	if err != nil || next == nil {
+		if !fresh && !d.table.watches(userID) {
+			// Others may have written it since. What is written proves itself; this must be looked at once more.
+			return place{}, errConflict, nil
+		}
 		return place{}, nil, err
 	}
 	if len(next.sessions) == 0 {
 		if r == nil || r.epoch != b.epoch || len(r.sessions) == 0 {
 			return place{}, nil, nil
 		}
-		revision, failure = b.remove(ctx, keyOf(userID), revision)
+		revision, failure = b.remove(ctx, b.keyOf(userID), revision)
 	} else {
-		revision, failure = b.put(ctx, keyOf(userID), next.encode(), revision)
+		revision, failure = b.put(ctx, b.keyOf(userID), next.encode(), revision)
 	}
 	if failure != nil {
 		return place{}, failure, nil
@@ -283,7 +290,7 @@ func undead(sessions []Session) []Session {
 // read returns what the bucket has of a user now, with the revision of the marker if the key was removed.
 func (d *Directory) read(ctx context.Context, b *bucket, userID int64) (*record, error) {
 	before := d.table.get(userID)
-	value, revision, err := b.read(ctx, keyOf(userID))
+	value, revision, err := b.read(ctx, b.keyOf(userID))
 	if err != nil {
 		return nil, err
 	}

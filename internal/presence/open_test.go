@@ -67,7 +67,7 @@ func testOpenTwice(t *testing.T, f *clustertest.Fabric) {
 		// The write of this attempt is carried out, but nobody hears of it.
 		written := s
 		written.gateway = g.own.gateway
-		_, err := bucket.put(t.Context(), keyOf(1), (&content{sessions: []Session{written}}).encode(), g.table.get(1).revision)
+		_, err := bucket.put(t.Context(), bucket.keyOf(1), (&content{sessions: []Session{written}}).encode(), g.table.get(1).revision)
 		return nil, err
 	})
 	if err != nil || asked != 2 || len(replaced) != 1 || replaced[0].ID != old.ID {

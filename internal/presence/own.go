@@ -31,6 +31,9 @@ type own struct {
 	// familiar are the services that know the own sessions of earlier buckets.
 	familiar map[string]string
 
+	// doubtful says that news of own sessions may have been missed, so that all of them are to be compared with what is known elsewhere.
+	doubtful atomic.Bool
+
 	// met is the epoch of the last bucket that has the own sessions and in which the services that may not know them were found.
 	met atomic.Uint64
 }
@@ -266,7 +269,7 @@ func (d *Directory) announce() error {
 	if err := d.meetStrangers(b); err != nil {
 		return err
 	}
-	d.own.gateway.announced.Store(b.epoch)
+	d.own.gateway.announced.toAll(b.epoch)
 	return nil
 }
 

@@ -44,6 +44,16 @@ type Options struct {
 	// Alone says that no other process can be in the cluster and that this is its only directory: then there is no bucket, and the
 	// picture of this process is the truth.
 	Alone bool
+	// Partitions is into how many parts users are split if this process makes the bucket: zero or one, or Partitions. If they are split, services
+	// follow the partitions that are theirs, and a process with a gateway only knows the users of that gateway. Otherwise every
+	// process follows all users.
+	Partitions int
+	// Service is the node of this process whose partitions the directory follows; nil is the node that the directory is started
+	// with, if that is a service.
+	Service *cluster.Node
+	// KeepInterval is how long a service still follows a partition that belongs to others: they have to read it, and membership may
+	// change back. Zero is half a minute.
+	KeepInterval time.Duration
 	// SweepInterval is how often sessions of dead gateways are removed from the bucket that were not removed at once;
 	// zero is a minute.
 	SweepInterval time.Duration
@@ -74,6 +84,9 @@ type Directory struct {
 	logger   *slog.Logger
 	gateways *gateways
 	table    *table
+	finder   *Finder
+	// keeper is nil in a process without service.
+	keeper *keeper
 	// positions is nil if positions are not kept.
 	positions *geo.Index[spot]
 	// own is nil in a process without gateway.
@@ -106,6 +119,9 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 	if o.SweepInterval <= 0 {
 		o.SweepInterval = defaultSweepInterval
 	}
+	if o.KeepInterval <= 0 {
+		o.KeepInterval = defaultKeepInterval
+	}
 	if o.VerifyInterval <= 0 {
 		o.VerifyInterval = defaultVerifyInterval
 	}
@@ -116,16 +132,23 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 		node: node, options: o, logger: o.Logger, gateways: newGateways(node.Cluster()),
 		again: make(chan struct{}, 1), sweeping: make(chan struct{}, 1), err: errUnknown, changed: make(chan struct{}),
 	}
-	d.table = newTable(func(int64, *record, *record) {})
+	d.finder = &Finder{directory: d}
+	d.table = newTable(func(_ int64, before, after *record) {
+		if d.positions != nil {
+			d.follow(before, after)
+		}
+		if d.keeper != nil {
+			d.keeper.hints.note(before, after)
+		}
+	})
 	if o.Locations.Enabled {
 		d.positions = geo.NewIndex(compareSpots)
-		d.table.changed = d.follow
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	if node.Type() == role.Gateway {
 		d.own = newOwn(d.gateways.addOwn(node))
 	}
-	if err := cluster.Handle(node, activitiesEndpoint, d.activities); err != nil {
+	if err := handle(d); err != nil {
 		d.cancel()
 		return nil, fmt.Errorf("start presence: %w", err)
 	}
@@ -144,8 +167,33 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 	return d, nil
 }
 
+// handle lets a directory answer the calls of other nodes.
+func handle(d *Directory) error {
+	if err := cluster.Handle(d.node, activitiesEndpoint, d.activities); err != nil {
+		return err
+	}
+	if d.own != nil {
+		if err := cluster.Handle(d.node, replacedEndpoint, d.own.replaced); err != nil {
+			return err
+		}
+	}
+	service := d.options.Service
+	if service == nil && d.node.Type() == role.Service {
+		service = d.node
+	}
+	if service == nil {
+		return nil
+	}
+	d.keeper = newKeeper(d, service)
+	d.group.Go(d.keeper.hints.run)
+	return d.keeper.handle()
+}
+
 // Node returns the node that the directory was started with.
 func (d *Directory) Node() *cluster.Node { return d.node }
+
+// Finder returns the finder of the directory.
+func (d *Directory) Finder() *Finder { return d.finder }
 
 // Attach names the part that has the connections. A gateway calls it before its first Open.
 func (d *Directory) Attach(h Holder) { d.holder.Store(&h) }
@@ -163,13 +211,13 @@ func (d *Directory) Healthy() error {
 	return d.err
 }
 
-// Lookup returns what is known of a user; ok is false for one who is offline, whose entry has the status OFFLINE and no
+// Lookup returns what this process knows of a user; ok is false for one who is offline, whose entry has the status OFFLINE and no
 // sessions.
 func (d *Directory) Lookup(userID int64) (e Entry, ok bool) {
 	return d.table.entry(userID, d.table.get(userID))
 }
 
-// Online reports whether the user has a session.
+// Online reports whether the user has a session, as far as this process knows.
 func (d *Directory) Online(userID int64) bool {
 	r := d.table.get(userID)
 	return r != nil && len(d.table.live(r)) > 0
@@ -181,7 +229,7 @@ type Destination struct {
 	UserIDs []int64
 }
 
-// Locate returns the gateways of the users, each once, with its users in the given order. Users who are offline are
+// Locate returns the gateways of the users that this process knows, each once, with its users in the given order. Users who are offline are
 // left out and cost nothing but the look-up.
 func (d *Directory) Locate(userIDs []int64) []Destination {
 	var found []Destination
@@ -218,7 +266,7 @@ func locate(found []Destination, nodeID string, userID int64, room int) []Destin
 	return append(found, Destination{NodeID: nodeID, UserIDs: append(make([]int64, 0, min(room, 64)), userID)})
 }
 
-// Count returns how many users are online, and at which gateways; one with sessions at two of them counts at both.
+// Count returns how many users are online that this process knows of, and at which gateways; one with sessions at two of them counts at both.
 func (d *Directory) Count() (total int, nodes map[string]int) {
 	nodes = map[string]int{}
 	d.table.each(func(_ int64, r *record) {

@@ -93,7 +93,7 @@ func TestKill(t *testing.T) {
 			return false
 		}
 		for _, user := range []int64{0, 3, childSessions - 1} {
-			if value, _, err := b.read(t.Context(), keyOf(user)); err != nil || value != nil {
+			if value, _, err := b.read(t.Context(), b.keyOf(user)); err != nil || value != nil {
 				return false
 			}
 		}

@@ -32,7 +32,9 @@ func (d *Directory) sweepLoop() {
 // dropStale forgets sessions of an earlier bucket whose gateways are dead or have announced themselves to this one without them.
 func (d *Directory) dropStale() {
 	epoch := d.table.epoch.Load()
-	waits := func(s Session) bool { return s.gateway.live.Load() && s.gateway.announced.Load() < epoch }
+	waits := func(s Session) bool {
+		return s.gateway.live.Load() && s.gateway.announced.to(d.table.partition(s.UserID)) < epoch
+	}
 	d.table.prune(func(_ int64, r *record) *record {
 		next := *r
 		if r.epoch < epoch {
@@ -58,8 +60,11 @@ func only(sessions []Session, wanted func(Session) bool) []Session {
 }
 
 // sweeps reports whether this node is the one that cleans the bucket: the first of the healthy ones. When two believe to
-// be it, they do the same work twice and no harm.
+// be it, they do the same work twice and no harm. If the users are split, every service cleans the partitions that it owns.
 func (d *Directory) sweeps() bool {
+	if d.table.partitions.Load() > 1 {
+		return d.keeper != nil
+	}
 	for _, m := range d.node.Cluster().Members() {
 		if m.Status.HasJoined && m.Status.Healthy {
 			return m.NodeID == d.node.ID()
@@ -72,9 +77,13 @@ func (d *Directory) sweeps() bool {
 func (d *Directory) sweep() error {
 	epoch := d.table.epoch.Load()
 	var users []int64
+	owns := func(int64) bool { return true }
+	if d.table.partitions.Load() > 1 {
+		owns = d.keeper.owns()
+	}
 	d.table.each(func(userID int64, r *record) {
 		for i := range r.sessions {
-			if r.epoch == epoch && r.sessions[i].gateway.dead.Load() {
+			if owns(userID) && r.epoch == epoch && r.sessions[i].gateway.dead.Load() {
 				users = append(users, userID)
 				return
 			}

@@ -29,9 +29,14 @@ type table struct {
 	// epoch is that of the bucket that is followed now. Records of earlier ones hold until the gateways of their
 	// sessions have announced themselves anew.
 	epoch atomic.Uint64
-	// followed is the revision up to which the watch of that bucket has come.
-	followed atomic.Uint64
-	shards   [shardCount]shard
+	// partitions is into how many parts the users of that bucket are split; one if they are not.
+	partitions atomic.Int64
+	// followed are the revisions up to which the watches of the partitions have come.
+	followed [shardCount]atomic.Uint64
+	// watched says which partitions are followed. Of the others the table has what this process's gateway wrote, as it was then.
+	// complete says which of them the table has all sessions of.
+	watched, complete [shardCount]atomic.Bool
+	shards            [shardCount]shard
 	// changed is told of every replacement, with the shard's lock held, so that what depends on records follows them
 	// in order.
 	changed func(userID int64, before, after *record)
@@ -46,6 +51,7 @@ type shard struct {
 
 func newTable(changed func(userID int64, before, after *record)) *table {
 	t := &table{changed: changed}
+	t.split(1)
 	for i := range t.shards {
 		t.shards[i].records = map[int64]*record{}
 	}
@@ -53,8 +59,7 @@ func newTable(changed func(userID int64, before, after *record)) *table {
 }
 
 func (t *table) shard(userID int64) *shard {
-	// Ids are often consecutive or multiples of something; the golden ratio spreads both.
-	return &t.shards[uint64(userID)*0x9E3779B97F4A7C15>>56]
+	return &t.shards[spread(userID)>>56]
 }
 
 func (t *table) get(userID int64) *record {
@@ -71,7 +76,7 @@ func (t *table) counts(r *record, s *Session, stale bool) bool {
 		return false
 	}
 	epoch := t.epoch.Load()
-	return !stale && r.epoch == epoch || s.gateway.announced.Load() < epoch
+	return !stale && r.epoch == epoch || s.gateway.announced.to(t.partition(s.UserID)) < epoch
 }
 
 // live returns the sessions of a record that count. It allocates only if some do not.
@@ -100,12 +105,50 @@ func (t *table) live(r *record) []Session {
 	return live
 }
 
-// follow notes how far the watch has come. Only the watch calls it.
-func (t *table) follow(revision uint64) {
-	if revision > t.followed.Load() {
-		t.followed.Store(revision)
+// split sets into how many partitions the users are split. If they are not, all of them are followed; who followed all of
+// them knows those of each partition.
+func (t *table) split(partitions int) {
+	before := t.partitions.Swap(int64(partitions))
+	if before == int64(partitions) {
+		return
+	}
+	known := partitions == 1 || before == 1 && t.epoch.Load() > 0
+	for i := range partitions {
+		t.watched[i].Store(known)
+		t.complete[i].Store(known)
 	}
 }
+
+// partition returns the partition of a user.
+func (t *table) partition(userID int64) int { return partitionOf(userID, int(t.partitions.Load())) }
+
+// watches reports whether the partition of a user is followed.
+func (t *table) watches(userID int64) bool { return t.watched[t.partition(userID)].Load() }
+
+// knows reports whether the table has all sessions of the partition of a user.
+func (t *table) knows(userID int64) bool { return t.complete[t.partition(userID)].Load() }
+
+// known returns those of the users of whose partitions the table has all sessions, and the others.
+func (t *table) known(userIDs []int64) (known, others []int64) {
+	for _, userID := range userIDs {
+		if t.knows(userID) {
+			known = append(known, userID)
+		} else {
+			others = append(others, userID)
+		}
+	}
+	return known, others
+}
+
+// follow notes how far the watch of a partition has come. Only the watch calls it.
+func (t *table) follow(partition int, revision uint64) {
+	if revision > t.followed[partition].Load() {
+		t.followed[partition].Store(revision)
+	}
+}
+
+// followedFor returns how far the watch of the partition of a user has come.
+func (t *table) followedFor(userID int64) uint64 { return t.followed[t.partition(userID)].Load() }
 
 // news stores what the watch brings. Nothing older can come afterwards, so that a record without sessions is forgotten.
 func (t *table) news(userID int64, c content, revision, epoch uint64) {
@@ -114,7 +157,7 @@ func (t *table) news(userID int64, c content, revision, epoch uint64) {
 	defer s.mu.Unlock()
 	before := s.records[userID]
 	// Whoever holds the lock sees either none of this or all.
-	t.follow(revision)
+	t.follow(t.partition(userID), revision)
 	if before != nil && (before.epoch > epoch || before.epoch == epoch && before.revision > revision) {
 		return
 	}
@@ -131,11 +174,19 @@ func (t *table) wrote(userID int64, c content, revision, epoch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.records[userID]
-	if epoch < t.epoch.Load() || revision <= t.followed.Load() || before != nil && before.epoch == epoch && before.revision > revision {
+	if epoch < t.epoch.Load() || before != nil && before.epoch == epoch && before.revision > revision {
 		return
 	}
+	watched := t.watches(userID)
+	if watched && revision <= t.followedFor(userID) {
+		return
+	}
+	after := t.merge(before, c, revision, epoch)
+	if !watched && !after.own() {
+		after = nil
+	}
 	// A record without sessions stays until the watch has come that far, lest older news bring them back.
-	t.replace(s, userID, before, t.merge(before, c, revision, epoch))
+	t.replace(s, userID, before, after)
 }
 
 // merge returns the record that follows another one, which may be of an earlier bucket or nil.
@@ -158,7 +209,7 @@ func (t *table) merge(before *record, c content, revision, epoch uint64) *record
 func (t *table) keepStale(sessions, taken []Session, epoch uint64) (stale []Session) {
 	for i := range sessions {
 		g := sessions[i].gateway
-		if g.live.Load() && g.announced.Load() < epoch && index(taken, sessions[i].Device) < 0 {
+		if g.live.Load() && g.announced.to(t.partition(sessions[i].UserID)) < epoch && index(taken, sessions[i].Device) < 0 {
 			stale = append(stale, sessions[i])
 		}
 	}
@@ -188,9 +239,32 @@ func (t *table) forget(userID int64, gone *Session) {
 	}
 	after := *before
 	after.sessions, after.stale = without(before.sessions), without(before.stale)
-	if len(after.sessions)+len(after.stale) < len(before.sessions)+len(before.stale) {
+	switch {
+	case len(after.sessions)+len(after.stale) == len(before.sessions)+len(before.stale):
+	case !t.watches(userID) && !after.own():
+		t.replace(s, userID, before, nil)
+	default:
 		t.replace(s, userID, before, &after)
 	}
+}
+
+// own reports whether the record has sessions of this process's gateway.
+func (r *record) own() bool {
+	isOwn := func(s Session) bool { return s.gateway.own }
+	return slices.ContainsFunc(r.sessions, isOwn) || slices.ContainsFunc(r.stale, isOwn)
+}
+
+// drop forgets a partition that is not followed any more, but for what this process's gateway wrote.
+func (t *table) drop(partition int) {
+	t.complete[partition].Store(false)
+	t.watched[partition].Store(false)
+	t.followed[partition].Store(0)
+	t.prunePartition(partition, func(_ int64, r *record) *record {
+		if r.own() {
+			return r
+		}
+		return nil
+	})
 }
 
 // emptied returns what is left of a record whose key is gone.
@@ -203,7 +277,15 @@ func (r *record) emptied() *record {
 
 // prune has every record replaced by what keep returns; nil removes it.
 func (t *table) prune(keep func(userID int64, r *record) *record) {
-	for i := range t.shards {
+	for p := range int(t.partitions.Load()) {
+		t.prunePartition(p, keep)
+	}
+}
+
+// prunePartition is prune for one partition.
+func (t *table) prunePartition(partition int, keep func(userID int64, r *record) *record) {
+	first, end := t.shardsOf(partition)
+	for i := first; i < end; i++ {
 		s := &t.shards[i]
 		s.mu.Lock()
 		for userID, before := range s.records {
@@ -217,7 +299,21 @@ func (t *table) prune(keep func(userID int64, r *record) *record) {
 
 // each calls fn with every record. It holds the lock of a shard meanwhile.
 func (t *table) each(fn func(userID int64, r *record)) {
-	for i := range t.shards {
+	for p := range int(t.partitions.Load()) {
+		t.eachOf(p, fn)
+	}
+}
+
+// shardsOf returns the first shard of a partition and the one after its last.
+func (t *table) shardsOf(partition int) (first, end int) {
+	size := shardCount / int(t.partitions.Load())
+	return partition * size, (partition + 1) * size
+}
+
+// eachOf is each for one partition.
+func (t *table) eachOf(partition int, fn func(userID int64, r *record)) {
+	first, end := t.shardsOf(partition)
+	for i := first; i < end; i++ {
 		s := &t.shards[i]
 		s.mu.RLock()
 		for userID, r := range s.records {
@@ -234,4 +330,16 @@ func (t *table) entry(userID int64, r *record) (e Entry, ok bool) {
 		return Entry{UserID: userID, Status: wire.UserStatus_OFFLINE}, false
 	}
 	return Entry{UserID: userID, Status: r.status, Sessions: live}, true
+}
+
+// filled ends the first part of a watch, which has brought what a partition had at a revision. What vanished while nobody
+// watched is still in the table.
+func (t *table) filled(partition int, epoch, last uint64, seen map[int64]struct{}) {
+	t.follow(partition, last)
+	t.prunePartition(partition, func(userID int64, r *record) *record {
+		if _, ok := seen[userID]; ok || r.epoch != epoch || r.revision > last {
+			return r
+		}
+		return r.emptied()
+	})
 }

@@ -42,6 +42,8 @@ func (d *Directory) verifyLoop() {
 	ticker := time.NewTicker(d.options.VerifyInterval)
 	defer ticker.Stop()
 	var suspicions map[suspicion]int
+	// round are own sessions that are still to be compared with what services know of them.
+	var round []SessionKey
 	for {
 		select {
 		case <-d.ctx.Done():
@@ -54,6 +56,7 @@ func (d *Directory) verifyLoop() {
 			continue
 		}
 		suspicions = d.verify(suspicions)
+		round = d.finder.compareOwn(round)
 	}
 }
 
@@ -61,7 +64,7 @@ func (d *Directory) verifyLoop() {
 func (d *Directory) announcedAll() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.err == nil && d.own.gateway.announced.Load() >= d.bucket.epoch
+	return d.err == nil && d.own.gateway.announced.to(0) >= d.bucket.epoch
 }
 
 // verify looks for faults and mends those that are suspicious for long enough. It returns the others, with how often they
@@ -97,7 +100,7 @@ func (d *Directory) suspicions() (found []suspicion) {
 		}
 		held++
 		r := d.table.get(key.UserID)
-		followed := place{d.table.epoch.Load(), d.table.followed.Load()}
+		followed := place{d.table.epoch.Load(), d.table.followedFor(key.UserID)}
 		late := followed.before(own.at) || r != nil && r.place().before(own.at)
 		if !late && (r == nil || !contains(r.sessions, &own.Session)) {
 			found = append(found, suspicion{key, FaultMissing})

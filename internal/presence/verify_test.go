@@ -60,7 +60,7 @@ func testOlderNews(t *testing.T, f *clustertest.Fabric) {
 		t.Error("a session was given up for one that it had replaced")
 	}
 	a.await(t, "the session", func() bool {
-		value, _, err := a.currentBucket(t).read(t.Context(), keyOf(1))
+		value, _, err := a.currentBucket(t).read(t.Context(), a.currentBucket(t).keyOf(1))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -23,7 +24,7 @@ func (d *Directory) run() {
 	if d.options.Alone {
 		// The empty picture of this process is the truth.
 		d.table.epoch.Store(aloneEpoch)
-		d.complete(&bucket{epoch: aloneEpoch}, nil)
+		d.complete(&bucket{epoch: aloneEpoch, partitions: 1}, nil)
 		return
 	}
 	for attempt := 0; d.ctx.Err() == nil; attempt++ {
@@ -109,7 +110,12 @@ func (d *Directory) watch() (complete bool, err error) {
 	defer cancel()
 	// The context also ends the watch, so that it may not have a deadline of its own.
 	limit := time.AfterFunc(operationTimeout, cancel)
-	watcher, err := b.kv.WatchAll(ctx)
+	// If the users are split, a keeper follows them.
+	keys := ">"
+	if b.partitions > 1 {
+		keys = gatewayKey + ">"
+	}
+	watcher, err := b.kv.Watch(ctx, keys)
 	if !limit.Stop() && err == nil {
 		err = errors.New("the watch of the sessions did not start in time")
 	}
@@ -119,6 +125,9 @@ func (d *Directory) watch() (complete bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	defer cancel()
 	seen := map[int64]struct{}{}
 	for {
 		select {
@@ -144,8 +153,11 @@ func (d *Directory) watch() (complete bool, err error) {
 				d.complete(b, seen)
 				seen = nil
 				d.acquaint(b, since)
+				if b.partitions > 1 && d.keeper != nil {
+					keeping.Go(func() { d.keeper.run(ctx, b) })
+				}
 			default:
-				d.apply(b, entry, seen)
+				d.apply(b, entry, seen, wholeBucket)
 			}
 		}
 	}
@@ -153,19 +165,27 @@ func (d *Directory) watch() (complete bool, err error) {
 
 // open opens the bucket and finds out whether it is the one that was followed before.
 func (d *Directory) open() (*bucket, error) {
-	b, err := openBucket(d.ctx, d.node.Cluster())
+	b, err := openBucket(d.ctx, d.node.Cluster(), max(d.options.Partitions, 1))
 	if err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.opened != nil && d.opened.created.Equal(b.created) {
-		b.epoch = d.opened.epoch
+		b.epoch, b.opened = d.opened.epoch, d.opened.opened
 		return b, nil
 	}
 	d.opened = b
 	b.epoch = d.table.epoch.Load() + 1
-	d.table.followed.Store(0)
+	for i := range d.table.followed {
+		d.table.followed[i].Store(0)
+	}
+	d.table.split(b.partitions)
+	if b.partitions > 1 && d.keeper == nil {
+		for p := range b.partitions {
+			d.table.drop(p)
+		}
+	}
 	d.table.epoch.Store(b.epoch)
 	return b, nil
 }
@@ -189,19 +209,19 @@ func drain(watcher jetstream.KeyWatcher) {
 
 // complete makes the bucket the one that is written, now that it was read.
 func (d *Directory) complete(b *bucket, seen map[int64]struct{}) {
-	d.table.follow(b.last)
-	// What vanished while nobody watched is still in the table.
-	d.table.prune(func(userID int64, r *record) *record {
-		if _, ok := seen[userID]; ok || r.epoch != b.epoch || r.revision > b.last {
-			return r
-		}
-		return r.emptied()
-	})
+	if b.partitions == 1 {
+		d.table.filled(0, b.epoch, b.last, seen)
+	}
 	d.mu.Lock()
 	recovered := d.err != nil && !errors.Is(d.err, errUnknown)
 	d.bucket, d.err = b, nil
 	if d.own != nil {
-		d.own.markAll()
+		if b.partitions > 1 && d.own.gateway.announced.to(0) >= b.epoch {
+			// The bucket has the sessions; what was missed of them is found by asking for them.
+			d.own.doubtful.Store(true)
+		} else {
+			d.own.markAll()
+		}
 	}
 	d.notify()
 	d.mu.Unlock()
@@ -210,12 +230,15 @@ func (d *Directory) complete(b *bucket, seen map[int64]struct{}) {
 	}
 }
 
-// apply follows one change.
-func (d *Directory) apply(b *bucket, entry jetstream.KeyValueEntry, seen map[int64]struct{}) {
+// wholeBucket stands for the watch of everything in a bucket, or of what belongs to no partition.
+const wholeBucket = -1
+
+// apply follows one change that the watch of a partition brings.
+func (d *Directory) apply(b *bucket, entry jetstream.KeyValueEntry, seen map[int64]struct{}, partition int) {
 	present := entry.Operation() == jetstream.KeyValuePut
 	if id, ok := strings.CutPrefix(entry.Key(), gatewayKey); ok {
 		if present {
-			d.gateways.intern(id, string(entry.Value())).announced.Store(b.epoch)
+			d.table.noteAnnounced(b, d.gateways.intern(id, string(entry.Value())), partition)
 		}
 		return
 	}
@@ -236,6 +259,23 @@ func (d *Directory) apply(b *bucket, entry jetstream.KeyValueEntry, seen map[int
 	}
 	d.table.news(userID, c, entry.Revision(), b.epoch)
 	d.check(userID)
+}
+
+// noteAnnounced notes that a gateway has announced its sessions, as the watch of a partition says. The sessions are in front of
+// that in the same watch.
+func (t *table) noteAnnounced(b *bucket, g *gateway, partition int) {
+	switch {
+	case partition >= 0:
+		g.announced[partition].Store(b.epoch)
+	case b.partitions == 1:
+		g.announced[0].Store(b.epoch)
+	default:
+		for p := range b.partitions {
+			if !t.watched[p].Load() {
+				g.announced[p].Store(b.epoch)
+			}
+		}
+	}
 }
 
 // goneLoop closes the sessions of this gateway when others took it for gone: their users were offline for the others, and may

@@ -3,10 +3,12 @@
 package service
 
 import (
+	"cmp"
 	"context"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/im/group"
+	"example.org/app/internal/presence"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
@@ -79,12 +81,15 @@ func (h groupMemberHandlers) update(ctx context.Context, r *Request, body *wire.
 }
 
 func (h groupMemberHandlers) query(ctx context.Context, r *Request, body *wire.QueryGroupMembersRequest) (Answer, error) {
+	var failure error
 	data := func(list []store.GroupMember, version *int64) *wire.AppNotification_Data {
 		members := convert(list, wireGroupMember)
 		if body.GetWithStatus() {
-			for _, m := range members {
-				status, devices := h.online.status(r, m.GetUserId())
-				m.UserStatus, m.UsingDeviceTypes = &status, devices
+			var entries []presence.Entry
+			entries, failure = h.online.directory.Finder().Lookup(ctx, convert(list, func(m store.GroupMember) int64 { return m.UserID }))
+			for i := range entries {
+				status, devices := h.online.status(r, entries[i])
+				members[i].UserStatus, members[i].UsingDeviceTypes = &status, devices
 			}
 		}
 		return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_GroupMembersWithVersion{
@@ -96,10 +101,11 @@ func (h groupMemberHandlers) query(ctx context.Context, r *Request, body *wire.Q
 		if err != nil || len(found) == 0 {
 			return noContent, err
 		}
-		return Answer{Data: data(found, nil)}, nil
+		return Answer{Data: data(found, nil)}, failure
 	}
 	found, version, err := h.groups.Members.List(ctx, r.UserID, body.GetGroupId(), date(body.LastUpdatedDate))
-	return listed(found, version, err, data)
+	answer, err := listed(found, version, err, data)
+	return answer, cmp.Or(err, failure)
 }
 
 // wireGroupMember is a stored membership as clients see it.

@@ -74,8 +74,9 @@ const (
 
 // A Locator knows which gateways hold the sessions of users.
 type Locator interface {
-	// Locate returns which of the users are on which node, each node once. Users who are offline are on none.
-	Locate(userIDs []int64) []presence.Destination
+	// Locate returns which of the users are on which node, each node once. Users who are offline are on none; unknown are
+	// users who may be online somewhere.
+	Locate(ctx context.Context, userIDs []int64) (found []presence.Destination, unknown []int64)
 }
 
 // A Notifier carries notifications to the gateways of those who shall get them. Notifications with the same key, such
@@ -238,12 +239,15 @@ func (n *Notifier) run(l *lane, e task) (offline []int64) {
 		return nil
 	}
 	places := make(map[string][]int64)
+	var unknown []int64
 	locate := func(ids []int64) {
-		for _, at := range n.presence.Locate(ids) {
+		found, lost := n.locate(e.ctx, ids)
+		for _, at := range found {
 			places[at.NodeID] = append(places[at.NodeID], at.UserIDs...)
 		}
+		unknown = append(unknown, lost...)
 		if e.report {
-			offline = append(offline, missing(ids, places)...)
+			offline = append(offline, missing(ids, places, lost)...)
 		}
 	}
 	var except *link.Session
@@ -260,6 +264,9 @@ func (n *Notifier) run(l *lane, e task) (offline []int64) {
 			}
 			locate(withoutUser(ids, e.requester))
 		}
+	}
+	if len(unknown) > 0 {
+		n.missEverywhere(e.ctx, &link.Delivery{Recipients: unknown, Except: except})
 	}
 	calls := make(map[string]<-chan struct{}, len(places))
 	for node, ids := range places {
@@ -283,9 +290,12 @@ func (n *Notifier) run(l *lane, e task) (offline []int64) {
 	return offline
 }
 
-// missing are the users who are in none of the places.
-func missing(ids []int64, places map[string][]int64) (absent []int64) {
+// missing are the users who are in none of the places and not unknown.
+func missing(ids []int64, places map[string][]int64, unknown []int64) (absent []int64) {
 	present := make(map[int64]bool)
+	for _, id := range unknown {
+		present[id] = true
+	}
 	for _, users := range places {
 		for _, id := range users {
 			present[id] = true

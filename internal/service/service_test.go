@@ -50,6 +50,7 @@ type world struct {
 	calls    map[string]int // of each gateway
 	inbox    map[session][]*wire.AppNotification
 	held     map[string]chan struct{} // gateways that do not answer until it is closed
+	unknown  []int64                  // users of whom nobody says whether they are online
 }
 
 // session is a place where a user is online.
@@ -148,11 +149,16 @@ func (w *world) hold(gateway string) (release func()) {
 }
 
 // Locate makes the world the locator.
-func (w *world) Locate(userIDs []int64) (places []presence.Destination) {
+func (w *world) Locate(_ context.Context, userIDs []int64) (places []presence.Destination, unknown []int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, id := range userIDs {
+		if slices.Contains(w.unknown, id) {
+			unknown = append(unknown, id)
+		}
+	}
 	for _, s := range w.sessions {
-		if !slices.Contains(userIDs, s.user) {
+		if !slices.Contains(userIDs, s.user) || slices.Contains(w.unknown, s.user) {
 			continue
 		}
 		i := slices.IndexFunc(places, func(d presence.Destination) bool { return d.NodeID == s.gateway })
@@ -163,7 +169,7 @@ func (w *world) Locate(userIDs []int64) (places []presence.Destination) {
 			places[i].UserIDs = append(places[i].UserIDs, s.user)
 		}
 	}
-	return places
+	return places, unknown
 }
 
 // online opens a session of a user.

@@ -37,7 +37,7 @@ func (h presenceHandlers) queryNearby(ctx context.Context, r *Request, body *wir
 	if err := h.place(ctx, r, center); err != nil {
 		return Answer{}, err
 	}
-	found, err := h.directory.Nearby(presence.SessionKey{UserID: r.UserID, Device: r.Device, ID: r.SessionID}, center, count, meters)
+	found, err := h.directory.Finder().Nearby(ctx, presence.SessionKey{UserID: r.UserID, Device: r.Device, ID: r.SessionID}, center, count, meters)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -24,13 +24,17 @@ type presenceHandlers struct {
 	clock     func() time.Time
 }
 
-func (h presenceHandlers) queryStatuses(_ context.Context, r *Request, body *wire.QueryUserOnlineStatusesRequest) (Answer, error) {
+func (h presenceHandlers) queryStatuses(ctx context.Context, r *Request, body *wire.QueryUserOnlineStatusesRequest) (Answer, error) {
 	if len(body.GetUserIds()) == 0 {
 		return noContent, nil
 	}
-	statuses := convert(body.GetUserIds(), func(id int64) *wire.UserOnlineStatus {
-		status, devices := h.status(r, id)
-		return &wire.UserOnlineStatus{UserId: id, UserStatus: status, DeviceTypes: devices}
+	entries, err := h.directory.Finder().Lookup(ctx, body.GetUserIds())
+	if err != nil {
+		return Answer{}, err
+	}
+	statuses := convert(entries, func(e presence.Entry) *wire.UserOnlineStatus {
+		status, devices := h.status(r, e)
+		return &wire.UserOnlineStatus{UserId: e.UserID, UserStatus: status, DeviceTypes: devices}
 	})
 	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserOnlineStatuses{
 		UserOnlineStatuses: &wire.UserOnlineStatuses{Statuses: statuses},
@@ -38,9 +42,8 @@ func (h presenceHandlers) queryStatuses(_ context.Context, r *Request, body *wir
 }
 
 // status is what the requester sees of whether, and on which devices, a user is online.
-func (h presenceHandlers) status(r *Request, userID int64) (wire.UserStatus, []wire.DeviceType) {
-	entry, _ := h.directory.Lookup(userID)
-	if entry.Status == wire.UserStatus_INVISIBLE && userID != r.UserID && h.settings().User.RespondOfflineIfInvisible {
+func (h presenceHandlers) status(r *Request, entry presence.Entry) (wire.UserStatus, []wire.DeviceType) {
+	if entry.Status == wire.UserStatus_INVISIBLE && entry.UserID != r.UserID && h.settings().User.RespondOfflineIfInvisible {
 		return wire.UserStatus_OFFLINE, nil
 	}
 	devices := convert(entry.Sessions, func(s presence.Session) wire.DeviceType { return s.Device })

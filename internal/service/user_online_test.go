@@ -207,7 +207,7 @@ func TestNearbyUsers(t *testing.T) {
 			change(request)
 			// Another node hears of positions a little later.
 			w.eventually(func() bool {
-				found, err := w.directory("service").Nearby(presence.SessionKey{UserID: 1}, presence.Position{Longitude: 10, Latitude: 50}, 10, 5000)
+				found, err := w.directory("service").Finder().Nearby(t.Context(), presence.SessionKey{UserID: 1}, presence.Position{Longitude: 10, Latitude: 50}, 10, 5000)
 				return err == nil && len(found) == 4
 			})
 			return w.want(apierr.OK, 1, request).Data.GetNearbyUsers().GetNearbyUsers()
@@ -239,8 +239,8 @@ func TestNearbyUsers(t *testing.T) {
 			t.Errorf("found %v", far)
 		}
 		// The requester is where the request says.
-		if p, known, err := w.directory("service").Position(1, desktop); err != nil || !known || p.Latitude != 50 || p.Longitude != 10 {
-			t.Errorf("the requester is at %v (%v): %v", p, known, err)
+		if p, err := w.directory("service").Finder().Positions(t.Context(), []int64{1}, desktop); err != nil || p[1].Latitude != 50 || p[1].Longitude != 10 {
+			t.Errorf("the requester is at %v: %v", p, err)
 		}
 		w.want(apierr.NoContent, 1, &wire.QueryNearbyUsersRequest{Latitude: -50, Longitude: 10})
 		for name, request := range map[string]proto.Message{

@@ -53,10 +53,11 @@ type nearbyUserQuery struct {
 
 func (h userOnlineInfoHandlers) nearby(ctx context.Context, in *nearbyUserQuery) ([]NearbyUser, error) {
 	device := deviceType(in.DeviceType)
-	center, known, err := h.presence.Position(in.UserID, device)
+	positions, err := h.presence.Finder().Positions(ctx, []int64{in.UserID}, device)
 	if err != nil {
 		return nil, err
 	}
+	center, known := positions[in.UserID]
 	var asked *int32
 	if in.MaxCount != nil {
 		asked = new(int32(*in.MaxCount))
@@ -65,7 +66,7 @@ func (h userOnlineInfoHandlers) nearby(ctx context.Context, in *nearbyUserQuery)
 	if err != nil || !known {
 		return []NearbyUser{}, err
 	}
-	found, err := h.presence.Nearby(presence.SessionKey{UserID: in.UserID, Device: device}, center, count, meters)
+	found, err := h.presence.Finder().Nearby(ctx, presence.SessionKey{UserID: in.UserID, Device: device}, center, count, meters)
 	if err != nil {
 		return nil, err
 	}
@@ -116,13 +117,13 @@ type userPositionQuery struct {
 	DeviceType string  `query:"deviceType" required:"true" enum:"DESKTOP,BROWSER,IOS,ANDROID,OTHERS,UNKNOWN" doc:"Kind of device of the users." example:"DESKTOP"`
 }
 
-func (h userOnlineInfoHandlers) locations(_ context.Context, in *userPositionQuery) (out []UserPosition, err error) {
+func (h userOnlineInfoHandlers) locations(ctx context.Context, in *userPositionQuery) (out []UserPosition, err error) {
+	positions, err := h.presence.Finder().Positions(ctx, in.IDs, deviceType(in.DeviceType))
+	if err != nil {
+		return nil, err
+	}
 	for _, id := range in.IDs {
-		p, ok, err := h.presence.Position(id, deviceType(in.DeviceType))
-		if err != nil {
-			return nil, err
-		}
-		if ok {
+		if p, ok := positions[id]; ok {
 			out = append(out, UserPosition{UserID: id, DeviceType: in.DeviceType, Longitude: p.Longitude, Latitude: p.Latitude})
 		}
 	}

@@ -78,8 +78,11 @@ type onlineUserCountQuery struct {
 	CountByNodes bool `query:"countByNodes" default:"false" doc:"Whether to count for each gateway too."`
 }
 
-func (h userOnlineInfoHandlers) count(_ context.Context, in *onlineUserCountQuery) (OnlineUserCount, error) {
-	total, nodes := h.presence.Count()
+func (h userOnlineInfoHandlers) count(ctx context.Context, in *onlineUserCountQuery) (OnlineUserCount, error) {
+	total, nodes, err := h.presence.Finder().Count(ctx)
+	if err != nil {
+		return OnlineUserCount{}, err
+	}
 	c := OnlineUserCount{Total: int32(total)}
 	if !in.CountByNodes {
 		return c, nil
@@ -103,14 +106,14 @@ type onlineInfoQuery struct {
 
 // entries returns what is known of the users, in the order of the ids.
 func (h userOnlineInfoHandlers) entries(ctx context.Context, in *onlineInfoQuery) (entries []presence.Entry, err error) {
-	entries = make([]presence.Entry, 0, len(in.IDs))
+	if entries, err = h.presence.Finder().Lookup(ctx, in.IDs); err != nil {
+		return nil, err
+	}
 	var offline []int64
-	for _, id := range in.IDs {
-		e, ok := h.presence.Lookup(id)
-		if !ok {
-			offline = append(offline, id)
+	for i := range entries {
+		if len(entries[i].Sessions) == 0 {
+			offline = append(offline, entries[i].UserID)
 		}
-		entries = append(entries, e)
 	}
 	if in.ReturnNonExistingUsers || len(offline) == 0 {
 		return entries, nil

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package presence
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/sleep"
+)
+
+// replacedEndpoint tells a gateway that sessions of its users may have been replaced. It goes to a named node.
+var replacedEndpoint = cluster.Endpoint[replacedRequest, struct{}]{Name: "presence.replaced"}
+
+type replacedRequest struct {
+	UserIDs []int64 `json:"userIds"`
+}
+
+const (
+	// hintAttempts is how often a gateway is told, hintPause the time between.
+	hintAttempts, hintPause = 3, time.Second
+	// hintTimeout bounds one attempt.
+	hintTimeout = 2 * time.Second
+)
+
+// hints tell gateways of sessions that others have replaced: a gateway does not follow the keys of its users. The owner of a partition
+// and its second both do so. A gateway reads the key when it is told, so that a hint may be wrong, late or double.
+type hints struct {
+	directory *Directory
+	wake      chan struct{}
+
+	mu      sync.Mutex
+	waiting map[string]map[int64]struct{}
+}
+
+func newHints(d *Directory) *hints {
+	return &hints{directory: d, wake: make(chan struct{}, 1), waiting: map[string]map[int64]struct{}{}}
+}
+
+// note looks for sessions that were replaced. It is called with the lock of a shard.
+func (h *hints) note(before, after *record) {
+	if before == nil || after == nil || h.directory.table.partitions.Load() == 1 {
+		return
+	}
+	for i := range before.sessions {
+		s := &before.sessions[i]
+		if !s.gateway.own && s.gateway.live.Load() && !contains(after.sessions, s) && rival(after.sessions, s) != nil {
+			h.mu.Lock()
+			if h.waiting[s.NodeID] == nil {
+				h.waiting[s.NodeID] = map[int64]struct{}{}
+			}
+			h.waiting[s.NodeID][s.UserID] = struct{}{}
+			h.mu.Unlock()
+			wake(h.wake)
+		}
+	}
+}
+
+// run tells gateways until the directory stops.
+func (h *hints) run() {
+	ctx := h.directory.ctx
+	var group sync.WaitGroup
+	defer group.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.wake:
+		}
+		h.mu.Lock()
+		waiting := h.waiting
+		h.waiting = map[string]map[int64]struct{}{}
+		h.mu.Unlock()
+		for node, users := range waiting {
+			group.Go(func() { h.tell(ctx, node, slices.Collect(maps.Keys(users))) })
+		}
+	}
+}
+
+// tell tells a gateway. One that cannot be told compares its sessions by and by.
+func (h *hints) tell(ctx context.Context, node string, users []int64) {
+	for attempt := 1; ; attempt++ {
+		try, cancel := context.WithTimeout(ctx, hintTimeout)
+		_, err := cluster.CallNode(try, h.directory.node, node, replacedEndpoint, &replacedRequest{UserIDs: users})
+		cancel()
+		if err == nil || attempt == hintAttempts || !h.directory.alive(node) || sleep.For(ctx, hintPause) != nil {
+			return
+		}
+	}
+}
+
+// replaced has the keys of users read whose sessions may have been replaced.
+func (o *own) replaced(_ context.Context, req *replacedRequest) (*struct{}, error) {
+	for _, userID := range req.UserIDs {
+		if sessions, _ := o.of(userID); len(sessions) > 0 {
+			o.mark(userID, true)
+		}
+	}
+	return nil, nil
+}
+
+const (
+	// compareLeast is how many own sessions a gateway compares at a time with what services know of them, and compareRounds in how
+	// many steps it compares all if there are more.
+	compareLeast, compareRounds = 1000, 20
+	// compareTimeout bounds a step.
+	compareTimeout = 10 * time.Second
+)
+
+// compareOwn compares some of the own sessions, which are still to be compared in this round, with what services know of them, and has the
+// keys read of those that they do not know. It returns what is left of the round. A gateway that may have missed news compares all.
+func (f *Finder) compareOwn(round []SessionKey) (rest []SessionKey) {
+	d := f.directory
+	if d.table.partitions.Load() == 1 {
+		return nil
+	}
+	all := d.own.doubtful.Swap(false)
+	if all || len(round) == 0 {
+		round = d.own.keys()
+	}
+	n := min(len(round), max(compareLeast, d.own.count()/compareRounds))
+	if all {
+		n = len(round)
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, compareTimeout)
+	defer cancel()
+	for keys := range slices.Chunk(round[:n], 10*compareLeast) {
+		users := make([]int64, len(keys))
+		for i := range keys {
+			users[i] = keys[i].UserID
+		}
+		entries, err := f.Lookup(ctx, users)
+		if err != nil {
+			if all {
+				d.own.doubtful.Store(true)
+			}
+			return round
+		}
+		for i, key := range keys {
+			s, ok := entries[i].Session(key.Device)
+			if ok && s.ID == key.ID && s.NodeID == d.own.gateway.id {
+				continue
+			}
+			if d.Owns(key) {
+				d.own.mark(key.UserID, true)
+			}
+		}
+	}
+	return round[n:]
+}

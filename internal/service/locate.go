@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"time"
+
+	"example.org/app/internal/link"
+	"example.org/app/internal/presence"
+	"example.org/app/internal/role"
+	"example.org/app/internal/sleep"
+)
+
+// locateTime is how long a lane waits until it is known where recipients are.
+const locateTime = 2 * time.Second
+
+// locate returns the gateways of users. unknown are users of whom nobody says in time whether they are online.
+func (n *Notifier) locate(ctx context.Context, ids []int64) (found []presence.Destination, unknown []int64) {
+	found, unknown = n.presence.Locate(ctx, ids)
+	if len(unknown) == 0 {
+		return found, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, locateTime)
+	defer cancel()
+	defer context.AfterFunc(n.ctx, cancel)()
+	for wait := retryMin; len(unknown) > 0 && sleep.For(ctx, wait) == nil; wait = min(2*wait, retryMax) {
+		var more []presence.Destination
+		more, unknown = n.presence.Locate(ctx, unknown)
+		found = append(found, more...)
+	}
+	return found, unknown
+}
+
+// missEverywhere has users told that they missed a notification who may be at any gateway.
+func (n *Notifier) missEverywhere(ctx context.Context, d *link.Delivery) {
+	gateways := n.node.Cluster().Lives(role.Gateway)
+	n.logger.WarnContext(ctx, "could not find out where users are; those who are online are told to connect again", "users", len(d.Recipients), "gateways", len(gateways))
+	for node := range gateways {
+		n.miss(n.outlet(node), d)
+	}
+}
