@@ -18,7 +18,12 @@ import (
 // one picture.
 func (p *online) start(ctx context.Context) (err error) {
 	c, node := p.Process.opts.Config.Location, p.Nodes.forPresence()
+	partitions := 1
+	if p.Process.opts.Config.Cluster.Presence.Partitioned {
+		partitions = presence.Partitions
+	}
 	p.presence, err = presence.Start(ctx, node, presence.Options{
+		Partitions: partitions, Service: p.Nodes.byRole[role.Service],
 		Locations: presence.Locations{Enabled: c.Enabled, PerDevice: c.TreatUserIDAndDeviceTypeAsUniqueUser},
 		Healed: func(f presence.Fault) {
 			p.Measurements.registry.Gateway().SessionHealed.With(string(role.Gateway), string(f)).Inc()
@@ -58,11 +63,14 @@ func (p *process) detailsLifetime() time.Duration {
 // onlineUsersLog returns the job that logs how many users are online. While nobody is it says so once.
 func (p *jobs) onlineUsersLog() func(context.Context) (int64, error) {
 	var logged atomic.Int64
-	return func(context.Context) (int64, error) {
+	return func(ctx context.Context) (int64, error) {
 		if !p.Process.live.Current().Service.Statistics.LogOnlineUsersNumber {
 			return 0, nil
 		}
-		users, _ := p.Online.presence.Count()
+		users, _, err := p.Online.presence.Finder().Count(ctx)
+		if err != nil {
+			return 0, err
+		}
 		if before := logged.Swap(int64(users)); users != 0 || before != 0 {
 			p.Logs.logger.Info("online users", "users", users)
 		}

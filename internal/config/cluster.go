@@ -11,6 +11,12 @@ type Cluster struct {
 	NATS      NATS      `name:"nats" hidden:"true" doc:"The fabric between nodes."`
 	Discovery Discovery `doc:"How nodes learn that others live."`
 	RPC       RPC       `doc:"Calls between nodes."`
+	Presence  Presence  `doc:"What nodes know of who is online."`
+}
+
+// Presence is how nodes share what they know of who is online.
+type Presence struct {
+	Partitioned bool `default:"false" doc:"Whether users who are online are split among the services, so that no node has to know all of them. The first node that starts after NATS decides for all nodes; see deployment.md before changing it."`
 }
 
 // Node describes this node to others.

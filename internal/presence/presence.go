@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package presence knows who is online: on which devices, at which gateways, with which status and position. Every
-// node keeps the whole picture in memory, so that looking somebody up costs no message.
+// node keeps the whole picture in memory, so that looking somebody up costs no message; or, if the users are split into
+// partitions (Options.Partitions), a service keeps those of its partitions and a gateway its own, and a Finder asks the others.
 //
 // The picture is that of a key-value bucket in memory with one key for each user, which gateways write by
 // compare-and-set: there is one session for each user and device type in the whole cluster, no matter how many
