@@ -21,7 +21,7 @@ const maxConnecting = 8
 const maxAsking = 8
 
 // freshTime is how long an operation of the server is fresh. One that takes longer most likely waits, and keeps no processor
-// busy. A plugin may have as many fresh ones as there are processors: with more, requests of others would have to wait.
+// busy. A plugin may have one fresh one less than there are processors: with more, requests of others would have to wait.
 const freshTime = 5 * time.Millisecond
 
 // errCallOver is the end of a request that waited for its turn until the call that began it ran out of time.
@@ -163,8 +163,11 @@ func (t *turn) wait(ctx context.Context) error {
 // cryptography, which computes on other processors than the engine, and for requests to a host that have no connection.
 type gates struct {
 	fetches, server, fresh, crypto gate
+	crew                           *crew
 
-	mu         sync.Mutex
+	mu sync.Mutex
+	// demand is that of operations of the server, as long as they are fresh.
+	demand     demand
 	connecting map[string]*hostGate
 }
 
@@ -206,14 +209,31 @@ func (g *gates) expire(c *call) {
 	}
 }
 
-// passFresh waits until an operation of the server may begin, and returns what must be called when it has ended.
+// passFresh waits until an operation of the server may begin, and returns what must be called when it has ended. If the plugin
+// asks so much that the server does little else, each operation gets a processor of the Go scheduler of its own.
 func (g *gates) passFresh(ctx context.Context) (ended func(), err error) {
 	t := g.fresh.join()
-	leave := sync.OnceFunc(t.leave)
 	if err := t.wait(ctx); err != nil {
-		leave()
+		t.leave()
 		return nil, err
 	}
+	begin := time.Now()
+	g.mu.Lock()
+	many := g.demand.isHigh(begin)
+	g.mu.Unlock()
+	if many {
+		g.crew.begin()
+	}
+	leave := sync.OnceFunc(func() {
+		now := time.Now()
+		g.mu.Lock()
+		g.demand.add(now, now.Sub(begin))
+		g.mu.Unlock()
+		if many {
+			g.crew.end()
+		}
+		t.leave()
+	})
 	timer := time.AfterFunc(freshTime, leave)
 	return func() {
 		timer.Stop()

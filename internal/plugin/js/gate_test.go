@@ -323,7 +323,8 @@ func TestCryptographyWaits(t *testing.T) {
 
 // TestFreshOperations lets operations begin when others have ended or are under way for long, and gives up with the plugin.
 func TestFreshOperations(t *testing.T) {
-	var g gates
+	g := gates{crew: new(crew)}
+	defer g.crew.disband()
 	g.fresh.free = 2
 	pass := func() func() {
 		t.Helper()

@@ -69,6 +69,19 @@ func (m *module) enterLane(over func() bool) {
 	}
 }
 
+// unasked runs turns that no caller asks for. If there are so many of them that the engine hardly rests, it gets a processor of
+// the Go scheduler, as for one long turn.
+func unasked(m *module, f func()) {
+	begin := time.Now()
+	if !m.computing && m.demand.isHigh(begin) {
+		m.computing = true // Until the turn ends.
+		m.host.crew.begin()
+	}
+	f()
+	now := time.Now()
+	m.demand.add(now, now.Sub(begin))
+}
+
 // leaveLane gives the lane of the module back, if it has one. It may be called from any goroutine.
 func (m *module) leaveLane() {
 	if held := m.lane.Swap(nil); held != nil {

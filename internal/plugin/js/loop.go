@@ -35,11 +35,11 @@ func (m *module) loop() {
 		case c := <-m.queue:
 			m.own(func() { m.begin(c) })
 		case op := <-m.posts:
-			m.own(func() { m.settle(op) })
+			m.own(func() { unasked(m, func() { m.settle(op) }) })
 		case <-m.unbegun.more:
-			m.own(m.settleUnbegun)
+			m.own(func() { unasked(m, m.settleUnbegun) })
 		case <-due:
-			m.own(m.fire)
+			m.own(func() { unasked(m, m.fire) })
 		case <-m.javaCalls:
 			m.own(m.serveJava)
 		case <-m.wake:

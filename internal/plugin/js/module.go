@@ -45,6 +45,8 @@ type module struct {
 	lane atomic.Pointer[lane]
 	// computing says that the present turn has a processor in the crew of the host. It belongs to whoever owns the engine.
 	computing bool
+	// demand is that of turns that no caller asked for. It belongs to whoever owns the engine.
+	demand demand
 	// watched belongs to the watcher of the host, under the lock of the host.
 	watched watched
 	// died is closed when the module is dead, stuck if moreover its engine does not come back.
@@ -143,7 +145,8 @@ func newModule(h *Host, src plugin.Source) *module {
 	}
 	m.unbegun.more = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.gates.fetches.free, m.gates.server.free, m.gates.fresh.free, m.gates.crypto.free = h.opts.MaxFetches, maxAsking, max(1, runtime.NumCPU()), max(1, runtime.NumCPU()/2)
+	m.gates.fetches.free, m.gates.server.free, m.gates.crypto.free = h.opts.MaxFetches, maxAsking, max(1, runtime.NumCPU()/2)
+	m.gates.fresh.free, m.gates.crew = max(1, runtime.NumCPU()-1), &h.crew
 	m.timers.init()
 	if c := h.opts.Clock; c != nil {
 		c.add(m)

@@ -94,3 +94,20 @@ func (c *crew) disband() {
 	}
 	c.added, c.most = 0, 0
 }
+
+// A demand is how much of a processor work needs that comes in small parts. Its zero value is ready for use. It is not safe for
+// concurrent use.
+type demand struct {
+	at time.Time
+	// used is what was used above half a processor since the work began to need that much.
+	used time.Duration
+}
+
+// add notes a part that has just ended and took some time.
+func (d *demand) add(now time.Time, took time.Duration) {
+	d.used = max(0, d.used-now.Sub(d.at)/2) + took
+	d.at = now
+}
+
+// isHigh reports whether the work needs more than half a processor, and has for long.
+func (d *demand) isHigh(now time.Time) bool { return d.used-now.Sub(d.at)/2 > longTurn }

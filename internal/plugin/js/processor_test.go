@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"example.org/app/internal/plugin"
 )
@@ -60,4 +61,52 @@ func TestProcessorsOfHostThatEnds(t *testing.T) {
 	}
 	calls.Wait()
 	eventually(t, "the processor is gone", func() bool { return added(h) == 0 })
+}
+
+// TestProcessorsForShortTurns adds a processor to the Go scheduler for an engine that computes for long, a short turn at a time.
+func TestProcessorsForShortTurns(t *testing.T) {
+	h, _ := newHost(t, Options{})
+	m := load(t, h, script("", `
+  start() {
+    const f = () => { for (const end = Date.now() + 1; Date.now() <= end;); setTimeout(f, 0); };
+    f();
+  }`))
+	if err := m.Extensions()[0].Hook(t.Context(), plugin.Start); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a processor for the engine", func() bool { return added(h) == 1 })
+	if err := m.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the processor is gone", func() bool { return added(h) == 0 })
+}
+
+// TestDemand proves that work which needs less than half a processor is not taken for more, whatever its parts are.
+func TestDemand(t *testing.T) {
+	for _, c := range []struct {
+		took, rest time.Duration
+		high       bool
+	}{
+		{100 * time.Microsecond, 0, true},
+		{time.Millisecond, 500 * time.Microsecond, true},
+		{time.Millisecond, 1100 * time.Microsecond, false},
+		{100 * time.Microsecond, time.Millisecond, false},
+		{1900 * time.Microsecond, 4 * time.Millisecond, false},
+	} {
+		var d demand
+		now := time.Unix(0, 0)
+		high := false
+		for range 1000 {
+			now = now.Add(c.took)
+			d.add(now, c.took)
+			now = now.Add(c.rest)
+			high = high || d.isHigh(now)
+		}
+		if high != c.high {
+			t.Errorf("parts of %s and rests of %s: %v", c.took, c.rest, high)
+		}
+		if d.isHigh(now.Add(time.Hour)) {
+			t.Error("work that ended long ago counts")
+		}
+	}
 }
