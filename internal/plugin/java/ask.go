@@ -76,7 +76,7 @@ func (q *question) answer() (out []byte, err error) {
 	case askSettings:
 		return answerSettings(server, by, r)
 	case askFolder:
-		return q.session.host.answerFolder(by.ID, r)
+		return q.folder()
 	case askSchedule:
 		return q.schedule()
 	case askUnschedule:

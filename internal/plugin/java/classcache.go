@@ -29,7 +29,8 @@ import (
 // That more than halves the time and the processor time of a start. A file fits one Java, one jar and flags that matter; its
 // name has a key of them and a checksum, because a JVM crashes with a file whose content is damaged.
 type classCache struct {
-	dir string
+	host *Host
+	dir  string
 
 	// attempted says that the host makes a file, made one or failed to. The mutex of the host guards it.
 	attempted bool
@@ -76,9 +77,10 @@ var irrelevant = []string{"-Dapp.", "-Xmx", "-Xms", "-Xss", "-Xlog:", "-XX:Tiere
 // largeHeap is the size from which the heap may have wide references, with which a cache for narrow ones is of no use.
 const largeHeap = 4 << 30
 
-// cacheKey names the caches for a Java and the flags of operators; "" is that there can be none.
-func (h *Host) cacheKey(java Runtime) string {
-	if h.cache.dir == "" || h.opts.Debug.Port != 0 {
+// key names the caches for a Java and the flags of operators; "" is that there can be none.
+func (c *classCache) key(java Runtime) string {
+	h := c.host
+	if c.dir == "" || h.opts.Debug.Port != 0 {
 		return ""
 	}
 	flags := slices.Clone(h.opts.Flags)
@@ -189,17 +191,18 @@ func use(java Runtime, file string) []string {
 	return []string{"-XX:SharedArchiveFile=" + file}
 }
 
-// wantCache makes the class cache after a while, once in the life of the host.
-func (h *Host) wantCache() {
+// want makes the class cache after a while, once in the life of the host.
+func (c *classCache) want() {
+	h := c.host
 	if !h.opts.MakeClassCache {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.cache.attempted {
+	if h.closed || c.attempted {
 		return
 	}
-	h.cache.attempted = true
+	c.attempted = true
 	h.work.Go(func() {
 		if sleep.For(h.ctx, h.opts.ClassCacheDelay) != nil {
 			return
@@ -208,53 +211,50 @@ func (h *Host) wantCache() {
 		if nice > 0 {
 			nice += cacheNice
 		}
-		switch err := h.prepareCache(h.ctx, nice); {
+		switch err := c.prepare(h.ctx, nice); {
 		case h.ctx.Err() != nil:
 		case err != nil:
-			h.opts.Log.Warn("the class cache of the Java host could not be made: JVMs start without one", slog.String("folder", h.cache.dir), slog.Any("error", err))
+			h.opts.Log.Warn("the class cache of the Java host could not be made: JVMs start without one", slog.String("folder", c.dir), slog.Any("error", err))
 		}
 	})
 }
 
-// PrepareClassCache makes the class cache unless there is one, or another process makes it. It starts a JVM that does what the
-// next ones do, and writes down which classes that needed.
-func (h *Host) PrepareClassCache(ctx context.Context) error { return h.prepareCache(ctx, h.opts.Nice) }
-
-// prepareCache is PrepareClassCache with JVMs that have more niceness than this process.
-func (h *Host) prepareCache(ctx context.Context, nice int) (err error) {
+// prepare is Host.PrepareClassCache with JVMs that have more niceness than this process.
+func (c *classCache) prepare(ctx context.Context, nice int) (err error) {
+	h := c.host
 	java, err := Find(ctx, h.opts.Home)
 	if err != nil {
 		return err
 	}
-	key := h.cacheKey(java)
-	if key == "" || h.cache.find(key, h.opts.Log) != "" {
+	key := c.key(java)
+	if key == "" || c.find(key, h.opts.Log) != "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, cacheTime)
 	defer cancel()
-	if err := os.MkdirAll(h.cache.dir, 0o700); err != nil {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(h.cache.dir, "lock"))
+	lock := flock.New(filepath.Join(c.dir, "lock"))
 	locked, err := lock.TryLock()
 	if err != nil || !locked {
 		return err
 	}
 	defer lock.Close()
-	if h.cache.find(key, h.opts.Log) != "" {
+	if c.find(key, h.opts.Log) != "" {
 		return nil
 	}
 	begin := time.Now()
-	work, err := scratch.Open(h.cache.dir, "making-")
+	work, err := scratch.Open(c.dir, "making-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, work.Remove()) }()
-	path, err := h.makeCache(ctx, java, folder{work}, nice)
+	path, err := c.make(ctx, java, folder{work}, nice)
 	if err != nil {
 		return err
 	}
-	name, err := h.cache.keep(path, key)
+	name, err := c.keep(path, key)
 	if err != nil {
 		return err
 	}
@@ -262,8 +262,8 @@ func (h *Host) prepareCache(ctx context.Context, nice int) (err error) {
 	return nil
 }
 
-// makeCache makes a file in a folder.
-func (h *Host) makeCache(ctx context.Context, java Runtime, work folder, nice int) (path string, err error) {
+// make makes a file in a folder.
+func (c *classCache) make(ctx context.Context, java Runtime, work folder, nice int) (path string, err error) {
 	data, err := Jar(HostJar)
 	if err != nil {
 		return "", err
@@ -279,11 +279,11 @@ func (h *Host) makeCache(ctx context.Context, java Runtime, work folder, nice in
 	if ahead {
 		train = []string{"-XX:AOTMode=record", "-XX:AOTConfiguration=training"}
 	}
-	if err := h.train(ctx, launch{java: java, jar: jar, flags: append(train, "-Xlog:disable", "-Dapp.plugin.host.exit=true"), nice: nice}, work); err != nil {
+	if err := c.train(ctx, launch{java: java, jar: jar, flags: append(train, "-Xlog:disable", "-Dapp.plugin.host.exit=true"), nice: nice}, work); err != nil {
 		return "", fmt.Errorf("train: %w", err)
 	}
 	if ahead {
-		if err := h.runJava(ctx, java, work, nice, "-XX:AOTMode=create", "-XX:AOTConfiguration=training", "-XX:AOTCache="+filepath.Base(path), "-cp", filepath.Base(jar)); err != nil {
+		if err := c.runJava(ctx, java, work, nice, "-XX:AOTMode=create", "-XX:AOTConfiguration=training", "-XX:AOTCache="+filepath.Base(path), "-cp", filepath.Base(jar)); err != nil {
 			return "", fmt.Errorf("assemble: %w", err)
 		}
 	}
@@ -292,7 +292,7 @@ func (h *Host) makeCache(ctx context.Context, java Runtime, work folder, nice in
 		insist = "-XX:AOTMode=on"
 	}
 	flags := append(use(java, path), insist, "-cp", filepath.Base(jar), "-version")
-	if err := h.runJava(ctx, java, work, nice, flags...); err != nil {
+	if err := c.runJava(ctx, java, work, nice, flags...); err != nil {
 		return "", fmt.Errorf("a JVM does not accept it: %w", err)
 	}
 	return path, nil
@@ -300,14 +300,15 @@ func (h *Host) makeCache(ctx context.Context, java Runtime, work folder, nice in
 
 // train runs a JVM that loads, starts, calls and forgets the warm-up plugin, and waits until it has written down which classes
 // that took.
-func (h *Host) train(ctx context.Context, how launch, work folder) error {
+func (c *classCache) train(ctx context.Context, how launch, work folder) error {
+	h := c.host
 	how.dir, how.log, how.unwatched = work.Path, slog.New(slog.DiscardHandler), true
 	s, err := h.openSession(ctx, nil, how)
 	if err != nil {
 		return err
 	}
 	s.stopping.Store(true)
-	err = h.runWarmup(ctx, s, func(jar []byte) (string, error) { return work.write("warm-up.jar", jar) }, func() bool { return false })
+	err = runWarmup(ctx, s, func(jar []byte) (string, error) { return work.write("warm-up.jar", jar) }, func() bool { return false })
 	if err == nil {
 		var a answer
 		if a, err = s.request(ctx, kindStop, nil, nil); err == nil {
@@ -331,7 +332,8 @@ func (h *Host) train(ctx context.Context, how launch, work folder) error {
 }
 
 // runJava runs the Java program in a folder, with the flags of the host before those that are given.
-func (h *Host) runJava(ctx context.Context, java Runtime, work folder, nice int, flags ...string) error {
+func (c *classCache) runJava(ctx context.Context, java Runtime, work folder, nice int, flags ...string) error {
+	h := c.host
 	cmd := exec.CommandContext(ctx, java.Java(), append(h.flags(work.Path), flags...)...)
 	cmd.Dir, cmd.SysProcAttr, cmd.WaitDelay = work.Path, ownGroup(), drainTime
 	var output strings.Builder

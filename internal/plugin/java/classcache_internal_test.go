@@ -27,7 +27,7 @@ func TestClassCacheKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return h.cacheKey(java)
+		return h.cache.key(java)
 	}
 	java := Runtime{Home: t.TempDir(), Version: "25.0.1", Feature: 25}
 	usual := key(java, Options{})
@@ -96,7 +96,7 @@ func TestSharedArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := h.makeCache(t.Context(), java, folder{work}, 0)
+	file, err := h.cache.make(t.Context(), java, folder{work}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

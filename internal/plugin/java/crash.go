@@ -111,7 +111,7 @@ func (s *session) hoarder() (number uint64, holds string, ok bool) {
 func (h *Host) died(s *session) {
 	h.mu.Lock()
 	s.gone = true
-	if h.lostSpare(s) {
+	if h.spare.lost(s) {
 		h.mu.Unlock()
 		return
 	}

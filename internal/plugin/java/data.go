@@ -13,15 +13,16 @@ import (
 	"strings"
 )
 
-// answerFolder makes the folder of a plugin, unless it is there, and returns its path.
-func (h *Host) answerFolder(id string, r *in) ([]byte, error) {
-	if err := r.end(); err != nil {
+// folder makes the folder of a plugin, unless it is there, and returns its path.
+func (q *question) folder() ([]byte, error) {
+	if err := q.rest.end(); err != nil {
 		return nil, err
 	}
-	if h.opts.Data == "" {
+	data := q.session.host.opts.Data
+	if data == "" {
 		return nil, errors.New("plugins have no folders here")
 	}
-	path, err := filepath.Abs(filepath.Join(h.opts.Data, dataName(id)))
+	path, err := filepath.Abs(filepath.Join(data, dataName(q.m.descriptor.ID)))
 	if err != nil {
 		return nil, fmt.Errorf("make the folder of the plugin: %w", err)
 	}

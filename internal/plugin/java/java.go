@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"example.org/app/internal/plugin"
+	"example.org/app/internal/role"
 )
 
 // Options are what a host needs. All may be missing.
@@ -195,6 +196,7 @@ func New(opts Options) (*Host, error) {
 		}
 		h.cache.dir = dir
 	}
+	h.cache.host, h.spare.host = h, h
 	h.shared = &slot{host: h}
 	h.slots = []*slot{h.shared}
 	var err error
@@ -269,6 +271,21 @@ func (h *Host) forget(m *module) *slot {
 	return l
 }
 
+// PrepareClassCache makes the class cache unless there is one, or another process makes it. It starts a JVM that does what the
+// next ones do, and writes down which classes that needed.
+func (h *Host) PrepareClassCache(ctx context.Context) error { return h.cache.prepare(ctx, h.opts.Nice) }
+
+// severalNodes reports whether the process is a node for each role.
+func (h *Host) severalNodes() bool {
+	s := h.opts.Server
+	return s != nil && s.Node(role.Gateway).Role != s.Node(role.Service).Role
+}
+
+// hasPlugins reports whether there are plugins for which a spare is kept. The host is locked.
+func (h *Host) hasPlugins() bool {
+	return slices.ContainsFunc(h.slots, func(l *slot) bool { return len(l.modules) > 0 })
+}
+
 // Close ends the modules that are left and the JVMs.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
@@ -284,7 +301,7 @@ func (h *Host) Close(ctx context.Context) error {
 		errs = append(errs, m.Close(ctx))
 	}
 	h.work.Wait()
-	h.endSpare(ctx)
+	h.spare.end(ctx)
 	h.mu.Lock()
 	slots := h.slots
 	h.mu.Unlock()

@@ -9,12 +9,6 @@ import (
 	"example.org/app/internal/role"
 )
 
-// severalNodes reports whether the process is a node for each role.
-func (h *Host) severalNodes() bool {
-	s := h.opts.Server
-	return s != nil && s.Node(role.Gateway).Role != s.Node(role.Service).Role
-}
-
 // node tells a plugin for which node it runs at present. The module is nil while it is loaded.
 func (q *question) node(server plugin.Server) ([]byte, error) {
 	class, method := q.rest.string(), q.rest.int()
@@ -26,23 +20,24 @@ func (q *question) node(server plugin.Server) ([]byte, error) {
 	if m == nil { // What its extensions are is not known yet.
 		ctx, m = nil, of
 	}
-	node := server.Node(q.session.host.roleOf(ctx, m, class, method))
+	node := server.Node(q.role(ctx, m, class, method))
 	return appendString(appendString(appendString(nil, node.ID), string(node.Role)), node.Version), nil
 }
 
-// roleOf is the role that called a plugin, or the only one that it is made for; "" if neither is known. The context is nil if nobody
+// role is the role that called a plugin, or the only one that it is made for; "" if neither is known. The context is nil if nobody
 // called it, and the number of the method negative if it is a hook.
-func (h *Host) roleOf(ctx context.Context, m *module, class string, method int64) role.Role {
+func (q *question) role(ctx context.Context, m *module, class string, method int64) role.Role {
 	if m == nil {
 		return ""
 	}
 	if ctx != nil {
+		methods := q.session.host.methods
 		var points []*plugin.Point
 		if x, err := m.extension(class); err == nil {
 			points = x.points
 		}
-		if method >= 0 && method < int64(len(h.methods)) {
-			points = []*plugin.Point{h.methods[method].Point}
+		if method >= 0 && method < int64(len(methods)) {
+			points = []*plugin.Point{methods[method].Point}
 		}
 		if r := plugin.RoleOf(ctx, points...); r != "" {
 			return r

@@ -97,7 +97,7 @@ func (l *slot) adopt(m *module) {
 	l.host.mu.Lock()
 	defer l.host.mu.Unlock()
 	l.modules = append(l.modules, m)
-	l.host.wantSpare()
+	l.host.spare.want()
 	switch b := m.binding.Load(); {
 	case !b.gone || l.host.closed || l.attempt != nil:
 	case l.current != nil:
@@ -143,7 +143,7 @@ func (l *slot) bring(delay time.Duration) error {
 // pause waits before a JVM is started after others died. One that is ready need not wait: there is another one only after a
 // while.
 func (l *slot) pause(delay time.Duration) error {
-	if delay == 0 || l.host.hasSpare() {
+	if delay == 0 || l.host.spare.isReady() {
 		return l.host.ctx.Err()
 	}
 	return l.sleep(delay)
@@ -238,7 +238,7 @@ func (l *slot) returning() []*module {
 func (l *slot) renew() (*session, error) {
 	l.gate.Lock()
 	defer l.gate.Unlock()
-	if s := l.host.takeSpare(l); s != nil {
+	if s := l.host.spare.take(l); s != nil {
 		l.host.opts.Log.Info("the spare JVM is put into use", slog.Int("pid", s.cmd.Process.Pid))
 		return s, nil
 	}
@@ -267,7 +267,7 @@ func (h *Host) open(l *slot) (*session, error) {
 	begin := time.Now()
 	how := launch{java: java, dir: dir, jar: path, nice: h.opts.Nice, log: h.opts.Log}
 	cache := ""
-	if key := h.cacheKey(java); key != "" {
+	if key := h.cache.key(java); key != "" {
 		if cache = h.cache.find(key, h.opts.Log); cache != "" {
 			how.flags = use(java, cache)
 		}
@@ -287,7 +287,7 @@ func (h *Host) open(l *slot) (*session, error) {
 		return nil, err
 	}
 	if cache == "" {
-		h.wantCache()
+		h.cache.want()
 	}
 	h.opts.Log.Info("the Java host is up", slog.String("java", s.java), slog.String("home", java.Home), slog.Int("pid", s.cmd.Process.Pid), slog.Bool("spare", l == nil), slog.String("classcache", cache), slog.Duration("took", time.Since(begin)))
 	return s, nil
@@ -324,6 +324,6 @@ func (l *slot) rest(ctx context.Context) {
 	if l.own {
 		l.host.drop(l)
 	}
-	l.host.endSpare(ctx)
+	l.host.spare.end(ctx)
 	l.host.removeFolder()
 }

@@ -5,7 +5,6 @@ package java
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"example.org/app/internal/sleep"
@@ -15,6 +14,7 @@ import (
 // than loading plugins into it. It has loaded the classes that plugins need of the host, see warmUp. The mutex of the host guards
 // it.
 type spare struct {
+	host *Host
 	// session is the JVM, once it is up. Its slot is nil.
 	session *session
 	// coming says that somebody waits to start one, or starts it.
@@ -29,36 +29,38 @@ type spare struct {
 // maxSpareDelay is how long the host waits at most before it starts a spare after others failed.
 const maxSpareDelay = 5 * time.Minute
 
-// wantSpare begins to start a spare JVM after a while, unless there is one. The host is locked.
-func (h *Host) wantSpare() {
-	if !h.opts.Spare || h.closed || h.spare.coming || h.spare.session != nil {
+// want begins to start a spare JVM after a while, unless there is one. The host is locked.
+func (p *spare) want() {
+	h := p.host
+	if !h.opts.Spare || h.closed || p.coming || p.session != nil {
 		return
 	}
-	h.spare.coming = true
-	h.work.Go(h.bringSpare)
+	p.coming = true
+	h.work.Go(p.bring)
 }
 
-// bringSpare starts a spare JVM, and tries again with back-off until it succeeds or no plugin is left.
-func (h *Host) bringSpare() {
+// bring starts a spare JVM, and tries again with back-off until it succeeds or no plugin is left.
+func (p *spare) bring() {
+	h := p.host
 	for {
 		h.mu.Lock()
-		delay := min(h.opts.SpareDelay<<min(h.spare.failures, 10), maxSpareDelay)
+		delay := min(h.opts.SpareDelay<<min(p.failures, 10), maxSpareDelay)
 		h.mu.Unlock()
 		_ = sleep.For(h.ctx, delay)
 		h.mu.Lock()
 		if h.closed || !h.hasPlugins() {
-			h.spare.coming = false
+			p.coming = false
 			h.mu.Unlock()
 			return
 		}
 		started := make(chan struct{})
-		h.spare.starting = started
+		p.starting = started
 		h.mu.Unlock()
 		s, err := h.open(nil)
 		if err == nil {
-			h.warmUp(s)
+			p.warmUp(s)
 		}
-		kept := h.keepSpare(s)
+		kept := p.keep(s)
 		close(started)
 		switch {
 		case kept:
@@ -74,49 +76,46 @@ func (h *Host) bringSpare() {
 	}
 }
 
-// keepSpare keeps a session as the spare if it is of use.
-func (h *Host) keepSpare(s *session) bool {
+// keep keeps a session as the spare if it is of use.
+func (p *spare) keep(s *session) bool {
+	h := p.host
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.spare.starting, h.spare.awaited = nil, false
+	p.starting, p.awaited = nil, false
 	if s == nil || s.gone {
-		h.spare.failures++
+		p.failures++
 		return false
 	}
 	if h.closed || !h.hasPlugins() {
 		return false
 	}
-	h.spare.session, h.spare.coming = s, false
+	p.session, p.coming = s, false
 	return true
 }
 
-// hasPlugins reports whether there are plugins for which a spare is kept. The host is locked.
-func (h *Host) hasPlugins() bool {
-	return slices.ContainsFunc(h.slots, func(l *slot) bool { return len(l.modules) > 0 })
-}
-
-// takeSpare gives the spare JVM to a slot, and waits for one that is being started. It returns nil if there is none, or if it
+// take gives the spare JVM to a slot, and waits for one that is being started. It returns nil if there is none, or if it
 // is for others: those that are not suspected of having ended their JVM go first.
-func (h *Host) takeSpare(l *slot) *session {
+func (p *spare) take(l *slot) *session {
+	h := p.host
 	h.mu.Lock()
 	if l.own && h.shared.isAway() {
 		h.mu.Unlock()
 		return nil
 	}
-	if started := h.spare.starting; started != nil && !h.spare.awaited {
-		h.spare.awaited = true
+	if started := p.starting; started != nil && !p.awaited {
+		p.awaited = true
 		h.mu.Unlock()
 		<-started
 		h.mu.Lock()
 	}
-	s := h.spare.session
+	s := p.session
 	if s == nil || h.closed {
 		h.mu.Unlock()
 		return nil
 	}
-	h.spare.session, h.spare.failures = nil, 0
+	p.session, p.failures = nil, 0
 	s.slot.Store(l)
-	h.wantSpare()
+	p.want()
 	h.mu.Unlock()
 	// Whatever ended the JVM of the slot may have ended this one, too, or keeps it from answering.
 	if after, silent := s.ask(silentSpareTime); silent {
@@ -128,34 +127,62 @@ func (h *Host) takeSpare(l *slot) *session {
 	return nil
 }
 
-// hasSpare reports whether a spare JVM is ready.
-func (h *Host) hasSpare() bool {
+// isReady reports whether a spare JVM is ready.
+func (p *spare) isReady() bool {
+	h := p.host
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.spare.session != nil
+	return p.session != nil
 }
 
-// endSpare ends the spare JVM if no plugin is left, or the host is closed.
-func (h *Host) endSpare(ctx context.Context) {
+// end ends the spare JVM if no plugin is left, or the host is closed.
+func (p *spare) end(ctx context.Context) {
+	h := p.host
 	h.mu.Lock()
-	s := h.spare.session
+	s := p.session
 	if s == nil || !h.closed && h.hasPlugins() {
 		h.mu.Unlock()
 		return
 	}
-	h.spare.session = nil
+	p.session = nil
 	h.mu.Unlock()
 	s.stop(context.WithoutCancel(ctx))
 }
 
-// lostSpare reports whether a session that died was the spare, which is then replaced. The host is locked.
-func (h *Host) lostSpare(s *session) bool {
-	if h.spare.session == s {
-		h.spare.session = nil
-		h.spare.failures++
+// lost reports whether a session that died was the spare, which is then replaced. The host is locked.
+func (p *spare) lost(s *session) bool {
+	h := p.host
+	if p.session == s {
+		p.session = nil
+		p.failures++
 		h.opts.Log.Warn("the spare JVM died", slog.Any("error", s.why))
-		h.wantSpare()
+		p.want()
 		return true
 	}
 	return s.slot.Load() == nil // It is being started.
+}
+
+// warmUp lets a JVM without plugins load the warm-up plugin, start it, call it and forget it. The first plugin and the first
+// call of a JVM take a few hundred milliseconds, because that loads most classes of the host and of the client protocol; the next
+// ones take a few. If somebody waits for the JVM, it does not go on.
+func (p *spare) warmUp(s *session) {
+	h := p.host
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(h.ctx, warmupTime)
+	defer cancel()
+	if err := runWarmup(ctx, s, h.keep, p.isAwaited); err != nil {
+		if s.ctx.Err() == nil && h.ctx.Err() == nil {
+			h.opts.Log.Warn("a spare JVM could not be warmed up", slog.Any("error", err))
+		}
+		return
+	}
+	h.opts.Log.Debug("a spare JVM is warm", slog.Int("pid", s.cmd.Process.Pid), slog.Duration("took", time.Since(begin)))
+}
+
+// isAwaited reports whether a slot waits for the spare JVM that is being started.
+func (p *spare) isAwaited() bool {
+	h := p.host
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return p.awaited
 }

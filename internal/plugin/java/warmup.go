@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -59,24 +58,8 @@ var warmupJar = sync.OnceValues(func() ([]byte, error) {
 	return b.Bytes(), err
 })
 
-// warmUp lets a JVM without plugins load the warm-up plugin, start it, call it and forget it. The first plugin and the first
-// call of a JVM take a few hundred milliseconds, because that loads most classes of the host and of the client protocol; the next
-// ones take a few. If somebody waits for the JVM, it does not go on.
-func (h *Host) warmUp(s *session) {
-	begin := time.Now()
-	ctx, cancel := context.WithTimeout(h.ctx, warmupTime)
-	defer cancel()
-	if err := h.runWarmup(ctx, s, h.keep, h.isSpareAwaited); err != nil {
-		if s.ctx.Err() == nil && h.ctx.Err() == nil {
-			h.opts.Log.Warn("a spare JVM could not be warmed up", slog.Any("error", err))
-		}
-		return
-	}
-	h.opts.Log.Debug("a spare JVM is warm", slog.Int("pid", s.cmd.Process.Pid), slog.Duration("took", time.Since(begin)))
-}
-
 // runWarmup runs the warm-up plugin, whose jar keep writes to where the JVM reads it. It makes no more calls once hurry reports true.
-func (h *Host) runWarmup(ctx context.Context, s *session, keep func(jar []byte) (path string, err error), hurry func() bool) error {
+func runWarmup(ctx context.Context, s *session, keep func(jar []byte) (path string, err error), hurry func() bool) error {
 	jar, err := warmupJar()
 	if err != nil {
 		return err
@@ -100,7 +83,7 @@ func (h *Host) runWarmup(ctx context.Context, s *session, keep func(jar []byte) 
 	if err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	failed := h.callWarmup(ctx, s, extension, hurry)
+	failed := callWarmup(ctx, s, extension, hurry)
 	a, err = s.request(ctx, kindUnload, nil, func(b []byte) ([]byte, error) { return appendUint(b, module), nil })
 	a.free()
 	s.remove(module)
@@ -111,7 +94,7 @@ func (h *Host) runWarmup(ctx context.Context, s *session, keep func(jar []byte) 
 }
 
 // callWarmup starts the extension of the warm-up plugin and calls its methods.
-func (h *Host) callWarmup(ctx context.Context, s *session, extension uint64, hurry func() bool) error {
+func callWarmup(ctx context.Context, s *session, extension uint64, hurry func() bool) error {
 	hook := func(b []byte) ([]byte, error) {
 		return append(appendUint(b, extension), hookNumbers[plugin.Start]), nil
 	}
@@ -134,7 +117,7 @@ func (h *Host) callWarmup(ctx context.Context, s *session, extension uint64, hur
 			if hurry() {
 				return nil
 			}
-			p := h.plans[method]
+			p := s.host.plans[method]
 			a, err := s.request(ctx, kindCall, nil, func(b []byte) ([]byte, error) {
 				return p.write(appendUint(appendUint(b, extension), uint64(p.index)), []any{arg})
 			})
@@ -145,11 +128,4 @@ func (h *Host) callWarmup(ctx context.Context, s *session, extension uint64, hur
 		}
 	}
 	return nil
-}
-
-// isSpareAwaited reports whether a slot waits for the spare JVM that is being started.
-func (h *Host) isSpareAwaited() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.spare.awaited
 }
