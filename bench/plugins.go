@@ -189,7 +189,7 @@ type spending struct {
 	calls     int
 }
 
-// repeat calls a function again and again.
+// repeat calls a function in a loop.
 func repeat(times int, call func() error) (spending, error) {
 	begin, used := time.Now(), ownCPU()
 	for range times {
@@ -260,7 +260,7 @@ func medianCPU(results []result) result {
 	return results[len(results)/2]
 }
 
-// hotSwap replaces a plugin again and again while clients send requests, each of which goes through it. A request that
+// hotSwap replaces a plugin repeatedly while clients send requests, each of which goes through it. A request that
 // fails ends the measurement.
 func hotSwap(ctx context.Context, app, dir string, o clientOptions) error {
 	home := filepath.Join(dir, "swap")

@@ -285,7 +285,7 @@ func TestPluginCheck(t *testing.T) {
 	}
 }
 
-// TestPluginDev saves a plugin again and again while a server runs it.
+// TestPluginDev saves a plugin repeatedly while a server runs it.
 func TestPluginDev(t *testing.T) {
 	t.Run("JavaScript", func(t *testing.T) {
 		developPlugin(t, newPlugin(t, "js", "swapped"), "class Swapped extends", "class Swapped pretends")

@@ -24,7 +24,7 @@ import (
 )
 
 // newRelease packs a small program as if it were the server: packing must not depend on what the binary does, and to
-// compress the server itself again and again would take minutes.
+// compress the server itself for each of them would take minutes.
 func newRelease(t *testing.T) (release, string) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "app")

@@ -184,7 +184,7 @@ func TestJavaPlugins(t *testing.T) {
 	}
 	say("hi", "hi 3*")
 
-	// It dies again and again, and the plugin is taken out of service. Whether the end above counts as its fault depends on
+	// It dies repeatedly, and the plugin is taken out of service. Whether the end above counts as its fault depends on
 	// whether it was called at that moment.
 	try("halt", 1200)
 	eventually(t, "the quarantine", func() bool {

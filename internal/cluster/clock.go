@@ -98,7 +98,7 @@ func (c *Cluster) measureClock(ctx context.Context, b *bucket) error {
 	return c.clock.measure(ctx, b.now)
 }
 
-// clockLoop measures the clock again and again.
+// clockLoop measures the clock every clockInterval.
 func (c *Cluster) clockLoop() {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()

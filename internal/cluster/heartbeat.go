@@ -213,7 +213,7 @@ func (n *Node) beat(ctx context.Context) error {
 			n.record.Returns++
 		}
 		n.record.Member.Status.LastHeartbeat = time.Now().UTC().Truncate(time.Millisecond)
-		n.record.Member.Status.Healthy = n.sick == nil
+		n.record.Member.Status.Healthy = n.unhealthy == nil
 		n.record.Member.Status.Strained = n.strain != nil
 		n.record.Member.Status.Refusing = n.strain != nil && n.strain.Refuse
 		r, revision := n.record, n.revision

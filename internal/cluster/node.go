@@ -83,12 +83,12 @@ type Node struct {
 	returns, returned uint64
 	leaving           bool
 	// retired says that no calls to the role are taken any more.
-	retired bool
-	closed  bool
-	err     error
-	health  func(ctx context.Context) error
-	sick    error
-	strain  *Strain
+	retired   bool
+	closed    bool
+	err       error
+	health    func(ctx context.Context) error
+	unhealthy error
+	strain    *Strain
 	// foreign is an ErrOtherStore while the cluster uses another database.
 	foreign  error
 	handlers []*handler
@@ -202,7 +202,7 @@ func (n *Node) firstRecord() record {
 		Type: o.Type, Seed: o.Seed, RegistrationDate: now, LeaderEligible: o.LeaderEligible, Priority: o.Priority,
 		MemberHost: o.MemberHost, MemberPort: o.MemberPort, AdminAPIAddress: o.AdminAPIAddress,
 		WSAddress: o.WSAddress, TCPAddress: o.TCPAddress, UDPAddress: o.UDPAddress, ProcessID: o.ProcessID,
-		Status: Status{HasJoined: true, Healthy: n.sick == nil, Strained: n.strain != nil, Refusing: n.strain != nil && n.strain.Refuse, Active: !o.Inactive, LastHeartbeat: now},
+		Status: Status{HasJoined: true, Healthy: n.unhealthy == nil, Strained: n.strain != nil, Refusing: n.strain != nil && n.strain.Refuse, Active: !o.Inactive, LastHeartbeat: now},
 	}}
 }
 
@@ -254,7 +254,7 @@ func (n *Node) Healthy() error {
 	if n.closed {
 		return ErrClosed
 	}
-	return errors.Join(n.err, n.sick)
+	return errors.Join(n.err, n.unhealthy)
 }
 
 // SetHealth replaces the function that says whether the node can work. It is called every Options.HealthInterval and
@@ -315,17 +315,17 @@ func (n *Node) healthLoop() {
 		case <-ticker.C:
 		case <-n.check:
 		}
-		sick := n.examine(n.loops)
+		unhealthy := n.examine(n.loops)
 		if n.loops.Err() != nil {
 			return
 		}
-		if !n.setHealth(sick) {
+		if !n.setHealth(unhealthy) {
 			continue
 		}
 		if strain := n.Strained(); strain != nil {
 			n.logger.Warn("the node is strained", "reason", strain.Reason, "refusing", strain.Refuse)
-		} else if sick != nil {
-			n.logger.Warn("the node is unhealthy", "error", sick)
+		} else if unhealthy != nil {
+			n.logger.Warn("the node is unhealthy", "error", unhealthy)
 		} else {
 			n.logger.Info("the node is healthy again")
 		}
@@ -362,7 +362,7 @@ func (n *Node) mayLead() bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	m := n.record.Member
-	return m.LeaderEligible && m.Status.Active && n.sick == nil && n.err == nil && !n.leaving
+	return m.LeaderEligible && m.Status.Active && n.unhealthy == nil && n.err == nil && !n.leaving
 }
 
 // enter registers a running handler; it fails once the node has left.

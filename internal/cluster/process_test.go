@@ -236,21 +236,21 @@ func TestLeaderIsKilledAndPaused(t *testing.T) {
 	start := time.Now()
 	a.signal(t, syscall.SIGKILL)
 	// The priority gives b a head start only, which it may lose on a busy machine.
-	heir, rival, second := expectOne(t, b, c, "leads")
+	successor, rival, second := expectOne(t, b, c, "leads")
 	if second <= first {
 		t.Errorf("fence %d follows %d", second, first)
 	}
-	t.Logf("the lead moved to %v %v after the leader was killed", heir.id, time.Since(start))
+	t.Logf("the lead moved to %v %v after the leader was killed", successor.id, time.Since(start))
 
-	clustertest.Freeze(t, heir.command.Process.Pid)
+	clustertest.Freeze(t, successor.command.Process.Pid)
 	awaitFence(t, observer, rival.id)
 	// The dead leader's record is not forgotten before its time, yet nobody takes it for healthy.
 	clustertest.Await(t, observer, "the dead node's record to vanish", func() bool {
 		_, ok := observer.Member("a")
 		return !ok
 	})
-	clustertest.Thaw(t, heir.command.Process.Pid)
-	heir.expect(t, "fenced")
+	clustertest.Thaw(t, successor.command.Process.Pid)
+	successor.expect(t, "fenced")
 	before, err := db.Revision(t.Context(), "written")
 	if err != nil {
 		t.Fatal(err)

@@ -22,9 +22,9 @@ func (n *Node) setHealth(err error) (changed bool) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	changed = (err == nil) != (n.sick == nil) || (strain == nil) != (n.strain == nil) ||
+	changed = (err == nil) != (n.unhealthy == nil) || (strain == nil) != (n.strain == nil) ||
 		strain != nil && n.strain != nil && strain.Refuse != n.strain.Refuse
-	n.sick, n.strain = err, strain
+	n.unhealthy, n.strain = err, strain
 	return changed
 }
 

@@ -27,7 +27,7 @@ type work struct {
 	fn   func(ctx context.Context, fence Fence) error
 }
 
-// run does the work during a term, again and again while it fails.
+// run does the work during a term, and retries while it fails.
 func (w *work) run(r *term, n *Node) {
 	for pause := workPauseMin; r.ctx.Err() == nil; pause = min(2*pause, workPauseMax) {
 		err := w.once(r.ctx, r.fence, n)

@@ -88,7 +88,7 @@ const (
 
 // PluginQuarantine says when an extension that fails is called no more.
 type PluginQuarantine struct {
-	Enabled  bool  `default:"false" doc:"Whether an extension that fails again and again is called no more; until it is resumed, its calls fail at once."`
+	Enabled  bool  `default:"false" doc:"Whether an extension that fails repeatedly is no longer called; until it is resumed, its calls fail at once."`
 	Failures int32 `default:"10" min:"1" doc:"After how many failures in a row."`
 }
 

@@ -77,7 +77,7 @@ func TestMemoryLimit(t *testing.T) {
 }
 
 // TestCPULimit slows a plugin down that computes too much, refuses its calls, lets it go on when that helped, and takes it out
-// of service when it does that again and again.
+// of service when it does that repeatedly.
 func TestCPULimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -106,9 +106,9 @@ func TestCPULimit(t *testing.T) {
 	})
 }
 
-// TestRefusedPluginIsForgiven proves that a plugin is judged by what it does while its calls are refused, not by what it did
+// TestRefusedPluginIsCalledAgain proves that a plugin is judged by what it does while its calls are refused, not by what it did
 // before, however much that was.
-func TestRefusedPluginIsForgiven(t *testing.T) {
+func TestRefusedPluginIsCalledAgain(t *testing.T) {
 	limits := config.PluginLimits{CPUShare: 10}
 	now, cpu := time.Now(), time.Duration(0)
 	var e excess

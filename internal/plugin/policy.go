@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// consider takes an extension out of service that fails again and again, if the settings say so. One that is dead is
+// consider takes an extension out of service that fails repeatedly, if the settings say so. One that is dead is
 // loaded anew.
 func (m *Manager) consider(b *member, inARow int64, err error) {
 	if errors.Is(err, ErrDead) {

@@ -18,7 +18,7 @@ import (
 // A Source is a JVM that records while recordings of this process run. Its chunks are part of their files. It passes
 // them to Accept. A JVM that is not there does nothing, and loses only its own part when it dies.
 type Source interface {
-	// Record makes the JVM record. It is called again and again, so that a JVM that comes up later records too.
+	// Record makes the JVM record. It is called repeatedly, so that a JVM that comes up later records too.
 	Record(ctx context.Context, template string, events map[string]string) error
 	// TakeRecording passes on what was recorded since the last time.
 	TakeRecording(ctx context.Context) error

@@ -141,7 +141,7 @@ func startLiveKit(t *testing.T, set ...string) (*livekit, *apptest.Server) {
 	return l, exampletest.Start(t, "livekit-conference.js", append([]string{
 		"livekit-conference.url=" + l.URL + "/", "livekit-conference.api-key=" + accessKey, "livekit-conference.secret-key=" + secretKey,
 		"livekit-conference.poll-millis=20",
-		// The tests ask again and again.
+		// The tests poll.
 		"app.gateway.client-api.rate-limiting.capacity=100000", "app.gateway.client-api.rate-limiting.initial-tokens=100000",
 	}, set...)...)
 }

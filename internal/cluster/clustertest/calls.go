@@ -313,9 +313,9 @@ func testCallState(t *testing.T, s *suite) {
 	s.both(t, nil, func(t *testing.T, caller, callee *cluster.Node) {
 		handle(t, callee, named(callee))
 		awaitCall(t, caller)
-		var sick atomic.Bool
+		var unhealthy atomic.Bool
 		callee.SetHealth(func(context.Context) error {
-			if sick.Load() {
+			if unhealthy.Load() {
 				return errors.New("no database")
 			}
 			return nil
@@ -324,13 +324,13 @@ func testCallState(t *testing.T, s *suite) {
 			_, err := cluster.Call(t.Context(), caller, greet, &greeting{})
 			return errors.Is(err, cluster.ErrNoNode)
 		}
-		sick.Store(true)
+		unhealthy.Store(true)
 		callee.CheckHealth()
 		Await(t, caller.Cluster(), "no calls to an unhealthy node", refused)
 		if _, err := cluster.CallNode(t.Context(), caller, callee.ID(), greet, &greeting{}); err != nil {
 			t.Errorf("call the unhealthy node itself: %v", err)
 		}
-		sick.Store(false)
+		unhealthy.Store(false)
 		callee.CheckHealth()
 		awaitCall(t, caller)
 		off, on := false, true

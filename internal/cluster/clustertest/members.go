@@ -312,10 +312,10 @@ func testStrain(t *testing.T, s *suite) {
 
 func testMemberHealth(t *testing.T, s *suite) {
 	observer := s.connect(t, nil)
-	var sick atomic.Bool
+	var unhealthy atomic.Bool
 	n := Join(t, s.connect(t, func(o *cluster.Options) { o.HeartbeatInterval = time.Hour }), cluster.NodeOptions{
 		ID: "node", Type: role.Service, Health: func(context.Context) error {
-			if sick.Load() {
+			if unhealthy.Load() {
 				panic("ill")
 			}
 			return nil
@@ -328,11 +328,11 @@ func testMemberHealth(t *testing.T, s *suite) {
 		}
 	}
 	Await(t, observer, "a healthy node", healthy(true))
-	sick.Store(true)
+	unhealthy.Store(true)
 	Await(t, observer, "an unhealthy node", healthy(false))
 	// The observer may know it first: by the record, or by the silence.
 	Await(t, observer, "a node that knows that it is ill", func() bool { return n.Healthy() != nil && !n.Accepting() })
-	sick.Store(false)
+	unhealthy.Store(false)
 	Await(t, observer, "a healthy node again", healthy(true))
 	// No heartbeat comes for an hour.
 	Await(t, observer, "a silent node that is not healthy", healthy(false))

@@ -45,7 +45,7 @@ type AutoOptions struct {
 	Logger *slog.Logger
 }
 
-// An AutoBlocker blocks clients that misbehave again and again.
+// An AutoBlocker blocks clients that misbehave repeatedly.
 //
 // Each client has a counter for each cause, and the counters know nothing of
 // each other. A counter starts at the first level of its rule. A trigger adds

@@ -54,7 +54,7 @@ func TestAutoBlock(t *testing.T) {
 		{"the level holds while something is remembered", defaultRule, []step{{5, 10 * m}, {15*m - time.Millisecond, 0}, {1, 30 * m}}},
 		{"the level falls when all is forgotten", defaultRule, []step{{5, 10 * m}, {15 * m, 0}, {4, 0}, {1, 10 * m}}},
 		{"remembering is bounded", defaultRule, []step{{1000, 60 * m}, {67*m - time.Millisecond, 0}, {1, 60 * m}, {67 * m, 0}, {4, 0}, {1, 10 * m}}},
-		{"a lifted block forgives", defaultRule, []step{{6, 30 * m}, {"lift", 0}, {4, 0}, {1, 10 * m}}},
+		{"a lifted block resets the count", defaultRule, []step{{6, 30 * m}, {"lift", 0}, {4, 0}, {1, 10 * m}}},
 		{"a block that ended does not", defaultRule, []step{{5, 10 * m}, {10 * m, 0}, {"lift", 0}, {1, 30 * m}}},
 		{"nothing is forgotten", one, []step{{1, 0}, {1000 * time.Hour, 0}, {1, m}, {m, 0}, {1, 0}, {1, m}}},
 		{"thresholds count anew", steep, []step{{2, 10 * m}, {2, 10 * m}, {1, 20 * m}, {m, 19 * m}, {2, 19 * m}, {1, 20 * m}}},

@@ -118,7 +118,7 @@ func answeredOnce(w *world) {
 }
 
 // ownerWhileHandingOver lets the owner hand the group over, leave, delete members and change things at once, while
-// the heirs leave, are removed and hand it over again.
+// the new owners leave, are removed and hand it over again.
 func ownerWhileHandingOver(w *world) {
 	ctx := w.Context()
 	id := w.group(1, 2, 3, 4)

@@ -129,10 +129,10 @@ func TestHandOver(t *testing.T) {
 		handOver(1, id, 2, false, apierr.NoPermissionToCreateGroupWithGroupType)
 		w.change(id, store.GroupChange{TypeID: new(DefaultTypeID)})
 		poor := must(w.users.CreateRole(ctx, user.RoleCreation{CreatableGroupTypeIDs: []int64{0}, OwnedGroupLimit: 0}))(w)
-		heir := must(w.users.Create(ctx, user.Creation{RoleID: poor.ID}))(w).ID
-		w.join(id, heir)
-		handOver(1, id, heir, false, apierr.MaxOwnedGroupsReached)
-		must(w.Members.RemoveBy(ctx, heir, id, []int64{heir}))(w)
+		successor := must(w.users.Create(ctx, user.Creation{RoleID: poor.ID}))(w).ID
+		w.join(id, successor)
+		handOver(1, id, successor, false, apierr.MaxOwnedGroupsReached)
+		must(w.Members.RemoveBy(ctx, successor, id, []int64{successor}))(w)
 
 		if must(w.HandOver(ctx, 1, id, 1, true))(w) {
 			w.Error("a group that stays with its owner counts as changed")

@@ -23,10 +23,10 @@ type Turn struct {
 	// entered is closed when the next one may be stored, left when the next one may be delivered.
 	entered, left chan struct{}
 
-	// The mutex of the turns guards these. heir is the next turn if it ended before this one: it passes and is over with this
+	// The mutex of the turns guards these. successor is the next turn if it ended before this one: it passes and is over with this
 	// one.
 	passed, over bool
-	heir         *Turn
+	successor    *Turn
 }
 
 // Take takes the next turn of a conversation. Whoever took it must call End.
@@ -67,7 +67,7 @@ func (t *Turn) pass() {
 
 // open lets the next message be stored, past those that have ended. The turns are locked.
 func (t *Turn) open() {
-	for ; t != nil; t = t.heir {
+	for ; t != nil; t = t.successor {
 		if !t.passed {
 			t.passed = true
 			close(t.entered)
@@ -114,7 +114,7 @@ func (t *Turn) End() {
 		s.last[t.key] = before
 		return
 	}
-	before.heir = t
+	before.successor = t
 	if before.passed {
 		t.open()
 	}
@@ -123,7 +123,7 @@ func (t *Turn) End() {
 // close lets the next message be delivered, past those that have ended. The turns are locked.
 func (t *Turn) close() {
 	t.open()
-	for ; t != nil; t = t.heir {
+	for ; t != nil; t = t.successor {
 		t.over = true
 		close(t.left)
 		if t.turns.last[t.key] == t {

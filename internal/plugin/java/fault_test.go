@@ -321,7 +321,7 @@ func TestWantOfMemoryCostsACall(t *testing.T) {
 	}
 }
 
-// TestCrashLoop takes the plugin out of service that crashes the JVM again and again, and lets the others go on.
+// TestCrashLoop takes the plugin out of service that crashes the JVM repeatedly, and lets the others go on.
 func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes, o.CrashWindow = 3, time.Hour })

@@ -67,7 +67,7 @@ func (s *session) ending(found []runaway) {
 }
 
 // rid gets rid of runaway work. A plugin that is alone in its JVM gets a new one. Otherwise the others move to a fresh JVM
-// before the old one is ended, and the culprit gets one of its own, if it may. A plugin that does it again and again is taken
+// before the old one is ended, and the culprit gets one of its own, if it may. A plugin that does it repeatedly is taken
 // out of service, and plugins are not moved more than a few times in a while.
 func (l *slot) rid(s *session, found []runaway) {
 	h := l.host

@@ -108,7 +108,7 @@ func (l *slot) adopt(m *module) {
 	}
 }
 
-// bring brings a JVM up. While plugins wait to come back it tries again and again.
+// bring brings a JVM up. While plugins wait to come back it retries with back-off.
 func (l *slot) bring(delay time.Duration) error {
 	for {
 		if err := l.pause(delay); err != nil {

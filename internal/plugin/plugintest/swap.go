@@ -35,7 +35,7 @@ func testRetire(t *testing.T, w *world) {
 	w.server.wantNote(t, "suite-acts", "stopped-1", "yes")
 }
 
-// testHotSwap replaces a plugin again and again while it is called: no call fails, and each is answered by one version.
+// testHotSwap replaces a plugin repeatedly while it is called: no call fails, and each is answered by one version.
 func testHotSwap(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)

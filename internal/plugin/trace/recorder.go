@@ -122,7 +122,7 @@ func (s *switches) wants(seed maphash.Seed, of Cause) bool {
 	if of.UserID != nil {
 		maphash.WriteComparable(&h, *of.UserID)
 	}
-	// Clients that begin to count anew with each session are not recorded with the same requests again and again.
+	// Clients that begin to count anew with each session are not recorded with the same requests each time.
 	maphash.WriteComparable(&h, time.Now().Unix()/60)
 	return float64(h.Sum64()>>11)/(1<<53) < s.share
 }

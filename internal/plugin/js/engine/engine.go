@@ -175,7 +175,7 @@ func (e *Engine) Collect() {
 
 // Relieve collects if the memory is nearly used up. The engine collects by itself when it has grown by half, which can
 // be beyond the limit: then what a run left in cycles would take the memory of the next one. Memory that is really in
-// use is not looked through again and again.
+// use does not cause a collection every time.
 func (e *Engine) Relieve() {
 	size := e.Memory()
 	if size >= e.limit/4*3 && size >= e.floor+(e.limit-e.floor)/2 && e.limit > 0 {
