@@ -105,13 +105,17 @@ func documented(t testing.TB, kind string) string {
 	return block
 }
 
-// URL returns where the database of a URL is through PgBouncer.
+// URL returns where the database of a URL is through PgBouncer, which keeps no connection to it after the test.
 func (b *Bouncer) URL(t testing.TB, database string) string {
 	t.Helper()
 	u, err := url.Parse(database)
 	if err != nil {
 		t.Fatal(err)
 	}
+	name := strings.TrimPrefix(u.Path, "/")
+	t.Cleanup(func() {
+		_ = administer("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name + "'") // The server may be stopped.
+	})
 	u.User = url.UserPassword(u.User.Username(), "s3cret")
 	u.RawQuery = url.Values{"host": {b.bouncer.Folder()}, "port": {pgserver.BouncerPort}}.Encode()
 	return u.String()

@@ -172,6 +172,9 @@ func (p *pool) empty(name string) bool {
 		if err != nil {
 			return false
 		}
+		if !alone {
+			time.Sleep(5 * time.Millisecond)
+		}
 	}
 	if !alone || conn.QueryRow(ctx, p.shape).Scan(&alike) != nil || !alike {
 		return false
