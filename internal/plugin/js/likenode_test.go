@@ -379,7 +379,7 @@ var asNode20 = strings.NewReplacer("| step ", "| other ", `,{"name":"detached","
 func TestLikeNode(t *testing.T) {
 	need.Time(t)
 	if _, err := exec.LookPath("node"); err != nil {
-		t.Skip("there is no Node.js")
+		need.Skip(t, "node", err)
 	}
 	node, here := underNode(t), underHost(t)
 	equal := 0

@@ -46,9 +46,7 @@ export default class extends AppPlugin {
 // TestPackagesInDebugMode loads plugins with popular packages of npm, with a debugger and without, and wants the same of them. The
 // packages come from the registry when they are first needed, as the lock file says.
 func TestPackagesInDebugMode(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it loads 33 packages twice")
-	}
+	need.Time(t)
 	defer http.DefaultClient.CloseIdleConnections() // Those to the registry.
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/packages")); err != nil {

@@ -62,9 +62,11 @@ func Sources(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-// Home returns the folder of the JDK. A test is skipped without a JDK, or in a tree whose jars were not built.
+// Home returns the folder of the JDK. A test is skipped without a JDK, or in a tree whose jars were not built, and in the inner
+// loop, which starts no JVM.
 func Home(t testing.TB) string {
 	t.Helper()
+	need.Time(t)
 	r, err := java.Find(t.Context(), os.Getenv("APP_TEST_JAVA_HOME"))
 	if err == nil {
 		_, err = os.Stat(filepath.Join(r.Home, "bin", "javac"))

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"example.org/app/test/need"
 )
 
 // jdk finds a JDK by scripts/jdk.
@@ -37,7 +39,7 @@ func Path(t testing.TB) string {
 	t.Helper()
 	home := jdk()
 	if home == "" {
-		t.Skip("no JDK of version 21 or newer was found")
+		need.Skip(t, "java", "no JDK of version 21 or newer was found")
 	}
 	return filepath.Join(home, "bin", "jfr")
 }
