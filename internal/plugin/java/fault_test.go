@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strconv"
@@ -206,6 +207,10 @@ func TestKilled(t *testing.T) {
 			t.Errorf("a call that was on its way: %v", err)
 		}
 		waitFor(t, "another JVM", func() bool { s := w.Stats(); return s.Up && s.PID != before.PID && s.Restarts == round+1 })
+		waitFor(t, "the end of the socket of the old one", func() bool {
+			_, err := os.Stat(fmt.Sprintf("/tmp/.java_pid%d", before.PID))
+			return runtime.GOOS != "linux" || errors.Is(err, fs.ErrNotExist)
+		})
 		w.says(busy, "echo", "echo")
 		waitFor(t, "the other plugin", func() bool { return strings.Count(w.server.get("paused", "hooks"), "pause") == int(round)+2 })
 	}

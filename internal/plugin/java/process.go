@@ -194,6 +194,7 @@ const drainTime = 2 * time.Second
 func (p *process) wait() {
 	awaitExit(p.cmd.Process.Pid)
 	killGroup(p.cmd.Process.Pid) // Programs that plugins started end with the JVM.
+	removeSocket(p.cmd.Process.Pid)
 	err := p.cmd.Wait()
 	for _, f := range p.outputs {
 		_ = f.SetReadDeadline(time.Now().Add(drainTime))

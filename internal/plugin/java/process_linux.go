@@ -4,6 +4,8 @@ package java
 
 import (
 	"errors"
+	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +24,11 @@ func awaitExit(pid int) {
 // killGroup ends all processes of the group of a child that has ended.
 func killGroup(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGKILL) // There may be none.
+}
+
+// removeSocket removes the socket at which tools such as jcmd reach a JVM, which one that was killed leaves behind.
+func removeSocket(pid int) {
+	_ = os.Remove("/tmp/.java_pid" + strconv.Itoa(pid)) // It may have removed it itself.
 }
 
 // yieldMore makes all processes of the group of a child yield processors more readily than this process does, by a number of

@@ -15,5 +15,8 @@ func awaitExit(int) {}
 // killGroup does nothing there: the process id may be that of somebody else.
 func killGroup(int) {}
 
+// removeSocket does nothing there for the same reason.
+func removeSocket(int) {}
+
 // yieldMore does nothing there.
 func yieldMore(int, int) error { return nil }
