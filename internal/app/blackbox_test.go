@@ -62,6 +62,7 @@ func TestAJVMThatDiesIsInTheBlackBox(t *testing.T) {
 }
 
 func TestAHealthCheckThatFailsIsInTheBlackBox(t *testing.T) {
+	need.Time(t)
 	s := apptest.Start(t, role.All, withBlackBox, "app.health-check.check-interval-seconds=1", "app.health-check.memory.max-available-memory-percentage=1")
 	awaitDump(t, s, role.Service, "black box: health check failed: machine", func() {})
 }

@@ -22,6 +22,7 @@ import (
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
+	"example.org/app/test/need"
 )
 
 // keylessStatements are those that run often without the distribution key of a table, and why. A statement is one of them if
@@ -35,6 +36,7 @@ var keylessStatements = []struct{ table, part, reason string }{
 // TestStatementsHaveKeys lets clients do what they do all day on PostgreSQL, and wants every statement that this takes again
 // and again to say which users or conversations it is about. A distributed database can run it where their rows are.
 func TestStatementsHaveKeys(t *testing.T) {
+	need.Time(t)
 	statements := watchStatements(t)
 	used := map[int]bool{}
 	for name, set := range map[string][]string{

@@ -23,6 +23,7 @@ import (
 )
 
 func TestFlightRecordings(t *testing.T) {
+	need.Time(t)
 	for _, r := range role.All {
 		t.Run(string(r), func(t *testing.T) {
 			s := apptest.Start(t, role.All)

@@ -21,6 +21,7 @@ import (
 	"example.org/app/internal/recording/jfr"
 	"example.org/app/internal/recording/jfr/jfrtest"
 	"example.org/app/internal/role"
+	"example.org/app/test/need"
 )
 
 // everyNodeCall makes a recording that flood can fill.
@@ -94,6 +95,7 @@ func checkRecordingFolder(t *testing.T, folder string, recordings int) {
 }
 
 func TestDownloadsOfFlightRecordingsThatAreDeleted(t *testing.T) {
+	need.Time(t)
 	for _, r := range role.All {
 		t.Run(string(r), func(t *testing.T) {
 			folder := t.TempDir()
@@ -190,6 +192,7 @@ const smallDiskVariable = "APP_TEST_SMALL_DISK"
 
 // TestFlightRecordingsOnADiskThatIsFull runs itself in a namespace of its own, with a disk of three megabytes.
 func TestFlightRecordingsOnADiskThatIsFull(t *testing.T) {
+	need.Time(t)
 	if disk := os.Getenv(smallDiskVariable); disk != "" {
 		for _, r := range role.All {
 			fillRecordingDisk(t, r, filepath.Join(disk, string(r)))

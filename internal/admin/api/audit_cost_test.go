@@ -17,10 +17,12 @@ import (
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/test/need"
 )
 
 // TestAuditedWriteCost counts what the audit trail adds to a write: one statement, the insertion of the row, and a few allocations.
 func TestAuditedWriteCost(t *testing.T) {
+	need.Time(t)
 	for _, engine := range []struct {
 		name string
 		open func(testing.TB) *store.DB
