@@ -31,6 +31,7 @@ const (
 	loginCPU       figure = "CPU µs per login with the database"
 	sessionMemory  figure = "KB for an idle session"
 	startTime      figure = "ms from start to first login"
+	startCPU       figure = "CPU ms from start to first login"
 	startMemory    figure = "MB after the start"
 	getRate        figure = "admin: user by id, requests/s"
 	pageRate       figure = "admin: page of 50 users, requests/s"
@@ -59,6 +60,7 @@ var shown = []struct {
 	{loginCPU, true},
 	{sessionMemory, true},
 	{startTime, true},
+	{startCPU, true},
 	{startMemory, true},
 	{getRate, false},
 	{pageRate, false},

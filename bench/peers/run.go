@@ -270,7 +270,7 @@ func (r *run) fresh(ctx context.Context) error {
 		}
 		s.stop()
 	}
-	if !r.wants(startTime, startMemory, sessionMemory) {
+	if !r.wants(startTime, startCPU, startMemory, sessionMemory) {
 		return nil
 	}
 	for _, s := range r.sides {
@@ -285,7 +285,9 @@ func (r *run) fresh(ctx context.Context) error {
 				return fmt.Errorf("%s: %w", m.name(), err)
 			}
 			s.running = running
+			used, _ := process.CPU(running.pid())
 			s.figures[startTime] = append(s.figures[startTime], float64(took.Milliseconds()))
+			s.figures[startCPU] = append(s.figures[startCPU], float64(used.Milliseconds()))
 			if err := r.memory(ctx, s, m, i == r.starts-1 && r.wants(sessionMemory)); err != nil {
 				return fmt.Errorf("%s: %w", m.name(), err)
 			}
