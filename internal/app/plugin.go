@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"example.org/app/internal/admin"
@@ -139,10 +140,16 @@ func (a *App) Plugins() adapter.Report { return a.units.Held.plugins.Report() }
 
 // newServer is what plugins can use of this process.
 func (p *pluginHolder) newServer() *adapter.Server {
-	functions, owners := functionsOf(p.Process.opts.Roles)
+	// The operations are described for the first plugin that calls one: that takes a fifth of the start of a server.
+	functions := sync.OnceValues(func() ([]plugin.Operation, map[string]role.Role) { return functionsOf(p.Process.opts.Roles) })
 	return &adapter.Server{
-		This: p.Nodes.forPlugins, Functions: functions, Properties: p.Process.opts.Config, PluginValues: p.Settings.cluster.PluginValues, Values: plugin.NewStorage(p.Database.db), Granted: p.granted,
+		This: p.Nodes.forPlugins, Functions: func() []plugin.Operation {
+			list, _ := functions()
+			return list
+		},
+		Properties: p.Process.opts.Config, PluginValues: p.Settings.cluster.PluginValues, Values: plugin.NewStorage(p.Database.db), Granted: p.granted,
 		Invoke: func(ctx context.Context, by *admin.Principal, operation string, input json.RawMessage) (json.RawMessage, error) {
+			_, owners := functions()
 			owner, known := owners[operation]
 			if !known {
 				return nil, apierr.New(apierr.IllegalArgument, "there is no operation %q on this server", operation)

@@ -20,8 +20,9 @@ import (
 type Server struct {
 	// This returns the node of a role, or the one that counts if the process does not have the role.
 	This func(r role.Role) plugin.Node
-	// Functions are the operations of all roles of the process, and Invoke calls one of them.
-	Functions  []plugin.Operation
+	// Functions returns the operations of all roles of the process, and Invoke calls one of them. It is called for the first plugin
+	// that needs them.
+	Functions  func() []plugin.Operation
 	Invoke     func(ctx context.Context, by *admin.Principal, operation string, input json.RawMessage) (json.RawMessage, error)
 	Properties *config.Config
 	// NotifyUsers and EndMeeting are those of the service role; without it they return nil.
@@ -38,7 +39,7 @@ type Server struct {
 func (s *Server) Node(r role.Role) plugin.Node { return s.This(r) }
 
 // Operations implements plugin.Server.
-func (s *Server) Operations() []plugin.Operation { return s.Functions }
+func (s *Server) Operations() []plugin.Operation { return s.Functions() }
 
 // Call implements plugin.Server.
 func (s *Server) Call(ctx context.Context, by plugin.Descriptor, operation string, input json.RawMessage) (json.RawMessage, error) {
