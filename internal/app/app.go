@@ -30,6 +30,7 @@ import (
 	"example.org/app/internal/ratelimit"
 	"example.org/app/internal/role"
 	"example.org/app/internal/setting"
+	"example.org/app/internal/sleep"
 	"example.org/app/internal/store"
 )
 
@@ -279,15 +280,20 @@ func (p *administrators) start(ctx context.Context) (err error) {
 			p.Logs.logger.Info("root administrator created", "loginName", administrator.RootLoginName)
 		}
 	}
-	p.Process.lifecycle.add(part{name: "administrators", run: p.run})
+	p.Process.lifecycle.add(part{name: "administrators", run: p.directory.Run})
+	p.Process.lifecycle.add(part{name: "warning of the default password", run: p.warn})
 	return nil
 }
 
-func (p *administrators) run(ctx context.Context) error {
-	if p.directory.RootIsOpen() {
+// warnAfter is how long the start of the server is left alone: to look at the password takes as long as a quarter of it.
+const warnAfter = time.Second
+
+// warn says that root has the password that everybody knows.
+func (p *administrators) warn(ctx context.Context) error {
+	if sleep.For(ctx, warnAfter) == nil && p.directory.RootIsOpen() {
 		p.Logs.logger.Warn("root has the default password: only this machine is served until it is changed", "loginName", administrator.RootLoginName)
 	}
-	return p.directory.Run(ctx)
+	return nil
 }
 
 // tokenLifetimes says how long tokens and sessions of administrators are valid.
