@@ -76,7 +76,7 @@ func (n *Notifier) handOver(m store.Message, e task) error {
 		ctx, cancel := context.WithTimeout(e.ctx, handOverTimeout)
 		defer cancel()
 		if _, err := cluster.CallBy(ctx, n.node, link.HandOver, cluster.Route{Key: h.Conversation, Sent: sent}, h); err != nil {
-			n.laneOf(conversationOf(m)).tasks <- e
+			n.laneOf(conversationOf(m)).tasks <- &e
 		}
 	}()
 	<-handed

@@ -17,7 +17,8 @@ const (
 // holds up what is for itself alone: that stays in its order, and the lane goes on for the others. The next life of a
 // gateway does not wait for the one before.
 type lane struct {
-	tasks chan task
+	// tasks has pointers because there are many lanes, most of which are never full.
+	tasks chan *task
 	// calls has an element for each call that has begun or waits for one before it.
 	calls chan struct{}
 
@@ -35,7 +36,7 @@ type begun struct {
 }
 
 func newLane() *lane {
-	l := &lane{tasks: make(chan task, laneLength), calls: make(chan struct{}, maxBehind), behind: map[string]begun{}, timer: time.NewTimer(0)}
+	l := &lane{tasks: make(chan *task, laneLength), calls: make(chan struct{}, maxBehind), behind: map[string]begun{}, timer: time.NewTimer(0)}
 	l.timer.Stop()
 	return l
 }

@@ -141,7 +141,7 @@ func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, cloc
 				if e.job != nil {
 					e.job(l)
 				} else {
-					n.run(l, e)
+					n.run(l, *e)
 				}
 			}
 		})
@@ -214,7 +214,7 @@ func (n *Notifier) send(key int64, e task) {
 		return
 	}
 	defer n.senders.Done()
-	n.laneOf(key).tasks <- e
+	n.laneOf(key).tasks <- &e
 }
 
 // laneOf returns the lane of a key.
