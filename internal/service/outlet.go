@@ -13,6 +13,7 @@ import (
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/link"
 	"example.org/app/internal/sleep"
+	"example.org/app/internal/telemetry"
 	"example.org/app/internal/wire"
 )
 
@@ -175,11 +176,11 @@ func (n *Notifier) gone(o *outlet) bool {
 	return !alive && certain
 }
 
-// deliver hands a notification to a gateway. What certainly did not arrive is sent again.
+// deliver hands a notification to a gateway, for as long as the notifier runs, whatever becomes of ctx. What certainly did not
+// arrive is sent again.
 func (n *Notifier) deliver(ctx context.Context, o *outlet, d *link.Delivery) {
-	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
+	ctx, cancel := context.WithTimeout(telemetry.Join(n.ctx, ctx), deliveryTimeout)
 	defer cancel()
-	defer context.AfterFunc(n.ctx, cancel)()
 	for wait := retryMin; ; wait = min(2*wait, retryMax) {
 		_, err := cluster.CallNode(ctx, n.node, o.node, link.Deliver, d)
 		switch changed := o.note(err); {
