@@ -292,13 +292,18 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 			span.End()
 		}()
 	}
-	if _, ok := ctx.Deadline(); !ok {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(c.options.CallTimeout)
+	}
+	// A handler that answers in this goroutine has a context with the deadline anyway: a second timer would cost as much.
+	if h := to.local; !ok && (h == nil || !h.direct) {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.options.CallTimeout)
+		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
 	if h := to.local; h != nil {
-		value, err := h.invoke(ctx, req, to.sent)
+		value, err := h.invoke(ctx, deadline, req, to.sent)
 		if err != nil {
 			return nil, err
 		}

@@ -180,16 +180,16 @@ func (h *handler) exit() {
 	h.node.exit()
 }
 
-// invoke runs the handler for a caller in the same process. The handler gets the deadline of ctx and its end, but not
-// its values, as if it were elsewhere. sent is called when the request has arrived; it may be nil.
-func (h *handler) invoke(ctx context.Context, req any, sent func()) (any, error) {
+// invoke runs the handler for a caller in the same process. The handler gets the deadline and the end of ctx, but not its values,
+// as if it were elsewhere. A handler that is not direct needs the deadline in ctx, too. sent is called when the request has arrived;
+// it may be nil.
+func (h *handler) invoke(ctx context.Context, deadline time.Time, req any, sent func()) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, callError(ctx, h.name, err)
 	}
 	if err := h.enter(); err != nil {
 		return nil, failureOf(err).err()
 	}
-	deadline, _ := ctx.Deadline()
 	own, cancel := context.WithDeadline(telemetry.Join(h.node.ctx, ctx), deadline)
 	defer cancel()
 	run := h.arrive(req)
@@ -198,7 +198,7 @@ func (h *handler) invoke(ctx context.Context, req any, sent func()) (any, error)
 	}
 	if h.direct {
 		defer context.AfterFunc(ctx, cancel)()
-		return h.invokeHere(ctx, own, run)
+		return h.invokeHere(ctx, own, deadline, run)
 	}
 	type outcome struct {
 		value any
@@ -225,15 +225,15 @@ func (h *handler) invoke(ctx context.Context, req any, sent func()) (any, error)
 	}
 }
 
-// invokeHere answers a request with the context own, which ends with ctx, in the goroutine of the caller.
-func (h *handler) invokeHere(ctx, own context.Context, run answer) (value any, err error) {
+// invokeHere answers a request with the context own, which ends with ctx and at the deadline, in the goroutine of the caller.
+func (h *handler) invokeHere(ctx, own context.Context, deadline time.Time, run answer) (value any, err error) {
 	defer h.exit()
 	err = h.protect(own, func() (err error) {
 		value, err = run(own)
 		return err
 	})
 	// A caller elsewhere would not wait for a response that comes late.
-	switch deadline, _ := ctx.Deadline(); {
+	switch {
 	case ctx.Err() != nil:
 		return nil, callError(ctx, h.name, ctx.Err())
 	case !time.Now().Before(deadline):
