@@ -218,10 +218,11 @@ func (m *module) uncaught(x *engine.Exception) {
 		if m.stopping.Load() {
 			return // It was interrupted because the plugin goes away.
 		}
-		m.tellUncaught("a plugin ran too long and was interrupted", &interruption{err.Location})
+		end := &interruption{err.Location}
+		m.tellUncaught(end, func() { m.log.Error("a plugin ran too long and was interrupted", slog.Any("error", end)) })
 		return
 	}
-	m.tellUncaught("uncaught exception in a plugin", err)
+	m.tellUncaught(err, func() { m.log.Error("uncaught exception in a plugin", slog.Any("error", err)) })
 	if m.debug.target != nil {
 		m.debug.target.Uncaught(x.Value)
 	}
@@ -242,10 +243,11 @@ func (e *interruption) Error() string {
 
 func (e *interruption) Unwrap() error { return errTooLong }
 
-// tellUncaught logs an error that nobody catches, and tells the server and whoever made the host of it.
-func (m *module) tellUncaught(what string, err error) {
+// tellUncaught logs an error that nobody catches, unless the plugin logs too much, and tells the server and whoever made the
+// host of it.
+func (m *module) tellUncaught(err error, log func()) {
 	if m.lines.Take(m.log) {
-		m.log.Error(what, slog.Any("error", err))
+		log()
 	}
 	m.Note(err)
 	if f := m.host.opts.Uncaught; f != nil {
@@ -290,7 +292,7 @@ func (m *module) reportUnhandled() {
 			m.engine.Free(r.promise)
 			x := m.engine.Describe(r.reason)
 			err := m.exception(x)
-			m.tellUncaught("a promise of a plugin was rejected and nobody listened", err)
+			m.tellUncaught(err, func() { m.log.Error("a promise of a plugin was rejected and nobody listened", slog.Any("error", err)) })
 			if m.debug.target != nil {
 				m.debug.target.Rejected(x.Value)
 			}
