@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
 		runChild()
 	}
+	if os.Getenv(serviceVariable) != "" {
+		runService()
+	}
 	goleak.VerifyTestMain(cleaning{m})
 }
 
