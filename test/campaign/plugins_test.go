@@ -139,11 +139,14 @@ func (g *guardedServer) exercise(bad plugintest.Bad, from int64) {
 			}
 			// On a machine with too much to do a guard may have run out of time before the bad plugin was called, or the JVM may
 			// have been ended because of an earlier plugin, and with it what this one does. It comes once more, as what was stopped
-			// does not start again.
+			// does not start again, and stays for as long as code that no call waits for may run.
 			g.remove()
 			g.upload(bad.Data, false)
 			g.setStatus("STARTED")
 			g.touch(9)
+			for end := time.Now().Add(2 * turnLimit); !g.inList() && time.Now().Before(end); {
+				time.Sleep(100 * time.Millisecond)
+			}
 			g.setStatus("STOPPED")
 			return g.inList()
 		})
@@ -153,6 +156,9 @@ func (g *guardedServer) exercise(bad plugintest.Bad, from int64) {
 		g.await("a log line that names "+bad.Kind, func() bool { return g.inLog(from) })
 	}
 }
+
+// turnLimit is how long code of JavaScript plugins may run that no call waits for.
+const turnLimit = 5 * time.Second
 
 // inList reports whether GET /plugins says what the bad plugin does.
 func (g *guardedServer) inList() bool {
