@@ -8,5 +8,5 @@ import "embed"
 
 // Files are the documents, their images and the OpenAPI documents.
 //
-//go:embed *.md adr/*.md images/*.png openapi/*.json
+//go:embed *.md adr/*.md images/*.png images/*.svg openapi/*.json
 var Files embed.FS

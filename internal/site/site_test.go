@@ -142,6 +142,7 @@ func TestServeHTTP(t *testing.T) {
 		{"/adr/", "text/html", "script-src 'self';", http.StatusOK},
 		{"/java/", "text/html", "'unsafe-inline'", http.StatusOK},
 		{"/images/console-users.png", "image/png", "", http.StatusOK},
+		{"/images/growth-stored.svg", "image/svg+xml", "", http.StatusOK},
 		{"/search.js", "text/javascript", "", http.StatusOK},
 		{"/missing.html", "text/plain", "", http.StatusNotFound},
 		{"/../../go.mod", "text/plain", "", http.StatusNotFound},
