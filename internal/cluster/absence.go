@@ -107,20 +107,13 @@ func (d *detector) neighbours() (list []sighting) {
 
 // markGone notes in the record of a node that it is gone. Should the node come back, it finds that by its next heartbeat.
 func (d *detector) markGone(s sighting) {
-	c := d.cluster
-	ctx, cancel := context.WithTimeout(c.ctx, operationTimeout)
-	defer cancel()
-	b, err := c.directory.current()
-	if err != nil {
-		return
-	}
 	s.record.Gone = true
-	id := s.record.Member.NodeID
-	switch _, err := b.update(ctx, memberKey+id, s.record, c.lifetime(&s.record.Member), s.revision); {
-	case err == nil:
-		c.logger.Warn("a node counts as gone", "id", id)
-	case !errors.Is(err, errConflict) && c.ctx.Err() == nil:
-		c.logger.Warn("cannot note that a node is gone", "id", id, "error", err)
+	member := &s.record.Member
+	written := d.write(member.NodeID, func(ctx context.Context, b *bucket) (uint64, error) {
+		return b.update(ctx, memberKey+member.NodeID, s.record, d.cluster.lifetime(member), s.revision)
+	})
+	if written {
+		d.cluster.logger.Warn("a node counts as gone", "id", member.NodeID)
 	}
 }
 
@@ -141,18 +134,26 @@ func (d *detector) enforce() {
 
 // addTombstone makes a tombstone for a node without a record.
 func (d *detector) addTombstone(r record) {
+	id := r.Member.NodeID
+	written := d.write(id, func(ctx context.Context, b *bucket) (uint64, error) {
+		return b.create(ctx, memberKey+id, tombstone(r), tombstoneTTL)
+	})
+	if written {
+		d.cluster.logger.Info("a node without a record counts as gone", "id", id)
+	}
+}
+
+// write changes the record of a node and reports whether it did. Somebody else may have changed it before.
+func (d *detector) write(id string, change func(ctx context.Context, b *bucket) (uint64, error)) bool {
 	c := d.cluster
 	ctx, cancel := context.WithTimeout(c.ctx, operationTimeout)
 	defer cancel()
 	b, err := c.directory.current()
 	if err != nil {
-		return
+		return false
 	}
-	id := r.Member.NodeID
-	switch _, err := b.create(ctx, memberKey+id, tombstone(r), tombstoneTTL); {
-	case err == nil:
-		c.logger.Info("a node without a record counts as gone", "id", id)
-	case !errors.Is(err, errConflict) && c.ctx.Err() == nil:
+	if _, err = change(ctx, b); err != nil && !errors.Is(err, errConflict) && c.ctx.Err() == nil {
 		c.logger.Warn("cannot note that a node is gone", "id", id, "error", err)
 	}
+	return err == nil
 }
