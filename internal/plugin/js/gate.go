@@ -21,7 +21,7 @@ const maxConnecting = 8
 const maxAsking = 8
 
 // freshTime is how long an operation of the server is fresh. One that takes longer most likely waits, and keeps no processor
-// busy. A plugin may have one fresh one less than there are processors: with more, requests of others would have to wait.
+// busy. A plugin may have one fresh operation fewer than there are processors: with more, requests of others would have to wait.
 const freshTime = 5 * time.Millisecond
 
 // errCallOver is the end of a request that waited for its turn until the call that began it ran out of time.
